@@ -1,0 +1,151 @@
+// Gets a checkout ready, then runs one thing: `node scripts/bootstrap.mjs test|demo|sim|bench [args…]`. Needs Node and npm, nothing else;
+// writes only inside the repository; says nothing when nothing is to be done.
+//
+//   install   node_modules is missing, or package-lock.json is not the one it was made from   → npm ci
+//   build     a source is newer than the last good build                                     → tsc
+//   run       vitest, or a built program; its exit code is ours
+
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
+const PROGRAMS = { demo: "dist/scripts/demo.js", sim: "dist/sim/main.js", bench: "dist/bench/main.js" };
+const BUILT_FROM = ["src", "sim", "bench", "test", "scripts", "tsconfig.json", "package.json"];
+const INSTALL_STAMP = "node_modules/.sluice-install";
+const BUILD_STAMP = "dist/.sluice-build";
+const NEEDS_NODE = [20, 19];
+
+const inRoot = (path) => join(ROOT, path);
+const say = (line) => process.stderr.write(`${line}\n`);
+
+function fail(...lines) {
+	for (const line of lines) say(line);
+	process.exit(1);
+}
+
+function checkNode() {
+	const [major, minor] = process.versions.node.split(".").map(Number);
+	if (major > NEEDS_NODE[0] || (major === NEEDS_NODE[0] && minor >= NEEDS_NODE[1])) return;
+	fail(`Sluice needs Node ${NEEDS_NODE.join(".")} or newer; this is ${process.versions.node}. See https://nodejs.org/en/download`);
+}
+
+/** Runs to the end with its output held back. */
+function runQuietly(command, args) {
+	const result = spawnSync(command, args, { cwd: ROOT, encoding: "utf8", maxBuffer: 1 << 28 });
+	const how = result.error?.message ?? (result.signal ? `signal ${result.signal}` : `exit code ${result.status}`);
+	return { ok: result.status === 0, how, line: [command, ...args].join(" "), output: `${result.stdout ?? ""}${result.stderr ?? ""}` };
+}
+
+function check(result) {
+	if (!result.ok) fail(...result.output.trimEnd().split("\n").slice(-40), `failed (${result.how}) in ${ROOT}: ${result.line}`);
+}
+
+function install() {
+	const lock = readFileSync(inRoot("package-lock.json"), "utf8");
+	// The platform counts: a node_modules carried to another machine has the wrong binaries.
+	const stamp = createHash("sha256").update(`${process.platform} ${process.arch}\n${lock}`).digest("hex");
+	const path = inRoot(INSTALL_STAMP);
+	if (existsSync(path) && readFileSync(path, "utf8") === stamp) return;
+	if (existsSync(path) || !isInstalled(lock)) {
+		say("installing dependencies (npm ci) …");
+		// Scripts stay off: no dependency needs one. Dev dependencies come even where NODE_ENV=production, log lines even under `npm --silent`.
+		const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--include=dev", "--loglevel=warn"];
+		const result = runQuietly("npm", ["ci", ...flags]);
+		// npm 11 refuses a lock file made behind a registry that lacks optional packages of other platforms; `install` takes it, and writes
+		// nothing back with --no-save.
+		check(result.output.includes("EUSAGE") ? runQuietly("npm", ["install", "--no-save", ...flags]) : result);
+		if (!isInstalled(lock)) fail("package.json and package-lock.json disagree: run `npm install` and look at what it changes");
+	}
+	writeFileSync(path, stamp);
+}
+
+/** npm's own record says what is in node_modules, whoever ran it. */
+function isInstalled(lock) {
+	const record = inRoot("node_modules/.package-lock.json");
+	if (!existsSync(record)) return false;
+	const there = JSON.parse(readFileSync(record, "utf8")).packages;
+	return Object.entries(JSON.parse(lock).packages).every(
+		([path, wanted]) => path === "" || there[path]?.version === wanted.version || (wanted.optional && !there[path]),
+	);
+}
+
+function build() {
+	const stamp = inRoot(BUILD_STAMP);
+	const builtAt = existsSync(stamp) ? statSync(stamp).mtimeMs : 0;
+	if (newest(BUILT_FROM.map(inRoot)) < builtAt) return;
+	say("building (tsc) …");
+	mkdirSync(dirname(stamp), { recursive: true });
+	// The stamp carries the time of the build's beginning: what is edited meanwhile is newer.
+	writeFileSync(`${stamp}.new`, "");
+	check(runQuietly(process.execPath, [inRoot("node_modules/typescript/bin/tsc"), "-p", inRoot("tsconfig.json")]));
+	renameSync(`${stamp}.new`, stamp);
+}
+
+/** Latest change of TypeScript sources and folders; a folder changes when a file in it comes, goes or is renamed. */
+function newest(paths) {
+	let latest = 0;
+	for (const path of paths) {
+		const stat = statSync(path, { throwIfNoEntry: false });
+		if (!stat) continue;
+		latest = Math.max(latest, stat.mtimeMs);
+		if (!stat.isDirectory()) continue;
+		const below = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory() || entry.name.endsWith(".ts"));
+		latest = Math.max(latest, newest(below.map((entry) => join(path, entry.name))));
+	}
+	return latest;
+}
+
+/** Runs a Node program in the foreground; resolves with its exit code. */
+function runNode(args) {
+	return new Promise((resolve) => {
+		const child = spawn(process.execPath, args, { cwd: ROOT, stdio: "inherit" });
+		// Ctrl-C reaches the child from the terminal; the other two may have been sent to us alone.
+		process.on("SIGINT", () => {});
+		for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+		child.on("error", (error) => fail(`cannot start ${args[0]}: ${error.message}`));
+		child.on("exit", (code, signal) => resolve(code ?? 128 + constants.signals[signal]));
+	});
+}
+
+async function test(args) {
+	const report = inRoot(`dist/.sluice-tests-${process.pid}.json`);
+	const reporters = args.some((arg) => arg.startsWith("--reporter")) ? [] : ["--reporter=default"];
+	const vitest = inRoot("node_modules/vitest/vitest.mjs");
+	const code = await runNode([vitest, "run", ...reporters, "--reporter=json", `--outputFile.json=${report}`, ...args]);
+	const totals = existsSync(report) ? count(JSON.parse(readFileSync(report, "utf8"))) : null;
+	rmSync(report, { force: true });
+	if (!totals) say("vitest left no report: it ended before any test did");
+	else if (code !== 0 && totals.failed === 0) say(`vitest ended with code ${code} though no test failed: see above`);
+	const { passed, failed, skipped } = totals ?? { passed: 0, failed: 0, skipped: 0 };
+	console.log(`${passed} passed, ${failed} failed${skipped ? `, ${skipped} skipped` : ""}`);
+	return code || (totals ? 0 : 1);
+}
+
+/** A file that could not even be loaded has no tests to fail: it counts as one that did. */
+function count(report) {
+	const unloaded = report.testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length;
+	return {
+		passed: report.numPassedTests,
+		failed: report.numFailedTests + unloaded,
+		skipped: report.numPendingTests + report.numTodoTests,
+	};
+}
+
+async function main([what, ...args]) {
+	checkNode();
+	if (what !== "test" && !Object.hasOwn(PROGRAMS, what ?? "")) {
+		say(`usage: node scripts/bootstrap.mjs test|${Object.keys(PROGRAMS).join("|")} [args…]`);
+		return 2;
+	}
+	install();
+	build();
+	if (what === "test") return test(args);
+	if (!existsSync(inRoot(PROGRAMS[what]))) fail(`nothing to run: the build made no ${PROGRAMS[what]}`);
+	return runNode([inRoot(PROGRAMS[what]), ...args]);
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,136 @@
+// Configuration as people write it → the settings of config.ts. Every unknown key is an error with a suggestion; nothing is half applied.
+
+import * as check from "./check.ts";
+import { type Config, DEFAULTS, LANE_DEFAULT, type LaneConfig, PRESETS, type PresetName } from "./config.ts";
+import { retryOf } from "./input.ts";
+import type { RetryPolicy } from "./job.ts";
+import { isTimezone, parseHours } from "./window.ts";
+
+type Reader<T> = (value: unknown, field: string, before: T) => T;
+type Readers<T> = { [K in keyof T]-?: Reader<T[K]> };
+
+const whole =
+	(min: number, max = 1_000_000): Reader<number> =>
+	(value, field) =>
+		check.integer(value, field, min, max);
+const length: Reader<number> = (value, field) => check.duration(value, field);
+const cap: Reader<number | null> = (value, field) => (value === null ? null : check.integer(value, field, 0, 1_000_000));
+const autoOr: Reader<number | "auto"> = (value, field) => (value === "auto" ? "auto" : check.integer(value, field, 0, 1_000_000_000));
+const retry: Reader<RetryPolicy> = (value, field, before) => retryOf(value, before, field);
+
+/** Keys may be written with their unit (`spawn_delay_ms: 500`) or without it (`spawn_delay: 500ms`). */
+function group<T extends object>(readers: Readers<T>): Reader<T> {
+	const names = Object.keys(readers);
+	const known = names.flatMap((name) => (name.endsWith("_ms") ? [name, name.slice(0, -3)] : [name]));
+	return (value, field, before) => {
+		const given = check.record(value, field === "" ? "config" : field);
+		check.knownKeys(given, known, field);
+		const result = { ...before } as Record<string, unknown>;
+		for (const [key, one] of Object.entries(given)) {
+			const name = names.includes(key) ? key : `${key}_ms`;
+			const read = readers[name as keyof T] as Reader<unknown>;
+			result[name] = read(one, field === "" ? key : `${field}.${key}`, before[name as keyof T]);
+		}
+		return result as T;
+	};
+}
+
+/** A map by name. Naming an entry changes it; `null` removes it. */
+function map<T extends object>(fresh: T, readers: Readers<T>): Reader<Record<string, T>> {
+	const read = group(readers);
+	return (value, field, before) => {
+		const result: Record<string, T> = { ...before };
+		for (const [name, one] of Object.entries(check.record(value, field))) {
+			const path = `${field}.${name.slice(0, 60)}`;
+			check.label(name, path);
+			if (one === null) delete result[name];
+			else result[name] = read(one, path, result[name] ?? fresh);
+		}
+		return result;
+	};
+}
+
+const lanes = map<LaneConfig>(LANE_DEFAULT, {
+	max: cap,
+	priority: whole(-1_000_000),
+	accounts: (value, field) => check.labels(value, field),
+	retry: (value, field, before) => (value === null ? null : retryOf(value, before ?? DEFAULTS.retry, field)),
+	active_hours: (value, field) =>
+		check.list(value, field, 50).map((one, index) => {
+			const text = check.text(one, `${field}[${index}]`, { max: 20, lines: "one" });
+			if (!parseHours(text))
+				throw check.wrong(`${field}[${index}]`, `${check.shown(text)} is not a range of hours`, 'for example "22:00-06:00"');
+			return text;
+		}),
+});
+
+const readers: Readers<Config> = {
+	max_concurrent: whole(-1),
+	safety_cap: whole(0),
+	batch_size: whole(0),
+	spawn_delay_ms: length,
+	cycle_interval_ms: length,
+	poll_interval_ms: (value, field) => check.integer(check.duration(value, field), field, 10),
+	lanes,
+	repos: map<Config["repos"][string]>(
+		{ max: null, prefix: null },
+		{ max: cap, prefix: (value, field) => (value === null ? null : check.word(value, field)) },
+	),
+	accounts: map<Config["accounts"][string]>({ max: null, max_api_calls: 10 }, { max: cap, max_api_calls: whole(0) }),
+	hosts: map<Config["hosts"][string]>({ max: null }, { max: cap }),
+	resources: (value, field, before) => {
+		const result = { ...before };
+		for (const [name, one] of Object.entries(check.record(value, field))) {
+			check.label(name, `${field}.${name.slice(0, 60)}`);
+			if (one === null) delete result[name];
+			else result[name] = check.integer(one, `${field}.${name}`, 0, 1_000_000);
+		}
+		return result;
+	},
+	agents: (value, field) => check.labels(value, field),
+	queue: group<Config["queue"]>({ soft_limit: autoOr, hard_limit: autoOr }),
+	order: group<Config["order"]>({
+		age_boost_per_minute: whole(0, 1000),
+		age_boost_max: whole(0, 1000),
+		depth_boost_per_level: whole(-1000, 1000),
+		retry_penalty_per_iteration: whole(0, 1000),
+		retry_penalty_max: whole(0, 10_000),
+		age_from: (value, field) => check.oneOf(value, ["ready", "created"], field),
+		overdue_share: whole(0, 1000),
+		overdue_after_ms: length,
+	}),
+	parents: group<Config["parents"]>({
+		gate: (value, field) => check.oneOf(value, ["none", "success"], field),
+		max_depth: whole(0, 1000),
+		max_descendants: whole(0, 10_000_000),
+	}),
+	on_missing: (value, field) => check.oneOf(value, ["block", "wait"], field),
+	retry,
+	agent_retry: retry,
+	dispatch_breaker: (value, field) => (value === "off" || value === "run" ? value : check.integer(value, field, 1, 1000)),
+	dispatch_backoff_ms: length,
+	environment_breaker: group<Config["environment_breaker"]>({ failures: whole(0, 1000), cooldown_ms: length }),
+	rate_limit: group<Config["rate_limit"]>({ margin_ms: length, stagger_ms: length, failover_after_ms: length }),
+	lease_ms: (value, field) => check.integer(check.duration(value, field), field, 1000, check.MAX_TIME),
+	timezone: (value, field) => {
+		const name = check.text(value, field, { max: 60, lines: "one" });
+		if (!isTimezone(name)) throw check.wrong(field, `${check.shown(name)} is not a time zone`, 'for example "Europe/Berlin" or "UTC"');
+		return name;
+	},
+	kernel: group<Config["kernel"]>({ enabled: (value, field) => check.flag(value, field) }),
+};
+
+const read = group(readers);
+
+/** `before` with what `value` changes; throws a SluiceError that names the key. */
+export function readConfig(value: unknown, before: Config): Config {
+	const config = read(value, "", before);
+	for (const [name, lane] of Object.entries(config.lanes))
+		for (const account of lane.accounts)
+			if (!Object.hasOwn(config.accounts, account))
+				throw check.wrong(`lanes.${name}.accounts`, `there is no account ${check.shown(account)}`, "add it under accounts");
+	if (Object.keys(config.lanes).length === 0) throw check.wrong("lanes", "at least one lane must be left");
+	return config;
+}
+
+export const presetConfig = (preset: PresetName | undefined): Config => (preset === undefined ? DEFAULTS : PRESETS[preset]);

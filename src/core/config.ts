@@ -1,0 +1,190 @@
+// Every setting of the scheduler: its type, its default, and the five presets. Checked input comes in through config-input.ts.
+
+import type { RetryPolicy } from "./job.ts";
+
+export type LaneConfig = {
+	/** Live runs at most; null = no cap. */
+	max: number | null;
+	/** The lane's base in the priority sum. */
+	priority: number;
+	/** Accounts to use, the first open one wins; empty = whatever the job says. */
+	accounts: string[];
+	retry: RetryPolicy | null;
+	/** Local times in which jobs may start, "HH:MM-HH:MM"; empty = always. */
+	active_hours: string[];
+};
+
+export type Cap = { max: number | null };
+
+export type Config = {
+	/** −1 or 0 = direct, N > 0 = deferred: at most N live runs. */
+	max_concurrent: number;
+	/** Holds in every mode; 0 = off. */
+	safety_cap: number;
+	/** Starts in one cycle; 0 = no bound. */
+	batch_size: number;
+	spawn_delay_ms: number;
+	/** 0 = a cycle at every change. */
+	cycle_interval_ms: number;
+	poll_interval_ms: number;
+	lanes: Record<string, LaneConfig>;
+	repos: Record<string, Cap & { prefix: string | null }>;
+	accounts: Record<string, Cap & { max_api_calls: number }>;
+	hosts: Record<string, Cap>;
+	resources: Record<string, number>;
+	/** Agents that may be named; empty = any. */
+	agents: string[];
+	queue: { soft_limit: number | "auto"; hard_limit: number | "auto" };
+	order: {
+		age_boost_per_minute: number;
+		age_boost_max: number;
+		depth_boost_per_level: number;
+		retry_penalty_per_iteration: number;
+		retry_penalty_max: number;
+		age_from: "ready" | "created";
+		/** Every nth start goes to the longest startable; 0 = off. */
+		overdue_share: number;
+		overdue_after_ms: number;
+	};
+	parents: { gate: "none" | "success"; max_depth: number; max_descendants: number };
+	on_missing: "block" | "wait";
+	/** Default retry for commands and payloads, and for agents. */
+	retry: RetryPolicy;
+	agent_retry: RetryPolicy;
+	/** Consecutive dispatch failures that end a job: a count, "off" (it stays queued) or "run" (each counts as a failed run). */
+	dispatch_breaker: number | "off" | "run";
+	dispatch_backoff_ms: number;
+	/** Launch failures in a row, over several jobs of one agent or repo, that open its breaker; 0 = off. */
+	environment_breaker: { failures: number; cooldown_ms: number };
+	rate_limit: { margin_ms: number; stagger_ms: number; failover_after_ms: number };
+	lease_ms: number;
+	timezone: string;
+	kernel: { enabled: boolean };
+};
+
+export const NO_RETRY: RetryPolicy = {
+	max: 0,
+	base_ms: 30_000,
+	factor: 2,
+	jitter: 0.1,
+	cap_ms: 300_000,
+	on: ["failed", "crashed", "timeout", "stalled", "lost"],
+};
+/** 000's schedule: 30 s, ×2, ±10 %, five minutes at most, five times. */
+export const CARD_RETRY: RetryPolicy = { ...NO_RETRY, max: 5 };
+const AGENT_RETRY: RetryPolicy = { ...CARD_RETRY, on: ["crashed", "lost"] };
+
+export const LANE_DEFAULT: LaneConfig = { max: null, priority: 0, accounts: [], retry: null, active_hours: [] };
+
+export const DEFAULTS: Config = {
+	max_concurrent: 4,
+	safety_cap: 25,
+	batch_size: 0,
+	spawn_delay_ms: 0,
+	cycle_interval_ms: 0,
+	poll_interval_ms: 1000,
+	lanes: { default: LANE_DEFAULT },
+	repos: {},
+	accounts: {},
+	hosts: {},
+	resources: {},
+	agents: [],
+	queue: { soft_limit: "auto", hard_limit: 0 },
+	order: {
+		age_boost_per_minute: 1,
+		age_boost_max: 50,
+		depth_boost_per_level: 10,
+		retry_penalty_per_iteration: 5,
+		retry_penalty_max: 30,
+		age_from: "ready",
+		overdue_share: 4,
+		overdue_after_ms: 3_600_000,
+	},
+	parents: { gate: "none", max_depth: 10, max_descendants: 200 },
+	on_missing: "block",
+	retry: NO_RETRY,
+	agent_retry: AGENT_RETRY,
+	dispatch_breaker: 3,
+	dispatch_backoff_ms: 10_000,
+	environment_breaker: { failures: 3, cooldown_ms: 60_000 },
+	rate_limit: { margin_ms: 5_000, stagger_ms: 1_000, failover_after_ms: 1_800_000 },
+	lease_ms: 600_000,
+	timezone: "UTC",
+	kernel: { enabled: true },
+};
+
+const FIFO = {
+	...DEFAULTS.order,
+	age_boost_per_minute: 0,
+	age_boost_max: 0,
+	depth_boost_per_level: 0,
+	retry_penalty_per_iteration: 0,
+	retry_penalty_max: 0,
+	overdue_share: 0,
+};
+const lane = (max: number, priority = 0): LaneConfig => ({ ...LANE_DEFAULT, max, priority });
+
+export const PRESETS = {
+	cards: {
+		...DEFAULTS,
+		max_concurrent: 1,
+		lanes: { implement: lane(1), review: lane(1), research: lane(1) },
+		queue: { soft_limit: "auto", hard_limit: "auto" },
+		order: FIFO,
+		retry: CARD_RETRY,
+		agent_retry: CARD_RETRY,
+		dispatch_breaker: "run",
+	},
+	town: {
+		...DEFAULTS,
+		max_concurrent: -1,
+		safety_cap: 0,
+		batch_size: 1,
+		cycle_interval_ms: 180_000,
+		order: FIFO,
+		retry: NO_RETRY,
+		agent_retry: NO_RETRY,
+		dispatch_breaker: 3,
+	},
+	dag: {
+		...DEFAULTS,
+		max_concurrent: -1,
+		safety_cap: 0,
+		order: FIFO,
+		retry: NO_RETRY,
+		agent_retry: NO_RETRY,
+		dispatch_breaker: "off",
+	},
+	loops: {
+		...DEFAULTS,
+		max_concurrent: 50,
+		safety_cap: 0,
+		lanes: { plan: lane(2, 40), spec: lane(5, 60), phase: lane(20, 80), code: lane(50, 100) },
+		order: { ...DEFAULTS.order, age_from: "created" },
+		parents: { ...DEFAULTS.parents, gate: "success" },
+		on_missing: "wait",
+		retry: CARD_RETRY,
+		agent_retry: CARD_RETRY,
+	},
+	kernel: { ...DEFAULTS, order: FIFO, retry: NO_RETRY, agent_retry: NO_RETRY },
+} as const satisfies Record<string, Config>;
+export type PresetName = keyof typeof PRESETS;
+
+/** Direct mode has no queue to push back on. */
+export const isDirect = (config: Config) => config.max_concurrent <= 0;
+
+export function softLimit(config: Config): number {
+	if (isDirect(config)) return Number.POSITIVE_INFINITY;
+	const { soft_limit } = config.queue;
+	return soft_limit === "auto" ? Math.max(8, 4 * config.max_concurrent) : soft_limit;
+}
+
+export function hardLimit(config: Config): number {
+	if (isDirect(config)) return Number.POSITIVE_INFINITY;
+	const { hard_limit } = config.queue;
+	if (hard_limit === "auto") return 2 * softLimit(config);
+	return hard_limit === 0 ? Number.POSITIVE_INFINITY : hard_limit;
+}
+
+/** A lane that configuration does not name exists only if it is `default`. */
+export const laneOf = (config: Config, name: string): LaneConfig => config.lanes[name] ?? LANE_DEFAULT;

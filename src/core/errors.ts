@@ -1,0 +1,61 @@
+// Every error a caller can meet: a string code, the field it concerns, and what to do about it.
+
+/**
+ * | code               | meaning                                                                    | CLI exit |
+ * |--------------------|----------------------------------------------------------------------------|----------|
+ * | invalid            | a value has the wrong type or range; `field` names it                       | 2        |
+ * | unknown_key        | a key nobody knows; `hint` suggests the nearest one                         | 2        |
+ * | not_found          | a job, lane, repo, account, agent … that does not exist                     | 3        |
+ * | cycle              | `after` edges that bite their own tail; the message prints the path         | 2        |
+ * | conflict           | a name, unique key or item that is taken; a running job in a rewind set     | 4        |
+ * | illegal_transition | the table in job.ts has no such move; the message names both states         | 4        |
+ * | fenced             | a stale token: the run has moved on to somebody else                        | 4        |
+ * | impossible         | a job that could never run (a lane with cap 0, a label no host has)         | 2        |
+ * | limit              | deeper, longer or more than the limits allow                                | 2        |
+ * | forbidden          | item closed or in progress elsewhere, owner dead, prefix of another repo    | 2        |
+ * | store              | the database refused: old SQLite, newer schema, disk full, read-only        | 1        |
+ * | closed             | the scheduler was closed                                                    | 1        |
+ */
+export type ErrorCode =
+	| "invalid"
+	| "unknown_key"
+	| "not_found"
+	| "cycle"
+	| "conflict"
+	| "illegal_transition"
+	| "fenced"
+	| "impossible"
+	| "limit"
+	| "forbidden"
+	| "store"
+	| "closed";
+
+export class SluiceError extends Error {
+	override readonly name = "SluiceError";
+	readonly code: ErrorCode;
+	/** Which field of the input, as a path: `after[2].policy`, `jobs.build.retry.max`. */
+	readonly field: string | undefined;
+	/** What to do now. */
+	readonly hint: string | undefined;
+
+	constructor(code: ErrorCode, message: string, options: { field?: string | undefined; hint?: string | undefined; cause?: unknown } = {}) {
+		super(message, options.cause === undefined ? undefined : { cause: options.cause });
+		this.code = code;
+		this.field = options.field;
+		this.hint = options.hint;
+	}
+
+	toJSON() {
+		return { code: this.code, message: this.message, field: this.field, hint: this.hint };
+	}
+}
+
+/** We were wrong, not the caller: always on, ends the operation loudly. */
+export function assert(truth: unknown, what: string): asserts truth {
+	if (!truth) throw new Error(`assertion failed: ${what}`);
+}
+
+/** The compiler names the places that a new case must touch. */
+export function never(value: never): never {
+	throw new Error(`assertion failed: unexpected ${JSON.stringify(value)}`);
+}

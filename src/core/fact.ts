@@ -1,0 +1,83 @@
+// Keys of the facts that a job waits for, and the artifacts' written form.
+
+import type { Condition, Job } from "./job.ts";
+
+export const ARTIFACT_KINDS = ["file", "branch", "doc", "commits", "ahead", "sentinel", "patch", "job", "custom", "probe"] as const;
+export type ArtifactKind = (typeof ARTIFACT_KINDS)[number];
+
+/** Markers live in the store; a job's own end decides `job:`; a host must look for all others. */
+export const isMarker = (artifact: string) => artifact.startsWith("custom:") || artifact.startsWith("sentinel:");
+
+/** `job:7`, `patch:7` → 7. */
+export function jobOfArtifact(artifact: string): number | undefined {
+	const match = /^(?:job|patch):(\d+)$/.exec(artifact);
+	return match ? Number(match[1]) : undefined;
+}
+
+/** undefined when it parses; else what is wrong with it. */
+export function artifactFault(text: string): string | undefined {
+	const colon = text.indexOf(":");
+	const kind = text.slice(0, colon);
+	const value = text.slice(colon + 1);
+	if (colon < 1 || !(ARTIFACT_KINDS as readonly string[]).includes(kind))
+		return `an artifact is written kind:value, with one of the kinds ${ARTIFACT_KINDS.join(", ")}`;
+	if (value === "") return `nothing after "${kind}:"`;
+	switch (kind as ArtifactKind) {
+		case "job":
+		case "patch":
+			return /^[1-9]\d{0,14}$/.test(value) ? undefined : `${kind}: takes the number of a job`;
+		case "doc":
+			return /^[^:]+:.+$/.test(value) ? branchFault(value.slice(0, value.indexOf(":"))) : "doc: is written doc:<branch>:<path>";
+		case "custom":
+			return /^[^:]+:.+$/.test(value) ? undefined : "custom: is written custom:<type>:<key>";
+		case "branch":
+		case "commits":
+		case "ahead":
+			return branchFault(value);
+		default:
+			return undefined;
+	}
+}
+
+/** git's own rules, and nothing that a program could take for an option. */
+export function branchFault(name: string): string | undefined {
+	if (name.startsWith("-")) return `the branch name "${name}" looks like an option`;
+	const control = [...name].some((char) => char < "!" || char === "\u007f");
+	if (control || /[~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|\.$|\.lock$/.test(name)) return `"${name}" is not a branch name that git accepts`;
+	return undefined;
+}
+
+export function conditionText(condition: Condition): string {
+	switch (condition.kind) {
+		case "clean_worktree":
+			return "clean_worktree";
+		case "branch_exists":
+			return `branch_exists:${condition.branch}`;
+		case "command":
+			return `command:${JSON.stringify(condition.argv)}`;
+	}
+}
+
+/** Artifacts of git and the file system mean something else in each repo. */
+export function artifactKey(artifact: string, repo: string | undefined): string {
+	const shared = isMarker(artifact) || jobOfArtifact(artifact) !== undefined || repo === undefined;
+	return shared ? `artifact:${artifact}` : `artifact:${artifact}@${repo}`;
+}
+export const headKey = (job: Job) => `head:${job.repo ?? ""}:${job.pinned_head?.branch ?? ""}`;
+export const conditionKey = (condition: Condition, job: Job) =>
+	`condition:${conditionText(condition)}${job.repo === undefined ? "" : `@${job.repo}`}`;
+export const itemKey = (item: string) => `item:${item}`;
+
+/** Every fact that decides about this job: what it is linked to, so that a change finds it. */
+export function factKeys(job: Job): string[] {
+	const keys: string[] = [];
+	if (job.needs) for (const artifact of job.needs) keys.push(artifactKey(artifact, job.repo));
+	if (job.item !== undefined) keys.push(itemKey(job.item));
+	if (job.pinned_head) keys.push(headKey(job));
+	if (job.conditions) for (const condition of job.conditions) keys.push(conditionKey(condition, job));
+	return keys;
+}
+
+/** A host has to look for these; the rest we know ourselves. */
+export const isProbed = (key: string) =>
+	!(key.startsWith("artifact:custom:") || key.startsWith("artifact:sentinel:") || key.startsWith("artifact:job:"));

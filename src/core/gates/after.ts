@@ -1,0 +1,58 @@
+// Gate 3: every named job has ended in a way that its policy accepts.
+//
+//   policy    satisfied by                    never again by
+//   success   succeeded                       failed, cancelled, blocked_by_dependency, expired
+//   failure   failed, expired, blocked        succeeded, cancelled
+//   any       any terminal state              –
+//   merged    succeeded and merged            ended badly, or succeeded and merge none / kept / requested
+//
+// A merge in conflict or red can still be repaired: it waits.
+
+import { type Answer, type JobGate, type Predecessor, pass, refuse } from "../answer.ts";
+import { isTerminal, type MergeStatus, type Policy, type Status } from "../job.ts";
+
+export type Fit = "met" | "open" | "never";
+
+export function fits(policy: Policy, status: Status, merge: MergeStatus | undefined): Fit {
+	if (!isTerminal(status)) return "open";
+	switch (policy) {
+		case "success":
+			return status === "succeeded" ? "met" : "never";
+		case "failure":
+			return status === "failed" || status === "expired" || status === "blocked_by_dependency" ? "met" : "never";
+		case "any":
+			return "met";
+		case "merged":
+			if (status !== "succeeded") return "never";
+			if (merge === "merged") return "met";
+			return merge === "pending" || merge === "conflict" || merge === "verify_failed" || merge === "base_dirty" ? "open" : "never";
+	}
+}
+
+/** 002's words for a predecessor that will never fit; undefined while it still may. */
+export function deadEnd(predecessor: Predecessor): string | undefined {
+	const { job, status } = predecessor;
+	if (status === "missing") return `missing job dependency ${job}`;
+	if (typeof status === "object") return `scheduler data error for job dependency ${job}: ${status.error}`;
+	if (fits(predecessor.policy, status, predecessor.merge_status) === "never") return `dependency failed for job ${job} (${status})`;
+	return undefined;
+}
+
+export const after: JobGate = {
+	name: "after",
+	ask(_job, { after: predecessors }) {
+		let answer: Answer | null = pass;
+		for (const predecessor of predecessors) {
+			const { job, policy, status } = predecessor;
+			const end = deadEnd(predecessor);
+			if (end !== undefined) {
+				const reason = refuse("after", "dependencies", `job:${job}`, end);
+				return { reasons: [reason], verdict: { status: "blocked_by_dependency", reason: end } };
+			}
+			if (fits(policy, status as Status, predecessor.merge_status) === "met") continue;
+			answer ??= { reasons: [], line: "after" };
+			answer.reasons.push(refuse("after", "dependencies", `job:${job}`, `waiting on job ${job}`));
+		}
+		return answer;
+	},
+};

@@ -1,0 +1,42 @@
+// Gate 4: every needed artifact is there. What 002 says about a missing one:
+//
+//   producers          on_missing: block (default)                 on_missing: wait
+//   any active         waiting_on_deps  waiting on <a>             the same
+//   none               blocked          missing <a>                waiting_on_deps  awaiting producer for <a>
+//   any succeeded      blocked          missing <a>                waiting_on_deps  awaiting producer for <a>
+//   all ended badly    blocked          dependency failed for <a>  waiting_on_deps  awaiting producer for <a>
+//
+// Present means satisfied, whatever its producers did. Not probed yet: waiting_on_deps / probing.
+
+import { type Answer, type JobGate, pass, refuse } from "../answer.ts";
+import { isTerminal } from "../job.ts";
+
+export const artifacts: JobGate = {
+	name: "artifacts",
+	ask(job, { artifacts: needed }) {
+		let answer: Answer | null = pass;
+		for (const { artifact, present, error, observed_at, producers } of needed) {
+			if (present) continue;
+			const seen = observed_at === undefined ? {} : { observed_at };
+			answer ??= { reasons: [], line: "fact" };
+			if (producers.some((status) => !isTerminal(status))) {
+				answer.reasons.push(refuse("artifacts", "dependencies", artifact, `waiting on ${artifact}`, seen));
+				continue;
+			}
+			if (present === undefined) {
+				const detail = error === undefined ? `probing ${artifact}` : `cannot probe ${artifact}: ${error}`;
+				answer.reasons.push(refuse("artifacts", "probing", artifact, detail, seen));
+				continue;
+			}
+			if (job.on_missing === "wait") {
+				answer.reasons.push(refuse("artifacts", "dependencies", artifact, `awaiting producer for ${artifact}`, seen));
+				continue;
+			}
+			const missing = producers.length === 0 || producers.includes("succeeded");
+			const detail = missing ? `missing ${artifact}` : `dependency failed for ${artifact}`;
+			const reason = refuse("artifacts", "dependencies", artifact, detail, seen);
+			return { reasons: [reason], verdict: { status: "blocked_by_dependency", reason: detail } };
+		}
+		return answer;
+	},
+};

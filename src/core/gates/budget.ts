@@ -1,0 +1,31 @@
+// Gate 11: no dimension of the owner's or repo's ledger is used up. (A batch's ledger is asked for each job: see batch-hold.ts.)
+
+import { pass, refuse } from "../answer.ts";
+import type { Bucket } from "../bucket.ts";
+import { isSpent, refillsAt, usedNow } from "../ledger.ts";
+import type { Reason } from "../reason.ts";
+import type { World } from "../world.ts";
+
+export function budgetReasons(subject: string, world: World): Reason[] {
+	const reasons: Reason[] = [];
+	for (const ledger of world.ledgers.get(subject) ?? []) {
+		const { timezone } = world.config;
+		if (!isSpent(ledger, world.now, timezone)) continue;
+		const detail = `${subject} has used ${usedNow(ledger, world.now, timezone)} of ${ledger.limit} ${ledger.dim}`;
+		const clears = refillsAt(ledger, world.now, timezone);
+		reasons.push(refuse("budget", "budget", `${subject}/${ledger.dim}`, detail, clears === undefined ? {} : { clears_at: clears }));
+	}
+	return reasons;
+}
+
+export const budget = {
+	name: "budget" as const,
+	ask(bucket: Bucket, world: World): Reason[] | null {
+		if (bucket.owner === undefined && bucket.repo === undefined) return pass;
+		const reasons: Reason[] = [];
+		if (bucket.owner !== undefined)
+			reasons.push(...budgetReasons(bucket.kind === "kernel" ? bucket.owner : `owner:${bucket.owner}`, world));
+		if (bucket.repo !== undefined) reasons.push(...budgetReasons(`repo:${bucket.repo}`, world));
+		return reasons.length > 0 ? reasons : pass;
+	},
+};

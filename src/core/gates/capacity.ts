@@ -1,0 +1,77 @@
+// Gate 13: a slot in every cap that applies. All caps are in configuration; raising one counts for what is queued already.
+
+import { pass, refuse } from "../answer.ts";
+import type { Bucket } from "../bucket.ts";
+import { isDirect, laneOf } from "../config.ts";
+import type { Reason } from "../reason.ts";
+import type { World } from "../world.ts";
+import { accountReasons, accountsOf } from "./holds.ts";
+
+const full = (code: "capacity" | "safety_cap", subject: string, used: number, limit: number): Reason =>
+	refuse("capacity", code, subject, `${subject === "all" ? "max_concurrent" : subject} is full: ${used} of ${limit} running`);
+
+/** Free slots that every job shares: the smaller of max_concurrent and the safety cap. */
+export function freeSlots(world: World): number {
+	const used = world.usage.get("all") ?? 0;
+	const { max_concurrent, safety_cap } = world.config;
+	const deferred = isDirect(world.config) ? Number.POSITIVE_INFINITY : max_concurrent - used;
+	const safe = safety_cap === 0 ? Number.POSITIVE_INFINITY : safety_cap - used;
+	return Math.max(0, Math.min(deferred, safe));
+}
+
+export const capacity = {
+	name: "capacity" as const,
+	ask(bucket: Bucket, world: World): Reason[] | null {
+		if (bucket.kind === "kernel") return pass;
+		let reasons: Reason[] | null = pass;
+		const check = (subject: string, limit: number | null | undefined, amount = 1, code: "capacity" | "safety_cap" = "capacity") => {
+			if (limit === null || limit === undefined) return;
+			const used = world.usage.get(subject) ?? 0;
+			if (used + amount <= limit) return;
+			reasons ??= [];
+			reasons.push(full(code, code === "safety_cap" ? "safety_cap" : subject, used, limit));
+		};
+		const { config } = world;
+		if (config.safety_cap > 0) check("all", config.safety_cap, 1, "safety_cap");
+		if (!bucket.forced) {
+			if (!isDirect(config)) check("all", config.max_concurrent);
+			check(`lane:${bucket.lane}`, laneOf(config, bucket.lane).max);
+		}
+		if (bucket.repo !== undefined) check(`repo:${bucket.repo}`, config.repos[bucket.repo]?.max);
+		if (world.host !== undefined) check(`host:${world.host}`, config.hosts[world.host]?.max);
+		if (bucket.uses) for (const [name, amount] of Object.entries(bucket.uses)) check(`resource:${name}`, config.resources[name], amount);
+		const accounts = accountsOf(bucket, world);
+		if (accounts[0] !== undefined && chooseAccount(bucket, world) === null)
+			for (const name of accounts) if (name !== undefined) check(`account:${name}`, config.accounts[name]?.max);
+		return reasons;
+	},
+};
+
+/** The first account that is open and has room; undefined when none is involved, null when all are shut or full. */
+export function chooseAccount(bucket: Bucket, world: World): string | undefined | null {
+	for (const name of accountsOf(bucket, world)) {
+		if (name === undefined) return undefined;
+		const max = world.config.accounts[name]?.max;
+		const room = max === null || max === undefined || (world.usage.get(`account:${name}`) ?? 0) < max;
+		if (room && accountReasons(name, world).length === 0) return name;
+	}
+	return null;
+}
+
+/** What a start adds to the counts, and an end takes away again. */
+export function footprint(
+	bucket: Pick<Bucket, "lane" | "repo" | "uses" | "kind">,
+	account: string | undefined,
+	hostName: string | undefined,
+): [string, number][] {
+	if (bucket.kind === "kernel") return [];
+	const counts: [string, number][] = [
+		["all", 1],
+		[`lane:${bucket.lane}`, 1],
+	];
+	if (bucket.repo !== undefined) counts.push([`repo:${bucket.repo}`, 1]);
+	if (account !== undefined) counts.push([`account:${account}`, 1]);
+	if (hostName !== undefined) counts.push([`host:${hostName}`, 1]);
+	if (bucket.uses) for (const [name, amount] of Object.entries(bucket.uses)) counts.push([`resource:${name}`, amount]);
+	return counts;
+}

@@ -1,0 +1,99 @@
+// Gate 10: nothing is paused that concerns the job, its lane is within its hours, an account is free, no breaker is open.
+
+import { pass, refuse } from "../answer.ts";
+import type { Bucket } from "../bucket.ts";
+import { laneOf } from "../config.ts";
+import type { Reason } from "../reason.ts";
+import { outsideHours } from "../window.ts";
+import { type Hold, holdKey, type World } from "../world.ts";
+import { stamp } from "./time.ts";
+
+const told = (hold: Hold) => ({ since: hold.since, holder: [hold.by] });
+
+export function pausedReason(scope: string, world: World): Reason | undefined {
+	const hold = world.holds.get(holdKey("paused", scope));
+	if (hold?.kind !== "paused" || (hold.until !== undefined && hold.until <= world.now)) return undefined;
+	const what = scope === "all" ? "everything" : scope;
+	const detail = `${what} paused by ${hold.by}${hold.reason ? `: ${hold.reason}` : ""}`;
+	return refuse("holds", "paused", scope, detail, { ...told(hold), ...(hold.until === undefined ? {} : { clears_at: hold.until }) });
+}
+
+/** Why nothing may start on this account now; empty when it is open. */
+export function accountReasons(account: string, world: World): Reason[] {
+	const scope = `account:${account}`;
+	const reasons: Reason[] = [];
+	const paused = pausedReason(scope, world);
+	if (paused) reasons.push(paused);
+	const closed = world.holds.get(holdKey("account_closed", scope));
+	if (closed) reasons.push(refuse("holds", "account_closed", scope, `account ${account} is closed: ${closed.reason}`, told(closed)));
+	const limited = world.holds.get(holdKey("rate_limited", scope));
+	if (limited?.kind === "rate_limited") {
+		if (limited.until > world.now) {
+			const detail = `account ${account} is limited until ${stamp(limited.until)}`;
+			reasons.push(refuse("holds", "rate_limited", scope, detail, { ...told(limited), clears_at: limited.until }));
+		} else if (limited.next_at > world.now) {
+			const detail = `account ${account} comes back from a limit; next start at ${stamp(limited.next_at)}`;
+			reasons.push(refuse("holds", "rate_limited", scope, detail, { ...told(limited), clears_at: limited.next_at }));
+		}
+	}
+	return reasons;
+}
+
+/** An open breaker lets one probe out after its cool-down, and no more until that one has answered. */
+export function breakerReason(scope: string, world: World): Reason | undefined {
+	const hold = world.holds.get(holdKey("breaker_open", scope));
+	if (hold?.kind !== "breaker_open") return undefined;
+	if (hold.until > world.now) {
+		const detail = `launches of ${scope} keep failing (${hold.reason}); next probe at ${stamp(hold.until)}`;
+		return refuse("holds", "breaker_open", scope, detail, { ...told(hold), clears_at: hold.until });
+	}
+	if (hold.probe === undefined) return undefined;
+	return refuse("holds", "breaker_open", scope, `job ${hold.probe} is probing ${scope}`, { ...told(hold), holder: [`job:${hold.probe}`] });
+}
+
+/** The accounts that a job of this bucket may run on, best first; [undefined] when none is involved. */
+export function accountsOf(bucket: Bucket, world: World): (string | undefined)[] {
+	if (bucket.account !== undefined) return [bucket.account];
+	const listed = laneOf(world.config, bucket.lane).accounts;
+	if (bucket.prefer !== undefined) {
+		const limited = world.holds.get(holdKey("rate_limited", `account:${bucket.prefer}`));
+		const away = limited?.kind === "rate_limited" ? limited.until - world.now : 0;
+		const closed = world.holds.has(holdKey("account_closed", `account:${bucket.prefer}`));
+		if (away <= world.config.rate_limit.failover_after_ms && !closed) return [bucket.prefer];
+		const others = listed.filter((name) => name !== bucket.prefer);
+		return others.length > 0 ? others : [bucket.prefer];
+	}
+	return listed.length > 0 ? listed : [undefined];
+}
+
+export const holds = {
+	name: "holds" as const,
+	ask(bucket: Bucket, world: World): Reason[] | null {
+		if (bucket.kind === "kernel") return pass;
+		const reasons: Reason[] = [];
+		for (const scope of ["all", `lane:${bucket.lane}`, ...(bucket.repo === undefined ? [] : [`repo:${bucket.repo}`])]) {
+			const paused = pausedReason(scope, world);
+			if (paused) reasons.push(paused);
+		}
+		const { active_hours } = laneOf(world.config, bucket.lane);
+		if (active_hours.length > 0) {
+			const opens = outsideHours(active_hours, world.now, world.config.timezone);
+			if (opens !== null) {
+				const detail = `lane ${bucket.lane} starts jobs only in ${active_hours.join(", ")}`;
+				reasons.push(refuse("holds", "quiet_hours", `lane:${bucket.lane}`, detail, { clears_at: opens }));
+			}
+		}
+		if (bucket.agent !== undefined || bucket.repo !== undefined)
+			for (const scope of [
+				...(bucket.agent === undefined ? [] : [`agent:${bucket.agent}`]),
+				...(bucket.repo === undefined ? [] : [`repo:${bucket.repo}`]),
+			]) {
+				const open = breakerReason(scope, world);
+				if (open) reasons.push(open);
+			}
+		const accounts = accountsOf(bucket, world);
+		const shut = accounts.map((name) => (name === undefined ? [] : accountReasons(name, world)));
+		if (shut.every((list) => list.length > 0)) reasons.push(...shut.flat());
+		return reasons.length > 0 ? reasons : pass;
+	},
+};

@@ -1,0 +1,68 @@
+// The gates, in order. The order is the rule: the first refusal is a job's wait_reason. Dispatch and `why` both ask here; there is no other opinion.
+
+import type { Answer, JobFacts, JobGate, Verdict } from "../answer.ts";
+import type { Bucket } from "../bucket.ts";
+import { isWaiting, type Job, type Waiting } from "../job.ts";
+import { GATES, REASON_CODES, type Reason } from "../reason.ts";
+import type { World } from "../world.ts";
+import { after } from "./after.ts";
+import { approval } from "./approval.ts";
+import { artifacts } from "./artifacts.ts";
+import { askBatch } from "./batch-hold.ts";
+import { budget } from "./budget.ts";
+import { capacity } from "./capacity.ts";
+import { conditions } from "./conditions.ts";
+import { deadline } from "./deadline.ts";
+import { head } from "./head.ts";
+import { holds } from "./holds.ts";
+import { host } from "./host.ts";
+import { item } from "./item.ts";
+import { locks } from "./locks.ts";
+import { askPace } from "./pace.ts";
+import { time } from "./time.ts";
+
+/** 1–9: each job for itself. A refusal parks the job where the event that frees it finds it. */
+export const JOB_GATES: readonly JobGate[] = [time, deadline, after, artifacts, item, head, conditions, approval, locks];
+/** 10–13: the same for all jobs of a bucket. A refusal shuts the bucket; its jobs stay where they are. */
+export const BUCKET_GATES = [holds, budget, host, capacity] as const;
+
+export type Decision =
+	| { kind: "ready" }
+	| { kind: "park"; status: Waiting; line: string; gate: string; reason: Reason; until?: number }
+	| { kind: "end"; verdict: Verdict };
+
+/** Where a waiting job belongs now. A verdict of any gate comes first, since waiting longer cannot change it. */
+export function decide(job: Job, facts: JobFacts, world: World): Decision {
+	let first: Answer | null = null;
+	for (const gate of JOB_GATES) {
+		const answer = gate.ask(job, facts);
+		if (!answer) continue;
+		if (answer.verdict) return { kind: "end", verdict: answer.verdict };
+		first ??= answer;
+	}
+	first ??= askBatch(job, world);
+	if (!first) return { kind: "ready" };
+	const reason = first.reasons[0] as Reason;
+	const park = { kind: "park", status: REASON_CODES[reason.code], line: first.line ?? "fact", gate: reason.gate, reason } as const;
+	return first.until === undefined ? park : { ...park, until: first.until };
+}
+
+/** Whether a bucket's jobs may start now: its first refusal, or null. */
+export function shut(bucket: Bucket, world: World): Reason | null {
+	for (const gate of BUCKET_GATES) {
+		const reasons = gate.ask(bucket, world);
+		if (reasons) return reasons[0] as Reason;
+	}
+	return null;
+}
+
+/** Every true reason why a waiting job has not started. */
+export function allReasons(job: Job, bucket: Bucket, facts: JobFacts, world: World): Reason[] {
+	if (!isWaiting(job.status)) return [];
+	const reasons: Reason[] = [];
+	for (const gate of JOB_GATES) reasons.push(...(gate.ask(job, facts)?.reasons ?? []));
+	reasons.push(...(askBatch(job, world)?.reasons ?? []));
+	for (const gate of BUCKET_GATES) reasons.push(...(gate.ask(bucket, world) ?? []));
+	if (bucket.kind !== "kernel") reasons.push(...(askPace(world) ?? []));
+	return reasons.sort((a, b) => GATES.indexOf(a.gate) - GATES.indexOf(b.gate));
+}

@@ -1,0 +1,44 @@
+// Gate 9: all locks of the job can be taken together, now.
+
+import { type Answer, type JobFacts, type JobGate, type LockState, pass, refuse } from "../answer.ts";
+import type { Job, Lock } from "../job.ts";
+
+export type Obstacle = { key: string; holders: number[]; reserved?: number };
+
+/** What stands in the way of one key; undefined when it can be taken. */
+export function obstacle(job: Pick<Job, "id" | "path">, lock: Lock, state: LockState): Obstacle | undefined {
+	const others = state.holders.filter((holder) => holder.job !== job.id);
+	const clash = lock.mode === "exclusive" ? others : others.filter((holder) => holder.mode === "exclusive");
+	if (clash.length > 0) return { key: lock.key, holders: clash.map((holder) => holder.job) };
+	const { reserved } = state;
+	if (reserved === undefined || reserved === job.id) return undefined;
+	// A holder may wait for the jobs that it added: keeping them out would keep the key held for ever.
+	if (job.path?.some((ancestor) => others.some((holder) => holder.job === ancestor))) return undefined;
+	return { key: lock.key, holders: [], reserved };
+}
+
+/** Keys in their order, which is the order of reservation too: the first obstacle is where the job waits. */
+export function obstacles(job: Job, facts: Pick<JobFacts, "lock">): Obstacle[] {
+	const found: Obstacle[] = [];
+	for (const lock of job.locks ?? []) {
+		const one = obstacle(job, lock, facts.lock(lock.key));
+		if (one) found.push(one);
+	}
+	return found;
+}
+
+export const locks: JobGate = {
+	name: "locks",
+	ask(job, facts) {
+		if (!job.locks) return pass;
+		const found = obstacles(job, facts);
+		const first = found[0];
+		if (!first) return pass;
+		const answer: Answer = { reasons: [], line: `lock:${first.key}` };
+		for (const { key, holders, reserved } of found) {
+			const holder = (reserved === undefined ? holders : [reserved]).map((id) => `job:${id}`);
+			answer.reasons.push(refuse("locks", "locks", `lock:${key}`, "waiting on locks", { holder }));
+		}
+		return answer;
+	},
+};

@@ -1,0 +1,17 @@
+// The end of gate 13: cycles and spawn delays space the starts of everybody alike.
+
+import { pass, refuse } from "../answer.ts";
+import type { Reason } from "../reason.ts";
+import type { World } from "../world.ts";
+
+export function askPace(world: World): Reason[] | null {
+	const { cycle_interval_ms, spawn_delay_ms } = world.config;
+	const reasons: Reason[] = [];
+	const cycle = world.last_cycle_at + cycle_interval_ms;
+	if (cycle_interval_ms > 0 && cycle > world.now)
+		reasons.push(refuse("capacity", "capacity", "cycle_interval", "waiting for the next cycle", { clears_at: cycle }));
+	const spawn = world.last_start_at + spawn_delay_ms;
+	if (spawn_delay_ms > 0 && spawn > world.now)
+		reasons.push(refuse("capacity", "capacity", "spawn_delay", "starts are spaced by spawn_delay", { clears_at: spawn }));
+	return reasons.length > 0 ? reasons : pass;
+}

@@ -1,0 +1,25 @@
+// Gate 1: not before its time, nor before its back-off is over.
+
+import { type JobGate, pass, refuse } from "../answer.ts";
+
+export const time: JobGate = {
+	name: "time",
+	ask(job, { now }) {
+		const delayed = job.runnable_at > now;
+		const backoff = job.backoff_until !== undefined && job.backoff_until > now;
+		if (!delayed && !backoff) return pass;
+		const reasons = [];
+		if (delayed) reasons.push(refuse("time", "delayed", "time", `not before ${stamp(job.runnable_at)}`, { clears_at: job.runnable_at }));
+		if (backoff) {
+			const until = job.backoff_until as number;
+			const after = job.last_failure ? ` after: ${job.last_failure}` : "";
+			reasons.push(
+				refuse("time", "backoff", "time", `attempt ${job.attempt + 1} not before ${stamp(until)}${after}`, { clears_at: until }),
+			);
+		}
+		return { reasons, line: "time", until: Math.max(delayed ? job.runnable_at : 0, job.backoff_until ?? 0) };
+	},
+};
+
+/** Out of Date's range there is nothing to print but the number. */
+export const stamp = (at: number): string => (Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at));

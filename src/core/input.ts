@@ -1,0 +1,353 @@
+// From what a caller hands to `add` or `apply` to a job document and its spec: complete before anything is written.
+
+import * as check from "./check.ts";
+import type { Config } from "./config.ts";
+import { SluiceError } from "./errors.ts";
+import { artifactFault } from "./fact.ts";
+import {
+	type Condition,
+	EXIT_KINDS,
+	type Job,
+	type JobInput,
+	type JobSpec,
+	type Lock,
+	POLICIES,
+	type Policy,
+	type RetryPolicy,
+} from "./job.ts";
+import { nearest } from "./nearest.ts";
+import { policyOf } from "./retry.ts";
+import { argv, branch, specOf } from "./spec.ts";
+
+/** The job as far as its input decides; ids, path, bucket and place come when it is stored. */
+export type Draft = {
+	job: Job;
+	spec: JobSpec;
+	after: { ref: number | string; policy: Policy }[];
+	parent: number | undefined;
+	parent_gate: boolean;
+	unique: { key: string; window_ms: number | undefined; policy: "skip" | "replace" | "error" } | undefined;
+	warnings: string[];
+};
+
+export const INPUT_KEYS = [
+	"name",
+	"batch",
+	"parent",
+	"parent_gate",
+	"item",
+	"source",
+	"phase",
+	"title",
+	"command",
+	"agent",
+	"prompt",
+	"payload",
+	"repo",
+	"base_branch",
+	"worktree",
+	"merge",
+	"no_merge",
+	"cwd",
+	"env",
+	"host_labels",
+	"lane",
+	"priority",
+	"runnable_at",
+	"deadline",
+	"trigger",
+	"after",
+	"needs",
+	"on_missing",
+	"produces",
+	"pinned_head",
+	"conditions",
+	"locks",
+	"serial",
+	"parallelizable",
+	"requires_approval",
+	"unique",
+	"owner",
+	"account",
+	"timeout",
+	"stall_timeout",
+	"retry",
+	"uses",
+	"model",
+	"permission",
+	"commit",
+	"args",
+	"vars",
+	"recipe",
+	"mode",
+	"owned",
+	"raw",
+] as const satisfies readonly (keyof JobInput)[];
+
+const KNOWN = new Set<string>(INPUT_KEYS);
+
+export type DraftOptions = { now: number; force: boolean; field?: string };
+
+export function draftJob(value: unknown, config: Config, { now, force, field = "" }: DraftOptions): Draft {
+	const at = (key: string) => (field === "" ? key : `${field}.${key}`);
+	const input = check.record(value, field === "" ? "job" : field) as JobInput;
+	for (const key in input) if (!KNOWN.has(key)) check.knownKeys(input as Record<string, unknown>, INPUT_KEYS, field);
+	const kind = kindOf(input, at);
+	const lane = input.lane === undefined ? defaultLane(config) : check.label(input.lane, at("lane"));
+	const laneConfig = config.lanes[lane];
+	if (!laneConfig) throw missing("lane", lane, Object.keys(config.lanes), at("lane"));
+	if (laneConfig.max === 0 && !force)
+		throw new SluiceError("impossible", `${at("lane")}: lane ${lane} has cap 0: this job could never run`, {
+			field: at("lane"),
+			hint: `raise lanes.${lane}.max, or add it with force`,
+		});
+
+	const runnable_at = input.runnable_at === undefined ? now : check.instant(input.runnable_at, at("runnable_at"));
+	const job: Job = {
+		id: 0,
+		status: "queued",
+		kind,
+		lane,
+		trigger: input.trigger === undefined ? "manual" : check.word(input.trigger, at("trigger")),
+		priority: input.priority === undefined ? 0 : check.integer(input.priority, at("priority"), -1_000_000, 1_000_000),
+		created_at: now,
+		runnable_at,
+		attempt: 0,
+		line: "",
+		bucket: 0,
+	};
+	if (input.name !== undefined) job.name = check.label(input.name, at("name"));
+	if (input.batch !== undefined) job.batch = check.label(input.batch, at("batch"));
+	if (input.deadline !== undefined && input.deadline !== null) {
+		job.deadline = check.instant(input.deadline, at("deadline"));
+		if (job.deadline < runnable_at)
+			throw check.wrong(at("deadline"), "lies before runnable_at: this job could never run", "set a deadline at or after runnable_at");
+	}
+	if (input.repo !== undefined) job.repo = known("repo", input.repo, config.repos, at("repo"));
+	if (input.account !== undefined) job.account = known("account", input.account, config.accounts, at("account"));
+	if (input.agent !== undefined) {
+		job.agent = check.label(input.agent, at("agent"));
+		if (config.agents.length > 0 && !config.agents.includes(job.agent)) throw missing("agent", job.agent, config.agents, at("agent"));
+	}
+	if (input.owner !== undefined) job.owner = check.word(input.owner, at("owner"));
+	if (input.host_labels !== undefined && input.host_labels.length !== 0)
+		job.host_labels = check.labels(input.host_labels, at("host_labels"));
+	if (input.uses !== undefined) addUses(job, input.uses, config, force, at);
+	if (input.retry !== undefined) job.retry = retryOf(input.retry, policyOf(job, config), at("retry"));
+	addItem(job, input, config, force, at);
+	addNeeds(job, input, config, at);
+	addLocks(job, input, at);
+	if (input.requires_approval !== undefined && check.flag(input.requires_approval, at("requires_approval"))) job.approval = "needed";
+	if (job.repo !== undefined && input.no_merge !== true && input.merge !== "local") {
+		job.will_merge = true;
+		job.merge_status = "none";
+	}
+	return {
+		job,
+		spec: specOf(input, now, at),
+		after: afterOf(input, at),
+		parent: input.parent === undefined ? undefined : check.integer(input.parent, at("parent"), 1),
+		parent_gate:
+			(input.parent_gate === undefined ? config.parents.gate : check.oneOf(input.parent_gate, ["success", "none"], at("parent_gate"))) ===
+			"success",
+		unique: uniqueOf(input, at),
+		warnings: [],
+	};
+}
+
+const defaultLane = (config: Config): string => ("default" in config.lanes ? "default" : (Object.keys(config.lanes)[0] ?? "default"));
+
+type At = (key: string) => string;
+
+function kindOf(input: JobInput, at: At): Job["kind"] {
+	if (input.command !== undefined) {
+		if (input.agent !== undefined) throw check.wrong(at("command"), "a job has a command or an agent, not both", "leave one out");
+		return "command";
+	}
+	if (input.agent !== undefined) {
+		if (input.prompt === undefined && input.recipe === undefined && input.args === undefined && input.payload === undefined)
+			throw check.wrong(at("prompt"), "an agent needs a prompt", "give prompt, args or a recipe");
+		return "agent";
+	}
+	if (input.payload !== undefined) return "payload";
+	throw check.wrong(at("command"), "nothing to run", "give a command, an agent with a prompt, or a payload");
+}
+
+function missing(what: string, name: string, all: readonly string[], field: string): SluiceError {
+	const guess = nearest(name, all);
+	const list = all.length > 0 ? `known: ${all.slice(0, 20).join(", ")}` : `none is configured; add it under ${what}s in the configuration`;
+	return new SluiceError("not_found", `${field}: there is no ${what} ${check.shown(name)}`, {
+		field,
+		hint: guess ? `did you mean "${guess}"?` : list,
+	});
+}
+
+function known(what: string, value: unknown, all: Record<string, unknown>, field: string): string {
+	const name = check.label(value, field);
+	if (!Object.hasOwn(all, name)) throw missing(what, name, Object.keys(all), field);
+	return name;
+}
+
+function addUses(job: Job, value: unknown, config: Config, force: boolean, at: At): void {
+	const uses: Record<string, number> = {};
+	for (const [name, amount] of Object.entries(check.record(value, at("uses")))) {
+		const field = `${at("uses")}.${name.slice(0, 40)}`;
+		if (!Object.hasOwn(config.resources, name)) throw missing("resource", name, Object.keys(config.resources), field);
+		uses[name] = check.integer(amount, field, 1, 1_000_000);
+		const total = config.resources[name] as number;
+		if ((uses[name] as number) > total && !force)
+			throw new SluiceError("impossible", `${field}: uses ${uses[name]} of ${total}: this job could never run`, {
+				field,
+				hint: `raise resources.${name}, or add it with force`,
+			});
+	}
+	if (Object.keys(uses).length > 0) job.uses = uses;
+}
+
+export function retryOf(value: unknown, base: RetryPolicy, field: string): RetryPolicy {
+	if (typeof value === "number") return { ...base, max: check.integer(value, field, 0, 1000) };
+	const given = check.record(value, field);
+	check.knownKeys(given, ["max", "base_ms", "factor", "jitter", "cap_ms", "on"], field);
+	return {
+		max: given.max === undefined ? base.max : check.integer(given.max, `${field}.max`, 0, 1000),
+		base_ms: given.base_ms === undefined ? base.base_ms : check.duration(given.base_ms, `${field}.base_ms`),
+		factor: given.factor === undefined ? base.factor : check.number(given.factor, `${field}.factor`, 1, 100),
+		jitter: given.jitter === undefined ? base.jitter : check.number(given.jitter, `${field}.jitter`, 0, 1),
+		cap_ms: given.cap_ms === undefined ? base.cap_ms : check.duration(given.cap_ms, `${field}.cap_ms`),
+		on:
+			given.on === undefined
+				? base.on
+				: check.list(given.on, `${field}.on`, 20).map((kind, index) => check.oneOf(kind, EXIT_KINDS, `${field}.on[${index}]`)),
+	};
+}
+
+function addItem(job: Job, input: JobInput, config: Config, force: boolean, at: At): void {
+	if (input.phase !== undefined) job.phase = check.word(input.phase, at("phase"));
+	if (input.item === undefined) {
+		if (input.source !== undefined) check.label(input.source, at("source"));
+		return;
+	}
+	const id = check.word(input.item, at("item"));
+	const source = input.source === undefined ? "inline" : check.label(input.source, at("source"));
+	job.item = `${source}:${id}`;
+	const prefix = job.repo === undefined ? null : (config.repos[job.repo]?.prefix ?? null);
+	if (prefix === null || force || id.startsWith(prefix)) return;
+	const right = Object.entries(config.repos).find(([, repo]) => repo.prefix !== null && id.startsWith(repo.prefix))?.[0];
+	throw new SluiceError(
+		"forbidden",
+		`${at("item")}: ${check.shown(id)} does not begin with ${check.shown(prefix)}, the prefix of repo ${job.repo}`,
+		{
+			field: at("item"),
+			hint: right ? `its repo is ${right}: use --repo ${right}, or --force` : "no repo has its prefix; --force adds it all the same",
+		},
+	);
+}
+
+function addNeeds(job: Job, input: JobInput, config: Config, at: At): void {
+	for (const key of ["needs", "produces"] as const) {
+		if (input[key] === undefined) continue;
+		const all = check.list(input[key], at(key), 1000).map((one, index) => {
+			const field = `${at(key)}[${index}]`;
+			const artifact = check.text(one, field, { max: 1000, lines: "one" });
+			const fault = artifactFault(artifact);
+			if (fault !== undefined) throw check.wrong(field, fault);
+			return artifact;
+		});
+		if (all.length > 0) job[key] = [...new Set(all)];
+	}
+	const onMissing = input.on_missing === undefined ? config.on_missing : check.oneOf(input.on_missing, ["block", "wait"], at("on_missing"));
+	if (onMissing === "wait") job.on_missing = "wait";
+	if (input.pinned_head !== undefined) {
+		const pin = check.record(input.pinned_head, at("pinned_head"));
+		check.knownKeys(pin, ["branch", "commit"], at("pinned_head"));
+		const commit = check.word(pin.commit, `${at("pinned_head")}.commit`);
+		if (!/^[0-9a-f]{4,64}$/.test(commit)) throw check.wrong(`${at("pinned_head")}.commit`, `${check.shown(commit)} is not a commit id`);
+		job.pinned_head = { branch: branch(pin.branch, `${at("pinned_head")}.branch`), commit };
+	}
+	if (input.conditions !== undefined) {
+		const all = check.list(input.conditions, at("conditions"), 100).map((one, index) => conditionOf(one, `${at("conditions")}[${index}]`));
+		if (all.length > 0) job.conditions = all;
+	}
+}
+
+function conditionOf(value: unknown, field: string): Condition {
+	if (value === "clean_worktree") return { kind: "clean_worktree" };
+	if (typeof value === "string") {
+		const match = /^branch_exists:(.+)$/.exec(value);
+		if (match) return { kind: "branch_exists", branch: branch(match[1], field) };
+		throw check.wrong(
+			field,
+			`${check.shown(value)} is not a condition`,
+			'clean_worktree, branch_exists:<name>, or {kind: "command", argv: [...]}',
+		);
+	}
+	const given = check.record(value, field);
+	check.knownKeys(given, ["kind", "branch", "argv"], field);
+	const kind = check.oneOf(given.kind, ["clean_worktree", "branch_exists", "command"], `${field}.kind`);
+	if (kind === "command") return { kind, argv: argv(given.argv, `${field}.argv`) };
+	return kind === "branch_exists" ? { kind, branch: branch(given.branch, `${field}.branch`) } : { kind };
+}
+
+function addLocks(job: Job, input: JobInput, at: At): void {
+	const locks = new Map<string, Lock>();
+	const take = (key: string, mode: Lock["mode"]) => {
+		if (locks.get(key)?.mode !== "exclusive") locks.set(key, { key, mode });
+	};
+	if (input.locks !== undefined)
+		check.list(input.locks, at("locks"), 100).forEach((one, index) => {
+			const field = `${at("locks")}[${index}]`;
+			const given = typeof one === "string" ? splitLock(one) : check.record(one, field);
+			check.knownKeys(given, ["key", "mode"], field);
+			const mode = given.mode === undefined ? "exclusive" : check.oneOf(given.mode, ["shared", "exclusive"], `${field}.mode`);
+			take(check.word(given.key, `${field}.key`), mode);
+		});
+	if (input.serial !== undefined) take(`serial:${check.word(input.serial, at("serial"))}`, "exclusive");
+	if (input.parallelizable !== undefined && !check.flag(input.parallelizable, at("parallelizable"))) {
+		const source =
+			job.item?.slice(0, job.item.indexOf(":")) ?? (input.source === undefined ? "inline" : check.label(input.source, at("source")));
+		take(`serial:${source}:${job.phase ?? ""}:${job.lane}`, "exclusive");
+	}
+	if (input.worktree !== undefined) take(`branch:${job.repo ?? ""}:${branch(input.worktree, at("worktree"))}`, "exclusive");
+	if (locks.size > 0) job.locks = [...locks.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+/** `db:shared` → the key db, shared. */
+const splitLock = (one: string): Record<string, unknown> => {
+	const match = /^(.+):(shared|exclusive)$/s.exec(one);
+	return match ? { key: match[1], mode: match[2] } : { key: one };
+};
+
+function afterOf(input: JobInput, at: At): Draft["after"] {
+	if (input.after === undefined) return [];
+	const seen = new Map<number | string, { ref: number | string; policy: Policy }>();
+	check.list(input.after, at("after")).forEach((one, index) => {
+		const field = `${at("after")}[${index}]`;
+		let ref: unknown = one;
+		let policy: unknown;
+		if (one !== null && typeof one === "object") {
+			const given = check.record(one, field);
+			check.knownKeys(given, ["job", "policy"], field);
+			ref = given.job;
+			policy = given.policy;
+		} else if (typeof one === "string") {
+			const match = /^(.+):(success|failure|any|merged)$/s.exec(one);
+			if (match) [, ref, policy] = match;
+		}
+		if (typeof ref === "string" && /^[1-9]\d{0,14}$/.test(ref)) ref = Number(ref);
+		const job = typeof ref === "number" ? check.integer(ref, field, 1) : check.label(ref, field);
+		if (seen.has(job)) throw check.wrong(field, `names ${check.shown(job)} a second time`, "name each predecessor once");
+		seen.set(job, { ref: job, policy: policy === undefined ? "success" : check.oneOf(policy, POLICIES, `${field}.policy`) });
+	});
+	return [...seen.values()];
+}
+
+function uniqueOf(input: JobInput, at: At): Draft["unique"] {
+	if (input.unique === undefined) return undefined;
+	const given = check.record(input.unique, at("unique"));
+	check.knownKeys(given, ["key", "window_ms", "policy"], at("unique"));
+	return {
+		key: check.word(given.key, `${at("unique")}.key`),
+		window_ms: given.window_ms === undefined ? undefined : check.duration(given.window_ms, `${at("unique")}.window_ms`),
+		policy: given.policy === undefined ? "skip" : check.oneOf(given.policy, ["skip", "replace", "error"], `${at("unique")}.policy`),
+	};
+}

@@ -1,0 +1,272 @@
+// What a job is: its states, the only moves between them, and the document that carries it.
+
+import { SluiceError } from "./errors.ts";
+
+export const WAITING = ["queued", "waiting_on_deps", "waiting_on_locks"] as const;
+export const TERMINAL = ["succeeded", "failed", "cancelled", "blocked_by_dependency", "expired"] as const;
+export const STATUSES = [...WAITING, "running", ...TERMINAL] as const;
+export type Waiting = (typeof WAITING)[number];
+export type Terminal = (typeof TERMINAL)[number];
+export type Status = (typeof STATUSES)[number];
+
+/**
+ * from                  to                                     by
+ * (none)                queued, waiting_on_deps/_locks         add, decided at once by the gates
+ * (none)                blocked_by_dependency, expired …       add, when the verdict is certain at once
+ * waiting               each other                             a gate's answer changed
+ * waiting               running                                claim
+ * waiting               blocked_by_dependency                  a dependency can no longer be met
+ * waiting               expired                                deadline passed
+ * waiting               cancelled                              cancel, clear, reject, item closed
+ * waiting               failed                                 unusable record, circuit-broken
+ * running               succeeded, failed, cancelled           the run ended; no retry left
+ * running               waiting                                retry; limit, drain, lost, preempted, needs-human
+ * terminal              waiting                                retry (rewind), rerun
+ */
+const MOVES: Record<Status, readonly Status[]> = (() => {
+	const waiting: Status[] = [...WAITING, "running", "blocked_by_dependency", "expired", "cancelled", "failed"];
+	return {
+		queued: waiting,
+		waiting_on_deps: waiting,
+		waiting_on_locks: waiting,
+		running: ["succeeded", "failed", "cancelled", ...WAITING],
+		succeeded: [...WAITING],
+		failed: [...WAITING],
+		cancelled: [...WAITING],
+		blocked_by_dependency: [...WAITING],
+		expired: [...WAITING],
+	};
+})();
+
+export const isTerminal = (status: Status): status is Terminal => (TERMINAL as readonly string[]).includes(status);
+export const isWaiting = (status: Status): status is Waiting => (WAITING as readonly string[]).includes(status);
+export const mayMove = (from: Status, to: Status): boolean => MOVES[from].includes(to);
+
+export function checkMove(id: number, from: Status, to: Status): void {
+	if (!mayMove(from, to)) throw illegal(id, from, to);
+}
+
+export const illegal = (id: number, from: Status, to: Status, hint?: string) =>
+	new SluiceError("illegal_transition", `job ${id} is ${from} and cannot become ${to}`, { field: "id", hint });
+
+export const EXIT_KINDS = [
+	"completed",
+	"failed",
+	"crashed",
+	"cancelled",
+	"timeout",
+	"stalled",
+	"rate_limited",
+	"needs_human",
+	"lost",
+	"preempted",
+	"drained",
+	"launch_failed",
+] as const;
+export type ExitKind = (typeof EXIT_KINDS)[number];
+
+export const POLICIES = ["success", "failure", "any", "merged"] as const;
+export type Policy = (typeof POLICIES)[number];
+
+export const MERGE_STATUSES = ["none", "pending", "merged", "conflict", "verify_failed", "base_dirty", "requested", "kept"] as const;
+export type MergeStatus = (typeof MERGE_STATUSES)[number];
+
+export type LockMode = "shared" | "exclusive";
+export type Lock = { key: string; mode: LockMode };
+export type After = { job: number; policy: Policy };
+/** A kernel entry (004) is claimed by strict order; a payload job by an outside worker; the rest by hosts. */
+export type JobKind = "command" | "agent" | "payload" | "kernel";
+
+export type RetryPolicy = {
+	/** Retries after the first run; 0 = none. */
+	max: number;
+	base_ms: number;
+	factor: number;
+	/** ± this share of the delay. */
+	jitter: number;
+	cap_ms: number;
+	/** Which ends of a run are retried at all. */
+	on: readonly ExitKind[];
+};
+
+export type Condition = { kind: "clean_worktree" } | { kind: "branch_exists"; branch: string } | { kind: "command"; argv: string[] };
+
+/** What a caller hands to `add`. Times are epoch milliseconds or RFC 3339; durations are milliseconds or "30s", "5m". */
+export type JobInput = {
+	name?: string;
+	batch?: string;
+	parent?: number;
+	parent_gate?: "success" | "none";
+	item?: string;
+	source?: string;
+	phase?: string;
+	title?: string;
+	command?: string[];
+	agent?: string;
+	prompt?: string;
+	payload?: unknown;
+	repo?: string;
+	base_branch?: string;
+	/** The branch the job writes on; its own one when absent. */
+	worktree?: string;
+	merge?: "direct" | "mr" | "local";
+	no_merge?: boolean;
+	cwd?: string;
+	env?: Record<string, string>;
+	host_labels?: string[];
+	lane?: string;
+	priority?: number;
+	runnable_at?: number | string;
+	deadline?: number | string | null;
+	trigger?: string;
+	after?: (number | string | { job: number | string; policy?: Policy })[];
+	needs?: string[];
+	on_missing?: "block" | "wait";
+	produces?: string[];
+	pinned_head?: { branch: string; commit: string };
+	conditions?: (string | Condition)[];
+	locks?: (string | { key: string; mode?: LockMode })[];
+	serial?: string;
+	parallelizable?: boolean;
+	requires_approval?: boolean;
+	unique?: { key: string; window_ms?: number | string; policy?: "skip" | "replace" | "error" };
+	owner?: string;
+	account?: string;
+	timeout?: number | string;
+	stall_timeout?: number | string;
+	retry?: Partial<RetryPolicy> | number;
+	uses?: Record<string, number>;
+	model?: string;
+	permission?: "ask" | "edit" | "full";
+	commit?: "auto" | "agent" | "never";
+	args?: string;
+	vars?: Record<string, string>;
+	recipe?: string;
+	mode?: "ralph";
+	owned?: boolean;
+	raw?: boolean;
+};
+
+/** A run in progress, inside its job's document. One attempt, one fencing token. */
+export type Run = {
+	attempt: number;
+	token: number;
+	host: string;
+	worker: string;
+	account?: string;
+	started_at: number;
+	lease_until?: number;
+	/** A stop, stored before the first signal: from then on the run ends as this says. */
+	intent?: { kind: "cancelled" | "timeout" | "preempted" | "drained"; reason: string; by: string; at: number };
+	/** False until the host says that the process is there. */
+	launched?: boolean;
+};
+
+/**
+ * The working document of a job: what the gates and the order need, and what has happened to it so far. What only a host needs (argv, prompt,
+ * payload, env) is in its spec, written once. Absent means null, zero or none: most jobs carry a dozen fields.
+ */
+export type Job = {
+	id: number;
+	status: Status;
+	kind: JobKind;
+	name?: string;
+	lane: string;
+	repo?: string;
+	account?: string;
+	/** The account its agent session lives on (after a limit): preferred, see `failover_after`. */
+	prefer?: string;
+	session?: string;
+	owner?: string;
+	agent?: string;
+	batch?: string;
+	/** `source:id` of the item, and the job that opened its chain. */
+	item?: string;
+	chain?: number;
+	phase?: string;
+	/** Ancestors, root first; depth is its length. */
+	path?: number[];
+	trigger: string;
+	priority: number;
+	/** Set by promote (> 0), demote (< 0) and run-now (≥ RUN_NOW). */
+	rank?: number;
+	/** run-now --force: past max_concurrent and lane caps. */
+	forced?: true;
+	created_at: number;
+	runnable_at: number;
+	deadline?: number;
+	/** How many `after` edges are not satisfied yet; the edges themselves are rows of their own. */
+	deps_left?: number;
+	/** Other jobs come after this one. */
+	dependents?: true;
+	needs?: string[];
+	on_missing?: "wait";
+	produces?: string[];
+	pinned_head?: { branch: string; commit: string };
+	conditions?: Condition[];
+	locks?: Lock[];
+	uses?: Record<string, number>;
+	host_labels?: string[];
+	retry?: RetryPolicy;
+	will_merge?: true;
+	merge_status?: MergeStatus;
+	approval?: "needed" | "given";
+	question?: string;
+	/** What a person said to its last question; handed to the next run. */
+	answer?: string;
+	/** Runs that ended as failures; iteration = 1 + this. */
+	failures?: number;
+	attempt: number;
+	dispatch_failures?: number;
+	last_failure?: string;
+	backoff_until?: number;
+	/** Since when it has passed gates 1–8: what it is called up by. */
+	ready_at?: number;
+	/** Where it is parked: see core/park.ts. */
+	gate?: string;
+	line: string;
+	since?: number;
+	/** When time alone may change something: a deadline, a back-off, a lease, an overdue lock. */
+	due_at?: number;
+	/** Overdue on locks: when it tries next to reserve them. */
+	reserve_at?: number;
+	wait_reason?: { kind: string; detail: string };
+	waited_on?: string[];
+	bucket: number;
+	run?: Run;
+	/** Where and when the run was that ended it. */
+	last_run?: Pick<Run, "attempt" | "host" | "worker" | "account" | "started_at">;
+	ended_at?: number;
+	started_at?: number;
+	exit_code?: number | null;
+	raw_exit_code?: number;
+	exit_kind?: ExitKind;
+	/** Why it ended, in words: "circuit-broken", "cleared", "scheduler recovery", "dependency failed for job 7 (failed)". */
+	end_reason?: string;
+};
+
+/** Written once at `add`, handed to whoever runs the job; the scheduler itself never reads it on its hot path. */
+export type JobSpec = Pick<
+	JobInput,
+	| "title"
+	| "command"
+	| "prompt"
+	| "payload"
+	| "base_branch"
+	| "worktree"
+	| "merge"
+	| "no_merge"
+	| "cwd"
+	| "env"
+	| "model"
+	| "permission"
+	| "commit"
+	| "args"
+	| "vars"
+	| "recipe"
+	| "mode"
+	| "owned"
+	| "raw"
+> & { version: 1; timeout_ms?: number; stall_timeout_ms?: number; enqueued_at: number };
+
+export const runId = (job: number, attempt: number) => `${job}.${attempt}`;

@@ -1,0 +1,49 @@
+// Budgets: integer ledgers by subject and dimension, with windows that roll over.
+
+import { windowEnd, windowStart } from "./window.ts";
+import type { Ledger } from "./world.ts";
+
+export const ledgerKey = (subject: string, dim: string) => `${subject}/${dim}`;
+
+/** What is used in the window that `now` lies in. */
+export const usedNow = (ledger: Ledger, now: number, timezone: string): number =>
+	ledger.window !== null && windowStart(ledger.window, now, timezone) > ledger.window_at ? 0 : ledger.used;
+
+/** Used up: nothing more may start. Kernel subjects (004) stop only past the limit. */
+export function isSpent(ledger: Ledger, now: number, timezone: string): boolean {
+	if (ledger.limit === null) return false;
+	const used = usedNow(ledger, now, timezone);
+	return ledger.subject.startsWith("pid:") ? used > ledger.limit : used >= ledger.limit;
+}
+
+/** When a spent ledger with a window is good again. */
+export const refillsAt = (ledger: Ledger, now: number, timezone: string): number | undefined =>
+	ledger.window === null ? undefined : windowEnd(ledger.window, now, timezone);
+
+/** The ledger after a charge, or a refund; a new window begins with nothing announced. */
+export function charged(ledger: Ledger, amount: number, now: number, timezone: string): Ledger {
+	const before = usedNow(ledger, now, timezone);
+	const next: Ledger = { ...ledger, used: Math.max(0, before + amount) };
+	if (ledger.window === null) return next;
+	const start = windowStart(ledger.window, now, timezone);
+	if (start > ledger.window_at) {
+		next.window_at = start;
+		delete next.warned;
+		delete next.breached;
+	}
+	return next;
+}
+
+/** Sets the marks that say what has been announced, and tells what is new. */
+export function announce(ledger: Ledger, now: number, timezone: string): { ledger: Ledger; warned: boolean; first_breach: boolean } {
+	const next = { ...ledger };
+	const spent = isSpent(next, now, timezone);
+	const warm = next.limit !== null && usedNow(next, now, timezone) >= next.limit * next.warn_at;
+	const first_breach = spent && !next.breached;
+	const warned = warm && !next.warned;
+	if (spent) next.breached = true;
+	else delete next.breached;
+	if (warm) next.warned = true;
+	else delete next.warned;
+	return { ledger: next, warned, first_breach };
+}

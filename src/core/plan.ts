@@ -1,0 +1,157 @@
+// What should start now. Pure: reads come in answer to what it yields, so one planner serves a store that answers at once and one that does not.
+//
+//   1  the bounds: free slots, batch size, what the caller asked for, the pace
+//   2  the head of each level of each bucket that is not shut
+//   3  every nth start: the longest startable, if it is overdue
+//   4  else the best of the lanes' candidates: run-now, promoted, highest P, oldest
+//   5  "try" it: the caller checks the job itself (deadline, locks, batch) and starts it, or parks it
+//   6  a bucket is asked again each time one of its jobs comes up: caps fill as jobs start
+
+import type { Bucket } from "./bucket.ts";
+import { laneOf } from "./config.ts";
+import { shut } from "./gates/index.ts";
+import { priorityAt, RUN_NOW } from "./order.ts";
+import type { World } from "./world.ts";
+
+/** A ready job as the order sees it. */
+export type Head = { id: number; rank: number; level: number; age_at: number; ready_at: number };
+
+export type PlanRequest =
+	/** The best ready job of each level of the bucket that can matter: first the one with the highest rank, if any is ranked. */
+	| { ask: "heads"; bucket: Bucket }
+	/** The job of the bucket that has been ready longest. */
+	| { ask: "oldest"; bucket: Bucket }
+	/** Start this one if its own gates pass; answer whether it started. Either way it is no longer a head. */
+	| { ask: "try"; bucket: Bucket; head: Head };
+export type PlanReply = Head[] | Head | undefined | boolean;
+
+export type Bound = "capacity" | "batch" | "ready" | "paused" | "none";
+
+/** 001's count: starts = min(free slots, batch, ready), and which of them it was. */
+export function planDispatch<T>(capacity: number, batch: number, ready: readonly T[]): { dispatch: T[]; skipped: T[]; reason: Bound } {
+	if (ready.length === 0) return { dispatch: [], skipped: [], reason: "none" };
+	if (capacity <= 0) return { dispatch: [], skipped: [...ready], reason: "capacity" };
+	const count = Math.min(capacity, batch, ready.length);
+	return { dispatch: ready.slice(0, count), skipped: ready.slice(count), reason: boundOf(capacity, batch, ready.length) };
+}
+
+export function boundOf(capacity: number, batch: number, ready: number): Bound {
+	if (ready === 0) return "none";
+	if (capacity <= 0) return "capacity";
+	if (capacity < batch && capacity < ready) return "capacity";
+	if (ready < batch && ready <= capacity) return "ready";
+	return "batch";
+}
+
+type Candidate = { bucket: Bucket; head: Head; p: number };
+
+/** Better first: higher P, then older, then lower id. */
+const better = (a: Candidate, b: Candidate): boolean =>
+	a.p !== b.p ? a.p > b.p : a.head.age_at !== b.head.age_at ? a.head.age_at < b.head.age_at : a.head.id < b.head.id;
+
+/** The best of a bucket's level heads at this moment. Ranked jobs come alone: `heads` puts the highest rank first. */
+function bestHead(bucket: Bucket, heads: Head[], world: World): Candidate | undefined {
+	const base = laneOf(world.config, bucket.lane).priority;
+	let best: Candidate | undefined;
+	for (const head of heads) {
+		const candidate = { bucket, head, p: priorityAt(base, head.level, head.age_at, world.now, world.config) };
+		if (!best || better(candidate, best)) best = candidate;
+	}
+	return best;
+}
+
+/** First of a lane: promoted before plain before demoted; a promoted one stands for its lane's best P against other lanes. */
+function laneCandidate(plain: Candidate | undefined, ranked: Candidate[]): Candidate | undefined {
+	let top: Candidate | undefined;
+	for (const one of ranked) if (!top || one.head.rank > top.head.rank) top = one;
+	if (!top) return plain;
+	if (top.head.rank > 0) return { ...top, p: Math.max(top.p, plain?.p ?? top.p) };
+	return plain ?? top;
+}
+
+export function* plan(
+	world: () => World,
+	buckets: readonly Bucket[],
+	want: number,
+): Generator<PlanRequest, { started: Head[]; tried: number }, PlanReply> {
+	const started: Head[] = [];
+	let tried = 0;
+	const open = new Map<number, { bucket: Bucket; heads: Head[] | undefined; oldest: Head | undefined | null }>();
+	for (const bucket of buckets)
+		if (bucket.ready > 0 && bucket.stage === undefined && !shut(bucket, world()))
+			open.set(bucket.id, { bucket, heads: undefined, oldest: null });
+
+	while (started.length < want && open.size > 0) {
+		const now = world();
+		const pick = yield* overdueTurn(now, open) ? pickOldest(now, open) : pickBest(now, open);
+		if (!pick) break;
+		const slot = open.get(pick.bucket.id);
+		if (!slot) break;
+		if (shut(pick.bucket, now)) {
+			open.delete(pick.bucket.id);
+			continue;
+		}
+		tried++;
+		const went = (yield { ask: "try", bucket: pick.bucket, head: pick.head }) as boolean;
+		if (went) started.push(pick.head);
+		slot.heads = undefined;
+		slot.oldest = null;
+		if (pick.bucket.ready <= 0) open.delete(pick.bucket.id);
+	}
+	return { started, tried };
+}
+
+type Open = Map<number, { bucket: Bucket; heads: Head[] | undefined; oldest: Head | undefined | null }>;
+
+const overdueTurn = (world: World, open: Open): boolean => {
+	const { overdue_share, overdue_after_ms } = world.config.order;
+	if (overdue_share <= 0 || overdue_after_ms <= 0) return false;
+	for (const { bucket } of open.values()) if (bucket.kind === "kernel") return false;
+	return world.starts % overdue_share === overdue_share - 1;
+};
+
+function* pickBest(world: World, open: Open): Generator<PlanRequest, Candidate | undefined, PlanReply> {
+	const lanes = new Map<string, { plain: Candidate | undefined; ranked: Candidate[] }>();
+	for (const slot of open.values()) {
+		slot.heads ??= (yield { ask: "heads", bucket: slot.bucket }) as Head[];
+		const plain = bestHead(
+			slot.bucket,
+			slot.heads.filter((head) => head.rank === 0),
+			world,
+		);
+		let lane = lanes.get(slot.bucket.lane);
+		if (!lane) {
+			lane = { plain: undefined, ranked: [] };
+			lanes.set(slot.bucket.lane, lane);
+		}
+		if (plain && (!lane.plain || better(plain, lane.plain))) lane.plain = plain;
+		for (const head of slot.heads) {
+			if (head.rank === 0) continue;
+			const base = laneOf(world.config, slot.bucket.lane).priority;
+			lane.ranked.push({ bucket: slot.bucket, head, p: priorityAt(base, head.level, head.age_at, world.now, world.config) });
+		}
+	}
+	let best: Candidate | undefined;
+	let urgent: Candidate | undefined;
+	for (const { plain, ranked } of lanes.values()) {
+		for (const one of ranked) if (one.head.rank >= RUN_NOW && (!urgent || one.head.rank > urgent.head.rank)) urgent = one;
+		const candidate = laneCandidate(plain, ranked);
+		if (candidate && (!best || better(candidate, best))) best = candidate;
+	}
+	return urgent ?? best;
+}
+
+/** The longest startable, if overdue; else the best as always. run-now still goes first. */
+function* pickOldest(world: World, open: Open): Generator<PlanRequest, Candidate | undefined, PlanReply> {
+	const best = yield* pickBest(world, open);
+	if (!best || best.head.rank >= RUN_NOW) return best;
+	let oldest: Candidate | undefined;
+	for (const slot of open.values()) {
+		if (slot.oldest === null) slot.oldest = (yield { ask: "oldest", bucket: slot.bucket }) as Head | undefined;
+		const head = slot.oldest;
+		if (!head) continue;
+		const first = !oldest || head.ready_at < oldest.head.ready_at || (head.ready_at === oldest.head.ready_at && head.id < oldest.head.id);
+		if (first) oldest = { bucket: slot.bucket, head, p: 0 };
+	}
+	return oldest && oldest.head.ready_at <= world.now - world.config.order.overdue_after_ms ? oldest : best;
+}

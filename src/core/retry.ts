@@ -1,0 +1,24 @@
+// Back-off: how long a job waits before its next run.
+
+import { type Config, laneOf } from "./config.ts";
+import type { Job, RetryPolicy } from "./job.ts";
+
+/** The job's own policy, else its lane's, else the one for its kind. */
+export function policyOf(job: Job, config: Config): RetryPolicy {
+	return job.retry ?? laneOf(config, job.lane).retry ?? (job.kind === "agent" ? config.agent_retry : config.retry);
+}
+
+/** Delay before retry n (1, 2, …): base × factorⁿ⁻¹, ± jitter, never over the cap. `chance` is in [0, 1). */
+export function retryDelayMs(policy: RetryPolicy, n: number, chance: number): number {
+	const plain = policy.base_ms * policy.factor ** (n - 1);
+	const jittered = plain * (1 + policy.jitter * (2 * chance - 1));
+	return Math.round(Math.min(policy.cap_ms, jittered));
+}
+
+/** Delay after the nth dispatch failure in a row; an hour at most. */
+export const dispatchDelayMs = (config: Config, n: number): number =>
+	Math.min(3_600_000, config.dispatch_backoff_ms * 2 ** Math.min(n - 1, 30));
+
+/** How long an account rests after its nth limit in a row, when the provider named no reset. */
+export const limitDelayMs = (hits: number, retryAfterMs: number | undefined): number =>
+	Math.max(retryAfterMs ?? 0, 1000 * 2 ** Math.min(hits, 6));

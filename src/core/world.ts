@@ -1,0 +1,78 @@
+// The standing state that gates 10–13 look at: holds, ledgers, hosts and the counts of live runs. Plain data; the store keeps it, the scheduler loads it.
+
+import type { Config } from "./config.ts";
+
+/** A standing reason not to start work. Scopes: `all`, `lane:x`, `repo:x`, `batch:x`, `account:x`, `agent:x`. */
+export type Hold =
+	| { kind: "paused"; scope: string; by: string; since: number; reason: string; until?: number }
+	| {
+			kind: "rate_limited";
+			scope: string;
+			by: string;
+			since: number;
+			reason: string;
+			/** In force until then; afterwards starts are staggered until a run succeeds. */
+			until: number;
+			hits: number;
+			/** The provider named the reset: a success does not end it. */
+			reset: boolean;
+			/** After `until`: the earliest next start. */
+			next_at: number;
+	  }
+	| { kind: "account_closed"; scope: string; by: string; since: number; reason: string }
+	| {
+			kind: "breaker_open";
+			scope: string;
+			by: string;
+			since: number;
+			reason: string;
+			until: number;
+			/** The run let through after the cool-down. */
+			probe?: number;
+	  };
+export type HoldKind = Hold["kind"];
+export const HOLD_KINDS = ["paused", "rate_limited", "account_closed", "breaker_open"] as const satisfies readonly HoldKind[];
+export const holdKey = (kind: HoldKind, scope: string) => `${kind}/${scope}`;
+
+/** One dimension of one subject's budget. Subjects: `owner:x`, `batch:x`, `repo:x`, `pid:7`. */
+export type Ledger = {
+	subject: string;
+	dim: string;
+	used: number;
+	limit: number | null;
+	warn_at: number;
+	window: "hour" | "day" | null;
+	/** When the present window began; what was used before it does not count. */
+	window_at: number;
+	warned?: true;
+	breached?: true;
+	on_breach?: "stop";
+};
+
+export type HostRecord = {
+	name: string;
+	labels: string[];
+	/** null = every repo. */
+	repos: string[] | null;
+	heartbeat_at: number;
+	state: "live" | "draining" | "gone";
+};
+
+/** Counts of live runs by what caps them: `all`, `lane:x`, `repo:x`, `account:x`, `host:x`, `resource:x`. */
+export type Usage = ReadonlyMap<string, number>;
+
+export type World = {
+	now: number;
+	config: Config;
+	holds: ReadonlyMap<string, Hold>;
+	ledgers: ReadonlyMap<string, readonly Ledger[]>;
+	hosts: readonly HostRecord[];
+	usage: Usage;
+	/** The host that asks; undefined when nobody in particular does. */
+	host?: string;
+	/** When the last cycle and the last start were, for cycle_interval and spawn_delay. */
+	last_cycle_at: number;
+	last_start_at: number;
+	/** Starts so far: every nth is an overdue turn. */
+	starts: number;
+};

@@ -1,0 +1,28 @@
+// Contract with the outside world: clocks, timers, and the facts that only a machine can tell. Implementations in host/; fakes in the simulator.
+
+export type Clock = {
+	/** Wall clock, whole milliseconds, UTC. May jump. */
+	now(): number;
+	/** Milliseconds that never go back. A gap between the two is a jump. */
+	monotonic(): number;
+};
+
+/**
+ * What a probe found, by key:
+ *   `artifact:<artifact>`                        true / false        (repo-bound ones: `artifact:<artifact>@<repo>`)
+ *   `head:<repo>:<branch>`                       commit, or null when the branch is gone
+ *   `condition:<canonical condition>[@<repo>]`   true / false
+ *   `item:<source>:<id>`                         { open: true, blocked_by: string[] } or { open: false }
+ *   `busy:<repo>`                                "merge", "cherry-pick" … while git is in the middle of one; null else
+ */
+export type FactValue = boolean | string | null | { open: boolean; blocked_by?: string[]; in_progress?: boolean };
+export type Facts = Record<string, FactValue | { error: string }>;
+
+export interface Host {
+	/** Looks now; never throws for a single key: what could not be read comes back as `{ error }`. A key that this host knows nothing about stays out. */
+	probe(keys: string[]): Promise<Facts>;
+	/** Calls back once after `ms`, unless cancelled. Only a hint: may come late. */
+	after(ms: number, call: () => void): () => void;
+	/** Lets other work of this process go first: resolves in a later turn of the event loop. */
+	turn(): Promise<void>;
+}

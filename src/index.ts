@@ -1,0 +1,12 @@
+// What `import … from "sluice"` gives.
+
+export { type Config, DEFAULTS, PRESETS, type PresetName } from "./core/config.ts";
+export { type ErrorCode, SluiceError } from "./core/errors.ts";
+export type { After, ExitKind, Job, JobInput, JobSpec, Lock, Policy, RetryPolicy, Run, Status } from "./core/job.ts";
+export { EXIT_KINDS, STATUSES } from "./core/job.ts";
+export { planDispatch } from "./core/plan.ts";
+export { GATES, REASON_CODES, type Reason, type ReasonCode } from "./core/reason.ts";
+export type { Clock, Facts, FactValue, Host } from "./host.ts";
+export { openScheduler } from "./open.ts";
+export { KERNEL_CODES, KernelError } from "./scheduler/kernel-input.ts";
+export type * from "./scheduler.ts";

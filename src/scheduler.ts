@@ -1,0 +1,267 @@
+// Contract of the engine: what the library, the daemon, the CLI and the simulator call. Every method is durable before its promise resolves.
+
+import type { Config, PresetName } from "./core/config.ts";
+import type { After, ExitKind, Job, JobInput, JobSpec, Run, Status } from "./core/job.ts";
+import type { Reason } from "./core/reason.ts";
+import type { Clock, Facts, Host } from "./host.ts";
+
+/** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
+export type ConfigInput = Record<string, unknown>;
+
+export type OpenOptions = {
+	/** SQLite file; ":memory:" for tests. */
+	path: string;
+	preset?: PresetName;
+	config?: ConfigInput;
+	clock?: Clock;
+	host?: Host;
+	/** Jitter: a number in [0, 1). */
+	chance?: () => number;
+	/** Who acts, when a call does not say. */
+	by?: string;
+	/** This host's name, labels and repos; `repos` absent = all. */
+	join?: { name?: string; labels?: string[]; repos?: string[] };
+	/** "manual": nothing happens by itself; call `tick()`. For tests and the simulator. */
+	drive?: "auto" | "manual";
+	/** Called at each named point of a transaction; may throw, as a crash or a full disk would. For the simulator. */
+	fault?: (point: string) => void;
+};
+
+/** A job as it is shown: the document, what was handed to the host, and its edges. */
+export type JobView = Omit<Job, "line" | "bucket" | "path" | "due_at" | "dependents" | "deps_left"> & {
+	spec: JobSpec;
+	after: After[];
+	parent: number | null;
+	depth: number;
+	/** Waits for something other than its turn. */
+	blocked: boolean;
+};
+
+export type AddResult =
+	| { outcome: "queued"; job: JobView; position: number | null; warning?: string }
+	| { outcome: "already_running"; job: number; holder: number }
+	| { outcome: "deferred"; limit: number; depths: Record<string, number>; hint: string }
+	| { outcome: "duplicate"; job: number };
+
+export type Manifest = { defaults?: JobInput; jobs: JobInput[]; batch?: string };
+export type ApplyResult = { jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[] };
+
+export type ClaimOptions = {
+	worker: string;
+	max?: number;
+	lanes?: string[];
+	/** Default: every kind but kernel. */
+	kinds?: ("command" | "agent" | "payload")[];
+	host?: string;
+};
+export type Claimed = { job: Job; spec: JobSpec; run: Run };
+
+export type Ending = {
+	job: number;
+	token: number;
+	exit_kind: ExitKind;
+	exit_code?: number | null;
+	message?: string;
+	/** Charges per ledger dimension, as deltas: tokens, cost_micro … (wall_s and runs are ours). */
+	usage?: Record<string, number>;
+	session?: string;
+	/** rate_limited: when the provider said it may go on, or after how long. */
+	until?: number;
+	retry_after_ms?: number;
+	/** rate_limited: closed until a person clears it (auth, billing). */
+	closed?: string;
+	/** needs_human: what it asks. */
+	question?: string;
+	/** lost: the machine went down; burns nothing. */
+	reboot?: boolean;
+	merge_status?: Job["merge_status"];
+};
+export type Ended = { job: number; status: Status; retry_at?: number };
+
+export type PlanReport = {
+	dispatch: number[];
+	skipped: { job: number; reason: string }[];
+	reason: "capacity" | "batch" | "ready" | "paused" | "none";
+};
+
+export type Why = {
+	job: JobView;
+	reasons: Reason[];
+	position: number | null;
+	priority: { total: number; terms: { name: string; value: number }[] };
+};
+
+export type Scope = { lane?: string; repo?: string; batch?: string; account?: string };
+export type Act = { by?: string; reason?: string };
+
+export type StatusReport = {
+	paused: boolean;
+	paused_by: string | null;
+	paused_at: number | null;
+	queued_total: number;
+	queued_ready: number;
+	running: number;
+	max_concurrent: number;
+	lanes: Record<string, { queued: number; running: number; max: number | null }>;
+	holds: { scope: string; kind: string; since: number; until: number | null; by: string; reason: string }[];
+	hosts: { name: string; labels: string[]; heartbeat_at: number; state: string }[];
+	backpressure: string | null;
+	last_dispatch_at: number | null;
+};
+
+export type EventRow = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
+
+export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[] };
+
+export type LedgerView = {
+	subject: string;
+	dim: string;
+	used: number;
+	limit: number | null;
+	warn_at: number;
+	window: "hour" | "day" | null;
+	over_limit: boolean;
+};
+
+export interface Scheduler {
+	add(job: JobInput, options?: Act & { force?: boolean }): Promise<AddResult>;
+	apply(manifest: Manifest, options?: Act & { force?: boolean }): Promise<ApplyResult>;
+	claim(options: ClaimOptions): Promise<Claimed[]>;
+	/** The process is there: zeroes dispatch_failures, closes a half-open breaker. */
+	started(run: { job: number; token: number }): Promise<void>;
+	complete(ending: Ending): Promise<Ended>;
+	/** Heartbeat: keeps the lease, tells whether somebody asked for a stop. */
+	extend(run: { job: number; token: number }): Promise<{ cancel_requested: boolean; lease_until: number | null }>;
+
+	cancel(id: number, options?: Act & { subtree?: boolean }): Promise<{ cancelled: number[]; requested: number[] }>;
+	/** Rewind: this job and everything downstream of it. */
+	retry(id: number, options?: Act): Promise<RewindReport>;
+	rerun(id: number, options?: Act): Promise<RewindReport>;
+	promote(id: number, options?: Act): Promise<void>;
+	demote(id: number, options?: Act): Promise<void>;
+	priority(id: number, priority: number, options?: Act): Promise<void>;
+	runNow(id: number, options?: Act & { force?: boolean }): Promise<void>;
+	approve(id: number, options?: Act): Promise<void>;
+	reject(id: number, options?: Act): Promise<void>;
+	answer(id: number, text: string, options?: Act): Promise<void>;
+	pause(scope?: Scope, options?: Act & { until?: number }): Promise<void>;
+	resume(scope?: Scope, options?: Act): Promise<void>;
+	clear(options?: Act & { item?: string }): Promise<{ cleared: number[] }>;
+	merged(id: number, status: NonNullable<Job["merge_status"]>): Promise<void>;
+
+	show(id: number): Promise<JobView>;
+	list(filter?: {
+		status?: Status[];
+		lane?: string;
+		repo?: string;
+		batch?: string;
+		all?: boolean;
+		limit?: number;
+		after?: number;
+	}): Promise<JobView[]>;
+	why(id: number): Promise<Why>;
+	history(id: number): Promise<EventRow[]>;
+	status(): Promise<StatusReport>;
+	/** What one dispatch pass would start now, and what bounds it. Changes nothing. */
+	plan(options?: { max?: number }): Promise<PlanReport>;
+	events(options?: { since?: number }): AsyncIterable<EventRow>;
+
+	/** Facts from outside: artifacts, heads, conditions, items. Jobs parked on them are decided again. */
+	observe(facts: Facts): Promise<void>;
+	/** `custom:` and `sentinel:` markers. */
+	mark(artifact: string, options?: Act & { absent?: boolean }): Promise<void>;
+
+	limit(account: string, report: { until?: number; retry_after_ms?: number; closed?: string }, options?: Act): Promise<void>;
+	clearAccount(account: string, options?: Act): Promise<void>;
+	acquireCall(account: string, holder: string): Promise<{ granted: boolean; in_use: number; limit: number }>;
+	releaseCall(account: string, holder: string): Promise<void>;
+
+	grant(
+		subject: string,
+		dim: string,
+		grant: { limit: number | null; warn_at?: number; window?: "hour" | "day" | null; on_breach?: "finish" | "stop" },
+		options?: Act,
+	): Promise<LedgerView>;
+	charge(subject: string, dim: string, amount: number): Promise<LedgerView & { warned: boolean; first_breach: boolean }>;
+	ledgers(subject?: string): Promise<LedgerView[]>;
+
+	configure(config: ConfigInput): Promise<void>;
+	config(): Config;
+	gc(options?: { days?: number }): Promise<{ deleted: number; kept: number }>;
+	/** What this host found at start: recovery is the next reconcile, nothing more. */
+	recover(
+		found: { run: string; state: "alive" | "exited" | "gone" | "unstarted"; exit_code?: number }[],
+		options?: { host?: string; reboot?: boolean },
+	): Promise<{ adopted: string[]; ended: string[]; lost: string[]; start: string[] }>;
+	heartbeat(host?: string): Promise<void>;
+
+	/** Runs `fn` for jobs of the lane, up to `concurrency` at a time, until stopped. A thrown error is a failed run. */
+	work(lane: string, fn: (job: Claimed) => Promise<unknown>, options?: { concurrency?: number; worker?: string }): Worker;
+	/** One pass by hand: sweeps, settles, probes. Returns when the next one is due, or null. */
+	tick(): Promise<number | null>;
+	readonly kernel: Kernel;
+	close(): Promise<void>;
+}
+
+export type Worker = { stop(): Promise<void> };
+
+/** The kernel contract of 004; times here are epoch seconds, as 004 has them. */
+export type ReadyEntry = {
+	sched_id: number;
+	pid: number;
+	priority: number;
+	runnable_at: number;
+	deadline: number | null;
+	trigger: string;
+	payload: unknown;
+	state: "queued" | "dispatched" | "completed" | "expired" | "cancelled";
+	worker_id: string | null;
+	created_at: number;
+	dispatched_at: number | null;
+	completed_at: number | null;
+	exit_kind: string | null;
+};
+export type EnqueueParams = {
+	pid: number;
+	priority?: number;
+	runnable_at?: number;
+	deadline?: number | null;
+	trigger?: string;
+	payload?: unknown;
+};
+export type AgentState = "READY" | "RUNNING" | "WAITING" | "SUSPENDED" | "DEAD";
+
+export interface Kernel {
+	enqueue(params: EnqueueParams): Promise<{ sched_id: number }>;
+	enqueueUnique(params: EnqueueParams & { dedupe_by: ("pid" | "trigger" | "priority")[] }): Promise<{ sched_id: number; created: boolean }>;
+	claim(params: { worker_id: string; max_n?: number; now?: number; admission_check?: boolean }): Promise<{ entries: ReadyEntry[] }>;
+	complete(params: {
+		sched_id: number;
+		exit_kind: "completed" | "cancelled" | "failed" | "crashed";
+		worker_id?: string;
+	}): Promise<{ sched_id: number; state: "completed"; prev_state: string }>;
+	cancel(params: { sched_id: number }): Promise<{ sched_id: number; state: "cancelled" }>;
+	get(params: { sched_id: number }): Promise<ReadyEntry>;
+	list(params?: { state?: string; pid?: number; limit?: number; offset?: number }): Promise<{ entries: ReadyEntry[]; total: number }>;
+	gcExpired(params?: { now?: number }): Promise<{ swept: number }>;
+	gcDispatched(params: { stale_seconds: number }): Promise<{ swept: number }>;
+	extend(params: { sched_id: number; worker_id: string }): Promise<{ sched_id: number; cancel_requested: boolean }>;
+	agent: {
+		create(params: { name: string }): Promise<{ pid: number; state: AgentState }>;
+		transition(params: { pid: number; to: AgentState }): Promise<{ pid: number; state: AgentState; prev_state: AgentState }>;
+		get(params: { pid: number }): Promise<{ pid: number; name: string; state: AgentState }>;
+		list(): Promise<{ pid: number; name: string; state: AgentState }[]>;
+	};
+	ledger: {
+		grant(params: { pid: number; dim: string; limit: number; warn_at?: number; window?: "hour" | "day" | null }): Promise<LedgerView>;
+		charge(params: {
+			pid: number;
+			dim: string;
+			amount: number;
+		}): Promise<{ used: number; limit: number | null; over_limit: boolean; warned: boolean; first_breach: boolean }>;
+		refund(params: { pid: number; dim: string; amount: number }): Promise<{ used: number; limit: number | null; over_limit: boolean }>;
+		check(params: { pid: number; dim: string; amount: number }): Promise<{ would_exceed: boolean }>;
+		get(params: { pid: number }): Promise<LedgerView[]>;
+		listBreached(): Promise<LedgerView[]>;
+	};
+}

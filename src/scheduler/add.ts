@@ -1,0 +1,273 @@
+// Adding one job: every check first, then one write.
+
+import type { Predecessor } from "../core/answer.ts";
+import { hardLimit, softLimit } from "../core/config.ts";
+import { SluiceError } from "../core/errors.ts";
+import { artifactKey, factKeys, isMarker, itemKey, jobOfArtifact } from "../core/fact.ts";
+import { deadEnd, fits } from "../core/gates/after.ts";
+import { suits } from "../core/gates/host.ts";
+import type { Draft } from "../core/input.ts";
+import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../core/job.ts";
+import type { Facts } from "../host.ts";
+import type { AddResult } from "../scheduler.ts";
+import { ask, type Op } from "../store.ts";
+import { type FactRecord, factsOf, isUnsettled } from "./facts.ts";
+import { position, viewJob } from "./look.ts";
+import { record } from "./observe.ts";
+import { countBatch, endJob, place } from "./place.ts";
+import type { Tx } from "./tx.ts";
+
+export type AddOptions = { force: boolean; facts?: Facts | undefined };
+
+export function* addJob(tx: Tx, draft: Draft, { force, facts }: AddOptions): Op<AddResult> {
+	if (facts) yield* record(tx, facts, "unknown");
+	const { job } = draft;
+	const after = yield* resolveAfter(tx, draft.after);
+	yield* checkJob(tx, draft, force);
+	const preds = yield* predecessors(tx, after);
+	refuseUnmergeable(tx, preds);
+
+	const chain = yield* openChain(tx, job);
+	if (chain !== undefined) return { outcome: "already_running", job: chain, holder: chain };
+	const twin = yield* findTwin(tx, draft);
+	if (twin !== undefined) return { outcome: "duplicate", job: twin };
+	const limit = hardLimit(tx.config);
+	if (tx.memory.ready >= limit)
+		return { outcome: "deferred", limit, depths: depths(tx), hint: "retry later, or raise max_concurrent or the lane's max" };
+
+	job.id = tx.nextId("job");
+	yield* insertJob(tx, draft, preds);
+	markPredecessors(tx, preds);
+	tx.event("added", job.id, { from: null, to: job.status, lane: job.lane, ...(job.name === undefined ? {} : { name: job.name }) });
+	const warnings = yield* warningsOf(tx, job);
+	const result: AddResult = { outcome: "queued", job: yield* viewJob(tx, job), position: yield* position(tx, job) };
+	if (warnings.length > 0) result.warning = warnings.join("; ");
+	return result;
+}
+
+/** Names and numbers of predecessors → numbers; what does not exist is the caller's mistake. */
+export function* resolveAfter(tx: Tx, after: Draft["after"], field = "after"): Op<{ job: number; policy: Policy }[]> {
+	const resolved: { job: number; policy: Policy }[] = [];
+	for (const [index, { ref, policy }] of after.entries()) {
+		const job = typeof ref === "number" ? ref : yield* tx.get<number>("name", ref);
+		if (job === null)
+			throw new SluiceError("not_found", `${field}[${index}]: there is no job named "${ref}"`, {
+				field: `${field}[${index}]`,
+				hint: "add it first, or apply both together",
+			});
+		resolved.push({ job, policy });
+	}
+	return resolved;
+}
+
+export function* predecessors(tx: Tx, after: readonly { job: number; policy: Policy }[]): Op<Predecessor[]> {
+	yield* tx.load(after.map((one) => one.job));
+	return after.map(({ job: id, policy }, index) => {
+		const job = tx.peek(id);
+		if (!job)
+			throw new SluiceError("not_found", `after[${index}]: there is no job ${id}`, {
+				field: `after[${index}]`,
+				hint: "list shows the jobs that exist",
+			});
+		return { job: id, policy, status: job.status, ...(job.merge_status === undefined ? {} : { merge_status: job.merge_status }) };
+	});
+}
+
+/** `after: merged` on a job that will never merge can never be met. */
+export function refuseUnmergeable(tx: Tx, preds: readonly Predecessor[]): void {
+	for (const { job: id, policy } of preds) {
+		const job = tx.peek(id);
+		if (policy === "merged" && job && !job.will_merge)
+			throw new SluiceError("impossible", `after: job ${id} will not merge, so nothing can wait for its merge`, {
+				field: "after",
+				hint: "use the policy success, or give that job a repo",
+			});
+	}
+}
+
+/** What depends on the state of the world: names, items, parents, hosts. */
+export function* checkJob(tx: Tx, draft: Draft, force: boolean, field = ""): Op<void> {
+	const { job } = draft;
+	const at = (key: string) => (field === "" ? key : `${field}.${key}`);
+	if (job.name !== undefined) {
+		const taken = yield* tx.get<number>("name", job.name);
+		if (taken !== null)
+			throw new SluiceError("conflict", `${at("name")}: job ${taken} is called "${job.name}" already`, {
+				field: at("name"),
+				hint: "choose another name",
+			});
+	}
+	if (draft.parent !== undefined) yield* addToFamily(tx, draft, draft.parent, at("parent"));
+	if (job.item !== undefined) yield* checkItem(tx, job, force, at("item"));
+	if ((job.host_labels || (job.repo !== undefined && job.kind !== "payload")) && !force) {
+		const hosts = [...tx.memory.hosts.values()].filter((host) => host.state !== "gone");
+		if (
+			!hosts.some((host) =>
+				suits(
+					{ ...host, state: "live" },
+					{ ...(job.repo === undefined ? {} : { repo: job.repo }), ...(job.host_labels ? { labels: job.host_labels } : {}) },
+				),
+			)
+		) {
+			const wants = [
+				...(job.repo === undefined ? [] : [`repo ${job.repo}`]),
+				...(job.host_labels ?? []).map((label) => `label ${label}`),
+			].join(", ");
+			throw new SluiceError("impossible", `${at("host_labels")}: no host has ${wants}: this job could never run`, {
+				field: at("host_labels"),
+				hint: "start such a host, or add it with force",
+			});
+		}
+	}
+	for (const artifact of job.needs ?? []) {
+		const number = jobOfArtifact(artifact);
+		if (number !== undefined && !(yield* tx.find(number)))
+			throw new SluiceError("not_found", `${at("needs")}: ${artifact}: there is no job ${number}`, { field: at("needs") });
+	}
+}
+
+function* addToFamily(tx: Tx, draft: Draft, id: number, field: string): Op<void> {
+	const parent = yield* tx.find(id);
+	if (!parent) throw new SluiceError("not_found", `${field}: there is no job ${id}`, { field });
+	if (parent.kind === "kernel")
+		throw new SluiceError("invalid", `${field}: job ${id} is a kernel entry and cannot have children`, { field });
+	const path = [...(parent.path ?? []), id];
+	const { max_depth, max_descendants } = tx.config.parents;
+	if (path.length > max_depth)
+		throw new SluiceError("limit", `${field}: depth ${path.length}, at most ${max_depth}`, { field, hint: "raise parents.max_depth" });
+	const root = path[0] as number;
+	const size = (yield* tx.get<number>("family", String(root))) ?? 0;
+	if (size >= max_descendants)
+		throw new SluiceError("limit", `${field}: job ${root} has ${size} descendants already, at most ${max_descendants}`, {
+			field,
+			hint: "raise parents.max_descendants",
+		});
+	draft.job.path = path;
+	if (draft.parent_gate && !draft.after.some((one) => one.ref === id)) draft.after.push({ ref: id, policy: "success" });
+}
+
+function* checkItem(tx: Tx, job: Job, force: boolean, field: string): Op<void> {
+	const fact = yield* tx.get<FactRecord>("fact", itemKey(job.item as string));
+	const value = fact?.value as { open?: boolean; in_progress?: boolean } | null | undefined;
+	if (value && value.open === false)
+		throw new SluiceError("forbidden", `${field}: item ${job.item} is closed`, { field, hint: "reopen it in its source first" });
+	if (value?.in_progress && !force)
+		throw new SluiceError("forbidden", `${field}: item ${job.item} is in progress elsewhere`, {
+			field,
+			hint: "wait for it, or add it with force",
+		});
+}
+
+/** The open job of the item's chain, if there is one. */
+export function* openChain(tx: Tx, job: Job): Op<number | undefined> {
+	if (job.item === undefined) return undefined;
+	return (yield* tx.get<{ chain: number; open: number }>("chain", job.item))?.chain;
+}
+
+export type UniqueRecord = { job: number; at: number; window_ms: number | null };
+
+/** The job that a unique key stands for, when this one is not to be added. */
+export function* findTwin(tx: Tx, { unique }: Draft): Op<number | undefined> {
+	if (!unique) return undefined;
+	const known = yield* tx.get<UniqueRecord>("unique", unique.key);
+	if (!known) return undefined;
+	const twin = yield* tx.find(known.job);
+	const window = unique.window_ms ?? known.window_ms;
+	const inWindow = window === null ? twin !== undefined && !isTerminal(twin.status) : tx.now < known.at + window;
+	if (!twin || !inWindow) return undefined;
+	if (unique.policy === "error")
+		throw new SluiceError("conflict", `unique: job ${twin.id} has the key "${unique.key}"`, {
+			field: "unique.key",
+			hint: "wait for it, or use the policy skip or replace",
+		});
+	if (unique.policy === "replace" && isWaiting(twin.status)) {
+		yield* endJob(tx, twin, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "replaced" });
+		return undefined;
+	}
+	return twin.id;
+}
+
+/** Stores the job and what finds it again; then the gates decide where it waits. `preds` are its predecessors as they are now. */
+export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[], stage?: number): Op<void> {
+	const { job, spec, unique } = draft;
+	const preds = given.map((pred) => (isUnsettled(tx, pred.job, job.id) ? { ...pred, status: "running" as const } : pred));
+	if (preds.length > 0) {
+		let open = 0;
+		for (const [seq, pred] of preds.entries()) {
+			tx.changes.edges.push({ pred: pred.job, job: job.id, policy: pred.policy, seq });
+			if (fits(pred.policy, pred.status as Status, pred.merge_status) === "open") open++;
+		}
+		if (open > 0) job.deps_left = open;
+	}
+	if (job.needs || job.pinned_head || job.conditions || job.item !== undefined)
+		for (const key of factKeys(job)) tx.changes.links.push({ key, role: "needs", job: job.id });
+	for (const artifact of job.produces ?? []) tx.changes.links.push({ key: artifactKey(artifact, job.repo), role: "makes", job: job.id });
+	if (job.name !== undefined) tx.put("name", job.name, job.id);
+	if (job.path) {
+		const root = String(job.path[0]);
+		tx.put("family", root, ((yield* tx.get<number>("family", root)) ?? 0) + 1);
+	}
+	if (unique) tx.put("unique", unique.key, { job: job.id, at: tx.now, window_ms: unique.window_ms ?? null } satisfies UniqueRecord);
+	if (job.item !== undefined) {
+		job.chain ??= job.id;
+		tx.put("chain", job.item, { chain: job.chain, open: 1 });
+	}
+	if (job.batch !== undefined) yield* countBatch(tx, job.batch, 1);
+	job.bucket = tx.bucketFor(job, stage).id;
+	job.line = "new";
+	tx.create(job, spec);
+	if (job.kind !== "kernel") tx.count("depth", job.lane, 1);
+	const facts = yield* factsOf(tx, withoutDeps(job));
+	yield* place(tx, job, preds.length > 0 ? { ...facts, after: telling(preds) } : facts);
+	if (job.produces) yield* doubtMissing(tx, job);
+}
+
+/** The predecessors come from the caller here: the edges are not stored yet. */
+const withoutDeps = (job: Job): Job => (job.deps_left ? { ...job, deps_left: 0 } : job);
+
+/** Of many predecessors, those that say something: the dead ends, and the first that is open. */
+function telling(preds: readonly Predecessor[]): Predecessor[] {
+	const dead = preds.filter((pred) => deadEnd(pred) !== undefined);
+	const open = preds.find((pred) => deadEnd(pred) === undefined && fits(pred.policy, pred.status as Status, pred.merge_status) === "open");
+	return open ? [...dead, open] : dead;
+}
+
+/** A new producer: consumers that await one may have something to hope for. */
+function* doubtMissing(tx: Tx, job: Job): Op<void> {
+	for (const artifact of job.produces ?? []) {
+		const key = artifactKey(artifact, job.repo);
+		const [consumer] = yield* ask({ read: "links", key, role: "needs", after: 0, limit: 1 });
+		if (consumer !== undefined) tx.put("settle", `fact/${key}`, { after: 0 });
+	}
+}
+
+/** So that their end looks for dependents. */
+export function markPredecessors(tx: Tx, preds: readonly Predecessor[]): void {
+	for (const { job: id } of preds) {
+		const job = tx.peek(id);
+		if (!job || job.dependents) continue;
+		job.dependents = true;
+		tx.touch(job);
+	}
+}
+
+function* warningsOf(tx: Tx, job: Job): Op<string[]> {
+	const warnings: string[] = [];
+	if (tx.memory.ready > softLimit(tx.config))
+		warnings.push(
+			`Queue delayed; respecting caps (${Object.entries(depths(tx))
+				.map(([lane, count]) => `${lane}: ${count}`)
+				.join(", ")})`,
+		);
+	for (const artifact of job.needs ?? []) {
+		if (isMarker(artifact) || jobOfArtifact(artifact) === undefined) {
+			const key = artifactKey(artifact, job.repo);
+			const fact = yield* tx.get<FactRecord>("fact", key);
+			const makers = yield* ask({ read: "links", key, role: "makes", after: 0, limit: 1 });
+			if (fact?.value !== true && makers.length === 0) warnings.push(`nothing produces ${artifact} yet`);
+		}
+	}
+	return warnings;
+}
+
+export const depths = (tx: Tx): Record<string, number> => Object.fromEntries([...tx.memory.depth].sort(([a], [b]) => (a < b ? -1 : 1)));

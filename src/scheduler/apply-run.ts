@@ -1,0 +1,86 @@
+// apply as its caller sees it: prepares in turns, then one transaction or a stage.
+
+import type { Config } from "../core/config.ts";
+import { factKeys, isProbed } from "../core/fact.ts";
+import type { Clock, Facts, Host } from "../host.ts";
+import type { Act, ApplyResult, Manifest } from "../scheduler.ts";
+import * as applying from "./apply.ts";
+import type { Engine, Task } from "./engine.ts";
+import { record } from "./observe.ts";
+
+export type ApplyParts = { engine: Engine; clock: Clock; host: Host; config: () => Config; lookFor: (keys: string[]) => Promise<Facts> };
+
+export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { force?: boolean }): Promise<ApplyResult> {
+	const { engine, clock, host, config, lookFor } = parts;
+	const force = act.force === true;
+	let prepared = await inTurns(applying.prepare(manifest, config(), { now: clock.now(), force }), host);
+	const keys = new Set(prepared.nodes.flatMap(({ draft }) => factKeys(draft.job).filter(isProbed)));
+	const facts = keys.size > 0 ? await lookFor([...keys]) : {};
+	if (prepared.nodes.length > applying.PIECE) return applyStaged(parts, prepared, facts, act);
+	let first = true;
+	return engine.run(
+		function* (tx) {
+			// Run again after another operation of the group failed: the drafts were changed, so they are made anew.
+			if (!first) prepared = atOnce(applying.prepare(manifest, config(), { now: tx.now, force }));
+			first = false;
+			yield* record(tx, facts, "unknown");
+			const skipped = yield* applying.screen(tx, prepared, force);
+			const nodes = applying.fresh(prepared);
+			if (nodes.length > 0) {
+				const range = applying.number(tx, nodes);
+				yield* applying.insertNodes(tx, nodes, new Set());
+				tx.event("applied", null, range);
+			}
+			return applying.resultOf(prepared, skipped);
+		},
+		{ by: act.by },
+	);
+}
+
+async function applyStaged(
+	parts: ApplyParts,
+	prepared: applying.Prepared,
+	facts: Facts,
+	act: Act & { force?: boolean },
+): Promise<ApplyResult> {
+	const { engine } = parts;
+	const run = <T>(task: Task<T>) => engine.run(task, { by: act.by });
+	const skipped: ApplyResult["skipped"] = [];
+	await run((tx) => record(tx, facts, "unknown"));
+	for (let at = 0; at < prepared.nodes.length; at += applying.PIECE) {
+		const piece = { ...prepared, nodes: prepared.nodes.slice(at, at + applying.PIECE) };
+		skipped.push(...(await run((tx) => applying.screen(tx, piece, act.force === true))));
+	}
+	const nodes = applying.fresh(prepared);
+	if (nodes.length === 0) return applying.resultOf(prepared, skipped);
+	const stage = await run((tx) => applying.openStage(tx, nodes));
+	try {
+		for (let at = 0; at < nodes.length; at += applying.PIECE) {
+			const piece = nodes.slice(at, at + applying.PIECE);
+			await run(function* (tx) {
+				applying.keepStage(tx, stage.stage);
+				yield* applying.insertNodes(tx, piece, yield* applying.endedIn(stage.from, stage.to), stage.stage);
+			});
+		}
+		await run((tx) => applying.closeStage(tx, stage.stage, stage));
+	} catch (error) {
+		await run((tx) => applying.dropStage(tx, stage.stage)).catch(() => {});
+		throw error;
+	}
+	return applying.resultOf(prepared, skipped);
+}
+
+async function inTurns<T>(steps: Generator<void, T, void>, host: Host): Promise<T> {
+	let step = steps.next();
+	while (!step.done) {
+		await host.turn();
+		step = steps.next();
+	}
+	return step.value;
+}
+
+function atOnce<T>(steps: Generator<void, T, void>): T {
+	let step = steps.next();
+	while (!step.done) step = steps.next();
+	return step.value;
+}

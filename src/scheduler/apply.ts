@@ -1,0 +1,226 @@
+// Adding many jobs at once, all or nothing. Few go in one transaction. Many go in pieces that nobody sees, so that others are never held up:
+//
+//   reserve   a run of ids and a `stage` record: jobs in that run are hidden, their buckets shut
+//   insert    a few hundred at a time, in their final form
+//   open      the buckets' marks and the stage record go, in one small transaction: from here on all of them are there
+//
+// A crash before `open` leaves a stage record; whoever opens the store next takes those jobs out again.
+
+import type { Predecessor } from "../core/answer.ts";
+import { bucketKey } from "../core/bucket.ts";
+import * as check from "../core/check.ts";
+import type { Config } from "../core/config.ts";
+import { SluiceError } from "../core/errors.ts";
+import { type Sorted, sortGraph } from "../core/graph.ts";
+import { type Draft, draftJob } from "../core/input.ts";
+import type { JobInput, Policy, Status } from "../core/job.ts";
+import type { ApplyResult, Manifest } from "../scheduler.ts";
+import { ask, type Op } from "../store.ts";
+import { checkJob, findTwin, insertJob, markPredecessors, openChain, refuseUnmergeable } from "./add.ts";
+import type { Tx } from "./tx.ts";
+
+export const MAX_MANIFEST = 1_000_000;
+/** Up to here an apply is one transaction; also the size of a piece. */
+export const PIECE = 300;
+
+/** One job of the manifest on its way in. `job` is its number once it has one, or the existing job it stands for. */
+type Node = {
+	draft: Draft;
+	index: number;
+	field: string;
+	job: number;
+	skip?: string;
+	leads: boolean;
+	after: { node?: Node; job?: number; policy: Policy }[];
+};
+export type Prepared = { nodes: Node[]; byName: Map<string, Node> };
+
+/** Checks each job for itself; yields now and then so that the caller can let others go first. */
+export function* prepare(manifest: Manifest, config: Config, options: { now: number; force: boolean }): Generator<void, Prepared, void> {
+	const given = check.record(manifest, "manifest") as Manifest;
+	check.knownKeys(given as Record<string, unknown>, ["defaults", "jobs", "batch"], "");
+	const inputs = check.list(given.jobs, "jobs", MAX_MANIFEST);
+	const defaults = given.defaults === undefined ? undefined : check.record(given.defaults, "defaults");
+	const batch = given.batch === undefined ? undefined : check.label(given.batch, "batch");
+	const nodes: Node[] = [];
+	const byName = new Map<string, Node>();
+	for (const [index, input] of inputs.entries()) {
+		if (index % 200 === 199) yield;
+		const field = `jobs[${index}]`;
+		const merged = { ...(batch === undefined ? {} : { batch }), ...defaults, ...check.record(input, field) } as JobInput;
+		const draft = draftJob(merged, config, { ...options, field });
+		const node: Node = { draft, index, field, job: 0, leads: false, after: [] };
+		nodes.push(node);
+		const { name } = draft.job;
+		if (name === undefined) continue;
+		if (byName.has(name))
+			throw new SluiceError("conflict", `${field}.name: "${name}" stands twice in the manifest`, {
+				field: `${field}.name`,
+				hint: "give each job a name of its own",
+			});
+		byName.set(name, node);
+	}
+	for (const node of nodes) for (const { ref, policy } of node.draft.after) node.after.push(link(node, ref, policy, byName));
+	const sorted: Sorted<Node> = yield* sortGraph(nodes, (node) => node.after.flatMap((edge) => edge.node ?? []));
+	if ("cycle" in sorted) {
+		const names = sorted.cycle.map((node) => node.draft.job.name ?? node.field);
+		const path = names.length > 20 ? [...names.slice(0, 18), "…", names[names.length - 1]] : names;
+		throw new SluiceError("cycle", `after: ${path.join(" → ")} is a cycle`, {
+			field: `${(sorted.cycle[0] as Node).field}.after`,
+			hint: "take one of these edges out",
+		});
+	}
+	return { nodes: sorted.order, byName };
+}
+
+function link(node: Node, ref: number | string, policy: Policy, byName: Map<string, Node>): Node["after"][number] {
+	const found = typeof ref === "string" ? byName.get(ref) : undefined;
+	if (!found) return typeof ref === "number" ? { job: ref, policy } : { policy, job: Number.NaN };
+	found.leads = true;
+	if (policy === "merged" && !found.draft.job.will_merge)
+		throw new SluiceError("impossible", `${node.field}.after: "${ref}" will not merge, so nothing can wait for its merge`, {
+			field: `${node.field}.after`,
+			hint: "use the policy success, or give that job a repo",
+		});
+	return { node: found, policy };
+}
+
+/** Against the store: names that exist already, items and unique keys that are taken. Changes nothing but a replaced twin. */
+export function* screen(tx: Tx, { nodes }: Prepared, force: boolean): Op<ApplyResult["skipped"]> {
+	const skipped: ApplyResult["skipped"] = [];
+	yield* tx.fetch(
+		"name",
+		nodes.flatMap((node) => node.draft.job.name ?? []),
+	);
+	for (const node of nodes) {
+		const { job } = node.draft;
+		const name = job.name ?? node.field;
+		const existing = job.name === undefined ? null : yield* tx.get<number>("name", job.name);
+		const taken = existing ?? (yield* openChain(tx, job)) ?? (yield* findTwin(tx, node.draft));
+		if (taken !== undefined && taken !== null) {
+			node.job = taken;
+			node.skip = existing !== null ? "exists" : job.item !== undefined ? "already_running" : "duplicate";
+			skipped.push({ name, job: taken, reason: node.skip });
+			continue;
+		}
+		yield* checkJob(tx, node.draft, force, node.field);
+		for (const [index, edge] of node.after.entries()) {
+			const ref = node.draft.after[index]?.ref;
+			if (edge.node) continue;
+			const found = typeof ref === "string" ? yield* tx.get<number>("name", ref) : (edge.job as number);
+			if (found === null || !(yield* tx.find(found)))
+				throw new SluiceError("not_found", `${node.field}.after[${index}]: there is no job ${check.shown(ref)}`, {
+					field: `${node.field}.after[${index}]`,
+					hint: "name a job of this manifest, or one that exists",
+				});
+			edge.job = found;
+		}
+		// A parent gate is an edge that checkJob added.
+		for (const edge of node.draft.after.slice(node.after.length)) node.after.push({ job: edge.ref as number, policy: edge.policy });
+	}
+	return skipped;
+}
+
+/** Stores some nodes; predecessors stand before them. `ended` = jobs of this apply that have come to an end already. */
+export function* insertNodes(tx: Tx, nodes: readonly Node[], ended: ReadonlySet<number>, stage?: number): Op<void> {
+	const outside = new Set<number>();
+	for (const node of nodes)
+		for (const edge of node.after) if (!edge.node || edge.node.skip) outside.add(edge.node?.job ?? (edge.job as number));
+	yield* tx.load([...outside, ...ended]);
+	for (const node of nodes) {
+		const { draft } = node;
+		draft.job.id = node.job;
+		draft.job.created_at = tx.now;
+		if (node.leads) draft.job.dependents = true;
+		const preds: Predecessor[] = node.after.map(({ node: other, job, policy }) => {
+			const id = other?.job ?? (job as number);
+			const own = other && !other.skip;
+			const known = tx.peek(id);
+			const status: Status | "missing" = own && !known ? "queued" : (known?.status ?? "missing");
+			return { job: id, policy, status, ...(known?.merge_status === undefined ? {} : { merge_status: known.merge_status }) };
+		});
+		const strangers = preds.filter((pred) => outside.has(pred.job));
+		if (strangers.length > 0) {
+			refuseUnmergeable(tx, strangers);
+			markPredecessors(tx, strangers);
+		}
+		yield* insertJob(tx, draft, preds, stage);
+	}
+}
+
+export function* endedIn(from: number, to: number): Op<Set<number>> {
+	return new Set(yield* ask({ read: "ended_in", from, to }));
+}
+
+export const resultOf = ({ nodes, byName }: Prepared, skipped: ApplyResult["skipped"]): ApplyResult => ({
+	jobs: nodes
+		.filter((node) => !node.skip)
+		.map((node) => node.job)
+		.sort((a, b) => a - b),
+	names: Object.fromEntries([...byName].map(([name, node]) => [name, node.job])),
+	skipped,
+});
+
+export const fresh = ({ nodes }: Prepared): Node[] => nodes.filter((node) => !node.skip);
+
+/** Numbers for all that are new, in the manifest's order: that is the order of equals. */
+export function number(tx: Tx, nodes: readonly Node[]): { from: number; to: number } {
+	const from = tx.nextIds(nodes.length);
+	[...nodes]
+		.sort((a, b) => a.index - b.index)
+		.forEach((node, index) => {
+			node.job = from + index;
+		});
+	return { from, to: from + nodes.length - 1 };
+}
+
+/** `at`: the last sign of life of whoever is putting it in. */
+export type Stage = { from: number; to: number; at: number };
+const STAGE_STALE_MS = 60_000;
+
+export function* openStage(tx: Tx, nodes: readonly Node[]): Op<{ stage: number; from: number; to: number }> {
+	const { from, to } = number(tx, nodes);
+	tx.put("stage", String(from), { from, to, at: tx.now } satisfies Stage);
+	yield* [];
+	return { stage: from, from, to };
+}
+
+/** From here on all of them are there. */
+export function* closeStage(tx: Tx, stage: number, range: { from: number; to: number }): Op<void> {
+	for (const bucket of [...tx.memory.buckets.values()]) {
+		if (bucket.stage !== stage) continue;
+		const key = tx.memory.bucketKeys.get(bucket.id) as string;
+		const { stage: _stage, ...open } = bucket;
+		tx.put("bucket", key, null);
+		tx.put("bucket", `${bucketKey({ ...open, ...(open.labels ? { host_labels: open.labels } : {}) })}#${bucket.id}`, open);
+	}
+	tx.put("stage", String(stage), null);
+	tx.memory.countReady();
+	tx.event("applied", null, { from: range.from, to: range.to });
+	tx.stirred = true;
+	yield* [];
+}
+
+/** Refused if somebody took it for dead meanwhile. */
+export function keepStage(tx: Tx, stage: number): void {
+	const known = tx.memory.recall("stage", String(stage)) as Stage | null;
+	if (!known || tx.memory.recall("settle", `stage/${stage}`) !== null)
+		throw new SluiceError("store", "this apply took too long between two of its steps and was taken for dead", {
+			hint: "apply it again: nothing of it was kept",
+		});
+	tx.put("stage", String(stage), { ...known, at: tx.now } satisfies Stage);
+}
+
+/** An apply that was cut off, or refused half way: its jobs are taken out piece by piece. */
+export function* dropStage(tx: Tx, stage: number): Op<void> {
+	const range = tx.memory.recall("stage", String(stage)) as Stage | null;
+	if (range) tx.put("settle", `stage/${stage}`, { after: 0, from: range.from, to: range.to });
+	yield* [];
+}
+
+export function* dropStaleStages(tx: Tx): Op<void> {
+	for (const value of tx.memory.all("stage").values()) {
+		const { from, at } = value as Stage;
+		if (at < tx.now - STAGE_STALE_MS && tx.memory.recall("settle", `stage/${from}`) === null) yield* dropStage(tx, from);
+	}
+}

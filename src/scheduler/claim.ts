@@ -1,0 +1,174 @@
+// Claim: picks the best ready jobs that fit the caps, marks them running with a new run, takes their locks. One transaction.
+
+import type { Bucket } from "../core/bucket.ts";
+import { copy } from "../core/copy.ts";
+import { chooseAccount, footprint } from "../core/gates/capacity.ts";
+import { decide } from "../core/gates/index.ts";
+import { askPace } from "../core/gates/pace.ts";
+import type { Job, Run } from "../core/job.ts";
+import { type Head, plan } from "../core/plan.ts";
+import { holdKey } from "../core/world.ts";
+import type { Claimed, ClaimOptions } from "../scheduler.ts";
+import { ask, type Op } from "../store.ts";
+import { factsOf } from "./facts.ts";
+import { takeLocks } from "./locks.ts";
+import { place } from "./place.ts";
+import type { Tx } from "./tx.ts";
+
+export const MAX_CLAIM = 1000;
+
+export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
+	lanes?: readonly string[] | undefined;
+	kinds: readonly string[];
+	host?: string | undefined;
+	/** 004: the caller may bring its own clock, and look past budgets. */
+	kernel?: { now: number; admission: boolean };
+	/** The worker heartbeats for whatever it runs, not only for payloads. */
+	lease?: true;
+};
+
+export function* claim(tx: Tx, claimer: Claimer): Op<Claimed[]> {
+	const started = yield* dispatch(tx, claimer, (bucket, head) => tryStart(tx, bucket, head, claimer));
+	const specs = yield* tx.specs(started.map((job) => job.id));
+	return started.map((job) => ({ job: copy(job), spec: specs.get(job.id) as Claimed["spec"], run: { ...(job.run as Run) } }));
+}
+
+/** Drives the planner: fetches heads for it and offers each pick to `attempt`. */
+export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, head: Head) => Op<Job | undefined>): Op<Job[]> {
+	const { config } = tx;
+	const world = tx.world(claimer.host);
+	const kernel = claimer.kernel !== undefined;
+	if (!kernel && askPace(world)) return [];
+	let want = Math.min(claimer.max, MAX_CLAIM);
+	if (!kernel && config.batch_size > 0) want = Math.min(want, config.batch_size);
+	if (!kernel && config.spawn_delay_ms > 0) want = Math.min(want, 1);
+	const buckets: Bucket[] = [];
+	for (const bucket of tx.memory.buckets.values()) {
+		if (bucket.ready === 0 || bucket.stage !== undefined) continue;
+		if (!claimer.kinds.includes(bucket.kind) || (claimer.lanes && !claimer.lanes.includes(bucket.lane))) continue;
+		buckets.push(kernel && !claimer.kernel?.admission ? withoutOwner(bucket) : bucket);
+	}
+	const reach = kernel ? 0 : config.order.age_boost_max;
+	const jobs: Job[] = [];
+	const planner = plan(() => world, buckets, want);
+	let step = planner.next();
+	while (!step.done) {
+		const request = step.value;
+		const real = tx.memory.buckets.get(request.bucket.id) ?? request.bucket;
+		if (request.ask === "heads") step = planner.next(yield* tx.window(real).heads(real, reach));
+		else if (request.ask === "oldest") step = planner.next(yield* oldest(tx, real));
+		else {
+			yield* tx.load(tx.window(real).upcoming(request.head.id, want - jobs.length));
+			const job = yield* attempt(real, request.head);
+			if (job) jobs.push(job);
+			if (request.bucket !== real) request.bucket.ready = real.ready;
+			step = planner.next(job !== undefined);
+		}
+	}
+	if (!kernel && jobs.length > 0) tx.setPace({ last_cycle_at: tx.now, last_start_at: tx.now, last_dispatch_at: tx.now });
+	return jobs;
+}
+
+/** 004's admission_check: false looks past the ledgers; the copy keeps the bucket's number. */
+function withoutOwner(bucket: Bucket): Bucket {
+	const { owner: _owner, ...rest } = bucket;
+	return rest;
+}
+
+function* oldest(tx: Tx, bucket: Bucket): Op<Head | undefined> {
+	const window = tx.window(bucket);
+	if (window.oldest === null) window.oldest = yield* ask({ read: "oldest", bucket: bucket.id });
+	return window.oldest;
+}
+
+/** The plan is checked again when it is carried out: the job's own gates decide once more. */
+function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job | undefined> {
+	const job = yield* tx.find(head.id);
+	if (job?.line !== "" || job.bucket !== bucket.id) {
+		tx.window(bucket).leave(head);
+		return undefined;
+	}
+	const facts = yield* factsOf(tx, job);
+	if (claimer.kernel) facts.now = claimer.kernel.now;
+	if (decide(job, facts, tx.world()).kind !== "ready") {
+		yield* repark(tx, job, claimer);
+		return undefined;
+	}
+	yield* start(tx, job, bucket, claimer);
+	return job;
+}
+
+function* repark(tx: Tx, job: Job, claimer: Claimer): Op<void> {
+	if (!claimer.kernel) {
+		yield* place(tx, job);
+		return;
+	}
+	// By the caller's clock it is too early or too late, by ours it may not be: it waits for the next claim or sweep.
+	tx.leave(job);
+	const late = job.deadline !== undefined && job.deadline <= claimer.kernel.now;
+	job.line = late ? "late" : "time";
+	if (!late) job.due_at = job.runnable_at;
+	tx.touch(job);
+}
+
+function* start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): Op<void> {
+	const account = chooseAccount(bucket, tx.world(claimer.host)) ?? undefined;
+	tx.leave(job);
+	if (job.locks) for (const lock of job.locks) tx.changes.unlinks.push({ key: lock.key, role: "wants", job: job.id });
+	job.attempt++;
+	const run: Run = {
+		attempt: job.attempt,
+		token: tx.nextId("token"),
+		host: claimer.host ?? "",
+		worker: claimer.worker,
+		started_at: tx.now,
+	};
+	if (account !== undefined) run.account = account;
+	if (job.kind === "payload" || claimer.lease) run.lease_until = tx.now + tx.config.lease_ms;
+	job.run = run;
+	job.line = "run";
+	if (job.session !== undefined && job.prefer !== account) delete job.session;
+	for (const field of [
+		"gate",
+		"since",
+		"wait_reason",
+		"rank",
+		"backoff_until",
+		"reserve_at",
+		"due_at",
+		"exit_kind",
+		"exit_code",
+		"raw_exit_code",
+	] as const)
+		delete job[field];
+	if (run.lease_until !== undefined) job.due_at = run.lease_until;
+	job.started_at = tx.now;
+	tx.move(job, "running", "started", { attempt: run.attempt, worker: run.worker, ...(account === undefined ? {} : { account }) });
+	if (job.kind === "kernel") return;
+	for (const [key, amount] of footprint(bucket, account, claimer.host)) tx.count("usage", key, amount);
+	tx.setPace({ starts: tx.getPace().starts + 1 });
+	if (account !== undefined) stagger(tx, account);
+	if (job.agent !== undefined) probe(tx, `agent:${job.agent}`, job);
+	if (job.repo !== undefined) probe(tx, `repo:${job.repo}`, job);
+	if (job.locks) yield* takeLocks(tx, job);
+}
+
+/** After a limit, starts on the account are spaced until one has succeeded. */
+function stagger(tx: Tx, account: string): void {
+	const key = holdKey("rate_limited", `account:${account}`);
+	const hold = tx.memory.holds.get(key);
+	if (hold?.kind === "rate_limited") tx.put("hold", key, { ...hold, next_at: tx.now + tx.config.rate_limit.stagger_ms });
+}
+
+/** A start behind an open breaker is its probe. */
+function probe(tx: Tx, scope: string, job: Job): void {
+	const key = holdKey("breaker_open", scope);
+	const hold = tx.memory.holds.get(key);
+	if (hold?.kind === "breaker_open" && hold.probe === undefined) tx.put("hold", key, { ...hold, probe: job.id });
+}
+
+/** What the planner's picks are offered to; a dry run uses it too, in a transaction that is thrown away. */
+export const startPicked =
+	(tx: Tx, claimer: Claimer) =>
+	(bucket: Bucket, head: Head): Op<Job | undefined> =>
+		tryStart(tx, bucket, head, claimer);

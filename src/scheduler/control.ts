@@ -1,0 +1,204 @@
+// What people do to jobs and lanes: cancel, reorder, approve, answer, pause, resume, clear. Each is an event with who did it.
+
+import { SluiceError } from "../core/errors.ts";
+import { illegal, isTerminal, isWaiting, type Job, type MergeStatus } from "../core/job.ts";
+import { RUN_NOW } from "../core/order.ts";
+import { holdKey } from "../core/world.ts";
+import type { Scope } from "../scheduler.ts";
+import { ask, type Op } from "../store.ts";
+import { mustFind } from "./look.ts";
+import { endJob, place } from "./place.ts";
+import type { Tx } from "./tx.ts";
+
+export function* cancel(tx: Tx, id: number, reason: string, what: "one" | "subtree"): Op<{ cancelled: number[]; requested: number[] }> {
+	const root = yield* mustFind(tx, id);
+	const jobs = what === "one" ? [root] : yield* subtree(tx, root);
+	if (what === "one" && isTerminal(root.status)) throw illegal(id, root.status, "cancelled", "it has ended already");
+	const cancelled: number[] = [];
+	const requested: number[] = [];
+	for (const job of jobs) {
+		if (isWaiting(job.status)) {
+			yield* endJob(tx, job, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: reason });
+			cancelled.push(job.id);
+		} else if (job.run) {
+			// An outcome recorded before the intent wins; from here on the run ends as cancelled.
+			if (!job.run.intent) {
+				job.run.intent = { kind: "cancelled", reason, by: tx.by, at: tx.now };
+				tx.touch(job);
+				tx.event("stop_asked", job.id, { reason });
+			}
+			requested.push(job.id);
+		}
+	}
+	return { cancelled, requested };
+}
+
+const MAX_SUBTREE = 100_000;
+
+/** The job, its children and everything after it, over as many steps as there are. */
+function* subtree(tx: Tx, root: Job): Op<Job[]> {
+	const found = new Map<number, Job>([[root.id, root]]);
+	const open = [root.id];
+	for (let id = open.shift(); id !== undefined; id = open.shift()) {
+		for (let after = 0; ; ) {
+			const edges = yield* ask({ read: "edges", pred: id, after, limit: 1000 });
+			yield* tx.load(edges.map((edge) => edge.job));
+			for (const edge of edges) {
+				const job = tx.peek(edge.job);
+				if (!job || found.has(job.id)) continue;
+				found.set(job.id, job);
+				open.push(job.id);
+			}
+			if (found.size > MAX_SUBTREE)
+				throw new SluiceError("limit", `job ${root.id} has more than ${MAX_SUBTREE} dependents`, {
+					field: "id",
+					hint: "cancel its batch instead",
+				});
+			if (edges.length < 1000) break;
+			after = (edges[edges.length - 1] as { job: number }).job;
+		}
+	}
+	const active = yield* ask({ read: "active", filter: {}, after: 0, limit: MAX_SUBTREE });
+	for (const stored of active) {
+		if (!stored.path?.some((ancestor) => found.has(ancestor)) || found.has(stored.id)) continue;
+		const job = yield* tx.find(stored.id);
+		if (job) found.set(job.id, job);
+	}
+	return [...found.values()];
+}
+
+export function* clear(tx: Tx, item: string | undefined): Op<{ cleared: number[] }> {
+	const cleared: number[] = [];
+	for (let after = 0; ; ) {
+		const stored = yield* ask({ read: "active", filter: item === undefined ? {} : { item }, after, limit: 500 });
+		for (const { id } of stored) {
+			const job = yield* tx.find(id);
+			if (!job || !isWaiting(job.status) || job.kind === "kernel") continue;
+			yield* endJob(tx, job, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "cleared" });
+			cleared.push(id);
+		}
+		if (stored.length < 500) return { cleared };
+		after = (stored[stored.length - 1] as Job).id;
+	}
+}
+
+/** A change of what its place in line hangs on: out, change, back to the same place. */
+function* reorder(tx: Tx, id: number, kind: string, data: Record<string, unknown>, change: (job: Job) => void): Op<void> {
+	const job = yield* mustFind(tx, id);
+	if (!isWaiting(job.status))
+		throw new SluiceError("illegal_transition", `job ${id} is ${job.status}: only a waiting job has a place in line`, { field: "id" });
+	const { line } = job;
+	const ready = line === "";
+	if (ready) tx.leave(job);
+	change(job);
+	job.bucket = tx.bucketFor(job, tx.memory.buckets.get(job.bucket)?.stage).id;
+	tx.touch(job);
+	if (ready) tx.enter(job);
+	tx.event(kind, id, data);
+	tx.stirred = true;
+}
+
+export const promote = (tx: Tx, id: number): Op<void> => reorder(tx, id, "promoted", {}, (job) => setRank(job, tx.nextId("rank")));
+export const demote = (tx: Tx, id: number): Op<void> => reorder(tx, id, "demoted", {}, (job) => setRank(job, -tx.nextId("rank")));
+export const runNow = (tx: Tx, id: number, how: "in_line" | "force"): Op<void> =>
+	reorder(tx, id, "run_now", { force: how === "force" }, (job) => {
+		setRank(job, RUN_NOW + tx.nextId("rank"));
+		if (how === "force") job.forced = true;
+	});
+export const prioritise = (tx: Tx, id: number, priority: number): Op<void> =>
+	reorder(tx, id, "prioritised", { priority }, (job) => {
+		job.priority = priority;
+	});
+
+const setRank = (job: Job, rank: number) => {
+	job.rank = rank;
+};
+
+export function* approve(tx: Tx, id: number): Op<void> {
+	const job = yield* mustFind(tx, id);
+	if (!isWaiting(job.status) || job.approval !== "needed")
+		throw new SluiceError("illegal_transition", `job ${id} is ${job.status} and does not wait for approval`, { field: "id" });
+	job.approval = "given";
+	tx.touch(job);
+	tx.event("approved", id, {});
+	yield* place(tx, job);
+}
+
+export function* reject(tx: Tx, id: number, reason: string): Op<void> {
+	const job = yield* mustFind(tx, id);
+	if (!isWaiting(job.status) || job.approval !== "needed")
+		throw new SluiceError("illegal_transition", `job ${id} is ${job.status} and does not wait for approval`, { field: "id" });
+	yield* endJob(tx, job, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: reason });
+}
+
+export function* answer(tx: Tx, id: number, text: string): Op<void> {
+	const job = yield* mustFind(tx, id);
+	if (!isWaiting(job.status) || job.question === undefined)
+		throw new SluiceError("illegal_transition", `job ${id} is ${job.status} and has no open question`, { field: "id" });
+	const question = job.question;
+	delete job.question;
+	job.answer = text;
+	tx.touch(job);
+	tx.event("answered", id, { question, answer: text });
+	yield* place(tx, job);
+}
+
+export function scopeKey(scope: Scope): string {
+	const given = Object.entries(scope).filter(([, value]) => value !== undefined);
+	if (given.length > 1)
+		throw new SluiceError("invalid", "scope: give one of lane, repo, batch, account, or none for everything", { field: "scope" });
+	const [kind, name] = given[0] ?? [];
+	return kind === undefined ? "all" : `${kind}:${name}`;
+}
+
+export function* pause(tx: Tx, scope: string, reason: string, until: number | undefined): Op<void> {
+	tx.put("hold", holdKey("paused", scope), {
+		kind: "paused",
+		scope,
+		by: tx.by,
+		since: tx.now,
+		reason,
+		...(until === undefined ? {} : { until }),
+	});
+	tx.event("paused", null, { scope, reason, ...(until === undefined ? {} : { until }) });
+	batchChanged(tx, scope);
+	yield* [];
+}
+
+export function* resume(tx: Tx, scope: string): Op<void> {
+	if (!tx.memory.holds.has(holdKey("paused", scope))) return;
+	tx.put("hold", holdKey("paused", scope), null);
+	tx.event("resumed", null, { scope });
+	batchChanged(tx, scope);
+	tx.stirred = true;
+	yield* [];
+}
+
+function batchChanged(tx: Tx, scope: string): void {
+	if (scope.startsWith("batch:")) tx.put("settle", `batch/${scope.slice(6)}`, { after: 0 });
+}
+
+export function* clearAccount(tx: Tx, account: string): Op<void> {
+	for (const kind of ["account_closed", "rate_limited"] as const) {
+		const key = holdKey(kind, `account:${account}`);
+		if (tx.memory.holds.has(key)) tx.put("hold", key, null);
+	}
+	tx.event("account_cleared", null, { account });
+	tx.stirred = true;
+	yield* [];
+}
+
+/** How the merge of a job that ended well went. Those that wait for it hear of it. */
+export function* merged(tx: Tx, id: number, status: MergeStatus): Op<void> {
+	const job = yield* mustFind(tx, id);
+	if (job.status !== "succeeded" || !job.will_merge)
+		throw new SluiceError(
+			"illegal_transition",
+			`job ${id} is ${job.status}${job.will_merge ? "" : " and does not merge"}: it has no merge to report`,
+			{ field: "id" },
+		);
+	job.merge_status = status;
+	tx.touch(job);
+	tx.event("merge", id, { merge_status: status });
+	if (job.dependents) tx.put("settle", `merge/${id}`, { after: 0 });
+}

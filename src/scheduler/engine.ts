@@ -1,0 +1,238 @@
+// Runs operations in shared transactions. All calls of one turn of the event loop go into one (group commit): durability is paid once for all of
+// them, and each promise resolves only after the commit. An operation that fails after it changed something makes the group run again one by one,
+// so it fails alone.
+
+import type { Config } from "../core/config.ts";
+import { SluiceError } from "../core/errors.ts";
+import type { Clock, Host } from "../host.ts";
+import type { EventRecord, Op, Read, Store } from "../store.ts";
+import { Memory, STANDING } from "./memory.ts";
+import { cascade, settle } from "./settle.ts";
+import { sweep } from "./sweep.ts";
+import { Tx } from "./tx.ts";
+
+export type Task<T> = (tx: Tx) => Op<T>;
+type Pending = {
+	task: Task<unknown>;
+	by: string | undefined;
+	/** Jobs that it will look at, to be fetched together with those of the others. */
+	jobs: readonly number[];
+	/** Claims come last in their group, so that they see what the others brought. */
+	last: boolean;
+	resolve: (value: unknown) => void;
+	reject: (error: unknown) => void;
+};
+type Steps<T> = Generator<unknown, T, unknown>;
+
+/** Operations in one transaction, and milliseconds after which the rest waits for the next: nobody is held up for long. */
+const GROUP = 512;
+const GROUP_MS = 25;
+/** A gap between wall and monotonic clock that counts as a jump, and how long leases are spared after one. */
+const JUMP_MS = 5_000;
+const GRACE_MS = 30_000;
+
+/** Reads that only look up numbers or keys see unwritten changes in memory; all others need them written first. */
+const BY_KEY = new Set<Read["read"]>(["jobs", "done", "specs", "records"]);
+
+export type EngineOptions = { store: Store; clock: Clock; host: Host; chance: () => number; by: string; config: () => Config };
+
+export class Engine {
+	private readonly queue: Pending[] = [];
+	private running: Promise<void> | undefined;
+	private memory: Memory | undefined;
+	private closed = false;
+	private wall: number;
+	private mono: number;
+	private graceUntil = Number.NEGATIVE_INFINITY;
+	/** Called after each commit. */
+	onCommit: (news: { stirred: boolean; probes: ReadonlySet<string>; events: readonly EventRecord[]; more: boolean }) => void = () => {};
+
+	constructor(private readonly options: EngineOptions) {
+		this.wall = options.clock.now();
+		this.mono = options.clock.monotonic();
+	}
+
+	/** Runs a task in the next transaction; resolves when it is durable. */
+	run<T>(
+		task: Task<T>,
+		{ by, jobs = [], last = false }: { by?: string | undefined; jobs?: readonly number[]; last?: boolean } = {},
+	): Promise<T> {
+		if (this.closed) return Promise.reject(closedError());
+		return new Promise<T>((resolve, reject) => {
+			this.queue.push({ task, by, jobs, last, resolve: resolve as (value: unknown) => void, reject });
+			this.running ??= this.options.host.turn().then(() => this.drain());
+		});
+	}
+
+	/** Runs a task in a transaction of its own that is thrown away. */
+	async dryRun<T>(task: Task<T>): Promise<T> {
+		while (this.running) await this.running;
+		if (this.closed) throw closedError();
+		const work = this.inTransaction([], function* (tx, drive) {
+			const result = yield* drive(task(tx));
+			throw new ThrowAway(result);
+		});
+		try {
+			await this.follow(work);
+		} catch (error) {
+			if (error instanceof ThrowAway) return error.result as T;
+			throw error;
+		}
+		throw new Error("assertion failed: a dry run was kept");
+	}
+
+	async close(): Promise<void> {
+		this.closed = true;
+		while (this.running) await this.running;
+		await this.options.store.close();
+	}
+
+	private async drain(): Promise<void> {
+		try {
+			while (this.queue.length > 0) {
+				const group = this.queue.splice(0, GROUP);
+				if (group.some((one) => one.last) && group.some((one) => !one.last)) group.sort((a, b) => Number(a.last) - Number(b.last));
+				await this.group(group);
+				if (this.queue.length > 0) await this.options.host.turn();
+			}
+		} finally {
+			this.running = undefined;
+		}
+	}
+
+	private async group(group: Pending[]): Promise<void> {
+		const results: { one: Pending; value?: unknown; error?: unknown }[] = [];
+		const { clock } = this.options;
+		const started = clock.monotonic();
+		let late = 0;
+		try {
+			await this.follow(
+				this.inTransaction(
+					group.flatMap((one) => one.jobs),
+					function* (tx, drive) {
+						for (const [index, one] of group.entries()) {
+							if (index > 0 && clock.monotonic() - started > GROUP_MS) {
+								late = group.length - index;
+								break;
+							}
+							const mark = tx.mutations;
+							const by = tx.by;
+							if (one.by !== undefined) tx.by = one.by;
+							try {
+								const value = yield* drive(one.task(tx));
+								yield* drive(cascade(tx));
+								results.push({ one, value });
+							} catch (error) {
+								if (!(error instanceof SluiceError) || error.code === "store" || tx.mutations !== mark) throw new Spoilt(one, error);
+								results.push({ one, error });
+							}
+							tx.by = by;
+						}
+					},
+				),
+			);
+		} catch (error) {
+			if (!(error instanceof Spoilt)) {
+				for (const one of group) one.reject(error);
+				return;
+			}
+			if (group.length === 1) error.one.reject(error.cause);
+			else for (const one of group) await this.group([one]);
+			return;
+		}
+		if (late > 0) this.queue.unshift(...group.slice(group.length - late));
+		for (const { one, value, error } of results) error === undefined ? one.resolve(value) : one.reject(error);
+	}
+
+	/** begin · recall · sweep · settle · body · write · commit. On any error nothing of it is left, in the store or in memory. */
+	private *inTransaction(jobs: readonly number[], body: (tx: Tx, drive: <T>(op: Op<T>) => Steps<T>) => Steps<void>): Steps<void> {
+		const { store, chance, by } = this.options;
+		const { fresh } = (yield store.begin()) as { fresh: boolean };
+		try {
+			if (!fresh || !this.memory) {
+				const rows = (yield store.read({ read: "standing", kinds: STANDING })) as Parameters<typeof Memory.from>[0];
+				this.memory = Memory.from(rows);
+			}
+			const leases = this.checkClock();
+			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(), chance, by });
+			const drive = <T>(op: Op<T>) => this.drive(tx, op);
+			if (jobs.length > 0) yield* drive(tx.load(jobs));
+			let more = false;
+			if (
+				tx.memory.nextDue === undefined ||
+				(tx.memory.nextDue !== null && tx.memory.nextDue <= tx.now) ||
+				tx.memory.all("reserve").size > 0
+			)
+				more = yield* drive(sweep(tx, leases));
+			if (tx.memory.all("settle").size > 0) yield* drive(settle(tx));
+			yield* body(tx, drive);
+			if (tx.pending()) yield store.write(tx.take());
+			yield store.commit();
+			this.memory.trim();
+			more ||= this.memory.all("settle").size > 0;
+			this.onCommit({ stirred: tx.stirred, probes: tx.probes, events: tx.events, more });
+		} catch (error) {
+			this.memory = undefined;
+			yield store.rollback();
+			throw error;
+		}
+	}
+
+	private *drive<T>(tx: Tx, op: Op<T>): Steps<T> {
+		const { store } = this.options;
+		let step = op.next();
+		while (!step.done) {
+			const request = step.value;
+			if (!BY_KEY.has(request.read) && tx.pending()) yield store.write(tx.take());
+			step = op.next(yield store.read(request));
+		}
+		return step.value;
+	}
+
+	/** Follows the steps; a store that answers at once is never waited for. */
+	private async follow<T>(steps: Steps<T>): Promise<T> {
+		let step = steps.next();
+		while (!step.done) {
+			const value = step.value;
+			if (value instanceof Promise) {
+				let reply: unknown;
+				try {
+					reply = await value;
+				} catch (error) {
+					step = steps.throw(error);
+					continue;
+				}
+				step = steps.next(reply);
+			} else step = steps.next(value);
+		}
+		return step.value;
+	}
+
+	/** Reads both clocks. After a jump (a laptop that slept, a corrected clock) those who are alive get time to say so before leases end. */
+	private checkClock(): "expire" | "renew" {
+		const { clock } = this.options;
+		const [wall, mono] = [clock.now(), clock.monotonic()];
+		const drift = wall - this.wall - (mono - this.mono);
+		if (Math.abs(drift) > JUMP_MS) this.graceUntil = mono + GRACE_MS;
+		this.wall = wall;
+		this.mono = mono;
+		return mono < this.graceUntil ? "renew" : "expire";
+	}
+}
+
+class Spoilt extends Error {
+	constructor(
+		readonly one: Pending,
+		cause: unknown,
+	) {
+		super("an operation failed after it had changed something", { cause });
+	}
+}
+
+class ThrowAway extends Error {
+	constructor(readonly result: unknown) {
+		super("the end of a dry run");
+	}
+}
+
+const closedError = () => new SluiceError("closed", "the scheduler is closed", { hint: "open it again" });

@@ -1,0 +1,163 @@
+// Fetches what gates 1–9 look at for one job. Most jobs need nothing: they get the same empty facts.
+
+import type { JobFacts, LockState, NeededArtifact, ObservedFact, Predecessor } from "../core/answer.ts";
+import { assert } from "../core/errors.ts";
+import { artifactKey, conditionKey, headKey, isProbed, itemKey, jobOfArtifact } from "../core/fact.ts";
+import { fits } from "../core/gates/after.ts";
+import { shut } from "../core/gates/index.ts";
+import type { Job, Lock, Status } from "../core/job.ts";
+import { ask, type Op } from "../store.ts";
+import type { Tx } from "./tx.ts";
+
+/** What is known of a fact. `asked`: a host should look; until it answers the value is in doubt. */
+export type FactRecord = { value?: unknown; error?: string; at: number; asked?: true };
+/** Who holds a lock: job and mode. */
+export type LockRecord = { holders: [number, Lock["mode"]][] };
+export type Reservation = { job: number; since: number };
+
+const FREE: LockState = { holders: [] };
+const NOTHING = { after: [], artifacts: [], conditions: [], lock: () => FREE };
+
+/** `which`: all predecessors for `why`; only the next open one to decide where the job waits (dead ends are dealt with when they happen). */
+export function* factsOf(tx: Tx, job: Job, which: "all" | "next" = "next"): Op<JobFacts> {
+	const plain =
+		job.needs === undefined &&
+		job.item === undefined &&
+		job.pinned_head === undefined &&
+		job.conditions === undefined &&
+		job.locks === undefined &&
+		(job.deps_left === undefined || job.deps_left === 0) &&
+		which === "next";
+	if (plain) return { now: tx.now, ...NOTHING };
+	const facts: JobFacts = {
+		now: tx.now,
+		after: which === "all" ? yield* allPredecessors(tx, job) : yield* nextPredecessor(tx, job),
+		artifacts: yield* neededArtifacts(tx, job),
+		conditions: yield* observed(
+			tx,
+			(job.conditions ?? []).map((condition) => conditionKey(condition, job)),
+		),
+		lock: yield* lockStates(
+			tx,
+			(job.locks ?? []).map((lock) => lock.key),
+		),
+	};
+	if (job.item !== undefined) {
+		const [item] = yield* observed(tx, [itemKey(job.item)]);
+		if (item) facts.item = item;
+	}
+	if (job.pinned_head) {
+		const [head] = yield* observed(tx, [headKey(job)]);
+		if (head) facts.head = head;
+	}
+	return facts;
+}
+
+export function* observed(tx: Tx, keys: readonly string[]): Op<ObservedFact[]> {
+	if (keys.length === 0) return [];
+	yield* tx.fetch("fact", keys);
+	const found: ObservedFact[] = [];
+	for (const key of keys) {
+		const fact = yield* tx.get<FactRecord>("fact", key);
+		if (!fact || (fact.asked && fact.value === undefined && fact.error === undefined)) {
+			if (!fact && isProbed(key)) wantFact(tx, key);
+			found.push(undefined);
+		} else found.push({ value: fact.value, observed_at: fact.at, ...(fact.error === undefined ? {} : { error: fact.error }) });
+	}
+	return found;
+}
+
+/** Notes durably that a host should look: a restart asks again. */
+export function wantFact(tx: Tx, key: string): void {
+	tx.put("fact", key, { at: tx.now, asked: true } satisfies FactRecord);
+	tx.probes.add(key);
+}
+
+function* neededArtifacts(tx: Tx, job: Job): Op<NeededArtifact[]> {
+	if (!job.needs) return [];
+	const found: NeededArtifact[] = [];
+	for (const artifact of job.needs) found.push(yield* neededArtifact(tx, artifact, job.repo));
+	return found;
+}
+
+function* neededArtifact(tx: Tx, artifact: string, repo: string | undefined): Op<NeededArtifact> {
+	const key = artifactKey(artifact, repo);
+	const producers = yield* producersOf(tx, key, artifact);
+	const number = jobOfArtifact(artifact);
+	if (number !== undefined && producers[0] === "succeeded") return { artifact, present: true, producers };
+	if (artifact.startsWith("job:")) return { artifact, present: false, producers };
+	if (!isProbed(key)) {
+		const fact = yield* tx.get<FactRecord>("fact", key);
+		return { artifact, present: fact?.value === true, producers, ...(fact ? { observed_at: fact.at } : {}) };
+	}
+	const [fact] = yield* observed(tx, [key]);
+	if (!fact) return { artifact, present: undefined, producers };
+	if (fact.error !== undefined) return { artifact, present: undefined, error: fact.error, observed_at: fact.observed_at, producers };
+	return { artifact, present: fact.value === true, observed_at: fact.observed_at, producers };
+}
+
+function* producersOf(tx: Tx, key: string, artifact: string): Op<Status[]> {
+	const number = jobOfArtifact(artifact);
+	const ids = number === undefined ? yield* ask({ read: "links", key, role: "makes", after: 0, limit: 1000 }) : [number];
+	yield* tx.load(ids);
+	return ids.flatMap((id) => tx.peek(id)?.status ?? []);
+}
+
+function predecessor(tx: Tx, pred: number, policy: Predecessor["policy"]): Predecessor {
+	const job = tx.peek(pred);
+	const merge = job?.merge_status === undefined ? {} : { merge_status: job.merge_status };
+	return { job: pred, policy, status: job?.status ?? "missing", ...merge };
+}
+
+export function* allPredecessors(tx: Tx, job: Job): Op<Predecessor[]> {
+	const edges = yield* ask({ read: "preds", job: job.id, from: 0, limit: 1_000_000 });
+	yield* tx.load(edges.map((edge) => edge.pred));
+	return edges.map((edge) => predecessor(tx, edge.pred, edge.policy));
+}
+
+/** The first predecessor that is not satisfied yet: the one that the job's wait_reason names. */
+function* nextPredecessor(tx: Tx, job: Job): Op<Predecessor[]> {
+	if (!job.deps_left) return [];
+	for (let from = 0; ; ) {
+		const edges = yield* ask({ read: "preds", job: job.id, from, limit: 64 });
+		yield* tx.load(edges.map((edge) => edge.pred));
+		for (const edge of edges) {
+			const found = predecessor(tx, edge.pred, edge.policy);
+			if (typeof found.status !== "string" || found.status === "missing") return [found];
+			if (fits(edge.policy, found.status, found.merge_status) === "open") return [found];
+			// It has ended, but its cascade has not come to this job yet: until then it counts as running.
+			if (isUnsettled(tx, edge.pred, job.id)) return [{ ...found, status: "running" }];
+		}
+		const last = edges[edges.length - 1];
+		assert(last && edges.length === 64, `job ${job.id} waits for ${job.deps_left} predecessors, but all of them fit`);
+		from = last.seq + 1;
+	}
+}
+
+/** It has ended, but this job has not heard of it yet: its edge is still to be counted down. */
+export function isUnsettled(tx: Tx, pred: number, job: number): boolean {
+	const cursor = tx.memory.recall("settle", `edges/${pred}`) as { after: number } | null;
+	return tx.unsettled.has(pred) || (cursor !== null && job > cursor.after);
+}
+
+export function* lockStates(tx: Tx, keys: readonly string[]): Op<(key: string) => LockState> {
+	if (keys.length === 0) return NOTHING.lock;
+	yield* tx.fetch("lock", keys);
+	const states = new Map<string, LockState>();
+	for (const key of keys) {
+		const record = yield* tx.get<LockRecord>("lock", key);
+		const holders = (record?.holders ?? []).map(([job, mode]) => ({ job, mode }));
+		const reserved = yield* reservedFor(tx, key);
+		states.set(key, reserved === undefined ? { holders } : { holders, reserved });
+	}
+	return (key) => states.get(key) ?? FREE;
+}
+
+/** The job that a key is kept for, while nothing but the key keeps that job from starting. */
+function* reservedFor(tx: Tx, key: string): Op<number | undefined> {
+	const reservation = tx.memory.recall("reserve", key) as Reservation | null;
+	if (!reservation) return undefined;
+	const job = yield* tx.find(reservation.job);
+	if (!job || shut(tx.bucketOf(job), tx.world())) return undefined;
+	return reservation.job;
+}

@@ -1,0 +1,144 @@
+// The end of a run: what it cost, what it gives back, and where its job goes from here.
+
+import { SluiceError } from "../core/errors.ts";
+import { footprint } from "../core/gates/capacity.ts";
+import type { Job, Run } from "../core/job.ts";
+import { afterRun, exitKindOf, type Next } from "../core/outcome.ts";
+import type { Ended, Ending } from "../scheduler.ts";
+import type { Op } from "../store.ts";
+import { accountWorks, chargeRun, launchFailed, launchWorked, limitAccount, probeUndecided } from "./limits.ts";
+import { releaseLocks } from "./locks.ts";
+import { endJob, place } from "./place.ts";
+import type { Tx } from "./tx.ts";
+
+/** The job of a live run; refuses whoever comes with a token that has been overtaken. */
+export function* runningJob(tx: Tx, { job: id, token }: { job: number; token: number }): Op<Job & { run: Run }> {
+	const job = yield* tx.find(id);
+	if (!job) throw new SluiceError("not_found", `there is no job ${id}`, { field: "job" });
+	if (job.run === undefined || job.run.token !== token)
+		throw new SluiceError(
+			"fenced",
+			`job ${id} is ${job.status}${job.run ? ` in attempt ${job.run.attempt}` : ""}: the run with token ${token} has been overtaken`,
+			{
+				field: "token",
+				hint: "stop this run and throw its result away",
+			},
+		);
+	return job as Job & { run: Run };
+}
+
+export function* started(tx: Tx, run: { job: number; token: number }): Op<void> {
+	const job = yield* runningJob(tx, run);
+	if (job.run.launched) return;
+	markLaunched(tx, job);
+	tx.event("launched", job.id, { attempt: job.run.attempt });
+}
+
+function markLaunched(tx: Tx, job: Job & { run: Run }): void {
+	job.run.launched = true;
+	delete job.dispatch_failures;
+	tx.touch(job);
+	launchWorked(tx, job);
+}
+
+export function* extend(tx: Tx, run: { job: number; token: number }): Op<{ cancel_requested: boolean; lease_until: number | null }> {
+	const job = yield* runningJob(tx, run);
+	if (job.run.lease_until !== undefined) {
+		job.run.lease_until = tx.now + tx.config.lease_ms;
+		job.due_at = job.run.lease_until;
+		tx.touch(job);
+	}
+	return { cancel_requested: job.run.intent !== undefined, lease_until: job.run.lease_until ?? null };
+}
+
+export function* finish(tx: Tx, ending: Ending): Op<Ended> {
+	const job = yield* runningJob(tx, ending);
+	const { run } = job;
+	const exit_kind = exitKindOf(job, ending);
+	for (const [key, amount] of footprint(job, run.account, run.host === "" ? undefined : run.host)) tx.count("usage", key, -amount);
+	tx.stirred = true;
+
+	let refunded = false;
+	if (exit_kind === "launch_failed") refunded = yield* launchFailed(tx, job, ending.message ?? "launch failed");
+	else if (run.launched || !["lost", "cancelled", "drained", "preempted"].includes(exit_kind)) markLaunched(tx, job);
+	else probeUndecided(tx, job);
+	if (exit_kind === "rate_limited") limitAccount(tx, run.account ?? "default", ending);
+	if (exit_kind === "completed" && run.account !== undefined) accountWorks(tx, run.account);
+	if (exit_kind !== "launch_failed") {
+		const wall_s = Math.ceil(Math.max(0, tx.now - run.started_at) / 1000);
+		yield* chargeRun(tx, job, { ...ending.usage, runs: 1, wall_s });
+	}
+	if (ending.session !== undefined) job.session = ending.session;
+	if (ending.message !== undefined && exit_kind !== "completed") job.last_failure = ending.message;
+
+	const next: Next = refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance());
+	delete job.due_at;
+	if (next.to === "end") yield* end(tx, job, next, ending);
+	else yield* wait(tx, job, next, ending);
+	return {
+		job: job.id,
+		status: job.status,
+		...(next.to === "wait" && next.backoff_until !== undefined ? { retry_at: next.backoff_until } : {}),
+	};
+}
+
+function* end(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "end" }>, ending: Ending): Op<void> {
+	if (next.status === "succeeded" && job.will_merge) job.merge_status = ending.merge_status ?? "pending";
+	if (
+		next.exit_kind === "failed" ||
+		next.exit_kind === "crashed" ||
+		next.exit_kind === "timeout" ||
+		next.exit_kind === "stalled" ||
+		next.exit_kind === "lost"
+	)
+		job.failures = (job.failures ?? 0) + 1;
+	if (next.exit_kind === "launch_failed") job.dispatch_failures = (job.dispatch_failures ?? 0) + 1;
+	const { to: _to, ...rest } = next;
+	const { run } = job;
+	delete (job as Job).run;
+	yield* endJob(tx, job, rest);
+	job.last_run = {
+		attempt: run.attempt,
+		host: run.host,
+		worker: run.worker,
+		...(run.account === undefined ? {} : { account: run.account }),
+		started_at: run.started_at,
+	};
+	yield* releaseLocks(tx, job);
+}
+
+function* wait(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "wait" }>, ending: Ending): Op<void> {
+	const { run } = job;
+	tx.changes.runs.push({
+		job: job.id,
+		attempt: run.attempt,
+		host: run.host,
+		worker: run.worker,
+		account: run.account ?? null,
+		started_at: run.started_at,
+		ended_at: tx.now,
+		exit_kind: next.exit_kind,
+		exit_code: ending.exit_code ?? null,
+		message: ending.message ?? null,
+	});
+	if (next.burns === "failure") job.failures = (job.failures ?? 0) + 1;
+	if (next.burns === "dispatch") job.dispatch_failures = (job.dispatch_failures ?? 0) + 1;
+	if (next.backoff_until !== undefined) job.backoff_until = next.backoff_until;
+	if (next.question !== undefined) job.question = next.question;
+	job.exit_kind = next.exit_kind;
+	if (job.session !== undefined && run.account !== undefined && job.account === undefined) job.prefer = run.account;
+	delete (job as Job).run;
+	delete job.forced;
+	delete job.ready_at;
+	job.line = "end";
+	job.bucket = tx.bucketFor(job).id;
+	tx.move(job, "queued", "requeued", {
+		exit_kind: next.exit_kind,
+		attempt: run.attempt,
+		burns: next.burns,
+		...(next.backoff_until === undefined ? {} : { retry_at: next.backoff_until }),
+		...(ending.message === undefined ? {} : { message: ending.message }),
+	});
+	yield* releaseLocks(tx, job);
+	yield* place(tx, job);
+}

@@ -1,0 +1,206 @@
+// The heads of a bucket's ready jobs, remembered between claims: a few rows of each level that can matter, kept in step as jobs come and go.
+
+import type { Bucket } from "../core/bucket.ts";
+import type { Head } from "../core/plan.ts";
+import { ask, type Op } from "../store.ts";
+
+/** Rows fetched at once; a level's window is refilled when it runs dry. */
+const ROWS = 128;
+
+/** One level: its best rows in order. `complete` = these are all it has. */
+type Level = { rank: number; level: number; rows: Head[]; next: number; complete: boolean };
+
+/** How many a level has: exact up to MANY, beyond it a lower bound. `newest` is the last in its order, when known. */
+export type Tally = { count: number; capped: boolean; newest: Head | undefined };
+export const MANY = 1000;
+const tallyKey = (head: { rank: number; level: number }) => `${head.rank}/${head.level}`;
+
+export class Window {
+	private readonly tallies = new Map<string, Tally>();
+	/** Highest first. All levels at or above the lowest are here; `complete` = there are none below. */
+	private levels: Level[] = [];
+	private complete = false;
+	oldest: Head | undefined | null = null;
+
+	/** The heads that can be best: the highest rank alone, or all levels of rank 0 within reach of the age boost. */
+	*heads(bucket: Bucket, reach: number): Op<Head[]> {
+		for (;;) {
+			while (this.levels.length > 0 && isEmpty(this.levels[0] as Level)) this.levels.shift();
+			const top = this.levels[0];
+			if (!top) {
+				if (this.complete || bucket.ready === 0) return [];
+				yield* this.fetch(bucket, undefined);
+				continue;
+			}
+			if (top.next >= top.rows.length) {
+				yield* this.refill(bucket, top);
+				continue;
+			}
+			const found: Head[] = [];
+			let short = false;
+			const plain = this.levels.find((level) => level.rank <= 0 && !isEmpty(level));
+			for (const level of this.levels) {
+				if (level.rank > 0 ? level !== top : !plain || level.rank !== plain.rank || level.level < plain.level - reach) continue;
+				if (isEmpty(level)) continue;
+				if (level.next >= level.rows.length) {
+					yield* this.refill(bucket, level);
+					short = true;
+					break;
+				}
+				found.push(level.rows[level.next] as Head);
+			}
+			if (short) continue;
+			const lowest = this.levels[this.levels.length - 1] as Level;
+			const far = plain && (lowest.rank < plain.rank || lowest.level < plain.level - reach);
+			if (!this.complete && !far) {
+				yield* this.fetch(bucket, lowest);
+				continue;
+			}
+			return found;
+		}
+	}
+
+	/** The next ids that the plan is likely to ask for, so that their documents come in one read. */
+	upcoming(id: number, count: number): number[] {
+		for (const level of this.levels) {
+			const at = level.rows.findIndex((row, index) => index >= level.next && row.id === id);
+			if (at >= 0) return level.rows.slice(at, at + count).map((row) => row.id);
+		}
+		return [id];
+	}
+
+	/** All levels from the highest down to `floor`, or the first thousand. */
+	*levelsDownTo(bucket: Bucket, floor: { rank: number; level: number }): Op<{ rank: number; level: number }[]> {
+		for (;;) {
+			const lowest = this.levels[this.levels.length - 1];
+			const covered = lowest && (lowest.rank < floor.rank || (lowest.rank === floor.rank && lowest.level < floor.level));
+			if (this.complete || covered || this.levels.length > MANY) return this.levels.filter((level) => !isEmpty(level));
+			yield* this.fetch(bucket, lowest);
+		}
+	}
+
+	/** How many of one level stand before a job of another, or of the same. */
+	*ahead(bucket: Bucket, level: { rank: number; level: number }, bound: { age_at: number; id: number }): Op<number> {
+		const key = tallyKey(level);
+		let tally = this.tallies.get(key);
+		if (!tally) {
+			const all = { age_at: Number.MAX_SAFE_INTEGER, id: 0 };
+			const count = yield* ask({ read: "ahead", bucket: bucket.id, ...pick(level), ...all, limit: MANY + 1 });
+			tally = { count, capped: count > MANY, newest: undefined };
+			this.tallies.set(key, tally);
+		}
+		if (tally.newest && earlier(tally.newest, bound)) return tally.count;
+		if (tally.newest && tally.newest.id === bound.id) return tally.count - 1;
+		return yield* ask({ read: "ahead", bucket: bucket.id, ...pick(level), ...bound, limit: MANY + 1 });
+	}
+
+	/** It turned out that this one is the last of its level. */
+	learnNewest(head: Head): void {
+		const tally = this.tallies.get(tallyKey(head));
+		if (tally) tally.newest = head;
+	}
+
+	private count(head: Head, by: 1 | -1): void {
+		const key = tallyKey(head);
+		const tally = this.tallies.get(key);
+		if (!tally) return;
+		tally.count += by;
+		if (by === 1) {
+			if (tally.newest && earlier(tally.newest, head)) tally.newest = head;
+		} else if (tally.newest?.id === head.id) tally.newest = undefined;
+		// From a lower bound nothing exact can be counted down.
+		if (tally.capped && tally.count <= MANY) this.tallies.delete(key);
+	}
+
+	/** Rows below a level, until it is certain which levels are complete. */
+	private *fetch(bucket: Bucket, below: Level | undefined): Op<void> {
+		const rows = yield* ask({
+			read: "line",
+			line: "",
+			bucket: bucket.id,
+			...(below ? { below: { rank: below.rank, level: below.level } } : {}),
+			limit: ROWS,
+		});
+		for (const row of rows) {
+			const last = this.levels[this.levels.length - 1];
+			if (last && last.rank === row.rank && last.level === row.level) last.rows.push(row);
+			else {
+				if (last && last !== below) last.complete = true;
+				this.levels.push({ rank: row.rank, level: row.level, rows: [row], next: 0, complete: false });
+			}
+		}
+		if (rows.length < ROWS) {
+			this.complete = true;
+			const last = this.levels[this.levels.length - 1];
+			if (last && last !== below) last.complete = true;
+		}
+	}
+
+	private *refill(bucket: Bucket, level: Level): Op<void> {
+		const last = level.rows[level.rows.length - 1];
+		const after = last ? { age_at: last.age_at, id: last.id } : { age_at: -1, id: 0 };
+		const rows = yield* ask({
+			read: "line",
+			line: "",
+			bucket: bucket.id,
+			after: { rank: level.rank, level: level.level, ...after },
+			limit: ROWS,
+		});
+		level.rows = rows;
+		level.next = 0;
+		if (rows.length < ROWS) level.complete = true;
+	}
+
+	enter(head: Head): void {
+		this.count(head, 1);
+		if (this.oldest === undefined || (this.oldest && older(head, this.oldest))) this.oldest = head;
+		let index = 0;
+		for (; index < this.levels.length; index++) {
+			const level = this.levels[index] as Level;
+			if (level.rank === head.rank && level.level === head.level) {
+				insert(level, head);
+				return;
+			}
+			if (level.rank < head.rank || (level.rank === head.rank && level.level < head.level)) break;
+		}
+		// Below the lowest level that we know, there may be others that we do not.
+		if (index === this.levels.length && !this.complete) return;
+		this.levels.splice(index, 0, { rank: head.rank, level: head.level, rows: [head], next: 0, complete: true });
+	}
+
+	leave(head: Head): void {
+		this.count(head, -1);
+		if (this.oldest && this.oldest.id === head.id) this.oldest = null;
+		for (const level of this.levels) {
+			if (level.rank !== head.rank || level.level !== head.level) continue;
+			if (level.rows[level.next]?.id === head.id) {
+				level.next++;
+				return;
+			}
+			const at = level.rows.findIndex((row, index) => index >= level.next && row.id === head.id);
+			if (at >= 0) level.rows.splice(at, 1);
+			return;
+		}
+	}
+}
+
+const isEmpty = (level: Level) => level.complete && level.next >= level.rows.length;
+
+const pick = ({ rank, level }: { rank: number; level: number }) => ({ rank, level });
+const earlier = (a: { age_at: number; id: number }, b: { age_at: number; id: number }) =>
+	a.age_at !== b.age_at ? a.age_at < b.age_at : a.id < b.id;
+const older = (a: Head, b: Head) => (a.ready_at !== b.ready_at ? a.ready_at < b.ready_at : a.id < b.id);
+
+/** Into its place; past the end of a window that is not complete it is left for the refill. */
+function insert(level: Level, head: Head): void {
+	const last = level.rows[level.rows.length - 1];
+	if (!level.complete && (!last || level.next >= level.rows.length || earlier(last, head))) return;
+	let at = level.rows.length;
+	while (at > level.next && earlier(head, level.rows[at - 1] as Head)) at--;
+	if (level.next > 1000) {
+		level.rows = level.rows.slice(level.next);
+		at -= level.next;
+		level.next = 0;
+	}
+	level.rows.splice(at, 0, head);
+}

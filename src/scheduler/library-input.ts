@@ -1,0 +1,88 @@
+// Checks of what callers hand to the library's methods.
+
+import * as check from "../core/check.ts";
+import { EXIT_KINDS, MERGE_STATUSES } from "../core/job.ts";
+import type { ClaimOptions, Ending } from "../scheduler.ts";
+import type { Claimer } from "./claim.ts";
+import { scopeKey } from "./control.ts";
+
+export function restamp(job: { created_at: number; runnable_at: number }, now: number, defaulted: boolean): void {
+	job.created_at = now;
+	if (defaulted) job.runnable_at = now;
+}
+
+export function checkedScope(scope: unknown): string {
+	const given = check.record(scope, "scope");
+	check.knownKeys(given, ["lane", "repo", "batch", "account"], "scope");
+	for (const [key, value] of Object.entries(given)) if (value !== undefined) check.label(value, `scope.${key}`);
+	return scopeKey(given);
+}
+
+export function checkEnding(ending: Ending): void {
+	const given = check.record(ending, "ending");
+	const known = [
+		"job",
+		"token",
+		"exit_kind",
+		"exit_code",
+		"message",
+		"usage",
+		"session",
+		"until",
+		"retry_after_ms",
+		"closed",
+		"question",
+		"reboot",
+		"merge_status",
+	];
+	check.knownKeys(given, known, "");
+	check.integer(ending.job, "job", 1);
+	check.integer(ending.token, "token", 1);
+	check.oneOf(ending.exit_kind, EXIT_KINDS, "exit_kind");
+	if (ending.exit_code !== undefined && ending.exit_code !== null)
+		check.integer(ending.exit_code, "exit_code", -2_147_483_648, 4_294_967_295);
+	if (ending.message !== undefined) check.text(ending.message, "message");
+	if (ending.session !== undefined) check.word(ending.session, "session");
+	if (ending.until !== undefined) check.integer(ending.until, "until", 0, check.MAX_TIME);
+	if (ending.retry_after_ms !== undefined) check.integer(ending.retry_after_ms, "retry_after_ms", 0, check.MAX_TIME);
+	if (ending.closed !== undefined) check.text(ending.closed, "closed");
+	if (ending.question !== undefined) check.text(ending.question, "question");
+	if (ending.merge_status !== undefined) check.oneOf(ending.merge_status, MERGE_STATUSES, "merge_status");
+	for (const [dim, amount] of Object.entries(ending.usage ?? {})) {
+		check.label(dim, `usage.${dim.slice(0, 40)}`);
+		check.integer(amount, `usage.${dim}`, 0);
+	}
+}
+
+export function checkGrant(
+	subject: string,
+	dim: string,
+	grant: { limit: number | null; warn_at?: number; window?: "hour" | "day" | null; on_breach?: "finish" | "stop" },
+) {
+	const match = /^(owner|batch|repo):(.+)$/.exec(check.word(subject, "subject"));
+	if (!match) throw check.wrong("subject", `${check.shown(subject)} is no ledger's subject`, "owner:<name>, batch:<name> or repo:<name>");
+	check.label(dim, "dim");
+	return {
+		limit: grant.limit === null ? null : check.integer(grant.limit, "limit", 0),
+		...(grant.warn_at === undefined ? {} : { warn_at: check.number(grant.warn_at, "warn_at", 0, 1) }),
+		...(grant.window === undefined
+			? {}
+			: { window: grant.window === null ? null : check.oneOf(grant.window, ["hour", "day"] as const, "window") }),
+		...(check.oneOf(grant.on_breach ?? "finish", ["finish", "stop"], "on_breach") === "stop" ? { on_breach: "stop" as const } : {}),
+	};
+}
+
+export function claimerOf(request: ClaimOptions): Claimer {
+	const given = check.record(request, "claim") as ClaimOptions;
+	check.knownKeys(given as Record<string, unknown>, ["worker", "max", "lanes", "kinds", "host"], "");
+	return {
+		worker: check.word(given.worker, "worker"),
+		max: given.max === undefined ? 1 : check.integer(given.max, "max", 0, 1000),
+		lanes: given.lanes === undefined ? undefined : check.labels(given.lanes, "lanes"),
+		kinds:
+			given.kinds === undefined
+				? ["command", "agent", "payload"]
+				: check.list(given.kinds, "kinds").map((kind, index) => check.oneOf(kind, ["command", "agent", "payload"], `kinds[${index}]`)),
+		host: given.host === undefined ? undefined : check.label(given.host, "host"),
+	};
+}

@@ -1,0 +1,342 @@
+// The Scheduler of the contract: every method as a task for the engine, and the loop that keeps time, probes facts and wakes workers.
+
+import * as check from "../core/check.ts";
+import type { Config } from "../core/config.ts";
+import { presetConfig, readConfig } from "../core/config-input.ts";
+import { SluiceError } from "../core/errors.ts";
+import { factKeys, isProbed } from "../core/fact.ts";
+import { draftJob } from "../core/input.ts";
+import { MERGE_STATUSES } from "../core/job.ts";
+import type { Clock, Facts, Host } from "../host.ts";
+import type { Act, ConfigInput, EventRow, OpenOptions, Scheduler } from "../scheduler.ts";
+import { ask, type Store } from "../store.ts";
+import { addJob } from "./add.ts";
+import { dropStaleStages } from "./apply.ts";
+import { apply } from "./apply-run.ts";
+import { acquireCall, releaseCall } from "./calls.ts";
+import { claim, startPicked } from "./claim.ts";
+import * as control from "./control.ts";
+import { Engine, type Task } from "./engine.ts";
+import type { FactRecord } from "./facts.ts";
+import { extend, finish, started } from "./finish.ts";
+import { kernelDoor } from "./kernel-door.ts";
+import { checkEnding, checkedScope, checkGrant, claimerOf, restamp } from "./library-input.ts";
+import { alignWindow, chargeLedger, freshLedger, ledgerOf, limitAccount, putLedger, viewLedger } from "./limits.ts";
+import * as look from "./look.ts";
+import { mark, record } from "./observe.ts";
+import { rewind } from "./rewind.ts";
+import { nextWake } from "./sweep.ts";
+import { beat, gcSome, joinHost, recover } from "./upkeep.ts";
+import { createWaker } from "./waker.ts";
+import { startWorker } from "./worker.ts";
+
+export type Parts = { store: Store; clock: Clock; host: Host; chance: () => number };
+
+export async function createScheduler(
+	options: Omit<OpenOptions, "path" | "clock" | "host" | "chance" | "fault">,
+	parts: Parts,
+): Promise<Scheduler> {
+	let config: Config = readConfig(options.config ?? {}, presetConfig(options.preset));
+	const by = options.by ?? "library";
+	const { clock, host } = parts;
+	const engine = new Engine({ ...parts, by, config: () => config });
+	const hostName = options.join?.name ?? "local";
+	const waker = createWaker();
+	const watched = new Set<string>();
+	const asked = new Set<string>();
+	let closed = false;
+
+	// ---- the loop -------------------------------------------------------------------------------------------------------------------
+	let cancelTimer = () => {};
+	let ticking: Promise<unknown> | undefined;
+	const schedule = (at: number | null) => {
+		cancelTimer();
+		if (closed || options.drive === "manual" || at === null) return;
+		cancelTimer = host.after(Math.max(0, at - clock.now()), () => {
+			ticking ??= tick()
+				.then(schedule)
+				.catch(() => schedule(clock.now() + config.poll_interval_ms))
+				.finally(() => {
+					ticking = undefined;
+				});
+		});
+	};
+	engine.onCommit = ({ stirred, probes, events, more }) => {
+		for (const key of probes) {
+			watched.add(key);
+			asked.add(key);
+		}
+		if (events.length > 0 || stirred) waker.wake();
+		if (options.drive !== "manual" && (more || probes.size > 0 || events.length > 0))
+			schedule(more || probes.size > 0 ? clock.now() : Math.min(clock.now() + config.poll_interval_ms, Number.MAX_SAFE_INTEGER));
+	};
+
+	/** Sweeps, settles and probes until nothing is left to do now. */
+	async function tick(): Promise<number | null> {
+		if (watched.size > 0) await probe([...watched]);
+		for (;;) {
+			const { wake, more } = await engine.run(function* (tx) {
+				yield* dropStaleStages(tx);
+				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0 };
+			});
+			if (asked.size > 0) await probe([...asked]);
+			else if (!more && (wake === null || wake > clock.now())) {
+				waker.wake();
+				if (watched.size === 0) return wake;
+				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
+			}
+		}
+	}
+
+	async function probe(keys: string[]): Promise<void> {
+		for (const key of keys) asked.delete(key);
+		const facts = await lookAt(keys);
+		if (Object.keys(facts).length > 0) await engine.run((tx) => record(tx, facts, "all"));
+	}
+
+	/** What a host sees of these; from now on they are looked at again now and then. */
+	async function lookFor(keys: string[]): Promise<Facts> {
+		for (const key of keys) watched.add(key);
+		return lookAt(keys);
+	}
+
+	/** A host that fails altogether concerns only those that wait for it: each key gets the error. */
+	async function lookAt(keys: string[]): Promise<Facts> {
+		try {
+			return await host.probe(keys);
+		} catch (error) {
+			return Object.fromEntries(keys.map((key) => [key, { error: error instanceof Error ? error.message : String(error) }]));
+		}
+	}
+
+	const run = <T>(task: Task<T>, act: Act | undefined, jobs?: readonly number[]) => engine.run(task, { by: act?.by, jobs: jobs ?? [] });
+	const id = (value: unknown) => check.integer(value, "id", 1);
+	const token = (value: { job: number; token: number }) => ({
+		job: check.integer(value?.job, "job", 1),
+		token: check.integer(value?.token, "token", 1),
+	});
+
+	const scheduler: Scheduler = {
+		async add(input, act = {}) {
+			const draft = draftJob(input, config, { now: clock.now(), force: act.force === true });
+			const { job } = draft;
+			const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
+			const keys = special ? factKeys(job).filter(isProbed) : [];
+			const facts = keys.length > 0 ? await lookFor(keys) : undefined;
+			let first = true;
+			return engine.run(
+				(tx) => {
+					// The group may run twice; what the first run changed in the draft is thrown away with it.
+					const mine = first ? draft : draftJob(input, config, { now: tx.now, force: act.force === true });
+					first = false;
+					restamp(mine.job, tx.now, input.runnable_at === undefined);
+					return addJob(tx, mine, { force: act.force === true, facts });
+				},
+				{ by: act.by },
+			);
+		},
+
+		apply: (manifest, act = {}) => apply({ engine, clock, host, config: () => config, lookFor }, manifest, act),
+
+		claim(request) {
+			const claimer = claimerOf(request);
+			return engine.run((tx) => claim(tx, claimer), { last: true });
+		},
+		started: (at) => engine.run((tx) => started(tx, token(at)), { jobs: [at.job] }),
+		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
+		async complete(ending) {
+			checkEnding(ending);
+			return engine.run((tx) => finish(tx, ending), { jobs: [ending.job] });
+		},
+
+		cancel: async (at, act) =>
+			run((tx) => control.cancel(tx, id(at), act?.reason ?? "cancelled", act?.subtree ? "subtree" : "one"), act, [id(at)]),
+		retry: async (at, act) => rewound(at, "downstream", act),
+		rerun: async (at, act) => rewound(at, "alone", act),
+		promote: async (at, act) => run((tx) => control.promote(tx, id(at)), act, [id(at)]),
+		demote: async (at, act) => run((tx) => control.demote(tx, id(at)), act, [id(at)]),
+		priority: async (at, priority, act) => {
+			const wanted = check.integer(priority, "priority", -1_000_000, 1_000_000);
+			return run((tx) => control.prioritise(tx, id(at), wanted), act, [id(at)]);
+		},
+		runNow: async (at, act) => run((tx) => control.runNow(tx, id(at), act?.force ? "force" : "in_line"), act, [id(at)]),
+		approve: async (at, act) => run((tx) => control.approve(tx, id(at)), act, [id(at)]),
+		reject: async (at, act) => run((tx) => control.reject(tx, id(at), act?.reason ?? "rejected"), act, [id(at)]),
+		answer: async (at, text, act) => {
+			const said = check.text(text, "text");
+			return run((tx) => control.answer(tx, id(at), said), act, [id(at)]);
+		},
+		pause: async (scope = {}, act) => {
+			const key = checkedScope(scope);
+			return run((tx) => control.pause(tx, key, act?.reason ?? "", act?.until), act);
+		},
+		resume: async (scope = {}, act) => {
+			const key = checkedScope(scope);
+			return run((tx) => control.resume(tx, key), act);
+		},
+		clear: async (act) => run((tx) => control.clear(tx, act?.item), act),
+		merged: async (at, status) => {
+			const merge = check.oneOf(status, MERGE_STATUSES, "status");
+			return engine.run((tx) => control.merged(tx, id(at), merge), { jobs: [id(at)] });
+		},
+
+		show: async (at) =>
+			engine.run(
+				function* (tx) {
+					return yield* look.viewJob(tx, yield* look.mustFind(tx, id(at)));
+				},
+				{ jobs: [id(at)] },
+			),
+		list: async (filter = {}) => engine.run((tx) => look.list(tx, filter)),
+		why: async (at) => engine.run((tx) => look.why(tx, id(at)), { jobs: [id(at)] }),
+		history: async (at) =>
+			engine.run(function* (tx) {
+				yield* look.mustFind(tx, id(at));
+				return yield* ask({ read: "history", job: id(at) });
+			}),
+		status: () => engine.run((tx) => look.status(tx)),
+		plan: (request = {}) => {
+			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000 });
+			return engine.dryRun((tx) => look.planReport(tx, claimer, startPicked(tx, claimer)));
+		},
+		events: (from = {}) => events(from.since ?? 0),
+
+		observe: async (facts) => {
+			check.record(facts, "facts");
+			return engine.run((tx) => record(tx, facts, "all"));
+		},
+		mark: async (artifact, act) =>
+			run((tx) => mark(tx, check.text(artifact, "artifact", { max: 1000, lines: "one" }), act?.absent ? "absent" : "present"), act),
+
+		limit: async (account, report, act) => {
+			const name = knownAccount(account);
+			return run(function* (tx) {
+				limitAccount(tx, name, report);
+				yield* [];
+			}, act);
+		},
+		clearAccount: async (account, act) => {
+			const name = check.label(account, "account");
+			return run((tx) => control.clearAccount(tx, name), act);
+		},
+		acquireCall: async (account, holder) => {
+			const name = knownAccount(account);
+			const who = check.word(holder, "holder");
+			return engine.run((tx) => acquireCall(tx, name, who));
+		},
+		releaseCall: async (account, holder) =>
+			engine.run((tx) => releaseCall(tx, check.label(account, "account"), check.word(holder, "holder"))),
+
+		grant: async (subject, dim, grant, act) => {
+			const checked = checkGrant(subject, dim, grant);
+			return run(function* (tx) {
+				const before = ledgerOf(tx, subject, dim) ?? freshLedger(subject, dim);
+				yield* putLedger(tx, alignWindow(tx, { ...before, ...checked, used: viewLedger(tx, before).used }));
+				tx.event("granted", null, { subject, dim, limit: grant.limit });
+				tx.stirred = true;
+				return viewLedger(tx, ledgerOf(tx, subject, dim) ?? before);
+			}, act);
+		},
+		charge: async (subject, dim, amount) => {
+			checkGrant(subject, dim, { limit: null });
+			const much = check.integer(amount, "amount", -Number.MAX_SAFE_INTEGER);
+			return engine.run(function* (tx) {
+				if (!ledgerOf(tx, subject, dim)) yield* putLedger(tx, freshLedger(subject, dim));
+				const news = yield* chargeLedger(tx, subject, dim, much);
+				const ledger = news?.ledger ?? freshLedger(subject, dim);
+				return { ...viewLedger(tx, ledger), warned: news?.warned ?? false, first_breach: news?.first_breach ?? false };
+			});
+		},
+		ledgers: async (subject) =>
+			engine.run(function* (tx) {
+				yield* [];
+				const lists = subject === undefined ? [...tx.memory.ledgers.values()] : [tx.memory.ledgers.get(subject) ?? []];
+				return lists.flat().map((ledger) => viewLedger(tx, ledger));
+			}),
+
+		configure: async (input: ConfigInput) => {
+			const before = config;
+			const next = readConfig(input, config);
+			await engine.run(function* (tx) {
+				config = next;
+				if (JSON.stringify(before.order) !== JSON.stringify(next.order)) {
+					tx.memory.windows.clear();
+					tx.put("settle", "rekey", { after: 0 });
+				}
+				tx.event("configured", null, { keys: Object.keys(input) });
+				tx.stirred = true;
+				yield* [];
+			});
+		},
+		config: () => config,
+		gc: async ({ days = 7 } = {}) => {
+			const before = clock.now() - check.number(days, "days", 0, 100_000) * 86_400_000;
+			const total = { deleted: 0, kept: 0 };
+			for (let cursor: Parameters<typeof gcSome>[2] | null = { ended_at: -1, id: 0 }; cursor; ) {
+				const at: Parameters<typeof gcSome>[2] = cursor;
+				const some = await engine.run((tx) => gcSome(tx, before, at));
+				total.deleted += some.deleted;
+				total.kept += some.kept;
+				cursor = some.next;
+			}
+			return total;
+		},
+		recover: async (found, more = {}) => engine.run((tx) => recover(tx, more.host ?? hostName, found, more.reboot === true)),
+		heartbeat: (name = hostName) => engine.run((tx) => beat(tx, name)),
+		work: (lane, fn, more = {}) => startWorker({ engine, waker, host, config: () => config, clock }, check.label(lane, "lane"), fn, more),
+		tick,
+		kernel: kernelDoor(engine, () => config),
+		async close() {
+			if (closed) return;
+			closed = true;
+			cancelTimer();
+			waker.close();
+			await ticking?.catch(() => {});
+			await engine.close();
+		},
+	};
+
+	async function rewound(at: number, what: "downstream" | "alone", act: Act | undefined) {
+		const report = await run((tx) => rewind(tx, id(at), what), act, [id(at)]);
+		await tick();
+		return engine.run(function* (tx) {
+			yield* tx.load(report.reset);
+			return { ...report, restarted: report.reset.filter((one) => tx.peek(one)?.status === "running") };
+		});
+	}
+
+	async function* events(since: number): AsyncGenerator<EventRow> {
+		let last = check.integer(since, "since", 0);
+		while (!closed) {
+			const heard = waker.next(config.poll_interval_ms, host);
+			const some = await engine.run(() => ask({ read: "events", since: last, limit: 500 }));
+			for (const event of some) {
+				last = event.seq;
+				yield event;
+			}
+			if (some.length === 0) await heard;
+		}
+	}
+
+	function knownAccount(account: unknown): string {
+		const name = check.label(account, "account");
+		if (name !== "default" && !Object.hasOwn(config.accounts, name))
+			throw new SluiceError("not_found", `account: there is no account "${name}"`, {
+				field: "account",
+				hint: "add it under accounts in the configuration",
+			});
+		return name;
+	}
+
+	await engine.run(function* (tx) {
+		const facts = yield* ask({ read: "standing", kinds: ["fact"] });
+		for (const [, key, value] of facts) {
+			if (!isProbed(key)) continue;
+			watched.add(key);
+			if ((value as FactRecord).asked) asked.add(key);
+		}
+		yield* joinHost(tx, { name: hostName, labels: options.join?.labels ?? [], repos: options.join?.repos ?? null });
+	});
+	schedule(clock.now());
+	return scheduler;
+}

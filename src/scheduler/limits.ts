@@ -1,0 +1,230 @@
+// Holds on accounts, breakers on environments, ledgers of money: what keeps work from starting, and what lets it go on.
+
+import type { Job } from "../core/job.ts";
+import { announce, charged, isSpent, ledgerKey, usedNow } from "../core/ledger.ts";
+import { limitDelayMs } from "../core/retry.ts";
+import { windowStart } from "../core/window.ts";
+import { holdKey, type Ledger } from "../core/world.ts";
+import type { LedgerView } from "../scheduler.ts";
+import { ask, type Op } from "../store.ts";
+import { place } from "./place.ts";
+import type { Tx } from "./tx.ts";
+
+// ---- accounts -----------------------------------------------------------------------------------------------------------------------
+
+export type LimitReport = { until?: number | undefined; retry_after_ms?: number | undefined; closed?: string | undefined };
+
+export function limitAccount(tx: Tx, account: string, report: LimitReport): void {
+	const scope = `account:${account}`;
+	if (report.closed !== undefined) {
+		tx.put("hold", holdKey("account_closed", scope), { kind: "account_closed", scope, by: tx.by, since: tx.now, reason: report.closed });
+		tx.event("account_closed", null, { account, reason: report.closed });
+		return;
+	}
+	const key = holdKey("rate_limited", scope);
+	const before = tx.memory.holds.get(key);
+	const known = before?.kind === "rate_limited" ? before : undefined;
+	const hits = (known?.hits ?? 0) + 1;
+	const reset = report.until !== undefined;
+	const wanted =
+		report.until !== undefined ? report.until + tx.config.rate_limit.margin_ms : tx.now + limitDelayMs(hits, report.retry_after_ms);
+	const until = Math.max(wanted, known?.until ?? 0);
+	const isReset = until === wanted ? reset : (known?.reset ?? reset);
+	tx.put("hold", key, {
+		kind: "rate_limited",
+		scope,
+		by: tx.by,
+		since: tx.now,
+		reason: "rate limit",
+		until,
+		hits,
+		reset: isReset,
+		next_at: until,
+	});
+	tx.event("limited", null, { account, until, hits });
+}
+
+/** A run went well on the account: the count of limits starts anew, a back-off ends; a reset that the provider named stays. */
+export function accountWorks(tx: Tx, account: string): void {
+	const key = holdKey("rate_limited", `account:${account}`);
+	const hold = tx.memory.holds.get(key);
+	if (hold?.kind !== "rate_limited") return;
+	if (hold.reset && hold.until > tx.now) {
+		tx.put("hold", key, { ...hold, hits: 0 });
+		return;
+	}
+	tx.put("hold", key, null);
+	tx.event("limit_over", null, { account });
+	tx.stirred = true;
+}
+
+// ---- breakers -----------------------------------------------------------------------------------------------------------------------
+
+/** Launch failures in a row for one agent or repo, and whose they were. */
+type Streak = { jobs: number[]; reason: string };
+
+const scopesOf = (job: Job): string[] => [
+	...(job.agent === undefined ? [] : [`agent:${job.agent}`]),
+	...(job.repo === undefined ? [] : [`repo:${job.repo}`]),
+];
+
+/** The process was there: the environment works. */
+export function launchWorked(tx: Tx, job: Job): void {
+	for (const scope of scopesOf(job)) {
+		if (tx.memory.recall("breaker", scope) !== null) tx.put("breaker", scope, null);
+		const key = holdKey("breaker_open", scope);
+		const hold = tx.memory.holds.get(key);
+		if (hold?.kind !== "breaker_open" || hold.probe !== job.id) continue;
+		tx.put("hold", key, null);
+		tx.event("breaker_closed", job.id, { scope });
+		tx.stirred = true;
+	}
+}
+
+/** The probe ended without telling anything: another may go. */
+export function probeUndecided(tx: Tx, job: Job): void {
+	for (const scope of scopesOf(job)) {
+		const key = holdKey("breaker_open", scope);
+		const hold = tx.memory.holds.get(key);
+		if (hold?.kind !== "breaker_open" || hold.probe !== job.id) continue;
+		const { probe: _probe, ...rest } = hold;
+		tx.put("hold", key, rest);
+		tx.stirred = true;
+	}
+}
+
+/** Counts a launch failure. True when it opened (or reopened) a breaker: then it is the environment's fault, and refunded. */
+export function* launchFailed(tx: Tx, job: Job, reason: string): Op<boolean> {
+	const { failures, cooldown_ms } = tx.config.environment_breaker;
+	if (failures === 0) return false;
+	let opened = false;
+	for (const scope of scopesOf(job)) {
+		const key = holdKey("breaker_open", scope);
+		const hold = tx.memory.holds.get(key);
+		const streak: Streak = { jobs: [...((tx.memory.recall("breaker", scope) as Streak | null)?.jobs ?? []), job.id], reason };
+		const reopens = hold?.kind === "breaker_open" && hold.probe === job.id;
+		const opens = !hold && streak.jobs.length >= failures && new Set(streak.jobs).size > 1;
+		if (!reopens && !opens) {
+			tx.put("breaker", scope, { ...streak, jobs: streak.jobs.slice(-100) });
+			continue;
+		}
+		opened = true;
+		tx.put("hold", key, { kind: "breaker_open", scope, by: tx.by, since: hold?.since ?? tx.now, reason, until: tx.now + cooldown_ms });
+		tx.put("breaker", scope, null);
+		tx.event("breaker_opened", job.id, { scope, reason, until: tx.now + cooldown_ms });
+		yield* refund(
+			tx,
+			streak.jobs.filter((id) => id !== job.id),
+		);
+	}
+	return opened;
+}
+
+/** The failures that opened a breaker were not the jobs' own. */
+function* refund(tx: Tx, jobs: number[]): Op<void> {
+	const field = tx.config.dispatch_breaker === "run" ? "failures" : "dispatch_failures";
+	yield* tx.load(jobs);
+	for (const id of new Set(jobs)) {
+		const job = tx.peek(id);
+		const times = jobs.filter((other) => other === id).length;
+		if (job?.line !== "time" || !job.backoff_until) continue;
+		const left = (job[field] ?? 0) - times;
+		if (left > 0) job[field] = left;
+		else delete job[field];
+		delete job.backoff_until;
+		tx.touch(job);
+		tx.event("refunded", id, { failures: times });
+		yield* place(tx, job);
+	}
+}
+
+// ---- ledgers ------------------------------------------------------------------------------------------------------------------------
+
+export function viewLedger(tx: Tx, ledger: Ledger): LedgerView {
+	const { timezone } = tx.config;
+	return {
+		subject: ledger.subject,
+		dim: ledger.dim,
+		used: usedNow(ledger, tx.now, timezone),
+		limit: ledger.limit,
+		warn_at: ledger.warn_at,
+		window: ledger.window,
+		over_limit: isSpent(ledger, tx.now, timezone),
+	};
+}
+
+export function ledgerOf(tx: Tx, subject: string, dim: string): Ledger | undefined {
+	return tx.memory.ledgers.get(subject)?.find((ledger) => ledger.dim === dim);
+}
+
+export function* putLedger(tx: Tx, ledger: Ledger): Op<{ warned: boolean; first_breach: boolean }> {
+	const before = ledgerOf(tx, ledger.subject, ledger.dim);
+	const spentBefore = before !== undefined && isSpent(before, tx.now, tx.config.timezone);
+	const spent = isSpent(ledger, tx.now, tx.config.timezone);
+	const news = announce(ledger, tx.now, tx.config.timezone);
+	tx.put("ledger", ledgerKey(ledger.subject, ledger.dim), news.ledger);
+	if (news.warned) tx.event("budget_warned", null, { subject: ledger.subject, dim: ledger.dim, used: ledger.used, limit: ledger.limit });
+	if (news.first_breach) {
+		tx.event("budget_breached", null, { subject: ledger.subject, dim: ledger.dim, used: ledger.used, limit: ledger.limit });
+		if (ledger.on_breach === "stop") yield* stopRuns(tx, ledger);
+	}
+	if (spent !== spentBefore) {
+		if (!spent) tx.stirred = true;
+		if (ledger.subject.startsWith("batch:")) tx.put("settle", `batch/${ledger.subject.slice(6)}`, { after: 0 });
+	}
+	return news;
+}
+
+/** `on_breach: stop`: what runs at their expense is asked to stop. */
+function* stopRuns(tx: Tx, ledger: Ledger): Op<void> {
+	const [kind, name] = [ledger.subject.slice(0, ledger.subject.indexOf(":")), ledger.subject.slice(ledger.subject.indexOf(":") + 1)];
+	const filter = {
+		status: ["running" as const],
+		...(kind === "owner" ? { owner: name } : kind === "batch" ? { batch: name } : { repo: name }),
+	};
+	for (const { id } of yield* ask({ read: "active", filter, after: 0, limit: 10_000 })) {
+		const job = yield* tx.find(id);
+		if (!job?.run || job.run.intent) continue;
+		job.run.intent = { kind: "cancelled", reason: `budget: ${ledger.dim} of ${ledger.subject} is used up`, by: tx.by, at: tx.now };
+		tx.touch(job);
+		tx.event("stop_asked", id, { reason: job.run.intent.reason });
+	}
+}
+
+export function* chargeLedger(
+	tx: Tx,
+	subject: string,
+	dim: string,
+	amount: number,
+): Op<{ ledger: Ledger; warned: boolean; first_breach: boolean } | undefined> {
+	const ledger = ledgerOf(tx, subject, dim);
+	if (!ledger) return undefined;
+	const news = yield* putLedger(tx, charged(ledger, amount, tx.now, tx.config.timezone));
+	return { ledger: ledgerOf(tx, subject, dim) as Ledger, ...news };
+}
+
+export const freshLedger = (subject: string, dim: string): Ledger => ({
+	subject,
+	dim,
+	used: 0,
+	limit: null,
+	warn_at: 0.8,
+	window: null,
+	window_at: 0,
+});
+
+export const alignWindow = (tx: Tx, ledger: Ledger): Ledger => ({
+	...ledger,
+	window_at: ledger.window === null ? 0 : windowStart(ledger.window, tx.now, tx.config.timezone),
+});
+
+/** What a run cost goes to its owner, its batch and its repo, where they keep a ledger for it. */
+export function* chargeRun(tx: Tx, job: Job, usage: Record<string, number>): Op<void> {
+	const subjects = [
+		...(job.owner === undefined ? [] : [`owner:${job.owner}`]),
+		...(job.batch === undefined ? [] : [`batch:${job.batch}`]),
+		...(job.repo === undefined ? [] : [`repo:${job.repo}`]),
+	];
+	for (const subject of subjects)
+		for (const [dim, amount] of Object.entries(usage)) if (amount !== 0) yield* chargeLedger(tx, subject, dim, amount);
+}

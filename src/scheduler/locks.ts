@@ -1,0 +1,161 @@
+// Locks: taken together at claim, given back at the run's end. Waiters sit under the first key that is not free, in the order of dispatch.
+//
+// A free key's line has its best waiter of each bucket among the ready, so whichever bucket can start first finds it there; when one of them
+// takes the key, the others go back into the line. A release thus wakes a few, never all.
+
+import { laneOf } from "../core/config.ts";
+import { shut } from "../core/gates/index.ts";
+import { obstacle } from "../core/gates/locks.ts";
+import { isWaiting, type Job, type LockMode } from "../core/job.ts";
+import { priorityAt } from "../core/order.ts";
+import type { Head } from "../core/plan.ts";
+import { ask, type Op } from "../store.ts";
+import { type LockRecord, lockStates, type Reservation } from "./facts.ts";
+import { place, setDue } from "./place.ts";
+import type { Tx } from "./tx.ts";
+
+/** How many ready jobs are put back, or shared waiters woken, at once; the rest follows in the next transactions. */
+const SOME = 200;
+
+export function* takeLocks(tx: Tx, job: Job): Op<void> {
+	for (const { key, mode } of job.locks ?? []) {
+		const record = (yield* tx.get<LockRecord>("lock", key)) ?? { holders: [] };
+		tx.put("lock", key, { holders: [...record.holders, [job.id, mode]] } satisfies LockRecord);
+		if ((tx.memory.recall("reserve", key) as Reservation | null)?.job === job.id) tx.put("reserve", key, null);
+	}
+	for (const { key, mode } of job.locks ?? []) {
+		yield* evict(tx, key);
+		if (mode === "shared") yield* pump(tx, key);
+	}
+}
+
+export function* releaseLocks(tx: Tx, job: Job): Op<void> {
+	for (const { key } of job.locks ?? []) {
+		const record = yield* tx.get<LockRecord>("lock", key);
+		const holders = (record?.holders ?? []).filter(([holder]) => holder !== job.id);
+		tx.put("lock", key, holders.length > 0 ? { holders } : null);
+	}
+	for (const { key } of job.locks ?? []) yield* pump(tx, key);
+}
+
+/** Ready jobs that can no longer take the key go back into its line. */
+export function* evict(tx: Tx, key: string): Op<void> {
+	const wanting = yield* ask({ read: "links", key, role: "wants", after: 0, limit: SOME + 1 });
+	if (wanting.length > SOME) tx.put("settle", `evict/${key}`, { after: wanting[SOME - 1] as number });
+	yield* tx.load(wanting);
+	for (const id of wanting.slice(0, SOME)) {
+		const job = tx.peek(id);
+		if (job?.line === "" && isWaiting(job.status)) yield* place(tx, job);
+	}
+}
+
+/** Goes on with an eviction that was too long for one transaction. */
+export function* evictMore(tx: Tx, key: string, after: number): Op<number | null> {
+	const wanting = yield* ask({ read: "links", key, role: "wants", after, limit: SOME });
+	yield* tx.load(wanting);
+	for (const id of wanting) {
+		const job = tx.peek(id);
+		if (job?.line === "" && isWaiting(job.status)) yield* place(tx, job);
+	}
+	return wanting.length < SOME ? null : (wanting[SOME - 1] as number);
+}
+
+/** Wakes those that could take the key now: the best of each bucket that has nobody awake, and all shared ones. */
+export function* pump(tx: Tx, key: string): Op<void> {
+	const line = `lock:${key}`;
+	const buckets = yield* ask({ read: "buckets", line });
+	if (buckets.length === 0) return;
+	const awake = new Map<number, LockMode>();
+	const wanting = yield* ask({ read: "links", key, role: "wants", after: 0, limit: 50 });
+	yield* tx.load(wanting);
+	for (const id of wanting) {
+		const job = tx.peek(id);
+		const mode = job?.locks?.find((lock) => lock.key === key)?.mode;
+		if (job?.line === "" && mode && awake.get(job.bucket) !== "exclusive") awake.set(job.bucket, mode);
+	}
+	for (const bucket of buckets) {
+		if (awake.has(bucket)) continue;
+		for (let woken = 0; woken < SOME; woken++) {
+			const best = yield* bestWaiter(tx, line, bucket);
+			if (!best) break;
+			const lock = best.locks?.find((one) => one.key === key);
+			const state = (yield* lockStates(tx, [key]))(key);
+			if (!lock || obstacle(best, lock, state)) break;
+			yield* place(tx, best);
+			if (best.line === line) break;
+			if (best.line === "" && lock.mode === "exclusive") break;
+		}
+	}
+}
+
+/** First in the line among one bucket's, as dispatch would have it. */
+function* bestWaiter(tx: Tx, line: string, bucket: number): Op<Job | undefined> {
+	let best: { head: Head; p: number } | undefined;
+	let below: { rank: number; level: number } | undefined;
+	for (let levels = 0; levels <= tx.config.order.age_boost_max + 1; levels++) {
+		const [head] = yield* ask({ read: "line", line, bucket, ...(below ? { below } : {}), limit: 1 });
+		if (!head || (best && (head.rank < best.head.rank || head.level < best.head.level - tx.config.order.age_boost_max))) break;
+		const p = priorityAt(0, head.level, head.age_at, tx.now, tx.config);
+		if (
+			!best ||
+			p > best.p ||
+			(p === best.p && (head.age_at < best.head.age_at || (head.age_at === best.head.age_at && head.id < best.head.id)))
+		)
+			best = { head, p };
+		below = { rank: head.rank, level: head.level };
+	}
+	return best && (yield* tx.find(best.head.id));
+}
+
+/** A waiter leaves the line for another reason than its lock: what it had reserved is free for others. */
+export function* leaveLockLine(tx: Tx, job: Job): Op<void> {
+	const kept = (job.locks ?? []).filter(({ key }) => (tx.memory.recall("reserve", key) as Reservation | null)?.job === job.id);
+	for (const { key } of kept) tx.put("reserve", key, null);
+	job.line = "end";
+	tx.touch(job);
+	for (const { key } of kept) yield* pump(tx, key);
+}
+
+/**
+ * An overdue waiter reserves its keys in their order as far as they are to be had: free, or shared while it wants them alone. It stops at the
+ * first that another keeps or holds alone, so two reservers can never wait for each other.
+ */
+export function* reserve(tx: Tx, job: Job): Op<void> {
+	const after = tx.config.order.overdue_after_ms;
+	const retryIn = Math.max(1000, Math.min(60_000, after));
+	job.reserve_at = tx.now + retryIn;
+	setDue(tx, job, undefined);
+	tx.touch(job);
+	if (shut(tx.bucketOf(job), tx.world())) return;
+	const states = yield* lockStates(
+		tx,
+		(job.locks ?? []).map((lock) => lock.key),
+	);
+	for (const lock of job.locks ?? []) {
+		const mine = tx.memory.recall("reserve", lock.key) as Reservation | null;
+		if (mine?.job === job.id) continue;
+		if (mine) return;
+		const heldAlone = states(lock.key).holders.some((holder) => holder.mode === "exclusive");
+		if (heldAlone) return;
+		tx.put("reserve", lock.key, { job: job.id, since: tx.now } satisfies Reservation);
+		tx.event("reserved", job.id, { key: lock.key });
+		yield* evict(tx, lock.key);
+	}
+}
+
+/** Reservations of jobs that something else keeps from starting are dropped: the keys would lie idle. */
+export function* dropIdleReservations(tx: Tx): Op<void> {
+	const reservations = [...tx.memory.all("reserve")] as [string, Reservation][];
+	for (const [key, { job: id }] of reservations) {
+		const job = yield* tx.find(id);
+		if (job && isWaiting(job.status) && !shut(tx.bucketOf(job), tx.world())) continue;
+		tx.put("reserve", key, null);
+		yield* pump(tx, key);
+	}
+}
+
+/** For `why` and lists: the lane's base plays no part within one bucket, but across buckets it does. */
+export const waiterP = (tx: Tx, job: Job): number => {
+	const head = tx.headOf(job);
+	return priorityAt(laneOf(tx.config, job.lane).priority, head.level, head.age_at, tx.now, tx.config);
+};

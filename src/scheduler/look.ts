@@ -1,0 +1,217 @@
+// Looking without touching: one job, its place in line, its reasons, the whole queue at a glance.
+
+import { refuse } from "../core/answer.ts";
+import { bucketOf } from "../core/bucket.ts";
+import * as check from "../core/check.ts";
+import { hardLimit, laneOf, softLimit } from "../core/config.ts";
+import { copy } from "../core/copy.ts";
+import { SluiceError } from "../core/errors.ts";
+import { freeSlots } from "../core/gates/capacity.ts";
+import { pausedReason } from "../core/gates/holds.ts";
+import { allReasons, shut } from "../core/gates/index.ts";
+import { isWaiting, type Job, type JobSpec, STATUSES } from "../core/job.ts";
+import { ageBoost, depthOf, priorityTerms } from "../core/order.ts";
+import { boundOf, type Head } from "../core/plan.ts";
+import { HOLD_KINDS } from "../core/world.ts";
+import type { JobView, PlanReport, Scheduler, StatusReport, Why } from "../scheduler.ts";
+import { ask, type Op } from "../store.ts";
+import { depths } from "./add.ts";
+import { type Claimer, dispatch } from "./claim.ts";
+import { factsOf } from "./facts.ts";
+import { MANY } from "./heads.ts";
+import type { Tx } from "./tx.ts";
+
+export function* mustFind(tx: Tx, id: number): Op<Job> {
+	const job = isHidden(tx, id) ? undefined : yield* tx.find(id);
+	if (job) return job;
+	const near = yield* ask({ read: "range", from: Math.max(1, id - 3), to: id + 3, limit: 6 });
+	throw new SluiceError("not_found", `there is no job ${id}`, {
+		field: "id",
+		hint: near.length > 0 ? `near it: ${near.join(", ")}` : "list shows the jobs that exist",
+	});
+}
+
+/** Jobs of an apply that is still coming in are not there yet. */
+function isHidden(tx: Tx, id: number): boolean {
+	for (const value of tx.memory.all("stage").values()) {
+		const { from, to } = value as { from: number; to: number };
+		if (id >= from && id <= to) return true;
+	}
+	return false;
+}
+
+export function* viewJob(tx: Tx, job: Job): Op<JobView> {
+	const spec = (yield* tx.specs([job.id])).get(job.id) ?? ({ version: 1, enqueued_at: job.created_at } satisfies JobSpec);
+	const edges =
+		job.created_at === tx.now && job.deps_left === undefined && tx.changes.edges.length === 0
+			? []
+			: yield* ask({ read: "preds", job: job.id, from: 0, limit: 100_000 });
+	return toView(
+		job,
+		spec,
+		edges.map(({ pred, policy }) => ({ job: pred, policy })),
+	);
+}
+
+export function toView(job: Job, spec: JobSpec, after: JobView["after"]): JobView {
+	const { line: _line, bucket: _bucket, path, due_at: _due, dependents: _dependents, deps_left: _deps, ...shown } = job;
+	return {
+		...copy(shown),
+		spec,
+		after,
+		parent: path?.[path.length - 1] ?? null,
+		depth: depthOf(job),
+		blocked: isWaiting(job.status) && job.line !== "",
+	};
+}
+
+/** Its place among the ready jobs of its lane, exact to a thousand; null beyond that, or while it is not ready. */
+export function* position(tx: Tx, job: Job): Op<number | null> {
+	if (job.line !== "" || job.status !== "queued") return null;
+	const { order } = tx.config;
+	const mine = tx.headOf(job);
+	const boost = job.kind === "kernel" ? 0 : ageBoost(mine.age_at, tx.now, tx.config);
+	let before = 0;
+	for (const bucket of tx.memory.buckets.values()) {
+		if (
+			bucket.ready === 0 ||
+			bucket.stage !== undefined ||
+			bucket.lane !== job.lane ||
+			(bucket.kind === "kernel") !== (job.kind === "kernel")
+		)
+			continue;
+		const window = tx.window(bucket);
+		for (const level of yield* window.levelsDownTo(bucket, { rank: mine.rank, level: mine.level - order.age_boost_max })) {
+			if (level.rank < mine.rank) continue;
+			const bound =
+				level.rank > mine.rank
+					? { age_at: Number.MAX_SAFE_INTEGER, id: 0 }
+					: boundFor(mine, mine.level + boost - level.level, job.kind === "kernel", tx);
+			if (bound) before += yield* window.ahead(bucket, level, bound);
+			if (before > MANY) return null;
+		}
+		if (bucket.id === job.bucket && before + 1 === bucket.ready) window.learnNewest(mine);
+	}
+	return before < MANY ? before + 1 : null;
+}
+
+/** Those of a level that stand before a job are those up to a certain age: see the order's total rule. `gap` = the boost that makes them equal. */
+function boundFor(mine: Head, gap: number, kernel: boolean, tx: Tx): { age_at: number; id: number } | undefined {
+	const { age_boost_per_minute, age_boost_max } = kernel ? { age_boost_per_minute: 0, age_boost_max: 0 } : tx.config.order;
+	/** The latest age_at whose boost is at least this much. */
+	const latest = (boost: number): number => {
+		if (boost <= 0) return Number.MAX_SAFE_INTEGER - 1;
+		if (boost > age_boost_max || age_boost_per_minute === 0) return -1;
+		return tx.now - Math.ceil(boost / age_boost_per_minute) * 60_000;
+	};
+	const [better, equal] = [latest(gap + 1), latest(gap)];
+	if (equal < 0) return undefined;
+	if (mine.age_at > equal) return { age_at: equal + 1, id: 0 };
+	if (mine.age_at <= better) return { age_at: better + 1, id: 0 };
+	return { age_at: mine.age_at, id: mine.id };
+}
+
+export function* why(tx: Tx, id: number): Op<Why> {
+	const job = yield* mustFind(tx, id);
+	const view = yield* viewJob(tx, job);
+	const bucket = tx.memory.buckets.get(job.bucket) ?? bucketOf(job, job.bucket);
+	const reasons = isWaiting(job.status) ? allReasons(job, bucket, yield* factsOf(tx, job, "all"), tx.world()) : [];
+	const place = yield* position(tx, job);
+	if (isWaiting(job.status) && reasons.length === 0) {
+		const detail = place === null ? "eligible; waiting for its turn" : `eligible; number ${place} of its lane`;
+		reasons.push(refuse("capacity", "turn", `lane:${job.lane}`, detail));
+	}
+	return { job: view, reasons, position: place, priority: priorityTerms(job, tx.now, tx.config) };
+}
+
+export function* status(tx: Tx): Op<StatusReport> {
+	const { memory, config } = tx;
+	const paused = memory.holds.get("paused/all");
+	const isPaused = pausedReason("all", tx.world()) !== undefined;
+	const lanes: StatusReport["lanes"] = {};
+	for (const name of new Set([...Object.keys(config.lanes), ...memory.depth.keys()]))
+		lanes[name] = { queued: memory.depth.get(name) ?? 0, running: memory.usage.get(`lane:${name}`) ?? 0, max: laneOf(config, name).max };
+	const soft = softLimit(config);
+	const hard = hardLimit(config);
+	const total = [...memory.depth.values()].reduce((sum, count) => sum + count, 0);
+	return {
+		paused: isPaused,
+		paused_by: isPaused ? (paused?.by ?? null) : null,
+		paused_at: isPaused ? (paused?.since ?? null) : null,
+		queued_total: total,
+		queued_ready: memory.ready,
+		running: memory.usage.get("all") ?? 0,
+		max_concurrent: config.max_concurrent,
+		lanes,
+		holds: [...memory.holds.values()]
+			.map((hold) => ({
+				scope: hold.scope,
+				kind: hold.kind,
+				since: hold.since,
+				until: "until" in hold ? (hold.until ?? null) : null,
+				by: hold.by,
+				reason: hold.reason,
+			}))
+			.sort((a, b) => HOLD_KINDS.indexOf(a.kind) - HOLD_KINDS.indexOf(b.kind) || (a.scope < b.scope ? -1 : 1)),
+		hosts: [...memory.hosts.values()].map(({ name, labels, heartbeat_at, state }) => ({ name, labels, heartbeat_at, state })),
+		backpressure:
+			memory.ready > soft
+				? `Queue delayed; respecting caps (${Object.entries(depths(tx))
+						.map(([lane, count]) => `${lane}: ${count}`)
+						.join(", ")})${memory.ready >= hard ? "; new jobs are deferred" : ""}`
+				: null,
+		last_dispatch_at: tx.getPace().last_dispatch_at,
+	};
+}
+
+const SHOWN = 1000;
+
+/** What one pass would start. Runs the planner for real inside a transaction that is then thrown away. */
+export function* planReport(tx: Tx, claimer: Claimer, start: Parameters<typeof dispatch>[2]): Op<PlanReport> {
+	const world = tx.world(claimer.host);
+	const ready = tx.memory.ready;
+	const free = freeSlots(world);
+	const batch = tx.config.batch_size > 0 ? tx.config.batch_size : Number.POSITIVE_INFINITY;
+	const paused = pausedReason("all", world) !== undefined;
+	const dispatched = (yield* dispatch(tx, claimer, start)).map((job) => job.id);
+	const skipped: PlanReport["skipped"] = [];
+	for (const bucket of tx.memory.buckets.values()) {
+		if (bucket.ready === 0 || bucket.kind === "kernel" || bucket.stage !== undefined || skipped.length >= SHOWN) continue;
+		const reason = shut(bucket, world)?.detail ?? "not its turn in this cycle";
+		const rest = yield* ask({ read: "line", line: "", bucket: bucket.id, limit: SHOWN - skipped.length });
+		for (const head of rest) skipped.push({ job: head.id, reason });
+	}
+	const reason = paused && ready > 0 ? "paused" : dispatched.length === 0 && ready > 0 ? "capacity" : boundOf(free, batch, ready);
+	return { dispatch: dispatched, skipped, reason: dispatched.length === ready && ready > 0 && reason !== "batch" ? "ready" : reason };
+}
+
+export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[0]>): Op<JobView[]> {
+	check.knownKeys(filter as Record<string, unknown>, ["status", "lane", "repo", "batch", "all", "limit", "after"], "");
+	const limit = filter.limit === undefined ? 1000 : check.integer(filter.limit, "limit", 1, 1_000_000);
+	const after = filter.after === undefined ? 0 : check.integer(filter.after, "after", 0);
+	const only: Record<string, unknown> = {};
+	for (const key of ["lane", "repo", "batch"] as const) if (filter[key] !== undefined) only[key] = check.label(filter[key], key);
+	if (filter.status !== undefined)
+		only.status = check.list(filter.status, "status", 20).map((one, index) => check.oneOf(one, STATUSES, `status[${index}]`));
+	const found = yield* ask({ read: "active", filter: only, after, limit });
+	if (filter.all || filter.status !== undefined) found.push(...(yield* ask({ read: "ended", filter: only, after, limit })));
+	const stages = [...tx.memory.all("stage").values()] as { from: number; to: number }[];
+	const jobs = found
+		.filter((job) => job.kind !== "kernel" && !stages.some(({ from, to }) => job.id >= from && job.id <= to))
+		.sort((a, b) => a.id - b.id)
+		.slice(0, limit);
+	const specs = yield* tx.specs(jobs.map((job) => job.id));
+	const views: JobView[] = [];
+	for (const job of jobs) {
+		const spec = specs.get(job.id) ?? { version: 1 as const, enqueued_at: job.created_at };
+		const edges = yield* ask({ read: "preds", job: job.id, from: 0, limit: 1000 });
+		views.push(
+			toView(
+				job,
+				spec,
+				edges.map(({ pred, policy }) => ({ job: pred, policy })),
+			),
+		);
+	}
+	return views;
+}

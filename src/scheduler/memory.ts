@@ -1,0 +1,142 @@
+// What this process remembers between transactions: the standing records, recent jobs, the heads of ready buckets. Never more than the store
+// says: it is dropped whole when somebody else has written, and after every rollback.
+
+import type { Bucket } from "../core/bucket.ts";
+import type { Job, JobSpec } from "../core/job.ts";
+import type { Hold, HostRecord, Ledger } from "../core/world.ts";
+import type { RecordKind } from "../store.ts";
+import type { Window } from "./heads.ts";
+
+export const STANDING = ["meta", "bucket", "hold", "host", "usage", "depth", "ledger", "reserve", "settle", "stage", "breaker"] as const;
+const KEPT_JOBS = 20_000;
+const KEPT_KEYS = 50_000;
+/** Longer specs are read again when they are needed. */
+const KEPT_SPEC_CHARS = 4_000;
+
+export type Ids = { job: number; token: number; seq: number; bucket: number; rank: number };
+export type Pace = { last_cycle_at: number; last_start_at: number; starts: number; last_dispatch_at: number | null };
+/** A job in memory and the table that has it. */
+export type Entry = { job: Job; at: "new" | "job" | "done" };
+
+export class Memory {
+	readonly jobs = new Map<number, Entry>();
+	readonly specs = new Map<number, JobSpec>();
+	readonly buckets = new Map<number, Bucket>();
+	readonly bucketIds = new Map<string, number>();
+	readonly bucketKeys = new Map<number, string>();
+	readonly windows = new Map<number, Window>();
+	readonly holds = new Map<string, Hold>();
+	readonly hosts = new Map<string, HostRecord>();
+	readonly usage = new Map<string, number>();
+	readonly depth = new Map<string, number>();
+	readonly ledgers = new Map<string, Ledger[]>();
+	/** Ready jobs that queue limits count: all but kernel entries and an apply that is still coming in. */
+	ready = 0;
+	/** No job is due before this; undefined = ask. */
+	nextDue: number | null | undefined;
+	private readonly records = new Map<RecordKind, Map<string, unknown>>();
+
+	static from(rows: readonly [RecordKind, string, unknown][]): Memory {
+		const memory = new Memory();
+		for (const kind of STANDING) memory.records.set(kind, new Map());
+		for (const [kind, key, value] of rows) memory.remember(kind, key, value);
+		memory.countReady();
+		return memory;
+	}
+
+	countReady(): void {
+		this.ready = 0;
+		for (const bucket of this.buckets.values()) if (bucket.kind !== "kernel" && bucket.stage === undefined) this.ready += bucket.ready;
+	}
+
+	/** undefined: not remembered; null: known to be absent. */
+	recall(kind: RecordKind, key: string): unknown {
+		const map = this.records.get(kind);
+		const value = map?.get(key);
+		if (value === undefined && isStanding(kind)) return null;
+		return value;
+	}
+
+	all(kind: (typeof STANDING)[number]): Map<string, unknown> {
+		return this.records.get(kind) as Map<string, unknown>;
+	}
+
+	remember(kind: RecordKind, key: string, value: unknown): void {
+		let map = this.records.get(kind);
+		if (!map) {
+			map = new Map();
+			this.records.set(kind, map);
+		}
+		if (value === null && isStanding(kind)) map.delete(key);
+		else map.set(key, value);
+		switch (kind) {
+			case "bucket":
+				this.rememberBucket(key, value as Bucket | null);
+				break;
+			case "hold":
+				set(this.holds, key, value as Hold | null);
+				break;
+			case "host":
+				set(this.hosts, key, value as HostRecord | null);
+				break;
+			case "usage":
+				set(this.usage, key, value as number | null);
+				break;
+			case "depth":
+				set(this.depth, key, value as number | null);
+				break;
+			case "ledger":
+				this.rememberLedger(key, value as Ledger | null);
+				break;
+		}
+	}
+
+	private rememberBucket(key: string, value: Bucket | null): void {
+		if (value) {
+			this.bucketIds.set(key, value.id);
+			this.bucketKeys.set(value.id, key);
+			this.buckets.set(value.id, value);
+			return;
+		}
+		const id = this.bucketIds.get(key);
+		if (id === undefined) return;
+		this.bucketIds.delete(key);
+		this.bucketKeys.delete(id);
+		this.buckets.delete(id);
+		this.windows.delete(id);
+	}
+
+	private rememberLedger(key: string, value: Ledger | null): void {
+		const subject = key.slice(0, key.lastIndexOf("/"));
+		const dim = key.slice(key.lastIndexOf("/") + 1);
+		const rest = (this.ledgers.get(subject) ?? []).filter((ledger) => ledger.dim !== dim);
+		this.ledgers.set(subject, value ? [...rest, value] : rest);
+	}
+
+	keepSpec(id: number, spec: JobSpec, chars: number): void {
+		if (chars <= KEPT_SPEC_CHARS) this.specs.set(id, spec);
+	}
+
+	/** Between transactions: forget the oldest, so that memory follows what is going on, not what is queued. */
+	trim(): void {
+		trimMap(this.jobs, KEPT_JOBS);
+		trimMap(this.specs, KEPT_JOBS);
+		for (const [kind, map] of this.records) if (!isStanding(kind)) trimMap(map, KEPT_KEYS);
+	}
+}
+
+const isStanding = (kind: RecordKind) => (STANDING as readonly string[]).includes(kind);
+
+function set<V>(map: Map<string, V>, key: string, value: V | null): void {
+	if (value === null) map.delete(key);
+	else map.set(key, value);
+}
+
+function trimMap<K>(map: Map<K, unknown>, kept: number): void {
+	if (map.size <= kept) return;
+	let surplus = map.size - Math.floor(kept * 0.75);
+	for (const key of map.keys()) {
+		if (surplus-- <= 0) break;
+		map.delete(key);
+	}
+}

@@ -1,0 +1,42 @@
+// Facts from outside: written down, and the jobs that hang on them decided again.
+
+import { SluiceError } from "../core/errors.ts";
+import { artifactFault, isMarker } from "../core/fact.ts";
+import type { Facts, FactValue } from "../host.ts";
+import type { Op } from "../store.ts";
+import type { FactRecord } from "./facts.ts";
+import type { Tx } from "./tx.ts";
+
+const isError = (value: FactValue | { error: string }): value is { error: string } =>
+	value !== null && typeof value === "object" && "error" in value;
+
+/** `unknown`: only what nobody knows yet (a probe before an add); `all`: what is seen now is what counts. */
+export function* record(tx: Tx, facts: Facts, which: "all" | "unknown"): Op<void> {
+	yield* tx.fetch("fact", Object.keys(facts));
+	for (const [key, seen] of Object.entries(facts)) {
+		const known = yield* tx.get<FactRecord>("fact", key);
+		if (which === "unknown" && known && !known.asked) continue;
+		const next: FactRecord = isError(seen) ? { error: seen.error, at: tx.now } : { value: seen, at: tx.now };
+		const same = known && !known.asked && JSON.stringify([known.value, known.error]) === JSON.stringify([next.value, next.error]);
+		if (same) continue;
+		tx.put("fact", key, next);
+		if (known) tx.put("settle", `fact/${key}`, { after: 0 });
+	}
+}
+
+/** `custom:` and `sentinel:` markers are facts that we keep ourselves. */
+export function* mark(tx: Tx, artifact: string, state: "present" | "absent"): Op<void> {
+	const fault = artifactFault(artifact);
+	if (fault !== undefined) throw new SluiceError("invalid", `artifact: ${fault}`, { field: "artifact" });
+	if (!isMarker(artifact))
+		throw new SluiceError("invalid", `artifact: ${artifact} cannot be set by hand`, {
+			field: "artifact",
+			hint: "custom:<type>:<key> and sentinel:<slug> can",
+		});
+	const key = `artifact:${artifact}`;
+	const known = yield* tx.get<FactRecord>("fact", key);
+	if ((known?.value === true) === (state === "present")) return;
+	tx.put("fact", key, state === "present" ? ({ value: true, at: tx.now } satisfies FactRecord) : null);
+	tx.event("marked", null, { artifact, state });
+	tx.put("settle", `fact/${key}`, { after: 0 });
+}

@@ -1,0 +1,180 @@
+// Puts a waiting job where it belongs: among the ready, or parked where the event that frees it will find it, or at its end.
+//
+//   line            parked by gate                   woken by
+//   ""              ready: gates 1–9 pass            claim
+//   "time"          time                             its due_at
+//   "after"         after                            the end of the predecessor it names
+//   "fact"          artifacts item head conditions   a fact that it is linked to
+//   "human"         approval                         approve, answer
+//   "lock:<key>"    locks                            a release of that key, best first
+//   "batch:<b>"     a held or spent batch            resume, grant, window
+//   "late"          deadline of a kernel entry       gc_expired
+//   "run"           –                                the end of its run
+//   "end"           –                                nothing
+
+import type { JobFacts, Verdict } from "../core/answer.ts";
+import { artifactKey, isMarker, isProbed } from "../core/fact.ts";
+import { type Decision, decide } from "../core/gates/index.ts";
+import { type ExitKind, isTerminal, isWaiting, type Job, type Terminal } from "../core/job.ts";
+import type { Op } from "../store.ts";
+import { type FactRecord, factsOf, wantFact } from "./facts.ts";
+import { leaveLockLine, pump } from "./locks.ts";
+import type { Tx } from "./tx.ts";
+
+/** Asks the gates and moves the job there. */
+export function* place(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
+	const decision = decide(job, facts ?? (yield* factsOf(tx, job)), tx.world());
+	if (decision.kind === "end") yield* endJob(tx, job, ending(decision.verdict));
+	else if (decision.kind === "ready") yield* makeReady(tx, job);
+	else yield* park(tx, job, decision);
+	return decision;
+}
+
+const ending = (verdict: Verdict): Ending => ({
+	status: verdict.status,
+	exit_code: verdict.status === "failed" ? 1 : null,
+	end_reason: verdict.reason,
+});
+
+/** Out of whatever line it stands in. Its document must not have changed its place in the order before this. */
+export function* unplace(tx: Tx, job: Job): Op<void> {
+	const { line } = job;
+	if (line === "") {
+		tx.leave(job);
+		if (job.locks) {
+			for (const lock of job.locks) tx.changes.unlinks.push({ key: lock.key, role: "wants", job: job.id });
+			job.line = "end";
+			tx.touch(job);
+			for (const lock of job.locks) yield* pump(tx, lock.key);
+		}
+	} else if (line.startsWith("lock:")) yield* leaveLockLine(tx, job);
+	job.line = "end";
+}
+
+function* makeReady(tx: Tx, job: Job): Op<void> {
+	if (job.line === "") return;
+	// A job that only waited for its time has been ready since then, not since we noticed.
+	const since =
+		job.line === "time" && job.due_at !== undefined && job.due_at <= tx.now ? Math.max(job.runnable_at, job.backoff_until ?? 0) : tx.now;
+	yield* unplace(tx, job);
+	job.ready_at ??= since;
+	delete job.wait_reason;
+	delete job.gate;
+	delete job.since;
+	delete job.backoff_until;
+	job.line = "";
+	setDue(tx, job, undefined);
+	if (job.status !== "queued") tx.move(job, "queued", "ready");
+	else tx.touch(job);
+	if (job.locks) for (const lock of job.locks) tx.changes.links.push({ key: lock.key, role: "wants", job: job.id });
+	tx.enter(job);
+}
+
+function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<void> {
+	const detail = to.reason.detail;
+	const same =
+		job.line === to.line && job.wait_reason?.detail === detail && job.wait_reason.kind === to.reason.code && job.status === to.status;
+	if (same) {
+		setDue(tx, job, to.until);
+		tx.touch(job);
+		return;
+	}
+	if (job.line !== to.line) {
+		yield* unplace(tx, job);
+		job.since = tx.now;
+		job.line = to.line;
+	}
+	if (to.gate === "locks" || to.gate === "holds" || to.gate === "budget") job.ready_at ??= tx.now;
+	else delete job.ready_at;
+	job.gate = to.gate;
+	job.wait_reason = { kind: to.reason.code, detail };
+	if (!job.waited_on?.includes(to.reason.code)) job.waited_on = [...(job.waited_on ?? []), to.reason.code];
+	setDue(tx, job, to.until);
+	if (job.status !== to.status) tx.move(job, to.status, "parked", { reason: to.reason });
+	else tx.touch(job);
+	if (to.line.startsWith("lock:")) tx.stirred = true;
+}
+
+/** The next moment at which time alone may change something for this job. */
+export function setDue(tx: Tx, job: Job, until: number | undefined): void {
+	const times: number[] = [];
+	if (until !== undefined) times.push(until);
+	if (job.deadline !== undefined && job.line !== "late" && isWaiting(job.status)) times.push(job.deadline);
+	if (job.line.startsWith("lock:") && job.ready_at !== undefined && tx.config.order.overdue_after_ms > 0)
+		times.push(Math.max(job.ready_at + tx.config.order.overdue_after_ms, job.reserve_at ?? 0));
+	if (times.length === 0) delete job.due_at;
+	else job.due_at = Math.min(...times);
+}
+
+export type Ending = { status: Terminal; exit_kind?: ExitKind; exit_code: number | null; raw_exit_code?: number; end_reason?: string };
+
+/** For good: out of its line, its chain and its batch; those that come after it are decided again in this transaction. */
+export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
+	if (isWaiting(job.status)) yield* unplace(tx, job);
+	job.line = "end";
+	for (const field of [
+		"due_at",
+		"wait_reason",
+		"gate",
+		"since",
+		"backoff_until",
+		"ready_at",
+		"rank",
+		"forced",
+		"question",
+		"reserve_at",
+	] as const)
+		delete job[field];
+	if (end.status === "blocked_by_dependency" && end.end_reason) job.wait_reason = { kind: "dependencies", detail: end.end_reason };
+	job.ended_at = tx.now;
+	job.exit_code = end.exit_code;
+	if (end.exit_kind !== undefined) job.exit_kind = end.exit_kind;
+	if (end.raw_exit_code !== undefined) job.raw_exit_code = end.raw_exit_code;
+	if (end.end_reason !== undefined) job.end_reason = end.end_reason;
+	const { status: _status, ...data } = end;
+	tx.move(job, end.status, "ended", { ...data, attempt: job.attempt });
+	yield* leaveChain(tx, job);
+	if (job.batch !== undefined) yield* countBatch(tx, job.batch, -1);
+	if (job.produces) yield* doubtProducts(tx, job);
+	if (job.dependents) {
+		tx.ended.push(job);
+		tx.unsettled.add(job.id);
+	}
+}
+
+/** The item is free again when no job of the chain is left. */
+function* leaveChain(tx: Tx, job: Job): Op<void> {
+	if (job.item === undefined) return;
+	const chain = yield* tx.get<{ chain: number; open: number }>("chain", job.item);
+	if (!chain || chain.chain !== job.chain) return;
+	tx.put("chain", job.item, chain.open > 1 ? { ...chain, open: chain.open - 1 } : null);
+}
+
+export type BatchRecord = { open: number; total: number; owned?: true };
+
+/** A batch closes by itself when its last job has ended, unless its caller owns it. */
+export function* countBatch(tx: Tx, batch: string, by: number): Op<void> {
+	const before = (yield* tx.get<BatchRecord>("batch", batch)) ?? { open: 0, total: 0 };
+	const after: BatchRecord = { ...before, open: before.open + by, total: before.total + Math.max(0, by) };
+	tx.put("batch", batch, after);
+	if (after.open === 0 && !after.owned) tx.event("batch_closed", null, { batch, total: after.total });
+}
+
+/** What it produced is in doubt until a probe that begins after its end; markers are certain at once. */
+function* doubtProducts(tx: Tx, job: Job): Op<void> {
+	for (const artifact of job.produces ?? []) {
+		const key = artifactKey(artifact, job.repo);
+		if (isProbed(key)) {
+			const known = yield* tx.get<FactRecord>("fact", key);
+			if (known) wantFact(tx, key);
+		} else if (!isMarker(artifact)) continue;
+		tx.put("settle", `fact/${key}`, { after: 0 });
+		tx.stirred = true;
+	}
+}
+
+/** A job that waits is decided again; one that runs or has ended is left alone. */
+export function* replace(tx: Tx, job: Job): Op<void> {
+	if (isTerminal(job.status) || job.status === "running") return;
+	yield* place(tx, job);
+}

@@ -1,0 +1,193 @@
+// retry (rewind) and rerun: ended jobs back into the queue, with everything downstream of them or alone.
+
+import { SluiceError } from "../core/errors.ts";
+import { artifactKey, isMarker, isProbed, jobOfArtifact } from "../core/fact.ts";
+import { fits } from "../core/gates/after.ts";
+import { isTerminal, isWaiting, type Job, type Status } from "../core/job.ts";
+import type { RewindReport } from "../scheduler.ts";
+import { ask, type Op } from "../store.ts";
+import { allPredecessors, type FactRecord, factsOf, isUnsettled, wantFact } from "./facts.ts";
+import { mustFind } from "./look.ts";
+import { countBatch, place, unplace } from "./place.ts";
+import type { Tx } from "./tx.ts";
+
+const MAX_SET = 100_000;
+
+export function* rewind(tx: Tx, id: number, what: "downstream" | "alone"): Op<RewindReport> {
+	const root = yield* mustFind(tx, id);
+	if (root.kind === "kernel") throw new SluiceError("illegal_transition", `job ${id} is a kernel entry: enqueue it again`, { field: "id" });
+	const set = what === "alone" ? new Map([[id, root]]) : yield* downstream(tx, root);
+	const running = [...set.values()].filter((job) => job.status === "running");
+	if (running.length > 0)
+		throw new SluiceError(
+			"conflict",
+			`cannot rewind job ${id}: ${running.map((job) => job.id).join(", ")} ${running.length > 1 ? "are" : "is"} running`,
+			{ field: "id", hint: "cancel or wait for them first" },
+		);
+	if (what === "alone" && !isTerminal(root.status) && root.backoff_until === undefined)
+		throw new SluiceError("illegal_transition", `job ${id} is ${root.status}: only an ended job, or one in back-off, can be rerun`, {
+			field: "id",
+		});
+	yield* refuseMidMerge(tx, set);
+	yield* retakeItems(tx, set);
+
+	const order = [...set.values()].sort((a, b) => a.id - b.id);
+	for (const job of order) {
+		yield* reset(tx, job);
+		for (const note of ["edges", "merge"]) tx.put("settle", `${note}/${job.id}`, null);
+	}
+	for (const job of order) yield* forgetProducts(tx, job);
+	for (const job of order) {
+		const preds = yield* allPredecessors(tx, job);
+		const open = preds.filter(
+			(pred) =>
+				isUnsettled(tx, pred.job, job.id) ||
+				typeof pred.status !== "string" ||
+				pred.status === "missing" ||
+				fits(pred.policy, pred.status as Status, pred.merge_status) === "open",
+		).length;
+		if (open > 0) job.deps_left = open;
+		else delete job.deps_left;
+		tx.touch(job);
+		const facts = yield* factsOf(tx, job, "all");
+		yield* place(tx, job, facts);
+	}
+	const before = yield* allPredecessors(tx, root);
+	const last_successful = before.filter((pred) => pred.status === "succeeded").map((pred) => pred.job);
+	tx.event(what === "alone" ? "rerun" : "rewound", id, { reset: order.map((job) => job.id).slice(0, 1000) });
+	tx.stirred = true;
+	return { reset: order.map((job) => job.id), restarted: [], last_successful };
+}
+
+/** Root plus everything reached over after-edges and from its products to their consumers. */
+function* downstream(tx: Tx, root: Job): Op<Map<number, Job>> {
+	const found = new Map<number, Job>([[root.id, root]]);
+	const open = [root];
+	for (let job = open.shift(); job; job = open.shift()) {
+		const next: number[] = [];
+		for (let after = 0; job.dependents; ) {
+			const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
+			next.push(...edges.map((edge) => edge.job));
+			if (edges.length < 1000) break;
+			after = next[next.length - 1] as number;
+		}
+		const keys = [
+			...(job.produces ?? []).map((artifact) => artifactKey(artifact, job?.repo)),
+			`artifact:job:${job.id}`,
+			`artifact:patch:${job.id}`,
+		];
+		for (const key of keys) next.push(...(yield* ask({ read: "links", key, role: "needs", after: 0, limit: 10_000 })));
+		yield* tx.load(next);
+		for (const id of next) {
+			const one = tx.peek(id);
+			if (!one || found.has(id)) continue;
+			found.set(id, one);
+			open.push(one);
+		}
+		if (found.size > MAX_SET)
+			throw new SluiceError("limit", `more than ${MAX_SET} jobs come after job ${root.id}`, {
+				field: "id",
+				hint: "rerun takes one job alone",
+			});
+	}
+	return found;
+}
+
+function* refuseMidMerge(tx: Tx, set: Map<number, Job>): Op<void> {
+	const repos = new Set([...set.values()].flatMap((job) => (job.repo === undefined ? [] : [job.repo])));
+	for (const repo of repos) {
+		const busy = yield* tx.get<FactRecord>("fact", `busy:${repo}`);
+		if (typeof busy?.value === "string")
+			throw new SluiceError("conflict", `repo ${repo} is in the middle of a ${busy.value}`, {
+				field: "id",
+				hint: `finish it (git ${busy.value} --continue) or abort it (git ${busy.value} --abort), then retry`,
+			});
+	}
+}
+
+/** The item lock belongs to the chain: taken again, or the rewind is refused naming who has it. */
+function* retakeItems(tx: Tx, set: Map<number, Job>): Op<void> {
+	const again = [...set.values()].filter((job) => job.item !== undefined && isTerminal(job.status));
+	for (const job of again) {
+		const chain = yield* tx.get<{ chain: number; open: number }>("chain", job.item as string);
+		if (chain && chain.chain !== job.chain)
+			throw new SluiceError("conflict", `item ${job.item} belongs to job ${chain.chain} now`, {
+				field: "id",
+				hint: `wait for job ${chain.chain}, or cancel it`,
+			});
+	}
+	const taken = new Map<string, number>();
+	for (const job of again) {
+		const other = taken.get(job.item as string);
+		if (other !== undefined && other !== job.chain)
+			throw new SluiceError("conflict", `jobs of two chains of item ${job.item} cannot be rewound together`, { field: "id" });
+		taken.set(job.item as string, job.chain as number);
+	}
+	for (const job of again) {
+		const chain = yield* tx.get<{ chain: number; open: number }>("chain", job.item as string);
+		tx.put("chain", job.item as string, { chain: job.chain, open: (chain?.open ?? 0) + 1 });
+	}
+}
+
+/** As if it had never run; attempt numbers go on. */
+function* reset(tx: Tx, job: Job): Op<void> {
+	const was = job.status;
+	if (isWaiting(was)) yield* unplace(tx, job);
+	else {
+		if (job.batch !== undefined) yield* countBatch(tx, job.batch, 1);
+		if (job.last_run)
+			tx.changes.runs.push({
+				job: job.id,
+				...job.last_run,
+				account: job.last_run.account ?? null,
+				ended_at: job.ended_at ?? tx.now,
+				exit_kind: job.exit_kind ?? "failed",
+				exit_code: job.exit_code ?? null,
+				message: job.last_failure ?? null,
+			});
+	}
+	const gone = [
+		"run",
+		"last_run",
+		"started_at",
+		"ended_at",
+		"exit_code",
+		"raw_exit_code",
+		"exit_kind",
+		"end_reason",
+		"session",
+		"prefer",
+		"wait_reason",
+		"waited_on",
+		"gate",
+		"since",
+		"failures",
+		"dispatch_failures",
+		"last_failure",
+		"backoff_until",
+		"ready_at",
+		"question",
+		"answer",
+		"rank",
+		"forced",
+		"due_at",
+		"reserve_at",
+	] as const;
+	for (const field of gone) delete job[field];
+	if (job.will_merge) job.merge_status = "none";
+	job.line = "end";
+	job.bucket = tx.bucketFor(job).id;
+	if (isTerminal(was)) tx.move(job, "queued", "reset");
+	else tx.touch(job);
+}
+
+/** What it made is in doubt again; markers of its own are taken away. */
+function* forgetProducts(tx: Tx, job: Job): Op<void> {
+	for (const artifact of job.produces ?? []) {
+		const key = artifactKey(artifact, job.repo);
+		if (isMarker(artifact)) {
+			if (yield* tx.get("fact", key)) tx.put("fact", key, null);
+		} else if (isProbed(key) && jobOfArtifact(artifact) === undefined && (yield* tx.get("fact", key))) wantFact(tx, key);
+		tx.put("settle", `fact/${key}`, { after: 0 });
+	}
+}

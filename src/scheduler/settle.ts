@@ -1,0 +1,159 @@
+// What follows from a change, in pieces that fit into a transaction: dependents of an ended job, jobs linked to a fact, waiters of a batch.
+// A piece that is too long leaves a durable note (`settle`) and goes on in the next transaction.
+//
+//   note             each piece
+//   edges/<pred>     the next dependents of an ended job hear of it
+//   merge/<pred>     the next dependents hear how its merge went
+//   fact/<key>       the next jobs linked to a fact are decided again
+//   evict/<key>      the next ready jobs that can no longer take a lock go into its line
+//   batch/<name>     the next jobs of a batch that was held or let go are decided again
+//   rekey            the next jobs get their level anew, after the order's settings changed
+//   stage/<id>       the next jobs of an apply that was cut off are taken out again
+
+import { fits } from "../core/gates/after.ts";
+import { isWaiting, type Job } from "../core/job.ts";
+import { ask, type Op } from "../store.ts";
+import { evictMore } from "./locks.ts";
+import { countBatch, endJob, place } from "./place.ts";
+import type { Tx } from "./tx.ts";
+
+const PIECE = 200;
+/** Jobs that one transaction may decide again because others ended; at about 50 µs each this stays well under 50 ms. */
+const CASCADE = 500;
+
+type Note = { after: number };
+
+/** Dependents of all jobs that ended in this transaction, and of those that end by that. */
+export function* cascade(tx: Tx): Op<void> {
+	let left = CASCADE;
+	for (;;) {
+		const pred = tx.ended.shift();
+		if (!pred) return;
+		if (left <= 0) {
+			tx.put("settle", `edges/${pred.id}`, { after: 0 } satisfies Note);
+			tx.unsettled.delete(pred.id);
+			continue;
+		}
+		const done = yield* tell(tx, pred, 0, Math.min(left, PIECE), "end");
+		left -= done.count;
+		if (done.after !== null) tx.put("settle", `edges/${pred.id}`, { after: done.after } satisfies Note);
+		tx.unsettled.delete(pred.id);
+	}
+}
+
+/** Tells some dependents how their predecessor ended. */
+function* tell(tx: Tx, pred: Job, after: number, limit: number, news: "end" | "merge"): Op<{ count: number; after: number | null }> {
+	const edges = yield* ask({ read: "edges", pred: pred.id, after, limit });
+	yield* tx.load(edges.map((edge) => edge.job));
+	const last = edges[edges.length - 1];
+	const cursor = edges.length < limit || !last ? null : last.job;
+	for (const { job: id, policy } of edges) {
+		const job = tx.peek(id);
+		if (!job || !isWaiting(job.status) || (news === "merge" && policy !== "merged")) continue;
+		const fit = fits(policy, pred.status, pred.merge_status);
+		if (fit === "open") continue;
+		if (fit === "never") {
+			const end_reason = `dependency failed for job ${pred.id} (${pred.status})`;
+			yield* endJob(tx, job, { status: "blocked_by_dependency", exit_code: null, end_reason });
+			continue;
+		}
+		job.deps_left = (job.deps_left ?? 1) - 1;
+		tx.touch(job);
+		const named = job.line === "after" && job.wait_reason?.detail === `waiting on job ${pred.id}`;
+		// While it is being told, the predecessor itself must not look like one that is still to come.
+		if (job.deps_left === 0 || named) {
+			const pending = tx.unsettled.delete(pred.id);
+			yield* place(tx, job);
+			if (pending) tx.unsettled.add(pred.id);
+		}
+	}
+	return { count: edges.length, after: cursor };
+}
+
+/** One more piece of each open note. Returns whether any is left. */
+export function* settle(tx: Tx): Op<boolean> {
+	for (const [key, value] of [...tx.memory.all("settle")]) {
+		const next = yield* piece(tx, key, value as Note);
+		tx.put("settle", key, next === null ? null : { ...(value as Note), after: next });
+		yield* cascade(tx);
+	}
+	return tx.memory.all("settle").size > 0;
+}
+
+function* piece(tx: Tx, note: string, value: Note): Op<number | null> {
+	const slash = note.indexOf("/");
+	const subject = note.slice(slash + 1);
+	switch (slash < 0 ? note : note.slice(0, slash)) {
+		case "edges": {
+			const pred = yield* tx.find(Number(subject));
+			return pred ? (yield* tell(tx, pred, value.after, PIECE, "end")).after : null;
+		}
+		case "merge": {
+			const pred = yield* tx.find(Number(subject));
+			return pred ? (yield* tell(tx, pred, value.after, PIECE, "merge")).after : null;
+		}
+		case "fact":
+			return yield* decideLinked(tx, subject, value.after);
+		case "evict":
+			return yield* evictMore(tx, subject, value.after);
+		case "batch":
+			return yield* decideBatch(tx, subject, value.after);
+		case "rekey":
+			return yield* rekey(tx, value.after);
+		case "stage":
+			return yield* unstage(tx, value as Note & { from: number; to: number });
+		default:
+			return null;
+	}
+}
+
+function* decideLinked(tx: Tx, key: string, after: number): Op<number | null> {
+	const ids = yield* ask({ read: "links", key, role: "needs", after, limit: PIECE });
+	yield* tx.load(ids);
+	for (const id of ids) {
+		const job = tx.peek(id);
+		if (job && isWaiting(job.status)) yield* place(tx, job);
+	}
+	return ids.length < PIECE ? null : (ids[PIECE - 1] as number);
+}
+
+/** A batch was held or let go: its waiting jobs are decided again. */
+function* decideBatch(tx: Tx, batch: string, after: number): Op<number | null> {
+	const stored = yield* ask({ read: "active", filter: { batch }, after, limit: PIECE });
+	for (const { id } of stored) {
+		const job = yield* tx.find(id);
+		if (job && isWaiting(job.status)) yield* place(tx, job);
+	}
+	return stored.length < PIECE ? null : (stored[PIECE - 1] as Job).id;
+}
+
+/** A changed order: every waiting job's level and place are computed anew. */
+function* rekey(tx: Tx, after: number): Op<number | null> {
+	const jobs = yield* ask({ read: "active", filter: {}, after, limit: PIECE });
+	for (const stored of jobs) {
+		const job = yield* tx.find(stored.id);
+		if (job) tx.touch(job);
+	}
+	tx.memory.windows.clear();
+	const last = jobs[jobs.length - 1];
+	return jobs.length < PIECE || !last ? null : last.id;
+}
+
+/** An apply that never came to its end: as if it had not begun. */
+function* unstage(tx: Tx, value: Note & { from: number; to: number }): Op<number | null> {
+	const ids = yield* ask({ read: "range", from: value.from, to: value.to, limit: PIECE });
+	for (const id of ids) {
+		const job = yield* tx.find(id);
+		if (job?.name !== undefined) tx.put("name", job.name, null);
+		if (job && isWaiting(job.status)) {
+			if (job.line === "") tx.leave(job);
+			if (job.kind !== "kernel") tx.count("depth", job.lane, -1);
+			if (job.item !== undefined) tx.put("chain", job.item, null);
+			if (job.batch !== undefined) yield* countBatch(tx, job.batch, -1);
+		}
+		tx.forget(id);
+	}
+	if (ids.length === PIECE) return 0;
+	tx.put("stage", String(value.from), null);
+	return null;
+}

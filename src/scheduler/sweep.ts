@@ -1,0 +1,79 @@
+// What time alone brings about: delays and back-offs that are over, deadlines, leases, overdue locks. Before anything else in a transaction.
+
+import { isWaiting, type Job } from "../core/job.ts";
+import { isSpent, refillsAt } from "../core/ledger.ts";
+import { outsideHours } from "../core/window.ts";
+import { ask, type Op } from "../store.ts";
+import { finish } from "./finish.ts";
+import { dropIdleReservations, reserve } from "./locks.ts";
+import { place } from "./place.ts";
+import { cascade } from "./settle.ts";
+import type { Tx } from "./tx.ts";
+
+const PIECE = 200;
+
+/** `leases`: after a jump of the clock those who are alive get the time to say so first. Returns whether more is due. */
+export function* sweep(tx: Tx, leases: "expire" | "renew"): Op<boolean> {
+	if (tx.memory.all("reserve").size > 0) yield* dropIdleReservations(tx);
+	tx.memory.nextDue ??= yield* ask({ read: "next_due" });
+	if (tx.memory.nextDue === null || tx.memory.nextDue > tx.now) return false;
+	const ids = yield* ask({ read: "due", now: tx.now, limit: PIECE });
+	yield* tx.load(ids);
+	for (const id of ids) {
+		const job = tx.peek(id);
+		if (job && job.due_at !== undefined && job.due_at <= tx.now) yield* due(tx, job, leases);
+		yield* cascade(tx);
+	}
+	tx.memory.nextDue = undefined;
+	return ids.length === PIECE;
+}
+
+function* due(tx: Tx, job: Job, leases: "expire" | "renew"): Op<void> {
+	if (job.run) {
+		if (leases === "renew") {
+			job.run.lease_until = tx.now + tx.config.lease_ms;
+			job.due_at = job.run.lease_until;
+			tx.touch(job);
+		} else
+			yield* finish(tx, {
+				job: job.id,
+				token: job.run.token,
+				exit_kind: "lost",
+				message: "the worker has not been heard of since its lease ended",
+			});
+		return;
+	}
+	if (!isWaiting(job.status)) return;
+	yield* place(tx, job);
+	const overdue = tx.config.order.overdue_after_ms;
+	if (
+		job.line.startsWith("lock:") &&
+		overdue > 0 &&
+		job.ready_at !== undefined &&
+		job.ready_at + overdue <= tx.now &&
+		(job.reserve_at ?? 0) <= tx.now
+	)
+		yield* reserve(tx, job);
+}
+
+/** The next moment at which something may start or change by itself; null when only an event can. */
+export function* nextWake(tx: Tx): Op<number | null> {
+	const { memory, config, now } = tx;
+	memory.nextDue ??= yield* ask({ read: "next_due" });
+	let wake = memory.nextDue ?? Number.POSITIVE_INFINITY;
+	const at = (time: number | undefined) => {
+		if (time !== undefined && time > now && time < wake) wake = time;
+	};
+	for (const hold of memory.holds.values()) {
+		if ("until" in hold) at(hold.until);
+		if (hold.kind === "rate_limited") at(hold.next_at);
+	}
+	const pace = tx.getPace();
+	if (config.cycle_interval_ms > 0) at(pace.last_cycle_at + config.cycle_interval_ms);
+	if (config.spawn_delay_ms > 0) at(pace.last_start_at + config.spawn_delay_ms);
+	for (const ledgers of memory.ledgers.values())
+		for (const ledger of ledgers) if (isSpent(ledger, now, config.timezone)) at(refillsAt(ledger, now, config.timezone));
+	for (const lane of Object.values(config.lanes))
+		if (lane.active_hours.length > 0) at(outsideHours(lane.active_hours, now, config.timezone) ?? undefined);
+	return Number.isFinite(wake) ? wake : null;
+}

@@ -1,0 +1,362 @@
+// One transaction: what it has read, what it will write. Operations change jobs and records here; nothing reaches the store before `flush`.
+
+import { type Bucket, bucketKey, bucketOf } from "../core/bucket.ts";
+import type { Config } from "../core/config.ts";
+import { assert } from "../core/errors.ts";
+import { checkMove, isTerminal, isWaiting, type Job, type JobSpec, type Status } from "../core/job.ts";
+import { ageAt, levelOf } from "../core/order.ts";
+import type { Head } from "../core/plan.ts";
+import type { World } from "../core/world.ts";
+import { ask, type Changes, type EventRecord, type JobRow, noChanges, type Op, type RecordKind } from "../store.ts";
+import { Window } from "./heads.ts";
+import type { Ids, Memory, Pace } from "./memory.ts";
+
+export type TxOptions = { now: number; config: Config; chance: () => number; by: string };
+
+export class Tx {
+	readonly now: number;
+	readonly config: Config;
+	readonly chance: () => number;
+	readonly memory: Memory;
+	by: string;
+	changes: Changes = noChanges();
+	/** Jobs that ended and whose dependents are to be decided again. */
+	readonly ended: Job[] = [];
+	/** The same, by number, until their dependents have heard. */
+	readonly unsettled = new Set<number>();
+	/** Facts that somebody should look for once this is committed. */
+	readonly probes = new Set<string>();
+	/** Something may have become startable. */
+	stirred = false;
+	readonly events: EventRecord[] = [];
+	/** Goes up with every change: tells whether an operation that failed has left something behind. */
+	mutations = 0;
+	private readonly dirty = new Set<number>();
+	private readonly records = new Map<string, [RecordKind, string, unknown | null]>();
+	private readonly ids: Ids;
+	private readonly pace: Pace;
+	private readonly counted = { ids: false, pace: false };
+	private readonly worlds = new Map<string, World>();
+
+	constructor(memory: Memory, options: TxOptions) {
+		this.memory = memory;
+		this.now = options.now;
+		this.config = options.config;
+		this.chance = options.chance;
+		this.by = options.by;
+		this.ids = { ...((memory.recall("meta", "ids") as Ids | null) ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
+		this.pace = {
+			...((memory.recall("meta", "pace") as Pace | null) ?? {
+				last_cycle_at: -1e15,
+				last_start_at: -1e15,
+				starts: 0,
+				last_dispatch_at: null,
+			}),
+		};
+	}
+
+	world(host?: string): World {
+		const key = host ?? "";
+		let world = this.worlds.get(key);
+		if (!world) {
+			const { memory } = this;
+			const pace = this.pace;
+			world = {
+				now: this.now,
+				config: this.config,
+				holds: memory.holds,
+				ledgers: memory.ledgers,
+				usage: memory.usage,
+				get hosts() {
+					return [...memory.hosts.values()];
+				},
+				get last_cycle_at() {
+					return pace.last_cycle_at;
+				},
+				get last_start_at() {
+					return pace.last_start_at;
+				},
+				get starts() {
+					return pace.starts;
+				},
+			};
+			if (host !== undefined) world.host = host;
+			this.worlds.set(key, world);
+		}
+		return world;
+	}
+
+	nextId(kind: keyof Ids): number {
+		this.mutations++;
+		this.counted.ids = true;
+		return ++this.ids[kind];
+	}
+
+	/** A run of ids for jobs that are added together. */
+	nextIds(count: number): number {
+		this.mutations++;
+		this.counted.ids = true;
+		const first = this.ids.job + 1;
+		this.ids.job += count;
+		return first;
+	}
+
+	setPace(change: Partial<Pace>): void {
+		this.counted.pace = true;
+		Object.assign(this.pace, change);
+	}
+
+	getPace(): Readonly<Pace> {
+		return this.pace;
+	}
+
+	event(kind: string, job: number | null, data: Record<string, unknown>): void {
+		this.events.push({ seq: this.nextId("seq"), at: this.now, kind, job, by: this.by, data });
+	}
+
+	// ---- jobs -----------------------------------------------------------------------------------------------------------------------
+
+	/** An active or ended job; the object is shared: change it, then `touch` it. */
+	*find(id: number): Op<Job | undefined> {
+		const entry = this.memory.jobs.get(id);
+		if (entry) return entry.job;
+		yield* this.load([id]);
+		return this.memory.jobs.get(id)?.job;
+	}
+
+	*load(ids: Iterable<number>): Op<void> {
+		const missing = [...new Set(ids)].filter((id) => !this.memory.jobs.has(id));
+		if (missing.length === 0) return;
+		for (const job of yield* ask({ read: "jobs", ids: missing })) this.memory.jobs.set(job.id, { job, at: "job" });
+		const rest = missing.filter((id) => !this.memory.jobs.has(id));
+		if (rest.length === 0) return;
+		for (const job of yield* ask({ read: "done", ids: rest })) this.memory.jobs.set(job.id, { job, at: "done" });
+	}
+
+	*specs(ids: readonly number[]): Op<Map<number, JobSpec>> {
+		const found = new Map<number, JobSpec>();
+		const missing: number[] = [];
+		for (const id of ids) {
+			const spec = this.memory.specs.get(id);
+			if (spec) found.set(id, spec);
+			else missing.push(id);
+		}
+		if (missing.length > 0) for (const [id, spec] of yield* ask({ read: "specs", ids: missing })) found.set(id, spec);
+		return found;
+	}
+
+	peek(id: number): Job | undefined {
+		return this.memory.jobs.get(id)?.job;
+	}
+
+	create(job: Job, spec: JobSpec): void {
+		this.memory.jobs.set(job.id, { job, at: "new" });
+		this.dirty.add(job.id);
+		this.changes.specs.push([job.id, spec]);
+		this.memory.keepSpec(job.id, spec, sizeOf(spec));
+	}
+
+	touch(job: Job): void {
+		this.mutations++;
+		assert(this.memory.jobs.get(job.id)?.job === job, `job ${job.id} is not the remembered one`);
+		this.dirty.add(job.id);
+	}
+
+	/** The only way a stored job changes its status. */
+	move(job: Job, to: Status, kind: string, data: Record<string, unknown> = {}): void {
+		const from = job.status;
+		if (from !== to) checkMove(job.id, from, to);
+		job.status = to;
+		this.touch(job);
+		if (job.kind !== "kernel") {
+			if (isWaiting(from) && !isWaiting(to)) this.count("depth", job.lane, -1);
+			else if (!isWaiting(from) && isWaiting(to)) this.count("depth", job.lane, 1);
+		}
+		this.event(kind, job.id, { from, to, ...data });
+	}
+
+	forget(id: number): void {
+		this.memory.jobs.delete(id);
+		this.memory.specs.delete(id);
+		this.dirty.delete(id);
+		this.changes.forget.push(id);
+	}
+
+	// ---- buckets --------------------------------------------------------------------------------------------------------------------
+
+	bucketFor(job: Job, stage?: number): Bucket {
+		const key = bucketKey(job, stage);
+		const id = this.memory.bucketIds.get(key);
+		const known = id === undefined ? undefined : this.memory.buckets.get(id);
+		if (known) return known;
+		const bucket = bucketOf(job, this.nextId("bucket"), stage);
+		this.put("bucket", key, bucket);
+		return bucket;
+	}
+
+	/** The bucket of a waiting job; made anew if it was emptied and dropped since. */
+	bucketOf(job: Job): Bucket {
+		return this.memory.buckets.get(job.bucket) ?? bucketOf(job, job.bucket);
+	}
+
+	/** Into the line of those that may start. The bucket's window learns of it at once. */
+	enter(job: Job): void {
+		let bucket = this.memory.buckets.get(job.bucket);
+		if (!bucket) {
+			bucket = this.bucketFor(job);
+			job.bucket = bucket.id;
+		}
+		bucket.ready++;
+		this.putBucket(bucket);
+		if (bucket.stage === undefined) {
+			this.stirred = true;
+			if (bucket.kind !== "kernel") this.memory.ready++;
+		}
+		this.window(bucket).enter(this.headOf(job));
+	}
+
+	leave(job: Job): void {
+		const bucket = this.memory.buckets.get(job.bucket);
+		assert(bucket && bucket.ready > 0, `job ${job.id} leaves bucket ${job.bucket}, which has none ready`);
+		bucket.ready--;
+		if (bucket.stage === undefined && bucket.kind !== "kernel") this.memory.ready--;
+		this.window(bucket).leave(this.headOf(job));
+		this.putBucket(bucket);
+	}
+
+	window(bucket: Bucket): Window {
+		let window = this.memory.windows.get(bucket.id);
+		if (!window) {
+			window = new Window();
+			this.memory.windows.set(bucket.id, window);
+		}
+		return window;
+	}
+
+	headOf(job: Job): Head {
+		const { config } = this;
+		return {
+			id: job.id,
+			rank: job.rank ?? 0,
+			level: levelOf(job, config),
+			age_at: ageAt(job, config),
+			ready_at: job.ready_at ?? job.created_at,
+		};
+	}
+
+	private putBucket(bucket: Bucket): void {
+		const key = this.memory.bucketKeys.get(bucket.id) as string;
+		this.records.set(`bucket\n${key}`, ["bucket", key, bucket]);
+	}
+
+	// ---- records --------------------------------------------------------------------------------------------------------------------
+
+	/** A record that need not be in memory yet. */
+	*get<T>(kind: RecordKind, key: string): Op<T | null> {
+		const known = this.memory.recall(kind, key);
+		if (known !== undefined) return known as T | null;
+		yield* this.fetch(kind, [key]);
+		return (this.memory.recall(kind, key) ?? null) as T | null;
+	}
+
+	*fetch(kind: RecordKind, keys: Iterable<string>): Op<void> {
+		const missing = [...new Set(keys)].filter((key) => this.memory.recall(kind, key) === undefined);
+		if (missing.length === 0) return;
+		const found = new Map(yield* ask({ read: "records", kind, keys: missing }));
+		for (const key of missing) this.memory.remember(kind, key, found.get(key) ?? null);
+	}
+
+	put(kind: RecordKind, key: string, value: unknown | null): void {
+		this.mutations++;
+		this.memory.remember(kind, key, value);
+		this.records.set(`${kind}\n${key}`, [kind, key, value]);
+	}
+
+	count(kind: "usage" | "depth", key: string, by: number): void {
+		const next = (this.memory[kind].get(key) ?? 0) + by;
+		assert(next >= 0, `${kind} of ${key} fell to ${next}`);
+		this.put(kind, key, next === 0 ? null : next);
+	}
+
+	// ---- out ------------------------------------------------------------------------------------------------------------------------
+
+	/** Whether there is anything to write. */
+	pending(): boolean {
+		return (
+			this.dirty.size > 0 ||
+			this.records.size > 0 ||
+			this.events.length > this.flushedEvents ||
+			this.counted.ids ||
+			Object.values(this.changes).some((list) => list.length > 0)
+		);
+	}
+
+	private flushedEvents = 0;
+
+	/** The changes so far, for the store; afterwards the transaction goes on with none. */
+	take(): Changes {
+		const { changes, memory } = this;
+		for (const id of this.dirty) {
+			const entry = memory.jobs.get(id);
+			if (!entry) continue;
+			const { job } = entry;
+			const to = isTerminal(job.status) ? "done" : "job";
+			if (to === "done") {
+				if (entry.at === "job") changes.remove.push(id);
+				else if (entry.at === "done") changes.undone.push(id);
+				changes.done.push(job);
+			} else if (entry.at === "job") changes.update.push(this.row(job));
+			else {
+				if (entry.at === "done") changes.undone.push(id);
+				changes.insert.push(this.row(job));
+			}
+			entry.at = to;
+		}
+		this.dirty.clear();
+		for (let index = this.flushedEvents; index < this.events.length; index++) changes.events.push(this.events[index] as EventRecord);
+		this.flushedEvents = this.events.length;
+		if (this.counted.ids) {
+			this.counted.ids = false;
+			this.put("meta", "ids", { ...this.ids });
+		}
+		if (this.counted.pace) {
+			this.counted.pace = false;
+			this.put("meta", "pace", { ...this.pace });
+		}
+		changes.records.push(...this.records.values());
+		this.records.clear();
+		this.changes = noChanges();
+		return changes;
+	}
+
+	private row(job: Job): JobRow {
+		const head = this.headOf(job);
+		const due = job.due_at ?? null;
+		if (due !== null && (this.memory.nextDue === null || (this.memory.nextDue !== undefined && due < this.memory.nextDue)))
+			this.memory.nextDue = due;
+		return {
+			id: job.id,
+			line: job.line,
+			bucket: job.bucket,
+			rank: head.rank,
+			level: head.level,
+			age_at: head.age_at,
+			ready_at: job.line === "" ? head.ready_at : null,
+			due_at: due,
+			status: job.status,
+			lane: job.lane,
+			batch: job.batch ?? null,
+			job,
+		};
+	}
+}
+
+/** About how long a spec is; strings are what makes it so. */
+function sizeOf(spec: JobSpec): number {
+	let chars = 100;
+	for (const value of Object.values(spec)) {
+		if (typeof value === "string") chars += value.length;
+		else if (typeof value === "object" && value !== null) chars += JSON.stringify(value).length;
+	}
+	return chars;
+}

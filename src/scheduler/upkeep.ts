@@ -1,0 +1,105 @@
+// Upkeep: old jobs forgotten, runs matched with what their host finds, hosts that come and go.
+
+import { jobOfArtifact } from "../core/fact.ts";
+import { isTerminal, type Job, runId } from "../core/job.ts";
+import { reconcile } from "../core/reconcile.ts";
+import type { HostRecord } from "../core/world.ts";
+import type { Scheduler } from "../scheduler.ts";
+import { ask, type Op } from "../store.ts";
+import { finish } from "./finish.ts";
+import type { Tx } from "./tx.ts";
+
+const PIECE = 200;
+
+export type GcCursor = { ended_at: number; id: number };
+
+/** Forgets some terminal jobs that ended before a time and that no active job still refers to. */
+export function* gcSome(tx: Tx, before: number, after: GcCursor): Op<{ deleted: number; kept: number; next: GcCursor | null }> {
+	const old = yield* ask({ read: "old", before, after, limit: PIECE });
+	let deleted = 0;
+	for (const job of old) {
+		if (yield* isReferred(tx, job)) continue;
+		if (job.name !== undefined) tx.put("name", job.name, null);
+		tx.put("family", String(job.id), null);
+		tx.forget(job.id);
+		deleted++;
+	}
+	if (deleted > 0) tx.event("gc", null, { deleted });
+	const last = old[old.length - 1];
+	return { deleted, kept: old.length - deleted, next: last && old.length === PIECE ? { ended_at: last.ended_at ?? 0, id: last.id } : null };
+}
+
+/** By an edge, an artifact, or as an ancestor. */
+function* isReferred(tx: Tx, job: Job): Op<boolean> {
+	for (let after = 0; job.dependents; ) {
+		const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
+		yield* tx.load(edges.map((edge) => edge.job));
+		if (edges.some((edge) => isActive(tx.peek(edge.job)))) return true;
+		if (edges.length < 1000) break;
+		after = (edges[edges.length - 1] as { job: number }).job;
+	}
+	const keys = [
+		`artifact:job:${job.id}`,
+		`artifact:patch:${job.id}`,
+		...(job.produces ?? [])
+			.filter((one) => jobOfArtifact(one) === undefined)
+			.map((one) => (job.repo === undefined ? `artifact:${one}` : `artifact:${one}@${job.repo}`)),
+	];
+	for (const key of keys) {
+		const needing = yield* ask({ read: "links", key, role: "needs", after: 0, limit: 1000 });
+		yield* tx.load(needing);
+		if (needing.some((id) => isActive(tx.peek(id)))) return true;
+	}
+	if ((yield* tx.get<number>("family", String(job.id))) !== null || job.path) {
+		const relatives = yield* ask({ read: "active", filter: {}, after: job.id, limit: 100_000 });
+		return relatives.some((one) => one.path?.includes(job.id));
+	}
+	return false;
+}
+
+const isActive = (job: Job | undefined): boolean => job !== undefined && !isTerminal(job.status);
+
+export function* joinHost(tx: Tx, host: Omit<HostRecord, "heartbeat_at" | "state">): Op<void> {
+	tx.put("host", host.name, { ...host, heartbeat_at: tx.now, state: "live" } satisfies HostRecord);
+	tx.event("host_joined", null, { host: host.name, labels: host.labels });
+	tx.stirred = true;
+	yield* [];
+}
+
+export function* beat(tx: Tx, name: string): Op<void> {
+	const host = tx.memory.hosts.get(name);
+	if (host) tx.put("host", name, { ...host, heartbeat_at: tx.now, state: "live" });
+	yield* [];
+}
+
+type Found = Parameters<Scheduler["recover"]>[0];
+
+/** What a host finds when it comes back, against what it was given. */
+export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): Op<Awaited<ReturnType<Scheduler["recover"]>>> {
+	const running: Job[] = [];
+	for (let after = 0; ; ) {
+		const some = yield* ask({ read: "active", filter: { status: ["running"] }, after, limit: 1000 });
+		running.push(...some);
+		if (some.length < 1000) break;
+		after = (some[some.length - 1] as Job).id;
+	}
+	const mine = new Map(
+		running.filter((job) => job.run?.host === host && job.kind !== "kernel").map((job) => [runId(job.id, job.run?.attempt ?? 0), job]),
+	);
+	const report = { adopted: [] as string[], ended: [] as string[], lost: [] as string[], start: [] as string[] };
+	for (const duty of reconcile([...mine.keys()], found)) {
+		const job = mine.get(duty.run);
+		if (!job?.run) continue;
+		const run = { job: job.id, token: job.run.token };
+		if (duty.do === "adopt") report.adopted.push(duty.run);
+		else if (duty.do === "start") report.start.push(duty.run);
+		else if (duty.do === "end") {
+			yield* finish(tx, { ...run, exit_kind: duty.exit_code === 0 ? "completed" : "failed", exit_code: duty.exit_code });
+			report.ended.push(duty.run);
+		} else if (duty.do === "lost") {
+			yield* finish(tx, { ...run, exit_kind: "lost", message: "scheduler recovery", ...(reboot ? { reboot: true } : {}) });
+			report.lost.push(duty.run);
+		}
+	}
+	return report;
+}

@@ -1,0 +1,32 @@
+// Tells whoever waits that something has happened: workers that want a job, readers of events.
+
+import type { Host } from "../host.ts";
+
+export type Waker = { wake(): void; next(ms: number, host: Host): Promise<void>; close(): void };
+
+export function createWaker(): Waker {
+	let wakers: (() => void)[] = [];
+	return {
+		wake() {
+			const all = wakers;
+			wakers = [];
+			for (const call of all) call();
+		},
+		next: (ms, host) =>
+			new Promise((resolve) => {
+				let cancel = () => {};
+				const call = () => {
+					cancel();
+					resolve();
+				};
+				wakers.push(call);
+				cancel = host.after(ms, () => {
+					wakers = wakers.filter((one) => one !== call);
+					resolve();
+				});
+			}),
+		close() {
+			this.wake();
+		},
+	};
+}

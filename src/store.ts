@@ -1,0 +1,190 @@
+// Contract of the store: one transaction at a time over the tables below, read by request, written as one set of changes.
+//
+// A store that answers at once returns values, one behind a network returns promises; the scheduler's operations are generators that yield
+// requests and serve both. Promises of every store:
+//   - `begin` takes the write lock: nobody else changes anything until `commit` or `rollback`;
+//   - `commit` returns when the changes survive power loss; after an error in any call the transaction is gone as a whole;
+//   - a read inside a transaction sees what was written in it.
+
+import type { ExitKind, Job, JobSpec, Policy, Status } from "./core/job.ts";
+import type { Head } from "./core/plan.ts";
+
+/** What a job's document is indexed by. `line` "" means ready; `ready_at` is set only then. */
+export type JobRow = {
+	id: number;
+	line: string;
+	bucket: number;
+	rank: number;
+	level: number;
+	age_at: number;
+	ready_at: number | null;
+	due_at: number | null;
+	status: Status;
+	lane: string;
+	batch: string | null;
+	job: Job;
+};
+
+/** An attempt that ended while its job went on; a job's last run stays in its document. */
+export type RunRow = {
+	job: number;
+	attempt: number;
+	host: string;
+	worker: string;
+	account: string | null;
+	started_at: number;
+	ended_at: number;
+	exit_kind: ExitKind;
+	exit_code: number | null;
+	message: string | null;
+};
+
+export type EventRecord = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
+export type EdgeRow = { pred: number; job: number; policy: Policy; seq: number };
+/** `needs`: a job that a fact decides about. `makes`: one that produces it. `wants`: a ready job that will take this lock. */
+export type Role = "needs" | "makes" | "wants";
+export type LinkRow = { key: string; role: Role; job: number };
+
+/** Small standing things, by kind and key; each kind's value has its type where it is used. */
+export type RecordKind =
+	| "meta"
+	| "bucket"
+	| "hold"
+	| "host"
+	| "usage"
+	| "depth"
+	| "ledger"
+	| "reserve"
+	| "settle"
+	| "stage"
+	| "breaker"
+	| "batch"
+	| "lock"
+	| "chain"
+	| "unique"
+	| "name"
+	| "fact"
+	| "family"
+	| "calls"
+	| "agent";
+
+export type ListFilter = {
+	status?: readonly Status[];
+	lane?: string;
+	batch?: string;
+	repo?: string;
+	kind?: string;
+	owner?: string;
+	item?: string;
+};
+
+export type Read =
+	| { read: "jobs"; ids: readonly number[] }
+	| { read: "done"; ids: readonly number[] }
+	| { read: "specs"; ids: readonly number[] }
+	/** Ready or parked jobs of one bucket in index order; `below` skips to the levels under it, `after` goes on within one. */
+	| {
+			read: "line";
+			line: string;
+			bucket: number;
+			below?: { rank: number; level: number };
+			after?: { rank: number; level: number; age_at: number; id: number };
+			limit: number;
+	  }
+	| { read: "ahead"; bucket: number; rank: number; level: number; age_at: number; id: number; limit: number }
+	| { read: "oldest"; bucket: number }
+	| { read: "buckets"; line: string }
+	| { read: "due"; now: number; limit: number }
+	| { read: "next_due" }
+	| { read: "edges"; pred: number; after: number; limit: number }
+	| { read: "preds"; job: number; from: number; limit: number }
+	| { read: "links"; key: string; role: Role; after: number; limit: number }
+	| { read: "records"; kind: RecordKind; keys: readonly string[] }
+	| { read: "standing"; kinds: readonly RecordKind[] }
+	| { read: "runs"; job: number }
+	| { read: "events"; since: number; limit: number }
+	| { read: "history"; job: number }
+	| { read: "active"; filter: ListFilter; after: number; limit: number }
+	| { read: "ended"; filter: ListFilter; after: number; limit: number }
+	| { read: "old"; before: number; after: { ended_at: number; id: number }; limit: number }
+	| { read: "range"; from: number; to: number; limit: number }
+	| { read: "ended_in"; from: number; to: number };
+
+export type Replies = {
+	jobs: Job[];
+	done: Job[];
+	specs: [number, JobSpec][];
+	line: Head[];
+	ahead: number;
+	oldest: Head | undefined;
+	buckets: number[];
+	due: number[];
+	next_due: number | null;
+	edges: { job: number; policy: Policy }[];
+	preds: { pred: number; policy: Policy; seq: number }[];
+	links: number[];
+	records: [string, unknown][];
+	standing: [RecordKind, string, unknown][];
+	runs: RunRow[];
+	events: EventRecord[];
+	history: EventRecord[];
+	active: Job[];
+	ended: Job[];
+	old: Job[];
+	range: number[];
+	ended_in: number[];
+};
+
+export type Changes = {
+	/** New rows, and rows whose index columns or document changed. */
+	insert: JobRow[];
+	update: JobRow[];
+	remove: number[];
+	done: Job[];
+	undone: number[];
+	specs: [number, JobSpec][];
+	edges: EdgeRow[];
+	links: LinkRow[];
+	unlinks: LinkRow[];
+	runs: RunRow[];
+	events: EventRecord[];
+	records: [RecordKind, string, unknown | null][];
+	/** Jobs to be forgotten altogether. */
+	forget: number[];
+};
+
+export const noChanges = (): Changes => ({
+	insert: [],
+	update: [],
+	remove: [],
+	done: [],
+	undone: [],
+	specs: [],
+	edges: [],
+	links: [],
+	unlinks: [],
+	runs: [],
+	events: [],
+	records: [],
+	forget: [],
+});
+
+type Maybe<T> = T | Promise<T>;
+
+export interface Store {
+	/** Takes the write lock. `fresh` is false when somebody else has committed since our last transaction: what was remembered may be wrong. */
+	begin(): Maybe<{ fresh: boolean }>;
+	read<R extends Read>(request: R): Maybe<Replies[R["read"]]>;
+	write(changes: Changes): Maybe<void>;
+	commit(): Maybe<void>;
+	rollback(): Maybe<void>;
+	close(): Maybe<void>;
+}
+
+/** An operation of the scheduler: yields reads, returns its result. */
+// biome-ignore lint/suspicious/noExplicitAny: a reply's type depends on the request; `ask` below gives it back
+export type Op<T> = Generator<Read, T, any>;
+
+export function* ask<R extends Read>(request: R): Generator<R, Replies[R["read"]], Replies[R["read"]]> {
+	return yield request;
+}

@@ -1,0 +1,166 @@
+// Every read as SQL, shared by the dialects. `?` are parameters; `{ids}` is the dialect's list of numbers, `{keys}` its list of texts.
+
+import type { ListFilter, Read } from "../../store.ts";
+
+export type Query = { sql: string; params: (string | number | null)[] };
+
+const HEAD = "id, rank, level, age_at, coalesce(ready_at, age_at)";
+const LINE = `SELECT ${HEAD} FROM job WHERE line = ? AND bucket = ?`;
+const IN_LINE = "ORDER BY rank DESC, level DESC, age_at, id LIMIT ?";
+
+/** Jobs that pass a filter, newest id last, from `after` on. Only what is indexed is fast; the rest is for people. */
+function filtered(table: "job" | "done", filter: ListFilter, after: number, limit: number): Query {
+	const where = ["id > ?"];
+	const params: (string | number | null)[] = [after];
+	const add = (text: string, value: string | undefined) => {
+		if (value === undefined) return;
+		where.push(text);
+		params.push(value);
+	};
+	add("lane = ?", filter.lane);
+	add("batch = ?", filter.batch);
+	add("doc ->> 'repo' = ?", filter.repo);
+	add("doc ->> 'kind' = ?", filter.kind);
+	add("doc ->> 'owner' = ?", filter.owner);
+	add("doc ->> 'item' = ?", filter.item);
+	if (filter.status) add("status IN {keys}", JSON.stringify(filter.status));
+	return { sql: `SELECT doc FROM ${table} WHERE ${where.join(" AND ")} ORDER BY id LIMIT ?`, params: [...params, limit] };
+}
+
+export function query(request: Read): Query {
+	switch (request.read) {
+		case "jobs":
+			return { sql: "SELECT doc FROM job WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
+		case "done":
+			return { sql: "SELECT doc FROM done WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
+		case "specs":
+			return { sql: "SELECT id, body FROM spec WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
+		case "line": {
+			const { line, bucket, below, after, limit } = request;
+			if (below) return { sql: `${LINE} AND (rank, level) < (?, ?) ${IN_LINE}`, params: [line, bucket, below.rank, below.level, limit] };
+			if (after)
+				return {
+					sql: `${LINE} AND rank = ? AND level = ? AND (age_at, id) > (?, ?) ORDER BY age_at, id LIMIT ?`,
+					params: [line, bucket, after.rank, after.level, after.age_at, after.id, limit],
+				};
+			return { sql: `${LINE} ${IN_LINE}`, params: [line, bucket, limit] };
+		}
+		case "ahead": {
+			const { bucket, rank, level, age_at, id, limit } = request;
+			return {
+				sql: `SELECT count(*) FROM (SELECT 1 FROM job WHERE line = '' AND bucket = ? AND rank = ? AND level = ? AND (age_at, id) < (?, ?) LIMIT ?) AS before_it`,
+				params: [bucket, rank, level, age_at, id, limit],
+			};
+		}
+		case "oldest":
+			return {
+				sql: `SELECT ${HEAD} FROM job WHERE bucket = ? AND ready_at IS NOT NULL ORDER BY ready_at, id LIMIT 1`,
+				params: [request.bucket],
+			};
+		case "buckets":
+			return {
+				sql: `WITH RECURSIVE found (bucket) AS (
+	SELECT min(bucket) FROM job WHERE line = ?
+	UNION ALL SELECT (SELECT min(bucket) FROM job WHERE line = ? AND bucket > found.bucket) FROM found WHERE found.bucket IS NOT NULL
+) SELECT bucket FROM found WHERE bucket IS NOT NULL`,
+				params: [request.line, request.line],
+			};
+		case "due":
+			return { sql: "SELECT id FROM job WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", params: [request.now, request.limit] };
+		case "next_due":
+			return { sql: "SELECT min(due_at) FROM job WHERE due_at IS NOT NULL", params: [] };
+		case "edges":
+			return {
+				sql: "SELECT job, policy FROM edge WHERE pred = ? AND job > ? ORDER BY job LIMIT ?",
+				params: [request.pred, request.after, request.limit],
+			};
+		case "preds":
+			return {
+				sql: "SELECT pred, policy, seq FROM edge WHERE job = ? AND seq >= ? ORDER BY seq LIMIT ?",
+				params: [request.job, request.from, request.limit],
+			};
+		case "links":
+			return {
+				sql: "SELECT job FROM link WHERE key = ? AND role = ? AND job > ? ORDER BY job LIMIT ?",
+				params: [request.key, request.role, request.after, request.limit],
+			};
+		case "records":
+			return {
+				sql: "SELECT key, body FROM record WHERE kind = ? AND key IN {keys}",
+				params: [request.kind, JSON.stringify(request.keys)],
+			};
+		case "standing":
+			return { sql: "SELECT kind, key, body FROM record WHERE kind IN {keys}", params: [JSON.stringify(request.kinds)] };
+		case "runs":
+			return { sql: "SELECT doc FROM run WHERE job = ? ORDER BY attempt", params: [request.job] };
+		case "events":
+			return {
+				sql: "SELECT seq, at, kind, job, by, data FROM event WHERE seq > ? ORDER BY seq LIMIT ?",
+				params: [request.since, request.limit],
+			};
+		case "history":
+			return { sql: "SELECT seq, at, kind, job, by, data FROM event WHERE job = ? ORDER BY seq", params: [request.job] };
+		case "active":
+			return filtered("job", request.filter, request.after, request.limit);
+		case "ended":
+			return filtered("done", request.filter, request.after, request.limit);
+		case "old":
+			return {
+				sql: "SELECT doc FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?",
+				params: [request.before, request.after.ended_at, request.after.id, request.limit],
+			};
+		case "range":
+			return {
+				sql: "SELECT id FROM job WHERE id BETWEEN ? AND ? UNION ALL SELECT id FROM done WHERE id BETWEEN ? AND ? LIMIT ?",
+				params: [request.from, request.to, request.from, request.to, request.limit],
+			};
+		case "ended_in":
+			return { sql: "SELECT id FROM done WHERE id BETWEEN ? AND ?", params: [request.from, request.to] };
+	}
+}
+
+type Row = readonly unknown[];
+const text = (value: unknown) => value as string;
+const head = ([id, rank, level, age_at, ready_at]: Row) => ({ id, rank, level, age_at, ready_at });
+const doc = (row: Row) => JSON.parse(text(row[0])) as unknown;
+const pair = (row: Row) => [row[0], JSON.parse(text(row[1]))] as unknown;
+const first = (row: Row) => row[0];
+const event = ([seq, at, kind, job, by, data]: Row) => ({ seq, at, kind, job, by, data: JSON.parse(text(data)) });
+
+/** Rows, as arrays of columns, into what the scheduler asked for. */
+export function reply(request: Read, rows: Row[]): unknown {
+	switch (request.read) {
+		case "jobs":
+		case "done":
+		case "runs":
+		case "active":
+		case "ended":
+		case "old":
+			return rows.map(doc);
+		case "specs":
+		case "records":
+			return rows.map(pair);
+		case "standing":
+			return rows.map(([kind, key, body]) => [kind, key, JSON.parse(text(body))]);
+		case "line":
+			return rows.map(head);
+		case "oldest":
+			return rows[0] && head(rows[0]);
+		case "ahead":
+		case "next_due":
+			return rows[0]?.[0] ?? null;
+		case "buckets":
+		case "due":
+		case "links":
+		case "range":
+		case "ended_in":
+			return rows.map(first);
+		case "edges":
+			return rows.map(([job, policy]) => ({ job, policy }));
+		case "preds":
+			return rows.map(([pred, policy, seq]) => ({ pred, policy, seq }));
+		case "events":
+		case "history":
+			return rows.map(event);
+	}
+}

@@ -1,0 +1,63 @@
+// Opens SQLite: node's own where it is new enough, else the package with the same interface. Older ones can corrupt a WAL with two connections.
+
+import { createRequire } from "node:module";
+import { SluiceError } from "../../core/errors.ts";
+
+export type Statement = {
+	run(...params: unknown[]): unknown;
+	all(...params: unknown[]): unknown[];
+	setReturnArrays(on: boolean): void;
+};
+export type Database = { exec(sql: string): void; prepare(sql: string): Statement; close(): void };
+type Module = { DatabaseSync: new (path: string, options?: Record<string, unknown>) => Database };
+
+export const OLDEST_SQLITE = "3.51.3";
+
+export function newEnough(version: string, oldest: string = OLDEST_SQLITE): boolean {
+	const [have, want] = [version, oldest].map((text) => text.split(".").map(Number));
+	for (let index = 0; index < 3; index++) {
+		const difference = (have?.[index] ?? 0) - (want?.[index] ?? 0);
+		if (difference !== 0) return difference > 0;
+	}
+	return true;
+}
+
+const require = createRequire(import.meta.url);
+
+function load(name: string): Module | undefined {
+	try {
+		return require(name) as Module;
+	} catch {
+		return undefined;
+	}
+}
+
+export function versionOf(database: Database): string {
+	const statement = database.prepare("SELECT sqlite_version()");
+	statement.setReturnArrays(true);
+	return String((statement.all()[0] as unknown[])[0]);
+}
+
+let chosen: Module | undefined;
+
+function driver(): Module {
+	if (chosen) return chosen;
+	const seen: string[] = [];
+	for (const name of ["node:sqlite", "@photostructure/sqlite"]) {
+		const module = load(name);
+		if (!module) continue;
+		const probe = new module.DatabaseSync(":memory:");
+		const version = typeof probe.prepare("SELECT 1").setReturnArrays === "function" ? versionOf(probe) : "too old an interface";
+		probe.close();
+		if (newEnough(version)) {
+			chosen = module;
+			return module;
+		}
+		seen.push(`${name} has ${version}`);
+	}
+	throw new SluiceError("store", `SQLite ${OLDEST_SQLITE} or newer is needed${seen.length > 0 ? `: ${seen.join(", ")}` : ""}`, {
+		hint: "run npm install, or use Node 22.23, 24.21 or newer",
+	});
+}
+
+export const openDatabase = (path: string): Database => new (driver().DatabaseSync)(path);

@@ -1,0 +1,150 @@
+// The store on SQLite: WAL, synchronous=FULL, one connection, prepared statements by text. Answers at once.
+
+import { SluiceError } from "../../core/errors.ts";
+import type { Changes, Read, Replies, Store } from "../../store.ts";
+import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
+import { query, reply } from "../sql/reads.ts";
+import { writes } from "../sql/writes.ts";
+import { type Database, openDatabase, type Statement } from "./driver.ts";
+
+export type SqliteOptions = {
+	/** How long a transaction waits for another process's one. */
+	busyMs?: number;
+	/** Called at `begin`, `flush`, `commit` and `committed`; may throw, as a full disk or a crash would. For the simulator. */
+	fault?: (point: string) => void;
+};
+
+const PRAGMAS = `
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA foreign_keys = OFF;
+PRAGMA cache_size = -32000;
+PRAGMA temp_store = MEMORY;
+PRAGMA wal_autocheckpoint = 4000;
+`;
+
+const dialect = (sql: string) =>
+	sql.includes("{")
+		? sql.replaceAll("{ids}", "(SELECT value FROM json_each(?))").replaceAll("{keys}", "(SELECT value FROM json_each(?))")
+		: sql;
+
+export function openSqlite(path: string, options: SqliteOptions = {}): Store {
+	let database: Database;
+	try {
+		database = openDatabase(path);
+		database.exec(`PRAGMA busy_timeout = ${options.busyMs ?? 10_000};`);
+		database.exec(PRAGMAS);
+		migrate(database, path);
+	} catch (error) {
+		throw storeError(error, path);
+	}
+	const statements = new Map<string, Statement>();
+	const prepare = (sql: string): Statement => {
+		let statement = statements.get(sql);
+		if (!statement) {
+			statement = database.prepare(dialect(sql));
+			statement.setReturnArrays(true);
+			statements.set(sql, statement);
+		}
+		return statement;
+	};
+	const fault = options.fault ?? (() => {});
+	const guarded = <T>(call: () => T): T => {
+		try {
+			return call();
+		} catch (error) {
+			throw storeError(error, path);
+		}
+	};
+	let dataVersion = -1;
+
+	return {
+		begin() {
+			return guarded(() => {
+				fault("begin");
+				prepare("BEGIN IMMEDIATE").run();
+				// Counts commits of other connections only: unchanged means that what we remember still holds.
+				const version = Number((prepare("PRAGMA data_version").all()[0] as unknown[])[0]);
+				const fresh = version === dataVersion;
+				dataVersion = version;
+				return { fresh };
+			});
+		},
+		read<R extends Read>(request: R) {
+			return guarded(() => {
+				const { sql, params } = query(request);
+				return reply(request, prepare(sql).all(...params) as unknown[][]) as Replies[R["read"]];
+			});
+		},
+		write(changes: Changes) {
+			guarded(() => {
+				fault("flush");
+				for (const { sql, rows } of writes(changes)) {
+					const statement = prepare(sql);
+					for (const row of rows) statement.run(...row);
+				}
+			});
+		},
+		commit() {
+			guarded(() => {
+				fault("commit");
+				prepare("COMMIT").run();
+				fault("committed");
+			});
+		},
+		rollback() {
+			try {
+				prepare("ROLLBACK").run();
+			} catch {
+				// SQLite has rolled back by itself (disk full, I/O error): there is no transaction left to end.
+			}
+			dataVersion = -1;
+		},
+		close() {
+			statements.clear();
+			database.close();
+		},
+	};
+}
+
+function migrate(database: Database, path: string): void {
+	const statement = database.prepare("PRAGMA user_version");
+	statement.setReturnArrays(true);
+	const versionNow = () => Number((statement.all()[0] as unknown[])[0]);
+	const check = (version: number) => {
+		if (version > SCHEMA_VERSION)
+			throw new SluiceError("store", `${path} was written by a newer Sluice (schema ${version}, this one knows ${SCHEMA_VERSION})`, {
+				hint: "upgrade this Sluice, or use another file",
+			});
+	};
+	check(versionNow());
+	if (versionNow() === SCHEMA_VERSION) return;
+	database.exec("BEGIN IMMEDIATE");
+	try {
+		// Another process may have migrated while we waited for the lock.
+		const version = versionNow();
+		check(version);
+		for (const step of MIGRATIONS.slice(version)) database.exec(step.sql);
+		database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+		database.exec("COMMIT");
+	} catch (error) {
+		database.exec("ROLLBACK");
+		throw error;
+	}
+}
+
+const HINTS: [RegExp, string, string][] = [
+	[/disk is full|SQLITE_FULL/i, "the disk is full", "free some space: nothing was lost, the last transaction was not acknowledged"],
+	[/readonly|read-only/i, "the file cannot be written", "check the permissions of the file and its folder"],
+	[/locked|busy/i, "the file is busy: another process has held its lock for too long", "try again; if it stays, look for a stuck process"],
+	[/not a database|malformed|corrupt/i, "the file is not a Sluice database, or is damaged", "restore a back-up, or use another file"],
+	[/unable to open/i, "the file cannot be opened", "check that its folder exists and can be written"],
+];
+
+function storeError(error: unknown, path: string): Error {
+	if (error instanceof SluiceError) return error;
+	const message = error instanceof Error ? error.message : String(error);
+	for (const [pattern, what, hint] of HINTS)
+		if (pattern.test(message)) return new SluiceError("store", `${path}: ${what} (${message})`, { hint, cause: error });
+	return error instanceof Error ? error : new Error(message);
+}

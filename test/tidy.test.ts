@@ -1,0 +1,250 @@
+// Style as a test: reads the tree and fails on what a reader would trip over. Each failure names the file and the rule.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { type Config, DEFAULTS, PRESETS } from "../src/core/config.ts";
+import { GATES, REASON_CODES } from "../src/core/reason.ts";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
+const NOT_OURS = new Set([".git", "node_modules", "dist", "coverage", ".cache"]);
+
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+
+/** Every file of the repository, as paths from its root with forward slashes. */
+const FILES = (function walk(folder: string): string[] {
+	return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+		const path = posix.join(folder, entry.name);
+		if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : walk(path);
+		return entry.isFile() && !/\.db(-wal|-shm)?$/.test(entry.name) ? [path] : [];
+	});
+})("");
+
+const under = (...folders: string[]) => FILES.filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)));
+const isTest = (path: string) => path.endsWith(".test.ts");
+const SOURCES = FILES.filter((path) => path.endsWith(".ts"));
+const SRC = SOURCES.filter((path) => path.startsWith("src/"));
+
+/** The places where a word is not code. (The `${…}` of a template is code again: see below.) */
+const NOT_CODE = new RegExp(
+	[
+		/\/\/.*/, // comment
+		/\/\*[\s\S]*?\*\//, // comment
+		/"(?:\\.|[^"\\\n])*"/, // string
+		/'(?:\\.|[^'\\\n])*'/, // string
+		/`(?:\\[\s\S]|[^`\\])*`/, // template
+		/(?<=(?:[(,=:[!&|?{};\n]|\breturn)\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/, // regular expression
+	]
+		.map((part) => part.source)
+		.join("|"),
+	"g",
+);
+
+const withoutComments = (text: string) => text.replace(NOT_CODE, (part) => (/^\/[/*]/.test(part) ? " " : part));
+const codeOnly = (text: string) =>
+	text.replace(NOT_CODE, (part) => (part.startsWith("`") ? (part.match(/\$\{[^}`]*/g) ?? []).join(" ") : " "));
+
+/** Module names that a file imports, types included. */
+function importsOf(path: string): string[] {
+	const text = withoutComments(read(path));
+	return [...text.matchAll(/(?:\bfrom|\bimport|\bimport\s*\(|\brequire\s*\()\s*["']([^"'\n]+)["']/g)].map((match) => match[1] as string);
+}
+
+describe("imports point one way", () => {
+	const CONTRACTS = ["store", "host", "scheduler", "agent", "source"].map((name) => `src/${name}.ts`);
+	type Zone = "core" | "contract" | "stores" | "host" | "scheduler" | "wiring" | "node" | "npm";
+
+	/** who → whom it may import besides its own kind. Wiring chooses implementations, so it sees them all. */
+	const MAY_IMPORT: Record<Exclude<Zone, "node" | "npm">, readonly Zone[]> = {
+		core: [],
+		contract: ["core"],
+		stores: ["core", "contract", "node", "npm"],
+		host: ["core", "contract", "node"],
+		scheduler: ["core", "contract"],
+		wiring: ["core", "contract", "stores", "host", "scheduler", "node"],
+	};
+
+	function zoneOf(path: string): Exclude<Zone, "node" | "npm"> | undefined {
+		if (CONTRACTS.includes(path)) return "contract";
+		if (path === "src/index.ts" || path === "src/open.ts") return "wiring";
+		const folder = path.split("/").length > 2 ? path.split("/")[1] : undefined;
+		return folder === "core" || folder === "stores" || folder === "host" || folder === "scheduler" ? folder : undefined;
+	}
+
+	function zoneOfImport(from: string, name: string): Zone | undefined {
+		if (name.startsWith("node:")) return "node";
+		if (!name.startsWith(".")) return "npm";
+		return zoneOf(posix.join(posix.dirname(from), name));
+	}
+
+	test("every file of src has its place in the picture", () => {
+		expect(SRC.filter((path) => !isTest(path) && !zoneOf(path))).toEqual([]);
+	});
+
+	test("and imports only what that place may see", () => {
+		const wrong = SRC.filter((path) => !isTest(path)).flatMap((path) => {
+			const zone = zoneOf(path);
+			if (!zone) return [];
+			const allowed = (other: Zone | undefined) => other !== undefined && (other === zone || MAY_IMPORT[zone].includes(other));
+			return importsOf(path).flatMap((name) => (allowed(zoneOfImport(path, name)) ? [] : [`${path} (${zone}) imports ${name}`]));
+		});
+		expect(wrong).toEqual([]);
+	});
+
+	test("relative imports name a file that is there, with its extension", () => {
+		const wrong = SOURCES.flatMap((path) =>
+			importsOf(path)
+				.filter((name) => name.startsWith(".") && !existsSync(join(ROOT, posix.dirname(path), name)))
+				.map((name) => `${path} imports ${name}`),
+		);
+		expect(wrong).toEqual([]);
+	});
+
+	test("nothing imports a test", () => {
+		expect(SOURCES.flatMap((path) => importsOf(path).flatMap((name) => (isTest(name) ? [`${path} imports ${name}`] : [])))).toEqual([]);
+	});
+});
+
+describe("clock, chance and timers come in through the host", () => {
+	const BANNED = [
+		/\bDate\.now\b/,
+		/\bnew Date(?:\(\s*\)|(?!\s*\()\b)/,
+		/(?<!new )\bDate\(/,
+		/\bMath\.random\b/,
+		/\bperformance\.now\b/,
+		/\bset(?:Timeout|Interval|Immediate)\b/,
+		/\bprocess\.hrtime\b/,
+		/\b(?:random(?:UUID|Bytes|Int|Fill|FillSync)|getRandomValues)\b/,
+	];
+	const banned = (text: string) => BANNED.flatMap((pattern) => pattern.exec(codeOnly(text))?.[0] ?? []);
+
+	test("the search finds them in code, not in words", () => {
+		const code = ["Date.now()", "new Date()", "f(new Date)", "Math.random", `\`\${setTimeout}\``, "crypto.randomUUID()"];
+		const words = ["// Date.now()", "/* setTimeout */", '"Math.random"', "`setTimeout`", "x = /Date.now/", "new Date(at)", "updates.now"];
+		expect(code.filter((text) => banned(text).length !== 1)).toEqual([]);
+		expect(words.filter((text) => banned(text).length !== 0)).toEqual([]);
+	});
+
+	test("no file of src outside host/ reaches for one", () => {
+		const outside = SRC.filter((path) => !path.startsWith("src/host/"));
+		const timers = /^(?:node:)?(?:timers|perf_hooks)(?:\/|$)/;
+		expect(
+			outside.flatMap((path) =>
+				[...banned(read(path)), ...importsOf(path).filter((name) => timers.test(name))].map((what) => `${path}: ${what}`),
+			),
+		).toEqual([]);
+	});
+});
+
+describe("the reference names everything, and nothing that is gone", () => {
+	const sorted = (words: Iterable<string>) => [...new Set(words)].sort();
+
+	/** Rows of a page's tables whose first cell is one word in backticks: cells without their backticks. */
+	const rows = (page: string, heading = "") => {
+		const text = read(`docs/reference/${page}.md`);
+		const section = heading ? (text.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "") : text;
+		return [...section.matchAll(/^\| `.*$/gm)].map(([row]) =>
+			row
+				.slice(1, -1)
+				.split(/(?<!\\)\|/)
+				.map((cell) => cell.trim().replace(/^`(.*)`$/, "$1")),
+		);
+	};
+	const firsts = (table: string[][]) => sorted(table.map((row) => row[0] as string));
+
+	test("error codes", () => {
+		const union = /export type ErrorCode =([^;]*);/.exec(read("src/core/errors.ts"))?.[1] ?? "";
+		const codes = sorted([...union.matchAll(/"(\w+)"/g)].map((match) => match[1] as string));
+		expect(codes.length).toBeGreaterThan(0);
+		expect(firsts(rows("errors"))).toEqual(codes);
+	});
+
+	test("gates, in their order", () => {
+		expect(rows("reasons", "Gates").map((row) => row[0])).toEqual([...GATES]);
+	});
+
+	test("reason codes, each with the status it waits in", () => {
+		expect(Object.fromEntries(rows("reasons", "Codes").map((row) => [row[0], row[1]]))).toEqual(REASON_CODES);
+	});
+
+	/** `order.age_boost_max` → 50. Entries under a name of the user's own are written `lanes.<name>.max`. */
+	function flat(value: unknown, path = ""): [string, string][] {
+		const isBranch = typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
+		if (!isBranch) return [[path, JSON.stringify(value)]];
+		return Object.entries(value).flatMap(([key, inner]) => flat(inner, path === "lanes" ? "lanes.<name>" : path ? `${path}.${key}` : key));
+	}
+
+	test("config keys, each with its default", () => {
+		const documented = new Map(rows("config").flatMap((row) => (row.length === 3 ? [[row[0], row[1]] as [string, string]] : [])));
+		const real = flat(DEFAULTS);
+		expect(real.map(([key]) => [key, documented.get(key)])).toEqual(real);
+		// Keys below an empty map (`repos.<name>.max`) have no default to compare with, but a key that is documented must exist.
+		const known = (key: string) => real.some(([one]) => one === key || (key.startsWith(`${one}.<name>`) && !one.includes(".")));
+		expect([...documented.keys()].filter((key) => !known(key))).toEqual([]);
+	});
+
+	test("what each preset changes", () => {
+		const lanes = (config: Config) => Object.entries(config.lanes).map(([name, { max, priority }]) => `${name} ${max}/${priority}`);
+		const settings = (config: Config) => [
+			...flat({ ...config, lanes: {} }).filter(([key]) => key !== "lanes"),
+			["lanes", lanes(config).join(", ")],
+		];
+		const plain = settings(DEFAULTS).map(String);
+		const documented = rows("config", "Presets");
+		Object.entries(PRESETS).forEach(([name, preset], column) => {
+			const cells = documented.flatMap((row) => (row[column + 1] ? [`${row[0]},${row[column + 1]}`] : []));
+			const changes = settings(preset)
+				.map(String)
+				.filter((setting) => !plain.includes(setting));
+			expect([name, ...sorted(cells)]).toEqual([name, ...sorted(changes)]);
+		});
+	});
+
+	test("methods of the scheduler and of its kernel", () => {
+		const source = read("src/scheduler.ts");
+		const methods = (name: string) => {
+			const body = source.split(`export interface ${name} {`)[1]?.split("\n}")[0] ?? "";
+			return sorted([...body.matchAll(/^\t+(\w+)\(/gm)].map((match) => match[1] as string));
+		};
+		expect(methods("Scheduler").length).toBeGreaterThan(0);
+		const headings = [...read("docs/reference/library.md").matchAll(/^### `(\w+)\(/gm)].map((match) => match[1] as string);
+		expect(sorted(headings)).toEqual(methods("Scheduler"));
+		expect(sorted(rows("library", "Kernel").map((row) => (row[0] as string).replace(/^(?:\w+\.)?(\w+)\(.*$/, "$1")))).toEqual(
+			methods("Kernel"),
+		);
+	});
+});
+
+describe("files", () => {
+	const NAMED_FOLDERS = ["src", "sim", "bench", "test", "scripts", "bin", "docs"];
+
+	test("say in their first line what they are for", () => {
+		expect(SOURCES.filter((path) => !path.includes("/fixtures/") && !/^\/\/ \S/.test(read(path)))).toEqual([]);
+	});
+
+	test("of src stay under 400 lines", () => {
+		expect(SRC.filter((path) => read(path).trimEnd().split("\n").length > 400)).toEqual([]);
+	});
+
+	test("have names that say something", () => {
+		const vague = /^(?:utils?|helpers?|common|types?|managers?|services?)$/;
+		expect(SOURCES.filter((path) => path.split(/[/.-]/).some((word) => vague.test(word)))).toEqual([]);
+	});
+
+	test("are in kebab-case", () => {
+		const kebab = /^[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9]+)*$/;
+		const wrong = under(...NAMED_FOLDERS).filter(
+			(path) => !path.includes("/fixtures/") && !path.split("/").every((part) => kebab.test(part) || /^[A-Z]+\.md$/.test(part)),
+		);
+		expect(wrong).toEqual([]);
+	});
+
+	test("name no path of somebody's machine", () => {
+		expect(FILES.filter((path) => /(?<![\w.})-])\/(?:root|work)\//.test(read(path)))).toEqual([]);
+	});
+
+	test("package-lock.json names no registry", () => {
+		expect(read("package-lock.json")).not.toContain('"resolved"');
+	});
+});

@@ -1,0 +1,13 @@
+// How the tests run: TypeScript sources as they are, one process for each file, so that a crash or a leaked handle stays in its file.
+
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+	test: {
+		include: ["src/**/*.test.ts", "test/**/*.test.ts", "sim/**/*.test.ts"],
+		pool: "forks",
+		testTimeout: 60_000,
+		hookTimeout: 60_000,
+		teardownTimeout: 10_000,
+	},
+});
