@@ -6,6 +6,7 @@ export function copy<T>(value: T): T {
 	const result: Record<string, unknown> = {};
 	for (const key in value) {
 		const one = value[key] as unknown;
+		if (one === undefined) continue;
 		result[key] = typeof one === "object" ? copy(one) : one;
 	}
 	return result as T;

@@ -170,79 +170,81 @@ export type Job = {
 	id: number;
 	status: Status;
 	kind: JobKind;
-	name?: string;
+	name?: string | undefined;
 	lane: string;
-	repo?: string;
-	account?: string;
+	repo?: string | undefined;
+	account?: string | undefined;
 	/** The account its agent session lives on (after a limit): preferred, see `failover_after`. */
-	prefer?: string;
-	session?: string;
-	owner?: string;
-	agent?: string;
-	batch?: string;
+	prefer?: string | undefined;
+	session?: string | undefined;
+	owner?: string | undefined;
+	agent?: string | undefined;
+	batch?: string | undefined;
 	/** `source:id` of the item, and the job that opened its chain. */
-	item?: string;
-	chain?: number;
-	phase?: string;
+	item?: string | undefined;
+	chain?: number | undefined;
+	phase?: string | undefined;
 	/** Ancestors, root first; depth is its length. */
-	path?: number[];
+	path?: number[] | undefined;
 	trigger: string;
 	priority: number;
 	/** Set by promote (> 0), demote (< 0) and run-now (≥ RUN_NOW). */
-	rank?: number;
+	rank?: number | undefined;
 	/** run-now --force: past max_concurrent and lane caps. */
-	forced?: true;
+	forced?: true | undefined;
 	created_at: number;
 	runnable_at: number;
-	deadline?: number;
+	deadline?: number | undefined;
 	/** How many `after` edges are not satisfied yet; the edges themselves are rows of their own. */
-	deps_left?: number;
+	deps_left?: number | undefined;
+	/** Somebody needs `job:` or `patch:` of this one. */
+	awaited?: true | undefined;
 	/** Other jobs come after this one. */
-	dependents?: true;
-	needs?: string[];
-	on_missing?: "wait";
-	produces?: string[];
-	pinned_head?: { branch: string; commit: string };
-	conditions?: Condition[];
-	locks?: Lock[];
-	uses?: Record<string, number>;
-	host_labels?: string[];
-	retry?: RetryPolicy;
-	will_merge?: true;
-	merge_status?: MergeStatus;
-	approval?: "needed" | "given";
-	question?: string;
+	dependents?: true | undefined;
+	needs?: string[] | undefined;
+	on_missing?: "wait" | undefined;
+	produces?: string[] | undefined;
+	pinned_head?: { branch: string; commit: string } | undefined;
+	conditions?: Condition[] | undefined;
+	locks?: Lock[] | undefined;
+	uses?: Record<string, number> | undefined;
+	host_labels?: string[] | undefined;
+	retry?: RetryPolicy | undefined;
+	will_merge?: true | undefined;
+	merge_status?: MergeStatus | undefined;
+	approval?: "needed" | "given" | undefined;
+	question?: string | undefined;
 	/** What a person said to its last question; handed to the next run. */
-	answer?: string;
+	answer?: string | undefined;
 	/** Runs that ended as failures; iteration = 1 + this. */
-	failures?: number;
+	failures?: number | undefined;
 	attempt: number;
-	dispatch_failures?: number;
-	last_failure?: string;
-	backoff_until?: number;
+	dispatch_failures?: number | undefined;
+	last_failure?: string | undefined;
+	backoff_until?: number | undefined;
 	/** Since when it has passed gates 1–8: what it is called up by. */
-	ready_at?: number;
+	ready_at?: number | undefined;
 	/** Where it is parked: see core/park.ts. */
-	gate?: string;
+	gate?: string | undefined;
 	line: string;
-	since?: number;
+	since?: number | undefined;
 	/** When time alone may change something: a deadline, a back-off, a lease, an overdue lock. */
-	due_at?: number;
+	due_at?: number | undefined;
 	/** Overdue on locks: when it tries next to reserve them. */
-	reserve_at?: number;
-	wait_reason?: { kind: string; detail: string };
-	waited_on?: string[];
+	reserve_at?: number | undefined;
+	wait_reason?: { kind: string; detail: string } | undefined;
+	waited_on?: string[] | undefined;
 	bucket: number;
-	run?: Run;
+	run?: Run | undefined;
 	/** Where and when the run was that ended it. */
-	last_run?: Pick<Run, "attempt" | "host" | "worker" | "account" | "started_at">;
-	ended_at?: number;
-	started_at?: number;
-	exit_code?: number | null;
-	raw_exit_code?: number;
-	exit_kind?: ExitKind;
+	last_run?: Pick<Run, "attempt" | "host" | "worker" | "account" | "started_at"> | undefined;
+	ended_at?: number | undefined;
+	started_at?: number | undefined;
+	exit_code?: number | null | undefined;
+	raw_exit_code?: number | undefined;
+	exit_kind?: ExitKind | undefined;
 	/** Why it ended, in words: "circuit-broken", "cleared", "scheduler recovery", "dependency failed for job 7 (failed)". */
-	end_reason?: string;
+	end_reason?: string | undefined;
 };
 
 /** Written once at `add`, handed to whoever runs the job; the scheduler itself never reads it on its hot path. */
@@ -270,3 +272,9 @@ export type JobSpec = Pick<
 > & { version: 1; timeout_ms?: number; stall_timeout_ms?: number; enqueued_at: number };
 
 export const runId = (job: number, attempt: number) => `${job}.${attempt}`;
+
+/** Takes fields away by setting them to undefined: deleting would make the object slow, and JSON leaves them out either way. */
+export function drop(job: Job, fields: readonly (keyof Job)[]): void {
+	const loose = job as Record<string, unknown>;
+	for (const field of fields) if (loose[field] !== undefined) loose[field] = undefined;
+}

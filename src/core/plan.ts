@@ -112,6 +112,14 @@ const overdueTurn = (world: World, open: Open): boolean => {
 
 function* pickBest(world: World, open: Open): Generator<PlanRequest, Candidate | undefined, PlanReply> {
 	const lanes = new Map<string, { plain: Candidate | undefined; ranked: Candidate[] }>();
+	if (open.size === 1) {
+		const [slot] = open.values();
+		if (slot) {
+			slot.heads ??= (yield { ask: "heads", bucket: slot.bucket }) as Head[];
+			const [head] = slot.heads;
+			if (head && slot.heads.length === 1) return { bucket: slot.bucket, head, p: 0 };
+		}
+	}
 	for (const slot of open.values()) {
 		slot.heads ??= (yield { ask: "heads", bucket: slot.bucket }) as Head[];
 		const plain = bestHead(

@@ -22,8 +22,8 @@ export type AddOptions = { force: boolean; facts?: Facts | undefined };
 export function* addJob(tx: Tx, draft: Draft, { force, facts }: AddOptions): Op<AddResult> {
 	if (facts) yield* record(tx, facts, "unknown");
 	const { job } = draft;
-	const after = yield* resolveAfter(tx, draft.after);
 	yield* checkJob(tx, draft, force);
+	const after = yield* resolveAfter(tx, draft.after);
 	const preds = yield* predecessors(tx, after);
 	refuseUnmergeable(tx, preds);
 
@@ -38,7 +38,6 @@ export function* addJob(tx: Tx, draft: Draft, { force, facts }: AddOptions): Op<
 	job.id = tx.nextId("job");
 	yield* insertJob(tx, draft, preds);
 	markPredecessors(tx, preds);
-	tx.event("added", job.id, { from: null, to: job.status, lane: job.lane, ...(job.name === undefined ? {} : { name: job.name }) });
 	const warnings = yield* warningsOf(tx, job);
 	const result: AddResult = { outcome: "queued", job: yield* viewJob(tx, job), position: yield* position(tx, job) };
 	if (warnings.length > 0) result.warning = warnings.join("; ");
@@ -201,6 +200,12 @@ export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[], 
 	}
 	if (job.needs || job.pinned_head || job.conditions || job.item !== undefined)
 		for (const key of factKeys(job)) tx.changes.links.push({ key, role: "needs", job: job.id });
+	for (const artifact of job.needs ?? []) {
+		const target = tx.peek(jobOfArtifact(artifact) ?? 0);
+		if (!target || target.awaited) continue;
+		target.awaited = true;
+		tx.touch(target);
+	}
 	for (const artifact of job.produces ?? []) tx.changes.links.push({ key: artifactKey(artifact, job.repo), role: "makes", job: job.id });
 	if (job.name !== undefined) tx.put("name", job.name, job.id);
 	if (job.path) {
@@ -209,8 +214,9 @@ export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[], 
 	}
 	if (unique) tx.put("unique", unique.key, { job: job.id, at: tx.now, window_ms: unique.window_ms ?? null } satisfies UniqueRecord);
 	if (job.item !== undefined) {
-		job.chain ??= job.id;
-		tx.put("chain", job.item, { chain: job.chain, open: 1 });
+		const chain = yield* tx.get<{ chain: number; open: number }>("chain", job.item);
+		job.chain = chain?.chain ?? job.id;
+		tx.put("chain", job.item, { chain: job.chain, open: (chain?.open ?? 0) + 1 });
 	}
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, 1);
 	job.bucket = tx.bucketFor(job, stage).id;
@@ -218,8 +224,20 @@ export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[], 
 	tx.create(job, spec);
 	if (job.kind !== "kernel") tx.count("depth", job.lane, 1);
 	const facts = yield* factsOf(tx, withoutDeps(job));
+	// Where it begins is part of its being added, not a move of its own.
+	tx.arriving = job.id;
 	yield* place(tx, job, preds.length > 0 ? { ...facts, after: telling(preds) } : facts);
+	tx.arriving = 0;
+	if (stage === undefined) announce(tx, job);
 	if (job.produces) yield* doubtMissing(tx, job);
+}
+
+function announce(tx: Tx, job: Job): void {
+	const data: Record<string, unknown> = { from: null, to: job.status, lane: job.lane };
+	if (job.name !== undefined) data.name = job.name;
+	if (job.end_reason !== undefined) data.end_reason = job.end_reason;
+	else if (job.wait_reason) data.reason = job.wait_reason;
+	tx.event("added", job.id, data);
 }
 
 /** The predecessors come from the caller here: the edges are not stored yet. */

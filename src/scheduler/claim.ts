@@ -5,7 +5,7 @@ import { copy } from "../core/copy.ts";
 import { chooseAccount, footprint } from "../core/gates/capacity.ts";
 import { decide } from "../core/gates/index.ts";
 import { askPace } from "../core/gates/pace.ts";
-import type { Job, Run } from "../core/job.ts";
+import { drop, type Job, type Run } from "../core/job.ts";
 import { type Head, plan } from "../core/plan.ts";
 import { holdKey } from "../core/world.ts";
 import type { Claimed, ClaimOptions } from "../scheduler.ts";
@@ -58,7 +58,7 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 		if (request.ask === "heads") step = planner.next(yield* tx.window(real).heads(real, reach));
 		else if (request.ask === "oldest") step = planner.next(yield* oldest(tx, real));
 		else {
-			yield* tx.load(tx.window(real).upcoming(request.head.id, want - jobs.length));
+			if (!tx.peek(request.head.id)) yield* tx.load(tx.window(real).upcoming(request.head.id, want - jobs.length));
 			const job = yield* attempt(real, request.head);
 			if (job) jobs.push(job);
 			if (request.bucket !== real) request.bucket.ready = real.ready;
@@ -88,8 +88,8 @@ function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job
 		tx.window(bucket).leave(head);
 		return undefined;
 	}
-	const facts = yield* factsOf(tx, job);
-	if (claimer.kernel) facts.now = claimer.kernel.now;
+	const known = yield* factsOf(tx, job);
+	const facts = claimer.kernel ? { ...known, now: claimer.kernel.now } : known;
 	if (decide(job, facts, tx.world()).kind !== "ready") {
 		yield* repark(tx, job, claimer);
 		return undefined;
@@ -111,6 +111,19 @@ function* repark(tx: Tx, job: Job, claimer: Claimer): Op<void> {
 	tx.touch(job);
 }
 
+const BEFORE_RUN = [
+	"gate",
+	"since",
+	"wait_reason",
+	"rank",
+	"backoff_until",
+	"reserve_at",
+	"due_at",
+	"exit_kind",
+	"exit_code",
+	"raw_exit_code",
+] as const;
+
 function* start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): Op<void> {
 	const account = chooseAccount(bucket, tx.world(claimer.host)) ?? undefined;
 	tx.leave(job);
@@ -127,20 +140,8 @@ function* start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): Op<void> {
 	if (job.kind === "payload" || claimer.lease) run.lease_until = tx.now + tx.config.lease_ms;
 	job.run = run;
 	job.line = "run";
-	if (job.session !== undefined && job.prefer !== account) delete job.session;
-	for (const field of [
-		"gate",
-		"since",
-		"wait_reason",
-		"rank",
-		"backoff_until",
-		"reserve_at",
-		"due_at",
-		"exit_kind",
-		"exit_code",
-		"raw_exit_code",
-	] as const)
-		delete job[field];
+	if (job.session !== undefined && job.prefer !== account) job.session = undefined;
+	drop(job, BEFORE_RUN);
 	if (run.lease_until !== undefined) job.due_at = run.lease_until;
 	job.started_at = tx.now;
 	tx.move(job, "running", "started", { attempt: run.attempt, worker: run.worker, ...(account === undefined ? {} : { account }) });

@@ -136,7 +136,7 @@ export function* answer(tx: Tx, id: number, text: string): Op<void> {
 	if (!isWaiting(job.status) || job.question === undefined)
 		throw new SluiceError("illegal_transition", `job ${id} is ${job.status} and has no open question`, { field: "id" });
 	const question = job.question;
-	delete job.question;
+	job.question = undefined;
 	job.answer = text;
 	tx.touch(job);
 	tx.event("answered", id, { question, answer: text });

@@ -120,7 +120,7 @@ export class Engine {
 							if (one.by !== undefined) tx.by = one.by;
 							try {
 								const value = yield* drive(one.task(tx));
-								yield* drive(cascade(tx));
+								if (tx.ended.length > 0) yield* drive(cascade(tx));
 								results.push({ one, value });
 							} catch (error) {
 								if (!(error instanceof SluiceError) || error.code === "store" || tx.mutations !== mark) throw new Spoilt(one, error);

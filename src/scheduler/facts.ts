@@ -28,7 +28,7 @@ export function* factsOf(tx: Tx, job: Job, which: "all" | "next" = "next"): Op<J
 		job.locks === undefined &&
 		(job.deps_left === undefined || job.deps_left === 0) &&
 		which === "next";
-	if (plain) return { now: tx.now, ...NOTHING };
+	if (plain) return tx.plainFacts;
 	const facts: JobFacts = {
 		now: tx.now,
 		after: which === "all" ? yield* allPredecessors(tx, job) : yield* nextPredecessor(tx, job),

@@ -2,7 +2,7 @@
 
 import { SluiceError } from "../core/errors.ts";
 import { footprint } from "../core/gates/capacity.ts";
-import type { Job, Run } from "../core/job.ts";
+import { drop, type Job, type Run } from "../core/job.ts";
 import { afterRun, exitKindOf, type Next } from "../core/outcome.ts";
 import type { Ended, Ending } from "../scheduler.ts";
 import type { Op } from "../store.ts";
@@ -36,7 +36,7 @@ export function* started(tx: Tx, run: { job: number; token: number }): Op<void> 
 
 function markLaunched(tx: Tx, job: Job & { run: Run }): void {
 	job.run.launched = true;
-	delete job.dispatch_failures;
+	job.dispatch_failures = undefined;
 	tx.touch(job);
 	launchWorked(tx, job);
 }
@@ -66,13 +66,14 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 	if (exit_kind === "completed" && run.account !== undefined) accountWorks(tx, run.account);
 	if (exit_kind !== "launch_failed") {
 		const wall_s = Math.ceil(Math.max(0, tx.now - run.started_at) / 1000);
-		yield* chargeRun(tx, job, { ...ending.usage, runs: 1, wall_s });
+		if (job.owner !== undefined || job.batch !== undefined || job.repo !== undefined)
+			yield* chargeRun(tx, job, { ...ending.usage, runs: 1, wall_s });
 	}
 	if (ending.session !== undefined) job.session = ending.session;
 	if (ending.message !== undefined && exit_kind !== "completed") job.last_failure = ending.message;
 
 	const next: Next = refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance());
-	delete job.due_at;
+	job.due_at = undefined;
 	if (next.to === "end") yield* end(tx, job, next, ending);
 	else yield* wait(tx, job, next, ending);
 	return {
@@ -95,7 +96,7 @@ function* end(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "end" }
 	if (next.exit_kind === "launch_failed") job.dispatch_failures = (job.dispatch_failures ?? 0) + 1;
 	const { to: _to, ...rest } = next;
 	const { run } = job;
-	delete (job as Job).run;
+	(job as Job).run = undefined;
 	yield* endJob(tx, job, rest);
 	job.last_run = {
 		attempt: run.attempt,
@@ -127,9 +128,7 @@ function* wait(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "wait"
 	if (next.question !== undefined) job.question = next.question;
 	job.exit_kind = next.exit_kind;
 	if (job.session !== undefined && run.account !== undefined && job.account === undefined) job.prefer = run.account;
-	delete (job as Job).run;
-	delete job.forced;
-	delete job.ready_at;
+	drop(job, ["run", "forced", "ready_at"]);
 	job.line = "end";
 	job.bucket = tx.bucketFor(job).id;
 	tx.move(job, "queued", "requeued", {

@@ -24,6 +24,9 @@ export class Window {
 
 	/** The heads that can be best: the highest rank alone, or all levels of rank 0 within reach of the age boost. */
 	*heads(bucket: Bucket, reach: number): Op<Head[]> {
+		const only = this.levels.length === 1 && this.complete ? this.levels[0] : undefined;
+		const next = only?.rows[only.next];
+		if (next) return [next];
 		for (;;) {
 			while (this.levels.length > 0 && isEmpty(this.levels[0] as Level)) this.levels.shift();
 			const top = this.levels[0];

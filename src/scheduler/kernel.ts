@@ -144,8 +144,8 @@ export function* kernelComplete(
 			"worker_id",
 		);
 	const { run } = job;
-	delete job.run;
-	delete job.due_at;
+	job.run = undefined;
+	job.due_at = undefined;
 	const status: Status = exit_kind === "completed" ? "succeeded" : exit_kind === "cancelled" ? "cancelled" : "failed";
 	job.last_run = { attempt: run.attempt, host: run.host, worker: run.worker, started_at: run.started_at };
 	yield* endJob(tx, job, { status, exit_kind, exit_code: status === "succeeded" ? 0 : status === "cancelled" ? 143 : 1 });
@@ -213,10 +213,10 @@ export function* gcDispatched(tx: Tx, params: { stale_seconds: number }): Op<{ s
 		for (const { id } of some) {
 			const job = yield* tx.find(id);
 			if (!job?.run || (job.run.lease_until ?? job.run.started_at) > tx.now - stale) continue;
-			delete job.run;
+			job.run = undefined;
 			job.line = "end";
 			tx.move(job, "queued", "requeued", { exit_kind: "lost", attempt: job.attempt });
-			delete job.ready_at;
+			job.ready_at = undefined;
 			yield* place(tx, job);
 			swept++;
 		}

@@ -130,8 +130,8 @@ function* refund(tx: Tx, jobs: number[]): Op<void> {
 		if (job?.line !== "time" || !job.backoff_until) continue;
 		const left = (job[field] ?? 0) - times;
 		if (left > 0) job[field] = left;
-		else delete job[field];
-		delete job.backoff_until;
+		else job[field] = undefined;
+		job.backoff_until = undefined;
 		tx.touch(job);
 		tx.event("refunded", id, { failures: times });
 		yield* place(tx, job);

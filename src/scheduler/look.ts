@@ -53,16 +53,21 @@ export function* viewJob(tx: Tx, job: Job): Op<JobView> {
 	);
 }
 
+/** Kept to ourselves: where it is parked, and what is shown in another form. */
+const HIDDEN = new Set(["line", "bucket", "path", "due_at", "dependents", "deps_left", "reserve_at", "awaited"]);
+
 export function toView(job: Job, spec: JobSpec, after: JobView["after"]): JobView {
-	const { line: _line, bucket: _bucket, path, due_at: _due, dependents: _dependents, deps_left: _deps, ...shown } = job;
-	return {
-		...copy(shown),
-		spec,
-		after,
-		parent: path?.[path.length - 1] ?? null,
-		depth: depthOf(job),
-		blocked: isWaiting(job.status) && job.line !== "",
-	};
+	const view: Record<string, unknown> = {};
+	for (const key in job) {
+		const value = job[key as keyof Job];
+		if (value !== undefined && !HIDDEN.has(key)) view[key] = typeof value === "object" ? copy(value) : value;
+	}
+	view.spec = spec;
+	view.after = after;
+	view.parent = job.path?.[job.path.length - 1] ?? null;
+	view.depth = depthOf(job);
+	view.blocked = isWaiting(job.status) && job.line !== "";
+	return view as JobView;
 }
 
 /** Its place among the ready jobs of its lane, exact to a thousand; null beyond that, or while it is not ready. */

@@ -15,7 +15,7 @@
 import type { JobFacts, Verdict } from "../core/answer.ts";
 import { artifactKey, isMarker, isProbed } from "../core/fact.ts";
 import { type Decision, decide } from "../core/gates/index.ts";
-import { type ExitKind, isTerminal, isWaiting, type Job, type Terminal } from "../core/job.ts";
+import { drop, type ExitKind, isTerminal, isWaiting, type Job, type Terminal } from "../core/job.ts";
 import type { Op } from "../store.ts";
 import { type FactRecord, factsOf, wantFact } from "./facts.ts";
 import { leaveLockLine, pump } from "./locks.ts";
@@ -51,6 +51,8 @@ export function* unplace(tx: Tx, job: Job): Op<void> {
 	job.line = "end";
 }
 
+const PARKED = ["wait_reason", "gate", "since", "backoff_until"] as const;
+
 function* makeReady(tx: Tx, job: Job): Op<void> {
 	if (job.line === "") return;
 	// A job that only waited for its time has been ready since then, not since we noticed.
@@ -58,10 +60,7 @@ function* makeReady(tx: Tx, job: Job): Op<void> {
 		job.line === "time" && job.due_at !== undefined && job.due_at <= tx.now ? Math.max(job.runnable_at, job.backoff_until ?? 0) : tx.now;
 	yield* unplace(tx, job);
 	job.ready_at ??= since;
-	delete job.wait_reason;
-	delete job.gate;
-	delete job.since;
-	delete job.backoff_until;
+	drop(job, PARKED);
 	job.line = "";
 	setDue(tx, job, undefined);
 	if (job.status !== "queued") tx.move(job, "queued", "ready");
@@ -85,7 +84,7 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 		job.line = to.line;
 	}
 	if (to.gate === "locks" || to.gate === "holds" || to.gate === "budget") job.ready_at ??= tx.now;
-	else delete job.ready_at;
+	else job.ready_at = undefined;
 	job.gate = to.gate;
 	job.wait_reason = { kind: to.reason.code, detail };
 	if (!job.waited_on?.includes(to.reason.code)) job.waited_on = [...(job.waited_on ?? []), to.reason.code];
@@ -97,34 +96,27 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 
 /** The next moment at which time alone may change something for this job. */
 export function setDue(tx: Tx, job: Job, until: number | undefined): void {
+	if (until === undefined && job.deadline === undefined && !job.locks) {
+		if (job.due_at !== undefined) job.due_at = undefined;
+		return;
+	}
 	const times: number[] = [];
 	if (until !== undefined) times.push(until);
 	if (job.deadline !== undefined && job.line !== "late" && isWaiting(job.status)) times.push(job.deadline);
 	if (job.line.startsWith("lock:") && job.ready_at !== undefined && tx.config.order.overdue_after_ms > 0)
 		times.push(Math.max(job.ready_at + tx.config.order.overdue_after_ms, job.reserve_at ?? 0));
-	if (times.length === 0) delete job.due_at;
-	else job.due_at = Math.min(...times);
+	job.due_at = times.length === 0 ? undefined : Math.min(...times);
 }
 
 export type Ending = { status: Terminal; exit_kind?: ExitKind; exit_code: number | null; raw_exit_code?: number; end_reason?: string };
+
+const ENDED = ["due_at", "wait_reason", "gate", "since", "backoff_until", "ready_at", "rank", "forced", "question", "reserve_at"] as const;
 
 /** For good: out of its line, its chain and its batch; those that come after it are decided again in this transaction. */
 export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	if (isWaiting(job.status)) yield* unplace(tx, job);
 	job.line = "end";
-	for (const field of [
-		"due_at",
-		"wait_reason",
-		"gate",
-		"since",
-		"backoff_until",
-		"ready_at",
-		"rank",
-		"forced",
-		"question",
-		"reserve_at",
-	] as const)
-		delete job[field];
+	drop(job, ENDED);
 	if (end.status === "blocked_by_dependency" && end.end_reason) job.wait_reason = { kind: "dependencies", detail: end.end_reason };
 	job.ended_at = tx.now;
 	job.exit_code = end.exit_code;
@@ -136,6 +128,7 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	yield* leaveChain(tx, job);
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, -1);
 	if (job.produces) yield* doubtProducts(tx, job);
+	if (job.awaited) for (const kind of ["job", "patch"]) tx.put("settle", `fact/artifact:${kind}:${job.id}`, { after: 0 });
 	if (job.dependents) {
 		tx.ended.push(job);
 		tx.unsettled.add(job.id);

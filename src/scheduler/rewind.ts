@@ -3,7 +3,7 @@
 import { SluiceError } from "../core/errors.ts";
 import { artifactKey, isMarker, isProbed, jobOfArtifact } from "../core/fact.ts";
 import { fits } from "../core/gates/after.ts";
-import { isTerminal, isWaiting, type Job, type Status } from "../core/job.ts";
+import { drop, isTerminal, isWaiting, type Job, type Status } from "../core/job.ts";
 import type { RewindReport } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { allPredecessors, type FactRecord, factsOf, isUnsettled, wantFact } from "./facts.ts";
@@ -47,7 +47,7 @@ export function* rewind(tx: Tx, id: number, what: "downstream" | "alone"): Op<Re
 				fits(pred.policy, pred.status as Status, pred.merge_status) === "open",
 		).length;
 		if (open > 0) job.deps_left = open;
-		else delete job.deps_left;
+		else job.deps_left = undefined;
 		tx.touch(job);
 		const facts = yield* factsOf(tx, job, "all");
 		yield* place(tx, job, facts);
@@ -173,7 +173,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 		"due_at",
 		"reserve_at",
 	] as const;
-	for (const field of gone) delete job[field];
+	drop(job, gone);
 	if (job.will_merge) job.merge_status = "none";
 	job.line = "end";
 	job.bucket = tx.bucketFor(job).id;

@@ -1,5 +1,6 @@
 // One transaction: what it has read, what it will write. Operations change jobs and records here; nothing reaches the store before `flush`.
 
+import type { JobFacts } from "../core/answer.ts";
 import { type Bucket, bucketKey, bucketOf } from "../core/bucket.ts";
 import type { Config } from "../core/config.ts";
 import { assert } from "../core/errors.ts";
@@ -26,12 +27,17 @@ export class Tx {
 	readonly unsettled = new Set<number>();
 	/** Facts that somebody should look for once this is committed. */
 	readonly probes = new Set<string>();
+	/** The job that is being added: its first place is told by its `added` event. */
+	arriving = 0;
 	/** Something may have become startable. */
 	stirred = false;
 	readonly events: EventRecord[] = [];
 	/** Goes up with every change: tells whether an operation that failed has left something behind. */
 	mutations = 0;
+	/** For jobs that hang on nothing but time: the same for all of them. */
+	readonly plainFacts: JobFacts;
 	private readonly dirty = new Set<number>();
+	private readonly counters = { usage: new Set<string>(), depth: new Set<string>() };
 	private readonly records = new Map<string, [RecordKind, string, unknown | null]>();
 	private readonly ids: Ids;
 	private readonly pace: Pace;
@@ -44,6 +50,7 @@ export class Tx {
 		this.config = options.config;
 		this.chance = options.chance;
 		this.by = options.by;
+		this.plainFacts = { now: options.now, after: [], artifacts: [], conditions: [], lock: () => ({ holders: [] }) };
 		this.ids = { ...((memory.recall("meta", "ids") as Ids | null) ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
 		this.pace = {
 			...((memory.recall("meta", "pace") as Pace | null) ?? {
@@ -172,7 +179,7 @@ export class Tx {
 			if (isWaiting(from) && !isWaiting(to)) this.count("depth", job.lane, -1);
 			else if (!isWaiting(from) && isWaiting(to)) this.count("depth", job.lane, 1);
 		}
-		this.event(kind, job.id, { from, to, ...data });
+		if (job.id !== this.arriving) this.event(kind, job.id, { from, to, ...data });
 	}
 
 	forget(id: number): void {
@@ -273,9 +280,13 @@ export class Tx {
 	}
 
 	count(kind: "usage" | "depth", key: string, by: number): void {
-		const next = (this.memory[kind].get(key) ?? 0) + by;
+		const map = this.memory[kind];
+		const next = (map.get(key) ?? 0) + by;
 		assert(next >= 0, `${kind} of ${key} fell to ${next}`);
-		this.put(kind, key, next === 0 ? null : next);
+		this.mutations++;
+		if (next === 0) map.delete(key);
+		else map.set(key, next);
+		this.counters[kind].add(key);
 	}
 
 	// ---- out ------------------------------------------------------------------------------------------------------------------------
@@ -284,6 +295,8 @@ export class Tx {
 	pending(): boolean {
 		return (
 			this.dirty.size > 0 ||
+			this.counters.usage.size > 0 ||
+			this.counters.depth.size > 0 ||
 			this.records.size > 0 ||
 			this.events.length > this.flushedEvents ||
 			this.counted.ids ||
@@ -322,6 +335,10 @@ export class Tx {
 		if (this.counted.pace) {
 			this.counted.pace = false;
 			this.put("meta", "pace", { ...this.pace });
+		}
+		for (const kind of ["usage", "depth"] as const) {
+			for (const key of this.counters[kind]) changes.records.push([kind, key, memory[kind].get(key) ?? null]);
+			this.counters[kind].clear();
 		}
 		changes.records.push(...this.records.values());
 		this.records.clear();

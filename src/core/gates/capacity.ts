@@ -60,7 +60,7 @@ export function chooseAccount(bucket: Bucket, world: World): string | undefined 
 
 /** What a start adds to the counts, and an end takes away again. */
 export function footprint(
-	bucket: Pick<Bucket, "lane" | "repo" | "uses" | "kind">,
+	bucket: { lane: string; kind: Bucket["kind"]; repo?: string | undefined; uses?: Record<string, number> | undefined },
 	account: string | undefined,
 	hostName: string | undefined,
 ): [string, number][] {

