@@ -79,6 +79,7 @@ export type ListFilter = {
 };
 
 export type Read =
+	/** A document that cannot be read comes back as a job with nothing but its number, its place and `broken`. */
 	| { read: "jobs"; ids: readonly number[] }
 	| { read: "done"; ids: readonly number[] }
 	| { read: "specs"; ids: readonly number[] }

@@ -30,15 +30,22 @@ export function shown(value: unknown): string {
 
 export function record(value: unknown, field: string): Record<string, unknown> {
 	if (value === null || typeof value !== "object" || Array.isArray(value)) throw wrong(field, `must be an object, not ${shown(value)}`);
+	if (!isPlain(value)) throw wrong(field, "must be a plain object");
 	return value as Record<string, unknown>;
 }
+
+const isPlain = (value: object): boolean => {
+	const prototype = Object.getPrototypeOf(value);
+	return prototype === null || prototype === Object.prototype;
+};
 
 export function knownKeys(value: Record<string, unknown>, known: readonly string[], field: string): void {
 	for (const key of Object.keys(value)) {
 		if (known.includes(key)) continue;
-		const path = field === "" ? key : `${field}.${key}`;
+		const short = key.length > 60 ? `${key.slice(0, 60)}…` : key;
+		const path = field === "" ? short : `${field}.${short}`;
 		const guess = nearest(key, known);
-		throw new SluiceError("unknown_key", `${shown(path).slice(1, -1)}: there is no such key`, {
+		throw new SluiceError("unknown_key", `${path}: there is no such key`, {
 			field: path,
 			hint: guess ? `did you mean "${guess}"?` : `known keys: ${known.join(", ")}`,
 		});
@@ -139,7 +146,9 @@ export function instant(value: unknown, field: string): number {
 	if (!/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/i.test(value))
 		throw wrong(field, `${shown(value)} is not a time`, hint);
 	const at = Date.parse(value.replace(" ", "T"));
-	if (Number.isNaN(at)) throw wrong(field, `${shown(value)} is not a time`, hint);
+	const day = Number(value.slice(8, 10));
+	const lastDay = new Date(Date.UTC(Number(value.slice(0, 4)), Number(value.slice(5, 7)), 0)).getUTCDate();
+	if (Number.isNaN(at) || day > lastDay) throw wrong(field, `${shown(value)} is not a time`, hint);
 	return integer(at, field, 0, MAX_TIME);
 }
 
@@ -150,18 +159,20 @@ export function labels(value: unknown, field: string): string[] {
 
 /** JSON and nothing else, to a depth and size that can be stored and read again. */
 export function json(value: unknown, field: string, max = MAX_TEXT): unknown {
-	measure(value, field, 0);
-	const size = JSON.stringify(value)?.length ?? 0;
-	if (size > max)
-		throw new SluiceError("limit", `${field}: ${size} characters of JSON, at most ${max}`, {
-			field,
-			hint: "put large data into a file and pass its path",
-		});
+	const left = { count: max, field };
+	measure(value, field, 0, left);
 	return value;
 }
 
-function measure(value: unknown, field: string, depth: number): void {
+/** Counts while it goes, so that a value that shares its parts a thousand times over is not followed for ever. */
+function measure(value: unknown, field: string, depth: number, left: { count: number; field: string }): void {
 	if (depth > 64) throw new SluiceError("limit", `${field}: nested more than 64 deep`, { field });
+	left.count -= typeof value === "string" ? value.length + 2 : 2;
+	if (left.count < 0)
+		throw new SluiceError("limit", `${left.field}: more JSON than can be stored`, {
+			field: left.field,
+			hint: "put large data into a file and pass its path",
+		});
 	if (value === null || typeof value === "boolean") return;
 	if (typeof value === "string") {
 		text(value, field);
@@ -172,16 +183,15 @@ function measure(value: unknown, field: string, depth: number): void {
 		return;
 	}
 	if (Array.isArray(value)) {
-		value.forEach((one, index) => {
-			measure(one, `${field}[${index}]`, depth + 1);
-		});
+		for (let index = 0; index < value.length; index++) measure(value[index], `${field}[${index}]`, depth + 1, left);
 		return;
 	}
-	if (typeof value === "object") {
-		const prototype = Object.getPrototypeOf(value);
-		if (prototype !== null && prototype !== Object.prototype) throw wrong(field, "must be plain JSON data");
-		for (const [key, one] of Object.entries(value)) if (one !== undefined) measure(one, `${field}.${key.slice(0, 40)}`, depth + 1);
-		return;
+	if (typeof value !== "object") throw wrong(field, `must be JSON, not ${shown(value)}`);
+	if (!isPlain(value)) throw wrong(field, "must be plain JSON data");
+	for (const [key, one] of Object.entries(value)) {
+		const path = `${field}.${key.length > 40 ? `${key.slice(0, 40)}…` : key}`;
+		text(key, path);
+		left.count -= key.length + 2;
+		if (one !== undefined) measure(one, path, depth + 1, left);
 	}
-	throw wrong(field, `must be JSON, not ${shown(value)}`);
 }

@@ -44,7 +44,7 @@ function map<T extends object>(fresh: T, readers: Readers<T>): Reader<Record<str
 			const path = `${field}.${name.slice(0, 60)}`;
 			check.label(name, path);
 			if (one === null) delete result[name];
-			else result[name] = read(one, path, result[name] ?? fresh);
+			else result[name] = read(one, path, (Object.hasOwn(result, name) ? result[name] : undefined) ?? fresh);
 		}
 		return result;
 	};
@@ -133,4 +133,6 @@ export function readConfig(value: unknown, before: Config): Config {
 	return config;
 }
 
-export const presetConfig = (preset: PresetName | undefined): Config => (preset === undefined ? DEFAULTS : PRESETS[preset]);
+export function presetConfig(preset: PresetName | undefined): Config {
+	return preset === undefined ? DEFAULTS : PRESETS[check.oneOf(preset, Object.keys(PRESETS) as PresetName[], "preset")];
+}

@@ -187,4 +187,5 @@ export function hardLimit(config: Config): number {
 }
 
 /** A lane that configuration does not name exists only if it is `default`. */
-export const laneOf = (config: Config, name: string): LaneConfig => config.lanes[name] ?? LANE_DEFAULT;
+export const laneOf = (config: Config, name: string): LaneConfig =>
+	(Object.hasOwn(config.lanes, name) ? config.lanes[name] : undefined) ?? LANE_DEFAULT;

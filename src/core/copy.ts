@@ -7,7 +7,10 @@ export function copy<T>(value: T): T {
 	for (const key in value) {
 		const one = value[key] as unknown;
 		if (one === undefined) continue;
-		result[key] = typeof one === "object" ? copy(one) : one;
+		const own = typeof one === "object" ? copy(one) : one;
+		// Set like any other key it would become the prototype.
+		if (key === "__proto__") Object.defineProperty(result, key, { value: own, enumerable: true, configurable: true, writable: true });
+		else result[key] = own;
 	}
 	return result as T;
 }

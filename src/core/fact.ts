@@ -43,7 +43,8 @@ export function artifactFault(text: string): string | undefined {
 export function branchFault(name: string): string | undefined {
 	if (name.startsWith("-")) return `the branch name "${name}" looks like an option`;
 	const control = [...name].some((char) => char < "!" || char === "\u007f");
-	if (control || /[~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|\.$|\.lock$/.test(name)) return `"${name}" is not a branch name that git accepts`;
+	if (control || /[~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|\.$|\.lock(\/|$)|(^|\/)\.|^@$/.test(name))
+		return `"${name}" is not a branch name that git accepts`;
 	return undefined;
 }
 

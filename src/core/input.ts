@@ -94,7 +94,7 @@ export function draftJob(value: unknown, config: Config, { now, force, field = "
 	for (const key in input) if (!KNOWN.has(key)) check.knownKeys(input as Record<string, unknown>, INPUT_KEYS, field);
 	const kind = kindOf(input, at);
 	const lane = input.lane === undefined ? defaultLane(config) : check.label(input.lane, at("lane"));
-	const laneConfig = config.lanes[lane];
+	const laneConfig = Object.hasOwn(config.lanes, lane) ? config.lanes[lane] : undefined;
 	if (!laneConfig) throw missing("lane", lane, Object.keys(config.lanes), at("lane"));
 	if (laneConfig.max === 0 && !force)
 		throw new SluiceError("impossible", `${at("lane")}: lane ${lane} has cap 0: this job could never run`, {

@@ -194,6 +194,10 @@ export type Job = {
 	forced?: true | undefined;
 	created_at: number;
 	runnable_at: number;
+	/** Its stored document could not be read: what was wrong with it. */
+	broken?: string | undefined;
+	/** Its runnable_at has been seen to come. */
+	timely?: true | undefined;
 	deadline?: number | undefined;
 	/** How many `after` edges are not satisfied yet; the edges themselves are rows of their own. */
 	deps_left?: number | undefined;

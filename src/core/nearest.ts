@@ -2,9 +2,10 @@
 
 export function nearest(word: string, known: readonly string[]): string | undefined {
 	let best: string | undefined;
+	if (word.length > 64) return undefined;
 	let least = Math.max(2, Math.floor(word.length / 3)) + 1;
 	for (const candidate of known) {
-		const distance = editDistance(word.slice(0, 64), candidate, least);
+		const distance = editDistance(word, candidate, least);
 		if (distance < least) {
 			least = distance;
 			best = candidate;

@@ -10,7 +10,8 @@ export function policyOf(job: Job, config: Config): RetryPolicy {
 
 /** Delay before retry n (1, 2, …): base × factorⁿ⁻¹, ± jitter, never over the cap. `chance` is in [0, 1). */
 export function retryDelayMs(policy: RetryPolicy, n: number, chance: number): number {
-	const plain = policy.base_ms * policy.factor ** (n - 1);
+	// Bounded before it is multiplied: an endless delay times nothing would be no number.
+	const plain = Math.min(policy.base_ms * Math.min(policy.factor ** (n - 1), Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER);
 	const jittered = plain * (1 + policy.jitter * (2 * chance - 1));
 	return Math.round(Math.min(policy.cap_ms, jittered));
 }

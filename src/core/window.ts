@@ -34,12 +34,20 @@ export function isTimezone(name: string): boolean {
 	}
 }
 
-/** When the window that contains `at` began. A day whose clock was changed is 23 or 25 hours long; its start is still local midnight. */
+/** When the window that contains `at` began. A day whose clock was changed is 23 or 25 hours long; it begins at its first local midnight. */
 export function windowStart(window: "hour" | "day", at: number, timezone: string): number {
 	const { minutes, seconds } = partsAt(at, timezone);
 	const intoHour = ((minutes % 60) * 60 + seconds) * 1000 + (at % 1000);
 	if (window === "hour") return at - intoHour;
-	const guess = at - (minutes * 60 + seconds) * 1000 - (at % 1000);
+	let start = localMidnight(at - (minutes * 60 + seconds) * 1000 - (at % 1000), timezone);
+	// Where midnight comes twice, the day began at the first one.
+	for (const earlier of [start - 3_600_000, start - 1_800_000])
+		if (partsAt(earlier, timezone).minutes === 0 && partsAt(earlier, timezone).seconds === 0) start = earlier;
+	return start;
+}
+
+/** The local midnight that `guess` misses by a change of the clock. */
+function localMidnight(guess: number, timezone: string): number {
 	const off = partsAt(guess, timezone).minutes;
 	if (off === 0) return guess;
 	return off > 720 ? guess + (1440 - off) * 60_000 : guess - off * 60_000;
@@ -75,5 +83,8 @@ export function outsideHours(ranges: readonly string[], at: number, timezone: st
 		wait = Math.min(wait, (range.from - minutes + 1440) % 1440);
 	}
 	if (wait === Number.POSITIVE_INFINITY) return null;
-	return at + wait * 60_000 - seconds * 1000 - (at % 1000);
+	const guess = at + wait * 60_000 - seconds * 1000 - (at % 1000);
+	// A change of the clock in between moves the opening by as much.
+	const drift = (minutes + wait - partsAt(guess, timezone).minutes + 2880) % 1440;
+	return guess + (drift > 720 ? drift - 1440 : drift) * 60_000;
 }

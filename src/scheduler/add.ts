@@ -24,8 +24,7 @@ export function* addJob(tx: Tx, draft: Draft, { force, facts }: AddOptions): Op<
 	const { job } = draft;
 	yield* checkJob(tx, draft, force);
 	const after = yield* resolveAfter(tx, draft.after);
-	const preds = yield* predecessors(tx, after);
-	refuseUnmergeable(tx, preds);
+	refuseUnmergeable(tx, yield* predecessors(tx, after));
 
 	const chain = yield* openChain(tx, job);
 	if (chain !== undefined) return { outcome: "already_running", job: chain, holder: chain };
@@ -36,6 +35,8 @@ export function* addJob(tx: Tx, draft: Draft, { force, facts }: AddOptions): Op<
 		return { outcome: "deferred", limit, depths: depths(tx), hint: "retry later, or raise max_concurrent or the lane's max" };
 
 	job.id = tx.nextId("job");
+	// Looked at again: a twin that was replaced may be one of them.
+	const preds = yield* predecessors(tx, after);
 	yield* insertJob(tx, draft, preds);
 	markPredecessors(tx, preds);
 	const warnings = yield* warningsOf(tx, job);
@@ -68,6 +69,7 @@ export function* predecessors(tx: Tx, after: readonly { job: number; policy: Pol
 				field: `after[${index}]`,
 				hint: "list shows the jobs that exist",
 			});
+		if (job.broken !== undefined) return { job: id, policy, status: { error: job.broken } };
 		return { job: id, policy, status: job.status, ...(job.merge_status === undefined ? {} : { merge_status: job.merge_status }) };
 	});
 }
@@ -85,7 +87,7 @@ export function refuseUnmergeable(tx: Tx, preds: readonly Predecessor[]): void {
 }
 
 /** What depends on the state of the world: names, items, parents, hosts. */
-export function* checkJob(tx: Tx, draft: Draft, force: boolean, field = ""): Op<void> {
+export function* checkJob(tx: Tx, draft: Draft, force: boolean, field = "", coming: Map<number, number> = new Map()): Op<void> {
 	const { job } = draft;
 	const at = (key: string) => (field === "" ? key : `${field}.${key}`);
 	if (job.name !== undefined) {
@@ -96,7 +98,7 @@ export function* checkJob(tx: Tx, draft: Draft, force: boolean, field = ""): Op<
 				hint: "choose another name",
 			});
 	}
-	if (draft.parent !== undefined) yield* addToFamily(tx, draft, draft.parent, at("parent"));
+	if (draft.parent !== undefined) yield* addToFamily(tx, draft, draft.parent, at("parent"), coming);
 	if (job.item !== undefined) yield* checkItem(tx, job, force, at("item"));
 	if ((job.host_labels || (job.repo !== undefined && job.kind !== "payload")) && !force) {
 		const hosts = [...tx.memory.hosts.values()].filter((host) => host.state !== "gone");
@@ -125,7 +127,8 @@ export function* checkJob(tx: Tx, draft: Draft, force: boolean, field = ""): Op<
 	}
 }
 
-function* addToFamily(tx: Tx, draft: Draft, id: number, field: string): Op<void> {
+/** `coming`: descendants that the same manifest brings, by root. */
+function* addToFamily(tx: Tx, draft: Draft, id: number, field: string, coming: Map<number, number>): Op<void> {
 	const parent = yield* tx.find(id);
 	if (!parent) throw new SluiceError("not_found", `${field}: there is no job ${id}`, { field });
 	if (parent.kind === "kernel")
@@ -135,12 +138,13 @@ function* addToFamily(tx: Tx, draft: Draft, id: number, field: string): Op<void>
 	if (path.length > max_depth)
 		throw new SluiceError("limit", `${field}: depth ${path.length}, at most ${max_depth}`, { field, hint: "raise parents.max_depth" });
 	const root = path[0] as number;
-	const size = (yield* tx.get<number>("family", String(root))) ?? 0;
+	const size = ((yield* tx.get<number>("family", String(root))) ?? 0) + (coming.get(root) ?? 0);
 	if (size >= max_descendants)
 		throw new SluiceError("limit", `${field}: job ${root} has ${size} descendants already, at most ${max_descendants}`, {
 			field,
 			hint: "raise parents.max_descendants",
 		});
+	coming.set(root, (coming.get(root) ?? 0) + 1);
 	draft.job.path = path;
 	if (draft.parent_gate && !draft.after.some((one) => one.ref === id)) draft.after.push({ ref: id, policy: "success" });
 }
@@ -150,7 +154,8 @@ function* checkItem(tx: Tx, job: Job, force: boolean, field: string): Op<void> {
 	const value = fact?.value as { open?: boolean; in_progress?: boolean } | null | undefined;
 	if (value && value.open === false)
 		throw new SluiceError("forbidden", `${field}: item ${job.item} is closed`, { field, hint: "reopen it in its source first" });
-	if (value?.in_progress && !force)
+	// In progress through our own chain: that is answered as already_running.
+	if (value?.in_progress && !force && (yield* openChain(tx, job)) === undefined)
 		throw new SluiceError("forbidden", `${field}: item ${job.item} is in progress elsewhere`, {
 			field,
 			hint: "wait for it, or add it with force",
@@ -165,25 +170,25 @@ export function* openChain(tx: Tx, job: Job): Op<number | undefined> {
 
 export type UniqueRecord = { job: number; at: number; window_ms: number | null };
 
-/** The job that a unique key stands for, when this one is not to be added. */
+/**
+ * The job that a unique key stands for, when this one is not to be added: the last one under the key, within the window that the new job gives,
+ * else within its own; with neither, for as long as it is open.
+ */
 export function* findTwin(tx: Tx, { unique }: Draft): Op<number | undefined> {
 	if (!unique) return undefined;
 	const known = yield* tx.get<UniqueRecord>("unique", unique.key);
-	if (!known) return undefined;
-	const twin = yield* tx.find(known.job);
+	const twin = known ? yield* tx.find(known.job) : undefined;
+	if (!known || !twin) return undefined;
 	const window = unique.window_ms ?? known.window_ms;
-	const inWindow = window === null ? twin !== undefined && !isTerminal(twin.status) : tx.now < known.at + window;
-	if (!twin || !inWindow) return undefined;
+	if (window === null ? isTerminal(twin.status) : tx.now >= known.at + window) return undefined;
 	if (unique.policy === "error")
 		throw new SluiceError("conflict", `unique: job ${twin.id} has the key "${unique.key}"`, {
 			field: "unique.key",
 			hint: "wait for it, or use the policy skip or replace",
 		});
-	if (unique.policy === "replace" && isWaiting(twin.status)) {
-		yield* endJob(tx, twin, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "replaced" });
-		return undefined;
-	}
-	return twin.id;
+	if (unique.policy !== "replace" || !isWaiting(twin.status)) return twin.id;
+	yield* endJob(tx, twin, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "replaced" });
+	return undefined;
 }
 
 /** Stores the job and what finds it again; then the gates decide where it waits. `preds` are its predecessors as they are now. */
@@ -194,7 +199,7 @@ export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[], 
 		let open = 0;
 		for (const [seq, pred] of preds.entries()) {
 			tx.changes.edges.push({ pred: pred.job, job: job.id, policy: pred.policy, seq });
-			if (fits(pred.policy, pred.status as Status, pred.merge_status) === "open") open++;
+			if (isOpen(pred)) open++;
 		}
 		if (open > 0) job.deps_left = open;
 	}
@@ -243,10 +248,13 @@ function announce(tx: Tx, job: Job): void {
 /** The predecessors come from the caller here: the edges are not stored yet. */
 const withoutDeps = (job: Job): Job => (job.deps_left ? { ...job, deps_left: 0 } : job);
 
+const isOpen = (pred: Predecessor): boolean =>
+	deadEnd(pred) === undefined && fits(pred.policy, pred.status as Status, pred.merge_status) === "open";
+
 /** Of many predecessors, those that say something: the dead ends, and the first that is open. */
 function telling(preds: readonly Predecessor[]): Predecessor[] {
 	const dead = preds.filter((pred) => deadEnd(pred) !== undefined);
-	const open = preds.find((pred) => deadEnd(pred) === undefined && fits(pred.policy, pred.status as Status, pred.merge_status) === "open");
+	const open = preds.find(isOpen);
 	return open ? [...dead, open] : dead;
 }
 

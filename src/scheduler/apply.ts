@@ -11,6 +11,7 @@ import { bucketKey } from "../core/bucket.ts";
 import * as check from "../core/check.ts";
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
+import { artifactKey } from "../core/fact.ts";
 import { type Sorted, sortGraph } from "../core/graph.ts";
 import { type Draft, draftJob } from "../core/input.ts";
 import type { JobInput, Policy, Status } from "../core/job.ts";
@@ -33,7 +34,7 @@ type Node = {
 	leads: boolean;
 	after: { node?: Node; job?: number; policy: Policy }[];
 };
-export type Prepared = { nodes: Node[]; byName: Map<string, Node> };
+export type Prepared = { nodes: Node[]; byName: Map<string, Node>; coming: Map<number, number> };
 
 /** Checks each job for itself; yields now and then so that the caller can let others go first. */
 export function* prepare(manifest: Manifest, config: Config, options: { now: number; force: boolean }): Generator<void, Prepared, void> {
@@ -70,7 +71,26 @@ export function* prepare(manifest: Manifest, config: Config, options: { now: num
 			hint: "take one of these edges out",
 		});
 	}
-	return { nodes: sorted.order, byName };
+	return { nodes: yield* producersFirst(sorted.order), byName, coming: new Map() };
+}
+
+/** A consumer is decided when it goes in: what produces for it should be there by then, unless they go in a circle. */
+function* producersFirst(nodes: Node[]): Generator<void, Node[], void> {
+	const makers = new Map<string, Node[]>();
+	for (const node of nodes)
+		for (const artifact of node.draft.job.produces ?? []) {
+			const key = artifactKey(artifact, node.draft.job.repo);
+			makers.set(key, [...(makers.get(key) ?? []), node]);
+		}
+	if (makers.size === 0) return nodes;
+	const before = (node: Node) => [
+		...node.after.flatMap((edge) => edge.node ?? []),
+		...(node.draft.job.needs ?? [])
+			.flatMap((artifact) => makers.get(artifactKey(artifact, node.draft.job.repo)) ?? [])
+			.filter((maker) => maker !== node),
+	];
+	const sorted: Sorted<Node> = yield* sortGraph(nodes, before);
+	return "order" in sorted ? sorted.order : [...nodes].sort((a, b) => Number(!a.draft.job.produces) - Number(!b.draft.job.produces));
 }
 
 function link(node: Node, ref: number | string, policy: Policy, byName: Map<string, Node>): Node["after"][number] {
@@ -86,7 +106,7 @@ function link(node: Node, ref: number | string, policy: Policy, byName: Map<stri
 }
 
 /** Against the store: names that exist already, items and unique keys that are taken. Changes nothing but a replaced twin. */
-export function* screen(tx: Tx, { nodes }: Prepared, force: boolean): Op<ApplyResult["skipped"]> {
+export function* screen(tx: Tx, { nodes, coming }: Prepared, force: boolean): Op<ApplyResult["skipped"]> {
 	const skipped: ApplyResult["skipped"] = [];
 	yield* tx.fetch(
 		"name",
@@ -103,7 +123,7 @@ export function* screen(tx: Tx, { nodes }: Prepared, force: boolean): Op<ApplyRe
 			skipped.push({ name, job: taken, reason: node.skip });
 			continue;
 		}
-		yield* checkJob(tx, node.draft, force, node.field);
+		yield* checkJob(tx, node.draft, force, node.field, coming);
 		for (const [index, edge] of node.after.entries()) {
 			const ref = node.draft.after[index]?.ref;
 			if (edge.node) continue;

@@ -1,6 +1,7 @@
 // Claim: picks the best ready jobs that fit the caps, marks them running with a new run, takes their locks. One transaction.
 
 import type { Bucket } from "../core/bucket.ts";
+import { isDirect } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
 import { chooseAccount, footprint } from "../core/gates/capacity.ts";
 import { decide } from "../core/gates/index.ts";
@@ -40,8 +41,9 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	const kernel = claimer.kernel !== undefined;
 	if (!kernel && askPace(world)) return [];
 	let want = Math.min(claimer.max, MAX_CLAIM);
-	if (!kernel && config.batch_size > 0) want = Math.min(want, config.batch_size);
-	if (!kernel && config.spawn_delay_ms > 0) want = Math.min(want, 1);
+	const paced = !kernel && !isDirect(config);
+	if (paced && config.batch_size > 0) want = Math.min(want, config.batch_size);
+	if (paced && config.spawn_delay_ms > 0) want = Math.min(want, 1);
 	const buckets: Bucket[] = [];
 	for (const bucket of tx.memory.buckets.values()) {
 		if (bucket.ready === 0 || bucket.stage !== undefined) continue;
@@ -86,6 +88,10 @@ function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job
 	const job = yield* tx.find(head.id);
 	if (job?.line !== "" || job.bucket !== bucket.id) {
 		tx.window(bucket).leave(head);
+		return undefined;
+	}
+	if (job.broken !== undefined) {
+		yield* place(tx, job);
 		return undefined;
 	}
 	const known = yield* factsOf(tx, job);

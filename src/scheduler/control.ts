@@ -126,8 +126,8 @@ export function* approve(tx: Tx, id: number): Op<void> {
 
 export function* reject(tx: Tx, id: number, reason: string): Op<void> {
 	const job = yield* mustFind(tx, id);
-	if (!isWaiting(job.status) || job.approval !== "needed")
-		throw new SluiceError("illegal_transition", `job ${id} is ${job.status} and does not wait for approval`, { field: "id" });
+	if (!isWaiting(job.status) || (job.approval !== "needed" && job.question === undefined))
+		throw new SluiceError("illegal_transition", `job ${id} is ${job.status} and does not wait for a person`, { field: "id" });
 	yield* endJob(tx, job, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: reason });
 }
 

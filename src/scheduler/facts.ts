@@ -76,13 +76,13 @@ export function wantFact(tx: Tx, key: string): void {
 function* neededArtifacts(tx: Tx, job: Job): Op<NeededArtifact[]> {
 	if (!job.needs) return [];
 	const found: NeededArtifact[] = [];
-	for (const artifact of job.needs) found.push(yield* neededArtifact(tx, artifact, job.repo));
+	for (const artifact of job.needs) found.push(yield* neededArtifact(tx, artifact, job));
 	return found;
 }
 
-function* neededArtifact(tx: Tx, artifact: string, repo: string | undefined): Op<NeededArtifact> {
-	const key = artifactKey(artifact, repo);
-	const producers = yield* producersOf(tx, key, artifact);
+function* neededArtifact(tx: Tx, artifact: string, job: Job): Op<NeededArtifact> {
+	const key = artifactKey(artifact, job.repo);
+	const producers = yield* producersOf(tx, key, artifact, job.id);
 	const number = jobOfArtifact(artifact);
 	if (number !== undefined && producers[0] === "succeeded") return { artifact, present: true, producers };
 	if (artifact.startsWith("job:")) return { artifact, present: false, producers };
@@ -96,15 +96,17 @@ function* neededArtifact(tx: Tx, artifact: string, repo: string | undefined): Op
 	return { artifact, present: fact.value === true, observed_at: fact.observed_at, producers };
 }
 
-function* producersOf(tx: Tx, key: string, artifact: string): Op<Status[]> {
+/** Not the consumer itself: it cannot make what it waits for. */
+function* producersOf(tx: Tx, key: string, artifact: string, consumer: number): Op<Status[]> {
 	const number = jobOfArtifact(artifact);
 	const ids = number === undefined ? yield* ask({ read: "links", key, role: "makes", after: 0, limit: 1000 }) : [number];
 	yield* tx.load(ids);
-	return ids.flatMap((id) => tx.peek(id)?.status ?? []);
+	return ids.flatMap((id) => (id === consumer ? [] : (tx.peek(id)?.status ?? [])));
 }
 
 function predecessor(tx: Tx, pred: number, policy: Predecessor["policy"]): Predecessor {
 	const job = tx.peek(pred);
+	if (job?.broken !== undefined) return { job: pred, policy, status: { error: job.broken } };
 	const merge = job?.merge_status === undefined ? {} : { merge_status: job.merge_status };
 	return { job: pred, policy, status: job?.status ?? "missing", ...merge };
 }

@@ -64,11 +64,6 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 	else probeUndecided(tx, job);
 	if (exit_kind === "rate_limited") limitAccount(tx, run.account ?? "default", ending);
 	if (exit_kind === "completed" && run.account !== undefined) accountWorks(tx, run.account);
-	if (exit_kind !== "launch_failed") {
-		const wall_s = Math.ceil(Math.max(0, tx.now - run.started_at) / 1000);
-		if (job.owner !== undefined || job.batch !== undefined || job.repo !== undefined)
-			yield* chargeRun(tx, job, { ...ending.usage, runs: 1, wall_s });
-	}
 	if (ending.session !== undefined) job.session = ending.session;
 	if (ending.message !== undefined && exit_kind !== "completed") job.last_failure = ending.message;
 
@@ -76,6 +71,12 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 	job.due_at = undefined;
 	if (next.to === "end") yield* end(tx, job, next, ending);
 	else yield* wait(tx, job, next, ending);
+	// Last, since a budget that this breaks may stop runs, and this one has ended already.
+	if (exit_kind !== "launch_failed") {
+		const wall_s = Math.ceil(Math.max(0, tx.now - run.started_at) / 1000);
+		if (job.owner !== undefined || job.batch !== undefined || job.repo !== undefined)
+			yield* chargeRun(tx, job, { ...ending.usage, runs: 1, wall_s });
+	}
 	return {
 		job: job.id,
 		status: job.status,
@@ -93,7 +94,10 @@ function* end(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "end" }
 		next.exit_kind === "lost"
 	)
 		job.failures = (job.failures ?? 0) + 1;
-	if (next.exit_kind === "launch_failed") job.dispatch_failures = (job.dispatch_failures ?? 0) + 1;
+	if (next.exit_kind === "launch_failed") {
+		if (tx.config.dispatch_breaker === "run") job.failures = (job.failures ?? 0) + 1;
+		else job.dispatch_failures = (job.dispatch_failures ?? 0) + 1;
+	}
 	const { to: _to, ...rest } = next;
 	const { run } = job;
 	(job as Job).run = undefined;

@@ -102,7 +102,10 @@ function* moveClock(tx: Tx, now: number): Op<void> {
 			const job = tx.peek(id);
 			if (job?.kind === "kernel" && isWaiting(job.status)) yield* place(tx, job, { ...(yield* factsOf(tx, job)), now });
 		}
-	} else if (now < tx.now) {
+		tx.put("meta", "late_clock", Math.max(now, (tx.memory.recall("meta", "late_clock") as number | null) ?? 0));
+	}
+	// Those that a clock ahead of this one took for late.
+	if (now < tx.now || now < ((tx.memory.recall("meta", "late_clock") as number | null) ?? 0)) {
 		for (const job of yield* late(tx)) if ((job.deadline as number) > now) yield* place(tx, job, { ...(yield* factsOf(tx, job)), now });
 	}
 }

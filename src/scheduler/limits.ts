@@ -1,6 +1,6 @@
 // Holds on accounts, breakers on environments, ledgers of money: what keeps work from starting, and what lets it go on.
 
-import type { Job } from "../core/job.ts";
+import { isTerminal, type Job } from "../core/job.ts";
 import { announce, charged, isSpent, ledgerKey, usedNow } from "../core/ledger.ts";
 import { limitDelayMs } from "../core/retry.ts";
 import { windowStart } from "../core/window.ts";
@@ -120,20 +120,23 @@ export function* launchFailed(tx: Tx, job: Job, reason: string): Op<boolean> {
 	return opened;
 }
 
-/** The failures that opened a breaker were not the jobs' own. */
+/** The failures that opened a breaker were not the jobs' own: uncounted, and their back-off is over. */
 function* refund(tx: Tx, jobs: number[]): Op<void> {
 	const field = tx.config.dispatch_breaker === "run" ? "failures" : "dispatch_failures";
 	yield* tx.load(jobs);
 	for (const id of new Set(jobs)) {
 		const job = tx.peek(id);
+		if (!job || isTerminal(job.status)) continue;
 		const times = jobs.filter((other) => other === id).length;
-		if (job?.line !== "time" || !job.backoff_until) continue;
-		const left = (job[field] ?? 0) - times;
-		if (left > 0) job[field] = left;
-		else job[field] = undefined;
-		job.backoff_until = undefined;
+		const left = Math.max(0, (job[field] ?? 0) - times);
+		const ready = job.line === "";
+		if (ready) tx.leave(job);
+		job[field] = left > 0 ? left : undefined;
 		tx.touch(job);
+		if (ready) tx.enter(job);
 		tx.event("refunded", id, { failures: times });
+		if (job.backoff_until === undefined || job.line !== "time") continue;
+		job.backoff_until = undefined;
 		yield* place(tx, job);
 	}
 }

@@ -3,7 +3,6 @@
 // A free key's line has its best waiter of each bucket among the ready, so whichever bucket can start first finds it there; when one of them
 // takes the key, the others go back into the line. A release thus wakes a few, never all.
 
-import { laneOf } from "../core/config.ts";
 import { shut } from "../core/gates/index.ts";
 import { obstacle } from "../core/gates/locks.ts";
 import { isWaiting, type Job, type LockMode } from "../core/job.ts";
@@ -45,7 +44,7 @@ export function* evict(tx: Tx, key: string): Op<void> {
 	yield* tx.load(wanting);
 	for (const id of wanting.slice(0, SOME)) {
 		const job = tx.peek(id);
-		if (job?.line === "" && isWaiting(job.status)) yield* place(tx, job);
+		if (job && isWaiting(job.status) && (job.line === "" || job.line.startsWith("batch:"))) yield* place(tx, job);
 	}
 }
 
@@ -55,7 +54,7 @@ export function* evictMore(tx: Tx, key: string, after: number): Op<number | null
 	yield* tx.load(wanting);
 	for (const id of wanting) {
 		const job = tx.peek(id);
-		if (job?.line === "" && isWaiting(job.status)) yield* place(tx, job);
+		if (job && isWaiting(job.status) && (job.line === "" || job.line.startsWith("batch:"))) yield* place(tx, job);
 	}
 	return wanting.length < SOME ? null : (wanting[SOME - 1] as number);
 }
@@ -110,7 +109,7 @@ function* bestWaiter(tx: Tx, line: string, bucket: number): Op<Job | undefined> 
 /** A waiter leaves the line for another reason than its lock: what it had reserved is free for others. */
 export function* leaveLockLine(tx: Tx, job: Job): Op<void> {
 	const kept = (job.locks ?? []).filter(({ key }) => (tx.memory.recall("reserve", key) as Reservation | null)?.job === job.id);
-	for (const { key } of kept) tx.put("reserve", key, null);
+	for (const { key } of kept) unreserve(tx, key, job.id);
 	job.line = "end";
 	tx.touch(job);
 	for (const { key } of kept) yield* pump(tx, key);
@@ -143,19 +142,18 @@ export function* reserve(tx: Tx, job: Job): Op<void> {
 	}
 }
 
+function unreserve(tx: Tx, key: string, job: number): void {
+	tx.put("reserve", key, null);
+	tx.event("unreserved", job, { key });
+}
+
 /** Reservations of jobs that something else keeps from starting are dropped: the keys would lie idle. */
 export function* dropIdleReservations(tx: Tx): Op<void> {
 	const reservations = [...tx.memory.all("reserve")] as [string, Reservation][];
 	for (const [key, { job: id }] of reservations) {
 		const job = yield* tx.find(id);
 		if (job && isWaiting(job.status) && !shut(tx.bucketOf(job), tx.world())) continue;
-		tx.put("reserve", key, null);
+		unreserve(tx, key, id);
 		yield* pump(tx, key);
 	}
 }
-
-/** For `why` and lists: the lane's base plays no part within one bucket, but across buckets it does. */
-export const waiterP = (tx: Tx, job: Job): number => {
-	const head = tx.headOf(job);
-	return priorityAt(laneOf(tx.config, job.lane).priority, head.level, head.age_at, tx.now, tx.config);
-};

@@ -3,7 +3,7 @@
 import { refuse } from "../core/answer.ts";
 import { bucketOf } from "../core/bucket.ts";
 import * as check from "../core/check.ts";
-import { hardLimit, laneOf, softLimit } from "../core/config.ts";
+import { hardLimit, isDirect, laneOf, softLimit } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
 import { SluiceError } from "../core/errors.ts";
 import { freeSlots } from "../core/gates/capacity.ts";
@@ -54,7 +54,7 @@ export function* viewJob(tx: Tx, job: Job): Op<JobView> {
 }
 
 /** Kept to ourselves: where it is parked, and what is shown in another form. */
-const HIDDEN = new Set(["line", "bucket", "path", "due_at", "dependents", "deps_left", "reserve_at", "awaited"]);
+const HIDDEN = new Set(["line", "bucket", "path", "due_at", "dependents", "deps_left", "reserve_at", "awaited", "timely"]);
 
 export function toView(job: Job, spec: JobSpec, after: JobView["after"]): JobView {
 	const view: Record<string, unknown> = {};
@@ -176,7 +176,7 @@ export function* planReport(tx: Tx, claimer: Claimer, start: Parameters<typeof d
 	const world = tx.world(claimer.host);
 	const ready = tx.memory.ready;
 	const free = freeSlots(world);
-	const batch = tx.config.batch_size > 0 ? tx.config.batch_size : Number.POSITIVE_INFINITY;
+	const batch = tx.config.batch_size > 0 && !isDirect(tx.config) ? tx.config.batch_size : Number.POSITIVE_INFINITY;
 	const paused = pausedReason("all", world) !== undefined;
 	const dispatched = (yield* dispatch(tx, claimer, start)).map((job) => job.id);
 	const skipped: PlanReport["skipped"] = [];

@@ -23,7 +23,12 @@ import type { Tx } from "./tx.ts";
 
 /** Asks the gates and moves the job there. */
 export function* place(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
+	if (job.broken !== undefined) {
+		yield* endJob(tx, job, { status: "failed", exit_code: 1, end_reason: `unusable record: ${job.broken}` });
+		return { kind: "end", verdict: { status: "failed", reason: job.broken } };
+	}
 	const decision = decide(job, facts ?? (yield* factsOf(tx, job)), tx.world());
+	if (job.runnable_at > job.created_at && job.runnable_at <= tx.now && job.kind !== "kernel") job.timely = true;
 	if (decision.kind === "end") yield* endJob(tx, job, ending(decision.verdict));
 	else if (decision.kind === "ready") yield* makeReady(tx, job);
 	else yield* park(tx, job, decision);
@@ -48,16 +53,20 @@ export function* unplace(tx: Tx, job: Job): Op<void> {
 			for (const lock of job.locks) yield* pump(tx, lock.key);
 		}
 	} else if (line.startsWith("lock:")) yield* leaveLockLine(tx, job);
+	else if (line.startsWith("batch:"))
+		for (const lock of job.locks ?? []) tx.changes.unlinks.push({ key: lock.key, role: "wants", job: job.id });
 	job.line = "end";
 }
+
+/** A job that only waited for its time has been ready since then, not since we noticed. */
+const readySince = (tx: Tx, job: Job): number =>
+	job.line === "time" && job.due_at !== undefined && job.due_at <= tx.now ? Math.max(job.runnable_at, job.backoff_until ?? 0) : tx.now;
 
 const PARKED = ["wait_reason", "gate", "since", "backoff_until"] as const;
 
 function* makeReady(tx: Tx, job: Job): Op<void> {
 	if (job.line === "") return;
-	// A job that only waited for its time has been ready since then, not since we noticed.
-	const since =
-		job.line === "time" && job.due_at !== undefined && job.due_at <= tx.now ? Math.max(job.runnable_at, job.backoff_until ?? 0) : tx.now;
+	const since = readySince(tx, job);
 	yield* unplace(tx, job);
 	job.ready_at ??= since;
 	drop(job, PARKED);
@@ -78,12 +87,16 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 		tx.touch(job);
 		return;
 	}
+	const since = readySince(tx, job);
 	if (job.line !== to.line) {
 		yield* unplace(tx, job);
 		job.since = tx.now;
 		job.line = to.line;
+		// Held by its batch, it could have its locks: when somebody takes them, that comes first in its reasons.
+		if (to.line.startsWith("batch:"))
+			for (const lock of job.locks ?? []) tx.changes.links.push({ key: lock.key, role: "wants", job: job.id });
 	}
-	if (to.gate === "locks" || to.gate === "holds" || to.gate === "budget") job.ready_at ??= tx.now;
+	if (to.gate === "locks" || to.gate === "holds" || to.gate === "budget") job.ready_at ??= since;
 	else job.ready_at = undefined;
 	job.gate = to.gate;
 	job.wait_reason = { kind: to.reason.code, detail };

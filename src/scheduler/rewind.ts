@@ -168,9 +168,9 @@ function* reset(tx: Tx, job: Job): Op<void> {
 		"ready_at",
 		"question",
 		"answer",
-		"rank",
 		"forced",
 		"due_at",
+		"timely",
 		"reserve_at",
 	] as const;
 	drop(job, gone);

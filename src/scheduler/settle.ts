@@ -50,6 +50,10 @@ function* tell(tx: Tx, pred: Job, after: number, limit: number, news: "end" | "m
 	for (const { job: id, policy } of edges) {
 		const job = tx.peek(id);
 		if (!job || !isWaiting(job.status) || (news === "merge" && policy !== "merged")) continue;
+		if (job.broken !== undefined) {
+			yield* place(tx, job);
+			continue;
+		}
 		const fit = fits(policy, pred.status, pred.merge_status);
 		if (fit === "open") continue;
 		if (fit === "never") {

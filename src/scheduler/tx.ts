@@ -300,6 +300,7 @@ export class Tx {
 			this.records.size > 0 ||
 			this.events.length > this.flushedEvents ||
 			this.counted.ids ||
+			this.counted.pace ||
 			Object.values(this.changes).some((list) => list.length > 0)
 		);
 	}

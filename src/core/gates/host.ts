@@ -14,7 +14,7 @@ export function suits(host: HostRecord, bucket: Pick<Bucket, "repo" | "labels">)
 export const host = {
 	name: "host" as const,
 	ask(bucket: Bucket, world: World): Reason[] | null {
-		if (bucket.kind === "kernel" || (bucket.kind === "payload" && bucket.labels === undefined && bucket.repo === undefined)) return pass;
+		if (bucket.kind === "kernel" || (bucket.kind === "payload" && bucket.labels === undefined && world.host === undefined)) return pass;
 		const candidates = world.host === undefined ? world.hosts : world.hosts.filter((one) => one.name === world.host);
 		if (candidates.some((one) => suits(one, bucket))) return pass;
 		const wants = [

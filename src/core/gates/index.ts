@@ -19,6 +19,7 @@ import { host } from "./host.ts";
 import { item } from "./item.ts";
 import { locks } from "./locks.ts";
 import { askPace } from "./pace.ts";
+import { askSpawn } from "./spawn.ts";
 import { time } from "./time.ts";
 
 /** 1–9: each job for itself. A refusal parks the job where the event that frees it finds it. */
@@ -64,5 +65,6 @@ export function allReasons(job: Job, bucket: Bucket, facts: JobFacts, world: Wor
 	reasons.push(...(askBatch(job, world)?.reasons ?? []));
 	for (const gate of BUCKET_GATES) reasons.push(...(gate.ask(bucket, world) ?? []));
 	if (bucket.kind !== "kernel") reasons.push(...(askPace(world) ?? []));
+	reasons.push(...(askSpawn(job, facts.now) ?? []));
 	return reasons.sort((a, b) => GATES.indexOf(a.gate) - GATES.indexOf(b.gate));
 }

@@ -19,6 +19,11 @@ export const item: JobGate = {
 			return { reasons: [reason], verdict: { status: "cancelled", reason: "item_closed" } };
 		}
 		const blockers = value.blocked_by ?? [];
+		if (!Array.isArray(blockers))
+			return {
+				reasons: [refuse("item", "item_blocked", `item:${job.item}`, `item ${job.item} cannot be read: blocked_by is no list`, seen)],
+				line: "fact",
+			};
 		if (blockers.length === 0) return pass;
 		const detail = `item ${job.item} is blocked by ${blockers.join(", ")}`;
 		return { reasons: [refuse("item", "item_blocked", `item:${job.item}`, detail, { ...seen, holder: blockers })], line: "fact" };

@@ -1,11 +1,13 @@
-// The end of gate 13: cycles and spawn delays space the starts of everybody alike.
+// The end of gate 13: cycles and spawn delays space the starts of everybody alike. In direct mode nothing is spaced.
 
 import { pass, refuse } from "../answer.ts";
+import { isDirect } from "../config.ts";
 import type { Reason } from "../reason.ts";
 import type { World } from "../world.ts";
 
 export function askPace(world: World): Reason[] | null {
 	const { cycle_interval_ms, spawn_delay_ms } = world.config;
+	if (isDirect(world.config)) return pass;
 	const reasons: Reason[] = [];
 	const cycle = world.last_cycle_at + cycle_interval_ms;
 	if (cycle_interval_ms > 0 && cycle > world.now)

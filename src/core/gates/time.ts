@@ -5,7 +5,8 @@ import { type JobGate, pass, refuse } from "../answer.ts";
 export const time: JobGate = {
 	name: "time",
 	ask(job, { now }) {
-		const delayed = job.runnable_at > now;
+		// A clock that is set back delays nobody whose time has been seen to come.
+		const delayed = job.runnable_at > now && !job.timely && (job.runnable_at > job.created_at || job.kind === "kernel");
 		const backoff = job.backoff_until !== undefined && job.backoff_until > now;
 		if (!delayed && !backoff) return pass;
 		const reasons = [];

@@ -24,15 +24,18 @@ function filtered(table: "job" | "done", filter: ListFilter, after: number, limi
 	add("doc ->> 'owner' = ?", filter.owner);
 	add("doc ->> 'item' = ?", filter.item);
 	if (filter.status) add("status IN {keys}", JSON.stringify(filter.status));
-	return { sql: `SELECT doc FROM ${table} WHERE ${where.join(" AND ")} ORDER BY id LIMIT ?`, params: [...params, limit] };
+	return {
+		sql: `SELECT doc, id, ${table === "job" ? "line, bucket" : "'end', 0"}, status, lane FROM ${table} WHERE ${where.join(" AND ")} ORDER BY id LIMIT ?`,
+		params: [...params, limit],
+	};
 }
 
 export function query(request: Read): Query {
 	switch (request.read) {
 		case "jobs":
-			return { sql: "SELECT doc FROM job WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
+			return { sql: "SELECT doc, id, line, bucket, status, lane FROM job WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
 		case "done":
-			return { sql: "SELECT doc FROM done WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
+			return { sql: "SELECT doc, id, 'end', 0, status, lane FROM done WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
 		case "specs":
 			return { sql: "SELECT id, body FROM spec WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
 		case "line": {
@@ -106,7 +109,7 @@ export function query(request: Read): Query {
 			return filtered("done", request.filter, request.after, request.limit);
 		case "old":
 			return {
-				sql: "SELECT doc FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?",
+				sql: "SELECT doc, id, 'end', 0, status, lane FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?",
 				params: [request.before, request.after.ended_at, request.after.id, request.limit],
 			};
 		case "range":
@@ -123,6 +126,29 @@ type Row = readonly unknown[];
 const text = (value: unknown) => value as string;
 const head = ([id, rank, level, age_at, ready_at]: Row) => ({ id, rank, level, age_at, ready_at });
 const doc = (row: Row) => JSON.parse(text(row[0])) as unknown;
+/** One record that cannot be read must not take the others with it. */
+function job(row: Row): unknown {
+	try {
+		return JSON.parse(text(row[0]));
+	} catch (error) {
+		const [, id, line, bucket, status, lane] = row;
+		const broken = error instanceof Error ? error.message : String(error);
+		return {
+			id,
+			status,
+			kind: "command",
+			lane,
+			trigger: "manual",
+			priority: 0,
+			created_at: 0,
+			runnable_at: 0,
+			attempt: 0,
+			line,
+			bucket,
+			broken,
+		};
+	}
+}
 const pair = (row: Row) => [row[0], JSON.parse(text(row[1]))] as unknown;
 const first = (row: Row) => row[0];
 const event = ([seq, at, kind, job, by, data]: Row) => ({ seq, at, kind, job, by, data: JSON.parse(text(data)) });
@@ -132,10 +158,11 @@ export function reply(request: Read, rows: Row[]): unknown {
 	switch (request.read) {
 		case "jobs":
 		case "done":
-		case "runs":
 		case "active":
 		case "ended":
 		case "old":
+			return rows.map(job);
+		case "runs":
 			return rows.map(doc);
 		case "specs":
 		case "records":

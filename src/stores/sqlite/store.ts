@@ -131,6 +131,11 @@ function migrate(database: Database, path: string): void {
 	const statement = database.prepare("PRAGMA user_version");
 	statement.setReturnArrays(true);
 	const versionNow = () => Number((statement.all()[0] as unknown[])[0]);
+	const tables = () => {
+		const count = database.prepare("SELECT count(*) FROM sqlite_master");
+		count.setReturnArrays(true);
+		return Number((count.all()[0] as unknown[])[0]);
+	};
 	const check = (version: number) => {
 		if (version > SCHEMA_VERSION)
 			throw new SluiceError("store", `${path} was written by a newer Sluice (schema ${version}, this one knows ${SCHEMA_VERSION})`, {
@@ -144,6 +149,8 @@ function migrate(database: Database, path: string): void {
 		// Another process may have migrated while we waited for the lock.
 		const version = versionNow();
 		check(version);
+		if (version === 0 && tables() > 0)
+			throw new SluiceError("store", `${path} is a database of another program`, { hint: "use another file" });
 		for (const step of MIGRATIONS.slice(version)) database.exec(step.sql);
 		database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 		database.exec("COMMIT");

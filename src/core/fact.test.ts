@@ -1,0 +1,203 @@
+// Artifacts as they are written, branch names as git takes them, and the keys of the facts that a job hangs on.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+	ARTIFACT_KINDS,
+	artifactFault,
+	artifactKey,
+	branchFault,
+	conditionKey,
+	conditionText,
+	factKeys,
+	headKey,
+	isMarker,
+	isProbed,
+	itemKey,
+	jobOfArtifact,
+} from "./fact.ts";
+import type { Job } from "./job.ts";
+
+const job = (more: Partial<Job> = {}): Job => ({
+	id: 1,
+	status: "queued",
+	kind: "command",
+	lane: "default",
+	trigger: "manual",
+	priority: 0,
+	created_at: 0,
+	runnable_at: 0,
+	attempt: 0,
+	line: "",
+	bucket: 1,
+	...more,
+});
+
+describe("artifacts", () => {
+	test.each([
+		"file:a",
+		"file:a/b c.txt",
+		"file:/etc/passwd",
+		"branch:main",
+		"branch:feature/x-1",
+		"doc:main:docs/plan.md",
+		"doc:main:a:b",
+		"commits:main",
+		"ahead:feature/x",
+		"sentinel:merged-7",
+		"patch:7",
+		"job:7",
+		"custom:type:key",
+		"custom:type:key:with:colons",
+		"probe:disk",
+	])("%s", (artifact) => {
+		expect(artifactFault(artifact)).toBeUndefined();
+	});
+
+	test.each([
+		"",
+		":",
+		":a",
+		"file",
+		"file:",
+		"nothing:a",
+		"File:a",
+		" file:a",
+		"job:",
+		"job:x",
+		"job:0",
+		"job:-1",
+		"job:1.5",
+		"job:07",
+		"job:1234567890123456",
+		"patch:x",
+		"doc:main",
+		"doc::path",
+		"doc:main:",
+		"doc:-x:path",
+		"custom:type",
+		"custom::key",
+		"custom:type:",
+		"branch:-x",
+		"branch:a b",
+		"branch:a..b",
+		"commits:a~1",
+		"ahead:a^",
+		"toString:a",
+		"__proto__:a",
+	])("%j is refused", (artifact) => {
+		expect(artifactFault(artifact)).toMatch(/\S/);
+	});
+
+	test("any text either parses or is told why not; what parses has a kind and a value", () => {
+		fc.assert(
+			fc.property(
+				fc.oneof(
+					fc.string(),
+					fc.tuple(fc.constantFrom(...ARTIFACT_KINDS), fc.string()).map((parts) => parts.join(":")),
+				),
+				(text) => {
+					const fault = artifactFault(text);
+					if (fault === undefined) {
+						expect(ARTIFACT_KINDS as readonly string[]).toContain(text.slice(0, text.indexOf(":")));
+						expect(text.indexOf(":")).toBeLessThan(text.length - 1);
+					} else expect(fault.length).toBeGreaterThan(5);
+				},
+			),
+		);
+	});
+
+	test("who knows about them", () => {
+		expect(["custom:a:b", "sentinel:a"].every(isMarker)).toBe(true);
+		expect(["file:a", "job:7", "patch:7", "probe:custom:a"].some(isMarker)).toBe(false);
+		expect([jobOfArtifact("job:7"), jobOfArtifact("patch:12"), jobOfArtifact("file:job:7"), jobOfArtifact("job:x")]).toEqual([
+			7,
+			12,
+			undefined,
+			undefined,
+		]);
+		expect(ARTIFACT_KINDS.filter((kind) => isProbed(`artifact:${kind}:x`))).toEqual([
+			"file",
+			"branch",
+			"doc",
+			"commits",
+			"ahead",
+			"patch",
+			"probe",
+		]);
+		expect(["head:r:main", "condition:clean_worktree", "item:cards:1"].every(isProbed)).toBe(true);
+	});
+});
+
+describe("branch names, as git check-ref-format has them", () => {
+	test.each(["main", "a/b", "a.b", "a-b", "a_b", "ä", "feature/123", "a@b", "HEAD2", "a.locks", "a/b.c"])("%s", (name) => {
+		expect(branchFault(name)).toBeUndefined();
+	});
+	test.each([
+		"-a",
+		"--upload-pack=x",
+		"a b",
+		"a~b",
+		"a^b",
+		"a:b",
+		"a?b",
+		"a*b",
+		"a[b",
+		"a\\b",
+		"a..b",
+		"a@{b",
+		"a//b",
+		"/a",
+		"a/",
+		"a.",
+		"a.lock",
+		"a\u0001b",
+		"a\u007fb",
+		"a\nb",
+		"@",
+		".a",
+		"a/.b",
+		"a.lock/b",
+	])("%j is none", (name) => {
+		expect(branchFault(name)).toMatch(/\S/);
+	});
+});
+
+describe("keys", () => {
+	test("artifacts of git and disk belong to a repo, markers and jobs do not", () => {
+		expect(artifactKey("branch:main", "web")).toBe("artifact:branch:main@web");
+		expect(artifactKey("branch:main", undefined)).toBe("artifact:branch:main");
+		expect(artifactKey("custom:a:b", "web")).toBe("artifact:custom:a:b");
+		expect(artifactKey("sentinel:a", "web")).toBe("artifact:sentinel:a");
+		expect(artifactKey("job:7", "web")).toBe("artifact:job:7");
+		expect(artifactKey("patch:7", "web")).toBe("artifact:patch:7");
+	});
+
+	test("conditions in their canonical form", () => {
+		expect(conditionText({ kind: "clean_worktree" })).toBe("clean_worktree");
+		expect(conditionText({ kind: "branch_exists", branch: "main" })).toBe("branch_exists:main");
+		expect(conditionText({ kind: "command", argv: ["a", "b c"] })).toBe('command:["a","b c"]');
+		expect(conditionKey({ kind: "clean_worktree" }, job({ repo: "web" }))).toBe("condition:clean_worktree@web");
+		expect(conditionKey({ kind: "clean_worktree" }, job())).toBe("condition:clean_worktree");
+	});
+
+	test("everything that decides about one job", () => {
+		const one = job({
+			repo: "web",
+			needs: ["file:a", "custom:b:c"],
+			item: "cards:7",
+			pinned_head: { branch: "main", commit: "abcd" },
+			conditions: [{ kind: "branch_exists", branch: "x" }],
+		});
+		expect(factKeys(one)).toEqual([
+			"artifact:file:a@web",
+			"artifact:custom:b:c",
+			"item:cards:7",
+			"head:web:main",
+			"condition:branch_exists:x@web",
+		]);
+		expect(factKeys(job())).toEqual([]);
+		expect(headKey(job({ pinned_head: { branch: "main", commit: "abcd" } }))).toBe("head::main");
+		expect(itemKey("cards:7")).toBe("item:cards:7");
+	});
+});

@@ -1,0 +1,79 @@
+// The batch's part of gates 10 and 11.
+
+import { expect, test } from "vitest";
+import { DEFAULTS } from "../config.ts";
+import type { Job } from "../job.ts";
+import type { Ledger, World } from "../world.ts";
+import { askBatch } from "./batch-hold.ts";
+
+const NOW = Date.parse("2030-01-01T12:00:00Z");
+
+const job = (more: Partial<Job> = {}): Job => ({
+	id: 1,
+	status: "queued",
+	kind: "command",
+	lane: "default",
+	trigger: "manual",
+	priority: 0,
+	created_at: 0,
+	runnable_at: 0,
+	attempt: 0,
+	line: "",
+	bucket: 1,
+	...more,
+});
+const world = (more: Partial<World> = {}): World => ({
+	now: NOW,
+	config: DEFAULTS,
+	holds: new Map(),
+	ledgers: new Map(),
+	hosts: [],
+	usage: new Map(),
+	last_cycle_at: 0,
+	last_start_at: 0,
+	starts: 0,
+	...more,
+});
+const held = (until?: number): World["holds"] =>
+	new Map([
+		[
+			"paused/batch:b",
+			{ kind: "paused" as const, scope: "batch:b", by: "ann", since: 7, reason: "", ...(until === undefined ? {} : { until }) },
+		],
+	]);
+const spent = (window: Ledger["window"] = null): World["ledgers"] =>
+	new Map([
+		[
+			"batch:b",
+			[{ subject: "batch:b", dim: "runs", used: 5, limit: 5, warn_at: 0.8, window, window_at: Date.parse("2030-01-01T00:00:00Z") }],
+		],
+	]);
+
+test("passes without a batch, and when nothing holds it", () => {
+	expect(askBatch(job(), world({ holds: held() }))).toBeNull();
+	expect(askBatch(job({ batch: "c" }), world({ holds: held(), ledgers: spent() }))).toBeNull();
+	expect(askBatch(job({ batch: "b", kind: "kernel" }), world({ holds: held() }))).toBeNull();
+	expect(askBatch(job({ batch: "b" }), world({ holds: held(NOW) }))).toBeNull();
+});
+
+test("paused", () => {
+	expect(askBatch(job({ batch: "b" }), world({ holds: held() }))).toEqual({
+		reasons: [{ gate: "holds", code: "paused", subject: "batch:b", detail: "batch:b paused by ann", since: 7, holder: ["ann"] }],
+		line: "batch:b",
+	});
+	expect(askBatch(job({ batch: "b" }), world({ holds: held(NOW + 5) }))?.until).toBe(NOW + 5);
+});
+
+test("over budget", () => {
+	expect(askBatch(job({ batch: "b" }), world({ ledgers: spent() }))).toEqual({
+		reasons: [{ gate: "budget", code: "budget", subject: "batch:b/runs", detail: "batch:b has used 5 of 5 runs" }],
+		line: "batch:b",
+	});
+	expect(askBatch(job({ batch: "b" }), world({ ledgers: spent("day") }))?.until).toBe(Date.parse("2030-01-02T00:00:00Z"));
+});
+
+test("both: the reasons of both, looked at again at the earlier time", () => {
+	const answer = askBatch(job({ batch: "b" }), world({ holds: held(NOW + 5), ledgers: spent("day") }));
+	expect(answer?.reasons.map((reason) => reason.code)).toEqual(["paused", "budget"]);
+	expect(answer?.until).toBe(NOW + 5);
+});

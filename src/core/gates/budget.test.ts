@@ -1,0 +1,73 @@
+// Gate 11: ledgers of owner and repo, dimension by dimension.
+
+import { expect, test } from "vitest";
+import type { Bucket } from "../bucket.ts";
+import { DEFAULTS } from "../config.ts";
+import type { Ledger, World } from "../world.ts";
+import { budget } from "./budget.ts";
+
+const NOW = Date.parse("2030-01-01T12:00:00Z");
+
+const bucket = (more: Partial<Bucket> = {}): Bucket => ({ id: 1, kind: "command", lane: "default", ready: 1, ...more });
+const world = (more: Partial<World> = {}): World => ({
+	now: NOW,
+	config: DEFAULTS,
+	holds: new Map(),
+	ledgers: new Map(),
+	hosts: [],
+	usage: new Map(),
+	last_cycle_at: 0,
+	last_start_at: 0,
+	starts: 0,
+	...more,
+});
+const ledger = (subject: string, used: number, more: Partial<Ledger> = {}): Ledger => ({
+	subject,
+	dim: "tokens",
+	used,
+	limit: 100,
+	warn_at: 0.8,
+	window: null,
+	window_at: 0,
+	...more,
+});
+const ask = (one: Partial<Bucket>, ...all: Ledger[]) => {
+	const ledgers = new Map<string, Ledger[]>();
+	for (const each of all) ledgers.set(each.subject, [...(ledgers.get(each.subject) ?? []), each]);
+	return budget.ask(bucket(one), world({ ledgers }));
+};
+
+test("passes without an owner, without a ledger, without a limit, and while something is left", () => {
+	expect(ask({})).toBeNull();
+	expect(ask({ owner: "ann" })).toBeNull();
+	expect(ask({ owner: "ann" }, ledger("owner:ann", 99), ledger("owner:bob", 100))).toBeNull();
+	expect(ask({ owner: "ann" }, ledger("owner:ann", 1e9, { limit: null }))).toBeNull();
+});
+
+test("dimension, used, limit", () => {
+	expect(ask({ owner: "ann" }, ledger("owner:ann", 100))).toEqual([
+		{ gate: "budget", code: "budget", subject: "owner:ann/tokens", detail: "owner:ann has used 100 of 100 tokens" },
+	]);
+});
+
+test("every dimension of owner and repo that is used up", () => {
+	const reasons = ask(
+		{ owner: "ann", repo: "web" },
+		ledger("owner:ann", 100),
+		ledger("owner:ann", 5, { dim: "runs" }),
+		ledger("owner:ann", 200, { dim: "cost_micro" }),
+		ledger("repo:web", 100),
+	);
+	expect(reasons?.map((reason) => reason.subject)).toEqual(["owner:ann/tokens", "owner:ann/cost_micro", "repo:web/tokens"]);
+});
+
+test("a window says when it is good again", () => {
+	const day = Date.parse("2030-01-01T00:00:00Z");
+	expect(ask({ owner: "ann" }, ledger("owner:ann", 100, { window: "day", window_at: day }))?.[0]?.clears_at).toBe(day + 86_400_000);
+	expect(ask({ owner: "ann" }, ledger("owner:ann", 100, { window: "day", window_at: day - 86_400_000 }))).toBeNull();
+});
+
+test("a kernel entry's owner is its ledger's subject, and stops only past the limit", () => {
+	expect(ask({ kind: "kernel", owner: "pid:7" }, ledger("pid:7", 100))).toBeNull();
+	expect(ask({ kind: "kernel", owner: "pid:7" }, ledger("pid:7", 101))).toHaveLength(1);
+});

@@ -1,0 +1,70 @@
+// Gate 12: a live host with the repo and the labels.
+
+import { expect, test } from "vitest";
+import type { Bucket } from "../bucket.ts";
+import { DEFAULTS } from "../config.ts";
+import type { HostRecord, World } from "../world.ts";
+import { host, suits } from "./host.ts";
+
+const NOW = 0;
+
+const bucket = (more: Partial<Bucket> = {}): Bucket => ({ id: 1, kind: "command", lane: "default", ready: 1, ...more });
+const world = (more: Partial<World> = {}): World => ({
+	now: NOW,
+	config: DEFAULTS,
+	holds: new Map(),
+	ledgers: new Map(),
+	hosts: [],
+	usage: new Map(),
+	last_cycle_at: 0,
+	last_start_at: 0,
+	starts: 0,
+	...more,
+});
+const machine = (name: string, more: Partial<HostRecord> = {}): HostRecord => ({
+	name,
+	labels: [],
+	repos: null,
+	heartbeat_at: 0,
+	state: "live",
+	...more,
+});
+const ask = (one: Partial<Bucket>, hosts: HostRecord[], asking?: string) =>
+	host.ask(bucket(one), world({ hosts, ...(asking === undefined ? {} : { host: asking }) }));
+
+test.each([
+	[machine("h"), {}, true],
+	[machine("h", { state: "draining" }), {}, false],
+	[machine("h", { state: "gone" }), {}, false],
+	[machine("h"), { repo: "web" }, true],
+	[machine("h", { repos: ["web"] }), { repo: "web" }, true],
+	[machine("h", { repos: ["api"] }), { repo: "web" }, false],
+	[machine("h", { repos: [] }), {}, true],
+	[machine("h", { labels: ["gpu", "big"] }), { labels: ["gpu"] }, true],
+	[machine("h", { labels: ["gpu"] }), { labels: ["gpu", "big"] }, false],
+] as [HostRecord, Partial<Bucket>, boolean][])("%j for %j", (record, one, yes) => {
+	expect(suits(record, bucket(one))).toBe(yes);
+});
+
+test("one of several is enough", () => {
+	expect(ask({ labels: ["gpu"] }, [machine("a"), machine("b", { labels: ["gpu"] })])).toBeNull();
+});
+
+test("none: what it would need", () => {
+	expect(ask({ repo: "web", labels: ["gpu"] }, [machine("a")])).toEqual([
+		{ gate: "host", code: "no_host", subject: "repo web,label gpu", detail: "no live host with repo web, label gpu" },
+	]);
+	expect(ask({}, [])?.[0]?.detail).toBe("no live host");
+});
+
+test("a host that asks gets only what it suits itself", () => {
+	const hosts = [machine("a"), machine("b", { labels: ["gpu"] })];
+	expect(ask({ labels: ["gpu"] }, hosts, "a")).toHaveLength(1);
+	expect(ask({ labels: ["gpu"] }, hosts, "b")).toBeNull();
+});
+
+test("outside workers bring their own place, kernel entries need none", () => {
+	expect(ask({ kind: "payload" }, [])).toBeNull();
+	expect(ask({ kind: "kernel" }, [])).toBeNull();
+	expect(ask({ kind: "payload", labels: ["gpu"] }, [machine("a")])).toHaveLength(1);
+});

@@ -1,0 +1,200 @@
+// The gates together: the first refusal parks, any verdict ends, `why` tells all of them in order.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { JobFacts } from "../answer.ts";
+import { type Bucket, bucketOf } from "../bucket.ts";
+import { DEFAULTS } from "../config.ts";
+import { type Job, STATUSES } from "../job.ts";
+import { GATES, REASON_CODES } from "../reason.ts";
+import type { HostRecord, World } from "../world.ts";
+import { allReasons, BUCKET_GATES, decide, JOB_GATES, shut } from "./index.ts";
+
+const NOW = 1000;
+
+const job = (more: Partial<Job> = {}): Job => ({
+	id: 1,
+	status: "queued",
+	kind: "command",
+	lane: "default",
+	trigger: "manual",
+	priority: 0,
+	created_at: 0,
+	runnable_at: 0,
+	attempt: 0,
+	line: "",
+	bucket: 1,
+	...more,
+});
+const facts = (more: Partial<JobFacts> = {}): JobFacts => ({
+	now: NOW,
+	after: [],
+	artifacts: [],
+	conditions: [],
+	lock: () => ({ holders: [] }),
+	...more,
+});
+const bucket = (more: Partial<Bucket> = {}): Bucket => ({ id: 1, kind: "command", lane: "default", ready: 1, ...more });
+const world = (more: Partial<World> = {}): World => ({
+	now: NOW,
+	config: DEFAULTS,
+	holds: new Map(),
+	ledgers: new Map(),
+	hosts: [],
+	usage: new Map(),
+	last_cycle_at: 0,
+	last_start_at: 0,
+	starts: 0,
+	...more,
+});
+const here: HostRecord = { name: "h", labels: [], repos: null, heartbeat_at: 0, state: "live" };
+const pausing = (...scopes: string[]) =>
+	new Map(scopes.map((scope) => [`paused/${scope}`, { kind: "paused" as const, scope, by: "ann", since: 7, reason: "" }]));
+
+test("the order is the rule", () => {
+	expect([...JOB_GATES, ...BUCKET_GATES].map((gate) => gate.name)).toEqual(GATES.slice(0, 13));
+	expect(GATES[13]).toBe("spawn");
+});
+
+describe("decide", () => {
+	test("nothing refuses: ready", () => {
+		expect(decide(job(), facts(), world())).toEqual({ kind: "ready" });
+	});
+
+	test("the first refusal names status, line and gate", () => {
+		const one = job({ runnable_at: NOW + 5, approval: "needed", locks: [{ key: "a", mode: "exclusive" }] });
+		const busy = facts({ lock: () => ({ holders: [{ job: 9, mode: "exclusive" }] }) });
+		expect(decide(one, busy, world())).toMatchObject({ kind: "park", status: "queued", line: "time", gate: "time", until: NOW + 5 });
+		expect(decide({ ...one, runnable_at: 0 }, busy, world())).toMatchObject({
+			kind: "park",
+			status: "queued",
+			line: "human",
+			gate: "approval",
+		});
+		expect(decide(job({ locks: [{ key: "a", mode: "exclusive" }] }), busy, world())).toMatchObject({
+			kind: "park",
+			status: "waiting_on_locks",
+			line: "lock:a",
+			gate: "locks",
+			reason: { detail: "waiting on locks" },
+		});
+	});
+
+	test("a verdict comes first, whatever earlier gate it waits at", () => {
+		const one = job({ runnable_at: NOW + 500, item: "cards:1" });
+		expect(decide(one, facts({ after: [{ job: 7, policy: "success", status: "failed" }] }), world())).toEqual({
+			kind: "end",
+			verdict: { status: "blocked_by_dependency", reason: "dependency failed for job 7 (failed)" },
+		});
+		expect(decide(one, facts({ item: { value: { open: false }, observed_at: 0 } }), world())).toMatchObject({
+			kind: "end",
+			verdict: { status: "cancelled", reason: "item_closed" },
+		});
+		expect(decide(job({ approval: "needed", deadline: NOW }), facts(), world())).toMatchObject({
+			kind: "end",
+			verdict: { status: "expired" },
+		});
+	});
+
+	test("a held batch parks; pauses, budgets, hosts and caps do not", () => {
+		expect(decide(job({ batch: "b" }), facts(), world({ holds: pausing("batch:b") }))).toMatchObject({
+			kind: "park",
+			status: "queued",
+			line: "batch:b",
+		});
+		expect(decide(job(), facts(), world({ holds: pausing("all"), usage: new Map([["all", 99]]) }))).toEqual({ kind: "ready" });
+	});
+});
+
+describe("shut", () => {
+	test("the first refusal of gates 10 to 13", () => {
+		expect(shut(bucket(), world({ hosts: [here] }))).toBeNull();
+		expect(shut(bucket(), world({ holds: pausing("all") }))).toMatchObject({ gate: "holds" });
+		expect(shut(bucket(), world())).toMatchObject({ gate: "host", code: "no_host" });
+		expect(shut(bucket(), world({ hosts: [here], usage: new Map([["all", 4]]) }))).toMatchObject({ gate: "capacity" });
+	});
+});
+
+describe("all reasons", () => {
+	test("of a job that everything is against, in the order of the gates", () => {
+		const one = job({
+			runnable_at: NOW + 5,
+			backoff_until: NOW + 5,
+			approval: "needed",
+			question: "?",
+			batch: "b",
+			locks: [{ key: "a", mode: "exclusive" }],
+			conditions: [{ kind: "clean_worktree" }],
+			pinned_head: { branch: "main", commit: "abcd" },
+			needs: ["file:x"],
+			item: "cards:1",
+		});
+		const against = facts({
+			after: [{ job: 7, policy: "success", status: "running" }],
+			artifacts: [{ artifact: "file:x", present: undefined, producers: [] }],
+			conditions: [undefined],
+			item: { value: { open: true, blocked_by: ["2"] }, observed_at: 0 },
+			lock: () => ({ holders: [{ job: 9, mode: "exclusive" }] }),
+		});
+		const now = world({
+			holds: pausing("all", "batch:b"),
+			config: { ...DEFAULTS, spawn_delay_ms: 10 },
+			usage: new Map([["all", 25]]),
+			last_start_at: NOW,
+		});
+		expect(allReasons(one, bucket(), against, now).map((reason) => `${reason.gate}/${reason.code}`)).toEqual([
+			"time/delayed",
+			"time/backoff",
+			"after/dependencies",
+			"artifacts/probing",
+			"item/item_blocked",
+			"head/probing",
+			"conditions/probing",
+			"approval/approval",
+			"approval/needs_human",
+			"locks/locks",
+			"holds/paused",
+			"holds/paused",
+			"host/no_host",
+			"capacity/safety_cap",
+			"capacity/capacity",
+			"capacity/capacity",
+		]);
+	});
+
+	test.each(STATUSES.filter((status) => !["queued", "waiting_on_deps", "waiting_on_locks"].includes(status)))(
+		"none for a job that is %s",
+		(status) => {
+			expect(allReasons(job({ status, runnable_at: NOW + 1 }), bucket(), facts(), world())).toEqual([]);
+		},
+	);
+});
+
+test("dispatch and why agree: a job is ready and its bucket open exactly when it has no reason", () => {
+	const some = fc.record(
+		{
+			runnable_at: fc.constantFrom(0, NOW + 1),
+			approval: fc.constantFrom("needed" as const, "given" as const),
+			batch: fc.constantFrom("a", "b"),
+			lane: fc.constantFrom("default", "slow"),
+			locks: fc.constant([{ key: "k", mode: "exclusive" as const }]),
+		},
+		{ requiredKeys: [] },
+	);
+	const scope = fc.constantFrom("all", "lane:slow", "batch:b");
+	fc.assert(
+		fc.property(some, fc.array(scope), fc.nat({ max: 5 }), fc.boolean(), (more, scopes, all, busy) => {
+			const one = job(more);
+			const now = world({ holds: pausing(...scopes), hosts: [here], usage: new Map([["all", all]]) });
+			const known = facts({ lock: () => ({ holders: busy ? [{ job: 9, mode: "shared" }] : [] }) });
+			const decision = decide(one, known, now);
+			const closed = shut(bucketOf(one, 1), now);
+			const reasons = allReasons(one, bucketOf(one, 1), known, now);
+			expect(reasons.length === 0).toBe(decision.kind === "ready" && closed === null);
+			if (decision.kind === "park") {
+				expect(reasons).toContainEqual(decision.reason);
+				expect(decision.status).toBe(REASON_CODES[decision.reason.code]);
+			}
+		}),
+	);
+});

@@ -1,0 +1,101 @@
+// Back-off: 000's schedule, and delays that stay whole, finite and under their cap for any policy that can be written.
+
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { CARD_RETRY, DEFAULTS, NO_RETRY, PRESETS } from "./config.ts";
+import type { Job } from "./job.ts";
+import { dispatchDelayMs, limitDelayMs, policyOf, retryDelayMs } from "./retry.ts";
+
+const job = (more: Partial<Job> = {}): Job => ({
+	id: 1,
+	status: "queued",
+	kind: "command",
+	lane: "default",
+	trigger: "manual",
+	priority: 0,
+	created_at: 0,
+	runnable_at: 0,
+	attempt: 0,
+	line: "",
+	bucket: 1,
+	...more,
+});
+
+describe("000's schedule", () => {
+	const seconds = (chance: number) => [1, 2, 3, 4, 5].map((n) => retryDelayMs(CARD_RETRY, n, chance) / 1000);
+
+	test("30, 60, 120, 240, 300 s", () => {
+		expect(seconds(0.5)).toEqual([30, 60, 120, 240, 300]);
+	});
+
+	test("ten per cent less and more, the cap after the jitter", () => {
+		expect(seconds(0)).toEqual([27, 54, 108, 216, 300]);
+		expect(seconds(0.999_999_999)).toEqual([33, 66, 132, 264, 300]);
+	});
+
+	test("a delay under the cap stays within its jitter", () => {
+		fc.assert(
+			fc.property(fc.integer({ min: 1, max: 4 }), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (n, chance) => {
+				const plain = 30_000 * 2 ** (n - 1);
+				const delay = retryDelayMs(CARD_RETRY, n, chance);
+				expect(delay).toBeGreaterThanOrEqual(plain * 0.9);
+				expect(delay).toBeLessThanOrEqual(plain * 1.1);
+			}),
+		);
+	});
+});
+
+describe("any policy", () => {
+	const policy = fc.record({
+		max: fc.nat({ max: 1000 }),
+		base_ms: fc.oneof(fc.constant(0), fc.nat({ max: 1e9 }), fc.constant(8.64e15)),
+		factor: fc.oneof(fc.constant(1), fc.constant(2), fc.double({ min: 1, max: 100, noNaN: true }), fc.constant(100)),
+		jitter: fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1, noNaN: true }), fc.constant(1)),
+		cap_ms: fc.oneof(fc.constant(0), fc.nat({ max: 1e9 }), fc.constant(8.64e15)),
+		on: fc.constant(NO_RETRY.on),
+	});
+	const chance = fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }));
+
+	test("gives whole milliseconds from 0 to its cap, however often it is asked", () => {
+		fc.assert(
+			fc.property(policy, fc.integer({ min: 1, max: 1001 }), chance, (policy, n, chance) => {
+				const delay = retryDelayMs(policy, n, chance);
+				expect(Number.isInteger(delay)).toBe(true);
+				expect(delay).toBeGreaterThanOrEqual(0);
+				expect(delay).toBeLessThanOrEqual(policy.cap_ms);
+			}),
+			{ numRuns: 1000 },
+		);
+	});
+
+	test("a base of nothing is no delay, also for the thousandth retry", () => {
+		expect(retryDelayMs({ ...NO_RETRY, base_ms: 0, factor: 100 }, 1000, 0.5)).toBe(0);
+	});
+
+	test("a jitter of all does not turn an endless delay into none at all", () => {
+		expect(retryDelayMs({ ...NO_RETRY, factor: 100, jitter: 1 }, 1000, 0)).toBeGreaterThanOrEqual(0);
+	});
+});
+
+test("the job's own policy, else its lane's, else the one for its kind", () => {
+	const config = { ...DEFAULTS, lanes: { default: { ...PRESETS.cards.lanes.implement, retry: { ...NO_RETRY, max: 2 } } } };
+	expect(policyOf(job({ retry: { ...NO_RETRY, max: 9 } }), config).max).toBe(9);
+	expect(policyOf(job(), config).max).toBe(2);
+	expect(policyOf(job(), DEFAULTS)).toEqual(NO_RETRY);
+	expect(policyOf(job({ kind: "payload" }), DEFAULTS)).toEqual(NO_RETRY);
+	expect(policyOf(job({ kind: "agent" }), DEFAULTS)).toEqual({ ...CARD_RETRY, on: ["crashed", "lost"] });
+});
+
+test("dispatch failures wait 10 s, doubled by each further one, an hour at most", () => {
+	expect([1, 2, 3, 4].map((n) => dispatchDelayMs(DEFAULTS, n) / 1000)).toEqual([10, 20, 40, 80]);
+	expect(dispatchDelayMs(DEFAULTS, 10)).toBe(3_600_000);
+	expect(dispatchDelayMs(DEFAULTS, 100_000)).toBe(3_600_000);
+	expect(dispatchDelayMs({ ...DEFAULTS, dispatch_backoff_ms: 0 }, 5)).toBe(0);
+});
+
+test("a limit holds for 2^hits seconds, at most 64, or for as long as the provider says", () => {
+	expect([1, 2, 3, 4, 5, 6, 7, 100].map((hits) => limitDelayMs(hits, undefined) / 1000)).toEqual([2, 4, 8, 16, 32, 64, 64, 64]);
+	expect(limitDelayMs(1, 30_000)).toBe(30_000);
+	expect(limitDelayMs(6, 30_000)).toBe(64_000);
+	expect(limitDelayMs(1, 0)).toBe(2000);
+});
