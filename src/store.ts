@@ -98,6 +98,8 @@ export type Read =
 	| { read: "due"; now: number; limit: number }
 	| { read: "next_due" }
 	| { read: "edges"; pred: number; after: number; limit: number }
+	/** The same for several at once, from their first edges on. */
+	| { read: "fan"; preds: readonly number[]; limit: number }
 	| { read: "preds"; job: number; from: number; limit: number }
 	| { read: "links"; key: string; role: Role; after: number; limit: number }
 	| { read: "records"; kind: RecordKind; keys: readonly string[] }
@@ -122,6 +124,7 @@ export type Replies = {
 	due: number[];
 	next_due: number | null;
 	edges: { job: number; policy: Policy }[];
+	fan: { pred: number; job: number; policy: Policy }[];
 	preds: { pred: number; policy: Policy; seq: number }[];
 	links: number[];
 	records: [string, unknown][];

@@ -130,8 +130,10 @@ export function draftJob(value: unknown, config: Config, { now, force, field = "
 		if (config.agents.length > 0 && !config.agents.includes(job.agent)) throw missing("agent", job.agent, config.agents, at("agent"));
 	}
 	if (input.owner !== undefined) job.owner = check.word(input.owner, at("owner"));
-	if (input.host_labels !== undefined && input.host_labels.length !== 0)
-		job.host_labels = check.labels(input.host_labels, at("host_labels"));
+	if (input.host_labels !== undefined) {
+		const labels = check.labels(input.host_labels, at("host_labels"));
+		if (labels.length > 0) job.host_labels = labels;
+	}
 	if (input.uses !== undefined) addUses(job, input.uses, config, force, at);
 	if (input.retry !== undefined) job.retry = retryOf(input.retry, policyOf(job, config), at("retry"));
 	addItem(job, input, config, force, at);

@@ -53,7 +53,14 @@ const MINUTE = 60_000;
 const NOW = 10_000 * MINUTE;
 
 type Ready = Head & { bucket: number };
-type Setup = { config: Config; buckets: Bucket[]; jobs: Ready[]; starts?: number; usage?: [string, number][]; refuse?: (id: number) => boolean };
+type Setup = {
+	config: Config;
+	buckets: Bucket[];
+	jobs: Ready[];
+	starts?: number;
+	usage?: [string, number][];
+	refuse?: (id: number) => boolean;
+};
 
 /** A store of ready jobs that answers as the contract of each request says. */
 function fake({ config, buckets, jobs, starts = 0, usage = [], refuse = () => false }: Setup) {
@@ -200,7 +207,9 @@ describe("the order", () => {
 
 	test("nothing of an apply that is not committed yet", () => {
 		const jobs = [ready(1, 1), ready(2, 2)];
-		expect(fake({ config: lanes({ a: {} }), buckets: [bucket(1, "a", { stage: 1 }), bucket(2, "a", { repo: "x" })], jobs }).run(5).started).toEqual([2]);
+		expect(
+			fake({ config: lanes({ a: {} }), buckets: [bucket(1, "a", { stage: 1 }), bucket(2, "a", { repo: "x" })], jobs }).run(5).started,
+		).toEqual([2]);
 	});
 
 	test("one that its own gates refuse makes room for the next", () => {
@@ -314,7 +323,12 @@ describe("ranks", () => {
 	});
 
 	test("run-now: before everything, last one first", () => {
-		const jobs = [ready(1, 1), ready(2, 2, { rank: RUN_NOW + 1, level: -99 }), ready(3, 3, { rank: RUN_NOW + 2 }), ready(4, 1, { rank: 5 })];
+		const jobs = [
+			ready(1, 1),
+			ready(2, 2, { rank: RUN_NOW + 1, level: -99 }),
+			ready(3, 3, { rank: RUN_NOW + 2 }),
+			ready(4, 1, { rank: 5 }),
+		];
 		expect(fake({ config, buckets, jobs }).run(10).started).toEqual([3, 2, 4, 1]);
 	});
 });
@@ -322,7 +336,11 @@ describe("ranks", () => {
 test("for any buckets, levels, ages, ranks and caps: what a look at every job for every start would give", () => {
 	const head = fc.record({
 		bucket: fc.integer({ min: 1, max: 4 }),
-		rank: fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.integer({ min: -3, max: 3 }) }, { weight: 1, arbitrary: fc.constant(RUN_NOW) }),
+		rank: fc.oneof(
+			{ weight: 5, arbitrary: fc.constant(0) },
+			{ weight: 1, arbitrary: fc.integer({ min: -3, max: 3 }) },
+			{ weight: 1, arbitrary: fc.constant(RUN_NOW) },
+		),
 		level: fc.integer({ min: -15, max: 15 }),
 		age: fc.integer({ min: 0, max: 70 }),
 		late: fc.integer({ min: 0, max: 90 }),

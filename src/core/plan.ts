@@ -27,12 +27,13 @@ export type PlanReply = Head[] | Head | undefined | boolean;
 
 export type Bound = "capacity" | "batch" | "ready" | "paused" | "none";
 
-/** 001's count: starts = min(free slots, batch, ready), and which of them it was. */
+/** 001's count: starts = min(free slots, batch, ready), and which of them it was. A batch of 0 is no bound. */
 export function planDispatch<T>(capacity: number, batch: number, ready: readonly T[]): { dispatch: T[]; skipped: T[]; reason: Bound } {
 	if (ready.length === 0) return { dispatch: [], skipped: [], reason: "none" };
 	if (capacity <= 0) return { dispatch: [], skipped: [...ready], reason: "capacity" };
-	const count = Math.min(capacity, batch, ready.length);
-	return { dispatch: ready.slice(0, count), skipped: ready.slice(count), reason: boundOf(capacity, batch, ready.length) };
+	const most = batch === 0 ? Number.POSITIVE_INFINITY : batch;
+	const count = Math.min(capacity, most, ready.length);
+	return { dispatch: ready.slice(0, count), skipped: ready.slice(count), reason: boundOf(capacity, most, ready.length) };
 }
 
 export function boundOf(capacity: number, batch: number, ready: number): Bound {
@@ -49,12 +50,17 @@ type Candidate = { bucket: Bucket; head: Head; p: number };
 const better = (a: Candidate, b: Candidate): boolean =>
 	a.p !== b.p ? a.p > b.p : a.head.age_at !== b.head.age_at ? a.head.age_at < b.head.age_at : a.head.id < b.head.id;
 
+/** P of a ready job now. 004's entries do not age. */
+const pOf = (bucket: Bucket, head: Head, world: World): number =>
+	bucket.kind === "kernel"
+		? head.level
+		: priorityAt(laneOf(world.config, bucket.lane).priority, head.level, head.age_at, world.now, world.config);
+
 /** The best of a bucket's level heads at this moment. Ranked jobs come alone: `heads` puts the highest rank first. */
 function bestHead(bucket: Bucket, heads: Head[], world: World): Candidate | undefined {
-	const base = laneOf(world.config, bucket.lane).priority;
 	let best: Candidate | undefined;
 	for (const head of heads) {
-		const candidate = { bucket, head, p: priorityAt(base, head.level, head.age_at, world.now, world.config) };
+		const candidate = { bucket, head, p: pOf(bucket, head, world) };
 		if (!best || better(candidate, best)) best = candidate;
 	}
 	return best;
@@ -135,8 +141,15 @@ function* pickBest(world: World, open: Open): Generator<PlanRequest, Candidate |
 		if (plain && (!lane.plain || better(plain, lane.plain))) lane.plain = plain;
 		for (const head of slot.heads) {
 			if (head.rank === 0) continue;
-			const base = laneOf(world.config, slot.bucket.lane).priority;
-			lane.ranked.push({ bucket: slot.bucket, head, p: priorityAt(base, head.level, head.age_at, world.now, world.config) });
+			lane.ranked.push({ bucket: slot.bucket, head, p: pOf(slot.bucket, head, world) });
+		}
+	}
+	// A promoted job stands for the best of those that could start: buckets that have filled up meanwhile must not lend it theirs.
+	if ([...lanes.values()].some(({ plain, ranked }) => plain && ranked.length > 0)) {
+		const filled = [...open.values()].filter(({ bucket }) => shut(bucket, world));
+		if (filled.length > 0) {
+			for (const { bucket } of filled) open.delete(bucket.id);
+			return yield* pickBest(world, open);
 		}
 	}
 	let best: Candidate | undefined;

@@ -1,6 +1,7 @@
 // The part of a job's input that only its host reads: what to run, where, and with what.
 
 import * as check from "./check.ts";
+import { copy } from "./copy.ts";
 import { SluiceError } from "./errors.ts";
 import { branchFault } from "./fact.ts";
 import type { JobInput, JobSpec } from "./job.ts";
@@ -10,7 +11,7 @@ export function specOf(input: JobInput, now: number, at: (key: string) => string
 	if (input.title !== undefined) spec.title = check.text(input.title, at("title"), { max: 10_000, lines: "one" });
 	if (input.command !== undefined) spec.command = argv(input.command, at("command"));
 	if (input.prompt !== undefined) spec.prompt = check.text(input.prompt, at("prompt"));
-	if (input.payload !== undefined) spec.payload = check.json(input.payload, at("payload"));
+	if (input.payload !== undefined) spec.payload = copy(check.json(input.payload, at("payload")));
 	if (input.base_branch !== undefined) spec.base_branch = branch(input.base_branch, at("base_branch"));
 	if (input.worktree !== undefined) spec.worktree = branch(input.worktree, at("worktree"));
 	if (input.merge !== undefined) spec.merge = check.oneOf(input.merge, ["direct", "mr", "local"], at("merge"));
@@ -49,7 +50,8 @@ function words(value: unknown, field: string, name: RegExp): Record<string, stri
 	if (entries.length > 1000) throw new SluiceError("limit", `${field}: ${entries.length} entries, at most 1000`, { field });
 	return Object.fromEntries(
 		entries.map(([key, one]) => {
-			if (!name.test(key) || key === "__proto__") throw check.wrong(`${field}.${key.slice(0, 40)}`, "is not a name that can be used here");
+			if (!name.test(key) || key.length > check.MAX_NAME || key === "__proto__")
+				throw check.wrong(`${field}.${key.slice(0, 40)}`, "is not a name that can be used here");
 			return [key, check.text(one, `${field}.${key}`, { max: 131_072 })];
 		}),
 	);

@@ -14,8 +14,8 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { 
 	const { engine, clock, host, config, lookFor } = parts;
 	const force = act.force === true;
 	let prepared = await inTurns(applying.prepare(manifest, config(), { now: clock.now(), force }), host);
-	const keys = new Set(prepared.nodes.flatMap(({ draft }) => factKeys(draft.job).filter(isProbed)));
-	const facts = keys.size > 0 ? await lookFor([...keys]) : {};
+	const keys = await inTurns(probedKeys(prepared), host);
+	const facts = keys.length > 0 ? await lookFor(keys) : {};
 	if (prepared.nodes.length > applying.PIECE) return applyStaged(parts, prepared, facts, act);
 	let first = true;
 	return engine.run(
@@ -31,7 +31,7 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { 
 				yield* applying.insertNodes(tx, nodes, new Set());
 				tx.event("applied", null, range);
 			}
-			return applying.resultOf(prepared, skipped);
+			return atOnce(applying.resultOf(prepared, skipped));
 		},
 		{ by: act.by },
 	);
@@ -52,7 +52,7 @@ async function applyStaged(
 		skipped.push(...(await run((tx) => applying.screen(tx, piece, act.force === true))));
 	}
 	const nodes = applying.fresh(prepared);
-	if (nodes.length === 0) return applying.resultOf(prepared, skipped);
+	if (nodes.length === 0) return inTurns(applying.resultOf(prepared, skipped), parts.host);
 	const stage = await run((tx) => applying.openStage(tx, nodes));
 	try {
 		for (let at = 0; at < nodes.length; at += applying.PIECE) {
@@ -67,7 +67,17 @@ async function applyStaged(
 		await run((tx) => applying.dropStage(tx, stage.stage)).catch(() => {});
 		throw error;
 	}
-	return applying.resultOf(prepared, skipped);
+	return inTurns(applying.resultOf(prepared, skipped), parts.host);
+}
+
+/** The facts that a host should look at before the jobs go in. */
+function* probedKeys({ nodes }: applying.Prepared): Generator<void, string[], void> {
+	const keys = new Set<string>();
+	for (const [index, { draft }] of nodes.entries()) {
+		if (index % 5000 === 4999) yield;
+		for (const key of factKeys(draft.job)) if (isProbed(key)) keys.add(key);
+	}
+	return [...keys];
 }
 
 async function inTurns<T>(steps: Generator<void, T, void>, host: Host): Promise<T> {

@@ -61,7 +61,10 @@ export function* prepare(manifest: Manifest, config: Config, options: { now: num
 			});
 		byName.set(name, node);
 	}
-	for (const node of nodes) for (const { ref, policy } of node.draft.after) node.after.push(link(node, ref, policy, byName));
+	for (const [index, node] of nodes.entries()) {
+		if (index % 2000 === 1999) yield;
+		for (const { ref, policy } of node.draft.after) node.after.push(link(node, ref, policy, byName));
+	}
 	const sorted: Sorted<Node> = yield* sortGraph(nodes, (node) => node.after.flatMap((edge) => edge.node ?? []));
 	if ("cycle" in sorted) {
 		const names = sorted.cycle.map((node) => node.draft.job.name ?? node.field);
@@ -135,6 +138,17 @@ export function* screen(tx: Tx, { nodes, coming }: Prepared, force: boolean): Op
 				});
 			edge.job = found;
 		}
+		const known = new Set<number>();
+		for (const edge of node.after) {
+			const job = edge.node?.skip ? edge.node.job : edge.job;
+			if (job === undefined) continue;
+			if (known.has(job))
+				throw new SluiceError("invalid", `${node.field}.after: names job ${job} a second time`, {
+					field: `${node.field}.after`,
+					hint: "name each predecessor once",
+				});
+			known.add(job);
+		}
 		// A parent gate is an edge that checkJob added.
 		for (const edge of node.draft.after.slice(node.after.length)) node.after.push({ job: edge.ref as number, policy: edge.policy });
 	}
@@ -172,14 +186,19 @@ export function* endedIn(from: number, to: number): Op<Set<number>> {
 	return new Set(yield* ask({ read: "ended_in", from, to }));
 }
 
-export const resultOf = ({ nodes, byName }: Prepared, skipped: ApplyResult["skipped"]): ApplyResult => ({
-	jobs: nodes
-		.filter((node) => !node.skip)
-		.map((node) => node.job)
-		.sort((a, b) => a - b),
-	names: Object.fromEntries([...byName].map(([name, node]) => [name, node.job])),
-	skipped,
-});
+export function* resultOf({ nodes, byName }: Prepared, skipped: ApplyResult["skipped"]): Generator<void, ApplyResult, void> {
+	const jobs: number[] = [];
+	const names: Record<string, number> = {};
+	let count = 0;
+	for (const node of nodes) if (!node.skip) jobs.push(node.job);
+	yield;
+	jobs.sort((a, b) => a - b);
+	for (const [name, node] of byName) {
+		if (++count % 5000 === 0) yield;
+		names[name] = node.job;
+	}
+	return { jobs, names, skipped };
+}
 
 export const fresh = ({ nodes }: Prepared): Node[] => nodes.filter((node) => !node.skip);
 

@@ -31,7 +31,7 @@ export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
 export function* claim(tx: Tx, claimer: Claimer): Op<Claimed[]> {
 	const started = yield* dispatch(tx, claimer, (bucket, head) => tryStart(tx, bucket, head, claimer));
 	const specs = yield* tx.specs(started.map((job) => job.id));
-	return started.map((job) => ({ job: copy(job), spec: specs.get(job.id) as Claimed["spec"], run: { ...(job.run as Run) } }));
+	return started.map((job) => ({ job: copy(job), spec: copy(specs.get(job.id)) as Claimed["spec"], run: { ...(job.run as Run) } }));
 }
 
 /** Drives the planner: fetches heads for it and offers each pick to `attempt`. */

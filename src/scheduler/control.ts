@@ -35,34 +35,38 @@ export function* cancel(tx: Tx, id: number, reason: string, what: "one" | "subtr
 
 const MAX_SUBTREE = 100_000;
 
-/** The job, its children and everything after it, over as many steps as there are. */
+/** The job, everything that comes after it, its descendants, and so on from each of those. */
 function* subtree(tx: Tx, root: Job): Op<Job[]> {
-	const found = new Map<number, Job>([[root.id, root]]);
-	const open = [root.id];
-	for (let id = open.shift(); id !== undefined; id = open.shift()) {
-		for (let after = 0; ; ) {
-			const edges = yield* ask({ read: "edges", pred: id, after, limit: 1000 });
-			yield* tx.load(edges.map((edge) => edge.job));
-			for (const edge of edges) {
-				const job = tx.peek(edge.job);
-				if (!job || found.has(job.id)) continue;
-				found.set(job.id, job);
-				open.push(job.id);
-			}
-			if (found.size > MAX_SUBTREE)
-				throw new SluiceError("limit", `job ${root.id} has more than ${MAX_SUBTREE} dependents`, {
-					field: "id",
-					hint: "cancel its batch instead",
-				});
-			if (edges.length < 1000) break;
-			after = (edges[edges.length - 1] as { job: number }).job;
+	const children = new Map<number, number[]>();
+	for (const { id, path } of yield* ask({ read: "active", filter: {}, after: 0, limit: MAX_SUBTREE })) {
+		for (const ancestor of path ?? []) {
+			const known = children.get(ancestor);
+			if (known) known.push(id);
+			else children.set(ancestor, [id]);
 		}
 	}
-	const active = yield* ask({ read: "active", filter: {}, after: 0, limit: MAX_SUBTREE });
-	for (const stored of active) {
-		if (!stored.path?.some((ancestor) => found.has(ancestor)) || found.has(stored.id)) continue;
-		const job = yield* tx.find(stored.id);
-		if (job) found.set(job.id, job);
+	const found = new Map<number, Job>([[root.id, root]]);
+	const open = [root];
+	for (let job = open.shift(); job; job = open.shift()) {
+		const next = [...(children.get(job.id) ?? [])];
+		for (let after = 0; job.dependents; ) {
+			const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
+			next.push(...edges.map((edge) => edge.job));
+			if (edges.length < 1000) break;
+			after = next[next.length - 1] as number;
+		}
+		yield* tx.load(next);
+		for (const id of next) {
+			const one = tx.peek(id);
+			if (!one || found.has(id)) continue;
+			found.set(id, one);
+			open.push(one);
+		}
+		if (found.size > MAX_SUBTREE)
+			throw new SluiceError("limit", `job ${root.id} has more than ${MAX_SUBTREE} dependents`, {
+				field: "id",
+				hint: "cancel its batch instead",
+			});
 	}
 	return [...found.values()];
 }

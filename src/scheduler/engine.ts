@@ -5,7 +5,7 @@
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
-import type { EventRecord, Op, Read, Store } from "../store.ts";
+import type { EventRecord, Op, Store } from "../store.ts";
 import { Memory, STANDING } from "./memory.ts";
 import { cascade, settle } from "./settle.ts";
 import { sweep } from "./sweep.ts";
@@ -17,11 +17,13 @@ type Pending = {
 	by: string | undefined;
 	/** Jobs that it will look at, to be fetched together with those of the others. */
 	jobs: readonly number[];
-	/** Claims come last in their group, so that they see what the others brought. */
-	last: boolean;
+	/** Ends of runs come together, so that their dependents hear of all of them at once; claims come last, so that they see what the others brought. */
+	phase: Phase;
 	resolve: (value: unknown) => void;
 	reject: (error: unknown) => void;
 };
+type Phase = "any" | "end" | "claim";
+const PHASES: readonly Phase[] = ["any", "end", "claim"];
 type Steps<T> = Generator<unknown, T, unknown>;
 
 /** Operations in one transaction, and milliseconds after which the rest waits for the next: nobody is held up for long. */
@@ -30,9 +32,6 @@ const GROUP_MS = 25;
 /** A gap between wall and monotonic clock that counts as a jump, and how long leases are spared after one. */
 const JUMP_MS = 5_000;
 const GRACE_MS = 30_000;
-
-/** Reads that only look up numbers or keys see unwritten changes in memory; all others need them written first. */
-const BY_KEY = new Set<Read["read"]>(["jobs", "done", "specs", "records"]);
 
 export type EngineOptions = { store: Store; clock: Clock; host: Host; chance: () => number; by: string; config: () => Config };
 
@@ -55,11 +54,11 @@ export class Engine {
 	/** Runs a task in the next transaction; resolves when it is durable. */
 	run<T>(
 		task: Task<T>,
-		{ by, jobs = [], last = false }: { by?: string | undefined; jobs?: readonly number[]; last?: boolean } = {},
+		{ by, jobs = [], phase = "any" }: { by?: string | undefined; jobs?: readonly number[]; phase?: Phase } = {},
 	): Promise<T> {
 		if (this.closed) return Promise.reject(closedError());
 		return new Promise<T>((resolve, reject) => {
-			this.queue.push({ task, by, jobs, last, resolve: resolve as (value: unknown) => void, reject });
+			this.queue.push({ task, by, jobs, phase, resolve: resolve as (value: unknown) => void, reject });
 			this.running ??= this.options.host.turn().then(() => this.drain());
 		});
 	}
@@ -91,7 +90,7 @@ export class Engine {
 		try {
 			while (this.queue.length > 0) {
 				const group = this.queue.splice(0, GROUP);
-				if (group.some((one) => one.last) && group.some((one) => !one.last)) group.sort((a, b) => Number(a.last) - Number(b.last));
+				if (group.some((one) => one.phase !== group[0]?.phase)) group.sort((a, b) => PHASES.indexOf(a.phase) - PHASES.indexOf(b.phase));
 				await this.group(group);
 				if (this.queue.length > 0) await this.options.host.turn();
 			}
@@ -120,7 +119,8 @@ export class Engine {
 							if (one.by !== undefined) tx.by = one.by;
 							try {
 								const value = yield* drive(one.task(tx));
-								if (tx.ended.length > 0) yield* drive(cascade(tx));
+								const together = one.phase === "end" && group[index + 1]?.phase === "end";
+								if (tx.ended.length > 0 && !together) yield* drive(cascade(tx));
 								results.push({ one, value });
 							} catch (error) {
 								if (!(error instanceof SluiceError) || error.code === "store" || tx.mutations !== mark) throw new Spoilt(one, error);
@@ -183,7 +183,7 @@ export class Engine {
 		let step = op.next();
 		while (!step.done) {
 			const request = step.value;
-			if (!BY_KEY.has(request.read) && tx.pending()) yield store.write(tx.take());
+			if (tx.hides(request.read)) yield store.write(tx.take());
 			step = op.next(yield store.read(request));
 		}
 		return step.value;

@@ -197,7 +197,13 @@ const older = (a: Head, b: Head) => (a.ready_at !== b.ready_at ? a.ready_at < b.
 /** Into its place; past the end of a window that is not complete it is left for the refill. */
 function insert(level: Level, head: Head): void {
 	const last = level.rows[level.rows.length - 1];
-	if (!level.complete && (!last || level.next >= level.rows.length || earlier(last, head))) return;
+	if (!level.complete && level.next >= level.rows.length) {
+		// The window has run dry: the refill begins at the front again, since this one may stand before those that have left.
+		level.rows = [];
+		level.next = 0;
+		return;
+	}
+	if (!level.complete && (!last || earlier(last, head))) return;
 	let at = level.rows.length;
 	while (at > level.next && earlier(head, level.rows[at - 1] as Head)) at--;
 	if (level.next > 1000) {

@@ -8,7 +8,7 @@ import * as kernel from "./kernel.ts";
 import * as agents from "./kernel-agents.ts";
 
 export function kernelDoor(engine: Engine, config: () => Config): Kernel {
-	const run = async <T>(task: Task<T>, options: { jobs?: number[]; last?: boolean } = {}): Promise<T> => {
+	const run = async <T>(task: Task<T>, options: { phase?: "claim" } = {}): Promise<T> => {
 		if (!config().kernel.enabled)
 			throw new SluiceError("not_found", "the kernel contract is switched off", { hint: "set kernel.enabled to true" });
 		return engine.run(task, options);
@@ -16,7 +16,7 @@ export function kernelDoor(engine: Engine, config: () => Config): Kernel {
 	return {
 		enqueue: (params) => run((tx) => kernel.enqueue(tx, params)),
 		enqueueUnique: (params) => run((tx) => kernel.enqueueUnique(tx, params)),
-		claim: (params) => run((tx) => kernel.kernelClaim(tx, params), { last: true }),
+		claim: (params) => run((tx) => kernel.kernelClaim(tx, params), { phase: "claim" }),
 		complete: (params) => run((tx) => kernel.kernelComplete(tx, params)),
 		cancel: (params) => run((tx) => kernel.kernelCancel(tx, params)),
 		get: (params) => run((tx) => kernel.kernelGet(tx, params)),

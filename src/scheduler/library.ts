@@ -140,13 +140,13 @@ export async function createScheduler(
 
 		claim(request) {
 			const claimer = claimerOf(request);
-			return engine.run((tx) => claim(tx, claimer), { last: true });
+			return engine.run((tx) => claim(tx, claimer), { phase: "claim" });
 		},
 		started: (at) => engine.run((tx) => started(tx, token(at)), { jobs: [at.job] }),
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
 		async complete(ending) {
 			checkEnding(ending);
-			return engine.run((tx) => finish(tx, ending), { jobs: [ending.job] });
+			return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
 		},
 
 		cancel: async (at, act) =>

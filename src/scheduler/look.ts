@@ -62,7 +62,7 @@ export function toView(job: Job, spec: JobSpec, after: JobView["after"]): JobVie
 		const value = job[key as keyof Job];
 		if (value !== undefined && !HIDDEN.has(key)) view[key] = typeof value === "object" ? copy(value) : value;
 	}
-	view.spec = spec;
+	view.spec = copy(spec);
 	view.after = after;
 	view.parent = job.path?.[job.path.length - 1] ?? null;
 	view.depth = depthOf(job);

@@ -11,7 +11,7 @@
 //   stage/<id>       the next jobs of an apply that was cut off are taken out again
 
 import { fits } from "../core/gates/after.ts";
-import { isWaiting, type Job } from "../core/job.ts";
+import { isWaiting, type Job, type Policy } from "../core/job.ts";
 import { ask, type Op } from "../store.ts";
 import { evictMore } from "./locks.ts";
 import { countBatch, endJob, place } from "./place.ts";
@@ -26,52 +26,69 @@ type Note = { after: number };
 /** Dependents of all jobs that ended in this transaction, and of those that end by that. */
 export function* cascade(tx: Tx): Op<void> {
 	let left = CASCADE;
-	for (;;) {
-		const pred = tx.ended.shift();
-		if (!pred) return;
-		if (left <= 0) {
-			tx.put("settle", `edges/${pred.id}`, { after: 0 } satisfies Note);
-			tx.unsettled.delete(pred.id);
-			continue;
-		}
-		const done = yield* tell(tx, pred, 0, Math.min(left, PIECE), "end");
-		left -= done.count;
-		if (done.after !== null) tx.put("settle", `edges/${pred.id}`, { after: done.after } satisfies Note);
-		tx.unsettled.delete(pred.id);
+	while (tx.ended.length > 0) {
+		const preds = tx.ended.splice(0, PIECE);
+		if (left > 0) left -= yield* tellAll(tx, preds, left);
+		else for (const pred of preds) later(tx, pred, 0);
 	}
 }
 
-/** Tells some dependents how their predecessor ended. */
-function* tell(tx: Tx, pred: Job, after: number, limit: number, news: "end" | "merge"): Op<{ count: number; after: number | null }> {
-	const edges = yield* ask({ read: "edges", pred: pred.id, after, limit });
+/** What is left of a predecessor's news is told in the next transactions. */
+function later(tx: Tx, pred: Job, after: number): void {
+	tx.put("settle", `edges/${pred.id}`, { after } satisfies Note);
+	tx.unsettled.delete(pred.id);
+}
+
+function* tellAll(tx: Tx, preds: Job[], limit: number): Op<number> {
+	const edges = yield* ask({ read: "fan", preds: preds.map((pred) => pred.id), limit });
 	yield* tx.load(edges.map((edge) => edge.job));
-	const last = edges[edges.length - 1];
-	const cursor = edges.length < limit || !last ? null : last.job;
-	for (const { job: id, policy } of edges) {
-		const job = tx.peek(id);
-		if (!job || !isWaiting(job.status) || (news === "merge" && policy !== "merged")) continue;
-		if (job.broken !== undefined) {
-			yield* place(tx, job);
-			continue;
+	const last = edges.length === limit ? edges[edges.length - 1] : undefined;
+	let at = 0;
+	for (const pred of [...preds].sort((a, b) => a.id - b.id)) {
+		// The answer was cut off within this one, or before it.
+		const cut = last && pred.id >= last.pred;
+		for (; at < edges.length && edges[at]?.pred === pred.id; at++) {
+			const edge = edges[at] as (typeof edges)[number];
+			yield* tell(tx, pred, edge.job, edge.policy);
 		}
-		const fit = fits(policy, pred.status, pred.merge_status);
-		if (fit === "open") continue;
-		if (fit === "never") {
-			const end_reason = `dependency failed for job ${pred.id} (${pred.status})`;
-			yield* endJob(tx, job, { status: "blocked_by_dependency", exit_code: null, end_reason });
-			continue;
-		}
-		job.deps_left = (job.deps_left ?? 1) - 1;
-		tx.touch(job);
-		const named = job.line === "after" && job.wait_reason?.detail === `waiting on job ${pred.id}`;
-		// While it is being told, the predecessor itself must not look like one that is still to come.
-		if (job.deps_left === 0 || named) {
-			const pending = tx.unsettled.delete(pred.id);
-			yield* place(tx, job);
-			if (pending) tx.unsettled.add(pred.id);
-		}
+		if (cut) later(tx, pred, pred.id === last.pred ? last.job : 0);
+		tx.unsettled.delete(pred.id);
 	}
-	return { count: edges.length, after: cursor };
+	return Math.max(1, edges.length);
+}
+
+/** Tells one dependent how its predecessor ended. */
+function* tell(tx: Tx, pred: Job, id: number, policy: Policy): Op<void> {
+	const job = tx.peek(id);
+	if (!job || !isWaiting(job.status)) return;
+	if (job.broken !== undefined) {
+		yield* place(tx, job);
+		return;
+	}
+	const fit = fits(policy, pred.status, pred.merge_status);
+	if (fit === "open") return;
+	if (fit === "never") {
+		const end_reason = `dependency failed for job ${pred.id} (${pred.status})`;
+		yield* endJob(tx, job, { status: "blocked_by_dependency", exit_code: null, end_reason });
+		return;
+	}
+	job.deps_left = (job.deps_left ?? 1) - 1;
+	tx.touch(job);
+	const named = job.line === "after" && job.wait_reason?.detail === `waiting on job ${pred.id}`;
+	if (job.deps_left > 0 && !named) return;
+	// While it is being told, the predecessor itself must not look like one that is still to come.
+	const pending = tx.unsettled.delete(pred.id);
+	yield* place(tx, job);
+	if (pending) tx.unsettled.add(pred.id);
+}
+
+/** The next dependents of one predecessor. Returns where to go on. */
+function* tellSome(tx: Tx, pred: Job, after: number, news: "end" | "merge"): Op<number | null> {
+	const edges = yield* ask({ read: "edges", pred: pred.id, after, limit: PIECE });
+	yield* tx.load(edges.map((edge) => edge.job));
+	for (const { job, policy } of edges) if (news === "end" || policy === "merged") yield* tell(tx, pred, job, policy);
+	const last = edges[edges.length - 1];
+	return edges.length < PIECE || !last ? null : last.job;
 }
 
 /** One more piece of each open note. Returns whether any is left. */
@@ -90,11 +107,11 @@ function* piece(tx: Tx, note: string, value: Note): Op<number | null> {
 	switch (slash < 0 ? note : note.slice(0, slash)) {
 		case "edges": {
 			const pred = yield* tx.find(Number(subject));
-			return pred ? (yield* tell(tx, pred, value.after, PIECE, "end")).after : null;
+			return pred ? yield* tellSome(tx, pred, value.after, "end") : null;
 		}
 		case "merge": {
 			const pred = yield* tx.find(Number(subject));
-			return pred ? (yield* tell(tx, pred, value.after, PIECE, "merge")).after : null;
+			return pred ? yield* tellSome(tx, pred, value.after, "merge") : null;
 		}
 		case "fact":
 			return yield* decideLinked(tx, subject, value.after);

@@ -37,7 +37,7 @@ export function startWorker(
 		}
 		live.delete(job.id);
 		// Not waited for before the next claim is asked for: both go into one transaction.
-		const done = engine.run((tx) => finish(tx, { ...at, ...exit }), { jobs: [job.id] });
+		const done = engine.run((tx) => finish(tx, { ...at, ...exit }), { jobs: [job.id], phase: "end" });
 		wanted = true;
 		nudge();
 		// A fenced end is thrown away: the job has moved on.
@@ -55,7 +55,9 @@ export function startWorker(
 			if (wanted && free > 0) {
 				wanted = false;
 				const claimed = await engine
-					.run((tx) => claim(tx, { worker, max: free, lanes: [lane], kinds: ["command", "agent", "payload"], lease: true }), { last: true })
+					.run((tx) => claim(tx, { worker, max: free, lanes: [lane], kinds: ["command", "agent", "payload"], lease: true }), {
+						phase: "claim",
+					})
 					.catch(() => []);
 				for (const job of claimed) {
 					live.set(job.job.id, job.run.token);

@@ -3,10 +3,10 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JobInput, Policy, Status } from "../../src/index.ts";
-import { makeUnreadable } from "../make/behind.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../make/fakes.ts";
 import { makeFolder } from "../make/folder.ts";
 import { openStand, type Stand } from "../make/stand.ts";
+import { makeUnreadable } from "../make/store-file.ts";
 
 const open = (config: Record<string, unknown> = {}) => openStand({ preset: "dag", config: { repos: { app: {} }, ...config } });
 

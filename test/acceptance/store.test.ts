@@ -6,10 +6,10 @@ import { describe, expect, test } from "vitest";
 import { openScheduler, SluiceError } from "../../src/index.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../../src/stores/migrations/index.ts";
 import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../../src/stores/sqlite/driver.ts";
-import { pragma, withDatabase } from "../make/behind.ts";
 import { HOUR, SECOND } from "../make/fakes.ts";
 import { makeFolder } from "../make/folder.ts";
 import { openStand } from "../make/stand.ts";
+import { pragma, withDatabase } from "../make/store-file.ts";
 
 /** The error that opening this file gives. */
 async function refusal(path: string): Promise<SluiceError> {

@@ -3,8 +3,10 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type EventRow, openScheduler, type Scheduler } from "../../src/index.ts";
+import { SCHEMA_VERSION } from "../../src/stores/migrations/index.ts";
 import { Child } from "../make/child.ts";
 import { makeFolder } from "../make/folder.ts";
+import { pragma } from "../make/store-file.ts";
 
 const PROCESSES = 8;
 const JOBS = 10_000;
@@ -52,6 +54,19 @@ async function eventsOf(sluice: Scheduler): Promise<EventRow[]> {
 }
 
 describe("eight processes", () => {
+	test(
+		"open a file that is not there yet, all at once: one makes it, all can use it",
+		async () => {
+			for (let round = 0; round < 3; round++) {
+				const path = join(makeFolder(), "sluice.db");
+				const children = await line({ path, take: "payload", max: () => 1 });
+				expect((await Promise.all(children.map(gotBy))).flat()).toEqual([]);
+				expect(pragma(path, "user_version")).toBe(SCHEMA_VERSION);
+			}
+		},
+		LONG,
+	);
+
 	test(
 		"claim 10,000 jobs from one file: 10,000 distinct, none lost",
 		async () => {

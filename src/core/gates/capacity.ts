@@ -6,9 +6,13 @@ import { isDirect, laneOf } from "../config.ts";
 import type { Reason } from "../reason.ts";
 import type { World } from "../world.ts";
 import { accountReasons, accountsOf } from "./holds.ts";
+import { suits } from "./host.ts";
 
 const full = (code: "capacity" | "safety_cap", subject: string, used: number, limit: number): Reason =>
 	refuse("capacity", code, subject, `${subject === "all" ? "max_concurrent" : subject} is full: ${used} of ${limit} running`);
+
+const isFull = (subject: string, limit: number | null | undefined, world: World): boolean =>
+	limit !== null && limit !== undefined && (world.usage.get(subject) ?? 0) >= limit;
 
 /** Free slots that every job shares: the smaller of max_concurrent and the safety cap. */
 export function freeSlots(world: World): number {
@@ -39,6 +43,12 @@ export const capacity = {
 		}
 		if (bucket.repo !== undefined) check(`repo:${bucket.repo}`, config.repos[bucket.repo]?.max);
 		if (world.host !== undefined) check(`host:${world.host}`, config.hosts[world.host]?.max);
+		else if (bucket.kind !== "payload" || bucket.labels) {
+			// Nobody in particular asks: it is full when every host that could take it is.
+			const able = world.hosts.filter((one) => suits(one, bucket));
+			const busy = able.filter((one) => isFull(`host:${one.name}`, config.hosts[one.name]?.max, world));
+			if (able.length > 0 && busy.length === able.length) for (const one of able) check(`host:${one.name}`, config.hosts[one.name]?.max);
+		}
 		if (bucket.uses) for (const [name, amount] of Object.entries(bucket.uses)) check(`resource:${name}`, config.resources[name], amount);
 		const accounts = accountsOf(bucket, world);
 		if (accounts[0] !== undefined && chooseAccount(bucket, world) === null)

@@ -77,6 +77,11 @@ export function query(request: Read): Query {
 				sql: "SELECT job, policy FROM edge WHERE pred = ? AND job > ? ORDER BY job LIMIT ?",
 				params: [request.pred, request.after, request.limit],
 			};
+		case "fan":
+			return {
+				sql: "SELECT pred, job, policy FROM edge WHERE pred IN {ids} ORDER BY pred, job LIMIT ?",
+				params: [JSON.stringify(request.preds), request.limit],
+			};
 		case "preds":
 			return {
 				sql: "SELECT pred, policy, seq FROM edge WHERE job = ? AND seq >= ? ORDER BY seq LIMIT ?",
@@ -184,6 +189,8 @@ export function reply(request: Read, rows: Row[]): unknown {
 			return rows.map(first);
 		case "edges":
 			return rows.map(([job, policy]) => ({ job, policy }));
+		case "fan":
+			return rows.map(([pred, job, policy]) => ({ pred, job, policy }));
 		case "preds":
 			return rows.map(([pred, policy, seq]) => ({ pred, policy, seq }));
 		case "events":

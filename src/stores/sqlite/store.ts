@@ -20,7 +20,7 @@ PRAGMA synchronous = FULL;
 PRAGMA foreign_keys = OFF;
 PRAGMA cache_size = -32000;
 PRAGMA temp_store = MEMORY;
-PRAGMA wal_autocheckpoint = 4000;
+PRAGMA wal_autocheckpoint = 1000;
 `;
 
 /** Rows in one INSERT. */
@@ -120,6 +120,12 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 			dataVersion = -1;
 		},
 		close() {
+			// A transaction left open would keep the write lock for as long as this process lives.
+			try {
+				database.exec("ROLLBACK");
+			} catch {
+				// There was none.
+			}
 			statements.clear();
 			wides.clear();
 			database.close();

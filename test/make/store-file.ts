@@ -4,6 +4,7 @@ import { type Database, openDatabase } from "../../src/stores/sqlite/driver.ts";
 
 export function withDatabase<T>(path: string, use: (database: Database) => T): T {
 	const database = openDatabase(path);
+	database.exec("PRAGMA busy_timeout = 10000");
 	try {
 		return use(database);
 	} finally {

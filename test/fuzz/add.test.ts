@@ -1,0 +1,309 @@
+// Every field of `add`, given anything: accepted and readable again, or refused with an error that names the field, and the store as it was.
+
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { INPUT_KEYS } from "../../src/core/input.ts";
+import { isWaiting } from "../../src/core/job.ts";
+import { type AddResult, type JobInput, type JobView, SluiceError } from "../../src/index.ts";
+import { HOUR, NOON } from "../make/fakes.ts";
+import { makeFolder } from "../make/folder.ts";
+import { openStand, type Stand } from "../make/stand.ts";
+import { expectTyped, spoilt, Witness, type Wild, wild } from "./wild.ts";
+
+const CONFIG = {
+	lanes: { default: {}, code: { max: 3 }, closed: { max: 0 } },
+	repos: { web: {} },
+	accounts: { work: {} },
+	resources: { build: 2 },
+};
+
+/** A stand on a file, somebody who watches the file, and two jobs to refer to. */
+async function setUp(): Promise<{ t: Stand; watch: Witness }> {
+	const path = join(makeFolder(), "sluice.db");
+	const t = await openStand({ path, config: CONFIG, join: { name: "h", labels: ["gpu"] } });
+	await t.add({ name: "first" });
+	await t.add({ name: "second" });
+	const watch = new Witness(path);
+	onTestFinished(() => watch.close());
+	return { t, watch };
+}
+
+/** For each field: a good value with all its parts, what else the job needs for it, and where a fault in it may be said to be. */
+const FIELDS: Record<(typeof INPUT_KEYS)[number], { good: unknown; with?: JobInput; said?: string[] }> = {
+	name: { good: "third" },
+	batch: { good: "b" },
+	parent: { good: 1 },
+	parent_gate: { good: "success", with: { command: ["x"], parent: 1 } },
+	item: { good: "CARD-7" },
+	source: { good: "cards" },
+	phase: { good: "review" },
+	title: { good: "A title" },
+	command: { good: ["make", "all"], with: {} },
+	agent: { good: "claude", with: { prompt: "do it" }, said: ["agent", "command"] },
+	prompt: { good: "do it", with: { agent: "claude" } },
+	payload: { good: { a: [1, "x", { b: null }] }, with: {} },
+	repo: { good: "web" },
+	base_branch: { good: "main" },
+	worktree: { good: "feature/x" },
+	merge: { good: "mr" },
+	no_merge: { good: true },
+	cwd: { good: "/tmp" },
+	env: { good: { A: "1", B: "2" } },
+	host_labels: { good: ["gpu"] },
+	lane: { good: "code" },
+	priority: { good: 5 },
+	runnable_at: { good: NOON + HOUR },
+	deadline: { good: NOON + HOUR },
+	trigger: { good: "cron" },
+	after: { good: [1, "second:any", { job: "first", policy: "failure" }].slice(1) },
+	needs: { good: ["custom:a:b", "file:x"] },
+	on_missing: { good: "wait" },
+	produces: { good: ["branch:x", "custom:c:d"] },
+	pinned_head: { good: { branch: "main", commit: "abcdef" } },
+	conditions: { good: ["clean_worktree", { kind: "command", argv: ["true"] }] },
+	locks: { good: ["db:shared", { key: "k", mode: "exclusive" }] },
+	serial: { good: "deploy" },
+	parallelizable: { good: false },
+	requires_approval: { good: true },
+	unique: { good: { key: "k", window_ms: 1000, policy: "skip" } },
+	owner: { good: "ann" },
+	account: { good: "work" },
+	timeout: { good: "5m" },
+	stall_timeout: { good: 1000 },
+	retry: { good: { max: 2, base_ms: 10, factor: 2, jitter: 0.5, cap_ms: 100, on: ["failed"] } },
+	uses: { good: { build: 1 } },
+	model: { good: "opus" },
+	permission: { good: "ask" },
+	commit: { good: "never" },
+	args: { good: "quickly" },
+	vars: { good: { a: "1" } },
+	recipe: { good: "fix" },
+	mode: { good: "ralph" },
+	owned: { good: true },
+	raw: { good: false },
+};
+
+/** An accepted job is what was answered, for everybody who asks, and has a reason if it waits. */
+async function expectReadable(t: Stand, watch: Witness, view: JobView): Promise<void> {
+	expect(await t.show(view.id)).toEqual(view);
+	const [stored] = watch.dump().job?.filter((row) => (row as { id: number }).id === view.id) ?? [];
+	const [spec] = watch.dump().spec?.filter((row) => (row as { id: number }).id === view.id) ?? [];
+	if (stored) expect(JSON.parse(JSON.stringify(view))).toMatchObject(pickShown(JSON.parse((stored as { doc: string }).doc)));
+	expect(JSON.parse((spec as { body: string }).body)).toEqual(JSON.parse(JSON.stringify(view.spec)));
+	expect((await t.reasons(view.id)).length > 0).toBe(isWaiting(view.status));
+}
+function pickShown(document: Record<string, unknown>): Record<string, unknown> {
+	return Object.fromEntries(Object.entries(document).filter(([key]) => ["id", "status", "kind", "lane", "priority", "created_at"].includes(key)));
+}
+
+/** Adds, and holds the answer against the rule at the head of this file. */
+async function tryAdd(t: Stand, watch: Witness, input: unknown, said: readonly string[]): Promise<AddResult | SluiceError> {
+	const before = watch.text();
+	let result: AddResult;
+	try {
+		result = await t.sluice.add(input as JobInput);
+	} catch (error) {
+		expectTyped(error, said);
+		if (watch.text() !== before) expect.fail("the store has changed");
+		return error as SluiceError;
+	}
+	if (result.outcome === "queued") await expectReadable(t, watch, result.job);
+	else if (watch.text() !== before) expect.fail(`the store has changed, and the answer was ${result.outcome}`);
+	return result;
+}
+
+describe("each field", () => {
+	test.each(INPUT_KEYS)("%s", async (key) => {
+		const { t, watch } = await setUp();
+		const { good, with: base = { command: ["make"] }, said = [key] } = FIELDS[key];
+		const fine = await tryAdd(t, watch, { ...base, [key]: good }, []);
+		expect(fine).toMatchObject({ outcome: "queued" });
+		await fc.assert(
+			fc.asyncProperty(fc.oneof(wild as fc.Arbitrary<{ value: unknown }>, spoilt(good)), async ({ value }) => {
+				fc.pre(value !== undefined);
+				await tryAdd(t, watch, { ...base, [key]: value }, said);
+			}),
+			{ numRuns: 70 },
+		);
+	});
+});
+
+describe("the whole", () => {
+	test("several fields at once", async () => {
+		const { t, watch } = await setUp();
+		const some = fc.uniqueArray(fc.tuple(fc.constantFrom(...INPUT_KEYS), wild), { minLength: 1, maxLength: 5, selector: ([key]) => key });
+		await fc.assert(
+			fc.asyncProperty(some, async (fields) => {
+				const input = Object.fromEntries([["command", ["make"]], ...fields.map(([key, one]) => [key, one.value])]);
+				await tryAdd(t, watch, input, [...fields.flatMap(([key]) => [key, ...(FIELDS[key].said ?? [])]), "command", "prompt", "source", "deadline"]);
+			}),
+			{ numRuns: 300 },
+		);
+	});
+
+	test("anything but a job", async () => {
+		const { t, watch } = await setUp();
+		await fc.assert(
+			fc.asyncProperty(wild, async ({ value }: Wild) => {
+				const keys = value !== null && typeof value === "object" && !isTrap(value) ? Object.keys(value) : [];
+				await tryAdd(t, watch, value, ["job", "command", "key", "__proto__", ...keys]);
+			}),
+			{ numRuns: 200 },
+		);
+	});
+
+	const isTrap = (value: object): boolean => {
+		try {
+			Object.keys(value);
+			return false;
+		} catch {
+			return true;
+		}
+	};
+
+	test("options that are none", async () => {
+		const { t, watch } = await setUp();
+		await fc.assert(
+			fc.asyncProperty(fc.oneof(wild as fc.Arbitrary<{ value: unknown }>, spoilt({ by: "ann", reason: "why", force: true })), async ({ value }) => {
+				const before = watch.text();
+				try {
+					await t.sluice.add({ command: ["make"] }, value as { force: boolean });
+				} catch (error) {
+					expectTyped(error, ["options", "by", "reason", "force", "unheard_of"]);
+					if (watch.text() !== before) expect.fail("the store has changed");
+				}
+				await t.sluice.status();
+			}),
+			{ numRuns: 150 },
+		);
+	});
+});
+
+describe("keys that nobody knows", () => {
+	test.each(INPUT_KEYS)("one slip away from %s: the key is suggested", async (key) => {
+		const { t, watch } = await setUp();
+		const slips = [`${key}s`, `${key.slice(0, 2)}${key.slice(3)}`, `${key.slice(0, -1)}x`, key.toUpperCase().slice(0, 1) + key.slice(1)];
+		for (const slip of slips) {
+			if ((INPUT_KEYS as readonly string[]).includes(slip)) continue;
+			const error = await tryAdd(t, watch, { command: ["make"], [slip]: 1 }, [slip]);
+			expect(error).toMatchObject({ code: "unknown_key", field: slip });
+			expect((error as SluiceError).hint).toMatch(/^did you mean "\w+"\?$/);
+		}
+		expect((await tryAdd(t, watch, { command: ["make"], [`${key}_`]: 1 }, [`${key}_`])) as SluiceError).toMatchObject({
+			hint: `did you mean "${key}"?`,
+		});
+	});
+
+	test("any other text", async () => {
+		const { t, watch } = await setUp();
+		const text = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("__proto__", "constructor", "toString", "x".repeat(1_000_000), "", "\ud800"));
+		await fc.assert(
+			fc.asyncProperty(text, wild, async (key, { value }) => {
+				fc.pre(!(INPUT_KEYS as readonly string[]).includes(key));
+				const input = { command: ["make"] };
+				Object.defineProperty(input, key, { value, enumerable: true });
+				const error = await tryAdd(t, watch, input, [key, key.slice(0, 100), key.slice(0, 60), key.slice(0, 40)]);
+				expect(error).toMatchObject({ code: "unknown_key" });
+			}),
+			{ numRuns: 150 },
+		);
+	});
+});
+
+describe("references", () => {
+	test("one predecessor under two names is one too many", async () => {
+		const { t, watch } = await setUp();
+		expect(await tryAdd(t, watch, { command: ["make"], after: [1, "first"] }, ["after"])).toBeInstanceOf(SluiceError);
+		expect(await tryAdd(t, watch, { command: ["make"], after: ["second:any", "2:failure"] }, ["after"])).toBeInstanceOf(SluiceError);
+	});
+
+	test("a parent that is also named as a predecessor", async () => {
+		const { t, watch } = await setUp();
+		const result = await tryAdd(t, watch, { command: ["make"], parent: 1, parent_gate: "success", after: ["first"] }, ["after", "parent"]);
+		if (!(result instanceof SluiceError)) expect(result).toMatchObject({ outcome: "queued", job: { after: [{ job: 1, policy: "success" }] } });
+	});
+
+	test.each([
+		[{ after: [99] }, "after[0]", "not_found"],
+		[{ after: [1, "nobody"] }, "after[1]", "not_found"],
+		[{ after: [{ job: 1, policy: "merged" }] }, "after", "impossible"],
+		[{ parent: 99 }, "parent", "not_found"],
+		[{ needs: ["job:99"] }, "needs", "not_found"],
+		[{ name: "first" }, "name", "conflict"],
+		[{ lane: "closed" }, "lane", "impossible"],
+		[{ host_labels: ["mac"] }, "host_labels", "impossible"],
+		[{ uses: { build: 3 } }, "uses.build", "impossible"],
+		[{ deadline: NOON - 1 }, "deadline", "invalid"],
+		[{ after: ["self"], name: "self" }, "after[0]", "not_found"],
+	] as [JobInput, string, string][])("%j", async (more, field, code) => {
+		const { t, watch } = await setUp();
+		const error = (await tryAdd(t, watch, { command: ["make"], ...more }, [field])) as SluiceError;
+		expect(error).toBeInstanceOf(SluiceError);
+		expect(error.code).toBe(code);
+		expect(error.field?.startsWith(field)).toBe(true);
+	});
+
+	test("a repo that no host has is the fault of the repo", async () => {
+		const path = join(makeFolder(), "sluice.db");
+		const t = await openStand({ path, config: CONFIG, join: { name: "h", repos: [] } });
+		const watch = new Witness(path);
+		onTestFinished(() => watch.close());
+		expect(await tryAdd(t, watch, { command: ["make"], repo: "web" }, ["repo"])).toMatchObject({ code: "impossible" });
+	});
+
+	test("parents as deep as allowed, and not one deeper", async () => {
+		const path = join(makeFolder(), "sluice.db");
+		const t = await openStand({ path, config: { parents: { max_depth: 150, max_descendants: 1000 } } });
+		const watch = new Witness(path);
+		onTestFinished(() => watch.close());
+		let parent = await t.add();
+		for (let depth = 1; depth <= 150; depth++) parent = await t.add({ parent });
+		expect((await t.show(parent)).depth).toBe(150);
+		expect(await tryAdd(t, watch, { command: ["make"], parent }, ["parent"])).toMatchObject({
+			code: "limit",
+			message: "parent: depth 151, at most 150",
+			hint: "raise parents.max_depth",
+		});
+	});
+
+	test("no more descendants than allowed", async () => {
+		const path = join(makeFolder(), "sluice.db");
+		const t = await openStand({ path, config: { parents: { max_descendants: 3 } } });
+		const watch = new Witness(path);
+		onTestFinished(() => watch.close());
+		const parent = await t.add();
+		for (let n = 0; n < 3; n++) await t.add({ parent });
+		expect(await tryAdd(t, watch, { command: ["make"], parent }, ["parent"])).toMatchObject({ code: "limit" });
+	});
+
+	test("nobody can ask for ten thousand generations", async () => {
+		const { t } = await setUp();
+		await expect(t.sluice.configure({ parents: { max_depth: 10_000 } })).rejects.toMatchObject({ code: "invalid", field: "parents.max_depth" });
+	});
+});
+
+describe("what was given stays the caller's", () => {
+	test("changing it afterwards, or before the answer has come, changes no job", async () => {
+		const { t } = await setUp();
+		const payload = { a: { b: 1 } };
+		const adding = t.sluice.add({ payload });
+		payload.a.b = 2;
+		const result = await adding;
+		payload.a.b = 3;
+		if (result.outcome !== "queued") return expect.fail("not accepted");
+		expect((await t.show(result.job.id)).spec.payload).toEqual({ a: { b: 1 } });
+		const later = await t.reopen();
+		expect((await later.show(result.job.id)).spec.payload).toEqual({ a: { b: 1 } });
+	});
+
+	test("changing what was answered changes no job", async () => {
+		const { t } = await setUp();
+		const id = await t.add({ payload: { a: { b: 1 } } });
+		((await t.show(id)).spec.payload as { a: { b: number } }).a.b = 2;
+		const claimed = await t.sluice.claim({ worker: "w", max: 9, kinds: ["payload"] });
+		expect(claimed.map((one) => one.spec.payload)).toEqual([{ a: { b: 1 } }]);
+		(claimed[0]?.spec.payload as { a: { b: number } }).a.b = 3;
+		expect((await t.show(id)).spec.payload).toEqual({ a: { b: 1 } });
+	});
+});

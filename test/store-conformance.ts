@@ -1,0 +1,667 @@
+// What every store must do: the contract of src/store.ts as one suite. Each read is compared with a naive answer from plain arrays.
+
+import fc from "fast-check";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type Job, POLICIES, type Status, TERMINAL, WAITING } from "../src/core/job.ts";
+import type { Head } from "../src/core/plan.ts";
+import { type Changes, type JobRow, type ListFilter, noChanges, type Read, type RecordKind, type Role, type Store } from "../src/store.ts";
+
+/** Data that several connections can be opened to; `open` gives the next one. A store that cannot share says so. */
+export type Place = { open(): Store | Promise<Store>; shared: boolean };
+
+// ---- the naive answer ---------------------------------------------------------------------------------------------------------------
+
+type Tables = {
+	job: JobRow[];
+	done: Job[];
+	spec: Changes["specs"];
+	edge: Changes["edges"];
+	link: Changes["links"];
+	run: Changes["runs"];
+	event: Changes["events"];
+	record: [RecordKind, string, unknown][];
+};
+const noTables = (): Tables => ({ job: [], done: [], spec: [], edge: [], link: [], run: [], event: [], record: [] });
+
+/** The tables after a set of changes; the ones before stay as they are. */
+function applied(before: Tables, changes: Changes): Tables {
+	const without = new Set(changes.forget);
+	const gone = new Set(changes.remove);
+	const undone = new Set(changes.undone);
+	const updated = new Map(changes.update.map((row) => [row.id, row]));
+	const same = (a: Changes["links"][number], b: Changes["links"][number]) => a.key === b.key && a.role === b.role && a.job === b.job;
+	const links = before.link.filter((link) => !changes.unlinks.some((other) => same(link, other)));
+	for (const link of changes.links) if (!links.some((other) => same(link, other))) links.push(link);
+	let records = before.record;
+	for (const [kind, key, value] of changes.records) {
+		records = records.filter((one) => one[0] !== kind || one[1] !== key);
+		if (value !== null) records = [...records, [kind, key, value]];
+	}
+	return {
+		job: [...before.job, ...changes.insert].map((row) => updated.get(row.id) ?? row).filter((row) => !gone.has(row.id) && !without.has(row.id)),
+		done: [...before.done.filter((job) => !undone.has(job.id)), ...changes.done].filter((job) => !without.has(job.id)),
+		spec: [...before.spec, ...changes.specs].filter(([id]) => !without.has(id)),
+		edge: [...before.edge, ...changes.edges].filter((edge) => !without.has(edge.job)),
+		link: links.filter((link) => !without.has(link.job)),
+		run: [...before.run, ...changes.runs].filter((run) => !without.has(run.job)),
+		event: [...before.event, ...changes.events].filter((event) => event.job === null || !without.has(event.job)),
+		record: records,
+	};
+}
+
+const byId = (a: { id: number }, b: { id: number }) => a.id - b.id;
+const headOf = ({ id, rank, level, age_at, ready_at }: JobRow): Head => ({ id, rank, level, age_at, ready_at: ready_at ?? age_at });
+const inLine = (a: JobRow, b: JobRow) => b.rank - a.rank || b.level - a.level || a.age_at - b.age_at || a.id - b.id;
+const earlier = (a: { age_at: number; id: number }, b: { age_at: number; id: number }) =>
+	a.age_at < b.age_at || (a.age_at === b.age_at && a.id < b.id);
+
+function fits(job: Job, filter: ListFilter): boolean {
+	const { status, ...rest } = filter;
+	if (status && !status.includes(job.status)) return false;
+	return Object.entries(rest).every(([key, value]) => value === undefined || job[key as keyof Job] === value);
+}
+
+function naive(tables: Tables, request: Read): unknown {
+	switch (request.read) {
+		case "jobs":
+			return tables.job.filter((row) => request.ids.includes(row.id)).map((row) => row.job);
+		case "done":
+			return tables.done.filter((job) => request.ids.includes(job.id));
+		case "specs":
+			return tables.spec.filter(([id]) => request.ids.includes(id));
+		case "line": {
+			const { line, bucket, below, after, limit } = request;
+			let rows = tables.job.filter((row) => row.line === line && row.bucket === bucket).sort(inLine);
+			if (below) rows = rows.filter((row) => row.rank < below.rank || (row.rank === below.rank && row.level < below.level));
+			if (after) rows = rows.filter((row) => row.rank === after.rank && row.level === after.level && earlier(after, row));
+			return rows.slice(0, limit).map(headOf);
+		}
+		case "ahead": {
+			const { bucket, rank, level, limit } = request;
+			const rows = tables.job.filter((row) => row.line === "" && row.bucket === bucket && row.rank === rank && row.level === level);
+			return Math.min(limit, rows.filter((row) => earlier(row, request)).length);
+		}
+		case "oldest": {
+			const rows = tables.job.filter((row) => row.bucket === request.bucket && row.ready_at !== null);
+			const [first] = rows.sort((a, b) => (a.ready_at as number) - (b.ready_at as number) || a.id - b.id);
+			return first && headOf(first);
+		}
+		case "buckets":
+			return [...new Set(tables.job.filter((row) => row.line === request.line).map((row) => row.bucket))];
+		case "due":
+			return tables.job
+				.filter((row) => row.due_at !== null && row.due_at <= request.now)
+				.sort((a, b) => (a.due_at as number) - (b.due_at as number) || a.id - b.id)
+				.slice(0, request.limit)
+				.map((row) => row.id);
+		case "next_due": {
+			const times = tables.job.flatMap((row) => row.due_at ?? []);
+			return times.length > 0 ? Math.min(...times) : null;
+		}
+		case "edges":
+			return tables.edge
+				.filter((edge) => edge.pred === request.pred && edge.job > request.after)
+				.sort((a, b) => a.job - b.job)
+				.slice(0, request.limit)
+				.map(({ job, policy }) => ({ job, policy }));
+		case "preds":
+			return tables.edge
+				.filter((edge) => edge.job === request.job && edge.seq >= request.from)
+				.sort((a, b) => a.seq - b.seq)
+				.slice(0, request.limit)
+				.map(({ pred, policy, seq }) => ({ pred, policy, seq }));
+		case "links":
+			return tables.link
+				.filter((link) => link.key === request.key && link.role === request.role && link.job > request.after)
+				.map((link) => link.job)
+				.sort((a, b) => a - b)
+				.slice(0, request.limit);
+		case "records":
+			return tables.record.filter(([kind, key]) => kind === request.kind && request.keys.includes(key)).map(([, key, value]) => [key, value]);
+		case "standing":
+			return tables.record.filter(([kind]) => request.kinds.includes(kind));
+		case "runs":
+			return tables.run.filter((run) => run.job === request.job).sort((a, b) => a.attempt - b.attempt);
+		case "events":
+			return tables.event.filter((event) => event.seq > request.since).slice(0, request.limit);
+		case "history":
+			return tables.event.filter((event) => event.job === request.job);
+		case "active":
+			return [...tables.job]
+				.sort(byId)
+				.map((row) => row.job)
+				.filter((job) => job.id > request.after && fits(job, request.filter))
+				.slice(0, request.limit);
+		case "ended":
+			return [...tables.done]
+				.sort(byId)
+				.filter((job) => job.id > request.after && fits(job, request.filter))
+				.slice(0, request.limit);
+		case "old": {
+			const { before, after, limit } = request;
+			const key = (job: Job) => ({ age_at: job.ended_at as number, id: job.id });
+			return tables.done
+				.filter((job) => (job.ended_at as number) < before && earlier({ age_at: after.ended_at, id: after.id }, key(job)))
+				.sort((a, b) => (a.ended_at as number) - (b.ended_at as number) || a.id - b.id)
+				.slice(0, limit);
+		}
+		case "range":
+			return [...tables.job, ...tables.done].map(({ id }) => id).filter((id) => id >= request.from && id <= request.to);
+		case "ended_in":
+			return tables.done.map(({ id }) => id).filter((id) => id >= request.from && id <= request.to);
+	}
+}
+
+/** Reads whose answer has no order of its own. */
+const UNORDERED = new Set<Read["read"]>(["jobs", "done", "specs", "buckets", "records", "standing", "range", "ended_in"]);
+
+async function compare(store: Store, tables: Tables, request: Read): Promise<void> {
+	const [found, expected] = [await store.read(request), naive(tables, request)];
+	if (request.read === "range") {
+		// Any of them, as many as asked for.
+		const [some, all] = [found as number[], expected as number[]];
+		expect(some.length).toBe(Math.min(request.limit, all.length));
+		expect(some.filter((id) => !all.includes(id))).toEqual([]);
+	} else if (UNORDERED.has(request.read)) {
+		const sorted = (list: unknown) => (list as unknown[]).map((one) => JSON.stringify(one)).sort();
+		expect(sorted(found)).toEqual(sorted(expected));
+	} else expect(found).toEqual(expected);
+}
+
+// ---- makers -------------------------------------------------------------------------------------------------------------------------
+
+const LINES = ["", "time", "after", "lock:ä/🙂", "run"];
+const LANES = ["default", "code"];
+const KEYS = ["a", "b/ä", "🙂", "'; DROP TABLE job; --", '{"k":1}', "%_", ""];
+const KINDS: RecordKind[] = ["meta", "fact", "lock", "name"];
+const ROLES: Role[] = ["needs", "makes", "wants"];
+
+export const makeJob = (id: number, status: Status, more: Partial<Job> = {}): Job => ({
+	id,
+	status,
+	kind: "command",
+	lane: "default",
+	trigger: "manual",
+	priority: 0,
+	created_at: 0,
+	runnable_at: 0,
+	attempt: 0,
+	line: "",
+	bucket: 1,
+	...more,
+});
+export const makeRow = (job: Job, more: Partial<Omit<JobRow, "job">> = {}): JobRow => ({
+	id: job.id,
+	line: job.line,
+	bucket: job.bucket,
+	rank: 0,
+	level: 0,
+	age_at: 0,
+	ready_at: job.line === "" ? 0 : null,
+	due_at: null,
+	status: job.status,
+	lane: job.lane,
+	batch: job.batch ?? null,
+	job,
+	...more,
+});
+
+type Dice = (max: number) => number;
+
+/** A set of changes that the tables can take: new rows have new keys, old ones are there. */
+function someChanges(tables: Tables, dice: Dice): Changes {
+	const changes = noChanges();
+	const pick = <T>(list: readonly T[]): T => list[dice(list.length)] as T;
+	const maybe = <T>(value: T): T | undefined => (dice(2) === 0 ? undefined : value);
+	const last = Math.max(0, ...tables.job.map((row) => row.id), ...tables.done.map((job) => job.id));
+	const document = (id: number, status: Status): Job => {
+		const more = { repo: maybe(pick(["web", "ä"])), owner: maybe(pick(["ann", "bob"])), item: maybe(pick(["cards:1", "cards:🙂"])), batch: maybe(pick(["b1", "b2"])) };
+		return makeJob(id, status, {
+			...JSON.parse(JSON.stringify(more)),
+			kind: pick(["command", "agent", "kernel"] as const),
+			lane: pick(LANES),
+			line: pick(LINES),
+			bucket: 1 + dice(3),
+		});
+	};
+	const row = (job: Job): JobRow =>
+		makeRow(job, {
+			rank: pick([0, 0, 0, 1, -1, 2 ** 40]),
+			level: dice(5) - 2,
+			age_at: dice(6),
+			ready_at: job.line === "" ? dice(6) : null,
+			due_at: dice(3) === 0 ? dice(100) : null,
+		});
+	// New ones; more than one statement's worth now and then.
+	const count = dice(4) === 0 ? 20 + dice(50) : dice(5);
+	for (let n = 1; n <= count; n++) {
+		const job = document(last + n, pick(WAITING));
+		changes.insert.push(row(job));
+		if (dice(2)) changes.specs.push([job.id, { version: 1, enqueued_at: dice(9), payload: pick(KEYS) }]);
+		for (let pred = 1; pred < job.id && dice(3); pred += 1 + dice(10))
+			changes.edges.push({ pred, job: job.id, policy: pick(POLICIES), seq: changes.edges.filter((edge) => edge.job === job.id).length });
+	}
+	const free = [...tables.job];
+	const take = <T>(list: T[]): T | undefined => (list.length > 0 ? list.splice(dice(list.length), 1)[0] : undefined);
+	for (let n = dice(4); n > 0; n--) {
+		const one = take(free);
+		if (one) changes.update.push(row(document(one.id, pick(WAITING))));
+	}
+	for (let n = dice(3); n > 0; n--) {
+		const one = take(free);
+		if (!one) continue;
+		changes.remove.push(one.id);
+		const job = { ...one.job, status: pick(TERMINAL), ended_at: dice(10) };
+		changes.done.push(job);
+	}
+	const ended = [...tables.done];
+	for (let n = dice(2); n > 0; n--) {
+		const one = take(ended);
+		if (!one) continue;
+		changes.undone.push(one.id);
+		const { ended_at: _ended, ...rest } = one;
+		changes.insert.push(row({ ...rest, status: "queued" }));
+	}
+	const linked = new Set<string>();
+	for (let n = dice(6); n > 0; n--) {
+		const link = { key: pick(KEYS), role: pick(ROLES), job: 1 + dice(last + 1) };
+		if (linked.has(JSON.stringify(link))) continue;
+		linked.add(JSON.stringify(link));
+		if (dice(4)) changes.links.push(link);
+		else changes.unlinks.push(link);
+	}
+	for (let n = dice(3); n > 0; n--) {
+		const job = 1 + dice(last + 1);
+		const attempt = 1 + [...tables.run, ...changes.runs].filter((run) => run.job === job).length;
+		changes.runs.push({
+			job,
+			attempt,
+			host: "h",
+			worker: pick(KEYS),
+			account: maybe("a") ?? null,
+			started_at: 1,
+			ended_at: 2,
+			exit_kind: "failed",
+			exit_code: maybe(3) ?? null,
+			message: maybe("ü") ?? null,
+		});
+	}
+	const seq = tables.event.reduce((most, event) => Math.max(most, event.seq), 0);
+	for (let n = 1; n <= (dice(5) === 0 ? 45 : dice(4)); n++)
+		changes.events.push({ seq: seq + n, at: n, kind: "moved", job: maybe(1 + dice(last + 1)) ?? null, by: pick(KEYS), data: { n, text: pick(KEYS) } });
+	const seen = new Set<string>();
+	for (let n = dice(5); n > 0; n--) {
+		const [kind, key] = [pick(KINDS), pick(KEYS)];
+		if (seen.has(`${kind}/${key}`)) continue;
+		seen.add(`${kind}/${key}`);
+		changes.records.push([kind, key, dice(3) === 0 ? null : pick<unknown>([0, 1.5, "x", true, [1], { a: { b: null } }])]);
+	}
+	if (dice(4) === 0) {
+		const touched = new Set([...changes.insert, ...changes.update, ...changes.done].map((one) => one.id));
+		changes.forget = [...tables.done, ...tables.job].map((one) => one.id).filter((id) => !touched.has(id) && dice(6) === 0);
+	}
+	return changes;
+}
+
+const id = fc.integer({ min: 0, max: 120 });
+const limit = fc.constantFrom(1, 2, 7, 1000);
+const filter = fc.record(
+	{
+		status: fc.subarray<Status>(["queued", "waiting_on_deps", "succeeded", "failed"]),
+		lane: fc.constantFrom(...LANES, "none"),
+		batch: fc.constantFrom("b1", "none"),
+		repo: fc.constantFrom("web", "ä", "none"),
+		kind: fc.constantFrom("command", "kernel"),
+		owner: fc.constantFrom("ann", "none"),
+		item: fc.constantFrom("cards:🙂", "none"),
+	},
+	{ requiredKeys: [] },
+);
+const place = { bucket: fc.integer({ min: 0, max: 4 }), rank: fc.constantFrom(0, 1, -1, 2 ** 40), level: fc.integer({ min: -3, max: 3 }) };
+const someRead: fc.Arbitrary<Read> = fc.oneof(
+	fc.record({ read: fc.constantFrom("jobs" as const, "done" as const, "specs" as const), ids: fc.array(id) }),
+	fc.record({ read: fc.constant("line" as const), line: fc.constantFrom(...LINES, "none"), bucket: place.bucket, limit }),
+	fc.record({
+		read: fc.constant("line" as const),
+		line: fc.constantFrom(...LINES),
+		bucket: place.bucket,
+		below: fc.record({ rank: place.rank, level: place.level }),
+		limit,
+	}),
+	fc.record({
+		read: fc.constant("line" as const),
+		line: fc.constant(""),
+		bucket: place.bucket,
+		after: fc.record({ rank: place.rank, level: place.level, age_at: fc.integer({ min: -1, max: 6 }), id }),
+		limit,
+	}),
+	fc.record({ read: fc.constant("ahead" as const), ...place, age_at: fc.constantFrom(-1, 0, 3, 6, Number.MAX_SAFE_INTEGER), id, limit }),
+	fc.record({ read: fc.constant("oldest" as const), bucket: place.bucket }),
+	fc.record({ read: fc.constant("buckets" as const), line: fc.constantFrom(...LINES, "none") }),
+	fc.record({ read: fc.constant("due" as const), now: fc.integer({ min: -1, max: 110 }), limit }),
+	fc.constant<Read>({ read: "next_due" }),
+	fc.record({ read: fc.constant("edges" as const), pred: id, after: id, limit }),
+	fc.record({ read: fc.constant("preds" as const), job: id, from: fc.nat({ max: 4 }), limit }),
+	fc.record({ read: fc.constant("links" as const), key: fc.constantFrom(...KEYS), role: fc.constantFrom(...ROLES), after: id, limit }),
+	fc.record({ read: fc.constant("records" as const), kind: fc.constantFrom(...KINDS), keys: fc.array(fc.constantFrom(...KEYS)) }),
+	fc.record({ read: fc.constant("standing" as const), kinds: fc.subarray(KINDS) }),
+	fc.record({ read: fc.constantFrom("runs" as const, "history" as const), job: id }),
+	fc.record({ read: fc.constant("events" as const), since: fc.integer({ min: 0, max: 60 }), limit }),
+	fc.record({ read: fc.constantFrom("active" as const, "ended" as const), filter, after: id, limit }),
+	fc.record({
+		read: fc.constant("old" as const),
+		before: fc.integer({ min: 0, max: 11 }),
+		after: fc.record({ ended_at: fc.integer({ min: -1, max: 10 }), id }),
+		limit,
+	}),
+	fc.record({ read: fc.constant("range" as const), from: id, to: id, limit }),
+	fc.record({ read: fc.constant("ended_in" as const), from: id, to: id }),
+);
+
+/** Everything that a store holds, read through its contract. */
+const EVERYTHING: Read[] = [
+	{ read: "active", filter: {}, after: 0, limit: 1_000_000 },
+	{ read: "ended", filter: {}, after: 0, limit: 1_000_000 },
+	{ read: "events", since: 0, limit: 1_000_000 },
+	{ read: "standing", kinds: KINDS },
+];
+
+// ---- the suite ----------------------------------------------------------------------------------------------------------------------
+
+export function storeConformance(name: string, make: () => Place): void {
+	async function opened(where: Place): Promise<Store> {
+		const store = await where.open();
+		onTestFinished(async () => {
+			await store.close();
+		});
+		return store;
+	}
+	const inside = async <T>(store: Store, body: () => Promise<T>): Promise<T> => {
+		await store.begin();
+		const result = await body();
+		await store.commit();
+		return result;
+	};
+	const write = (store: Store, changes: Partial<Changes>) => inside(store, async () => store.write({ ...noChanges(), ...changes }));
+	const read = <R extends Read>(store: Store, request: R) => inside(store, async () => store.read(request));
+	const jobs = async (store: Store, ids: number[]) => (await read(store, { read: "jobs", ids })).map((job) => job.id).sort((a, b) => a - b);
+	const queued = (...ids: number[]) => ids.map((one) => makeRow(makeJob(one, "queued")));
+
+	describe(`the store contract: ${name}`, () => {
+		test("an empty store has empty answers", async () => {
+			const store = await opened(make());
+			const requests = fc.sample(someRead, { numRuns: 300, seed: 1 });
+			await inside(store, async () => {
+				for (const request of requests) await compare(store, noTables(), request);
+			});
+		});
+
+		test("every read answers as a search through plain arrays would, after any changes", async () => {
+			const steps = fc.array(fc.record({ seed: fc.nat(), reads: fc.array(someRead, { maxLength: 12 }), end: fc.constantFrom("commit", "commit", "rollback") }), {
+				minLength: 1,
+				maxLength: 8,
+			});
+			await fc.assert(
+				fc.asyncProperty(steps, async (steps) => {
+					const store = await make().open();
+					try {
+						let kept = noTables();
+						for (const { seed, reads, end } of steps) {
+							let state = seed + 1;
+							const dice: Dice = (max) => {
+								state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+								return Math.floor((state / 2 ** 32) * max);
+							};
+							await store.begin();
+							const changes = someChanges(kept, dice);
+							await store.write(structuredClone(changes));
+							const now = applied(kept, changes);
+							for (const request of [...reads, ...EVERYTHING]) await compare(store, now, request);
+							if (end === "commit") {
+								await store.commit();
+								kept = now;
+							} else await store.rollback();
+							await store.begin();
+							for (const request of EVERYTHING) await compare(store, kept, request);
+							await store.rollback();
+						}
+					} finally {
+						await store.close();
+					}
+				}),
+				{ numRuns: 40 },
+			);
+		});
+
+		test("line: rank down, level down, then the oldest, then the lowest id", async () => {
+			const store = await opened(make());
+			const rows: [number, Partial<JobRow>][] = [
+				[1, { level: 5, age_at: 9 }],
+				[2, { level: 5, age_at: 3 }],
+				[3, { level: 5, age_at: 3 }],
+				[4, { level: -5, age_at: 0 }],
+				[5, { rank: 1, level: -9 }],
+				[6, { rank: -1, level: 99 }],
+				[7, { rank: 2 ** 40 + 1, level: 0 }],
+				[8, { level: 6, age_at: 100 }],
+				[9, { bucket: 2, level: 999 }],
+				[10, { line: "time", level: 999, ready_at: null }],
+			];
+			await write(store, { insert: rows.map(([one, more]) => makeRow(makeJob(one, "queued"), more)) });
+			const line = async (more: object) => (await read(store, { read: "line", line: "", bucket: 1, limit: 100, ...more })).map((head) => head.id);
+			expect(await line({})).toEqual([7, 5, 8, 2, 3, 1, 4, 6]);
+			expect(await line({ limit: 3 })).toEqual([7, 5, 8]);
+			expect(await line({ below: { rank: 0, level: 6 } })).toEqual([2, 3, 1, 4, 6]);
+			expect(await line({ below: { rank: 0, level: -5 } })).toEqual([6]);
+			expect(await line({ after: { rank: 0, level: 5, age_at: 3, id: 2 } })).toEqual([3, 1]);
+			expect(await line({ after: { rank: 0, level: 5, age_at: -1, id: 0 }, limit: 2 })).toEqual([2, 3]);
+			expect(await read(store, { read: "line", line: "", bucket: 1, limit: 1 })).toEqual([
+				{ id: 7, rank: 2 ** 40 + 1, level: 0, age_at: 0, ready_at: 0 },
+			]);
+		});
+
+		test("a read inside a transaction sees what was written in it", async () => {
+			const store = await opened(make());
+			await store.begin();
+			await store.write({ ...noChanges(), insert: queued(1), records: [["meta", "k", 1]] });
+			expect(await store.read({ read: "jobs", ids: [1] })).toEqual([makeJob(1, "queued")]);
+			await store.write({ ...noChanges(), update: [makeRow(makeJob(1, "queued", { priority: 5 }))], records: [["meta", "k", 2]] });
+			expect(await store.read({ read: "jobs", ids: [1] })).toMatchObject([{ priority: 5 }]);
+			expect(await store.read({ read: "records", kind: "meta", keys: ["k"] })).toEqual([["k", 2]]);
+			await store.commit();
+		});
+
+		test("rollback leaves nothing, and the next transaction is as good as any", async () => {
+			const store = await opened(make());
+			await write(store, { insert: queued(1) });
+			await store.begin();
+			await store.write({ ...noChanges(), insert: queued(2), forget: [1], records: [["meta", "k", 1]] });
+			await store.rollback();
+			expect(await jobs(store, [1, 2])).toEqual([1]);
+			await write(store, { insert: queued(2) });
+			expect(await jobs(store, [1, 2])).toEqual([1, 2]);
+		});
+
+		test("changes that cannot be made fail, and nothing of their transaction is left", async () => {
+			const store = await opened(make());
+			await write(store, { insert: queued(1), records: [["meta", "k", 1]] });
+			await store.begin();
+			await store.write({ ...noChanges(), insert: queued(2) });
+			await expect((async () => store.write({ ...noChanges(), records: [["meta", "k", 2]], insert: queued(1) }))()).rejects.toThrow();
+			await store.rollback();
+			expect(await jobs(store, [1, 2])).toEqual([1]);
+			expect(await read(store, { read: "records", kind: "meta", keys: ["k"] })).toEqual([["k", 1]]);
+		});
+
+		test("forget takes every trace of a job but the edges that others still tell of", async () => {
+			const store = await opened(make());
+			await write(store, {
+				insert: queued(1, 2, 3),
+				done: [makeJob(4, "succeeded", { ended_at: 1 })],
+				specs: [1, 2, 3, 4].map((one) => [one, { version: 1, enqueued_at: 0 }]),
+				edges: [
+					{ pred: 1, job: 2, policy: "success", seq: 0 },
+					{ pred: 2, job: 3, policy: "success", seq: 0 },
+				],
+				links: [2, 3].map((job) => ({ key: "k", role: "needs" as const, job })),
+				runs: [2, 3].map((job) => ({
+					job,
+					attempt: 1,
+					host: "",
+					worker: "",
+					account: null,
+					started_at: 0,
+					ended_at: 0,
+					exit_kind: "failed" as const,
+					exit_code: null,
+					message: null,
+				})),
+				events: [2, 3].map((job) => ({ seq: job, at: 0, kind: "x", job, by: "", data: {} })),
+			});
+			await write(store, { forget: [2, 4] });
+			expect(await jobs(store, [1, 2, 3, 4])).toEqual([1, 3]);
+			expect(await read(store, { read: "done", ids: [4] })).toEqual([]);
+			expect((await read(store, { read: "specs", ids: [1, 2, 3, 4] })).map(([one]) => one).sort()).toEqual([1, 3]);
+			expect(await read(store, { read: "preds", job: 2, from: 0, limit: 9 })).toEqual([]);
+			expect(await read(store, { read: "edges", pred: 1, after: 0, limit: 9 })).toEqual([]);
+			expect(await read(store, { read: "preds", job: 3, from: 0, limit: 9 })).toEqual([{ pred: 2, policy: "success", seq: 0 }]);
+			expect(await read(store, { read: "links", key: "k", role: "needs", after: 0, limit: 9 })).toEqual([3]);
+			expect(await read(store, { read: "runs", job: 2 })).toEqual([]);
+			expect(await read(store, { read: "history", job: 2 })).toEqual([]);
+			expect((await read(store, { read: "events", since: 0, limit: 9 })).map((event) => event.seq)).toEqual([3]);
+		});
+
+		test("a job ends and comes back", async () => {
+			const store = await opened(make());
+			await write(store, { insert: queued(1) });
+			await write(store, { remove: [1], done: [makeJob(1, "failed", { ended_at: 7 })] });
+			expect([await jobs(store, [1]), (await read(store, { read: "done", ids: [1] })).length]).toEqual([[], 1]);
+			await write(store, { undone: [1], done: [makeJob(1, "succeeded", { ended_at: 8 })] });
+			expect(await read(store, { read: "done", ids: [1] })).toMatchObject([{ status: "succeeded" }]);
+			await write(store, { undone: [1], insert: queued(1) });
+			expect([await jobs(store, [1]), (await read(store, { read: "done", ids: [1] })).length]).toEqual([[1], 0]);
+		});
+
+		test("links and records twice are one, and going twice is gone", async () => {
+			const store = await opened(make());
+			const link = { key: "k", role: "wants" as const, job: 1 };
+			await write(store, { links: [link, link] });
+			await write(store, { links: [link] });
+			expect(await read(store, { read: "links", key: "k", role: "wants", after: 0, limit: 9 })).toEqual([1]);
+			await write(store, { unlinks: [link, link] });
+			await write(store, { unlinks: [link] });
+			expect(await read(store, { read: "links", key: "k", role: "wants", after: 0, limit: 9 })).toEqual([]);
+			await write(store, { records: [["meta", "k", null]] });
+			await write(store, { records: [["meta", "k", { a: 1 }]] });
+			await write(store, { records: [["meta", "k", { b: 2 }]] });
+			expect(await read(store, { read: "records", kind: "meta", keys: ["k"] })).toEqual([["k", { b: 2 }]]);
+		});
+
+		test("large numbers, long texts and any script come back as they went in", async () => {
+			const store = await opened(make());
+			const text = `${"ä🙂\u0001\u2028\u{10ffff}".repeat(100_000)}'"\\\n`;
+			const most = Number.MAX_SAFE_INTEGER;
+			const job = makeJob(most - 5, "queued", { name: "名前", created_at: 8.64e15, priority: -1_000_000, wait_reason: { kind: "x", detail: text } });
+			await write(store, {
+				insert: [makeRow(job, { rank: 2 ** 41, level: -2_000_000, age_at: 8.64e15, ready_at: 8.64e15, due_at: 8.64e15 })],
+				specs: [[job.id, { version: 1, enqueued_at: most, payload: { text } }]],
+				records: [["fact", text.slice(0, 3000), text]],
+				events: [{ seq: most, at: 8.64e15, kind: "k", job: job.id, by: "🙂", data: { text } }],
+			});
+			expect(await read(store, { read: "jobs", ids: [job.id] })).toEqual([job]);
+			expect(await read(store, { read: "specs", ids: [job.id] })).toEqual([[job.id, { version: 1, enqueued_at: most, payload: { text } }]]);
+			expect(await read(store, { read: "records", kind: "fact", keys: [text.slice(0, 3000)] })).toEqual([[text.slice(0, 3000), text]]);
+			expect(await read(store, { read: "history", job: job.id })).toMatchObject([{ seq: most, at: 8.64e15, by: "🙂", data: { text } }]);
+			expect(await read(store, { read: "line", line: "", bucket: 1, limit: 1 })).toEqual([
+				{ id: job.id, rank: 2 ** 41, level: -2_000_000, age_at: 8.64e15, ready_at: 8.64e15 },
+			]);
+			expect(await read(store, { read: "next_due" })).toBe(8.64e15);
+		});
+
+		test("many in one go", async () => {
+			const store = await opened(make());
+			const ids = Array.from({ length: 5000 }, (_, index) => index + 1);
+			await write(store, {
+				insert: queued(...ids),
+				specs: ids.map((one) => [one, { version: 1, enqueued_at: one }]),
+				edges: ids.slice(1).map((one) => ({ pred: one - 1, job: one, policy: "success" as const, seq: 0 })),
+				records: ids.map((one) => ["name", `n${one}`, one]),
+			});
+			expect((await jobs(store, ids)).length).toBe(5000);
+			expect((await read(store, { read: "records", kind: "name", keys: ids.map((one) => `n${one}`) })).length).toBe(5000);
+			await write(store, { forget: ids });
+			expect(await jobs(store, ids)).toEqual([]);
+		});
+
+		test("fresh only when nobody else has written since", async () => {
+			const store = await opened(make());
+			await store.begin();
+			await store.commit();
+			await write(store, { insert: queued(1) });
+			expect(await store.begin()).toEqual({ fresh: true });
+			await store.commit();
+		});
+
+		const shared = make().shared ? describe : describe.skip;
+		shared("two connections", () => {
+			async function pair(): Promise<[Store, Store]> {
+				const where = make();
+				return [await opened(where), await opened(where)];
+			}
+
+			test("each sees what the other has committed, and is told that it is not fresh", async () => {
+				const [one, other] = await pair();
+				for (const store of [one, other]) await read(store, { read: "next_due" });
+				await write(one, { insert: queued(1) });
+				expect(await other.begin()).toEqual({ fresh: false });
+				expect(await other.read({ read: "jobs", ids: [1] })).toHaveLength(1);
+				await other.commit();
+				expect(await other.begin()).toEqual({ fresh: true });
+				await other.commit();
+			});
+
+			test("what the other rolled back never was", async () => {
+				const [one, other] = await pair();
+				for (const store of [one, other]) await read(store, { read: "next_due" });
+				await one.begin();
+				await one.write({ ...noChanges(), insert: queued(1) });
+				await one.rollback();
+				await other.begin();
+				expect(await other.read({ read: "jobs", ids: [1] })).toEqual([]);
+				await other.commit();
+			});
+
+			test("after its own rollback a store does not call itself fresh over what others wrote before it", async () => {
+				const [one, other] = await pair();
+				for (const store of [one, other]) await read(store, { read: "next_due" });
+				await write(one, { insert: queued(1) });
+				await other.begin();
+				await other.rollback();
+				expect(await other.begin()).toEqual({ fresh: false });
+				await other.commit();
+			});
+
+			test("turn by turn, both keep up", async () => {
+				const [one, other] = await pair();
+				for (let at = 1; at <= 20; at++) await write(at % 2 ? one : other, { insert: queued(at) });
+				for (const store of [one, other]) expect((await jobs(store, Array.from({ length: 25 }, (_, index) => index))).length).toBe(20);
+			});
+		});
+
+		shared("closed and opened again", () => {
+			test("what was committed is there, what was not is not", async () => {
+				const where = make();
+				const first = await where.open();
+				await write(first, { insert: queued(1), records: [["meta", "k", "ä🙂"]] });
+				await first.begin();
+				await first.write({ ...noChanges(), insert: queued(2) });
+				await first.close();
+				const again = await opened(where);
+				expect(await again.begin()).toEqual({ fresh: false });
+				expect((await again.read({ read: "active", filter: {}, after: 0, limit: 9 })).map((job) => job.id)).toEqual([1]);
+				expect(await again.read({ read: "records", kind: "meta", keys: ["k"] })).toEqual([["k", "ä🙂"]]);
+				await again.commit();
+			});
+		});
+	});
+}
