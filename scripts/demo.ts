@@ -341,7 +341,7 @@ async function main(): Promise<void> {
 			await sluice.approve(ids.merge as number, { by: "ann" });
 		}
 	};
-	// The engine's own timers do not keep a process alive; this one does.
+	// Times on the screen go on between two events.
 	let frame: Promise<void> | undefined;
 	const pulse = setInterval(() => {
 		frame ??= screen

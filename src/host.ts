@@ -21,8 +21,8 @@ export type Facts = Record<string, FactValue | { error: string }>;
 export interface Host {
 	/** Looks now; never throws for a single key: what could not be read comes back as `{ error }`. A key that this host knows nothing about stays out. */
 	probe(keys: string[]): Promise<Facts>;
-	/** Calls back once after `ms`, unless cancelled. Only a hint: may come late. */
-	after(ms: number, call: () => void): () => void;
+	/** Calls back once after `ms`, unless cancelled. Only a hint: may come late. With `hold` the process stays alive for it. */
+	after(ms: number, call: () => void, grip?: "hold"): () => void;
 	/** Lets other work of this process go first: resolves in a later turn of the event loop. */
 	turn(): Promise<void>;
 }

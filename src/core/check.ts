@@ -11,6 +11,20 @@ export const MAX_TIME = 8.64e15;
 export const wrong = (field: string, message: string, hint?: string) =>
 	new SluiceError("invalid", `${field}: ${message}`, { field, ...(hint === undefined ? {} : { hint }) });
 
+/** Reads what a caller gave. Whatever it throws itself while it is looked at (a getter, a proxy, a circle) is the caller's mistake. */
+export function taking<T>(field: string, read: () => T): T {
+	try {
+		return read();
+	} catch (error) {
+		if (error instanceof SluiceError) throw error;
+		throw new SluiceError("invalid", `${field}: cannot be read: ${error instanceof Error ? error.message : typeof error}`, {
+			field,
+			hint: "hand over plain data",
+			cause: error,
+		});
+	}
+}
+
 /** What a value is, for a message; never the whole of a long one. */
 export function shown(value: unknown): string {
 	if (value === null) return "null";
@@ -122,7 +136,8 @@ export function flag(value: unknown, field: string): boolean {
 export function list(value: unknown, field: string, max = 100_000): unknown[] {
 	if (!Array.isArray(value)) throw wrong(field, `must be a list, not ${shown(value)}`);
 	if (value.length > max) throw new SluiceError("limit", `${field}: ${value.length} entries, at most ${max}`, { field });
-	return value;
+	// Holes become undefined, which every check refuses.
+	return Array.from(value as unknown[]);
 }
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -23,7 +23,8 @@ import { argv, branch, specOf } from "./spec.ts";
 export type Draft = {
 	job: Job;
 	spec: JobSpec;
-	after: { ref: number | string; policy: Policy }[];
+	/** `gate`: put there by the parent's gate. */
+	after: { ref: number | string; policy: Policy; gate?: true }[];
 	parent: number | undefined;
 	parent_gate: boolean;
 	unique: { key: string; window_ms: number | undefined; policy: "skip" | "replace" | "error" } | undefined;
@@ -88,7 +89,10 @@ const KNOWN = new Set<string>(INPUT_KEYS);
 
 export type DraftOptions = { now: number; force: boolean; field?: string };
 
-export function draftJob(value: unknown, config: Config, { now, force, field = "" }: DraftOptions): Draft {
+export const draftJob = (value: unknown, config: Config, options: DraftOptions): Draft =>
+	check.taking(options.field || "job", () => readJob(value, config, options));
+
+function readJob(value: unknown, config: Config, { now, force, field = "" }: DraftOptions): Draft {
 	const at = (key: string) => (field === "" ? key : `${field}.${key}`);
 	const input = check.record(value, field === "" ? "job" : field) as JobInput;
 	for (const key in input) if (!KNOWN.has(key)) check.knownKeys(input as Record<string, unknown>, INPUT_KEYS, field);

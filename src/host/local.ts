@@ -12,10 +12,10 @@ export const chance = (): number => Math.random();
 
 export const localHost: Host = {
 	probe: async (): Promise<Facts> => ({}),
-	after(ms, call) {
+	after(ms, call, grip) {
 		// Longer timers than 2³¹ ms fire at once; coming back early is harmless, since it is only a hint.
 		const timer = setTimeout(call, Math.min(Math.max(0, ms), 2 ** 31 - 1));
-		timer.unref();
+		if (grip !== "hold") timer.unref();
 		return () => clearTimeout(timer);
 	},
 	turn: () => new Promise((resolve) => setImmediate(resolve)),

@@ -48,13 +48,21 @@ export function* addJob(tx: Tx, draft: Draft, { force, facts }: AddOptions): Op<
 /** Names and numbers of predecessors → numbers; what does not exist is the caller's mistake. */
 export function* resolveAfter(tx: Tx, after: Draft["after"], field = "after"): Op<{ job: number; policy: Policy }[]> {
 	const resolved: { job: number; policy: Policy }[] = [];
-	for (const [index, { ref, policy }] of after.entries()) {
+	for (const [index, { ref, policy, gate }] of after.entries()) {
 		const job = typeof ref === "number" ? ref : yield* tx.get<number>("name", ref);
 		if (job === null)
 			throw new SluiceError("not_found", `${field}[${index}]: there is no job named "${ref}"`, {
 				field: `${field}[${index}]`,
 				hint: "add it first, or apply both together",
 			});
+		if (resolved.some((one) => one.job === job)) {
+			// What the caller says of its parent counts, not the gate.
+			if (gate) continue;
+			throw new SluiceError("invalid", `${field}[${index}]: names job ${job} a second time`, {
+				field: `${field}[${index}]`,
+				hint: "name each predecessor once",
+			});
+		}
 		resolved.push({ job, policy });
 	}
 	return resolved;
@@ -114,8 +122,9 @@ export function* checkJob(tx: Tx, draft: Draft, force: boolean, field = "", comi
 				...(job.repo === undefined ? [] : [`repo ${job.repo}`]),
 				...(job.host_labels ?? []).map((label) => `label ${label}`),
 			].join(", ");
-			throw new SluiceError("impossible", `${at("host_labels")}: no host has ${wants}: this job could never run`, {
-				field: at("host_labels"),
+			const field = at(job.host_labels ? "host_labels" : "repo");
+			throw new SluiceError("impossible", `${field}: no host has ${wants}: this job could never run`, {
+				field,
 				hint: "start such a host, or add it with force",
 			});
 		}
@@ -146,7 +155,7 @@ function* addToFamily(tx: Tx, draft: Draft, id: number, field: string, coming: M
 		});
 	coming.set(root, (coming.get(root) ?? 0) + 1);
 	draft.job.path = path;
-	if (draft.parent_gate && !draft.after.some((one) => one.ref === id)) draft.after.push({ ref: id, policy: "success" });
+	if (draft.parent_gate && !draft.after.some((one) => one.ref === id)) draft.after.push({ ref: id, policy: "success", gate: true });
 }
 
 function* checkItem(tx: Tx, job: Job, force: boolean, field: string): Op<void> {

@@ -48,7 +48,10 @@ export function* prepare(manifest: Manifest, config: Config, options: { now: num
 	for (const [index, input] of inputs.entries()) {
 		if (index % 200 === 199) yield;
 		const field = `jobs[${index}]`;
-		const merged = { ...(batch === undefined ? {} : { batch }), ...defaults, ...check.record(input, field) } as JobInput;
+		const merged = check.taking(
+			field,
+			() => ({ ...(batch === undefined ? {} : { batch }), ...defaults, ...check.record(input, field) }) as JobInput,
+		);
 		const draft = draftJob(merged, config, { ...options, field });
 		const node: Node = { draft, index, field, job: 0, leads: false, after: [] };
 		nodes.push(node);

@@ -33,9 +33,9 @@ export function checked<T>(call: () => T): T {
 	try {
 		return call();
 	} catch (error) {
-		if (error instanceof SluiceError && !(error instanceof KernelError))
-			throw new KernelError("kernel_sched_invalid_payload", "invalid", error.message, error.field);
-		throw error;
+		if (error instanceof KernelError) throw error;
+		const field = error instanceof SluiceError ? error.field : undefined;
+		throw new KernelError("kernel_sched_invalid_payload", "invalid", error instanceof Error ? error.message : "cannot be read", field);
 	}
 }
 

@@ -2,7 +2,7 @@
 
 import * as check from "../core/check.ts";
 import { EXIT_KINDS, MERGE_STATUSES } from "../core/job.ts";
-import type { ClaimOptions, Ending } from "../scheduler.ts";
+import type { Act, ClaimOptions, Ending } from "../scheduler.ts";
 import type { Claimer } from "./claim.ts";
 import { scopeKey } from "./control.ts";
 
@@ -85,4 +85,15 @@ export function claimerOf(request: ClaimOptions): Claimer {
 				: check.list(given.kinds, "kinds").map((kind, index) => check.oneOf(kind, ["command", "agent", "payload"], `kinds[${index}]`)),
 		host: given.host === undefined ? undefined : check.label(given.host, "host"),
 	};
+}
+
+/** Who acts and why: words for the record. */
+export function checkAct<T extends Act>(act: T | null | undefined): T | undefined {
+	if (act === undefined || act === null) return undefined;
+	return check.taking("options", () => {
+		const { by, reason } = check.record(act, "options") as Act;
+		if (by !== undefined) check.word(by, "by");
+		if (reason !== undefined) check.text(reason, "reason", { max: 10_000 });
+		return act;
+	});
 }

@@ -20,7 +20,7 @@ import { Engine, type Task } from "./engine.ts";
 import type { FactRecord } from "./facts.ts";
 import { extend, finish, started } from "./finish.ts";
 import { kernelDoor } from "./kernel-door.ts";
-import { checkEnding, checkedScope, checkGrant, claimerOf, restamp } from "./library-input.ts";
+import { checkAct, checkEnding, checkedScope, checkGrant, claimerOf, restamp } from "./library-input.ts";
 import { alignWindow, chargeLedger, freshLedger, ledgerOf, limitAccount, putLedger, viewLedger } from "./limits.ts";
 import * as look from "./look.ts";
 import { mark, record } from "./observe.ts";
@@ -48,16 +48,20 @@ export async function createScheduler(
 
 	// ---- the loop -------------------------------------------------------------------------------------------------------------------
 	let cancelTimer = () => {};
+	let timerAt = Number.POSITIVE_INFINITY;
 	let ticking: Promise<unknown> | undefined;
+	/** An earlier tick that is set already stays: a busy queue must not push it ahead of itself for ever. */
 	const schedule = (at: number | null) => {
+		if (closed || options.drive === "manual" || at === null || at >= timerAt) return;
 		cancelTimer();
-		if (closed || options.drive === "manual" || at === null) return;
+		timerAt = at;
 		cancelTimer = host.after(Math.max(0, at - clock.now()), () => {
+			timerAt = Number.POSITIVE_INFINITY;
 			ticking ??= tick()
-				.then(schedule)
-				.catch(() => schedule(clock.now() + config.poll_interval_ms))
-				.finally(() => {
+				.catch(() => clock.now() + config.poll_interval_ms)
+				.then((next) => {
 					ticking = undefined;
+					schedule(next);
 				});
 		});
 	};
@@ -67,8 +71,8 @@ export async function createScheduler(
 			asked.add(key);
 		}
 		if (events.length > 0 || stirred) waker.wake();
-		if (options.drive !== "manual" && (more || probes.size > 0 || events.length > 0))
-			schedule(more || probes.size > 0 ? clock.now() : Math.min(clock.now() + config.poll_interval_ms, Number.MAX_SAFE_INTEGER));
+		if (more || probes.size > 0) schedule(clock.now());
+		else if (events.length > 0) schedule(clock.now() + config.poll_interval_ms);
 	};
 
 	/** Sweeps, settles and probes until nothing is left to do now. */
@@ -109,7 +113,8 @@ export async function createScheduler(
 		}
 	}
 
-	const run = <T>(task: Task<T>, act: Act | undefined, jobs?: readonly number[]) => engine.run(task, { by: act?.by, jobs: jobs ?? [] });
+	const run = <T>(task: Task<T>, act: Act | undefined, jobs?: readonly number[]) =>
+		engine.run(task, { by: checkAct(act)?.by, jobs: jobs ?? [] });
 	const id = (value: unknown) => check.integer(value, "id", 1);
 	const token = (value: { job: number; token: number }) => ({
 		job: check.integer(value?.job, "job", 1),
@@ -117,7 +122,8 @@ export async function createScheduler(
 	});
 
 	const scheduler: Scheduler = {
-		async add(input, act = {}) {
+		async add(input, given) {
+			const act = checkAct(given) ?? {};
 			const draft = draftJob(input, config, { now: clock.now(), force: act.force === true });
 			const { job } = draft;
 			const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
@@ -136,16 +142,16 @@ export async function createScheduler(
 			);
 		},
 
-		apply: (manifest, act = {}) => apply({ engine, clock, host, config: () => config, lookFor }, manifest, act),
+		apply: async (manifest, act) => apply({ engine, clock, host, config: () => config, lookFor }, manifest, checkAct(act) ?? {}),
 
-		claim(request) {
-			const claimer = claimerOf(request);
+		async claim(request) {
+			const claimer = check.taking("claim", () => claimerOf(request));
 			return engine.run((tx) => claim(tx, claimer), { phase: "claim" });
 		},
 		started: (at) => engine.run((tx) => started(tx, token(at)), { jobs: [at.job] }),
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
 		async complete(ending) {
-			checkEnding(ending);
+			check.taking("ending", () => checkEnding(ending));
 			return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
 		},
 

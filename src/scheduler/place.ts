@@ -15,7 +15,7 @@
 import type { JobFacts, Verdict } from "../core/answer.ts";
 import { artifactKey, isMarker, isProbed } from "../core/fact.ts";
 import { type Decision, decide } from "../core/gates/index.ts";
-import { drop, type ExitKind, isTerminal, isWaiting, type Job, type Terminal } from "../core/job.ts";
+import { drop, type ExitKind, isWaiting, type Job, type Terminal } from "../core/job.ts";
 import type { Op } from "../store.ts";
 import { type FactRecord, factsOf, wantFact } from "./facts.ts";
 import { leaveLockLine, pump } from "./locks.ts";
@@ -141,7 +141,7 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	yield* leaveChain(tx, job);
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, -1);
 	if (job.produces) yield* doubtProducts(tx, job);
-	if (job.awaited) for (const kind of ["job", "patch"]) tx.put("settle", `fact/artifact:${kind}:${job.id}`, { after: 0 });
+	if (job.awaited) yield* tellAwaiting(tx, job);
 	if (job.dependents) {
 		tx.ended.push(job);
 		tx.unsettled.add(job.id);
@@ -179,8 +179,9 @@ function* doubtProducts(tx: Tx, job: Job): Op<void> {
 	}
 }
 
-/** A job that waits is decided again; one that runs or has ended is left alone. */
-export function* replace(tx: Tx, job: Job): Op<void> {
-	if (isTerminal(job.status) || job.status === "running") return;
-	yield* place(tx, job);
+/** Those that need `job:` or `patch:` of this one. Its patch file is in doubt until a probe that begins now. */
+function* tellAwaiting(tx: Tx, job: Job): Op<void> {
+	const patch = `artifact:patch:${job.id}`;
+	if (yield* tx.get<FactRecord>("fact", patch)) wantFact(tx, patch);
+	for (const key of [`artifact:job:${job.id}`, patch]) tx.put("settle", `fact/${key}`, { after: 0 });
 }

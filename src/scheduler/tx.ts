@@ -37,6 +37,7 @@ export class Tx {
 	/** For jobs that hang on nothing but time: the same for all of them. */
 	readonly plainFacts: JobFacts;
 	private readonly dirty = new Set<number>();
+	private readonly newSpecs = new Map<number, JobSpec>();
 	private readonly counters = { usage: new Set<string>(), depth: new Set<string>() };
 	private readonly records = new Map<string, [RecordKind, string, unknown | null]>();
 	private readonly ids: Ids;
@@ -144,7 +145,7 @@ export class Tx {
 		const found = new Map<number, JobSpec>();
 		const missing: number[] = [];
 		for (const id of ids) {
-			const spec = this.memory.specs.get(id);
+			const spec = this.memory.specs.get(id) ?? this.newSpecs.get(id);
 			if (spec) found.set(id, spec);
 			else missing.push(id);
 		}
@@ -160,6 +161,7 @@ export class Tx {
 		this.memory.jobs.set(job.id, { job, at: "new" });
 		this.dirty.add(job.id);
 		this.changes.specs.push([job.id, spec]);
+		this.newSpecs.set(job.id, spec);
 		this.memory.keepSpec(job.id, spec, sizeOf(spec));
 	}
 

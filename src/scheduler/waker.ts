@@ -20,10 +20,15 @@ export function createWaker(): Waker {
 					resolve();
 				};
 				wakers.push(call);
-				cancel = host.after(ms, () => {
-					wakers = wakers.filter((one) => one !== call);
-					resolve();
-				});
+				// Somebody waits for what comes next: the process is not over.
+				cancel = host.after(
+					ms,
+					() => {
+						wakers = wakers.filter((one) => one !== call);
+						resolve();
+					},
+					"hold",
+				);
 			}),
 		close() {
 			this.wake();

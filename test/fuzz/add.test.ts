@@ -9,7 +9,7 @@ import { type AddResult, type JobInput, type JobView, SluiceError } from "../../
 import { HOUR, NOON } from "../make/fakes.ts";
 import { makeFolder } from "../make/folder.ts";
 import { openStand, type Stand } from "../make/stand.ts";
-import { expectTyped, spoilt, Witness, type Wild, wild } from "./wild.ts";
+import { expectTyped, named, spoilt, Witness, wild } from "./wild.ts";
 
 const CONFIG = {
 	lanes: { default: {}, code: { max: 3 }, closed: { max: 0 } },
@@ -86,13 +86,19 @@ const FIELDS: Record<(typeof INPUT_KEYS)[number], { good: unknown; with?: JobInp
 
 /** An accepted job is what was answered, for everybody who asks, and has a reason if it waits. */
 async function expectReadable(t: Stand, watch: Witness, view: JobView): Promise<void> {
-	expect(await t.show(view.id)).toEqual(view);
+	const shown = await t.show(view.id);
+	if (JSON.stringify(shown) !== JSON.stringify(view)) expect(shorten(shown)).toEqual(shorten(view));
 	const [stored] = watch.dump().job?.filter((row) => (row as { id: number }).id === view.id) ?? [];
 	const [spec] = watch.dump().spec?.filter((row) => (row as { id: number }).id === view.id) ?? [];
 	if (stored) expect(JSON.parse(JSON.stringify(view))).toMatchObject(pickShown(JSON.parse((stored as { doc: string }).doc)));
-	expect(JSON.parse((spec as { body: string }).body)).toEqual(JSON.parse(JSON.stringify(view.spec)));
+	expect(shorten(JSON.parse((spec as { body: string }).body))).toEqual(shorten(view.spec));
 	expect((await t.reasons(view.id)).length > 0).toBe(isWaiting(view.status));
 }
+/** Long texts and lists cut, for a message that can be read. */
+const shorten = (value: unknown): unknown =>
+	JSON.parse(
+		JSON.stringify(value, (_key, one) => (typeof one === "string" && one.length > 100 ? `${one.length} characters` : Array.isArray(one) && one.length > 20 ? `${one.length} entries` : one)),
+	);
 function pickShown(document: Record<string, unknown>): Record<string, unknown> {
 	return Object.fromEntries(Object.entries(document).filter(([key]) => ["id", "status", "kind", "lane", "priority", "created_at"].includes(key)));
 }
@@ -120,9 +126,9 @@ describe("each field", () => {
 		const fine = await tryAdd(t, watch, { ...base, [key]: good }, []);
 		expect(fine).toMatchObject({ outcome: "queued" });
 		await fc.assert(
-			fc.asyncProperty(fc.oneof(wild as fc.Arbitrary<{ value: unknown }>, spoilt(good)), async ({ value }) => {
+			fc.asyncProperty(fc.oneof(wild, spoilt(good)), async ({ value, trap }) => {
 				fc.pre(value !== undefined);
-				await tryAdd(t, watch, { ...base, [key]: value }, said);
+				await tryAdd(t, watch, { ...base, [key]: value }, trap ? [...said, "job"] : said);
 			}),
 			{ numRuns: 70 },
 		);
@@ -136,7 +142,8 @@ describe("the whole", () => {
 		await fc.assert(
 			fc.asyncProperty(some, async (fields) => {
 				const input = Object.fromEntries([["command", ["make"]], ...fields.map(([key, one]) => [key, one.value])]);
-				await tryAdd(t, watch, input, [...fields.flatMap(([key]) => [key, ...(FIELDS[key].said ?? [])]), "command", "prompt", "source", "deadline"]);
+				const said = fields.flatMap(([key, one]) => [key, ...(FIELDS[key].said ?? []), ...(one.trap ? ["job"] : [])]);
+				await tryAdd(t, watch, input, [...said, "command", "prompt", "source", "deadline"]);
 			}),
 			{ numRuns: 300 },
 		);
@@ -145,7 +152,7 @@ describe("the whole", () => {
 	test("anything but a job", async () => {
 		const { t, watch } = await setUp();
 		await fc.assert(
-			fc.asyncProperty(wild, async ({ value }: Wild) => {
+			fc.asyncProperty(wild, async ({ value }) => {
 				const keys = value !== null && typeof value === "object" && !isTrap(value) ? Object.keys(value) : [];
 				await tryAdd(t, watch, value, ["job", "command", "key", "__proto__", ...keys]);
 			}),
@@ -165,7 +172,7 @@ describe("the whole", () => {
 	test("options that are none", async () => {
 		const { t, watch } = await setUp();
 		await fc.assert(
-			fc.asyncProperty(fc.oneof(wild as fc.Arbitrary<{ value: unknown }>, spoilt({ by: "ann", reason: "why", force: true })), async ({ value }) => {
+			fc.asyncProperty(fc.oneof(wild, spoilt({ by: "ann", reason: "why", force: true })), async ({ value }) => {
 				const before = watch.text();
 				try {
 					await t.sluice.add({ command: ["make"] }, value as { force: boolean });
@@ -190,20 +197,22 @@ describe("keys that nobody knows", () => {
 			expect(error).toMatchObject({ code: "unknown_key", field: slip });
 			expect((error as SluiceError).hint).toMatch(/^did you mean "\w+"\?$/);
 		}
-		expect((await tryAdd(t, watch, { command: ["make"], [`${key}_`]: 1 }, [`${key}_`])) as SluiceError).toMatchObject({
-			hint: `did you mean "${key}"?`,
-		});
 	});
 
 	test("any other text", async () => {
 		const { t, watch } = await setUp();
-		const text = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("__proto__", "constructor", "toString", "x".repeat(1_000_000), "", "\ud800"));
+		const odd = [...["__proto__", "constructor", "toString", "", "\ud800"].map((key) => named(key, key)), named("a million", "x".repeat(1_000_000))];
+		const text = fc.oneof(
+			fc.string({ unit: "binary" }).map((key) => named(JSON.stringify(key), key)),
+			fc.constantFrom(...odd),
+		);
 		await fc.assert(
-			fc.asyncProperty(text, wild, async (key, { value }) => {
+			fc.asyncProperty(text, wild, async (name, { value }) => {
+				const key = name.value as string;
 				fc.pre(!(INPUT_KEYS as readonly string[]).includes(key));
 				const input = { command: ["make"] };
 				Object.defineProperty(input, key, { value, enumerable: true });
-				const error = await tryAdd(t, watch, input, [key, key.slice(0, 100), key.slice(0, 60), key.slice(0, 40)]);
+				const error = await tryAdd(t, watch, input, [key]);
 				expect(error).toMatchObject({ code: "unknown_key" });
 			}),
 			{ numRuns: 150 },
@@ -280,6 +289,35 @@ describe("references", () => {
 	test("nobody can ask for ten thousand generations", async () => {
 		const { t } = await setUp();
 		await expect(t.sluice.configure({ parents: { max_depth: 10_000 } })).rejects.toMatchObject({ code: "invalid", field: "parents.max_depth" });
+	});
+});
+
+describe("long texts", () => {
+	const chars = (spec: { payload?: unknown } | undefined) => (spec?.payload as { text: string } | undefined)?.text.length;
+
+	test.each([3_000, 5_000, 900_000])("%d characters are there in the answer", async (length) => {
+		const { t } = await setUp();
+		const added = await t.sluice.add({ payload: { text: "x".repeat(length) } });
+		expect(added.outcome === "queued" && chars(added.job.spec)).toBe(length);
+		expect(added.outcome === "queued" && chars((await t.show(added.job.id)).spec)).toBe(length);
+	});
+
+	test.each([3_000, 5_000, 900_000])("%d characters are handed to a claim in the same turn", async (length) => {
+		const { t } = await setUp();
+		for (let round = 0; round < 3; round++) {
+			const [, claimed] = await Promise.all([
+				t.sluice.add({ payload: { text: "x".repeat(length) } }),
+				t.sluice.claim({ worker: "w", max: 9, kinds: ["payload"] }),
+			]);
+			expect(claimed.map((one) => chars(one.spec))).toEqual([length]);
+		}
+	});
+});
+
+describe("lists with holes", () => {
+	test.each(["command", "host_labels", "after", "needs", "produces", "conditions", "locks"])("%s", async (key) => {
+		const { t, watch } = await setUp();
+		expect(await tryAdd(t, watch, { command: ["make"], [key]: Array(1) }, [key])).toBeInstanceOf(SluiceError);
 	});
 });
 

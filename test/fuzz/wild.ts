@@ -7,9 +7,9 @@ import { type Database, openDatabase } from "../../src/stores/sqlite/driver.ts";
 
 // ---- values -------------------------------------------------------------------------------------------------------------------------
 
-/** A value with a name: some of these cannot be printed without harm. */
-export type Wild = { value: unknown; [fc.toStringMethod]: () => string };
-const named = (name: string, value: unknown): Wild => ({ value, [fc.toStringMethod]: () => name });
+/** A value with a name: some of these cannot be printed without harm. `trap`: looking at it throws. */
+export type Wild = { value: unknown; trap: boolean; [fc.toStringMethod]: () => string };
+export const named = (name: string, value: unknown): Wild => ({ value, trap: name.startsWith("throwing"), [fc.toStringMethod]: () => name });
 
 const struck = () => {
 	throw new Error("a getter was struck");
@@ -126,12 +126,13 @@ function putAt(value: unknown, [key, ...rest]: Path, put: unknown): unknown {
 }
 
 /** The value with one of its places spoilt: replaced, or given a key that it should not have. */
-export const spoilt = (valid: unknown): fc.Arbitrary<{ value: unknown; [fc.toStringMethod]: () => string }> =>
+export const spoilt = (valid: unknown): fc.Arbitrary<Wild> =>
 	fc.tuple(fc.constantFrom(...placesIn(valid)), wild, fc.integer({ min: 0, max: 9 })).map(([path, one, extra]) => {
 		const at = path.reduce<unknown>((inner, key) => (inner as Record<string | number, unknown>)[key], valid);
 		const grows = extra === 0 && at !== null && typeof at === "object" && !Array.isArray(at);
 		const value = grows ? putAt(valid, [...path, "unheard_of"], one.value) : putAt(valid, path, one.value);
-		return { value, [fc.toStringMethod]: () => `${grows ? [...path, "unheard_of"].join(".") : path.join(".")}: ${one[fc.toStringMethod]()}` };
+		const name = `${grows ? [...path, "unheard_of"].join(".") : path.join(".")}: ${one[fc.toStringMethod]()}`;
+		return { value, trap: one.trap, [fc.toStringMethod]: () => name };
 	});
 
 // ---- the store ----------------------------------------------------------------------------------------------------------------------
@@ -172,19 +173,21 @@ const CODES: Record<ErrorCode, true> = {
 	closed: true,
 };
 
-/** What is wrong with an error, or undefined. `fields`: where the offending field may be said to be. */
+/** What is wrong with an error, or undefined. `fields`: where the offending field may be said to be; long ones may be cut short. */
 export function fault(error: unknown, fields: readonly string[]): string | undefined {
 	if (!(error instanceof SluiceError)) return `not a typed error: ${error instanceof Error ? `${error.name}: ${error.message}` : typeof error}`;
 	const { code, field, message, hint } = error;
 	if (!Object.hasOwn(CODES, code)) return `unknown code ${code}`;
 	if (code === "store" || code === "closed") return `code ${code} for a caller's mistake: ${message.slice(0, 200)}`;
 	if (field === undefined) return `no field: ${message.slice(0, 200)}`;
-	if (!fields.some((one) => field === one || field.startsWith(`${one}.`) || field.startsWith(`${one}[`)))
-		return `field ${field.slice(0, 100)}, not one of ${fields.join(", ")}: ${message.slice(0, 200)}`;
+	const names = (one: string) =>
+		field === one || field.startsWith(`${one}.`) || field.startsWith(`${one}[`) || (one.length > 40 && field.startsWith(one.slice(0, 40)));
+	if (!fields.some(names))
+		return `field ${field.slice(0, 100)}, not one of ${fields.join(", ").slice(0, 200)}: ${message.slice(0, 200)}`;
 	if (field.length > 500) return `a field of ${field.length} characters`;
 	if (message.length > 2000 || (hint?.length ?? 0) > 2000) return `a message of ${message.length} characters`;
 	const told = `${message}\n${hint ?? ""}`;
-	const bad = /\n\s+at |Cannot read|is not a function|is not iterable|\[object |TypeError|RangeError|SQLITE|constraint failed|a getter was struck/.exec(told);
+	const bad = /\n\s+at |Cannot read|is not a function|is not iterable|\[object |TypeError|RangeError|SQLITE|constraint failed/.exec(told);
 	if (bad) return `tells of our insides (${bad[0].trim()}): ${told.slice(0, 200)}`;
 	if (message.length < 8) return `says nothing: ${message}`;
 	return undefined;
