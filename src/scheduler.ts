@@ -28,7 +28,10 @@ export type OpenOptions = {
 };
 
 /** A job as it is shown: the document, what was handed to the host, and its edges. */
-export type JobView = Omit<Job, "line" | "bucket" | "path" | "due_at" | "dependents" | "deps_left" | "reserve_at" | "awaited" | "timely"> & {
+export type JobView = Omit<
+	Job,
+	"line" | "bucket" | "path" | "due_at" | "dependents" | "deps_left" | "reserve_at" | "awaited" | "timely"
+> & {
 	spec: JobSpec;
 	after: After[];
 	parent: number | null;

@@ -38,7 +38,9 @@ function applied(before: Tables, changes: Changes): Tables {
 		if (value !== null) records = [...records, [kind, key, value]];
 	}
 	return {
-		job: [...before.job, ...changes.insert].map((row) => updated.get(row.id) ?? row).filter((row) => !gone.has(row.id) && !without.has(row.id)),
+		job: [...before.job, ...changes.insert]
+			.map((row) => updated.get(row.id) ?? row)
+			.filter((row) => !gone.has(row.id) && !without.has(row.id)),
 		done: [...before.done.filter((job) => !undone.has(job.id)), ...changes.done].filter((job) => !without.has(job.id)),
 		spec: [...before.spec, ...changes.specs].filter(([id]) => !without.has(id)),
 		edge: [...before.edge, ...changes.edges].filter((edge) => !without.has(edge.job)),
@@ -104,6 +106,12 @@ function naive(tables: Tables, request: Read): unknown {
 				.sort((a, b) => a.job - b.job)
 				.slice(0, request.limit)
 				.map(({ job, policy }) => ({ job, policy }));
+		case "fan":
+			return tables.edge
+				.filter((edge) => request.preds.includes(edge.pred))
+				.sort((a, b) => a.pred - b.pred || a.job - b.job)
+				.slice(0, request.limit)
+				.map(({ pred, job, policy }) => ({ pred, job, policy }));
 		case "preds":
 			return tables.edge
 				.filter((edge) => edge.job === request.job && edge.seq >= request.from)
@@ -117,7 +125,9 @@ function naive(tables: Tables, request: Read): unknown {
 				.sort((a, b) => a - b)
 				.slice(0, request.limit);
 		case "records":
-			return tables.record.filter(([kind, key]) => kind === request.kind && request.keys.includes(key)).map(([, key, value]) => [key, value]);
+			return tables.record
+				.filter(([kind, key]) => kind === request.kind && request.keys.includes(key))
+				.map(([, key, value]) => [key, value]);
 		case "standing":
 			return tables.record.filter(([kind]) => request.kinds.includes(kind));
 		case "runs":
@@ -215,7 +225,12 @@ function someChanges(tables: Tables, dice: Dice): Changes {
 	const maybe = <T>(value: T): T | undefined => (dice(2) === 0 ? undefined : value);
 	const last = Math.max(0, ...tables.job.map((row) => row.id), ...tables.done.map((job) => job.id));
 	const document = (id: number, status: Status): Job => {
-		const more = { repo: maybe(pick(["web", "ä"])), owner: maybe(pick(["ann", "bob"])), item: maybe(pick(["cards:1", "cards:🙂"])), batch: maybe(pick(["b1", "b2"])) };
+		const more = {
+			repo: maybe(pick(["web", "ä"])),
+			owner: maybe(pick(["ann", "bob"])),
+			item: maybe(pick(["cards:1", "cards:🙂"])),
+			batch: maybe(pick(["b1", "b2"])),
+		};
 		return makeJob(id, status, {
 			...JSON.parse(JSON.stringify(more)),
 			kind: pick(["command", "agent", "kernel"] as const),
@@ -288,7 +303,14 @@ function someChanges(tables: Tables, dice: Dice): Changes {
 	}
 	const seq = tables.event.reduce((most, event) => Math.max(most, event.seq), 0);
 	for (let n = 1; n <= (dice(5) === 0 ? 45 : dice(4)); n++)
-		changes.events.push({ seq: seq + n, at: n, kind: "moved", job: maybe(1 + dice(last + 1)) ?? null, by: pick(KEYS), data: { n, text: pick(KEYS) } });
+		changes.events.push({
+			seq: seq + n,
+			at: n,
+			kind: "moved",
+			job: maybe(1 + dice(last + 1)) ?? null,
+			by: pick(KEYS),
+			data: { n, text: pick(KEYS) },
+		});
 	const seen = new Set<string>();
 	for (let n = dice(5); n > 0; n--) {
 		const [kind, key] = [pick(KINDS), pick(KEYS)];
@@ -341,6 +363,7 @@ const someRead: fc.Arbitrary<Read> = fc.oneof(
 	fc.record({ read: fc.constant("due" as const), now: fc.integer({ min: -1, max: 110 }), limit }),
 	fc.constant<Read>({ read: "next_due" }),
 	fc.record({ read: fc.constant("edges" as const), pred: id, after: id, limit }),
+	fc.record({ read: fc.constant("fan" as const), preds: fc.array(id), limit }),
 	fc.record({ read: fc.constant("preds" as const), job: id, from: fc.nat({ max: 4 }), limit }),
 	fc.record({ read: fc.constant("links" as const), key: fc.constantFrom(...KEYS), role: fc.constantFrom(...ROLES), after: id, limit }),
 	fc.record({ read: fc.constant("records" as const), kind: fc.constantFrom(...KINDS), keys: fc.array(fc.constantFrom(...KEYS)) }),
@@ -397,10 +420,13 @@ export function storeConformance(name: string, make: () => Place): void {
 		});
 
 		test("every read answers as a search through plain arrays would, after any changes", async () => {
-			const steps = fc.array(fc.record({ seed: fc.nat(), reads: fc.array(someRead, { maxLength: 12 }), end: fc.constantFrom("commit", "commit", "rollback") }), {
-				minLength: 1,
-				maxLength: 8,
-			});
+			const steps = fc.array(
+				fc.record({ seed: fc.nat(), reads: fc.array(someRead, { maxLength: 12 }), end: fc.constantFrom("commit", "commit", "rollback") }),
+				{
+					minLength: 1,
+					maxLength: 8,
+				},
+			);
 			await fc.assert(
 				fc.asyncProperty(steps, async (steps) => {
 					const store = await make().open();
@@ -448,7 +474,8 @@ export function storeConformance(name: string, make: () => Place): void {
 				[10, { line: "time", level: 999, ready_at: null }],
 			];
 			await write(store, { insert: rows.map(([one, more]) => makeRow(makeJob(one, "queued"), more)) });
-			const line = async (more: object) => (await read(store, { read: "line", line: "", bucket: 1, limit: 100, ...more })).map((head) => head.id);
+			const line = async (more: object) =>
+				(await read(store, { read: "line", line: "", bucket: 1, limit: 100, ...more })).map((head) => head.id);
 			expect(await line({})).toEqual([7, 5, 8, 2, 3, 1, 4, 6]);
 			expect(await line({ limit: 3 })).toEqual([7, 5, 8]);
 			expect(await line({ below: { rank: 0, level: 6 } })).toEqual([2, 3, 1, 4, 6]);
@@ -561,7 +588,12 @@ export function storeConformance(name: string, make: () => Place): void {
 			const store = await opened(make());
 			const text = `${"ä🙂\u0001\u2028\u{10ffff}".repeat(100_000)}'"\\\n`;
 			const most = Number.MAX_SAFE_INTEGER;
-			const job = makeJob(most - 5, "queued", { name: "名前", created_at: 8.64e15, priority: -1_000_000, wait_reason: { kind: "x", detail: text } });
+			const job = makeJob(most - 5, "queued", {
+				name: "名前",
+				created_at: 8.64e15,
+				priority: -1_000_000,
+				wait_reason: { kind: "x", detail: text },
+			});
 			await write(store, {
 				insert: [makeRow(job, { rank: 2 ** 41, level: -2_000_000, age_at: 8.64e15, ready_at: 8.64e15, due_at: 8.64e15 })],
 				specs: [[job.id, { version: 1, enqueued_at: most, payload: { text } }]],
@@ -644,7 +676,15 @@ export function storeConformance(name: string, make: () => Place): void {
 			test("turn by turn, both keep up", async () => {
 				const [one, other] = await pair();
 				for (let at = 1; at <= 20; at++) await write(at % 2 ? one : other, { insert: queued(at) });
-				for (const store of [one, other]) expect((await jobs(store, Array.from({ length: 25 }, (_, index) => index))).length).toBe(20);
+				for (const store of [one, other])
+					expect(
+						(
+							await jobs(
+								store,
+								Array.from({ length: 25 }, (_, index) => index),
+							)
+						).length,
+					).toBe(20);
 			});
 		});
 

@@ -23,7 +23,7 @@ export const refillsAt = (ledger: Ledger, now: number, timezone: string): number
 /** The ledger after a charge, or a refund; a new window begins with nothing announced. */
 export function charged(ledger: Ledger, amount: number, now: number, timezone: string): Ledger {
 	const before = usedNow(ledger, now, timezone);
-	const next: Ledger = { ...ledger, used: Math.max(0, before + amount) };
+	const next: Ledger = { ...ledger, used: Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, before + amount)) };
 	if (ledger.window === null) return next;
 	const start = windowStart(ledger.window, now, timezone);
 	if (start > ledger.window_at) {

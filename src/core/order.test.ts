@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Config, DEFAULTS, PRESETS } from "./config.ts";
+import { type Config, DEFAULTS, LANE_DEFAULT, PRESETS } from "./config.ts";
 import type { Job } from "./job.ts";
 import { ageAt, ageBoost, depthOf, levelOf, priorityAt, priorityTerms } from "./order.ts";
 
@@ -109,9 +109,7 @@ describe("for any numbers", () => {
 	});
 	const config = fc
 		.record({ order, base: fc.integer({ min: -1000, max: 1000 }) })
-		.map(
-			({ order, base }): Config => ({ ...DEFAULTS, order, lanes: { default: { ...(DEFAULTS.lanes.default as never), priority: base } } }),
-		);
+		.map(({ order, base }): Config => ({ ...DEFAULTS, order, lanes: { default: { ...LANE_DEFAULT, priority: base } } }));
 	const time = fc.integer({ min: NOW - 10_000 * MINUTE, max: NOW + 100 * MINUTE });
 	const anyJob = fc
 		.record({

@@ -29,7 +29,7 @@ const stopped = (kind: NonNullable<NonNullable<Job["run"]>["intent"]>["kind"], r
 	run: { attempt: 1, token: 1, host: "h1", worker: "w", started_at: 0, intent: { kind, reason, by: "ann", at: 0 } },
 });
 
-const after = (one: Job, ended: EndedRun, config = DEFAULTS, chance = HALF) => afterRun(one, ended, config, NOW, chance);
+const ending = (one: Job, ended: EndedRun, config = DEFAULTS, chance = HALF) => afterRun(one, ended, config, NOW, chance);
 
 describe("exit kind × policy", () => {
 	const ends = (status: string, exit_code: number | null, more = {}) => ({ to: "end", status, exit_code, ...more });
@@ -54,12 +54,12 @@ describe("exit kind × policy", () => {
 			{ to: "wait", burns: "dispatch", backoff_until: NOW + 10_000 },
 		],
 	] as [ExitKind, object, object][])("%s", (exit_kind, without, withRetries) => {
-		expect(after(job(), { exit_kind }, DEFAULTS)).toEqual({ exit_kind, ...without });
-		expect(after(job(), { exit_kind }, RETRIES)).toEqual({ exit_kind, ...withRetries });
+		expect(ending(job(), { exit_kind }, DEFAULTS)).toEqual({ exit_kind, ...without });
+		expect(ending(job(), { exit_kind }, RETRIES)).toEqual({ exit_kind, ...withRetries });
 	});
 
 	test.each(EXIT_KINDS)("an agent retries %s only if that is no verdict on its work", (exit_kind) => {
-		const next = after(job({ kind: "agent" }), { exit_kind });
+		const next = ending(job({ kind: "agent" }), { exit_kind });
 		const retried = next.to === "wait" && next.burns === "failure";
 		expect(retried).toBe(exit_kind === "crashed" || exit_kind === "lost");
 	});
@@ -68,7 +68,7 @@ describe("exit kind × policy", () => {
 describe("retries", () => {
 	test("five of them, each with its delay, then failed", () => {
 		const next = [0, 1, 2, 3, 4, 5].map((failures) =>
-			after(job({ failures }), { exit_kind: "failed", exit_code: 3, message: "red" }, RETRIES),
+			ending(job({ failures }), { exit_kind: "failed", exit_code: 3, message: "red" }, RETRIES),
 		);
 		expect(next.slice(0, 5).map((one) => (one.to === "wait" ? ((one.backoff_until ?? 0) - NOW) / 1000 : one))).toEqual([
 			30, 60, 120, 240, 300,
@@ -78,16 +78,16 @@ describe("retries", () => {
 
 	test("an exit kind that the policy leaves out is not retried", () => {
 		const retry = { ...NO_RETRY, max: 3, on: ["timeout"] as const };
-		expect(after(job({ retry }), { exit_kind: "failed" }).to).toBe("end");
-		expect(after(job({ retry }), { exit_kind: "timeout" }).to).toBe("wait");
+		expect(ending(job({ retry }), { exit_kind: "failed" }).to).toBe("end");
+		expect(ending(job({ retry }), { exit_kind: "timeout" }).to).toBe("wait");
 	});
 
 	test("a reboot burns nothing, also without any retry", () => {
-		expect(after(job(), { exit_kind: "lost", reboot: true })).toEqual({ to: "wait", exit_kind: "lost", burns: "nothing" });
+		expect(ending(job(), { exit_kind: "lost", reboot: true })).toEqual({ to: "wait", exit_kind: "lost", burns: "nothing" });
 	});
 
 	test("a lost run has no exit code of its own", () => {
-		expect(after(job(), { exit_kind: "lost", exit_code: 9, message: "gone" })).toEqual({
+		expect(ending(job(), { exit_kind: "lost", exit_code: 9, message: "gone" })).toEqual({
 			to: "end",
 			status: "failed",
 			exit_kind: "lost",
@@ -99,7 +99,7 @@ describe("retries", () => {
 
 describe("launch failures", () => {
 	const launch = (dispatch_failures: number, config: Config, more: Partial<Job> = {}) =>
-		after(job({ dispatch_failures, ...more }), { exit_kind: "launch_failed", message: "no such program" }, config);
+		ending(job({ dispatch_failures, ...more }), { exit_kind: "launch_failed", message: "no such program" }, config);
 
 	test("10 s, 20 s, then circuit-broken", () => {
 		expect(launch(0, DEFAULTS)).toMatchObject({ to: "wait", burns: "dispatch", backoff_until: NOW + 10_000 });
@@ -125,7 +125,7 @@ describe("launch failures", () => {
 
 describe("a stop that was asked for first", () => {
 	test("decides, whatever the program exits with", () => {
-		expect(after(job(stopped("cancelled")), { exit_kind: "completed", exit_code: 0 })).toEqual({
+		expect(ending(job(stopped("cancelled")), { exit_kind: "completed", exit_code: 0 })).toEqual({
 			to: "end",
 			status: "cancelled",
 			exit_kind: "cancelled",
@@ -133,25 +133,25 @@ describe("a stop that was asked for first", () => {
 			raw_exit_code: 0,
 			end_reason: "asked",
 		});
-		expect(after(job(stopped("timeout")), { exit_kind: "completed", exit_code: 0 }, RETRIES)).toMatchObject({
+		expect(ending(job(stopped("timeout")), { exit_kind: "completed", exit_code: 0 }, RETRIES)).toMatchObject({
 			to: "wait",
 			burns: "failure",
 		});
-		expect(after(job(stopped("preempted")), { exit_kind: "failed", exit_code: 1 })).toEqual({
+		expect(ending(job(stopped("preempted")), { exit_kind: "failed", exit_code: 1 })).toEqual({
 			to: "wait",
 			exit_kind: "preempted",
 			burns: "nothing",
 		});
-		expect(after(job(stopped("drained")), { exit_kind: "crashed" })).toMatchObject({ to: "wait", burns: "nothing" });
+		expect(ending(job(stopped("drained")), { exit_kind: "crashed" })).toMatchObject({ to: "wait", burns: "nothing" });
 	});
 
 	test.each(EXIT_KINDS)("a cancelled run that ends %s is cancelled", (exit_kind) => {
 		expect(exitKindOf(job(stopped("cancelled")), { exit_kind })).toBe("cancelled");
-		expect(after(job(stopped("cancelled")), { exit_kind }, RETRIES)).toMatchObject({ to: "end", status: "cancelled", exit_code: 143 });
+		expect(ending(job(stopped("cancelled")), { exit_kind }, RETRIES)).toMatchObject({ to: "end", status: "cancelled", exit_code: 143 });
 	});
 
 	test("without a code there is no raw one", () => {
-		expect(after(job(stopped("cancelled", "")), { exit_kind: "lost", exit_code: null })).toEqual({
+		expect(ending(job(stopped("cancelled", "")), { exit_kind: "lost", exit_code: null })).toEqual({
 			to: "end",
 			status: "cancelled",
 			exit_kind: "cancelled",
@@ -161,22 +161,22 @@ describe("a stop that was asked for first", () => {
 });
 
 test("a question is the agent's own, else its message", () => {
-	expect(after(job(), { exit_kind: "needs_human", question: "which?", message: "m" })).toMatchObject({ question: "which?" });
-	expect(after(job(), { exit_kind: "needs_human", message: "m" })).toMatchObject({ question: "m" });
+	expect(ending(job(), { exit_kind: "needs_human", question: "which?", message: "m" })).toMatchObject({ question: "which?" });
+	expect(ending(job(), { exit_kind: "needs_human", message: "m" })).toMatchObject({ question: "m" });
 });
 
 test("an exit code is kept", () => {
-	expect(after(job(), { exit_kind: "completed", exit_code: 0 })).toMatchObject({ status: "succeeded", exit_code: 0 });
-	expect(after(job(), { exit_kind: "failed", exit_code: 127 })).toMatchObject({ status: "failed", exit_code: 127 });
-	expect(after(job(), { exit_kind: "failed", exit_code: null })).toMatchObject({ exit_code: 1 });
+	expect(ending(job(), { exit_kind: "completed", exit_code: 0 })).toMatchObject({ status: "succeeded", exit_code: 0 });
+	expect(ending(job(), { exit_kind: "failed", exit_code: 127 })).toMatchObject({ status: "failed", exit_code: 127 });
+	expect(ending(job(), { exit_kind: "failed", exit_code: null })).toMatchObject({ exit_code: 1 });
 });
 
 test("a kernel entry is at its end, however it ended", () => {
 	const kernel = job({ kind: "kernel" });
-	expect(after(kernel, { exit_kind: "completed" }, RETRIES)).toMatchObject({ to: "end", status: "succeeded", exit_code: 0 });
-	expect(after(kernel, { exit_kind: "failed" }, RETRIES)).toMatchObject({ to: "end", status: "failed", exit_code: 1 });
-	expect(after(kernel, { exit_kind: "crashed", exit_code: 9 }, RETRIES)).toMatchObject({ to: "end", status: "failed", exit_code: 9 });
-	expect(after(kernel, { exit_kind: "cancelled" }, RETRIES)).toMatchObject({ to: "end", status: "cancelled", exit_code: 143 });
+	expect(ending(kernel, { exit_kind: "completed" }, RETRIES)).toMatchObject({ to: "end", status: "succeeded", exit_code: 0 });
+	expect(ending(kernel, { exit_kind: "failed" }, RETRIES)).toMatchObject({ to: "end", status: "failed", exit_code: 1 });
+	expect(ending(kernel, { exit_kind: "crashed", exit_code: 9 }, RETRIES)).toMatchObject({ to: "end", status: "failed", exit_code: 9 });
+	expect(ending(kernel, { exit_kind: "cancelled" }, RETRIES)).toMatchObject({ to: "end", status: "cancelled", exit_code: 143 });
 });
 
 test("for any run, policy and preset: a move that the table knows, a back-off that lies ahead, never more failures than retries", () => {
@@ -193,7 +193,7 @@ test("for any run, policy and preset: a move that the table knows, a back-off th
 			config,
 			fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
 			(more, exit_kind, config, chance) => {
-				const next = after(job(more), { exit_kind }, config, chance);
+				const next = ending(job(more), { exit_kind }, config, chance);
 				if (next.to === "end") {
 					expect(mayMove("running", next.status)).toBe(true);
 					expect(next.exit_code === 0).toBe(next.status === "succeeded");

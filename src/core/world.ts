@@ -46,7 +46,7 @@ export type Ledger = {
 	window_at: number;
 	warned?: true;
 	breached?: true;
-	on_breach?: "stop";
+	on_breach?: "finish" | "stop";
 };
 
 export type HostRecord = {

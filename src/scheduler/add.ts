@@ -8,19 +8,18 @@ import { deadEnd, fits } from "../core/gates/after.ts";
 import { suits } from "../core/gates/host.ts";
 import type { Draft } from "../core/input.ts";
 import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../core/job.ts";
-import type { Facts } from "../host.ts";
 import type { AddResult } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { type FactRecord, factsOf, isUnsettled } from "./facts.ts";
 import { position, viewJob } from "./look.ts";
-import { record } from "./observe.ts";
+import { record, type Seen } from "./observe.ts";
 import { countBatch, endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
-export type AddOptions = { force: boolean; facts?: Facts | undefined };
+export type AddOptions = { force: boolean; seen?: Seen | undefined };
 
-export function* addJob(tx: Tx, draft: Draft, { force, facts }: AddOptions): Op<AddResult> {
-	if (facts) yield* record(tx, facts, "unknown");
+export function* addJob(tx: Tx, draft: Draft, { force, seen }: AddOptions): Op<AddResult> {
+	if (seen) yield* record(tx, seen);
 	const { job } = draft;
 	yield* checkJob(tx, draft, force);
 	const after = yield* resolveAfter(tx, draft.after);
@@ -83,12 +82,12 @@ export function* predecessors(tx: Tx, after: readonly { job: number; policy: Pol
 }
 
 /** `after: merged` on a job that will never merge can never be met. */
-export function refuseUnmergeable(tx: Tx, preds: readonly Predecessor[]): void {
+export function refuseUnmergeable(tx: Tx, preds: readonly Pick<Predecessor, "job" | "policy">[], field = "after"): void {
 	for (const { job: id, policy } of preds) {
 		const job = tx.peek(id);
 		if (policy === "merged" && job && !job.will_merge)
-			throw new SluiceError("impossible", `after: job ${id} will not merge, so nothing can wait for its merge`, {
-				field: "after",
+			throw new SluiceError("impossible", `${field}: job ${id} will not merge, so nothing can wait for its merge`, {
+				field,
 				hint: "use the policy success, or give that job a repo",
 			});
 	}
@@ -183,7 +182,7 @@ export type UniqueRecord = { job: number; at: number; window_ms: number | null }
  * The job that a unique key stands for, when this one is not to be added: the last one under the key, within the window that the new job gives,
  * else within its own; with neither, for as long as it is open.
  */
-export function* findTwin(tx: Tx, { unique }: Draft): Op<number | undefined> {
+export function* findTwin(tx: Tx, { unique }: Draft, field = "unique"): Op<number | undefined> {
 	if (!unique) return undefined;
 	const known = yield* tx.get<UniqueRecord>("unique", unique.key);
 	const twin = known ? yield* tx.find(known.job) : undefined;
@@ -191,8 +190,8 @@ export function* findTwin(tx: Tx, { unique }: Draft): Op<number | undefined> {
 	const window = unique.window_ms ?? known.window_ms;
 	if (window === null ? isTerminal(twin.status) : tx.now >= known.at + window) return undefined;
 	if (unique.policy === "error")
-		throw new SluiceError("conflict", `unique: job ${twin.id} has the key "${unique.key}"`, {
-			field: "unique.key",
+		throw new SluiceError("conflict", `${field}: job ${twin.id} has the key "${unique.key}"`, {
+			field: `${field}.key`,
 			hint: "wait for it, or use the policy skip or replace",
 		});
 	if (unique.policy !== "replace" || !isWaiting(twin.status)) return twin.id;

@@ -2,28 +2,31 @@
 
 import type { Config } from "../core/config.ts";
 import { factKeys, isProbed } from "../core/fact.ts";
-import type { Clock, Facts, Host } from "../host.ts";
+import type { Clock, Host } from "../host.ts";
 import type { Act, ApplyResult, Manifest } from "../scheduler.ts";
 import * as applying from "./apply.ts";
 import type { Engine, Task } from "./engine.ts";
-import { record } from "./observe.ts";
+import { always, record, type Seen } from "./observe.ts";
 
-export type ApplyParts = { engine: Engine; clock: Clock; host: Host; config: () => Config; lookFor: (keys: string[]) => Promise<Facts> };
+/** Jobs that are screened at once. */
+const SCREENED = 1000;
+
+export type ApplyParts = { engine: Engine; clock: Clock; host: Host; config: () => Config; lookFor: (keys: string[]) => Promise<Seen> };
 
 export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { force?: boolean }): Promise<ApplyResult> {
 	const { engine, clock, host, config, lookFor } = parts;
 	const force = act.force === true;
 	let prepared = await inTurns(applying.prepare(manifest, config(), { now: clock.now(), force }), host);
 	const keys = await inTurns(probedKeys(prepared), host);
-	const facts = keys.length > 0 ? await lookFor(keys) : {};
-	if (prepared.nodes.length > applying.PIECE) return applyStaged(parts, prepared, facts, act);
+	const seen: Seen = keys.length > 0 ? await lookFor(keys) : { facts: {}, counts: always };
+	if (prepared.nodes.length > applying.PIECE) return applyStaged(parts, prepared, seen, act);
 	let first = true;
 	return engine.run(
 		function* (tx) {
 			// Run again after another operation of the group failed: the drafts were changed, so they are made anew.
 			if (!first) prepared = atOnce(applying.prepare(manifest, config(), { now: tx.now, force }));
 			first = false;
-			yield* record(tx, facts, "unknown");
+			yield* record(tx, seen);
 			const skipped = yield* applying.screen(tx, prepared, force);
 			const nodes = applying.fresh(prepared);
 			if (nodes.length > 0) {
@@ -40,29 +43,36 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { 
 async function applyStaged(
 	parts: ApplyParts,
 	prepared: applying.Prepared,
-	facts: Facts,
+	seen: Seen,
 	act: Act & { force?: boolean },
 ): Promise<ApplyResult> {
 	const { engine } = parts;
 	const run = <T>(task: Task<T>) => engine.run(task, { by: act.by });
 	const skipped: ApplyResult["skipped"] = [];
-	await run((tx) => record(tx, facts, "unknown"));
-	for (let at = 0; at < prepared.nodes.length; at += applying.PIECE) {
-		const piece = { ...prepared, nodes: prepared.nodes.slice(at, at + applying.PIECE) };
-		skipped.push(...(await run((tx) => applying.screen(tx, piece, act.force === true))));
+	// Looked at in transactions that are thrown away: a manifest that is refused has changed nothing.
+	for (let at = 0; at < prepared.nodes.length; at += SCREENED) {
+		const piece = { ...prepared, nodes: prepared.nodes.slice(at, at + SCREENED) };
+		const some = await engine.dryRun(function* (tx) {
+			yield* record(tx, seen);
+			return yield* applying.screen(tx, piece, act.force === true);
+		});
+		skipped.push(...some);
 	}
 	const nodes = applying.fresh(prepared);
 	if (nodes.length === 0) return inTurns(applying.resultOf(prepared, skipped), parts.host);
-	const stage = await run((tx) => applying.openStage(tx, nodes));
+	const stage = await run(function* (tx) {
+		yield* record(tx, seen);
+		return yield* applying.openStage(tx, nodes);
+	});
 	try {
 		for (let at = 0; at < nodes.length; at += applying.PIECE) {
 			const piece = nodes.slice(at, at + applying.PIECE);
 			await run(function* (tx) {
 				applying.keepStage(tx, stage.stage);
-				yield* applying.insertNodes(tx, piece, yield* applying.endedIn(stage.from, stage.to), stage.stage);
+				yield* applying.insertNodes(tx, piece, yield* applying.endedIn(stage.from, stage.to), stage);
 			});
 		}
-		await run((tx) => applying.closeStage(tx, stage.stage, stage));
+		await run((tx) => applying.closeStage(tx, stage.stage, stage, nodes));
 	} catch (error) {
 		await run((tx) => applying.dropStage(tx, stage.stage)).catch(() => {});
 		throw error;

@@ -14,10 +14,11 @@ import { SluiceError } from "../core/errors.ts";
 import { artifactKey } from "../core/fact.ts";
 import { type Sorted, sortGraph } from "../core/graph.ts";
 import { type Draft, draftJob } from "../core/input.ts";
-import type { JobInput, Policy, Status } from "../core/job.ts";
+import { isWaiting, type JobInput, type Policy, type Status } from "../core/job.ts";
 import type { ApplyResult, Manifest } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { checkJob, findTwin, insertJob, markPredecessors, openChain, refuseUnmergeable } from "./add.ts";
+import { checkJob, findTwin, insertJob, markPredecessors, openChain, refuseUnmergeable, type UniqueRecord } from "./add.ts";
+import { endJob } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 export const MAX_MANIFEST = 1_000_000;
@@ -31,18 +32,28 @@ type Node = {
 	field: string;
 	job: number;
 	skip?: string;
+	/** The job of the same manifest that has its unique key already. */
+	alias?: Node;
+	/** A waiting job that this one replaces, by its unique key. */
+	twin?: number;
 	leads: boolean;
 	after: { node?: Node; job?: number; policy: Policy }[];
 };
-export type Prepared = { nodes: Node[]; byName: Map<string, Node>; coming: Map<number, number> };
+export type Prepared = { nodes: Node[]; byName: Map<string, Node>; byUnique: Map<string, Node>; coming: Map<number, number> };
 
 /** Checks each job for itself; yields now and then so that the caller can let others go first. */
 export function* prepare(manifest: Manifest, config: Config, options: { now: number; force: boolean }): Generator<void, Prepared, void> {
-	const given = check.record(manifest, "manifest") as Manifest;
-	check.knownKeys(given as Record<string, unknown>, ["defaults", "jobs", "batch"], "");
-	const inputs = check.list(given.jobs, "jobs", MAX_MANIFEST);
-	const defaults = given.defaults === undefined ? undefined : check.record(given.defaults, "defaults");
-	const batch = given.batch === undefined ? undefined : check.label(given.batch, "batch");
+	const { inputs, defaults, batch } = check.taking("manifest", () => {
+		const given = check.record(manifest, "manifest") as Manifest;
+		check.knownKeys(given as Record<string, unknown>, ["defaults", "jobs", "batch"], "");
+		return {
+			inputs: check.list(given.jobs, "jobs", MAX_MANIFEST),
+			defaults:
+				given.defaults === undefined ? undefined : check.taking("defaults", () => ({ ...check.record(given.defaults, "defaults") })),
+			batch: given.batch === undefined ? undefined : check.label(given.batch, "batch"),
+		};
+	});
+	if (defaults) checkDefaults(defaults, config, options);
 	const nodes: Node[] = [];
 	const byName = new Map<string, Node>();
 	for (const [index, input] of inputs.entries()) {
@@ -77,7 +88,7 @@ export function* prepare(manifest: Manifest, config: Config, options: { now: num
 			hint: "take one of these edges out",
 		});
 	}
-	return { nodes: yield* producersFirst(sorted.order), byName, coming: new Map() };
+	return { nodes: yield* producersFirst(sorted.order), byName, byUnique: new Map(), coming: new Map() };
 }
 
 /** A consumer is decided when it goes in: what produces for it should be there by then, unless they go in a circle. */
@@ -99,6 +110,13 @@ function* producersFirst(nodes: Node[]): Generator<void, Node[], void> {
 	return "order" in sorted ? sorted.order : [...nodes].sort((a, b) => Number(!a.draft.job.produces) - Number(!b.draft.job.produces));
 }
 
+/** Faults of the defaults are said to be there. They need not be a job by themselves: what is missing is filled in for the check. */
+function checkDefaults(defaults: Record<string, unknown>, config: Config, options: { now: number; force: boolean }): void {
+	const filled: Record<string, unknown> = { prompt: "", ...defaults };
+	if (filled.command === undefined && filled.agent === undefined && filled.payload === undefined) filled.payload = null;
+	draftJob(filled, config, { ...options, field: "defaults" });
+}
+
 function link(node: Node, ref: number | string, policy: Policy, byName: Map<string, Node>): Node["after"][number] {
 	const found = typeof ref === "string" ? byName.get(ref) : undefined;
 	if (!found) return typeof ref === "number" ? { job: ref, policy } : { policy, job: Number.NaN };
@@ -112,7 +130,7 @@ function link(node: Node, ref: number | string, policy: Policy, byName: Map<stri
 }
 
 /** Against the store: names that exist already, items and unique keys that are taken. Changes nothing but a replaced twin. */
-export function* screen(tx: Tx, { nodes, coming }: Prepared, force: boolean): Op<ApplyResult["skipped"]> {
+export function* screen(tx: Tx, { nodes, coming, byUnique }: Prepared, force: boolean): Op<ApplyResult["skipped"]> {
 	const skipped: ApplyResult["skipped"] = [];
 	yield* tx.fetch(
 		"name",
@@ -122,12 +140,30 @@ export function* screen(tx: Tx, { nodes, coming }: Prepared, force: boolean): Op
 		const { job } = node.draft;
 		const name = job.name ?? node.field;
 		const existing = job.name === undefined ? null : yield* tx.get<number>("name", job.name);
-		const taken = existing ?? (yield* openChain(tx, job)) ?? (yield* findTwin(tx, node.draft));
+		const taken = existing ?? (yield* openChain(tx, job)) ?? (yield* findTwin(tx, node.draft, `${node.field}.unique`));
 		if (taken !== undefined && taken !== null) {
 			node.job = taken;
 			node.skip = existing !== null ? "exists" : job.item !== undefined ? "already_running" : "duplicate";
 			skipped.push({ name, job: taken, reason: node.skip });
 			continue;
+		}
+		const { unique } = node.draft;
+		const first = unique && byUnique.get(unique.key);
+		if (first) {
+			if (unique.policy === "error")
+				throw new SluiceError("conflict", `${node.field}.unique: ${first.field} has the key "${unique.key}" too`, {
+					field: `${node.field}.unique.key`,
+					hint: "use the policy skip",
+				});
+			node.alias = first;
+			node.skip = "duplicate";
+			skipped.push({ name, job: 0, reason: node.skip });
+			continue;
+		}
+		if (unique) byUnique.set(unique.key, node);
+		if (unique?.policy === "replace") {
+			const known = yield* tx.get<UniqueRecord>("unique", unique.key);
+			if (known && (yield* tx.find(known.job))?.end_reason === "replaced") node.twin = known.job;
 		}
 		yield* checkJob(tx, node.draft, force, node.field, coming);
 		for (const [index, edge] of node.after.entries()) {
@@ -141,6 +177,13 @@ export function* screen(tx: Tx, { nodes, coming }: Prepared, force: boolean): Op
 				});
 			edge.job = found;
 		}
+		refuseUnmergeable(
+			tx,
+			node.after.flatMap((edge) =>
+				edge.node && !edge.node.skip ? [] : [{ job: edge.node?.job ?? (edge.job as number), policy: edge.policy }],
+			),
+			`${node.field}.after`,
+		);
 		const known = new Set<number>();
 		for (const edge of node.after) {
 			const job = edge.node?.skip ? edge.node.job : edge.job;
@@ -159,29 +202,55 @@ export function* screen(tx: Tx, { nodes, coming }: Prepared, force: boolean): Op
 }
 
 /** Stores some nodes; predecessors stand before them. `ended` = jobs of this apply that have come to an end already. */
-export function* insertNodes(tx: Tx, nodes: readonly Node[], ended: ReadonlySet<number>, stage?: number): Op<void> {
+export function* insertNodes(
+	tx: Tx,
+	nodes: readonly Node[],
+	ended: ReadonlySet<number>,
+	stage?: { stage: number; from: number; to: number },
+): Op<void> {
+	if (stage) yield* refuseOvertaken(tx, nodes, stage);
 	const outside = new Set<number>();
 	for (const node of nodes)
-		for (const edge of node.after) if (!edge.node || edge.node.skip) outside.add(edge.node?.job ?? (edge.job as number));
+		for (const edge of node.after)
+			if (!edge.node || (edge.node.skip && !edge.node.alias)) outside.add(edge.node?.job ?? (edge.job as number));
 	yield* tx.load([...outside, ...ended]);
 	for (const node of nodes) {
-		const { draft } = node;
-		draft.job.id = node.job;
-		draft.job.created_at = tx.now;
+		// A copy: if this transaction has to be run again, the draft is still as it was.
+		const draft = { ...node.draft, job: { ...node.draft.job, id: node.job, created_at: tx.now } };
+		if (node.draft.job.runnable_at === node.draft.job.created_at) draft.job.runnable_at = tx.now;
 		if (node.leads) draft.job.dependents = true;
 		const preds: Predecessor[] = node.after.map(({ node: other, job, policy }) => {
-			const id = other?.job ?? (job as number);
+			const id = (other?.alias ?? other)?.job ?? (job as number);
 			const own = other && !other.skip;
 			const known = tx.peek(id);
 			const status: Status | "missing" = own && !known ? "queued" : (known?.status ?? "missing");
 			return { job: id, policy, status, ...(known?.merge_status === undefined ? {} : { merge_status: known.merge_status }) };
 		});
 		const strangers = preds.filter((pred) => outside.has(pred.job));
-		if (strangers.length > 0) {
-			refuseUnmergeable(tx, strangers);
-			markPredecessors(tx, strangers);
-		}
-		yield* insertJob(tx, draft, preds, stage);
+		if (strangers.length > 0) markPredecessors(tx, strangers);
+		yield* insertJob(tx, draft, preds, stage?.stage);
+	}
+}
+
+const numberOf = (node: Node): number => node.alias?.job ?? node.job;
+
+/** Between being screened and going in, somebody else may have come first. */
+function* refuseOvertaken(tx: Tx, nodes: readonly Node[], range: { from: number; to: number }): Op<void> {
+	yield* tx.fetch(
+		"name",
+		nodes.flatMap((node) => node.draft.job.name ?? []),
+	);
+	for (const { draft, field } of nodes) {
+		const { job } = draft;
+		const named = job.name === undefined ? null : yield* tx.get<number>("name", job.name);
+		const chain = yield* openChain(tx, job);
+		const foreign = chain !== undefined && (chain < range.from || chain > range.to) ? chain : undefined;
+		const taken = named ?? foreign;
+		if (taken !== undefined && taken !== null)
+			throw new SluiceError("conflict", `${field}: job ${taken} came first, with the same ${named === null ? "item" : "name"}`, {
+				field,
+				hint: "apply it again: nothing of it was kept",
+			});
 	}
 }
 
@@ -194,14 +263,18 @@ export function* resultOf({ nodes, byName }: Prepared, skipped: ApplyResult["ski
 	const names: Record<string, number> = {};
 	let count = 0;
 	for (const node of nodes) if (!node.skip) jobs.push(node.job);
+	for (const one of skipped) if (one.job === 0) one.job = aliasOf(one.name, nodes);
 	yield;
 	jobs.sort((a, b) => a - b);
 	for (const [name, node] of byName) {
 		if (++count % 5000 === 0) yield;
-		names[name] = node.job;
+		names[name] = numberOf(node);
 	}
 	return { jobs, names, skipped };
 }
+
+const aliasOf = (name: string, nodes: readonly Node[]): number =>
+	nodes.find((node) => (node.draft.job.name ?? node.field) === name)?.alias?.job ?? 0;
 
 export const fresh = ({ nodes }: Prepared): Node[] => nodes.filter((node) => !node.skip);
 
@@ -228,7 +301,8 @@ export function* openStage(tx: Tx, nodes: readonly Node[]): Op<{ stage: number; 
 }
 
 /** From here on all of them are there. */
-export function* closeStage(tx: Tx, stage: number, range: { from: number; to: number }): Op<void> {
+export function* closeStage(tx: Tx, stage: number, range: { from: number; to: number }, nodes: readonly Node[]): Op<void> {
+	for (const node of nodes) if (node.twin !== undefined) yield* replaceTwin(tx, node.twin);
 	for (const bucket of [...tx.memory.buckets.values()]) {
 		if (bucket.stage !== stage) continue;
 		const key = tx.memory.bucketKeys.get(bucket.id) as string;
@@ -240,7 +314,12 @@ export function* closeStage(tx: Tx, stage: number, range: { from: number; to: nu
 	tx.memory.countReady();
 	tx.event("applied", null, { from: range.from, to: range.to });
 	tx.stirred = true;
-	yield* [];
+}
+
+function* replaceTwin(tx: Tx, id: number): Op<void> {
+	const twin = yield* tx.find(id);
+	if (twin && isWaiting(twin.status))
+		yield* endJob(tx, twin, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "replaced" });
 }
 
 /** Refused if somebody took it for dead meanwhile. */

@@ -2,7 +2,7 @@
 
 import * as check from "../core/check.ts";
 import { EXIT_KINDS, MERGE_STATUSES } from "../core/job.ts";
-import type { Act, ClaimOptions, Ending } from "../scheduler.ts";
+import type { Act, ClaimOptions, Ending, OpenOptions } from "../scheduler.ts";
 import type { Claimer } from "./claim.ts";
 import { scopeKey } from "./control.ts";
 
@@ -48,7 +48,9 @@ export function checkEnding(ending: Ending): void {
 	if (ending.closed !== undefined) check.text(ending.closed, "closed");
 	if (ending.question !== undefined) check.text(ending.question, "question");
 	if (ending.merge_status !== undefined) check.oneOf(ending.merge_status, MERGE_STATUSES, "merge_status");
-	for (const [dim, amount] of Object.entries(ending.usage ?? {})) {
+	if (ending.reboot !== undefined) check.flag(ending.reboot, "reboot");
+	if (ending.usage === undefined) return;
+	for (const [dim, amount] of Object.entries(check.record(ending.usage, "usage"))) {
 		check.label(dim, `usage.${dim.slice(0, 40)}`);
 		check.integer(amount, `usage.${dim}`, 0);
 	}
@@ -62,13 +64,14 @@ export function checkGrant(
 	const match = /^(owner|batch|repo):(.+)$/.exec(check.word(subject, "subject"));
 	if (!match) throw check.wrong("subject", `${check.shown(subject)} is no ledger's subject`, "owner:<name>, batch:<name> or repo:<name>");
 	check.label(dim, "dim");
+	check.knownKeys(grant, ["limit", "warn_at", "window", "on_breach"], "");
 	return {
 		limit: grant.limit === null ? null : check.integer(grant.limit, "limit", 0),
 		...(grant.warn_at === undefined ? {} : { warn_at: check.number(grant.warn_at, "warn_at", 0, 1) }),
 		...(grant.window === undefined
 			? {}
 			: { window: grant.window === null ? null : check.oneOf(grant.window, ["hour", "day"] as const, "window") }),
-		...(check.oneOf(grant.on_breach ?? "finish", ["finish", "stop"], "on_breach") === "stop" ? { on_breach: "stop" as const } : {}),
+		...(grant.on_breach === undefined ? {} : { on_breach: check.oneOf(grant.on_breach, ["finish", "stop"] as const, "on_breach") }),
 	};
 }
 
@@ -95,5 +98,31 @@ export function checkAct<T extends Act>(act: T | null | undefined): T | undefine
 		if (by !== undefined) check.word(by, "by");
 		if (reason !== undefined) check.text(reason, "reason", { max: 10_000 });
 		return act;
+	});
+}
+
+/** What a scheduler is opened with. */
+export function checkOpen(options: OpenOptions): OpenOptions {
+	return check.taking("options", () => {
+		const given = check.record(options, "options") as OpenOptions;
+		check.knownKeys(
+			given as Record<string, unknown>,
+			["path", "preset", "config", "clock", "host", "chance", "by", "join", "drive", "fault"],
+			"",
+		);
+		if (check.text(given.path, "path", { max: 4096, lines: "one" }) === "")
+			throw check.wrong("path", "is empty", 'give a file, or ":memory:" for a queue that ends with the process');
+		if (given.by !== undefined) check.word(given.by, "by");
+		if (given.drive !== undefined) check.oneOf(given.drive, ["auto", "manual"], "drive");
+		if (given.join === undefined) return { ...given };
+		const join = check.record(given.join, "join") as NonNullable<OpenOptions["join"]>;
+		check.knownKeys(join, ["name", "labels", "repos"], "join");
+		if (join.name !== undefined) check.label(join.name, "join.name");
+		if (join.labels !== undefined) check.labels(join.labels, "join.labels");
+		if (join.repos !== undefined)
+			check.list(join.repos, "join.repos").forEach((repo, index) => {
+				check.label(repo, `join.repos[${index}]`);
+			});
+		return { ...given };
 	});
 }

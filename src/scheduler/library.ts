@@ -3,11 +3,12 @@
 import * as check from "../core/check.ts";
 import type { Config } from "../core/config.ts";
 import { presetConfig, readConfig } from "../core/config-input.ts";
+import { copy } from "../core/copy.ts";
 import { SluiceError } from "../core/errors.ts";
 import { factKeys, isProbed } from "../core/fact.ts";
 import { draftJob } from "../core/input.ts";
 import { MERGE_STATUSES } from "../core/job.ts";
-import type { Clock, Facts, Host } from "../host.ts";
+import type { Clock, Host } from "../host.ts";
 import type { Act, ConfigInput, EventRow, OpenOptions, Scheduler } from "../scheduler.ts";
 import { ask, type Store } from "../store.ts";
 import { addJob } from "./add.ts";
@@ -16,6 +17,7 @@ import { apply } from "./apply-run.ts";
 import { acquireCall, releaseCall } from "./calls.ts";
 import { claim, startPicked } from "./claim.ts";
 import * as control from "./control.ts";
+import { withDoor } from "./door.ts";
 import { Engine, type Task } from "./engine.ts";
 import type { FactRecord } from "./facts.ts";
 import { extend, finish, started } from "./finish.ts";
@@ -23,7 +25,7 @@ import { kernelDoor } from "./kernel-door.ts";
 import { checkAct, checkEnding, checkedScope, checkGrant, claimerOf, restamp } from "./library-input.ts";
 import { alignWindow, chargeLedger, freshLedger, ledgerOf, limitAccount, putLedger, viewLedger } from "./limits.ts";
 import * as look from "./look.ts";
-import { mark, record } from "./observe.ts";
+import { always, mark, record, type Seen } from "./observe.ts";
 import { rewind } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
 import { beat, gcSome, joinHost, recover } from "./upkeep.ts";
@@ -44,6 +46,8 @@ export async function createScheduler(
 	const waker = createWaker();
 	const watched = new Set<string>();
 	const asked = new Set<string>();
+	/** How often each fact came into doubt: an answer to an older question does not count. */
+	const doubts = new Map<string, number>();
 	let closed = false;
 
 	// ---- the loop -------------------------------------------------------------------------------------------------------------------
@@ -69,6 +73,7 @@ export async function createScheduler(
 		for (const key of probes) {
 			watched.add(key);
 			asked.add(key);
+			doubts.set(key, (doubts.get(key) ?? 0) + 1);
 		}
 		if (events.length > 0 || stirred) waker.wake();
 		if (more || probes.size > 0) schedule(clock.now());
@@ -94,22 +99,25 @@ export async function createScheduler(
 
 	async function probe(keys: string[]): Promise<void> {
 		for (const key of keys) asked.delete(key);
-		const facts = await lookAt(keys);
-		if (Object.keys(facts).length > 0) await engine.run((tx) => record(tx, facts, "all"));
+		const seen = await lookAt(keys);
+		if (Object.keys(seen.facts).length > 0) await engine.run((tx) => record(tx, seen));
 	}
 
 	/** What a host sees of these; from now on they are looked at again now and then. */
-	async function lookFor(keys: string[]): Promise<Facts> {
+	async function lookFor(keys: string[]): Promise<Seen> {
 		for (const key of keys) watched.add(key);
 		return lookAt(keys);
 	}
 
 	/** A host that fails altogether concerns only those that wait for it: each key gets the error. */
-	async function lookAt(keys: string[]): Promise<Facts> {
+	async function lookAt(keys: string[]): Promise<Seen> {
+		const began = new Map(keys.map((key) => [key, doubts.get(key)]));
+		const counts = (key: string) => doubts.get(key) === began.get(key);
 		try {
-			return await host.probe(keys);
+			return { facts: await host.probe(keys), counts };
 		} catch (error) {
-			return Object.fromEntries(keys.map((key) => [key, { error: error instanceof Error ? error.message : String(error) }]));
+			const message = error instanceof Error ? error.message : String(error);
+			return { facts: Object.fromEntries(keys.map((key) => [key, { error: message }])), counts };
 		}
 	}
 
@@ -128,7 +136,7 @@ export async function createScheduler(
 			const { job } = draft;
 			const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
 			const keys = special ? factKeys(job).filter(isProbed) : [];
-			const facts = keys.length > 0 ? await lookFor(keys) : undefined;
+			const seen = keys.length > 0 ? await lookFor(keys) : undefined;
 			let first = true;
 			return engine.run(
 				(tx) => {
@@ -136,7 +144,7 @@ export async function createScheduler(
 					const mine = first ? draft : draftJob(input, config, { now: tx.now, force: act.force === true });
 					first = false;
 					restamp(mine.job, tx.now, input.runnable_at === undefined);
-					return addJob(tx, mine, { force: act.force === true, facts });
+					return addJob(tx, mine, { force: act.force === true, seen });
 				},
 				{ by: act.by },
 			);
@@ -209,7 +217,7 @@ export async function createScheduler(
 
 		observe: async (facts) => {
 			check.record(facts, "facts");
-			return engine.run((tx) => record(tx, facts, "all"));
+			return engine.run((tx) => record(tx, { facts, counts: always }));
 		},
 		mark: async (artifact, act) =>
 			run((tx) => mark(tx, check.text(artifact, "artifact", { max: 1000, lines: "one" }), act?.absent ? "absent" : "present"), act),
@@ -264,17 +272,19 @@ export async function createScheduler(
 			const before = config;
 			const next = readConfig(input, config);
 			await engine.run(function* (tx) {
-				config = next;
 				if (JSON.stringify(before.order) !== JSON.stringify(next.order)) {
 					tx.memory.windows.clear();
 					tx.put("settle", "rekey", { after: 0 });
 				}
 				tx.event("configured", null, { keys: Object.keys(input) });
-				tx.stirred = true;
 				yield* [];
 			});
+			// In force once it is on record; what a raised cap lets through goes at once.
+			config = next;
+			waker.wake();
+			schedule(clock.now());
 		},
-		config: () => config,
+		config: () => copy(config),
 		gc: async ({ days = 7 } = {}) => {
 			const before = clock.now() - check.number(days, "days", 0, 100_000) * 86_400_000;
 			const total = { deleted: 0, kept: 0 };
@@ -344,5 +354,5 @@ export async function createScheduler(
 		yield* joinHost(tx, { name: hostName, labels: options.join?.labels ?? [], repos: options.join?.repos ?? null });
 	});
 	schedule(clock.now());
-	return scheduler;
+	return withDoor(scheduler);
 }

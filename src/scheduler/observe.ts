@@ -10,12 +10,15 @@ import type { Tx } from "./tx.ts";
 const isError = (value: FactValue | { error: string }): value is { error: string } =>
 	value !== null && typeof value === "object" && "error" in value;
 
-/** `unknown`: only what nobody knows yet (a probe before an add); `all`: what is seen now is what counts. */
-export function* record(tx: Tx, facts: Facts, which: "all" | "unknown"): Op<void> {
+/** What was seen, and for which keys that still counts: one that came into doubt after the looking began must be looked at again. */
+export type Seen = { facts: Facts; counts: (key: string) => boolean };
+export const always = () => true;
+
+export function* record(tx: Tx, { facts, counts }: Seen): Op<void> {
 	yield* tx.fetch("fact", Object.keys(facts));
 	for (const [key, seen] of Object.entries(facts)) {
+		if (tx.probes.has(key) || !counts(key)) continue;
 		const known = yield* tx.get<FactRecord>("fact", key);
-		if (which === "unknown" && known && !known.asked) continue;
 		const next: FactRecord = isError(seen) ? { error: seen.error, at: tx.now } : { value: seen, at: tx.now };
 		const same = known && !known.asked && JSON.stringify([known.value, known.error]) === JSON.stringify([next.value, next.error]);
 		if (same) continue;

@@ -9,7 +9,11 @@ import { type Database, openDatabase } from "../../src/stores/sqlite/driver.ts";
 
 /** A value with a name: some of these cannot be printed without harm. `trap`: looking at it throws. */
 export type Wild = { value: unknown; trap: boolean; [fc.toStringMethod]: () => string };
-export const named = (name: string, value: unknown): Wild => ({ value, trap: name.startsWith("throwing"), [fc.toStringMethod]: () => name });
+export const named = (name: string, value: unknown): Wild => ({
+	value,
+	trap: name.startsWith("throwing"),
+	[fc.toStringMethod]: () => name,
+});
 
 const struck = () => {
 	throw new Error("a getter was struck");
@@ -83,6 +87,7 @@ const TERRIBLE: [string, unknown][] = [
 	["RegExp", /a/],
 	["Error", new Error("an error")],
 	["Promise", Promise.resolve(1)],
+	// biome-ignore lint/suspicious/noThenProperty: that is the point
 	["thenable", { then: struck }],
 	["boxed text", new String("x")],
 	["boxed number", new Number(1)],
@@ -105,6 +110,15 @@ export const wild: fc.Arbitrary<Wild> = fc.oneof(
 			.map((value) => named(fc.stringify(value), value)),
 	},
 );
+
+/** The keys of a value that can be looked at. */
+export function keysOf(value: unknown): string[] {
+	try {
+		return value !== null && typeof value === "object" ? Object.keys(value) : [];
+	} catch {
+		return [];
+	}
+}
 
 // ---- places -------------------------------------------------------------------------------------------------------------------------
 
@@ -175,15 +189,15 @@ const CODES: Record<ErrorCode, true> = {
 
 /** What is wrong with an error, or undefined. `fields`: where the offending field may be said to be; long ones may be cut short. */
 export function fault(error: unknown, fields: readonly string[]): string | undefined {
-	if (!(error instanceof SluiceError)) return `not a typed error: ${error instanceof Error ? `${error.name}: ${error.message}` : typeof error}`;
+	if (!(error instanceof SluiceError))
+		return `not a typed error: ${error instanceof Error ? `${error.name}: ${error.message}` : typeof error}`;
 	const { code, field, message, hint } = error;
 	if (!Object.hasOwn(CODES, code)) return `unknown code ${code}`;
 	if (code === "store" || code === "closed") return `code ${code} for a caller's mistake: ${message.slice(0, 200)}`;
 	if (field === undefined) return `no field: ${message.slice(0, 200)}`;
 	const names = (one: string) =>
 		field === one || field.startsWith(`${one}.`) || field.startsWith(`${one}[`) || (one.length > 40 && field.startsWith(one.slice(0, 40)));
-	if (!fields.some(names))
-		return `field ${field.slice(0, 100)}, not one of ${fields.join(", ").slice(0, 200)}: ${message.slice(0, 200)}`;
+	if (!fields.some(names)) return `field ${field.slice(0, 100)}, not one of ${fields.join(", ").slice(0, 200)}: ${message.slice(0, 200)}`;
 	if (field.length > 500) return `a field of ${field.length} characters`;
 	if (message.length > 2000 || (hint?.length ?? 0) > 2000) return `a message of ${message.length} characters`;
 	const told = `${message}\n${hint ?? ""}`;

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { JobFacts } from "../answer.ts";
 import { type Bucket, bucketOf } from "../bucket.ts";
 import { DEFAULTS } from "../config.ts";
-import { type Job, STATUSES } from "../job.ts";
+import { type Job, type Lock, STATUSES } from "../job.ts";
 import { GATES, REASON_CODES } from "../reason.ts";
 import type { HostRecord, World } from "../world.ts";
 import { allReasons, BUCKET_GATES, decide, JOB_GATES, shut } from "./index.ts";
@@ -177,14 +177,14 @@ test("dispatch and why agree: a job is ready and its bucket open exactly when it
 			approval: fc.constantFrom("needed" as const, "given" as const),
 			batch: fc.constantFrom("a", "b"),
 			lane: fc.constantFrom("default", "slow"),
-			locks: fc.constant([{ key: "k", mode: "exclusive" as const }]),
+			locks: fc.constantFrom<Lock[]>([{ key: "k", mode: "exclusive" }]),
 		},
 		{ requiredKeys: [] },
 	);
 	const scope = fc.constantFrom("all", "lane:slow", "batch:b");
 	fc.assert(
 		fc.property(some, fc.array(scope), fc.nat({ max: 5 }), fc.boolean(), (more, scopes, all, busy) => {
-			const one = job(more);
+			const one = job(more as Partial<Job>);
 			const now = world({ holds: pausing(...scopes), hosts: [here], usage: new Map([["all", all]]) });
 			const known = facts({ lock: () => ({ holders: busy ? [{ job: 9, mode: "shared" }] : [] }) });
 			const decision = decide(one, known, now);
