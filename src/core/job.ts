@@ -228,7 +228,7 @@ export type Job = {
 	backoff_until?: number | undefined;
 	/** Since when it has passed gates 1–8: what it is called up by. */
 	ready_at?: number | undefined;
-	/** Where it is parked: see core/park.ts. */
+	/** Where it is parked, and by which gate: the table in scheduler/place.ts. */
 	gate?: string | undefined;
 	line: string;
 	since?: number | undefined;

@@ -231,7 +231,7 @@ export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[], 
 		job.chain = chain?.chain ?? job.id;
 		tx.put("chain", job.item, { chain: job.chain, open: (chain?.open ?? 0) + 1 });
 	}
-	if (job.batch !== undefined) yield* countBatch(tx, job.batch, 1);
+	if (job.batch !== undefined) yield* countBatch(tx, job.batch, 1, spec.owned === true);
 	job.bucket = tx.bucketFor(job, stage).id;
 	job.line = "new";
 	tx.create(job, spec);

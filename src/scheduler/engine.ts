@@ -5,7 +5,7 @@
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
-import type { EventRecord, Op, Store } from "../store.ts";
+import { ask, type EventRecord, type Op, type Read, type Store } from "../store.ts";
 import { Memory, STANDING } from "./memory.ts";
 import { cascade, settle } from "./settle.ts";
 import { sweep } from "./sweep.ts";
@@ -44,7 +44,13 @@ export class Engine {
 	private mono: number;
 	private graceUntil = Number.NEGATIVE_INFINITY;
 	/** Called after each commit. */
-	onCommit: (news: { stirred: boolean; probes: ReadonlySet<string>; events: readonly EventRecord[]; more: boolean }) => void = () => {};
+	onCommit: (news: {
+		stirred: boolean;
+		probes: ReadonlySet<string>;
+		events: readonly EventRecord[];
+		more: boolean;
+		due: number | null | undefined;
+	}) => void = () => {};
 
 	constructor(private readonly options: EngineOptions) {
 		this.wall = options.clock.now();
@@ -166,11 +172,13 @@ export class Engine {
 				more = yield* drive(sweep(tx, leases));
 			if (tx.memory.all("settle").size > 0) yield* drive(settle(tx));
 			yield* body(tx, drive);
+			while (tx.ended.length > 0) yield* drive(cascade(tx));
+			this.memory.nextDue ??= yield* drive(ask({ read: "next_due" }));
 			if (tx.pending()) yield store.write(tx.take());
 			yield store.commit();
 			this.memory.trim();
 			more ||= this.memory.all("settle").size > 0;
-			this.onCommit({ stirred: tx.stirred, probes: tx.probes, events: tx.events, more });
+			this.onCommit({ stirred: tx.stirred, probes: tx.probes, events: tx.events, more, due: this.memory.nextDue });
 		} catch (error) {
 			this.memory = undefined;
 			yield store.rollback();
@@ -183,7 +191,7 @@ export class Engine {
 		let step = op.next();
 		while (!step.done) {
 			const request = step.value;
-			if (tx.hides(request.read)) yield store.write(tx.take());
+			if (isHidden(tx, request.read)) yield store.write(tx.take());
 			step = op.next(yield store.read(request));
 		}
 		return step.value;
@@ -217,6 +225,26 @@ export class Engine {
 		this.wall = wall;
 		this.mono = mono;
 		return mono < this.graceUntil ? "renew" : "expire";
+	}
+}
+
+/** Whether a read would miss something that is not written yet. What is looked up by number or key is in memory. */
+function isHidden(tx: Tx, read: Read["read"]): boolean {
+	const { changes } = tx;
+	switch (read) {
+		case "jobs":
+		case "done":
+		case "specs":
+		case "records":
+			return false;
+		case "edges":
+		case "fan":
+		case "preds":
+			return changes.edges.length > 0 || changes.forget.length > 0;
+		case "links":
+			return changes.links.length > 0 || changes.unlinks.length > 0 || changes.forget.length > 0;
+		default:
+			return tx.pending();
 	}
 }
 

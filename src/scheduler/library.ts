@@ -28,7 +28,7 @@ import * as look from "./look.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
 import { rewind } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
-import { beat, gcSome, joinHost, recover } from "./upkeep.ts";
+import { beat, dropEmptyBuckets, gcSome, joinHost, recover } from "./upkeep.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
 
@@ -69,7 +69,7 @@ export async function createScheduler(
 				});
 		});
 	};
-	engine.onCommit = ({ stirred, probes, events, more }) => {
+	engine.onCommit = ({ stirred, probes, events, more, due }) => {
 		for (const key of probes) {
 			watched.add(key);
 			asked.add(key);
@@ -77,7 +77,7 @@ export async function createScheduler(
 		}
 		if (events.length > 0 || stirred) waker.wake();
 		if (more || probes.size > 0) schedule(clock.now());
-		else if (events.length > 0) schedule(clock.now() + config.poll_interval_ms);
+		else if (events.length > 0) schedule(Math.min(due ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms));
 	};
 
 	/** Sweeps, settles and probes until nothing is left to do now. */
@@ -86,6 +86,7 @@ export async function createScheduler(
 		for (;;) {
 			const { wake, more } = await engine.run(function* (tx) {
 				yield* dropStaleStages(tx);
+				yield* dropEmptyBuckets(tx);
 				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0 };
 			});
 			if (asked.size > 0) await probe([...asked]);

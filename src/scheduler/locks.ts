@@ -62,6 +62,9 @@ export function* evictMore(tx: Tx, key: string, after: number): Op<number | null
 /** Wakes those that could take the key now: the best of each bucket that has nobody awake, and all shared ones. */
 export function* pump(tx: Tx, key: string): Op<void> {
 	const line = `lock:${key}`;
+	const reserver = tx.memory.recall("reserve", key) as Reservation | null;
+	const first = reserver ? yield* tx.find(reserver.job) : undefined;
+	if (first && isWaiting(first.status) && first.line.startsWith("lock:")) yield* place(tx, first);
 	const buckets = yield* ask({ read: "buckets", line });
 	if (buckets.length === 0) return;
 	const awake = new Map<number, LockMode>();
@@ -106,12 +109,11 @@ function* bestWaiter(tx: Tx, line: string, bucket: number): Op<Job | undefined> 
 	return best && (yield* tx.find(best.head.id));
 }
 
-/** A waiter leaves the line for another reason than its lock: what it had reserved is free for others. */
-export function* leaveLockLine(tx: Tx, job: Job): Op<void> {
-	const kept = (job.locks ?? []).filter(({ key }) => (tx.memory.recall("reserve", key) as Reservation | null)?.job === job.id);
+/** It no longer waits for its locks alone: what it had reserved is free for others. One that became ready keeps it until it starts. */
+export function* giveUpReservations(tx: Tx, job: Job): Op<void> {
+	if (!job.locks || tx.memory.all("reserve").size === 0) return;
+	const kept = job.locks.filter(({ key }) => (tx.memory.recall("reserve", key) as Reservation | null)?.job === job.id);
 	for (const { key } of kept) unreserve(tx, key, job.id);
-	job.line = "end";
-	tx.touch(job);
 	for (const { key } of kept) yield* pump(tx, key);
 }
 

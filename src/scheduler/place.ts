@@ -18,7 +18,7 @@ import { type Decision, decide } from "../core/gates/index.ts";
 import { drop, type ExitKind, isWaiting, type Job, type Terminal } from "../core/job.ts";
 import type { Op } from "../store.ts";
 import { type FactRecord, factsOf, wantFact } from "./facts.ts";
-import { leaveLockLine, pump } from "./locks.ts";
+import { giveUpReservations, pump } from "./locks.ts";
 import type { Tx } from "./tx.ts";
 
 /** Asks the gates and moves the job there. */
@@ -52,8 +52,7 @@ export function* unplace(tx: Tx, job: Job): Op<void> {
 			tx.touch(job);
 			for (const lock of job.locks) yield* pump(tx, lock.key);
 		}
-	} else if (line.startsWith("lock:")) yield* leaveLockLine(tx, job);
-	else if (line.startsWith("batch:"))
+	} else if (line.startsWith("batch:"))
 		for (const lock of job.locks ?? []) tx.changes.unlinks.push({ key: lock.key, role: "wants", job: job.id });
 	job.line = "end";
 }
@@ -97,7 +96,10 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 			for (const lock of job.locks ?? []) tx.changes.links.push({ key: lock.key, role: "wants", job: job.id });
 	}
 	if (to.gate === "locks" || to.gate === "holds" || to.gate === "budget") job.ready_at ??= since;
-	else job.ready_at = undefined;
+	else {
+		job.ready_at = undefined;
+		yield* giveUpReservations(tx, job);
+	}
 	job.gate = to.gate;
 	job.wait_reason = { kind: to.reason.code, detail };
 	if (!job.waited_on?.includes(to.reason.code)) job.waited_on = [...(job.waited_on ?? []), to.reason.code];
@@ -127,7 +129,10 @@ const ENDED = ["due_at", "wait_reason", "gate", "since", "backoff_until", "ready
 
 /** For good: out of its line, its chain and its batch; those that come after it are decided again in this transaction. */
 export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
-	if (isWaiting(job.status)) yield* unplace(tx, job);
+	if (isWaiting(job.status)) {
+		yield* unplace(tx, job);
+		yield* giveUpReservations(tx, job);
+	}
 	job.line = "end";
 	drop(job, ENDED);
 	if (end.status === "blocked_by_dependency" && end.end_reason) job.wait_reason = { kind: "dependencies", detail: end.end_reason };
@@ -159,9 +164,14 @@ function* leaveChain(tx: Tx, job: Job): Op<void> {
 export type BatchRecord = { open: number; total: number; owned?: true };
 
 /** A batch closes by itself when its last job has ended, unless its caller owns it. */
-export function* countBatch(tx: Tx, batch: string, by: number): Op<void> {
+export function* countBatch(tx: Tx, batch: string, by: number, owned = false): Op<void> {
 	const before = (yield* tx.get<BatchRecord>("batch", batch)) ?? { open: 0, total: 0 };
-	const after: BatchRecord = { ...before, open: before.open + by, total: before.total + Math.max(0, by) };
+	const after: BatchRecord = {
+		...before,
+		open: before.open + by,
+		total: before.total + Math.max(0, by),
+		...(owned ? { owned: true } : {}),
+	};
 	tx.put("batch", batch, after);
 	if (after.open === 0 && !after.owned) tx.event("batch_closed", null, { batch, total: after.total });
 }

@@ -32,6 +32,7 @@ export function* rewind(tx: Tx, id: number, what: "downstream" | "alone"): Op<Re
 	yield* retakeItems(tx, set);
 
 	const order = [...set.values()].sort((a, b) => a.id - b.id);
+	if (what === "alone" && root.dependents && isTerminal(root.status)) yield* reopenEdges(tx, root);
 	for (const job of order) {
 		yield* reset(tx, job);
 		for (const note of ["edges", "merge"]) tx.put("settle", `${note}/${job.id}`, null);
@@ -52,6 +53,7 @@ export function* rewind(tx: Tx, id: number, what: "downstream" | "alone"): Op<Re
 		const facts = yield* factsOf(tx, job, "all");
 		yield* place(tx, job, facts);
 	}
+	for (const job of tx.reopened.splice(0)) if (isWaiting(job.status)) yield* place(tx, job);
 	const before = yield* allPredecessors(tx, root);
 	const last_successful = before.filter((pred) => pred.status === "succeeded").map((pred) => pred.job);
 	tx.event(what === "alone" ? "rerun" : "rewound", id, { reset: order.map((job) => job.id).slice(0, 1000) });
@@ -91,6 +93,24 @@ function* downstream(tx: Tx, root: Job): Op<Map<number, Job>> {
 			});
 	}
 	return found;
+}
+
+/** Dependents that still wait had counted it as done: by the gates' table it is open again. */
+function* reopenEdges(tx: Tx, root: Job): Op<void> {
+	for (let after = 0; ; ) {
+		const edges = yield* ask({ read: "edges", pred: root.id, after, limit: 1000 });
+		yield* tx.load(edges.map((edge) => edge.job));
+		for (const edge of edges) {
+			const job = tx.peek(edge.job);
+			if (!job || !isWaiting(job.status) || isUnsettled(tx, root.id, job.id)) continue;
+			if (fits(edge.policy, root.status, root.merge_status) !== "met") continue;
+			job.deps_left = (job.deps_left ?? 0) + 1;
+			tx.touch(job);
+			tx.reopened.push(job);
+		}
+		if (edges.length < 1000) return;
+		after = (edges[edges.length - 1] as { job: number }).job;
+	}
 }
 
 function* refuseMidMerge(tx: Tx, set: Map<number, Job>): Op<void> {

@@ -8,7 +8,7 @@ import { checkMove, isTerminal, isWaiting, type Job, type JobSpec, type Status }
 import { ageAt, levelOf } from "../core/order.ts";
 import type { Head } from "../core/plan.ts";
 import type { World } from "../core/world.ts";
-import { ask, type Changes, type EventRecord, type JobRow, noChanges, type Op, type Read, type RecordKind } from "../store.ts";
+import { ask, type Changes, type EventRecord, type JobRow, noChanges, type Op, type RecordKind } from "../store.ts";
 import { Window } from "./heads.ts";
 import type { Ids, Memory, Pace } from "./memory.ts";
 
@@ -25,6 +25,8 @@ export class Tx {
 	readonly ended: Job[] = [];
 	/** The same, by number, until their dependents have heard. */
 	readonly unsettled = new Set<number>();
+	/** Waiting jobs whose predecessor is active again: decided again once it is. */
+	readonly reopened: Job[] = [];
 	/** Facts that somebody should look for once this is committed. */
 	readonly probes = new Set<string>();
 	/** The job that is being added: its first place is told by its `added` event. */
@@ -308,26 +310,6 @@ export class Tx {
 	}
 
 	private flushedEvents = 0;
-
-	/** Whether a read would miss something that is not written yet. What is looked up by number or key is in memory. */
-	hides(read: Read["read"]): boolean {
-		const { changes } = this;
-		switch (read) {
-			case "jobs":
-			case "done":
-			case "specs":
-			case "records":
-				return false;
-			case "edges":
-			case "fan":
-			case "preds":
-				return changes.edges.length > 0 || changes.forget.length > 0;
-			case "links":
-				return changes.links.length > 0 || changes.unlinks.length > 0 || changes.forget.length > 0;
-			default:
-				return this.pending();
-		}
-	}
 
 	/** The changes so far, for the store; afterwards the transaction goes on with none. */
 	take(): Changes {

@@ -10,6 +10,7 @@ import { finish } from "./finish.ts";
 import type { Tx } from "./tx.ts";
 
 const PIECE = 200;
+const KEPT_BUCKETS = 100;
 
 export type GcCursor = { ended_at: number; id: number };
 
@@ -102,4 +103,15 @@ export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): O
 		}
 	}
 	return report;
+}
+
+/** Buckets that nothing is ready in; one that is needed again is made again. */
+export function* dropEmptyBuckets(tx: Tx): Op<void> {
+	if (tx.memory.buckets.size < KEPT_BUCKETS) return;
+	let left = PIECE;
+	for (const [key, id] of [...tx.memory.bucketIds]) {
+		const bucket = tx.memory.buckets.get(id);
+		if (bucket && bucket.ready === 0 && bucket.stage === undefined && left-- > 0) tx.put("bucket", key, null);
+	}
+	yield* [];
 }

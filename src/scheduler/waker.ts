@@ -2,11 +2,15 @@
 
 import type { Host } from "../host.ts";
 
-export type Waker = { wake(): void; next(ms: number, host: Host): Promise<void>; close(): void };
+export type Waker = { wake(): void; next(ms: number, host: Host): Promise<void>; close(): void; readonly closed: boolean };
 
 export function createWaker(): Waker {
 	let wakers: (() => void)[] = [];
+	let closed = false;
 	return {
+		get closed() {
+			return closed;
+		},
 		wake() {
 			const all = wakers;
 			wakers = [];
@@ -31,6 +35,7 @@ export function createWaker(): Waker {
 				);
 			}),
 		close() {
+			closed = true;
 			this.wake();
 		},
 	};

@@ -46,7 +46,7 @@ export function startWorker(
 
 	async function loop(): Promise<void> {
 		const ends = new Set<Promise<void>>();
-		while (!stopping) {
+		while (!stopping && !waker.closed) {
 			const heard = new Promise<void>((resolve) => {
 				nudge = resolve;
 			});

@@ -485,12 +485,25 @@ async function tryCall({ t, watch }: Scene, { call, said }: Call, args: readonly
 	}
 }
 
+/** Good arguments, but not at this moment. */
+const REFUSED: Record<string, string> = {
+	cancel: "not_found",
+	complete: "fenced",
+	approve: "illegal_transition",
+	reject: "illegal_transition",
+	answer: "illegal_transition",
+	"kernel.complete": "illegal_transition",
+	"kernel.cancel": "not_found",
+	"kernel.extend": "illegal_transition",
+};
+
 describe("each method", () => {
 	test.each(Object.keys(CALLS))("%s", async (name) => {
 		const scene = await makeScene();
 		const one = CALLS[name] as Call;
 		const good = one.good(scene);
-		await tryCall(scene, one, good);
+		const answer = await tryCall(scene, one, good);
+		expect(answer instanceof SluiceError ? answer.code : "answered").toBe(REFUSED[name] ?? "answered");
 		const places = good.map((value, index) => fc.oneof(wild, spoilt(value)).map((bad) => ({ index, bad })));
 		await fc.assert(
 			fc.asyncProperty(fc.oneof(...places), async ({ index, bad }) => {
@@ -501,7 +514,7 @@ describe("each method", () => {
 				await scene.t.sluice.tick();
 				expect((await scene.t.sluice.list({ all: true })).length).toBeGreaterThan(0);
 			}),
-			{ numRuns: 40 },
+			{ numRuns: 30 },
 		);
 		const fresh = await scene.t.add();
 		await scene.t.sluice.resume();
@@ -688,6 +701,7 @@ describe("opening", () => {
 
 	test("with anything", async () => {
 		const path = join(makeFolder(), "sluice.db");
+		await (await openScheduler({ ...good, path } as never)).close();
 		await fc.assert(
 			fc.asyncProperty(spoilt(good), async ({ value }) => {
 				// Never a file of another name.

@@ -7,6 +7,7 @@ export type Statement = {
 	run(...params: unknown[]): unknown;
 	all(...params: unknown[]): unknown[];
 	setReturnArrays(on: boolean): void;
+	[Symbol.dispose]?(): void;
 };
 export type Database = { exec(sql: string): void; prepare(sql: string): Statement; close(): void };
 type Module = { DatabaseSync: new (path: string, options?: Record<string, unknown>) => Database };

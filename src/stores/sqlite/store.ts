@@ -126,6 +126,8 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 			} catch {
 				// There was none.
 			}
+			// Statements that live on would keep the connection open, and with it the WAL.
+			for (const statement of [...statements.values(), ...wides.values()]) statement[Symbol.dispose]?.();
 			statements.clear();
 			wides.clear();
 			database.close();
