@@ -114,8 +114,10 @@ export const prioritise = (tx: Tx, id: number, priority: number): Op<void> =>
 		job.priority = priority;
 	});
 
+/** The last word counts: a later promote or demote takes a forced run-now back. */
 const setRank = (job: Job, rank: number) => {
 	job.rank = rank;
+	job.forced = undefined;
 };
 
 export function* approve(tx: Tx, id: number): Op<void> {

@@ -237,7 +237,7 @@ describe("by property", () => {
 							}
 						else if (one.do === "newest") {
 							const last = list.rows.filter((each) => each.rank === row.rank && each.level === row.level).pop() as Head;
-							window.learnNewest(last);
+							same(list.drive(window.ahead(list.bucket, last, last, last)) > MANY, list.ahead(last, last, MANY + 1) > MANY);
 						} else {
 							const found = list.drive(window.levelsDownTo(list.bucket, row)).map((each) => `${each.rank}/${each.level}`);
 							same(

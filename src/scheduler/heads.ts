@@ -83,7 +83,7 @@ export class Window {
 	}
 
 	/** How many of one level stand before a job of another, or of the same. */
-	*ahead(bucket: Bucket, level: { rank: number; level: number }, bound: { age_at: number; id: number }): Op<number> {
+	*ahead(bucket: Bucket, level: { rank: number; level: number }, bound: { age_at: number; id: number }, self?: Head): Op<number> {
 		const key = tallyKey(level);
 		let tally = this.tallies.get(key);
 		if (!tally) {
@@ -94,13 +94,9 @@ export class Window {
 		}
 		if (tally.newest && earlier(tally.newest, bound)) return tally.count;
 		if (tally.newest && tally.newest.id === bound.id) return tally.count - 1;
-		return yield* ask({ read: "ahead", bucket: bucket.id, ...pick(level), ...bound, limit: MANY + 1 });
-	}
-
-	/** It turned out that this one is the last of its level. */
-	learnNewest(head: Head): void {
-		const tally = this.tallies.get(tallyKey(head));
-		if (tally) tally.newest = head;
+		const before = yield* ask({ read: "ahead", bucket: bucket.id, ...pick(level), ...bound, limit: MANY + 1 });
+		if (self && !tally.capped && before === tally.count - 1) tally.newest = self;
+		return before;
 	}
 
 	private count(head: Head, by: 1 | -1): void {

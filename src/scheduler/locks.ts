@@ -4,7 +4,7 @@
 // takes the key, the others go back into the line. A release thus wakes a few, never all.
 
 import { shut } from "../core/gates/index.ts";
-import { obstacle } from "../core/gates/locks.ts";
+import { lockLine, obstacle } from "../core/gates/locks.ts";
 import { isWaiting, type Job, type LockMode } from "../core/job.ts";
 import { priorityAt } from "../core/order.ts";
 import type { Head } from "../core/plan.ts";
@@ -59,35 +59,57 @@ export function* evictMore(tx: Tx, key: string, after: number): Op<number | null
 	return wanting.length < SOME ? null : (wanting[SOME - 1] as number);
 }
 
-/** Wakes those that could take the key now: the best of each bucket that has nobody awake, and all shared ones. */
+/** Wakes those that could take the key now: all shared waiters, and the best exclusive one of each bucket that has none awake. */
 export function* pump(tx: Tx, key: string): Op<void> {
-	const line = `lock:${key}`;
 	const reserver = tx.memory.recall("reserve", key) as Reservation | null;
 	const first = reserver ? yield* tx.find(reserver.job) : undefined;
 	if (first && isWaiting(first.status) && first.line.startsWith("lock:")) yield* place(tx, first);
+	yield* wakeExclusive(tx, key);
+	if (!(yield* wakeShared(tx, key))) tx.put("settle", `pump/${key}`, { after: 0 });
+}
+
+function* wakeExclusive(tx: Tx, key: string): Op<void> {
+	const line = lockLine(key, "exclusive");
 	const buckets = yield* ask({ read: "buckets", line });
 	if (buckets.length === 0) return;
-	const awake = new Map<number, LockMode>();
+	const awake = new Set<number>();
 	const wanting = yield* ask({ read: "links", key, role: "wants", after: 0, limit: 50 });
 	yield* tx.load(wanting);
 	for (const id of wanting) {
 		const job = tx.peek(id);
-		const mode = job?.locks?.find((lock) => lock.key === key)?.mode;
-		if (job?.line === "" && mode && awake.get(job.bucket) !== "exclusive") awake.set(job.bucket, mode);
+		if (job?.line === "" && modeOf(job, key) === "exclusive") awake.add(job.bucket);
 	}
 	for (const bucket of buckets) {
 		if (awake.has(bucket)) continue;
-		for (let woken = 0; woken < SOME; woken++) {
+		for (let tried = 0; tried < SOME; tried++) {
 			const best = yield* bestWaiter(tx, line, bucket);
-			if (!best) break;
-			const lock = best.locks?.find((one) => one.key === key);
-			const state = (yield* lockStates(tx, [key]))(key);
-			if (!lock || obstacle(best, lock, state)) break;
+			if (!best || !(yield* canTake(tx, best, key))) break;
 			yield* place(tx, best);
-			if (best.line === line) break;
-			if (best.line === "" && lock.mode === "exclusive") break;
+			// Another of its keys may be taken: then the next one gets its chance.
+			if (best.line === line || best.line === "") break;
 		}
 	}
+}
+
+/** False when there are more of them than fit into one transaction. */
+export function* wakeShared(tx: Tx, key: string): Op<boolean> {
+	const line = lockLine(key, "shared");
+	let left = SOME;
+	for (const bucket of yield* ask({ read: "buckets", line }))
+		while (left-- > 0) {
+			const best = yield* bestWaiter(tx, line, bucket);
+			if (!best || !(yield* canTake(tx, best, key))) break;
+			yield* place(tx, best);
+			if (best.line === line) break;
+		}
+	return left > 0;
+}
+
+const modeOf = (job: Job, key: string): LockMode | undefined => job.locks?.find((lock) => lock.key === key)?.mode;
+
+function* canTake(tx: Tx, job: Job, key: string): Op<boolean> {
+	const lock = job.locks?.find((one) => one.key === key);
+	return lock !== undefined && obstacle(job, lock, (yield* lockStates(tx, [key]))(key)) === undefined;
 }
 
 /** First in the line among one bucket's, as dispatch would have it. */

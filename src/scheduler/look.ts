@@ -92,10 +92,10 @@ export function* position(tx: Tx, job: Job): Op<number | null> {
 				level.rank > mine.rank
 					? { age_at: Number.MAX_SAFE_INTEGER, id: 0 }
 					: boundFor(mine, mine.level + boost - level.level, job.kind === "kernel", tx);
-			if (bound) before += yield* window.ahead(bucket, level, bound);
+			const own = bucket.id === job.bucket && level.rank === mine.rank && level.level === mine.level;
+			if (bound) before += yield* window.ahead(bucket, level, bound, own ? mine : undefined);
 			if (before > MANY) return null;
 		}
-		if (bucket.id === job.bucket && before + 1 === bucket.ready) window.learnNewest(mine);
 	}
 	return before < MANY ? before + 1 : null;
 }

@@ -6,7 +6,7 @@
 //   "after"         after                            the end of the predecessor it names
 //   "fact"          artifacts item head conditions   a fact that it is linked to
 //   "human"         approval                         approve, answer
-//   "lock:<key>"    locks                            a release of that key, best first
+//   "lock:<mode>:<key>"  locks                       a release of that key, best first
 //   "batch:<b>"     a held or spent batch            resume, grant, window
 //   "late"          deadline of a kernel entry       gc_expired
 //   "run"           –                                the end of its run

@@ -6,6 +6,7 @@
 //   merge/<pred>     the next dependents hear how its merge went
 //   fact/<key>       the next jobs linked to a fact are decided again
 //   evict/<key>      the next ready jobs that can no longer take a lock go into its line
+//   pump/<key>       the next shared waiters of a lock that can be had
 //   batch/<name>     the next jobs of a batch that was held or let go are decided again
 //   rekey            the next jobs get their level anew, after the order's settings changed
 //   stage/<id>       the next jobs of an apply that was cut off are taken out again
@@ -13,7 +14,7 @@
 import { fits } from "../core/gates/after.ts";
 import { isWaiting, type Job, type Policy } from "../core/job.ts";
 import { ask, type Op } from "../store.ts";
-import { evictMore } from "./locks.ts";
+import { evictMore, wakeShared } from "./locks.ts";
 import { countBatch, endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -117,6 +118,8 @@ function* piece(tx: Tx, note: string, value: Note): Op<number | null> {
 			return yield* decideLinked(tx, subject, value.after);
 		case "evict":
 			return yield* evictMore(tx, subject, value.after);
+		case "pump":
+			return (yield* wakeShared(tx, subject)) ? null : 0;
 		case "batch":
 			return yield* decideBatch(tx, subject, value.after);
 		case "rekey":
