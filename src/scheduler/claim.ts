@@ -87,7 +87,7 @@ function* oldest(tx: Tx, bucket: Bucket): Op<Head | undefined> {
 function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job | undefined> {
 	const job = yield* tx.find(head.id);
 	if (job?.line !== "" || job.bucket !== bucket.id) {
-		tx.window(bucket).leave(head);
+		tx.window(bucket).discard(head.id);
 		return undefined;
 	}
 	if (job.broken !== undefined) {

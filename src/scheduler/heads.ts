@@ -167,6 +167,14 @@ export class Window {
 		this.levels.splice(index, 0, { rank: head.rank, level: head.level, rows: [head], next: 0, complete: true });
 	}
 
+	/** A row that should not be here any more, wherever it stands: it has been counted out already. */
+	discard(id: number): void {
+		for (const level of this.levels) {
+			const at = level.rows.findIndex((row, index) => index >= level.next && row.id === id);
+			if (at >= 0) level.rows.splice(at, 1);
+		}
+	}
+
 	leave(head: Head): void {
 		this.count(head, -1);
 		if (this.oldest && this.oldest.id === head.id) this.oldest = null;

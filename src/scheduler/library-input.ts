@@ -1,6 +1,7 @@
 // Checks of what callers hand to the library's methods.
 
 import * as check from "../core/check.ts";
+import { copy } from "../core/copy.ts";
 import { EXIT_KINDS, MERGE_STATUSES } from "../core/job.ts";
 import type { Act, ClaimOptions, Ending, OpenOptions } from "../scheduler.ts";
 import type { Claimer } from "./claim.ts";
@@ -114,7 +115,10 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 			throw check.wrong("path", "is empty", 'give a file, or ":memory:" for a queue that ends with the process');
 		if (given.by !== undefined) check.word(given.by, "by");
 		if (given.drive !== undefined) check.oneOf(given.drive, ["auto", "manual"], "drive");
-		if (given.join === undefined) return { ...given };
+		const own: OpenOptions = { ...given };
+		if (given.config !== undefined)
+			own.config = copy(check.json(check.record(given.config, "config"), "config")) as NonNullable<OpenOptions["config"]>;
+		if (given.join === undefined) return own;
 		const join = check.record(given.join, "join") as NonNullable<OpenOptions["join"]>;
 		check.knownKeys(join, ["name", "labels", "repos"], "join");
 		if (join.name !== undefined) check.label(join.name, "join.name");
@@ -123,6 +127,6 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 			check.list(join.repos, "join.repos").forEach((repo, index) => {
 				check.label(repo, `join.repos[${index}]`);
 			});
-		return { ...given };
+		return { ...own, join: copy(join) };
 	});
 }

@@ -74,7 +74,7 @@ describe("decide", () => {
 		expect(decide(job({ locks: [{ key: "a", mode: "exclusive" }] }), busy, world())).toMatchObject({
 			kind: "park",
 			status: "waiting_on_locks",
-			line: "lock:a",
+			line: "lock:exclusive:a",
 			gate: "locks",
 			reason: { detail: "waiting on locks" },
 		});

@@ -50,7 +50,7 @@ describe("one key", () => {
 
 	test("reserved for another: kept free; for itself: its own", () => {
 		const state = { ...held([5, "shared"]), reserved: 9 };
-		expect(obstacle({ id: 1 }, { key: "db", mode: "shared" }, state)).toEqual({ key: "db", holders: [], reserved: 9 });
+		expect(obstacle({ id: 1 }, { key: "db", mode: "shared" }, state)).toEqual({ key: "db", mode: "shared", holders: [], reserved: 9 });
 		expect(obstacle({ id: 9 }, { key: "db", mode: "shared" }, state)).toBeUndefined();
 	});
 
@@ -82,7 +82,7 @@ describe("the gate", () => {
 				{ gate: "locks", code: "locks", subject: "lock:b", detail: "waiting on locks", holder: ["job:5"] },
 				{ gate: "locks", code: "locks", subject: "lock:c", detail: "waiting on locks", holder: ["job:9"] },
 			],
-			line: "lock:b",
+			line: "lock:exclusive:b",
 		});
 	});
 });
