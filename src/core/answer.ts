@@ -39,6 +39,8 @@ export type LockState = {
 	holders: readonly Holder[];
 	/** The overdue waiter that this key is kept free for, if its other gates pass. */
 	reserved?: number;
+	/** What that waiter will take it as; shared ones do not mind each other. */
+	reserved_mode?: LockMode;
 };
 
 export type ObservedFact = { value: unknown; error?: string; observed_at: number } | undefined;

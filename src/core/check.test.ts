@@ -67,7 +67,7 @@ describe("any value at all", () => {
 					}
 				},
 			),
-			{ numRuns: 300 },
+			{ numRuns: 200 },
 		);
 	});
 });

@@ -200,7 +200,12 @@ export function* findTwin(tx: Tx, { unique }: Draft, field = "unique"): Op<numbe
 }
 
 /** Stores the job and what finds it again; then the gates decide where it waits. `preds` are its predecessors as they are now. */
-export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[], stage?: number): Op<void> {
+export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[]): Op<void> {
+	yield* arrive(tx, draft.job, yield* storeJob(tx, draft, given), "announce");
+}
+
+/** Stores it with all that finds it again; where it waits is still to be decided. Returns its predecessors as they count for it. */
+export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], stage?: number): Op<Predecessor[]> {
 	const { job, spec, unique } = draft;
 	const preds = given.map((pred) => (isUnsettled(tx, pred.job, job.id) ? { ...pred, status: "running" as const } : pred));
 	if (preds.length > 0) {
@@ -236,12 +241,16 @@ export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[], 
 	job.line = "new";
 	tx.create(job, spec);
 	if (job.kind !== "kernel") tx.count("depth", job.lane, 1);
+	return preds;
+}
+
+/** Its first place. That is part of its being added, not a move of its own. */
+export function* arrive(tx: Tx, job: Job, preds: readonly Predecessor[], how: "announce" | "quiet"): Op<void> {
 	const facts = yield* factsOf(tx, withoutDeps(job));
-	// Where it begins is part of its being added, not a move of its own.
 	tx.arriving = job.id;
 	yield* place(tx, job, preds.length > 0 ? { ...facts, after: telling(preds) } : facts);
 	tx.arriving = 0;
-	if (stage === undefined) announce(tx, job);
+	if (how === "announce") announce(tx, job);
 	if (job.produces) yield* doubtMissing(tx, job);
 }
 

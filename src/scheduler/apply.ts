@@ -14,10 +14,10 @@ import { SluiceError } from "../core/errors.ts";
 import { artifactKey } from "../core/fact.ts";
 import { type Sorted, sortGraph } from "../core/graph.ts";
 import { type Draft, draftJob } from "../core/input.ts";
-import { isWaiting, type JobInput, type Policy, type Status } from "../core/job.ts";
+import { isWaiting, type Job, type JobInput, type Policy, type Status } from "../core/job.ts";
 import type { ApplyResult, Manifest } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { checkJob, findTwin, insertJob, markPredecessors, openChain, refuseUnmergeable, type UniqueRecord } from "./add.ts";
+import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, storeJob, type UniqueRecord } from "./add.ts";
 import { endJob } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -214,6 +214,7 @@ export function* insertNodes(
 		for (const edge of node.after)
 			if (!edge.node || (edge.node.skip && !edge.node.alias)) outside.add(edge.node?.job ?? (edge.job as number));
 	yield* tx.load([...outside, ...ended]);
+	const stored: { job: Job; preds: Predecessor[] }[] = [];
 	for (const node of nodes) {
 		// A copy: if this transaction has to be run again, the draft is still as it was.
 		const draft = { ...node.draft, job: { ...node.draft.job, id: node.job, created_at: tx.now } };
@@ -228,8 +229,10 @@ export function* insertNodes(
 		});
 		const strangers = preds.filter((pred) => outside.has(pred.job));
 		if (strangers.length > 0) markPredecessors(tx, strangers);
-		yield* insertJob(tx, draft, preds, stage?.stage);
+		stored.push({ job: draft.job, preds: yield* storeJob(tx, draft, preds, stage?.stage) });
 	}
+	// All are there before the first is decided: one may produce what another needs.
+	for (const { job, preds } of stored) yield* arrive(tx, job, preds, stage ? "quiet" : "announce");
 }
 
 const numberOf = (node: Node): number => node.alias?.job ?? node.job;

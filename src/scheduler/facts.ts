@@ -13,7 +13,7 @@ import type { Tx } from "./tx.ts";
 export type FactRecord = { value?: unknown; error?: string; at: number; asked?: true };
 /** Who holds a lock: job and mode. */
 export type LockRecord = { holders: [number, Lock["mode"]][] };
-export type Reservation = { job: number; since: number };
+export type Reservation = { job: number; since: number; mode: Lock["mode"] };
 
 const FREE: LockState = { holders: [] };
 const NOTHING = { after: [], artifacts: [], conditions: [], lock: () => FREE };
@@ -150,16 +150,16 @@ export function* lockStates(tx: Tx, keys: readonly string[]): Op<(key: string) =
 		const record = yield* tx.get<LockRecord>("lock", key);
 		const holders = (record?.holders ?? []).map(([job, mode]) => ({ job, mode }));
 		const reserved = yield* reservedFor(tx, key);
-		states.set(key, reserved === undefined ? { holders } : { holders, reserved });
+		states.set(key, reserved ? { holders, reserved: reserved.job, reserved_mode: reserved.mode } : { holders });
 	}
 	return (key) => states.get(key) ?? FREE;
 }
 
 /** The job that a key is kept for, while nothing but the key keeps that job from starting. */
-function* reservedFor(tx: Tx, key: string): Op<number | undefined> {
+function* reservedFor(tx: Tx, key: string): Op<Reservation | undefined> {
 	const reservation = tx.memory.recall("reserve", key) as Reservation | null;
 	if (!reservation) return undefined;
 	const job = yield* tx.find(reservation.job);
 	if (!job || shut(tx.bucketOf(job), tx.world())) return undefined;
-	return reservation.job;
+	return reservation;
 }

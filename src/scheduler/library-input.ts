@@ -1,6 +1,7 @@
 // Checks of what callers hand to the library's methods.
 
 import * as check from "../core/check.ts";
+import { PRESETS, type PresetName } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
 import { EXIT_KINDS, MERGE_STATUSES } from "../core/job.ts";
 import type { Act, ClaimOptions, Ending, OpenOptions } from "../scheduler.ts";
@@ -114,6 +115,7 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		if (check.text(given.path, "path", { max: 4096, lines: "one" }) === "")
 			throw check.wrong("path", "is empty", 'give a file, or ":memory:" for a queue that ends with the process');
 		if (given.by !== undefined) check.word(given.by, "by");
+		if (given.preset !== undefined) check.oneOf(given.preset, Object.keys(PRESETS) as PresetName[], "preset");
 		if (given.drive !== undefined) check.oneOf(given.drive, ["auto", "manual"], "drive");
 		const own: OpenOptions = { ...given };
 		if (given.config !== undefined)

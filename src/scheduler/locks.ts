@@ -160,7 +160,7 @@ export function* reserve(tx: Tx, job: Job): Op<void> {
 		if (mine) return;
 		const heldAlone = states(lock.key).holders.some((holder) => holder.mode === "exclusive");
 		if (heldAlone) return;
-		tx.put("reserve", lock.key, { job: job.id, since: tx.now } satisfies Reservation);
+		tx.put("reserve", lock.key, { job: job.id, since: tx.now, mode: lock.mode } satisfies Reservation);
 		tx.event("reserved", job.id, { key: lock.key });
 		yield* evict(tx, lock.key);
 	}

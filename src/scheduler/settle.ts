@@ -92,14 +92,20 @@ function* tellSome(tx: Tx, pred: Job, after: number, news: "end" | "merge"): Op<
 	return edges.length < PIECE || !last ? null : last.job;
 }
 
-/** One more piece of each open note. Returns whether any is left. */
+/** Pieces that one transaction may do. */
+const PIECES = 8;
+
+/** The next pieces of the open notes, and of those that they bring about. Returns whether any is left. */
 export function* settle(tx: Tx): Op<boolean> {
-	for (const [key, value] of [...tx.memory.all("settle")]) {
-		const next = yield* piece(tx, key, value as Note);
-		tx.put("settle", key, next === null ? null : { ...(value as Note), after: next });
-		yield* cascade(tx);
-	}
-	return tx.memory.all("settle").size > 0;
+	const notes = tx.memory.all("settle");
+	for (let left = PIECES; left > 0 && notes.size > 0; )
+		for (const [key, value] of [...notes]) {
+			if (left-- <= 0) break;
+			const next = yield* piece(tx, key, value as Note);
+			tx.put("settle", key, next === null ? null : { ...(value as Note), after: next });
+			yield* cascade(tx);
+		}
+	return notes.size > 0;
 }
 
 function* piece(tx: Tx, note: string, value: Note): Op<number | null> {

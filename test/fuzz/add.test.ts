@@ -138,7 +138,7 @@ describe("each field", () => {
 				fc.pre(value !== undefined);
 				await tryAdd(t, watch, { ...base, [key]: value }, trap ? [...said, "job"] : said);
 			}),
-			{ numRuns: 70 },
+			{ numRuns: 60 },
 		);
 	});
 });

@@ -117,7 +117,7 @@ describe("each field of a job", () => {
 				const said = [key, ...(also[key] ?? [])].map((one) => `jobs[${at}].${one}`);
 				await tryApply(t, watch, { jobs }, trap ? [...said, `jobs[${at}]`, "jobs"] : said);
 			}),
-			{ numRuns: 30 },
+			{ numRuns: 25 },
 		);
 	});
 

@@ -15,6 +15,7 @@ export function obstacle(job: Pick<Job, "id" | "path">, lock: Lock, state: LockS
 	if (clash.length > 0) return { key: lock.key, mode: lock.mode, holders: clash.map((holder) => holder.job) };
 	const { reserved } = state;
 	if (reserved === undefined || reserved === job.id) return undefined;
+	if (lock.mode === "shared" && state.reserved_mode === "shared") return undefined;
 	// A holder may wait for the jobs that it added: keeping them out would keep the key held for ever.
 	if (job.path?.some((ancestor) => others.some((holder) => holder.job === ancestor))) return undefined;
 	return { key: lock.key, mode: lock.mode, holders: [], reserved };
