@@ -143,6 +143,8 @@ export type Changes = {
 	/** New rows, and rows whose index columns or document changed. */
 	insert: JobRow[];
 	update: JobRow[];
+	/** Rows of running jobs: their place in the order is written when they wait again. */
+	running: JobRow[];
 	remove: number[];
 	done: Job[];
 	undone: number[];
@@ -160,6 +162,7 @@ export type Changes = {
 export const noChanges = (): Changes => ({
 	insert: [],
 	update: [],
+	running: [],
 	remove: [],
 	done: [],
 	undone: [],

@@ -22,12 +22,12 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen }: AddOptions): Op<A
 	if (seen) yield* record(tx, seen);
 	const { job } = draft;
 	yield* checkJob(tx, draft, force);
-	const after = yield* resolveAfter(tx, draft.after);
-	refuseUnmergeable(tx, yield* predecessors(tx, after));
+	const after = draft.after.length > 0 ? yield* resolveAfter(tx, draft.after) : [];
+	if (after.length > 0) refuseUnmergeable(tx, yield* predecessors(tx, after));
 
-	const chain = yield* openChain(tx, job);
+	const chain = job.item === undefined ? undefined : yield* openChain(tx, job);
 	if (chain !== undefined) return { outcome: "already_running", job: chain, holder: chain };
-	const twin = yield* findTwin(tx, draft);
+	const twin = draft.unique ? yield* findTwin(tx, draft) : undefined;
 	if (twin !== undefined) return { outcome: "duplicate", job: twin };
 	const limit = hardLimit(tx.config);
 	if (tx.memory.ready >= limit)
@@ -35,10 +35,10 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen }: AddOptions): Op<A
 
 	job.id = tx.nextId("job");
 	// Looked at again: a twin that was replaced may be one of them.
-	const preds = yield* predecessors(tx, after);
+	const preds = after.length > 0 ? yield* predecessors(tx, after) : [];
 	yield* insertJob(tx, draft, preds);
 	markPredecessors(tx, preds);
-	const warnings = yield* warningsOf(tx, job);
+	const warnings = job.needs || tx.memory.ready > softLimit(tx.config) ? yield* warningsOf(tx, job) : [];
 	const result: AddResult = { outcome: "queued", job: yield* viewJob(tx, job), position: yield* position(tx, job) };
 	if (warnings.length > 0) result.warning = warnings.join("; ");
 	return result;

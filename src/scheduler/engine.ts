@@ -173,7 +173,7 @@ export class Engine {
 			if (tx.memory.all("settle").size > 0) yield* drive(settle(tx));
 			yield* body(tx, drive);
 			while (tx.ended.length > 0) yield* drive(cascade(tx));
-			this.memory.nextDue ??= yield* drive(ask({ read: "next_due" }));
+			if (this.memory.nextDue === undefined) this.memory.nextDue = yield* drive(ask({ read: "next_due" }));
 			if (tx.pending()) yield store.write(tx.take());
 			yield store.commit();
 			this.memory.trim();

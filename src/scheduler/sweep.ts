@@ -15,7 +15,7 @@ const PIECE = 200;
 /** `leases`: after a jump of the clock those who are alive get the time to say so first. Returns whether more is due. */
 export function* sweep(tx: Tx, leases: "expire" | "renew"): Op<boolean> {
 	if (tx.memory.all("reserve").size > 0) yield* dropIdleReservations(tx);
-	tx.memory.nextDue ??= yield* ask({ read: "next_due" });
+	if (tx.memory.nextDue === undefined) tx.memory.nextDue = yield* ask({ read: "next_due" });
 	if (tx.memory.nextDue === null || tx.memory.nextDue > tx.now) return false;
 	const ids = yield* ask({ read: "due", now: tx.now, limit: PIECE });
 	yield* tx.load(ids);
@@ -59,7 +59,7 @@ function* due(tx: Tx, job: Job, leases: "expire" | "renew"): Op<void> {
 /** The next moment at which something may start or change by itself; null when only an event can. */
 export function* nextWake(tx: Tx): Op<number | null> {
 	const { memory, config, now } = tx;
-	memory.nextDue ??= yield* ask({ read: "next_due" });
+	if (memory.nextDue === undefined) memory.nextDue = yield* ask({ read: "next_due" });
 	let wake = memory.nextDue ?? Number.POSITIVE_INFINITY;
 	const at = (time: number | undefined) => {
 		if (time !== undefined && time > now && time < wake) wake = time;

@@ -323,7 +323,7 @@ export class Tx {
 				if (entry.at === "job") changes.remove.push(id);
 				else if (entry.at === "done") changes.undone.push(id);
 				changes.done.push(job);
-			} else if (entry.at === "job") changes.update.push(this.row(job));
+			} else if (entry.at === "job") (job.line === "run" ? changes.running : changes.update).push(this.row(job));
 			else {
 				if (entry.at === "done") changes.undone.push(id);
 				changes.insert.push(this.row(job));

@@ -14,7 +14,8 @@ export type SqliteOptions = {
 	fault?: (point: string) => void;
 };
 
-const PRAGMAS = `
+/** Of every connection: an acknowledged write survives power loss. */
+export const PRAGMAS = `
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
 PRAGMA foreign_keys = OFF;
