@@ -14,6 +14,7 @@ import { type FactRecord, factsOf, isUnsettled } from "./facts.ts";
 import { position, viewJob } from "./look.ts";
 import { record, type Seen } from "./observe.ts";
 import { countBatch, endJob, place } from "./place.ts";
+import { cascade } from "./settle.ts";
 import type { Tx } from "./tx.ts";
 
 export type AddOptions = { force: boolean; seen?: Seen | undefined };
@@ -38,6 +39,8 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen }: AddOptions): Op<A
 	const preds = after.length > 0 ? yield* predecessors(tx, after) : [];
 	yield* insertJob(tx, draft, preds);
 	markPredecessors(tx, preds);
+	// A twin that was replaced may have been its predecessor: the answer tells what has come of that.
+	if (tx.ended.length > 0) yield* cascade(tx);
 	const warnings = job.needs || tx.memory.ready > softLimit(tx.config) ? yield* warningsOf(tx, job) : [];
 	const result: AddResult = { outcome: "queued", job: yield* viewJob(tx, job), position: yield* position(tx, job) };
 	if (warnings.length > 0) result.warning = warnings.join("; ");

@@ -72,18 +72,21 @@ function* wakeExclusive(tx: Tx, key: string): Op<void> {
 	const line = lockLine(key, "exclusive");
 	const buckets = yield* ask({ read: "buckets", line });
 	if (buckets.length === 0) return;
-	const awake = new Set<number>();
+	const awake = new Map<number, Head>();
 	const wanting = yield* ask({ read: "links", key, role: "wants", after: 0, limit: 50 });
 	yield* tx.load(wanting);
 	for (const id of wanting) {
 		const job = tx.peek(id);
-		if (job?.line === "" && modeOf(job, key) === "exclusive") awake.add(job.bucket);
+		if (job?.line !== "" || modeOf(job, key) !== "exclusive") continue;
+		const [head, known] = [tx.headOf(job), awake.get(job.bucket)];
+		if (!known || precedes(tx, head, known)) awake.set(job.bucket, head);
 	}
 	for (const bucket of buckets) {
-		if (awake.has(bucket)) continue;
+		const up = awake.get(bucket);
 		for (let tried = 0; tried < SOME; tried++) {
 			const best = yield* bestWaiter(tx, line, bucket);
-			if (!best || !(yield* canTake(tx, best, key))) break;
+			// One that is awake already and stands before it has the first chance.
+			if (!best || (up && !precedes(tx, tx.headOf(best), up)) || !(yield* canTake(tx, best, key))) break;
 			yield* place(tx, best);
 			// Another of its keys may be taken: then the next one gets its chance.
 			if (best.line === line || best.line === "") break;
@@ -112,23 +115,25 @@ function* canTake(tx: Tx, job: Job, key: string): Op<boolean> {
 	return lock !== undefined && obstacle(job, lock, (yield* lockStates(tx, [key]))(key)) === undefined;
 }
 
+/** The order within one bucket, where the lane's base is the same. */
+function precedes(tx: Tx, a: Head, b: Head): boolean {
+	if (a.rank !== b.rank) return a.rank > b.rank;
+	const [p, q] = [a, b].map((head) => priorityAt(0, head.level, head.age_at, tx.now, tx.config)) as [number, number];
+	if (p !== q) return p > q;
+	return a.age_at !== b.age_at ? a.age_at < b.age_at : a.id < b.id;
+}
+
 /** First in the line among one bucket's, as dispatch would have it. */
 function* bestWaiter(tx: Tx, line: string, bucket: number): Op<Job | undefined> {
-	let best: { head: Head; p: number } | undefined;
+	let best: Head | undefined;
 	let below: { rank: number; level: number } | undefined;
 	for (let levels = 0; levels <= tx.config.order.age_boost_max + 1; levels++) {
 		const [head] = yield* ask({ read: "line", line, bucket, ...(below ? { below } : {}), limit: 1 });
-		if (!head || (best && (head.rank < best.head.rank || head.level < best.head.level - tx.config.order.age_boost_max))) break;
-		const p = priorityAt(0, head.level, head.age_at, tx.now, tx.config);
-		if (
-			!best ||
-			p > best.p ||
-			(p === best.p && (head.age_at < best.head.age_at || (head.age_at === best.head.age_at && head.id < best.head.id)))
-		)
-			best = { head, p };
+		if (!head || (best && (head.rank < best.rank || head.level < best.level - tx.config.order.age_boost_max))) break;
+		if (!best || precedes(tx, head, best)) best = head;
 		below = { rank: head.rank, level: head.level };
 	}
-	return best && (yield* tx.find(best.head.id));
+	return best && (yield* tx.find(best.id));
 }
 
 /** It no longer waits for its locks alone: what it had reserved is free for others. One that became ready keeps it until it starts. */

@@ -36,6 +36,7 @@ export function* rewind(tx: Tx, id: number, what: "downstream" | "alone"): Op<Re
 	for (const job of order) {
 		yield* reset(tx, job);
 		for (const note of ["edges", "merge"]) tx.put("settle", `${note}/${job.id}`, null);
+		if (job.awaited) for (const kind of ["job", "patch"]) tx.put("settle", `fact/artifact:${kind}:${job.id}`, { after: 0 });
 	}
 	for (const job of order) yield* forgetProducts(tx, job);
 	for (const job of order) {

@@ -75,6 +75,8 @@ function* tell(tx: Tx, pred: Job, id: number, policy: Policy): Op<void> {
 	}
 	job.deps_left = (job.deps_left ?? 1) - 1;
 	tx.touch(job);
+	// If its time had come as well, it is this that it has waited for last.
+	if (job.deps_left === 0 && job.line === "time" && job.due_at !== undefined && job.due_at <= tx.now) job.due_at = undefined;
 	const named = job.line === "after" && job.wait_reason?.detail === `waiting on job ${pred.id}`;
 	if (job.deps_left > 0 && !named) return;
 	// While it is being told, the predecessor itself must not look like one that is still to come.

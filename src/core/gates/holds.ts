@@ -93,7 +93,11 @@ export const holds = {
 			}
 		const accounts = accountsOf(bucket, world);
 		const shut = accounts.map((name) => (name === undefined ? [] : accountReasons(name, world)));
-		if (shut.every((list) => list.length > 0)) reasons.push(...shut.flat());
+		if (shut.every((list) => list.length > 0)) {
+			// Its session's account, which it would rather have, keeps it waiting too.
+			if (bucket.prefer !== undefined && !accounts.includes(bucket.prefer)) reasons.push(...accountReasons(bucket.prefer, world));
+			reasons.push(...shut.flat());
+		}
 		return reasons.length > 0 ? reasons : pass;
 	},
 };
