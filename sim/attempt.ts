@@ -1,0 +1,43 @@
+// One call of the engine and what became of it: a result, an error, or a death on the way.
+
+import { SluiceError } from "../src/core/errors.ts";
+import { type Call, perform } from "./call.ts";
+import { Disagreement, type Seen } from "./model/agree.ts";
+import { Crash, type Engine } from "./world.ts";
+
+export type Outcome = { result: unknown } | { error: NonNullable<Seen["error"]>; raw: unknown } | "died";
+
+const PATIENCE_MS = 30_000;
+
+export async function attempt(engine: Engine, call: Call): Promise<Outcome> {
+	const work = perform(engine.scheduler, call).then(
+		(result): Outcome => ({ result }),
+		(raw: unknown): Outcome => ({ error: describe(raw), raw }),
+	);
+	const died = engine.life.ended.then((): Outcome => "died");
+	const outcome = await patiently(Promise.race([work, died]), call.method);
+	return engine.life.over ? "died" : outcome;
+}
+
+/** The store refused, as it may when a fault was planned. */
+export const isStoreTrouble = (outcome: Outcome) =>
+	outcome !== "died" && "error" in outcome && (["store", "closed", "unknown"].includes(outcome.error.code) || outcome.raw instanceof Crash);
+
+function describe(raw: unknown): NonNullable<Seen["error"]> {
+	if (raw instanceof SluiceError) return { code: raw.code, message: raw.message };
+	const text = raw instanceof Error ? `${raw.name}: ${raw.message}\n${raw.stack?.split("\n").slice(1, 4).join("\n")}` : String(raw);
+	return { code: "unknown", message: text };
+}
+
+/** A promise that never settles is a bug, not a reason to wait for ever. */
+export async function patiently<T>(work: Promise<T>, what: string): Promise<T> {
+	let timer: NodeJS.Timeout | undefined;
+	const tooLong = new Promise<never>((_, no) => {
+		timer = setTimeout(() => no(new Disagreement(`${what} did not answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+	});
+	try {
+		return await Promise.race([work, tooLong]);
+	} finally {
+		clearTimeout(timer);
+	}
+}

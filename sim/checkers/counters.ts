@@ -1,0 +1,28 @@
+// What status() counts is what a naive count over all jobs gives.
+
+import { isWaiting, running, waiting } from "../model/state.ts";
+import { type Checker, must } from "./moment.ts";
+
+export const counters: Checker = {
+	name: "counters",
+	async check({ state, scheduler, thorough, step }) {
+		if (!(thorough || step % 7 === 0)) return;
+		const status = await scheduler.status();
+		const queued = waiting(state);
+		const live = running(state);
+		must(status.queued_total === queued.length, `status: ${status.queued_total} queued, counted ${queued.length}`);
+		must(status.running === live.length, `status: ${status.running} running, counted ${live.length}`);
+		for (const [name, lane] of Object.entries(status.lanes)) {
+			const inLane = state.jobs.filter((job) => job.lane === name && job.kind !== "kernel");
+			must(
+				lane.queued === inLane.filter(isWaiting).length,
+				`status: lane ${name} has ${lane.queued} queued, counted ${inLane.filter(isWaiting).length}`,
+			);
+			must(lane.running === inLane.filter((job) => job.status === "running").length, `status: lane ${name} has ${lane.running} running`);
+		}
+		for (const job of queued) must(status.lanes[job.lane] !== undefined, `status: lane ${job.lane} is missing`);
+		const paused = state.holds.some((hold) => hold.scope === "all" && (hold.until === null || hold.until > state.now));
+		must(status.paused === paused, `status: paused ${status.paused}, the model says ${paused}`);
+		must(status.max_concurrent === state.config.max_concurrent, `status: max_concurrent ${status.max_concurrent}`);
+	},
+};

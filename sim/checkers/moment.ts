@@ -1,0 +1,65 @@
+// What a checker sees: the engine's jobs after a step, the model's state, and what earlier steps left in memory.
+
+import type { EventRow, JobView, Scheduler } from "../../src/scheduler.ts";
+import type { Marks } from "../marks.ts";
+import type { State } from "../model/state.ts";
+
+export class CheckFailed extends Error {
+	override readonly name = "CheckFailed";
+}
+
+export function must(truth: unknown, message: string): asserts truth {
+	if (!truth) throw new CheckFailed(message);
+}
+
+export type Memory = {
+	/** Highest attempt seen, by job. */
+	attempts: Map<number, number>;
+	/** Token → run. */
+	tokens: Map<number, string>;
+	/** Jobs whose add was acknowledged. */
+	accepted: Set<number>;
+	/** Live runs at the last step, by cap. */
+	live: Map<string, number>;
+	lastSeq: number;
+	/** Ids that came with a large manifest. */
+	staged: { from: number; to: number }[];
+	/** Status by replaying events. */
+	replayed: Map<number, string>;
+	/** Overdue for locks: their place when first seen so, and how many took a key of theirs since. */
+	kept: Map<number, { place: number; passed: number }>;
+	/** Ran at the last step. */
+	ran: Set<number>;
+};
+
+export const newMemory = (): Memory => ({
+	attempts: new Map(),
+	tokens: new Map(),
+	accepted: new Set(),
+	live: new Map(),
+	lastSeq: 0,
+	staged: [],
+	replayed: new Map(),
+	kept: new Map(),
+	ran: new Set(),
+});
+
+export type Moment = {
+	step: number;
+	state: State;
+	/** State before this step. */
+	view: ReadonlyMap<number, JobView>;
+	scheduler: Scheduler;
+	marks: Marks;
+	memory: Memory;
+	/** Events that came with this step. */
+	events: EventRow[];
+	/** Look at everything, not at a sample. */
+	thorough: boolean;
+	/** Checkers to leave out, while their bug is being mended. */
+	skip: string[];
+};
+
+export type Checker = { name: string; check(moment: Moment): void | Promise<void> };
+
+export const running = (moment: Moment) => [...moment.view.values()].filter((job) => job.status === "running" && job.kind !== "kernel");

@@ -1,0 +1,108 @@
+// Every waiting job has reasons, each one true by the model, and every gate that refuses it by the model is named.
+
+import type { Reason } from "../../src/core/reason.ts";
+import type { Why } from "../../src/scheduler.ts";
+import { late, pace } from "../model/late.ts";
+import { lockRefusals } from "../model/locks.ts";
+import { prioritySum } from "../model/order.ts";
+import { early, type Refusal } from "../model/refusal.ts";
+import { find, isWaiting, type ModelJob, type State } from "../model/state.ts";
+import { hash } from "../random.ts";
+import { type Checker, type Moment, must } from "./moment.ts";
+
+const FEW = 6;
+
+export const allRefusals = (state: State, job: ModelJob): Refusal[] => [
+	...early(state, job, state.now),
+	...lockRefusals(state, job),
+	...late(state, job, state.now),
+	...pace(state, state.now),
+	...spawn(job, state.now),
+];
+
+/** The last start never became a process; it is tried again after its back-off. */
+const spawn = (job: ModelJob, now: number): Refusal[] =>
+	job.dispatch_failures > 0 && (job.backoff_until ?? 0) > now ? [{ gate: "spawn", codes: ["dispatch_failed"] }] : [];
+
+const matches = (reason: Reason, refusal: Refusal) =>
+	reason.gate === refusal.gate &&
+	refusal.codes.includes(reason.code) &&
+	(refusal.subject === undefined || subjectFits(reason.subject, refusal.subject));
+
+const subjectFits = (engine: string, model: string) => engine === model || engine.endsWith(`:${model}`) || model.endsWith(`:${engine}`);
+
+const tell = (list: Refusal[]) =>
+	list
+		.map((refusal) => `${refusal.gate}/${refusal.codes.join("|")}${refusal.subject === undefined ? "" : ` ${refusal.subject}`}`)
+		.join(", ") || "none";
+
+function checkJob(moment: Moment, job: ModelJob, why: Why): void {
+	const { state, marks } = moment;
+	const refusals = allRefusals(state, job);
+	must(why.reasons.length > 0, `why ${job.id}: no reason at all; the model says ${tell(refusals)}`);
+	const said = why.reasons.map((reason) => `${reason.gate}/${reason.code} ${reason.subject}`).join(", ");
+	if (refusals.every((refusal) => refusal.optional) && why.reasons[0]?.code === "turn") {
+		must(why.reasons.length === 1, `why ${job.id}: ${said}`);
+		marks.hit("code:turn");
+		return;
+	}
+	if (refusals.length === 0) {
+		must(
+			why.reasons.length === 1 && why.reasons[0]?.code === "turn",
+			`why ${job.id}: ${said}; by the model nothing but its turn is missing`,
+		);
+		marks.hit("code:turn");
+	}
+	for (const reason of why.reasons) {
+		if (refusals.length === 0) break;
+		must(
+			refusals.some((refusal) => matches(reason, refusal)),
+			`why ${job.id}: "${reason.gate}/${reason.code} ${reason.subject}: ${reason.detail}" is not true by the model (${tell(refusals)})`,
+		);
+		must(reason.detail !== "" && reason.subject !== "", `why ${job.id}: ${reason.gate}/${reason.code} without detail or subject`);
+		marks.hit(`gate:${reason.gate}`);
+		marks.hit(`code:${reason.code}`);
+		if (reason.gate === "locks") checkHolders(moment, job, reason);
+	}
+	for (const refusal of refusals) {
+		if (refusal.optional) continue;
+		must(
+			why.reasons.some((reason) => matches(reason, refusal)),
+			`why ${job.id}: says ${said}, and not ${tell([refusal])}`,
+		);
+		const exact = why.reasons.find((reason) => matches(reason, refusal));
+		if (refusal.detail !== undefined && exact !== undefined)
+			must(exact.detail.includes(refusal.detail), `why ${job.id}: "${exact.detail}" should say "${refusal.detail}"`);
+	}
+	if (job.ready_at !== undefined) {
+		const total = prioritySum(state, job, state.now);
+		must(why.priority.total === total, `why ${job.id}: priority ${why.priority.total}, the model says ${total}`);
+		const sum = why.priority.terms.reduce((all, term) => all + term.value, 0);
+		must(sum === total, `why ${job.id}: the terms add up to ${sum}, not to ${total}`);
+	}
+}
+
+/** A lock's holders run, or wait with the key reserved. */
+function checkHolders({ state }: Moment, job: ModelJob, reason: Reason): void {
+	for (const holder of reason.holder ?? []) {
+		const id = Number(holder.replace(/\D+/g, ""));
+		const other = find(state, id);
+		must(
+			other !== undefined && (other.status === "running" || isWaiting(other)),
+			`why ${job.id}: lock holder ${holder} is ${other?.status ?? "nobody"}`,
+		);
+	}
+}
+
+export const reasons: Checker = {
+	name: "reasons",
+	async check(moment) {
+		const { state, step, thorough } = moment;
+		const waiting = state.jobs.filter((job) => isWaiting(job) && job.kind !== "kernel");
+		const chosen =
+			thorough || waiting.length <= FEW ? waiting : [...waiting].sort((a, b) => hash(step, a.id) - hash(step, b.id)).slice(0, FEW);
+		// Asked in one turn, as they cost a transaction each otherwise.
+		const answers = await Promise.all(chosen.map((job) => moment.scheduler.why(job.id)));
+		for (const [index, job] of chosen.entries()) checkJob(moment, job, answers[index] as Why);
+	},
+};

@@ -1,0 +1,247 @@
+// Plays a plan: each operation against the engine and against the model, then every check.
+
+import type { EventRow } from "../src/scheduler.ts";
+import { attempt, isStoreTrouble, patiently } from "./attempt.ts";
+import { type Call, perform } from "./call.ts";
+import { checkAll } from "./checkers/index.ts";
+import { type Memory, newMemory } from "./checkers/moment.ts";
+import { checkTimer } from "./checkers/timer.ts";
+import { difference } from "./compare.ts";
+import { EventReader } from "./event-reader.ts";
+import { followCall, followFault, followOrder } from "./follow.ts";
+import { type Glance, glance, keptDuring } from "./glance.ts";
+import { look } from "./look.ts";
+import { Marks } from "./marks.ts";
+import { Disagreement, type Seen } from "./model/agree.ts";
+import { isOverBudget } from "./model/ledgers.ts";
+import { emptyState, type State } from "./model/state.ts";
+import { sweep } from "./model/sweep.ts";
+import type { Context } from "./model.ts";
+import { noteCall } from "./note.ts";
+import type { Op, Plan, Slot } from "./operation.ts";
+import { type Names, recoverCall, resolve } from "./resolve.ts";
+import { type Engine, World } from "./world.ts";
+
+/** Done twice is done once: after a fault they are simply called again. */
+const AGAIN = [
+	"mark",
+	"pause",
+	"resume",
+	"observe",
+	"clearAccount",
+	"configure",
+	"grant",
+	"heartbeat",
+	"acquireCall",
+	"releaseCall",
+	"started",
+	"extend",
+	"kernel.extend",
+	"kernel.ledger.grant",
+	"kernel.ledger.check",
+];
+
+export type DriveOptions = { thorough?: boolean; skip?: string[] };
+
+export class Drive {
+	readonly world: World;
+	readonly marks = new Marks();
+	readonly plan: Plan;
+	state: State;
+	steps = 0;
+	thorough: boolean;
+	private readonly skip: string[];
+	private readonly memory: Memory = newMemory();
+	private readonly slots = new Map<Slot, number>();
+	private readonly ids = new Map<number, Slot>();
+	private readonly reader = new EventReader();
+	/** Events read since the last check. */
+	private events: EventRow[] = [];
+	readonly names: Names = { idOf: (slot) => this.slots.get(slot), slotOf: (id) => this.ids.get(id) ?? `#${id}` };
+
+	constructor(plan: Plan, options: DriveOptions = {}) {
+		this.plan = plan;
+		this.world = new World(plan);
+		this.state = emptyState(plan.config, plan.start);
+		this.thorough = options.thorough ?? false;
+		this.skip = options.skip ?? [];
+	}
+
+	async begin(): Promise<void> {
+		for (let index = 0; index < this.plan.hosts.length; index++) await this.open(index);
+	}
+
+	private async open(index: number): Promise<Engine> {
+		const engine = await this.world.open(index, this.state.config);
+		const host = this.plan.hosts[index];
+		if (host === undefined) throw new Error("no such host");
+		this.state.hosts = this.state.hosts.filter((one) => one.name !== host.name);
+		this.state.hosts.push({ name: host.name, labels: host.labels, repos: host.repos ?? null, heartbeat_at: this.state.now });
+		return engine;
+	}
+
+	async engine(index: number): Promise<Engine> {
+		return this.world.engines[index] ?? (await this.open(index));
+	}
+
+	/** One operation of the plan. */
+	async play(op: Op): Promise<void> {
+		this.steps += 1;
+		const { state, world } = this;
+		const via = op.via ?? 0;
+		if (op.kind === "advance") {
+			this.advance(op.ms, op.jump ?? 0);
+			return this.compareAndCheck(await this.glance());
+		}
+		if (op.kind === "crash") {
+			world.kill(via);
+			this.marks.hit("fault:kill");
+			await this.open(via);
+			return this.compareAndCheck(await this.glance());
+		}
+		if (op.kind === "fact") return this.fact(op, via);
+		if (op.kind === "look") return look(this, op, via);
+		if (op.kind === "together") return this.together(op.ops, via);
+		if (op.kind === "recover")
+			return this.call(recoverCall(op.pick, op.reboot === true, (await this.engine(via)).host, state, this.names), via, op);
+		const call = resolve(op, state, this.names);
+		if (call === undefined) return;
+		if (op.kind === "end" && op.started && call.method === "complete" && op.token === undefined && op.end.kind !== "launch_failed")
+			await this.call({ method: "started", args: [{ job: call.args[0].job, token: call.args[0].token }] }, via);
+		await this.call(call, via, op);
+	}
+
+	advance(ms: number, jump: number): void {
+		const { state, world } = this;
+		world.wall += ms + jump;
+		world.mono += ms;
+		state.now = world.wall;
+		if (jump === 0) return;
+		this.marks.hit(jump > 0 ? "fault:jump-forward" : "fault:jump-back");
+		for (const job of state.jobs) if (job.run?.lease_until !== undefined) job.run.unsure = true;
+	}
+
+	private async fact(op: Op & { kind: "fact" }, via: number): Promise<void> {
+		if (op.value === "gone") this.world.facts.delete(op.key);
+		else this.world.facts.set(op.key, op.value);
+		if (!op.told || op.value === "gone") return;
+		const spelled = this.world.spelling.get(op.key) ?? op.key;
+		if (op.key.startsWith("condition:") && !this.world.spelling.has(op.key)) return;
+		await this.call({ method: "observe", args: [{ [spelled]: op.value }] }, via, undefined, { [op.key]: op.value });
+	}
+
+	/** One call, alone: engine, model, comparison, checks. `told`: the facts of an observe, in the model's spelling. */
+	async call(call: Call, via = 0, op?: Op, told?: Record<string, unknown>): Promise<void> {
+		const { world } = this;
+		const engine = await this.engine(via);
+		this.prepare();
+		world.arm(op?.fault);
+		const outcome = await attempt(engine, call);
+		world.arm(undefined);
+		if (outcome === "died") {
+			world.kill(via);
+			await this.open(via);
+		}
+		const seen = await this.glance();
+		const { jobs } = seen;
+		const context: Context = { host: engine.host, probed: world.probed, ...(op?.kind === "configure" ? { config: op.config } : {}) };
+		const modelCall = told === undefined ? call : ({ method: "observe", args: [told] } as Call);
+		const faulted = op?.fault !== undefined && (outcome === "died" || isStoreTrouble(outcome));
+		if (faulted && AGAIN.includes(call.method)) return this.call(call, via, withoutFault(op), told);
+		const fresh = [...jobs.keys()].filter((id) => !this.state.jobs.some((job) => job.id === id)).sort((a, b) => a - b);
+		const sight: Seen = { job: (id) => jobs.get(id), kept: keptDuring(seen.events, this.state.reserved), fresh };
+		if (faulted) {
+			const ledgers = await patiently((await this.engine(0)).scheduler.ledgers(), "ledgers");
+			const may = outcome === "died" || op.fault?.point === "committed" || (op.fault?.nth ?? 1) > 1;
+			this.state = followFault(this.state, modelCall, sight, context, { view: jobs, ledgers }, may);
+		} else {
+			if (outcome !== "died") Object.assign(sight, "error" in outcome ? { error: outcome.error } : { result: outcome.result });
+			this.state = followCall(this.state, modelCall, sight, context, jobs);
+		}
+		if (call.method === "configure") await this.spread(call, via);
+		if (outcome !== "died") noteCall(this.marks, call, outcome, this.state);
+		this.nameFresh(op, call, sight);
+		if (call.method === "tick") checkTimer(this.state, sight.result);
+		await this.compareAndCheck(seen);
+	}
+
+	/** Settings are each process's own: the other one reads the same file. */
+	private async spread(call: Call, via: number): Promise<void> {
+		for (const [index, engine] of this.world.engines.entries()) {
+			if (index !== via && engine !== undefined) await perform(engine.scheduler, call);
+		}
+	}
+
+	/** Calls of one turn, none waiting for another. */
+	private async together(ops: Op[], via: number): Promise<void> {
+		const engine = await this.engine(via);
+		this.prepare();
+		const calls = ops.flatMap((op) => {
+			const call = resolve(op, this.state, this.names);
+			return call === undefined ? [] : [{ op, call }];
+		});
+		const outcomes = await Promise.all(calls.map(({ call }) => attempt(engine, call)));
+		const seen = await this.glance();
+		const kept = keptDuring(seen.events, this.state.reserved);
+		const made = calls.map(({ op, call }, index) => {
+			const outcome = outcomes[index];
+			if (outcome === undefined || outcome === "died") throw new Disagreement(`${call.method} died without a fault`);
+			const created = "result" in outcome && call.method === "add" ? (outcome.result as { job?: { id?: number } }).job?.id : undefined;
+			const answer = "error" in outcome ? { error: outcome.error } : { result: outcome.result };
+			const sight: Seen = { job: (id) => seen.jobs.get(id), kept, fresh: created === undefined ? [] : [created], blurred: true, ...answer };
+			return { op, call, outcome, seen: sight };
+		});
+		this.state = followOrder(this.state, made, { host: engine.host, probed: this.world.probed }, seen.jobs);
+		for (const { op, call, outcome, seen: sight } of made) {
+			noteCall(this.marks, call, outcome, this.state);
+			this.nameFresh(op, call, sight);
+		}
+		await this.compareAndCheck(seen);
+	}
+
+	private prepare(): void {
+		const { state } = this;
+		this.world.probed = [];
+		state.over_before = state.ledgers.filter((ledger) => isOverBudget(state, ledger, state.now)).map((ledger) => ledger.subject);
+	}
+
+	private nameFresh(op: Op | undefined, call: Call, seen: Seen): void {
+		if (op === undefined || (call.method !== "add" && call.method !== "apply")) return;
+		for (const [index, id] of seen.fresh.entries()) {
+			const slot = op.kind === "apply" ? `${op.id}.${index}` : `${op.id}`;
+			this.slots.set(slot, id);
+			this.ids.set(id, slot);
+		}
+	}
+
+	/** Everything the engine shows; asked of the first one that lives. */
+	async glance(): Promise<Glance> {
+		const { scheduler } = await this.engine(0);
+		const seen = await glance(scheduler, this.reader, this.state.agents.length > 0 ? "kernel" : "jobs");
+		this.events.push(...seen.events);
+		return seen;
+	}
+
+	private async compareAndCheck(seen: Glance): Promise<void> {
+		const view = seen.jobs;
+		// Looking is a call too: what came due meanwhile is dealt with by it.
+		sweep(this.state, { job: (id) => view.get(id), fresh: [] });
+		this.state.reserved = keptDuring(seen.events, this.state.reserved)(undefined);
+		const different = difference(this.state, view);
+		if (different !== null) throw new Disagreement(different);
+		const { state, marks, memory, thorough, skip, events } = this;
+		this.events = [];
+		const { scheduler } = await this.engine(0);
+		await patiently(checkAll({ step: this.steps, state, view, scheduler, marks, memory, events, thorough, skip }), "checks");
+	}
+
+	async end(): Promise<void> {
+		this.marks.merge([...this.world.met].map(([name, count]) => [`fault:${name}`, count]));
+		await this.world.end();
+	}
+}
+
+function withoutFault(op: Op): Op {
+	const { fault: _, ...rest } = op;
+	return rest as Op;
+}

@@ -1,0 +1,106 @@
+// Finds the reading of a call under which model and engine agree, where there is more than one: probes before or after it, a fault in it, calls in one turn.
+
+import type { JobView, LedgerView } from "../src/scheduler.ts";
+import type { Call } from "./call.ts";
+import { difference, ledgerDifference } from "./compare.ts";
+import { Disagreement, type Seen } from "./model/agree.ts";
+import type { State } from "./model/state.ts";
+import { sweep } from "./model/sweep.ts";
+import { type Context, step } from "./model.ts";
+
+type View = ReadonlyMap<number, JobView>;
+type Reading = (state: State) => void;
+
+/** The state after the first reading that fits what is seen; an error with what each of them said if none does. */
+function firstFit(state: State, readings: Reading[], fits: (state: State) => string | null, what: string): State {
+	const found: string[] = [];
+	for (const reading of readings) {
+		const copy = structuredClone(state);
+		try {
+			reading(copy);
+		} catch (error) {
+			if (!(error instanceof Disagreement)) throw error;
+			found.push(error.message);
+			continue;
+		}
+		const different = fits(copy);
+		if (different === null) return copy;
+		found.push(different);
+	}
+	throw new Disagreement(`${what}${[...new Set(found)].slice(0, 3).join(" / ")}`);
+}
+
+/** A call that was answered. Where the engine looked around during it, it may have done so before or after it decided. */
+export function followCall(state: State, call: Call, seen: Seen, context: Context, view: View): State {
+	if (context.probed.length === 0) {
+		step(state, call, seen, context);
+		return state;
+	}
+	const reading =
+		(probes: "first" | "new" | "last" | "none"): Reading =>
+		(copy) => {
+			step(copy, call, seen, probes === "none" ? { ...context, probed: [] } : { ...context, probes });
+		};
+	const readings = (["first", "new", "last", "none"] as const).map(reading);
+	// What a refused add found out on the way is not kept.
+	if (seen.error !== undefined)
+		readings.unshift((copy) => {
+			reading("first")(structuredClone(copy));
+			sweep(copy, seen);
+		});
+	return firstFit(state, readings, (copy) => difference(copy, view), "");
+}
+
+/** A failed or unanswered call: it happened in whole or not at all (a sweep before it, and what was probed, count apart). */
+export function followFault(
+	state: State,
+	call: Call,
+	seen: Seen,
+	context: Context,
+	shown: { view: View; ledgers: LedgerView[] },
+	mayHaveHappened: boolean,
+): State {
+	const quiet: Context = { ...context, probed: [] };
+	const tick: Call = { method: "tick", args: [] };
+	const readings: Reading[] = [(copy) => step(copy, tick, seen, quiet)];
+	if (context.probed.length > 0) readings.push((copy) => step(copy, tick, seen, context));
+	if (mayHaveHappened)
+		readings.push(
+			(copy) => step(copy, call, seen, context),
+			(copy) => step(copy, call, seen, { ...context, probes: "last" }),
+		);
+	const fits = (copy: State) => difference(copy, shown.view) ?? ledgerDifference(copy, shown.ledgers);
+	return firstFit(state, readings, fits, `after a fault in ${call.method}, neither done nor undone: `);
+}
+
+/** Calls of one turn take effect one after the other, in an order that is the engine's own: some order must explain every answer. */
+export function followOrder(state: State, made: { call: Call; seen: Seen }[], context: Context, view: View): State {
+	const readings = [...permutations(made)].flatMap((order) =>
+		(["first", "new", "refused"] as const).map(
+			(probes): Reading =>
+				(copy) => {
+					for (const [index, { call, seen }] of order.entries()) {
+						const then: Context = index === 0 && probes !== "refused" ? { ...context, probes } : { ...context, probed: [] };
+						if (probes === "refused" && seen.error !== undefined) {
+							// What a refused add found out on the way is not kept.
+							step(structuredClone(copy), call, seen, { ...context, probes: "first" });
+							sweep(copy, seen);
+						} else step(copy, call, seen, then);
+					}
+				},
+		),
+	);
+	return firstFit(
+		state,
+		readings,
+		(copy) => difference(copy, view),
+		`no order of ${made.map(({ call }) => call.method).join(", ")} explains the answers: `,
+	);
+}
+
+function* permutations<T>(list: T[]): Generator<T[]> {
+	if (list.length <= 1) yield list;
+	for (const [index, first] of list.entries()) {
+		if (list.length > 1) for (const rest of permutations(list.toSpliced(index, 1))) yield [first, ...rest];
+	}
+}

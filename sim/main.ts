@@ -1,0 +1,109 @@
+// The simulator: node dist/sim/main.js --seeds N [--seed FIRST] [--steps N] [--shrink] [--parallel P] [--marks] [--thorough]
+
+import { parseArgs } from "node:util";
+import { DEFAULTS, PRESETS } from "../src/core/config.ts";
+import { Marks } from "./marks.ts";
+import { same } from "./model/agree.ts";
+import type { Plan } from "./operation.ts";
+import { type Share, shareOut } from "./parallel.ts";
+import { type Failure, runSeed, type SeedOptions } from "./run-seed.ts";
+import { shrink } from "./shrink.ts";
+import { planFor } from "./workload.ts";
+
+/** From this many seeds on, every mark must have been reached. */
+const ENOUGH = 300;
+
+const { values } = parseArgs({
+	options: {
+		seeds: { type: "string", default: "100" },
+		seed: { type: "string", default: "1" },
+		steps: { type: "string" },
+		shrink: { type: "boolean", default: false },
+		parallel: { type: "string", short: "j", default: "1" },
+		jobs: { type: "string" },
+		marks: { type: "boolean", default: false },
+		thorough: { type: "boolean", default: false },
+		skip: { type: "string", multiple: true, default: [] },
+		show: { type: "boolean", default: false },
+		share: { type: "boolean", default: false },
+		"stop-after": { type: "string", default: "10" },
+	},
+});
+
+const options: SeedOptions = {
+	thorough: values.thorough,
+	skip: values.skip,
+	...(values.steps === undefined ? {} : { steps: Number(values.steps) }),
+};
+
+const describe = (failure: Failure) => `seed ${failure.seed}, step ${failure.step}, ${failure.message}`;
+
+/** One process's share of the seeds, told to the parent or to the terminal. */
+async function runShare(first: number, count: number, step: number, stopAfter: number, tell: (failure: Failure) => void): Promise<Share> {
+	const marks = new Marks();
+	let steps = 0;
+	let bad = 0;
+	let done = 0;
+	for (let seed = first; seed < first + count * step && bad < stopAfter; seed += step) {
+		const verdict = await runSeed(seed, options);
+		steps += verdict.steps;
+		done += 1;
+		marks.merge(verdict.marks.counts);
+		if (verdict.failure === undefined) continue;
+		bad += 1;
+		tell(verdict.failure);
+	}
+	return { seeds: done, steps, bad, marks: [...marks.counts] };
+}
+
+async function explain(failure: Failure): Promise<void> {
+	const plan = planFor(failure.seed, options.steps);
+	const smaller = await shrink(plan, failure.message, options, (left) => process.stderr.write(`\rshrinking: ${left} operations left   `));
+	process.stderr.write("\n");
+	console.log(`seed ${failure.seed} shrunk to ${smaller.plan.ops.length} operations: ${smaller.message}`);
+	print(smaller.plan);
+}
+
+function print(plan: Plan): void {
+	const base = plan.preset === undefined ? DEFAULTS : PRESETS[plan.preset];
+	const changed = Object.entries(plan.config).filter(([key, value]) => !same(value, base[key as keyof typeof base]));
+	console.log(
+		`preset ${plan.preset ?? "none"}, hosts ${JSON.stringify(plan.hosts)}, config ${JSON.stringify(Object.fromEntries(changed))}`,
+	);
+	for (const op of plan.ops) console.log(`  ${JSON.stringify(op)}`);
+}
+
+async function main(): Promise<void> {
+	const began = performance.now();
+	const first = Number(values.seed);
+	const seeds = Number(values.seeds);
+	const parallel = Math.min(Number(values.jobs ?? values.parallel), seeds);
+	const stopAfter = Number(values["stop-after"]);
+	if (values.show) return print(planFor(first, options.steps));
+	const failures: Failure[] = [];
+	const tell = (failure: Failure) => {
+		failures.push(failure);
+		if (values.share) process.send?.({ failure });
+		else console.log(describe(failure));
+	};
+	if (values.share) {
+		const share = await runShare(first, seeds, Number(process.env.SIM_STEP ?? "1"), stopAfter, tell);
+		process.send?.({ share });
+		return;
+	}
+	const total =
+		parallel > 1 ? await shareOut(first, seeds, parallel, process.argv.slice(2), tell) : await runShare(first, seeds, 1, stopAfter, tell);
+	const marks = new Marks();
+	marks.merge(total.marks);
+	if (values.shrink) for (const failure of failures.slice(0, 3)) await explain(failure);
+	if (values.marks) console.log(marks.print());
+	const missing = seeds >= ENOUGH && total.bad === 0 ? marks.missing : [];
+	if (missing.length > 0) console.log(`never reached: ${missing.join(", ")}`);
+	const seconds = ((performance.now() - began) / 1000).toFixed(1);
+	console.log(
+		`sim: ${total.seeds} seeds, ${total.bad} bad, ${total.steps} steps, ${seconds} s${missing.length > 0 ? `, ${missing.length} marks missing` : ""}`,
+	);
+	process.exitCode = total.bad > 0 || missing.length > 0 ? 1 : 0;
+}
+
+await main();

@@ -1,0 +1,134 @@
+// The reference model: slow, obvious, written from the spec alone. Each call is applied to its own state and held against what the engine did.
+
+import type { Config } from "../src/core/config.ts";
+import type { Facts } from "../src/host.ts";
+import type { Call } from "./call.ts";
+import { clearAccount, limitAccount } from "./model/accounts.ts";
+import { add } from "./model/add.ts";
+import { accepted, type Seen } from "./model/agree.ts";
+import { apply } from "./model/apply.ts";
+import { claim } from "./model/claim.ts";
+import * as control from "./model/control.ts";
+import { complete, extend, started } from "./model/ending.ts";
+import * as kernel from "./model/kernel.ts";
+import { rewind } from "./model/rewind.ts";
+import { settle } from "./model/settle.ts";
+import * as standing from "./model/standing.ts";
+import type { State } from "./model/state.ts";
+import { gc, recover, sweep } from "./model/sweep.ts";
+
+export type Context = {
+	/** The host that made the call. */
+	host: string;
+	/** What the engine found out by probing during the call. */
+	probed: Facts[];
+	/** Probes made during the call count before it decides, or after. */
+	probes?: "first" | "new" | "last";
+	/** The whole configuration that a `configure` stands for. */
+	config?: Config;
+};
+
+/** Probes of these calls are made before they decide; those of all others, after. */
+const LOOKS_FIRST = ["add", "apply", "retry", "rerun", "tick", "claim"];
+
+const LOOKS_TWICE = ["retry", "rerun", "tick"];
+
+/** Applies the call; throws a Disagreement where the engine did something else. */
+export function step(state: State, call: Call, seen: Seen, context: Context): void {
+	const learned = () => {
+		for (const facts of context.probed) standing.learn(state, facts, context.probes === "new" ? "unknown" : "all");
+	};
+	// Whatever is called, what has come due is dealt with first.
+	sweep(state, seen);
+	const first = context.probes === undefined ? LOOKS_FIRST.includes(call.method) : context.probes !== "last";
+	if (first) {
+		learned();
+		settle(state, seen);
+	}
+	const handle = HANDLERS[call.method] as (state: State, args: unknown, seen: Seen, context: Context) => void;
+	handle(state, call.args, seen, context);
+	// These look around once more when they are done.
+	const again = first && context.probes !== "new" && LOOKS_TWICE.includes(call.method);
+	if ((!first || again) && context.probed.length > 0) {
+		learned();
+		settle(state, seen);
+	}
+	if (seen.kept !== undefined) state.reserved = seen.kept(undefined);
+}
+
+type Handlers = { [M in Call["method"]]: (state: State, args: (Call & { method: M })["args"], seen: Seen, context: Context) => void };
+
+const HANDLERS: Handlers = {
+	tick: (_state, _args, seen) => {
+		accepted(seen);
+	},
+	add: (state, [input, options], seen) => add(state, input, options ?? {}, seen),
+	apply: (state, [manifest, options], seen) => apply(state, manifest, options ?? {}, seen),
+	claim: (state, [options], seen) => claim(state, options, seen),
+	started: (state, [run], seen) => started(state, run, seen),
+	complete: (state, [ending], seen) => complete(state, ending, seen),
+	extend: (state, [run], seen) => extend(state, run, seen),
+	recover: (state, [found, options], seen, { host }) => recover(state, found, options ?? {}, seen, host),
+	gc: (state, [options], seen) => gc(state, options?.days ?? 7, seen),
+
+	cancel: (state, [id, options], seen) => control.cancel(state, id, options ?? {}, seen),
+	retry: (state, [id], seen) => rewind(state, id, "downstream", seen),
+	rerun: (state, [id], seen) => rewind(state, id, "alone", seen),
+	promote: (state, [id], seen) => control.promote(state, id, seen),
+	demote: (state, [id], seen) => control.demote(state, id, seen),
+	priority: (state, [id, value], seen) => control.priority(state, id, value, seen),
+	runNow: (state, [id, options], seen) => control.runNow(state, id, options ?? {}, seen),
+	approve: (state, [id], seen) => control.approve(state, id, seen),
+	reject: (state, [id, options], seen) => control.reject(state, id, options ?? {}, seen),
+	answer: (state, [id], seen) => control.answer(state, id, seen),
+	clear: (state, [options], seen) => control.clear(state, options ?? {}, seen),
+	merged: (state, [id, status], seen) => control.merged(state, id, status, seen),
+
+	pause: (state, [scope, options], seen) => standing.pause(state, scope, options?.until, seen),
+	resume: (state, [scope], seen) => standing.resume(state, scope, seen),
+	observe: (state, [facts], seen) => {
+		accepted(seen);
+		standing.learn(state, facts);
+		settle(state, seen);
+	},
+	mark: (state, [artifact, options], seen) => standing.mark(state, artifact, options?.absent === true, seen),
+	limit: (state, [account, report], seen) => {
+		accepted(seen);
+		limitAccount(state, account, report, state.now);
+	},
+	clearAccount: (state, [account], seen) => {
+		accepted(seen);
+		clearAccount(state, account);
+	},
+	acquireCall: (state, [account, holder], seen) => standing.acquireCall(state, account, holder, seen),
+	releaseCall: (state, [account, holder], seen) => standing.releaseCall(state, account, holder, seen),
+	grant: (state, [subject, dim, terms], seen) => standing.grant(state, subject, dim, terms, seen),
+	charge: (state, [subject, dim, amount], seen) => standing.charge(state, subject, dim, amount, seen),
+	configure: (state, _args, seen, { config }) => {
+		accepted(seen);
+		if (config !== undefined) state.config = config;
+		settle(state, seen);
+	},
+	heartbeat: (state, [name], seen, { host }) => {
+		accepted(seen);
+		const one = state.hosts.find((other) => other.name === (name ?? host));
+		if (one !== undefined) one.heartbeat_at = state.now;
+	},
+
+	"kernel.enqueue": (state, [params], seen) => kernel.enqueue(state, params, seen),
+	"kernel.enqueueUnique": (state, [params], seen) => kernel.enqueue(state, params, seen),
+	"kernel.claim": (state, [params], seen) => kernel.claimEntries(state, params, seen),
+	"kernel.complete": (state, [params], seen) => kernel.completeEntry(state, params, seen),
+	"kernel.cancel": (state, [params], seen) => kernel.cancelEntry(state, params, seen),
+	"kernel.extend": (state, [params], seen) => kernel.extendEntry(state, params, seen),
+	"kernel.gcExpired": (state, [params], seen) => kernel.expireEntries(state, params, seen),
+	"kernel.gcDispatched": (state, [params], seen) => kernel.requeueStale(state, params, seen),
+	"kernel.agent.create": (state, [{ name }], seen) => standing.createAgent(state, name, seen),
+	"kernel.agent.transition": (state, [{ pid, to }], seen) => standing.moveAgent(state, pid, to, seen),
+	"kernel.ledger.grant": (state, [{ pid, dim, ...terms }], seen) => standing.grant(state, `pid:${pid}`, dim, terms, seen),
+	"kernel.ledger.charge": (state, [{ pid, dim, amount }], seen) => standing.charge(state, `pid:${pid}`, dim, amount, seen),
+	"kernel.ledger.refund": (state, [{ pid, dim, amount }], seen) => standing.charge(state, `pid:${pid}`, dim, -amount, seen),
+	"kernel.ledger.check": (_state, _args, seen) => {
+		accepted(seen);
+	},
+};

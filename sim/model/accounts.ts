@@ -1,0 +1,91 @@
+// Which account a run would use, and what keeps it from each: pauses, rate limits, closed accounts, caps, spacing after a limit.
+
+import { laneOf } from "../../src/core/config.ts";
+import { isHeld } from "./late.ts";
+import type { Refusal } from "./refusal.ts";
+import { accountOf, type ModelJob, running, type State } from "./state.ts";
+
+export const limitedUntil = (state: State, name: string): number | null => accountOf(state, name).until;
+
+/** Why a run may not start on this account now. */
+export function accountRefusals(state: State, name: string, now: number): Refusal[] {
+	const list: Refusal[] = [];
+	const account = accountOf(state, name);
+	const subject = `account:${name}`;
+	if (isHeld(state, subject, now)) list.push({ gate: "holds", codes: ["paused"], subject });
+	if (account.closed !== null) list.push({ gate: "holds", codes: ["account_closed"], subject });
+	if (account.until !== null && account.until > now) list.push({ gate: "holds", codes: ["rate_limited"], subject });
+	else if (account.closed === null && isSpaced(state, name, now)) list.push({ gate: "holds", codes: ["rate_limited"], subject });
+	const max = state.config.accounts[name]?.max ?? null;
+	if (max !== null && running(state).filter((job) => job.run?.account === name).length >= max)
+		list.push({ gate: "capacity", codes: ["capacity"], subject });
+	return list;
+}
+
+function isSpaced(state: State, name: string, now: number): boolean {
+	const account = accountOf(state, name);
+	return account.staggered && account.last_start !== null && account.last_start + state.config.rate_limit.stagger_ms > now;
+}
+
+/** A session's account is waited for, unless its hold lasts too long beyond now. */
+function isWorthWaiting(state: State, name: string, now: number): boolean {
+	const account = accountOf(state, name);
+	if (account.closed !== null) return false;
+	return account.until === null || account.until - now <= state.config.rate_limit.failover_after_ms;
+}
+
+export function chooseAccount(state: State, job: ModelJob, now: number): { account?: string; refusals: Refusal[] } {
+	if (job.account !== undefined) return { account: job.account, refusals: accountRefusals(state, job.account, now) };
+	if (job.prefer !== undefined && isWorthWaiting(state, job.prefer, now))
+		return { account: job.prefer, refusals: accountRefusals(state, job.prefer, now) };
+	const names = laneOf(state.config, job.lane).accounts;
+	if (names.length === 0) return { refusals: [] };
+	const all: Refusal[] = [];
+	for (const name of names) {
+		const refusals = accountRefusals(state, name, now);
+		if (refusals.length === 0) return { account: name, refusals: [] };
+		all.push(...refusals);
+	}
+	// One that is open but full speaks for all: what keeps the others closed need not be said.
+	const full = all.some(
+		(refusal) => refusal.gate === "capacity" && !all.some((other) => other.gate === "holds" && other.subject === refusal.subject),
+	);
+	return { refusals: full ? all.map((refusal) => (refusal.gate === "holds" ? { ...refusal, optional: true } : refusal)) : all };
+}
+
+/** A 429, a usage limit or a closed account, seen in a run's ending or reported. */
+export function limitAccount(
+	state: State,
+	name: string,
+	report: { until?: number | undefined; retry_after_ms?: number | undefined; closed?: string | undefined },
+	now: number,
+): void {
+	const account = accountOf(state, name);
+	account.hits += 1;
+	account.staggered = true;
+	account.last_start = null;
+	if (report.closed !== undefined) {
+		account.closed = report.closed;
+		return;
+	}
+	const backoff = 1000 * 2 ** Math.min(account.hits, 6);
+	const until =
+		report.until === undefined ? now + Math.max(report.retry_after_ms ?? 0, backoff) : report.until + state.config.rate_limit.margin_ms;
+	const open = account.until !== null && account.until > now;
+	if (!open || until >= (account.until ?? 0)) {
+		account.until = until;
+		account.provider = report.until !== undefined;
+	}
+}
+
+/** A run on this account ended well. */
+export function succeedOn(state: State, name: string): void {
+	const account = accountOf(state, name);
+	account.hits = 0;
+	account.staggered = false;
+	if (!account.provider) account.until = null;
+}
+
+export function clearAccount(state: State, name: string): void {
+	state.accounts[name] = { hits: 0, until: null, provider: false, closed: null, staggered: false, last_start: null };
+}

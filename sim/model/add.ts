@@ -1,0 +1,192 @@
+// `add` and `apply`: the four outcomes, and the job that comes of an accepted input.
+
+import { hardLimit, softLimit } from "../../src/core/config.ts";
+import type { JobInput, Lock, RetryPolicy } from "../../src/core/job.ts";
+import type { AddResult } from "../../src/scheduler.ts";
+import { agree, agreeSame, refused, type Seen } from "./agree.ts";
+import { cancelWaiting } from "./control.ts";
+import { laneOrder } from "./order.ts";
+import { policyOf } from "./retry-policy.ts";
+import { settle } from "./settle.ts";
+import { find, isActive, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
+import { defaultLane, type Edge, faultsOf, itemKey } from "./validate.ts";
+
+const number = (value: number | string | null | undefined): number | undefined => (typeof value === "number" ? value : undefined);
+
+/** After-edges of an input whose references are ids, its parent's gate included. */
+export function edgesOf(state: State, input: JobInput, names: Record<string, number> = {}): Edge[] {
+	const edges: Edge[] = (input.after ?? []).map((one) => {
+		const { job, policy = "success" } = typeof one === "object" ? one : { job: one };
+		return { job: typeof job === "number" ? job : (names[job] ?? state.jobs.find((other) => other.name === job)?.id ?? -1), policy };
+	});
+	const gate = input.parent_gate ?? state.config.parents.gate;
+	if (input.parent !== undefined && gate === "success" && !edges.some((edge) => edge.job === input.parent))
+		edges.push({ job: input.parent, policy: "success" });
+	return edges;
+}
+
+export function locksOf(state: State, input: JobInput): Lock[] {
+	const locks: Lock[] = (input.locks ?? []).map((lock) =>
+		typeof lock === "string" ? { key: lock, mode: "exclusive" } : { key: lock.key, mode: lock.mode ?? "exclusive" },
+	);
+	if (input.serial !== undefined) locks.push({ key: `serial:${input.serial}`, mode: "exclusive" });
+	if (input.parallelizable === false)
+		locks.push({ key: `serial:${input.source ?? ""}:${input.phase ?? ""}:${input.lane ?? defaultLane(state)}`, mode: "exclusive" });
+	if (input.worktree !== undefined) locks.push({ key: `branch:${input.repo ?? ""}:${input.worktree}`, mode: "exclusive" });
+	return locks;
+}
+
+/** The job an accepted input becomes. */
+export function makeJob(state: State, id: number, input: JobInput, edges: Edge[]): ModelJob {
+	const { now } = state;
+	const parent = input.parent === undefined ? undefined : find(state, input.parent);
+	const job: ModelJob = {
+		id,
+		status: "queued",
+		kind: input.agent !== undefined ? "agent" : input.command !== undefined ? "command" : "payload",
+		lane: input.lane ?? defaultLane(state) ?? "default",
+		path: parent === undefined ? [] : [...parent.path, parent.id],
+		trigger: input.trigger ?? "manual",
+		priority: input.priority ?? 0,
+		rank: 0,
+		first: 0,
+		forced: false,
+		created_at: now,
+		runnable_at: number(input.runnable_at) ?? now,
+		come: input.runnable_at === undefined,
+		after: edges,
+		needs: input.needs ?? [],
+		on_missing: input.on_missing ?? state.config.on_missing,
+		produces: input.produces ?? [],
+		conditions: (input.conditions ?? []).map((one) => (typeof one === "string" ? { kind: "clean_worktree" } : one)),
+		locks: locksOf(state, input),
+		uses: input.uses ?? {},
+		host_labels: input.host_labels ?? [],
+		will_merge: input.repo !== undefined && input.no_merge !== true && input.merge !== "local",
+		failures: 0,
+		attempt: 0,
+		dispatch_failures: 0,
+	};
+	for (const field of ["name", "repo", "account", "owner", "agent", "batch", "phase", "pinned_head"] as const) {
+		if (input[field] !== undefined) Object.assign(job, { [field]: input[field] });
+	}
+	if (typeof input.deadline === "number") job.deadline = input.deadline;
+	if (input.item !== undefined) job.item = itemKey(input);
+	if (input.requires_approval) job.approval = "needed";
+	if (input.unique !== undefined) {
+		const window = number(input.unique.window_ms);
+		job.unique = { key: input.unique.key, ...(window === undefined ? {} : { window_ms: window }) };
+	}
+	if (input.retry !== undefined) {
+		const base: RetryPolicy = policyOf(state, job);
+		job.retry = typeof input.retry === "number" ? { ...base, max: input.retry } : { ...base, ...input.retry };
+	}
+	return job;
+}
+
+/** The open job of this item's chain. */
+export const openChain = (state: State, item: string) => state.jobs.find((job) => job.item === item && isActive(job));
+
+/** The job that this unique key means within its window. */
+export function duplicateOf(state: State, input: JobInput): ModelJob | undefined {
+	const { unique } = input;
+	if (unique === undefined) return undefined;
+	const window = number(unique.window_ms);
+	const within = (job: ModelJob, ms: number) => job.created_at + ms > state.now;
+	const last = state.jobs.findLast((job) => job.unique?.key === unique.key);
+	if (last === undefined) return undefined;
+	// The window of the new one decides, else that of the earlier one; with neither, the earlier one counts as long as it is active.
+	const ms = window ?? last.unique?.window_ms;
+	return (ms === undefined ? isActive(last) : within(last, ms)) ? last : undefined;
+}
+
+/** Jobs that count as backlog: [those that wait for their turn alone, those that passed gates 1–8]. */
+export function backlog(state: State): [number, number] {
+	const ready = waiting(state).filter((job) => job.ready_at !== undefined);
+	return [ready.filter((job) => job.wait === undefined).length, ready.length];
+}
+
+export function add(state: State, input: JobInput, options: { force?: boolean }, seen: Seen): void {
+	const edges = edgesOf(state, input);
+	const faults = faultsOf(state, input, edges, { force: options.force === true, within: "add" });
+	const twin = duplicateOf(state, input);
+	const chain = input.item === undefined ? undefined : openChain(state, itemKey(input));
+	const clashes = twin !== undefined && input.unique?.policy === "error";
+	if (clashes && (chain === undefined || seen.error !== undefined))
+		faults.push({ codes: ["conflict"], why: `unique key of job ${twin.id}` });
+	if (seen.error !== undefined || faults.length > 0) {
+		refused(
+			seen,
+			faults.flatMap((fault) => fault.codes),
+			faults.map((fault) => fault.why).join("; ") || "nothing is wrong with it",
+		);
+		return;
+	}
+	const result = seen.result as AddResult | undefined;
+	const [least, most] = backlog(state);
+	const hard = hardLimit(state.config);
+	const allowed = new Set<AddResult["outcome"]>();
+	if (chain !== undefined) allowed.add("already_running");
+	if (twin !== undefined && (input.unique?.policy !== "replace" || !isWaiting(twin))) allowed.add("duplicate");
+	if (most >= hard) allowed.add("deferred");
+	// One that is replaced makes room for the new one.
+	const room = twin !== undefined && isWaiting(twin) ? 1 : 0;
+	if (allowed.size === 0 || (least - room < hard && allowed.size === 1 && allowed.has("deferred"))) allowed.add("queued");
+	const outcome = result?.outcome ?? (seen.fresh.length > 0 ? "queued" : [...allowed].find((one) => one !== "queued"));
+	agree(outcome !== undefined && allowed.has(outcome), `add answered ${outcome}, the model says ${[...allowed].join(" or ")}`);
+	if (result?.outcome === "already_running") agreeSame(result.job, chain?.id, "already_running: the open job");
+	if (result?.outcome === "duplicate") agreeSame(result.job, twin?.id, "duplicate: the existing job");
+	if (result?.outcome === "deferred") agreeSame(result.limit, hard, "deferred: the limit");
+	if (outcome !== "queued") {
+		agree(seen.fresh.length === 0, `add answered ${outcome} but stored job ${seen.fresh[0]}`);
+		return;
+	}
+	agreeSame(seen.fresh.length, 1, "jobs stored by one add");
+	const id = seen.fresh[0] as number;
+	if (result?.outcome === "queued") agreeSame(result.job.id, id, "add: the new job's id");
+	if (twin !== undefined) replace(state, twin, seen);
+	enter(state, makeJob(state, id, input, edges));
+	settle(state, seen);
+	if (result?.outcome === "queued") checkAnswer(state, find(state, id) as ModelJob, result, most, seen);
+}
+
+/** unique: replace — the waiting one makes room. */
+function replace(state: State, twin: ModelJob, seen: Seen): void {
+	if (isWaiting(twin)) cancelWaiting(state, twin, seen.job(twin.id)?.end_reason);
+	else if (twin.run !== undefined && seen.job(twin.id)?.run?.intent !== undefined) twin.run.intent = "cancelled";
+}
+
+export function enter(state: State, job: ModelJob): void {
+	agree(job.id > state.last_id, `job id ${job.id} is not newer than ${state.last_id}`);
+	state.last_id = job.id;
+	state.jobs.push(job);
+}
+
+function checkAnswer(state: State, job: ModelJob, result: AddResult & { outcome: "queued" }, most: number, seen: Seen): void {
+	const shown = seen.job(job.id)?.status;
+	if (!seen.blurred && shown !== undefined) agreeSame(result.job.status, shown, `add: status of job ${job.id}, as answered and as shown`);
+	const soft = softLimit(state.config);
+	if (result.warning !== undefined && /delayed; respecting caps/.test(result.warning))
+		agree(most + 1 > soft, `backpressure warning at ${most + 1} ready, soft limit ${soft}`);
+	const [least] = backlog(state);
+	if (least > soft + 1) agree(result.warning !== undefined, `no backpressure warning at ${least} ready, soft limit ${soft}`);
+	if (!seen.blurred && job.ready_at !== undefined && seen.job(job.id)?.wait_reason === undefined)
+		agreeSame(result.position, positionOf(state, job, seen), `position of job ${job.id}`);
+}
+
+/** Its place among those of its lane that wait for their turn, and for nothing that the engine shows. */
+export function positionOf(state: State, job: ModelJob, seen: Pick<Seen, "job">): number {
+	const mates = waiting(state).filter(
+		(other) => other.lane === job.lane && other.ready_at !== undefined && seen.job(other.id)?.wait_reason === undefined,
+	);
+	const firsts = mates.filter((other) => other.first > 0).sort((a, b) => b.first - a.first);
+	const order = [
+		...firsts,
+		...laneOrder(
+			state,
+			mates.filter((other) => other.first === 0),
+			state.now,
+		),
+	];
+	return order.indexOf(job) + 1;
+}

@@ -1,0 +1,112 @@
+// `apply`: many jobs in one transaction, all or nothing; those that are there already are skipped.
+
+import type { JobInput } from "../../src/core/job.ts";
+import type { ApplyResult, Manifest } from "../../src/scheduler.ts";
+import { duplicateOf, edgesOf, enter, makeJob, openChain } from "./add.ts";
+import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
+import { settle } from "./settle.ts";
+import { find, type State } from "./state.ts";
+import { faultsOf, itemKey } from "./validate.ts";
+
+const nameOf = (one: number | string | { job: number | string }) => (typeof one === "object" ? one.job : one);
+
+/** Does the manifest bite its own tail? */
+export function hasCycle(jobs: JobInput[]): boolean {
+	const visit = (name: string, path: string[]): boolean => {
+		if (path.includes(name)) return true;
+		const job = jobs.find((one) => one.name === name);
+		return (job?.after ?? []).some((edge) => {
+			const to = nameOf(edge);
+			return typeof to === "string" && visit(to, [...path, name]);
+		});
+	};
+	return jobs.some((job) => job.name !== undefined && visit(job.name, []));
+}
+
+export function apply(state: State, manifest: Manifest, options: { force?: boolean }, seen: Seen): void {
+	const inputs = manifest.jobs.map((job) => ({
+		...manifest.defaults,
+		...(manifest.batch === undefined ? {} : { batch: manifest.batch }),
+		...job,
+	}));
+	// A large one is a chain of stages by construction: looking for cycles there costs more than it finds.
+	const cyclic = inputs.length < 100 && hasCycle(inputs);
+	const before = structuredClone({ ...state, facts: {}, past: [] });
+	const skipped: { name: string; job: number }[] = [];
+	const names: Record<string, number> = {};
+	const ids = [...seen.fresh];
+	const made: number[] = [];
+	const problems: { codes: Parameters<typeof refused>[1]; why: string }[] = [];
+	if (cyclic) problems.push({ codes: ["cycle"], why: "the manifest has a cycle" });
+	// Predecessors first: an edge by name may point forward in the file.
+	const order = inOrder(inputs);
+	const idFor = new Map(inputs.filter((input) => !isThere(before, input)).map((input, index) => [input, ids[index] ?? -1000 - index]));
+	for (const input of inputs) {
+		const there = isThere(before, input);
+		const id = there ?? idFor.get(input);
+		if (input.name !== undefined && id !== undefined) names[input.name] = id;
+		if (there !== undefined) skipped.push({ name: input.name ?? "", job: there });
+	}
+	const spare: typeof problems = [];
+	for (const input of order) {
+		const id = idFor.get(input);
+		const edges = edgesOf(state, input, names);
+		const faults = faultsOf(state, input, edges, { force: options.force === true, within: "apply" });
+		// One that is skipped may be found wrong all the same.
+		if (id === undefined) spare.push(...faults);
+		else problems.push(...faults);
+		if (id === undefined) continue;
+		state.jobs.push(makeJob(state, id, input, edges));
+		made.push(id);
+	}
+	if (seen.error !== undefined) problems.push(...spare);
+	if (seen.error !== undefined || problems.length > 0) {
+		state.jobs = state.jobs.filter((job) => !made.includes(job.id));
+		refused(
+			seen,
+			problems.flatMap((problem) => problem.codes),
+			problems.map((problem) => problem.why).join("; ") || "nothing is wrong with the manifest",
+		);
+		return;
+	}
+	const result = accepted<ApplyResult>(seen);
+	agreeSame(ids.length, made.length, "jobs stored by apply");
+	// They came in by predecessor; the rest of the model wants them by id.
+	const fresh = state.jobs.splice(before.jobs.length).sort((a, b) => a.id - b.id);
+	for (const job of fresh) enter(state, job);
+	settle(state, seen);
+	if (result === undefined) return;
+	agreeSame(
+		[...result.jobs].sort((a, b) => a - b),
+		[...ids].sort((a, b) => a - b),
+		"apply: ids of the new jobs",
+	);
+	for (const [name, id] of Object.entries(result.names)) agreeSame(id, names[name], `apply: the job named ${name}`);
+	agreeSame(result.skipped.map((one) => one.job).sort(), skipped.map((one) => one.job).sort(), "apply: skipped jobs");
+	for (const id of made) agree(find(state, id) !== undefined, `job ${id} is gone`);
+}
+
+/** Already in the queue, by name, open chain or unique key. */
+function isThere(state: State, input: JobInput): number | undefined {
+	const named = input.name === undefined ? undefined : state.jobs.find((job) => job.name === input.name);
+	const chain = input.item === undefined ? undefined : openChain(state, itemKey(input));
+	return (named ?? chain ?? duplicateOf(state, input))?.id;
+}
+
+function inOrder(inputs: JobInput[]): JobInput[] {
+	const done: JobInput[] = [];
+	const seen = new Set<JobInput>();
+	const byName = new Map(inputs.map((input) => [input.name, input]));
+	const visit = (input: JobInput) => {
+		if (seen.has(input)) return;
+		seen.add(input);
+		for (const edge of input.after ?? []) {
+			const name = nameOf(edge);
+			const before = typeof name === "string" ? byName.get(name) : undefined;
+			if (before !== undefined) visit(before);
+		}
+		done.push(input);
+	};
+	for (const input of inputs) visit(input);
+	return done;
+}

@@ -1,0 +1,153 @@
+// One cycle: take the best startable job again and again, until a bound holds.
+
+import type { Claimed, ClaimOptions, PlanReport } from "../../src/scheduler.ts";
+import { chooseAccount } from "./accounts.ts";
+import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
+import { breakersOf, pace } from "./late.ts";
+import { lockRefusals } from "./locks.ts";
+import { best, type Filter, startable } from "./order.ts";
+import { settle } from "./settle.ts";
+import { accountOf, breakerOf, type ModelJob, note, type State } from "./state.ts";
+
+/** How many starts this cycle may make, before any cap. */
+export function cycleBound(state: State, max: number): number {
+	const { config, now } = state;
+	let bound = Math.min(max, 1000);
+	const deferred = config.max_concurrent > 0;
+	if (deferred && config.batch_size > 0) bound = Math.min(bound, config.batch_size);
+	if (deferred && config.spawn_delay_ms > 0) bound = Math.min(bound, 1);
+	return pace(state, now).length > 0 ? 0 : bound;
+}
+
+/** Marks the job running: a new attempt, its locks, its account. */
+export function start(state: State, job: ModelJob, run: { worker: string; host: string; token: number }): void {
+	const { now } = state;
+	const { account } = chooseAccount(state, job, now);
+	job.status = "running";
+	job.attempt += 1;
+	job.run = { attempt: job.attempt, token: run.token, host: run.host, worker: run.worker, started_at: now, launched: false };
+	if (job.prefer !== undefined && account !== job.prefer) note(state, "failover");
+	if (account !== undefined) {
+		job.run.account = account;
+		accountOf(state, account).last_start = now;
+	}
+	if (job.kind === "payload") job.run.lease_until = now + state.config.lease_ms;
+	for (const name of breakersOf(job)) {
+		const breaker = breakerOf(state, name);
+		if (breaker.open_until === null) continue;
+		breaker.probe = job.id;
+		note(state, "half-open");
+	}
+	if (job.forced) job.run.forced = true;
+	if (job.first > 0) state.first_starts += 1;
+	job.rank = 0;
+	job.first = 0;
+	job.forced = false;
+	for (const field of ["wait", "rest_at", "ready_at", "backoff_until", "passed"] as const) delete job[field];
+	state.starts += 1;
+	state.last_start_at = now;
+	state.last_cycle_at = now;
+}
+
+/** What the engine took, so that its choices where it has one can be followed; undefined when only the model speaks. */
+type Followed = (taken: ModelJob[]) => number | undefined | "unknown";
+/** The keys that were reserved when this job started; or, for undefined, when the claim was over. */
+type Kept = (job: number | undefined) => State["reserved"];
+
+/** The jobs that a claim takes now, in order; the state is changed as if it had. */
+export function take(
+	state: State,
+	options: ClaimOptions,
+	host: string | undefined,
+	token: (job: ModelJob) => number,
+	followed: Followed = () => "unknown",
+	kept: Kept = () => state.reserved,
+): ModelJob[] {
+	const taken: ModelJob[] = [];
+	const bound = cycleBound(state, options.max ?? 1);
+	while (taken.length < bound) {
+		const wanted = followed(taken);
+		state.reserved = kept(wanted === "unknown" ? undefined : wanted);
+		const job = next(state, { ...options, host }, wanted);
+		if (job === undefined) break;
+		countPassedOver(state, startable(state, state.now, { ...options, host }), job);
+		start(state, job, { worker: options.worker, host: host ?? "", token: token(job) });
+		taken.push(job);
+	}
+	return taken;
+}
+
+/** Who is overdue, could start here, and sees another one start. */
+function countPassedOver(state: State, jobs: ModelJob[], started: ModelJob): void {
+	const { overdue_share: share, overdue_after_ms: after } = state.config.order;
+	const overdue = jobs
+		.filter((job) => lockRefusals(state, job).length === 0 && share > 0 && after > 0 && (job.ready_at ?? state.now) <= state.now - after)
+		.sort((a, b) => (a.ready_at ?? 0) - (b.ready_at ?? 0) || a.id - b.id);
+	for (const job of state.jobs) if (!overdue.includes(job)) delete job.passed;
+	for (const [index, job] of overdue.entries()) {
+		job.passed ??= { place: index + 1, times: 0, older: 0 };
+		// Older ones that become startable meanwhile go before it by right.
+		job.passed.place = Math.max(job.passed.place, job.passed.older + index + 1);
+		if (job === started || started.first > 0) continue;
+		job.passed.times += 1;
+		if (overdue.indexOf(started) >= 0 && overdue.indexOf(started) < index) job.passed.older += 1;
+	}
+}
+
+/** The best one; those that a reservation may keep waiting are passed over if the engine passed over them. */
+function next(state: State, filter: Filter, wanted: number | undefined | "unknown"): ModelJob | undefined {
+	let rest = startable(state, state.now, filter);
+	for (;;) {
+		const job = best(state, rest, state.now);
+		const isSure = job === undefined || lockRefusals(state, job).length === 0;
+		if (job === undefined || isSure || job.id === wanted) return job;
+		rest = rest.filter((one) => one !== job);
+	}
+}
+
+export function claim(state: State, options: ClaimOptions, seen: Seen): void {
+	const result = accepted<Claimed[]>(seen);
+	const before = state.last_token;
+	const tokenOf = (job: ModelJob) => result?.find((one) => one.job.id === job.id)?.run.token ?? seen.job(job.id)?.run?.token ?? 0;
+	const taken = take(
+		state,
+		options,
+		options.host,
+		tokenOf,
+		(so) => (result === undefined ? "unknown" : result[so.length]?.job.id),
+		seen.kept,
+	);
+	if (result !== undefined) {
+		agreeSame(
+			result.map((one) => one.job.id),
+			taken.map((job) => job.id),
+			"claimed jobs, in order",
+		);
+		for (const one of result) {
+			agree(one.run.token > before, `job ${one.job.id}: token ${one.run.token} is not newer than ${before}`);
+			agree(one.job.status === "running", `job ${one.job.id} was claimed as ${one.job.status}`);
+		}
+	}
+	for (const job of taken) state.last_token = Math.max(state.last_token, job.run?.token ?? 0);
+	settle(state, seen);
+}
+
+/** What a pass would start now; checked against `plan()`. */
+export function checkPlan(state: State, report: PlanReport, max: number | undefined, host?: string): void {
+	const copy = structuredClone(state);
+	const taken = take(
+		copy,
+		{ worker: "plan", max: max ?? 1000 },
+		host,
+		() => 0,
+		(so) => report.dispatch[so.length],
+	);
+	agreeSame(
+		report.dispatch,
+		taken.map((job) => job.id),
+		"plan().dispatch",
+	);
+	const rest = startable(state, state.now, { host }).length;
+	if (report.reason === "ready") agree(taken.length > 0 || rest === 0, "plan().reason is ready, with nothing that binds");
+	if (report.reason === "none") agree(taken.length === 0, "plan().reason is none, but jobs would start");
+}

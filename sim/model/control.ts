@@ -1,0 +1,173 @@
+// What an operator does to jobs: cancel, promote, demote, priority, run-now, approve, reject, answer, clear, merged.
+
+import type { ErrorCode } from "../../src/core/errors.ts";
+import type { MergeStatus } from "../../src/core/job.ts";
+import { accepted, agreeSame, refused, type Seen } from "./agree.ts";
+import { finish, settle } from "./settle.ts";
+import { find, isKernel, isWaiting, type ModelJob, type State } from "./state.ts";
+
+/** The job, or undefined after the refusal was checked. */
+export function known(state: State, id: number, seen: Seen): ModelJob | undefined {
+	const job = find(state, id);
+	if (job === undefined) refused(seen, ["not_found"], `there is no job ${id}`);
+	return job;
+}
+
+/** A waiting job, or undefined after the refusal was checked. */
+function waitingOne(state: State, id: number, seen: Seen, codes: ErrorCode[] = ["illegal_transition"]): ModelJob | undefined {
+	const job = known(state, id, seen);
+	if (job === undefined) return undefined;
+	if (!isWaiting(job) || isKernel(job)) {
+		refused(seen, codes, `job ${id} is ${job.status}`);
+		return undefined;
+	}
+	accepted(seen);
+	return job;
+}
+
+export function cancelWaiting(state: State, job: ModelJob, reason: string | undefined): void {
+	finish(state, job, "cancelled", reason, state.now);
+	job.exit_kind = "cancelled";
+	job.exit_code = 143;
+}
+
+/** All that hangs on a job: what comes after it and what descends from it, over and over. */
+function subtree(state: State, root: ModelJob): ModelJob[] {
+	const set = [root];
+	for (let grown = true; grown; ) {
+		const more = state.jobs.filter(
+			(job) => !set.includes(job) && set.some((one) => job.path.includes(one.id) || job.after.some((edge) => edge.job === one.id)),
+		);
+		set.push(...more);
+		grown = more.length > 0;
+	}
+	return set;
+}
+
+export function cancel(state: State, id: number, options: { subtree?: boolean; reason?: string }, seen: Seen): void {
+	const root = known(state, id, seen);
+	if (root === undefined) return;
+	const whole = options.subtree === true ? subtree(state, root) : [root];
+	const isLive = (job: ModelJob) => isWaiting(job) || job.status === "running";
+	if (options.subtree !== true && !isLive(root)) {
+		refused(seen, ["illegal_transition"], `job ${id} is ${root.status}`);
+		return;
+	}
+	const result = accepted<{ cancelled: number[]; requested: number[] }>(seen);
+	const said = result === undefined ? undefined : [...result.cancelled, ...result.requested];
+	// The root and its descendants must go; which of their dependents go with them, and which are blocked for want of them, is the engine's to say.
+	const must = (job: ModelJob) => job === root || job.path.includes(id);
+	const set = whole.filter((job) => isLive(job) && (must(job) || (said?.includes(job.id) ?? seen.job(job.id)?.status === "cancelled")));
+	const cancelled: number[] = [];
+	const requested: number[] = [];
+	for (const job of set) {
+		if (job.status === "running") {
+			if (job.run !== undefined) job.run.intent ??= "cancelled";
+			if (isKernel(job)) job.cancel_requested = true;
+			requested.push(job.id);
+		} else {
+			cancelWaiting(state, job, options.reason);
+			cancelled.push(job.id);
+		}
+	}
+	settle(state, seen);
+	if (result === undefined) return;
+	agreeSame([...result.cancelled].sort(), cancelled.sort(), `cancel ${id}: cancelled`);
+	agreeSame([...result.requested].sort(), requested.sort(), `cancel ${id}: requested`);
+}
+
+export function promote(state: State, id: number, seen: Seen): void {
+	const job = waitingOne(state, id, seen);
+	if (job === undefined) return;
+	state.ranks += 1;
+	job.rank = state.ranks;
+	job.first = 0;
+	job.forced = false;
+}
+
+export function demote(state: State, id: number, seen: Seen): void {
+	const job = waitingOne(state, id, seen);
+	if (job === undefined) return;
+	state.ranks += 1;
+	job.rank = -state.ranks;
+	job.first = 0;
+	job.forced = false;
+}
+
+export function runNow(state: State, id: number, options: { force?: boolean }, seen: Seen): void {
+	const job = waitingOne(state, id, seen);
+	if (job === undefined) return;
+	state.ranks += 1;
+	job.first = state.ranks;
+	job.rank = 0;
+	job.forced = options.force === true;
+}
+
+export function priority(state: State, id: number, value: number, seen: Seen): void {
+	const job = waitingOne(state, id, seen);
+	if (job !== undefined) job.priority = value;
+}
+
+export function approve(state: State, id: number, seen: Seen): void {
+	const job = known(state, id, seen);
+	if (job === undefined) return;
+	if (!isWaiting(job) || job.approval !== "needed") {
+		if (seen.error !== undefined) refused(seen, ["illegal_transition", "conflict"], `job ${id} is ${job.status}, approval ${job.approval}`);
+		return;
+	}
+	accepted(seen);
+	job.approval = "given";
+	settle(state, seen);
+}
+
+export function reject(state: State, id: number, options: { reason?: string }, seen: Seen): void {
+	const job = known(state, id, seen);
+	if (job === undefined) return;
+	const asks = isWaiting(job) && (job.approval === "needed" || job.question !== undefined);
+	if (!asks) {
+		if (seen.error !== undefined || !isWaiting(job)) {
+			refused(seen, ["illegal_transition", "conflict"], `job ${id} is ${job.status} and asks for nothing`);
+			return;
+		}
+	}
+	accepted(seen);
+	cancelWaiting(state, job, seen.job(id)?.end_reason ?? options.reason);
+	settle(state, seen);
+}
+
+export function answer(state: State, id: number, seen: Seen): void {
+	const job = known(state, id, seen);
+	if (job === undefined) return;
+	if (!isWaiting(job) || job.question === undefined) {
+		refused(seen, ["illegal_transition", "conflict"], `job ${id} is ${job.status} and asks nothing`);
+		return;
+	}
+	accepted(seen);
+	delete job.question;
+	settle(state, seen);
+}
+
+export function clear(state: State, options: { item?: string }, seen: Seen): void {
+	const result = accepted<{ cleared: number[] }>(seen);
+	const cleared: number[] = [];
+	for (const job of state.jobs) {
+		const meant = options.item === undefined || job.item === options.item;
+		if (!isWaiting(job) || isKernel(job) || !meant) continue;
+		cancelWaiting(state, job, "cleared");
+		cleared.push(job.id);
+	}
+	settle(state, seen);
+	if (result !== undefined) agreeSame([...result.cleared].sort(), cleared.sort(), "clear: cleared");
+}
+
+export function merged(state: State, id: number, status: MergeStatus, seen: Seen): void {
+	const job = known(state, id, seen);
+	if (job === undefined) return;
+	if (job.status !== "succeeded" || !job.will_merge) {
+		refused(seen, ["illegal_transition", "conflict"], `job ${id} is ${job.status}`);
+		return;
+	}
+	accepted(seen);
+	job.merge_status = status;
+	settle(state, seen);
+}

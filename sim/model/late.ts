@@ -1,0 +1,124 @@
+// Gates 10–13: holds, budget, host, capacity. They never park a job; they are asked anew each time.
+
+import { laneOf } from "../../src/core/config.ts";
+import { chooseAccount } from "./accounts.ts";
+import { isInside } from "./hours.ts";
+import { isOverBudget } from "./ledgers.ts";
+import type { Refusal } from "./refusal.ts";
+import { breakerOf, type ModelHost, type ModelJob, running, type State } from "./state.ts";
+
+export const isHeld = (state: State, scope: string, now: number) =>
+	state.holds.some((hold) => hold.scope === scope && (hold.until === null || hold.until > now));
+
+function holds(state: State, job: ModelJob, now: number): Refusal[] {
+	const list: Refusal[] = [];
+	const scopes = ["all", `lane:${job.lane}`];
+	if (job.repo !== undefined) scopes.push(`repo:${job.repo}`);
+	if (job.batch !== undefined) scopes.push(`batch:${job.batch}`);
+	for (const scope of scopes) {
+		if (isHeld(state, scope, now)) list.push({ gate: "holds", codes: ["paused"], subject: scope });
+	}
+	const hours = laneOf(state.config, job.lane).active_hours;
+	if (hours.length > 0 && !isInside(hours, now, state.config.timezone))
+		list.push({ gate: "holds", codes: ["quiet_hours"], subject: `lane:${job.lane}` });
+	for (const name of breakersOf(job)) {
+		if (isBroken(state, name, now)) list.push({ gate: "holds", codes: ["breaker_open"], subject: name });
+	}
+	return list;
+}
+
+export const breakersOf = (job: ModelJob): string[] => [
+	...(job.agent === undefined ? [] : [`agent:${job.agent}`]),
+	...(job.repo === undefined ? [] : [`repo:${job.repo}`]),
+];
+
+/** Open, or half-open with its one probe under way. */
+export function isBroken(state: State, name: string, now: number): boolean {
+	const breaker = breakerOf(state, name);
+	if (breaker.open_until === null) return false;
+	return breaker.open_until > now || breaker.probe !== null;
+}
+
+function budget(state: State, job: ModelJob, now: number): Refusal[] {
+	const subjects = [
+		...(job.owner === undefined ? [] : [`owner:${job.owner}`]),
+		...(job.batch === undefined ? [] : [`batch:${job.batch}`]),
+		...(job.repo === undefined ? [] : [`repo:${job.repo}`]),
+	];
+	return state.ledgers
+		.filter((ledger) => subjects.includes(ledger.subject) && isOverBudget(state, ledger, now))
+		.map((ledger) => ({ gate: "budget", codes: ["budget"], subject: `${ledger.subject}/${ledger.dim}` }));
+}
+
+/** On one machine a host that is away finds everything as it left it: it does not die of silence. */
+export const isAlive = (_state: State, _host: ModelHost, _now: number) => true;
+
+export const fits = (host: ModelHost, job: ModelJob) =>
+	(job.repo === undefined || host.repos === null || host.repos.includes(job.repo)) &&
+	job.host_labels.every((label) => host.labels.includes(label));
+
+function hostGate(state: State, job: ModelJob, now: number, by: string | undefined): Refusal[] {
+	// An outside worker needs no host; it has no labels either.
+	if (job.kind === "payload" && job.host_labels.length === 0 && by === undefined) return [];
+	const able = state.hosts.filter((host) => isAlive(state, host, now) && fits(host, job));
+	if (by === undefined ? able.length > 0 : able.some((host) => host.name === by)) return [];
+	return [{ gate: "host", codes: ["no_host"] }];
+}
+
+function capacity(state: State, job: ModelJob, now: number, by: string | undefined): Refusal[] {
+	const { config } = state;
+	const live = running(state);
+	const list: Refusal[] = [];
+	const full = (subject: string): Refusal => ({ gate: "capacity", codes: ["capacity"], subject });
+	if (config.max_concurrent > 0 && !job.forced && live.length >= config.max_concurrent) list.push(full("all"));
+	if (config.safety_cap > 0 && live.length >= config.safety_cap)
+		list.push({ gate: "capacity", codes: ["safety_cap"], subject: "safety_cap" });
+	const lane = laneOf(config, job.lane).max;
+	if (lane !== null && !job.forced && live.filter((other) => other.lane === job.lane).length >= lane) list.push(full(`lane:${job.lane}`));
+	const repo = job.repo === undefined ? null : (config.repos[job.repo]?.max ?? null);
+	if (repo !== null && live.filter((other) => other.repo === job.repo).length >= repo) list.push(full(`repo:${job.repo}`));
+	for (const [name, amount] of Object.entries(job.uses)) {
+		const limit = config.resources[name];
+		const used = live.reduce((sum, other) => sum + (other.uses[name] ?? 0), 0);
+		if (limit !== undefined && used + amount > limit) list.push(full(`resource:${name}`));
+	}
+	const hosts = state.hosts.filter((host) => (by === undefined ? isAlive(state, host, now) && fits(host, job) : host.name === by));
+	const isFull = (name: string) => {
+		const max = config.hosts[name]?.max ?? null;
+		return max !== null && live.filter((other) => other.run?.host === name).length >= max;
+	};
+	if (hosts.length > 0 && hosts.every((host) => isFull(host.name))) for (const host of hosts) list.push(full(`host:${host.name}`));
+	return list;
+}
+
+/** All refusals of gates 10–13; `by`: for a claim of this host, else for any host. */
+export function late(state: State, job: ModelJob, now: number, by?: string): Refusal[] {
+	return [
+		...holds(state, job, now),
+		...chooseAccount(state, job, now).refusals,
+		...budget(state, job, now),
+		...hostGate(state, job, now, by),
+		...capacity(state, job, now, by),
+	];
+}
+
+/** A paused or over-budget batch parks its jobs, unlike the other late gates. */
+export const batchRefusals = (state: State, job: ModelJob, now: number): Refusal[] =>
+	job.batch === undefined
+		? []
+		: [...holds(state, job, now), ...budget(state, job, now)].filter(
+				(refusal) => refusal.subject === `batch:${job.batch}` || refusal.subject?.startsWith(`batch:${job.batch}/`),
+			);
+
+/** Starts are spaced or bundled: nothing starts now, whoever it is. */
+export function pace(state: State, now: number): Refusal[] {
+	const { config } = state;
+	const list: Refusal[] = [];
+	// Direct mode knows no cycles: a job starts the moment its gates pass.
+	if (config.max_concurrent <= 0) return list;
+	if (config.cycle_interval_ms > 0 && state.last_cycle_at !== null && now < state.last_cycle_at + config.cycle_interval_ms)
+		list.push({ gate: "capacity", codes: ["capacity"], subject: "cycle_interval", optional: true });
+	if (config.spawn_delay_ms > 0 && state.last_start_at !== null && now < state.last_start_at + config.spawn_delay_ms)
+		list.push({ gate: "capacity", codes: ["capacity"], subject: "spawn_delay", optional: true });
+	return list;
+}

@@ -1,0 +1,55 @@
+// Budgets: integer ledgers per owner, batch, repo and kernel pid, with rolling windows.
+
+import { isSameWindow } from "./hours.ts";
+import { type Ledger, type ModelJob, note, running, type State } from "./state.ts";
+
+/** What has been used in the window that now lies in. */
+export const usedOf = (state: State, ledger: Ledger, now: number): number =>
+	ledger.window === null || isSameWindow(ledger.window, ledger.since, now, state.config.timezone) ? ledger.used : 0;
+
+export function isOverBudget(state: State, ledger: Ledger, now: number): boolean {
+	if (ledger.limit === null) return false;
+	const used = usedOf(state, ledger, now);
+	return ledger.subject.startsWith("pid:") ? used > ledger.limit : used >= ledger.limit;
+}
+
+export const ledgerOf = (state: State, subject: string, dim: string) =>
+	state.ledgers.find((ledger) => ledger.subject === subject && ledger.dim === dim);
+
+export const payers = (job: ModelJob): string[] => [
+	...(job.owner === undefined ? [] : [`owner:${job.owner}`]),
+	...(job.batch === undefined ? [] : [`batch:${job.batch}`]),
+	...(job.repo === undefined ? [] : [`repo:${job.repo}`]),
+];
+
+export function chargeLedger(state: State, ledger: Ledger, amount: number, now: number): { warned: boolean; first_breach: boolean } {
+	const before = usedOf(state, ledger, now);
+	const wasOver = isOverBudget(state, ledger, now);
+	ledger.used = Math.max(0, before + amount);
+	ledger.since = now;
+	const isOver = isOverBudget(state, ledger, now);
+	const warnAt = ledger.limit === null ? Number.POSITIVE_INFINITY : ledger.warn_at * ledger.limit;
+	if (isOver && ledger.on_breach === "stop") stopRuns(state, ledger.subject);
+	return { warned: before < warnAt && ledger.used >= warnAt, first_breach: !wasOver && isOver };
+}
+
+/** on_breach: stop — an intent to cancel on every run in flight. */
+export function stopRuns(state: State, subject: string): void {
+	for (const job of running(state)) {
+		if (job.run !== undefined && payers(job).includes(subject)) {
+			note(state, "on-breach-stop");
+			job.run.intent ??= "cancelled";
+		}
+	}
+}
+
+/** At a run's end: one run, its whole seconds rounded up, and what its agent reported, where such a ledger exists. */
+export function chargeRun(state: State, job: ModelJob, usage: Record<string, number>, now: number): void {
+	const seconds = Math.ceil(Math.max(0, now - (job.run?.started_at ?? now)) / 1000);
+	for (const subject of payers(job)) {
+		for (const [dim, amount] of Object.entries({ ...usage, runs: 1, wall_s: seconds })) {
+			const ledger = ledgerOf(state, subject, dim);
+			if (ledger !== undefined && amount !== 0) chargeLedger(state, ledger, amount, now);
+		}
+	}
+}

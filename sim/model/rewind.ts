@@ -1,0 +1,103 @@
+// `retry` (rewind: a job and everything downstream of it) and `rerun` (the job alone).
+
+import type { RewindReport } from "../../src/scheduler.ts";
+import { openChain } from "./add.ts";
+import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
+import { known } from "./control.ts";
+import { artifactKey } from "./refusal.ts";
+import { settle } from "./settle.ts";
+import { find, isKernel, isWaiting, type ModelJob, type State } from "./state.ts";
+
+/** The root and all that depends on it, over after-edges and artifacts. */
+export function downstream(state: State, root: ModelJob): ModelJob[] {
+	const set = [root];
+	for (let grown = true; grown; ) {
+		grown = false;
+		for (const job of state.jobs) {
+			if (set.includes(job) || isKernel(job)) continue;
+			const depends = set.some(
+				(before) =>
+					job.after.some((edge) => edge.job === before.id) ||
+					job.needs.some(
+						(artifact) =>
+							(before.produces.includes(artifact) && artifactKey(artifact, before.repo) === artifactKey(artifact, job.repo)) ||
+							artifact === `job:${before.id}` ||
+							artifact === `patch:${before.id}`,
+					),
+			);
+			if (depends) {
+				set.push(job);
+				grown = true;
+			}
+		}
+	}
+	return set;
+}
+
+export function rewind(state: State, id: number, scope: "downstream" | "alone", seen: Seen): void {
+	const root = known(state, id, seen);
+	if (root === undefined) return;
+	const set = scope === "alone" ? [root] : downstream(state, root);
+	const problems: string[] = [];
+	if (scope === "alone" && isWaiting(root) && (root.backoff_until ?? 0) <= state.now)
+		problems.push(`job ${id} waits for something else than a back-off`);
+	const busy = set.filter((job) => job.status === "running").map((job) => job.id);
+	if (busy.length > 0) problems.push(`running: ${busy.join(", ")}`);
+	if (set.some((job) => job.repo !== undefined && typeof state.facts[`busy:${job.repo}`] === "string"))
+		problems.push("git is in the middle of something");
+	for (const job of set) {
+		const other = job.item === undefined ? undefined : openChain(state, job.item);
+		if (other !== undefined && !set.includes(other)) problems.push(`item ${job.item} belongs to job ${other.id}`);
+	}
+	for (const job of set) {
+		const rival = job.item === undefined ? undefined : set.find((other) => other !== job && other.item === job.item);
+		if (rival !== undefined) problems.push(`jobs ${job.id} and ${rival.id} share item ${job.item}`);
+	}
+	if (seen.error !== undefined || problems.length > 0) {
+		refused(
+			seen,
+			isKernel(root) ? ["illegal_transition", "conflict"] : ["conflict", "illegal_transition"],
+			problems.join("; ") || "nothing is in the way",
+		);
+		agree(problems.length > 0 || isKernel(root), `${scope} rewind of ${id} was refused for nothing: ${seen.error?.message}`);
+		return;
+	}
+	const result = accepted<RewindReport>(seen);
+	const points = root.after
+		.map((edge) => find(state, edge.job))
+		.filter((job) => job?.status === "succeeded")
+		.map((job) => job?.id);
+	for (const job of set) {
+		reset(job);
+		// What it made is no longer there to be found.
+		state.markers = state.markers.filter((marker) => !job.produces.includes(marker));
+	}
+	settle(state, seen);
+	if (result === undefined) return;
+	agreeSame([...result.reset].sort(), set.map((job) => job.id).sort(), `rewind of ${id}: reset`);
+	if (scope === "downstream")
+		agreeSame([...new Set(result.last_successful)].sort(), [...new Set(points)].sort(), `rewind of ${id}: last successful point`);
+}
+
+function reset(job: ModelJob): void {
+	job.status = "queued";
+	job.failures = 0;
+	job.dispatch_failures = 0;
+	for (const field of [
+		"backoff_until",
+		"noticed_at",
+		"rest_at",
+		"ready_at",
+		"wait",
+		"ended_at",
+		"exit_code",
+		"raw_exit_code",
+		"exit_kind",
+		"end_reason",
+		"session",
+		"prefer",
+		"question",
+		"merge_status",
+	] as const)
+		delete job[field];
+}

@@ -1,0 +1,210 @@
+// Everything the reference model knows, as plain data: arrays that are scanned from end to end, nothing derived, nothing indexed.
+
+import type { Config } from "../../src/core/config.ts";
+import type { After, Condition, ExitKind, JobKind, Lock, MergeStatus, RetryPolicy, Status } from "../../src/core/job.ts";
+import type { FactValue } from "../../src/host.ts";
+import type { AgentState } from "../../src/scheduler.ts";
+
+export type ModelRun = {
+	attempt: number;
+	token: number;
+	host: string;
+	worker: string;
+	account?: string;
+	started_at: number;
+	lease_until?: number;
+	/** A clock jump made its lease uncertain: either end is right until it is renewed. */
+	unsure?: true;
+	intent?: "cancelled" | "timeout" | "preempted" | "drained";
+	launched: boolean;
+	/** Started by run-now --force: past max_concurrent and its lane's cap. */
+	forced?: true;
+};
+
+export type ModelJob = {
+	id: number;
+	status: Status;
+	kind: JobKind;
+	name?: string;
+	lane: string;
+	repo?: string;
+	account?: string;
+	prefer?: string;
+	session?: string;
+	owner?: string;
+	agent?: string;
+	batch?: string;
+	item?: string;
+	phase?: string;
+	/** Ancestors, root first. */
+	path: number[];
+	trigger: string;
+	priority: number;
+	/** 0 none, > 0 promoted, < 0 demoted; the larger, the later it was done. */
+	rank: number;
+	/** run-now: 0 no; the larger, the later. */
+	first: number;
+	forced: boolean;
+	created_at: number;
+	runnable_at: number;
+	deadline?: number;
+	after: After[];
+	needs: string[];
+	on_missing: "block" | "wait";
+	produces: string[];
+	pinned_head?: { branch: string; commit: string };
+	conditions: Condition[];
+	locks: Lock[];
+	uses: Record<string, number>;
+	host_labels: string[];
+	/** Its own policy, if it was given one. */
+	retry?: RetryPolicy;
+	will_merge: boolean;
+	merge_status?: MergeStatus;
+	approval?: "needed" | "given";
+	question?: string;
+	failures: number;
+	attempt: number;
+	dispatch_failures: number;
+	backoff_until?: number;
+	/** Its time has been seen to come (or nobody set one): a clock set back does not take that back. */
+	come: boolean;
+	/** The latest time at which it was looked at, for its back-off: likewise. */
+	noticed_at?: number;
+	/** Since when gates 3–8 pass without a break. */
+	rest_at?: number;
+	/** Since when gates 1–8 pass without a break. */
+	ready_at?: number;
+	/** Overdue and startable: its place among those when first seen so, and how many were started before it since. */
+	passed?: { place: number; times: number; older: number };
+	/** The first of gates 1–9 that refuses it, as last decided. */
+	wait?: { gate: string; codes: string[] };
+	run?: ModelRun;
+	ended_at?: number;
+	exit_code?: number | null;
+	raw_exit_code?: number;
+	exit_kind?: ExitKind;
+	end_reason?: string;
+	unique?: { key: string; window_ms?: number };
+	/** Kernel entries only. */
+	pid?: number;
+	cancel_requested?: boolean;
+	worker?: string;
+	dispatched_at?: number;
+	heartbeat_at?: number;
+};
+
+export type Hold = { scope: string; until: number | null; since: number };
+
+export type Account = {
+	hits: number;
+	until: number | null;
+	/** The provider said when: a success does not end it. */
+	provider: boolean;
+	closed: string | null;
+	/** After a limit, until a success: starts are spaced. */
+	staggered: boolean;
+	last_start: number | null;
+};
+
+export type Breaker = {
+	/** Jobs whose launch failed, one entry a failure, since the last start; and what it was counted as. */
+	failed: { job: number; as: "launch" | "run" }[];
+	open_until: number | null;
+	/** The job whose run is the one probe of a half-open breaker. */
+	probe: number | null;
+};
+
+export type Ledger = {
+	subject: string;
+	dim: string;
+	used: number;
+	limit: number | null;
+	warn_at: number;
+	window: "hour" | "day" | null;
+	on_breach: "finish" | "stop";
+	/** Start of the window that `used` counts in. */
+	since: number;
+};
+
+export type ModelHost = { name: string; labels: string[]; repos: string[] | null; heartbeat_at: number };
+
+export type State = {
+	now: number;
+	config: Config;
+	jobs: ModelJob[];
+	/** Ids that were here once: never given out again. */
+	last_id: number;
+	last_token: number;
+	starts: number;
+	/** Those of them that run-now put first. */
+	first_starts: number;
+	/** Ledger subjects that were used up before this step. */
+	over_before: string[];
+	last_start_at: number | null;
+	last_cycle_at: number | null;
+	/** Rare things that happened in this step, for the marks. */
+	deeds: Record<string, number>;
+	ranks: number;
+	holds: Hold[];
+	accounts: Record<string, Account>;
+	breakers: Record<string, Breaker>;
+	ledgers: Ledger[];
+	facts: Record<string, FactValue | { error: string }>;
+	markers: string[];
+	calls: Record<string, { holder: string; until: number }[]>;
+	hosts: ModelHost[];
+	agents: { pid: number; name: string; state: AgentState }[];
+	/** Keys kept for overdue jobs, as the engine's events tell. */
+	reserved: { key: string; job: number }[];
+	/** Runs that ended, for late and double reports: job, token. */
+	past: { job: number; token: number }[];
+};
+
+export const emptyState = (config: Config, now: number): State => ({
+	now,
+	config,
+	jobs: [],
+	last_id: 0,
+	last_token: 0,
+	starts: 0,
+	first_starts: 0,
+	over_before: [],
+	last_start_at: null,
+	last_cycle_at: null,
+	deeds: {},
+	ranks: 0,
+	holds: [],
+	accounts: {},
+	breakers: {},
+	ledgers: [],
+	facts: {},
+	markers: [],
+	calls: {},
+	hosts: [],
+	agents: [],
+	reserved: [],
+	past: [],
+});
+
+export const isWaiting = (job: ModelJob) =>
+	job.status === "queued" || job.status === "waiting_on_deps" || job.status === "waiting_on_locks";
+export const isActive = (job: ModelJob) => isWaiting(job) || job.status === "running";
+export const isKernel = (job: ModelJob) => job.kind === "kernel";
+export const find = (state: State, id: number) => state.jobs.find((job) => job.id === id);
+export const waiting = (state: State) => state.jobs.filter((job) => isWaiting(job) && !isKernel(job));
+export const running = (state: State) => state.jobs.filter((job) => job.status === "running" && !isKernel(job));
+
+export const accountOf = (state: State, name: string): Account => {
+	state.accounts[name] ??= { hits: 0, until: null, provider: false, closed: null, staggered: false, last_start: null };
+	return state.accounts[name];
+};
+
+export const breakerOf = (state: State, name: string): Breaker => {
+	state.breakers[name] ??= { failed: [], open_until: null, probe: null };
+	return state.breakers[name];
+};
+
+export const note = (state: State, deed: string) => {
+	state.deeds[deed] = (state.deeds[deed] ?? 0) + 1;
+};

@@ -1,0 +1,121 @@
+// One step of a workload, as data. References go by the operation that made a job, so that a list with holes still makes sense.
+
+import type { Config } from "../src/core/config.ts";
+import type { ExitKind, JobInput, MergeStatus, Policy } from "../src/core/job.ts";
+import type { FactValue } from "../src/host.ts";
+import type { AgentState, Ending, Scope } from "../src/scheduler.ts";
+
+/** "12": the job that operation 12 added; "12.3": the fourth job of operation 12's manifest. */
+export type Slot = string;
+
+/** A job to add; times are relative to the moment of the call, references are slots. */
+export type JobPlan = {
+	input: JobInput;
+	runnable_in?: number;
+	deadline_in?: number;
+	after?: { slot: Slot; policy?: Policy }[];
+	/** Names of the same manifest. */
+	after_names?: { name: string; policy?: Policy }[];
+	/** An id that nobody has. */
+	after_missing?: true;
+	parent?: Slot;
+	needs_jobs?: { kind: "job" | "patch"; slot: Slot }[];
+};
+
+/** Whom an operation is about: the state a candidate must be in, and a number that picks one of them. */
+export type Whom = { of: "waiting" | "running" | "ended" | "asking" | "any" | "missing"; pick: number };
+
+export type Fault = {
+	/** begin, flush, commit, committed: in a transaction; probe, turn: while waiting for the host. */
+	point: "begin" | "flush" | "commit" | "committed" | "probe" | "turn";
+	/** At which passing of that point, from 1. */
+	nth: number;
+	kind: "crash" | "full" | "busy";
+};
+
+export type EndPlan = {
+	kind: ExitKind;
+	code?: number;
+	usage?: Record<string, number>;
+	session?: string;
+	until_in?: number;
+	retry_after_ms?: number;
+	closed?: string;
+	question?: string;
+	reboot?: true;
+	merge_status?: NonNullable<Ending["merge_status"]>;
+};
+
+type Plain =
+	/** The wall clock moves by ms + jump, the monotonic one by ms. */
+	| { kind: "advance"; ms: number; jump?: number }
+	| { kind: "tick" }
+	| { kind: "add"; job: JobPlan; force?: true }
+	| { kind: "apply"; jobs: JobPlan[]; batch?: string; defaults?: JobInput; force?: true }
+	| { kind: "claim"; max?: number; lanes?: string[]; kinds?: ("command" | "agent" | "payload")[]; host?: string }
+	| { kind: "started"; whom: Whom; stale?: true }
+	| { kind: "end"; whom: Whom; end: EndPlan; started?: true; token?: "stale" | "twice" }
+	| { kind: "extend"; whom: Whom; stale?: true }
+	| { kind: "cancel"; whom: Whom; subtree?: true }
+	| { kind: "act"; what: Act; whom: Whom; value?: number; force?: true; text?: string }
+	| { kind: "pause"; scope: Scope; until_in?: number; bare?: true }
+	| { kind: "resume"; scope: Scope; bare?: true }
+	| { kind: "clear"; item?: string }
+	| { kind: "merged"; whom: Whom; status: MergeStatus }
+	/** The world changes; the engine hears of it by a probe, or at once if told. */
+	| { kind: "fact"; key: string; value: FactValue | { error: string } | "gone"; told?: true }
+	| { kind: "mark"; artifact: string; absent?: true }
+	| { kind: "limit"; account: string; until_in?: number; retry_after_ms?: number; closed?: string }
+	| { kind: "clear_account"; account: string }
+	| { kind: "acquire" | "release"; account: string; holder: string }
+	| { kind: "grant"; subject: string; dim: string; limit: number | null; window?: "hour" | "day" | null; on_breach?: "finish" | "stop" }
+	| { kind: "charge"; subject: string; dim: string; amount: number }
+	| { kind: "configure"; config: Config }
+	| { kind: "gc"; days: number }
+	| { kind: "recover"; pick: number; reboot?: true }
+	| { kind: "heartbeat"; host: string }
+	/** The process dies between two calls; another one opens the same file. */
+	| { kind: "crash" }
+	| { kind: "look"; what: "plan" | "status" | "positions" | "ledgers" | "show" | "missing" }
+	| KernelOp
+	/** Calls made in one turn, none waiting for another. */
+	| { kind: "together"; ops: Op[] };
+
+export type Act = "promote" | "demote" | "priority" | "runNow" | "approve" | "reject" | "answer" | "retry" | "rerun";
+
+export type KernelOp =
+	| { kind: "k_agent"; name: string }
+	| { kind: "k_move"; pick: number; to: AgentState }
+	| {
+			kind: "k_enqueue";
+			pick: number;
+			priority?: number;
+			in_s?: number;
+			deadline_in_s?: number;
+			trigger?: string;
+			unique?: ("pid" | "trigger" | "priority")[];
+			bad?: true;
+	  }
+	| { kind: "k_claim"; worker: string; max?: number; unchecked?: true; ahead_s?: number }
+	| { kind: "k_complete"; pick: number; exit: "completed" | "cancelled" | "failed" | "crashed"; wrong_worker?: true }
+	| { kind: "k_cancel"; pick: number }
+	| { kind: "k_extend"; pick: number; wrong_worker?: true }
+	| { kind: "k_expire" }
+	| { kind: "k_stale"; seconds: number }
+	| { kind: "k_grant"; pick: number; dim: string; limit: number; window?: "hour" | "day" }
+	| { kind: "k_charge" | "k_refund" | "k_check"; pick: number; dim: string; amount: number };
+
+export type Op = Plain & { id: number; via?: 1; fault?: Fault };
+
+/** What one seed stands for: a configuration, a world, a list of operations. */
+export type Plan = {
+	seed: number;
+	preset?: "cards" | "town" | "dag" | "loops" | "kernel";
+	config: Config;
+	start: number;
+	/** Needed by crashes and by two schedulers on one file. */
+	file: boolean;
+	hosts: { name: string; labels: string[]; repos?: string[] }[];
+	facts: Record<string, FactValue | { error: string }>;
+	ops: Op[];
+};

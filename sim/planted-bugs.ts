@@ -1,0 +1,165 @@
+// Bugs that the simulator must catch: one small change each to a file of the compiled engine.
+
+export type Bug = {
+	name: string;
+	/** Below dist/src. */
+	file: string;
+	/** Occurs exactly once in it. */
+	find: string;
+	replace: string;
+};
+
+export const BUGS: Bug[] = [
+	{
+		name: "a cap off by one",
+		file: "core/gates/capacity.js",
+		find: "if (used + amount <= limit)",
+		replace: "if (used + amount <= limit + 1)",
+	},
+	{
+		name: "forced jobs ignore the safety cap",
+		file: "core/gates/capacity.js",
+		find: "if (config.safety_cap > 0)",
+		replace: "if (config.safety_cap > 0 && !bucket.forced)",
+	},
+	{
+		name: "a slot is not given back",
+		file: "scheduler/finish.js",
+		find: 'tx.count("usage", key, -amount);',
+		replace: 'if (!key.startsWith("lane:")) tx.count("usage", key, -amount);',
+	},
+	{
+		name: "exclusive locks are shared",
+		file: "core/gates/locks.js",
+		find: 'const clash = lock.mode === "exclusive" ? others : others',
+		replace: 'const clash = lock.mode === "exclusive" ? others.slice(1) : others',
+	},
+	{
+		name: "a lock is released with its holders",
+		file: "scheduler/locks.js",
+		find: 'tx.put("lock", key, holders.length > 0 ? { holders } : null);',
+		replace: 'tx.put("lock", key, null);',
+	},
+	{ name: "locks are not taken at claim", file: "scheduler/claim.js", find: "yield* takeLocks(tx, job);", replace: "" },
+	{
+		name: "nobody is woken when a lock is free",
+		file: "scheduler/locks.js",
+		find: "    for (const { key } of job.locks ?? [])\n        yield* pump(tx, key);\n}",
+		replace: "}",
+	},
+	{
+		name: "a missing fence",
+		file: "scheduler/finish.js",
+		find: "if (job.run === undefined || job.run.token !== token)",
+		replace: "if (job.run === undefined)",
+	},
+	{
+		name: "one retry too many",
+		file: "core/outcome.js",
+		find: "if (policy.on.includes(exit_kind) && failures <= policy.max)",
+		replace: "if (policy.on.includes(exit_kind) && failures <= policy.max + 1)",
+	},
+	{
+		name: "retries of kinds that the policy leaves out",
+		file: "core/outcome.js",
+		find: "if (policy.on.includes(exit_kind) && failures",
+		replace: "if (failures",
+	},
+	{
+		name: "the dispatch breaker trips late",
+		file: "core/outcome.js",
+		find: "count >= config.dispatch_breaker",
+		replace: "count > config.dispatch_breaker",
+	},
+	{
+		name: "a cancel intent is forgotten",
+		file: "core/outcome.js",
+		find: "return intent ? intent.kind : ended.exit_kind;",
+		replace: "return ended.exit_kind;",
+	},
+	{
+		name: "back-off without its jitter bound",
+		file: "core/retry.js",
+		find: "(1 + policy.jitter * (2 * chance - 1))",
+		replace: "(1 + 3 * policy.jitter * (2 * chance - 1))",
+	},
+	{ name: "lower P first", file: "core/plan.js", find: "a.p !== b.p ? a.p > b.p", replace: "a.p !== b.p ? a.p < b.p" },
+	{
+		name: "age is not counted",
+		file: "core/order.js",
+		find: "Math.floor((now - ageAtMs) / 60_000)",
+		replace: "Math.floor((now - ageAtMs) / 600_000)",
+	},
+	{
+		name: "depth is not counted",
+		file: "core/order.js",
+		find: "return job.priority + depthOf(job) * order.depth_boost_per_level - penalty;",
+		replace: "return job.priority - penalty;",
+	},
+	{
+		name: "the overdue turn never comes",
+		file: "core/plan.js",
+		find: "return world.starts % overdue_share === overdue_share - 1;",
+		replace: "return false;",
+	},
+	{ name: "promoted jobs do not go first", file: "core/plan.js", find: "if (top.head.rank > 0)", replace: "if (false)" },
+	{
+		name: "a dependency counts twice",
+		file: "scheduler/settle.js",
+		find: "job.deps_left = (job.deps_left ?? 1) - 1;",
+		replace: "job.deps_left = Math.max(0, (job.deps_left ?? 1) - 2);",
+	},
+	{
+		name: "after: failure takes a cancelled one",
+		file: "core/gates/after.js",
+		find: 'return status === "failed" || status === "expired"',
+		replace: 'return status === "failed" || status === "cancelled" || status === "expired"',
+	},
+	{
+		name: "blocking does not cascade",
+		file: "scheduler/settle.js",
+		find: 'yield* endJob(tx, job, { status: "blocked_by_dependency", exit_code: null, end_reason });',
+		replace: "return;",
+	},
+	{
+		name: "a spent budget goes on",
+		file: "core/ledger.js",
+		find: "used > ledger.limit : used >= ledger.limit",
+		replace: "used > ledger.limit : used > ledger.limit",
+	},
+	{ name: "a deadline is let pass", file: "core/gates/deadline.js", find: "job.deadline > now", replace: "job.deadline > now - 3600000" },
+	{
+		name: "a limited account is used",
+		file: "core/gates/holds.js",
+		find: "if (limited.until > world.now) {",
+		replace: "if (limited.until > world.now + 30000) {",
+	},
+	{ name: "paused lanes start jobs", file: "core/gates/holds.js", find: "`lane:${bucket.lane}`, ...", replace: "..." },
+	{
+		name: "the hard queue limit is one off",
+		file: "scheduler/add.js",
+		find: "if (tx.memory.ready >= limit)",
+		replace: "if (tx.memory.ready > limit + 1)",
+	},
+	{
+		name: "an item's chain is let go too early",
+		file: "scheduler/place.js",
+		find: "chain.open > 1 ? { ...chain, open: chain.open - 1 } : null",
+		replace: "null",
+	},
+	{ name: "a lost lease is not noticed", file: "scheduler/sweep.js", find: 'if (leases === "renew") {', replace: "if (true) {" },
+	{ name: "gc takes what others refer to", file: "scheduler/upkeep.js", find: "if (yield* isReferred(tx, job))", replace: "if (false)" },
+	{
+		name: "a rate limit burns a retry",
+		file: "core/outcome.js",
+		find: '        case "rate_limited":\n        case "preempted":',
+		replace: '        case "rate_limited":\n            return { to: "wait", exit_kind, burns: "failure" };\n        case "preempted":',
+	},
+	{ name: "a rewind forgets the counters", file: "scheduler/rewind.js", find: '        "failures",\n', replace: "" },
+	{
+		name: "a transaction is half written",
+		file: "stores/sqlite/store.js",
+		find: 'prepare("COMMIT").run();\n                fault("committed");',
+		replace: 'fault("committed");\n                prepare("COMMIT").run();',
+	},
+];

@@ -1,0 +1,38 @@
+// One seed: from its number to a verdict.
+
+import { Drive } from "./drive.ts";
+import { liveness } from "./liveness.ts";
+import type { Marks } from "./marks.ts";
+import type { Op, Plan } from "./operation.ts";
+import { planFor } from "./workload.ts";
+
+export type Failure = { seed: number; step: number; op: Op | undefined; message: string };
+export type Verdict = { failure?: Failure; steps: number; marks: Marks };
+export type SeedOptions = { steps?: number; thorough?: boolean; skip?: string[] };
+
+export async function runSeed(seed: number, options: SeedOptions = {}): Promise<Verdict> {
+	return runPlan(planFor(seed, options.steps), options);
+}
+
+export async function runPlan(plan: Plan, options: SeedOptions = {}): Promise<Verdict> {
+	const drive = new Drive(plan, options);
+	let op: Op | undefined;
+	try {
+		await drive.begin();
+		for (op of plan.ops) await drive.play(op);
+		op = undefined;
+		await liveness(drive);
+		return { steps: drive.steps, marks: drive.marks };
+	} catch (error) {
+		const where = op === undefined ? "in the liveness phase" : `at operation ${op.id} (${op.kind})`;
+		const text =
+			error instanceof Error
+				? error.name === "Disagreement" || error.name === "CheckFailed"
+					? error.message
+					: (error.stack ?? error.message)
+				: String(error);
+		return { failure: { seed: plan.seed, step: drive.steps, op, message: `${where}: ${text}` }, steps: drive.steps, marks: drive.marks };
+	} finally {
+		await drive.end().catch(() => undefined);
+	}
+}

@@ -1,0 +1,25 @@
+// Which operations meet a fault, and which one.
+
+import type { Fault, Op } from "../operation.ts";
+import type { Random } from "../random.ts";
+import type { Themes } from "./themes.ts";
+
+/** Nothing to fail in, or nothing by which one could see afterwards whether it was done. */
+const NEVER = ["advance", "crash", "look", "together", "fact", "limit", "k_agent", "k_move", "k_charge", "k_refund"];
+
+export function drawFault(random: Random, themes: Themes, op: Op): void {
+	if (NEVER.includes(op.kind)) return;
+	const crash = themes.has("crashes") && random.chance(0.06);
+	const disk = !crash && themes.has("disk") && random.chance(0.08);
+	if (crash) {
+		const point: Fault["point"] = random.weighted({ begin: 2, flush: 3, commit: 3, committed: 4, probe: 1, turn: 1 });
+		op.fault = { kind: "crash", point, nth: random.pick([1, 1, 1, 2, 3]) };
+	} else if (disk) {
+		const kind = random.pick(["full", "busy"] as const);
+		op.fault = {
+			kind,
+			point: kind === "busy" ? random.pick(["begin", "commit"]) : random.pick(["flush", "commit"]),
+			nth: random.pick([1, 1, 2]),
+		};
+	}
+}
