@@ -8,6 +8,7 @@ import { deadEnd, fits } from "../core/gates/after.ts";
 import { suits } from "../core/gates/host.ts";
 import type { Draft } from "../core/input.ts";
 import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../core/job.ts";
+import type { Facts } from "../host.ts";
 import type { AddResult } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { type FactRecord, factsOf, isUnsettled } from "./facts.ts";
@@ -97,7 +98,14 @@ export function refuseUnmergeable(tx: Tx, preds: readonly Pick<Predecessor, "job
 }
 
 /** What depends on the state of the world: names, items, parents, hosts. */
-export function* checkJob(tx: Tx, draft: Draft, force: boolean, field = "", coming: Map<number, number> = new Map()): Op<void> {
+export function* checkJob(
+	tx: Tx,
+	draft: Draft,
+	force: boolean,
+	field = "",
+	coming: Map<number, number> = new Map(),
+	seen?: Facts,
+): Op<void> {
 	const { job } = draft;
 	const at = (key: string) => (field === "" ? key : `${field}.${key}`);
 	if (job.name !== undefined) {
@@ -109,7 +117,7 @@ export function* checkJob(tx: Tx, draft: Draft, force: boolean, field = "", comi
 			});
 	}
 	if (draft.parent !== undefined) yield* addToFamily(tx, draft, draft.parent, at("parent"), coming);
-	if (job.item !== undefined) yield* checkItem(tx, job, force, at("item"));
+	if (job.item !== undefined) yield* checkItem(tx, job, force, at("item"), seen);
 	if ((job.host_labels || (job.repo !== undefined && job.kind !== "payload")) && !force) {
 		const hosts = [...tx.memory.hosts.values()].filter((host) => host.state !== "gone");
 		if (
@@ -160,9 +168,13 @@ function* addToFamily(tx: Tx, draft: Draft, id: number, field: string, coming: M
 	if (draft.parent_gate && !draft.after.some((one) => one.ref === id)) draft.after.push({ ref: id, policy: "success", gate: true });
 }
 
-function* checkItem(tx: Tx, job: Job, force: boolean, field: string): Op<void> {
-	const fact = yield* tx.get<FactRecord>("fact", itemKey(job.item as string));
-	const value = fact?.value as { open?: boolean; in_progress?: boolean } | null | undefined;
+/** `seen`: what a host has just said, where it is not on record yet. */
+function* checkItem(tx: Tx, job: Job, force: boolean, field: string, seen: Facts | undefined): Op<void> {
+	const key = itemKey(job.item as string);
+	const value = (seen?.[key] ?? (yield* tx.get<FactRecord>("fact", key))?.value) as
+		| { open?: boolean; in_progress?: boolean }
+		| null
+		| undefined;
 	if (value && value.open === false)
 		throw new SluiceError("forbidden", `${field}: item ${job.item} is closed`, { field, hint: "reopen it in its source first" });
 	// In progress through our own chain: that is answered as already_running.
@@ -183,9 +195,9 @@ export type UniqueRecord = { job: number; at: number; window_ms: number | null }
 
 /**
  * The job that a unique key stands for, when this one is not to be added: the last one under the key, within the window that the new job gives,
- * else within its own; with neither, for as long as it is open.
+ * else within its own; with neither, for as long as it is open. One that is replaced ends here, or is left to `replaced`.
  */
-export function* findTwin(tx: Tx, { unique }: Draft, field = "unique"): Op<number | undefined> {
+export function* findTwin(tx: Tx, { unique }: Draft, field = "unique", replaced?: (twin: number) => void): Op<number | undefined> {
 	if (!unique) return undefined;
 	const known = yield* tx.get<UniqueRecord>("unique", unique.key);
 	const twin = known ? yield* tx.find(known.job) : undefined;
@@ -198,6 +210,10 @@ export function* findTwin(tx: Tx, { unique }: Draft, field = "unique"): Op<numbe
 			hint: "wait for it, or use the policy skip or replace",
 		});
 	if (unique.policy !== "replace" || !isWaiting(twin.status)) return twin.id;
+	if (replaced) {
+		replaced(twin.id);
+		return undefined;
+	}
 	yield* endJob(tx, twin, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "replaced" });
 	return undefined;
 }

@@ -8,9 +8,6 @@ import * as applying from "./apply.ts";
 import type { Engine, Task } from "./engine.ts";
 import { always, record, type Seen } from "./observe.ts";
 
-/** Jobs that are screened at once. */
-const SCREENED = 1000;
-
 export type ApplyParts = { engine: Engine; clock: Clock; host: Host; config: () => Config; lookFor: (keys: string[]) => Promise<Seen> };
 
 export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { force?: boolean }): Promise<ApplyResult> {
@@ -49,14 +46,10 @@ async function applyStaged(
 	const { engine } = parts;
 	const run = <T>(task: Task<T>) => engine.run(task, { by: act.by });
 	const skipped: ApplyResult["skipped"] = [];
-	// Looked at in transactions that are thrown away: a manifest that is refused has changed nothing.
-	for (let at = 0; at < prepared.nodes.length; at += SCREENED) {
-		const piece = { ...prepared, nodes: prepared.nodes.slice(at, at + SCREENED) };
-		const some = await engine.dryRun(function* (tx) {
-			yield* record(tx, seen);
-			return yield* applying.screen(tx, piece, act.force === true);
-		});
-		skipped.push(...some);
+	// Only looked at: a manifest that is refused has changed nothing.
+	for (let at = 0; at < prepared.nodes.length; at += applying.PIECE) {
+		const piece = { ...prepared, nodes: prepared.nodes.slice(at, at + applying.PIECE) };
+		skipped.push(...(await run((tx) => applying.screen(tx, piece, act.force === true, { seen: seen.facts }))));
 	}
 	const nodes = applying.fresh(prepared);
 	if (nodes.length === 0) return inTurns(applying.resultOf(prepared, skipped), parts.host);

@@ -15,9 +15,10 @@ import { artifactKey } from "../core/fact.ts";
 import { type Sorted, sortGraph } from "../core/graph.ts";
 import { type Draft, draftJob } from "../core/input.ts";
 import { isWaiting, type Job, type JobInput, type Policy, type Status } from "../core/job.ts";
+import type { Facts } from "../host.ts";
 import type { ApplyResult, Manifest } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, storeJob, type UniqueRecord } from "./add.ts";
+import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, storeJob } from "./add.ts";
 import { endJob } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -129,8 +130,16 @@ function link(node: Node, ref: number | string, policy: Policy, byName: Map<stri
 	return { node: found, policy };
 }
 
-/** Against the store: names that exist already, items and unique keys that are taken. Changes nothing but a replaced twin. */
-export function* screen(tx: Tx, { nodes, coming, byUnique }: Prepared, force: boolean): Op<ApplyResult["skipped"]> {
+/** Left for the moment when all of them come into sight. */
+const toReplace = (node: Node) => (twin: number) => {
+	node.twin = twin;
+};
+
+/**
+ * Against the store: names that exist already, items and unique keys that are taken. `look`: changes nothing, not even a twin that is to be
+ * replaced, and counts what a host has just seen.
+ */
+export function* screen(tx: Tx, { nodes, coming, byUnique }: Prepared, force: boolean, look?: { seen: Facts }): Op<ApplyResult["skipped"]> {
 	const skipped: ApplyResult["skipped"] = [];
 	yield* tx.fetch(
 		"name",
@@ -140,7 +149,8 @@ export function* screen(tx: Tx, { nodes, coming, byUnique }: Prepared, force: bo
 		const { job } = node.draft;
 		const name = job.name ?? node.field;
 		const existing = job.name === undefined ? null : yield* tx.get<number>("name", job.name);
-		const taken = existing ?? (yield* openChain(tx, job)) ?? (yield* findTwin(tx, node.draft, `${node.field}.unique`));
+		const taken =
+			existing ?? (yield* openChain(tx, job)) ?? (yield* findTwin(tx, node.draft, `${node.field}.unique`, look && toReplace(node)));
 		if (taken !== undefined && taken !== null) {
 			node.job = taken;
 			node.skip = existing !== null ? "exists" : job.item !== undefined ? "already_running" : "duplicate";
@@ -161,11 +171,7 @@ export function* screen(tx: Tx, { nodes, coming, byUnique }: Prepared, force: bo
 			continue;
 		}
 		if (unique) byUnique.set(unique.key, node);
-		if (unique?.policy === "replace") {
-			const known = yield* tx.get<UniqueRecord>("unique", unique.key);
-			if (known && (yield* tx.find(known.job))?.end_reason === "replaced") node.twin = known.job;
-		}
-		yield* checkJob(tx, node.draft, force, node.field, coming);
+		yield* checkJob(tx, node.draft, force, node.field, coming, look?.seen);
 		for (const [index, edge] of node.after.entries()) {
 			const ref = node.draft.after[index]?.ref;
 			if (edge.node) continue;
@@ -284,11 +290,10 @@ export const fresh = ({ nodes }: Prepared): Node[] => nodes.filter((node) => !no
 /** Numbers for all that are new, in the manifest's order: that is the order of equals. */
 export function number(tx: Tx, nodes: readonly Node[]): { from: number; to: number } {
 	const from = tx.nextIds(nodes.length);
-	[...nodes]
-		.sort((a, b) => a.index - b.index)
-		.forEach((node, index) => {
-			node.job = from + index;
-		});
+	const slots: Node[] = [];
+	for (const node of nodes) slots[node.index] = node;
+	let next = from;
+	for (const node of slots) if (node) node.job = next++;
 	return { from, to: from + nodes.length - 1 };
 }
 
