@@ -13,7 +13,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
-const PROGRAMS = { demo: "dist/scripts/demo.js", sim: "dist/sim/main.js", "sim-planted": "dist/sim/planted.js", bench: "dist/bench/main.js" };
+const PROGRAMS = {
+	demo: "dist/scripts/demo.js",
+	sim: "dist/sim/main.js",
+	"sim-planted": "dist/sim/planted.js",
+	bench: "dist/bench/main.js",
+};
 const BUILT_FROM = ["src", "sim", "bench", "test", "scripts", "tsconfig.json", "package.json"];
 const INSTALL_STAMP = "node_modules/.sluice-install";
 const BUILD_STAMP = "dist/.sluice-build";
