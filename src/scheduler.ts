@@ -1,7 +1,7 @@
 // Contract of the engine: what the library, the daemon, the CLI and the simulator call. Every method is durable before its promise resolves.
 
 import type { Config, PresetName } from "./core/config.ts";
-import type { After, ExitKind, Job, JobInput, JobSpec, Run, Status } from "./core/job.ts";
+import type { After, ExitKind, Job, JobInput, JobSpec, Run, Status, StopKind } from "./core/job.ts";
 import type { Reason } from "./core/reason.ts";
 import type { Clock, Facts, Host } from "./host.ts";
 
@@ -112,6 +112,7 @@ export type StatusReport = {
 	last_dispatch_at: number | null;
 };
 
+export type News = { stirred: boolean; events: readonly EventRow[] };
 export type EventRow = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
 
 export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[] };
@@ -135,6 +136,10 @@ export interface Scheduler {
 	complete(ending: Ending): Promise<Ended>;
 	/** Heartbeat: keeps the lease, tells whether somebody asked for a stop. */
 	extend(run: { job: number; token: number }): Promise<{ cancel_requested: boolean; lease_until: number | null }>;
+	/** Records that a live run is to be stopped, before the first signal: however its program exits, the run ends as `kind`. The first intent counts. */
+	stop(run: { job: number; token: number }, stop: { kind: StopKind; reason: string }, options?: Act): Promise<void>;
+	/** The live runs that were given to a host, with what it needs to carry them on. */
+	assigned(host?: string): Promise<Claimed[]>;
 
 	cancel(id: number, options?: Act & { subtree?: boolean }): Promise<{ cancelled: number[]; requested: number[] }>;
 	/** Rewind: this job and everything downstream of it. */
@@ -168,6 +173,11 @@ export interface Scheduler {
 	/** What one dispatch pass would start now, and what bounds it. Changes nothing. */
 	plan(options?: { max?: number }): Promise<PlanReport>;
 	events(options?: { since?: number }): AsyncIterable<EventRow>;
+	/**
+	 * Calls back after each commit of this process that told of something, or after which something may be startable, and now and then besides. Returns
+	 * how to end it. Only a hint: what other processes commit is seen at the next poll. Must not throw.
+	 */
+	watch(call: (news: News) => void): () => void;
 
 	/** Facts from outside: artifacts, heads, conditions, items. Jobs parked on them are decided again. */
 	observe(facts: Facts): Promise<void>;

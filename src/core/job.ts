@@ -65,6 +65,10 @@ export const EXIT_KINDS = [
 ] as const;
 export type ExitKind = (typeof EXIT_KINDS)[number];
 
+/** What a live run can be stopped as. */
+export const STOP_KINDS = ["cancelled", "timeout", "stalled", "preempted", "drained"] as const;
+export type StopKind = (typeof STOP_KINDS)[number];
+
 export const POLICIES = ["success", "failure", "any", "merged"] as const;
 export type Policy = (typeof POLICIES)[number];
 
@@ -157,7 +161,7 @@ export type Run = {
 	started_at: number;
 	lease_until?: number;
 	/** A stop, stored before the first signal: from then on the run ends as this says. */
-	intent?: { kind: "cancelled" | "timeout" | "preempted" | "drained"; reason: string; by: string; at: number };
+	intent?: { kind: StopKind; reason: string; by: string; at: number };
 	/** False until the host says that the process is there. */
 	launched?: boolean;
 };

@@ -4,7 +4,7 @@
 
 import * as check from "../core/check.ts";
 import { copy } from "../core/copy.ts";
-import { MERGE_STATUSES } from "../core/job.ts";
+import { MERGE_STATUSES, STOP_KINDS } from "../core/job.ts";
 import type { Kernel, Scheduler } from "../scheduler.ts";
 import { checked } from "./kernel-input.ts";
 
@@ -86,6 +86,15 @@ function checkFacts(value: unknown): unknown {
 const ARGUMENTS = {
 	started: [run],
 	extend: [run],
+	stop: [
+		run,
+		object("stop", {
+			kind: (value, field) => check.oneOf(value, STOP_KINDS, field),
+			reason: (value, field) => check.text(value, field, { max: 10_000 }),
+		}),
+		act(),
+	],
+	assigned: [at("host", maybe(check.label))],
 	cancel: [id, act({ subtree: check.flag })],
 	retry: [id, act()],
 	rerun: [id, act()],

@@ -2,7 +2,7 @@
 
 import { SluiceError } from "../core/errors.ts";
 import { footprint } from "../core/gates/capacity.ts";
-import { drop, type Job, type Run } from "../core/job.ts";
+import { drop, type Job, type Run, type StopKind } from "../core/job.ts";
 import { afterRun, exitKindOf, type Next } from "../core/outcome.ts";
 import type { Ended, Ending } from "../scheduler.ts";
 import type { Op } from "../store.ts";
@@ -49,6 +49,15 @@ export function* extend(tx: Tx, run: { job: number; token: number }): Op<{ cance
 		tx.touch(job);
 	}
 	return { cancel_requested: job.run.intent !== undefined, lease_until: job.run.lease_until ?? null };
+}
+
+/** A stop, on record before the first signal. One that was asked for earlier stays. */
+export function* stop(tx: Tx, run: { job: number; token: number }, { kind, reason }: { kind: StopKind; reason: string }): Op<void> {
+	const job = yield* runningJob(tx, run);
+	if (job.run.intent) return;
+	job.run.intent = { kind, reason, by: tx.by, at: tx.now };
+	tx.touch(job);
+	tx.event("stop_asked", job.id, { kind, reason });
 }
 
 export function* finish(tx: Tx, ending: Ending): Op<Ended> {

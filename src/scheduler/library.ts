@@ -9,7 +9,7 @@ import { factKeys, isProbed } from "../core/fact.ts";
 import { draftJob } from "../core/input.ts";
 import { MERGE_STATUSES } from "../core/job.ts";
 import type { Clock, Host } from "../host.ts";
-import type { Act, ConfigInput, EventRow, OpenOptions, Scheduler } from "../scheduler.ts";
+import type { Act, ConfigInput, EventRow, News, OpenOptions, Scheduler } from "../scheduler.ts";
 import { ask, type Store } from "../store.ts";
 import { addJob } from "./add.ts";
 import { dropStaleStages } from "./apply.ts";
@@ -20,6 +20,7 @@ import * as control from "./control.ts";
 import { withDoor } from "./door.ts";
 import { Engine, type Task } from "./engine.ts";
 import type { FactRecord } from "./facts.ts";
+import * as finishing from "./finish.ts";
 import { extend, finish, started } from "./finish.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { checkAct, checkEnding, checkedScope, checkGrant, claimerOf, restamp } from "./library-input.ts";
@@ -28,7 +29,7 @@ import * as look from "./look.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
 import { rewind } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
-import { beat, dropEmptyBuckets, gcSome, joinHost, recover } from "./upkeep.ts";
+import { assigned, beat, dropEmptyBuckets, gcSome, joinHost, recover } from "./upkeep.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
 
@@ -48,6 +49,7 @@ export async function createScheduler(
 	const asked = new Set<string>();
 	/** How often each fact came into doubt: an answer to an older question does not count. */
 	const doubts = new Map<string, number>();
+	const watchers = new Set<(news: News) => void>();
 	let closed = false;
 
 	// ---- the loop -------------------------------------------------------------------------------------------------------------------
@@ -75,7 +77,10 @@ export async function createScheduler(
 			asked.add(key);
 			doubts.set(key, (doubts.get(key) ?? 0) + 1);
 		}
-		if (events.length > 0 || stirred) waker.wake();
+		if (events.length > 0 || stirred) {
+			waker.wake();
+			for (const call of watchers) call({ stirred, events });
+		}
 		if (more || probes.size > 0) schedule(clock.now());
 		else if (events.length > 0) schedule(Math.min(due ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms));
 	};
@@ -92,6 +97,7 @@ export async function createScheduler(
 			if (asked.size > 0) await probe([...asked]);
 			else if (!more && (wake === null || wake > clock.now())) {
 				waker.wake();
+				for (const call of watchers) call({ stirred: true, events: [] });
 				if (watched.size === 0) return wake;
 				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
 			}
@@ -159,6 +165,8 @@ export async function createScheduler(
 		},
 		started: (at) => engine.run((tx) => started(tx, token(at)), { jobs: [at.job] }),
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
+		stop: (at, stop, act) => run((tx) => finishing.stop(tx, at, stop), act, [at.job]),
+		assigned: (name = hostName) => engine.run((tx) => assigned(tx, name)),
 		async complete(ending) {
 			check.taking("ending", () => checkEnding(ending));
 			return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
@@ -215,6 +223,10 @@ export async function createScheduler(
 			return engine.dryRun((tx) => look.planReport(tx, claimer, startPicked(tx, claimer)));
 		},
 		events: (from = {}) => events(from.since ?? 0),
+		watch(call) {
+			watchers.add(call);
+			return () => watchers.delete(call);
+		},
 
 		observe: async (facts) => {
 			check.record(facts, "facts");

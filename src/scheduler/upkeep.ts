@@ -1,10 +1,11 @@
 // Upkeep: old jobs forgotten, runs matched with what their host finds, hosts that come and go.
 
+import { copy } from "../core/copy.ts";
 import { jobOfArtifact } from "../core/fact.ts";
 import { isTerminal, type Job, runId } from "../core/job.ts";
 import { reconcile } from "../core/reconcile.ts";
 import type { HostRecord } from "../core/world.ts";
-import type { Scheduler } from "../scheduler.ts";
+import type { Claimed, Scheduler } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { finish } from "./finish.ts";
 import type { Tx } from "./tx.ts";
@@ -73,10 +74,8 @@ export function* beat(tx: Tx, name: string): Op<void> {
 	yield* [];
 }
 
-type Found = Parameters<Scheduler["recover"]>[0];
-
-/** What a host finds when it comes back, against what it was given. */
-export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): Op<Awaited<ReturnType<Scheduler["recover"]>>> {
+/** The running jobs of a host that its processes carry: kernel entries and payloads are in other hands. */
+function* runningOn(host: string): Op<Job[]> {
 	const running: Job[] = [];
 	for (let after = 0; ; ) {
 		const some = yield* ask({ read: "active", filter: { status: ["running"] }, after, limit: 1000 });
@@ -84,9 +83,25 @@ export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): O
 		if (some.length < 1000) break;
 		after = (some[some.length - 1] as Job).id;
 	}
-	const mine = new Map(
-		running.filter((job) => job.run?.host === host && job.kind !== "kernel").map((job) => [runId(job.id, job.run?.attempt ?? 0), job]),
+	return running.filter((job) => job.run?.host === host && job.kind !== "kernel");
+}
+
+export function* assigned(tx: Tx, host: string): Op<Claimed[]> {
+	const jobs = yield* runningOn(host);
+	const specs = yield* tx.specs(jobs.map((job) => job.id));
+	return copy(
+		jobs.flatMap((job) => {
+			const spec = specs.get(job.id);
+			return job.run && spec ? [{ job, spec, run: job.run }] : [];
+		}),
 	);
+}
+
+type Found = Parameters<Scheduler["recover"]>[0];
+
+/** What a host finds when it comes back, against what it was given. */
+export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): Op<Awaited<ReturnType<Scheduler["recover"]>>> {
+	const mine = new Map((yield* runningOn(host)).map((job) => [runId(job.id, job.run?.attempt ?? 0), job]));
 	const report = { adopted: [] as string[], ended: [] as string[], lost: [] as string[], start: [] as string[] };
 	for (const duty of reconcile([...mine.keys()], found)) {
 		const job = mine.get(duty.run);

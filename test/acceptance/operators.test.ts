@@ -269,3 +269,49 @@ describe("outside workers", () => {
 		expect(await t.status(job)).toBe("running");
 	});
 });
+
+describe("whoever runs the processes", () => {
+	test("a stop that is on record decides how the run ends, and the first one counts", async () => {
+		const t = await open({ retry: 1 });
+		const id = await t.add();
+		await t.start();
+		await t.sluice.stop(t.run(id), { kind: "timeout", reason: "ran longer than 1m" });
+		await t.sluice.stop(t.run(id), { kind: "drained", reason: "going down" });
+		await t.end(id, "completed", { exit_code: 0 });
+		expect(await t.sluice.show(id)).toMatchObject({ status: "queued", exit_kind: "timeout", failures: 1 });
+	});
+
+	test("a host is told which live runs are its own", async () => {
+		const t = await open();
+		const [a, b] = await addSome(t, 3);
+		await t.start(2, { host: "local" });
+		await t.sluice.stop(t.run(b!), { kind: "stalled", reason: "silent" });
+		const mine = await t.sluice.assigned();
+		expect(mine.map((one) => [one.job.id, one.run.intent?.kind, one.spec.command])).toEqual([
+			[a, undefined, ["true"]],
+			[b, "stalled", ["true"]],
+		]);
+		expect(await t.sluice.assigned("elsewhere")).toEqual([]);
+	});
+
+	test("a stop with an overtaken token is refused", async () => {
+		const t = await open();
+		const id = await t.add();
+		await t.start();
+		const run = t.run(id);
+		await t.succeed(id);
+		await expect(t.sluice.stop(run, { kind: "timeout", reason: "late" })).rejects.toMatchObject({ code: "fenced" });
+	});
+
+	test("watch tells of what was committed, until it is ended", async () => {
+		const t = await open();
+		const heard: string[] = [];
+		const unwatch = t.sluice.watch((news) => heard.push(...news.events.map((event) => event.kind)));
+		const id = await t.add();
+		await t.start();
+		expect(heard).toEqual(["added", "started"]);
+		unwatch();
+		await t.succeed(id);
+		expect(heard).toEqual(["added", "started"]);
+	});
+});
