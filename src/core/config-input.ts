@@ -6,28 +6,32 @@ import { retryOf } from "./input.ts";
 import type { RetryPolicy } from "./job.ts";
 import { isTimezone, parseHours } from "./window.ts";
 
-type Reader<T> = (value: unknown, field: string, before: T) => T;
-type Readers<T> = { [K in keyof T]-?: Reader<T[K]> };
+export type Reader<T> = (value: unknown, field: string, before: T) => T;
+export type Readers<T> = { [K in keyof T]-?: Reader<T[K]> };
 
-const whole =
+export const whole =
 	(min: number, max = 1_000_000): Reader<number> =>
 	(value, field) =>
 		check.integer(value, field, min, max);
-const length: Reader<number> = (value, field) => check.duration(value, field);
+export const length: Reader<number> = (value, field) => check.duration(value, field);
 const cap: Reader<number | null> = (value, field) => (value === null ? null : check.integer(value, field, 0, 1_000_000));
 const autoOr: Reader<number | "auto"> = (value, field) => (value === "auto" ? "auto" : check.integer(value, field, 0, 1_000_000_000));
 const retry: Reader<RetryPolicy> = (value, field, before) => retryOf(value, before, field);
 
+/** `spawn_delay_ms` → `spawn_delay`; undefined where a key has no unit. */
+export const withoutUnit = (name: string): string | undefined => /^(.+)_(?:ms|bytes)$/.exec(name)?.[1];
+
 /** Keys may be written with their unit (`spawn_delay_ms: 500`) or without it (`spawn_delay: 500ms`). */
-function group<T extends object>(readers: Readers<T>): Reader<T> {
+export function group<T extends object>(readers: Readers<T>): Reader<T> {
 	const names = Object.keys(readers);
-	const known = names.flatMap((name) => (name.endsWith("_ms") ? [name, name.slice(0, -3)] : [name]));
+	const spellings = new Map(names.flatMap((name) => [[name, name] as const, [withoutUnit(name) ?? name, name] as const]));
+	const known = [...spellings.keys()];
 	return (value, field, before) => {
 		const given = check.record(value, field === "" ? "config" : field);
 		check.knownKeys(given, known, field);
 		const result = { ...before } as Record<string, unknown>;
 		for (const [key, one] of Object.entries(given)) {
-			const name = names.includes(key) ? key : `${key}_ms`;
+			const name = spellings.get(key) as string;
 			const read = readers[name as keyof T] as Reader<unknown>;
 			result[name] = read(one, field === "" ? key : `${field}.${key}`, before[name as keyof T]);
 		}
@@ -36,7 +40,7 @@ function group<T extends object>(readers: Readers<T>): Reader<T> {
 }
 
 /** A map by name. Naming an entry changes it; `null` removes it. */
-function map<T extends object>(fresh: T, readers: Readers<T>): Reader<Record<string, T>> {
+export function map<T extends object>(fresh: T, readers: Readers<T>): Reader<Record<string, T>> {
 	const read = group(readers);
 	return (value, field, before) => {
 		const result: Record<string, T> = { ...before };
