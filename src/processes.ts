@@ -48,10 +48,14 @@ export interface Processes {
 	onNews(call: (news: ProcessNews) => void): void;
 	/** Synchronous, cheap: a few small files. Depends on nothing but the folder and the process table, so that any later process may ask. */
 	look(run: string, dir: string): Sighting;
+	/** Makes the marker itself, so that this attempt can never start, not even by a launcher that still has it in its pipe. False when it has started. */
+	forbid(run: string, dir: string): boolean;
 	/** Signals the run's own session, after checking pid and start time. False when there is nobody. */
 	signal(run: string, dir: string, signal: NodeJS.Signals): boolean;
 	/** All live processes that carry one of these marks in their environment (or descend from such, where environments cannot be read). One pass for all marks. */
 	sweep(marks: readonly string[]): Map<string, number[]>;
+	/** The same for every mark that begins like this: what is left of an earlier life of this home. */
+	marked(prefix: string): Map<string, number[]>;
 	/** Signals single processes found by `sweep`, each checked again to carry the mark. How many were signalled. */
 	signalAll(mark: string, pids: readonly number[], signal: NodeJS.Signals): number;
 	/** The launcher goes, runs stay. */
