@@ -11,7 +11,7 @@ import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../co
 import type { Facts } from "../host.ts";
 import type { AddResult } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { type FactRecord, factsOf, isUnsettled } from "./facts.ts";
+import { type FactRecord, factsOf, isUnsettled, plainFacts } from "./facts.ts";
 import { position, viewJob } from "./look.ts";
 import { record, type Seen } from "./observe.ts";
 import { countBatch, endJob, place } from "./place.ts";
@@ -23,7 +23,7 @@ export type AddOptions = { force: boolean; seen?: Seen | undefined };
 export function* addJob(tx: Tx, draft: Draft, { force, seen }: AddOptions): Op<AddResult> {
 	if (seen) yield* record(tx, seen);
 	const { job } = draft;
-	yield* checkJob(tx, draft, force);
+	if (concernsOthers(draft)) yield* checkJob(tx, draft, force);
 	const after = draft.after.length > 0 ? yield* resolveAfter(tx, draft.after) : [];
 	if (after.length > 0) refuseUnmergeable(tx, yield* predecessors(tx, after));
 
@@ -96,6 +96,15 @@ export function refuseUnmergeable(tx: Tx, preds: readonly Pick<Predecessor, "job
 			});
 	}
 }
+
+/** Whether there is anything for `checkJob` to look up: for most jobs there is not. */
+const concernsOthers = ({ job, parent }: Draft): boolean =>
+	job.name !== undefined ||
+	parent !== undefined ||
+	job.item !== undefined ||
+	job.host_labels !== undefined ||
+	job.repo !== undefined ||
+	job.needs !== undefined;
 
 /** What depends on the state of the world: names, items, parents, hosts. */
 export function* checkJob(
@@ -226,7 +235,7 @@ export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[]):
 /** Stores it with all that finds it again; where it waits is still to be decided. Returns its predecessors as they count for it. */
 export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], stage?: number): Op<Predecessor[]> {
 	const { job, spec, unique } = draft;
-	const preds = given.map((pred) => (isUnsettled(tx, pred.job, job.id) ? { ...pred, status: "running" as const } : pred));
+	const preds = given.length === 0 ? [] : given.map((pred) => (isUnsettled(tx, pred.job, job.id) ? { ...pred, status: "running" as const } : pred));
 	if (preds.length > 0) {
 		let open = 0;
 		for (const [seq, pred] of preds.entries()) {
@@ -265,7 +274,8 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], s
 
 /** Its first place. That is part of its being added, not a move of its own. */
 export function* arrive(tx: Tx, job: Job, preds: readonly Predecessor[], how: "announce" | "quiet"): Op<void> {
-	const facts = yield* factsOf(tx, withoutDeps(job));
+	const alone = withoutDeps(job);
+	const facts = plainFacts(tx, alone) ?? (yield* factsOf(tx, alone));
 	tx.arriving = job.id;
 	yield* place(tx, job, preds.length > 0 ? { ...facts, after: telling(preds) } : facts);
 	tx.arriving = 0;

@@ -11,7 +11,7 @@ import { type Head, plan } from "../core/plan.ts";
 import { holdKey } from "../core/world.ts";
 import type { Claimed, ClaimOptions } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { factsOf } from "./facts.ts";
+import { factsOf, plainFacts } from "./facts.ts";
 import { takeLocks } from "./locks.ts";
 import { place } from "./place.ts";
 import type { Tx } from "./tx.ts";
@@ -85,7 +85,7 @@ function* oldest(tx: Tx, bucket: Bucket): Op<Head | undefined> {
 
 /** The plan is checked again when it is carried out: the job's own gates decide once more. */
 function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job | undefined> {
-	const job = yield* tx.find(head.id);
+	const job = tx.peek(head.id) ?? (yield* tx.find(head.id));
 	if (job?.line !== "" || job.bucket !== bucket.id) {
 		tx.window(bucket).discard(head.id);
 		return undefined;
@@ -94,7 +94,7 @@ function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job
 		yield* place(tx, job);
 		return undefined;
 	}
-	const known = yield* factsOf(tx, job);
+	const known = plainFacts(tx, job) ?? (yield* factsOf(tx, job));
 	const facts = claimer.kernel ? { ...known, now: claimer.kernel.now } : known;
 	if (decide(job, facts, tx.world()).kind !== "ready") {
 		yield* repark(tx, job, claimer);

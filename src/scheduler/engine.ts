@@ -176,6 +176,7 @@ export class Engine {
 			if (this.memory.nextDue === undefined) this.memory.nextDue = yield* drive(ask({ read: "next_due" }));
 			if (tx.pending()) yield store.write(tx.take());
 			yield store.commit();
+			this.memory.forget(tx.over);
 			this.memory.trim();
 			more ||= this.memory.all("settle").size > 0;
 			this.onCommit({ stirred: tx.stirred, probes: tx.probes, events: tx.events, more, due: this.memory.nextDue });

@@ -18,17 +18,21 @@ export type Reservation = { job: number; since: number; mode: Lock["mode"] };
 const FREE: LockState = { holders: [] };
 const NOTHING = { after: [], artifacts: [], conditions: [], lock: () => FREE };
 
+/** What is known without looking anything up: the facts of a job that hangs on nothing but time. */
+export const plainFacts = (tx: Tx, job: Job): JobFacts | undefined =>
+	job.needs === undefined &&
+	job.item === undefined &&
+	job.pinned_head === undefined &&
+	job.conditions === undefined &&
+	job.locks === undefined &&
+	(job.deps_left === undefined || job.deps_left === 0)
+		? tx.plainFacts
+		: undefined;
+
 /** `which`: all predecessors for `why`; only the next open one to decide where the job waits (dead ends are dealt with when they happen). */
 export function* factsOf(tx: Tx, job: Job, which: "all" | "next" = "next"): Op<JobFacts> {
-	const plain =
-		job.needs === undefined &&
-		job.item === undefined &&
-		job.pinned_head === undefined &&
-		job.conditions === undefined &&
-		job.locks === undefined &&
-		(job.deps_left === undefined || job.deps_left === 0) &&
-		which === "next";
-	if (plain) return tx.plainFacts;
+	const plain = which === "next" ? plainFacts(tx, job) : undefined;
+	if (plain) return plain;
 	const facts: JobFacts = {
 		now: tx.now,
 		after: which === "all" ? yield* allPredecessors(tx, job) : yield* nextPredecessor(tx, job),

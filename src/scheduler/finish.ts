@@ -13,7 +13,7 @@ import type { Tx } from "./tx.ts";
 
 /** The job of a live run; refuses whoever comes with a token that has been overtaken. */
 export function* runningJob(tx: Tx, { job: id, token }: { job: number; token: number }): Op<Job & { run: Run }> {
-	const job = yield* tx.find(id);
+	const job = tx.peek(id) ?? (yield* tx.find(id));
 	if (!job) throw new SluiceError("not_found", `there is no job ${id}`, { field: "job" });
 	if (job.run === undefined || job.run.token !== token)
 		throw new SluiceError(
@@ -118,7 +118,7 @@ function* end(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "end" }
 		...(run.account === undefined ? {} : { account: run.account }),
 		started_at: run.started_at,
 	};
-	yield* releaseLocks(tx, job);
+	if (job.locks) yield* releaseLocks(tx, job);
 }
 
 function* wait(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "wait" }>, ending: Ending): Op<void> {
@@ -151,6 +151,6 @@ function* wait(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "wait"
 		...(next.backoff_until === undefined ? {} : { retry_at: next.backoff_until }),
 		...(ending.message === undefined ? {} : { message: ending.message }),
 	});
-	yield* releaseLocks(tx, job);
+	if (job.locks) yield* releaseLocks(tx, job);
 	yield* place(tx, job);
 }

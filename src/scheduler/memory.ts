@@ -117,6 +117,15 @@ export class Memory {
 		if (chars <= KEPT_SPEC_CHARS) this.specs.set(id, spec);
 	}
 
+	/** Jobs that have ended are seldom asked for again; kept, they would only be carried along from one garbage collection to the next. */
+	forget(over: readonly number[]): void {
+		for (const id of over) {
+			if (this.jobs.get(id)?.at !== "done") continue;
+			this.jobs.delete(id);
+			this.specs.delete(id);
+		}
+	}
+
 	/** Between transactions: forget the oldest, so that memory follows what is going on, not what is queued. */
 	trim(): void {
 		trimMap(this.jobs, KEPT_JOBS);

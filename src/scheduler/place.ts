@@ -17,7 +17,7 @@ import { artifactKey, isMarker, isProbed } from "../core/fact.ts";
 import { type Decision, decide } from "../core/gates/index.ts";
 import { drop, type ExitKind, isWaiting, type Job, type Terminal } from "../core/job.ts";
 import type { Op } from "../store.ts";
-import { type FactRecord, factsOf, wantFact } from "./facts.ts";
+import { type FactRecord, factsOf, plainFacts, wantFact } from "./facts.ts";
 import { giveUpReservations, pump } from "./locks.ts";
 import type { Tx } from "./tx.ts";
 
@@ -27,7 +27,7 @@ export function* place(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
 		yield* endJob(tx, job, { status: "failed", exit_code: 1, end_reason: `unusable record: ${job.broken}` });
 		return { kind: "end", verdict: { status: "failed", reason: job.broken } };
 	}
-	const decision = decide(job, facts ?? (yield* factsOf(tx, job)), tx.world());
+	const decision = decide(job, facts ?? plainFacts(tx, job) ?? (yield* factsOf(tx, job)), tx.world());
 	if (job.runnable_at > job.created_at && job.runnable_at <= tx.now && job.kind !== "kernel") job.timely = true;
 	if (decision.kind === "end") yield* endJob(tx, job, ending(decision.verdict));
 	else if (decision.kind === "ready") yield* makeReady(tx, job);
@@ -66,7 +66,7 @@ const PARKED = ["wait_reason", "gate", "since", "backoff_until"] as const;
 function* makeReady(tx: Tx, job: Job): Op<void> {
 	if (job.line === "") return;
 	const since = readySince(tx, job);
-	yield* unplace(tx, job);
+	if (job.line !== "new") yield* unplace(tx, job);
 	job.ready_at ??= since;
 	drop(job, PARKED);
 	job.line = "";
@@ -131,7 +131,7 @@ const ENDED = ["due_at", "wait_reason", "gate", "since", "backoff_until", "ready
 export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	if (isWaiting(job.status)) {
 		yield* unplace(tx, job);
-		yield* giveUpReservations(tx, job);
+		if (job.locks) yield* giveUpReservations(tx, job);
 	}
 	job.line = "end";
 	drop(job, ENDED);
@@ -143,7 +143,7 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	if (end.end_reason !== undefined) job.end_reason = end.end_reason;
 	const { status: _status, ...data } = end;
 	tx.move(job, end.status, "ended", { ...data, attempt: job.attempt });
-	yield* leaveChain(tx, job);
+	if (job.item !== undefined) yield* leaveChain(tx, job, job.item);
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, -1);
 	if (job.produces) yield* doubtProducts(tx, job);
 	if (job.awaited) yield* tellAwaiting(tx, job);
@@ -154,11 +154,10 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 }
 
 /** The item is free again when no job of the chain is left. */
-function* leaveChain(tx: Tx, job: Job): Op<void> {
-	if (job.item === undefined) return;
-	const chain = yield* tx.get<{ chain: number; open: number }>("chain", job.item);
+function* leaveChain(tx: Tx, job: Job, item: string): Op<void> {
+	const chain = yield* tx.get<{ chain: number; open: number }>("chain", item);
 	if (!chain || chain.chain !== job.chain) return;
-	tx.put("chain", job.item, chain.open > 1 ? { ...chain, open: chain.open - 1 } : null);
+	tx.put("chain", item, chain.open > 1 ? { ...chain, open: chain.open - 1 } : null);
 }
 
 export type BatchRecord = { open: number; total: number; owned?: true };

@@ -25,6 +25,8 @@ export class Tx {
 	readonly ended: Job[] = [];
 	/** The same, by number, until their dependents have heard. */
 	readonly unsettled = new Set<number>();
+	/** Jobs that have gone into history: not remembered beyond this transaction. */
+	readonly over: number[] = [];
 	/** Waiting jobs whose predecessor is active again: decided again once it is. */
 	readonly reopened: Job[] = [];
 	/** Facts that somebody should look for once this is committed. */
@@ -143,11 +145,16 @@ export class Tx {
 		for (const job of yield* ask({ read: "done", ids: rest })) this.memory.jobs.set(job.id, { job, at: "done" });
 	}
 
+	/** A spec that is at hand. */
+	spec(id: number): JobSpec | undefined {
+		return this.memory.specs.get(id) ?? this.newSpecs.get(id);
+	}
+
 	*specs(ids: readonly number[]): Op<Map<number, JobSpec>> {
 		const found = new Map<number, JobSpec>();
 		const missing: number[] = [];
 		for (const id of ids) {
-			const spec = this.memory.specs.get(id) ?? this.newSpecs.get(id);
+			const spec = this.spec(id);
 			if (spec) found.set(id, spec);
 			else missing.push(id);
 		}
@@ -323,6 +330,7 @@ export class Tx {
 				if (entry.at === "job") changes.remove.push(id);
 				else if (entry.at === "done") changes.undone.push(id);
 				changes.done.push(job);
+				this.over.push(id);
 			} else if (entry.at === "job") (job.line === "run" ? changes.running : changes.update).push(this.row(job));
 			else {
 				if (entry.at === "done") changes.undone.push(id);

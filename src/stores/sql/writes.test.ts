@@ -34,30 +34,23 @@ test("a record of null is taken out, any other value is kept, also a false one",
 			],
 		}),
 	];
-	expect(statements.map(({ sql, rows }) => [sql.split(" ")[0], rows])).toEqual([
-		[
-			"INSERT",
-			[
-				["meta", "b", "0"],
-				["meta", "c", "false"],
-				["meta", "d", '""'],
-			],
-		],
-		["DELETE", [["meta", "a"]]],
+	expect(statements.map(({ sql, width, cells }) => [sql.split(" ")[0], width, cells])).toEqual([
+		["INSERT", 3, ["meta", "b", "0", "meta", "c", "false", "meta", "d", '""']],
+		["DELETE", 2, ["meta", "a"]],
 	]);
 });
 
 test("as many values as columns, in their order", () => {
 	const [statement] = [...writes({ ...noChanges(), insert: [makeRow(makeJob(7, "queued", { lane: "code", batch: "b" }), { level: 3 })] })];
 	const columns = /\(([^)]*)\)/.exec(INSERT_JOB)?.[1]?.split(", ") ?? [];
-	expect(Object.fromEntries(columns.map((column, index) => [column, statement?.rows[0]?.[index]]))).toMatchObject({
+	expect(Object.fromEntries(columns.map((column, index) => [column, statement?.cells[index]]))).toMatchObject({
 		id: 7,
 		lane: "code",
 		batch: "b",
 		level: 3,
 		status: "queued",
 	});
-	expect(statement?.rows[0]?.length).toBe(columns.length);
+	expect([statement?.width, statement?.cells.length]).toEqual([columns.length, columns.length]);
 });
 
 test("several rows in one statement", () => {

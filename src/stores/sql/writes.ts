@@ -3,8 +3,8 @@
 import type { Changes } from "../../store.ts";
 
 export type Cell = string | number | null;
-/** A statement to be run for each row of parameters. */
-export type Write = { sql: string; rows: Cell[][] };
+/** A statement to be run for each row of parameters: `width` cells make a row. One flat list, since a list for each row costs more than its SQL's share. */
+export type Write = { sql: string; width: number; cells: Cell[] };
 
 const marks = (count: number) => Array.from({ length: count }, () => "?").join(", ");
 
@@ -29,71 +29,69 @@ const UPDATE_RUNNING = "UPDATE job SET line = ?, ready_at = ?, due_at = ?, statu
 
 /** In an order that a reader of the log would expect; each list is empty for most transactions. */
 export function* writes(changes: Changes): Generator<Write> {
-	const jobRow = (row: Changes["insert"][number]): Cell[] => [
-		row.line,
-		row.bucket,
-		row.rank,
-		row.level,
-		row.age_at,
-		row.ready_at,
-		row.due_at,
-		row.status,
-		row.lane,
-		row.batch,
-		JSON.stringify(row.job),
-		row.id,
-	];
-	const ids = (list: number[]): Cell[][] => [[JSON.stringify(list)]];
-	if (changes.undone.length > 0) yield { sql: "DELETE FROM done WHERE id IN {ids}", rows: ids(changes.undone) };
-	if (changes.insert.length > 0) yield { sql: INSERT_JOB, rows: changes.insert.map(jobRow) };
-	if (changes.update.length > 0) yield { sql: UPDATE_JOB, rows: changes.update.map(jobRow) };
-	if (changes.running.length > 0)
-		yield {
-			sql: UPDATE_RUNNING,
-			rows: changes.running.map((row) => [row.line, row.ready_at, row.due_at, row.status, JSON.stringify(row.job), row.id]),
-		};
-	if (changes.remove.length > 0) yield { sql: "DELETE FROM job WHERE id IN {ids}", rows: ids(changes.remove) };
-	if (changes.done.length > 0)
-		yield {
-			sql: INSERT_DONE,
-			rows: changes.done.map((job) => [job.id, job.status, job.lane, job.batch ?? null, job.ended_at ?? 0, JSON.stringify(job)]),
-		};
-	if (changes.specs.length > 0) yield { sql: INSERT_SPEC, rows: changes.specs.map(([id, spec]) => [id, JSON.stringify(spec)]) };
-	if (changes.edges.length > 0)
-		yield {
-			sql: INSERT_EDGE,
-			rows: changes.edges.map((edge) => [edge.pred, edge.job, edge.policy, edge.seq]),
-		};
-	if (changes.unlinks.length > 0)
-		yield {
-			sql: "DELETE FROM link WHERE key = ? AND role = ? AND job = ?",
-			rows: changes.unlinks.map((link) => [link.key, link.role, link.job]),
-		};
-	if (changes.links.length > 0)
-		yield {
-			sql: INSERT_LINK,
-			rows: changes.links.map((link) => [link.key, link.role, link.job]),
-		};
-	if (changes.runs.length > 0)
-		yield {
-			sql: INSERT_RUN,
-			rows: changes.runs.map((run) => [run.job, run.attempt, JSON.stringify(run)]),
-		};
-	if (changes.events.length > 0)
-		yield {
-			sql: INSERT_EVENT,
-			rows: changes.events.map((one) => [one.seq, one.at, one.kind, one.job, one.by, JSON.stringify(one.data)]),
-		};
-	const kept = changes.records.filter(([, , value]) => value !== null);
-	const gone = changes.records.filter(([, , value]) => value === null);
-	if (kept.length > 0)
-		yield {
-			sql: INSERT_RECORD,
-			rows: kept.map(([kind, key, value]) => [kind, key, JSON.stringify(value)]),
-		};
-	if (gone.length > 0) yield { sql: "DELETE FROM record WHERE kind = ? AND key = ?", rows: gone.map(([kind, key]) => [kind, key]) };
-	if (changes.forget.length > 0)
-		for (const [table, column] of FORGET) yield { sql: `DELETE FROM ${table} WHERE ${column} IN {ids}`, rows: ids(changes.forget) };
+	const { insert, update, running, remove, done, undone, specs, edges, links, unlinks, runs, events, records, forget } = changes;
+	if (undone.length > 0) yield list("DELETE FROM done WHERE id IN {ids}", undone);
+	if (insert.length > 0) yield jobRows(INSERT_JOB, insert);
+	if (update.length > 0) yield jobRows(UPDATE_JOB, update);
+	if (running.length > 0) {
+		const cells: Cell[] = [];
+		for (const row of running) cells.push(row.line, row.ready_at, row.due_at, row.status, JSON.stringify(row.job), row.id);
+		yield { sql: UPDATE_RUNNING, width: 6, cells };
+	}
+	if (remove.length > 0) yield list("DELETE FROM job WHERE id IN {ids}", remove);
+	if (done.length > 0) {
+		const cells: Cell[] = [];
+		for (const job of done) cells.push(job.id, job.status, job.lane, job.batch ?? null, job.ended_at ?? 0, JSON.stringify(job));
+		yield { sql: INSERT_DONE, width: 6, cells };
+	}
+	if (specs.length > 0) {
+		const cells: Cell[] = [];
+		for (const [id, spec] of specs) cells.push(id, JSON.stringify(spec));
+		yield { sql: INSERT_SPEC, width: 2, cells };
+	}
+	if (edges.length > 0) {
+		const cells: Cell[] = [];
+		for (const edge of edges) cells.push(edge.pred, edge.job, edge.policy, edge.seq);
+		yield { sql: INSERT_EDGE, width: 4, cells };
+	}
+	if (unlinks.length > 0) yield linkRows("DELETE FROM link WHERE key = ? AND role = ? AND job = ?", unlinks);
+	if (links.length > 0) yield linkRows(INSERT_LINK, links);
+	if (runs.length > 0) {
+		const cells: Cell[] = [];
+		for (const run of runs) cells.push(run.job, run.attempt, JSON.stringify(run));
+		yield { sql: INSERT_RUN, width: 3, cells };
+	}
+	if (events.length > 0) {
+		const cells: Cell[] = [];
+		for (const one of events) cells.push(one.seq, one.at, one.kind, one.job, one.by, JSON.stringify(one.data));
+		yield { sql: INSERT_EVENT, width: 6, cells };
+	}
+	if (records.length > 0) {
+		const kept: Cell[] = [];
+		const gone: Cell[] = [];
+		for (const [kind, key, value] of records) {
+			if (value === null) gone.push(kind, key);
+			else kept.push(kind, key, JSON.stringify(value));
+		}
+		if (kept.length > 0) yield { sql: INSERT_RECORD, width: 3, cells: kept };
+		if (gone.length > 0) yield { sql: "DELETE FROM record WHERE kind = ? AND key = ?", width: 2, cells: gone };
+	}
+	if (forget.length > 0) for (const [table, column] of FORGET) yield list(`DELETE FROM ${table} WHERE ${column} IN {ids}`, forget);
+}
+
+const list = (sql: string, ids: readonly number[]): Write => ({ sql, width: 1, cells: [JSON.stringify(ids)] });
+
+function jobRows(sql: string, rows: Changes["insert"]): Write {
+	const cells: Cell[] = [];
+	for (const { line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, job, id } of rows)
+		cells.push(line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, JSON.stringify(job), id);
+	return { sql, width: 12, cells };
+}
+
+function linkRows(sql: string, links: Changes["links"]): Write {
+	const cells: Cell[] = [];
+	for (const { key, role, job } of links) cells.push(key, role, job);
+	return { sql, width: 3, cells };
 }
 
 /** Where a job leaves traces. Edges from a forgotten job to a kept one stay: the kept one still tells what it came after. */
