@@ -1,0 +1,249 @@
+// The settings in force: reads config.yml and what stands above it, follows the file while the daemon runs, and changes it on request.
+//
+//   the file changes, is good   → taken at once, told to `onChange`
+//   the file changes, is bad    → the last good one stays, `problem()` says why; taken as soon as it is mended
+//   set, unset                  → checked as a whole first, then written, then taken; a refused change leaves the file alone
+
+import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from "node:fs";
+import type { Config } from "../core/config.ts";
+import { SluiceError } from "../core/errors.ts";
+import { nearest } from "../core/nearest.ts";
+import type { Host } from "../host.ts";
+import type { Log } from "../log.ts";
+import {
+	type Effective,
+	effective,
+	environmentLayers,
+	type Given,
+	KEYS,
+	type Layer,
+	type Origin,
+	origins,
+	stepsOf,
+} from "./config-layers.ts";
+import { type ConfigText, parseValue, readConfigText } from "./config-text.ts";
+import type { Settings } from "./settings.ts";
+import { writeWhole } from "./write-file.ts";
+
+export type Problem = { code: string; message: string; field: string | null; hint: string | null };
+export type ConfigFile = {
+	readonly path: string;
+	/** In force now. */
+	engine(): Config;
+	settings(): Settings;
+	/** Why the file as it stands is not in force; null when it is. */
+	problem(): Problem | null;
+	get(key: string): Origin[];
+	list(): Origin[];
+	/** Text is read as YAML: `8`, `null`, `5m`, `[a, b]`. Resolves once it is in force. */
+	set(key: string, value: unknown): Promise<Origin[]>;
+	unset(key: string): Promise<Origin[]>;
+	/** Looks at a text, or at the file as it stands, without taking it. */
+	check(text?: string): Problem[];
+	/** Reads the file again if it changed. */
+	reload(): Promise<void>;
+	/** Called with each new state, before the old one goes; a rejection leaves the old one. */
+	onChange(call: (next: Effective, before: Effective) => Promise<void>): void;
+	/** Follows the file until `close`. */
+	follow(): void;
+	close(): void;
+};
+
+export type ConfigSources = {
+	path: string;
+	env?: Record<string, string | undefined>;
+	/** From the command line, by key; its place is said as `--port`. */
+	flags?: Given;
+	host: Pick<Host, "after">;
+	log: Log;
+};
+
+/** The net behind the watch, for what it misses: another kind of editor, a file that comes back. */
+const LOOK_MS = 2000;
+/** Editors write in several steps. */
+const CALM_MS = 30;
+
+type State = { text: string | null; layers: Layer[]; now: Effective };
+
+/** Throws when the file, a variable or a flag is wrong: there is no last good one yet. */
+export function openConfigFile(sources: ConfigSources): ConfigFile {
+	const { path, host, log } = sources;
+	const above = [
+		...environmentLayers(sources.env ?? {}, parseValue),
+		...Object.entries(sources.flags ?? {}).map(([key, value]) => ({
+			place: () => `--${key.replaceAll("_", "-")}`,
+			given: { [key]: value },
+		})),
+	];
+
+	const stateOf = (text: string | null): State => {
+		const file: ConfigText = readConfigText(text ?? "");
+		const layers = [{ place: (field: string) => `config.yml${file.position(field)}`, given: file.given }, ...above];
+		return { text, layers, now: effective(layers) };
+	};
+
+	let state = stateOf(readText(path));
+	let problem: Problem | null = null;
+	/** What was last looked at: a bad text is complained about once. */
+	let seen = state.text;
+	let listener: (next: Effective, before: Effective) => Promise<void> = async () => {};
+	let queue: Promise<unknown> = Promise.resolve();
+	/** One change after the other. */
+	const inTurn = <T>(call: () => Promise<T>): Promise<T> => {
+		const result = queue.then(call);
+		queue = result.catch(() => {});
+		return result;
+	};
+
+	async function take(next: State): Promise<void> {
+		if (JSON.stringify(next.now) !== JSON.stringify(state.now)) await listener(next.now, state.now);
+		state = next;
+		seen = next.text;
+		problem = null;
+	}
+
+	const reload = () =>
+		inTurn(async () => {
+			try {
+				const text = readText(path);
+				if (text === seen && !(problem && text === state.text)) return;
+				seen = text;
+				await take(stateOf(text));
+				log.info("config.yml is in force");
+			} catch (error) {
+				problem = problemOf(error);
+				log.error(
+					`config.yml is not taken, the last good one stays: ${problem.message}`,
+					problem.hint === null ? {} : { hint: problem.hint },
+				);
+			}
+		});
+
+	const change = (key: string, value: unknown) =>
+		inTurn(async () => {
+			const top = stepsOf(key)[0] as string;
+			if (!KEYS.includes(top)) {
+				const guess = nearest(top, KEYS);
+				throw new SluiceError("unknown_key", `${key}: there is no such key`, { field: key, hint: guess && `did you mean "${guess}"?` });
+			}
+			const text = readConfigText(readText(path) ?? "").with(key, value);
+			const next = stateOf(text);
+			writeWhole(realPath(path), text);
+			await take(next);
+			return found(key);
+		});
+
+	function found(key: string): Origin[] {
+		const all = origins(state.now, state.layers);
+		return all.filter((one) => one.key === key || one.key.startsWith(`${key}.`) || one.key === `${key}_ms` || one.key === `${key}_bytes`);
+	}
+
+	// ---- following the file -----------------------------------------------------------------------------------------------------
+	// The file itself is watched, not its folder: that one changes with every commit of the database beside it.
+	let watcher: FSWatcher | undefined;
+	let stopLooking = () => {};
+	let calm: (() => void) | undefined;
+	let closed = false;
+	const stirred = () => {
+		calm ??= host.after(CALM_MS, () => {
+			calm = undefined;
+			if (!closed) void reload().then(rewatch);
+		});
+	};
+	let watched = "";
+	function rewatch(): void {
+		const mark = markOf(path);
+		if (closed || (watcher && mark.inode === watched)) return;
+		watcher?.close();
+		watcher = undefined;
+		watched = mark.inode;
+		if (mark.inode === "") return;
+		try {
+			watcher = watch(path, { persistent: false }, stirred);
+			watcher.on("error", () => {
+				watcher?.close();
+				watcher = undefined;
+			});
+		} catch {
+			// No watches left: the net below is enough.
+		}
+	}
+	function look(last: string): void {
+		stopLooking = host.after(LOOK_MS, () => {
+			const { change } = markOf(path);
+			if (change !== last) stirred();
+			look(change);
+		});
+	}
+
+	return {
+		path,
+		engine: () => state.now.config,
+		settings: () => state.now.settings,
+		problem: () => problem,
+		get(key) {
+			const all = found(key);
+			if (all.length > 0) return all;
+			const guess = nearest(key, [...KEYS, ...origins(state.now, state.layers).map((one) => one.key)]);
+			throw new SluiceError("not_found", `${key}: there is no such setting`, { field: "key", hint: guess && `did you mean "${guess}"?` });
+		},
+		list: () => origins(state.now, state.layers),
+		set: (key, value) => change(key, typeof value === "string" ? parseValue(value) : value),
+		unset: (key) => change(key, undefined),
+		check(text) {
+			try {
+				stateOf(text ?? readText(path));
+				return [];
+			} catch (error) {
+				return [problemOf(error)];
+			}
+		},
+		reload,
+		onChange(call) {
+			listener = call;
+		},
+		follow() {
+			rewatch();
+			look(markOf(path).change);
+		},
+		close() {
+			closed = true;
+			watcher?.close();
+			stopLooking();
+			calm?.();
+		},
+	};
+}
+
+function readText(path: string): string | null {
+	try {
+		return readFileSync(path, "utf8");
+	} catch (error) {
+		const { code, message } = error as NodeJS.ErrnoException;
+		if (code === "ENOENT") return null;
+		throw new SluiceError("invalid", `config.yml cannot be read: ${message}`, {
+			field: "config",
+			hint: `make ${path} a file that you may read`,
+		});
+	}
+}
+
+/** A link stays one: what it points to is written. */
+function realPath(path: string): string {
+	try {
+		return realpathSync(path);
+	} catch {
+		return path;
+	}
+}
+
+function markOf(path: string): { inode: string; change: string } {
+	const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
+	return stat ? { inode: `${stat.dev}:${stat.ino}`, change: `${stat.ino} ${stat.mtimeNs} ${stat.size}` } : { inode: "", change: "" };
+}
+
+function problemOf(error: unknown): Problem {
+	if (error instanceof SluiceError)
+		return { code: error.code, message: error.message, field: error.field ?? null, hint: error.hint ?? null };
+	return { code: "store", message: error instanceof Error ? error.message : String(error), field: null, hint: null };
+}

@@ -1,0 +1,160 @@
+// From what was written in several places to the settings in force: flag over environment over config.yml over preset over default. Pure.
+
+import * as check from "../core/check.ts";
+import { type Config, DEFAULTS, LANE_DEFAULT, PRESETS, type PresetName } from "../core/config.ts";
+import { presetConfig, readConfig, withoutUnit } from "../core/config-input.ts";
+import { SluiceError } from "../core/errors.ts";
+import { nearest } from "../core/nearest.ts";
+import { readSettings, SETTINGS, type Settings } from "./settings.ts";
+
+export type Given = Record<string, unknown>;
+/** `place` stands in front of a message and behind a value: `config.yml`, `SLUICE_PORT`, `--port`. */
+export type Layer = { place: (field: string) => string; given: Given };
+export type Effective = { preset: PresetName | null; config: Config; settings: Settings };
+export type Origin = { key: string; value: unknown; origin: string };
+
+/** `agents` is both: a list names those that jobs may use (engine), a map says how each is started (ours). */
+const isEngineKey = (key: string, value: unknown) =>
+	key === "agents" ? Array.isArray(value) : Object.keys(DEFAULTS).some((name) => name === key || withoutUnit(name) === key);
+const OURS = Object.keys(SETTINGS).flatMap((name) => [name, withoutUnit(name) ?? name]);
+export const KEYS: readonly string[] = [
+	"preset",
+	...new Set([...Object.keys(DEFAULTS).flatMap((name) => [name, withoutUnit(name) ?? name]), ...OURS]),
+];
+
+/** Maps whose entries have names of the user's own, and the fields of one entry. */
+export const NAMED: Record<string, readonly string[]> = {
+	lanes: Object.keys(LANE_DEFAULT),
+	repos: ["max", "prefix"],
+	accounts: ["max", "max_api_calls"],
+	hosts: ["max"],
+	agents: ["command"],
+	resources: [],
+};
+
+/** Layers from the weakest to the strongest. */
+export function effective(layers: readonly Layer[]): Effective {
+	let preset: PresetName | null = null;
+	for (const layer of layers) {
+		const named = layer.given.preset;
+		if (named === undefined || named === null) continue;
+		within(layer, () => {
+			presetConfig(named as PresetName);
+		});
+		preset = named as PresetName;
+	}
+	let config = presetConfig(preset ?? undefined);
+	let settings = SETTINGS;
+	for (const layer of layers)
+		within(layer, () => {
+			const engine: Given = {};
+			const ours: Given = {};
+			for (const [key, value] of Object.entries(layer.given)) {
+				if (key === "preset" || isEmptyGroup(key, value)) continue;
+				if (isEngineKey(key, value)) engine[key] = value;
+				else if (OURS.includes(key)) ours[key] = value;
+				else throw unknown(key);
+			}
+			config = readConfig(engine, config);
+			settings = readSettings(ours, "", settings);
+		});
+	return { preset, config, settings };
+}
+
+/** `lanes:` with nothing below it, or only comments, says nothing. */
+const isEmptyGroup = (key: string, value: unknown) => {
+	const usual: unknown = Object.entries({ ...DEFAULTS, ...SETTINGS }).find(([name]) => name === key)?.[1];
+	return value === null && typeof usual === "object" && usual !== null;
+};
+
+function unknown(key: string): SluiceError {
+	const short = key.length > 60 ? `${key.slice(0, 60)}…` : key;
+	const guess = nearest(key, KEYS);
+	return new SluiceError("unknown_key", `${short}: there is no such key`, {
+		field: short,
+		hint: guess ? `did you mean "${guess}"?` : "docs/reference/config.md lists every key",
+	});
+}
+
+/** An error of this layer says where it was written. */
+function within<T>(layer: Layer, read: () => T): T {
+	try {
+		return check.taking("config", read);
+	} catch (error) {
+		if (!(error instanceof SluiceError)) throw error;
+		const { code, field, hint } = error;
+		throw new SluiceError(code, `${layer.place(field ?? "")}: ${error.message}`, { field, hint, cause: error });
+	}
+}
+
+/** `SLUICE_MAX_CONCURRENT=8`: only keys that hold a single value. Anything else that begins so is none of ours. */
+export function environmentLayers(env: Record<string, string | undefined>, parse: (text: string) => unknown): Layer[] {
+	const simple = KEYS.filter((key) => {
+		const value = { ...DEFAULTS, ...SETTINGS, preset: null }[key] ?? null;
+		return typeof value !== "object" || value === null;
+	});
+	return simple.flatMap((key) => {
+		const name = `SLUICE_${key.toUpperCase()}`;
+		const text = env[name];
+		return text === undefined || text === "" ? [] : [{ place: () => name, given: { [key]: parse(text) } }];
+	});
+}
+
+/** Every setting in force, with where it comes from. */
+export function origins(now: Effective, layers: readonly Layer[]): Origin[] {
+	const base = flat({ ...DEFAULTS, ...SETTINGS, agents: [] });
+	const preset = now.preset === null ? base : flat({ ...PRESETS[now.preset], ...SETTINGS, agents: [] });
+	const { agents: profiles, ...settings } = now.settings;
+	const all = [
+		["preset", now.preset] as const,
+		...flat(now.config),
+		...flat(settings),
+		...flat({ agents: profiles }).filter(([key]) => key !== "agents"),
+	];
+	return all.map(([key, value]) => {
+		for (const layer of [...layers].reverse()) if (isGiven(layer.given, key)) return { key, value, origin: layer.place(key) };
+		const same = (table: [string, unknown][]) =>
+			table.some(([one, other]) => one === key && JSON.stringify(other) === JSON.stringify(value));
+		return { key, value, origin: !same(base) && same(preset) ? `preset ${now.preset}` : "default" };
+	});
+}
+
+/** `order.age_boost_max` → 50; an empty map stays one value. */
+export function flat(value: unknown, path = ""): [string, unknown][] {
+	const isBranch = typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0;
+	if (!isBranch) return [[path, value]];
+	return Object.entries(value).flatMap(([key, inner]) => flat(inner, path ? `${path}.${key}` : key));
+}
+
+/** Where a key leads, as steps: names of the user's own may hold dots, so `lanes.a.b.max` is lanes → a.b → max. */
+export function stepsOf(key: string): string[] {
+	const [top = "", ...rest] = key.split(".");
+	const fields = NAMED[top];
+	if (!fields || rest.length === 0) return [top, ...rest];
+	const at = rest.findIndex((part, index) => index > 0 && fields.includes(part));
+	return at < 0 ? [top, rest.join(".")] : [top, rest.slice(0, at).join("."), ...rest.slice(at)];
+}
+
+/** `spawn_delay_ms` and `spawn_delay` are the same key. */
+export const spellings = (step: string): string[] => [step, withoutUnit(step) ?? `${step}_ms`, `${step}_bytes`];
+
+function isGiven(given: Given, key: string): boolean {
+	let at: unknown = given;
+	for (const step of stepsOf(key)) {
+		if (typeof at !== "object" || at === null || Array.isArray(at)) return step === "max";
+		const name = spellings(step).find((one) => Object.hasOwn(at as object, one));
+		if (name === undefined) return false;
+		at = (at as Given)[name];
+	}
+	return true;
+}
+
+/** `next` as input that leaves nothing of `before`: entries of maps that are gone are removed by name. */
+export function completeInput(next: Config, before: Config): Record<string, unknown> {
+	const input: Record<string, unknown> = { ...next };
+	for (const map of ["lanes", "repos", "accounts", "hosts", "resources"] as const) {
+		const gone = Object.keys(before[map]).filter((name) => !Object.hasOwn(next[map], name));
+		input[map] = { ...Object.fromEntries(gone.map((name) => [name, null])), ...next[map] };
+	}
+	return input;
+}

@@ -1,0 +1,140 @@
+// The daemon's own settings: what config.yml may say besides the engine's keys. Type, meaning, default and check, in the manner of core/config.ts.
+
+import * as check from "../core/check.ts";
+import { group, length, map, type Reader, whole } from "../core/config-input.ts";
+
+export type AgentSettings = {
+	/** How it is started: argv, with {prompt} where the prompt goes. */
+	command: string[];
+};
+
+export type Settings = {
+	/** HTTP on 127.0.0.1; 0 = any free port, null = none. */
+	port: number | null;
+	/** Variables that are captured from the caller at `add`; `*` stands for any letters. */
+	env: string[];
+	/** Variables whose values are masked wherever they are shown. */
+	secrets: string[];
+	/** Each log of a run at most. */
+	max_log_bytes: number;
+	/** Run folders of ended jobs are kept this long. */
+	log_retention_ms: number;
+	/** Between the agent's own signal and SIGTERM, and between that and SIGKILL. */
+	stop: { grace_int_ms: number; grace_term_ms: number };
+	/** Of jobs that name none; null = none. */
+	timeout_ms: number | null;
+	stall_timeout_ms: number | null;
+	/** `down` waits this long for runs before it leaves or stops them. */
+	down_grace_ms: number;
+	agents: Record<string, AgentSettings>;
+	/** Keeps the machine from falling asleep while something runs. */
+	keep_awake: "never" | "while_running";
+	/** Run once for each repo after a pass that started jobs: argv; empty = none. */
+	hooks: { after_dispatch: string[] };
+};
+
+export const SETTINGS: Settings = {
+	port: 7420,
+	env: [
+		"PATH",
+		"HOME",
+		"USER",
+		"LOGNAME",
+		"SHELL",
+		"LANG",
+		"LC_*",
+		"TERM",
+		"TZ",
+		"TMPDIR",
+		"SSH_AUTH_SOCK",
+		"XDG_*",
+		"NODE_EXTRA_CA_CERTS",
+	],
+	secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
+	max_log_bytes: 1_000_000_000,
+	log_retention_ms: 30 * 86_400_000,
+	stop: { grace_int_ms: 5000, grace_term_ms: 10_000 },
+	timeout_ms: null,
+	stall_timeout_ms: null,
+	down_grace_ms: 10_000,
+	agents: {},
+	keep_awake: "never",
+	hooks: { after_dispatch: [] },
+};
+
+const BYTES: Record<string, number> = {
+	"": 1,
+	b: 1,
+	kb: 1e3,
+	mb: 1e6,
+	gb: 1e9,
+	tb: 1e12,
+	kib: 2 ** 10,
+	mib: 2 ** 20,
+	gib: 2 ** 30,
+	tib: 2 ** 40,
+};
+
+/** A number of bytes, or "500MB", "1GiB". */
+const size: Reader<number> = (value, field) => {
+	if (typeof value === "number") return check.integer(value, field, 0);
+	const match = typeof value === "string" ? /^(\d{1,15}(?:\.\d{1,6})?) ?([kmgt]?i?b?)$/i.exec(value) : null;
+	const unit = BYTES[match?.[2]?.toLowerCase() ?? "?"];
+	if (!match || unit === undefined) throw check.wrong(field, `${check.shown(value)} is not a size`, 'for example 1000000, "500MB", "1GiB"');
+	return check.integer(Math.round(Number(match[1]) * unit), field, 0);
+};
+
+const orNone =
+	(read: Reader<number>): Reader<number | null> =>
+	(value, field) =>
+		value === null ? null : read(value, field, 0);
+
+const argv: Reader<string[]> = (value, field) =>
+	check.list(value, field, 1000).map((one, index) => check.text(one, `${field}[${index}]`, { max: 100_000 }));
+
+const someArgv: Reader<string[]> = (value, field, before) => {
+	const words = argv(value, field, before);
+	if (words.length === 0 || words[0] === "") throw check.wrong(field, "names no program", 'for example ["claude", "-p", "{prompt}"]');
+	return words;
+};
+
+/** Names of variables, with `*` for any letters. */
+const patterns: Reader<string[]> = (value, field) =>
+	check.list(value, field, 1000).map((one, index) => {
+		const text = check.text(one, `${field}[${index}]`, { max: 200, lines: "one" });
+		if (!/^[A-Za-z_*][A-Za-z0-9_*]*$/.test(text))
+			throw check.wrong(`${field}[${index}]`, `${check.shown(text)} is not the name of a variable`, 'for example "HOME" or "LC_*"');
+		return text;
+	});
+
+export const readSettings: Reader<Settings> = group<Settings>({
+	port: orNone(whole(0, 65_535)),
+	env: patterns,
+	secrets: patterns,
+	max_log_bytes: size,
+	log_retention_ms: length,
+	stop: group<Settings["stop"]>({ grace_int_ms: length, grace_term_ms: length }),
+	timeout_ms: orNone(length),
+	stall_timeout_ms: orNone(length),
+	down_grace_ms: length,
+	agents: map<AgentSettings>({ command: [] }, { command: someArgv }),
+	keep_awake: (value, field) => check.oneOf(value, ["never", "while_running"], field),
+	hooks: group<Settings["hooks"]>({ after_dispatch: argv }),
+});
+
+/** Whether a name is one of those that patterns such as `LC_*` mean; letters count as they are written. */
+export function matches(name: string, wanted: readonly string[]): boolean {
+	return wanted.some((pattern) => {
+		const parts = pattern.split("*");
+		if (parts.length === 1) return name === pattern;
+		const [first = "", last = ""] = [parts[0], parts.at(-1)];
+		if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last)) return false;
+		let at = first.length;
+		for (const part of parts.slice(1, -1)) {
+			const found = name.indexOf(part, at);
+			if (found < 0 || found + part.length > name.length - last.length) return false;
+			at = found + part.length;
+		}
+		return true;
+	});
+}
