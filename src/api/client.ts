@@ -1,0 +1,117 @@
+// Talks to a daemon over its socket. Small on purpose: every command of the CLI loads it, so it takes nothing from protocol.ts but types.
+
+import { createConnection, type Socket } from "node:net";
+import type { Answer, ErrorData, MethodName, Params, Result } from "./protocol.ts";
+
+/** A refusal, or a connection that is no more. `code` is a word: that of the daemon's error, `no_daemon`, `disconnected` or `aborted`. */
+export class RpcError extends Error {
+	override readonly name = "RpcError";
+	readonly code: string;
+	/** JSON-RPC's number; null when the daemon did not answer. */
+	readonly number: number | null;
+	readonly field: string | undefined;
+	readonly hint: string | undefined;
+
+	constructor(message: string, number: number | null, data: Partial<ErrorData> & { code: string }) {
+		super(message);
+		this.number = number;
+		this.code = data.code;
+		this.field = data.field;
+		this.hint = data.hint;
+	}
+}
+
+export type Client = {
+	call<M extends MethodName>(method: M, params: Params<M>, options?: { signal?: AbortSignal }): Promise<Result<M>>;
+	/** Ends the connection; what is not answered yet is rejected. */
+	close(): void;
+	/** Resolves when the connection is over, for whatever reason. */
+	readonly closed: Promise<void>;
+};
+
+type Waiting = { resolve(result: unknown): void; reject(error: Error): void };
+
+/** Rejects with `no_daemon` when nobody listens there. */
+export function connect(path: string): Promise<Client> {
+	return new Promise((resolve, reject) => {
+		const socket = createConnection(path);
+		socket.once("error", (error: NodeJS.ErrnoException) => {
+			const gone = error.code === "ENOENT" || error.code === "ECONNREFUSED";
+			reject(new RpcError(gone ? "no daemon is running" : error.message, null, { code: gone ? "no_daemon" : "disconnected" }));
+		});
+		socket.once("connect", () => resolve(clientOn(socket)));
+	});
+}
+
+function clientOn(socket: Socket): Client {
+	const waiting = new Map<number, Waiting>();
+	let last = 0;
+	let over = false;
+	let finished = () => {};
+	const closed = new Promise<void>((resolve) => {
+		finished = resolve;
+	});
+	const end = () => {
+		over = true;
+		for (const one of waiting.values()) one.reject(lost());
+		waiting.clear();
+		finished();
+	};
+	socket.removeAllListeners("error");
+	socket.on("error", () => {});
+	socket.on("close", end);
+	readLines(socket, (line) => {
+		const answer = JSON.parse(line) as Answer;
+		const one = waiting.get(answer.id as number);
+		if (!one) return;
+		waiting.delete(answer.id as number);
+		if ("result" in answer) one.resolve(answer.result);
+		else one.reject(new RpcError(answer.error.message, answer.error.code, { code: "internal", ...answer.error.data }));
+	});
+	return {
+		closed,
+		close: () => socket.destroy(),
+		call: (method, params, { signal } = {}) =>
+			new Promise((resolve, reject) => {
+				if (over) throw lost();
+				if (signal?.aborted) throw aborted();
+				const id = ++last;
+				const leave = () => {
+					waiting.delete(id);
+					reject(aborted());
+				};
+				signal?.addEventListener("abort", leave, { once: true });
+				const done = () => signal?.removeEventListener("abort", leave);
+				waiting.set(id, {
+					resolve: (result) => {
+						done();
+						resolve(result as never);
+					},
+					reject: (error) => {
+						done();
+						reject(error);
+					},
+				});
+				socket.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+			}),
+	};
+}
+
+const lost = () => new RpcError("the daemon has gone away", null, { code: "disconnected", hint: "try again" });
+const aborted = () => new RpcError("gave up waiting for an answer", null, { code: "aborted" });
+
+/** Each chunk is looked at once, however long the line: pieces are joined when its end is there. */
+function readLines(socket: Socket, call: (line: string) => void): void {
+	let pieces: Buffer[] = [];
+	socket.on("data", (chunk: Buffer) => {
+		let from = 0;
+		for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+			pieces.push(chunk.subarray(from, at));
+			const line = (pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces)).toString("utf8");
+			pieces = [];
+			from = at + 1;
+			call(line);
+		}
+		if (from < chunk.length) pieces.push(chunk.subarray(from));
+	});
+}

@@ -1,0 +1,67 @@
+// What the methods act on: the daemon's parts, handed in by its wiring. Methods call these and nothing private.
+
+import type { Clock, Host } from "../host.ts";
+import type { Log } from "../log.ts";
+import type { Scheduler, Scope } from "../scheduler.ts";
+import type { Role } from "./fields.ts";
+
+export type Stream = "stdout" | "stderr";
+/** A piece of a run's log: `text` begins at byte `offset`; `eof` = nothing more is there now; `ended` = nothing more will come. */
+export type LogPiece = { run: string; stream: Stream; offset: number; next_offset: number; text: string; eof: boolean; ended: boolean };
+
+/** The part of the supervisor that methods use. */
+export type Supervision = {
+	logs(
+		job: number,
+		options: { run?: number | undefined; stream?: Stream | undefined; offset?: number | undefined; limit?: number | undefined },
+	): LogPiece | Promise<LogPiece>;
+	freeze(scope: Scope): Promise<void>;
+	thaw(scope: Scope): Promise<void>;
+	live(): { run: string; job: number; pid: number | null; since: number }[];
+};
+
+export type Setting = { key: string; value: unknown; origin: string };
+export type Problem = { code: string; message: string; field: string | null; hint: string | null };
+
+/** The configuration file. `get` of a group gives all of its keys; `set` resolves once it is in force. */
+export type ConfigHandle = {
+	get(key: string): Setting[];
+	set(key: string, value: unknown, by: string): Promise<Setting[]>;
+	unset(key: string, by: string): Promise<Setting[]>;
+	list(): Setting[];
+	/** What is wrong with a text, or with the file as it stands. */
+	check(text?: string): Problem[];
+	settings(): { secrets: readonly string[] };
+};
+
+export type Checkup = { name: string; ok: boolean; detail: string; hint?: string | undefined };
+
+export type Context = {
+	scheduler: Scheduler;
+	supervisor: Supervision;
+	config: ConfigHandle;
+	home: string;
+	version: string;
+	pid: number;
+	/** Epoch milliseconds. */
+	startedAt: number;
+	log: Log;
+	clock: Clock;
+	/** Timers: how long a call waits for news, heartbeats. */
+	host: Pick<Host, "after">;
+	/** Who is meant when a caller on the socket does not say: the OS user. */
+	user: string;
+	/** Begins to stop the daemon; returns at once. */
+	down(options: { runs: "leave" | "stop"; graceMs: number | undefined; by: string }): void;
+	doctor(): Promise<Checkup[]>;
+};
+
+/** Who asks. `job`: the job whose run it is. */
+export type Caller = { role: Role; by: string; door: "socket" | "http"; job?: number };
+
+/** Tokens of the doors. `runOf`: whose run-scoped token this is, while the run lives. */
+export type Tokens = {
+	operator: string;
+	viewer: string;
+	runOf?(token: string): { job: number; run: string } | undefined | Promise<{ job: number; run: string } | undefined>;
+};

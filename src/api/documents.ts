@@ -1,0 +1,285 @@
+// What is shown of the engine's data: JSON documents in snake_case, null where there is nothing, times in RFC 3339, secrets masked. The types are what
+// clients see.
+
+import type { Config } from "../core/config.ts";
+import type { After, Condition, ExitKind, Job, JobKind, Lock, MergeStatus, RetryPolicy, Run, Status, StopKind } from "../core/job.ts";
+import type { Reason } from "../core/reason.ts";
+import { policyOf } from "../core/retry.ts";
+import type { Ended, EventRow, JobView, StatusReport } from "../scheduler.ts";
+import { type Mask, masked } from "./secrets.ts";
+
+/** RFC 3339, in UTC, to the millisecond. */
+export type Time = string;
+
+export type RunDocument = {
+	id: string;
+	attempt: number;
+	host: string | null;
+	worker: string;
+	account: string | null;
+	started_at: Time;
+	lease_until: Time | null;
+	launched: boolean;
+	stop: { kind: StopKind; reason: string; by: string; at: Time } | null;
+};
+
+export type JobDocument = {
+	id: number;
+	name: string | null;
+	status: Status;
+	kind: JobKind;
+	blocked: boolean;
+	wait_reason: { kind: string; detail: string } | null;
+	waited_on: string[];
+	exit_code: number | null;
+	raw_exit_code: number | null;
+	exit_kind: ExitKind | null;
+	end_reason: string | null;
+	merge_status: MergeStatus | null;
+	attempt: number;
+	failures: number;
+	dispatch_failures: number;
+	last_failure: string | null;
+	created_at: Time;
+	enqueued_at: Time;
+	runnable_at: Time;
+	deadline: Time | null;
+	ready_at: Time | null;
+	backoff_until: Time | null;
+	started_at: Time | null;
+	ended_at: Time | null;
+	run: RunDocument | null;
+	last_run: { id: string; attempt: number; host: string | null; worker: string; account: string | null; started_at: Time } | null;
+	batch: string | null;
+	parent: number | null;
+	depth: number;
+	item: string | null;
+	source: string | null;
+	phase: string | null;
+	title: string | null;
+	command: string[] | null;
+	agent: string | null;
+	prompt: string | null;
+	payload: unknown;
+	repo: string | null;
+	base_branch: string | null;
+	worktree: string | null;
+	merge: "direct" | "mr" | "local" | null;
+	no_merge: boolean;
+	cwd: string | null;
+	env: Record<string, string> | null;
+	host_labels: string[];
+	lane: string;
+	priority: number;
+	/** Moved by promote (above 0), demote (below 0) or run_now. */
+	rank: number;
+	forced: boolean;
+	trigger: string;
+	after: After[];
+	needs: string[];
+	on_missing: "block" | "wait";
+	produces: string[];
+	pinned_head: { branch: string; commit: string } | null;
+	conditions: Condition[];
+	locks: Lock[];
+	parallelizable: boolean;
+	requires_approval: boolean;
+	approval: "needed" | "given" | null;
+	unique: { key: string; window_ms: number | null; policy: string } | null;
+	owner: string | null;
+	account: string | null;
+	/** Milliseconds. */
+	timeout: number | null;
+	stall_timeout: number | null;
+	retry: RetryPolicy;
+	uses: Record<string, number>;
+	model: string | null;
+	permission: "ask" | "edit" | "full" | null;
+	commit: "auto" | "agent" | "never" | null;
+	args: string | null;
+	vars: Record<string, string> | null;
+	recipe: string | null;
+	mode: "ralph" | null;
+	owned: boolean;
+	raw: boolean;
+	session: string | null;
+	question: string | null;
+	answer: string | null;
+	/** What was wrong with a record that could not be read. */
+	broken: string | null;
+	version: number;
+};
+
+export type ReasonDocument = Omit<Reason, "since" | "clears_at" | "observed_at"> & {
+	since: Time | null;
+	clears_at: Time | null;
+	observed_at: Time | null;
+};
+export type EventDocument = { seq: number; at: Time; kind: string; job: number | null; by: string; data: Record<string, unknown> };
+export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" | "last_dispatch_at"> & {
+	schema_version: number;
+	paused_at: Time | null;
+	holds: { scope: string; kind: string; since: Time; until: Time | null; by: string; reason: string }[];
+	hosts: { name: string; labels: string[]; heartbeat_at: Time; state: string }[];
+	last_dispatch_at: Time | null;
+};
+export type EndedDocument = { job: number; status: Status; retry_at: Time | null };
+
+/** The last moment that RFC 3339 can name: later ones are shown as this. */
+const LAST = 253_402_300_799_999;
+export const rfc3339 = (ms: number): Time => new Date(Math.min(ms, LAST)).toISOString();
+const maybeTime = (ms: number | null | undefined): Time | null => (ms === null || ms === undefined ? null : rfc3339(ms));
+
+export type Showing = { config: Config; mask: Mask };
+
+export function jobDocument(view: JobView, { config, mask }: Showing): JobDocument {
+	const { spec } = view;
+	const colon = view.item?.indexOf(":") ?? -1;
+	return {
+		id: view.id,
+		name: view.name ?? null,
+		status: view.status,
+		kind: view.kind,
+		blocked: view.blocked,
+		wait_reason: view.wait_reason ?? null,
+		waited_on: view.waited_on ?? [],
+		exit_code: view.exit_code ?? null,
+		raw_exit_code: view.raw_exit_code ?? null,
+		exit_kind: view.exit_kind ?? null,
+		end_reason: view.end_reason ?? null,
+		merge_status: view.merge_status ?? null,
+		attempt: view.attempt,
+		failures: view.failures ?? 0,
+		dispatch_failures: view.dispatch_failures ?? 0,
+		last_failure: view.last_failure ?? null,
+		created_at: rfc3339(view.created_at),
+		enqueued_at: rfc3339(spec.enqueued_at),
+		runnable_at: rfc3339(view.runnable_at),
+		deadline: maybeTime(view.deadline),
+		ready_at: maybeTime(view.ready_at),
+		backoff_until: maybeTime(view.backoff_until),
+		started_at: maybeTime(view.started_at),
+		ended_at: maybeTime(view.ended_at),
+		run: view.run ? runDocument(view.id, view.run) : null,
+		last_run: view.last_run ? lastRun(view.id, view.last_run) : null,
+		batch: view.batch ?? null,
+		parent: view.parent,
+		depth: view.depth,
+		item: view.item === undefined ? null : view.item.slice(colon + 1),
+		source: view.item === undefined ? null : view.item.slice(0, colon),
+		phase: view.phase ?? null,
+		title: spec.title ?? null,
+		command: spec.command ?? null,
+		agent: view.agent ?? null,
+		prompt: spec.prompt ?? null,
+		payload: spec.payload ?? null,
+		repo: view.repo ?? null,
+		base_branch: spec.base_branch ?? null,
+		worktree: spec.worktree ?? null,
+		merge: spec.merge ?? null,
+		no_merge: spec.no_merge ?? false,
+		cwd: spec.cwd ?? null,
+		env: spec.env ? masked(spec.env, mask) : null,
+		host_labels: view.host_labels ?? [],
+		lane: view.lane,
+		priority: view.priority,
+		rank: view.rank ?? 0,
+		forced: view.forced ?? false,
+		trigger: view.trigger,
+		after: view.after,
+		needs: view.needs ?? [],
+		on_missing: view.on_missing ?? "block",
+		produces: view.produces ?? [],
+		pinned_head: view.pinned_head ?? null,
+		conditions: view.conditions ?? [],
+		locks: view.locks ?? [],
+		parallelizable: !isSerial(view),
+		requires_approval: view.approval !== undefined,
+		approval: view.approval ?? null,
+		unique: null,
+		owner: view.owner ?? null,
+		account: view.account ?? null,
+		timeout: spec.timeout_ms ?? null,
+		stall_timeout: spec.stall_timeout_ms ?? null,
+		retry: policyOf(view as unknown as Job, config),
+		uses: view.uses ?? {},
+		model: spec.model ?? null,
+		permission: spec.permission ?? (view.kind === "agent" ? "edit" : null),
+		commit: spec.commit ?? (view.kind === "agent" ? "auto" : null),
+		args: spec.args ?? null,
+		vars: spec.vars ?? null,
+		recipe: spec.recipe ?? null,
+		mode: spec.mode ?? null,
+		owned: spec.owned ?? false,
+		raw: spec.raw ?? false,
+		session: view.session ?? null,
+		question: view.question ?? null,
+		answer: view.answer ?? null,
+		broken: view.broken ?? null,
+		version: spec.version,
+	};
+}
+
+/** `parallelizable: false` is a lock on its source, phase and lane. */
+function isSerial({ locks, item, phase, lane }: JobView): boolean {
+	const end = `:${phase ?? ""}:${lane}`;
+	const source = item?.slice(0, item.indexOf(":"));
+	return (locks ?? []).some(({ key }) =>
+		source === undefined
+			? key.startsWith("serial:") && key.endsWith(end) && !key.slice(7, -end.length).includes(":")
+			: key === `serial:${source}${end}`,
+	);
+}
+
+export const runDocument = (job: number, run: Run): RunDocument => ({
+	id: `${job}.${run.attempt}`,
+	attempt: run.attempt,
+	host: run.host === "" ? null : run.host,
+	worker: run.worker,
+	account: run.account ?? null,
+	started_at: rfc3339(run.started_at),
+	lease_until: maybeTime(run.lease_until),
+	launched: run.launched ?? false,
+	stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
+});
+
+const lastRun = (job: number, run: NonNullable<Job["last_run"]>): NonNullable<JobDocument["last_run"]> => ({
+	id: `${job}.${run.attempt}`,
+	attempt: run.attempt,
+	host: run.host === "" ? null : run.host,
+	worker: run.worker,
+	account: run.account ?? null,
+	started_at: rfc3339(run.started_at),
+});
+
+export const reasonDocument = (reason: Reason): ReasonDocument => ({
+	...reason,
+	since: maybeTime(reason.since),
+	clears_at: maybeTime(reason.clears_at),
+	observed_at: maybeTime(reason.observed_at),
+});
+
+/** Fields of an event's data that are moments. */
+const MOMENTS = new Set(["until", "retry_at", "at"]);
+
+export const eventDocument = ({ seq, at, kind, job, by, data }: EventRow): EventDocument => ({
+	seq,
+	at: rfc3339(at),
+	kind,
+	job,
+	by,
+	data: Object.fromEntries(
+		Object.entries(data).map(([key, value]) => [key, MOMENTS.has(key) && typeof value === "number" ? rfc3339(value) : value]),
+	),
+});
+
+export const statusDocument = (status: StatusReport): StatusDocument => ({
+	schema_version: 1,
+	...status,
+	paused_at: maybeTime(status.paused_at),
+	holds: status.holds.map((hold) => ({ ...hold, since: rfc3339(hold.since), until: maybeTime(hold.until) })),
+	hosts: status.hosts.map((host) => ({ ...host, heartbeat_at: rfc3339(host.heartbeat_at) })),
+	last_dispatch_at: maybeTime(status.last_dispatch_at),
+});
+
+export const endedDocument = ({ job, status, retry_at }: Ended): EndedDocument => ({ job, status, retry_at: maybeTime(retry_at) });

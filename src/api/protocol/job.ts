@@ -1,0 +1,170 @@
+// The methods that act on jobs.
+
+import { EXIT_KINDS, type ExitKind, type JobInput, STATUSES, type Status } from "../../core/job.ts";
+import type { Ending, Manifest } from "../../scheduler.ts";
+import type { LogPiece } from "../context.ts";
+import type { EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
+import { choice, choices, flag, id, ids, json, maybe, method, object, openMethod, type Ref, text, whole, word, words } from "../fields.ts";
+
+type Doc<T> = { schema_version: number } & T;
+export type AddDocument = Doc<
+	| { outcome: "queued"; job: JobDocument; position: number | null; warning?: string }
+	| { outcome: "already_running"; job: number; holder: number }
+	| { outcome: "deferred"; limit: number; depths: Record<string, number>; hint: string }
+	| { outcome: "duplicate"; job: number }
+>;
+export type OneJob = Doc<{ job: JobDocument }>;
+export type Rewound = Doc<{ reset: number[]; restarted: number[]; last_successful: number[] }>;
+export type ClaimedDocument = { job: JobDocument; spec: Record<string, unknown>; run: RunDocument & { token: number } };
+export type WaitedJob = { id: number; status: Status; exit_code: number | null; exit_kind: ExitKind | null };
+
+const force = maybe(flag("override what may be overridden: caps of 0, an item in progress elsewhere, another repo's prefix"));
+const reason = maybe(text("why, for the record", 10_000));
+const act = <R = OneJob>(about: string, result = "{job}") => method<R>()({ role: "operator", about, params: { id: id() }, result });
+const token = whole("the run's token, from job.claim", 1, Number.MAX_SAFE_INTEGER);
+
+export const JOB_METHODS = {
+	"job.add": openMethod<JobInput & { force?: boolean | undefined }, AddDocument>("job")({
+		role: "run",
+		about: "Adds one job and says at once where it stands. Takes every field of a job's input.",
+		params: { force },
+		result: "{outcome, job?, position?, warning?, holder?, limit?, depths?, hint?}",
+	}),
+	"job.apply": method<Doc<{ jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[] }>>()({
+		role: "run",
+		about: "Adds many jobs that may refer to each other, all or none.",
+		params: {
+			manifest: object<Manifest>("`{defaults?, jobs, batch?}`"),
+			check: maybe(flag("only look at it: everything is checked, nothing is added")),
+			force,
+		},
+		result: "{jobs, names, skipped}",
+	}),
+	"job.show": method<OneJob>()({ role: "viewer", about: "One job, with everything it carries.", params: { id: id() }, result: "{job}" }),
+	"job.list": method<Doc<{ jobs: JobDocument[] }>>()({
+		role: "viewer",
+		about: "Jobs by number: the active ones, or also those that ended.",
+		params: {
+			status: maybe(choices("only these; ended ones too", STATUSES)),
+			lane: maybe(word("only of this lane")),
+			repo: maybe(word("only of this repo")),
+			batch: maybe(word("only of this batch")),
+			all: maybe(flag("ended ones too")),
+			limit: maybe(whole("at most so many (1,000)", 1, 10_000)),
+			after: maybe(whole("only above this number: the last one of the page before", 0, Number.MAX_SAFE_INTEGER)),
+		},
+		result: "{jobs}",
+	}),
+	"job.why": method<
+		Doc<{
+			job: JobDocument;
+			reasons: ReasonDocument[];
+			position: number | null;
+			priority: { total: number; terms: { name: string; value: number }[] };
+		}>
+	>()({
+		role: "viewer",
+		about: "Everything that keeps a job from starting, its place in line, and how its priority adds up.",
+		params: { id: id() },
+		result: "{job, reasons, position, priority: {total, terms}}",
+	}),
+	"job.history": method<Doc<{ events: EventDocument[] }>>()({
+		role: "viewer",
+		about: "What has happened to a job: who, when, from, to, why.",
+		params: { id: id() },
+		result: "{events}",
+	}),
+	"job.logs": method<Doc<LogPiece>>()({
+		role: "viewer",
+		about: "A piece of a run's output. Ask again from `next_offset` until `ended`.",
+		params: {
+			id: id(),
+			run: maybe(whole("the attempt; the last one when absent", 1, 1_000_000)),
+			stream: maybe(choice("which output (stdout)", ["stdout", "stderr"])),
+			offset: maybe(whole("the byte to begin at (0)", 0, Number.MAX_SAFE_INTEGER)),
+			limit: maybe(whole("bytes at most (65,536)", 1, 1_000_000)),
+			wait_ms: maybe(whole("when nothing is there yet, wait so long for more", 0, 25_000)),
+		},
+		result: "{run, stream, offset, next_offset, text, eof, ended}",
+	}),
+	"job.wait": method<Doc<{ jobs: WaitedJob[]; done: boolean }>>()({
+		role: "viewer",
+		about: "Answers when all of these jobs have ended, or after a while with `done: false`: ask again.",
+		params: { ids: ids("the jobs"), timeout_ms: maybe(whole("how long to wait (25,000)", 0, 25_000)) },
+		result: "{jobs: [{id, status, exit_code, exit_kind}], done}",
+	}),
+	"job.cancel": method<Doc<{ cancelled: number[]; requested: number[] }>>()({
+		role: "operator",
+		about: "Ends waiting jobs; running ones are asked to stop.",
+		params: {
+			id: maybe(id()),
+			ids: maybe(ids("several at once")),
+			subtree: maybe(flag("and everything that comes after them")),
+			reason,
+		},
+		result: "{cancelled, requested}",
+	}),
+	"job.retry": act<Rewound>("Rewinds a job and everything downstream of it.", "{reset, restarted, last_successful}"),
+	"job.rerun": act<Rewound>("Runs an ended job again, alone.", "{reset, restarted, last_successful}"),
+	"job.promote": act("Moves a waiting job to the front of its lane."),
+	"job.demote": act("Moves a waiting job to the end of its lane."),
+	"job.priority": method<OneJob>()({
+		role: "operator",
+		about: "Sets a job's own term of the priority sum.",
+		params: { id: id(), priority: whole("higher goes sooner", -1_000_000, 1_000_000) },
+		result: "{job}",
+	}),
+	"job.run_now": method<OneJob>()({
+		role: "operator",
+		about: "Moves a waiting job before all others.",
+		params: { id: id(), force: maybe(flag("also past max_concurrent and lane caps")) },
+		result: "{job}",
+	}),
+	"job.approve": act("Agrees to a job that asks for approval."),
+	"job.reject": method<OneJob>()({
+		role: "operator",
+		about: "Refuses a job that asks for approval: it ends as cancelled.",
+		params: { id: id(), reason },
+		result: "{job}",
+	}),
+	"job.answer": method<OneJob>()({
+		role: "operator",
+		about: "Answers what a job's last run asked; it goes on with that.",
+		params: { id: id(), text: text("the answer") },
+		result: "{job}",
+	}),
+	"job.claim": method<Doc<{ claimed: ClaimedDocument[] }>>()({
+		role: "operator",
+		about: "For workers outside: takes the best startable jobs that carry only a payload.",
+		params: {
+			worker: word("who takes them"),
+			max: maybe(whole("at most so many (1)", 0, 1000)),
+			lanes: maybe(words("only of these lanes")),
+		},
+		result: "{claimed: [{job, spec, run: {token, …}}]}",
+	}),
+	"job.complete": openMethod<Omit<Ending, "job" | "until"> & { job: Ref; until?: Time | number }, Doc<EndedDocument>>("ending")({
+		role: "operator",
+		about: "For workers outside: a run has ended, this is how.",
+		params: {
+			job: id(),
+			token,
+			exit_kind: choice("how it ended", EXIT_KINDS),
+			exit_code: maybe(whole("its exit code", -2_147_483_648, 4_294_967_295)),
+			message: maybe(text("what went wrong")),
+			usage: maybe(object<Record<string, number>>("charges by dimension, as deltas: `{tokens, cost_micro}`")),
+			session: maybe(word("the agent's session, for the next run")),
+			until: maybe(json("rate_limited: when it may go on")),
+			retry_after_ms: maybe(whole("rate_limited: or after how long", 0, Number.MAX_SAFE_INTEGER)),
+			closed: maybe(text("rate_limited: the account needs a person; why")),
+			question: maybe(text("needs_human: what it asks")),
+		},
+		result: "{job, status, retry_at}",
+	}),
+	"job.extend": method<Doc<{ cancel_requested: boolean; lease_until: Time | null }>>()({
+		role: "operator",
+		about: "For workers outside: keeps a run's lease, and tells whether it should stop.",
+		params: { job: id(), token },
+		result: "{cancel_requested, lease_until}",
+	}),
+} as const;

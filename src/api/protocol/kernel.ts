@@ -1,0 +1,153 @@
+// The kernel contract: a queue of its own kind for workers in any language. Times are epoch seconds; faults of parameters are −32133, so that the
+// scheduler itself checks them. Hidden altogether where `kernel.enabled` is false.
+
+import type { Kernel } from "../../scheduler.ts";
+import { choice, choices, decimal, type Fields, flag, maybe, object, openMethod, orNull, type Role, whole, word } from "../fields.ts";
+
+const BIG = Number.MAX_SAFE_INTEGER;
+const pid = whole("the agent", 1, BIG);
+const sched_id = whole("the entry", 1, BIG);
+const dim = word("a dimension: tokens, cost, wall …");
+const amount = whole("in whole units", 0, BIG);
+const now = maybe(decimal("epoch seconds (the server's clock)", 0, 1e12));
+const worker_id = word("who works on it");
+const STATES = ["queued", "dispatched", "completed", "expired", "cancelled"] as const;
+const AGENT_STATES = ["READY", "RUNNING", "WAITING", "SUSPENDED", "DEAD"] as const;
+
+const enqueue = {
+	pid,
+	priority: maybe(whole("higher goes sooner (0)", -1_000_000_000, 1_000_000_000)),
+	runnable_at: maybe(decimal("epoch seconds; 0 = now (0)", 0, 1e12)),
+	deadline: maybe(orNull(decimal("epoch seconds; null = none (null)", 0, 1e12))),
+	trigger: maybe(word("manual, cron, event, resume or any word (manual)")),
+	payload: maybe(object("opaque ({})")),
+};
+const grant = {
+	pid,
+	dim,
+	limit: whole("in whole units", 0, BIG),
+	warn_at: maybe(decimal("share of the limit at which to warn (0.8)", 0, 1)),
+	window: maybe(orNull(choice("begins anew each (null)", ["hour", "day"]))),
+};
+const ENTRY =
+	"{sched_id, pid, priority, runnable_at, deadline, trigger, payload, state, worker_id, created_at, dispatched_at, completed_at, exit_kind}";
+const LEDGER = "{subject, dim, used, limit, warn_at, window, over_limit}";
+
+type Call = (params: never) => Promise<unknown>;
+const kernel = <F extends Call>(role: Role, about: string, params: Fields, result: string) =>
+	openMethod<Parameters<F>[0] extends undefined ? Record<string, never> : NonNullable<Parameters<F>[0]>, Awaited<ReturnType<F>>>("kernel")({
+		role,
+		about,
+		params,
+		result,
+	});
+type Agent = Kernel["agent"];
+type Ledger = Kernel["ledger"];
+
+export const KERNEL_METHODS = {
+	"kernel.sched.enqueue": kernel<Kernel["enqueue"]>("operator", "Adds an entry for a live agent.", enqueue, "{sched_id}"),
+	"kernel.sched.enqueue_unique": kernel<Kernel["enqueueUnique"]>(
+		"operator",
+		"Adds an entry unless a queued one is like it.",
+		{ ...enqueue, dedupe_by: choices("what makes two entries alike", ["pid", "trigger", "priority"]) },
+		"{sched_id, created}",
+	),
+	"kernel.sched.claim": kernel<Kernel["claim"]>(
+		"operator",
+		"Takes the next entries, in one transaction.",
+		{
+			worker_id,
+			max_n: maybe(whole("at most so many (1)", 0, 1000)),
+			now,
+			admission_check: maybe(flag("skip owners with a ledger over its limit (true)")),
+		},
+		`{entries: [${ENTRY}]}`,
+	),
+	"kernel.sched.complete": kernel<Kernel["complete"]>(
+		"operator",
+		"Ends a dispatched entry.",
+		{
+			sched_id,
+			exit_kind: choice("how", ["completed", "cancelled", "failed", "crashed"]),
+			worker_id: maybe(word("must be the one that claimed it")),
+		},
+		"{sched_id, state, prev_state}",
+	),
+	"kernel.sched.cancel": kernel<Kernel["cancel"]>("operator", "Ends a queued entry.", { sched_id }, "{sched_id, state}"),
+	"kernel.sched.get": kernel<Kernel["get"]>("viewer", "One entry.", { sched_id }, ENTRY),
+	"kernel.sched.list": kernel<Kernel["list"]>(
+		"viewer",
+		"Entries by number.",
+		{
+			state: maybe(choice("only in this state", STATES)),
+			pid: maybe(pid),
+			limit: maybe(whole("at most so many (100)", 0, 10_000)),
+			offset: maybe(whole("skip so many (0)", 0, BIG)),
+		},
+		`{entries: [${ENTRY}], total}`,
+	),
+	"kernel.sched.gc_expired": kernel<Kernel["gcExpired"]>(
+		"operator",
+		"Expires queued entries whose deadline has passed.",
+		{ now },
+		"{swept}",
+	),
+	"kernel.sched.gc_dispatched": kernel<Kernel["gcDispatched"]>(
+		"operator",
+		"Puts entries whose worker has been silent back into the queue.",
+		{ stale_seconds: decimal("silent for so long", 0, 1e12) },
+		"{swept}",
+	),
+	"kernel.sched.extend": kernel<Kernel["extend"]>(
+		"operator",
+		"A worker's sign of life; tells whether somebody asked it to stop.",
+		{ sched_id, worker_id },
+		"{sched_id, cancel_requested}",
+	),
+	"kernel.agent.create": kernel<Agent["create"]>("operator", "Makes an agent, READY.", { name: word("its name") }, "{pid, state}"),
+	"kernel.agent.transition": kernel<Agent["transition"]>(
+		"operator",
+		"Sets an agent's state; DEAD is for ever.",
+		{ pid, to: choice("the new state", AGENT_STATES) },
+		"{pid, state, prev_state}",
+	),
+	"kernel.agent.get": kernel<Agent["get"]>("viewer", "One agent.", { pid }, "{pid, name, state}"),
+	"kernel.agent.list": kernel<() => Promise<{ agents: Awaited<ReturnType<Agent["list"]>> }>>(
+		"viewer",
+		"All agents.",
+		{},
+		"{agents: [{pid, name, state}]}",
+	),
+	"kernel.ledger.grant": kernel<Ledger["grant"]>("operator", "Sets the limit of an agent's ledger.", grant, LEDGER),
+	"kernel.ledger.update_grant": kernel<Ledger["grant"]>("operator", "The same as grant.", grant, LEDGER),
+	"kernel.ledger.charge": kernel<Ledger["charge"]>(
+		"operator",
+		"Adds to what was used.",
+		{ pid, dim, amount },
+		"{used, limit, over_limit, warned, first_breach}",
+	),
+	"kernel.ledger.refund": kernel<Ledger["refund"]>(
+		"operator",
+		"Takes back from what was used.",
+		{ pid, dim, amount },
+		"{used, limit, over_limit}",
+	),
+	"kernel.ledger.check": kernel<Ledger["check"]>(
+		"viewer",
+		"Whether a charge would exceed the limit.",
+		{ pid, dim, amount },
+		"{would_exceed}",
+	),
+	"kernel.ledger.get": kernel<(params: { pid: number }) => Promise<{ ledgers: Awaited<ReturnType<Ledger["get"]>> }>>(
+		"viewer",
+		"An agent's ledgers.",
+		{ pid },
+		`{ledgers: [${LEDGER}]}`,
+	),
+	"kernel.ledger.list_breached": kernel<() => Promise<{ ledgers: Awaited<ReturnType<Ledger["listBreached"]>> }>>(
+		"viewer",
+		"Ledgers of agents that are used up.",
+		{},
+		`{ledgers: [${LEDGER}]}`,
+	),
+} as const;

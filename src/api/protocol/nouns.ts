@@ -1,0 +1,163 @@
+// The methods of the nouns: lanes, accounts, budgets, locks, artifacts, hosts, batches, the configuration, the check-up.
+
+import type { LaneConfig } from "../../core/config.ts";
+import type { LedgerView } from "../../scheduler.ts";
+import type { Checkup, Problem, Setting } from "../context.ts";
+import type { Time } from "../documents.ts";
+import { choice, decimal, duration, flag, json, maybe, method, orNull, text, time, whole, word, words } from "../fields.ts";
+
+type Doc<T> = { schema_version: number } & T;
+export type LaneDocument = { name: string; queued: number; running: number } & LaneConfig;
+export type AccountDocument = {
+	name: string;
+	max: number | null;
+	max_api_calls: number;
+	state: "open" | "paused" | "rate_limited" | "closed";
+	since: Time | null;
+	until: Time | null;
+	by: string | null;
+	reason: string | null;
+};
+export type LockDocument = { key: string; holders: { job: number; mode: "shared" | "exclusive" }[]; reserved_for: number | null };
+export type ArtifactDocument = { artifact: string; repo: string | null; present: boolean | null; observed_at: Time; error: string | null };
+export type HostDocument = { name: string; labels: string[]; heartbeat_at: Time; state: string };
+export type BatchDocument = { name: string; open: number; total: number; owned: boolean };
+
+export const NOUN_METHODS = {
+	"lane.list": method<Doc<{ lanes: LaneDocument[] }>>()({
+		role: "viewer",
+		about: "Lanes with their caps and what is in them.",
+		params: {},
+		result: "{lanes: [{name, queued, running, max, priority, accounts, retry, active_hours}]}",
+	}),
+	"lane.set": method<Doc<{ lane: LaneDocument }>>()({
+		role: "operator",
+		about: "Changes a lane, or makes one; in force at once, and kept in the configuration file.",
+		params: {
+			name: word("the lane"),
+			max: maybe(orNull(whole("live runs at most; null = no cap", 0, 1_000_000))),
+			priority: maybe(whole("its base in the priority sum", -1_000_000, 1_000_000)),
+			accounts: maybe(words("accounts to use, the first open one wins")),
+			active_hours: maybe(words("local times in which jobs may start: `HH:MM-HH:MM`")),
+		},
+		result: "{lane}",
+	}),
+	"account.list": method<Doc<{ accounts: AccountDocument[] }>>()({
+		role: "viewer",
+		about: "Accounts, and which are limited or closed, until when, why.",
+		params: {},
+		result: "{accounts: [{name, max, max_api_calls, state, since, until, by, reason}]}",
+	}),
+	"account.clear": method<Doc<{ account: AccountDocument }>>()({
+		role: "operator",
+		about: "Opens an account that was limited or closed.",
+		params: { name: word("the account") },
+		result: "{account}",
+	}),
+	"account.limit": method<Doc<{ account: AccountDocument }>>()({
+		role: "operator",
+		about: "Reports that a provider has limited an account.",
+		params: {
+			name: word("the account"),
+			until: maybe(time("the reset, where the provider named one")),
+			retry_after_ms: maybe(duration("or how long it said to wait")),
+			closed: maybe(text("closed until a person clears it; why", 10_000)),
+		},
+		result: "{account}",
+	}),
+	"budget.list": method<Doc<{ budgets: LedgerView[] }>>()({
+		role: "viewer",
+		about: "Budgets by subject and dimension.",
+		params: { subject: maybe(word("only of `owner:<name>`, `batch:<name>` or `repo:<name>`")) },
+		result: "{budgets: [{subject, dim, used, limit, warn_at, window, over_limit}]}",
+	}),
+	"budget.grant": method<Doc<{ budget: LedgerView }>>()({
+		role: "operator",
+		about: "Sets a limit; what waited for it goes on at once.",
+		params: {
+			subject: word("`owner:<name>`, `batch:<name>` or `repo:<name>`"),
+			dim: word("`runs`, `wall_s`, `tokens`, `cost_micro` or any other"),
+			limit: orNull(whole("in whole units; null = none", 0, Number.MAX_SAFE_INTEGER)),
+			window: maybe(orNull(choice("begins anew each", ["hour", "day"]))),
+			warn_at: maybe(decimal("share of the limit at which to warn (0.8)", 0, 1)),
+			on_breach: maybe(choice("what becomes of runs in flight (finish)", ["finish", "stop"])),
+		},
+		result: "{budget}",
+	}),
+	"budget.report": method<Doc<{ budget: LedgerView; warned: boolean; first_breach: boolean }>>()({
+		role: "operator",
+		about: "Reports use that no run of ours told; below zero takes back.",
+		params: {
+			subject: word("`owner:<name>`, `batch:<name>` or `repo:<name>`"),
+			dim: word("the dimension"),
+			amount: whole("as a delta, in whole units", -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+		},
+		result: "{budget, warned, first_breach}",
+	}),
+	"lock.list": method<Doc<{ locks: LockDocument[] }>>()({
+		role: "viewer",
+		about: "Locks that are held, by whom, and for whom one is kept free.",
+		params: {},
+		result: "{locks: [{key, holders: [{job, mode}], reserved_for}]}",
+	}),
+	"artifact.list": method<Doc<{ artifacts: ArtifactDocument[] }>>()({
+		role: "viewer",
+		about: "Artifacts that are known, as they were last seen.",
+		params: {},
+		result: "{artifacts: [{artifact, repo, present, observed_at, error}]}",
+	}),
+	"artifact.mark": method<Doc<{ artifact: string; present: boolean }>>()({
+		role: "operator",
+		about: "Sets or removes a marker: `custom:<type>:<key>`, `sentinel:<slug>`.",
+		params: { artifact: text("the marker", 1000), absent: maybe(flag("remove it")) },
+		result: "{artifact, present}",
+	}),
+	"host.list": method<Doc<{ hosts: HostDocument[] }>>()({
+		role: "viewer",
+		about: "Hosts, with their labels and last sign of life.",
+		params: {},
+		result: "{hosts: [{name, labels, heartbeat_at, state}]}",
+	}),
+	"batch.list": method<Doc<{ batches: BatchDocument[] }>>()({
+		role: "viewer",
+		about: "Batches: how many jobs, how many still open.",
+		params: {},
+		result: "{batches: [{name, open, total, owned}]}",
+	}),
+	"config.get": method<Doc<{ settings: Setting[] }>>()({
+		role: "viewer",
+		about: "One setting, or all of a group, and where each comes from.",
+		params: { key: word("for example `max_concurrent`, `lanes.code.max`, `lanes`") },
+		result: "{settings: [{key, value, origin}]}",
+	}),
+	"config.set": method<Doc<{ settings: Setting[] }>>()({
+		role: "operator",
+		about: "Changes a setting: checked, written to the file, in force at once.",
+		params: { key: word("the key"), value: json("text is read as YAML: `8`, `null`, `5m`, `[a, b]`") },
+		result: "{settings: [{key, value, origin}]}",
+	}),
+	"config.unset": method<Doc<{ settings: Setting[] }>>()({
+		role: "operator",
+		about: "Takes a setting out of the file: its default counts again.",
+		params: { key: word("the key") },
+		result: "{settings: [{key, value, origin}]}",
+	}),
+	"config.list": method<Doc<{ settings: Setting[] }>>()({
+		role: "viewer",
+		about: "Every setting in force, and where it comes from.",
+		params: {},
+		result: "{settings: [{key, value, origin}]}",
+	}),
+	"config.check": method<Doc<{ ok: boolean; problems: Problem[] }>>()({
+		role: "viewer",
+		about: "What is wrong with a configuration, or with the file as it stands. Changes nothing.",
+		params: { text: maybe(text("YAML to look at instead of the file")) },
+		result: "{ok, problems: [{code, message, field, hint}]}",
+	}),
+	"doctor.run": method<Doc<{ ok: boolean; checks: Checkup[] }>>()({
+		role: "operator",
+		about: "Looks at everything the daemon needs, and says what to do about what is missing.",
+		params: {},
+		result: "{ok, checks: [{name, ok, detail, hint?}]}",
+	}),
+} as const;

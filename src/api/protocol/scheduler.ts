@@ -1,0 +1,85 @@
+// The methods that act on the whole queue and on the daemon.
+
+import type { StatusDocument, Time } from "../documents.ts";
+import { duration, flag, maybe, method, text, time, whole, word } from "../fields.ts";
+
+type Doc<T> = { schema_version: number } & T;
+export type VersionDocument = Doc<{
+	version: string;
+	pid: number;
+	protocol: number;
+	home: string;
+	started_at: Time;
+	by: string;
+	role: string;
+}>;
+
+const scope = {
+	lane: maybe(word("this lane")),
+	repo: maybe(word("this repo")),
+	batch: maybe(word("this batch")),
+	account: maybe(word("this account")),
+};
+
+export const SCHEDULER_METHODS = {
+	"scheduler.status": method<StatusDocument>()({
+		role: "viewer",
+		about: "Queue, caps, holds and hosts at a glance.",
+		params: {},
+		result:
+			"{paused, paused_by, paused_at, queued_total, queued_ready, running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at}",
+	}),
+	"scheduler.run": method<Doc<{ dispatch: number[]; skipped: { job: number; reason: string }[]; reason: string }>>()({
+		role: "viewer",
+		about: "One dispatch pass by hand, or with `dry_run` its plan; without it an operator's business.",
+		params: { dry_run: maybe(flag("only say what would start")) },
+		result: "{dispatch, skipped, reason}",
+	}),
+	"scheduler.pause": method<Doc<{ scope: string; paused: boolean; frozen: boolean }>>()({
+		role: "operator",
+		about: "Nothing new starts, everywhere or in one place; what runs goes on, unless it is frozen.",
+		params: {
+			...scope,
+			reason: maybe(text("why, for the record", 10_000)),
+			freeze: maybe(flag("stop the processes that run, until resume")),
+			until: maybe(time("resumes by itself then")),
+		},
+		result: "{scope, paused, frozen}",
+	}),
+	"scheduler.resume": method<Doc<{ scope: string; paused: boolean }>>()({
+		role: "operator",
+		about: "Ends a pause, and lets frozen runs go on.",
+		params: scope,
+		result: "{scope, paused}",
+	}),
+	"scheduler.clear": method<Doc<{ cleared: number[] }>>()({
+		role: "operator",
+		about: "Ends all jobs that are not running, or those of one item, with the reason `cleared`.",
+		params: { item: maybe(word("`source:id` of the item, or its id alone")) },
+		result: "{cleared}",
+	}),
+	"scheduler.gc": method<Doc<{ deleted: number; kept: number }>>()({
+		role: "operator",
+		about: "Forgets jobs that ended long ago and that no active job refers to.",
+		params: { days: maybe(whole("ended before so many days (7)", 0, 100_000)) },
+		result: "{deleted, kept}",
+	}),
+	"scheduler.down": method<Doc<{ stopping: boolean }>>()({
+		role: "operator",
+		about: "Stops the daemon: no new starts, a grace, then runs are left to their shims or stopped.",
+		params: { stop_runs: maybe(flag("stop them")), grace_ms: maybe(duration("how long to wait for runs to end by themselves")) },
+		result: "{stopping}",
+	}),
+	"scheduler.version": method<VersionDocument>()({
+		role: "viewer",
+		about: "Who answers, since when, and as whom it sees you.",
+		params: {},
+		result: "{version, pid, protocol, home, started_at, by, role}",
+	}),
+	"session.auth": method<Doc<{ role: string; by: string; job: number | null }>>()({
+		role: "viewer",
+		about: "On the socket: from now on this connection may do only what the token allows. Runs do it with SLUICE_TOKEN.",
+		params: { token: text("a viewer's, an operator's or a run's token", 1000) },
+		result: "{role, by, job}",
+	}),
+} as const;

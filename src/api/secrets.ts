@@ -1,0 +1,39 @@
+// Masks values that nobody should read in a document: by the name of their variable, and by what they look like.
+
+export type Mask = { names: readonly string[] };
+
+/** Name patterns whose values are masked when the configuration says nothing else; `*` is any run of characters, case does not count. */
+export const SECRET_NAMES = ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"] as const;
+export const MASKED = "***";
+
+/** Keys of well-known providers, private keys, and addresses with a password in them. */
+const LOOKS_SECRET =
+	/^(?:sk-|gh[pousr]_|github_pat_|xox[abp]-|AKIA[0-9A-Z]{12}|eyJ[\w-]{10,}\.)|-----BEGIN [A-Z ]*PRIVATE KEY|:\/\/[^/\s:@]+:[^/\s@]+@/;
+
+export function masked(env: Record<string, string>, mask: Mask): Record<string, string> {
+	const patterns = mask.names.map(matcher);
+	return Object.fromEntries(
+		Object.entries(env).map(([name, value]) => [
+			name,
+			patterns.some((matches) => matches(name)) || LOOKS_SECRET.test(value) ? MASKED : value,
+		]),
+	);
+}
+
+/** Without a regular expression made from somebody's text: the pieces between stars must follow each other. */
+export function matcher(pattern: string): (name: string) => boolean {
+	const [first = "", ...rest] = pattern.toUpperCase().split("*");
+	return (name) => {
+		const word = name.toUpperCase();
+		if (rest.length === 0) return word === first;
+		if (!word.startsWith(first)) return false;
+		let at = first.length;
+		const last = rest[rest.length - 1] as string;
+		for (const piece of rest.slice(0, -1)) {
+			const found = word.indexOf(piece, at);
+			if (found < 0) return false;
+			at = found + piece.length;
+		}
+		return word.length - last.length >= at && word.endsWith(last);
+	};
+}
