@@ -10,12 +10,13 @@ import { always, record, type Seen } from "./observe.ts";
 
 export type ApplyParts = { engine: Engine; clock: Clock; host: Host; config: () => Config; lookFor: (keys: string[]) => Promise<Seen> };
 
-export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { force?: boolean }): Promise<ApplyResult> {
+export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult> {
 	const { engine, clock, host, config, lookFor } = parts;
 	const force = act.force === true;
 	let prepared = await inTurns(applying.prepare(manifest, config(), { now: clock.now(), force }), host);
 	const keys = await inTurns(probedKeys(prepared), host);
 	const seen: Seen = keys.length > 0 ? await lookFor(keys) : { facts: {}, counts: always };
+	if (act.check === true) return { jobs: [], names: {}, skipped: await screened(parts, prepared, seen, act) };
 	if (prepared.nodes.length > applying.PIECE) return applyStaged(parts, prepared, seen, act);
 	let first = true;
 	return engine.run(
@@ -37,6 +38,22 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { 
 	);
 }
 
+/** Only looked at, a piece at a time: a manifest that is refused has changed nothing. */
+async function screened(
+	{ engine }: ApplyParts,
+	prepared: applying.Prepared,
+	seen: Seen,
+	act: Act & { force?: boolean },
+): Promise<ApplyResult["skipped"]> {
+	const skipped: ApplyResult["skipped"] = [];
+	for (let at = 0; at < prepared.nodes.length; at += applying.PIECE) {
+		const piece = { ...prepared, nodes: prepared.nodes.slice(at, at + applying.PIECE) };
+		const screen: Task<ApplyResult["skipped"]> = (tx) => applying.screen(tx, piece, act.force === true, { seen: seen.facts });
+		skipped.push(...(await engine.run(screen, { by: act.by })));
+	}
+	return skipped;
+}
+
 async function applyStaged(
 	parts: ApplyParts,
 	prepared: applying.Prepared,
@@ -45,12 +62,7 @@ async function applyStaged(
 ): Promise<ApplyResult> {
 	const { engine } = parts;
 	const run = <T>(task: Task<T>) => engine.run(task, { by: act.by });
-	const skipped: ApplyResult["skipped"] = [];
-	// Only looked at: a manifest that is refused has changed nothing.
-	for (let at = 0; at < prepared.nodes.length; at += applying.PIECE) {
-		const piece = { ...prepared, nodes: prepared.nodes.slice(at, at + applying.PIECE) };
-		skipped.push(...(await run((tx) => applying.screen(tx, piece, act.force === true, { seen: seen.facts }))));
-	}
+	const skipped = await screened(parts, prepared, seen, act);
 	const nodes = applying.fresh(prepared);
 	if (nodes.length === 0) return inTurns(applying.resultOf(prepared, skipped), parts.host);
 	const stage = await run(function* (tx) {

@@ -118,6 +118,7 @@ const ARGUMENTS = {
 			maybe((value, field) => copy(check.json(check.record(value, field), field))),
 		),
 	],
+	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
 	plan: [optional(object("options", { max: whole(0, 1000) }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],
 	mark: [at("artifact", (value, field) => check.text(value, field, { max: 1000, lines: "one" })), act({ absent: check.flag })],

@@ -124,7 +124,10 @@ export class Engine {
 							const by = tx.by;
 							if (one.by !== undefined) tx.by = one.by;
 							try {
-								const value = yield* drive(one.task(tx));
+								// Most operations read nothing that is not at hand: they are over after their first step.
+								const op = one.task(tx);
+								const step = op.next();
+								const value = step.done ? step.value : yield* drive(op, step);
 								const together = one.phase === "end" && group[index + 1]?.phase === "end";
 								if (tx.ended.length > 0 && !together) yield* drive(cascade(tx));
 								results.push({ one, value });
@@ -151,7 +154,10 @@ export class Engine {
 	}
 
 	/** begin · recall · sweep · settle · body · write · commit. On any error nothing of it is left, in the store or in memory. */
-	private *inTransaction(jobs: readonly number[], body: (tx: Tx, drive: <T>(op: Op<T>) => Steps<T>) => Steps<void>): Steps<void> {
+	private *inTransaction(
+		jobs: readonly number[],
+		body: (tx: Tx, drive: <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => Steps<T>) => Steps<void>,
+	): Steps<void> {
 		const { store, chance, by } = this.options;
 		const { fresh } = (yield store.begin()) as { fresh: boolean };
 		try {
@@ -161,7 +167,7 @@ export class Engine {
 			}
 			const leases = this.checkClock();
 			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(), chance, by });
-			const drive = <T>(op: Op<T>) => this.drive(tx, op);
+			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
 			if (jobs.length > 0) yield* drive(tx.load(jobs));
 			let more = false;
 			if (
@@ -187,9 +193,9 @@ export class Engine {
 		}
 	}
 
-	private *drive<T>(tx: Tx, op: Op<T>): Steps<T> {
+	private *drive<T>(tx: Tx, op: Op<T>, begun?: IteratorResult<Read, T>): Steps<T> {
 		const { store } = this.options;
-		let step = op.next();
+		let step = begun ?? op.next();
 		while (!step.done) {
 			const request = step.value;
 			if (isHidden(tx, request.read)) yield store.write(tx.take());

@@ -27,6 +27,7 @@ import { checkAct, checkEnding, checkedScope, checkGrant, claimerOf, restamp } f
 import { alignWindow, chargeLedger, freshLedger, ledgerOf, limitAccount, putLedger, viewLedger } from "./limits.ts";
 import * as look from "./look.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
+import * as registers from "./registers.ts";
 import { rewind } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
 import { assigned, beat, dropEmptyBuckets, gcSome, joinHost, recover } from "./upkeep.ts";
@@ -217,12 +218,17 @@ export async function createScheduler(
 				yield* look.mustFind(tx, id(at));
 				return yield* ask({ read: "history", job: id(at) });
 			}),
+		find: async (name) => engine.run((tx) => registers.find(tx, name)),
 		status: () => engine.run((tx) => look.status(tx)),
+		locks: () => engine.run((tx) => registers.locks(tx)),
+		batches: () => engine.run(() => registers.batches()),
+		artifacts: () => engine.run(() => registers.artifacts()),
 		plan: (request = {}) => {
 			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000 });
 			return engine.dryRun((tx) => look.planReport(tx, claimer, startPicked(tx, claimer)));
 		},
 		events: (from = {}) => events(from.since ?? 0),
+		lastEvent: () => engine.run((tx) => registers.lastEvent(tx)),
 		watch(call) {
 			watchers.add(call);
 			return () => watchers.delete(call);

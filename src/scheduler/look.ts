@@ -41,7 +41,8 @@ function isHidden(tx: Tx, id: number): boolean {
 }
 
 export function* viewJob(tx: Tx, job: Job): Op<JobView> {
-	const spec = tx.spec(job.id) ?? (yield* tx.specs([job.id])).get(job.id) ?? ({ version: 1, enqueued_at: job.created_at } satisfies JobSpec);
+	const spec =
+		tx.spec(job.id) ?? (yield* tx.specs([job.id])).get(job.id) ?? ({ version: 1, enqueued_at: job.created_at } satisfies JobSpec);
 	const edges =
 		job.created_at === tx.now && job.deps_left === undefined && tx.changes.edges.length === 0
 			? []
