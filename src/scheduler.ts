@@ -117,6 +117,12 @@ export type EventRow = { seq: number; at: number; kind: string; job: number | nu
 
 export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[] };
 
+/** A lock that is held or kept free for somebody. */
+export type LockView = { key: string; holders: { job: number; mode: "shared" | "exclusive" }[]; reserved_for: number | null };
+export type BatchView = { name: string; open: number; total: number; owned: boolean };
+/** `present` is null while nobody has looked, or when looking failed. */
+export type ArtifactView = { artifact: string; repo: string | null; present: boolean | null; observed_at: number; error: string | null };
+
 export type LedgerView = {
 	subject: string;
 	dim: string;
@@ -129,7 +135,8 @@ export type LedgerView = {
 
 export interface Scheduler {
 	add(job: JobInput, options?: Act & { force?: boolean }): Promise<AddResult>;
-	apply(manifest: Manifest, options?: Act & { force?: boolean }): Promise<ApplyResult>;
+	/** With `check` everything is looked at and nothing is added: `jobs` is empty. */
+	apply(manifest: Manifest, options?: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult>;
 	claim(options: ClaimOptions): Promise<Claimed[]>;
 	/** The process is there: zeroes dispatch_failures, closes a half-open breaker. */
 	started(run: { job: number; token: number }): Promise<void>;
@@ -169,10 +176,17 @@ export interface Scheduler {
 	}): Promise<JobView[]>;
 	why(id: number): Promise<Why>;
 	history(id: number): Promise<EventRow[]>;
+	/** The number of the job that has this name; the error suggests near ones. */
+	find(name: string): Promise<number>;
 	status(): Promise<StatusReport>;
+	locks(): Promise<LockView[]>;
+	batches(): Promise<BatchView[]>;
+	artifacts(): Promise<ArtifactView[]>;
 	/** What one dispatch pass would start now, and what bounds it. Changes nothing. */
 	plan(options?: { max?: number }): Promise<PlanReport>;
 	events(options?: { since?: number }): AsyncIterable<EventRow>;
+	/** The sequence number of the newest event. They go up by one; numbers that are missing belong to jobs that `gc` forgot. */
+	lastEvent(): Promise<number>;
 	/**
 	 * Calls back after each commit of this process that told of something, or after which something may be startable, and now and then besides. Returns
 	 * how to end it. Only a hint: what other processes commit is seen at the next poll. Must not throw.

@@ -150,7 +150,8 @@ function* start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): Op<void> {
 	drop(job, BEFORE_RUN);
 	if (run.lease_until !== undefined) job.due_at = run.lease_until;
 	job.started_at = tx.now;
-	tx.move(job, "running", "started", { attempt: run.attempt, worker: run.worker, ...(account === undefined ? {} : { account }) });
+	const waited_ms = Math.max(0, tx.now - (job.ready_at ?? tx.now));
+	tx.move(job, "running", "started", { attempt: run.attempt, worker: run.worker, waited_ms, ...(account === undefined ? {} : { account }) });
 	if (job.kind === "kernel") return;
 	for (const [key, amount] of footprint(bucket, account, claimer.host)) tx.count("usage", key, amount);
 	tx.setPace({ starts: tx.getPace().starts + 1 });

@@ -1,0 +1,71 @@
+// Names, locks, batches, artifacts and the newest event, as the scheduler shows them.
+
+import { describe, expect, test } from "vitest";
+import { openStand } from "../../test/make/stand.ts";
+
+describe("registers", () => {
+	test("a job is found by its name, active or ended; a near one is suggested", async () => {
+		const t = await openStand();
+		const id = await t.add({ name: "build" });
+		expect(await t.sluice.find("build")).toBe(id);
+		await expect(t.sluice.find("biuld")).rejects.toMatchObject({ code: "not_found", hint: 'did you mean "build"?' });
+		await t.start();
+		await t.succeed(id);
+		expect(await t.sluice.find("build")).toBe(id);
+		await expect(t.sluice.find("zzzzzzzzzz")).rejects.toMatchObject({ code: "not_found", hint: "list shows the jobs that exist" });
+	});
+
+	test("locks with their holders", async () => {
+		const t = await openStand();
+		const one = await t.add({ locks: ["db", "docs:shared"] });
+		expect(await t.sluice.locks()).toEqual([]);
+		await t.start();
+		expect(await t.sluice.locks()).toEqual([
+			{ key: "db", holders: [{ job: one, mode: "exclusive" }], reserved_for: null },
+			{ key: "docs", holders: [{ job: one, mode: "shared" }], reserved_for: null },
+		]);
+	});
+
+	test("batches, open and closed", async () => {
+		const t = await openStand();
+		const id = await t.add({ batch: "docs" });
+		await t.add({ batch: "docs" });
+		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 2, total: 2, owned: false }]);
+		await t.start(1);
+		await t.succeed(id);
+		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 1, total: 2, owned: false }]);
+	});
+
+	test("artifacts as they were last seen, markers among them", async () => {
+		const t = await openStand({ config: { repos: { app: {} } } });
+		t.host.facts.set("artifact:file:out/a@b.md@app", true);
+		await t.sluice.mark("custom:review:A-1");
+		await t.add({ repo: "app", needs: ["file:out/a@b.md"] });
+		expect((await t.sluice.artifacts()).map(({ artifact, repo, present }) => [artifact, repo, present])).toEqual([
+			["custom:review:A-1", null, true],
+			["file:out/a@b.md", "app", true],
+		]);
+	});
+
+	test("the newest event's number goes up by one with each", async () => {
+		const t = await openStand();
+		const before = await t.sluice.lastEvent();
+		await t.sluice.mark("custom:review:A-1");
+		expect(await t.sluice.lastEvent()).toBe(before + 1);
+		expect((await t.events()).map(({ seq }) => seq)).toEqual([...Array(before + 1).keys()].map((n) => n + 1));
+	});
+
+	test("a manifest that is only checked adds nothing, and says what is wrong with it", async () => {
+		const t = await openStand();
+		await t.add({ name: "a" });
+		const jobs = [
+			{ name: "a", command: ["true"] },
+			{ name: "b", command: ["true"], after: ["a"] },
+		];
+		expect(await t.sluice.apply({ jobs }, { check: true })).toMatchObject({ jobs: [], skipped: [{ name: "a" }] });
+		expect(await t.sluice.list()).toHaveLength(1);
+		await expect(t.sluice.apply({ jobs: [{ name: "c", command: ["x"], after: ["c"] }] }, { check: true })).rejects.toMatchObject({
+			code: "cycle",
+		});
+	});
+});
