@@ -8,7 +8,18 @@ import * as applying from "./apply.ts";
 import type { Engine, Task } from "./engine.ts";
 import { always, record, type Seen } from "./observe.ts";
 
-export type ApplyParts = { engine: Engine; clock: Clock; host: Host; config: () => Config; lookFor: (keys: string[]) => Promise<Seen> };
+export type ApplyParts = {
+	engine: Engine;
+	clock: Clock;
+	host: Host;
+	config: () => Config;
+	lookFor: (keys: string[]) => Promise<Seen>;
+	/** Up to here an apply is one transaction; also the most that a stage's pieces hold. */
+	piece: number;
+};
+
+/** A piece is cut so that its transaction takes about this long, on whatever machine: nobody else is held up for longer. */
+const PIECE_MS = 8;
 
 export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult> {
 	const { engine, clock, host, config, lookFor } = parts;
@@ -17,7 +28,7 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { 
 	const keys = await inTurns(probedKeys(prepared), host);
 	const seen: Seen = keys.length > 0 ? await lookFor(keys) : { facts: {}, counts: always };
 	if (act.check === true) return { jobs: [], names: {}, skipped: await screened(parts, prepared, seen, act) };
-	if (prepared.nodes.length > applying.PIECE) return applyStaged(parts, prepared, seen, act);
+	if (prepared.nodes.length > parts.piece) return applyStaged(parts, prepared, seen, act);
 	let first = true;
 	return engine.run(
 		function* (tx) {
@@ -40,17 +51,17 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { 
 
 /** Only looked at, a piece at a time: a manifest that is refused has changed nothing. */
 async function screened(
-	{ engine }: ApplyParts,
+	parts: ApplyParts,
 	prepared: applying.Prepared,
 	seen: Seen,
 	act: Act & { force?: boolean },
 ): Promise<ApplyResult["skipped"]> {
 	const skipped: ApplyResult["skipped"] = [];
-	for (let at = 0; at < prepared.nodes.length; at += applying.PIECE) {
-		const piece = { ...prepared, nodes: prepared.nodes.slice(at, at + applying.PIECE) };
+	await inPieces(parts, prepared.nodes, async (nodes) => {
+		const piece = { ...prepared, nodes };
 		const screen: Task<ApplyResult["skipped"]> = (tx) => applying.screen(tx, piece, act.force === true, { seen: seen.facts });
-		skipped.push(...(await engine.run(screen, { by: act.by })));
-	}
+		skipped.push(...(await parts.engine.run(screen, { by: act.by })));
+	});
 	return skipped;
 }
 
@@ -70,13 +81,12 @@ async function applyStaged(
 		return yield* applying.openStage(tx, nodes);
 	});
 	try {
-		for (let at = 0; at < nodes.length; at += applying.PIECE) {
-			const piece = nodes.slice(at, at + applying.PIECE);
-			await run(function* (tx) {
+		await inPieces(parts, nodes, (piece) =>
+			run(function* (tx) {
 				applying.keepStage(tx, stage.stage);
 				yield* applying.insertNodes(tx, piece, yield* applying.endedIn(stage.from, stage.to), stage);
-			});
-		}
+			}),
+		);
 		await run((tx) => applying.closeStage(tx, stage.stage, stage, nodes));
 	} catch (error) {
 		await run((tx) => applying.dropStage(tx, stage.stage)).catch(() => {});
@@ -85,11 +95,24 @@ async function applyStaged(
 	return inTurns(applying.resultOf(prepared, skipped), parts.host);
 }
 
+/** One piece after the other; each as large as the one before lets expect to be quick. */
+async function inPieces<T>({ clock, piece }: ApplyParts, all: readonly T[], each: (some: T[]) => Promise<void>): Promise<void> {
+	let size = Math.min(piece, 50);
+	for (let at = 0; at < all.length; ) {
+		const began = clock.monotonic();
+		const some = all.slice(at, at + size);
+		await each(some);
+		at += some.length;
+		const fitting = Math.round((some.length * PIECE_MS) / Math.max(0.1, clock.monotonic() - began));
+		size = Math.max(Math.min(piece, 20), Math.min(piece, fitting, size * 2));
+	}
+}
+
 /** The facts that a host should look at before the jobs go in. */
 function* probedKeys({ nodes }: applying.Prepared): Generator<void, string[], void> {
 	const keys = new Set<string>();
 	for (const [index, { draft }] of nodes.entries()) {
-		if (index % 5000 === 4999) yield;
+		if (index % 1000 === 999) yield;
 		for (const key of factKeys(draft.job)) if (isProbed(key)) keys.add(key);
 	}
 	return [...keys];

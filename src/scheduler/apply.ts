@@ -239,6 +239,8 @@ export function* insertNodes(
 	}
 	// All are there before the first is decided: one may produce what another needs.
 	for (const { job, preds } of stored) yield* arrive(tx, job, preds, stage ? "quiet" : "announce");
+	// Nobody asks for them before the stage is closed.
+	if (stage) for (const { job } of stored) tx.over.push(job.id);
 }
 
 const numberOf = (node: Node): number => node.alias?.job ?? node.job;
@@ -276,7 +278,7 @@ export function* resultOf({ nodes, byName }: Prepared, skipped: ApplyResult["ski
 	yield;
 	jobs.sort((a, b) => a - b);
 	for (const [name, node] of byName) {
-		if (++count % 5000 === 0) yield;
+		if (++count % 1000 === 0) yield;
 		names[name] = numberOf(node);
 	}
 	return { jobs, names, skipped };

@@ -117,10 +117,9 @@ export class Memory {
 		if (chars <= KEPT_SPEC_CHARS) this.specs.set(id, spec);
 	}
 
-	/** Jobs that have ended are seldom asked for again; kept, they would only be carried along from one garbage collection to the next. */
+	/** Jobs that will hardly be asked for soon; kept, they would only be carried along from one garbage collection to the next. */
 	forget(over: readonly number[]): void {
 		for (const id of over) {
-			if (this.jobs.get(id)?.at !== "done") continue;
 			this.jobs.delete(id);
 			this.specs.delete(id);
 		}

@@ -25,7 +25,7 @@ export class Tx {
 	readonly ended: Job[] = [];
 	/** The same, by number, until their dependents have heard. */
 	readonly unsettled = new Set<number>();
-	/** Jobs that have gone into history: not remembered beyond this transaction. */
+	/** Jobs that have gone into history, or into a stage: not remembered beyond this transaction. */
 	readonly over: number[] = [];
 	/** Waiting jobs whose predecessor is active again: decided again once it is. */
 	readonly reopened: Job[] = [];
