@@ -1,0 +1,159 @@
+// The end of a run: seen, told to the scheduler until it is durable, written down in its folder.
+
+import type { ExitKind } from "../core/job.ts";
+import { troubleOf } from "../disk.ts";
+import type { Ending } from "../scheduler.ts";
+import { endingOf, lastLine, type Over, oneLine, TAIL_BYTES } from "./exit.ts";
+import { type Floor, forget, isOvertaken } from "./floor.ts";
+import { boundLogs } from "./log-limit.ts";
+import type { LiveRun } from "./run.ts";
+
+/** Leftovers of runs that exited by themselves are looked for at multiples of this: one pass for all of them. */
+const LEFTOVERS_MS = 500;
+const RETRY_FIRST_MS = 100;
+const RETRY_LAST_MS = 10_000;
+
+/** Looks whether a run is over. True when it is. */
+export function see(floor: Floor, run: LiveRun): boolean {
+	if (run.stage === "clearing" || run.stage === "ending") return true;
+	let seen = floor.processes.look(run.id, run.dir);
+	// Between the two looks of one look it may have written its exit and gone.
+	if (seen.state === "gone") seen = floor.processes.look(run.id, run.dir);
+	if (seen.state === "exited" || seen.state === "gone") {
+		settle(floor, run, seen);
+		return true;
+	}
+	if (seen.state === "alive") {
+		run.pid = seen.pid;
+		run.stage = "running";
+	}
+	return false;
+}
+
+/** The program is over. A stopped or lost run ends when its whole tree is gone, another one at once, and its leftovers are seen to later. */
+export function settle(floor: Floor, run: LiveRun, seen: Over): void {
+	floor.step?.("exit-seen", run.id);
+	const now = floor.clock.monotonic();
+	run.signal = seen.state === "exited" ? seen.signal : null;
+	boundLogs(floor, run);
+	if (run.stop === null && seen.state === "exited") {
+		report(
+			floor,
+			run,
+			endingOf(run, seen, () => tailOf(floor, run)),
+		);
+		const at = (Math.floor(now / LEFTOVERS_MS) + 1) * LEFTOVERS_MS;
+		floor.clearing.add(run.mark, at);
+		floor.alarm.at(at);
+		return;
+	}
+	run.stage = "clearing";
+	floor.step?.("clearing", run.id);
+	// What the end is called is decided last: a stop may still be asked for.
+	floor.clearing.add(run.mark, now, () =>
+		report(
+			floor,
+			run,
+			endingOf(run, seen, () => tailOf(floor, run)),
+		),
+	);
+	floor.alarm.at(now);
+}
+
+function tailOf(floor: Floor, run: LiveRun): string {
+	const path = `${run.dir}/stderr.log`;
+	const size = floor.disk.size(path) ?? 0;
+	const bytes = floor.disk.readAt(path, Math.max(0, size - TAIL_BYTES), TAIL_BYTES);
+	return lastLine(new TextDecoder().decode(bytes));
+}
+
+/** It could not be started at all. */
+export function launchFailed(floor: Floor, run: LiveRun, why: string): void {
+	try {
+		floor.disk.makeFolder(run.dir);
+	} catch {
+		// The end says why; the folder would only have been the place for it.
+	}
+	const stopped = run.stop ? { exit_kind: run.stop.kind as ExitKind, message: oneLine(run.stop.reason) } : null;
+	report(floor, run, { job: run.job, token: run.token, ...(stopped ?? { exit_kind: "launch_failed", message: oneLine(why) }) });
+}
+
+/** Stopped before it began. */
+export function neverStarted(floor: Floor, run: LiveRun): void {
+	launchFailed(floor, run, "it was never started");
+}
+
+/**
+ * The end and the next claim are asked for in one turn, so that they share a transaction. That begins in a later turn, so what is written here is on
+ * disk before it: whoever finds the end in the store finds the folder complete.
+ */
+function report(floor: Floor, run: LiveRun, ending: Ending): void {
+	run.stage = "ending";
+	run.ending = ending;
+	if (run.fenced || floor.closed) {
+		writeOutcome(floor, run, ending);
+		forget(floor, run);
+		return;
+	}
+	const done = floor.scheduler.complete(ending);
+	floor.claimSoon();
+	writeOutcome(floor, run, ending);
+	done.then(
+		() => {
+			floor.step?.("completed", run.id);
+			forget(floor, run);
+		},
+		(error) => unrecorded(floor, run, error),
+	);
+}
+
+function unrecorded(floor: Floor, run: LiveRun, error: unknown): void {
+	if (isOvertaken(error)) {
+		floor.log.warn("the end of a run is thrown away: its job has moved on", { run: run.id });
+		run.fenced = true;
+		const now = floor.clock.monotonic();
+		floor.clearing.add(run.mark, now);
+		floor.alarm.at(now);
+		forget(floor, run);
+		return;
+	}
+	const { code } = error as { code?: unknown };
+	if (floor.closed || code === "closed") return;
+	// Words that cannot be stored are not worth an end that cannot be.
+	if (run.ending && (code === "invalid" || code === "limit"))
+		run.ending = { job: run.job, token: run.token, exit_kind: run.ending.exit_kind };
+	floor.log.error("the end of a run could not be recorded; it is tried again", { run: run.id, error: troubleOf(error) });
+	run.retryMs = Math.min(RETRY_LAST_MS, Math.max(RETRY_FIRST_MS, run.retryMs * 2));
+	floor.host.after(run.retryMs, () => {
+		if (floor.closed || !run.ending) return;
+		floor.scheduler.complete(run.ending).then(
+			() => forget(floor, run),
+			(again) => unrecorded(floor, run, again),
+		);
+		floor.claimSoon();
+	});
+}
+
+/** The daemon's account. A disk that refuses it does not hold up the end: the store has it too. */
+export function writeOutcome(floor: Floor, run: LiveRun, ending: Ending): void {
+	const { exit_kind, exit_code = null, message = null } = ending;
+	const outcome = {
+		version: 1,
+		run: run.id,
+		exit_kind,
+		exit_code,
+		signal: run.signal,
+		message,
+		started_at: run.since,
+		ended_at: floor.clock.now(),
+		...(run.stop ? { stopped: { kind: run.stop.kind, reason: run.stop.reason } } : {}),
+		...(run.fenced ? { fenced: true } : {}),
+		...(run.logsCut.size > 0 ? { logs_cut: [...run.logsCut] } : {}),
+	};
+	try {
+		floor.disk.write(`${run.dir}/outcome.json`, `${JSON.stringify(outcome)}\n`);
+	} catch (error) {
+		floor.log.warn("outcome.json could not be written", { run: run.id, error: troubleOf(error) });
+	}
+	floor.step?.("outcome-written", run.id);
+}

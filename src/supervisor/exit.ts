@@ -1,0 +1,60 @@
+// How a run ended, from what can be seen of it. Pure.
+//
+//   seen                         exit_kind        message
+//   program could not start      launch_failed    why
+//   exit code 0                  completed        –
+//   another exit code            failed           the last line of its stderr
+//   a usual signal               crashed          which, and that line
+//   no process, no exit          lost             "scheduler recovery"
+//   anything, after a stop       the stop's       the stop's reason
+
+import type { ExitKind } from "../core/job.ts";
+import type { Sighting } from "../processes.ts";
+import type { Ending } from "../scheduler.ts";
+import type { LiveRun } from "./run.ts";
+
+export const MESSAGE_MAX = 300;
+/** As much of a log's end as one line is looked for in. */
+export const TAIL_BYTES = 4096;
+
+export type Over = Extract<Sighting, { state: "exited" | "gone" }>;
+
+export function endingOf(run: LiveRun, seen: Over, stderrTail: () => string): Ending {
+	const at = { job: run.job, token: run.token };
+	const stopped = run.stop ? { exit_kind: run.stop.kind satisfies ExitKind, message: oneLine(run.stop.reason) } : null;
+	if (seen.state === "gone")
+		return stopped
+			? { ...at, ...stopped }
+			: { ...at, exit_kind: "lost", message: "scheduler recovery", ...(seen.reboot ? { reboot: true } : {}) };
+	if (stopped) return { ...at, ...stopped, exit_code: seen.code };
+	if (seen.launch_failed !== null) return { ...at, exit_kind: "launch_failed", exit_code: seen.code, message: oneLine(seen.launch_failed) };
+	if (seen.signal !== null) {
+		const last = stderrTail();
+		return { ...at, exit_kind: "crashed", exit_code: seen.code, message: oneLine(`killed by ${seen.signal}${last ? `: ${last}` : ""}`) };
+	}
+	if (seen.code === 0) return { ...at, exit_kind: "completed", exit_code: 0 };
+	return { ...at, exit_kind: "failed", exit_code: seen.code, message: oneLine(stderrTail() || `exit code ${seen.code}`) };
+}
+
+/** The last line with something in it. */
+export function lastLine(text: string): string {
+	const lines = text.split(/[\r\n]+/);
+	for (let index = lines.length - 1; index >= 0; index--) {
+		const line = oneLine(lines[index] as string);
+		if (line !== "") return line;
+	}
+	return "";
+}
+
+/** Without colours and other control characters, and not too long: it is stored, and shown in terminals. */
+export function oneLine(text: string): string {
+	const plain = text
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go
+		.replace(/\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|.)/g, "")
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go
+		.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ")
+		.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd")
+		.trim();
+	if (plain.length <= MESSAGE_MAX) return plain;
+	return `${plain.slice(0, MESSAGE_MAX - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}

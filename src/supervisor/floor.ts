@@ -1,0 +1,87 @@
+// What the parts of the supervisor share: the outside world, and the runs that are live on this host.
+
+import type { Disk } from "../disk.ts";
+import type { Clock, Host } from "../host.ts";
+import type { Log } from "../log.ts";
+import type { Processes } from "../processes.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { Alarm } from "./alarm.ts";
+import type { Clearing } from "./clearing.ts";
+import type { LiveRun } from "./run.ts";
+import type { SupervisorSettings } from "./settings.ts";
+
+/** Named points of a run's life, in their order. A test that ends the process at each of them finds what a crash there leaves. */
+export const STEPS = [
+	"claimed",
+	"folder-made",
+	"launched",
+	"started",
+	"stop-asked",
+	"stop-signalled",
+	"exit-seen",
+	"clearing",
+	"outcome-written",
+	"completed",
+	"leftovers-signalled",
+] as const;
+export type Step = (typeof STEPS)[number];
+
+export type Parts = {
+	scheduler: Scheduler;
+	processes: Processes;
+	host: Host;
+	clock: Clock;
+	disk: Disk;
+	/** Folder of all run folders, absolute. */
+	runs: string;
+	/** Tells this home's processes from those of other homes: letters and digits. */
+	homeTag: string;
+	/** Where runs reach us. */
+	socket: string;
+	/** Told to runs as SLUICE_HOME. */
+	home?: string;
+	hostName: string;
+	/** Text that nobody can guess, of that many bytes. */
+	secret: (bytes: number) => string;
+	settings: () => SupervisorSettings;
+	log: Log;
+	/** After a pass that started jobs. Must not throw. */
+	onDispatch?: (started: { job: number; repo: string | null }[]) => void;
+	step?: (step: Step, run: string) => void;
+};
+
+export type Floor = Parts & {
+	live: Map<string, LiveRun>;
+	/** A job has one live run at most. */
+	byJob: Map<number, LiveRun>;
+	bySecret: Map<string, LiveRun>;
+	alarm: Alarm;
+	clearing: Clearing;
+	claimSoon(): void;
+	/** Drained: nothing is begun or recorded any more, the next life finds it. */
+	closed: boolean;
+	/** Runs forgotten while the scheduler was being asked what is assigned. */
+	forgotten: Set<string>;
+	onForgotten(): void;
+};
+
+export function remember(floor: Floor, run: LiveRun): void {
+	floor.live.set(run.id, run);
+	floor.byJob.set(run.job, run);
+	if (run.secret !== null) floor.bySecret.set(run.secret, run);
+}
+
+export function forget(floor: Floor, run: LiveRun): void {
+	if (floor.live.get(run.id) !== run) return;
+	floor.live.delete(run.id);
+	if (floor.byJob.get(run.job) === run) floor.byJob.delete(run.job);
+	if (run.secret !== null) floor.bySecret.delete(run.secret);
+	floor.forgotten.add(run.id);
+	floor.onForgotten();
+}
+
+/** A stale token, or a job that is no more: whatever this host knows about the run is of no interest. */
+export const isOvertaken = (error: unknown): boolean => {
+	const code = (error as { code?: unknown } | null)?.code;
+	return code === "fenced" || code === "not_found";
+};

@@ -1,0 +1,306 @@
+// The supervisor: carries out what the scheduler decides for this host. Claims runs, starts them, sees how they end, stops them when asked to.
+//
+// One beat does whatever is due: rungs of stops, clearing up, clocks, and now and then a look at everything, since news is only a hint.
+
+import { troubleOf } from "../disk.ts";
+import type { EventRow, News, Scope } from "../scheduler.ts";
+import { createAlarm } from "./alarm.ts";
+import { createClearing } from "./clearing.ts";
+import { checkClocks, listen } from "./clocks.ts";
+import { see, writeOutcome } from "./end.ts";
+import { type Floor, isOvertaken, type Parts } from "./floor.ts";
+import { freeze, hold, thaw } from "./freeze.ts";
+import { boundLogs } from "./log-limit.ts";
+import { type LogOptions, type LogPart, readLog } from "./logs.ts";
+import { type Reconciled, reconcileRuns } from "./reconciling.ts";
+import { dropOldFolders } from "./retention.ts";
+import type { LiveRun } from "./run.ts";
+import { RELAUNCH_MS, startRun } from "./start.ts";
+import { abandon, askStop, beginStop, climb } from "./stop.ts";
+
+export { type Parts, STEPS, type Step } from "./floor.ts";
+export type { LogOptions, LogPart, Stream } from "./logs.ts";
+export { SETTINGS, type SupervisorSettings } from "./settings.ts";
+
+export type Supervisor = {
+	/** Matches processes with what is assigned, then claims whenever something may be startable. */
+	start(): Promise<Reconciled>;
+	/** No new starts; waits for runs at most `graceMs`; then leaves them to their shims, or stops them as `drained`. Nothing is done afterwards. */
+	drain(options: { graceMs: number; runs: "leave" | "stop" }): Promise<void>;
+	freeze(scope: Scope): Promise<void>;
+	thaw(scope: Scope): Promise<void>;
+	/** Null when there is no such run on this host. */
+	logs(job: number, options?: LogOptions): LogPart | null;
+	live(): { run: string; job: number; pid: number | null; since: number }[];
+	idle(): boolean;
+	/** Whose token this is, while its run is live. */
+	roleOfToken(token: string): { role: "run"; job: number; run: string } | null;
+	/** Removes run folders that are past their retention; done by itself every few hours. How many jobs' folders. */
+	dropOldFolders(): Promise<number>;
+};
+
+const CLAIM_MAX = 100;
+/** Shorter runs never tell that they started: their end says so. */
+const STARTED_MS = 30;
+const SCAN_MS = 5_000;
+const RECONCILE_MS = 10_000;
+const RETENTION_MS = 6 * 3_600_000;
+const CLAIM_RETRY_MS = 1_000;
+const DRAIN_ASK_MS = 1_000;
+
+export function createSupervisor(parts: Parts): Supervisor {
+	const { scheduler, processes, clock, host, log } = parts;
+	let claiming = false;
+	let open = false;
+	let scanAt = Number.POSITIVE_INFINITY;
+	let reconcileAt = Number.POSITIVE_INFINITY;
+	let reconciling = false;
+	let tellAt = Number.POSITIVE_INFINITY;
+	let untold: LiveRun[] = [];
+	let waiting: (() => void)[] = [];
+	let unwatch = () => {};
+	let cancelRetention = () => {};
+
+	const alarm = createAlarm(clock, host, beat);
+	const clearing = createClearing({
+		processes,
+		log,
+		graceMs: () => parts.settings().stop.grace_term_ms,
+		signalled: (mark) => parts.step?.("leftovers-signalled", mark.slice(parts.homeTag.length + 1)),
+	});
+	const floor: Floor = {
+		...parts,
+		live: new Map(),
+		byJob: new Map(),
+		bySecret: new Map(),
+		alarm,
+		clearing,
+		claimSoon,
+		closed: false,
+		forgotten: new Set(),
+		onForgotten: () => {
+			if (floor.live.size === 0) wakeWaiting();
+		},
+	};
+
+	const wakeWaiting = () => {
+		const all = waiting;
+		waiting = [];
+		for (const call of all) call();
+	};
+
+	/** A claim that is under way sees everything that is committed before it, so one at a time is enough. */
+	function claimSoon(): void {
+		if (!open || claiming) return;
+		claiming = true;
+		scheduler
+			.claim({ worker: `host:${parts.hostName}`, host: parts.hostName, kinds: ["command", "agent"], max: CLAIM_MAX })
+			.then(
+				(claimed) => {
+					claiming = false;
+					if (floor.closed) return;
+					for (const one of claimed) startRun(floor, one);
+					if (claimed.length === 0) return;
+					scanSoon();
+					parts.onDispatch?.(claimed.map(({ job }) => ({ job: job.id, repo: job.repo ?? null })));
+					if (claimed.length === CLAIM_MAX) claimSoon();
+				},
+				(error) => {
+					claiming = false;
+					if (!open) return;
+					log.error("claiming failed; it is tried again", { error: troubleOf(error) });
+					host.after(CLAIM_RETRY_MS, claimSoon);
+				},
+			)
+			.catch(fault);
+	}
+
+	/** We were wrong. Runs go on behind their shims; the next look may find the way again. */
+	const fault = (error: unknown) => log.error("the supervisor failed", { error: troubleOf(error), stack: (error as Error)?.stack });
+
+	const guarded = (act: () => void) => {
+		try {
+			act();
+		} catch (error) {
+			fault(error);
+		}
+	};
+
+	function scanSoon(): void {
+		if (scanAt !== Number.POSITIVE_INFINITY) return;
+		const now = clock.monotonic();
+		scanAt = now + SCAN_MS;
+		reconcileAt = now + RECONCILE_MS;
+		alarm.at(scanAt);
+	}
+
+	function onNews(news: News): void {
+		guarded(() => {
+			for (const event of news.events) hear(event);
+			if (news.stirred) claimSoon();
+		});
+	}
+
+	function hear(event: EventRow): void {
+		const run = event.job === null ? undefined : floor.byJob.get(event.job);
+		if (!run) return;
+		if (event.kind === "stop_asked") {
+			const kind = (event.data.kind as "cancelled" | undefined) ?? "cancelled";
+			beginStop(floor, run, kind, String(event.data.reason ?? ""));
+		} else if ((event.kind === "ended" || event.kind === "requeued") && run.ending && event.data.attempt === run.attempt) {
+			// A stop that was asked for in the last moment decides how it ended.
+			const exit_kind = event.data.exit_kind as typeof run.ending.exit_kind | undefined;
+			if (exit_kind === undefined || exit_kind === run.ending.exit_kind) return;
+			run.ending = { ...run.ending, exit_kind };
+			writeOutcome(floor, run, run.ending);
+		}
+	}
+
+	function onProcess(id: string, kind: "started" | "exited"): void {
+		const run = floor.live.get(id);
+		if (!run || floor.closed) return;
+		if (kind === "exited") {
+			see(floor, run);
+			return;
+		}
+		if (run.stage !== "launching") return;
+		run.stage = "running";
+		parts.step?.("started", run.id);
+		if (run.frozen !== null) hold(floor, [run]);
+		if (run.told) return;
+		untold.push(run);
+		if (tellAt !== Number.POSITIVE_INFINITY) return;
+		tellAt = clock.monotonic() + STARTED_MS;
+		alarm.at(tellAt);
+	}
+
+	function tellStarted(run: LiveRun): void {
+		if (run.told || run.fenced || run.stage !== "running") return;
+		run.told = true;
+		scheduler.started({ job: run.job, token: run.token }).catch((error) => {
+			run.told = false;
+			if (isOvertaken(error) && floor.live.has(run.id)) abandon(floor, run);
+		});
+	}
+
+	function beat(): void {
+		if (floor.closed) return;
+		try {
+			alarm.at(Math.min(attend(clock.monotonic()), scanAt, tellAt));
+		} catch (error) {
+			fault(error);
+			alarm.at(clock.monotonic() + 1_000);
+		}
+	}
+
+	function attend(now: number): number {
+		let next = Number.POSITIVE_INFINITY;
+		if (tellAt <= now) {
+			tellAt = Number.POSITIVE_INFINITY;
+			const some = untold;
+			untold = [];
+			for (const run of some) tellStarted(run);
+		}
+		if (scanAt <= now) scan(now);
+		for (const run of [...floor.live.values()]) {
+			next = Math.min(next, checkClocks(floor, run, now));
+			next = Math.min(next, climb(floor, run, now));
+		}
+		next = Math.min(next, clearing.beat(now));
+		if (clearing.size === 0) wakeWaiting();
+		return next;
+	}
+
+	/** The net below all hints. */
+	function scan(now: number): void {
+		scanAt = floor.live.size > 0 ? now + SCAN_MS : Number.POSITIVE_INFINITY;
+		for (const run of [...floor.live.values()]) {
+			if (see(floor, run)) continue;
+			if (run.stage === "running") tellStarted(run);
+			listen(floor, run, now);
+			boundLogs(floor, run);
+			if (run.stage === "launching" && run.stop === null && now - run.launchedAt > RELAUNCH_MS) {
+				// As after a crash: no marker, so the same attempt is handed over again. The marker keeps it from starting twice.
+				log.warn("a run has not started; it is handed over again", { run: run.id });
+				run.launchedAt = now;
+				run.overdue = true;
+				reconcileAt = now;
+			}
+		}
+		if (reconcileAt > now || reconciling) return;
+		reconcileAt = now + RECONCILE_MS;
+		reconciling = true;
+		reconcileRuns(floor, "ours alone")
+			.catch((error) => log.warn("what is assigned could not be asked for", { error: troubleOf(error) }))
+			.finally(() => {
+				reconciling = false;
+				if (floor.live.size > 0) scanSoon();
+			});
+	}
+
+	const until = (done: () => boolean, graceMs: number): Promise<void> =>
+		new Promise((resolve) => {
+			if (done()) return resolve();
+			const cancel = host.after(graceMs, () => resolve(), "hold");
+			const check = () => {
+				if (!done()) return void waiting.push(check);
+				cancel();
+				resolve();
+			};
+			waiting.push(check);
+		});
+
+	function tidyUp(): void {
+		if (floor.closed) return;
+		dropOldFolders(floor).catch((error) => log.warn("old run folders could not be looked for", { error: troubleOf(error) }));
+		cancelRetention = host.after(RETENTION_MS, tidyUp);
+	}
+
+	return {
+		async start() {
+			processes.onNews(({ run, kind }) => guarded(() => onProcess(run, kind)));
+			const report = await reconcileRuns(floor, "with strangers");
+			open = true;
+			unwatch = scheduler.watch(onNews);
+			// Asked for between the two: level, not event.
+			await reconcileRuns(floor, "ours alone");
+			scanSoon();
+			claimSoon();
+			tidyUp();
+			return report;
+		},
+		async drain({ graceMs, runs }) {
+			open = false;
+			const isOver = () => floor.live.size === 0 && clearing.size === 0 && !claiming;
+			await until(isOver, graceMs);
+			if (runs === "stop") {
+				while (!isOver()) {
+					for (const run of floor.live.values()) void askStop(floor, run, "drained", "the daemon was told to stop");
+					await until(isOver, DRAIN_ASK_MS);
+				}
+			}
+			floor.closed = true;
+			unwatch();
+			alarm.stop();
+			cancelRetention();
+			wakeWaiting();
+		},
+		freeze: async (scope) => freeze(floor, scope),
+		thaw: async (scope) => thaw(floor, scope),
+		logs: (job, options) => readLog(floor, job, options),
+		live: () =>
+			[...floor.live.values()].map((run) => {
+				if (run.pid === null && run.stage === "running") {
+					const seen = processes.look(run.id, run.dir);
+					if (seen.state === "alive") run.pid = seen.pid;
+				}
+				return { run: run.id, job: run.job, pid: run.pid, since: run.since };
+			}),
+		idle: () => floor.live.size === 0,
+		roleOfToken(token) {
+			const run = floor.bySecret.get(token);
+			return run ? { role: "run", job: run.job, run: run.id } : null;
+		},
+		dropOldFolders: () => dropOldFolders(floor),
+	};
+}

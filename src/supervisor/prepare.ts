@@ -1,0 +1,52 @@
+// What a run is started with: argv, folder, environment, and the files that go into its folder first. Pure.
+
+import type { Claimed } from "../scheduler.ts";
+import type { SupervisorSettings } from "./settings.ts";
+
+/** Longer prompts come through standard input: the system bounds each argument. */
+const MAX_ARGUMENT = 128 * 1024 - 1;
+const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+export type Prepared = {
+	argv: string[];
+	cwd: string;
+	env: Record<string, string>;
+	stdin: "prompt.md" | null;
+	files: [name: string, text: string][];
+};
+
+export type Given = { run: string; socket: string; home: string | null; token: string };
+
+/** The reason, in words, when nothing can be started. */
+export function prepare({ job, spec, run }: Claimed, settings: SupervisorSettings, given: Given): Prepared | { refused: string } {
+	const files: Prepared["files"] = [];
+	if (spec.payload !== undefined) files.push(["payload.json", JSON.stringify(spec.payload)]);
+	const started =
+		job.kind === "agent" ? agentCommand(job.agent ?? "", spec.prompt ?? "", settings) : { argv: spec.command ?? [], stdin: null };
+	if ("refused" in started) return started;
+	if (started.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
+	if (spec.prompt !== undefined) files.push(["prompt.md", spec.prompt]);
+	const env: Record<string, string> = {
+		PATH: USUAL_PATH,
+		...settings.env,
+		...spec.env,
+		SLUICE_JOB_ID: String(job.id),
+		SLUICE_RUN_ID: given.run,
+		SLUICE_ATTEMPT: String(run.attempt),
+		SLUICE_SOCKET: given.socket,
+		SLUICE_TOKEN: given.token,
+	};
+	if (given.home !== null) env.SLUICE_HOME = given.home;
+	return { ...started, cwd: spec.cwd ?? env.HOME ?? "/", env, files };
+}
+
+function agentCommand(agent: string, prompt: string, settings: SupervisorSettings): Pick<Prepared, "argv" | "stdin"> | { refused: string } {
+	const profile = Object.hasOwn(settings.agents, agent) ? settings.agents[agent] : undefined;
+	if (!profile || profile.command.length === 0)
+		return { refused: `nothing says how to start the agent "${agent}": set agents.${agent}.command` };
+	const wanted = profile.command.some((word) => word.includes("{prompt}"));
+	// Bytes, not characters: at most four of them to one.
+	const fits = prompt.length * 4 <= MAX_ARGUMENT || new TextEncoder().encode(prompt).length <= MAX_ARGUMENT;
+	if (wanted && fits) return { argv: profile.command.map((word) => word.replaceAll("{prompt}", () => prompt)), stdin: null };
+	return { argv: profile.command.filter((word) => word !== "{prompt}").map((word) => word.replaceAll("{prompt}", "")), stdin: "prompt.md" };
+}

@@ -1,0 +1,92 @@
+// Starting a run: its folder first, then the launcher. The claim that brought it is durable, so a crash at any point here leaves something that the
+// next pass can go on with: no start marker means that this same attempt may be started.
+
+import { troubleOf } from "../disk.ts";
+import type { Claimed } from "../scheduler.ts";
+import { launchFailed, see } from "./end.ts";
+import { type Floor, remember } from "./floor.ts";
+import { type Prepared, prepare } from "./prepare.ts";
+import { enlist, type LiveRun } from "./run.ts";
+
+/** A hand-over that nothing has come of: the launcher died with it in hand. */
+export const RELAUNCH_MS = 10_000;
+const SECRET_BYTES = 18;
+
+export function startRun(floor: Floor, claimed: Claimed, secret: string | null = null): LiveRun {
+	const now = floor.clock.monotonic();
+	const run = enlist(claimed, floor, now);
+	floor.step?.("claimed", run.id);
+	run.secret = secret ?? floor.secret(SECRET_BYTES);
+	remember(floor, run);
+	setClocks(floor, run, claimed, 0);
+	const settings = floor.settings();
+	const given = { run: run.id, socket: floor.socket, home: floor.home ?? null, token: run.secret };
+	const prepared = prepare(claimed, settings, given);
+	if ("refused" in prepared) {
+		launchFailed(floor, run, prepared.refused);
+		return run;
+	}
+	try {
+		makeFolder(floor, run, claimed, prepared);
+	} catch (error) {
+		launchFailed(floor, run, `the run's folder could not be made: ${troubleOf(error)}`);
+		return run;
+	}
+	floor.step?.("folder-made", run.id);
+	handOver(floor, run, prepared);
+	return run;
+}
+
+function makeFolder({ disk, clock }: Floor, run: LiveRun, { job }: Claimed, prepared: Prepared): void {
+	disk.makeFolder(run.dir);
+	const account = {
+		version: 1,
+		run: run.id,
+		argv: prepared.argv,
+		env_names: Object.keys(prepared.env).sort(),
+		cwd: prepared.cwd,
+		...(job.agent === undefined ? {} : { agent: job.agent }),
+		mark: run.mark,
+		token: run.secret,
+		created_at: clock.now(),
+	};
+	disk.write(`${run.dir}/run.json`, `${JSON.stringify(account)}\n`);
+	for (const [name, text] of prepared.files) disk.write(`${run.dir}/${name}`, text);
+}
+
+function handOver(floor: Floor, run: LiveRun, { argv, cwd, env, stdin }: Prepared): void {
+	const launch = { run: run.id, dir: run.dir, mark: run.mark, argv, cwd, env, ...(stdin === null ? {} : { stdin: `${run.dir}/${stdin}` }) };
+	floor.processes.launch(launch).then(
+		() => floor.step?.("launched", run.id),
+		(error) => notHandedOver(floor, run, error),
+	);
+}
+
+/** Only when nobody can start it any more does it count as not launched. */
+function notHandedOver(floor: Floor, run: LiveRun, error: unknown): void {
+	if (run.stage !== "launching" || floor.closed) return;
+	let started = false;
+	try {
+		started = !floor.processes.forbid(run.id, run.dir);
+	} catch {
+		// A folder that refuses the marker to us refuses it to everybody.
+	}
+	if (started) see(floor, run);
+	else launchFailed(floor, run, `the launcher could not be reached: ${troubleOf(error)}`);
+}
+
+/** Total time awake counts from the claim; for an adopted run `elapsedMs` of it are gone already. */
+export function setClocks(floor: Floor, run: LiveRun, { spec }: Claimed, elapsedMs: number): void {
+	const { timeout_ms, stall_timeout_ms } = floor.settings();
+	const now = floor.clock.monotonic();
+	run.timeoutMs = spec.timeout_ms ?? timeout_ms;
+	if (run.timeoutMs !== null) {
+		run.deadline = now + run.timeoutMs - elapsedMs;
+		floor.alarm.at(run.deadline);
+	}
+	const allowed = spec.stall_timeout_ms ?? stall_timeout_ms;
+	if (allowed !== null) {
+		run.silence = { allowed, since: now, bytes: -1 };
+		floor.alarm.at(now + allowed);
+	}
+}
