@@ -8,7 +8,15 @@ import * as applying from "./apply.ts";
 import type { Engine, Task } from "./engine.ts";
 import { always, record, type Seen } from "./observe.ts";
 
-export type ApplyParts = { engine: Engine; clock: Clock; host: Host; config: () => Config; lookFor: (keys: string[]) => Promise<Seen> };
+export type ApplyParts = {
+	engine: Engine;
+	clock: Clock;
+	host: Host;
+	config: () => Config;
+	lookFor: (keys: string[]) => Promise<Seen>;
+	/** Up to here an apply is one transaction; also the size of a stage's pieces. */
+	piece: number;
+};
 
 export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { force?: boolean }): Promise<ApplyResult> {
 	const { engine, clock, host, config, lookFor } = parts;
@@ -16,7 +24,7 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { 
 	let prepared = await inTurns(applying.prepare(manifest, config(), { now: clock.now(), force }), host);
 	const keys = await inTurns(probedKeys(prepared), host);
 	const seen: Seen = keys.length > 0 ? await lookFor(keys) : { facts: {}, counts: always };
-	if (prepared.nodes.length > applying.PIECE) return applyStaged(parts, prepared, seen, act);
+	if (prepared.nodes.length > parts.piece) return applyStaged(parts, prepared, seen, act);
 	let first = true;
 	return engine.run(
 		function* (tx) {
@@ -43,12 +51,12 @@ async function applyStaged(
 	seen: Seen,
 	act: Act & { force?: boolean },
 ): Promise<ApplyResult> {
-	const { engine } = parts;
+	const { engine, piece: size } = parts;
 	const run = <T>(task: Task<T>) => engine.run(task, { by: act.by });
 	const skipped: ApplyResult["skipped"] = [];
 	// Only looked at: a manifest that is refused has changed nothing.
-	for (let at = 0; at < prepared.nodes.length; at += applying.PIECE) {
-		const piece = { ...prepared, nodes: prepared.nodes.slice(at, at + applying.PIECE) };
+	for (let at = 0; at < prepared.nodes.length; at += size) {
+		const piece = { ...prepared, nodes: prepared.nodes.slice(at, at + size) };
 		skipped.push(...(await run((tx) => applying.screen(tx, piece, act.force === true, { seen: seen.facts }))));
 	}
 	const nodes = applying.fresh(prepared);
@@ -58,8 +66,8 @@ async function applyStaged(
 		return yield* applying.openStage(tx, nodes);
 	});
 	try {
-		for (let at = 0; at < nodes.length; at += applying.PIECE) {
-			const piece = nodes.slice(at, at + applying.PIECE);
+		for (let at = 0; at < nodes.length; at += size) {
+			const piece = nodes.slice(at, at + size);
 			await run(function* (tx) {
 				applying.keepStage(tx, stage.stage);
 				yield* applying.insertNodes(tx, piece, yield* applying.endedIn(stage.from, stage.to), stage);

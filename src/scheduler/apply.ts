@@ -23,7 +23,7 @@ import { endJob } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 export const MAX_MANIFEST = 1_000_000;
-/** Up to here an apply is one transaction; also the size of a piece. */
+/** Up to here an apply is one transaction; also the size of a piece, unless the scheduler was opened with another. */
 export const PIECE = 300;
 
 /** One job of the manifest on its way in. `job` is its number once it has one, or the existing job it stands for. */

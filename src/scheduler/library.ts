@@ -12,7 +12,7 @@ import type { Clock, Host } from "../host.ts";
 import type { Act, ConfigInput, EventRow, News, OpenOptions, Scheduler } from "../scheduler.ts";
 import { ask, type Store } from "../store.ts";
 import { addJob } from "./add.ts";
-import { dropStaleStages } from "./apply.ts";
+import { dropStaleStages, PIECE } from "./apply.ts";
 import { apply } from "./apply-run.ts";
 import { acquireCall, releaseCall } from "./calls.ts";
 import { claim, startPicked } from "./claim.ts";
@@ -157,7 +157,8 @@ export async function createScheduler(
 			);
 		},
 
-		apply: async (manifest, act) => apply({ engine, clock, host, config: () => config, lookFor }, manifest, checkAct(act) ?? {}),
+		apply: async (manifest, act) =>
+			apply({ engine, clock, host, config: () => config, lookFor, piece: options.piece ?? PIECE }, manifest, checkAct(act) ?? {}),
 
 		async claim(request) {
 			const claimer = check.taking("claim", () => claimerOf(request));
