@@ -235,7 +235,8 @@ export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[]):
 /** Stores it with all that finds it again; where it waits is still to be decided. Returns its predecessors as they count for it. */
 export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], stage?: number): Op<Predecessor[]> {
 	const { job, spec, unique } = draft;
-	const preds = given.length === 0 ? [] : given.map((pred) => (isUnsettled(tx, pred.job, job.id) ? { ...pred, status: "running" as const } : pred));
+	const preds =
+		given.length === 0 ? [] : given.map((pred) => (isUnsettled(tx, pred.job, job.id) ? { ...pred, status: "running" as const } : pred));
 	if (preds.length > 0) {
 		let open = 0;
 		for (const [seq, pred] of preds.entries()) {

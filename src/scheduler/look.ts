@@ -22,22 +22,13 @@ import { MANY } from "./heads.ts";
 import type { Tx } from "./tx.ts";
 
 export function* mustFind(tx: Tx, id: number): Op<Job> {
-	const job = isHidden(tx, id) ? undefined : yield* tx.find(id);
+	const job = tx.isComing(id) ? undefined : yield* tx.find(id);
 	if (job) return job;
 	const near = yield* ask({ read: "range", from: Math.max(1, id - 3), to: id + 3, limit: 6 });
 	throw new SluiceError("not_found", `there is no job ${id}`, {
 		field: "id",
 		hint: near.length > 0 ? `near it: ${near.join(", ")}` : "list shows the jobs that exist",
 	});
-}
-
-/** Jobs of an apply that is still coming in are not there yet. */
-function isHidden(tx: Tx, id: number): boolean {
-	for (const value of tx.memory.all("stage").values()) {
-		const { from, to } = value as { from: number; to: number };
-		if (id >= from && id <= to) return true;
-	}
-	return false;
 }
 
 export function* viewJob(tx: Tx, job: Job): Op<JobView> {
@@ -201,9 +192,8 @@ export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[
 		only.status = check.list(filter.status, "status", 20).map((one, index) => check.oneOf(one, STATUSES, `status[${index}]`));
 	const found = yield* ask({ read: "active", filter: only, after: from, limit });
 	if (filter.all || filter.status !== undefined) found.push(...(yield* ask({ read: "ended", filter: only, after: from, limit })));
-	const stages = [...tx.memory.all("stage").values()] as { from: number; to: number }[];
 	const jobs = found
-		.filter((job) => job.kind !== "kernel" && !stages.some(({ from, to }) => job.id >= from && job.id <= to))
+		.filter((job) => job.kind !== "kernel" && !tx.isComing(job.id))
 		.sort((a, b) => a.id - b.id)
 		.slice(0, limit);
 	const specs = yield* tx.specs(jobs.map((job) => job.id));
