@@ -84,6 +84,11 @@ export class Drive {
 		return this.world.engines[index] ?? (await this.open(index));
 	}
 
+	/** Came with a manifest that was told of as a range. */
+	isStaged(id: number): boolean {
+		return this.memory.staged.some((range) => range.from <= id && id <= range.to);
+	}
+
 	/** One operation of the plan. */
 	async play(op: Op): Promise<void> {
 		this.steps += 1;
