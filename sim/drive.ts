@@ -84,6 +84,11 @@ export class Drive {
 		return this.world.engines[index] ?? (await this.open(index));
 	}
 
+	/** Came with a manifest that was told of as a range. */
+	isStaged(id: number): boolean {
+		return this.memory.staged.some((range) => range.from <= id && id <= range.to);
+	}
+
 	/** One operation of the plan. */
 	async play(op: Op): Promise<void> {
 		this.steps += 1;
@@ -159,7 +164,7 @@ export class Drive {
 			this.state = followCall(this.state, modelCall, sight, context, jobs);
 		}
 		if (call.method === "configure") await this.spread(call, via);
-		if (outcome !== "died") noteCall(this.marks, call, outcome, this.state);
+		if (outcome !== "died") noteCall(this.marks, call, outcome, this.state, this.plan.piece);
 		this.nameFresh(op, call, sight);
 		if (call.method === "tick") checkTimer(this.state, sight.result);
 		await this.compareAndCheck(seen);
@@ -193,7 +198,7 @@ export class Drive {
 		});
 		this.state = followOrder(this.state, made, { host: engine.host, probed: this.world.probed }, seen.jobs);
 		for (const { op, call, outcome, seen: sight } of made) {
-			noteCall(this.marks, call, outcome, this.state);
+			noteCall(this.marks, call, outcome, this.state, this.plan.piece);
 			this.nameFresh(op, call, sight);
 		}
 		await this.compareAndCheck(seen);

@@ -54,6 +54,8 @@ export const EXPECTED: readonly string[] = [
 		"on-breach-stop",
 		"half-open",
 		"lease-lost",
+		"failover",
+		"staged",
 	].map((deed) => `deed:${deed}`),
 ];
 

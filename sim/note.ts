@@ -5,7 +5,13 @@ import type { Call } from "./call.ts";
 import type { Marks } from "./marks.ts";
 import type { State } from "./model/state.ts";
 
-export function noteCall(marks: Marks, call: Call, outcome: { result: unknown } | { error: { code: string } }, state: State): void {
+export function noteCall(
+	marks: Marks,
+	call: Call,
+	outcome: { result: unknown } | { error: { code: string } },
+	state: State,
+	piece: number,
+): void {
 	if ("error" in outcome) {
 		marks.hit(`error:${outcome.error.code}`);
 		return;
@@ -13,7 +19,7 @@ export function noteCall(marks: Marks, call: Call, outcome: { result: unknown } 
 	marks.hit(`call:${call.method}`);
 	if (call.method === "complete") marks.hit(`exit:${call.args[0].exit_kind}`);
 	if (call.method === "add") noteAdd(marks, call.args[0].unique?.policy, outcome.result as AddResult, state);
-	if (call.method === "apply" && (outcome.result as ApplyResult).jobs.length > 500) marks.hit("deed:staged");
+	if (call.method === "apply" && (outcome.result as ApplyResult).jobs.length > piece) marks.hit("deed:staged");
 	if (call.method === "retry" && (outcome.result as RewindReport).reset.length > 1) marks.hit("deed:rewound");
 	if (call.method === "gc" && (outcome.result as { deleted: number }).deleted > 0) marks.hit("deed:gc-deleted");
 	if (call.method === "recover") {

@@ -23,6 +23,7 @@ export function planFor(seed: number, steps?: number): Plan {
 		start: START + random.int(5 * 86_400_000),
 		file: themes.has("crashes") || themes.has("two"),
 		hosts: drawHosts(random, themes),
+		piece: random.pick([2, 3, 5, 300]),
 		facts: drawFacts(random, themes),
 		ops: [],
 		...(preset === undefined ? {} : { preset }),
@@ -128,7 +129,7 @@ function drawOp(d: Drawing, id: number, current: Config): Op {
 		case "add":
 			return { id, kind, job: drawJob(d), ...(random.chance(0.1) ? { force: true as const } : {}) };
 		case "apply": {
-			const size = themes.has("crowd") && random.chance(0.5) ? random.between(600, 700) : random.between(1, 8);
+			const size = themes.has("crowd") && random.chance(0.5) ? random.between(12, 30) : random.between(1, 8);
 			return { id, kind, jobs: drawManifest(d, size), ...(random.chance(0.3) ? { batch: random.pick(BATCHES) } : {}) };
 		}
 		case "tick":

@@ -67,7 +67,7 @@ export class World {
 		const life = newLife();
 		const joined = this.plan.hosts[index];
 		if (joined === undefined) throw new Error(`no host ${index} in this plan`);
-		const options: OpenOptions & { fault: (point: string) => void } = {
+		const options: OpenOptions = {
 			path: this.folder === undefined ? ":memory:" : join(this.folder, "sim.db"),
 			config: config as unknown as Record<string, unknown>,
 			clock: this.clock,
@@ -77,6 +77,7 @@ export class World {
 			join: { name: joined.name, labels: joined.labels, ...(joined.repos === undefined ? {} : { repos: joined.repos }) },
 			drive: "manual",
 			fault: (point) => this.pass(life, point),
+			piece: this.plan.piece,
 			...(this.plan.preset === undefined ? {} : { preset: this.plan.preset }),
 		};
 		const engine: Engine = { scheduler: await openScheduler(options), host: joined.name, life };

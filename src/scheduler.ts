@@ -25,6 +25,8 @@ export type OpenOptions = {
 	drive?: "auto" | "manual";
 	/** Called at each named point of a transaction; may throw, as a crash or a full disk would. For the simulator. */
 	fault?: (point: string) => void;
+	/** How many jobs of a manifest go into one transaction; a larger manifest goes in stages of this size. For tests and the simulator. */
+	piece?: number;
 };
 
 /** A job as it is shown: the document, what was handed to the host, and its edges. */

@@ -101,6 +101,8 @@ export type Read =
 	/** The same for several at once, from their first edges on. */
 	| { read: "fan"; preds: readonly number[]; limit: number }
 	| { read: "preds"; job: number; from: number; limit: number }
+	/** All edges into several jobs, each job's in their order. */
+	| { read: "preds_of"; jobs: readonly number[] }
 	| { read: "links"; key: string; role: Role; after: number; limit: number }
 	| { read: "records"; kind: RecordKind; keys: readonly string[] }
 	| { read: "standing"; kinds: readonly RecordKind[] }
@@ -126,6 +128,7 @@ export type Replies = {
 	edges: { job: number; policy: Policy }[];
 	fan: { pred: number; job: number; policy: Policy }[];
 	preds: { pred: number; policy: Policy; seq: number }[];
+	preds_of: { job: number; pred: number; policy: Policy }[];
 	links: number[];
 	records: [string, unknown][];
 	standing: [RecordKind, string, unknown][];

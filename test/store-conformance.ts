@@ -118,6 +118,11 @@ function naive(tables: Tables, request: Read): unknown {
 				.sort((a, b) => a.seq - b.seq)
 				.slice(0, request.limit)
 				.map(({ pred, policy, seq }) => ({ pred, policy, seq }));
+		case "preds_of":
+			return tables.edge
+				.filter((edge) => request.jobs.includes(edge.job))
+				.sort((a, b) => a.job - b.job || a.seq - b.seq)
+				.map(({ job, pred, policy }) => ({ job, pred, policy }));
 		case "links":
 			return tables.link
 				.filter((link) => link.key === request.key && link.role === request.role && link.job > request.after)
@@ -365,6 +370,7 @@ const someRead: fc.Arbitrary<Read> = fc.oneof(
 	fc.record({ read: fc.constant("edges" as const), pred: id, after: id, limit }),
 	fc.record({ read: fc.constant("fan" as const), preds: fc.array(id), limit }),
 	fc.record({ read: fc.constant("preds" as const), job: id, from: fc.nat({ max: 4 }), limit }),
+	fc.record({ read: fc.constant("preds_of" as const), jobs: fc.array(id) }),
 	fc.record({ read: fc.constant("links" as const), key: fc.constantFrom(...KEYS), role: fc.constantFrom(...ROLES), after: id, limit }),
 	fc.record({ read: fc.constant("records" as const), kind: fc.constantFrom(...KINDS), keys: fc.array(fc.constantFrom(...KEYS)) }),
 	fc.record({ read: fc.constant("standing" as const), kinds: fc.subarray(KINDS) }),

@@ -30,7 +30,7 @@ export const calls: Row = {
 						keep(`${name}, p50`, quantile(costs, 0.5));
 						keep(`${name}, p99`, quantile(costs, 0.99));
 					}
-					keep("events() from the beginning, a row", await readEvents(engine, jobs));
+					keep("events() from the beginning, a row", await readEvents(engine));
 					await engine.close();
 					return 0;
 				},
@@ -62,12 +62,14 @@ async function timed(call: (n: number) => Promise<unknown>): Promise<number[]> {
 	return costs;
 }
 
-async function readEvents(engine: Scheduler, count: number): Promise<number> {
+/** As many as there are: a large apply tells of its jobs in one event. */
+async function readEvents(engine: Scheduler): Promise<number> {
+	const last = await engine.lastEvent();
 	const start = performance.now();
 	let read = 0;
-	for await (const _ of engine.events({ since: 0 })) {
+	for await (const event of engine.events({ since: 0 })) {
 		read++;
-		if (read === count) break;
+		if (event.seq >= last) break;
 	}
-	return ((performance.now() - start) * 1000) / count;
+	return ((performance.now() - start) * 1000) / read;
 }

@@ -7,10 +7,7 @@ import { lockRefusals } from "../model/locks.ts";
 import { prioritySum } from "../model/order.ts";
 import { early, type Refusal } from "../model/refusal.ts";
 import { find, isWaiting, type ModelJob, type State } from "../model/state.ts";
-import { hash } from "../random.ts";
 import { type Checker, type Moment, must } from "./moment.ts";
-
-const FEW = 6;
 
 export const allRefusals = (state: State, job: ModelJob): Refusal[] => [
 	...early(state, job, state.now),
@@ -97,12 +94,9 @@ function checkHolders({ state }: Moment, job: ModelJob, reason: Reason): void {
 export const reasons: Checker = {
 	name: "reasons",
 	async check(moment) {
-		const { state, step, thorough } = moment;
-		const waiting = state.jobs.filter((job) => isWaiting(job) && job.kind !== "kernel");
-		const chosen =
-			thorough || waiting.length <= FEW ? waiting : [...waiting].sort((a, b) => hash(step, a.id) - hash(step, b.id)).slice(0, FEW);
+		const waiting = moment.state.jobs.filter((job) => isWaiting(job) && job.kind !== "kernel");
 		// Asked in one turn, as they cost a transaction each otherwise.
-		const answers = await Promise.all(chosen.map((job) => moment.scheduler.why(job.id)));
-		for (const [index, job] of chosen.entries()) checkJob(moment, job, answers[index] as Why);
+		const answers = await Promise.all(waiting.map((job) => moment.scheduler.why(job.id)));
+		for (const [index, job] of waiting.entries()) checkJob(moment, job, answers[index] as Why);
 	},
 };

@@ -29,8 +29,7 @@ export function apply(state: State, manifest: Manifest, options: { force?: boole
 		...(manifest.batch === undefined ? {} : { batch: manifest.batch }),
 		...job,
 	}));
-	// A large one is a chain of stages by construction: looking for cycles there costs more than it finds.
-	const cyclic = inputs.length < 100 && hasCycle(inputs);
+	const cyclic = hasCycle(inputs);
 	const before = structuredClone({ ...state, facts: {}, past: [] });
 	const skipped: { name: string; job: number }[] = [];
 	const names: Record<string, number> = {};

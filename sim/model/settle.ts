@@ -65,7 +65,9 @@ function park(state: State, job: ModelJob): void {
 	const refusals = early(state, job, now);
 	if (refusals.length > 0) delete job.ready_at;
 	else {
-		job.ready_at ??= Math.min(now, Math.max(job.rest_at ?? now, job.runnable_at, job.backoff_until ?? 0));
+		// A time that has been seen to come and lies ahead again, since the clock was set back, is not what it waited for.
+		const delayed = job.runnable_at > now ? 0 : job.runnable_at;
+		job.ready_at ??= Math.min(now, Math.max(job.rest_at ?? now, delayed, job.backoff_until ?? 0));
 		delete job.backoff_until;
 	}
 	const first = refusals[0] ?? lockRefusals(state, job).find((refusal) => !refusal.optional) ?? batchRefusals(state, job, now)[0];

@@ -152,7 +152,7 @@ export function drawManifest(d: Drawing, size: number): JobPlan[] {
 	const { random } = d;
 	const plans: JobPlan[] = [];
 	for (let index = 0; index < size; index++) {
-		const plan = size > 50 ? { input: { command: ["true"] } as JobInput } : drawJob({ ...d, count: d.count * 100 + index });
+		const plan = size > 11 ? { input: { command: ["true"] } as JobInput } : drawJob({ ...d, count: d.count * 100 + index });
 		plan.input.name = `m${d.count}-${index}`;
 		const count = index === 0 ? 0 : random.pick([0, 1, 1, 2]);
 		const names = [...new Set(Array.from({ length: count }, () => `m${d.count}-${random.between(Math.max(0, index - 5), index - 1)}`))];

@@ -59,7 +59,7 @@ const RARE: Partial<Record<Theme, number>> = {
 	two: 0.2,
 	together: 0.25,
 	kernel: 0.25,
-	crowd: 0.02,
+	crowd: 0.03,
 	calls: 0.2,
 	gc: 0.25,
 	bad: 0.3,

@@ -28,7 +28,8 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { 
 	const keys = await inTurns(probedKeys(prepared), host);
 	const seen: Seen = keys.length > 0 ? await lookFor(keys) : { facts: {}, counts: always };
 	if (act.check === true) return { jobs: [], names: {}, skipped: await screened(parts, prepared, seen, act) };
-	if (prepared.nodes.length > parts.piece) return applyStaged(parts, prepared, seen, act);
+	// Jobs that produce for each other in a circle must all be there before the first is decided: they cannot go in pieces.
+	if (prepared.nodes.length > parts.piece && !prepared.circular) return applyStaged(parts, prepared, seen, act);
 	let first = true;
 	return engine.run(
 		function* (tx) {

@@ -23,7 +23,7 @@ import { endJob } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 export const MAX_MANIFEST = 1_000_000;
-/** Up to here an apply is one transaction; also the size of a piece. */
+/** Up to here an apply is one transaction; also the size of a piece, unless the scheduler was opened with another. */
 export const PIECE = 300;
 
 /** One job of the manifest on its way in. `job` is its number once it has one, or the existing job it stands for. */
@@ -40,7 +40,14 @@ type Node = {
 	leads: boolean;
 	after: { node?: Node; job?: number; policy: Policy }[];
 };
-export type Prepared = { nodes: Node[]; byName: Map<string, Node>; byUnique: Map<string, Node>; coming: Map<number, number> };
+export type Prepared = {
+	/** Predecessors stand before those who wait for them, and producers too, unless these go in a circle. */
+	nodes: Node[];
+	circular: boolean;
+	byName: Map<string, Node>;
+	byUnique: Map<string, Node>;
+	coming: Map<number, number>;
+};
 
 /** Checks each job for itself; yields now and then so that the caller can let others go first. */
 export function* prepare(manifest: Manifest, config: Config, options: { now: number; force: boolean }): Generator<void, Prepared, void> {
@@ -89,11 +96,12 @@ export function* prepare(manifest: Manifest, config: Config, options: { now: num
 			hint: "take one of these edges out",
 		});
 	}
-	return { nodes: yield* producersFirst(sorted.order), byName, byUnique: new Map(), coming: new Map() };
+	const ordered = yield* producersFirst(sorted.order);
+	return { nodes: ordered ?? sorted.order, circular: ordered === null, byName, byUnique: new Map(), coming: new Map() };
 }
 
-/** A consumer is decided when it goes in: what produces for it should be there by then, unless they go in a circle. */
-function* producersFirst(nodes: Node[]): Generator<void, Node[], void> {
+/** A consumer is decided when it goes in: what produces for it must be there by then. Null when they go in a circle. */
+function* producersFirst(nodes: Node[]): Generator<void, Node[] | null, void> {
 	const makers = new Map<string, Node[]>();
 	for (const node of nodes)
 		for (const artifact of node.draft.job.produces ?? []) {
@@ -108,7 +116,7 @@ function* producersFirst(nodes: Node[]): Generator<void, Node[], void> {
 			.filter((maker) => maker !== node),
 	];
 	const sorted: Sorted<Node> = yield* sortGraph(nodes, before);
-	return "order" in sorted ? sorted.order : [...nodes].sort((a, b) => Number(!a.draft.job.produces) - Number(!b.draft.job.produces));
+	return "order" in sorted ? sorted.order : null;
 }
 
 /** Faults of the defaults are said to be there. They need not be a job by themselves: what is missing is filled in for the check. */

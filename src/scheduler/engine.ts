@@ -247,6 +247,7 @@ function isHidden(tx: Tx, read: Read["read"]): boolean {
 		case "edges":
 		case "fan":
 		case "preds":
+		case "preds_of":
 			return changes.edges.length > 0 || changes.forget.length > 0;
 		case "links":
 			return changes.links.length > 0 || changes.unlinks.length > 0 || changes.forget.length > 0;

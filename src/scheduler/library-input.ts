@@ -109,7 +109,7 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		const given = check.record(options, "options") as OpenOptions;
 		check.knownKeys(
 			given as Record<string, unknown>,
-			["path", "preset", "config", "clock", "host", "chance", "by", "join", "drive", "fault"],
+			["path", "preset", "config", "clock", "host", "chance", "by", "join", "drive", "fault", "piece"],
 			"",
 		);
 		if (check.text(given.path, "path", { max: 4096, lines: "one" }) === "")
@@ -117,6 +117,7 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		if (given.by !== undefined) check.word(given.by, "by");
 		if (given.preset !== undefined) check.oneOf(given.preset, Object.keys(PRESETS) as PresetName[], "preset");
 		if (given.drive !== undefined) check.oneOf(given.drive, ["auto", "manual"], "drive");
+		if (given.piece !== undefined) check.integer(given.piece, "piece", 1);
 		const own: OpenOptions = { ...given };
 		if (given.config !== undefined)
 			own.config = copy(check.json(check.record(given.config, "config"), "config")) as NonNullable<OpenOptions["config"]>;

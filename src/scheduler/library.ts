@@ -158,7 +158,8 @@ export async function createScheduler(
 			);
 		},
 
-		apply: async (manifest, act) => apply({ engine, clock, host, config: () => config, lookFor, piece: PIECE }, manifest, checkAct(act) ?? {}),
+		apply: async (manifest, act) =>
+			apply({ engine, clock, host, config: () => config, lookFor, piece: options.piece ?? PIECE }, manifest, checkAct(act) ?? {}),
 
 		async claim(request) {
 			const claimer = check.taking("claim", () => claimerOf(request));

@@ -22,22 +22,13 @@ import { MANY } from "./heads.ts";
 import type { Tx } from "./tx.ts";
 
 export function* mustFind(tx: Tx, id: number): Op<Job> {
-	const job = isHidden(tx, id) ? undefined : yield* tx.find(id);
+	const job = tx.isComing(id) ? undefined : yield* tx.find(id);
 	if (job) return job;
 	const near = yield* ask({ read: "range", from: Math.max(1, id - 3), to: id + 3, limit: 6 });
 	throw new SluiceError("not_found", `there is no job ${id}`, {
 		field: "id",
 		hint: near.length > 0 ? `near it: ${near.join(", ")}` : "list shows the jobs that exist",
 	});
-}
-
-/** Jobs of an apply that is still coming in are not there yet. */
-function isHidden(tx: Tx, id: number): boolean {
-	for (const value of tx.memory.all("stage").values()) {
-		const { from, to } = value as { from: number; to: number };
-		if (id >= from && id <= to) return true;
-	}
-	return false;
 }
 
 export function* viewJob(tx: Tx, job: Job): Op<JobView> {
@@ -194,30 +185,23 @@ export function* planReport(tx: Tx, claimer: Claimer, start: Parameters<typeof d
 export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[0]>): Op<JobView[]> {
 	check.knownKeys(filter as Record<string, unknown>, ["status", "lane", "repo", "batch", "all", "limit", "after"], "");
 	const limit = filter.limit === undefined ? 1000 : check.integer(filter.limit, "limit", 1, 1_000_000);
-	const after = filter.after === undefined ? 0 : check.integer(filter.after, "after", 0);
+	const from = filter.after === undefined ? 0 : check.integer(filter.after, "after", 0);
 	const only: Record<string, unknown> = {};
 	for (const key of ["lane", "repo", "batch"] as const) if (filter[key] !== undefined) only[key] = check.label(filter[key], key);
 	if (filter.status !== undefined)
 		only.status = check.list(filter.status, "status", 20).map((one, index) => check.oneOf(one, STATUSES, `status[${index}]`));
-	const found = yield* ask({ read: "active", filter: only, after, limit });
-	if (filter.all || filter.status !== undefined) found.push(...(yield* ask({ read: "ended", filter: only, after, limit })));
-	const stages = [...tx.memory.all("stage").values()] as { from: number; to: number }[];
+	const found = yield* ask({ read: "active", filter: only, after: from, limit });
+	if (filter.all || filter.status !== undefined) found.push(...(yield* ask({ read: "ended", filter: only, after: from, limit })));
 	const jobs = found
-		.filter((job) => job.kind !== "kernel" && !stages.some(({ from, to }) => job.id >= from && job.id <= to))
+		.filter((job) => job.kind !== "kernel" && !tx.isComing(job.id))
 		.sort((a, b) => a.id - b.id)
 		.slice(0, limit);
 	const specs = yield* tx.specs(jobs.map((job) => job.id));
-	const views: JobView[] = [];
-	for (const job of jobs) {
-		const spec = specs.get(job.id) ?? { version: 1 as const, enqueued_at: job.created_at };
-		const edges = yield* ask({ read: "preds", job: job.id, from: 0, limit: 1000 });
-		views.push(
-			toView(
-				job,
-				spec,
-				edges.map(({ pred, policy }) => ({ job: pred, policy })),
-			),
-		);
+	const after = new Map<number, JobView["after"]>();
+	for (const { job, pred, policy } of yield* ask({ read: "preds_of", jobs: jobs.map((job) => job.id) })) {
+		const edges = after.get(job);
+		if (edges) edges.push({ job: pred, policy });
+		else after.set(job, [{ job: pred, policy }]);
 	}
-	return views;
+	return jobs.map((job) => toView(job, specs.get(job.id) ?? { version: 1, enqueued_at: job.created_at }, after.get(job.id) ?? []));
 }

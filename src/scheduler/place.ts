@@ -57,9 +57,9 @@ export function* unplace(tx: Tx, job: Job): Op<void> {
 	job.line = "end";
 }
 
-/** A job that only waited for its time has been ready since then, not since we noticed. */
+/** A job that only waited for its time has been ready since then, not since we noticed. Its due_at is that time: a deadline that came first would have ended it. */
 const readySince = (tx: Tx, job: Job): number =>
-	job.line === "time" && job.due_at !== undefined && job.due_at <= tx.now ? Math.max(job.runnable_at, job.backoff_until ?? 0) : tx.now;
+	job.line === "time" && job.due_at !== undefined && job.due_at <= tx.now ? job.due_at : tx.now;
 
 const PARKED = ["wait_reason", "gate", "since", "backoff_until"] as const;
 

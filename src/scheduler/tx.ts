@@ -122,7 +122,19 @@ export class Tx {
 		return this.pace;
 	}
 
+	/** Jobs of an apply that is still coming in are not there yet: nobody sees them, nor what becomes of them meanwhile. */
+	isComing(id: number): boolean {
+		const stages = this.memory.all("stage");
+		if (stages.size === 0) return false;
+		for (const value of stages.values()) {
+			const { from, to } = value as { from: number; to: number };
+			if (id >= from && id <= to) return true;
+		}
+		return false;
+	}
+
 	event(kind: string, job: number | null, data: Record<string, unknown>): void {
+		if (job !== null && this.isComing(job)) return;
 		this.events.push({ seq: this.nextId("seq"), at: this.now, kind, job, by: this.by, data });
 	}
 

@@ -27,6 +27,11 @@ export class FakeClock implements Clock {
 		this.wall += ms;
 		this.mono += ms;
 	}
+
+	/** Somebody sets the clock. */
+	jump(ms: number): void {
+		this.wall += ms;
+	}
 }
 
 export class FakeHost implements Host {

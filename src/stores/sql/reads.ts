@@ -87,6 +87,11 @@ export function query(request: Read): Query {
 				sql: "SELECT pred, policy, seq FROM edge WHERE job = ? AND seq >= ? ORDER BY seq LIMIT ?",
 				params: [request.job, request.from, request.limit],
 			};
+		case "preds_of":
+			return {
+				sql: "SELECT job, pred, policy FROM edge WHERE job IN {ids} ORDER BY job, seq",
+				params: [JSON.stringify(request.jobs)],
+			};
 		case "links":
 			return {
 				sql: "SELECT job FROM link WHERE key = ? AND role = ? AND job > ? ORDER BY job LIMIT ?",
@@ -193,6 +198,8 @@ export function reply(request: Read, rows: Row[]): unknown {
 			return rows.map(([pred, job, policy]) => ({ pred, job, policy }));
 		case "preds":
 			return rows.map(([pred, policy, seq]) => ({ pred, policy, seq }));
+		case "preds_of":
+			return rows.map(([job, pred, policy]) => ({ job, pred, policy }));
 		case "events":
 		case "history":
 			return rows.map(event);

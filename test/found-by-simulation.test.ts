@@ -1,0 +1,45 @@
+// What the simulator found, each as a test of its own; the seeds are in sim/seeds.txt.
+
+import { describe, expect, it } from "vitest";
+import { MINUTE, SECOND } from "./make/fakes.ts";
+import { openStand } from "./make/stand.ts";
+
+describe("a clock that was set back", () => {
+	it("does not make a job ready later than the end of its back-off", async () => {
+		const stand = await openStand();
+		const id = await stand.add({ retry: { max: 1, base_ms: 30 * SECOND, jitter: 0 } });
+		stand.clock.jump(-2 * MINUTE);
+		await stand.start();
+		await stand.fail(id);
+		const over = stand.clock.now() + 30 * SECOND;
+		await stand.wait(40 * SECOND);
+		expect((await stand.show(id)).ready_at).toBe(over);
+	});
+});
+
+describe("a manifest that goes in by stages", () => {
+	it("has no events of its jobs before they are there", async () => {
+		const stand = await openStand({ piece: 2 });
+		const { names } = await stand.sluice.apply({
+			jobs: [
+				{ name: "a", command: ["true"], needs: ["custom:report:none"] },
+				{ name: "b", command: ["true"], after: ["a"] },
+				{ name: "c", command: ["true"], after: ["b"] },
+			],
+		});
+		expect(await stand.status(names.c as number)).toBe("blocked_by_dependency");
+		expect((await stand.events()).map(({ kind }) => kind)).toEqual(["host_joined", "applied"]);
+	});
+
+	it("decides jobs that produce for each other in a circle when all are there", async () => {
+		const stand = await openStand({ piece: 2, config: { on_missing: "block" } });
+		const { names } = await stand.sluice.apply({
+			jobs: [
+				{ name: "a", command: ["true"] },
+				{ name: "b", command: ["true"], after: ["a"], needs: ["custom:report:two"], produces: ["custom:report:one"] },
+				{ name: "c", command: ["true"], needs: ["custom:report:one"], produces: ["custom:report:two"] },
+			],
+		});
+		for (const name of ["b", "c"]) expect(await stand.status(names[name] as number)).toBe("waiting_on_deps");
+	});
+});
