@@ -52,8 +52,9 @@ function importsOf(path: string): string[] {
 }
 
 describe("imports point one way", () => {
-	const CONTRACTS = ["store", "host", "scheduler", "agent", "source"].map((name) => `src/${name}.ts`);
-	type Zone = "core" | "contract" | "stores" | "host" | "scheduler" | "wiring" | "node" | "npm";
+	const CONTRACTS = ["store", "host", "processes", "disk", "log", "scheduler", "agent", "source"].map((name) => `src/${name}.ts`);
+	const FOLDERS = ["core", "stores", "host", "scheduler", "supervisor", "api", "daemon", "cli"] as const;
+	type Zone = (typeof FOLDERS)[number] | "contract" | "wiring" | "node" | "npm";
 
 	/** who → whom it may import besides its own kind. Wiring chooses implementations, so it sees them all. */
 	const MAY_IMPORT: Record<Exclude<Zone, "node" | "npm">, readonly Zone[]> = {
@@ -63,13 +64,17 @@ describe("imports point one way", () => {
 		host: ["core", "contract", "node"],
 		scheduler: ["core", "contract"],
 		wiring: ["core", "contract", "stores", "host", "scheduler", "node"],
+		supervisor: ["core", "contract", "node"],
+		api: ["core", "contract", "supervisor", "host", "node"],
+		daemon: ["core", "contract", "wiring", "stores", "host", "supervisor", "api", "node", "npm"],
+		cli: ["core", "contract", "api", "host", "node", "npm"],
 	};
 
 	function zoneOf(path: string): Exclude<Zone, "node" | "npm"> | undefined {
 		if (CONTRACTS.includes(path)) return "contract";
 		if (path === "src/index.ts" || path === "src/open.ts") return "wiring";
 		const folder = path.split("/").length > 2 ? path.split("/")[1] : undefined;
-		return folder === "core" || folder === "stores" || folder === "host" || folder === "scheduler" ? folder : undefined;
+		return FOLDERS.find((one) => one === folder);
 	}
 
 	function zoneOfImport(from: string, name: string): Zone | undefined {

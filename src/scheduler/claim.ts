@@ -151,7 +151,12 @@ function* start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): Op<void> {
 	if (run.lease_until !== undefined) job.due_at = run.lease_until;
 	job.started_at = tx.now;
 	const waited_ms = Math.max(0, tx.now - (job.ready_at ?? tx.now));
-	tx.move(job, "running", "started", { attempt: run.attempt, worker: run.worker, waited_ms, ...(account === undefined ? {} : { account }) });
+	tx.move(job, "running", "started", {
+		attempt: run.attempt,
+		worker: run.worker,
+		waited_ms,
+		...(account === undefined ? {} : { account }),
+	});
 	if (job.kind === "kernel") return;
 	for (const [key, amount] of footprint(bucket, account, claimer.host)) tx.count("usage", key, amount);
 	tx.setPace({ starts: tx.getPace().starts + 1 });

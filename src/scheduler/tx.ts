@@ -11,6 +11,7 @@ import type { World } from "../core/world.ts";
 import { ask, type Changes, type EventRecord, type JobRow, noChanges, type Op, type RecordKind } from "../store.ts";
 import { Window } from "./heads.ts";
 import type { Ids, Memory, Pace } from "./memory.ts";
+import { worldOf } from "./world-of.ts";
 
 export type TxOptions = { now: number; config: Config; chance: () => number; by: string };
 
@@ -71,28 +72,7 @@ export class Tx {
 		const key = host ?? "";
 		let world = this.worlds.get(key);
 		if (!world) {
-			const { memory } = this;
-			const pace = this.pace;
-			world = {
-				now: this.now,
-				config: this.config,
-				holds: memory.holds,
-				ledgers: memory.ledgers,
-				usage: memory.usage,
-				get hosts() {
-					return [...memory.hosts.values()];
-				},
-				get last_cycle_at() {
-					return pace.last_cycle_at;
-				},
-				get last_start_at() {
-					return pace.last_start_at;
-				},
-				get starts() {
-					return pace.starts;
-				},
-			};
-			if (host !== undefined) world.host = host;
+			world = worldOf({ memory: this.memory, now: this.now, config: this.config, pace: this.pace, host });
 			this.worlds.set(key, world);
 		}
 		return world;
