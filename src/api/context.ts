@@ -6,18 +6,29 @@ import type { Scheduler, Scope } from "../scheduler.ts";
 import type { Role } from "./fields.ts";
 
 export type Stream = "stdout" | "stderr";
-/** A piece of a run's log: `text` begins at byte `offset`; `eof` = nothing more is there now; `ended` = nothing more will come. */
-export type LogPiece = { run: string; stream: Stream; offset: number; next_offset: number; text: string; eof: boolean; ended: boolean };
+/**
+ * A piece of a run's log: `text` begins at byte `offset`; `eof` = nothing more is there now; `ended` = nothing more will come. `run` is null for a job
+ * that has not run yet.
+ */
+export type LogPiece = {
+	run: string | null;
+	stream: Stream;
+	offset: number;
+	next_offset: number;
+	text: string;
+	eof: boolean;
+	ended: boolean;
+};
 
 /** The part of the supervisor that methods use. */
 export type Supervision = {
-	logs(
-		job: number,
-		options: { run?: number | undefined; stream?: Stream | undefined; offset?: number | undefined; limit?: number | undefined },
-	): LogPiece | Promise<LogPiece>;
+	/** Null when there is no such run on this host. */
+	logs(job: number, options: { attempt?: number; stream?: Stream; offset?: number; limit?: number }): (LogPiece & { run: string }) | null;
 	freeze(scope: Scope): Promise<void>;
 	thaw(scope: Scope): Promise<void>;
 	live(): { run: string; job: number; pid: number | null; since: number }[];
+	/** Whose run-scoped token this is, while its run is live. */
+	roleOfToken(token: string): { job: number; run: string } | null;
 };
 
 export type Setting = { key: string; value: unknown; origin: string };
@@ -59,9 +70,5 @@ export type Context = {
 /** Who asks. `job`: the job whose run it is. */
 export type Caller = { role: Role; by: string; door: "socket" | "http"; job?: number };
 
-/** Tokens of the doors. `runOf`: whose run-scoped token this is, while the run lives. */
-export type Tokens = {
-	operator: string;
-	viewer: string;
-	runOf?(token: string): { job: number; run: string } | undefined | Promise<{ job: number; run: string } | undefined>;
-};
+/** Tokens of the HTTP door, and of `session.auth` on the socket. */
+export type Tokens = { operator: string; viewer: string };

@@ -4,7 +4,7 @@ import { EXIT_KINDS, type ExitKind, type JobInput, STATUSES, type Status } from 
 import type { Ending, Manifest } from "../../scheduler.ts";
 import type { LogPiece } from "../context.ts";
 import type { EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
-import { choice, choices, flag, id, ids, json, maybe, method, object, openMethod, type Ref, text, whole, word, words } from "../fields.ts";
+import { choice, choices, flag, id, ids, maybe, method, object, openMethod, type Ref, text, time, whole, word, words } from "../fields.ts";
 
 type Doc<T> = { schema_version: number } & T;
 export type AddDocument = Doc<
@@ -81,7 +81,9 @@ export const JOB_METHODS = {
 			id: id(),
 			run: maybe(whole("the attempt; the last one when absent", 1, 1_000_000)),
 			stream: maybe(choice("which output (stdout)", ["stdout", "stderr"])),
-			offset: maybe(whole("the byte to begin at (0)", 0, Number.MAX_SAFE_INTEGER)),
+			offset: maybe(
+				whole("the byte to begin at (0); below zero it counts from the end", -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+			),
 			limit: maybe(whole("bytes at most (65,536)", 1, 1_000_000)),
 			wait_ms: maybe(whole("when nothing is there yet, wait so long for more", 0, 25_000)),
 		},
@@ -154,7 +156,7 @@ export const JOB_METHODS = {
 			message: maybe(text("what went wrong")),
 			usage: maybe(object<Record<string, number>>("charges by dimension, as deltas: `{tokens, cost_micro}`")),
 			session: maybe(word("the agent's session, for the next run")),
-			until: maybe(json("rate_limited: when it may go on")),
+			until: maybe(time("rate_limited: when it may go on")),
 			retry_after_ms: maybe(whole("rate_limited: or after how long", 0, Number.MAX_SAFE_INTEGER)),
 			closed: maybe(text("rate_limited: the account needs a person; why")),
 			question: maybe(text("needs_human: what it asks")),

@@ -1,0 +1,55 @@
+// What a method gets beside its parameters, and the words that several methods share.
+
+import type { JobView, News } from "../scheduler.ts";
+import type { Caller, Context } from "./context.ts";
+import { type JobDocument, jobDocument } from "./documents.ts";
+import type { Role } from "./fields.ts";
+import { ROLES } from "./fields.ts";
+import { type MethodName, type Params, type Ref, type Result, RPC_CODES, SCHEMA_VERSION } from "./protocol.ts";
+import { Refusal } from "./refusal.ts";
+
+/** `caller` may change in the course of a connection. `by`: who acts, for the record. */
+export type At = { context: Context; session: { caller: Caller }; by: string };
+export type Handler<M extends MethodName> = (params: Params<M>, at: At) => Promise<Result<M>>;
+/** Every method of these nouns, and none else. */
+export type Handlers<Noun extends string> = { [M in Extract<MethodName, `${Noun}.${string}`>]: Handler<M> };
+
+export const doc = <T extends object>(content: T): { schema_version: number } & T => ({ schema_version: SCHEMA_VERSION, ...content });
+
+export const may = (caller: Caller, role: Role): boolean => ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
+
+export function demand(caller: Caller, role: Role, method: string): void {
+	if (may(caller, role)) return;
+	throw new Refusal(RPC_CODES.role, `${method} is not for a ${caller.role}`, {
+		code: "unauthorised",
+		hint: caller.role === "run" ? "a run may add, read and wait" : `it takes the ${role}'s token`,
+	});
+}
+
+export const resolve = async (context: Context, ref: Ref): Promise<number> => (typeof ref === "number" ? ref : context.scheduler.find(ref));
+
+export const shown = (context: Context, view: JobView): JobDocument =>
+	jobDocument(view, { config: context.scheduler.config(), mask: { names: context.config.settings().secrets } });
+
+/** One copy of the configuration for many documents. */
+export function shownAll(context: Context, views: readonly JobView[]): JobDocument[] {
+	const showing = { config: context.scheduler.config(), mask: { names: context.config.settings().secrets } };
+	return views.map((view) => jobDocument(view, showing));
+}
+
+/** Resolves at the first news that fits, or after `ms`. Listens from now on; `over` ends it early. */
+export function news(context: Context, ms: number, fits: (news: News) => boolean): { happened: Promise<void>; over(): void } {
+	let end = () => {};
+	const happened = new Promise<void>((resolve) => {
+		const off = context.scheduler.watch((one) => {
+			if (fits(one)) end();
+		});
+		const cancel = context.host.after(ms, () => end(), "hold");
+		end = () => {
+			off();
+			cancel();
+			resolve();
+		};
+	});
+	return { happened, over: () => end() };
+}

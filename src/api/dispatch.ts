@@ -1,0 +1,136 @@
+// JSON-RPC 2.0: from the text of a request, or of a batch of them, to the text of the answer. Knows nothing of sockets.
+
+import * as check from "../core/check.ts";
+import { nearest } from "../core/nearest.ts";
+import { type At, demand, doc, type Handler, type Handlers } from "./call.ts";
+import type { Caller, Context, Tokens } from "./context.ts";
+import type { Method } from "./fields.ts";
+import { accountMethods } from "./methods/account.ts";
+import { budgetMethods } from "./methods/budget.ts";
+import { configMethods, doctorMethods } from "./methods/config.ts";
+import { jobMethods } from "./methods/job.ts";
+import { kernelMethods } from "./methods/kernel.ts";
+import { artifactMethods, batchMethods, hostMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
+import { schedulerMethods } from "./methods/scheduler.ts";
+import { readBy, readParams } from "./params.ts";
+import { type Answer, isMethod, LIMITS, METHODS, type MethodName, RPC_CODES } from "./protocol.ts";
+import { errorBody, Refusal } from "./refusal.ts";
+import { bearer } from "./tokens.ts";
+
+/** One connection, or one HTTP request. */
+export type Session = { caller: Caller };
+export type Door = { context: Context; tokens: Tokens };
+
+/** undefined: nothing is to be answered. */
+export async function answerText(door: Door, session: Session, text: string): Promise<string | undefined> {
+	const answer = await answerTo(door, session, text);
+	return answer === undefined ? undefined : JSON.stringify(answer);
+}
+
+async function answerTo(door: Door, session: Session, text: string): Promise<Answer | Answer[] | undefined> {
+	let message: unknown;
+	try {
+		message = JSON.parse(text);
+	} catch {
+		return failed(null, RPC_CODES.parse, "not JSON", "parse");
+	}
+	if (isTooDeep(message)) return failed(null, RPC_CODES.request, `nested more than ${LIMITS.nesting} deep`, "limit");
+	if (!Array.isArray(message)) return one(door, session, message);
+	if (message.length === 0) return failed(null, RPC_CODES.request, "an empty batch", "request");
+	if (message.length > LIMITS.batch)
+		return failed(null, RPC_CODES.request, `${message.length} requests in a batch, at most ${LIMITS.batch}`, "limit");
+	const answers = (await Promise.all(message.map((request) => one(door, session, request)))).filter((answer) => answer !== undefined);
+	return answers.length === 0 ? undefined : answers;
+}
+
+export const failed = (id: Answer["id"], code: number, message: string, word: string): Answer => ({
+	jsonrpc: "2.0",
+	id,
+	error: { code, message, data: { code: word } },
+});
+
+/** Without recursion, since that is what deep nesting breaks. */
+function isTooDeep(value: unknown): boolean {
+	let level: unknown[] = [value];
+	for (let depth = 0; level.length > 0; depth++) {
+		if (depth > LIMITS.nesting) return true;
+		const next: unknown[] = [];
+		for (const one of level) {
+			if (one === null || typeof one !== "object") continue;
+			for (const inner of Array.isArray(one) ? one : Object.values(one)) if (inner !== null && typeof inner === "object") next.push(inner);
+		}
+		level = next;
+	}
+	return false;
+}
+
+type Request = { jsonrpc: unknown; id?: unknown; method: unknown; params?: unknown };
+
+async function one(door: Door, session: Session, message: unknown): Promise<Answer | undefined> {
+	if (message === null || typeof message !== "object" || Array.isArray(message))
+		return failed(null, RPC_CODES.request, "a request is an object", "request");
+	const { jsonrpc, id, method, params } = message as Request;
+	const isNotification = !Object.hasOwn(message, "id");
+	const known = typeof id === "string" || typeof id === "number" || id === null;
+	if (!isNotification && !known) return failed(null, RPC_CODES.request, "id must be text, a number or null", "request");
+	const own = known ? (id as Answer["id"]) : null;
+	if (jsonrpc !== "2.0") return failed(own, RPC_CODES.request, 'jsonrpc must be "2.0"', "request");
+	if (typeof method !== "string") return failed(own, RPC_CODES.request, "method must be text", "request");
+	if (params !== undefined && (params === null || typeof params !== "object"))
+		return failed(own, RPC_CODES.request, "params must be an object", "request");
+	try {
+		const result = await call(door, session, method, params);
+		return isNotification ? undefined : { jsonrpc: "2.0", id: own, result };
+	} catch (error) {
+		const body = errorBody(error, door.context.log, method);
+		return isNotification ? undefined : { jsonrpc: "2.0", id: own, error: body };
+	}
+}
+
+const sessionMethods: Handlers<"session"> = {
+	"session.auth": async ({ token }, { tokens, context, session }: At & Partial<Door>) => {
+		if (session.caller.door === "http") throw check.wrong("token", "goes into the header", "Authorization: Bearer …");
+		const caller = bearer(token, tokens as Tokens, context.supervisor, "socket");
+		if (!caller) throw new Refusal(RPC_CODES.role, "nobody has this token", { code: "unauthorised", field: "token" });
+		session.caller = caller;
+		return doc({ role: caller.role, by: caller.by, job: caller.job ?? null });
+	},
+};
+
+const HANDLERS: { [M in MethodName]: Handler<M> } = {
+	...jobMethods,
+	...schedulerMethods,
+	...sessionMethods,
+	...laneMethods,
+	...accountMethods,
+	...budgetMethods,
+	...lockMethods,
+	...artifactMethods,
+	...hostMethods,
+	...batchMethods,
+	...configMethods,
+	...doctorMethods,
+	...kernelMethods,
+};
+
+async function call(door: Door, session: Session, name: string, params: unknown): Promise<unknown> {
+	const { context } = door;
+	const isHidden = name.startsWith("kernel.") && !context.scheduler.config().kernel.enabled;
+	if (!isMethod(name) || isHidden) throw unknownMethod(name, isHidden);
+	const method: Method = METHODS[name];
+	demand(session.caller, method.role, name);
+	if (Array.isArray(params)) throw check.wrong("params", "must be an object with names, not a list");
+	const { caller } = session;
+	// Only the socket's owner may speak for others: he could act as any of them anyway.
+	const said = caller.door === "socket" && caller.role === "operator" ? readBy(params) : undefined;
+	const at: At & Door = { ...door, session, by: said ?? caller.by };
+	return (HANDLERS[name] as Handler<MethodName>)(readParams(method, params) as never, at);
+}
+
+function unknownMethod(name: string, isHidden: boolean): Refusal {
+	const guess = isHidden ? undefined : nearest(name, Object.keys(METHODS));
+	return new Refusal(RPC_CODES.method, `there is no method ${check.shown(name)}`, {
+		code: "unknown_method",
+		hint: guess && `did you mean "${guess}"?`,
+	});
+}

@@ -1,0 +1,54 @@
+// The methods of lanes, locks, artifacts, hosts and batches.
+
+import { type Config, laneOf } from "../../core/config.ts";
+import { type At, doc, type Handlers } from "../call.ts";
+import { rfc3339, statusDocument } from "../documents.ts";
+import type { LaneDocument } from "../protocol/nouns.ts";
+
+export const laneMethods: Handlers<"lane"> = {
+	"lane.list": async (_params, { context }) => {
+		const config = context.scheduler.config();
+		const { lanes } = await context.scheduler.status();
+		return doc({ lanes: Object.entries(lanes).map(([name, counts]) => laneDocument(name, counts, config)) });
+	},
+	"lane.set": async ({ name, by: _by, ...changes }, at) => {
+		const { context, by } = at;
+		for (const [key, value] of Object.entries(changes)) await context.config.set(`lanes.${name}.${key}`, value, by);
+		// A lane of which nothing is said is made with its defaults.
+		if (Object.keys(changes).length === 0) await context.config.set(`lanes.${name}`, {}, by);
+		return doc({ lane: await lane(name, at) });
+	},
+};
+
+async function lane(name: string, { context }: At): Promise<LaneDocument> {
+	const { lanes } = await context.scheduler.status();
+	return laneDocument(name, lanes[name] ?? { queued: 0, running: 0 }, context.scheduler.config());
+}
+
+const laneDocument = (name: string, { queued, running }: { queued: number; running: number }, config: Config): LaneDocument => ({
+	name,
+	queued,
+	running,
+	...laneOf(config, name),
+});
+
+export const lockMethods: Handlers<"lock"> = {
+	"lock.list": async (_params, { context }) => doc({ locks: await context.scheduler.locks() }),
+};
+
+export const artifactMethods: Handlers<"artifact"> = {
+	"artifact.list": async (_params, { context }) =>
+		doc({ artifacts: (await context.scheduler.artifacts()).map((one) => ({ ...one, observed_at: rfc3339(one.observed_at) })) }),
+	"artifact.mark": async ({ artifact, absent }, { context, by }) => {
+		await context.scheduler.mark(artifact, { by, absent: absent === true });
+		return doc({ artifact, present: absent !== true });
+	},
+};
+
+export const hostMethods: Handlers<"host"> = {
+	"host.list": async (_params, { context }) => doc({ hosts: statusDocument(await context.scheduler.status()).hosts }),
+};
+
+export const batchMethods: Handlers<"batch"> = {
+	"batch.list": async (_params, { context }) => doc({ batches: await context.scheduler.batches() }),
+};

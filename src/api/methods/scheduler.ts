@@ -1,0 +1,65 @@
+// The methods of the whole queue and of the daemon.
+
+import type { Scope } from "../../scheduler.ts";
+import { demand, doc, type Handlers } from "../call.ts";
+import { rfc3339, statusDocument } from "../documents.ts";
+import { PROTOCOL } from "../protocol.ts";
+
+type Given = { lane?: string | undefined; repo?: string | undefined; batch?: string | undefined; account?: string | undefined };
+
+function scopeOf({ lane, repo, batch, account }: Given): Scope {
+	return {
+		...(lane === undefined ? {} : { lane }),
+		...(repo === undefined ? {} : { repo }),
+		...(batch === undefined ? {} : { batch }),
+		...(account === undefined ? {} : { account }),
+	};
+}
+
+const named = (scope: Scope): string =>
+	Object.entries(scope)
+		.map(([kind, name]) => `${kind}:${name}`)
+		.join(" ") || "all";
+
+export const schedulerMethods: Handlers<"scheduler"> = {
+	"scheduler.status": async (_params, { context }) => statusDocument(await context.scheduler.status()),
+	"scheduler.run": async ({ dry_run }, { context, session }) => {
+		if (!dry_run) demand(session.caller, "operator", "scheduler.run");
+		const plan = await context.scheduler.plan();
+		if (!dry_run) await context.scheduler.tick();
+		return doc(plan);
+	},
+	"scheduler.pause": async ({ reason, freeze, until, ...given }, { context, by }) => {
+		const scope = scopeOf(given);
+		const more = { ...(reason === undefined ? {} : { reason }), ...(until === undefined ? {} : { until: until as number }) };
+		await context.scheduler.pause(scope, { by, ...more });
+		if (freeze) await context.supervisor.freeze(scope);
+		return doc({ scope: named(scope), paused: true, frozen: freeze === true });
+	},
+	"scheduler.resume": async (given, { context, by }) => {
+		const scope = scopeOf(given);
+		await context.scheduler.resume(scope, { by });
+		await context.supervisor.thaw(scope);
+		return doc({ scope: named(scope), paused: false });
+	},
+	"scheduler.clear": async ({ item }, { context, by }) => {
+		// Items that come from no source are kept under `inline`.
+		const full = item === undefined || item.includes(":") ? item : `inline:${item}`;
+		return doc(await context.scheduler.clear({ by, ...(full === undefined ? {} : { item: full }) }));
+	},
+	"scheduler.gc": async ({ days }, { context }) => doc(await context.scheduler.gc(days === undefined ? {} : { days })),
+	"scheduler.down": async ({ stop_runs, grace_ms }, { context, by }) => {
+		context.down({ runs: stop_runs ? "stop" : "leave", graceMs: grace_ms as number | undefined, by });
+		return doc({ stopping: true });
+	},
+	"scheduler.version": async (_params, { context, session, by }) =>
+		doc({
+			version: context.version,
+			pid: context.pid,
+			protocol: PROTOCOL,
+			home: context.home,
+			started_at: rfc3339(context.startedAt),
+			by,
+			role: session.caller.role,
+		}),
+};
