@@ -36,8 +36,8 @@ export type ConfigFile = {
 	get(key: string): Origin[];
 	list(): Origin[];
 	/** Text is read as YAML: `8`, `null`, `5m`, `[a, b]`. Resolves once it is in force. */
-	set(key: string, value: unknown): Promise<Origin[]>;
-	unset(key: string): Promise<Origin[]>;
+	set(key: string, value: unknown, by?: string): Promise<Origin[]>;
+	unset(key: string, by?: string): Promise<Origin[]>;
 	/** Looks at a text, or at the file as it stands, without taking it. */
 	check(text?: string): Problem[];
 	/** Reads the file again if it changed. */
@@ -119,7 +119,7 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 			}
 		});
 
-	const change = (key: string, value: unknown) =>
+	const change = (key: string, value: unknown, by = "library") =>
 		inTurn(async () => {
 			const top = stepsOf(key)[0] as string;
 			if (!KEYS.includes(top)) {
@@ -130,6 +130,7 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 			const next = stateOf(text);
 			writeWhole(realPath(path), text);
 			await take(next);
+			log.info(value === undefined ? "a setting was taken out" : "a setting was changed", { key, by });
 			return found(key);
 		});
 
@@ -188,8 +189,8 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 			throw new SluiceError("not_found", `${key}: there is no such setting`, { field: "key", hint: guess && `did you mean "${guess}"?` });
 		},
 		list: () => origins(state.now, state.layers),
-		set: (key, value) => change(key, typeof value === "string" ? parseValue(value) : value),
-		unset: (key) => change(key, undefined),
+		set: (key, value, by) => change(key, typeof value === "string" ? parseValue(value) : value, by),
+		unset: (key, by) => change(key, undefined, by),
 		check(text) {
 			try {
 				stateOf(text ?? readText(path));

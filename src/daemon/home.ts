@@ -2,7 +2,7 @@
 
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { SluiceError } from "../core/errors.ts";
 import { secret, tag } from "../host/secret.ts";
 
@@ -56,7 +56,7 @@ export function prepareHome(path: string, options: { typeOf?: (path: string) => 
 	const repaired: string[] = [];
 	let real = path;
 	try {
-		mkdirSync(path, { recursive: true, mode: 0o700 });
+		makeFolder(path);
 		real = realpathSync(path);
 		const kind = networkKind(real, options.typeOf);
 		if (kind !== null)
@@ -64,7 +64,7 @@ export function prepareHome(path: string, options: { typeOf?: (path: string) => 
 				hint: "set SLUICE_HOME to a folder on a local disk",
 			});
 		tighten(real, 0o700, repaired);
-		for (const folder of ["runs", "worktrees", "recipes"]) mkdirSync(join(real, folder), { recursive: true, mode: 0o700 });
+		for (const folder of ["runs", "worktrees", "recipes"]) makeFolder(join(real, folder));
 		const keep = (name: string, fresh: () => string) => kept(join(real, name), fresh, repaired);
 		return {
 			path: real,
@@ -82,6 +82,17 @@ export function prepareHome(path: string, options: { typeOf?: (path: string) => 
 		};
 	} catch (error) {
 		throw refusal(error, path);
+	}
+}
+
+/** With all that is above it. (Node's own `recursive` never returns where the system says ENOENT to the last step, as under /proc.) */
+function makeFolder(path: string): void {
+	if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+	if (dirname(path) !== path) makeFolder(dirname(path));
+	try {
+		mkdirSync(path, { mode: 0o700 });
+	} catch (error) {
+		if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
 	}
 }
 

@@ -26,8 +26,16 @@ export function takeLock(lock: string, record: string): DaemonLock {
 			throw refused(again, lock, record);
 		}
 	}
-	return { release: () => database.close() };
+	held.add(database);
+	return {
+		release() {
+			if (held.delete(database)) database.close();
+		},
+	};
 }
+
+/** A connection that nobody refers to is closed by the garbage collector, and its lock is gone. */
+const held = new Set<Database>();
 
 function hold(path: string): Database {
 	const database = openDatabase(path);

@@ -1,0 +1,36 @@
+// Every 30 seconds the queue depth of each lane, as a line of the log: only while there are jobs, or when something has changed.
+
+import type { Host } from "../host.ts";
+import type { Log } from "../log.ts";
+import type { Scheduler } from "../scheduler.ts";
+
+export const DEPTHS_MS = 30_000;
+
+export function logDepths(parts: { scheduler: Pick<Scheduler, "status">; host: Pick<Host, "after">; log: Log }): () => void {
+	const { scheduler, host, log } = parts;
+	let last = "";
+	let stopped = false;
+	let cancel = () => {};
+	const next = () => {
+		if (!stopped) cancel = host.after(DEPTHS_MS, () => void tell().finally(next));
+	};
+	async function tell(): Promise<void> {
+		try {
+			const { lanes, queued_total, running, paused } = await scheduler.status();
+			const depths = Object.fromEntries(
+				Object.entries(lanes).map(([name, lane]) => [name, `${lane.queued} queued, ${lane.running} running`]),
+			);
+			const text = JSON.stringify([depths, paused]);
+			if (text === last && queued_total === 0 && running === 0) return;
+			last = text;
+			log.info("queue depth", { ...depths, ...(paused ? { paused } : {}) });
+		} catch (error) {
+			log.warn("the queue depth could not be asked for", { error });
+		}
+	}
+	next();
+	return () => {
+		stopped = true;
+		cancel();
+	};
+}

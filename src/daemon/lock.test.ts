@@ -1,0 +1,66 @@
+// One daemon a home, with real processes: who comes second is told who is there; a death, however sudden, frees it.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { makeFolder } from "../../test/make/folder.ts";
+import { makeProgram } from "../../test/make/program.ts";
+import { readRecord, takeLock } from "./lock.ts";
+
+let program = "";
+beforeAll(() => {
+	program = makeProgram("test/race/lock-holder.ts");
+});
+
+const paths = () => {
+	const home = makeFolder();
+	return { lock: join(home, "lock.db"), record: join(home, "daemon.json") };
+};
+
+async function start({ lock, record }: { lock: string; record: string }): Promise<{ child: ChildProcess; said: string }> {
+	const child = spawn(process.execPath, [program, lock, record], { stdio: ["pipe", "pipe", "inherit"] });
+	onTestFinished(() => {
+		child.kill("SIGKILL");
+	});
+	const [said] = (await once(child.stdout!, "data")) as [Buffer];
+	return { child, said: String(said).trim() };
+}
+
+test("a second process is told who holds it; kill -9 of the holder frees it at once", async () => {
+	const home = paths();
+	const first = await start(home);
+	expect(first.said).toBe("held");
+	const second = await start(home);
+	expect(second.said).toBe(
+		`a daemon is running in this home already (pid ${first.child.pid}, version 9.9.9, since 2030-01-01T00:00:00.000Z)`,
+	);
+	expect(() => takeLock(home.lock, home.record)).toThrow(/running in this home already/);
+	first.child.kill("SIGKILL");
+	await once(first.child, "exit");
+	const third = await start(home);
+	expect(third.said).toBe("held");
+	expect(readRecord(home.record)?.pid).toBe(third.child.pid);
+});
+
+test("what a dead daemon left behind is no obstacle", () => {
+	const home = paths();
+	writeFileSync(home.record, '{"pid": 1, "version": "0.0.1", "port": null, "started_at": "x"}');
+	takeLock(home.lock, home.record).release();
+	takeLock(home.lock, home.record).release();
+});
+
+test("neither is a lock file that is no database, nor a record that is half written", () => {
+	const home = paths();
+	writeFileSync(home.lock, "this is not a database at all, but it is long enough to look like something ".repeat(20));
+	writeFileSync(home.record, '{"pid": 12');
+	const lock = takeLock(home.lock, home.record);
+	expect(() => takeLock(home.lock, home.record)).toThrow("it has not said its pid yet");
+	lock.release();
+});
+
+test("a lock that cannot be opened says so", () => {
+	const home = paths();
+	expect(() => takeLock(join(home.lock, "nowhere"), home.record)).toThrow(/cannot be taken/);
+});

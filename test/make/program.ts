@@ -1,0 +1,23 @@
+// Programs of this repository for tests that need real processes: bundled from the sources as they are now, so that no test runs an old build.
+
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildSync } from "esbuild";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** The path of a file that node can run; `entry` is a source, from the root. */
+export function makeProgram(entry: string): string {
+	const outfile = join(ROOT, "dist", "programs", `${entry.replaceAll(/[/.]/g, "-")}-${process.pid}.mjs`);
+	buildSync({
+		entryPoints: [join(ROOT, entry)],
+		outfile,
+		bundle: true,
+		platform: "node",
+		format: "esm",
+		target: "node20",
+		packages: "external",
+		logLevel: "silent",
+	});
+	return outfile;
+}
