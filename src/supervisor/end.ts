@@ -64,7 +64,9 @@ function tailOf(floor: Floor, run: LiveRun): string {
 	const path = `${run.dir}/stderr.log`;
 	const size = floor.disk.size(path) ?? 0;
 	const bytes = floor.disk.readAt(path, Math.max(0, size - TAIL_BYTES), TAIL_BYTES);
-	return lastLine(new TextDecoder().decode(bytes));
+	// A letter that the cut went through is no letter.
+	const first = bytes.findIndex((byte) => byte < 0x80 || byte >= 0xc0);
+	return lastLine(new TextDecoder().decode(bytes.subarray(Math.max(0, first))));
 }
 
 /** It could not be started at all. */

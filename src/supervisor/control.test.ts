@@ -1,0 +1,139 @@
+// Drain, freeze, logs, tokens and retention.
+
+import { existsSync, utimesSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { DAY, MINUTE, SECOND } from "../../test/make/fakes.ts";
+import { supervise } from "../../test/make/supervised.ts";
+
+describe("drain", () => {
+	test("starts nothing new, and leaves what runs to its shim", async () => {
+		const on = await supervise({ config: { max_concurrent: 1 } });
+		const job = await on.add();
+		const drained = on.supervisor.drain({ graceMs: 10 * SECOND, runs: "leave" });
+		const later = await on.add();
+		await on.pass(11 * SECOND);
+		await drained;
+		expect(on.processes.machine.signals).toEqual([]);
+		expect([(await on.show(job)).status, (await on.show(later)).status]).toEqual(["running", "queued"]);
+		on.processes.exit("1.1", 0);
+		await on.settle();
+		expect((await on.show(job)).status).toBe("running");
+		const again = await on.crash();
+		expect((await again.show(job)).status).toBe("succeeded");
+	});
+
+	test("is over as soon as nothing runs", async () => {
+		const on = await supervise();
+		const job = await on.add();
+		const drained = on.supervisor.drain({ graceMs: DAY, runs: "leave" });
+		on.processes.exit("1.1", 0);
+		await on.pass(SECOND);
+		await drained;
+		expect((await on.show(job)).status).toBe("succeeded");
+	});
+
+	test("stops runs as drained, which burns nothing", async () => {
+		const on = await supervise();
+		const job = await on.add({ retry: 0 });
+		const drained = on.supervisor.drain({ graceMs: 0, runs: "stop" });
+		await on.pass(SECOND);
+		await drained;
+		expect(on.processes.machine.signals).toEqual(["1.1 SIGTERM"]);
+		expect(await on.show(job)).toMatchObject({ status: "queued", exit_kind: "drained" });
+		expect((await on.show(job)).failures).toBeUndefined();
+	});
+});
+
+describe("freeze", () => {
+	test("stops the whole tree of matching runs, and their clocks; thaw lets them go on", async () => {
+		const on = await supervise({ config: { lanes: { a: {}, b: {} } } });
+		const job = await on.add({ lane: "a", timeout: "1m" });
+		await on.add({ lane: "b" });
+		const child = on.processes.child("home-1.1");
+		await on.supervisor.freeze({ lane: "a" });
+		expect(on.processes.machine.shims.get("home-1.1")?.stopped).toBe(true);
+		expect(child.stopped).toBe(true);
+		expect(on.processes.machine.shims.get("home-2.1")?.stopped).toBe(false);
+		await on.pass(5 * MINUTE);
+		expect((await on.show(job)).status).toBe("running");
+		await on.supervisor.thaw({});
+		expect([on.processes.machine.shims.get("home-1.1")?.stopped, child.stopped]).toEqual([false, false]);
+		expect(existsSync(on.path("1.1", "frozen"))).toBe(false);
+		await on.pass(50 * SECOND);
+		expect((await on.show(job)).status).toBe("running");
+		await on.pass(11 * SECOND);
+		expect((await on.show(job)).exit_kind).toBe("timeout");
+	});
+
+	test("also holds a run that starts just after it", async () => {
+		const on = await supervise();
+		on.processes.prompt = false;
+		await on.add();
+		await on.supervisor.freeze({});
+		on.processes.start("1.1");
+		expect(on.processes.machine.shims.get("home-1.1")?.stopped).toBe(true);
+	});
+});
+
+describe("logs", () => {
+	test("are read by attempt, stream and offset, while it runs and afterwards", async () => {
+		const on = await supervise();
+		await on.add();
+		expect(on.supervisor.logs(1)).toEqual({ run: "1.1", stream: "stdout", offset: 0, next_offset: 0, text: "", eof: true, ended: false });
+		on.processes.log("1.1", "stdout", "grün");
+		expect(on.supervisor.logs(1, { limit: 4 })).toMatchObject({ text: "grü", next_offset: 4, eof: false });
+		expect(on.supervisor.logs(1, { offset: 4 })).toMatchObject({ text: "n", next_offset: 5, eof: true });
+		expect(on.supervisor.logs(1, { offset: 2, limit: 4 })).toMatchObject({ text: "ün", next_offset: 5 });
+		expect(on.supervisor.logs(1, { offset: -1 })).toMatchObject({ offset: 4, text: "n" });
+		expect(on.supervisor.logs(1, { offset: 99 })).toMatchObject({ offset: 5, text: "", eof: true });
+		on.processes.log("1.1", "stderr", "x\n");
+		on.processes.exit("1.1", 1);
+		await on.settle();
+		expect(on.supervisor.logs(1, { attempt: 1, stream: "stderr" })).toMatchObject({ text: "x\n", eof: true, ended: true });
+	});
+
+	test("of a run that there is not are null", async () => {
+		const on = await supervise();
+		await on.add();
+		expect([on.supervisor.logs(2), on.supervisor.logs(1, { attempt: 2 })]).toEqual([null, null]);
+	});
+
+	test("a letter that is not finished yet waits for its rest; at the end of a run it is shown as it is", async () => {
+		const on = await supervise();
+		await on.add();
+		on.processes.log("1.1", "stdout", "ab");
+		const { appendFileSync } = await import("node:fs");
+		appendFileSync(on.path("1.1", "stdout.log"), Buffer.from([0xe2, 0x82]));
+		expect(on.supervisor.logs(1)).toMatchObject({ text: "ab", next_offset: 2, eof: false });
+		on.processes.exit("1.1", 0);
+		await on.settle();
+		expect(on.supervisor.logs(1)).toMatchObject({ next_offset: 4, eof: true, ended: true });
+	});
+});
+
+test("a token is good for as long as its run is live, and no other text is one", async () => {
+	const on = await supervise();
+	const job = await on.add();
+	const token = on.processes.machine.launched[0]!.env.SLUICE_TOKEN!;
+	expect(on.supervisor.roleOfToken(token)).toEqual({ role: "run", job, run: "1.1" });
+	expect([on.supervisor.roleOfToken(""), on.supervisor.roleOfToken("undefined")]).toEqual([null, null]);
+	on.processes.exit("1.1", 0);
+	await on.settle();
+	expect(on.supervisor.roleOfToken(token)).toBeNull();
+});
+
+test("folders of jobs that ended long ago are removed; of others they stay", async () => {
+	const on = await supervise();
+	const [old, running, fresh] = [await on.add(), await on.add(), await on.add()];
+	on.processes.exit(`${old}.1`, 0);
+	await on.settle();
+	on.clock.pass(31 * DAY);
+	on.processes.exit(`${fresh}.1`, 0);
+	await on.settle();
+	const long = (on.clock.now() - 31 * DAY) / 1000;
+	for (const job of [old, running]) utimesSync(on.path(`${job}`, ""), long, long);
+	const now = on.clock.now() / 1000;
+	utimesSync(on.path(`${fresh}`, ""), now, now);
+	expect(await on.supervisor.dropOldFolders()).toBe(1);
+	expect([old, running, fresh].map((job) => existsSync(on.path(`${job}`, "")))).toEqual([false, true, true]);
+});

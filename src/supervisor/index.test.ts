@@ -1,0 +1,391 @@
+// The life of runs under a supervisor, on a fake machine: starting, ending, failing, stopping, clocks.
+
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { HOUR, MINUTE, SECOND } from "../../test/make/fakes.ts";
+import { supervise } from "../../test/make/supervised.ts";
+import { SluiceError } from "../core/errors.ts";
+import { localDisk } from "../host/disk.ts";
+
+const mode = (path: string) => statSync(path).mode & 0o777;
+
+describe("a run", () => {
+	test("is claimed, gets its folder, is launched, ends, and its outcome is on disk before its job has ended", async () => {
+		const on = await supervise();
+		const job = await on.add({ command: ["make", "test"], cwd: "/tmp", env: { COLOUR: "blue", SLUICE_JOB_ID: "999" }, payload: { a: 1 } });
+		const launch = on.processes.machine.launched[0]!;
+		expect(launch).toMatchObject({
+			run: "1.1",
+			mark: "home-1.1",
+			argv: ["make", "test"],
+			cwd: "/tmp",
+			dir: on.path("1.1", "").replace(/\/$/, ""),
+		});
+		expect(launch.env).toEqual({
+			PATH: "/bin",
+			COLOUR: "blue",
+			SLUICE_JOB_ID: "1",
+			SLUICE_RUN_ID: "1.1",
+			SLUICE_ATTEMPT: "1",
+			SLUICE_SOCKET: `${on.folder}/sluice.sock`,
+			SLUICE_HOME: on.folder,
+			SLUICE_TOKEN: expect.any(String),
+		});
+		expect(on.file("1.1", "run.json")).toMatchObject({ version: 1, run: "1.1", argv: ["make", "test"], cwd: "/tmp", mark: "home-1.1" });
+		expect(on.file("1.1", "run.json")?.env_names).toContain("COLOUR");
+		expect(JSON.stringify(on.file("1.1", "run.json"))).not.toContain("blue");
+		expect(on.file("1.1", "payload.json")).toEqual({ a: 1 });
+		expect([mode(on.path("1.1", "")), mode(on.path("1.1", "run.json"))]).toEqual([0o700, 0o600]);
+		expect(on.supervisor.live()).toEqual([{ run: "1.1", job, pid: expect.any(Number), since: on.clock.now() }]);
+		on.processes.exit("1.1", 0);
+		await on.settle();
+		expect(await on.show(job)).toMatchObject({ status: "succeeded", exit_code: 0, exit_kind: "completed" });
+		expect(on.file("1.1", "outcome.json")).toMatchObject({ version: 1, exit_kind: "completed", exit_code: 0, signal: null, message: null });
+		expect(on.steps.filter((step) => step.startsWith("1.1"))).toEqual(
+			["claimed", "folder-made", "started", "launched", "exit-seen", "outcome-written", "completed"].map((step) => `1.1 ${step}`),
+		);
+		expect(on.supervisor.idle()).toBe(true);
+	});
+
+	test.each([
+		[3, "warn: x\n\u001b[31merror: no such thing\u001b[0m\n\n", { exit_kind: "failed", exit_code: 3, message: "error: no such thing" }],
+		[1, "", { exit_kind: "failed", exit_code: 1, message: "exit code 1" }],
+		[139, "core dumped\n", { exit_kind: "crashed", exit_code: 139, signal: "SIGSEGV", message: "killed by SIGSEGV: core dumped" }],
+		[1, `${"ä".repeat(5000)}\n`, { exit_kind: "failed", exit_code: 1, message: `${"ä".repeat(299)}…` }],
+	])("with exit code %i and its last words", async (code, words, outcome) => {
+		const on = await supervise();
+		const job = await on.add();
+		on.processes.log("1.1", "stderr", words);
+		on.processes.exit("1.1", code);
+		await on.settle();
+		expect(on.file("1.1", "outcome.json")).toMatchObject(outcome);
+		expect(await on.show(job)).toMatchObject({
+			status: "failed",
+			exit_code: code,
+			exit_kind: outcome.exit_kind,
+			last_failure: outcome.message,
+		});
+	});
+
+	test("whose program is not there is a failed launch, tried again and given up", async () => {
+		const on = await supervise();
+		const job = await on.add();
+		for (const run of ["1.1", "1.2", "1.3"]) {
+			on.processes.exit(run, 127, "nosuch: not found");
+			await on.pass(HOUR);
+		}
+		expect(await on.show(job)).toMatchObject({ status: "failed", exit_kind: "launch_failed", end_reason: "circuit-broken" });
+		expect(on.file("1.3", "outcome.json")).toMatchObject({ exit_kind: "launch_failed", message: "nosuch: not found" });
+	});
+
+	test("is found to have ended, or vanished, though nobody tells", async () => {
+		const on = await supervise();
+		on.processes.tells = false;
+		const [done, lost] = [await on.add(), await on.add()];
+		on.processes.exit("1.1", 0);
+		on.processes.vanish("2.1");
+		await on.pass(6 * SECOND);
+		expect((await on.show(done)).status).toBe("succeeded");
+		expect(await on.show(lost)).toMatchObject({ status: "failed", exit_kind: "lost", end_reason: "scheduler recovery" });
+	});
+
+	test("that lasts is told of as started; one that does not is not", async () => {
+		const on = await supervise();
+		await on.add();
+		await on.add();
+		on.processes.exit("1.1", 0);
+		await on.pass(SECOND);
+		const kinds = async (job: number) => (await on.sluice.history(job)).map((event) => event.kind);
+		expect(await kinds(1)).toEqual(["added", "started", "ended"]);
+		expect(await kinds(2)).toEqual(["added", "started", "launched"]);
+	});
+
+	test("that the launcher lost is handed over again, as the same attempt with the same token", async () => {
+		const on = await supervise();
+		on.processes.prompt = false;
+		const job = await on.add();
+		on.processes.machine.pending.clear();
+		await on.pass(30 * SECOND);
+		expect(on.processes.machine.launched.length).toBeGreaterThan(1);
+		const tokens = new Set(on.processes.machine.launched.map((one) => one.env.SLUICE_TOKEN));
+		expect(tokens.size).toBe(1);
+		on.processes.start("1.1");
+		on.processes.exit("1.1", 0);
+		await on.pass(SECOND);
+		expect(await on.show(job)).toMatchObject({ status: "succeeded", attempt: 1 });
+	});
+
+	test("the end of one and the start of the next share a transaction", async () => {
+		const on = await supervise({ config: { max_concurrent: 1 } });
+		await on.add();
+		await on.add();
+		on.processes.exit("1.1", 0);
+		await on.settle();
+		const at = async (job: number, kind: string) => (await on.sluice.history(job)).find((event) => event.kind === kind)!.seq;
+		expect(await at(2, "started")).toBe((await at(1, "ended")) + 1);
+		expect(on.supervisor.live().map((one) => one.run)).toEqual(["2.1"]);
+	});
+});
+
+describe("an agent", () => {
+	const agents = { echo: { command: ["/bin/echo", "--", "{prompt}"] }, reader: { command: ["/bin/cat"] } };
+
+	test("gets its prompt as an argument, or on standard input", async () => {
+		const on = await supervise({ settings: { agents } });
+		await on.add({ agent: "echo", prompt: "say $& 'hi'" });
+		await on.add({ agent: "reader", prompt: "read this" });
+		await on.add({ agent: "echo", prompt: "x".repeat(200_000) });
+		const [first, second, third] = on.processes.machine.launched;
+		expect([first!.argv, first!.stdin]).toEqual([["/bin/echo", "--", "say $& 'hi'"], undefined]);
+		expect([second!.argv, second!.stdin]).toEqual([["/bin/cat"], on.path("2.1", "prompt.md")]);
+		expect(readFileSync(second!.stdin!, "utf8")).toBe("read this");
+		expect([third!.argv, third!.stdin]).toEqual([["/bin/echo", "--"], on.path("3.1", "prompt.md")]);
+	});
+
+	test("that nothing is said about fails to launch, and says what to set", async () => {
+		const on = await supervise();
+		const job = await on.add({ agent: "claude", prompt: "x" });
+		expect((await on.show(job)).last_failure).toBe('nothing says how to start the agent "claude": set agents.claude.command');
+		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "launch_failed" });
+		expect(on.supervisor.idle()).toBe(true);
+	});
+});
+
+describe("a stop", () => {
+	test("climbs: SIGTERM, SIGKILL; ends only when everything with the mark is gone, and then frees the locks", async () => {
+		const on = await supervise();
+		on.processes.prompt = false;
+		const job = await on.add({ locks: ["db"] });
+		const next = await on.add({ locks: ["db"] });
+		on.processes.start("1.1", ["SIGTERM"]);
+		const child = on.processes.child("home-1.1", ["SIGTERM"]);
+		const other = on.processes.child("home-11.1");
+		await on.settle();
+		await on.sluice.cancel(job, { reason: "enough", by: "ann" });
+		await on.settle();
+		expect(on.processes.machine.signals).toEqual(["1.1 SIGTERM"]);
+		await on.pass(9 * SECOND);
+		expect(on.processes.machine.signals).toEqual(["1.1 SIGTERM"]);
+		await on.pass(2 * SECOND);
+		expect(on.processes.machine.signals).toEqual([
+			"1.1 SIGTERM",
+			"1.1 SIGKILL",
+			`home-1.1/${child.pid} SIGTERM`,
+			`home-1.1/${child.pid} SIGCONT`,
+		]);
+		expect([(await on.show(job)).status, (await on.show(next)).status]).toEqual(["running", "waiting_on_locks"]);
+		await on.pass(11 * SECOND);
+		expect(on.processes.machine.signals.at(-1)).toBe(`home-1.1/${child.pid} SIGKILL`);
+		expect(await on.show(job)).toMatchObject({ status: "cancelled", exit_code: 143, end_reason: "enough" });
+		expect((await on.show(next)).status).toBe("running");
+		expect(other.got).toEqual([]);
+		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "cancelled", stopped: { kind: "cancelled", reason: "enough" } });
+	});
+
+	test("of an agent begins with SIGINT, and one that obeys ends at once", async () => {
+		const on = await supervise({ settings: { agents: { a: { command: ["a"] } } } });
+		const job = await on.add({ agent: "a", prompt: "x" });
+		await on.sluice.cancel(job);
+		await on.settle();
+		expect(on.processes.machine.signals).toEqual(["1.1 SIGINT"]);
+		expect(await on.show(job)).toMatchObject({ status: "cancelled", exit_code: 143, raw_exit_code: 130 });
+	});
+
+	test("before the start keeps it from ever starting", async () => {
+		const on = await supervise();
+		on.processes.prompt = false;
+		const job = await on.add();
+		await on.sluice.cancel(job);
+		await on.settle();
+		expect((await on.show(job)).status).toBe("cancelled");
+		on.processes.start("1.1");
+		expect(on.processes.machine.shims.size).toBe(0);
+	});
+
+	test("in the very moment of the end decides what it is called, on disk too", async () => {
+		const on = await supervise();
+		const job = await on.add();
+		on.processes.exit("1.1", 0);
+		await on.sluice.cancel(job, { reason: "late" });
+		await on.settle();
+		expect((await on.show(job)).status).toBe("cancelled");
+		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "cancelled", exit_code: 0 });
+	});
+
+	test("a run whose job was taken away is stopped, and nothing is said about it", async () => {
+		const on = await supervise();
+		const job = await on.add();
+		const [assigned] = await on.sluice.assigned("here");
+		await on.sluice.complete({ job, token: assigned!.run.token, exit_kind: "failed", message: "by somebody else" });
+		await on.pass(20 * SECOND);
+		expect(on.processes.machine.signals).toEqual(["1.1 SIGTERM"]);
+		expect(on.supervisor.idle()).toBe(true);
+		expect(on.file("1.1", "outcome.json")).toMatchObject({ fenced: true });
+		expect(await on.show(job)).toMatchObject({ status: "failed", end_reason: "by somebody else" });
+	});
+});
+
+describe("what a run leaves behind", () => {
+	test("is ended after it, without holding up its end", async () => {
+		const on = await supervise();
+		const job = await on.add();
+		const [meek, stubborn] = [on.processes.child("home-1.1"), on.processes.child("home-1.1", ["SIGTERM"])];
+		on.processes.exit("1.1", 0);
+		await on.settle();
+		expect((await on.show(job)).status).toBe("succeeded");
+		await on.pass(SECOND);
+		expect([meek.got, stubborn.got]).toEqual([["SIGTERM"], ["SIGTERM", "SIGCONT"]]);
+		await on.pass(10 * SECOND);
+		expect(stubborn.got.at(-1)).toBe("SIGKILL");
+		expect(on.processes.sweep(["home-1.1"]).size).toBe(0);
+		const waiting = on.host.waiting;
+		await on.pass(MINUTE);
+		// Only the retention timer is left: nothing beats for nobody.
+		expect([waiting, on.host.waiting]).toEqual([1, 1]);
+	});
+});
+
+describe("clocks", () => {
+	test("a run over its time is stopped as timeout, recorded first", async () => {
+		const on = await supervise();
+		const job = await on.add({ timeout: "90s" });
+		await on.pass(89 * SECOND);
+		expect(on.processes.machine.signals).toEqual([]);
+		await on.pass(2 * SECOND);
+		expect(on.processes.machine.signals).toEqual(["1.1 SIGTERM"]);
+		expect(await on.show(job)).toMatchObject({ status: "failed", exit_kind: "timeout", end_reason: "timeout after 1m30s" });
+		expect((await on.sluice.history(job)).map((event) => event.kind)).toContain("stop_asked");
+	});
+
+	test("the default counts for jobs that name none", async () => {
+		const on = await supervise({ settings: { timeout_ms: 1000 } });
+		const job = await on.add();
+		await on.pass(1500);
+		expect((await on.show(job)).exit_kind).toBe("timeout");
+	});
+
+	test("a wall clock that jumps a day stops nothing", async () => {
+		const on = await supervise();
+		const job = await on.add({ timeout: "1h" });
+		(on.clock as unknown as { wall: number }).wall += 24 * HOUR;
+		await on.pass(MINUTE);
+		expect((await on.show(job)).status).toBe("running");
+		(on.clock as unknown as { wall: number }).wall -= 48 * HOUR;
+		await on.pass(MINUTE);
+		expect((await on.show(job)).status).toBe("running");
+	});
+
+	test("silence ends a run only where it is asked for, and output breaks it", async () => {
+		const on = await supervise();
+		const silent = await on.add({ stall_timeout: "1m" });
+		const loud = await on.add({ stall_timeout: "1m" });
+		const patient = await on.add();
+		for (let minute = 0; minute < 4; minute++) {
+			on.processes.log("2.1", "stderr", "still here\n");
+			await on.pass(30 * SECOND);
+		}
+		expect(await on.show(silent)).toMatchObject({ exit_kind: "stalled", end_reason: "no output for 1m" });
+		expect([(await on.show(loud)).status, (await on.show(patient)).status]).toEqual(["running", "running"]);
+		await on.pass(3 * MINUTE);
+		expect((await on.show(loud)).exit_kind).toBe("stalled");
+	});
+
+	test("a log over max_log keeps its beginning and its end", async () => {
+		const on = await supervise({ settings: { max_log_bytes: 1000 } });
+		await on.add();
+		on.processes.log("1.1", "stdout", `first${"a".repeat(3000)}last`);
+		await on.pass(6 * SECOND);
+		const text = readFileSync(on.path("1.1", "stdout.log"), "utf8");
+		expect(text.length).toBeLessThan(1000);
+		expect(text).toMatch(/^firsta{495}\n\[sluice: 2259 bytes left out: the log was longer than 1000 bytes\]\na+last$/);
+		on.processes.log("1.1", "stdout", "!");
+		on.processes.exit("1.1", 0);
+		await on.settle();
+		expect(on.supervisor.logs(1)?.text.endsWith("last!")).toBe(true);
+		expect(on.file("1.1", "outcome.json")).toMatchObject({ logs_cut: ["stdout"] });
+	});
+});
+
+describe("trouble", () => {
+	const refusal = (code: string) => Object.assign(new Error(`${code}: the disk says no`), { code });
+
+	test("a disk that refuses the run's folder is a failed launch", async () => {
+		const on = await supervise({
+			disk: {
+				makeFolder() {
+					throw refusal("ENOSPC");
+				},
+			},
+		});
+		const job = await on.add();
+		expect(await on.show(job)).toMatchObject({
+			status: "queued",
+			exit_kind: "launch_failed",
+			last_failure: "the run's folder could not be made: ENOSPC: the disk says no",
+		});
+		expect(on.processes.machine.launched).toEqual([]);
+	});
+
+	test("a disk that refuses the outcome does not hold up the end", async () => {
+		const on = await supervise({
+			disk: {
+				write(path, text) {
+					if (path.endsWith("outcome.json")) throw refusal("EROFS");
+					localDisk.write(path, text);
+				},
+			},
+		});
+		const job = await on.add();
+		on.processes.exit("1.1", 0);
+		await on.settle();
+		expect((await on.show(job)).status).toBe("succeeded");
+		expect(on.said).toEqual(["outcome.json could not be written"]);
+	});
+
+	test("a launcher that cannot be had is a failed launch, and the attempt can never start afterwards", async () => {
+		const on = await supervise();
+		on.processes.refuses = new Error("no launcher");
+		const job = await on.add();
+		expect(await on.show(job)).toMatchObject({
+			exit_kind: "launch_failed",
+			last_failure: "the launcher could not be reached: no launcher",
+		});
+		expect(existsSync(on.path("1.1", "start"))).toBe(true);
+	});
+
+	test("an end that the store refuses is tried again until it is taken", async () => {
+		let refusals = 4;
+		const on = await supervise({
+			scheduler: (real) => ({
+				...real,
+				complete: async (ending) => {
+					if (refusals-- > 0) throw new SluiceError("store", "database is full");
+					return real.complete(ending);
+				},
+			}),
+		});
+		const job = await on.add();
+		on.processes.exit("1.1", 0);
+		await on.settle();
+		expect((await on.show(job)).status).toBe("running");
+		await on.pass(10 * SECOND);
+		expect((await on.show(job)).status).toBe("succeeded");
+		expect(on.supervisor.idle()).toBe(true);
+	});
+
+	test("a claim that the store refuses is tried again", async () => {
+		let refusals = 2;
+		const on = await supervise({
+			scheduler: (real) => ({
+				...real,
+				claim: async (options) => {
+					if (refusals-- > 0) throw new SluiceError("store", "database is locked");
+					return real.claim(options);
+				},
+			}),
+		});
+		const job = await on.add();
+		await on.pass(5 * SECOND);
+		expect((await on.show(job)).status).toBe("running");
+	});
+});
