@@ -1,0 +1,140 @@
+// Starts a daemon in the background and waits until it answers; and the way from the command line to the daemon's own code, which it must not import.
+
+import { spawn } from "node:child_process";
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { localHost } from "../host/local.ts";
+import { type Client, connect, RpcError } from "./client.ts";
+import { PROTOCOL } from "./protocol.ts";
+import { socketPath } from "./socket-path.ts";
+
+/** Of the run that a command may have been called from: a daemon belongs to none. */
+export const RUN_VARIABLES = ["SLUICE_JOB_ID", "SLUICE_RUN_ID", "SLUICE_ATTEMPT", "SLUICE_SOCKET", "SLUICE_TOKEN", "SLUICE_MARK"] as const;
+
+export function scrubbed(env: Record<string, string | undefined>): Record<string, string> {
+	return Object.fromEntries(
+		Object.entries(env).flatMap(([name, value]) =>
+			value === undefined || (RUN_VARIABLES as readonly string[]).includes(name) ? [] : [[name, value]],
+		),
+	);
+}
+
+export type StartOptions = {
+	port?: number | null | undefined;
+	/** The daemon's program; the built one when not given. */
+	program?: string;
+	env?: Record<string, string | undefined>;
+};
+
+const PATIENCE_MS = 20_000;
+const LOOK_MS = 15;
+
+/** Resolves when a daemon of this home answers, be it another's. Rejects with what the daemon said when it could not start. */
+export async function startDaemon(home: string, options: StartOptions = {}): Promise<void> {
+	const program = options.program ?? built("daemon-main.js");
+	mkdirSync(home, { recursive: true, mode: 0o700 });
+	const path = join(home, "daemon.log");
+	const log = openSync(path, "a", 0o600);
+	const before = fstatSync(log).size;
+	const port = options.port === undefined ? [] : ["--port", String(options.port ?? "none")];
+	const child = spawn(process.execPath, [program, "--home", home, ...port], {
+		cwd: home,
+		env: scrubbed(options.env ?? process.env),
+		detached: true,
+		stdio: ["ignore", log, log],
+	});
+	closeSync(log);
+	let over: string | undefined;
+	child.on("error", (error) => {
+		over = error.message;
+	});
+	child.on("exit", (code, signal) => {
+		over ??= `it ended with ${signal ?? `code ${code}`}`;
+	});
+	child.unref();
+	const socket = socketPath(home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
+	for (let waited = 0; waited < PATIENCE_MS; waited += LOOK_MS) {
+		if (await answers(socket)) return;
+		if (over !== undefined) {
+			// Another one may have been quicker, and is just not ready yet.
+			if (over === "it ended with code 4" && waited < PATIENCE_MS / 2) over = undefined;
+			else throw failed(over, path, before);
+		}
+		await new Promise<void>((resolve) => localHost.after(LOOK_MS, resolve, "hold"));
+	}
+	throw failed(`it has not answered within ${PATIENCE_MS / 1000} s`, path, before);
+}
+
+async function answers(socket: string): Promise<boolean> {
+	try {
+		(await connect(socket)).close();
+		return true;
+	} catch (error) {
+		if (error instanceof RpcError && error.code === "no_daemon") return false;
+		throw error;
+	}
+}
+
+/** With the last lines that it wrote, which say why. */
+function failed(why: string, log: string, before: number): RpcError {
+	const said = tail(log, before);
+	return new RpcError(`the daemon could not be started: ${said || why}`, null, { code: "no_daemon", hint: `see ${log}` });
+}
+
+function tail(path: string, from: number): string {
+	const file = openSync(path, "r");
+	try {
+		const size = fstatSync(file).size;
+		const start = Math.max(from, size - 4000);
+		const bytes = Buffer.alloc(Math.max(0, size - start));
+		readSync(file, bytes, 0, bytes.length, start);
+		const lines = bytes.toString("utf8").trim().split("\n");
+		const told = lines.findIndex((line) => line.startsWith("sluice: "));
+		return (told < 0 ? lines.slice(-5) : lines.slice(told, told + 5))
+			.join("\n")
+			.replace(/^sluice: /, "")
+			.trim();
+	} finally {
+		closeSync(file);
+	}
+}
+
+/** A daemon that was left running by another version says so, instead of failing in some odd way. */
+export async function checkVersion(client: Client, version: string): Promise<{ warning: string | null }> {
+	const daemon = await client.call("scheduler.version", {});
+	if (daemon.protocol !== PROTOCOL)
+		throw new RpcError(
+			`the daemon is of version ${daemon.version}, this command of version ${version}: they do not understand each other`,
+			null,
+			{
+				code: "conflict",
+				hint: "sluice down, then the command again: what runs goes on, and the new daemon finds it",
+			},
+		);
+	const warning =
+		daemon.version === version ? null : `the daemon is still of version ${daemon.version}; sluice down, then up, makes it ${version}`;
+	return { warning };
+}
+
+/** What needs the daemon's own code. It is a program of its own, beside ours; nothing of it is loaded before. */
+export type DaemonModule = {
+	serve(options: { home: string; port: number | null | undefined; echo?: (line: string) => void }): Promise<number>;
+	install(options: { home: string; port: number | null | undefined }): Promise<string[]>;
+	checkConfig(home: string): Promise<Record<string, unknown>>;
+	doctor(home: string): Promise<Record<string, unknown>>;
+};
+
+export async function loadDaemon(program = built("daemon.js")): Promise<DaemonModule> {
+	return (await import(pathToFileURL(program).href)) as DaemonModule;
+}
+
+/** A built file of this package, wherever we ourselves were built to. */
+function built(name: string): string {
+	let folder = dirname(fileURLToPath(import.meta.url));
+	while (!existsSync(join(folder, "package.json")) && folder !== dirname(folder)) folder = dirname(folder);
+	const path = join(folder, "dist", name);
+	if (!existsSync(path)) throw new RpcError(`${path} is not there`, null, { code: "no_daemon", hint: "npm run build makes it" });
+	return path;
+}

@@ -1,0 +1,139 @@
+// The doors of a daemon without the daemon: a scheduler on fakes, a pretended supervisor and configuration file, and short words for calling methods.
+
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { connect } from "../../src/api/client.ts";
+import type { Caller, Checkup, Context, LogPiece, Setting } from "../../src/api/context.ts";
+import { answerText, type Door, type Session } from "../../src/api/dispatch.ts";
+import type { Answer, ErrorBody, MethodName, Params, Result } from "../../src/api/protocol.ts";
+import { type ServeOptions, type Serving, serve } from "../../src/api/serve.ts";
+import { localHost, systemClock } from "../../src/host/local.ts";
+import type { Scope } from "../../src/scheduler.ts";
+import { makeFolder } from "./folder.ts";
+import { openStand, type Stand, type StandOptions } from "./stand.ts";
+
+export const TOKENS = { operator: "operator-token-of-this-test", viewer: "viewer-token-of-this-test" };
+
+/** What the pretended parts have been asked, and what they will answer. */
+export type Pretended = {
+	logs: Map<string, Omit<LogPiece, "run" | "stream" | "offset" | "next_offset">>;
+	runTokens: Map<string, { job: number; run: string }>;
+	frozen: [what: "freeze" | "thaw", scope: Scope][];
+	downs: unknown[];
+	errors: string[];
+	checks: Checkup[];
+	secrets: string[];
+};
+
+export class Desk {
+	constructor(
+		readonly t: Stand,
+		readonly context: Context,
+		readonly pretended: Pretended,
+	) {}
+
+	readonly operator: Caller = { role: "operator", by: "ann", door: "socket" };
+
+	get door(): Door {
+		return { context: this.context, tokens: TOKENS };
+	}
+
+	/** The answer to a text, parsed; undefined when there is none. */
+	async say(text: string, caller: Caller = this.operator): Promise<Answer | Answer[] | undefined> {
+		const session: Session = { caller };
+		const answer = await answerText(this.door, session, text);
+		return answer === undefined ? undefined : JSON.parse(answer);
+	}
+
+	/** The result of a method that must answer with one. */
+	async call<M extends MethodName>(method: M, params: Params<M>, caller?: Caller): Promise<Result<M>> {
+		const answer = (await this.say(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), caller)) as Answer;
+		if ("error" in answer) throw new Error(`${method}: ${JSON.stringify(answer.error)}`);
+		return answer.result as Result<M>;
+	}
+
+	/** The error of a method that must refuse. */
+	async refused(method: string, params: unknown, caller?: Caller): Promise<ErrorBody> {
+		const answer = (await this.say(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), caller)) as Answer;
+		if ("result" in answer) throw new Error(`${method} was accepted: ${JSON.stringify(answer.result)}`);
+		return answer.error;
+	}
+}
+
+/** Timers are real, since waiting calls hang on them; the scheduler's own clock stands still. */
+export async function openDesk(options: StandOptions = {}): Promise<Desk> {
+	const t = await openStand({ by: "test", ...options });
+	const pretended: Pretended = {
+		logs: new Map(),
+		runTokens: new Map(),
+		frozen: [],
+		downs: [],
+		errors: [],
+		checks: [{ name: "node", ok: true, detail: "20.20" }],
+		secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
+	};
+	return new Desk(t, contextOf(t, pretended), pretended);
+}
+
+function contextOf(t: Stand, pretended: Pretended): Context {
+	const set = new Map<string, Setting>();
+	const error = (message: string, fields?: Record<string, unknown>) => pretended.errors.push(`${message} ${JSON.stringify(fields)}`);
+	return {
+		scheduler: t.sluice,
+		supervisor: {
+			logs(job, { attempt = 1, stream = "stdout", offset = 0, limit = 65_536 }) {
+				const log = pretended.logs.get(`${job}.${attempt}`);
+				if (!log) return null;
+				const text = log.text.slice(offset, offset + limit);
+				return { run: `${job}.${attempt}`, stream, offset, next_offset: offset + text.length, text, eof: log.eof, ended: log.ended };
+			},
+			freeze: async (scope) => void pretended.frozen.push(["freeze", scope]),
+			thaw: async (scope) => void pretended.frozen.push(["thaw", scope]),
+			live: () => [],
+			roleOfToken: (token) => pretended.runTokens.get(token) ?? null,
+		},
+		config: {
+			get: (key) => [...set.values()].filter((one) => one.key === key || one.key.startsWith(`${key}.`)),
+			async set(key, value) {
+				const nested = key.split(".").reduceRight<unknown>((inner, step) => ({ [step]: inner }), value);
+				await t.sluice.configure(nested as Record<string, unknown>);
+				set.set(key, { key, value, origin: "config.yml" });
+				return [{ key, value, origin: "config.yml" }];
+			},
+			unset: async (key) => (set.delete(key) ? [{ key, value: null, origin: "default" }] : []),
+			list: () => [...set.values()],
+			check: (text) => (text === "bad" ? [{ code: "unknown_key", message: "bad: there is no such key", field: "bad", hint: null }] : []),
+			settings: () => ({ secrets: pretended.secrets }),
+		},
+		home: "/home/of/test",
+		version: "0.0.0-test",
+		pid: 4711,
+		startedAt: t.clock.now(),
+		log: { debug() {}, info() {}, warn() {}, error },
+		clock: systemClock,
+		host: localHost,
+		user: "ann",
+		down: (options) => void pretended.downs.push(options),
+		doctor: async () => pretended.checks,
+	};
+}
+
+/** The doors open, on a socket in a folder of the test's own and on a free port. */
+export async function openDoors(
+	desk: Desk,
+	more: Partial<ServeOptions> = {},
+): Promise<{ serving: Serving; socket: string; url: string; connect: () => ReturnType<typeof connect> }> {
+	const socket = join(makeFolder(), "sluice.sock");
+	const serving = await serve({ context: desk.context, socketPath: socket, port: 0, tokens: TOKENS, ...more });
+	onTestFinished(() => serving.close());
+	return {
+		serving,
+		socket,
+		url: `http://127.0.0.1:${serving.port}`,
+		connect: async () => {
+			const client = await connect(socket);
+			onTestFinished(() => client.close());
+			return client;
+		},
+	};
+}
