@@ -43,3 +43,13 @@ describe("a manifest that goes in by stages", () => {
 		for (const name of ["b", "c"]) expect(await stand.status(names[name] as number)).toBe("waiting_on_deps");
 	});
 });
+
+describe("kernel.enqueueUnique", () => {
+	it("refuses a dead agent, also when an entry of its own is there already", async () => {
+		const { kernel } = (await openStand()).sluice;
+		const { pid } = await kernel.agent.create({ name: "a" });
+		await kernel.enqueue({ pid });
+		await kernel.agent.transition({ pid, to: "DEAD" });
+		await expect(kernel.enqueueUnique({ pid, dedupe_by: ["pid"] })).rejects.toMatchObject({ code: "forbidden" });
+	});
+});
