@@ -53,3 +53,19 @@ describe("kernel.enqueueUnique", () => {
 		await expect(kernel.enqueueUnique({ pid, dedupe_by: ["pid"] })).rejects.toMatchObject({ code: "forbidden" });
 	});
 });
+
+describe("a reservation", () => {
+	it("is not made for a job whose batch has used up its budget", async () => {
+		const stand = await openStand({ config: { order: { overdue_after_ms: MINUTE } } });
+		const { sluice } = stand;
+		const spent = await stand.add({ batch: "b", locks: ["db"] });
+		await sluice.grant("batch:b", "tokens", { limit: 0 });
+		await stand.wait(2 * MINUTE);
+		const first = await stand.add({ locks: ["db:shared"] });
+		const second = await stand.add({ locks: ["db:shared"] });
+		expect(await stand.start(1)).toEqual([first]);
+		await sluice.tick();
+		expect(await stand.status(spent)).toBe("waiting_on_locks");
+		expect(await stand.start(1)).toEqual([second]);
+	});
+});
