@@ -43,3 +43,29 @@ describe("a manifest that goes in by stages", () => {
 		for (const name of ["b", "c"]) expect(await stand.status(names[name] as number)).toBe("waiting_on_deps");
 	});
 });
+
+describe("kernel.enqueueUnique", () => {
+	it("refuses a dead agent, also when an entry of its own is there already", async () => {
+		const { kernel } = (await openStand()).sluice;
+		const { pid } = await kernel.agent.create({ name: "a" });
+		await kernel.enqueue({ pid });
+		await kernel.agent.transition({ pid, to: "DEAD" });
+		await expect(kernel.enqueueUnique({ pid, dedupe_by: ["pid"] })).rejects.toMatchObject({ code: "forbidden" });
+	});
+});
+
+describe("a reservation", () => {
+	it("is not made for a job whose batch has used up its budget", async () => {
+		const stand = await openStand({ config: { order: { overdue_after_ms: MINUTE } } });
+		const { sluice } = stand;
+		const spent = await stand.add({ batch: "b", locks: ["db"] });
+		await sluice.grant("batch:b", "tokens", { limit: 0 });
+		await stand.wait(2 * MINUTE);
+		const first = await stand.add({ locks: ["db:shared"] });
+		const second = await stand.add({ locks: ["db:shared"] });
+		expect(await stand.start(1)).toEqual([first]);
+		await sluice.tick();
+		expect(await stand.status(spent)).toBe("waiting_on_locks");
+		expect(await stand.start(1)).toEqual([second]);
+	});
+});

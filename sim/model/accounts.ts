@@ -82,8 +82,10 @@ export function limitAccount(
 export function succeedOn(state: State, name: string): void {
 	const account = accountOf(state, name);
 	account.hits = 0;
+	// The provider's reset stays, and when it clears, starts are staggered all the same.
+	if (account.provider && account.until !== null && account.until > state.now) return;
 	account.staggered = false;
-	if (!account.provider) account.until = null;
+	account.until = null;
 }
 
 export function clearAccount(state: State, name: string): void {

@@ -101,9 +101,11 @@ export function duplicateOf(state: State, input: JobInput): ModelJob | undefined
 }
 
 /** Jobs that count as backlog: [those that wait for their turn alone, those that passed gates 1–8]. */
-export function backlog(state: State): [number, number] {
+export function backlog(state: State, seen: Seen): [number, number] {
 	const ready = waiting(state).filter((job) => job.ready_at !== undefined);
-	return [ready.filter((job) => job.wait === undefined).length, ready.length];
+	// One whose key is free may still stand in its line, behind a better one that was woken first.
+	const isParked = (job: ModelJob) => job.wait !== undefined || seen.job(job.id)?.status === "waiting_on_locks";
+	return [ready.filter((job) => !isParked(job)).length, ready.length];
 }
 
 export function add(state: State, input: JobInput, options: { force?: boolean }, seen: Seen): void {
@@ -123,7 +125,7 @@ export function add(state: State, input: JobInput, options: { force?: boolean },
 		return;
 	}
 	const result = seen.result as AddResult | undefined;
-	const [least, most] = backlog(state);
+	const [least, most] = backlog(state, seen);
 	const hard = hardLimit(state.config);
 	const allowed = new Set<AddResult["outcome"]>();
 	if (chain !== undefined) allowed.add("already_running");
@@ -168,7 +170,7 @@ function checkAnswer(state: State, job: ModelJob, result: AddResult & { outcome:
 	const soft = softLimit(state.config);
 	if (result.warning !== undefined && /delayed; respecting caps/.test(result.warning))
 		agree(most + 1 > soft, `backpressure warning at ${most + 1} ready, soft limit ${soft}`);
-	const [least] = backlog(state);
+	const [least] = backlog(state, seen);
 	if (least > soft + 1) agree(result.warning !== undefined, `no backpressure warning at ${least} ready, soft limit ${soft}`);
 	if (!seen.blurred && job.ready_at !== undefined && seen.job(job.id)?.wait_reason === undefined)
 		agreeSame(result.position, positionOf(state, job, seen), `position of job ${job.id}`);

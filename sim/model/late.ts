@@ -82,12 +82,15 @@ function capacity(state: State, job: ModelJob, now: number, by: string | undefin
 		const used = live.reduce((sum, other) => sum + (other.uses[name] ?? 0), 0);
 		if (limit !== undefined && used + amount > limit) list.push(full(`resource:${name}`));
 	}
+	// Where an outside worker may take it, no host's cap is in its way.
+	const isForHosts = by !== undefined || job.kind !== "payload" || job.host_labels.length > 0;
 	const hosts = state.hosts.filter((host) => (by === undefined ? isAlive(state, host, now) && fits(host, job) : host.name === by));
 	const isFull = (name: string) => {
 		const max = config.hosts[name]?.max ?? null;
 		return max !== null && live.filter((other) => other.run?.host === name).length >= max;
 	};
-	if (hosts.length > 0 && hosts.every((host) => isFull(host.name))) for (const host of hosts) list.push(full(`host:${host.name}`));
+	if (isForHosts && hosts.length > 0 && hosts.every((host) => isFull(host.name)))
+		for (const host of hosts) list.push(full(`host:${host.name}`));
 	return list;
 }
 

@@ -6,7 +6,7 @@ import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { known } from "./control.ts";
 import { artifactKey } from "./refusal.ts";
 import { settle } from "./settle.ts";
-import { find, isKernel, isWaiting, type ModelJob, type State } from "./state.ts";
+import { find, isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
 
 /** The root and all that depends on it, over after-edges and artifacts. */
 export function downstream(state: State, root: ModelJob): ModelJob[] {
@@ -71,6 +71,12 @@ export function rewind(state: State, id: number, scope: "downstream" | "alone", 
 		reset(job);
 		// What it made is no longer there to be found.
 		state.markers = state.markers.filter((marker) => !job.produces.includes(marker));
+	}
+	// For a moment it is active again, even if it ends at once: who waited for its end has not been ready without a break.
+	for (const job of waiting(state)) {
+		if (!job.after.some((edge) => set.some((one) => one.id === edge.job))) continue;
+		delete job.rest_at;
+		delete job.ready_at;
 	}
 	settle(state, seen);
 	if (result === undefined) return;

@@ -59,14 +59,14 @@ function adoptReason(state: State, job: ModelJob, seen: Seen): void {
 function park(state: State, job: ModelJob): void {
 	const { now } = state;
 	job.noticed_at = Math.max(job.noticed_at ?? 0, now);
+	// A time that was seen to come before is not what it waited for, even if it lies ahead again since the clock was set back.
+	const delayed = job.come ? 0 : job.runnable_at;
 	if (job.runnable_at <= now) job.come = true;
 	if (rest(state, job).length > 0) delete job.rest_at;
 	else job.rest_at ??= now;
 	const refusals = early(state, job, now);
 	if (refusals.length > 0) delete job.ready_at;
 	else {
-		// A time that has been seen to come and lies ahead again, since the clock was set back, is not what it waited for.
-		const delayed = job.runnable_at > now ? 0 : job.runnable_at;
 		job.ready_at ??= Math.min(now, Math.max(job.rest_at ?? now, delayed, job.backoff_until ?? 0));
 		delete job.backoff_until;
 	}

@@ -124,7 +124,7 @@ export function moveAgent(state: State, pid: number, to: AgentState, seen: Seen)
 		refused(seen, ["not_found"], `there is no agent ${pid}`);
 		return;
 	}
-	if (agent.state === "DEAD") {
+	if (agent.state === "DEAD" && to !== "DEAD") {
 		refused(seen, ["illegal_transition"], `agent ${pid} is DEAD`);
 		return;
 	}

@@ -4,6 +4,7 @@ import type { JobFacts, LockState, NeededArtifact, ObservedFact, Predecessor } f
 import { assert } from "../core/errors.ts";
 import { artifactKey, conditionKey, headKey, isProbed, itemKey, jobOfArtifact } from "../core/fact.ts";
 import { fits } from "../core/gates/after.ts";
+import { askBatch } from "../core/gates/batch-hold.ts";
 import { shut } from "../core/gates/index.ts";
 import type { Job, Lock, Status } from "../core/job.ts";
 import { ask, type Op } from "../store.ts";
@@ -164,6 +165,8 @@ function* reservedFor(tx: Tx, key: string): Op<Reservation | undefined> {
 	const reservation = tx.memory.recall("reserve", key) as Reservation | null;
 	if (!reservation) return undefined;
 	const job = yield* tx.find(reservation.job);
-	if (!job || shut(tx.bucketOf(job), tx.world())) return undefined;
-	return reservation;
+	return job && !isHeldBack(tx, job) ? reservation : undefined;
 }
+
+/** Something other than its own gates keeps it from starting: its bucket, or its batch. A key kept for it would lie idle. */
+export const isHeldBack = (tx: Tx, job: Job): boolean => shut(tx.bucketOf(job), tx.world()) !== null || askBatch(job, tx.world()) !== null;

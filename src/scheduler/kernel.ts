@@ -44,10 +44,15 @@ export function draftEntry(params: EnqueueParams, now: number): { job: Job; spec
 	return { job, spec: { version: 1, enqueued_at: now, payload, runnable_at, deadline } };
 }
 
+/** Nobody would ever resume a dead one. */
+function* livingAgent(tx: Tx, pid: number): Op<void> {
+	const { state } = yield* agentOf(tx, pid);
+	if (state === "DEAD") throw new KernelError("kernel_sched_invalid_payload", "forbidden", `agent ${pid} is DEAD`, "pid");
+}
+
 export function* enqueue(tx: Tx, params: EnqueueParams): Op<{ sched_id: number }> {
 	const { job, spec } = draftEntry(params, tx.now);
-	const agent = yield* agentOf(tx, params.pid);
-	if (agent.state === "DEAD") throw new KernelError("kernel_sched_invalid_payload", "forbidden", `agent ${params.pid} is DEAD`, "pid");
+	yield* livingAgent(tx, params.pid);
 	job.id = tx.nextId("job");
 	job.bucket = tx.bucketFor(job).id;
 	tx.create(job, spec);
@@ -66,7 +71,7 @@ export function* enqueueUnique(
 			.map((one, index) => check.oneOf(one, ["pid", "trigger", "priority"], `dedupe_by[${index}]`)),
 	);
 	const { job } = draftEntry(params, tx.now);
-	yield* agentOf(tx, params.pid);
+	yield* livingAgent(tx, params.pid);
 	for (let after = 0; ; ) {
 		const filter = { kind: "kernel", status: ["queued" as const], ...(by.includes("pid") ? { owner: subjectOf(params.pid) } : {}) };
 		const some = yield* ask({ read: "active", filter, after, limit: 500 });

@@ -3,13 +3,12 @@
 // A free key's line has its best waiter of each bucket among the ready, so whichever bucket can start first finds it there; when one of them
 // takes the key, the others go back into the line. A release thus wakes a few, never all.
 
-import { shut } from "../core/gates/index.ts";
 import { lockLine, obstacle } from "../core/gates/locks.ts";
 import { isWaiting, type Job, type LockMode } from "../core/job.ts";
 import { priorityAt } from "../core/order.ts";
 import type { Head } from "../core/plan.ts";
 import { ask, type Op } from "../store.ts";
-import { type LockRecord, lockStates, type Reservation } from "./facts.ts";
+import { isHeldBack, type LockRecord, lockStates, type Reservation } from "./facts.ts";
 import { place, setDue } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -154,7 +153,7 @@ export function* reserve(tx: Tx, job: Job): Op<void> {
 	job.reserve_at = tx.now + retryIn;
 	setDue(tx, job, undefined);
 	tx.touch(job);
-	if (shut(tx.bucketOf(job), tx.world())) return;
+	if (isHeldBack(tx, job)) return;
 	const states = yield* lockStates(
 		tx,
 		(job.locks ?? []).map((lock) => lock.key),
@@ -181,7 +180,7 @@ export function* dropIdleReservations(tx: Tx): Op<void> {
 	const reservations = [...tx.memory.all("reserve")] as [string, Reservation][];
 	for (const [key, { job: id }] of reservations) {
 		const job = yield* tx.find(id);
-		if (job && isWaiting(job.status) && !shut(tx.bucketOf(job), tx.world())) continue;
+		if (job && isWaiting(job.status) && !isHeldBack(tx, job)) continue;
 		unreserve(tx, key, id);
 		yield* pump(tx, key);
 	}
