@@ -1,4 +1,4 @@
-// Gets a checkout ready, then runs one thing: `node scripts/bootstrap.mjs test|demo|sim|bench [args…]`. Needs Node and npm, nothing else;
+// Gets a checkout ready, then runs one thing: `node scripts/bootstrap.mjs test|demo|sim|bench|chaos [args…]`. Needs Node and npm, nothing else;
 // writes only inside the repository; says nothing when nothing is to be done.
 //
 //   install   node_modules is missing, or package-lock.json is not the one it was made from   → npm ci
@@ -18,8 +18,9 @@ const PROGRAMS = {
 	sim: "dist/sim/main.js",
 	"sim-planted": "dist/sim/planted.js",
 	bench: "dist/bench/main.js",
+	chaos: "dist/chaos/main.js",
 };
-const BUILT_FROM = ["src", "sim", "bench", "test", "scripts", "tsconfig.json", "package.json"];
+const BUILT_FROM = ["src", "sim", "bench", "chaos", "test", "scripts", "tsconfig.json", "package.json"];
 const INSTALL_STAMP = "node_modules/.sluice-install";
 const BUILD_STAMP = "dist/.sluice-build";
 const NEEDS_NODE = [20, 19];

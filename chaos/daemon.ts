@@ -1,0 +1,50 @@
+// A daemon of a chaos round: started, killed with SIGKILL, started again; always by its own pid.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type Client, connect } from "../src/api/client.ts";
+import { socketPath } from "../src/api/socket-path.ts";
+
+const BIN = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url));
+
+export type Daemon = { child: ChildProcess; gone: Promise<number | null> };
+
+/** `step`: where it shall kill itself, as `name[:nth]`. */
+export function startDaemon(home: string, step?: string): Daemon {
+	const log = openSync(join(home, "chaos.log"), "a");
+	const child = spawn(process.execPath, [BIN, "up", "--foreground", "--port", "0"], {
+		env: {
+			PATH: process.env.PATH ?? "/usr/bin:/bin",
+			HOME: home,
+			SLUICE_HOME: home,
+			...(step === undefined ? {} : { SLUICE_CHAOS_STEP: step }),
+		},
+		stdio: ["ignore", log, log],
+	});
+	closeSync(log);
+	const gone = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+	return { child, gone };
+}
+
+export const isGone = ({ child }: Daemon): boolean => child.exitCode !== null || child.signalCode !== null;
+
+export async function kill(daemon: Daemon): Promise<void> {
+	daemon.child.kill("SIGKILL");
+	await daemon.gone;
+}
+
+/** Connects as soon as it answers; undefined when it died before it did. */
+export async function reach(home: string, daemon: Daemon): Promise<Client | undefined> {
+	while (!isGone(daemon)) {
+		try {
+			return await connect(socketPath(home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 }));
+		} catch {
+			await sleep(20);
+		}
+	}
+	return undefined;
+}
