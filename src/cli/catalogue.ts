@@ -1,0 +1,19 @@
+// Every command, in the order of help. What a command does is loaded when it is called.
+
+import { ACT } from "./catalogue/act.ts";
+import { ADD, APPLY } from "./catalogue/add.ts";
+import { CONTROL } from "./catalogue/control.ts";
+import { LOOK } from "./catalogue/look.ts";
+import { NOUNS, UPKEEP } from "./catalogue/nouns.ts";
+import type { CommandSpec } from "./command.ts";
+
+export const SECTIONS: readonly (readonly [title: string, commands: readonly CommandSpec[]])[] = [
+	["Add", [ADD, APPLY]],
+	["Look", LOOK],
+	["Act", ACT],
+	["Control", CONTROL],
+	["Nouns", NOUNS],
+	["Upkeep", UPKEEP],
+];
+
+export const COMMANDS: readonly CommandSpec[] = SECTIONS.flatMap(([, commands]) => commands);

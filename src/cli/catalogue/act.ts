@@ -1,0 +1,67 @@
+// Commands that act on jobs, described.
+
+import type { CommandSpec } from "../command.ts";
+import { ID, IDS, REASON } from "./shared.ts";
+
+const load = () => import("../commands/act.ts");
+
+export const ACT: readonly CommandSpec[] = [
+	{
+		name: "cancel",
+		help: "End jobs: waiting ones at once, running ones after a stop.",
+		args: [IDS],
+		options: [{ name: "subtree", type: "flag", help: "And everything that comes after them." }, REASON],
+		examples: [
+			["sluice cancel 7", "one"],
+			["sluice cancel 7 --subtree --reason 'wrong branch'", "and what comes after it"],
+		],
+		load: () => import("../commands/cancel.ts"),
+	},
+	{
+		name: "retry",
+		help: "Run a job again, and everything that came after it.",
+		args: [ID],
+		examples: [["sluice retry 7", "rewind to job 7"]],
+		load: () => import("../commands/retry.ts"),
+	},
+	{
+		name: "rerun",
+		help: "Run this one job again, counters cleared.",
+		args: [ID],
+		examples: [["sluice rerun 7", "also ends its back-off"]],
+		load: () => import("../commands/retry.ts"),
+	},
+	{ name: "promote", help: "First in its lane.", args: [ID], examples: [["sluice promote 7", "next in its lane"]], load },
+	{ name: "demote", help: "Last in its lane.", args: [ID], examples: [["sluice demote 7", "after all others of its lane"]], load },
+	{
+		name: "priority",
+		help: "Set a job's own priority.",
+		args: [ID, { name: "N", help: "A whole number; higher starts sooner.", take: "one" }],
+		examples: [["sluice priority 7 50", "fifty more than its lane gives"]],
+		load,
+	},
+	{
+		name: "run-now",
+		help: "First of all, in every lane.",
+		args: [ID],
+		options: [{ name: "force", type: "flag", help: "Past max_concurrent and its lane's cap." }],
+		examples: [["sluice run-now 7 --force", "at once, even if all slots are taken"]],
+		load,
+	},
+	{ name: "approve", help: "Agree to a job that needs it.", args: [ID], examples: [["sluice approve 7", "let it run"]], load },
+	{
+		name: "reject",
+		help: "Refuse a job that needs approval; it ends cancelled.",
+		args: [ID],
+		options: [REASON],
+		examples: [["sluice reject 7 --reason 'too risky'", "with a reason"]],
+		load,
+	},
+	{
+		name: "answer",
+		help: "Answer what a job asks; it goes on.",
+		args: [ID, { name: "TEXT", help: "The answer; - reads it from stdin.", take: "one" }],
+		examples: [["sluice answer 7 'use the staging database'", "its next run is told"]],
+		load,
+	},
+];

@@ -1,0 +1,138 @@
+// Commands that control the scheduler and its daemon, described.
+
+import type { CommandSpec } from "../command.ts";
+import { REASON, SCOPE, SCOPE_NAMES } from "./shared.ts";
+
+export const PRESETS = ["cards", "town", "dag", "loops", "kernel"] as const;
+
+export const CONTROL: readonly CommandSpec[] = [
+	{
+		name: "up",
+		help: "Start the daemon here, in the foreground.",
+		more: ["Other commands start it by themselves, in the background, when they need it."],
+		options: [
+			{ name: "detach", type: "flag", help: "In the background; returns once it is ready." },
+			{ name: "port", type: "number", value: "N", help: "Port of its HTTP side on 127.0.0.1; 0 = none. Else the setting `port`, 7420." },
+			{ name: "install", type: "flag", help: "Make it a service of yours that starts at login (systemd or launchd)." },
+		],
+		excludes: [["detach", "install"]],
+		examples: [
+			["sluice up --detach", "in the background"],
+			["sluice up --install", "from now on at every login"],
+		],
+		load: () => import("../commands/up.ts"),
+	},
+	{
+		name: "down",
+		help: "Stop the daemon. What runs goes on, and is found again by the next one.",
+		options: [{ name: "stop-runs", type: "flag", help: "Stop what runs, too; it is run again later, and no retry is burned." }],
+		examples: [
+			["sluice down", "runs go on"],
+			["sluice down --stop-runs", "leave nothing behind"],
+		],
+		load: () => import("../commands/down.ts"),
+	},
+	{
+		name: "run",
+		help: "One dispatch pass by hand, or its plan.",
+		options: [{ name: "dry-run", type: "flag", help: "Start nothing: what would start, what is skipped, which bound holds." }],
+		examples: [["sluice run --dry-run", "what would start now"]],
+		load: () => import("../commands/run.ts"),
+	},
+	{
+		name: "pause",
+		help: "Start nothing new: at all, or in one scope.",
+		options: [
+			...SCOPE,
+			{ name: "freeze", type: "flag", help: "Stop what runs in its tracks, too (SIGSTOP)." },
+			REASON,
+			{ name: "for", type: "text", value: "DURATION", help: "Resume by itself after so long." },
+		],
+		excludes: [SCOPE_NAMES],
+		examples: [
+			["sluice pause --reason 'release day'", "everything"],
+			["sluice pause --lane code --for 2h", "one lane, until it passes"],
+		],
+		load: () => import("../commands/pause.ts"),
+	},
+	{
+		name: "resume",
+		help: "End a pause; frozen runs go on.",
+		options: SCOPE,
+		excludes: [SCOPE_NAMES],
+		examples: [
+			["sluice resume", "everything"],
+			["sluice resume --lane code", "what was paused as a lane"],
+		],
+		load: () => import("../commands/pause.ts"),
+	},
+	{
+		name: "clear",
+		help: "End all jobs that do not run, or one item's.",
+		options: [
+			{ name: "item", type: "text", value: "ID", help: "Only the jobs of this item." },
+			{ name: "yes", short: "y", type: "flag", help: "Do not ask." },
+		],
+		examples: [
+			["sluice clear", "asks first"],
+			["sluice clear --item A-12 --yes", "one item's, without asking"],
+		],
+		load: () => import("../commands/clear.ts"),
+	},
+	{
+		name: "init",
+		help: "Write a first configuration into the home.",
+		options: [{ name: "preset", type: "text", value: "NAME", help: "The defaults of another scheduler.", choices: PRESETS }],
+		examples: [
+			["sluice init", "with comments, everything at its default"],
+			["sluice init --preset loops", "lanes plan, spec, phase and code"],
+		],
+		load: () => import("../commands/init.ts"),
+	},
+	{
+		name: "config get",
+		help: "One setting.",
+		args: [{ name: "KEY", help: "Such as max_concurrent or lanes.code.max.", take: "one" }],
+		examples: [["sluice config get max_concurrent", ""]],
+		load: () => import("../commands/config.ts"),
+	},
+	{
+		name: "config set",
+		help: "Change a setting, in the file and at once.",
+		args: [
+			{ name: "KEY", help: "Such as max_concurrent or lanes.code.max.", take: "one" },
+			{ name: "VALUE", help: "As it stands in YAML: 8, true, 30s, null, [a, b].", take: "one" },
+		],
+		examples: [
+			["sluice config set max_concurrent 8", "starts more at once"],
+			["sluice config set lanes.code.max null", "no cap"],
+		],
+		load: () => import("../commands/config.ts"),
+	},
+	{
+		name: "config unset",
+		help: "Take a setting out of the file: its default counts again.",
+		args: [{ name: "KEY", help: "Such as max_concurrent or lanes.code.max.", take: "one" }],
+		examples: [["sluice config unset max_concurrent", ""]],
+		load: () => import("../commands/config.ts"),
+	},
+	{
+		name: "config list",
+		help: "All settings.",
+		options: [{ name: "origin", type: "flag", help: "And where each comes from." }],
+		examples: [["sluice config list --origin", "default, file, flag or environment"]],
+		load: () => import("../commands/config.ts"),
+	},
+	{
+		name: "config check",
+		help: "Is the configuration file right?",
+		examples: [["sluice config check", "names the line of each mistake"]],
+		load: () => import("../commands/config.ts"),
+	},
+	{
+		name: "doctor",
+		help: "Look for what could be wrong on this machine.",
+		examples: [["sluice doctor", "each finding says what to do"]],
+		load: () => import("../commands/doctor.ts"),
+	},
+];

@@ -1,0 +1,100 @@
+// Commands that look, described.
+
+import type { CommandSpec } from "../command.ts";
+import { ID, IDS, STATUSES } from "./shared.ts";
+
+export const LOOK: readonly CommandSpec[] = [
+	{
+		name: "status",
+		help: "The queue, caps, holds and hosts at a glance.",
+		options: [{ name: "watch", type: "flag", help: "Stay, and show it anew whenever it changes." }],
+		examples: [
+			["sluice status", "what is going on"],
+			["sluice status --json | jq .queued_ready", "one number of it"],
+		],
+		load: () => import("../commands/status.ts"),
+	},
+	{
+		name: "list",
+		help: "Jobs, by repo: those that have not ended, or what you ask for.",
+		options: [
+			{ name: "status", type: "list", value: "STATUS", help: "Only these.", choices: STATUSES },
+			{ name: "lane", type: "text", value: "NAME", help: "Only this lane.", completes: "lane" },
+			{ name: "repo", type: "text", value: "NAME", help: "Only this repo." },
+			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
+			{ name: "all", type: "flag", help: "Ended ones too." },
+			{ name: "limit", type: "number", value: "N", help: "So many at most; 0 shows all. Else 500 on a terminal." },
+			{ name: "fields", type: "text", value: "A,B,…", help: "What is shown, by the names of the JSON document." },
+			{ name: "format", type: "text", value: "HOW", help: "A line each, or a block each.", choices: ["table", "block"] },
+		],
+		examples: [
+			["sluice list", "what has not ended; ! marks what is blocked"],
+			["sluice list --status failed --lane code", "what went wrong there"],
+			["sluice list --all --fields id,name,status,exit_code", "chosen columns"],
+		],
+		load: () => import("../commands/list.ts"),
+	},
+	{
+		name: "show",
+		help: "All that is known of a job.",
+		args: [ID],
+		options: [{ name: "fields", type: "text", value: "A,B,…", help: "What is shown, by the names of the JSON document." }],
+		examples: [
+			["sluice show 7", "by number"],
+			["sluice show build --json", "by name, as JSON"],
+		],
+		load: () => import("../commands/show.ts"),
+	},
+	{
+		name: "why",
+		help: "Why a job does not run yet: every reason, its place in line, its priority.",
+		args: [ID],
+		examples: [["sluice why 7", "everything that holds it back, and what to do about it"]],
+		load: () => import("../commands/why.ts"),
+	},
+	{
+		name: "history",
+		help: "What has happened to a job, and who did it.",
+		args: [ID],
+		examples: [["sluice history 7", "oldest first"]],
+		load: () => import("../commands/history.ts"),
+	},
+	{
+		name: "logs",
+		help: "What a job has written.",
+		more: ["Without --raw, what would move the cursor or hide text is left out; colours stay."],
+		args: [ID],
+		options: [
+			{ name: "follow", short: "f", type: "flag", help: "Stay until the job has ended." },
+			{ name: "run", type: "number", value: "N", help: "The Nth attempt; else the latest." },
+			{ name: "stderr", type: "flag", help: "What it wrote to stderr." },
+			{ name: "raw", type: "flag", help: "Exactly as it was written." },
+		],
+		examples: [
+			["sluice logs -f 7", "watch it work"],
+			["sluice logs 7 --run 1 --stderr", "what the first attempt complained about"],
+		],
+		load: () => import("../commands/logs.ts"),
+	},
+	{
+		name: "wait",
+		help: "Stay until jobs have ended: exit 0 if all succeeded, else 1.",
+		args: [IDS],
+		options: [
+			{ name: "exit-code", type: "flag", help: "Exit with the job's own code (one job only)." },
+			{ name: "timeout", type: "text", value: "DURATION", help: "Give up after so long, with exit code 75." },
+		],
+		examples: [
+			["sluice wait 7 8 9 && ./publish.sh", "go on when all are well"],
+			["sluice wait build --exit-code", "as if the job had run here"],
+		],
+		load: () => import("../commands/wait.ts"),
+	},
+	{
+		name: "top",
+		help: "A live screen of all that runs and waits.",
+		more: ["Keys: j k or arrows select · w why · c cancel · p pause or resume · q quit."],
+		examples: [["sluice top", "watch, and act"]],
+		load: () => import("../commands/top.ts"),
+	},
+];

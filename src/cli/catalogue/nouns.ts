@@ -1,0 +1,116 @@
+// Lanes, accounts, budgets, locks, artifacts, hosts and batches; upkeep and the rest: described.
+
+import type { CommandSpec } from "../command.ts";
+
+const list = (noun: string, help: string, says: string): CommandSpec => ({
+	name: `${noun} list`,
+	help,
+	examples: [[`sluice ${noun} list`, says]],
+	load: () => import("../commands/nouns.ts"),
+});
+const loadSet = () => import("../commands/noun-set.ts");
+
+export const NOUNS: readonly CommandSpec[] = [
+	list("lane", "Lanes with their caps and what is in them.", "how full each is"),
+	{
+		name: "lane set",
+		help: "Change a lane, or make one; counts at once.",
+		args: [{ name: "NAME", help: "The lane.", take: "one", completes: "lane" }],
+		options: [
+			{ name: "max", type: "text", value: "N", help: "So many runs at most; none for no cap." },
+			{ name: "priority", type: "number", value: "N", help: "Its base in the priority sum." },
+		],
+		examples: [["sluice lane set code --max 8 --priority 100", "eight at a time, before others"]],
+		load: loadSet,
+	},
+	list("account", "Accounts: open, limited or closed, and until when.", "who may go on"),
+	{
+		name: "account clear",
+		help: "Open an account that was limited or closed.",
+		args: [{ name: "NAME", help: "The account.", take: "one" }],
+		examples: [["sluice account clear work", "after logging in again"]],
+		load: loadSet,
+	},
+	list("budget", "Budgets: what is used of what is granted.", "who has how much left"),
+	{
+		name: "budget grant",
+		help: "Grant a budget.",
+		args: [
+			{ name: "SUBJECT", help: "owner:NAME, batch:NAME or repo:NAME.", take: "one" },
+			{ name: "DIMENSION", help: "runs, wall_s, tokens, cost_micro or a word of your own.", take: "one" },
+			{ name: "LIMIT", help: "A whole number, or none.", take: "one" },
+		],
+		options: [
+			{ name: "window", type: "text", value: "SPAN", help: "Begin anew each hour or day.", choices: ["hour", "day", "none"] },
+			{ name: "warn-at", type: "text", value: "SHARE", help: "Warn at this share of it, such as 0.8." },
+			{ name: "on-breach", type: "text", value: "WHAT", help: "What becomes of runs when it is used up.", choices: ["finish", "stop"] },
+		],
+		examples: [["sluice budget grant owner:ann cost_micro 5000000 --window day", "five dollars a day"]],
+		load: loadSet,
+	},
+	{
+		name: "budget report",
+		help: "Report use that no run has told; below zero takes back.",
+		args: [
+			{ name: "SUBJECT", help: "owner:NAME, batch:NAME or repo:NAME.", take: "one" },
+			{ name: "DIMENSION", help: "tokens, cost_micro or a word of your own.", take: "one" },
+			{ name: "AMOUNT", help: "A whole number, as a difference.", take: "one" },
+		],
+		examples: [["sluice budget report owner:ann tokens 1200", "what an agent elsewhere used"]],
+		load: loadSet,
+	},
+	list("lock", "Locks: who holds them, for whom one is kept free.", "what is taken"),
+	list("artifact", "Artifacts that jobs need or produce, and whether they are there.", "what is there"),
+	{
+		name: "artifact mark",
+		help: "Say that an artifact is there, or is not.",
+		args: [{ name: "ARTIFACT", help: "custom:TYPE:KEY or sentinel:NAME.", take: "one" }],
+		options: [{ name: "absent", type: "flag", help: "It is not there." }],
+		examples: [["sluice artifact mark custom:review:A-12", "jobs that need it go on"]],
+		load: loadSet,
+	},
+	list("host", "Hosts that run jobs.", "which machines are there"),
+	list("batch", "Batches and how far they are.", "what is done of each"),
+];
+
+export const UPKEEP: readonly CommandSpec[] = [
+	{
+		name: "gc",
+		help: "Delete ended jobs with their runs and logs.",
+		more: ["Never one that a job which has not ended still refers to."],
+		options: [{ name: "days", type: "number", value: "N", help: "Those that ended more than so many days ago; else 7." }],
+		examples: [["sluice gc --days 30", "keep a month"]],
+		load: () => import("../commands/gc.ts"),
+	},
+	{
+		name: "export",
+		help: "All jobs and their events, as JSON lines.",
+		examples: [["sluice export > jobs.jsonl", "each line has a `type`: job or event"]],
+		load: () => import("../commands/export.ts"),
+	},
+	{
+		name: "completion",
+		help: "Completion for your shell, ids included.",
+		args: [{ name: "SHELL", help: "bash, zsh or fish.", take: "one", completes: ["bash", "zsh", "fish"] }],
+		examples: [
+			["source <(sluice completion bash)", "in ~/.bashrc"],
+			["sluice completion zsh > ~/.zfunc/_sluice", "in a folder of your fpath"],
+			["sluice completion fish > ~/.config/fish/completions/sluice.fish", ""],
+		],
+		load: () => import("../commands/completion.ts"),
+	},
+	{
+		name: "version",
+		help: "The version of this program, and of the daemon that runs.",
+		examples: [["sluice version", ""]],
+		load: () => import("../commands/version.ts"),
+	},
+	{
+		name: "__complete",
+		help: "Words for completion.",
+		args: [{ name: "KIND", help: "job or lane.", take: "one" }],
+		examples: [["sluice __complete job", ""]],
+		hidden: true,
+		load: () => import("../commands/complete.ts"),
+	},
+];

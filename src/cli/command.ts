@@ -1,0 +1,105 @@
+// What a command is, as data: parsing, help, completion and the reference page all read the same description.
+
+import type { Io } from "./io.ts";
+
+/** What the shell offers after an option or for an argument. */
+export type Completes = "job" | "file" | "folder" | "lane" | "command" | readonly string[];
+
+export type OptionSpec = {
+	name: string;
+	short?: string;
+	/** flag: present or not · text, number: one value · list: may be given again and again */
+	type: "flag" | "text" | "number" | "list";
+	/** How the value is called in help: `--lane NAME`. */
+	value?: string;
+	help: string;
+	/** The only values it takes. */
+	choices?: readonly string[];
+	completes?: Completes;
+};
+
+export type ArgSpec = { name: string; help: string; take: "one" | "optional" | "many" | "any"; completes?: Completes };
+
+export type CommandSpec = {
+	/** One or two words: `add`, `lane set`. */
+	name: string;
+	/** One line. */
+	help: string;
+	/** Further lines, for `--help` and the reference. */
+	more?: readonly string[];
+	args?: readonly ArgSpec[];
+	/** What stands after `--`, if anything may. */
+	rest?: { name: string; help: string };
+	options?: readonly OptionSpec[];
+	/** Of each of these sets at most one may be given. */
+	excludes?: readonly (readonly string[])[];
+	/** The first only together with the second. */
+	requires?: readonly (readonly [string, string])[];
+	examples: readonly (readonly [line: string, says: string])[];
+	/** Not in help: for scripts of ours. */
+	hidden?: true;
+	load(): Promise<{ run(call: Call, io: Io): Promise<number | undefined> }>;
+};
+
+export type Value = true | string | number | readonly string[];
+
+/** A parsed command line. Asking for an option that the command does not have is our mistake, and loud. */
+export class Call {
+	readonly command: CommandSpec;
+	readonly #options: ReadonlyMap<string, Value>;
+	readonly #args: ReadonlyMap<string, readonly string[]>;
+	/** What stood after `--`; undefined when there was none. */
+	readonly rest: readonly string[] | undefined;
+
+	constructor(
+		command: CommandSpec,
+		options: ReadonlyMap<string, Value>,
+		args: ReadonlyMap<string, readonly string[]>,
+		rest: readonly string[] | undefined,
+	) {
+		this.command = command;
+		this.#options = options;
+		this.#args = args;
+		this.rest = rest;
+	}
+
+	#option(name: string): Value | undefined {
+		if (!this.command.options?.some((option) => option.name === name)) throw new Error(`${this.command.name} has no --${name}`);
+		return this.#options.get(name);
+	}
+
+	flag(name: string): boolean {
+		return this.#option(name) === true;
+	}
+	text(name: string): string | undefined {
+		return this.#option(name) as string | undefined;
+	}
+	number(name: string): number | undefined {
+		return this.#option(name) as number | undefined;
+	}
+	list(name: string): readonly string[] {
+		return (this.#option(name) as readonly string[] | undefined) ?? [];
+	}
+	/** Whether it was given at all. */
+	has(name: string): boolean {
+		return this.#option(name) !== undefined;
+	}
+	args(name: string): readonly string[] {
+		if (!this.command.args?.some((arg) => arg.name === name)) throw new Error(`${this.command.name} has no ${name}`);
+		return this.#args.get(name) ?? [];
+	}
+	/** An argument that must be there, which parsing has seen to. */
+	arg(name: string): string {
+		return this.args(name)[0] as string;
+	}
+}
+
+/** Options that every command takes, anywhere before `--`. */
+export const GLOBAL_OPTIONS = [
+	{ name: "json", type: "flag", help: "Print the result as one JSON document; errors as JSON on stderr." },
+	{ name: "quiet", short: "q", type: "flag", help: "Say nothing beside the result." },
+	{ name: "no-color", type: "flag", help: "No colours; so does NO_COLOR, or output that is no terminal." },
+	{ name: "home", type: "text", value: "FOLDER", help: "Home folder; else SLUICE_HOME, else ~/.sluice.", completes: "folder" },
+	{ name: "help", short: "h", type: "flag", help: "Show help, with examples." },
+	{ name: "version", type: "flag", help: "Show the version." },
+] as const satisfies readonly OptionSpec[];

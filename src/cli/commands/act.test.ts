@@ -1,0 +1,73 @@
+// Commands that act: what they ask, say and exit with; and how errors look.
+
+import { describe, expect, test } from "vitest";
+import { type Answers, job, openCommandLine, Refusal } from "../../../test/make/command-line.ts";
+
+describe("acting", () => {
+	const ACTS: Answers = Object.fromEntries(
+		["promote", "demote", "priority", "run_now", "approve", "reject", "answer"].map((verb) => [
+			`job.${verb}`,
+			{ job: job(7, { name: "n", priority: 50 }) },
+		]),
+	);
+	test.each([
+		["promote 7", "job.promote", { id: 7 }, "job 7 (n) is first in lane default"],
+		["demote n", "job.demote", { id: "n" }, "job 7 (n) is last in lane default"],
+		["priority 7 -50", "job.priority", { id: 7, priority: -50 }, "job 7 (n) has priority 50"],
+		["run-now 7 --force", "job.run_now", { id: 7, force: true }, "job 7 (n) goes before all others"],
+		["approve 7", "job.approve", { id: 7 }, "job 7 (n) is approved"],
+		["reject 7 --reason no", "job.reject", { id: 7, reason: "no" }, "job 7 (n) is rejected"],
+		["answer 7 yes", "job.answer", { id: 7, text: "yes" }, "job 7 (n) has its answer and goes on"],
+	])("%s", async (text, method, params, said) => {
+		const line = await openCommandLine(ACTS);
+		expect(await line.run(text)).toEqual({ code: 0, out: "", err: `${said}\n` });
+		expect(line.asked).toEqual([{ method, params }]);
+		expect(JSON.parse((await line.run(`${text} --json`)).out)).toMatchObject({ schema_version: 1, job: { id: 7 } });
+	});
+
+	test("cancel, retry, rerun", async () => {
+		const line = await openCommandLine({
+			"job.cancel": { cancelled: [7], requested: [8] },
+			"job.retry": { reset: [7, 9], restarted: [7], last_successful: [3] },
+			"job.rerun": { reset: [7], restarted: [7], last_successful: [] },
+		});
+		expect((await line.run("cancel 7 eight --subtree --reason wrong")).err).toBe("cancelled: 7\nasked to stop: 8\n");
+		expect(line.asked.at(-1)?.params).toEqual({ ids: [7, "eight"], subtree: true, reason: "wrong" });
+		expect((await line.run("retry 7")).err).toBe("reset: 7, 9\ngoes on from: 7\nstays as it is: 3\n");
+		expect((await line.run("rerun 7")).err).toBe("reset: 7\n");
+	});
+
+	test.each([
+		["not_found", 3],
+		["illegal_transition", 4],
+		["conflict", 4],
+		["invalid", 2],
+		["cycle", 2],
+		["store", 1],
+		["internal", 1],
+	])("an error %s exits with %i, as words and as JSON", async (code, exit) => {
+		const line = await openCommandLine({
+			"job.promote": () => {
+				throw new Refusal("job 7 is no good", { code, hint: "near it: 8" });
+			},
+		});
+		expect(await line.run("promote 7")).toEqual({ code: exit, out: "", err: "sluice: job 7 is no good\n        near it: 8\n" });
+		const { out, err } = await line.run("promote 7 --json");
+		expect([out, JSON.parse(err)]).toEqual(["", { schema_version: 1, error: { code, message: "job 7 is no good", hint: "near it: 8" } }]);
+	});
+
+	test("usage errors are JSON too where JSON is asked for", async () => {
+		const line = await openCommandLine(undefined);
+		const { code, out, err } = await line.run("lst --json");
+		expect([code, out, JSON.parse(err)]).toEqual([
+			2,
+			"",
+			{ schema_version: 1, error: { code: "usage", message: 'there is no command "lst"', hint: "did you mean: sluice list" } },
+		]);
+	});
+
+	test("a daemon that cannot be had", async () => {
+		const line = await openCommandLine(undefined);
+		expect(await line.run("list")).toEqual({ code: 1, out: "", err: "sluice: the daemon cannot be started\n        see daemon.log\n" });
+	});
+});

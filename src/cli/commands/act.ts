@@ -1,0 +1,38 @@
+// promote, demote, priority, run-now, approve, reject, answer: one call, one job back.
+
+import type { Call } from "../command.ts";
+import { usage } from "../failure.ts";
+import { answer, type Document, type Io, idOf, readAll } from "../io.ts";
+import { labelOf, type ShownJob } from "../job-lines.ts";
+
+const DONE: Record<string, (job: ShownJob) => string> = {
+	promote: (job) => `is first in lane ${job.lane}`,
+	demote: (job) => `is last in lane ${job.lane}`,
+	priority: (job) => `has priority ${job.priority}`,
+	"run-now": () => "goes before all others",
+	approve: () => "is approved",
+	reject: () => "is rejected",
+	answer: () => "has its answer and goes on",
+};
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const { name } = call.command;
+	const params: Document = { id: idOf(call.arg("ID")) };
+	if (name === "priority") {
+		const text = call.arg("N");
+		if (!/^[+-]?\d{1,7}$/.test(text))
+			throw usage(`N must be a whole number, not ${JSON.stringify(text)}`, "for example: sluice priority 7 50");
+		params.priority = Number(text);
+	}
+	if (name === "run-now" && call.flag("force")) params.force = true;
+	if (name === "reject" && call.has("reason")) params.reason = call.text("reason");
+	if (name === "answer") {
+		const text = call.arg("TEXT");
+		params.text = text === "-" ? await readAll(io.world.stdin) : text;
+		if (params.text === "") throw usage("the answer is empty");
+	}
+	const document = await io.ask(`job.${name.replace("-", "_")}`, params);
+	const job = document.job as ShownJob;
+	answer(io, document, () => io.print.say(`${labelOf(job)} ${DONE[name]?.(job)}`));
+	return undefined;
+}

@@ -1,0 +1,243 @@
+// sluice add: one job, from options to what the engine takes.
+
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Call } from "../command.ts";
+import { allowedNames, capture, chosen } from "../environment.ts";
+import { EXIT, usage } from "../failure.ts";
+import { type Document, type Io, idOf, readAll } from "../io.ts";
+import { hasEnded, remark, type ShownJob, statusWords } from "../job-lines.ts";
+import { printable } from "../sequences.ts";
+import { durationOf, timeOf } from "../times.ts";
+
+export async function run(call: Call, io: Io): Promise<number> {
+	const input = await inputOf(call, io);
+	const result = await io.ask("job.add", call.flag("force") ? { ...input, force: true } : input);
+	const { outcome, warning } = result as { outcome: string; warning?: string };
+	const id = jobOf(result);
+	const stays = id !== undefined && (call.flag("wait") || call.flag("follow")) && outcome === "queued";
+	if (io.json) {
+		if (!stays) io.print.out(JSON.stringify(result));
+	} else if (id !== undefined) io.print.out(String(id));
+	if (!io.json) tell(result, io);
+	if (typeof warning === "string") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${warning}`);
+	if (!stays) return outcome === "deferred" ? EXIT.later : EXIT.done;
+	return stay(call, io, id as number);
+}
+
+const jobOf = ({ job }: Document): number | undefined =>
+	typeof job === "number" ? job : typeof job === "object" && job !== null ? (job as { id: number }).id : undefined;
+
+async function stay(call: Call, io: Io, id: number): Promise<number> {
+	if (call.flag("follow") && !io.json) {
+		const { follow } = await import("../follow.ts");
+		await follow(io, { id, stream: "stdout", attempt: undefined, raw: false });
+	}
+	const { waitFor } = await import("../waiting.ts");
+	const { done, jobs } = await waitFor(io, [id], undefined);
+	if (io.json) io.print.out(JSON.stringify({ schema_version: 1, outcome: "queued", ...(await io.ask("job.show", { id })) }));
+	return done && jobs.every((job) => job.status === "succeeded") ? EXIT.done : EXIT.failed;
+}
+
+function tell(result: Document, { print, world }: Io): void {
+	const { outcome, limit, hint } = result;
+	if (outcome !== "deferred") {
+		print.say(print.paintTalk("dim", words(result, world.now())));
+		return;
+	}
+	print.warn(`${print.paintTalk("red", "sluice:")} not added: the queue is full${typeof limit === "number" ? ` (limit ${limit})` : ""}`);
+	if (typeof hint === "string") print.warn(print.paintTalk("dim", `        ${hint}`));
+}
+
+function words(result: Document, now: number): string {
+	const { outcome, position, holder } = result;
+	if (outcome === "duplicate") return "not added: a job with this unique key is there already";
+	if (outcome === "already_running") return `not added: job ${holder ?? jobOf(result)} works on this item already`;
+	const job = result.job as ShownJob;
+	const place = typeof position === "number" ? `number ${position} of lane ${job.lane}` : remark(job, now) || `lane ${job.lane}`;
+	const said = hasEnded(job) || job.status === "running" ? statusWords(job.status) : `${statusWords(job.status)}: ${place}`;
+	return `${job.name ? `${printable(job.name)} ` : ""}${said}`;
+}
+
+async function inputOf(call: Call, io: Io): Promise<Document> {
+	const input: Document = { ...(await workOf(call, io)), ...plainFields(call), ...whenOf(call, io) };
+	const refs = call.list("after");
+	if (refs.length > 0) input.after = refs.map((ref) => idOf(ref));
+	const lists = { needs: "needs", produces: "produces", lock: "locks", if: "conditions", host: "host_labels" } as const;
+	for (const [option, field] of Object.entries(lists)) if (call.list(option).length > 0) input[field] = call.list(option);
+	if (call.has("unique")) input.unique = uniqueOf(call);
+	if (call.list("uses").length > 0) input.uses = Object.fromEntries(call.list("uses").map(useOf));
+	if (call.list("var").length > 0) input.vars = Object.fromEntries(call.list("var").map((one) => pairOf("var", one)));
+	if (call.has("pin")) input.pinned_head = await pinOf(call.text("pin") as string, io);
+	const parent = parentOf(call, io);
+	if (parent !== undefined) input.parent = parent;
+	return input;
+}
+
+/** Options that are handed over as they are, and the field each becomes. */
+const PLAIN: Record<string, string> = {
+	agent: "agent",
+	model: "model",
+	permission: "permission",
+	commit: "commit",
+	name: "name",
+	title: "title",
+	lane: "lane",
+	"on-missing": "on_missing",
+	serial: "serial",
+	"parent-gate": "parent_gate",
+	timeout: "timeout",
+	"stall-timeout": "stall_timeout",
+	owner: "owner",
+	account: "account",
+	repo: "repo",
+	"base-branch": "base_branch",
+	merge: "merge",
+	recipe: "recipe",
+	args: "args",
+	item: "item",
+	source: "source",
+	phase: "phase",
+	trigger: "trigger",
+	batch: "batch",
+};
+
+function plainFields(call: Call): Document {
+	const fields: Document = {};
+	for (const [option, field] of Object.entries(PLAIN)) if (call.has(option)) fields[field] = call.text(option);
+	if (call.has("priority")) fields.priority = call.number("priority");
+	if (call.has("retries")) {
+		const retries = call.number("retries") as number;
+		if (retries < 0) throw usage("--retries must not be negative");
+		fields.retry = retries;
+	}
+	if (call.flag("no-merge")) fields.no_merge = true;
+	if (call.flag("needs-approval")) fields.requires_approval = true;
+	for (const option of ["timeout", "stall-timeout"]) if (call.has(option)) durationOf(call.text(option) as string, option);
+	return fields;
+}
+
+function whenOf(call: Call, { world }: Io): Document {
+	const fields: Document = {};
+	const [at, after, deadline] = [call.text("at"), call.text("in"), call.text("deadline")];
+	if (at !== undefined) fields.runnable_at = timeOf(at, "at", world.now());
+	if (after !== undefined) fields.runnable_at = new Date(world.now() + durationOf(after, "in")).toISOString();
+	if (deadline !== undefined) fields.deadline = timeOf(deadline, "deadline", world.now());
+	return fields;
+}
+
+/** What it runs: a command, an agent, or only a payload. */
+async function workOf(call: Call, io: Io): Promise<Document> {
+	const command = call.rest;
+	const agent = call.text("agent");
+	const [words] = call.args("PROMPT");
+	const file = call.text("prompt-file");
+	if (command?.length === 0) throw usage("nothing stands after --", "for example: sluice add -- make test");
+	if (command && agent !== undefined)
+		throw usage("a job has a command or an agent, not both", "leave out --agent, or what stands after --");
+	if (words !== undefined && file !== undefined) throw usage("PROMPT and --prompt-file contradict each other", "give one of them");
+	if (agent === undefined) {
+		if (words !== undefined || file !== undefined)
+			throw command
+				? usage("a command takes no prompt", "leave the prompt out, or what stands after --")
+				: usage(
+						"a prompt needs --agent; a command stands after --",
+						file === undefined ? `for example: sluice add -- ${words === "-" ? "make test" : words}` : "for example: --agent claude",
+					);
+		for (const option of ["model", "permission", "commit", "recipe", "args"])
+			if (call.has(option)) throw usage(`--${option} is for agents`, "name one with --agent");
+	}
+	const work: Document = {};
+	if (call.has("payload")) work.payload = payloadOf(call.text("payload") as string, io);
+	if (command) work.command = command;
+	else if (agent !== undefined) {
+		const prompt = await promptOf(words, file, io);
+		if (prompt !== undefined) work.prompt = prompt;
+		else if (!call.has("recipe") && !call.has("args") && !call.has("payload"))
+			throw usage("an agent needs a prompt", 'for example: sluice add --agent claude "Fix the flaky test"');
+	} else if (!call.has("payload"))
+		throw usage("nothing to run", 'for example: sluice add -- make test, or sluice add --agent claude "Fix the flaky test"');
+	const mine = chosen(call.list("env"), io.world.env);
+	if (command || agent !== undefined) {
+		work.cwd = resolve(io.world.cwd, call.text("cwd") ?? ".");
+		work.env = { ...capture(io.world.env, await allowedNames(io)), ...mine };
+	} else if (call.has("cwd") || call.has("env")) throw usage("a payload is for an outside worker: it takes no --cwd and no --env");
+	return work;
+}
+
+async function promptOf(words: string | undefined, file: string | undefined, io: Io): Promise<string | undefined> {
+	const source = file ?? (words === "-" ? "-" : undefined);
+	if (source === undefined) return words;
+	const text = source === "-" ? await readAll(io.world.stdin) : readText(resolve(io.world.cwd, source), "prompt-file");
+	if (text.trim() === "") throw usage("the prompt is empty");
+	return text;
+}
+
+function payloadOf(text: string, { world }: Io): unknown {
+	const json = text.startsWith("@") ? readText(resolve(world.cwd, text.slice(1)), "payload") : text;
+	try {
+		return JSON.parse(json);
+	} catch (error) {
+		throw usage(
+			`--payload is not JSON: ${(error as Error).message}`,
+			`quote it for the shell, for example --payload '{"a": 1}', or write @FILE`,
+		);
+	}
+}
+
+function readText(path: string, option: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch (error) {
+		throw usage(`--${option}: ${(error as Error).message}`);
+	}
+}
+
+function uniqueOf(call: Call): Document {
+	const [, key, policy] = /^(.+?)(?::(skip|replace|error))?$/s.exec(call.text("unique") as string) ?? [];
+	if (key === undefined) throw usage("--unique is empty");
+	const window = call.text("unique-for");
+	return { key, ...(policy ? { policy } : {}), ...(window === undefined ? {} : { window_ms: durationOf(window, "unique-for") }) };
+}
+
+function useOf(one: string): [string, number] {
+	const match = /^(.+):(\d{1,9})$/.exec(one);
+	if (!match) throw usage(`--uses: ${JSON.stringify(one)} is not RESOURCE:N`, "for example --uses build:1");
+	return [match[1] as string, Number(match[2])];
+}
+
+function pairOf(option: string, one: string): [string, string] {
+	const equals = one.indexOf("=");
+	if (equals < 1) throw usage(`--${option}: ${JSON.stringify(one)} is not KEY=VALUE`);
+	return [one.slice(0, equals), one.slice(equals + 1)];
+}
+
+async function pinOf(text: string, { world }: Io): Promise<Document> {
+	const [, branch, commit] = /^(.+?)(?:@([0-9a-f]{4,64}))?$/.exec(text) ?? [];
+	if (branch === undefined) throw usage("--pin is empty");
+	if (commit !== undefined) return { branch, commit };
+	const { execFileSync } = await import("node:child_process");
+	try {
+		const found = execFileSync("git", ["rev-parse", "--verify", "--quiet", "--end-of-options", `refs/heads/${branch}`], {
+			cwd: world.cwd,
+			encoding: "utf8",
+			stdio: ["ignore", "pipe", "ignore"],
+		});
+		return { branch, commit: found.trim() };
+	} catch {
+		throw usage(`--pin: there is no branch ${JSON.stringify(branch)} in ${world.cwd}`, "write --pin BRANCH@COMMIT, or go to its repo");
+	}
+}
+
+/** Inside a run, what is added belongs to its job. */
+function parentOf(call: Call, { world, home }: Io): number | undefined {
+	const given = call.text("parent");
+	if (given === "none") return undefined;
+	if (given !== undefined) {
+		const id = idOf(given);
+		if (typeof id === "string") throw usage(`--parent: ${JSON.stringify(given)} is not the number of a job`, "names do not do here");
+		return id;
+	}
+	const own = Number(world.env.SLUICE_JOB_ID ?? "");
+	return home === undefined && world.env.SLUICE_SOCKET && Number.isInteger(own) && own > 0 ? own : undefined;
+}

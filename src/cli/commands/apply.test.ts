@@ -1,0 +1,85 @@
+// Manifests: what is sent of them, and the line of each mistake.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openCommandLine, Refusal, SETTINGS } from "../../../test/make/command-line.ts";
+
+describe("apply", () => {
+	const YAML = `batch: docs
+defaults: {lane: code, env: {A: "1"}}
+jobs:
+  write: {command: [make, docs]}
+  check:
+    command: [make, check]
+    after: [write]
+    cwd: sub
+    env: {B: "2"}
+`;
+	test("a manifest, with the caller's surroundings", async () => {
+		const line = await openCommandLine({ ...SETTINGS, "job.apply": { jobs: [1, 2], names: { write: 1, check: 2 }, skipped: [] } });
+		mkdirSync(join(line.home, "m"));
+		writeFileSync(join(line.home, "m/docs.yml"), YAML);
+		expect(await line.run("apply m/docs.yml")).toEqual({ code: 0, out: "1\twrite\n2\tcheck\n", err: "2 jobs added\n" });
+		const folder = join(line.home, "m");
+		expect(line.asked.at(-1)?.params).toEqual({
+			manifest: {
+				batch: "docs",
+				defaults: { lane: "code", cwd: folder, env: { PATH: "/bin", A: "1" } },
+				jobs: [
+					{ name: "write", command: ["make", "docs"] },
+					{ name: "check", command: ["make", "check"], after: ["write"], cwd: join(folder, "sub"), env: { PATH: "/bin", A: "1", B: "2" } },
+				],
+			},
+		});
+		expect((await line.run("apply --check m/docs.yml")).out).toBe("wave 1    write\nwave 2    check\n");
+		expect(line.asked.at(-1)?.params.check).toBe(true);
+	});
+
+	test("from stdin, as JSON", async () => {
+		const line = await openCommandLine({
+			...SETTINGS,
+			"job.apply": { jobs: [1], names: {}, skipped: [{ name: "b", job: 4, reason: "is there already" }] },
+		});
+		const stdin = (async function* () {
+			yield '{"jobs": [{"command": ["x"]}]}';
+		})();
+		const result = await line.run("apply -", { stdin });
+		expect(result).toEqual({ code: 0, out: "1\n", err: "1 jobs added, 1 skipped\nskipped b: job 4 is there already\n" });
+	});
+
+	test.each([
+		["jobs:\n  - {command: [x], lane: nope}\n", "jobs[0].lane", "m.yml:2:26: jobs[0].lane: no such lane"],
+		["jobs:\n  build:\n    command: [x]\n    lane: nope\n", "jobs.build.lane", "m.yml:4:11: jobs.build.lane: no such lane"],
+		['{"jobs": [\n {"command": ["x"]},\n {"lane": 5}]}', "jobs[1].lane", "m.yml:3:11: jobs[1].lane: no such lane"],
+	])("a refusal names the line: %j", async (text, field, said) => {
+		const line = await openCommandLine({
+			...SETTINGS,
+			"job.apply": () => {
+				throw new Refusal(`${field}: no such lane`, { code: "not_found", field });
+			},
+		});
+		writeFileSync(join(line.home, "m.yml"), text);
+		expect(await line.run("apply m.yml")).toEqual({ code: 3, out: "", err: `sluice: ${said}\n` });
+	});
+
+	test.each([
+		["jobs: [", 2, "m.yml:1:8: "],
+		["jobs:\n\t- x", 2, "m.yml:2:"],
+		["[]", 2, "must be keys and values"],
+		["jobs: 5", 2, "m.yml:1:7: jobs must be a list"],
+		["jobs: [5]", 2, "m.yml:1:8: jobs[0] must be keys and values"],
+		["jobs: {a: 5}", 2, "m.yml:1:11: jobs.a must be keys and values"],
+	])("a manifest that cannot be read: %j", async (text, code, said) => {
+		const line = await openCommandLine(SETTINGS);
+		writeFileSync(join(line.home, "m.yml"), text);
+		const result = await line.run("apply m.yml");
+		expect(result.code).toBe(code);
+		expect(result.err).toContain(said);
+	});
+
+	test("a file that is not there", async () => {
+		const line = await openCommandLine(SETTINGS);
+		expect(await line.run("apply no.yml")).toEqual({ code: 3, out: "", err: "sluice: there is no file no.yml\n" });
+	});
+});

@@ -1,0 +1,34 @@
+// sluice clear: ends all jobs that do not run, after asking.
+
+import type { Call } from "../command.ts";
+import { EXIT, usage } from "../failure.ts";
+import { answer, type Io } from "../io.ts";
+
+export async function run(call: Call, io: Io): Promise<number | undefined> {
+	const item = call.text("item");
+	if (!call.flag("yes")) {
+		const { world, print } = io;
+		if (!world.stdin.isTTY || io.json)
+			throw usage("clear ends jobs, and nobody is here to be asked", "if you are sure: sluice clear --yes");
+		const { queued_total } = (await io.ask("scheduler.status")) as { queued_total: number };
+		const what = item === undefined ? `all ${queued_total} jobs that do not run` : `all jobs of item ${item} that do not run`;
+		world.stderr.write(`End ${what}? [y/N] `);
+		if (!/^y(?:es)?$/i.test((await firstLine(world.stdin)).trim())) {
+			print.say("nothing was ended");
+			return EXIT.failed;
+		}
+	}
+	const document = await io.ask("scheduler.clear", item === undefined ? {} : { item });
+	const { cleared } = document as { cleared: number[] };
+	answer(io, document, () => io.print.say(cleared.length === 0 ? "there was nothing to end" : `ended: ${cleared.length} jobs`));
+	return undefined;
+}
+
+async function firstLine(stream: AsyncIterable<Uint8Array | string>): Promise<string> {
+	let text = "";
+	for await (const part of stream) {
+		text += typeof part === "string" ? part : Buffer.from(part).toString("utf8");
+		if (text.includes("\n")) break;
+	}
+	return text.split("\n")[0] ?? "";
+}

@@ -1,0 +1,33 @@
+// Words for the shell's completion, `word<TAB>what it is` a line. Asks only a daemon that runs, and never complains.
+
+import type { Call } from "../command.ts";
+import type { Io } from "../io.ts";
+import { type ShownJob, statusWords, subjectOf } from "../job-lines.ts";
+import { printable } from "../sequences.ts";
+import { cut } from "../table.ts";
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	try {
+		for (const [word, says] of call.arg("KIND") === "lane" ? await lanes(io) : await jobs(io)) io.print.out(`${word}\t${says}`);
+	} catch {
+		// A shell that is completing has no place for an error.
+	}
+	return undefined;
+}
+
+async function jobs(io: Io): Promise<[string, string][]> {
+	const [active, ended] = [await io.askIfRunning("job.list", { limit: 200 }), await io.askIfRunning("job.list", { all: true, limit: 200 })];
+	const all = new Map([...((ended?.jobs ?? []) as ShownJob[]), ...((active?.jobs ?? []) as ShownJob[])].map((job) => [job.id, job]));
+	return [...all.values()].flatMap((job): [string, string][] => {
+		const says = cut(`${statusWords(job.status)} ${subjectOf(job)}`.trim(), 60);
+		return [[String(job.id), says], ...(job.name ? [[printable(job.name), says] as [string, string]] : [])];
+	});
+}
+
+async function lanes(io: Io): Promise<[string, string][]> {
+	const document = await io.askIfRunning("lane.list");
+	return ((document?.lanes ?? []) as { name: string; queued: number; running: number }[]).map(({ name, queued, running }) => [
+		name,
+		`${queued} queued, ${running} running`,
+	]);
+}

@@ -1,0 +1,121 @@
+// Commands that control the scheduler and its daemon: what they ask and say.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ago, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
+
+describe("controlling", () => {
+	test("pause and resume", async () => {
+		const line = await openCommandLine({ "scheduler.pause": { scope: "lane:code" }, "scheduler.resume": { scope: "all" } });
+		expect((await line.run("pause --lane code --freeze --reason r --for 2h")).err).toBe("paused: lane code for 2h; what runs is frozen\n");
+		expect(line.asked.at(-1)?.params).toEqual({ lane: "code", freeze: true, reason: "r", until: "2030-01-31T14:00:00.000Z" });
+		expect((await line.run("resume")).err).toBe("resumed: everything\n");
+		expect(line.asked.at(-1)?.params).toEqual({});
+	});
+
+	test("clear asks, and refuses where nobody can answer", async () => {
+		const line = await openCommandLine({ "scheduler.clear": { cleared: [1, 2] }, "scheduler.status": STATUS });
+		const says = (text: string) =>
+			Object.assign(
+				(async function* () {
+					yield text;
+				})(),
+				{ isTTY: true },
+			);
+		expect(await line.run("clear")).toMatchObject({ code: 2, err: expect.stringContaining("sluice clear --yes") });
+		expect(await line.run("clear", { stdin: says("n\n") })).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("End all 12 jobs that do not run? [y/N] nothing was ended"),
+		});
+		expect(line.asked.some(({ method }) => method === "scheduler.clear")).toBe(false);
+		expect(await line.run("clear", { stdin: says("y\n") })).toMatchObject({ code: 0, err: expect.stringContaining("ended: 2 jobs") });
+		expect(await line.run("clear --yes --item A-1")).toEqual({ code: 0, out: "", err: "ended: 2 jobs\n" });
+		expect(line.asked.at(-1)?.params).toEqual({ item: "A-1" });
+	});
+
+	test("run --dry-run", async () => {
+		const line = await openCommandLine({
+			"scheduler.run": { dispatch: [3, 4], skipped: [{ job: 5, reason: "lane:code is full" }], reason: "capacity" },
+		});
+		expect((await line.run("run --dry-run")).out).toBe(
+			"Would start: 3, 4\nBound: a cap is full\n\nSKIPPED  WHY\n      5  lane:code is full\n",
+		);
+		expect(line.asked.at(-1)?.params).toEqual({ dry_run: true });
+	});
+
+	test("config", async () => {
+		const settings = [
+			{ key: "max_concurrent", value: 4, origin: "default" },
+			{ key: "timezone", value: "UTC", origin: "config.yml:3:1" },
+		];
+		const line = await openCommandLine({
+			"config.get": ({ key }) => ({ settings: settings.filter((one) => one.key === key) }),
+			"config.list": { settings },
+			"config.set": { settings: settings.slice(0, 1) },
+			"config.check": {
+				ok: false,
+				problems: [
+					{ code: "unknown_key", message: "config.yml:3:1: lans: there is no such key", field: "lans", hint: 'did you mean "lanes"?' },
+				],
+			},
+		});
+		expect((await line.run("config get max_concurrent")).out).toBe("4\n");
+		expect((await line.run("config list --origin")).out).toBe(
+			"KEY             VALUE  FROM\nmax_concurrent  4      default\ntimezone        UTC    config.yml:3:1\n",
+		);
+		expect((await line.run("config list")).out).toBe("KEY             VALUE\nmax_concurrent  4\ntimezone        UTC\n");
+		expect(await line.run("config set max_concurrent 4")).toEqual({ code: 0, out: "", err: "max_concurrent is 4\n" });
+		expect(line.asked.at(-1)?.params).toEqual({ key: "max_concurrent", value: "4" });
+		expect(await line.run("config check")).toEqual({
+			code: 2,
+			out: 'config.yml:3:1: lans: there is no such key\n  did you mean "lanes"?\n',
+			err: "",
+		});
+	});
+
+	test("doctor, also without a daemon", async () => {
+		const checks = [
+			{ name: "sqlite", ok: true, detail: "3.51.3" },
+			{ name: "git", ok: false, detail: "not found", hint: "install git" },
+		];
+		const door = { doctor: async () => ({ schema_version: 1, ok: false, checks }) };
+		const line = await openCommandLine(undefined);
+		expect(await line.run("doctor", { daemon: async () => door as never })).toEqual({
+			code: 1,
+			out: "ok   sqlite  3.51.3\nBAD  git     not found\n             → install git\n",
+			err: "",
+		});
+	});
+
+	test("init writes a file once", async () => {
+		const line = await openCommandLine(undefined);
+		const home = join(line.home, "new");
+		expect(await line.run(["init", "--preset", "loops", "--home", home])).toMatchObject({ code: 0, out: `${join(home, "config.yml")}\n` });
+		const text = readFileSync(join(home, "config.yml"), "utf8");
+		expect(text).toContain("\npreset: loops\n");
+		expect(text).toContain("# max_concurrent: 50\n");
+		expect(await line.run(["init", "--home", home])).toMatchObject({ code: 4, err: expect.stringContaining("is there already") });
+		expect(await line.run("init --preset loop")).toMatchObject({ code: 2, err: expect.stringContaining('did you mean "loops"?') });
+	});
+
+	test("up and down", async () => {
+		const started: unknown[] = [];
+		const door = { start: async (options: unknown) => started.push(options), serve: async () => 0, install: async () => ["done"] };
+		const line = await openCommandLine({ "scheduler.version": { version: "1.2.3", pid: 77, home: "/h", started_at: ago(1000) } });
+		expect((await line.run("up --detach", { daemon: async () => door as never })).err).toBe("the daemon runs already, pid 77\n");
+		expect((await line.run("up --port 99999")).code).toBe(2);
+		const none = await openCommandLine(undefined);
+		expect(await none.run("down")).toEqual({ code: 0, out: "", err: "no daemon is running\n" });
+		expect((await none.run("up --install", { daemon: async () => door as never })).err).toBe("done\n");
+		expect(started).toEqual([]);
+	});
+
+	test("version", async () => {
+		const line = await openCommandLine({ "scheduler.version": { version: "1.2.2", pid: 77, home: "/h", started_at: ago(120_000) } });
+		const { out, err } = await line.run("version");
+		expect(out).toBe("sluice 1.2.3\ndaemon 1.2.2, pid 77, started 2m ago, home /h\n");
+		expect(err).toContain("another version");
+		expect((await line.run("--version")).out).toBe("1.2.3\n");
+	});
+});

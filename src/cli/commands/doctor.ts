@@ -1,0 +1,22 @@
+// sluice doctor: what could be wrong on this machine. Works without a daemon, which may be what is wrong.
+
+import type { Checkup } from "../../api/context.ts";
+import type { Call } from "../command.ts";
+import { EXIT } from "../failure.ts";
+import { answer, type Io } from "../io.ts";
+import { printable } from "../sequences.ts";
+import { pad } from "../table.ts";
+
+export async function run(_call: Call, io: Io): Promise<number> {
+	const document = (await io.askIfRunning("doctor.run")) ?? (await (await io.world.daemon()).doctor(io.world.homeOf(io.home)));
+	const checks = document.checks as Checkup[];
+	const { print } = io;
+	answer(io, document, () => {
+		const width = Math.max(0, ...checks.map((check) => check.name.length));
+		for (const { name, ok, detail, hint } of checks) {
+			print.out(`${ok ? print.paint("green", "ok ") : print.paint("red", "BAD")}  ${pad(name, width)}  ${printable(detail)}`);
+			if (hint && !ok) print.out(`     ${pad("", width)}  ${print.paint("dim", `→ ${printable(hint)}`)}`);
+		}
+	});
+	return checks.every((check) => check.ok) ? EXIT.done : EXIT.failed;
+}

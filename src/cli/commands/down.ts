@@ -1,0 +1,19 @@
+// sluice down: stops the daemon, and stays until it has gone.
+
+import type { Call } from "../command.ts";
+import { answer, type Io } from "../io.ts";
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const stopRuns = call.flag("stop-runs");
+	const document = await io.askIfRunning("scheduler.down", stopRuns ? { stop_runs: true } : {});
+	if (!document) {
+		answer(io, { schema_version: 1, stopping: false }, () => io.print.say("no daemon is running"));
+		return undefined;
+	}
+	if (!io.json) io.print.say(io.print.paintTalk("dim", "stopping …"));
+	await io.gone();
+	answer(io, document, () =>
+		io.print.say(stopRuns ? "stopped, and all that ran with it" : "stopped; what runs goes on, and is found again by the next daemon"),
+	);
+	return undefined;
+}

@@ -1,0 +1,96 @@
+// sluice list: jobs, grouped by repo.
+
+import type { Call } from "../command.ts";
+import { usage } from "../failure.ts";
+import { answer, type Io } from "../io.ts";
+import { cellOf, columnOf, isField, LIST_FIELDS, type ShownJob } from "../job-lines.ts";
+import { pairs } from "../print.ts";
+import { printable } from "../sequences.ts";
+import { table } from "../table.ts";
+
+const PAGE = 1000;
+const ON_SCREEN = 500;
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const filter: Record<string, unknown> = {};
+	if (call.list("status").length > 0) filter.status = call.list("status");
+	for (const name of ["lane", "repo", "batch"]) if (call.has(name)) filter[name] = call.text(name);
+	if (call.flag("all")) filter.all = true;
+	const given = call.number("limit");
+	if (given !== undefined && given < 0) throw usage("--limit must not be negative", "0 shows all");
+	const limit = (given ?? (io.world.stdout.isTTY && !io.json ? ON_SCREEN : 0)) || Number.POSITIVE_INFINITY;
+	const { jobs, more } = await collect(io, filter, limit);
+	const fields = fieldsOf(call.text("fields"), jobs, LIST_FIELDS);
+	answer(io, { schema_version: 1, jobs: call.has("fields") ? jobs.map((job) => only(job, fields)) : jobs }, () => {
+		if (call.text("format") === "block") printBlocks(io, jobs, call.has("fields") ? fields : undefined);
+		else printGroups(io, jobs, fields);
+		if (jobs.length === 0) io.print.say(emptyWords(call));
+		if (more) io.print.say(io.print.paintTalk("dim", `only the first ${jobs.length} are shown; --limit 0 shows all`));
+	});
+	return undefined;
+}
+
+const emptyWords = (call: Call) =>
+	["status", "lane", "repo", "batch"].some((name) => call.has(name))
+		? "no such jobs"
+		: call.flag("all")
+			? "no jobs yet; add one: sluice add -- make test"
+			: "nothing waits and nothing runs; --all shows what has ended";
+
+/** Page by page, so that no answer is too long. */
+export async function collect(io: Io, filter: Record<string, unknown>, limit: number): Promise<{ jobs: ShownJob[]; more: boolean }> {
+	const all: ShownJob[] = [];
+	let after = 0;
+	while (all.length <= limit) {
+		const want = Math.min(PAGE, limit - all.length + 1);
+		const { jobs } = (await io.ask("job.list", { ...filter, limit: want, after })) as { jobs: ShownJob[] };
+		all.push(...jobs);
+		const last = jobs.at(-1);
+		if (last === undefined || jobs.length < want) break;
+		after = last.id;
+	}
+	return { jobs: all.slice(0, limit), more: all.length > limit };
+}
+
+export function fieldsOf(text: string | undefined, jobs: readonly ShownJob[], usual: readonly string[]): readonly string[] {
+	if (text === undefined) return usual;
+	const fields = text.split(",").map((field) => field.trim());
+	const [first] = jobs;
+	const unknown = first && fields.find((field) => !isField(field, first));
+	if (unknown !== undefined) throw usage(`--fields: there is no field ${JSON.stringify(unknown)}`, "sluice show ID --json shows them all");
+	return fields;
+}
+
+const only = (job: ShownJob, fields: readonly string[]) =>
+	Object.fromEntries(fields.filter((field) => Object.hasOwn(job, field)).map((field) => [field, (job as Record<string, unknown>)[field]]));
+
+function printGroups({ print, world }: Io, jobs: readonly ShownJob[], fields: readonly string[]): void {
+	const groups = new Map<string, ShownJob[]>();
+	for (const job of jobs) {
+		const group = groups.get(job.repo ?? "");
+		if (group) group.push(job);
+		else groups.set(job.repo ?? "", [job]);
+	}
+	const titled = groups.size > 1 || !groups.has("");
+	// One table, so that columns stand under each other over all groups; titles are put in afterwards.
+	const ordered = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
+	const rows = ordered.flatMap(([, group]) => group.map((job) => fields.map((field) => cellOf(field, job, print.paint, world.now()))));
+	const [head, ...lines] = jobs.length === 0 ? [] : table(fields.map(columnOf), rows, print.width, (text) => print.paint("dim", text));
+	if (head !== undefined) print.out(head);
+	for (const [repo, group] of ordered) {
+		if (titled) print.out(print.paint("bold", repo === "" ? "(no repo)" : printable(repo)));
+		for (const line of lines.splice(0, group.length)) print.out(line);
+	}
+}
+
+const BLOCK = ["status", "subject", "lane", "repo", "batch", "priority", "after", "locks", "created_at", "remark"];
+
+function printBlocks({ print, world }: Io, jobs: readonly ShownJob[], fields: readonly string[] | undefined): void {
+	jobs.forEach((job, index) => {
+		if (index > 0) print.out("");
+		print.out(print.paint("bold", `${job.id}${job.name ? ` ${printable(job.name)}` : ""}`));
+		const shown = (fields ?? BLOCK).filter((field) => field !== "id" && field !== "name");
+		const rows = shown.map((field) => [field === "subject" ? "what" : field, cellOf(field, job, print.paint, world.now()).trim()] as const);
+		for (const line of pairs(rows, print.paint)) print.out(`  ${line}`);
+	});
+}

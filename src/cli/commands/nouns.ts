@@ -1,0 +1,141 @@
+// `list` of lanes, accounts, budgets, locks, artifacts, hosts and batches: which columns each has.
+
+import type { Call } from "../command.ts";
+import { answer, type Io } from "../io.ts";
+import { plain } from "../print.ts";
+import { printable } from "../sequences.ts";
+import { type Column, table } from "../table.ts";
+import { instantOf, relative } from "../times.ts";
+import { gauge } from "./status.ts";
+
+type Row = Record<string, unknown>;
+type Listed = { of: string; empty: string; columns: readonly (Column & { cell(row: Row, io: Io): string })[] };
+
+const right = { align: "right" } as const;
+const field = (name: string, title = name.toUpperCase().replaceAll("_", " ")) => ({
+	title,
+	shrink: 8,
+	cell: (row: Row) => plain(row[name]),
+});
+const count = (name: string, title = name.toUpperCase()) => ({ title, ...right, cell: (row: Row) => plain(row[name]) });
+const cap = (name: string, title: string) => ({ title, ...right, cell: (row: Row) => (row[name] === null ? "–" : plain(row[name])) });
+const time = (name: string, title: string) => ({
+	title,
+	cell: (row: Row, io: Io) => {
+		const at = instantOf(row[name]);
+		return at === undefined ? "" : relative(at, io.world.now());
+	},
+});
+
+const LISTS: Record<string, Listed> = {
+	lane: {
+		of: "lanes",
+		empty: "no lanes",
+		columns: [
+			field("name", "LANE"),
+			count("queued"),
+			count("running"),
+			cap("max", "MAX"),
+			{
+				title: "",
+				cell: ({ running, max }, io) => (typeof max === "number" && max > 0 ? io.print.paint("cyan", gauge(Number(running), max)) : ""),
+			},
+			count("priority", "BASE"),
+			field("accounts"),
+			field("active_hours", "HOURS"),
+		],
+	},
+	account: {
+		of: "accounts",
+		empty: "no accounts are configured; accounts.<name> in the configuration makes one",
+		columns: [
+			field("name", "ACCOUNT"),
+			{ title: "STATE", cell: ({ state }, io) => io.print.paint(state === "open" ? "green" : "yellow", plain(state).replaceAll("_", " ")) },
+			time("since", "SINCE"),
+			time("until", "ENDS"),
+			cap("max", "MAX"),
+			field("by"),
+			field("reason"),
+		],
+	},
+	budget: {
+		of: "budgets",
+		empty: "no budgets; sluice budget grant makes one",
+		columns: [
+			field("subject"),
+			field("dim", "DIMENSION"),
+			{
+				title: "USED",
+				...right,
+				cell: ({ used, over_limit }, io) => (over_limit ? io.print.paint("red", plain(used)) : plain(used)),
+			},
+			cap("limit", "LIMIT"),
+			{
+				title: "",
+				...right,
+				cell: ({ used, limit }) => (typeof limit === "number" && limit > 0 ? `${Math.round((100 * Number(used)) / limit)} %` : ""),
+			},
+			{ title: "WINDOW", cell: ({ window }) => (window === null || window === undefined ? "" : `each ${plain(window)}`) },
+		],
+	},
+	lock: {
+		of: "locks",
+		empty: "no lock is held",
+		columns: [
+			field("key", "LOCK"),
+			{
+				title: "HELD BY",
+				shrink: 12,
+				cell: ({ holders }) =>
+					((holders ?? []) as { job: number; mode: string }[])
+						.map(({ job, mode }) => `${job}${mode === "shared" ? " (shared)" : ""}`)
+						.join(", "),
+			},
+			field("reserved_for", "KEPT FOR"),
+		],
+	},
+	artifact: {
+		of: "artifacts",
+		empty: "no artifact is known",
+		columns: [
+			field("artifact"),
+			field("repo"),
+			{
+				title: "STATE",
+				cell: ({ present, error }, io) =>
+					error
+						? io.print.paint("red", printable(String(error)))
+						: present === null
+							? "unknown"
+							: present
+								? io.print.paint("green", "present")
+								: io.print.paint("yellow", "missing"),
+			},
+			time("observed_at", "SEEN"),
+		],
+	},
+	host: { of: "hosts", empty: "no hosts", columns: [field("name", "HOST"), field("state"), field("labels"), time("heartbeat_at", "SEEN")] },
+	batch: {
+		of: "batches",
+		empty: "no batches",
+		columns: [
+			field("name", "BATCH"),
+			{ title: "DONE", ...right, cell: ({ open, total }) => `${Number(total) - Number(open)} of ${plain(total)}` },
+			{ title: "", cell: ({ open, total }, io) => io.print.paint("cyan", gauge(Number(total) - Number(open), Math.max(1, Number(total)))) },
+			{ title: "", cell: ({ owned }) => (owned ? "closed by its owner" : "") },
+		],
+	},
+};
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const noun = call.command.name.split(" ")[0] as string;
+	const listed = LISTS[noun] as Listed;
+	const document = await io.ask(`${noun}.list`);
+	answer(io, document, () => {
+		const rows = (document[listed.of] ?? []) as Row[];
+		if (rows.length === 0) return io.print.say(listed.empty);
+		const cells = rows.map((row) => listed.columns.map((column) => column.cell(row, io)));
+		for (const line of table(listed.columns, cells, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
+	});
+	return undefined;
+}

@@ -1,0 +1,18 @@
+// sluice retry and rerun: back to the beginning, with all that came after or alone.
+
+import type { Call } from "../command.ts";
+import { answer, type Io, idOf } from "../io.ts";
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask(`job.${call.command.name}`, { id: idOf(call.arg("ID")) });
+	const { reset, restarted, last_successful } = document as { reset: number[]; restarted: number[]; last_successful: number[] };
+	answer(io, document, () => {
+		io.print.say(`reset: ${few(reset)}`);
+		const startable = restarted.filter((id) => !(reset.length === 1 && reset[0] === id));
+		if (startable.length > 0) io.print.say(`goes on from: ${few(startable)}`);
+		if (last_successful.length > 0) io.print.say(io.print.paintTalk("dim", `stays as it is: ${few(last_successful)}`));
+	});
+	return undefined;
+}
+
+const few = (ids: readonly number[]) => (ids.length > 20 ? `${ids.slice(0, 20).join(", ")} and ${ids.length - 20} more` : ids.join(", "));

@@ -1,0 +1,39 @@
+// sluice run: one dispatch pass by hand, or its plan.
+
+import type { Call } from "../command.ts";
+import { answer, type Io } from "../io.ts";
+import { printable } from "../sequences.ts";
+import { table } from "../table.ts";
+
+const BOUNDS: Record<string, string> = {
+	capacity: "a cap is full",
+	batch: "batch_size starts in one cycle",
+	ready: "nothing more is ready",
+	paused: "all is paused",
+	none: "nothing waits",
+};
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const dry = call.flag("dry-run");
+	const document = await io.ask("scheduler.run", dry ? { dry_run: true } : {});
+	const { dispatch, skipped, reason } = document as { dispatch: number[]; skipped: { job: number; reason: string }[]; reason: string };
+	answer(io, document, () => {
+		const { print } = io;
+		print.out(`${dry ? "Would start" : "Started"}: ${dispatch.length === 0 ? "nothing" : dispatch.join(", ")}`);
+		print.out(`Bound: ${BOUNDS[reason] ?? reason}`);
+		if (skipped.length === 0) return;
+		const rows = skipped.slice(0, 50).map((one) => [String(one.job), printable(one.reason)]);
+		const lines = table(
+			[
+				{ title: "SKIPPED", align: "right" },
+				{ title: "WHY", shrink: 20 },
+			],
+			rows,
+			print.width,
+			(text) => print.paint("dim", text),
+		);
+		for (const line of ["", ...lines]) print.out(line);
+		if (skipped.length > 50) print.out(print.paint("dim", `… and ${skipped.length - 50} more`));
+	});
+	return undefined;
+}

@@ -1,0 +1,109 @@
+// sluice show: all that is known of a job, the most telling first.
+
+import type { Call } from "../command.ts";
+import { answer, type Io, idOf } from "../io.ts";
+import { cellOf, hasEnded, isWaiting, remark, type ShownJob, shellWord, statusWords, tookOf } from "../job-lines.ts";
+import { paintStatus, pairs, plain } from "../print.ts";
+import { printable } from "../sequences.ts";
+import { wrap } from "../table.ts";
+import { durationWords, instantOf, localTime, relative } from "../times.ts";
+import { fieldsOf } from "./list.ts";
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("job.show", { id: idOf(call.arg("ID")) });
+	const job = document.job as ShownJob;
+	const fields = call.has("fields") ? fieldsOf(call.text("fields"), [job], []) : undefined;
+	answer(io, document, () => {
+		const { print, world } = io;
+		if (fields) {
+			for (const line of pairs(
+				fields.map((field) => [field, cellOf(field, job, print.paint, world.now()).trim()] as const),
+				print.paint,
+			))
+				print.out(line);
+			return;
+		}
+		print.out(`${print.paint("bold", `job ${job.id}${job.name ? ` ${printable(job.name)}` : ""}`)}  ${headline(job, io)}`);
+		for (const line of pairs(rowsOf(job, world.now()), print.paint)) print.out(line);
+		if (job.prompt) printText(io, "prompt", job.prompt);
+	});
+	return undefined;
+}
+
+export function headline(job: ShownJob, { print, world }: Io): string {
+	const said = remark(job, world.now());
+	return `${paintStatus(print.paint, job.status, statusWords(job.status))}${said ? ` ${print.paint("dim", said)}` : ""}`;
+}
+
+function printText({ print }: Io, title: string, text: string): void {
+	print.out(print.paint("dim", title));
+	const lines = text
+		.trimEnd()
+		.split("\n")
+		.flatMap((line) => wrap(printable(line), Math.min(print.width, 120) - 2));
+	for (const line of lines.slice(0, 40)) print.out(`  ${line}`);
+	if (lines.length > 40) print.out(print.paint("dim", `  … ${lines.length - 40} more lines; --json has them all`));
+}
+
+const ms = (value: number | null | undefined) => (typeof value === "number" ? durationWords(value) : "");
+
+/** Names and values; empty ones are left out. */
+function rowsOf(job: ShownJob, now: number): [string, string][] {
+	const when = (value: unknown) => {
+		const at = instantOf(value);
+		return at === undefined ? "" : `${localTime(at)} (${relative(at, now)})`;
+	};
+	const runnable = instantOf(job.runnable_at) ?? 0;
+	return [
+		["title", plain(job.title)],
+		["command", printable((job.command ?? []).map(shellWord).join(" "))],
+		["agent", [job.agent, job.model, job.permission && `permission ${job.permission}`].filter(Boolean).map(plain).join(", ")],
+		["args", plain(job.args)],
+		["payload", plain(job.payload)],
+		["folder", plain(job.cwd)],
+		[
+			"repo",
+			[job.repo, job.base_branch && `from ${job.base_branch}`, job.worktree && `branch ${job.worktree}`]
+				.filter(Boolean)
+				.map(plain)
+				.join(", "),
+		],
+		["merge", plain(job.no_merge ? "no" : [job.merge, job.merge_status].filter(Boolean))],
+		["lane", `${plain(job.lane)}${job.priority ? `, priority ${job.priority}` : ""}`],
+		["after", (job.after ?? []).map((edge) => `${edge.job}${edge.policy === "success" ? "" : `:${edge.policy}`}`).join(", ")],
+		["parent", plain(job.parent)],
+		["needs", plain(job.needs)],
+		["produces", plain(job.produces)],
+		["locks", (job.locks ?? []).map((lock) => `${printable(lock.key)}${lock.mode === "shared" ? " (shared)" : ""}`).join(", ")],
+		[
+			"uses",
+			Object.entries(job.uses ?? {})
+				.map(([name, count]) => `${printable(name)}:${count}`)
+				.join(", "),
+		],
+		["item", job.item ? `${plain(job.source)}:${plain(job.item)}${job.phase ? `, phase ${plain(job.phase)}` : ""}` : ""],
+		["batch", plain(job.batch)],
+		["owner", plain(job.owner)],
+		["account", plain(job.run?.account ?? job.account)],
+		["hosts", plain(job.host_labels)],
+		["approval", plain(job.approval)],
+		["question", plain(job.question)],
+		["answer", plain(job.answer)],
+		["timeout", ms(job.timeout)],
+		["retries", job.retry && job.retry.max > 0 ? `${job.failures ?? 0} of ${job.retry.max} used` : ""],
+		["last failure", plain(job.last_failure)],
+		[
+			"exit",
+			hasEnded(job)
+				? [job.exit_kind?.replaceAll("_", " "), typeof job.exit_code === "number" && `code ${job.exit_code}`].filter(Boolean).join(", ")
+				: "",
+		],
+		["run", job.run ? `${job.run.id} on ${plain(job.run.host ?? job.run.worker)}` : ""],
+		["took", tookOf(job)],
+		["added", when(job.created_at)],
+		["starts", isWaiting(job) && runnable > now ? when(job.runnable_at) : ""],
+		["deadline", when(job.deadline)],
+		["started", when(job.started_at)],
+		["ended", when(job.ended_at)],
+	];
+}

@@ -1,0 +1,107 @@
+// sluice status: the whole at a glance, once or for as long as you look.
+
+import type { StatusDocument } from "../../api/documents.ts";
+import type { Call } from "../command.ts";
+import { CliFailure } from "../failure.ts";
+import { answer, type Io } from "../io.ts";
+import { plain } from "../print.ts";
+import { printable } from "../sequences.ts";
+import { table } from "../table.ts";
+import { instantOf, relative } from "../times.ts";
+
+const EVERY_MS = 1000;
+
+export async function run(call: Call, io: Io): Promise<number | undefined> {
+	if (call.flag("watch")) return watch(io);
+	const document = await io.askIfRunning("scheduler.status");
+	if (!document) {
+		const stopped = { schema_version: 1, daemon: "stopped" };
+		answer(io, stopped, () => {
+			io.print.out("No daemon is running.");
+			io.print.say(io.print.paintTalk("dim", "sluice up starts it; so does any command that needs it, such as sluice list"));
+		});
+		return undefined;
+	}
+	answer(io, document, () => {
+		for (const line of statusLines(document as StatusDocument, io)) io.print.out(line);
+	});
+	return undefined;
+}
+
+/** On a terminal in place; else a new document or block whenever something has changed. */
+async function watch(io: Io): Promise<never> {
+	const live = io.world.stdout.isTTY === true && !io.json;
+	let last = "";
+	for (;;) {
+		const document = await io.askIfRunning("scheduler.status");
+		if (!document) throw new CliFailure("no_daemon", "no daemon is running", "sluice up starts it");
+		const said = JSON.stringify(document);
+		const lines = io.json ? [said] : statusLines(document as StatusDocument, io);
+		if (live) io.world.stdout.write(`\u001b[H\u001b[J${lines.join("\n")}\n`);
+		else if (said !== last) for (const line of lines) io.print.out(line);
+		last = said;
+		await new Promise<void>((resolve) => io.world.after(EVERY_MS, resolve));
+	}
+}
+
+export function statusLines(status: StatusDocument, { print, world }: Io): string[] {
+	const { paint } = print;
+	const now = world.now();
+	const ago = (value: unknown) => {
+		const at = instantOf(value);
+		return at === undefined ? "" : relative(at, now);
+	};
+	const cap = status.max_concurrent > 0 ? ` of ${status.max_concurrent}` : " (no cap)";
+	const lines = [
+		`Queued: ${status.queued_total} total, ${status.queued_ready} ready`,
+		`Running: ${paint(status.running > 0 ? "cyan" : "dim", `${status.running}${cap}`)}`,
+	];
+	if (status.paused) lines.push(paint("yellow", `Paused: by ${plain(status.paused_by)}, ${ago(status.paused_at)}`));
+	if (status.backpressure) lines.push(paint("yellow", `Backpressure: ${printable(status.backpressure)}`));
+	if (status.last_dispatch_at) lines.push(`Last start: ${ago(status.last_dispatch_at)}`);
+	const dim = (text: string) => paint("dim", text);
+	const lanes = Object.entries(status.lanes).map(([name, lane]) => [
+		printable(name),
+		String(lane.queued),
+		String(lane.running),
+		lane.max === null ? "–" : String(lane.max),
+		lane.max === null || lane.max === 0 ? "" : paint("cyan", gauge(lane.running, lane.max)),
+	]);
+	const count = { align: "right" } as const;
+	const laneColumns = [
+		{ title: "LANE", shrink: 8 },
+		{ title: "QUEUED", ...count },
+		{ title: "RUNNING", ...count },
+		{ title: "MAX", ...count },
+		{ title: "" },
+	];
+	if (lanes.length > 0) lines.push("", ...table(laneColumns, lanes, print.width, dim));
+	const holds = status.holds.map((hold) => [
+		printable(hold.scope),
+		paint("yellow", hold.kind.replaceAll("_", " ")),
+		ago(hold.since),
+		hold.until === null ? "" : ago(hold.until),
+		printable(hold.by),
+		printable(hold.reason),
+	]);
+	const holdColumns = [
+		{ title: "HOLD", shrink: 8 },
+		{ title: "KIND" },
+		{ title: "SINCE" },
+		{ title: "ENDS" },
+		{ title: "BY", shrink: 5 },
+		{ title: "REASON", shrink: 10 },
+	];
+	if (holds.length > 0) lines.push("", ...table(holdColumns, holds, print.width, dim));
+	const hosts = status.hosts.map((host) => [printable(host.name), host.state, plain(host.labels), ago(host.heartbeat_at)]);
+	const hostColumns = [{ title: "HOST", shrink: 8 }, { title: "STATE" }, { title: "LABELS", shrink: 8 }, { title: "SEEN" }];
+	if (hosts.length > 0) lines.push("", ...table(hostColumns, hosts, print.width, dim));
+	return lines;
+}
+
+/** `███░░` */
+export function gauge(used: number, max: number, columns = 10): string {
+	const width = Math.min(columns, max);
+	const full = Math.min(width, Math.ceil((used / max) * width));
+	return "█".repeat(full) + "░".repeat(width - full);
+}

@@ -1,0 +1,31 @@
+// sluice up: starts the daemon, here or in the background, or makes it a service.
+
+import type { Call } from "../command.ts";
+import { usage } from "../failure.ts";
+import { answer, type Io } from "../io.ts";
+
+export async function run(call: Call, io: Io): Promise<number | undefined> {
+	const port = call.number("port");
+	if (port !== undefined && (port < 0 || port > 65_535)) throw usage("--port must be from 0 to 65535");
+	const options = { home: io.world.homeOf(io.home), port };
+	const daemon = await io.world.daemon();
+	if (call.flag("install")) {
+		const lines = await daemon.install(options);
+		answer(io, { schema_version: 1, installed: true, notes: lines }, () => {
+			for (const line of lines) io.print.say(line);
+		});
+		return undefined;
+	}
+	const running = await io.askIfRunning("scheduler.version");
+	if (running) {
+		answer(io, { schema_version: 1, started: false, daemon: running }, () => io.print.say(`the daemon runs already, pid ${running.pid}`));
+		return undefined;
+	}
+	if (!call.flag("detach")) return daemon.serve(options);
+	await daemon.start(options);
+	const started = await io.ask("scheduler.version");
+	answer(io, { schema_version: 1, started: true, daemon: started }, () =>
+		io.print.say(`the daemon runs, pid ${started.pid}, home ${started.home}`),
+	);
+	return undefined;
+}

@@ -1,0 +1,135 @@
+// sluice why: all that keeps a job from running, in words, with what can be done about each.
+
+import type { ReasonDocument } from "../../api/documents.ts";
+import type { Call } from "../command.ts";
+import { answer, type Io, idOf } from "../io.ts";
+import { hasEnded, isWaiting, labelOf, type ShownJob, statusWords, subjectOf } from "../job-lines.ts";
+import { type Paint, paintStatus, plain } from "../print.ts";
+import { printable } from "../sequences.ts";
+import { cut, pad } from "../table.ts";
+import { durationWords, instantOf, relative } from "../times.ts";
+import { headline } from "./show.ts";
+
+type Why = {
+	job: ShownJob;
+	reasons: ReasonDocument[];
+	position: number | null;
+	priority: { total: number; terms: { name: string; value: number }[] };
+};
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("job.why", { id: idOf(call.arg("ID")) });
+	answer(io, document, () => {
+		for (const line of explain(document as Why, io)) io.print.out(line);
+	});
+	return undefined;
+}
+
+/**
+ * Job 7 (deploy) waits on locks.
+ *
+ *   1. waiting on locks: db, held by job 3 (for 2m 10s)
+ *      → wait, or end the holder: sluice cancel 3
+ */
+export function explain(why: Why, io: Io): string[] {
+	const { job, reasons } = why;
+	const { paint } = io.print;
+	const now = io.world.now();
+	const label = paint("bold", capital(labelOf(job)));
+	const width = Math.min(io.print.width, 120);
+	const lines = [cut(`${label} ${opening(job, reasons, io)}`, io.print.width)];
+	const subject = subjectOf(job);
+	if (subject) lines.push(paint("dim", cut(`  ${subject}`, width)));
+	if (reasons.length > 0) lines.push("");
+	reasons.forEach((reason, index) => {
+		const number = reasons.length > 1 ? `${index + 1}. ` : "";
+		lines.push(`  ${number}${sentence(reason, paint, now)}`);
+		const advice = ADVICE[reason.code]?.(reason, job);
+		if (advice) lines.push(paint("dim", `  ${pad("", number.length)}→ ${advice}`));
+	});
+	if (isWaiting(job)) lines.push("", ...standing(why, paint));
+	return lines;
+}
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
+function opening(job: ShownJob, reasons: readonly ReasonDocument[], io: Io): string {
+	const { paint } = io.print;
+	if (job.status === "running") return `is ${headline(job, io)}: nothing holds it back.`;
+	if (hasEnded(job)) return `has ended: ${headline(job, io)}.`;
+	const status = paintStatus(paint, job.status, statusWords(job.status));
+	if (reasons.length === 1 && reasons[0]?.code === "turn") return `is ${status} and could start: it only waits for its turn.`;
+	const count = reasons.length === 1 ? "one thing holds" : `${reasons.length} things hold`;
+	return `is ${status}: ${count} it back.`;
+}
+
+const holderWords = (holders: readonly string[]) => holders.map((one) => printable(one.replace(/^job:(\d+)$/, "job $1"))).join(", ");
+
+function sentence(reason: ReasonDocument, paint: Paint, now: number): string {
+	const detail = printable(reason.detail);
+	const key = reason.code === "locks" ? reason.subject.replace(/^lock:/, "") : "";
+	const parts = [paint("yellow", `${detail}${key && !detail.includes(key) ? `: ${printable(key)}` : ""}`)];
+	if (reason.holder && reason.holder.length > 0 && !reason.holder.every((one) => detail.includes(one.replace(/^job:/, "job "))))
+		parts.push(`${reason.code === "paused" ? "by" : "held by"} ${holderWords(reason.holder)}`);
+	const [since, clears, seen] = [instantOf(reason.since), instantOf(reason.clears_at), instantOf(reason.observed_at)];
+	if (since !== undefined && now - since >= 1000) parts.push(`for ${durationWords(now - since)}`);
+	if (clears !== undefined) parts.push(`clears ${relative(clears, now)}`);
+	if (seen !== undefined) parts.push(`last looked ${relative(seen, now)}`);
+	return parts.join(", ");
+}
+
+const idIn = (subject: string) => /^job:(\d+)$/.exec(subject)?.[1];
+const nameIn = (subject: string) => printable(subject.slice(subject.indexOf(":") + 1));
+
+/** What can be done, by the reason's code. */
+const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string) | undefined> = {
+	delayed: () => "it was added with a time; add it anew without one to start it sooner",
+	backoff: (_, job) => `try at once: sluice rerun ${job.id}`,
+	dependencies: ({ subject }) =>
+		idIn(subject)
+			? `see what that one waits for: sluice why ${idIn(subject)}`
+			: /^(?:artifact:)?(?:custom|sentinel):/.test(subject)
+				? `say that it is there: sluice artifact mark ${plain(subject.replace(/^artifact:/, ""))}`
+				: "it goes on as soon as that is there",
+	probing: () => "it is looked at again by itself",
+	item_blocked: () => "finish what blocks the item first",
+	pinned_head: () => "reset the branch, or add the job anew on the new head",
+	condition: () => "make it true; it is looked at again by itself",
+	approval: (_, job) => `sluice approve ${job.id}, or sluice reject ${job.id}`,
+	needs_human: (_, job) => `sluice answer ${job.id} TEXT`,
+	locks: ({ holder }) => {
+		const [first] = (holder ?? []).map((one) => idIn(one)).filter(Boolean);
+		return first ? `wait, or end the holder: sluice cancel ${first}` : "it is given out when it is free";
+	},
+	paused: ({ subject }) =>
+		/^(lane|repo|batch|account):/.test(subject) ? `sluice resume --${subject.split(":")[0]} ${nameIn(subject)}` : "sluice resume",
+	quiet_hours: ({ subject }) => `change lanes.${nameIn(subject)}.active_hours if it is urgent`,
+	rate_limited: ({ subject }) => `if you know better: sluice account clear ${nameIn(subject)}`,
+	account_closed: ({ subject }) => `settle it with the provider, then: sluice account clear ${nameIn(subject)}`,
+	breaker_open: () => "mend what made the launches fail; a probe tries again by itself",
+	budget: ({ subject }) => `grant more: sluice budget grant ${printable(subject.replace("/", " "))} LIMIT`,
+	no_host: () => "start a host that has its repo and labels; see sluice host list",
+	capacity: ({ subject }, job) =>
+		subject.startsWith("lane:")
+			? `raise the cap: sluice lane set ${nameIn(subject)} --max N, or go past it: sluice run-now ${job.id} --force`
+			: `raise max_concurrent, or go past it: sluice run-now ${job.id} --force`,
+	safety_cap: () => "raise it if the machine can bear more: sluice config set safety_cap N",
+	dispatch_failed: (_, job) => `mend it, then try at once: sluice rerun ${job.id}`,
+	turn: (_, job) => `sooner: sluice promote ${job.id}, or sluice run-now ${job.id}`,
+};
+
+/** `Place  3rd in lane code` and `Priority  110 = 100 lane code + 10 depth`. */
+function standing({ job, position, priority }: Why, paint: Paint): string[] {
+	const terms = priority.terms.filter((term) => term.value !== 0);
+	const sum = terms
+		.map(
+			({ name, value }, index) =>
+				`${index === 0 ? (value < 0 ? "−" : "") : value < 0 ? " − " : " + "}${Math.abs(value)} ${printable(name)}`,
+		)
+		.join("");
+	const place = position === null ? "not in line yet" : `number ${position} of lane ${printable(job.lane ?? "")}`;
+	return [
+		`  ${paint("dim", "place   ")}  ${place}`,
+		`  ${paint("dim", "priority")}  ${priority.total}${terms.length > 0 ? ` = ${sum}` : ""}`,
+	];
+}

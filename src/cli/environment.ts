@@ -1,0 +1,60 @@
+// What of the caller's surroundings goes with a job: its folder, and the variables that the setting `env` allows.
+
+import { usage } from "./failure.ts";
+import type { Io } from "./io.ts";
+
+/** Used where the daemon cannot be asked; the same as the setting's default. */
+export const ALLOWED = [
+	"PATH",
+	"HOME",
+	"USER",
+	"LOGNAME",
+	"SHELL",
+	"LANG",
+	"LC_*",
+	"TERM",
+	"TZ",
+	"TMPDIR",
+	"SSH_AUTH_SOCK",
+	"XDG_*",
+	"NODE_EXTRA_CA_CERTS",
+] as const;
+
+/** Ours, about the run that we are called from: a job gets its own. */
+const OURS = /^SLUICE_(?:JOB_ID|RUN_ID|ATTEMPT|SOCKET|TOKEN|MARK)$/;
+
+export function capture(env: Record<string, string | undefined>, allowed: readonly string[]): Record<string, string> {
+	const patterns = allowed.map((name) => new RegExp(`^${name.replace(/[^\w*]/g, "\\$&").replaceAll("*", ".*")}$`));
+	const taken: Record<string, string> = {};
+	for (const [name, value] of Object.entries(env))
+		if (value !== undefined && !OURS.test(name) && patterns.some((pattern) => pattern.test(name))) taken[name] = value;
+	return taken;
+}
+
+/** The patterns in force; asking costs a round trip on an open socket. */
+export async function allowedNames(io: Io): Promise<readonly string[]> {
+	try {
+		const { settings } = (await io.ask("config.get", { key: "env" })) as { settings?: { key: string; value: unknown }[] };
+		const value = settings?.find((one) => one.key === "env")?.value;
+		return Array.isArray(value) ? value.map(String) : ALLOWED;
+	} catch (error) {
+		// A run may add jobs, but not read settings: its own environment has been chosen by them already.
+		if ((error as { code?: unknown }).code === "no_daemon") throw error;
+		return ALLOWED;
+	}
+}
+
+/** `--env NAME=VALUE` sets, `--env NAME` takes over. */
+export function chosen(options: readonly string[], env: Record<string, string | undefined>): Record<string, string> {
+	const taken: Record<string, string> = {};
+	for (const option of options) {
+		const equals = option.indexOf("=");
+		const name = equals < 0 ? option : option.slice(0, equals);
+		if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+			throw usage(`--env: ${JSON.stringify(name)} is not the name of a variable`, "write --env NAME=VALUE");
+		const value = equals < 0 ? env[name] : option.slice(equals + 1);
+		if (value === undefined) throw usage(`--env: ${name} is not set here`, `write --env ${name}=VALUE`);
+		taken[name] = value;
+	}
+	return taken;
+}

@@ -1,0 +1,62 @@
+// Failures that a person meets at the command line, and the exit code of each.
+
+/**
+ * | exit | means                            | error codes                                                        |
+ * |------|----------------------------------|--------------------------------------------------------------------|
+ * | 0    | done                             |                                                                    |
+ * | 1    | failed                           | store, closed, no_daemon, internal, whatever has no row here       |
+ * | 2    | usage                            | usage, invalid, unknown_key, cycle, impossible, limit, forbidden   |
+ * | 3    | not found                        | not_found                                                          |
+ * | 4    | illegal transition               | illegal_transition, conflict, fenced                               |
+ * | 75   | deferred or limited, try later   | deferred, timeout                                                  |
+ * | 130  | interrupted (SIGINT)             |                                                                    |
+ * | 143  | terminated (SIGTERM)             |                                                                    |
+ */
+export const EXIT = { done: 0, failed: 1, usage: 2, notFound: 3, illegal: 4, later: 75, interrupted: 130, terminated: 143 } as const;
+
+const EXIT_OF: Record<string, number> = {
+	usage: EXIT.usage,
+	invalid: EXIT.usage,
+	unknown_key: EXIT.usage,
+	cycle: EXIT.usage,
+	impossible: EXIT.usage,
+	limit: EXIT.usage,
+	forbidden: EXIT.usage,
+	unauthorised: EXIT.usage,
+	not_found: EXIT.notFound,
+	illegal_transition: EXIT.illegal,
+	conflict: EXIT.illegal,
+	fenced: EXIT.illegal,
+	deferred: EXIT.later,
+	timeout: EXIT.later,
+};
+
+export const exitOf = (code: string): number => EXIT_OF[code] ?? EXIT.failed;
+
+export class CliFailure extends Error {
+	override readonly name = "CliFailure";
+	readonly code: string;
+	readonly hint: string | undefined;
+
+	constructor(code: string, message: string, hint?: string) {
+		super(message);
+		this.code = code;
+		this.hint = hint;
+	}
+}
+
+export const usage = (message: string, hint?: string): CliFailure => new CliFailure("usage", message, hint);
+
+/** Whatever was thrown, as what a person is told. Errors of the daemon carry their own code and hint; nothing ever shows a stack. */
+export function failureOf(error: unknown): { code: string; message: string; hint?: string } {
+	const { code, message, hint } = (typeof error === "object" && error !== null ? error : { message: String(error) }) as {
+		code?: unknown;
+		message?: unknown;
+		hint?: unknown;
+	};
+	return {
+		code: typeof code === "string" ? code : "internal",
+		message: typeof message === "string" && message !== "" ? message : "something went wrong",
+		...(typeof hint === "string" ? { hint } : {}),
+	};
+}

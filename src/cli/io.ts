@@ -1,0 +1,77 @@
+// What a command works with: the connection to the daemon, opened when it is first needed, and the ways to print.
+
+import type { Printer, Stream } from "./print.ts";
+
+export type Document = Record<string, unknown>;
+
+export type Connection = {
+	/** The answer's result. Rejects with an error that has `code`, `message` and perhaps `hint`. */
+	call(method: string, params: Document): Promise<Document>;
+	close(): void;
+	/** Resolves when the connection is over, for whatever reason. */
+	readonly closed: Promise<void>;
+};
+
+/** What needs the daemon's own code: loaded only for the commands that do it. */
+export type DaemonDoor = {
+	/** Runs it here; resolves with its exit code when it has ended. */
+	serve(options: { home: string; port: number | undefined }): Promise<number>;
+	/** Starts one in the background; resolves when it answers. */
+	start(options: { home: string; port: number | undefined }): Promise<void>;
+	/** Makes it a service of the user's; says what was done. */
+	install(options: { home: string; port: number | undefined }): Promise<string[]>;
+	/** As `config.check` and `doctor.run` answer, without a daemon. */
+	checkConfig(home: string): Promise<Document>;
+	doctor(home: string): Promise<Document>;
+};
+
+/** The world around the program; tests hand in their own. */
+export type World = {
+	env: Record<string, string | undefined>;
+	cwd: string;
+	stdin: AsyncIterable<Uint8Array | string> & { isTTY?: boolean | undefined };
+	stdout: Stream;
+	stderr: Stream;
+	now(): number;
+	/** Calls back once, unless the returned function is called before. */
+	after(ms: number, call: () => void): () => void;
+	/** Keys as they are pressed, while somebody listens; absent where there is no keyboard. */
+	keys?: ((call: (key: string) => void) => () => void) | undefined;
+	onResize?: ((call: () => void) => () => void) | undefined;
+	version(): Promise<string>;
+	user(): string;
+	/** The home folder: as given, else SLUICE_HOME, else ~/.sluice. */
+	homeOf(given: string | undefined): string;
+	daemon(): Promise<DaemonDoor>;
+	/** `start`: a daemon that does not run is started. `if_running`: undefined when none runs. */
+	connect(home: string | undefined, how: "start" | "if_running"): Promise<Connection | undefined>;
+};
+
+export type Io = {
+	world: World;
+	print: Printer;
+	json: boolean;
+	quiet: boolean;
+	home: string | undefined;
+	/** Asks the daemon, which is started if it does not run. */
+	ask(method: string, params?: Document): Promise<Document>;
+	/** Asks only a daemon that runs; undefined when there is none. */
+	askIfRunning(method: string, params?: Document): Promise<Document | undefined>;
+	/** Resolves when the daemon that was asked has gone. */
+	gone(): Promise<void>;
+};
+
+/** The result as one JSON document, or as people read it. */
+export function answer(io: Io, document: Document, human: () => void): void {
+	if (io.json) io.print.out(JSON.stringify(document));
+	else human();
+}
+
+/** An id as it is sent: a number, or a job's name. */
+export const idOf = (text: string): number | string => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : text);
+
+export async function readAll(stream: AsyncIterable<Uint8Array | string>): Promise<string> {
+	const parts: Uint8Array[] = [];
+	for await (const part of stream) parts.push(typeof part === "string" ? Buffer.from(part) : part);
+	return Buffer.concat(parts).toString("utf8");
+}

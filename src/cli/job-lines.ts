@@ -1,0 +1,97 @@
+// How jobs are put into words: the row of a list, what it runs, where it stands.
+
+import type { JobDocument } from "../api/documents.ts";
+import { type Paint, paintStatus, plain } from "./print.ts";
+import { printable } from "./sequences.ts";
+import type { Column } from "./table.ts";
+import { durationWords, instantOf, relative, shortDuration } from "./times.ts";
+
+/** Documents of another version may have more or less than ours. */
+export type ShownJob = Partial<JobDocument> & { id: number; status: string };
+
+/** What it is about, in one line: its title, or what it runs. */
+export function subjectOf(job: ShownJob): string {
+	if (job.title) return printable(job.title);
+	if (job.command) return printable(job.command.map(shellWord).join(" "));
+	if (job.agent) return printable(`${job.agent}: ${job.prompt ?? job.args ?? job.recipe ?? "payload"}`);
+	return job.payload === null || job.payload === undefined ? "" : printable(`payload ${JSON.stringify(job.payload)}`);
+}
+
+/** As it could be typed. */
+export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
+export const labelOf = (job: { id: number; name?: string | null | undefined }): string =>
+	`job ${job.id}${job.name ? ` (${printable(job.name)})` : ""}`;
+
+const WORDS: Record<string, string> = {
+	waiting_on_deps: "waiting on deps",
+	waiting_on_locks: "waiting on locks",
+	blocked_by_dependency: "blocked",
+};
+/** Statuses as they read in a row. */
+export const statusWords = (status: string): string => WORDS[status] ?? status;
+
+const WAITING = ["queued", "waiting_on_deps", "waiting_on_locks"];
+export const isWaiting = (job: ShownJob): boolean => WAITING.includes(job.status);
+export const hasEnded = (job: ShownJob): boolean => !isWaiting(job) && job.status !== "running";
+
+/** The one thing most worth saying: why it waits, how long it runs, how it ended. */
+export function remark(job: ShownJob, now: number): string {
+	if (job.status === "running") {
+		const since = instantOf(job.run?.started_at ?? job.started_at);
+		const attempt = (job.attempt ?? 1) > 1 ? `, attempt ${job.attempt}` : "";
+		if (job.run?.stop) return `stopping: ${printable(job.run.stop.reason)}`;
+		return since === undefined ? "" : `for ${durationWords(now - since)}${attempt}`;
+	}
+	if (isWaiting(job)) {
+		if (job.question) return `asks: ${printable(job.question)}`;
+		const backoff = instantOf(job.backoff_until);
+		if (backoff !== undefined && backoff > now)
+			return `${printable(job.wait_reason?.detail ?? "in back-off")}, again ${relative(backoff, now)}`;
+		const due = instantOf(job.runnable_at);
+		if (due !== undefined && due > now) return `starts ${relative(due, now)}`;
+		return printable(job.wait_reason?.detail ?? "");
+	}
+	const took = tookOf(job);
+	const reason = printable(job.end_reason ?? "");
+	if (job.status === "succeeded") return took === "" ? reason : `in ${took}`;
+	if (reason !== "") return reason;
+	const code = typeof job.exit_code === "number" && job.exit_code !== 0 ? `exit code ${job.exit_code}` : "";
+	const kind = job.exit_kind && !["failed", "cancelled", "completed"].includes(job.exit_kind) ? job.exit_kind.replaceAll("_", " ") : "";
+	return [kind, code, took && `after ${took}`].filter(Boolean).join(", ");
+}
+
+export function tookOf(job: ShownJob): string {
+	const [from, to] = [instantOf(job.started_at), instantOf(job.ended_at)];
+	return from === undefined || to === undefined ? "" : durationWords(to - from);
+}
+
+/** Columns that have more to say than the field itself. */
+const COLUMNS: Record<string, { column: Column; cell(job: ShownJob, paint: Paint, now: number): string }> = {
+	id: { column: { title: "ID", align: "right" }, cell: (job) => String(job.id) },
+	status: {
+		column: { title: "STATUS" },
+		cell: (job, paint) => paintStatus(paint, job.status, `${job.blocked ? "!" : " "}${statusWords(job.status)}`),
+	},
+	name: { column: { title: "NAME", shrink: 8 }, cell: (job) => printable(job.name ?? "") },
+	subject: { column: { title: "WHAT", shrink: 14 }, cell: (job) => subjectOf(job) },
+	lane: { column: { title: "LANE", shrink: 6 }, cell: (job) => printable(job.lane ?? "") },
+	priority: { column: { title: "PRIO", align: "right" }, cell: (job) => (job.priority ? String(job.priority) : "") },
+	age: {
+		column: { title: "AGE", align: "right" },
+		cell: (job, _, now) => shortDuration(now - (instantOf(job.created_at) ?? now)),
+	},
+	remark: { column: { title: "", shrink: 16 }, cell: (job, paint, now) => paint("dim", remark(job, now)) },
+};
+export const LIST_FIELDS = ["id", "status", "name", "subject", "lane", "priority", "age", "remark"];
+
+export function columnOf(field: string): Column {
+	return COLUMNS[field]?.column ?? { title: field.toUpperCase(), shrink: 8 };
+}
+export function cellOf(field: string, job: ShownJob, paint: Paint, now: number): string {
+	const known = COLUMNS[field];
+	if (known) return known.cell(job, paint, now);
+	const value = (job as Record<string, unknown>)[field];
+	return /_(?:at|until)$|^deadline$/.test(field) && typeof value === "string" ? relative(instantOf(value) ?? now, now) : plain(value);
+}
+export const isField = (field: string, job: ShownJob): boolean => Object.hasOwn(COLUMNS, field) || Object.hasOwn(job, field);

@@ -1,0 +1,16 @@
+// The `sluice` command: runs the program in the real world. What the bundle begins with.
+
+import { program } from "./program.ts";
+import { systemWorld } from "./world.ts";
+
+// A reader that has gone (`sluice list | head`) has had enough: nothing to complain about.
+for (const stream of [process.stdout, process.stderr])
+	stream.on("error", (error: NodeJS.ErrnoException) => {
+		if (error.code === "EPIPE") process.exit(0);
+		throw error;
+	});
+
+// Not awaited at the top level, so that the bundle may be of either module kind.
+void program(process.argv.slice(2), systemWorld()).then((code) => {
+	process.exitCode = code;
+});

@@ -1,0 +1,187 @@
+// From a command line to a call, driven by the commands' descriptions. Every refusal names what is wrong and the nearest right word.
+
+import { nearest } from "../core/nearest.ts";
+import { type ArgSpec, Call, type CommandSpec, GLOBAL_OPTIONS, type OptionSpec, type Value } from "./command.ts";
+import { usage } from "./failure.ts";
+
+export type Globals = { json: boolean; quiet: boolean; noColor: boolean; home: string | undefined };
+
+export type Parsed =
+	| { kind: "call"; call: Call; globals: Globals }
+	| { kind: "help"; command: CommandSpec | undefined; group: string | undefined; globals: Globals }
+	| { kind: "version"; globals: Globals };
+
+/**
+ * | token                    | is                                                                 |
+ * |--------------------------|--------------------------------------------------------------------|
+ * | `--`                     | the end of options; what follows is the rest, or plain arguments   |
+ * | `--name`, `--name=value` | an option; its value is the next token unless `=` gives it         |
+ * | `-f`                     | a short option                                                     |
+ * | `-`, `-5`                | an argument: stdin, a negative number                              |
+ * | anything else            | the command's words first, then its arguments                      |
+ */
+export function parse(argv: readonly string[], commands: readonly CommandSpec[]): Parsed {
+	const end = argv.indexOf("--");
+	const before = end < 0 ? argv : argv.slice(0, end);
+	const found = findCommand(before, commands);
+	const known: OptionSpec[] = [...GLOBAL_OPTIONS, ...(found.command?.options ?? [])];
+	const { options, words } = readOptions(before, known, found.command);
+	const globals: Globals = {
+		json: options.get("json") === true,
+		quiet: options.get("quiet") === true,
+		noColor: options.get("no-color") === true,
+		home: options.get("home") as string | undefined,
+	};
+	if (options.get("version") === true && !found.command) return { kind: "version", globals };
+	if (options.get("help") === true || words[0] === "help" || (words.length === 0 && end < 0)) return helpFor(words, commands, globals);
+	if (!found.command) throw unknownCommand(words, commands);
+	const { command } = found;
+	const rest = end < 0 ? undefined : argv.slice(end + 1);
+	const plain = [...words.slice(command.name.split(" ").length), ...(command.rest || rest === undefined ? [] : rest)];
+	const args = readArgs(command, plain);
+	for (const set of command.excludes ?? []) {
+		const given = set.filter((name) => options.has(name));
+		if (given.length > 1) throw usage(`--${given[0]} and --${given[1]} contradict each other`, "give one of them");
+	}
+	for (const [one, other] of command.requires ?? [])
+		if (options.has(one) && !options.has(other)) throw usage(`--${one} needs --${other}`, helpHint(command));
+	return { kind: "call", call: new Call(command, options, args, command.rest ? rest : undefined), globals };
+}
+
+const helpHint = (command: CommandSpec | undefined) => `see sluice ${command ? `${command.name} ` : ""}--help`;
+const isWord = (token: string) => !token.startsWith("-") || token === "-" || /^-\d/.test(token);
+
+/** The command's words are the first that are no options; an option's value before them can only be a global one's. */
+function findCommand(tokens: readonly string[], commands: readonly CommandSpec[]): { command: CommandSpec | undefined } {
+	const words: string[] = [];
+	for (let index = 0; index < tokens.length && words.length < 2; index++) {
+		const token = tokens[index] as string;
+		if (isWord(token)) words.push(token);
+		else if (token === "--home") index++;
+	}
+	const two = commands.find((command) => command.name === words.join(" "));
+	return { command: two ?? commands.find((command) => command.name === words[0]) };
+}
+
+function readOptions(tokens: readonly string[], known: readonly OptionSpec[], command: CommandSpec | undefined) {
+	const options = new Map<string, Value>();
+	const words: string[] = [];
+	for (let index = 0; index < tokens.length; index++) {
+		const token = tokens[index] as string;
+		if (isWord(token)) {
+			words.push(token);
+			continue;
+		}
+		const long = token.startsWith("--");
+		const equals = long ? token.indexOf("=") : -1;
+		const written = equals < 0 ? token : token.slice(0, equals);
+		const option = known.find((one) => (long ? one.name === written.slice(2) : one.short === written.slice(1)));
+		if (!option) throw unknownOption(written, known, command);
+		let value: string | undefined = equals < 0 ? undefined : token.slice(equals + 1);
+		if (option.type === "flag") {
+			if (value !== undefined) throw usage(`--${option.name} takes no value`);
+			options.set(option.name, true);
+			continue;
+		}
+		if (value === undefined) {
+			value = tokens[index + 1];
+			if (value === undefined || !isWord(value))
+				throw usage(
+					`--${option.name} needs a value: --${option.name} ${option.value ?? "VALUE"}`,
+					value === undefined ? undefined : `if ${value} is meant to be the value, write --${option.name}=${value}`,
+				);
+			index++;
+		}
+		take(options, option, value);
+	}
+	return { options, words };
+}
+
+function take(options: Map<string, Value>, option: OptionSpec, value: string): void {
+	if (option.choices && !option.choices.includes(value)) {
+		const guess = nearest(value, option.choices);
+		throw usage(
+			`--${option.name} must be one of ${option.choices.join(", ")}, not ${JSON.stringify(value)}`,
+			guess && `did you mean "${guess}"?`,
+		);
+	}
+	if (option.type === "list") {
+		options.set(option.name, [...((options.get(option.name) as string[] | undefined) ?? []), value]);
+		return;
+	}
+	if (options.has(option.name)) throw usage(`--${option.name} is given twice`, "give it once");
+	if (option.type === "number") {
+		if (!/^-?\d{1,15}$/.test(value)) throw usage(`--${option.name} must be a whole number, not ${JSON.stringify(value)}`);
+		options.set(option.name, Number(value));
+	} else options.set(option.name, value);
+}
+
+function readArgs(command: CommandSpec, words: readonly string[]): Map<string, readonly string[]> {
+	const args = new Map<string, readonly string[]>();
+	let at = 0;
+	for (const arg of command.args ?? []) {
+		const left = words.slice(at);
+		const taken = arg.take === "one" || arg.take === "optional" ? left.slice(0, 1) : left;
+		if (taken.length === 0 && (arg.take === "one" || arg.take === "many"))
+			throw usage(`${command.name} needs ${nameOf(arg)}: ${arg.help.replace(/\.$/, "")}`, usageLine(command));
+		if (Array.isArray(arg.completes) && taken.some((word) => !arg.completes?.includes(word))) {
+			const word = taken.find((one) => !arg.completes?.includes(one)) as string;
+			const guess = nearest(word, arg.completes);
+			throw usage(
+				`${arg.name} must be one of ${arg.completes.join(", ")}, not ${JSON.stringify(word)}`,
+				guess && `did you mean "${guess}"?`,
+			);
+		}
+		if (taken.some((word) => word === "")) throw usage(`${arg.name} is empty`, usageLine(command));
+		args.set(arg.name, taken);
+		at += taken.length;
+	}
+	if (at < words.length) throw usage(`${command.name} does not take ${JSON.stringify(words[at])}`, surplusHint(command));
+	return args;
+}
+
+const nameOf = (arg: ArgSpec) => (arg.take === "many" ? `at least one ${arg.name}` : arg.name);
+const surplusHint = (command: CommandSpec) => (command.rest ? `put -- before the command: ${usageLine(command)}` : usageLine(command));
+
+/** `sluice logs [options] ID` */
+export function usageLine(command: CommandSpec): string {
+	const args = (command.args ?? []).map(
+		(arg) => ({ one: arg.name, optional: `[${arg.name}]`, many: `${arg.name}…`, any: `[${arg.name}…]` })[arg.take],
+	);
+	const options = (command.options?.length ?? 0) > 0 ? ["[options]"] : [];
+	return ["sluice", command.name, ...options, ...args, ...(command.rest ? [`[-- ${command.rest.name}]`] : [])].join(" ");
+}
+
+const visible = (commands: readonly CommandSpec[]) => commands.filter((command) => !command.hidden);
+
+function unknownCommand(words: readonly string[], commands: readonly CommandSpec[]) {
+	const [first = "", second] = words;
+	const inGroup = visible(commands).filter((command) => command.name.startsWith(`${first} `));
+	const verbs = inGroup.map((command) => command.name.slice(first.length + 1));
+	if (inGroup.length > 0) {
+		if (second === undefined) return usage(`${first} needs one of ${verbs.join(", ")}`, `for example: sluice ${first} ${verbs[0]}`);
+		const guess = nearest(second, verbs);
+		return usage(
+			`${first} does not know ${JSON.stringify(second)}; it knows ${verbs.join(", ")}`,
+			guess && `did you mean: sluice ${first} ${guess}`,
+		);
+	}
+	if (first === "") return usage("no command given", "see sluice --help");
+	const guess = nearest(first, [...new Set(visible(commands).map((command) => command.name.split(" ")[0] as string))]);
+	return usage(`there is no command ${JSON.stringify(first)}`, guess ? `did you mean: sluice ${guess}` : "see sluice --help");
+}
+
+function unknownOption(written: string, known: readonly OptionSpec[], command: CommandSpec | undefined) {
+	const names = known.map((option) => `--${option.name}`);
+	const guess = written.startsWith("--") ? nearest(written, names) : undefined;
+	return usage(`${command ? `${command.name}: ` : ""}there is no option ${written}`, guess ? `did you mean ${guess}?` : helpHint(command));
+}
+
+function helpFor(words: readonly string[], commands: readonly CommandSpec[], globals: Globals): Parsed {
+	const [first, second] = words[0] === "help" ? words.slice(1) : words;
+	if (first === undefined) return { kind: "help", command: undefined, group: undefined, globals };
+	const command = commands.find((one) => one.name === `${first} ${second}`) ?? commands.find((one) => one.name === first);
+	if (command) return { kind: "help", command, group: undefined, globals };
+	if (visible(commands).some((one) => one.name.startsWith(`${first} `))) return { kind: "help", command: undefined, group: first, globals };
+	throw unknownCommand([first], commands);
+}

@@ -1,0 +1,84 @@
+// One call of the program: reads the command line, loads the one command it names, and turns whatever happens into words and an exit code.
+
+import { COMMANDS } from "./catalogue.ts";
+import { EXIT, exitOf, failureOf } from "./failure.ts";
+import type { Connection, Document, Io, World } from "./io.ts";
+import { type Globals, type Parsed, parse } from "./parse.ts";
+import { createPrinter, type Printer } from "./print.ts";
+import { printable } from "./sequences.ts";
+
+/** Resolves with the exit code; never rejects. */
+export async function program(argv: readonly string[], world: World): Promise<number> {
+	// Until the line is read, only a look at it says how to complain about it.
+	const before = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+	const guessed: Globals = { json: before.includes("--json"), quiet: false, noColor: before.includes("--no-color"), home: undefined };
+	let print = printerFor(guessed, world);
+	let json = guessed.json;
+	const connections: Connection[] = [];
+	try {
+		const parsed = parse(argv, COMMANDS);
+		print = printerFor(parsed.globals, world);
+		json = parsed.globals.json;
+		if (parsed.kind !== "call") return await tell(parsed, world, print);
+		const { run } = await parsed.call.command.load();
+		return (await run(parsed.call, createIo(parsed.globals, world, print, connections))) ?? EXIT.done;
+	} catch (error) {
+		const failure = failureOf(error);
+		if (json) world.stderr.write(`${JSON.stringify({ schema_version: 1, error: { hint: null, ...failure } })}\n`);
+		else {
+			print.warn(`${print.paintTalk("red", "sluice:")} ${failure.message.split("\n").map(printable).join("\n")}`);
+			if (failure.hint) print.warn(print.paintTalk("dim", `        ${printable(failure.hint)}`));
+		}
+		return exitOf(failure.code);
+	} finally {
+		for (const connection of connections) connection.close();
+	}
+}
+
+const printerFor = ({ quiet, json, noColor }: Globals, { stdout, stderr, env }: World): Printer =>
+	createPrinter({ stdout, stderr, env, quiet, json, noColor });
+
+/** Help and version. Asked for, they are data. */
+async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, print: Printer): Promise<number> {
+	if (parsed.kind === "version") {
+		const version = await world.version();
+		print.out(parsed.globals.json ? JSON.stringify({ schema_version: 1, version }) : version);
+		return EXIT.done;
+	}
+	const { commandHelp, groupHelp, wholeHelp } = await import("./help.ts");
+	const width = world.stdout.isTTY ? Math.max(60, world.stdout.columns ?? 80) : 100;
+	const lines = parsed.command
+		? commandHelp(parsed.command, width, print.paint)
+		: parsed.group
+			? groupHelp(parsed.group, print.paint)
+			: wholeHelp(print.paint);
+	for (const line of lines) print.out(line);
+	return EXIT.done;
+}
+
+function createIo(globals: Globals, world: World, print: Printer, connections: Connection[]): Io {
+	let open: Promise<Connection | undefined> | undefined;
+	const connect = async (how: "start" | "if_running") => {
+		let connection = await open;
+		if (!connection) {
+			open = world.connect(globals.home, how);
+			connection = await open;
+			if (connection) connections.push(connection);
+		}
+		return connection;
+	};
+	const call = (connection: Connection, method: string, params: Document) => connection.call(method, { ...params, by: world.user() });
+	return {
+		world,
+		print,
+		json: globals.json,
+		quiet: globals.quiet,
+		home: globals.home,
+		ask: async (method, params = {}) => call((await connect("start")) as Connection, method, params),
+		askIfRunning: async (method, params = {}) => {
+			const connection = await connect("if_running");
+			return connection && call(connection, method, params);
+		},
+		gone: async () => (await open)?.closed,
+	};
+}

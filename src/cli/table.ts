@@ -1,0 +1,96 @@
+// Text in columns that fits the terminal: width as it is seen, cutting with …, colours that do not count.
+
+import { splitSequences, withoutSequences } from "./sequences.ts";
+
+const WIDE =
+	/^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|^[\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const NOTHING = /^(?:\p{Mn}|\u200b|\u200c|\u200d)/u;
+const widthOfOne = (character: string) => (NOTHING.test(character) ? 0 : WIDE.test(character) ? 2 : 1);
+
+/** Columns it takes on the screen. */
+export function widthOf(text: string): number {
+	let width = 0;
+	for (const character of withoutSequences(text)) width += character < "\u0300" ? 1 : widthOfOne(character);
+	return width;
+}
+
+/** Cut to so many columns, with … for what is missing; colours inside are kept and closed. */
+export function cut(text: string, columns: number): string {
+	if (widthOf(text) <= columns) return text;
+	if (columns <= 0) return "";
+	let out = "";
+	let width = 0;
+	const coloured = text.includes("\u001b");
+	for (const piece of splitSequences(text)) {
+		if (piece?.startsWith("\u001b")) out += piece;
+		else
+			for (const character of piece ?? "") {
+				if (width + widthOfOne(character) > columns - 1) return `${out}…${coloured ? "\u001b[0m" : ""}`;
+				out += character;
+				width += widthOfOne(character);
+			}
+	}
+	return out;
+}
+
+export const pad = (text: string, columns: number) => text + " ".repeat(Math.max(0, columns - widthOf(text)));
+const padLeft = (text: string, columns: number) => " ".repeat(Math.max(0, columns - widthOf(text))) + text;
+
+export type Column = { title: string; align?: "right" /** May be cut down to this many columns; else it is never cut. */; shrink?: number };
+
+/**
+ * Rows under their titles, two spaces between columns. Where `width` is too small, the widest column that may shrink is cut, again and again; empty
+ * columns are left out.
+ */
+export function table(
+	columns: readonly Column[],
+	rows: readonly (readonly string[])[],
+	width: number,
+	dim = (text: string) => text,
+): string[] {
+	const used = columns.map((_, index) => index).filter((index) => rows.some((row) => (row[index] ?? "") !== ""));
+	const widest = (index: number) =>
+		rows.reduce((most, row) => Math.max(most, widthOf(row[index] ?? "")), widthOf(columns[index]?.title ?? ""));
+	const widths = new Map(used.map((index) => [index, widest(index)]));
+	let over = [...widths.values()].reduce((sum, one) => sum + one, 0) + 2 * (used.length - 1) - width;
+	while (over > 0) {
+		const shrinkable = used.filter((index) => {
+			const least = columns[index]?.shrink;
+			return least !== undefined && (widths.get(index) as number) > least;
+		});
+		if (shrinkable.length === 0) break;
+		const one = shrinkable.reduce((a, b) => ((widths.get(b) as number) > (widths.get(a) as number) ? b : a));
+		widths.set(one, (widths.get(one) as number) - 1);
+		over--;
+	}
+	const joined = (cells: readonly string[], paint = (text: string) => text) =>
+		used
+			.map((index, place) => {
+				const room = widths.get(index) as number;
+				const cell = paint(cut(cells[index] ?? "", room));
+				if (columns[index]?.align === "right") return padLeft(cell, room);
+				return place === used.length - 1 ? cell : pad(cell, room);
+			})
+			.join("  ")
+			.trimEnd();
+	// Where even that is too much, the line's end goes.
+	const line = (cells: readonly string[], paint?: (text: string) => string) => cut(joined(cells, paint), width);
+	const titles = columns.map((column) => column.title);
+	return [...(titles.some((title) => title !== "") ? [line(titles, dim)] : []), ...rows.map((row) => line(row))];
+}
+
+/** Paragraphs broken at spaces. */
+export function wrap(text: string, width: number): string[] {
+	const lines: string[] = [];
+	for (const paragraph of text.split("\n")) {
+		let line = "";
+		for (const word of paragraph.split(" ")) {
+			if (line !== "" && widthOf(line) + 1 + widthOf(word) > width) {
+				lines.push(line);
+				line = word;
+			} else line = line === "" ? word : `${line} ${word}`;
+		}
+		lines.push(line);
+	}
+	return lines;
+}

@@ -1,0 +1,59 @@
+// Staying until jobs have ended, with progress on stderr meanwhile.
+
+import type { Io } from "./io.ts";
+import { statusWords } from "./job-lines.ts";
+import { paintStatus } from "./print.ts";
+import { durationWords } from "./times.ts";
+
+export type WaitedJob = { id: number; status: string; exit_code: number | null; exit_kind: string | null; name?: string | null };
+export type Waited = { done: boolean; jobs: WaitedJob[] };
+
+/** How long one question to the daemon stays open; the daemon's own bound is a little longer. */
+const ROUND_MS = 20_000;
+/** On a terminal the line lives, so it has to be renewed now and then. */
+const LIVELY_MS = 1000;
+
+/** `timeoutMs` undefined: for ever. */
+export async function waitFor(io: Io, ids: readonly (number | string)[], timeoutMs: number | undefined): Promise<Waited> {
+	const { world } = io;
+	const from = world.now();
+	const live = world.stderr.isTTY === true && !io.quiet && !io.json;
+	const told = new Map<number, string>();
+	for (;;) {
+		const left = timeoutMs === undefined ? Number.POSITIVE_INFINITY : timeoutMs - (world.now() - from);
+		const round = Math.max(0, Math.min(left, live ? LIVELY_MS : ROUND_MS));
+		const { jobs, done } = (await io.ask("job.wait", { ids, timeout_ms: round })) as Waited;
+		if (live) world.stderr.write(`\r\u001b[K${progress(io, jobs, world.now() - from)}`);
+		else tellChanges(io, jobs, told);
+		if (done || left <= 0) {
+			if (live) world.stderr.write("\r\u001b[K");
+			if (live) tellChanges(io, jobs, told);
+			return { jobs, done };
+		}
+	}
+}
+
+/** `2 of 5 ended · 1 running · 2 waiting · 12s` */
+function progress(io: Io, jobs: readonly WaitedJob[], ms: number): string {
+	const count = (wanted: (status: string) => boolean) => jobs.filter(({ status }) => wanted(status)).length;
+	const running = count((status) => status === "running");
+	const waiting = count((status) => status === "queued" || status.startsWith("waiting"));
+	const failed = count((status) => status !== "succeeded" && status !== "running" && status !== "queued" && !status.startsWith("waiting"));
+	const parts = [
+		`${jobs.length - running - waiting} of ${jobs.length} ended`,
+		running > 0 ? io.print.paintTalk("cyan", `${running} running`) : "",
+		waiting > 0 ? io.print.paintTalk("blue", `${waiting} waiting`) : "",
+		failed > 0 ? io.print.paintTalk("red", `${failed} not well`) : "",
+		durationWords(ms),
+	];
+	return parts.filter(Boolean).join(" · ");
+}
+
+function tellChanges(io: Io, jobs: readonly WaitedJob[], told: Map<number, string>): void {
+	for (const job of jobs) {
+		if (told.get(job.id) === job.status) continue;
+		told.set(job.id, job.status);
+		const code = job.exit_code === null || job.exit_code === 0 ? "" : `, exit code ${job.exit_code}`;
+		io.print.say(`job ${job.id} ${paintStatus(io.print.paintTalk, job.status, statusWords(job.status))}${code}`);
+	}
+}
