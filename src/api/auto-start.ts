@@ -1,10 +1,11 @@
 // Starts a daemon in the background and waits until it answers; and the way from the command line to the daemon's own code, which it must not import.
 
 import { spawn } from "node:child_process";
-import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { makeFolder } from "../host/folder.ts";
 import { localHost } from "../host/local.ts";
 import { type Client, connect, RpcError } from "./client.ts";
 import { PROTOCOL } from "./protocol.ts";
@@ -34,9 +35,8 @@ const LOOK_MS = 15;
 /** Resolves when a daemon of this home answers, be it another's. Rejects with what the daemon said when it could not start. */
 export async function startDaemon(home: string, options: StartOptions = {}): Promise<void> {
 	const program = options.program ?? built("daemon-main.js");
-	mkdirSync(home, { recursive: true, mode: 0o700 });
 	const path = join(home, "daemon.log");
-	const log = openSync(path, "a", 0o600);
+	const log = openLog(home, path);
 	const before = fstatSync(log).size;
 	const port = options.port === undefined ? [] : ["--port", String(options.port ?? "none")];
 	const child = spawn(process.execPath, [program, "--home", home, ...port], {
@@ -65,6 +65,19 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 		await new Promise<void>((resolve) => localHost.after(LOOK_MS, resolve, "hold"));
 	}
 	throw failed(`it has not answered within ${PATIENCE_MS / 1000} s`, path, before);
+}
+
+function openLog(home: string, path: string): number {
+	try {
+		makeFolder(home);
+		return openSync(path, "a", 0o600);
+	} catch (error) {
+		const why = error instanceof Error ? error.message : String(error);
+		throw new RpcError(`the home ${home} cannot be written: ${why}`, null, {
+			code: "store",
+			hint: "set SLUICE_HOME to a folder of your own",
+		});
+	}
 }
 
 async function answers(socket: string): Promise<boolean> {

@@ -68,13 +68,19 @@ function offsetOf(map: YAMLMap | null, field: string): number | undefined {
 			continue;
 		}
 		if (!isMap(node)) return found;
-		const pair = node.items.find((one) => rest === keyOf(one) || rest.startsWith(`${keyOf(one)}.`) || rest.startsWith(`${keyOf(one)}[`));
+		const pair = node.items.find((one) => lengthOf(keyOf(one), rest) > 0);
 		if (!pair) return found;
 		found = (pair.key as Node).range?.[0] ?? found;
-		rest = rest.slice(keyOf(pair).length).replace(/^\./, "");
+		rest = rest.slice(lengthOf(keyOf(pair), rest)).replace(/^\./, "");
 		node = pair.value;
 	}
 	return found;
+}
+
+/** How much of a path this key stands for, with its unit if the path has it; 0 = it does not begin with it. */
+function lengthOf(key: string, rest: string): number {
+	const whole = spellings(key).find((name) => rest === name || rest.startsWith(`${name}.`) || rest.startsWith(`${name}[`));
+	return whole?.length ?? 0;
 }
 
 const keyOf = (pair: Pair): string => String(isScalar(pair.key) ? pair.key.value : pair.key);

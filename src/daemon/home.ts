@@ -1,9 +1,10 @@
 // The home: one folder with everything that a daemon owns. Made, checked and repaired here; where each thing is, is said here and nowhere else.
 
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, openSync, readFileSync, realpathSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { SluiceError } from "../core/errors.ts";
+import { makeFolder } from "../host/folder.ts";
 import { secret, tag } from "../host/secret.ts";
 
 export type Home = {
@@ -82,17 +83,6 @@ export function prepareHome(path: string, options: { typeOf?: (path: string) => 
 		};
 	} catch (error) {
 		throw refusal(error, path);
-	}
-}
-
-/** With all that is above it. (Node's own `recursive` never returns where the system says ENOENT to the last step, as under /proc.) */
-function makeFolder(path: string): void {
-	if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
-	if (dirname(path) !== path) makeFolder(dirname(path));
-	try {
-		mkdirSync(path, { mode: 0o700 });
-	} catch (error) {
-		if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
 	}
 }
 

@@ -1,0 +1,234 @@
+// One daemon: chooses the parts, puts them together, and takes them apart again. The order of starting is the order of this file; stopping is its reverse.
+//
+//   home     made or repaired, refused when it cannot be used
+//   lock     one daemon a home; whatever a dead one left is no obstacle from here on
+//   log, config, scheduler, processes, supervisor
+//   doors    socket and HTTP: calls are answered
+//   runs     what ran before is found again, then claims begin
+//   record   daemon.json
+
+import { rmSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
+import type { Checkup } from "../api/context.ts";
+import { serve } from "../api/serve.ts";
+import { socketPath } from "../api/socket-path.ts";
+import { DEFAULTS } from "../core/config.ts";
+import { localDisk } from "../host/disk.ts";
+import { localHost, systemClock } from "../host/local.ts";
+import { openProcesses } from "../host/processes/index.ts";
+import { secret } from "../host/secret.ts";
+import { openScheduler } from "../open.ts";
+import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
+import { chaosStep } from "./chaos.ts";
+import { openConfigFile } from "./config-file.ts";
+import { completeInput } from "./config-layers.ts";
+import { logDepths } from "./depths.ts";
+import { checkUp } from "./doctor.ts";
+import { prepareHome } from "./home.ts";
+import { createHooks } from "./hooks.ts";
+import { keepAwake } from "./keep-awake.ts";
+import { takeLock, writeRecord } from "./lock.ts";
+import { openLog } from "./log.ts";
+import { matches, SETTINGS } from "./settings.ts";
+import { readVersion } from "./version.ts";
+import { startWatchdog } from "./watchdog.ts";
+
+export type DaemonOptions = {
+	home: string;
+	/** Over the setting. */
+	port?: number | null | undefined;
+	env?: Record<string, string | undefined>;
+	/** Each line of the log, for a person who watches. */
+	echo?: (line: string) => void;
+};
+
+export type Daemon = {
+	readonly pid: number;
+	readonly port: number | null;
+	readonly socket: string;
+	readonly home: string;
+	/** Reads config.yml again. */
+	reload(): Promise<void>;
+	/** Drains and closes; a second call waits for the first. */
+	stop(options?: { runs?: "leave" | "stop"; graceMs?: number | undefined; by?: string }): Promise<void>;
+	/** Resolves when it has stopped, whoever asked for it. */
+	readonly stopped: Promise<void>;
+};
+
+/** This machine, as the store knows it: not its network name, which changes with the network. */
+const HOST = "local";
+const HEARTBEAT_MS = 30_000;
+
+/** Throws a SluiceError when it cannot start; then nothing is left running. */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+	const env = options.env ?? process.env;
+	const [clock, host] = [systemClock, localHost];
+	const startedAt = clock.now();
+	const version = readVersion();
+	/** What must be undone, last first. */
+	const undo: (() => unknown)[] = [];
+	const unwind = async () => {
+		for (const call of undo.splice(0).reverse()) await call();
+	};
+
+	try {
+		const home = prepareHome(options.home);
+		const lock = takeLock(home.lock, home.record);
+		undo.push(() => lock.release());
+
+		let secrets: () => readonly string[] = () => SETTINGS.secrets;
+		const log = openLog({
+			path: home.log,
+			clock,
+			masked: [home.tokens.operator, home.tokens.viewer],
+			secrets: () => secrets(),
+			...(options.echo ? { echo: options.echo } : {}),
+		});
+		undo.push(() => log.close());
+		for (const line of home.repaired) log.warn(line);
+
+		const config = openConfigFile({
+			path: home.config,
+			env,
+			flags: options.port === undefined ? {} : { port: options.port },
+			host,
+			log,
+		});
+		undo.push(() => config.close());
+		secrets = () => config.settings().secrets;
+
+		const scheduler = await openScheduler({
+			path: home.database,
+			config: completeInput(config.engine(), DEFAULTS),
+			clock,
+			host,
+			by: "daemon",
+			join: { name: HOST },
+		});
+		undo.push(() => scheduler.close());
+		config.onChange(async (next, before) => {
+			if (JSON.stringify(next.config) !== JSON.stringify(before.config))
+				await scheduler.configure(completeInput(next.config, scheduler.config()));
+			if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start on", { port: next.settings.port });
+		});
+
+		const processes = await openProcesses({ home: home.path });
+		undo.push(() => processes.close());
+
+		const allowed = () => pick(env, config.settings().env);
+		const hooks = createHooks({ host, log, env: allowed, cwd: home.path });
+		const awake = keepAwake({ log, wanted: () => config.settings().keep_awake === "while_running" && !supervisor.idle() });
+		undo.push(() => awake.stop());
+		const socket = socketPath(home.path, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
+		const step = chaosStep(env.SLUICE_CHAOS_STEP);
+		const supervisor = createSupervisor({
+			scheduler,
+			processes,
+			host,
+			clock,
+			disk: localDisk,
+			runs: home.runs,
+			homeTag: home.tag,
+			socket,
+			home: home.path,
+			hostName: HOST,
+			secret,
+			log,
+			settings: (): SupervisorSettings => ({ ...config.settings(), env: allowed() }),
+			onDispatch: (started) => {
+				awake.look();
+				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
+			},
+			...(step ? { step } : {}),
+		});
+
+		let stopping: Promise<void> | undefined;
+		let finished = () => {};
+		const stopped = new Promise<void>((resolve) => {
+			finished = resolve;
+		});
+		const stop: Daemon["stop"] = ({ runs = "leave", graceMs, by = "daemon" } = {}) => {
+			stopping ??= (async () => {
+				log.info("stopping", { by, runs, live: supervisor.live().length });
+				try {
+					await supervisor.drain({ graceMs: graceMs ?? config.settings().down_grace_ms, runs });
+					log.info("stopped", { left: supervisor.live().length });
+				} finally {
+					await unwind();
+					finished();
+				}
+			})();
+			return stopping;
+		};
+
+		const doctor = (): Promise<Checkup[]> =>
+			checkUp({ home: options.home, config: () => config.problem(), jumps: watchdog.jumps, socket, env });
+		const serving = await serve({
+			context: {
+				scheduler,
+				supervisor,
+				config,
+				home: home.path,
+				version,
+				pid: process.pid,
+				startedAt,
+				log,
+				clock,
+				host,
+				user: userName(env),
+				down: ({ runs, graceMs, by }) => void stop({ runs, graceMs, by }).catch((error) => log.error("stopping failed", { error })),
+				doctor,
+			},
+			socketPath: socket,
+			port: config.settings().port,
+			tokens: home.tokens,
+		});
+		undo.push(() => serving.close());
+
+		const watchdog = startWatchdog({ clock, host, log, scheduler });
+		undo.push(() => watchdog.stop());
+		undo.push(logDepths({ scheduler, host, log }));
+		undo.push(
+			heartbeats(
+				() => scheduler.heartbeat(HOST),
+				(error) => log.warn("the heartbeat failed", { error }),
+			),
+		);
+
+		const found = await supervisor.start();
+		writeRecord(home.record, { pid: process.pid, version, port: serving.port, started_at: new Date(startedAt).toISOString() });
+		undo.push(() => rmSync(home.record, { force: true }));
+		config.follow();
+		log.info("the daemon is up", { pid: process.pid, version, port: serving.port, ...found });
+		return { pid: process.pid, port: serving.port, socket, home: home.path, reload: () => config.reload(), stop, stopped };
+	} catch (error) {
+		await unwind();
+		throw error;
+	}
+
+	function heartbeats(beat: () => Promise<void>, failed: (error: unknown) => void): () => void {
+		let cancel = () => {};
+		const next = () => {
+			cancel = host.after(HEARTBEAT_MS, () => {
+				beat().catch(failed);
+				next();
+			});
+		};
+		next();
+		return () => cancel();
+	}
+}
+
+function pick(env: Record<string, string | undefined>, wanted: readonly string[]): Record<string, string> {
+	return Object.fromEntries(
+		Object.entries(env).flatMap(([name, value]) => (value !== undefined && matches(name, wanted) ? [[name, value]] : [])),
+	);
+}
+
+function userName(env: Record<string, string | undefined>): string {
+	try {
+		return userInfo().username;
+	} catch {
+		return env.USER ?? "owner";
+	}
+}

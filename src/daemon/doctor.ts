@@ -1,0 +1,154 @@
+// The check-up: what could be wrong on this machine, each with what was found and what to do. Changes nothing.
+
+import { execFile } from "node:child_process";
+import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
+import { release } from "node:os";
+import { delimiter, join } from "node:path";
+import type { Checkup } from "../api/context.ts";
+import { socketPath } from "../api/socket-path.ts";
+import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../stores/sqlite/driver.ts";
+import type { Problem } from "./config-file.ts";
+import { networkKind } from "./home.ts";
+
+export type Patient = {
+	home: string;
+	/** What is wrong with config.yml, as the daemon or a fresh look finds it. */
+	config: () => Problem | null;
+	/** Jumps of the clock that were seen; absent without a daemon. */
+	jumps?: () => number;
+	/** Where the daemon listens, while it does. */
+	socket?: string;
+	env: Record<string, string | undefined>;
+};
+
+type Finding = { ok: boolean; detail: string; hint?: string };
+const LEAST_FREE = 500_000_000;
+const VERSION_MS = 5000;
+export const OLDEST_NODE = "20.19.0";
+export const AGENTS = ["claude", "codex", "gemini", "opencode"] as const;
+
+export async function checkUp(patient: Patient): Promise<Checkup[]> {
+	const looks: [string, () => Finding | Promise<Finding>][] = [
+		["node", () => atLeast("Node", process.versions.node, OLDEST_NODE, "https://nodejs.org/en/download")],
+		["sqlite", sqlite],
+		["platform", platform],
+		["home", () => home(patient.home)],
+		["disk", () => free(patient.home)],
+		["config", () => configuration(patient.config())],
+		["socket", () => socket(patient)],
+		["clock", () => clock(patient.jumps)],
+		["launcher", () => programs(patient.env)],
+		["git", async () => tool("git", patient.env, "bad", "install git: repos and worktrees need it")],
+		...AGENTS.map((name): [string, () => Promise<Finding>] => [`agent ${name}`, () => tool(name, patient.env, "fine", "")]),
+	];
+	return Promise.all(
+		looks.map(async ([name, look]) => {
+			try {
+				return { name, ...(await look()) };
+			} catch (error) {
+				return { name, ok: false, detail: error instanceof Error ? error.message : String(error), hint: (error as { hint?: string }).hint };
+			}
+		}),
+	);
+}
+
+const atLeast = (what: string, version: string, oldest: string, hint: string): Finding =>
+	newEnough(version, oldest)
+		? { ok: true, detail: `${what} ${version}` }
+		: { ok: false, detail: `${what} ${version}, ${oldest} is needed`, hint };
+
+function sqlite(): Finding {
+	const database = openDatabase(":memory:");
+	try {
+		return atLeast("SQLite", versionOf(database), OLDEST_SQLITE, "run npm install, or use a newer Node");
+	} finally {
+		database.close();
+	}
+}
+
+function platform(): Finding {
+	if (process.platform === "linux") return { ok: true, detail: /microsoft/i.test(release()) ? "Linux under WSL2" : "Linux" };
+	if (process.platform === "darwin")
+		return { ok: true, detail: "macOS: children of a run are found by ancestry, not by their environment (best effort)" };
+	return { ok: false, detail: `${process.platform} is not supported`, hint: "on Windows, use WSL2 and run Sluice inside it" };
+}
+
+function home(path: string): Finding {
+	const stat = statSync(path, { throwIfNoEntry: false });
+	if (!stat) return { ok: true, detail: `${path} is made when it is needed` };
+	if (!stat.isDirectory()) return { ok: false, detail: `${path} is not a folder`, hint: "set SLUICE_HOME to a folder" };
+	const kind = networkKind(path);
+	if (kind !== null)
+		return { ok: false, detail: `${path} is on a network file system (${kind})`, hint: "set SLUICE_HOME to a folder on a local disk" };
+	if ((stat.mode & 0o077) !== 0)
+		return { ok: false, detail: `${path} is open to others (${(stat.mode & 0o777).toString(8)})`, hint: `chmod 700 ${path}` };
+	accessSync(path, constants.W_OK);
+	return { ok: true, detail: path };
+}
+
+function free(path: string): Finding {
+	const { bavail, bsize } = statfsSync(existsSync(path) ? path : "/");
+	const bytes = bavail * bsize;
+	const detail = `${(bytes / 1e9).toFixed(1)} GB free`;
+	return bytes >= LEAST_FREE ? { ok: true, detail } : { ok: false, detail, hint: "make room: a full disk stops new jobs" };
+}
+
+const configuration = (problem: Problem | null): Finding =>
+	problem === null
+		? { ok: true, detail: "config.yml is right" }
+		: { ok: false, detail: problem.message, hint: problem.hint ?? "sluice config check" };
+
+function socket({ socket: path, home: folder }: Patient): Finding {
+	const wanted = path ?? socketPath(folder, { tmp: "/tmp", uid: process.getuid?.() ?? 0 });
+	if (path === undefined) return { ok: true, detail: "no daemon is running" };
+	const stat = statSync(wanted, { throwIfNoEntry: false });
+	if (!stat)
+		return { ok: false, detail: `${wanted} is gone`, hint: "sluice down cannot reach the daemon: end it by its pid, then start it again" };
+	const open = (stat.mode & 0o077) !== 0;
+	return open ? { ok: false, detail: `${wanted} is open to others`, hint: `chmod 600 ${wanted}` } : { ok: true, detail: wanted };
+}
+
+const clock = (jumps: (() => number) | undefined): Finding => {
+	const count = jumps?.() ?? 0;
+	return {
+		ok: true,
+		detail: count === 0 ? "no jump seen" : `jumped ${count} times since the daemon started (a sleeping machine counts, too)`,
+	};
+};
+
+function programs(env: Patient["env"]): Finding {
+	const missing = ["sh", "mkfifo"].filter((name) => find(name, env) === null);
+	if (missing.length > 0) return { ok: false, detail: `missing: ${missing.join(", ")}`, hint: "install what a POSIX system has" };
+	const session = find("setsid", env) !== null;
+	return { ok: true, detail: session ? "sh, mkfifo, setsid" : "sh, mkfifo; without setsid runs are process groups" };
+}
+
+async function tool(name: string, env: Patient["env"], absent: "bad" | "fine", hint: string): Promise<Finding> {
+	const path = find(name, env);
+	if (path === null) return absent === "bad" ? { ok: false, detail: "not installed", hint } : { ok: true, detail: "not installed" };
+	return new Promise((resolve) => {
+		execFile(path, ["--version"], { timeout: VERSION_MS, killSignal: "SIGKILL", env: env as NodeJS.ProcessEnv }, (error, stdout) => {
+			const line = stdout.trim().split("\n")[0]?.slice(0, 100) ?? "";
+			resolve(
+				error
+					? { ok: false, detail: `${path} --version fails: ${error.message.split("\n")[0]}`, hint: "install it again" }
+					: { ok: true, detail: `${line} (${path})` },
+			);
+		});
+	});
+}
+
+/** The program that a name means, or null. */
+export function find(name: string, env: Patient["env"]): string | null {
+	for (const folder of (env.PATH ?? "").split(delimiter)) {
+		if (folder === "") continue;
+		const path = join(folder, name);
+		try {
+			accessSync(path, constants.X_OK);
+			if (statSync(path).isFile()) return path;
+		} catch {
+			// The next folder may have it.
+		}
+	}
+	return null;
+}

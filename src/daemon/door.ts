@@ -1,0 +1,72 @@
+// What the command line needs of the daemon's own code, behind one door that is loaded only then. See src/api/auto-start.ts.
+
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { SluiceError } from "../core/errors.ts";
+import { localHost } from "../host/local.ts";
+import { SILENT } from "../log.ts";
+import { openConfigFile, type Problem } from "./config-file.ts";
+import { type Daemon, startDaemon } from "./daemon.ts";
+import { checkUp } from "./doctor.ts";
+import { installService } from "./install.ts";
+import { packageFolder } from "./version.ts";
+
+type Place = { home: string; port: number | null | undefined };
+
+/**
+ * Runs a daemon in this process until it is told to stop; resolves with the exit code.
+ *
+ * | signal         | does                                               |
+ * |----------------|----------------------------------------------------|
+ * | SIGTERM SIGINT | clean stop, runs are left to their shims; exit 0   |
+ * | the second one | at once; exit 143 or 130                           |
+ * | SIGHUP         | reads config.yml again                             |
+ */
+export async function serve(options: Place & { echo?: (line: string) => void; ready?: (daemon: Daemon) => void }): Promise<number> {
+	const daemon = await startDaemon(options);
+	let asked = 0;
+	const end = (signal: "SIGTERM" | "SIGINT") => {
+		if (asked++ > 0) process.exit(signal === "SIGINT" ? 130 : 143);
+		void daemon.stop({ by: signal });
+	};
+	const handlers = { SIGTERM: () => end("SIGTERM"), SIGINT: () => end("SIGINT"), SIGHUP: () => void daemon.reload() };
+	for (const [signal, call] of Object.entries(handlers)) process.on(signal, call);
+	options.ready?.(daemon);
+	try {
+		await daemon.stopped;
+		return 0;
+	} finally {
+		for (const [signal, call] of Object.entries(handlers)) process.off(signal, call);
+	}
+}
+
+export const install = async ({ home, port }: Place): Promise<string[]> =>
+	installService(process.platform, homedir(), {
+		home,
+		port,
+		node: process.execPath,
+		program: join(packageFolder(), "dist", "daemon-main.js"),
+		path: process.env.PATH ?? "/usr/local/bin:/usr/bin:/bin",
+	});
+
+/** As `config.check` answers, without a daemon. */
+export async function checkConfig(home: string): Promise<{ schema_version: number; ok: boolean; problems: Problem[] }> {
+	const problem = problemIn(home);
+	return { schema_version: 1, ok: problem === null, problems: problem ? [problem] : [] };
+}
+
+/** As `doctor.run` answers, without a daemon. */
+export async function doctor(home: string) {
+	const checks = await checkUp({ home, config: () => problemIn(home), env: process.env });
+	return { schema_version: 1, ok: checks.every(({ ok }) => ok), checks };
+}
+
+function problemIn(home: string): Problem | null {
+	try {
+		openConfigFile({ path: join(home, "config.yml"), env: process.env, host: localHost, log: SILENT }).close();
+		return null;
+	} catch (error) {
+		if (!(error instanceof SluiceError)) throw error;
+		return { code: error.code, message: error.message, field: error.field ?? null, hint: error.hint ?? null };
+	}
+}

@@ -1,0 +1,117 @@
+// Makes the daemon a service of the user's: a systemd unit on Linux, a launchd agent on macOS. Runs must outlive it, so both leave children alone.
+
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { SluiceError } from "../core/errors.ts";
+import { writeWhole } from "./write-file.ts";
+
+export type Installation = { home: string; port?: number | null | undefined; node: string; program: string; path: string };
+export type ServiceFile = { path: string; text: string; commands: string[][] };
+
+/** What would be written, where, and what makes it start. */
+export function serviceFile(platform: NodeJS.Platform, userHome: string, it: Installation): ServiceFile {
+	const argv = [it.node, it.program, "--home", it.home, ...(it.port === undefined ? [] : ["--port", String(it.port ?? "none")])];
+	if (platform === "linux") {
+		const path = join(userHome, ".config", "systemd", "user", "sluice.service");
+		return {
+			path,
+			text: unit(argv, it.path),
+			commands: [
+				["systemctl", "--user", "daemon-reload"],
+				["systemctl", "--user", "enable", "--now", "sluice.service"],
+			],
+		};
+	}
+	if (platform === "darwin") {
+		const path = join(userHome, "Library", "LaunchAgents", "dev.sluice.plist");
+		return { path, text: plist(argv, it), commands: [["launchctl", "load", "-w", path]] };
+	}
+	throw new SluiceError("invalid", `no services on ${platform}`, { hint: "on Windows, use WSL2" });
+}
+
+function unit(argv: readonly string[], path: string): string {
+	return `# The Sluice scheduler, as a service of this user. Written by \`sluice up --install\`.
+[Unit]
+Description=Sluice, the scheduler for coding agents
+Documentation=man:systemd.service(5)
+
+[Service]
+Type=exec
+ExecStart=${argv.map(quoted).join(" ")}
+ExecReload=/bin/kill -HUP $MAINPID
+Environment=${quoted(`PATH=${path}`)}
+# Only the daemon is stopped: what runs goes on behind its shims, and is found again by the next daemon.
+KillMode=process
+TimeoutStopSec=120
+Restart=on-failure
+RestartSec=2
+
+[Install]
+WantedBy=default.target
+`;
+}
+
+/** As systemd reads words: backslash, quotes, and its own % and $ are doubled or escaped. */
+const quoted = (word: string) =>
+	`"${word.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%").replaceAll("$", "$$$$").replaceAll("\n", "\\n")}"`;
+
+function plist(argv: readonly string[], it: Installation): string {
+	const string = (text: string) => `<string>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")}</string>`;
+	return `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<!-- The Sluice scheduler, as a service of this user. -->
+<plist version="1.0">
+<dict>
+	<key>Label</key>
+	<string>dev.sluice</string>
+	<key>ProgramArguments</key>
+	<array>
+${argv.map((word) => `\t\t${string(word)}`).join("\n")}
+	</array>
+	<key>EnvironmentVariables</key>
+	<dict>
+		<key>PATH</key>
+		${string(it.path)}
+	</dict>
+	<!-- Only the daemon is stopped: what runs goes on behind its shims. -->
+	<key>AbandonProcessGroup</key>
+	<true/>
+	<key>RunAtLoad</key>
+	<true/>
+	<key>KeepAlive</key>
+	<dict>
+		<key>SuccessfulExit</key>
+		<false/>
+	</dict>
+	<key>StandardErrorPath</key>
+	${string(join(it.home, "daemon.log"))}
+</dict>
+</plist>
+`;
+}
+
+/** Writes it and starts it; says what was done, and what was left to the user. */
+export function installService(platform: NodeJS.Platform, userHome: string, it: Installation, run = runQuietly): string[] {
+	const { path, text, commands } = serviceFile(platform, userHome, it);
+	mkdirSync(dirname(path), { recursive: true });
+	writeWhole(path, text, 0o644);
+	const said = [`wrote ${path}`];
+	for (const command of commands) {
+		const trouble = run(command);
+		if (trouble !== null) return [...said, `${command.join(" ")} failed: ${trouble}`, `the file is there; run it yourself when you can`];
+		said.push(command.join(" "));
+	}
+	if (platform === "linux") said.push("to keep it running without a login: loginctl enable-linger");
+	return said;
+}
+
+function runQuietly([program = "", ...args]: string[]): string | null {
+	try {
+		execFileSync(program, args, { stdio: ["ignore", "ignore", "pipe"], timeout: 30_000 });
+		return null;
+	} catch (error) {
+		const { stderr, message } = error as { stderr?: Buffer; message: string };
+		return stderr?.toString().trim().split("\n")[0] || message.split("\n")[0] || "unknown";
+	}
+}
