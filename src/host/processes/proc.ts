@@ -1,0 +1,63 @@
+// The process table as Linux shows it under /proc: who lives, since when, and whose mark they carry.
+
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { quietly } from "./quietly.ts";
+
+export type ProcessTable = {
+	self: "proc" | "ps";
+	/** Names this boot of the machine. */
+	boot: string;
+	/** When the process began, in words that only compare; null when there is none, or only a zombie. */
+	startOf(pid: number): string | null;
+	/** Those of our user that carry a wanted mark in their environment, by mark. Never ourselves. */
+	carriers(wanted: (mark: string) => boolean): Map<string, number[]>;
+	carries(pid: number, mark: string): boolean;
+};
+
+const ME = process.getuid?.() ?? -1;
+const NAME = "SLUICE_MARK=";
+
+export const hasProc = () => existsSync("/proc/self/stat");
+
+export function procTable(): ProcessTable {
+	const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+	return {
+		self: "proc",
+		boot,
+		startOf(pid) {
+			const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
+			if (!stat) return null;
+			// The name in parentheses may hold spaces and parentheses of its own; field 3 comes after the last one.
+			const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20);
+			const [state] = fields;
+			return state === "Z" || state === "X" || state === "x" ? null : (fields[19] ?? null);
+		},
+		carriers(wanted) {
+			const found = new Map<string, number[]>();
+			for (const name of readdirSync("/proc")) {
+				const pid = Number(name);
+				if (!(pid > 0) || pid === process.pid) continue;
+				const mark = markOf(pid);
+				if (mark === null || !wanted(mark)) continue;
+				const pids = found.get(mark);
+				if (pids) pids.push(pid);
+				else found.set(mark, [pid]);
+			}
+			return found;
+		},
+		carries: (pid, mark) => pid !== process.pid && markOf(pid) === mark,
+	};
+}
+
+/** The mark in a process's environment, if the process is ours to signal. */
+function markOf(pid: number): string | null {
+	// latin1: bytes as they are. A zombie's environment is empty; that of other people cannot be read, or is none of our business.
+	const environ = quietly(() => readFileSync(`/proc/${pid}/environ`, "latin1"));
+	if (!environ) return null;
+	const at = environ.startsWith(NAME) ? 0 : environ.indexOf(`\0${NAME}`) + 1;
+	if (at === 0 && !environ.startsWith(NAME)) return null;
+	const end = environ.indexOf("\0", at);
+	if (end < 0) return null;
+	if (quietly(() => statSync(`/proc/${pid}`).uid) !== ME) return null;
+	return environ.slice(at + NAME.length, end);
+}

@@ -1,0 +1,35 @@
+// The few programs that starting a run needs, by absolute path: nobody's PATH decides what we run.
+
+import { accessSync, constants, realpathSync } from "node:fs";
+import { basename } from "node:path";
+
+const FOLDERS = ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"];
+
+export type Programs = {
+	sh: string;
+	/** Absent on macOS; process groups take the place of sessions. */
+	setsid: string | null;
+	/** Whether setsid has `-f`; busybox has none. */
+	setsidForks: boolean;
+	env: string | null;
+	mkfifo: string | null;
+	ps: string | null;
+};
+
+export function findPrograms(): Programs {
+	const sh = find("sh");
+	if (!sh) throw new Error(`no sh in ${FOLDERS.join(", ")}: runs cannot be started`);
+	const setsid = find("setsid");
+	const setsidForks = setsid !== null && basename(realpathSync(setsid)) === "setsid";
+	return { sh, setsid, setsidForks, env: find("env"), mkfifo: find("mkfifo"), ps: find("ps") };
+}
+
+function find(name: string): string | null {
+	for (const folder of FOLDERS) {
+		try {
+			accessSync(`${folder}/${name}`, constants.X_OK);
+			return `${folder}/${name}`;
+		} catch {}
+	}
+	return null;
+}

@@ -1,0 +1,128 @@
+// What the shims are told, in POSIX sh: how a run starts, and how its end is recorded whether or not we live. No value of a run is ever interpreted.
+
+import { SluiceError } from "../../core/errors.ts";
+import type { Launch } from "../../processes.ts";
+import type { Programs } from "./programs.ts";
+
+/*
+ * A shim is an `sh` that reads commands from a pipe and runs one program at a time in its foreground, each in a session of its own. (In the background,
+ * with `&`, sh makes the program ignore SIGINT.) Nothing but builtins and one fork stands between the command and the exec.
+ *
+ * | step | who     | file, in the run's folder                                                                       |
+ * |------|---------|-------------------------------------------------------------------------------------------------|
+ * | 1    | shim    | start: `1 <shim's pid> <its start time> <boot>`, made exclusively; who cannot make it, does nothing |
+ * | 2    | program | start: `<pid> <start time>` appended, before it becomes the program                               |
+ * | 3    | program | stdout.log, stderr.log opened for appending; setsid, exec                                         |
+ * | 4    | shim    | exit: `1 <code>`, or `1 launch <code> <why>` when the program could not be started                |
+ *
+ * News goes to the FIFO after 2 and 4; `<>` opens it whether or not anybody reads, and `-p` keeps us from making a file of that name.
+ */
+
+/** Said once to each shim. `_P _T`: its own pid and start time. Names begin with `_` since the program's variables are set in the same shell, later. */
+export function prelude(programs: Programs, host: { boot: string; fifo: string; self: "proc" | "ps" }): string {
+	const identity =
+		host.self === "proc"
+			? `_self() { read -r _p ${"_x ".repeat(20)}_t _x </proc/self/stat; }`
+			: `_self() { _p=$(exec ${programs.sh} -c 'echo $PPID'); _t=$(LC_ALL=C TZ=UTC ${programs.ps ?? "ps"} -o lstart= -p "$_p"); _t=$(IFS=' '; set -- $_t; IFS=_; echo "$*"); }`;
+	return `${programs.setsid ? "" : "set -m\n"}trap : INT TERM HUP QUIT
+_F=${quote(host.fifo)} _B=${quote(host.boot)}
+${identity}
+_say() { [ -p "$_F" ] && echo "$*" 1<>"$_F"; } 2>/dev/null
+_begin() { set -C; { echo "1 $_P $_T $_B" >"$_d/start"; } 2>/dev/null; _x=$?; set +C; return $_x; }
+_fail() { printf '1 launch %s %s\\n' "$1" "$2" >"$_d/exit"; exit 125; }
+_enter() {
+_self
+echo "$_p $_t" >>"$_d/start" || exit 125
+_say "started $_r"
+command exec <"$_i" 2>/dev/null || _fail 126 "cannot read stdin: $_i"
+command exec >>"$_d/stdout.log" 2>>"$_d/stderr.log" || _fail 126 "cannot write the logs in $_d"
+cd -- "$_c" 2>/dev/null || { [ -d "$_c" ] && _fail 126 "cannot enter cwd: $_c"; _fail 126 "no such cwd: $_c"; }
+unset PWD OLDPWD SHLVL _
+}
+_file() {
+[ -e "$1" ] || { printf %s "no such program: $1"; return; }
+[ -d "$1" ] && { printf %s "a folder, not a program: $1"; return; }
+[ -x "$1" ] || { printf %s "not executable: $1"; return; }
+IFS=' 	' read -r _x _y 2>/dev/null <"$1"
+case $_x in "#!") _x=$_y _y= ;; "#!"*) _x=\${_x#??} ;; *) return ;; esac
+_x=\${_x%% *}
+[ -x "$_x" ] || printf %s "no such interpreter: $_x (of $1)"
+}
+_why() {
+cd -- "$_c"; _vars
+case $1 in */*) _file "$1"; return ;; esac
+set -f; IFS=:
+for _y in \${PATH-/bin:/usr/bin}; do [ -f "\${_y:-.}/$1" ] && [ -x "\${_y:-.}/$1" ] && { _file "\${_y:-.}/$1"; return; }; done
+printf %s "no such program in PATH: $1"
+}
+_end() {
+case $1 in
+125) [ -s "$_d/exit" ] || echo "1 $1" >"$_d/exit" ;;
+126|127) _x=$(_why "$2" 2>/dev/null)
+if [ -n "$_x" ]; then printf '1 launch %s %s\\n' "$1" "$_x" >"$_d/exit"; else echo "1 $1" >"$_d/exit"; fi ;;
+*) echo "1 $1" >"$_d/exit" ;;
+esac
+}
+_self; _P=$_p _T=$_t
+`;
+}
+
+/** One run, for a shim that has heard the prelude. One compound command: cut short by our death, it is a syntax error and not half a run. */
+export function runText(launch: Launch, programs: Programs, shim: string): string {
+	const { run, dir, argv, cwd, stdin } = launch;
+	const env: [string, string][] = [...Object.entries(launch.env), ["SLUICE_MARK", launch.mark]];
+	const plain = env.filter(([name]) => isPlain(name));
+	const odd = env.filter(([name]) => !isPlain(name)).map(([name, value]) => `${name}=${value}`);
+	const words = odd.length > 0 ? [programs.env ?? "env", ...odd, ...argv] : argv;
+	const before = programs.setsid ? `${programs.setsid} -- ` : "";
+	return `if _d=${quote(dir)} _r=${quote(run)} _c=${quote(cwd)} _i=${quote(stdin ?? "/dev/null")}; _begin; then
+_vars() { export ${plain.map(([name, value]) => `${name}=${quote(value)}`).join(" ")}; }
+(_enter; _vars; exec ${before}${words.map(quote).join(" ")})
+_end $? ${quote(argv[0] as string)} || exit
+_say "exited $_r ${shim}"
+else _say "idle $_r ${shim}"; fi
+`;
+}
+
+/** For the launcher: a shim of its own for one run, started and let go. Needs `setsid -f`: a background job would ignore SIGINT. */
+export function launchText(shimText: string, programs: Programs, delimiter: string): string {
+	return `${programs.setsid} -f ${programs.sh} <<'${delimiter}'\n${shimText}exit\n${delimiter}\n`;
+}
+
+export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Names that mean something to a shell itself, or that it cannot hold, are set by env(1). */
+const SPECIAL =
+	/^(?:OPT(?:IND|ARG|ERR)|LINENO|PPID|E?UID|IFS|SHELLOPTS|BASH.*|GROUPS|S?RANDOM|SECONDS|FUNC.*|DIRSTACK|HIST.*|EPOCH.*|MAIL.*|POSIXLY_CORRECT|_.?)$/;
+const isPlain = (name: string) => /^[A-Za-z_]\w*$/.test(name) && !SPECIAL.test(name);
+
+/** The kernel's bound for one argument or variable, with its NUL. */
+const MAX_STRING = 131_072;
+
+/** Refuses what could not be passed on unchanged, before anything is started. */
+export function checkLaunch(launch: Launch): void {
+	const bad = (field: string, why: string, hint?: string) => new SluiceError("invalid", `run ${launch.run}: ${why}`, { field, hint });
+	if (!/^[\w.-]+$/.test(launch.run)) throw bad("run", "the name of a run has only letters, digits, dots and dashes");
+	if (!/^[\w.-]+$/.test(launch.mark)) throw bad("mark", "a mark has only letters, digits, dots and dashes");
+	for (const field of ["dir", "cwd", "stdin"] as const) {
+		const path = launch[field];
+		if (path !== undefined && (!path.startsWith("/") || path.includes("\0"))) throw bad(field, `${field} must be an absolute path`);
+	}
+	const [program] = launch.argv;
+	if (!program) throw bad("argv", "no program to run");
+	launch.argv.forEach((word, at) => {
+		checkString(word, `argv[${at}]`);
+	});
+	for (const [name, value] of Object.entries(launch.env)) {
+		if (name === "" || name.includes("=") || name.includes("\0")) throw bad("env", `not the name of a variable: ${JSON.stringify(name)}`);
+		if (name === "SLUICE_MARK") throw bad("env.SLUICE_MARK", "SLUICE_MARK is set from the mark alone");
+		checkString(`${name}=${value}`, `env.${name}`);
+		if (!isPlain(name) && program.includes("=")) throw bad(`env.${name}`, "cannot be passed on to a program with = in its name");
+	}
+
+	function checkString(text: string, field: string) {
+		if (text.includes("\0")) throw bad(field, "a NUL byte cannot be passed to a program");
+		if (text.length * 3 >= MAX_STRING && Buffer.byteLength(text) >= MAX_STRING)
+			throw bad(field, `longer than the ${MAX_STRING - 1} bytes that one argument or variable may have`, "pass it in a file or on stdin");
+	}
+}

@@ -1,0 +1,110 @@
+// What a run's folder and the process table say about a run, and signals to those of its processes that are surely its own.
+
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import type { Sighting } from "../../processes.ts";
+import type { ProcessTable } from "./proc.ts";
+import { quietly } from "./quietly.ts";
+
+type Being = { pid: number; start: string };
+type Start = { shim: Being; boot: string; program: Being | null };
+
+/** A marker that was made but not written (a full disk, a crash) counts as unstarted for so long; then nobody is going to write it any more. */
+const MARKER_GRACE_MS = 10_000;
+
+/** Numbers are those of Linux and macOS alike. 128 + another number is an exit code like any other. */
+const USUAL: Record<number, string> = {
+	1: "SIGHUP",
+	2: "SIGINT",
+	3: "SIGQUIT",
+	4: "SIGILL",
+	5: "SIGTRAP",
+	6: "SIGABRT",
+	8: "SIGFPE",
+	9: "SIGKILL",
+	11: "SIGSEGV",
+	13: "SIGPIPE",
+	14: "SIGALRM",
+	15: "SIGTERM",
+	24: "SIGXCPU",
+	25: "SIGXFSZ",
+	...(process.platform === "linux"
+		? { 7: "SIGBUS", 10: "SIGUSR1", 12: "SIGUSR2", 31: "SIGSYS" }
+		: { 10: "SIGBUS", 12: "SIGSYS", 30: "SIGUSR1", 31: "SIGUSR2" }),
+};
+
+export function sight(dir: string, table: ProcessTable): Sighting {
+	const ended = readExit(dir);
+	if (ended) return ended;
+	const start = readStart(dir);
+	if (start === "none" || start === "fresh") return { state: "unstarted" };
+	if (start === "stale") return { state: "gone", reboot: false };
+	if (start.boot !== table.boot) return readExit(dir) ?? { state: "gone", reboot: true };
+	// The shim counts too: between the program's end and the line in `exit` only it is there, and before the program as well.
+	for (const being of [start.program, start.shim])
+		if (being && lives(being, table)) return readExit(dir) ?? { state: "alive", pid: being.pid, started: `${being.start}@${start.boot}` };
+	// It may have ended since we looked first.
+	return readExit(dir) ?? { state: "gone", reboot: false };
+}
+
+/** Makes the marker in nobody's name: seen as gone from then on. */
+export function forbidRun(dir: string, table: ProcessTable): boolean {
+	try {
+		writeFileSync(`${dir}/start`, `1 0 forbidden ${table.boot}\n`, { flag: "wx", mode: 0o600 });
+		return true;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+		throw error;
+	}
+}
+
+/** True when somebody was there, even if the signal was refused. */
+export function signalRun(dir: string, table: ProcessTable, signal: NodeJS.Signals): boolean {
+	// Between the shim's marker and the program's line there are some microseconds: waited for, since a lost SIGINT costs a whole grace.
+	for (let tries = 0; ; tries++) {
+		if (readExit(dir)) return false;
+		const start = readStart(dir);
+		if (typeof start === "string" || start.boot !== table.boot) return false;
+		if (start.program) return lives(start.program, table) && signalGroup(start.program.pid, signal);
+		if (!lives(start.shim, table)) return false;
+		if (tries === 50) return true;
+		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+	}
+}
+
+/** False when the process is gone. */
+export function signalOne(pid: number, signal: NodeJS.Signals): boolean {
+	try {
+		process.kill(pid, signal);
+		return true;
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "ESRCH") return false;
+		if (code === "EPERM") return true;
+		throw error;
+	}
+}
+
+/** A program leads its own session and group, but for the moment before its exec. */
+const signalGroup = (pid: number, signal: NodeJS.Signals) => pid > 1 && (signalOne(-pid, signal) || signalOne(pid, signal));
+
+const lives = (being: Being, table: ProcessTable) => table.startOf(being.pid) === being.start;
+
+function readExit(dir: string): Sighting | null {
+	const text = quietly(() => readFileSync(`${dir}/exit`, "utf8"));
+	// Without its newline the line is incomplete and counts as absent.
+	const [, failed, digits, why] = /^1 (launch )?(\d{1,3})(?: ([\s\S]*))?\n$/.exec(text ?? "") ?? [];
+	if (digits === undefined) return null;
+	const code = Number(digits);
+	return { state: "exited", code, signal: failed ? null : (USUAL[code - 128] ?? null), launch_failed: failed ? (why ?? "unknown") : null };
+}
+
+function readStart(dir: string): Start | "none" | "fresh" | "stale" {
+	const text = quietly(() => readFileSync(`${dir}/start`, "latin1"));
+	if (text === null) return "none";
+	const [, shimPid, shimStart, boot, pid, start] = /^1 (\d+) (\S+) (\S+)\n(?:(\d+) (\S+)\n)?/.exec(text) ?? [];
+	if (!shimStart || !boot) {
+		const age = Date.now() - (quietly(() => statSync(`${dir}/start`).mtimeMs) ?? 0);
+		return age >= 0 && age < MARKER_GRACE_MS ? "fresh" : "stale";
+	}
+	return { shim: { pid: Number(shimPid), start: shimStart }, boot, program: start ? { pid: Number(pid), start } : null };
+}
