@@ -348,7 +348,7 @@ describe("trouble", () => {
 		const job = await on.add();
 		expect(await on.show(job)).toMatchObject({
 			exit_kind: "launch_failed",
-			last_failure: "the launcher could not be reached: no launcher",
+			last_failure: "it could not be handed to the launcher: no launcher",
 		});
 		expect(existsSync(on.path("1.1", "start"))).toBe(true);
 	});

@@ -37,6 +37,8 @@ export function prepare({ job, spec, run }: Claimed, settings: SupervisorSetting
 		SLUICE_TOKEN: given.token,
 	};
 	if (given.home !== null) env.SLUICE_HOME = given.home;
+	// A job that was added from inside a run may have brought that run's mark: it would be stopped along with it.
+	delete env.SLUICE_MARK;
 	return { ...started, cwd: spec.cwd ?? env.HOME ?? "/", env, files };
 }
 

@@ -72,7 +72,7 @@ function notHandedOver(floor: Floor, run: LiveRun, error: unknown): void {
 		// A folder that refuses the marker to us refuses it to everybody.
 	}
 	if (started) see(floor, run);
-	else launchFailed(floor, run, `the launcher could not be reached: ${troubleOf(error)}`);
+	else launchFailed(floor, run, `it could not be handed to the launcher: ${troubleOf(error)}`);
 }
 
 /** Total time awake counts from the claim; for an adopted run `elapsedMs` of it are gone already. */
