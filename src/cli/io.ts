@@ -12,14 +12,17 @@ export type Connection = {
 	readonly closed: Promise<void>;
 };
 
+/** `port` null: no HTTP side; undefined: as the settings say. */
+export type DaemonOptions = { home: string; port: number | null | undefined };
+
 /** What needs the daemon's own code: loaded only for the commands that do it. */
 export type DaemonDoor = {
 	/** Runs it here; resolves with its exit code when it has ended. */
-	serve(options: { home: string; port: number | undefined }): Promise<number>;
+	serve(options: DaemonOptions): Promise<number>;
 	/** Starts one in the background; resolves when it answers. */
-	start(options: { home: string; port: number | undefined }): Promise<void>;
+	start(options: DaemonOptions): Promise<void>;
 	/** Makes it a service of the user's; says what was done. */
-	install(options: { home: string; port: number | undefined }): Promise<string[]>;
+	install(options: DaemonOptions): Promise<string[]>;
 	/** As `config.check` and `doctor.run` answer, without a daemon. */
 	checkConfig(home: string): Promise<Document>;
 	doctor(home: string): Promise<Document>;

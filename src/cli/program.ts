@@ -1,7 +1,7 @@
 // One call of the program: reads the command line, loads the one command it names, and turns whatever happens into words and an exit code.
 
 import { COMMANDS } from "./catalogue.ts";
-import { EXIT, exitOf, failureOf } from "./failure.ts";
+import { CliFailure, EXIT, exitOf, failureOf } from "./failure.ts";
 import type { Connection, Document, Io, World } from "./io.ts";
 import { type Globals, type Parsed, parse } from "./parse.ts";
 import { createPrinter, type Printer } from "./print.ts";
@@ -56,6 +56,22 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, pri
 	return EXIT.done;
 }
 
+/** The protocol that these commands speak: PROTOCOL of api/protocol.ts, which is too much to load for a number. */
+export const SPEAKS = 1;
+/** Asked of a daemon of whatever version. */
+const ANY_VERSION: readonly string[] = ["scheduler.version", "scheduler.down"];
+
+/** One more round trip; a daemon that was left by another version is better named than guessed. */
+async function checkProtocol(connection: Connection, world: World): Promise<void> {
+	const daemon = (await connection.call("scheduler.version", { by: world.user() })) as { protocol: number; version: string };
+	if (daemon.protocol === SPEAKS) return;
+	throw new CliFailure(
+		"conflict",
+		`the daemon is of version ${daemon.version}, this command of version ${await world.version()}: they do not understand each other`,
+		"sluice down, then the command again: what runs goes on, and the new daemon finds it",
+	);
+}
+
 function createIo(globals: Globals, world: World, print: Printer, connections: Connection[]): Io {
 	let open: Promise<Connection | undefined> | undefined;
 	const connect = async (how: "start" | "if_running") => {
@@ -67,7 +83,14 @@ function createIo(globals: Globals, world: World, print: Printer, connections: C
 		}
 		return connection;
 	};
-	const call = (connection: Connection, method: string, params: Document) => connection.call(method, { ...params, by: world.user() });
+	const checked = new WeakSet<Connection>();
+	const call = async (connection: Connection, method: string, params: Document) => {
+		if (!ANY_VERSION.includes(method) && !checked.has(connection)) {
+			checked.add(connection);
+			await checkProtocol(connection, world);
+		}
+		return connection.call(method, { ...params, by: world.user() });
+	};
 	return {
 		world,
 		print,

@@ -29,6 +29,10 @@ export function systemWorld(): World {
 		version: readVersion,
 		user: () => env.USER || env.LOGNAME || userInfo().username,
 		homeOf,
+		async daemon() {
+			const { loadDaemon, startDaemon } = await import("../api/auto-start.ts");
+			return { ...(await loadDaemon()), start: ({ home, port }) => startDaemon(home, { port }) };
+		},
 		connect: (given, how) => reach(homeOf(given), given === undefined && !env.SLUICE_HOME ? env : {}, how),
 	};
 }

@@ -12,7 +12,12 @@ export const CONTROL: readonly CommandSpec[] = [
 		more: ["Other commands start it by themselves, in the background, when they need it."],
 		options: [
 			{ name: "detach", type: "flag", help: "In the background; returns once it is ready." },
-			{ name: "port", type: "number", value: "N", help: "Port of its HTTP side on 127.0.0.1; 0 = none. Else the setting `port`, 7420." },
+			{
+				name: "port",
+				type: "text",
+				value: "N",
+				help: "Port of its HTTP side on 127.0.0.1: 0 is any free one, none is none. Else the setting `port`, 7420.",
+			},
 			{ name: "install", type: "flag", help: "Make it a service of yours that starts at login (systemd or launchd)." },
 		],
 		excludes: [["detach", "install"]],

@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ago, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
+import { PROTOCOL } from "../../api/protocol.ts";
+import { SPEAKS } from "../program.ts";
 
 describe("controlling", () => {
 	test("pause and resume", async () => {
@@ -111,8 +113,20 @@ describe("controlling", () => {
 		expect(started).toEqual([]);
 	});
 
+	test("a daemon that speaks another protocol is named; only version and down talk to it", async () => {
+		const line = await openCommandLine({ "scheduler.version": { version: "9.0.0", protocol: 9, pid: 1, home: "/h", started_at: ago(0) } });
+		const result = await line.run("list");
+		expect(result).toMatchObject({ code: 4, out: "" });
+		expect(result.err).toContain("the daemon is of version 9.0.0, this command of version 1.2.3");
+		expect(line.asked).toEqual([]);
+		expect((await line.run("version")).code).toBe(0);
+		expect(SPEAKS).toBe(PROTOCOL);
+	});
+
 	test("version", async () => {
-		const line = await openCommandLine({ "scheduler.version": { version: "1.2.2", pid: 77, home: "/h", started_at: ago(120_000) } });
+		const line = await openCommandLine({
+			"scheduler.version": { version: "1.2.2", protocol: 1, pid: 77, home: "/h", started_at: ago(120_000) },
+		});
 		const { out, err } = await line.run("version");
 		expect(out).toBe("sluice 1.2.3\ndaemon 1.2.2, pid 77, started 2m ago, home /h\n");
 		expect(err).toContain("another version");

@@ -5,9 +5,7 @@ import { usage } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
 
 export async function run(call: Call, io: Io): Promise<number | undefined> {
-	const port = call.number("port");
-	if (port !== undefined && (port < 0 || port > 65_535)) throw usage("--port must be from 0 to 65535");
-	const options = { home: io.world.homeOf(io.home), port };
+	const options = { home: io.world.homeOf(io.home), port: portOf(call.text("port")) };
 	const daemon = await io.world.daemon();
 	if (call.flag("install")) {
 		const lines = await daemon.install(options);
@@ -28,4 +26,10 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 		io.print.say(`the daemon runs, pid ${started.pid}, home ${started.home}`),
 	);
 	return undefined;
+}
+
+function portOf(text: string | undefined): number | null | undefined {
+	if (text === undefined || text === "none") return text === undefined ? undefined : null;
+	if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) throw usage(`--port must be from 0 to 65535, or none, not ${JSON.stringify(text)}`);
+	return Number(text);
 }
