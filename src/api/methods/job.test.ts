@@ -1,0 +1,232 @@
+// The methods of jobs, as a caller sees them.
+
+import { describe, expect, test } from "vitest";
+import { NOON } from "../../../test/make/fakes.ts";
+import { openDesk } from "../../../test/make/served.ts";
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+describe("job.add", () => {
+	test("answers with the whole job, its position, and a warning when there is one", async () => {
+		const desk = await openDesk();
+		const added = await desk.call("job.add", { command: ["make"], name: "build", timeout: "30m" });
+		expect(added).toMatchObject({
+			schema_version: 1,
+			outcome: "queued",
+			position: 1,
+			job: { id: 1, name: "build", command: ["make"], timeout: 1_800_000, created_at: new Date(NOON).toISOString() },
+		});
+	});
+
+	test("a duplicate, a second one for an item, a full queue are answers, not errors", async () => {
+		const desk = await openDesk({ config: { max_concurrent: 1, queue: { soft_limit: 2, hard_limit: 4 } } });
+		await desk.call("job.add", { payload: 1, unique: { key: "k" } });
+		expect(await desk.call("job.add", { payload: 1, unique: { key: "k" } })).toEqual({ schema_version: 1, outcome: "duplicate", job: 1 });
+		await desk.call("job.add", { payload: 1, item: "A-1" });
+		expect(await desk.call("job.add", { payload: 1, item: "A-1" })).toMatchObject({ outcome: "already_running", holder: 2 });
+		await desk.call("job.add", { payload: 1 });
+		await desk.call("job.add", { payload: 1 });
+		expect(await desk.call("job.add", { payload: 1 })).toMatchObject({ outcome: "deferred", limit: 4 });
+	});
+
+	test("wrong input is the scheduler's own error", async () => {
+		const desk = await openDesk();
+		expect(await desk.refused("job.add", { command: ["x"], lain: "code" })).toMatchObject({
+			code: -32602,
+			data: { code: "unknown_key", field: "lain", hint: 'did you mean "lane"?' },
+		});
+		expect(await desk.refused("job.add", { command: ["x"], lane: "defalt" })).toMatchObject({ code: -32004, data: { code: "not_found" } });
+		expect(await desk.refused("job.add", { command: ["x"], force: "yes" })).toMatchObject({ code: -32602, data: { field: "force" } });
+	});
+});
+
+describe("job.apply", () => {
+	test("adds all; with check none", async () => {
+		const desk = await openDesk();
+		const manifest = {
+			jobs: [
+				{ name: "a", command: ["x"] },
+				{ name: "b", command: ["y"], after: ["a"] },
+			],
+		};
+		expect(await desk.call("job.apply", { manifest, check: true })).toEqual({ schema_version: 1, jobs: [], names: {}, skipped: [] });
+		expect((await desk.call("job.list", {})).jobs).toEqual([]);
+		expect(await desk.call("job.apply", { manifest })).toEqual({ schema_version: 1, jobs: [1, 2], names: { a: 1, b: 2 }, skipped: [] });
+		expect(await desk.refused("job.apply", { manifest: { jobs: [{ name: "c", command: ["x"], after: ["c"] }] } })).toMatchObject({
+			data: { code: "cycle" },
+		});
+	});
+});
+
+describe("looking", () => {
+	test("a job by number, by number as text, by name; near ones are suggested", async () => {
+		const desk = await openDesk();
+		await desk.t.add({ name: "build" });
+		for (const id of [1, "1", "build"]) expect((await desk.call("job.show", { id })).job).toMatchObject({ id: 1, name: "build" });
+		expect(await desk.refused("job.show", { id: "biuld" })).toMatchObject({ code: -32004, data: { hint: 'did you mean "build"?' } });
+		expect(await desk.refused("job.show", { id: 2 })).toMatchObject({ code: -32004, data: { code: "not_found", hint: "near it: 1" } });
+	});
+
+	test("lists by filter and page", async () => {
+		const desk = await openDesk({ config: { lanes: { default: {}, code: {} } } });
+		for (const lane of ["default", "code", "code"]) await desk.t.add({ lane });
+		expect((await desk.call("job.list", { lane: "code" })).jobs.map(({ id }) => id)).toEqual([2, 3]);
+		expect((await desk.call("job.list", { limit: 1, after: 1 })).jobs.map(({ id }) => id)).toEqual([2]);
+		await desk.call("job.cancel", { id: 2 });
+		expect((await desk.call("job.list", { status: ["cancelled"] })).jobs.map(({ id }) => id)).toEqual([2]);
+		expect((await desk.call("job.list", { all: true })).jobs).toHaveLength(3);
+	});
+
+	test("why and history have their times in words", async () => {
+		const desk = await openDesk();
+		await desk.t.add({ name: "a" });
+		await desk.t.add({ name: "b", after: ["a"], runnable_at: NOON + 1000 });
+		const why = await desk.call("job.why", { id: "b" });
+		expect(why.reasons.map(({ gate, code }) => `${gate}/${code}`)).toEqual(["time/delayed", "after/dependencies"]);
+		expect(why.reasons[0]?.clears_at).toMatch(TIME);
+		expect(why).toMatchObject({ position: null, job: { id: 2, blocked: true, wait_reason: { kind: expect.any(String) } } });
+		const { events } = await desk.call("job.history", { id: "b" });
+		expect(events).toEqual([{ seq: 3, at: expect.stringMatching(TIME), kind: "added", job: 2, by: "test", data: expect.anything() }]);
+	});
+});
+
+describe("job.wait", () => {
+	test("answers at once when all have ended, and when the time is up", async () => {
+		const desk = await openDesk();
+		const id = await desk.t.done({}, "failed");
+		expect(await desk.call("job.wait", { ids: [id] })).toEqual({
+			schema_version: 1,
+			jobs: [{ id, status: "failed", exit_code: 1, exit_kind: "failed" }],
+			done: true,
+		});
+		await desk.t.add();
+		expect(await desk.call("job.wait", { ids: [id, 2], timeout_ms: 5 })).toMatchObject({
+			jobs: [{ id }, { status: "queued" }],
+			done: false,
+		});
+	});
+
+	test("answers when the last one ends", async () => {
+		const desk = await openDesk();
+		await desk.t.add({ name: "a" });
+		await desk.t.add({ name: "b" });
+		let answered = false;
+		const waiting = desk.call("job.wait", { ids: ["a", "b", 1] }).finally(() => {
+			answered = true;
+		});
+		await desk.t.start();
+		await desk.t.succeed(1);
+		await desk.t.show(1);
+		expect(answered).toBe(false);
+		await desk.t.succeed(2);
+		expect(await waiting).toMatchObject({ jobs: [{ id: 1, status: "succeeded", exit_code: 0 }, { id: 2 }], done: true });
+	});
+
+	test("for a job that is not there is an error at once", async () => {
+		const desk = await openDesk();
+		expect(await desk.refused("job.wait", { ids: [7] })).toMatchObject({ code: -32004 });
+	});
+});
+
+describe("job.logs", () => {
+	test("gives pieces by offset", async () => {
+		const desk = await openDesk();
+		await desk.t.add();
+		desk.pretended.logs.set("1.1", { text: "hello world\n", eof: true, ended: true });
+		expect(await desk.call("job.logs", { id: 1, offset: 6, limit: 3 })).toEqual({
+			schema_version: 1,
+			run: "1.1",
+			stream: "stdout",
+			offset: 6,
+			next_offset: 9,
+			text: "wor",
+			eof: true,
+			ended: true,
+		});
+		expect(await desk.refused("job.logs", { id: 1, run: 2 })).toMatchObject({ code: -32004, data: { field: "run" } });
+	});
+
+	test("waits for more, also for a run that has not begun", async () => {
+		const desk = await openDesk();
+		await desk.t.add();
+		expect(await desk.refused("job.logs", { id: 1 })).toMatchObject({ code: -32004, data: { code: "not_found" } });
+		expect(await desk.call("job.logs", { id: 1, wait_ms: 1 })).toMatchObject({ run: null, text: "", eof: true, ended: false });
+		const waiting = desk.call("job.logs", { id: 1, wait_ms: 25_000 });
+		desk.pretended.logs.set("1.1", { text: "there", eof: true, ended: false });
+		expect(await waiting).toMatchObject({ run: "1.1", text: "there", ended: false });
+	});
+});
+
+describe("acting", () => {
+	test("cancel takes one or several, and touches none when one is not there", async () => {
+		const desk = await openDesk();
+		for (const name of ["a", "b", "c"]) await desk.t.add({ name });
+		await desk.t.start(1);
+		expect(await desk.refused("job.cancel", { ids: ["b", 99] })).toMatchObject({ code: -32004 });
+		expect(await desk.t.status(2)).toBe("queued");
+		expect(await desk.refused("job.cancel", {})).toMatchObject({ code: -32602, data: { field: "id" } });
+		expect(await desk.call("job.cancel", { ids: ["a", "b", 2], reason: "no" })).toEqual({
+			schema_version: 1,
+			cancelled: [2],
+			requested: [1],
+		});
+		expect(await desk.refused("job.cancel", { id: 2 })).toMatchObject({ code: -32009, data: { code: "illegal_transition" } });
+	});
+
+	test("the others answer with the job as it is afterwards", async () => {
+		const desk = await openDesk();
+		await desk.t.add({ name: "a", requires_approval: true });
+		await desk.t.add({ name: "b", requires_approval: true });
+		expect((await desk.call("job.priority", { id: "a", priority: 7 })).job.priority).toBe(7);
+		expect((await desk.call("job.promote", { id: "a" })).job.rank).toBeGreaterThan(0);
+		expect((await desk.call("job.demote", { id: "a" })).job.rank).toBeLessThan(0);
+		expect((await desk.call("job.run_now", { id: "a", force: true })).job.forced).toBe(true);
+		expect((await desk.call("job.approve", { id: "a" })).job).toMatchObject({ approval: "given", requires_approval: true });
+		expect((await desk.call("job.reject", { id: "b", reason: "no" })).job).toMatchObject({ status: "cancelled", end_reason: "no" });
+		await desk.t.start();
+		await desk.t.end(1, "needs_human", { question: "which?" });
+		expect((await desk.call("job.show", { id: "a" })).job.question).toBe("which?");
+		expect((await desk.call("job.answer", { id: "a", text: "that" })).job).toMatchObject({ answer: "that", question: null });
+	});
+
+	test("retry and rerun tell what was reset", async () => {
+		const desk = await openDesk();
+		await desk.t.done({ name: "a" }, "failed");
+		expect(await desk.call("job.retry", { id: "a" })).toMatchObject({ schema_version: 1, reset: [1], restarted: [] });
+		await desk.t.start();
+		await desk.t.fail(1);
+		expect(await desk.call("job.rerun", { id: "a" })).toMatchObject({ reset: [1] });
+	});
+});
+
+describe("workers outside", () => {
+	test("claim payload jobs only, keep them, complete them; a stale token is refused", async () => {
+		const desk = await openDesk();
+		await desk.t.add({ command: ["true"] });
+		await desk.t.add({ payload: { n: 1 }, env: { API_KEY: "s3cret" } });
+		const { claimed } = await desk.call("job.claim", { worker: "w1", max: 9 });
+		expect(claimed).toMatchObject([
+			{ job: { id: 2, env: { API_KEY: "***" } }, spec: { payload: { n: 1 } }, run: { id: "2.1", worker: "w1" } },
+		]);
+		const token = claimed[0]?.run.token as number;
+		expect(await desk.call("job.extend", { job: 2, token })).toEqual({
+			schema_version: 1,
+			cancel_requested: false,
+			lease_until: expect.stringMatching(TIME),
+		});
+		expect(await desk.refused("job.complete", { job: 2, token: token + 1, exit_kind: "completed" })).toMatchObject({
+			code: -32009,
+			data: { code: "fenced" },
+		});
+		expect(await desk.call("job.complete", { job: 2, token, exit_kind: "completed", exit_code: 0, usage: { tokens: 5 } })).toEqual({
+			schema_version: 1,
+			job: 2,
+			status: "succeeded",
+			retry_at: null,
+		});
+		expect(await desk.refused("job.complete", { job: 2, token, exit_kind: "well" })).toMatchObject({ data: { field: "exit_kind" } });
+		expect(await desk.refused("job.complete", { job: 2, token, exit_kind: "failed", mesage: "x" })).toMatchObject({
+			data: { code: "unknown_key" },
+		});
+	});
+});

@@ -1,0 +1,153 @@
+// The methods of the queue, of the nouns and of the configuration, as a caller sees them.
+
+import { describe, expect, test } from "vitest";
+import { MINUTE, NOON } from "../../../test/make/fakes.ts";
+import { openDesk } from "../../../test/make/served.ts";
+
+const at = (ms: number) => new Date(ms).toISOString();
+
+describe("scheduler", () => {
+	test("status is the document of the spec", async () => {
+		const desk = await openDesk();
+		await desk.t.add();
+		await desk.call("scheduler.pause", { reason: "lunch", until: at(NOON + MINUTE) });
+		expect(await desk.call("scheduler.status", {})).toEqual({
+			schema_version: 1,
+			paused: true,
+			paused_by: "ann",
+			paused_at: at(NOON),
+			queued_total: 1,
+			queued_ready: 1,
+			running: 0,
+			max_concurrent: 4,
+			lanes: { default: { queued: 1, running: 0, max: null } },
+			holds: [{ scope: "all", kind: "paused", since: at(NOON), until: at(NOON + MINUTE), by: "ann", reason: "lunch" }],
+			hosts: [{ name: "local", labels: [], heartbeat_at: at(NOON), state: "live" }],
+			backpressure: null,
+			last_dispatch_at: null,
+		});
+	});
+
+	test("pause and resume reach the processes when asked to", async () => {
+		const desk = await openDesk();
+		expect(await desk.call("scheduler.pause", { lane: "default", freeze: true })).toMatchObject({ scope: "lane:default", frozen: true });
+		expect(await desk.call("scheduler.resume", { lane: "default" })).toMatchObject({ scope: "lane:default", paused: false });
+		expect(desk.pretended.frozen).toEqual([
+			["freeze", { lane: "default" }],
+			["thaw", { lane: "default" }],
+		]);
+		await desk.call("scheduler.pause", {});
+		expect(desk.pretended.frozen).toHaveLength(2);
+	});
+
+	test("run tells its plan; clear ends what waits, or one item's jobs", async () => {
+		const desk = await openDesk({ config: { max_concurrent: 1 } });
+		await desk.t.add({ item: "A-1" });
+		await desk.t.add();
+		expect(await desk.call("scheduler.run", { dry_run: true })).toMatchObject({ schema_version: 1, dispatch: [1], reason: "capacity" });
+		expect(await desk.call("scheduler.run", {})).toMatchObject({ dispatch: [1] });
+		expect(await desk.call("scheduler.clear", { item: "A-1" })).toEqual({ schema_version: 1, cleared: [1] });
+		expect(await desk.call("scheduler.clear", {})).toEqual({ schema_version: 1, cleared: [2] });
+		desk.t.clock.pass(10 * 24 * 60 * MINUTE);
+		expect(await desk.call("scheduler.gc", { days: 3 })).toEqual({ schema_version: 1, deleted: 2, kept: 0 });
+	});
+
+	test("down is handed to the daemon; version says who answers", async () => {
+		const desk = await openDesk();
+		expect(await desk.call("scheduler.down", { stop_runs: true, grace_ms: "5s" })).toEqual({ schema_version: 1, stopping: true });
+		expect(desk.pretended.downs).toEqual([{ runs: "stop", graceMs: 5000, by: "ann" }]);
+		expect(await desk.call("scheduler.version", { by: "bo" })).toEqual({
+			schema_version: 1,
+			version: "0.0.0-test",
+			pid: 4711,
+			protocol: 1,
+			home: "/home/of/test",
+			started_at: at(NOON),
+			by: "bo",
+			role: "operator",
+		});
+	});
+});
+
+describe("nouns", () => {
+	test("lanes are listed and set, live", async () => {
+		const desk = await openDesk();
+		await desk.t.add();
+		expect(await desk.call("lane.set", { name: "code", max: 2, priority: 5 })).toMatchObject({
+			lane: { name: "code", max: 2, priority: 5 },
+		});
+		expect((await desk.call("lane.list", {})).lanes.map(({ name, max, queued }) => [name, max, queued])).toEqual([
+			["default", null, 1],
+			["code", 2, 0],
+		]);
+		expect(await desk.call("lane.set", { name: "code", max: null })).toMatchObject({ lane: { max: null, priority: 5 } });
+		expect(await desk.refused("lane.set", { name: "code", max: -1 })).toMatchObject({ code: -32602, data: { field: "max" } });
+		expect((await desk.refused("lane.set", { name: "a b", max: 1 })).code).toBe(-32602);
+	});
+
+	test("accounts are limited, closed and cleared", async () => {
+		const desk = await openDesk({ config: { accounts: { work: { max: 3 } } } });
+		expect(await desk.call("account.list", {})).toMatchObject({ accounts: [{ name: "work", max: 3, state: "open", until: null }] });
+		const limited = await desk.call("account.limit", { name: "work", retry_after_ms: "1m" });
+		expect(limited.account).toMatchObject({ name: "work", state: "rate_limited", until: expect.any(String) });
+		expect((await desk.call("account.limit", { name: "work", closed: "billing" })).account).toMatchObject({
+			state: "closed",
+			reason: "billing",
+		});
+		expect((await desk.call("account.clear", { name: "work" })).account.state).toBe("open");
+		expect(await desk.refused("account.clear", { name: "wrk" })).toMatchObject({ code: -32004, data: { hint: 'did you mean "work"?' } });
+	});
+
+	test("budgets are granted, reported and listed", async () => {
+		const desk = await openDesk();
+		const { budget } = await desk.call("budget.grant", { subject: "owner:ann", dim: "cost_micro", limit: 100, window: "day" });
+		expect(budget).toMatchObject({ subject: "owner:ann", used: 0, limit: 100, window: "day" });
+		expect(await desk.call("budget.report", { subject: "owner:ann", dim: "cost_micro", amount: 100 })).toMatchObject({
+			budget: { used: 100 },
+			first_breach: true,
+		});
+		expect((await desk.call("budget.list", { subject: "owner:ann" })).budgets).toHaveLength(1);
+		expect((await desk.call("budget.list", { subject: "owner:bo" })).budgets).toEqual([]);
+		expect(await desk.refused("budget.grant", { subject: "ann", dim: "runs", limit: 1 })).toMatchObject({ data: { field: "subject" } });
+	});
+
+	test("locks, artifacts, hosts and batches are listed", async () => {
+		const desk = await openDesk();
+		await desk.t.add({ locks: ["db"], batch: "night" });
+		await desk.t.start();
+		expect((await desk.call("lock.list", {})).locks).toEqual([{ key: "db", holders: [{ job: 1, mode: "exclusive" }], reserved_for: null }]);
+		expect((await desk.call("batch.list", {})).batches).toEqual([{ name: "night", open: 1, total: 1, owned: false }]);
+		expect((await desk.call("host.list", {})).hosts.map(({ name }) => name)).toEqual(["local"]);
+		expect(await desk.call("artifact.mark", { artifact: "custom:review:A-1" })).toMatchObject({ present: true });
+		expect((await desk.call("artifact.list", {})).artifacts).toMatchObject([
+			{ artifact: "custom:review:A-1", present: true, observed_at: at(NOON) },
+		]);
+		expect(await desk.call("artifact.mark", { artifact: "custom:review:A-1", absent: true })).toMatchObject({ present: false });
+		expect((await desk.call("artifact.list", {})).artifacts).toEqual([]);
+		expect(await desk.refused("artifact.mark", { artifact: "file:x" })).toMatchObject({ code: -32602 });
+	});
+});
+
+describe("configuration", () => {
+	test("is read, changed and checked through the file", async () => {
+		const desk = await openDesk();
+		await desk.call("config.set", { key: "max_concurrent", value: 9 });
+		expect((await desk.call("scheduler.status", {})).max_concurrent).toBe(9);
+		expect((await desk.call("config.get", { key: "max_concurrent" })).settings).toEqual([
+			{ key: "max_concurrent", value: 9, origin: "config.yml" },
+		]);
+		expect((await desk.call("config.list", {})).settings).toHaveLength(1);
+		expect((await desk.call("config.unset", { key: "max_concurrent" })).settings).toHaveLength(1);
+		expect(await desk.call("config.check", {})).toEqual({ schema_version: 1, ok: true, problems: [] });
+		expect(await desk.call("config.check", { text: "bad" })).toMatchObject({ ok: false, problems: [{ code: "unknown_key" }] });
+		expect(await desk.refused("config.set", { key: "max_concurent", value: 9 })).toMatchObject({ data: { code: "unknown_key" } });
+		expect(await desk.refused("config.set", { key: "x" })).toMatchObject({ data: { field: "value" } });
+	});
+
+	test("the check-up is the daemon's", async () => {
+		const desk = await openDesk();
+		expect(await desk.call("doctor.run", {})).toMatchObject({ ok: true, checks: [{ name: "node" }] });
+		desk.pretended.checks.push({ name: "git", ok: false, detail: "not found", hint: "install it" });
+		expect((await desk.call("doctor.run", {})).ok).toBe(false);
+	});
+});

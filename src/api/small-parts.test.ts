@@ -1,0 +1,97 @@
+// The small parts by themselves: where the socket is, name patterns of secrets, the lock-out, Prometheus' text.
+
+import { describe, expect, test } from "vitest";
+import { FakeClock, MINUTE, SECOND } from "../../test/make/fakes.ts";
+import { Histogram, writeMetrics } from "./metrics-text.ts";
+import { matcher } from "./secrets.ts";
+import { socketPath } from "./socket-path.ts";
+import { bearer, Lockout } from "./tokens.ts";
+
+describe("the socket's path", () => {
+	const where = { tmp: "/tmp", uid: 1000 };
+
+	test("is in the home, unless that is too long for a socket", () => {
+		expect(socketPath("/home/ann/.sluice", where)).toBe("/home/ann/.sluice/sluice.sock");
+		const edge = `/${"x".repeat(104 - "/sluice.sock".length - 1)}`;
+		expect(socketPath(edge, where)).toBe(`${edge}/sluice.sock`);
+		expect(socketPath(`${edge}x`, where)).toMatch(/^\/tmp\/sluice-1000\/[0-9a-f]{16}\.sock$/);
+	});
+
+	test("is another one for another home, and the same for the same", () => {
+		const homes = Array.from({ length: 1000 }, (_, index) => `/${"long/".repeat(30)}${index}`);
+		expect(new Set(homes.map((home) => socketPath(home, where))).size).toBe(1000);
+		expect(socketPath(homes[7]!, where)).toBe(socketPath(homes[7]!, where));
+		// Bytes count, not letters.
+		expect(socketPath(`/${"ö".repeat(50)}`, where)).toContain("/tmp/");
+	});
+});
+
+test("name patterns", () => {
+	const table: [string, string[], string[]][] = [
+		["*_KEY", ["API_KEY", "a_key", "_KEY"], ["KEY", "API_KEYS"]],
+		["*SECRET*", ["SECRET", "MY_SECRET_1", "secrets"], ["SECRE"]],
+		["PATH", ["path"], ["MY_PATH", "PATHS"]],
+		["A*B*C", ["ABC", "AxBxC", "AABBCC"], ["ACB", "AB", "ABCD"]],
+		["*", ["", "anything"], []],
+		["AB*BA", ["ABBA", "ABxBA"], ["ABA"]],
+	];
+	for (const [pattern, yes, no] of table) {
+		expect([pattern, yes.filter((name) => !matcher(pattern)(name))]).toEqual([pattern, []]);
+		expect([pattern, no.filter((name) => matcher(pattern)(name))]).toEqual([pattern, []]);
+	}
+});
+
+describe("tokens", () => {
+	const runs = { roleOfToken: (token: string) => (token === "r" ? { job: 7, run: "7.2" } : null) };
+
+	test("make an operator, a viewer, a run, or nobody", () => {
+		const tokens = { operator: "o", viewer: "v" };
+		expect(bearer("o", tokens, runs, "http")).toEqual({ role: "operator", by: "token", door: "http" });
+		expect(bearer("v", tokens, runs, "http")).toEqual({ role: "viewer", by: "viewer", door: "http" });
+		expect(bearer("r", tokens, runs, "http")).toEqual({ role: "run", by: "run:7.2", door: "http", job: 7 });
+		for (const wrong of ["", "O", "oo", "x".repeat(100_000)]) expect(bearer(wrong, tokens, runs, "http")).toBeUndefined();
+		expect(bearer("", { operator: "", viewer: "" }, runs, "http")).toBeUndefined();
+	});
+
+	test("too many wrong ones in a minute lock an address out for a while, and only that one", () => {
+		const clock = new FakeClock();
+		const lockout = new Lockout(clock);
+		for (let count = 0; count < 9; count++) lockout.failed("a");
+		expect(lockout.left("a")).toBe(0);
+		clock.pass(2 * MINUTE);
+		for (let count = 0; count < 9; count++) lockout.failed("a");
+		expect(lockout.left("a")).toBe(0);
+		lockout.failed("a");
+		expect(lockout.left("a")).toBe(30 * SECOND);
+		expect(lockout.left("b")).toBe(0);
+		clock.pass(30 * SECOND);
+		expect(lockout.left("a")).toBe(0);
+		for (let address = 0; address < 5000; address++) lockout.failed(String(address));
+	});
+});
+
+test("Prometheus' text: escapes, buckets that add up", () => {
+	const histogram = new Histogram([1, 5]);
+	for (const value of [0.5, 1, 3, 99]) histogram.observe(value);
+	expect(
+		writeMetrics([
+			{ name: "a", help: "A.", type: "gauge", samples: [{ labels: { x: 'q"\\\n' }, value: 1 }, { value: -2.5 }] },
+			{ name: "h", help: "H.", type: "histogram", histogram },
+		]),
+	).toBe(
+		[
+			"# HELP a A.",
+			"# TYPE a gauge",
+			'a{x="q\\"\\\\\\n"} 1',
+			"a -2.5",
+			"# HELP h H.",
+			"# TYPE h histogram",
+			'h_bucket{le="1"} 2',
+			'h_bucket{le="5"} 3',
+			'h_bucket{le="+Inf"} 4',
+			"h_sum 103.5",
+			"h_count 4",
+			"",
+		].join("\n"),
+	);
+});
