@@ -2,7 +2,7 @@
 // writes only inside the repository; says nothing when nothing is to be done.
 //
 //   install   node_modules is missing, or package-lock.json is not the one it was made from   → npm ci
-//   build     a source is newer than the last good build                                     → tsc
+//   build     a source is newer than the last good build                                     → tsc, bundle.mjs
 //   run       vitest, or a built program; its exit code is ours
 
 import { spawn, spawnSync } from "node:child_process";
@@ -88,6 +88,7 @@ function build() {
 	// The stamp carries the time of the build's beginning: what is edited meanwhile is newer.
 	writeFileSync(`${stamp}.new`, "");
 	check(runQuietly(process.execPath, [inRoot("node_modules/typescript/bin/tsc"), "-p", inRoot("tsconfig.json")]));
+	check(runQuietly(process.execPath, [inRoot("scripts/bundle.mjs")]));
 	renameSync(`${stamp}.new`, stamp);
 }
 
