@@ -148,15 +148,21 @@ function readJob(value: unknown, config: Config, { now, force, field = "" }: Dra
 		job.will_merge = true;
 		job.merge_status = "none";
 	}
+	const spec = specOf(input, now, at);
+	const unique = uniqueOf(input, at);
+	if (unique) {
+		const { window_ms, ...rest } = unique;
+		spec.unique = window_ms === undefined ? rest : { ...rest, window_ms };
+	}
 	return {
 		job,
-		spec: specOf(input, now, at),
+		spec,
 		after: afterOf(input, at),
 		parent: input.parent === undefined ? undefined : check.integer(input.parent, at("parent"), 1),
 		parent_gate:
 			(input.parent_gate === undefined ? config.parents.gate : check.oneOf(input.parent_gate, ["success", "none"], at("parent_gate"))) ===
 			"success",
-		unique: uniqueOf(input, at),
+		unique,
 		warnings: [],
 	};
 }

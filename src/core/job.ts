@@ -277,7 +277,14 @@ export type JobSpec = Pick<
 	| "mode"
 	| "owned"
 	| "raw"
-> & { version: 1; timeout_ms?: number; stall_timeout_ms?: number; enqueued_at: number };
+> & {
+	version: 1;
+	timeout_ms?: number;
+	stall_timeout_ms?: number;
+	enqueued_at: number;
+	/** As it was asked for; what it means is decided at `add`. */
+	unique?: { key: string; window_ms?: number; policy: "skip" | "replace" | "error" };
+};
 
 export const runId = (job: number, attempt: number) => `${job}.${attempt}`;
 
