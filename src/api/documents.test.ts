@@ -57,6 +57,7 @@ describe("a job's document", () => {
 			parallelizable: false,
 			requires_approval: true,
 			on_missing: "wait" as const,
+			unique: { key: "k", window_ms: 5000, policy: "replace" as const },
 		};
 		const added = await desk.call("job.add", input);
 		if (added.outcome !== "queued") throw new Error(added.outcome);

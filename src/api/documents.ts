@@ -196,7 +196,7 @@ export function jobDocument(view: JobView, { config, mask }: Showing): JobDocume
 		parallelizable: !isSerial(view),
 		requires_approval: view.approval !== undefined,
 		approval: view.approval ?? null,
-		unique: null,
+		unique: spec.unique ? { window_ms: null, ...spec.unique } : null,
 		owner: view.owner ?? null,
 		account: view.account ?? null,
 		timeout: spec.timeout_ms ?? null,

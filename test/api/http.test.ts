@@ -1,0 +1,193 @@
+// The HTTP door on a real port: who is let in, what is answered, what is too much.
+
+import { request } from "node:http";
+import { describe, expect, test } from "vitest";
+import { serve } from "../../src/api/serve.ts";
+import { makeFolder } from "../make/folder.ts";
+import { openDesk, openDoors, TOKENS } from "../make/served.ts";
+
+type Reply = { status: number; headers: Record<string, string | string[] | undefined>; body: string };
+type Ask = { method?: string; path?: string; headers?: Record<string, string>; body?: string | Buffer };
+
+/** Bare, since fetch does not let one choose Host and Origin. */
+function ask(url: string, { method = "GET", path = "/", headers = {}, body }: Ask = {}): Promise<Reply> {
+	const { port } = new URL(url);
+	return new Promise((resolve, reject) => {
+		const out = request({ host: "127.0.0.1", port, method, path, headers, agent: false }, (response) => {
+			let text = "";
+			response.on("data", (chunk) => {
+				text += chunk;
+			});
+			response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
+			response.on("error", reject);
+		});
+		out.on("error", reject);
+		out.end(body);
+	});
+}
+
+const VERSION = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "scheduler.version" });
+const as = (token: string) => ({ Authorization: `Bearer ${token}` });
+const rpc = (url: string, token: string, body: string, headers = {}) =>
+	ask(url, { method: "POST", path: "/rpc", headers: { ...as(token), ...headers }, body });
+
+describe("who is let in", () => {
+	test("no token: 401; a wrong one: 401; the right one: in", async () => {
+		const { url } = await openDoors(await openDesk());
+		for (const path of ["/rpc", "/events", "/metrics", "/", "/nothing"]) {
+			const method = path === "/rpc" ? "POST" : "GET";
+			const reply = await ask(url, { path, method });
+			expect([path, reply.status, reply.headers["www-authenticate"]]).toEqual([path, 401, 'Bearer realm="sluice"']);
+		}
+		for (const Authorization of ["Bearer", "Bearer ", `Basic ${TOKENS.operator}`, TOKENS.operator, "Bearer wrong"])
+			expect((await ask(url, { method: "POST", path: "/rpc", headers: { Authorization }, body: VERSION })).status).toBe(401);
+		expect(JSON.parse((await rpc(url, TOKENS.operator, VERSION)).body)).toMatchObject({ id: 1, result: { role: "operator", by: "token" } });
+		expect(JSON.parse((await rpc(url, TOKENS.viewer, VERSION)).body)).toMatchObject({ id: 1, result: { role: "viewer", by: "viewer" } });
+	});
+
+	test("a viewer's token cannot act, a run's token adds its children", async () => {
+		const desk = await openDesk();
+		const { url } = await openDoors(desk);
+		const add = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "job.add", params: { command: ["true"] } });
+		expect(JSON.parse((await rpc(url, TOKENS.viewer, add)).body)).toMatchObject({ error: { code: -32003 } });
+		await desk.t.add();
+		desk.pretended.runTokens.set("of-1.1", { job: 1, run: "1.1" });
+		expect(JSON.parse((await rpc(url, "of-1.1", add)).body)).toMatchObject({ result: { job: { parent: 1 } } });
+		desk.pretended.runTokens.clear();
+		expect((await rpc(url, "of-1.1", add)).status).toBe(401);
+	});
+
+	test("another Host or Origin: 403, token or not", async () => {
+		const { url, serving } = await openDoors(await openDesk(), { hosts: ["box.example:7420"] });
+		const { port } = serving;
+		for (const Host of ["evil.example", `evil.example:${port}`, "127.0.0.1", "localhost:1", `127.0.0.1.evil.example:${port}`])
+			expect([Host, (await rpc(url, TOKENS.operator, VERSION, { Host })).status]).toEqual([Host, 403]);
+		for (const Host of [`127.0.0.1:${port}`, `localhost:${port}`, `LOCALHOST:${port}`, "box.example:7420"])
+			expect([Host, (await rpc(url, TOKENS.operator, VERSION, { Host })).status]).toEqual([Host, 200]);
+		for (const Origin of ["https://evil.example", "null", `http://localhost:${Number(port) + 1}`, "file://", "http://", "x"])
+			expect([Origin, (await rpc(url, TOKENS.operator, VERSION, { Origin })).status]).toEqual([Origin, 403]);
+		for (const Origin of [`http://localhost:${port}`, `http://127.0.0.1:${port}`])
+			expect([Origin, (await rpc(url, TOKENS.operator, VERSION, { Origin })).status]).toEqual([Origin, 200]);
+		expect((await ask(url, { path: "/health", headers: { Host: "evil.example" } })).status).toBe(403);
+		expect((await ask(url, { method: "OPTIONS", path: "/rpc", headers: { Origin: "https://evil.example" } })).status).toBe(403);
+	});
+
+	test("after many wrong tokens none counts for a while; the socket stays open", async () => {
+		const desk = await openDesk();
+		const { url, connect } = await openDoors(desk);
+		for (let count = 0; count < 10; count++) expect((await rpc(url, `guess-${count}`, VERSION)).status).toBe(401);
+		const locked = await rpc(url, TOKENS.operator, VERSION);
+		expect([locked.status, Number(locked.headers["retry-after"]) > 0]).toEqual([429, true]);
+		expect((await (await connect()).call("scheduler.version", {})).role).toBe("operator");
+		expect((await ask(url, { path: "/health" })).status).toBe(200);
+	});
+});
+
+describe("what is answered", () => {
+	test("a notification: 204; a batch: its answers; what is no JSON: a JSON-RPC error", async () => {
+		const { url } = await openDoors(await openDesk());
+		const notification = JSON.stringify({ jsonrpc: "2.0", method: "scheduler.status" });
+		expect(await rpc(url, TOKENS.operator, notification)).toMatchObject({ status: 204, body: "" });
+		expect(JSON.parse((await rpc(url, TOKENS.operator, `[${VERSION},${notification}]`)).body)).toHaveLength(1);
+		for (const body of ["", "{", "\xff"])
+			expect(JSON.parse((await rpc(url, TOKENS.operator, body)).body)).toMatchObject({ id: null, error: { code: -32700 } });
+		const bytes = await ask(url, { method: "POST", path: "/rpc", headers: as(TOKENS.operator), body: Buffer.from([0x22, 0xff, 0x22]) });
+		expect(JSON.parse(bytes.body).error.code).toBe(-32700);
+	});
+
+	test("a body that is too long: 413, said or not", async () => {
+		const { url } = await openDoors(await openDesk());
+		const long = "x".repeat(10_000_001);
+		const said = await rpc(url, TOKENS.operator, long, { "Content-Length": String(long.length) }).catch(
+			(error: NodeJS.ErrnoException) => error.code,
+		);
+		// The server may hang up before everything is sent: then there is nothing to read.
+		expect([413, "EPIPE", "ECONNRESET"]).toContain(typeof said === "object" ? said.status : said);
+		const unsaid = await rpc(url, TOKENS.operator, long, { "Transfer-Encoding": "chunked" }).catch(
+			(error: NodeJS.ErrnoException) => error.code,
+		);
+		expect([413, "EPIPE", "ECONNRESET"]).toContain(typeof unsaid === "object" ? unsaid.status : unsaid);
+		expect((await rpc(url, TOKENS.operator, VERSION)).status).toBe(200);
+	});
+
+	test("other paths and other methods", async () => {
+		const { url } = await openDoors(await openDesk());
+		expect((await ask(url, { path: "/nothing", headers: as(TOKENS.viewer) })).status).toBe(404);
+		expect(await ask(url, { path: "/rpc", headers: as(TOKENS.viewer) })).toMatchObject({ status: 405, headers: { allow: "POST" } });
+		for (const path of ["/metrics", "/events", "/health"])
+			expect([path, (await ask(url, { method: "POST", path, headers: as(TOKENS.viewer) })).status]).toEqual([path, 405]);
+		expect((await ask(url, { path: "//", headers: as(TOKENS.viewer) })).status).toBeGreaterThanOrEqual(400);
+		const health = await ask(url, { path: "/health" });
+		expect([health.status, JSON.parse(health.body), health.headers["cache-control"]]).toEqual([
+			200,
+			{ ok: true, version: "0.0.0-test" },
+			"no-store",
+		]);
+	});
+
+	test("a port that is taken costs only HTTP", async () => {
+		const desk = await openDesk();
+		const first = await openDoors(desk);
+		const second = await openDoors(desk, { port: first.serving.port });
+		expect(second.serving).toMatchObject({ port: null, problem: `port ${first.serving.port} is taken by another program` });
+		expect((await (await second.connect()).call("scheduler.version", {})).pid).toBe(4711);
+		const none = await serve({ context: desk.context, socketPath: `${makeFolder()}/s`, port: null, tokens: TOKENS });
+		expect(none).toMatchObject({ port: null, problem: null });
+		await none.close();
+	});
+});
+
+describe("/metrics", () => {
+	const value = (text: string, name: string) =>
+		Number(
+			text
+				.split("\n")
+				.find((line) => line.startsWith(`${name} `))
+				?.slice(name.length + 1),
+		);
+
+	test("tells the queue, runs, caps, holds and cost", async () => {
+		const desk = await openDesk({ config: { lanes: { default: {}, code: { max: 2 } } } });
+		const { url } = await openDoors(desk);
+		const metrics = async () => (await ask(url, { path: "/metrics", headers: as(TOKENS.viewer) })).body;
+		for (const lane of ["default", "code", "code"]) await desk.t.add({ lane });
+		await desk.t.sluice.grant("owner:ann", "cost_micro", { limit: 5_000_000 });
+		await desk.t.sluice.charge("owner:ann", "cost_micro", 2_500_000);
+		await desk.t.sluice.pause({ lane: "code" });
+		desk.t.clock.pass(2000);
+		await desk.t.start(1);
+		let text = await metrics();
+		expect(value(text, 'sluice_queue_depth{lane="code"}')).toBe(2);
+		expect(value(text, 'sluice_queue_depth{lane="default"}')).toBe(0);
+		expect(value(text, 'sluice_running{lane="default"}')).toBe(1);
+		expect(value(text, 'sluice_lane_cap{lane="code"}')).toBe(2);
+		expect(value(text, 'sluice_holds{kind="paused"}')).toBe(1);
+		expect(value(text, 'sluice_budget_limit{subject="owner:ann",dim="cost_micro"}')).toBe(5_000_000);
+		expect(value(text, 'sluice_cost_dollars{subject="owner:ann"}')).toBe(2.5);
+		expect(value(text, "sluice_jobs_added_total")).toBe(3);
+		expect(value(text, 'sluice_start_latency_seconds_bucket{le="1"}')).toBe(0);
+		expect(value(text, 'sluice_start_latency_seconds_bucket{le="2.5"}')).toBe(1);
+		desk.t.clock.pass(3000);
+		await desk.t.end(1, "failed");
+		await desk.t.sluice.cancel(2);
+		text = await metrics();
+		expect(value(text, 'sluice_runs_total{exit_kind="failed"}')).toBe(1);
+		expect(value(text, 'sluice_jobs_ended_total{status="failed"}')).toBe(1);
+		expect(value(text, 'sluice_jobs_ended_total{status="cancelled"}')).toBe(1);
+		expect(value(text, "sluice_run_duration_seconds_sum")).toBe(3);
+		expect(value(text, "sluice_run_duration_seconds_count")).toBe(1);
+	});
+
+	test("runs that were live before count when they end; many jobs added at once are counted", async () => {
+		const desk = await openDesk();
+		await desk.t.add();
+		await desk.t.start();
+		const { url } = await openDoors(desk);
+		await desk.t.succeed(1);
+		await desk.t.sluice.apply({ jobs: Array.from({ length: 400 }, () => ({ payload: 1 })) });
+		await desk.t.sluice.apply({ jobs: Array.from({ length: 3 }, () => ({ payload: 1 })) });
+		const { body } = await ask(url, { path: "/metrics", headers: as(TOKENS.viewer) });
+		expect(value(body, 'sluice_runs_total{exit_kind="completed"}')).toBe(1);
+		expect(value(body, "sluice_jobs_added_total")).toBe(403);
+	});
+});
