@@ -115,6 +115,21 @@ describe("a run", () => {
 		expect(await on.show(job)).toMatchObject({ status: "succeeded", attempt: 1 });
 	});
 
+	test("that never starts is given up as a failed launch, and can never start afterwards", async () => {
+		const on = await supervise();
+		on.processes.prompt = false;
+		const job = await on.add();
+		await on.pass(2 * MINUTE);
+		const ends = (await on.sluice.history(job)).filter((event) => event.kind === "requeued");
+		expect(ends[0]?.data).toMatchObject({
+			attempt: 1,
+			exit_kind: "launch_failed",
+			message: "it could not be handed to the launcher: nothing came of it",
+		});
+		expect(on.processes.machine.launched.filter((launch) => launch.run === "1.1").length).toBe(3);
+		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "launch_failed" });
+	});
+
 	test("the end of one and the start of the next share a transaction", async () => {
 		const on = await supervise({ config: { max_concurrent: 1 } });
 		await on.add();

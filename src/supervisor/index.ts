@@ -15,7 +15,7 @@ import { type LogOptions, type LogPart, readLog } from "./logs.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
 import { dropOldFolders } from "./retention.ts";
 import type { LiveRun } from "./run.ts";
-import { RELAUNCH_MS, startRun } from "./start.ts";
+import { isOverdue, startRun } from "./start.ts";
 import { abandon, askStop, beginStop, climb } from "./stop.ts";
 
 export { type Parts, STEPS, type Step } from "./floor.ts";
@@ -219,13 +219,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 			if (run.stage === "running") tellStarted(run);
 			listen(floor, run, now);
 			boundLogs(floor, run);
-			if (run.stage === "launching" && run.stop === null && now - run.launchedAt > RELAUNCH_MS) {
-				// As after a crash: no marker, so the same attempt is handed over again. The marker keeps it from starting twice.
-				log.warn("a run has not started; it is handed over again", { run: run.id });
-				run.launchedAt = now;
-				run.overdue = true;
-				reconcileAt = now;
-			}
+			if (isOverdue(floor, run, now)) reconcileAt = now;
 		}
 		if (reconcileAt > now || reconciling) return;
 		reconcileAt = now + RECONCILE_MS;

@@ -47,8 +47,10 @@ function agentCommand(agent: string, prompt: string, settings: SupervisorSetting
 	if (!profile || profile.command.length === 0)
 		return { refused: `nothing says how to start the agent "${agent}": set agents.${agent}.command` };
 	const wanted = profile.command.some((word) => word.includes("{prompt}"));
-	// Bytes, not characters: at most four of them to one.
-	const fits = prompt.length * 4 <= MAX_ARGUMENT || new TextEncoder().encode(prompt).length <= MAX_ARGUMENT;
-	if (wanted && fits) return { argv: profile.command.map((word) => word.replaceAll("{prompt}", () => prompt)), stdin: null };
+	const argv = profile.command.map((word) => word.replaceAll("{prompt}", () => prompt));
+	if (wanted && argv.every(fits)) return { argv, stdin: null };
 	return { argv: profile.command.filter((word) => word !== "{prompt}").map((word) => word.replaceAll("{prompt}", "")), stdin: "prompt.md" };
 }
+
+/** Bytes count, not characters: at most three of them to one. */
+const fits = (word: string) => word.length * 3 <= MAX_ARGUMENT || new TextEncoder().encode(word).length <= MAX_ARGUMENT;

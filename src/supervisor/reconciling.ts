@@ -62,7 +62,8 @@ export async function reconcileRuns(floor: Floor, strangers: "with strangers" | 
 		const seen = sightings.get(duty.run);
 		if (!claimed || !seen) continue;
 		if (seen.state === "unstarted" && !claimed.run.intent) {
-			startRun(floor, claimed, secretOf(floor, floor.live.get(duty.run) ?? enlist(claimed, floor, 0)));
+			const earlier = floor.live.get(duty.run) ?? enlist(claimed, floor, 0);
+			startRun(floor, claimed, { secret: secretOf(floor, earlier), handOvers: earlier.overdue ? earlier.handOvers : 0 });
 			report.started++;
 			continue;
 		}

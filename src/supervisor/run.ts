@@ -37,8 +37,9 @@ export type LiveRun = {
 	stop: Stop | null;
 	/** Monotonic milliseconds since when it is stopped by SIGSTOP. */
 	frozen: number | null;
-	/** Monotonic milliseconds of the hand-over to the launcher, and whether it is to be done again since nothing came of it. */
+	/** Monotonic milliseconds of the hand-over to the launcher, which one it was, and whether another is due since nothing came of it. */
 	launchedAt: number;
+	handOvers: number;
 	overdue: boolean;
 	/** Somebody else has the job: its processes go, its end is nobody's business. */
 	fenced: boolean;
@@ -85,6 +86,7 @@ export function enlist({ job, spec: _spec, run }: Claimed, place: Place, now: nu
 		stop: null,
 		frozen: null,
 		launchedAt: now,
+		handOvers: 1,
 		overdue: false,
 		fenced: false,
 		logsCut: new Set(),

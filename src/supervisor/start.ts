@@ -8,15 +8,18 @@ import { type Floor, remember } from "./floor.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { enlist, type LiveRun } from "./run.ts";
 
-/** A hand-over that nothing has come of: the launcher died with it in hand. */
-export const RELAUNCH_MS = 10_000;
+/** A hand-over that nothing has come of: the launcher died with it in hand, or the disk refuses the marker. */
+const RELAUNCH_MS = 10_000;
+const HAND_OVERS = 3;
 const SECRET_BYTES = 18;
 
-export function startRun(floor: Floor, claimed: Claimed, secret: string | null = null): LiveRun {
+/** `earlier`: what is known of a hand-over of the same attempt that may still be under way. */
+export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: string | null; handOvers: number } | null = null): LiveRun {
 	const now = floor.clock.monotonic();
 	const run = enlist(claimed, floor, now);
 	floor.step?.("claimed", run.id);
-	run.secret = secret ?? floor.secret(SECRET_BYTES);
+	run.secret = earlier?.secret ?? floor.secret(SECRET_BYTES);
+	run.handOvers = (earlier?.handOvers ?? 0) + 1;
 	remember(floor, run);
 	setClocks(floor, run, claimed, 0);
 	const settings = floor.settings();
@@ -73,6 +76,16 @@ function notHandedOver(floor: Floor, run: LiveRun, error: unknown): void {
 	}
 	if (started) see(floor, run);
 	else launchFailed(floor, run, `it could not be handed to the launcher: ${troubleOf(error)}`);
+}
+
+/** As after a crash: no marker, so the same attempt may be handed over again; the marker keeps it from starting twice. True when that is due. */
+export function isOverdue(floor: Floor, run: LiveRun, now: number): boolean {
+	if (run.stage !== "launching" || run.stop !== null || now - run.launchedAt <= RELAUNCH_MS) return false;
+	floor.log.warn("a run has not started", { run: run.id, handed_over: run.handOvers });
+	if (run.handOvers >= HAND_OVERS) notHandedOver(floor, run, new Error("nothing came of it"));
+	else run.overdue = true;
+	run.launchedAt = now;
+	return run.overdue;
 }
 
 /** Total time awake counts from the claim; for an adopted run `elapsedMs` of it are gone already. */

@@ -128,12 +128,12 @@ describe("a program", () => {
 		});
 		const words = ["a b", "$(echo no)", "`no`", "'\"\\", "new\nline", "", "-n", "ü"];
 		const job = await on.add({ command: ["/usr/bin/env", "printf", "[%s]", ...words] });
-		const env = await on.add({ command: ["/usr/bin/env"], env: { "odd'": "it's $x\n2" } });
+		const env = await on.add({ command: ["/usr/bin/env"], env: { ODD: "it's $x\n2" } });
 		expect((await on.ended(job)).status).toBe("succeeded");
 		expect(on.log(job)).toBe(words.map((word) => `[${word}]`).join(""));
 		expect((await on.ended(env)).status).toBe("succeeded");
 		const text = on.log(env);
-		expect(text).toContain("odd'=it's $x\n2");
+		expect(text).toContain("ODD=it's $x\n2");
 		for (const line of [`SLUICE_JOB_ID=${env}`, `SLUICE_RUN_ID=${env}.1`, "SLUICE_ATTEMPT=1", `SLUICE_HOME=${on.home.folder}`])
 			expect(text).toContain(`${line}\n`);
 		expect(text).toMatch(/SLUICE_TOKEN=.{20,}\n/);
