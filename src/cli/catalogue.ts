@@ -8,10 +8,10 @@ import { NOUNS, UPKEEP } from "./catalogue/nouns.ts";
 import type { CommandSpec } from "./command.ts";
 
 export const SECTIONS: readonly (readonly [title: string, commands: readonly CommandSpec[]])[] = [
-	["Add", [ADD, APPLY]],
-	["Look", LOOK],
-	["Act", ACT],
-	["Control", CONTROL],
+	["Adding", [ADD, APPLY]],
+	["Looking", LOOK],
+	["Acting", ACT],
+	["Controlling", CONTROL],
 	["Nouns", NOUNS],
 	["Upkeep", UPKEEP],
 ];

@@ -1,6 +1,5 @@
 // A manifest as it is written: YAML or JSON, with the line of every mistake.
 
-import { LineCounter, parseDocument } from "yaml";
 import { CliFailure } from "./failure.ts";
 
 export type ManifestFile = {
@@ -14,13 +13,15 @@ const MOST = 50_000_000;
 const wrong = (message: string, hint?: string) => new CliFailure("invalid", message, hint);
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
-export function readManifest(text: string, name: string): ManifestFile {
+export async function readManifest(text: string, name: string): Promise<ManifestFile> {
 	if (text.length > MOST) throw wrong(`${name}: ${text.length} characters, at most ${MOST}`);
+	// Loaded here, so that no other command pays for it.
+	const yaml = await import("yaml");
 	// JSON is YAML, but JSON.parse is many times faster; positions are worked out only when something is wrong.
 	const quick = /^\s*\{/.test(text) ? parseJson(text) : undefined;
 	const { value, position } = quick
-		? { value: quick, position: (path: Path) => readYaml(text, name).position(path) }
-		: readYaml(text, name);
+		? { value: quick, position: (path: Path) => readYaml(yaml, text, name).position(path) }
+		: readYaml(yaml, text, name);
 	if (!isObject(value)) throw wrong(`${name}: must be keys and values`, "a manifest has `jobs`, and perhaps `defaults` and `batch`");
 	const { jobs } = value;
 	const byName = isObject(jobs);
@@ -66,7 +67,11 @@ function parseJson(text: string): unknown {
 	}
 }
 
-function readYaml(text: string, name: string): { value: unknown; position(path: Path): string } {
+function readYaml(
+	{ LineCounter, parseDocument }: typeof import("yaml"),
+	text: string,
+	name: string,
+): { value: unknown; position(path: Path): string } {
 	const lines = new LineCounter();
 	const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
 	const at = (offset: number | undefined) => {

@@ -35,7 +35,8 @@ export function inOrder(jobs: readonly ShownJob[]): ShownJob[] {
 
 /** Exactly as many lines as the screen has rows, none wider than it. */
 export function draw(view: View, { columns, rows }: Size, paint: Paint): string[] {
-	const head = [...headLines(view, columns, paint), ""];
+	// On a small screen the list is worth more than lanes and holds.
+	const head = rows < 9 ? headLines(view, columns, paint).slice(0, 1) : [...headLines(view, columns, paint), ""];
 	const room = Math.max(1, rows - head.length - 1);
 	const body = view.cover ? view.cover.slice(0, room) : listLines(view, columns, room, paint);
 	const filled = [...body, ...Array<string>(Math.max(0, room - body.length)).fill("")];

@@ -15,7 +15,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const name = file === "-" ? "stdin" : file;
 	const path = resolve(io.world.cwd, file);
 	const text = file === "-" ? await readAll(io.world.stdin) : readFile(path, file);
-	const read = readManifest(text, name);
+	const read = await readManifest(text, name);
 	const captured = capture(io.world.env, await allowedNames(io));
 	const manifest = placed(read.manifest, file === "-" ? io.world.cwd : dirname(path), captured);
 	const flags = { ...(call.flag("check") ? { check: true } : {}), ...(call.flag("force") ? { force: true } : {}) };

@@ -1,0 +1,132 @@
+// Times, tables and colours by example.
+
+import { describe, expect, test } from "vitest";
+import { NOW } from "../../test/make/command-line.ts";
+import { createPrinter } from "./print.ts";
+import { printable, splitKeys, tame } from "./sequences.ts";
+import { cut, table, widthOf, wrap } from "./table.ts";
+import { durationOf, durationWords, relative, shortDuration, timeOf } from "./times.ts";
+
+describe("times", () => {
+	test.each([
+		[0, "0ms"],
+		[850, "850ms"],
+		[1000, "1s"],
+		[9_990, "9.9s"],
+		[12_400, "12s"],
+		[200_000, "3m 20s"],
+		[180_000, "3m"],
+		[7_500_000, "2h 5m"],
+		[90_000_000, "1d 1h"],
+	])("%i ms is %s", (ms, words) => {
+		expect(durationWords(ms)).toBe(words);
+	});
+
+	test.each([
+		[0, "now"],
+		[12_000, "in 12s"],
+		[11_001, "in 12s"],
+		[-12_999, "12s ago"],
+		[180_000, "in 3m"],
+		[-7_200_000, "2h ago"],
+		[3 * 86_400_000, "in 3d"],
+	])("%i ms from now is %s", (ms, words) => {
+		expect(relative(NOW + ms, NOW)).toBe(words);
+	});
+
+	test("short ones never lie below a second", () => {
+		expect(shortDuration(-5)).toBe("0s");
+	});
+
+	test("durations as they are written", () => {
+		expect([durationOf("30s", "in"), durationOf("1h30m", "in"), durationOf("1.5m", "in"), durationOf("2d", "in")]).toEqual([
+			30_000, 5_400_000, 90_000, 172_800_000,
+		]);
+		for (const wrong of ["", "5", "s", "5x", "1h 30m", "-5s"]) expect(() => durationOf(wrong, "in")).toThrow("is not a duration");
+	});
+
+	test("times as they are written", () => {
+		const local = (text: string) => new Date(text).toISOString();
+		expect(timeOf("2030-02-01T08:00:00Z", "at", NOW)).toBe("2030-02-01T08:00:00.000Z");
+		expect(timeOf("2030-02-01T08:00:00+02:00", "at", NOW)).toBe("2030-02-01T06:00:00.000Z");
+		expect(timeOf("2030-02-01 08:00", "at", NOW)).toBe(local("2030-02-01T08:00"));
+		expect(timeOf("2030-02-01", "at", NOW)).toBe(local("2030-02-01T00:00"));
+		expect(timeOf("2h", "at", NOW)).toBe("2030-01-31T14:00:00.000Z");
+		const next = Date.parse(timeOf("18:30", "at", NOW));
+		expect([next > NOW, next - NOW <= 86_400_000, new Date(next).getHours(), new Date(next).getMinutes()]).toEqual([true, true, 18, 30]);
+		for (const wrong of ["", "25:00", "18:61", "tomorrow", "2030-13-01", "2030-02-01T08", "12"])
+			expect(() => timeOf(wrong, "at", NOW)).toThrow("is not a time");
+	});
+});
+
+describe("text", () => {
+	test("width as it is seen", () => {
+		expect([widthOf("abc"), widthOf("\u001b[31mabc\u001b[0m"), widthOf("日本"), widthOf("é"), widthOf("e\u0301"), widthOf("🚀")]).toEqual([
+			3, 3, 4, 1, 1, 2,
+		]);
+	});
+
+	test("cut, with colours closed", () => {
+		expect([cut("abcdef", 4), cut("abc", 3), cut("日本語", 4), cut("abc", 0)]).toEqual(["abc…", "abc", "日…", ""]);
+		expect(cut("\u001b[31mabcdef\u001b[0m", 4)).toBe("\u001b[31mabc…\u001b[0m");
+	});
+
+	test("nothing that a job says can touch the terminal", () => {
+		expect(printable("a\u001b]0;title\u0007b\u001b[2Jc\u001b[31md\ne\tf\u0000\u202eg\u009b")).toBe("abcd e fg");
+		expect(tame("a\r\n\u001b[31mred\u001b[0m\u001b[1A\u001b]8;;http://x\u0007link\u0008", "keep")).toBe("a\r\n\u001b[31mred\u001b[0mlink");
+		expect(tame("\u001b[31mred\u001b[0m", "drop")).toBe("red");
+	});
+
+	test("keys", () => {
+		expect(splitKeys("j\u001b[Aq\u001b[6~")).toEqual(["j", "\u001b[A", "q", "\u001b[6~"]);
+	});
+
+	test("wrap", () => {
+		expect(wrap("one two three\nfour", 7)).toEqual(["one two", "three", "four"]);
+	});
+});
+
+describe("tables", () => {
+	const columns = [
+		{ title: "ID", align: "right" as const },
+		{ title: "WHAT", shrink: 5 },
+		{ title: "NOTE", shrink: 4 },
+	];
+	test("columns stand under each other, empty ones are left out", () => {
+		expect(
+			table(
+				columns,
+				[
+					["1", "short", ""],
+					["12", "longer one", ""],
+				],
+				80,
+			),
+		).toEqual(["ID  WHAT", " 1  short", "12  longer one"]);
+	});
+	test("the widest shrinks first, down to its least", () => {
+		expect(table(columns, [["1", "abcdefghij", "note this"]], 18)).toEqual(["ID  WHAT    NOTE", " 1  abcde…  note …"]);
+	});
+	test("where nothing more can shrink, the end of the line goes", () => {
+		for (const line of table(columns, [["1", "abcdefghij", "note this"]], 8)) expect(widthOf(line)).toBeLessThanOrEqual(8);
+	});
+});
+
+describe("colours", () => {
+	const painted = (more: { tty?: boolean; noColor?: boolean; env?: Record<string, string> }) => {
+		const stream = { write: () => {}, isTTY: more.tty ?? true };
+		const options = { stdout: stream, stderr: stream, quiet: false, json: false, noColor: more.noColor ?? false, env: more.env ?? {} };
+		return createPrinter(options).paint("red", "x") !== "x";
+	};
+	test.each([
+		["on a terminal", {}, true],
+		["not elsewhere", { tty: false }, false],
+		["not with --no-color", { noColor: true }, false],
+		["not with NO_COLOR", { env: { NO_COLOR: "1" } }, false],
+		["an empty NO_COLOR says nothing", { env: { NO_COLOR: "" } }, true],
+		["not on a dumb terminal", { env: { TERM: "dumb" } }, false],
+		["FORCE_COLOR where no terminal is", { tty: false, env: { FORCE_COLOR: "1" } }, true],
+	])("%s", (_, more, on) => {
+		expect(painted(more)).toBe(on);
+	});
+});
