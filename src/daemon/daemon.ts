@@ -142,6 +142,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			...(step ? { step } : {}),
 		});
 
+		/** A stop that is asked for while we are still starting comes after that. */
+		let ready = () => {};
+		const started = new Promise<void>((resolve) => {
+			ready = resolve;
+		});
 		let stopping: Promise<void> | undefined;
 		let finished = () => {};
 		const stopped = new Promise<void>((resolve) => {
@@ -149,6 +154,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		});
 		const stop: Daemon["stop"] = ({ runs = "leave", graceMs, by = "daemon" } = {}) => {
 			stopping ??= (async () => {
+				await started;
 				log.info("stopping", { by, runs, live: supervisor.live().length });
 				try {
 					await supervisor.drain({ graceMs: graceMs ?? config.settings().down_grace_ms, runs });
@@ -199,6 +205,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		writeRecord(home.record, { pid: process.pid, version, port: serving.port, started_at: new Date(startedAt).toISOString() });
 		undo.push(() => rmSync(home.record, { force: true }));
 		config.follow();
+		ready();
 		log.info("the daemon is up", { pid: process.pid, version, port: serving.port, ...found });
 		return { pid: process.pid, port: serving.port, socket, home: home.path, reload: () => config.reload(), stop, stopped };
 	} catch (error) {

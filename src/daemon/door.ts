@@ -23,16 +23,19 @@ type Place = { home: string; port: number | null | undefined };
  * | SIGHUP         | reads config.yml again                             |
  */
 export async function serve(options: Place & { echo?: (line: string) => void; ready?: (daemon: Daemon) => void }): Promise<number> {
-	const daemon = await startDaemon(options);
-	let asked = 0;
+	let daemon: Daemon | undefined;
+	let asked: "SIGTERM" | "SIGINT" | undefined;
 	const end = (signal: "SIGTERM" | "SIGINT") => {
-		if (asked++ > 0) process.exit(signal === "SIGINT" ? 130 : 143);
-		void daemon.stop({ by: signal });
+		if (asked) process.exit(signal === "SIGINT" ? 130 : 143);
+		asked = signal;
+		void daemon?.stop({ by: signal });
 	};
-	const handlers = { SIGTERM: () => end("SIGTERM"), SIGINT: () => end("SIGINT"), SIGHUP: () => void daemon.reload() };
+	const handlers = { SIGTERM: () => end("SIGTERM"), SIGINT: () => end("SIGINT"), SIGHUP: () => void daemon?.reload() };
 	for (const [signal, call] of Object.entries(handlers)) process.on(signal, call);
-	options.ready?.(daemon);
 	try {
+		daemon = await startDaemon(options);
+		options.ready?.(daemon);
+		if (asked) void daemon.stop({ by: asked });
 		await daemon.stopped;
 		return 0;
 	} finally {

@@ -1,0 +1,94 @@
+// A real daemon process on a home of the test's own; ended by its pid when the test is over, with everything that its runs started.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { onTestFinished } from "vitest";
+import { type Client, connect } from "../../src/api/client.ts";
+import { socketPath } from "../../src/api/socket-path.ts";
+import { makeFolder } from "./folder.ts";
+import { makeProgram } from "./program.ts";
+
+let program: string | undefined;
+
+/** Condition instead of a sleep; the test's own time limit ends it. */
+export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
+	for (;;) {
+		const found = await look();
+		if (found) return found;
+		await pause(5);
+	}
+}
+
+export class TestHome {
+	readonly path = join(makeFolder(), "home");
+	readonly daemons: ChildProcess[] = [];
+
+	constructor() {
+		onTestFinished(async () => {
+			for (const child of this.daemons) await this.kill(child);
+			for (const pid of this.leftovers()) process.kill(pid, "SIGKILL");
+		});
+	}
+
+	get socket(): string {
+		return socketPath(this.path, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
+	}
+
+	log = (): string => readFileSync(join(this.path, "daemon.log"), "utf8");
+
+	/** Processes that carry a mark of this home. */
+	leftovers(): number[] {
+		let tag = "";
+		try {
+			tag = readFileSync(join(this.path, "tag"), "utf8").trim();
+		} catch {
+			return [];
+		}
+		return readdirSync("/proc")
+			.filter((name) => /^\d+$/.test(name))
+			.filter((pid) => {
+				try {
+					return readFileSync(`/proc/${pid}/environ`, "utf8").includes(`SLUICE_MARK=${tag}-`);
+				} catch {
+					return false;
+				}
+			})
+			.map(Number);
+	}
+
+	/** Starts the process; does not wait for it. */
+	spawn(env: Record<string, string> = {}): ChildProcess & { said(): string } {
+		program ??= makeProgram("src/daemon/main.ts");
+		const child = spawn(process.execPath, [program, "--home", this.path, "--port", "0"], {
+			env: { PATH: process.env.PATH ?? "", HOME: this.path, ...env },
+			stdio: ["ignore", "ignore", "pipe"],
+		});
+		this.daemons.push(child);
+		let said = "";
+		child.stderr?.on("data", (chunk) => {
+			said += chunk;
+		});
+		return Object.assign(child, { said: () => said });
+	}
+
+	/** Starts it and connects. */
+	async up(env: Record<string, string> = {}): Promise<{ child: ChildProcess; client: Client }> {
+		const child = this.spawn(env);
+		const client = await until(async () => {
+			if (child.exitCode !== null) throw new Error(`the daemon ended with ${child.exitCode}: ${child.said()}`);
+			return connect(this.socket).catch(() => undefined);
+		});
+		onTestFinished(() => client.close());
+		return { child, client };
+	}
+
+	async kill(child: ChildProcess): Promise<void> {
+		child.kill("SIGKILL");
+		await this.gone(child);
+	}
+
+	gone = (child: ChildProcess) => until(() => child.exitCode !== null || child.signalCode !== null);
+}
