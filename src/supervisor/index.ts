@@ -112,7 +112,9 @@ export function createSupervisor(parts: Parts): Supervisor {
 					host.after(CLAIM_RETRY_MS, claimSoon);
 				},
 			)
-			.catch(fault);
+			.catch(fault)
+			// A drain waits for the claim that was under way.
+			.finally(wakeWaiting);
 	}
 
 	/** We were wrong. Runs go on behind their shims; the next look may find the way again. */
