@@ -69,3 +69,13 @@ describe("a reservation", () => {
 		expect(await stand.start(1)).toEqual([second]);
 	});
 });
+
+describe("an add that is deferred", () => {
+	it("leaves the job that it would have replaced", async () => {
+		const stand = await openStand({ config: { queue: { hard_limit: 2 } } });
+		const twin = await stand.add({ unique: { key: "k" } });
+		await stand.sluice.apply({ jobs: [{ command: ["true"] }, { command: ["true"] }] });
+		expect((await stand.tryAdd({ unique: { key: "k", policy: "replace" } })).outcome).toBe("deferred");
+		expect(await stand.status(twin)).toBe("queued");
+	});
+});
