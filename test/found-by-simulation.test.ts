@@ -79,3 +79,18 @@ describe("an add that is deferred", () => {
 		expect(await stand.status(twin)).toBe("queued");
 	});
 });
+
+describe("a breaker that opens", () => {
+	it("refunds every failure that opened it, also earlier ones of the job whose launch failed last", async () => {
+		const stand = await openStand({ config: { environment_breaker: { failures: 3, cooldown_ms: MINUTE } } });
+		const [a, b] = [await stand.add({ agent: "claude", prompt: "x" }), await stand.add({ agent: "claude", prompt: "y" })];
+		await stand.start();
+		await stand.end(a, "launch_failed");
+		await stand.end(b, "launch_failed");
+		await stand.wait(MINUTE);
+		await stand.start();
+		await stand.end(a, "launch_failed");
+		expect((await stand.show(a)).dispatch_failures).toBeUndefined();
+		expect((await stand.show(b)).dispatch_failures).toBeUndefined();
+	});
+});
