@@ -94,3 +94,16 @@ describe("a breaker that opens", () => {
 		expect((await stand.show(b)).dispatch_failures).toBeUndefined();
 	});
 });
+
+describe("a promoted job", () => {
+	it("does not stand for one of its lane whose lock was taken in the same claim", async () => {
+		const stand = await openStand({ config: { max_concurrent: 9, lanes: { default: {}, code: {} } } });
+		const other = await stand.add({ lane: "code" });
+		const first = await stand.add({ payload: {}, owner: "ann", locks: ["db"] });
+		await stand.add({ payload: {}, priority: 14, locks: ["db"] });
+		const promoted = await stand.add();
+		await stand.sluice.promote(promoted);
+		await stand.sluice.runNow(first);
+		expect(await stand.start()).toEqual([first, other, promoted]);
+	});
+});
