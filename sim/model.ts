@@ -5,7 +5,7 @@ import type { Facts } from "../src/host.ts";
 import type { Call } from "./call.ts";
 import { clearAccount, limitAccount } from "./model/accounts.ts";
 import { add } from "./model/add.ts";
-import { accepted, type Seen } from "./model/agree.ts";
+import { accepted, type Seen, same } from "./model/agree.ts";
 import { apply } from "./model/apply.ts";
 import { claim } from "./model/claim.ts";
 import * as control from "./model/control.ts";
@@ -106,6 +106,8 @@ const HANDLERS: Handlers = {
 	charge: (state, [subject, dim, amount], seen) => standing.charge(state, subject, dim, amount, seen),
 	configure: (state, _args, seen, { config }) => {
 		accepted(seen);
+		// The bound against starvation holds for one setting: under another it is counted anew.
+		if (config !== undefined && !same(config.order, state.config.order)) for (const job of state.jobs) delete job.passed;
 		if (config !== undefined) state.config = config;
 		settle(state, seen);
 	},

@@ -69,3 +69,41 @@ describe("a reservation", () => {
 		expect(await stand.start(1)).toEqual([second]);
 	});
 });
+
+describe("an add that is deferred", () => {
+	it("leaves the job that it would have replaced", async () => {
+		const stand = await openStand({ config: { queue: { hard_limit: 2 } } });
+		const twin = await stand.add({ unique: { key: "k" } });
+		await stand.sluice.apply({ jobs: [{ command: ["true"] }, { command: ["true"] }] });
+		expect((await stand.tryAdd({ unique: { key: "k", policy: "replace" } })).outcome).toBe("deferred");
+		expect(await stand.status(twin)).toBe("queued");
+	});
+});
+
+describe("a breaker that opens", () => {
+	it("refunds every failure that opened it, also earlier ones of the job whose launch failed last", async () => {
+		const stand = await openStand({ config: { environment_breaker: { failures: 3, cooldown_ms: MINUTE } } });
+		const [a, b] = [await stand.add({ agent: "claude", prompt: "x" }), await stand.add({ agent: "claude", prompt: "y" })];
+		await stand.start();
+		await stand.end(a, "launch_failed");
+		await stand.end(b, "launch_failed");
+		await stand.wait(MINUTE);
+		await stand.start();
+		await stand.end(a, "launch_failed");
+		expect((await stand.show(a)).dispatch_failures).toBeUndefined();
+		expect((await stand.show(b)).dispatch_failures).toBeUndefined();
+	});
+});
+
+describe("a promoted job", () => {
+	it("does not stand for one of its lane whose lock was taken in the same claim", async () => {
+		const stand = await openStand({ config: { max_concurrent: 9, lanes: { default: {}, code: {} } } });
+		const other = await stand.add({ lane: "code" });
+		const first = await stand.add({ payload: {}, owner: "ann", locks: ["db"] });
+		await stand.add({ payload: {}, priority: 14, locks: ["db"] });
+		const promoted = await stand.add();
+		await stand.sluice.promote(promoted);
+		await stand.sluice.runNow(first);
+		expect(await stand.start()).toEqual([first, other, promoted]);
+	});
+});

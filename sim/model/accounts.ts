@@ -15,7 +15,7 @@ export function accountRefusals(state: State, name: string, now: number): Refusa
 	if (isHeld(state, subject, now)) list.push({ gate: "holds", codes: ["paused"], subject });
 	if (account.closed !== null) list.push({ gate: "holds", codes: ["account_closed"], subject });
 	if (account.until !== null && account.until > now) list.push({ gate: "holds", codes: ["rate_limited"], subject });
-	else if (account.closed === null && isSpaced(state, name, now)) list.push({ gate: "holds", codes: ["rate_limited"], subject });
+	else if (isSpaced(state, name, now)) list.push({ gate: "holds", codes: ["rate_limited"], subject });
 	const max = state.config.accounts[name]?.max ?? null;
 	if (max !== null && running(state).filter((job) => job.run?.account === name).length >= max)
 		list.push({ gate: "capacity", codes: ["capacity"], subject });
@@ -61,13 +61,13 @@ export function limitAccount(
 	now: number,
 ): void {
 	const account = accountOf(state, name);
-	account.hits += 1;
-	account.staggered = true;
-	account.last_start = null;
 	if (report.closed !== undefined) {
 		account.closed = report.closed;
 		return;
 	}
+	account.hits += 1;
+	account.staggered = true;
+	account.last_start = null;
 	const backoff = 1000 * 2 ** Math.min(account.hits, 6);
 	const until =
 		report.until === undefined ? now + Math.max(report.retry_after_ms ?? 0, backoff) : report.until + state.config.rate_limit.margin_ms;

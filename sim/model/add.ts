@@ -162,6 +162,8 @@ export function enter(state: State, job: ModelJob): void {
 	agree(job.id > state.last_id, `job id ${job.id} is not newer than ${state.last_id}`);
 	state.last_id = job.id;
 	state.jobs.push(job);
+	const root = job.path[0];
+	if (root !== undefined) state.families[root] = (state.families[root] ?? 0) + 1;
 }
 
 function checkAnswer(state: State, job: ModelJob, result: AddResult & { outcome: "queued" }, most: number, seen: Seen): void {

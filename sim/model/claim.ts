@@ -97,6 +97,12 @@ function countPassedOver(state: State, jobs: ModelJob[], started: ModelJob): voi
 /** The best one; those that a reservation may keep waiting are passed over if the engine passed over them. */
 function next(state: State, filter: Filter, wanted: number | undefined | "unknown"): ModelJob | undefined {
 	let rest = startable(state, state.now, filter);
+	// Even one that is not the best changes who is: a demoted job waits for the others of its lane.
+	const sure = rest.filter((job) => lockRefusals(state, job).length === 0);
+	if (sure.length < rest.length && best(state, rest, state.now)?.id !== wanted) {
+		const job = best(state, sure, state.now);
+		if (job !== undefined && job.id === wanted) return job;
+	}
 	for (;;) {
 		const job = best(state, rest, state.now);
 		const isSure = job === undefined || lockRefusals(state, job).length === 0;

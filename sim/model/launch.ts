@@ -58,6 +58,8 @@ function noteEnvironment(state: State, job: ModelJob): boolean {
 		if (breaker.probe === job.id) {
 			breaker.probe = null;
 			breaker.open_until = state.now + cooldown_ms;
+			// What failed while it was open was not the jobs' own fault either.
+			for (const one of breaker.failed) refund(state, one.job, one.as);
 			breaker.failed = [];
 			refunded = true;
 			continue;

@@ -133,6 +133,8 @@ export type State = {
 	now: number;
 	config: Config;
 	jobs: ModelJob[];
+	/** Descendants ever added, by root, for as long as the root is there: a runaway is not forgiven what gc took away. */
+	families: Record<number, number>;
 	/** Ids that were here once: never given out again. */
 	last_id: number;
 	last_token: number;
@@ -165,6 +167,7 @@ export const emptyState = (config: Config, now: number): State => ({
 	now,
 	config,
 	jobs: [],
+	families: {},
 	last_id: 0,
 	last_token: 0,
 	starts: 0,

@@ -80,6 +80,7 @@ export function gc(state: State, days: number, seen: Seen): void {
 	}
 	if (result !== undefined) agreeSame(result.deleted, gone.length, "gc: deleted");
 	state.jobs = state.jobs.filter((job) => !gone.includes(job));
+	for (const job of gone) delete state.families[job.id];
 	for (const job of state.jobs) agree(job.ended_at !== undefined || find(state, job.id) !== undefined, "gc lost a job");
 }
 

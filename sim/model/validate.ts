@@ -69,7 +69,9 @@ function parentFaults(state: State, parent: number, no: (codes: ErrorCode[], why
 	}
 	if (job.path.length + 1 > max_depth) no(["limit"], `deeper than ${max_depth}`);
 	const root = job.path[0] ?? job.id;
-	const descendants = state.jobs.filter((other) => other.path[0] === root).length;
+	// Those of the same manifest are on their way in.
+	const coming = state.jobs.filter((other) => other.path[0] === root && (other.id > state.last_id || other.id < 0)).length;
+	const descendants = (state.families[root] ?? 0) + coming;
 	if (descendants + 1 > max_descendants) no(["limit"], `more than ${max_descendants} descendants of ${root}`);
 }
 

@@ -82,14 +82,15 @@ export function* plan(
 ): Generator<PlanRequest, { started: Head[]; tried: number }, PlanReply> {
 	const started: Head[] = [];
 	let tried = 0;
-	const open = new Map<number, { bucket: Bucket; heads: Head[] | undefined; oldest: Head | undefined | null }>();
+	const open: Open = new Map();
+	const heads: Freshness = { stale: false };
 	for (const bucket of buckets)
 		if (bucket.ready > 0 && bucket.stage === undefined && !shut(bucket, world()))
 			open.set(bucket.id, { bucket, heads: undefined, oldest: null });
 
 	while (started.length < want && open.size > 0) {
 		const now = world();
-		const pick = yield* overdueTurn(now, open) ? pickOldest(now, open) : pickBest(now, open);
+		const pick = yield* overdueTurn(now, open) ? pickOldest(now, open, heads) : pickBest(now, open, heads);
 		if (!pick) break;
 		const slot = open.get(pick.bucket.id);
 		if (!slot) break;
@@ -100,6 +101,7 @@ export function* plan(
 		tried++;
 		const went = (yield { ask: "try", bucket: pick.bucket, head: pick.head }) as boolean;
 		if (went) started.push(pick.head);
+		heads.stale ||= went;
 		slot.heads = undefined;
 		slot.oldest = null;
 		if (pick.bucket.ready <= 0) open.delete(pick.bucket.id);
@@ -108,6 +110,8 @@ export function* plan(
 }
 
 type Open = Map<number, { bucket: Bucket; heads: Head[] | undefined; oldest: Head | undefined | null }>;
+/** Something has started since all heads were asked for. */
+type Freshness = { stale: boolean };
 
 const overdueTurn = (world: World, open: Open): boolean => {
 	const { overdue_share, overdue_after_ms } = world.config.order;
@@ -116,7 +120,7 @@ const overdueTurn = (world: World, open: Open): boolean => {
 	return world.starts % overdue_share === overdue_share - 1;
 };
 
-function* pickBest(world: World, open: Open): Generator<PlanRequest, Candidate | undefined, PlanReply> {
+function* pickBest(world: World, open: Open, heads: Freshness): Generator<PlanRequest, Candidate | undefined, PlanReply> {
 	const lanes = new Map<string, { plain: Candidate | undefined; ranked: Candidate[] }>();
 	if (open.size === 1) {
 		const [slot] = open.values();
@@ -144,13 +148,15 @@ function* pickBest(world: World, open: Open): Generator<PlanRequest, Candidate |
 			lane.ranked.push({ bucket: slot.bucket, head, p: pOf(slot.bucket, head, world) });
 		}
 	}
-	// A promoted job stands for the best of those that could start: buckets that have filled up meanwhile must not lend it theirs.
-	if ([...lanes.values()].some(({ plain, ranked }) => plain && ranked.length > 0)) {
-		const filled = [...open.values()].filter(({ bucket }) => shut(bucket, world));
-		if (filled.length > 0) {
-			for (const { bucket } of filled) open.delete(bucket.id);
-			return yield* pickBest(world, open);
+	// A promoted job stands for the best of those that could start, a demoted one behind them: buckets that have filled up since they were
+	// asked, and jobs whose locks were taken since, must not count.
+	if (heads.stale && [...lanes.values()].some(({ plain, ranked }) => plain && ranked.length > 0)) {
+		heads.stale = false;
+		for (const slot of [...open.values()]) {
+			if (shut(slot.bucket, world)) open.delete(slot.bucket.id);
+			else slot.heads = undefined;
 		}
+		return yield* pickBest(world, open, heads);
 	}
 	let best: Candidate | undefined;
 	let urgent: Candidate | undefined;
@@ -163,8 +169,8 @@ function* pickBest(world: World, open: Open): Generator<PlanRequest, Candidate |
 }
 
 /** The longest startable, if overdue; else the best as always. run-now still goes first. */
-function* pickOldest(world: World, open: Open): Generator<PlanRequest, Candidate | undefined, PlanReply> {
-	const best = yield* pickBest(world, open);
+function* pickOldest(world: World, open: Open, heads: Freshness): Generator<PlanRequest, Candidate | undefined, PlanReply> {
+	const best = yield* pickBest(world, open, heads);
 	if (!best || best.head.rank >= RUN_NOW) return best;
 	let oldest: Candidate | undefined;
 	for (const slot of open.values()) {

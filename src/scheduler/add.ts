@@ -29,11 +29,18 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen }: AddOptions): Op<A
 
 	const chain = job.item === undefined ? undefined : yield* openChain(tx, job);
 	if (chain !== undefined) return { outcome: "already_running", job: chain, holder: chain };
-	const twin = draft.unique ? yield* findTwin(tx, draft) : undefined;
+	let replaced: number | undefined;
+	const noteTwin = (id: number) => {
+		replaced = id;
+	};
+	const twin = draft.unique ? yield* findTwin(tx, draft, "unique", noteTwin) : undefined;
 	if (twin !== undefined) return { outcome: "duplicate", job: twin };
 	const limit = hardLimit(tx.config);
-	if (tx.memory.ready >= limit)
+	// One that is to be replaced makes room, and stays if that is not enough.
+	const room = replaced !== undefined && (yield* tx.find(replaced))?.line === "" ? 1 : 0;
+	if (tx.memory.ready - room >= limit)
 		return { outcome: "deferred", limit, depths: depths(tx), hint: "retry later, or raise max_concurrent or the lane's max" };
+	if (replaced !== undefined) yield* replaceTwin(tx, replaced);
 
 	job.id = tx.nextId("job");
 	// Looked at again: a twin that was replaced may be one of them.
@@ -223,8 +230,14 @@ export function* findTwin(tx: Tx, { unique }: Draft, field = "unique", replaced?
 		replaced(twin.id);
 		return undefined;
 	}
-	yield* endJob(tx, twin, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "replaced" });
+	yield* replaceTwin(tx, twin.id);
 	return undefined;
+}
+
+export function* replaceTwin(tx: Tx, id: number): Op<void> {
+	const twin = yield* tx.find(id);
+	if (twin && isWaiting(twin.status))
+		yield* endJob(tx, twin, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "replaced" });
 }
 
 /** Stores the job and what finds it again; then the gates decide where it waits. `preds` are its predecessors as they are now. */

@@ -14,12 +14,11 @@ import { SluiceError } from "../core/errors.ts";
 import { artifactKey } from "../core/fact.ts";
 import { type Sorted, sortGraph } from "../core/graph.ts";
 import { type Draft, draftJob } from "../core/input.ts";
-import { isWaiting, type Job, type JobInput, type Policy, type Status } from "../core/job.ts";
+import type { Job, JobInput, Policy, Status } from "../core/job.ts";
 import type { Facts } from "../host.ts";
 import type { ApplyResult, Manifest } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, storeJob } from "./add.ts";
-import { endJob } from "./place.ts";
+import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, replaceTwin, storeJob } from "./add.ts";
 import type { Tx } from "./tx.ts";
 
 export const MAX_MANIFEST = 1_000_000;
@@ -332,12 +331,6 @@ export function* closeStage(tx: Tx, stage: number, range: { from: number; to: nu
 	tx.memory.countReady();
 	tx.event("applied", null, { from: range.from, to: range.to });
 	tx.stirred = true;
-}
-
-function* replaceTwin(tx: Tx, id: number): Op<void> {
-	const twin = yield* tx.find(id);
-	if (twin && isWaiting(twin.status))
-		yield* endJob(tx, twin, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "replaced" });
 }
 
 /** Refused if somebody took it for dead meanwhile. */

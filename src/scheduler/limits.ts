@@ -112,10 +112,8 @@ export function* launchFailed(tx: Tx, job: Job, reason: string): Op<boolean> {
 		tx.put("hold", key, { kind: "breaker_open", scope, by: tx.by, since: hold?.since ?? tx.now, reason, until: tx.now + cooldown_ms });
 		tx.put("breaker", scope, null);
 		tx.event("breaker_opened", job.id, { scope, reason, until: tx.now + cooldown_ms });
-		yield* refund(
-			tx,
-			streak.jobs.filter((id) => id !== job.id),
-		);
+		// This last one is never counted.
+		yield* refund(tx, streak.jobs.slice(0, -1));
 	}
 	return opened;
 }

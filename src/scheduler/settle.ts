@@ -15,7 +15,7 @@ import { fits } from "../core/gates/after.ts";
 import { isWaiting, type Job, type Policy } from "../core/job.ts";
 import { ask, type Op } from "../store.ts";
 import { evictMore, wakeShared } from "./locks.ts";
-import { countBatch, endJob, place } from "./place.ts";
+import { type BatchRecord, endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 const PIECE = 200;
@@ -171,6 +171,21 @@ function* rekey(tx: Tx, after: number): Op<number | null> {
 	return jobs.length < PIECE || !last ? null : last.id;
 }
 
+/** It was never there: its root has one descendant less, its batch one job. */
+function* uncount(tx: Tx, job: Job): Op<void> {
+	const root = job.path?.[0];
+	if (root !== undefined) {
+		const family = yield* tx.get<number>("family", String(root));
+		if (family !== null) tx.put("family", String(root), family > 1 ? family - 1 : null);
+	}
+	if (job.batch === undefined) return;
+	const batch = yield* tx.get<BatchRecord>("batch", job.batch);
+	if (!batch) return;
+	const total = batch.total - 1;
+	const open = batch.open - (isWaiting(job.status) ? 1 : 0);
+	tx.put("batch", job.batch, total > 0 ? { ...batch, open, total } : null);
+}
+
 /** An apply that never came to its end: as if it had not begun. */
 function* unstage(tx: Tx, value: Note & { from: number; to: number }): Op<number | null> {
 	const ids = yield* ask({ read: "range", from: value.from, to: value.to, limit: PIECE });
@@ -181,8 +196,8 @@ function* unstage(tx: Tx, value: Note & { from: number; to: number }): Op<number
 			if (job.line === "") tx.leave(job);
 			if (job.kind !== "kernel") tx.count("depth", job.lane, -1);
 			if (job.item !== undefined) tx.put("chain", job.item, null);
-			if (job.batch !== undefined) yield* countBatch(tx, job.batch, -1);
 		}
+		if (job) yield* uncount(tx, job);
 		tx.forget(id);
 	}
 	if (ids.length === PIECE) return 0;
