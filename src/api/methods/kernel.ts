@@ -27,7 +27,10 @@ export const kernelMethods: Handlers<"kernel"> = {
 	"kernel.ledger.grant": to((kernel, params) => kernel.ledger.grant(params)),
 	"kernel.ledger.update_grant": to((kernel, params) => kernel.ledger.grant(params)),
 	"kernel.ledger.charge": to((kernel, params) => kernel.ledger.charge(params)),
-	"kernel.ledger.refund": to((kernel, params) => kernel.ledger.refund(params)),
+	"kernel.ledger.refund": to(async (kernel, params) => {
+		const { used, limit, over_limit } = await kernel.ledger.refund(params);
+		return { used, limit, over_limit };
+	}),
 	"kernel.ledger.check": to((kernel, params) => kernel.ledger.check(params)),
 	"kernel.ledger.get": to(async (kernel, params) => ({ ledgers: await kernel.ledger.get(params) })),
 	"kernel.ledger.list_breached": to(async (kernel) => ({ ledgers: await kernel.ledger.listBreached() })),
