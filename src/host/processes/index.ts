@@ -7,7 +7,7 @@ import { procTable } from "./proc.ts";
 import { findPrograms } from "./programs.ts";
 import { checkLaunch, prelude } from "./shim.ts";
 import { openShims } from "./shims.ts";
-import { forbidRun, sight, signalOne, signalRun } from "./sight.ts";
+import { forbidRun, recordFailure, sight, signalOne, signalRun } from "./sight.ts";
 
 /** `home`: an absolute folder of ours alone; the FIFO `exits` lives there, and stays for the next one to open it. */
 export async function openProcesses(options: { home: string }): Promise<Processes> {
@@ -19,6 +19,7 @@ export async function openProcesses(options: { home: string }): Promise<Processe
 		programs,
 		prelude: prelude(programs, { boot: table.boot, fifo: path, self: table.self }),
 		look: (dir) => sight(dir, table),
+		giveUp: (dir, why) => recordFailure(dir, table, why),
 		tell: (news) => listener(news),
 	});
 	const fifo = await openFifo(path, programs.mkfifo, shims.heard);

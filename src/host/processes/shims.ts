@@ -33,9 +33,11 @@ export function openShims(parts: {
 	programs: Programs;
 	prelude: string;
 	look: (dir: string) => Sighting;
+	/** Keeps an attempt from ever starting, and writes down why it did not. */
+	giveUp: (dir: string, why: string) => void;
 	tell: (news: ProcessNews) => void;
 }): Shims {
-	const { programs, prelude, look, tell } = parts;
+	const { programs, prelude, look, giveUp, tell } = parts;
 	const tag = randomBytes(4).toString("hex");
 	const shims = new Map<string, Shim>();
 	const busy = new Map<string, Shim>();
@@ -47,22 +49,26 @@ export function openShims(parts: {
 	let count = 0;
 	let closed = false;
 
-	async function startSh(): Promise<ChildProcess> {
+	/** At once, so that what is counted is true for the next call of the same turn. */
+	function startSh(): ChildProcess {
 		// Detached: a session of its own, out of reach of our terminal. Node resets all signals for it.
 		const child = spawn(programs.sh, [], { cwd: "/", env: {}, stdio: ["pipe", "ignore", "ignore"], detached: true });
-		if (child.pid === undefined) {
-			const [cause] = (await once(child, "error").catch((error: unknown) => [error])) as [Error];
-			throw new Error(`cannot start ${programs.sh}: ${cause.message}`, { cause });
-		}
 		child.on("error", () => {});
-		// Broken pipe: its exit, below, tells the same.
+		// Broken pipe: its exit tells the same.
 		child.stdin?.on("error", () => {});
 		child.unref();
 		return child;
 	}
 
-	async function newShim(): Promise<Shim> {
-		const shim: Shim = { id: `${tag}-${++count}`, child: await startSh(), launch: null };
+	async function mustLive(child: ChildProcess): Promise<void> {
+		if (child.pid !== undefined) return;
+		const [cause] = (await once(child, "error")) as [Error];
+		throw new Error(`cannot start ${programs.sh}: ${cause.message}`, { cause });
+	}
+
+	function newShim(): Shim {
+		const shim: Shim = { id: `${tag}-${++count}`, child: startSh(), launch: null };
+		if (shim.child.pid === undefined) return shim;
 		shims.set(shim.id, shim);
 		shim.child.once("exit", () => {
 			shims.delete(shim.id);
@@ -80,16 +86,26 @@ export function openShims(parts: {
 	/** Whoever was to run it is dead. The marker says whether it got that far; if so, the folder tells the rest. */
 	function again(launch: Launch): void {
 		if (closed) return;
+		const failed = (error: unknown) => {
+			try {
+				giveUp(launch.dir, `no shim lived long enough to start it${error instanceof Error ? `: ${error.message}` : ""}`);
+			} catch {
+				// A folder that cannot be written to. The look that this news asks for finds the same.
+			}
+			tell({ run: launch.run, kind: "exited" });
+		};
 		const count = (tries.get(launch) ?? 0) + 1;
 		tries.set(launch, count);
-		if (look(launch.dir).state !== "unstarted" || count >= TRIES) tell({ run: launch.run, kind: "exited" });
-		else hand(launch).catch(() => tell({ run: launch.run, kind: "exited" }));
+		if (look(launch.dir).state !== "unstarted") tell({ run: launch.run, kind: "exited" });
+		else if (count < TRIES) hand(launch).catch(failed);
+		else failed(null);
 	}
 
 	async function hand(launch: Launch): Promise<void> {
 		if (closed) throw new SluiceError("closed", "the process layer was closed");
-		const shim = idle.pop() ?? (shims.size < REUSED || !programs.setsidForks ? await newShim() : null);
+		const shim = idle.pop() ?? (shims.size < REUSED || !programs.setsidForks ? newShim() : null);
 		if (!shim) return handToLauncher(launch);
+		if (shim.child.pid === undefined) return mustLive(shim.child);
 		shim.launch = launch;
 		busy.set(launch.run, shim);
 		shim.child.stdin?.write(runText(launch, programs, shim.id));
@@ -97,7 +113,8 @@ export function openShims(parts: {
 
 	async function handToLauncher(launch: Launch): Promise<void> {
 		if (!launcher) {
-			const child = await startSh();
+			const child = startSh();
+			if (child.pid === undefined) return mustLive(child);
 			child.once("exit", () => {
 				if (launcher === child) launcher = null;
 				const lost = [...handed.values()];

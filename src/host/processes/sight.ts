@@ -57,6 +57,11 @@ export function forbidRun(dir: string, table: ProcessTable): boolean {
 	}
 }
 
+/** Nobody could be found to start it. Nothing happens when somebody has. */
+export function recordFailure(dir: string, table: ProcessTable, why: string): void {
+	if (forbidRun(dir, table)) writeFileSync(`${dir}/exit`, `1 launch 126 ${why}\n`, { mode: 0o600 });
+}
+
 /** True when somebody was there, even if the signal was refused. */
 export function signalRun(dir: string, table: ProcessTable, signal: NodeJS.Signals): boolean {
 	// Between the shim's marker and the program's line there are some microseconds: waited for, since a lost SIGINT costs a whole grace.

@@ -1,0 +1,250 @@
+// Real programs through the process layer: what they are given, what is recorded of them, and that an attempt starts once.
+
+import { execFileSync } from "node:child_process";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { makeFolder } from "../../../test/make/folder.ts";
+import { makeLaunched, until } from "../../../test/make/launched.ts";
+
+const exited = (code: number, signal: string | null = null) => ({ state: "exited", code, signal, launch_failed: null });
+const NODE = process.execPath;
+
+describe("the end of a program", () => {
+	test("its exit code, its output, and news of both ends", async () => {
+		const bed = await makeLaunched();
+		expect(bed.look("1.1")).toEqual({ state: "unstarted" });
+		await bed.launch("1.1", ["sh", "-c", "echo out; echo err >&2; exit 3"]);
+		expect(await bed.end("1.1")).toEqual(exited(3));
+		expect([bed.read("1.1", "stdout.log"), bed.read("1.1", "stderr.log"), bed.read("1.1", "exit")]).toEqual(["out\n", "err\n", "1 3\n"]);
+		await until(() => bed.news.length === 2);
+		expect(bed.news).toEqual([
+			{ run: "1.1", kind: "started" },
+			{ run: "1.1", kind: "exited" },
+		]);
+		expect(readdirSync(bed.dirOf("1.1")).sort()).toEqual(["exit", "start", "stderr.log", "stdout.log"]);
+	});
+
+	test("a signal; 128 + n is one only when n is usual", async () => {
+		const bed = await makeLaunched();
+		await bed.launch("1.1", ["sh", "-c", "kill -KILL $$"]);
+		await bed.launch("1.2", ["sh", "-c", "kill -SEGV $$"]);
+		await bed.launch("1.3", ["sh", "-c", "exit 200"]);
+		await bed.launch("1.4", ["sh", "-c", "exit 125"]);
+		expect(await bed.end("1.1")).toEqual(exited(137, "SIGKILL"));
+		expect(await bed.end("1.2")).toEqual(exited(139, "SIGSEGV"));
+		expect(await bed.end("1.3")).toEqual(exited(200));
+		expect(await bed.end("1.4")).toEqual(exited(125));
+	});
+
+	test("many at once, more than there are shims to be used again", async () => {
+		const bed = await makeLaunched();
+		const runs = Array.from({ length: 60 }, (_, i) => `${i}.1`);
+		await Promise.all(runs.map((run, i) => bed.launch(run, ["sh", "-c", `echo ${i}; exit ${i}`])));
+		for (const [i, run] of runs.entries()) {
+			expect(await bed.end(run)).toEqual(exited(i));
+			expect(bed.read(run, "stdout.log")).toBe(`${i}\n`);
+		}
+	});
+});
+
+describe("what a program is given", () => {
+	const ODD = [
+		"",
+		" ",
+		"it's",
+		`"double"`,
+		"a\nb\n\n",
+		"\n",
+		"$(id)",
+		"`id`",
+		"$HOME $PATH $$ $((1+1))",
+		"-rf",
+		"--",
+		"\\",
+		"\\n\\0",
+		"*",
+		"~",
+		"#!",
+		"a;b|c&d>e<f",
+		"\u0001\u0007\u001b[0m\u007f",
+		"äöü €  日本語 👩‍🚀",
+		"\u00a0\u0081\u0085\u0088\u00ff",
+		"!!",
+		"\r\n\t",
+		"SLUICE_x\nexit\n",
+		"x".repeat(100_000),
+	];
+	const SHOW = `process.stdout.write(JSON.stringify([process.argv.slice(1), process.env]))`;
+
+	for (const shims of ["used again", "of the launcher"])
+		test(`arguments and environment, byte for byte, by shims ${shims}`, async () => {
+			const bed = await makeLaunched();
+			// Keeps the first sixteen busy.
+			if (shims === "of the launcher") for (let i = 1; i <= 16; i++) await bed.launch(`9.${i}`, ["sleep", "1000"]);
+			const env = {
+				PATH: "/usr/bin:/bin",
+				...Object.fromEntries(ODD.map((text, i) => [`V${i}`, text])),
+				PWD: "/wrong",
+				OPTIND: "x",
+				IFS: "x",
+				_d: "mine",
+				UID: "-1",
+				"npm.config-x": "1",
+				"BASH_FUNC_f%%": "() { :; }",
+				ENV: "/nowhere",
+				lower: "y",
+			};
+			await bed.launch("1.1", [NODE, "-e", SHOW, "--", ...ODD], { env });
+			expect(await bed.end("1.1")).toEqual(exited(0));
+			expect(JSON.parse(bed.read("1.1", "stdout.log"))).toEqual([ODD, { ...env, SLUICE_MARK: bed.markOf("1.1") }]);
+		});
+
+	test("an empty environment stays empty but for the mark", async () => {
+		const bed = await makeLaunched();
+		await bed.launch("1.1", ["/usr/bin/env"], { env: {} });
+		await bed.end("1.1");
+		expect(bed.read("1.1", "stdout.log")).toBe(`SLUICE_MARK=${bed.markOf("1.1")}\n`);
+	});
+
+	test("nothing of one run reaches the next one of the same shim", async () => {
+		const bed = await makeLaunched();
+		await bed.launch("1.1", ["true"], { env: { PATH: "/usr/bin:/bin", SECRET: "x" }, cwd: "/usr" });
+		await bed.end("1.1");
+		await bed.launch("1.2", ["sh", "-c", "/usr/bin/env; pwd"], { env: {} });
+		await bed.end("1.2");
+		expect(bed.read("1.2", "stdout.log").split("\n").sort()).toEqual(["", bed.home, `PWD=${bed.home}`, `SLUICE_MARK=${bed.markOf("1.2")}`]);
+		expect(bed.read("1.2", "start").split(" ")[1]).toBe(bed.read("1.1", "start").split(" ")[1]);
+	});
+
+	test("stdin: a file, or nothing", async () => {
+		const bed = await makeLaunched();
+		writeFileSync(join(bed.home, "prompt.md"), "hello\n");
+		await bed.launch("1.1", ["cat"], { stdin: join(bed.home, "prompt.md") });
+		await bed.launch("1.2", ["cat"]);
+		expect([await bed.end("1.1"), await bed.end("1.2")]).toEqual([exited(0), exited(0)]);
+		expect([bed.read("1.1", "stdout.log"), bed.read("1.2", "stdout.log")]).toEqual(["hello\n", ""]);
+	});
+
+	test("its own session, default signals, no open files of ours", async () => {
+		const bed = await makeLaunched();
+		const show = "grep -E 'Sig(Ign|Blk)' /proc/self/status; ls /proc/$$/fd; cut -d ' ' -f 5,6 /proc/$$/stat";
+		await bed.launch("1.1", ["sh", "-c", show]);
+		await bed.end("1.1");
+		const pid = bed.read("1.1", "start").split("\n")[1]?.split(" ")[0];
+		const fds = execFileSync("sh", ["-c", "ls /proc/$$/fd"], { encoding: "utf8" });
+		expect(bed.read("1.1", "stdout.log")).toBe(`SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n${fds}${pid} ${pid}\n`);
+	});
+});
+
+describe("a program that cannot be started", () => {
+	test("says why, and the shim goes on", async () => {
+		const bed = await makeLaunched();
+		const path = (name: string) => join(bed.home, name);
+		writeFileSync(path("plain"), "echo hello\n");
+		writeFileSync(path("orphan"), "#! /no/such/interpreter -x\n");
+		chmodSync(path("orphan"), 0o755);
+		mkdirSync(path("folder"));
+		const failed = (code: number, why: string) => ({ state: "exited", code, signal: null, launch_failed: why });
+		const cases: [string[], Partial<{ cwd: string; stdin: string; env: Record<string, string> }>, ReturnType<typeof failed>][] = [
+			[["no-such-thing"], {}, failed(127, "no such program in PATH: no-such-thing")],
+			[["sh"], { env: { PATH: "/nowhere" } }, failed(127, "no such program in PATH: sh")],
+			[["cd"], { env: { PATH: "/nowhere" } }, failed(127, "no such program in PATH: cd")],
+			[["/no/such"], {}, failed(127, "no such program: /no/such")],
+			[["./here"], {}, failed(127, "no such program: ./here")],
+			[["./plain"], {}, failed(126, "not executable: ./plain")],
+			[[path("folder")], {}, failed(126, `a folder, not a program: ${path("folder")}`)],
+			[["./orphan"], {}, failed(127, "no such interpreter: /no/such/interpreter (of ./orphan)")],
+			[["true"], { cwd: path("nowhere it's $x\\n") }, failed(126, `no such cwd: ${path("nowhere it's $x\\n")}`)],
+			[["true"], { cwd: path("plain") }, failed(126, `no such cwd: ${path("plain")}`)],
+			[["true"], { stdin: path("missing") }, failed(126, `cannot read stdin: ${path("missing")}`)],
+		];
+		for (const [i, [argv, more, expected]] of cases.entries()) {
+			await bed.launch(`${i}.1`, argv, more);
+			expect(await bed.end(`${i}.1`)).toEqual(expected);
+		}
+		await bed.launch("99.1", ["true"]);
+		expect(await bed.end("99.1")).toEqual(exited(0));
+	});
+
+	test("is not one that exits 126 or 127 by itself", async () => {
+		const bed = await makeLaunched();
+		await bed.launch("1.1", ["sh", "-c", "exit 127"]);
+		await bed.launch("1.2", ["/bin/sh", "-c", "exit 126"]);
+		expect([await bed.end("1.1"), await bed.end("1.2")]).toEqual([exited(127), exited(126)]);
+	});
+
+	test("what cannot be passed on is refused at once", async () => {
+		const bed = await makeLaunched();
+		const refused = (argv: string[], more = {}) => expect(bed.launch("1.1", argv, more)).rejects.toMatchObject({ code: "invalid" });
+		await refused([]);
+		await refused([""]);
+		await refused(["a\0b"]);
+		await refused(["true", "x".repeat(131_072)]);
+		await refused(["true"], { env: { "A=B": "" } });
+		await refused(["true"], { env: { A: "\0" } });
+		await refused(["true"], { env: { SLUICE_MARK: "other" } });
+		await refused(["true"], { mark: "two words" });
+		await refused(["true"], { cwd: "relative" });
+		expect(bed.look("1.1")).toEqual({ state: "unstarted" });
+	});
+});
+
+describe("an attempt starts once", () => {
+	test("the same folder launched many times", async () => {
+		const bed = await makeLaunched();
+		const proof = join(bed.home, "proof");
+		await Promise.all(Array.from({ length: 30 }, () => bed.launch("1.1", ["sh", "-c", `echo x >>'${proof}'`])));
+		expect(await bed.end("1.1")).toEqual(exited(0));
+		// Those that were refused are free again: as many others pass.
+		for (let i = 0; i < 20; i++) await bed.launch(`2.${i}`, ["true"]);
+		for (let i = 0; i < 20; i++) expect(await bed.end(`2.${i}`)).toEqual(exited(0));
+		expect(readFileSync(proof, "utf8")).toBe("x\n");
+	});
+
+	test("never, once forbidden", async () => {
+		const bed = await makeLaunched();
+		mkdirSync(bed.dirOf("1.1"));
+		expect(bed.processes.forbid("1.1", bed.dirOf("1.1"))).toBe(true);
+		expect(bed.processes.forbid("1.1", bed.dirOf("1.1"))).toBe(false);
+		await bed.launch("1.1", ["sh", "-c", "echo ran"]);
+		await bed.launch("1.2", ["true"]);
+		await bed.end("1.2");
+		expect(bed.look("1.1")).toEqual({ state: "gone", reboot: false });
+		expect(bed.processes.signal("1.1", bed.dirOf("1.1"), "SIGTERM")).toBe(false);
+		expect(bed.read("1.1", "stdout.log")).toBe("");
+		expect(bed.processes.forbid("1.2", bed.dirOf("1.2"))).toBe(false);
+		expect(() => bed.processes.forbid("1.3", bed.dirOf("1.3"))).toThrow("ENOENT");
+	});
+});
+
+describe("odd places", () => {
+	test("a home with spaces, quotes, a newline and 200 characters", async () => {
+		const home = join(makeFolder(), `it's "a" $HOME \`id\`\n${"ä long name ".repeat(14)}`);
+		mkdirSync(home);
+		const bed = await makeLaunched({ home });
+		await bed.launch("1.1", ["sh", "-c", "pwd; exit 4"]);
+		expect(await bed.end("1.1")).toEqual(exited(4));
+		expect(bed.read("1.1", "stdout.log")).toBe(`${home}\n`);
+		await until(() => bed.news.length === 2);
+	});
+
+	test("a FIFO that is taken away, or is no FIFO", async () => {
+		const home = makeFolder();
+		writeFileSync(join(home, "exits"), "not a fifo");
+		const bed = await makeLaunched({ home });
+		expect(lstatSync(join(home, "exits")).isFIFO()).toBe(true);
+		expect(statSync(join(home, "exits")).mode & 0o777).toBe(0o600);
+		rmSync(join(home, "exits"));
+		for (let i = 0; i < 40; i++) await bed.launch(`${i}.1`, ["sh", "-c", `exit ${i}`]);
+		for (let i = 0; i < 40; i++) expect(await bed.end(`${i}.1`)).toEqual(exited(i));
+		expect(bed.news).toEqual([]);
+		expect(readdirSync(home)).not.toContain("exits");
+	});
+
+	test("after close nothing is taken any more", async () => {
+		const bed = await makeLaunched();
+		await bed.processes.close();
+		await expect(bed.launch("1.1", ["true"])).rejects.toMatchObject({ code: "closed" });
+	});
+});

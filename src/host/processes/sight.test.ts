@@ -1,0 +1,185 @@
+// What is seen of a run, and who is signalled: forged markers, strangers, zombies, half-written lines.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildSync } from "esbuild";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { makeLaunched, until } from "../../../test/make/launched.ts";
+import { procTable } from "./proc.ts";
+
+const BOOT = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+const startOf = procTable().startOf;
+
+/** Somebody else's process. */
+function stranger(argv = ["sleep", "1000"]): ChildProcess & { pid: number } {
+	const child = spawn(argv[0]!, argv.slice(1), { stdio: "ignore", detached: true });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	return child as ChildProcess & { pid: number };
+}
+
+async function forge(start: string, exit?: string) {
+	const bed = await makeLaunched();
+	mkdirSync(bed.dirOf("1.1"));
+	writeFileSync(join(bed.dirOf("1.1"), "start"), start);
+	if (exit !== undefined) writeFileSync(join(bed.dirOf("1.1"), "exit"), exit);
+	const signal = (name: NodeJS.Signals) => bed.processes.signal("1.1", bed.dirOf("1.1"), name);
+	return { ...bed, signal, seen: () => bed.look("1.1") };
+}
+
+const GONE = { state: "gone", reboot: false };
+
+describe("a marker", () => {
+	test("with the pid of a live stranger is nobody's", async () => {
+		const other = stranger();
+		const bed = await forge(`1 ${other.pid} 17 ${BOOT}\n${other.pid} 17\n`);
+		expect(bed.seen()).toEqual(GONE);
+		expect(bed.signal("SIGKILL")).toBe(false);
+		expect(startOf(other.pid)).not.toBeNull();
+	});
+
+	test("with pid and start time of another boot is nobody's", async () => {
+		const other = stranger();
+		const start = startOf(other.pid);
+		const bed = await forge(`1 ${other.pid} ${start} 0000-another-boot\n${other.pid} ${start}\n`);
+		expect(bed.seen()).toEqual({ state: "gone", reboot: true });
+		expect(bed.signal("SIGKILL")).toBe(false);
+		expect(startOf(other.pid)).toBe(start);
+	});
+
+	test("with the right start time is alive, until it is not", async () => {
+		const other = stranger();
+		const start = startOf(other.pid);
+		const bed = await forge(`1 1 1 ${BOOT}\n${other.pid} ${start}\n`);
+		expect(bed.seen()).toEqual({ state: "alive", pid: other.pid, started: `${start}@${BOOT}` });
+		expect(bed.signal("SIGKILL")).toBe(true);
+		await until(() => bed.seen().state === "gone");
+		expect(bed.signal("SIGKILL")).toBe(false);
+	});
+
+	test("of a shim that has not told its program yet counts as alive; its program cannot be signalled", async () => {
+		const other = stranger();
+		const start = startOf(other.pid);
+		const bed = await forge(`1 ${other.pid} ${start} ${BOOT}\n`);
+		expect(bed.seen()).toMatchObject({ state: "alive", pid: other.pid });
+		expect(bed.signal("SIGKILL")).toBe(true);
+		expect(startOf(other.pid)).toBe(start);
+	});
+
+	test("never written is unstarted for a while, then gone", async () => {
+		const bed = await forge("");
+		expect(bed.seen()).toEqual({ state: "unstarted" });
+		expect(bed.signal("SIGKILL")).toBe(false);
+		for (const text of ["", "1 12", `1 12 13 ${BOOT}`]) {
+			writeFileSync(join(bed.dirOf("1.1"), "start"), text);
+			utimesSync(join(bed.dirOf("1.1"), "start"), 1000, 1000);
+			expect(bed.seen()).toEqual(GONE);
+		}
+	});
+});
+
+describe("a line in exit", () => {
+	test("counts only when it is complete", async () => {
+		for (const text of ["", "1", "1 ", "1 0", "1 launch 127 no such", "2 0\n", "1 x\n", "\n"])
+			expect((await forge(`1 0 x ${BOOT}\n`, text)).seen()).toEqual(GONE);
+		expect((await forge(`1 0 x ${BOOT}\n`, "1 0\n")).seen()).toMatchObject({ state: "exited", code: 0 });
+		expect((await forge("", "1 launch 127 a\nb\n")).seen()).toMatchObject({ state: "exited", code: 127, launch_failed: "a\nb" });
+	});
+
+	test("stops all signals", async () => {
+		const other = stranger();
+		const bed = await forge(`1 1 1 ${BOOT}\n${other.pid} ${startOf(other.pid)}\n`, "1 0\n");
+		expect(bed.signal("SIGKILL")).toBe(false);
+		expect(startOf(other.pid)).not.toBeNull();
+	});
+});
+
+test("a zombie counts as gone", async () => {
+	// The child ends at once, and its parent never asks after it.
+	const parent = spawn("sh", ["-c", "sh -c 'echo $$; read x' & exec sleep 1000"], { stdio: ["ignore", "pipe", "ignore"] });
+	onTestFinished(() => void parent.kill("SIGKILL"));
+	const pid = await new Promise<number>((resolve) => parent.stdout.once("data", (text) => resolve(Number(text))));
+	const stat = () => readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]!.split(" ");
+	await until(() => stat()[0] === "Z");
+	const bed = await forge(`1 1 1 ${BOOT}\n${pid} ${stat()[19]}\n`);
+	expect(bed.seen()).toEqual(GONE);
+	expect(bed.signal("SIGKILL")).toBe(false);
+	expect(existsSync(`/proc/${pid}`)).toBe(true);
+});
+
+describe("signals", () => {
+	test("SIGINT reaches the program, and the shim still records its end", async () => {
+		const bed = await makeLaunched();
+		await bed.launch("1.1", ["sleep", "1000"]);
+		await bed.launch("1.2", [
+			process.execPath,
+			"-e",
+			`process.on("SIGINT", () => process.exit(9)); console.log("ready"); setInterval(() => {}, 1000)`,
+		]);
+		await until(() => bed.look("1.1").state === "alive" && bed.read("1.2", "stdout.log") === "ready\n");
+		for (const run of ["1.1", "1.2"]) expect(bed.processes.signal(run, bed.dirOf(run), "SIGINT")).toBe(true);
+		expect(await bed.end("1.1")).toMatchObject({ code: 130, signal: "SIGINT" });
+		expect(await bed.end("1.2")).toMatchObject({ code: 9, signal: null });
+	});
+
+	test("go to all of its group, and to no other run", async () => {
+		const bed = await makeLaunched();
+		await bed.launch("1.1", ["sh", "-c", "sleep 1000 & sleep 1000"]);
+		await bed.launch("1.2", ["sleep", "1000"]);
+		await until(() => bed.processes.sweep([bed.markOf("1.1")]).get(bed.markOf("1.1"))?.length === 3);
+		await until(() => bed.look("1.2").state === "alive");
+		expect(bed.processes.signal("1.1", bed.dirOf("1.1"), "SIGKILL")).toBe(true);
+		expect(await bed.end("1.1")).toMatchObject({ signal: "SIGKILL" });
+		await until(() => bed.processes.sweep([bed.markOf("1.1")]).size === 0);
+		expect(bed.look("1.2").state).toBe("alive");
+	});
+
+	test("arrive even in the moment before the program is there", async () => {
+		const bed = await makeLaunched();
+		for (let i = 0; i < 30; i++) {
+			const run = `${i}.1`;
+			await bed.launch(run, ["sleep", "1000"]);
+			await until(() => bed.look(run).state === "alive");
+			expect(bed.processes.signal(run, bed.dirOf(run), "SIGTERM")).toBe(true);
+			expect(await bed.end(run)).toMatchObject({ code: 143, signal: "SIGTERM" });
+		}
+	});
+});
+
+describe("sweep", () => {
+	test("finds what left the session, and leaves alone what only looks like it", async () => {
+		const bed = await makeLaunched();
+		const mark = bed.markOf("1.1");
+		const decoys = [`SLUICE_MARK=${mark}1`, `SLUICE_MARK=${mark.slice(0, -1)}`, `XSLUICE_MARK=${mark}`, `OTHER=SLUICE_MARK=${mark}`].map(
+			(text) => stranger(["env", "-i", text, "/bin/sleep", "1000"]),
+		);
+		const named = stranger(["sh", "-c", "sleep 1000; :", `SLUICE_MARK=${mark}`]);
+		await bed.launch("1.1", ["sh", "-c", "setsid sleep 1000 & setsid sh -c 'sleep 1000 & sleep 1000' & exit 0"]);
+		await bed.end("1.1");
+		const swept = () => bed.processes.sweep([mark, "nobody-1.1"]).get(mark) ?? [];
+		await until(() => swept().length === 4);
+		expect([...bed.processes.marked(mark.slice(0, -2)).keys()]).toContain(mark);
+		const all = [...swept(), ...decoys.map(({ pid }) => pid), named.pid, process.pid, 1];
+		expect(bed.processes.signalAll(mark, all, "SIGKILL")).toBe(4);
+		await until(() => swept().length === 0);
+		for (const { pid } of [...decoys, named]) expect(startOf(pid)).not.toBeNull();
+		expect(bed.processes.sweep([mark]).size).toBe(0);
+	});
+
+	test("never finds ourselves, even if we are somebody's run", async () => {
+		const bed = await makeLaunched();
+		const outfile = join(bed.home, "sweeper.mjs");
+		const contents = `import { procTable } from "./proc.ts"; console.log([...procTable().carriers((mark) => mark === process.env.SLUICE_MARK).values()].flat().length)`;
+		buildSync({
+			stdin: { contents, resolveDir: import.meta.dirname },
+			outfile,
+			bundle: true,
+			platform: "node",
+			format: "esm",
+			logLevel: "silent",
+		});
+		await bed.launch("1.1", [process.execPath, outfile]);
+		await bed.end("1.1");
+		expect(bed.read("1.1", "stdout.log")).toBe("0\n");
+	});
+});

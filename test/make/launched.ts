@@ -1,0 +1,72 @@
+// A process layer over a folder of its own, and what tests want to know of its runs. Everything that carries its marks is gone when the test ends.
+
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { openProcesses } from "../../src/host/processes/index.ts";
+import type { Launch, Processes, ProcessNews, Sighting } from "../../src/processes.ts";
+import { makeFolder } from "./folder.ts";
+
+export type Launched = {
+	home: string;
+	processes: Processes;
+	/** What came through the FIFO, in order. */
+	news: ProcessNews[];
+	dirOf(run: string): string;
+	markOf(run: string): string;
+	/** Launches with an ordinary environment, unless told otherwise. */
+	launch(run: string, argv: string[], more?: Partial<Launch>): Promise<void>;
+	look(run: string): Sighting;
+	/** Waits until the run has ended, by looking. */
+	end(run: string): Promise<Sighting>;
+	/** A file of the run, "" when it is not there. */
+	read(run: string, file: string): string;
+};
+
+export async function makeLaunched(options: { home?: string; tag?: string } = {}): Promise<Launched> {
+	const home = options.home ?? makeFolder();
+	const tag = options.tag ?? `test${randomBytes(6).toString("hex")}`;
+	const processes = await openProcesses({ home });
+	const news: ProcessNews[] = [];
+	processes.onNews((one) => news.push(one));
+	onTestFinished(async () => {
+		await until(() => {
+			const left = processes.marked(`${tag}-`);
+			for (const [mark, pids] of left) processes.signalAll(mark, pids, "SIGKILL");
+			return left.size === 0;
+		});
+		await processes.close();
+	});
+	const dirOf = (run: string) => join(home, run);
+	const markOf = (run: string) => `${tag}-${run}`;
+	const look = (run: string) => processes.look(run, dirOf(run));
+	return {
+		home,
+		processes,
+		news,
+		dirOf,
+		markOf,
+		look,
+		launch(run, argv, more = {}) {
+			mkdirSync(dirOf(run), { recursive: true });
+			return processes.launch({ run, dir: dirOf(run), mark: markOf(run), argv, cwd: home, env: { PATH: "/usr/bin:/bin" }, ...more });
+		},
+		async end(run) {
+			await until(() => ["exited", "gone"].includes(look(run).state));
+			return look(run);
+		},
+		read(run, file) {
+			try {
+				return readFileSync(join(dirOf(run), file), "utf8");
+			} catch {
+				return "";
+			}
+		},
+	};
+}
+
+/** Waits for a condition; the test's own time limit is what gives up. */
+export async function until(condition: () => boolean): Promise<void> {
+	while (!condition()) await new Promise((resolve) => setTimeout(resolve, 3));
+}
