@@ -38,7 +38,7 @@ Documentation=man:systemd.service(5)
 
 [Service]
 Type=exec
-ExecStart=${argv.map(quoted).join(" ")}
+ExecStart=${argv.map(quotedWord).join(" ")}
 ExecReload=/bin/kill -HUP $MAINPID
 Environment=${quoted(`PATH=${path}`)}
 # Only the daemon is stopped: what runs goes on behind its shims, and is found again by the next daemon.
@@ -52,9 +52,9 @@ WantedBy=default.target
 `;
 }
 
-/** As systemd reads words: backslash, quotes, and its own % and $ are doubled or escaped. */
-const quoted = (word: string) =>
-	`"${word.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%").replaceAll("$", "$$$$").replaceAll("\n", "\\n")}"`;
+/** As systemd reads words: backslash and quotes escaped, its own % doubled. In commands `$` is special, too. */
+const quoted = (word: string) => `"${word.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%").replaceAll("\n", "\\n")}"`;
+const quotedWord = (word: string) => quoted(word).replaceAll("$", "$$$$");
 
 function plist(argv: readonly string[], it: Installation): string {
 	const string = (text: string) => `<string>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")}</string>`;

@@ -1,5 +1,6 @@
 // Programs of this repository for tests that need real processes: bundled from the sources as they are now, so that no test runs an old build.
 
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
@@ -19,5 +20,6 @@ export function makeProgram(entry: string): string {
 		packages: "external",
 		logLevel: "silent",
 	});
+	process.once("exit", () => rmSync(outfile, { force: true }));
 	return outfile;
 }

@@ -1,0 +1,75 @@
+// The check-up finds what is wrong and says what to do; a machine like this one is fine.
+
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { makeFolder } from "../../test/make/folder.ts";
+import { chaosStep } from "./chaos.ts";
+import { AGENTS, checkUp, find } from "./doctor.ts";
+import { checkConfig, doctor } from "./door.ts";
+
+const by = async (patient: Partial<Parameters<typeof checkUp>[0]>) => {
+	const checks = await checkUp({ home: "/nowhere/at/all", config: () => null, env: process.env, ...patient });
+	return Object.fromEntries(checks.map((check) => [check.name, check]));
+};
+
+test("everything that a run needs is looked at", async () => {
+	const checks = await by({});
+	expect(Object.keys(checks)).toEqual([
+		...["node", "sqlite", "platform", "home", "disk", "config", "socket", "clock", "launcher", "git"],
+		...AGENTS.map((name) => `agent ${name}`),
+	]);
+	for (const name of ["node", "sqlite", "platform", "home", "launcher"]) expect(checks[name]).toMatchObject({ ok: true });
+	expect(checks.sqlite?.detail).toMatch(/^SQLite 3\.\d+/);
+});
+
+test("a home that is open to others, a bad file, no git", async () => {
+	const home = makeFolder();
+	chmodSync(home, 0o755);
+	const checks = await by({
+		home,
+		env: { PATH: home },
+		config: () => ({ code: "invalid", message: "config.yml:1:1: no", field: null, hint: null }),
+	});
+	expect(checks.home).toMatchObject({ ok: false, hint: `chmod 700 ${home}` });
+	expect(checks.config).toMatchObject({ ok: false, detail: "config.yml:1:1: no" });
+	expect(checks.git).toMatchObject({ ok: false, detail: "not installed" });
+	expect(checks.launcher?.ok).toBe(false);
+});
+
+test("agents: found on PATH with their version; a broken one is named", async () => {
+	const bin = makeFolder();
+	const script = (name: string, text: string) => {
+		writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`);
+		chmodSync(join(bin, name), 0o755);
+	};
+	script("claude", "echo 2.1.0 of Claude; echo more");
+	script("codex", "exit 3");
+	writeFileSync(join(bin, "gemini"), "not a program");
+	const checks = await by({ env: { PATH: `:/nowhere:${bin}` } });
+	expect(checks["agent claude"]).toMatchObject({ ok: true, detail: `2.1.0 of Claude (${join(bin, "claude")})` });
+	expect(checks["agent codex"]).toMatchObject({ ok: false });
+	expect(checks["agent gemini"]).toMatchObject({ ok: true, detail: "not installed" });
+	expect(find("claude", { PATH: bin })).toBe(join(bin, "claude"));
+});
+
+test("without a daemon, too", async () => {
+	const home = makeFolder();
+	expect(await checkConfig(home)).toEqual({ schema_version: 1, ok: true, problems: [] });
+	writeFileSync(join(home, "config.yml"), "nope: 1\n");
+	expect(await checkConfig(home)).toMatchObject({ ok: false, problems: [{ code: "unknown_key" }] });
+	expect((await doctor(home)).checks.find((check) => check.name === "config")).toMatchObject({ ok: false });
+});
+
+test("chaos: at the nth time of a step, and only a step that exists", () => {
+	let killed = 0;
+	const step = chaosStep("launched:2", () => {
+		killed++;
+		return true;
+	});
+	for (const name of ["launched", "claimed", "launched", "launched"] as const) step?.(name);
+	expect(killed).toBe(1);
+	expect(chaosStep(undefined)).toBe(undefined);
+	expect(() => chaosStep("lunched")).toThrow(/is no step/);
+	expect(() => chaosStep("launched:0")).toThrow(/is no step/);
+});

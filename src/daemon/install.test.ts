@@ -1,0 +1,50 @@
+// The text of service files: quoted for their readers, and with children left alone.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { makeFolder } from "../../test/make/folder.ts";
+import { installService, serviceFile } from "./install.ts";
+
+const it = {
+	home: '/home/a b/50%/$x"y',
+	port: 7500,
+	node: "/usr/bin/node",
+	program: "/opt/sluice/dist/daemon-main.js",
+	path: "/usr/bin:/bin",
+};
+
+test("systemd: words in quotes, its own marks escaped, runs survive a stop", () => {
+	const { path, text, commands } = serviceFile("linux", "/home/a", it);
+	expect(path).toBe("/home/a/.config/systemd/user/sluice.service");
+	expect(text).toContain('ExecStart="/usr/bin/node" "/opt/sluice/dist/daemon-main.js" "--home" "/home/a b/50%%/$$x\\"y" "--port" "7500"\n');
+	expect(text).toContain("KillMode=process\n");
+	expect(text).toContain('Environment="PATH=/usr/bin:/bin"\n');
+	expect(commands.at(-1)).toEqual(["systemctl", "--user", "enable", "--now", "sluice.service"]);
+});
+
+test("launchd: XML, and the same promise", () => {
+	const { path, text } = serviceFile("darwin", "/Users/a", { ...it, home: "/Users/a/<&>", port: null });
+	expect(path).toBe("/Users/a/Library/LaunchAgents/dev.sluice.plist");
+	expect(text).toContain("<string>/Users/a/&lt;&amp;&gt;</string>");
+	expect(text).toContain("<string>none</string>");
+	expect(text).toMatch(/<key>AbandonProcessGroup<\/key>\s*<true\/>/);
+	expect(() => serviceFile("win32", "C:\\", it)).toThrow(/no services on win32/);
+});
+
+test("is written and started; what fails is said, and the file stays", () => {
+	const home = makeFolder();
+	const ran: string[][] = [];
+	const said = installService("linux", home, it, (command) => {
+		ran.push(command);
+		return ran.length === 1 ? null : "no bus";
+	});
+	const path = join(home, ".config/systemd/user/sluice.service");
+	expect(readFileSync(path, "utf8")).toContain("[Service]");
+	expect(said).toEqual([
+		`wrote ${path}`,
+		"systemctl --user daemon-reload",
+		"systemctl --user enable --now sluice.service failed: no bus",
+		"the file is there; run it yourself when you can",
+	]);
+});

@@ -1,0 +1,80 @@
+// A daemon that starts by itself: detached, without the variables of a run, and with its own words when it cannot.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { checkVersion, startDaemon } from "../../src/api/auto-start.ts";
+import { type Client, connect } from "../../src/api/client.ts";
+import { TestHome, until } from "../make/daemon.ts";
+import { makeProgram } from "../make/program.ts";
+
+const env = (more: Record<string, string> = {}) => ({ PATH: process.env.PATH ?? "", SLUICE_PORT: "0", ...more });
+let program: string | undefined;
+const start = (home: TestHome, more: Record<string, string> = {}) => {
+	program ??= makeProgram("src/daemon/main.ts");
+	return startDaemon(home.path, { program, env: env(more) });
+};
+
+/** It is nobody's child: it is ended over its socket, and by its pid if that fails. */
+async function reach(home: TestHome): Promise<{ client: Client; pid: number }> {
+	const client = await connect(home.socket);
+	const { pid } = await client.call("scheduler.version", {});
+	onTestFinished(async () => {
+		client.close();
+		try {
+			process.kill(pid, "SIGKILL");
+		} catch {
+			// It has gone.
+		}
+		await until(() => !existsSync(`/proc/${pid}`));
+	});
+	return { client, pid };
+}
+
+test("starts one, in a session of its own, without the variables of the run that asked for it", async () => {
+	const home = new TestHome();
+	await start(home, { SLUICE_JOB_ID: "7", SLUICE_MARK: "other-7.1", SLUICE_TOKEN: "t" });
+	const { pid } = await reach(home);
+	const environ = readFileSync(`/proc/${pid}/environ`, "utf8");
+	expect(environ).toContain("SLUICE_PORT=0");
+	expect(environ).not.toMatch(/SLUICE_(JOB_ID|MARK|TOKEN)/);
+	const session = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ")[3];
+	expect(Number(session)).toBe(pid);
+});
+
+test("several that start one at the same time get the same", async () => {
+	const home = new TestHome();
+	await Promise.all([1, 2, 3].map(() => start(home)));
+	const { pid } = await reach(home);
+	await until(() => existsSync(join(home.path, "daemon.json")));
+	expect(JSON.parse(readFileSync(join(home.path, "daemon.json"), "utf8")).pid).toBe(pid);
+});
+
+test("one that cannot start says why", async () => {
+	const home = new TestHome();
+	mkdirSync(home.path, { mode: 0o700 });
+	writeFileSync(join(home.path, "daemon.log"), "an old line\n");
+	writeFileSync(join(home.path, "config.yml"), "lanse: {}\n");
+	await expect(start(home)).rejects.toMatchObject({
+		code: "no_daemon",
+		message: expect.stringMatching(
+			/^the daemon could not be started: config\.yml:1:1: lanse: there is no such key\n +did you mean "lanes"\?$/,
+		),
+		hint: `see ${join(home.path, "daemon.log")}`,
+	});
+});
+
+test("a home that cannot be made is refused at once", async () => {
+	program ??= makeProgram("src/daemon/main.ts");
+	await expect(startDaemon("/proc/nowhere/home", { program })).rejects.toMatchObject({ code: "store" });
+});
+
+test("a daemon of another version: a warning, or what to do when they cannot talk", async () => {
+	const answering = (version: string, protocol: number) => ({ call: async () => ({ version, protocol }) }) as unknown as Client;
+	expect(await checkVersion(answering("1.0.0", 1), "1.0.0")).toEqual({ warning: null });
+	expect((await checkVersion(answering("0.9.0", 1), "1.0.0")).warning).toContain("0.9.0");
+	await expect(checkVersion(answering("2.0.0", 2), "1.0.0")).rejects.toMatchObject({
+		code: "conflict",
+		hint: expect.stringContaining("sluice down"),
+	});
+});
