@@ -1,0 +1,14 @@
+// Writes the parts of docs/reference that are made from the source: `node dist/scripts/generate-docs.js`, after a build. A test compares them.
+
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { rpcReference } from "./rpc-reference.ts";
+
+// Built, this file is dist/scripts/generate-docs.js.
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+
+for (const [path, text] of [["docs/reference/rpc.md", rpcReference()]] as const) {
+	writeFileSync(join(ROOT, path), text);
+	console.log(`wrote ${path}`);
+}

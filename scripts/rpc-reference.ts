@@ -1,0 +1,132 @@
+// docs/reference/rpc.md as text, made from the list of methods: what is printed there cannot differ from what is served.
+
+import type { Field, Method } from "../src/api/fields.ts";
+import { LIMITS, METHODS } from "../src/api/protocol.ts";
+
+const INTRO = `# JSON-RPC
+
+<!-- Made by scripts/generate-docs.ts from src/api/protocol.ts: change it there. -->
+
+JSON-RPC 2.0 over two doors, the same methods behind both:
+
+- the home's socket \`sluice.sock\`, one message a line. Whoever may open the file is the operator;
+- \`POST /rpc\` on 127.0.0.1 (port 7420 unless the configuration says otherwise), with \`Authorization: Bearer <token>\`. The home's files \`token\` and
+  \`viewer-token\` hold the operator's and the viewer's.
+
+\`\`\`sh
+printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"job.add","params":{"command":["make","test"]}}' | nc -U -N ~/.sluice/sluice.sock
+curl -s -H "Authorization: Bearer $(cat ~/.sluice/token)" -d '{"jsonrpc":"2.0","id":1,"method":"scheduler.status"}' http://127.0.0.1:7420/rpc
+\`\`\`
+
+Parameters are one object. Results are the CLI's JSON documents: snake_case, \`schema_version\` first, times in RFC 3339, null where there is nothing, secrets
+in a job's environment masked. Where a job is named, its number, its number as text and its name are taken alike. Batches and notifications are as the
+standard has them; over HTTP a notification is answered with 204. Optional parameters may be left out or null.
+
+Limits: ${LIMITS.line.toLocaleString("en")} bytes a line or body, ${LIMITS.batch} requests a batch, ${LIMITS.nesting} levels of nesting. A call that waits for
+something waits ${LIMITS.wait_ms / 1000} s at most: ask again.
+
+## Who may call what
+
+| role | who | may |
+|---|---|---|
+| viewer | \`viewer-token\` | read |
+| run | the token that a run finds in SLUICE_TOKEN, while it runs | read, wait, add; what it adds are children of its job |
+| operator | the socket, \`token\` | everything |
+
+A run says who it is with the bearer header, or on the socket with \`session.auth\`. On the socket an operator may say who acts, with \`by\` in any method's
+parameters; it is recorded in the events. Over HTTP the record says \`token\`, for a run \`run:7.1\`.
+
+HTTP refuses with 403 a Host or Origin that is not its own, with 401 a missing or wrong token, with 429 any token after ten wrong ones in a minute (for
+half a minute), with 413 a body that is too long.
+
+## Errors
+
+\`{code, message, data: {code, field?, hint?}}\`; \`data.code\` is one of [these words](errors.md), \`unauthorised\`, \`unknown_method\`, \`parse\`, \`request\` or
+\`internal\`.
+
+| number | meaning |
+|---|---|
+| −32700 | not JSON |
+| −32600 | no request, or one beyond the limits |
+| −32601 | no such method |
+| −32602 | \`invalid\`, \`unknown_key\`, \`cycle\`, \`impossible\`, \`limit\`, \`forbidden\` |
+| −32603 | a fault in Sluice; the daemon's log has it |
+| −32003 | not for this role |
+| −32004 | \`not_found\` |
+| −32009 | \`conflict\`, \`illegal_transition\`, \`fenced\` |
+| −32010 | \`store\`, \`closed\` |
+| −32131 | kernel: illegal transition |
+| −32132 | kernel: no such entry |
+| −32133 | kernel: a parameter is wrong; an unknown or dead agent |
+| −32134 | kernel: admission denied (not in use) |
+| −32135 | kernel: no such state to filter by |
+
+## Events
+
+\`GET /events\` is a stream of server-sent events: \`id\` is the sequence number, \`event\` the [kind](events.md), \`data\` the event as JSON. Without a number it
+begins now; \`?since=N\` or the header \`Last-Event-ID\` begins after event N. An event \`gap\` with \`{from, to}\` stands for events that are gone. A comment every
+15 seconds shows that the line is alive. Who does not read for a minute is cut off, and comes back where it was.
+
+[\`GET /metrics\`](metrics.md) is Prometheus text; \`GET /health\` answers \`{"ok": true, "version": …}\` and needs no token.
+`;
+
+const TITLES: Record<string, string> = {
+	job: "Jobs",
+	scheduler: "The queue and the daemon",
+	session: "The connection",
+	lane: "Lanes",
+	account: "Accounts",
+	budget: "Budgets",
+	lock: "Locks",
+	artifact: "Artifacts",
+	host: "Hosts",
+	batch: "Batches",
+	config: "Configuration",
+	doctor: "Check-up",
+	kernel: "Kernel",
+};
+
+const OPEN: Partial<Record<Method["check"], string>> = {
+	job: "Besides these: every field of a job's input, as `add` of the [library](library.md) takes it.",
+};
+
+const cell = (text: string) => text.replaceAll("|", "\\|");
+
+function typeOf(field: Field): string {
+	const bounds = field.kind === "whole" && (field.max ?? 0) < 1e15 && (field.min ?? 0) > -1e15 ? ` ${field.min} … ${field.max}` : "";
+	const names: Record<Field["kind"], string> = {
+		id: "job",
+		ids: "list of jobs",
+		word: "text",
+		words: "list of text",
+		text: "text",
+		flag: "true or false",
+		whole: `whole number${bounds}`,
+		number: "number",
+		time: "time",
+		duration: "duration",
+		choice: (field.options ?? []).map((one) => `\`${one}\``).join(", "),
+		choices: `list of ${(field.options ?? []).map((one) => `\`${one}\``).join(", ")}`,
+		json: "JSON",
+		object: "object",
+	};
+	return names[field.kind] + (field.nullable ? " or null" : "");
+}
+
+function section(name: string, { role, about, params, result, check }: Method): string {
+	const rows = Object.entries(params).map(
+		([key, field]) => `| \`${key}\`${field.needed ? "" : "?"} | ${cell(typeOf(field))} | ${cell(field.about)} |`,
+	);
+	const table = rows.length > 0 ? ["", "| parameter | type | meaning |", "|---|---|---|", ...rows] : [];
+	const more = OPEN[check] === undefined ? [] : ["", OPEN[check]];
+	return [`### \`${name}\``, "", `${about} *${role}*`, ...table, ...more, "", `→ \`${result}\``, ""].join("\n");
+}
+
+export function rpcReference(): string {
+	const nouns = [...new Set(Object.keys(METHODS).map((name) => name.slice(0, name.indexOf("."))))];
+	const parts = nouns.map((noun) => {
+		const own = Object.entries(METHODS).filter(([name]) => name.startsWith(`${noun}.`));
+		return [`## ${TITLES[noun] ?? noun}`, "", ...own.map(([name, method]) => section(name, method))].join("\n");
+	});
+	return `${[INTRO, ...parts].join("\n").trimEnd()}\n`;
+}
