@@ -29,8 +29,18 @@ export async function makeLaunched(options: { home?: string; tag?: string } = {}
 	const tag = options.tag ?? `test${randomBytes(6).toString("hex")}`;
 	const processes = await openProcesses({ home });
 	const news: ProcessNews[] = [];
+	const launched = new Set<string>();
 	processes.onNews((one) => news.push(one));
+	const dirOf = (run: string) => join(home, run);
+	const markOf = (run: string) => `${tag}-${run}`;
+	const look = (run: string) => processes.look(run, dirOf(run));
 	onTestFinished(async () => {
+		// First the runs, one by one: in the moment before its exec a program carries no mark yet.
+		await until(() =>
+			[...launched].every(
+				(run) => processes.forbid(run, dirOf(run)) || look(run).state !== "alive" || !processes.signal(run, dirOf(run), "SIGKILL"),
+			),
+		);
 		await until(() => {
 			const left = processes.marked(`${tag}-`);
 			for (const [mark, pids] of left) processes.signalAll(mark, pids, "SIGKILL");
@@ -38,9 +48,6 @@ export async function makeLaunched(options: { home?: string; tag?: string } = {}
 		});
 		await processes.close();
 	});
-	const dirOf = (run: string) => join(home, run);
-	const markOf = (run: string) => `${tag}-${run}`;
-	const look = (run: string) => processes.look(run, dirOf(run));
 	return {
 		home,
 		processes,
@@ -50,6 +57,7 @@ export async function makeLaunched(options: { home?: string; tag?: string } = {}
 		look,
 		launch(run, argv, more = {}) {
 			mkdirSync(dirOf(run), { recursive: true });
+			launched.add(run);
 			return processes.launch({ run, dir: dirOf(run), mark: markOf(run), argv, cwd: home, env: { PATH: "/usr/bin:/bin" }, ...more });
 		},
 		async end(run) {

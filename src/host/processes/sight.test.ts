@@ -14,7 +14,9 @@ const startOf = procTable().startOf;
 /** Somebody else's process. */
 function stranger(argv = ["sleep", "1000"]): ChildProcess & { pid: number } {
 	const child = spawn(argv[0]!, argv.slice(1), { stdio: "ignore", detached: true });
-	onTestFinished(() => void child.kill("SIGKILL"));
+	onTestFinished(() => {
+		if (child.pid && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, "SIGKILL");
+	});
 	return child as ChildProcess & { pid: number };
 }
 
