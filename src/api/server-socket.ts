@@ -9,11 +9,13 @@ import { LIMITS, RPC_CODES } from "./protocol.ts";
 
 /** Calls of one connection that are under way; more are read when some are answered. */
 const UNDER_WAY = 1000;
+const LINGER_MS = 500;
 
 /** The caller has made sure that no other daemon has this home: a socket that is there is a leftover. */
 export async function serveSocket(door: Door, path: string): Promise<{ close(): Promise<void> }> {
 	const open = new Set<Socket>();
-	const server = createServer((socket) => {
+	// Whoever has said all and closed its side still gets its answers.
+	const server = createServer({ allowHalfOpen: true }, (socket) => {
 		open.add(socket);
 		socket.on("close", () => open.delete(socket));
 		attend(door, socket);
@@ -39,8 +41,11 @@ export async function serveSocket(door: Door, path: string): Promise<{ close(): 
 		close: () =>
 			new Promise((resolve) => {
 				server.close(() => resolve());
-				// Answers that are written already still go out.
+				// Answers that are written already still go out, but not to those who do not read.
 				for (const socket of open) socket.end(() => socket.destroy());
+				door.context.host.after(LINGER_MS, () => {
+					for (const socket of open) socket.destroy();
+				});
 			}),
 	};
 }
@@ -59,6 +64,7 @@ function attend(door: Door, socket: Socket): void {
 	let pieces: Buffer[] = [];
 	let length = 0;
 	let underWay = 0;
+	let isAllSaid = false;
 	const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 	const say = (text: string) => {
@@ -78,6 +84,7 @@ function attend(door: Door, socket: Socket): void {
 		void answerText(door, session, text).then((answer) => {
 			underWay--;
 			if (answer !== undefined) say(answer);
+			if (isAllSaid && underWay === 0) socket.end();
 			if (underWay < UNDER_WAY && !socket.writableNeedDrain) socket.resume();
 		});
 	};
@@ -85,6 +92,11 @@ function attend(door: Door, socket: Socket): void {
 	socket.on("error", () => {});
 	socket.on("drain", () => {
 		if (underWay < UNDER_WAY) socket.resume();
+	});
+	socket.on("end", () => {
+		isAllSaid = true;
+		if (length > 0) take(Buffer.concat(pieces));
+		if (underWay === 0) socket.end();
 	});
 	socket.on("data", (chunk: Buffer) => {
 		let from = 0;

@@ -141,6 +141,31 @@ describe("the socket", () => {
 		expect(taken).toBeLessThan(2000);
 	});
 
+	test("whoever has said all and closed its side still gets its answers, the last line without an end too", async () => {
+		const desk = await openDesk();
+		await desk.t.add();
+		const { socket } = await openDoors(desk);
+		const line = await Line.open(socket);
+		const wait = { jsonrpc: "2.0", id: "waited", method: "job.wait", params: { ids: [1], timeout_ms: 50 } };
+		line.socket.end(`${JSON.stringify(wait)}\n${JSON.stringify(VERSION)}`);
+		expect([(await line.next()).id, (await line.next()).id]).toEqual([1, "waited"]);
+		await line.end();
+	});
+
+	test("closing does not wait for those who do not read", async () => {
+		const desk = await openDesk();
+		await desk.t.add({ payload: "x".repeat(900_000) });
+		const { socket, serving } = await openDoors(desk);
+		const lazy = createConnection(socket);
+		onTestFinished(() => void lazy.destroy());
+		await new Promise((resolve) => lazy.once("connect", resolve));
+		lazy.pause();
+		for (let id = 0; id < 20; id++) lazy.write(`${JSON.stringify({ jsonrpc: "2.0", id, method: "job.show", params: { id: 1 } })}\n`);
+		const client = await connect(socket);
+		await client.call("job.show", { id: 1 });
+		await serving.close();
+	});
+
 	test("a caller that goes away in the middle harms nobody", async () => {
 		const desk = await openDesk();
 		const { socket, connect } = await openDoors(desk);
