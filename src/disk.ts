@@ -3,7 +3,9 @@
 
 export interface Disk {
 	/** With all folders above it, for the owner alone. Nothing happens when it is there. */
-	makeFolder(path: string): void;
+	makeFolder(path: string): "made" | "there";
+	/** Gives a file or folder another name on the same disk. */
+	move(from: string, to: string): void;
 	/** Writes a small file for the owner alone, in place: whoever reads it after a crash may find half of it. */
 	write(path: string, text: string): void;
 	/** The same, but a reader finds the old text or the new one, never a part. */

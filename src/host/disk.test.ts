@@ -11,8 +11,8 @@ const words = (bytes: Uint8Array) => Buffer.from(bytes).toString();
 
 test("folders and files are for the owner alone", () => {
 	const home = makeFolder();
-	disk.makeFolder(join(home, "a/b/c"));
-	disk.makeFolder(join(home, "a/b/c"));
+	expect(disk.makeFolder(join(home, "a/b/c"))).toBe("made");
+	expect(disk.makeFolder(join(home, "a/b/c"))).toBe("there");
 	disk.write(join(home, "a/one"), "1");
 	disk.replace(join(home, "a/two"), "2");
 	disk.append(join(home, "a/three"), "3");
@@ -64,7 +64,9 @@ test("lists, dates and removes folders with all they hold", () => {
 	writeFileSync(join(home, "x/y/z"), "");
 	expect(disk.list(home)).toEqual(["x"]);
 	expect(disk.changedAt(join(home, "x"))).toBeGreaterThan(0);
-	disk.remove(join(home, "x"));
+	disk.move(join(home, "x"), join(home, "w"));
+	expect(disk.list(join(home, "w/y"))).toEqual(["z"]);
+	disk.remove(join(home, "w"));
 	expect(disk.list(home)).toEqual([]);
 	expect(disk.free(home)).toBeGreaterThan(0);
 });

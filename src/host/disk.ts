@@ -42,9 +42,8 @@ function write(path: string, text: string): void {
 }
 
 export const localDisk: Disk = {
-	makeFolder(path) {
-		mkdirSync(path, { recursive: true, mode: 0o700 });
-	},
+	makeFolder: (path) => (mkdirSync(path, { recursive: true, mode: 0o700 }) === undefined ? "there" : "made"),
+	move: renameSync,
 	write,
 	replace(path, text) {
 		const draft = `${path}.new`;

@@ -8,8 +8,6 @@ import { type Floor, forget, isOvertaken } from "./floor.ts";
 import { boundLogs } from "./log-limit.ts";
 import type { LiveRun } from "./run.ts";
 
-/** Leftovers of runs that exited by themselves are looked for at multiples of this: one pass for all of them. */
-const LEFTOVERS_MS = 500;
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 10_000;
 
@@ -42,9 +40,7 @@ export function settle(floor: Floor, run: LiveRun, seen: Over): void {
 			run,
 			endingOf(run, seen, () => tailOf(floor, run)),
 		);
-		const at = (Math.floor(now / LEFTOVERS_MS) + 1) * LEFTOVERS_MS;
-		floor.clearing.add(run.mark, at);
-		floor.alarm.at(at);
+		floor.alarm.at(floor.clearing.later(run.mark, now));
 		return;
 	}
 	run.stage = "clearing";
@@ -97,10 +93,13 @@ function report(floor: Floor, run: LiveRun, ending: Ending): void {
 		forget(floor, run);
 		return;
 	}
-	const done = floor.scheduler.complete(ending);
+	record(floor, run, ending);
 	floor.claimSoon();
 	writeOutcome(floor, run, ending);
-	done.then(
+}
+
+function record(floor: Floor, run: LiveRun, ending: Ending): void {
+	floor.scheduler.complete(ending).then(
 		() => {
 			floor.step?.("completed", run.id);
 			forget(floor, run);
@@ -128,10 +127,7 @@ function unrecorded(floor: Floor, run: LiveRun, error: unknown): void {
 	run.retryMs = Math.min(RETRY_LAST_MS, Math.max(RETRY_FIRST_MS, run.retryMs * 2));
 	floor.host.after(run.retryMs, () => {
 		if (floor.closed || !run.ending) return;
-		floor.scheduler.complete(run.ending).then(
-			() => forget(floor, run),
-			(again) => unrecorded(floor, run, again),
-		);
+		record(floor, run, run.ending);
 		floor.claimSoon();
 	});
 }

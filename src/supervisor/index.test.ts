@@ -130,6 +130,20 @@ describe("a run", () => {
 		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "launch_failed" });
 	});
 
+	test("a folder that is there before its run is of another time, and is set aside", async () => {
+		const on = await supervise();
+		localDisk.makeFolder(on.path("1.1", ""));
+		localDisk.write(on.path("1.1", "start"), "1 4711\n");
+		localDisk.write(on.path("1.1", "exit"), "1 0\n");
+		const job = await on.add();
+		await on.pass(MINUTE);
+		expect((await on.show(job)).status).toBe("running");
+		on.processes.exit("1.1", 3);
+		await on.settle();
+		expect((await on.show(job)).exit_code).toBe(3);
+		expect(localDisk.list(on.path("1", "")).sort()).toEqual(["1", expect.stringMatching(/^1\.before-\d+$/)]);
+	});
+
 	test("the end of one and the start of the next share a transaction", async () => {
 		const on = await supervise({ config: { max_concurrent: 1 } });
 		await on.add();

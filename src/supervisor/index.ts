@@ -64,6 +64,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 	const alarm = createAlarm(clock, host, beat);
 	const clearing = createClearing({
 		processes,
+		clock,
 		log,
 		graceMs: () => parts.settings().stop.grace_term_ms,
 		signalled: (mark) => parts.step?.("leftovers-signalled", mark.slice(parts.homeTag.length + 1)),

@@ -30,7 +30,8 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 		return run;
 	}
 	try {
-		makeFolder(floor, run, claimed, prepared);
+		if (floor.disk.makeFolder(run.dir) === "there" && earlier === null) setAside(floor, run);
+		describe(floor, run, claimed, prepared);
 	} catch (error) {
 		launchFailed(floor, run, `the run's folder could not be made: ${troubleOf(error)}`);
 		return run;
@@ -40,8 +41,15 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 	return run;
 }
 
-function makeFolder({ disk, clock }: Floor, run: LiveRun, { job }: Claimed, prepared: Prepared): void {
-	disk.makeFolder(run.dir);
+/** An attempt is claimed once, so this folder is of another time: of a store that was deleted, say. Its markers would speak for this run. */
+function setAside(floor: Floor, run: LiveRun): void {
+	const aside = `${run.dir}.before-${floor.clock.now()}`;
+	floor.log.warn("a run's folder was there before the run; it is set aside", { run: run.id, aside });
+	floor.disk.move(run.dir, aside);
+	floor.disk.makeFolder(run.dir);
+}
+
+function describe({ disk, clock }: Floor, run: LiveRun, { job }: Claimed, prepared: Prepared): void {
 	const account = {
 		version: 1,
 		run: run.id,

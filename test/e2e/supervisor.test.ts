@@ -96,12 +96,12 @@ async function live(home: Home = makeHome()): Promise<Life> {
 		log: SILENT,
 	});
 	const life = new Life(home, sluice, processes, supervisor);
-	await supervisor.start();
 	onTestFinished(async () => {
 		// Whatever a failed test left running.
 		for (const [mark, pids] of processes.marked(`${homeTag}-`)) processes.signalAll(mark, pids, "SIGKILL");
 		await life.die();
 	});
+	await supervisor.start();
 	return life;
 }
 
