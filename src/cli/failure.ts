@@ -55,7 +55,8 @@ export function failureOf(error: unknown): { code: string; message: string; hint
 		hint?: unknown;
 	};
 	return {
-		code: typeof code === "string" ? code : "internal",
+		// Words of ours are in small letters; Node's own (ENOENT, ERR_…) mean nothing to a caller.
+		code: typeof code === "string" && /^[a-z_]+$/.test(code) ? code : "internal",
 		message: typeof message === "string" && message !== "" ? message : "something went wrong",
 		...(typeof hint === "string" ? { hint } : {}),
 	};

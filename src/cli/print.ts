@@ -86,3 +86,6 @@ export function plain(value: unknown): string {
 	if (Array.isArray(value)) return value.map(plain).join(", ");
 	return typeof value === "object" ? printable(JSON.stringify(value)) : String(value);
 }
+
+/** `1 job`, `2 jobs` */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

@@ -24,7 +24,7 @@ export async function program(argv: readonly string[], world: World): Promise<nu
 		return (await run(parsed.call, createIo(parsed.globals, world, print, connections))) ?? EXIT.done;
 	} catch (error) {
 		const failure = failureOf(error);
-		if (json) world.stderr.write(`${JSON.stringify({ schema_version: 1, error: { hint: null, ...failure } })}\n`);
+		if (json) world.stderr.write(`${JSON.stringify({ schema_version: 1, error: { ...failure, hint: failure.hint ?? null } })}\n`);
 		else {
 			print.warn(`${print.paintTalk("red", "sluice:")} ${failure.message.split("\n").map(printable).join("\n")}`);
 			if (failure.hint) print.warn(print.paintTalk("dim", `        ${printable(failure.hint)}`));

@@ -45,7 +45,7 @@ jobs:
 			yield '{"jobs": [{"command": ["x"]}]}';
 		})();
 		const result = await line.run("apply -", { stdin });
-		expect(result).toEqual({ code: 0, out: "1\n", err: "1 jobs added, 1 skipped\nskipped b: job 4 is there already\n" });
+		expect(result).toEqual({ code: 0, out: "1\n", err: "1 job added, 1 skipped\nskipped b: job 4 is there already\n" });
 	});
 
 	test.each([

@@ -7,6 +7,7 @@ import { allowedNames, capture } from "../environment.ts";
 import { CliFailure, failureOf, usage } from "../failure.ts";
 import { answer, type Document, type Io, readAll } from "../io.ts";
 import { type ManifestFile, readManifest, wavesOf } from "../manifest.ts";
+import { counted } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { wrap } from "../table.ts";
 
@@ -78,11 +79,11 @@ function tell(call: Call, io: Io, read: ManifestFile, document: Document): void 
 			print.out(`${print.paint("dim", `wave ${index + 1}`.padEnd(8))}  ${first}`);
 			for (const line of more) print.out(`${" ".repeat(10)}${line}`);
 		});
-		print.say(`${read.manifest.jobs.length} jobs, nothing is wrong with them; nothing was added`);
+		print.say(`${counted(read.manifest.jobs.length, "job")}: nothing is wrong, and nothing was added`);
 	} else {
 		const byId = new Map(Object.entries(names).map(([name, id]) => [id, name]));
 		for (const id of jobs) print.out(byId.has(id) ? `${id}\t${printable(byId.get(id) as string)}` : String(id));
-		print.say(`${jobs.length} jobs added${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`);
+		print.say(`${counted(jobs.length, "job")} added${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`);
 	}
 	for (const one of skipped) print.say(print.paintTalk("dim", `skipped ${one.name}: job ${one.job} ${one.reason}`));
 }

@@ -3,6 +3,7 @@
 import type { Call } from "../command.ts";
 import { EXIT, usage } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
+import { counted } from "../print.ts";
 
 export async function run(call: Call, io: Io): Promise<number | undefined> {
 	const item = call.text("item");
@@ -11,7 +12,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 		if (!world.stdin.isTTY || io.json)
 			throw usage("clear ends jobs, and nobody is here to be asked", "if you are sure: sluice clear --yes");
 		const { queued_total } = (await io.ask("scheduler.status")) as { queued_total: number };
-		const what = item === undefined ? `all ${queued_total} jobs that do not run` : `all jobs of item ${item} that do not run`;
+		const what = item === undefined ? `all ${counted(queued_total, "job")} that do not run` : `all jobs of item ${item} that do not run`;
 		world.stderr.write(`End ${what}? [y/N] `);
 		if (!/^y(?:es)?$/i.test((await firstLine(world.stdin)).trim())) {
 			print.say("nothing was ended");
@@ -20,7 +21,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 	}
 	const document = await io.ask("scheduler.clear", item === undefined ? {} : { item });
 	const { cleared } = document as { cleared: number[] };
-	answer(io, document, () => io.print.say(cleared.length === 0 ? "there was nothing to end" : `ended: ${cleared.length} jobs`));
+	answer(io, document, () => io.print.say(cleared.length === 0 ? "there was nothing to end" : `ended: ${counted(cleared.length, "job")}`));
 	return undefined;
 }
 

@@ -3,6 +3,7 @@
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
+import { counted } from "../print.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const days = call.number("days");
@@ -10,7 +11,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("scheduler.gc", days === undefined ? {} : { days });
 	const { deleted, kept } = document as { deleted: number; kept: number };
 	answer(io, document, () =>
-		io.print.say(`deleted: ${deleted} jobs${kept > 0 ? `; kept, since others still refer to them: ${kept}` : ""}`),
+		io.print.say(`deleted: ${counted(deleted, "job")}${kept > 0 ? `; kept, since others still refer to them: ${kept}` : ""}`),
 	);
 	return undefined;
 }

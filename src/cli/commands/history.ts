@@ -7,7 +7,7 @@ import { statusWords } from "../job-lines.ts";
 import { paintStatus, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
-import { instantOf, localTime, relative } from "../times.ts";
+import { durationWords, instantOf, localTime, relative } from "../times.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.history", { id: idOf(call.arg("ID")) });
@@ -38,6 +38,7 @@ function detail({ data }: EventDocument, { print, world }: Io): string {
 		if (key === "reason" || key === "end_reason" || key === "message") return [plain(value)];
 		if (key === "retry_at" || key === "until")
 			return [`${key === "until" ? "until" : "again"} ${relative(instantOf(value) ?? 0, world.now())}`];
+		if (key.endsWith("_ms") && typeof value === "number") return [`${key.slice(0, -3).replaceAll("_", " ")} ${durationWords(value)}`];
 		return [`${key.replaceAll("_", " ")} ${plain(value)}`];
 	});
 	return [move, ...more].filter(Boolean).join(", ");

@@ -111,7 +111,7 @@ web
 		const line = await openCommandLine({ "job.show": { job: shown } });
 		const { out } = await line.run("show deploy");
 		expect(line.asked.at(-1)?.params).toEqual({ id: "deploy" });
-		expect(out.split("\n")[0]).toBe("job 7 deploy  failed exit code 2, after 1m");
+		expect(out.split("\n")[0]).toBe("job 7 deploy  failed, exit code 2, after 1m");
 		for (const row of ["command  make test", "after    3:any", "locks    db", "exit     failed, code 2", "took     1m", "  line two"])
 			expect(out).toContain(`\n${row}`);
 		expect((await line.run("show 7 --fields status,ended_at")).out).toBe("status    failed\nended_at  30s ago\n");
@@ -211,7 +211,7 @@ web
 		expect((await said(job(7, { status: "running", run: { started_at: ago(5000) } }), [], null))[0]).toBe(
 			"Job 7 is running for 5s: nothing holds it back.",
 		);
-		expect((await said(job(7, { status: "cancelled", end_reason: "cleared" }), [], null))[0]).toBe("Job 7 has ended: cancelled cleared.");
+		expect((await said(job(7, { status: "cancelled", end_reason: "cleared" }), [], null))[0]).toBe("Job 7 has ended: cancelled, cleared.");
 	});
 
 	test("history", async () => {

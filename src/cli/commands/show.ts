@@ -32,7 +32,8 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 
 export function headline(job: ShownJob, { print, world }: Io): string {
 	const said = remark(job, world.now());
-	return `${paintStatus(print.paint, job.status, statusWords(job.status))}${said ? ` ${print.paint("dim", said)}` : ""}`;
+	const joint = job.status === "running" || job.status === "succeeded" ? " " : ", ";
+	return `${paintStatus(print.paint, job.status, statusWords(job.status))}${said ? print.paint("dim", `${joint}${said}`) : ""}`;
 }
 
 function printText({ print }: Io, title: string, text: string): void {

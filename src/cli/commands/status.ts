@@ -57,6 +57,7 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 		`Running: ${paint(status.running > 0 ? "cyan" : "dim", `${status.running}${cap}`)}`,
 	];
 	if (status.paused) lines.push(paint("yellow", `Paused: by ${plain(status.paused_by)}, ${ago(status.paused_at)}`));
+	if (status.config_problem) lines.push(paint("red", `Not in force: ${printable(status.config_problem)}`));
 	if (status.backpressure) lines.push(paint("yellow", `Backpressure: ${printable(status.backpressure)}`));
 	if (status.last_dispatch_at) lines.push(`Last start: ${ago(status.last_dispatch_at)}`);
 	const dim = (text: string) => paint("dim", text);

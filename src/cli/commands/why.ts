@@ -48,6 +48,10 @@ export function explain(why: Why, io: Io): string[] {
 		if (advice) lines.push(paint("dim", `  ${pad("", number.length)}→ ${advice}`));
 	});
 	if (isWaiting(job)) lines.push("", ...standing(why, paint));
+	else if (hasEnded(job) && job.status !== "succeeded") {
+		const wrote = (job.attempt ?? 0) > 0 ? `what it wrote: sluice logs ${job.id}; ` : "";
+		lines.push("", paint("dim", `  → ${wrote}once more, with all that comes after it: sluice retry ${job.id}`));
+	}
 	return lines;
 }
 
