@@ -42,6 +42,8 @@ export type ConfigHandle = {
 	list(): Setting[];
 	/** What is wrong with a text, or with the file as it stands. */
 	check(text?: string): Problem[];
+	/** Why the file as it stands is not in force; null when it is. */
+	problem?(): Problem | null;
 	settings(): { secrets: readonly string[] };
 };
 

@@ -122,6 +122,8 @@ export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" 
 	holds: { scope: string; kind: string; since: Time; until: Time | null; by: string; reason: string }[];
 	hosts: { name: string; labels: string[]; heartbeat_at: Time; state: string }[];
 	last_dispatch_at: Time | null;
+	/** Why config.yml as it stands is not in force; null when it is. */
+	config_problem?: string | null;
 };
 export type EndedDocument = { job: number; status: Status; retry_at: Time | null };
 

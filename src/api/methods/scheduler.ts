@@ -22,7 +22,10 @@ const named = (scope: Scope): string =>
 		.join(" ") || "all";
 
 export const schedulerMethods: Handlers<"scheduler"> = {
-	"scheduler.status": async (_params, { context }) => statusDocument(await context.scheduler.status()),
+	"scheduler.status": async (_params, { context }) => ({
+		...statusDocument(await context.scheduler.status()),
+		config_problem: context.config.problem?.()?.message ?? null,
+	}),
 	"scheduler.run": async ({ dry_run }, { context, session }) => {
 		if (!dry_run) demand(session.caller, "operator", "scheduler.run");
 		const plan = await context.scheduler.plan();
