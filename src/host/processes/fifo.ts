@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { closeSync, constants, lstatSync, openSync, rmSync } from "node:fs";
 import { Socket } from "node:net";
 import { promisify } from "node:util";
-import { quietly } from "./quietly.ts";
+import { quietly } from "./reading.ts";
 
 export type Fifo = { close(): void };
 

@@ -1,7 +1,7 @@
 // The process table as Linux shows it under /proc: who lives, since when, and whose mark they carry.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { quietly } from "./quietly.ts";
+import { quietly, readSmall } from "./reading.ts";
 
 export type ProcessTable = {
 	self: "proc" | "ps";
@@ -25,7 +25,7 @@ export function procTable(): ProcessTable {
 		self: "proc",
 		boot,
 		startOf(pid) {
-			const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
+			const stat = readSmall(`/proc/${pid}/stat`)?.toString("latin1");
 			if (!stat) return null;
 			// The name in parentheses may hold spaces and parentheses of its own; field 3 comes after the last one.
 			const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20);
@@ -51,13 +51,13 @@ export function procTable(): ProcessTable {
 
 /** The mark in a process's environment, if the process is ours to signal. */
 function markOf(pid: number): string | null {
-	// latin1: bytes as they are. A zombie's environment is empty; that of other people cannot be read, or is none of our business.
-	const environ = quietly(() => readFileSync(`/proc/${pid}/environ`, "latin1"));
+	// A zombie's environment is empty; that of other people cannot be read, or is none of our business.
+	const environ = readSmall(`/proc/${pid}/environ`);
 	if (!environ) return null;
-	const at = environ.startsWith(NAME) ? 0 : environ.indexOf(`\0${NAME}`) + 1;
-	if (at === 0 && !environ.startsWith(NAME)) return null;
-	const end = environ.indexOf("\0", at);
+	let at = environ.indexOf(NAME);
+	while (at > 0 && environ[at - 1] !== 0) at = environ.indexOf(NAME, at + 1);
+	const end = at < 0 ? -1 : environ.indexOf(0, at);
 	if (end < 0) return null;
-	if (quietly(() => statSync(`/proc/${pid}`).uid) !== ME) return null;
-	return environ.slice(at + NAME.length, end);
+	const mark = environ.toString("latin1", at + NAME.length, end);
+	return quietly(() => statSync(`/proc/${pid}`).uid) === ME ? mark : null;
 }

@@ -156,7 +156,10 @@ describe("sweep", () => {
 			(text) => stranger(["env", "-i", text, "/bin/sleep", "1000"]),
 		);
 		const named = stranger(["sh", "-c", "sleep 1000; :", `SLUICE_MARK=${mark}`]);
-		await bed.launch("1.1", ["sh", "-c", "setsid sleep 1000 & setsid sh -c 'sleep 1000 & sleep 1000' & exit 0"]);
+		await bed.launch("1.1", ["sh", "-c", "setsid sleep 1000 & setsid sh -c 'sleep 1000 & sleep 1000' & exit 0"], {
+			// Larger than what is read at once.
+			env: { PATH: "/usr/bin:/bin", A: "x".repeat(50_000), Z: "y".repeat(50_000) },
+		});
 		await bed.end("1.1");
 		const swept = () => bed.processes.sweep([mark, "nobody-1.1"]).get(mark) ?? [];
 		await until(() => swept().length === 4);

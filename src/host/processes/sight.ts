@@ -1,9 +1,9 @@
 // What a run's folder and the process table say about a run, and signals to those of its processes that are surely its own.
 
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import type { Sighting } from "../../processes.ts";
 import type { ProcessTable } from "./proc.ts";
-import { quietly } from "./quietly.ts";
+import { quietly, readSmall } from "./reading.ts";
 
 type Being = { pid: number; start: string };
 type Start = { shim: Being; boot: string; program: Being | null };
@@ -95,7 +95,7 @@ const signalGroup = (pid: number, signal: NodeJS.Signals) => pid > 1 && (signalO
 const lives = (being: Being, table: ProcessTable) => table.startOf(being.pid) === being.start;
 
 function readExit(dir: string): Sighting | null {
-	const text = quietly(() => readFileSync(`${dir}/exit`, "utf8"));
+	const text = readSmall(`${dir}/exit`)?.toString();
 	// Without its newline the line is incomplete and counts as absent.
 	const [, failed, digits, why] = /^1 (launch )?(\d{1,3})(?: ([\s\S]*))?\n$/.exec(text ?? "") ?? [];
 	if (digits === undefined) return null;
@@ -104,8 +104,8 @@ function readExit(dir: string): Sighting | null {
 }
 
 function readStart(dir: string): Start | "none" | "fresh" | "stale" {
-	const text = quietly(() => readFileSync(`${dir}/start`, "latin1"));
-	if (text === null) return "none";
+	const text = readSmall(`${dir}/start`)?.toString();
+	if (text === undefined) return "none";
 	const [, shimPid, shimStart, boot, pid, start] = /^1 (\d+) (\S+) (\S+)\n(?:(\d+) (\S+)\n)?/.exec(text) ?? [];
 	if (!shimStart || !boot) {
 		const age = Date.now() - (quietly(() => statSync(`${dir}/start`).mtimeMs) ?? 0);
