@@ -173,6 +173,15 @@ describe("acting", () => {
 		expect(await desk.refused("job.cancel", { id: 2 })).toMatchObject({ code: -32009, data: { code: "illegal_transition" } });
 	});
 
+	test("cancel of a kernel entry that is dispatched is told to its worker", async () => {
+		const desk = await openDesk();
+		const { pid } = await desk.call("kernel.agent.create", { name: "a" });
+		const { sched_id } = await desk.call("kernel.sched.enqueue", { pid });
+		await desk.call("kernel.sched.claim", { worker_id: "w" });
+		expect(await desk.call("job.cancel", { id: sched_id })).toMatchObject({ requested: [sched_id] });
+		expect(await desk.call("kernel.sched.extend", { sched_id, worker_id: "w" })).toEqual({ sched_id, cancel_requested: true });
+	});
+
 	test("the others answer with the job as it is afterwards", async () => {
 		const desk = await openDesk();
 		await desk.t.add({ name: "a", requires_approval: true });
