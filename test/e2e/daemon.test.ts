@@ -121,6 +121,7 @@ describe("settings", () => {
 		await until(() => home.log().includes("lame: there is no such key"));
 		expect(await running()).toBe(2);
 		expect((await client.call("config.check", {})).ok).toBe(false);
+		expect((await client.call("scheduler.status", {})).config_problem).toBe("config.yml:2:1: lame: there is no such key");
 		writeFileSync(file, "max_concurrent: 3\n");
 		await until(async () => (await running()) === 3);
 		writeFileSync(join(home.path, "go"), "");
