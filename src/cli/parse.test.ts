@@ -73,7 +73,7 @@ describe("a line is read", () => {
 	});
 
 	test("help and version", () => {
-		expect(read("")).toMatchObject({ kind: "help", command: undefined });
+		expect(read("")).toMatchObject({ kind: "nothing" });
 		expect(read("--help")).toMatchObject({ kind: "help", command: undefined });
 		expect(read("help add")).toMatchObject({ kind: "help", command: { name: "add" } });
 		expect(read("add --help")).toMatchObject({ kind: "help", command: { name: "add" } });
@@ -86,6 +86,8 @@ describe("a line is read", () => {
 describe("a wrong line is refused", () => {
 	test.each([
 		["lst", 'there is no command "lst" | did you mean: sluice list'],
+		["--json", "no command given | see sluice --help"],
+		["-- x", "no command given | see sluice --help"],
 		["xyzzyxyzzy", 'there is no command "xyzzyxyzzy" | see sluice --help'],
 		["lane", "lane needs one of list, set | for example: sluice lane list"],
 		["lane lst", 'lane does not know "lst"; it knows list, set | did you mean: sluice lane list'],

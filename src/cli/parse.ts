@@ -9,6 +9,7 @@ export type Globals = { json: boolean; quiet: boolean; noColor: boolean; home: s
 export type Parsed =
 	| { kind: "call"; call: Call; globals: Globals }
 	| { kind: "help"; command: CommandSpec | undefined; group: string | undefined; globals: Globals }
+	| { kind: "nothing"; globals: Globals }
 	| { kind: "version"; globals: Globals };
 
 /**
@@ -33,7 +34,8 @@ export function parse(argv: readonly string[], commands: readonly CommandSpec[])
 		home: options.get("home") as string | undefined,
 	};
 	if (options.get("version") === true && !found.command) return { kind: "version", globals };
-	if (options.get("help") === true || words[0] === "help" || (words.length === 0 && end < 0)) return helpFor(words, commands, globals);
+	if (options.get("help") === true || words[0] === "help") return helpFor(words, commands, globals);
+	if (words.length === 0 && end < 0 && !globals.json) return { kind: "nothing", globals };
 	if (!found.command) throw unknownCommand(words, commands);
 	const { command } = found;
 	const rest = end < 0 ? undefined : argv.slice(end + 1);

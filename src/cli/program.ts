@@ -38,7 +38,7 @@ export async function program(argv: readonly string[], world: World): Promise<nu
 const printerFor = ({ quiet, json, noColor }: Globals, { stdout, stderr, env }: World): Printer =>
 	createPrinter({ stdout, stderr, env, quiet, json, noColor });
 
-/** Help and version. Asked for, they are data. */
+/** Help and version. Asked for, they are data; nothing to do at all is a mistake. */
 async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, print: Printer): Promise<number> {
 	if (parsed.kind === "version") {
 		const version = await world.version();
@@ -46,6 +46,10 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, pri
 		return EXIT.done;
 	}
 	const { commandHelp, groupHelp, wholeHelp } = await import("./help.ts");
+	if (parsed.kind === "nothing") {
+		for (const line of wholeHelp(print.paintTalk)) print.warn(line);
+		return EXIT.usage;
+	}
 	const width = world.stdout.isTTY ? Math.max(60, world.stdout.columns ?? 80) : 100;
 	const lines = parsed.command
 		? commandHelp(parsed.command, width, print.paint)

@@ -56,6 +56,15 @@ describe("acting", () => {
 		expect([out, JSON.parse(err)]).toEqual(["", { schema_version: 1, error: { code, message: "job 7 is no good", hint: "near it: 8" } }]);
 	});
 
+	test("help is data when it is asked for, and talk when nothing was", async () => {
+		const line = await openCommandLine(undefined);
+		const asked = await line.run("--help");
+		expect(asked).toMatchObject({ code: 0, err: "" });
+		expect(await line.run("")).toEqual({ code: 2, out: "", err: asked.out });
+		expect((await line.run("wait --help")).out).toContain("sluice wait [options] ID…");
+		expect((await line.run("budget --help")).out).toContain("sluice budget list|grant|report");
+	});
+
 	test("usage errors are JSON too where JSON is asked for", async () => {
 		const line = await openCommandLine(undefined);
 		const { code, out, err } = await line.run("lst --json");
