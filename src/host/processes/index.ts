@@ -3,8 +3,9 @@
 import { join } from "node:path";
 import type { Processes, ProcessNews } from "../../processes.ts";
 import { openFifo } from "./fifo.ts";
-import { procTable } from "./proc.ts";
+import { hasProc, procTable } from "./proc.ts";
 import { findPrograms } from "./programs.ts";
+import { psTable } from "./ps.ts";
 import { checkLaunch, prelude } from "./shim.ts";
 import { openShims } from "./shims.ts";
 import { forbidRun, recordFailure, sight, signalOne, signalRun } from "./sight.ts";
@@ -12,7 +13,7 @@ import { forbidRun, recordFailure, sight, signalOne, signalRun } from "./sight.t
 /** `home`: an absolute folder of ours alone; the FIFO `exits` lives there, and stays for the next one to open it. */
 export async function openProcesses(options: { home: string }): Promise<Processes> {
 	const programs = findPrograms();
-	const table = procTable();
+	const table = hasProc() ? procTable() : psTable(programs.ps ?? "/bin/ps");
 	const path = join(options.home, "exits");
 	let listener: (news: ProcessNews) => void = () => {};
 	const shims = openShims({

@@ -75,9 +75,11 @@ export function runText(launch: Launch, programs: Programs, shim: string): strin
 	const odd = env.filter(([name]) => !isPlain(name)).map(([name, value]) => `${name}=${value}`);
 	const words = odd.length > 0 ? [programs.env ?? "env", ...odd, ...argv] : argv;
 	const before = programs.setsid ? `${programs.setsid} -- ` : "";
+	// With job control (no setsid) bash drops the rest of a command whose foreground job died of SIGINT; and there, `&` leaves SIGINT alone.
+	const after = programs.setsid ? "" : " & wait $!";
 	return `if _d=${quote(dir)} _r=${quote(run)} _c=${quote(cwd)} _i=${quote(stdin ?? "/dev/null")}; _begin; then
 _vars() { export ${plain.map(([name, value]) => `${name}=${quote(value)}`).join(" ")}; }
-(_enter; _vars; exec ${before}${words.map(quote).join(" ")})
+(_enter; _vars; exec ${before}${words.map(quote).join(" ")})${after}
 _end $? ${quote(argv[0] as string)} || exit
 _say "exited $_r ${shim}"
 else _say "idle $_r ${shim}"; fi
