@@ -8,8 +8,8 @@ import { durationWords } from "./times.ts";
 export type WaitedJob = { id: number; status: string; exit_code: number | null; exit_kind: string | null; name?: string | null };
 export type Waited = { done: boolean; jobs: WaitedJob[] };
 
-/** How long one question to the daemon stays open; the daemon's own bound is a little longer. */
-const ROUND_MS = 20_000;
+/** How long one question to the daemon stays open: an end is told at once, other changes after this. */
+const ROUND_MS = 5000;
 /** On a terminal the line lives, so it has to be renewed now and then. */
 const LIVELY_MS = 1000;
 
@@ -19,9 +19,12 @@ export async function waitFor(io: Io, ids: readonly (number | string)[], timeout
 	const from = world.now();
 	const live = world.stderr.isTTY === true && !io.quiet && !io.json;
 	const told = new Map<number, string>();
+	/** The first answer comes at once, so that there is something to look at. */
+	let longest = 0;
 	for (;;) {
 		const left = timeoutMs === undefined ? Number.POSITIVE_INFINITY : timeoutMs - (world.now() - from);
-		const round = Math.max(0, Math.min(left, live ? LIVELY_MS : ROUND_MS));
+		const round = Math.max(0, Math.min(left, longest));
+		longest = live ? LIVELY_MS : ROUND_MS;
 		const { jobs, done } = (await io.ask("job.wait", { ids, timeout_ms: round })) as Waited;
 		if (live) world.stderr.write(`\r\u001b[K${progress(io, jobs, world.now() - from)}`);
 		else tellChanges(io, jobs, told);
