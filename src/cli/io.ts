@@ -46,6 +46,10 @@ export type World = {
 	/** The home folder: as given, else SLUICE_HOME, else ~/.sluice. */
 	homeOf(given: string | undefined): string;
 	daemon(): Promise<DaemonDoor>;
+	/** The job whose run we are called from, if it is its daemon that is asked. */
+	insideOf(home: string | undefined): number | undefined;
+	/** Told before a signal ends the program, with the exit code that says so. */
+	onSignal?: ((call: (code: number) => void) => () => void) | undefined;
 	/** `start`: a daemon that does not run is started. `if_running`: undefined when none runs. */
 	connect(home: string | undefined, how: "start" | "if_running"): Promise<Connection | undefined>;
 };

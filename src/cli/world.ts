@@ -5,12 +5,18 @@ import { dirname, join, resolve } from "node:path";
 import { connect, RpcError } from "../api/client.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { localHost, systemClock } from "../host/local.ts";
+import { EXIT } from "./failure.ts";
 import type { Connection, World } from "./io.ts";
 import { splitKeys } from "./sequences.ts";
 
 export function systemWorld(): World {
 	const { env } = process;
 	const homeOf = (given: string | undefined) => resolve(given ?? (env.SLUICE_HOME || join(env.HOME || homedir(), ".sluice")));
+	/** The socket of the daemon whose run we are part of; another home that is named goes before it. */
+	const own = (given: string | undefined): string | undefined => {
+		const named = given ?? (env.SLUICE_HOME || undefined);
+		return env.SLUICE_SOCKET && (named === undefined || socketOf(homeOf(named)) === env.SLUICE_SOCKET) ? env.SLUICE_SOCKET : undefined;
+	};
 	return {
 		env,
 		cwd: process.cwd(),
@@ -33,7 +39,13 @@ export function systemWorld(): World {
 			const { loadDaemon, startDaemon } = await import("../api/auto-start.ts");
 			return { ...(await loadDaemon()), start: ({ home, port }) => startDaemon(home, { port }) };
 		},
-		connect: (given, how) => reach(homeOf(given), given === undefined && !env.SLUICE_HOME ? env : {}, how),
+		insideOf: (given) => (own(given) && /^[1-9]\d*$/.test(env.SLUICE_JOB_ID ?? "") ? Number(env.SLUICE_JOB_ID) : undefined),
+		onSignal(call) {
+			const [interrupted, terminated] = [() => call(EXIT.interrupted), () => call(EXIT.terminated)];
+			process.on("SIGINT", interrupted).on("SIGTERM", terminated);
+			return () => process.off("SIGINT", interrupted).off("SIGTERM", terminated);
+		},
+		connect: (given, how) => reach(homeOf(given), own(given), env.SLUICE_TOKEN, how),
 	};
 }
 
@@ -62,10 +74,16 @@ function readKeys(call: (key: string) => void): () => void {
 	};
 }
 
-/** Inside a run, its own daemon is asked, with what its token allows; a home that is named goes before that. */
-async function reach(home: string, env: Record<string, string | undefined>, how: "start" | "if_running"): Promise<Connection | undefined> {
-	const { SLUICE_SOCKET: own, SLUICE_TOKEN: token } = env;
-	const path = own || socketPath(home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
+const socketOf = (home: string) => socketPath(home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
+
+/** Inside a run, its own daemon is asked, with what its token allows. */
+async function reach(
+	home: string,
+	own: string | undefined,
+	token: string | undefined,
+	how: "start" | "if_running",
+): Promise<Connection | undefined> {
+	const path = own ?? socketOf(home);
 	try {
 		const client = await connect(path);
 		if (own && token) await client.call("session.auth", { token });

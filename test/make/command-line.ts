@@ -61,6 +61,7 @@ export async function openCommandLine(answers: Answers | undefined): Promise<Com
 				version: async () => "1.2.3",
 				user: () => "ann",
 				homeOf: (given) => given ?? home,
+				insideOf: () => undefined,
 				daemon: async () => {
 					throw new Error("no daemon here");
 				},

@@ -101,10 +101,10 @@ describe("add", () => {
 
 	test("inside a run the new job is a child", async () => {
 		const line = await openCommandLine(QUEUED);
-		const env = { PATH: "/bin", SLUICE_JOB_ID: "5", SLUICE_SOCKET: "/s", SLUICE_TOKEN: "t" };
-		await line.run("add -- x", { env });
+		const inside = { env: { PATH: "/bin", SLUICE_JOB_ID: "5", SLUICE_SOCKET: "/s", SLUICE_TOKEN: "t" }, insideOf: () => 5 };
+		await line.run("add -- x", inside);
 		expect(line.asked.at(-1)?.params).toMatchObject({ parent: 5, env: { PATH: "/bin" } });
-		await line.run("add --parent none -- x", { env });
+		await line.run("add --parent none -- x", inside);
 		expect(line.asked.at(-1)?.params).not.toHaveProperty("parent");
 	});
 

@@ -239,6 +239,5 @@ function parentOf(call: Call, { world, home }: Io): number | undefined {
 		if (typeof id === "string") throw usage(`--parent: ${JSON.stringify(given)} is not the number of a job`, "names do not do here");
 		return id;
 	}
-	const own = Number(world.env.SLUICE_JOB_ID ?? "");
-	return home === undefined && world.env.SLUICE_SOCKET && Number.isInteger(own) && own > 0 ? own : undefined;
+	return world.insideOf(home);
 }

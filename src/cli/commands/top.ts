@@ -52,6 +52,11 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 		before = [];
 		nudge();
 	});
+	let stopped: number | undefined;
+	const stopSignals = world.onSignal?.((code) => {
+		stopped = code;
+		nudge();
+	});
 	let asking: number | undefined;
 
 	const paintScreen = () => {
@@ -108,6 +113,7 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 						resolve();
 					};
 				});
+			if (stopped !== undefined) return stopped;
 			const now = pressed;
 			pressed = [];
 			for (const key of now) {
@@ -123,6 +129,7 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 	} finally {
 		stopKeys();
 		stopResize?.();
+		stopSignals?.();
 	}
 }
 
