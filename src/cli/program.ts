@@ -76,16 +76,27 @@ async function checkProtocol(connection: Connection, world: World): Promise<void
 	);
 }
 
+/** Asked again, of the next daemon, when one goes away in the middle: they only look. */
+const AGAIN: readonly string[] = ["job.wait", "job.logs", "job.list", "job.show", "job.history", "job.why", "scheduler.status"];
+/** How long and how often a daemon that has gone is looked for: it may be on its way back. */
+const PATIENCE = { tries: 40, everyMs: 250 };
+
 function createIo(globals: Globals, world: World, print: Printer, connections: Connection[]): Io {
 	let open: Promise<Connection | undefined> | undefined;
-	const connect = async (how: "start" | "if_running") => {
-		let connection = await open;
-		if (!connection) {
-			open = world.connect(globals.home, how);
-			connection = await open;
+	/** Once a daemon has answered, another is no longer started: if it goes, somebody wanted that. */
+	let reached = false;
+	const reach = (how: "start" | "if_running") => {
+		const opening = world.connect(globals.home, how).then((connection) => {
 			if (connection) connections.push(connection);
-		}
-		return connection;
+			else open = undefined;
+			reached ||= connection !== undefined;
+			return connection;
+		});
+		open = opening;
+		opening.catch(() => {
+			open = undefined;
+		});
+		return opening;
 	};
 	const checked = new WeakSet<Connection>();
 	const call = async (connection: Connection, method: string, params: Document) => {
@@ -95,15 +106,29 @@ function createIo(globals: Globals, world: World, print: Printer, connections: C
 		}
 		return connection.call(method, { ...params, by: world.user() });
 	};
+	const ask = async (method: string, params: Document): Promise<Document> => {
+		for (let tries = 0; ; tries++) {
+			const connection = (await open) ?? (await reach(reached ? "if_running" : "start"));
+			try {
+				if (connection) return await call(connection, method, params);
+			} catch (error) {
+				if ((error as { code?: unknown }).code !== "disconnected") throw error;
+				open = undefined;
+				if (!AGAIN.includes(method)) throw error;
+			}
+			if (tries >= PATIENCE.tries) throw new CliFailure("no_daemon", "the daemon has gone away", "sluice up starts it again");
+			await new Promise<void>((resolve) => world.after(PATIENCE.everyMs, resolve));
+		}
+	};
 	return {
 		world,
 		print,
 		json: globals.json,
 		quiet: globals.quiet,
 		home: globals.home,
-		ask: async (method, params = {}) => call((await connect("start")) as Connection, method, params),
+		ask: (method, params = {}) => ask(method, params),
 		askIfRunning: async (method, params = {}) => {
-			const connection = await connect("if_running");
+			const connection = (await open) ?? (await reach("if_running"));
 			return connection && call(connection, method, params);
 		},
 		gone: async () => (await open)?.closed,

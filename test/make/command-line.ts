@@ -11,6 +11,9 @@ import { makeFolder } from "./folder.ts";
 export type Answers = Record<string, Record<string, unknown> | ((params: Record<string, unknown>) => Record<string, unknown>)>;
 export type Asked = { method: string; params: Record<string, unknown> };
 
+/** Thrown by an answer: the daemon dies instead. */
+export class Gone extends Error {}
+
 /** Thrown by an answer: what the daemon refuses with. */
 export class Refusal extends Error {
 	readonly data: { code: string; hint?: string; field?: string };
@@ -88,7 +91,11 @@ function serve(path: string, answers: Answers, asked: Asked[], open: Set<Socket>
 			text += chunk.toString("utf8");
 			const lines = text.split("\n");
 			text = lines.pop() ?? "";
-			for (const line of lines) socket.write(`${JSON.stringify(reply(line, answers, asked))}\n`);
+			for (const line of lines) {
+				const said = reply(line, answers, asked);
+				if (said === "gone") socket.destroy();
+				else socket.write(`${JSON.stringify(said)}\n`);
+			}
 		});
 	});
 	return new Promise((resolve) => server.listen(path, () => resolve(server)));
@@ -105,6 +112,7 @@ function reply(line: string, answers: Answers, asked: Asked[]): unknown {
 	try {
 		return { jsonrpc: "2.0", id, result: { schema_version: 1, ...(typeof answer === "function" ? answer(rest) : answer) } };
 	} catch (error) {
+		if (error instanceof Gone) return "gone";
 		if (error instanceof Refusal) return fail(-32602, error.message, error.data);
 		throw error;
 	}

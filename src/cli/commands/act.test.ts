@@ -1,7 +1,7 @@
 // Commands that act: what they ask, say and exit with; and how errors look.
 
 import { describe, expect, test } from "vitest";
-import { type Answers, job, openCommandLine, Refusal } from "../../../test/make/command-line.ts";
+import { type Answers, Gone, job, openCommandLine, Refusal } from "../../../test/make/command-line.ts";
 
 describe("acting", () => {
 	const ACTS: Answers = Object.fromEntries(
@@ -73,6 +73,16 @@ describe("acting", () => {
 			"",
 			{ schema_version: 1, error: { code: "usage", message: 'there is no command "lst"', hint: "did you mean: sluice list" } },
 		]);
+	});
+
+	test("what acts is not tried a second time when the daemon dies: nobody knows whether it was done", async () => {
+		const line = await openCommandLine({
+			"job.promote": () => {
+				throw new Gone();
+			},
+		});
+		expect(await line.run("promote 7")).toMatchObject({ code: 1, out: "", err: expect.stringContaining("the daemon has gone away") });
+		expect(line.asked).toHaveLength(1);
 	});
 
 	test("a daemon that cannot be had", async () => {

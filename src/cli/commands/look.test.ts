@@ -1,7 +1,7 @@
 // Commands that look: what they print for what the daemon answers.
 
 import { describe, expect, test } from "vitest";
-import { ago, job, NOW, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
+import { ago, Gone, job, NOW, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
 
 describe("looking", () => {
 	test("status", async () => {
@@ -261,6 +261,17 @@ web
 		const result = await line.run(`wait ${jobs.map(({ id }) => id).join(" ")} ${options}`);
 		expect([result.code, result.out, rounds]).toEqual([code, "", 2]);
 		expect(result.err).toContain(`job 1 ${statuses[0]}`);
+	});
+
+	test("wait goes on with the next daemon when one dies", async () => {
+		let rounds = 0;
+		const line = await openCommandLine({
+			"job.wait": () => {
+				if (++rounds < 3) throw new Gone();
+				return { jobs: [{ id: 7, status: "succeeded", exit_code: 0, exit_kind: "completed" }], done: true };
+			},
+		});
+		expect(await line.run("wait 7")).toEqual({ code: 0, out: "", err: "job 7 succeeded\n" });
 	});
 
 	test("wait gives up after its timeout with 75, and takes --exit-code for one job only", async () => {
