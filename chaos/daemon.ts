@@ -16,7 +16,7 @@ export type Daemon = { child: ChildProcess; gone: Promise<number | null> };
 /** `step`: where it shall kill itself, as `name[:nth]`. */
 export function startDaemon(home: string, step?: string): Daemon {
 	const log = openSync(join(home, "chaos.log"), "a");
-	const child = spawn(process.execPath, [BIN, "up", "--foreground", "--port", "0"], {
+	const child = spawn(process.execPath, [BIN, "up", "--port", "0"], {
 		env: {
 			PATH: process.env.PATH ?? "/usr/bin:/bin",
 			HOME: home,

@@ -56,7 +56,9 @@ export async function playRound({ seed, jobs, kills, step }: RoundOptions): Prom
 		// Applied again after a crash it changes nothing: names are skipped.
 		await ask((at) => at.call("job.apply", { manifest: manifestOf(pieces, program, proofs) }));
 		for (let left = kills; left > 0; left--) {
-			await sleep(50 + random() * 400);
+			// Mostly in the middle of its work, now and then while it is still coming up.
+			if (random() < 0.75) (await client()).close();
+			await sleep(random() * 600);
 			if (isGone(daemon)) await again();
 			const before = running(proofs);
 			report.alive += before.length;

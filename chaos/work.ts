@@ -33,7 +33,7 @@ export function drawWork(random: () => number, count: number): Piece[] {
 			retries: fails > 0 && random() < 0.25 ? 0 : 2,
 			lock: random() < 0.3 ? `k${Math.floor(random() * 3)}` : null,
 			after,
-			ms: 20 + Math.floor(random() * 250),
+			ms: 20 + Math.floor(random() ** 2 * 1500),
 		});
 	}
 	return pieces;
