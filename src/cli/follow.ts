@@ -1,6 +1,8 @@
 // Reading a run's output, piece by piece, to its end or as it grows.
 
+import { failureOf } from "./failure.ts";
 import type { Io } from "./io.ts";
+import { hasEnded, type ShownJob } from "./job-lines.ts";
 import { tame } from "./sequences.ts";
 
 export type Wanted = { id: number | string; stream: "stdout" | "stderr"; attempt: number | undefined; raw: boolean };
@@ -11,8 +13,28 @@ const WAIT_MS = 20_000;
 /** Bytes of one answer. */
 const PIECE = 500_000;
 
-/** Prints what is there; with `follow` goes on until the run has ended. */
+/** Prints what is there; with `follow` goes on until the run has ended, or, where no attempt was named, the job with all its runs. */
 export async function printLog(io: Io, wanted: Wanted, how: "once" | "follow"): Promise<void> {
+	let attempt = wanted.attempt;
+	for (;;) {
+		let run: string | undefined;
+		try {
+			run = await printRun(io, { ...wanted, attempt }, how);
+		} catch (error) {
+			// The next attempt never came to be: the job ended in its back-off.
+			if (attempt !== wanted.attempt && failureOf(error).code === "not_found") return;
+			throw error;
+		}
+		if (how === "once" || wanted.attempt !== undefined || run === undefined) return;
+		const { job } = (await io.ask("job.show", { id: wanted.id })) as { job: ShownJob };
+		if (hasEnded(job)) return;
+		attempt = Number(run.split(".")[1]) + 1;
+		io.print.say(io.print.paintTalk("dim", `attempt ${attempt} …`));
+	}
+}
+
+/** To the end of one run; gives its id, or undefined when it never came to be. */
+async function printRun(io: Io, wanted: Wanted, how: "once" | "follow"): Promise<string | undefined> {
 	const { id, stream, attempt, raw } = wanted;
 	const colours = io.print.paint("dim", "x") === "x" ? "drop" : "keep";
 	let offset = 0;
@@ -22,9 +44,7 @@ export async function printLog(io: Io, wanted: Wanted, how: "once" | "follow"): 
 		if (piece.text !== "") io.world.stdout.write(raw ? piece.text : tame(piece.text, colours));
 		const moved = piece.next_offset > offset;
 		offset = piece.next_offset;
-		if (piece.eof && (how === "once" || piece.ended)) return;
-		if (how === "once" && !moved) return;
+		if (piece.eof && (how === "once" || piece.ended)) return piece.run ?? undefined;
+		if (how === "once" && !moved) return piece.run ?? undefined;
 	}
 }
-
-export const follow = (io: Io, wanted: Wanted): Promise<void> => printLog(io, wanted, "follow");

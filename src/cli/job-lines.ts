@@ -4,7 +4,7 @@ import type { JobDocument } from "../api/documents.ts";
 import { type Paint, paintStatus, plain } from "./print.ts";
 import { printable } from "./sequences.ts";
 import type { Column } from "./table.ts";
-import { durationWords, instantOf, relative, shortDuration } from "./times.ts";
+import { durationWords, instantOf, relative, shortDuration, withLocalTimes } from "./times.ts";
 
 /** Documents of another version may have more or less than ours. */
 export type ShownJob = Partial<JobDocument> & { id: number; status: string };
@@ -47,10 +47,10 @@ export function remark(job: ShownJob, now: number): string {
 		if (job.question) return `asks: ${printable(job.question)}`;
 		const backoff = instantOf(job.backoff_until);
 		if (backoff !== undefined && backoff > now)
-			return `${printable(job.wait_reason?.detail ?? "in back-off")}, again ${relative(backoff, now)}`;
+			return `${printable(job.wait_reason?.detail ?? "in back-off").replace(/ not before \S+/, "")}, again ${relative(backoff, now)}`;
 		const due = instantOf(job.runnable_at);
 		if (due !== undefined && due > now) return `starts ${relative(due, now)}`;
-		return printable(job.wait_reason?.detail ?? "");
+		return withLocalTimes(printable(job.wait_reason?.detail ?? ""), now);
 	}
 	const took = tookOf(job);
 	const reason = printable(job.end_reason ?? "");

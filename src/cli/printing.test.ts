@@ -5,7 +5,7 @@ import { NOW } from "../../test/make/command-line.ts";
 import { createPrinter } from "./print.ts";
 import { printable, splitKeys, tame } from "./sequences.ts";
 import { cut, table, widthOf, wrap } from "./table.ts";
-import { durationOf, durationWords, relative, shortDuration, timeOf } from "./times.ts";
+import { durationOf, durationWords, relative, shortDuration, timeOf, withLocalTimes } from "./times.ts";
 
 describe("times", () => {
 	test.each([
@@ -43,6 +43,11 @@ describe("times", () => {
 			30_000, 5_400_000, 90_000, 172_800_000,
 		]);
 		for (const wrong of ["", "5", "s", "5x", "1h 30m", "-5s"]) expect(() => durationOf(wrong, "in")).toThrow("is not a duration");
+	});
+
+	test("moments inside a sentence", () => {
+		expect(withLocalTimes("attempt 2 not before 2030-01-31T12:30:00.000Z.", NOW)).toMatch(/^attempt 2 not before \d\d:30:00\.$/);
+		expect(withLocalTimes("not before 2030-03-01T12:00:00Z", NOW)).toMatch(/^not before 2030-03-01 \d\d:00:00$/);
 	});
 
 	test("times as they are written", () => {

@@ -98,3 +98,11 @@ export function timeOf(value: string, option: string, now: number): string {
 		"for example 18:30, 2030-01-31T08:00, 2030-01-31T08:00:00Z, or 2h from now",
 	);
 }
+
+/** Moments inside a sentence, as a clock on the wall shows them; with the day where it is another one. */
+export function withLocalTimes(text: string, now: number): string {
+	return text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (moment) => {
+		const at = Date.parse(moment);
+		return Number.isNaN(at) ? moment : Math.abs(at - now) < DAY / 2 ? clockTime(at) : localTime(at);
+	});
+}

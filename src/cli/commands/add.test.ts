@@ -165,7 +165,10 @@ describe("add", () => {
 		const line = await openCommandLine({
 			...QUEUED,
 			"job.logs": ({ offset }) =>
-				offset === 0 ? { text: "hello\n", next_offset: 6, eof: true, ended: false } : { text: "", next_offset: 6, eof: true, ended: true },
+				offset === 0
+					? { run: "7.1", text: "hello\n", next_offset: 6, eof: true, ended: false }
+					: { run: "7.1", text: "", next_offset: 6, eof: true, ended: true },
+			"job.show": { job: job(7, { status: "failed" }) },
 			"job.wait": { done: true, jobs: [{ id: 7, status: "failed", exit_code: 3, exit_kind: "failed" }] },
 		});
 		const result = await line.run("add --follow -q -- x");

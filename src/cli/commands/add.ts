@@ -30,8 +30,8 @@ const jobOf = ({ job }: Document): number | undefined =>
 
 async function stay(call: Call, io: Io, id: number): Promise<number> {
 	if (call.flag("follow") && !io.json) {
-		const { follow } = await import("../follow.ts");
-		await follow(io, { id, stream: "stdout", attempt: undefined, raw: false });
+		const { printLog } = await import("../follow.ts");
+		await printLog(io, { id, stream: "stdout", attempt: undefined, raw: false }, "follow");
 	}
 	const { waitFor } = await import("../waiting.ts");
 	const { done, jobs } = await waitFor(io, [id], undefined);

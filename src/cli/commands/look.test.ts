@@ -244,6 +244,16 @@ web
 		expect((await line.run("logs 7 --json -f")).code).toBe(2);
 	});
 
+	test("logs -f goes on with the next attempt until the job has ended", async () => {
+		let shows = 0;
+		const line = await openCommandLine({
+			"job.logs": ({ run }) => ({ run: `7.${run ?? 1}`, text: `try ${run ?? 1}\n`, next_offset: 6, eof: true, ended: true }),
+			"job.show": () => ({ job: job(7, { status: ++shows < 2 ? "queued" : "failed" }) }),
+		});
+		expect(await line.run("logs -f 7")).toEqual({ code: 0, out: "try 1\ntry 2\n", err: "attempt 2 …\n" });
+		expect((await line.run("logs -f 7 --run 1")).out).toBe("try 1\n");
+	});
+
 	test.each([
 		[["succeeded", "succeeded"], "", 0],
 		[["succeeded", "failed"], "", 1],

@@ -7,7 +7,7 @@ import { hasEnded, isWaiting, labelOf, type ShownJob, statusWords, subjectOf } f
 import { type Paint, paintStatus, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { cut, pad } from "../table.ts";
-import { durationWords, instantOf, relative } from "../times.ts";
+import { durationWords, instantOf, relative, withLocalTimes } from "../times.ts";
 import { headline } from "./show.ts";
 
 type Why = {
@@ -70,7 +70,7 @@ function opening(job: ShownJob, reasons: readonly ReasonDocument[], io: Io): str
 const holderWords = (holders: readonly string[]) => holders.map((one) => printable(one.replace(/^job:(\d+)$/, "job $1"))).join(", ");
 
 function sentence(reason: ReasonDocument, paint: Paint, now: number): string {
-	const detail = printable(reason.detail);
+	const detail = withLocalTimes(printable(reason.detail), now);
 	const key = reason.code === "locks" ? reason.subject.replace(/^lock:/, "") : "";
 	const parts = [paint("yellow", `${detail}${key && !detail.includes(key) ? `: ${printable(key)}` : ""}`)];
 	if (reason.holder && reason.holder.length > 0 && !reason.holder.every((one) => detail.includes(one.replace(/^job:/, "job "))))
@@ -134,6 +134,6 @@ function standing({ job, position, priority }: Why, paint: Paint): string[] {
 	const place = position === null ? "not in line yet" : `number ${position} of lane ${printable(job.lane ?? "")}`;
 	return [
 		`  ${paint("dim", "place   ")}  ${place}`,
-		`  ${paint("dim", "priority")}  ${priority.total}${terms.length > 0 ? ` = ${sum}` : ""}`,
+		`  ${paint("dim", "priority")}  ${String(priority.total).replace("-", "−")}${terms.length > 0 ? ` = ${sum}` : ""}`,
 	];
 }
