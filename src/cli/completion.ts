@@ -105,10 +105,10 @@ export function zsh(commands: readonly CommandSpec[]): string {
 # zsh completion for sluice. In a folder of your fpath, as _sluice.
 
 __sluice_ask() {
-	local -a words
+	local -a offers
 	local word says
-	while IFS=$'\\t' read -r word says; do words+=("\${word//:/\\\\:}:\${says}"); done < <(sluice __complete $1 2>/dev/null)
-	_describe $1 words
+	while IFS=$'\\t' read -r word says; do offers+=("\${word//:/\\\\:}:\${says}"); done < <(sluice __complete $1 2>/dev/null)
+	_describe $1 offers
 }
 __sluice_jobs() { __sluice_ask job }
 __sluice_lanes() { __sluice_ask lane }

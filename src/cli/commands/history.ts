@@ -33,13 +33,16 @@ function detail({ data }: EventDocument, { print, world }: Io): string {
 			? `${typeof from === "string" ? `${statusWords(from)} → ` : ""}${paintStatus(print.paint, to, statusWords(to))}`
 			: "";
 	const more = Object.entries(rest).flatMap(([key, value]) => {
-		if (value === null || value === undefined || value === "") return [];
+		if (value === null || value === undefined || value === "" || key === "burns") return [];
 		if (key === "reason" && typeof value === "object") return [plain((value as { detail?: string }).detail ?? value)];
 		if (key === "reason" || key === "end_reason" || key === "message") return [plain(value)];
 		if (key === "retry_at" || key === "until")
-			return [`${key === "until" ? "until" : "again"} ${relative(instantOf(value) ?? 0, world.now())}`];
+			return [`${key === "until" ? "until" : "again"} ${moment(instantOf(value) ?? 0, world.now())}`];
 		if (key.endsWith("_ms") && typeof value === "number") return [`${key.slice(0, -3).replaceAll("_", " ")} ${durationWords(value)}`];
 		return [`${key.replaceAll("_", " ")} ${plain(value)}`];
 	});
-	return [move, ...more].filter(Boolean).join(", ");
+	return [...new Set([move, ...more])].filter(Boolean).join(", ");
 }
+
+/** What lies ahead is near or far; what is over has a time. */
+const moment = (at: number, now: number) => (at > now ? relative(at, now) : localTime(at));
