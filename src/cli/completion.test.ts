@@ -70,7 +70,7 @@ describe("bash offers", () => {
 describe("__complete", () => {
 	test("ids and names with what they are, once each", async () => {
 		const line = await openCommandLine({
-			"job.list": { jobs: [job(7, { name: "build" }), job(8)] },
+			"job.list": { jobs: [job(7, { name: "build" }), job(8, { name: "$(reboot)" })] },
 			"lane.list": { lanes: [{ name: "code", queued: 1, running: 0 }] },
 		});
 		expect((await line.run("__complete job")).out).toBe("7\tqueued make test\nbuild\tqueued make test\n8\tqueued make test\n");

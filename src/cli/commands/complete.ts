@@ -6,9 +6,13 @@ import { type ShownJob, statusWords, subjectOf } from "../job-lines.ts";
 import { printable } from "../sequences.ts";
 import { cut } from "../table.ts";
 
+/** Shells expand what they are offered: nothing that means something to one may come through, whatever the daemon says. */
+const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_.@+-]*$/u;
+
 export async function run(call: Call, io: Io): Promise<undefined> {
 	try {
-		for (const [word, says] of call.arg("KIND") === "lane" ? await lanes(io) : await jobs(io)) io.print.out(`${word}\t${says}`);
+		const offers = call.arg("KIND") === "lane" ? await lanes(io) : await jobs(io);
+		for (const [word, says] of offers) if (PLAIN.test(word)) io.print.out(`${word}\t${says}`);
 	} catch {
 		// A shell that is completing has no place for an error.
 	}
