@@ -1,7 +1,7 @@
 // A real daemon process on a home of the test's own; ended by its pid when the test is over, with everything that its runs started.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -12,6 +12,7 @@ import { makeFolder } from "./folder.ts";
 import { makeProgram } from "./program.ts";
 
 let program: string | undefined;
+let command: string | undefined;
 
 /** Condition instead of a sleep; the test's own time limit ends it. */
 export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
@@ -21,6 +22,8 @@ export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<
 		await pause(5);
 	}
 }
+
+export type Said = { code: number; out: string; err: string };
 
 export class TestHome {
 	readonly path = join(makeFolder(), "home");
@@ -35,6 +38,12 @@ export class TestHome {
 
 	get socket(): string {
 		return socketPath(this.path, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
+	}
+
+	/** The home before its daemon, with a configuration. */
+	make(config = ""): void {
+		mkdirSync(this.path, { recursive: true, mode: 0o700 });
+		if (config !== "") writeFileSync(join(this.path, "config.yml"), config);
 	}
 
 	log = (): string => readFileSync(join(this.path, "daemon.log"), "utf8");
@@ -72,6 +81,34 @@ export class TestHome {
 			said += chunk;
 		});
 		return Object.assign(child, { said: () => said });
+	}
+
+	/** One call of the command line, to its end. */
+	async run(args: string[], more: { env?: Record<string, string>; input?: string; cwd?: string } = {}): Promise<Said> {
+		command ??= makeProgram("src/cli/main.ts");
+		const child = spawn(process.execPath, [command, ...args], {
+			env: { PATH: process.env.PATH ?? "", HOME: this.path, USER: "ann", SLUICE_HOME: this.path, SLUICE_PORT: "0", ...more.env },
+			cwd: more.cwd ?? tmpdir(),
+			stdio: ["pipe", "pipe", "pipe"],
+		});
+		onTestFinished(() => void child.kill("SIGKILL"));
+		const said: Said = { code: -1, out: "", err: "" };
+		child.stdout.on("data", (chunk) => {
+			said.out += chunk;
+		});
+		child.stderr.on("data", (chunk) => {
+			said.err += chunk;
+		});
+		child.stdin.on("error", () => {});
+		child.stdin.end(more.input ?? "");
+		said.code = await new Promise<number>((resolve) => child.once("close", (code) => resolve(code ?? -1)));
+		return said;
+	}
+
+	/** The path of the command line's program, for jobs that call it. */
+	static command(): string {
+		command ??= makeProgram("src/cli/main.ts");
+		return command;
 	}
 
 	/** Starts it and connects. */
