@@ -107,3 +107,20 @@ describe("a promoted job", () => {
 		expect(await stand.start()).toEqual([first, other, promoted]);
 	});
 });
+
+describe("calls of one turn", () => {
+	it("a claim sees what an end brought, also when another end was refused", async () => {
+		const stand = await openStand();
+		const first = await stand.add();
+		const second = await stand.add({ after: [first] });
+		await stand.start();
+		const run = stand.run(first);
+		const [, refused, claimed] = await Promise.all([
+			stand.sluice.complete({ ...run, exit_kind: "completed" }),
+			stand.sluice.complete({ ...run, exit_kind: "completed" }).catch((error: unknown) => error),
+			stand.sluice.claim({ worker: "w" }),
+		]);
+		expect(refused).toMatchObject({ code: "fenced" });
+		expect(claimed.map(({ job }) => job.id)).toEqual([second]);
+	});
+});
