@@ -75,12 +75,14 @@ export function followFault(
 
 /** Calls of one turn take effect one after the other, in an order that is the engine's own: some order must explain every answer. */
 export function followOrder(state: State, made: { call: Call; seen: Seen }[], context: Context, view: View): State {
-	const readings = [...permutations(made)].flatMap((order) =>
+	// Whoever looks around is held up by it: what it found may come to be known only when others have been through.
+	const places = context.probed.length === 0 ? [0] : made.map((_, index) => index);
+	const reading = (order: typeof made, at: number) =>
 		(["first", "new", "refused"] as const).map(
 			(probes): Reading =>
 				(copy) => {
 					for (const [index, { call, seen }] of order.entries()) {
-						const then: Context = index === 0 && probes !== "refused" ? { ...context, probes } : { ...context, probed: [] };
+						const then: Context = index === at && probes !== "refused" ? { ...context, probes } : { ...context, probed: [] };
 						if (probes === "refused" && seen.error !== undefined) {
 							// What a refused add found out on the way is not kept.
 							step(structuredClone(copy), call, seen, { ...context, probes: "first" });
@@ -88,8 +90,9 @@ export function followOrder(state: State, made: { call: Call; seen: Seen }[], co
 						} else step(copy, call, seen, then);
 					}
 				},
-		),
-	);
+		);
+	const orders = [...permutations(made)];
+	const readings = places.flatMap((at) => orders.flatMap((order) => reading(order, at)));
 	return firstFit(
 		state,
 		readings,
