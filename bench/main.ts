@@ -7,9 +7,9 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { readArguments, wholeNumber } from "../scripts/arguments.ts";
 import { conditions } from "./conditions.ts";
 import { conditionLines, type RowResult, resultsText, writeResults } from "./results.ts";
 import { type Bench, passes, type Row } from "./row.ts";
@@ -26,14 +26,12 @@ import { notes, table } from "./table.ts";
 const ROWS: readonly Row[] = [depth, cycle, callers, peer, dag, memory, calls, processes];
 
 async function main(): Promise<number> {
-	const { values } = parseArgs({
-		options: {
-			only: { type: "string" },
-			quick: { type: "boolean", default: false },
-			rounds: { type: "string" },
-			dir: { type: "string" },
-			out: { type: "string" },
-		},
+	const values = readArguments("bench", {
+		only: { type: "string" },
+		quick: { type: "boolean", default: false },
+		rounds: { type: "string" },
+		dir: { type: "string" },
+		out: { type: "string" },
 	});
 	const only = values.only?.split(",");
 	const unknown = only?.find((name) => !ROWS.some((row) => row.name === name));
@@ -47,7 +45,7 @@ async function main(): Promise<number> {
 	const folder = mkdtempSync(join(values.dir ?? tmpdir(), "sluice-bench-"));
 	process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 	for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
-	const bench = makeBench(folder, values.quick, Number(values.rounds ?? (values.quick ? 2 : 5)));
+	const bench = makeBench(folder, values.quick, wholeNumber("bench", "rounds", values.rounds ?? (values.quick ? "2" : "5"), 1));
 
 	const surroundings = conditions(folder, bench.rounds);
 	for (const line of conditionLines(surroundings)) console.log(line);

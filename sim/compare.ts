@@ -1,6 +1,6 @@
 // Holds the engine's jobs against the model's, field by field: the first difference, in words.
 
-import type { JobView, LedgerView } from "../src/scheduler.ts";
+import type { AgentState, JobView, LedgerView, StatusReport } from "../src/scheduler.ts";
 import { same } from "./model/agree.ts";
 import { isHeldOff, lockRefusals } from "./model/locks.ts";
 import { viewOf } from "./model/standing.ts";
@@ -145,4 +145,32 @@ export function ledgerDifference(state: State, views: LedgerView[]): string | nu
 			return `ledger ${ledger.subject} ${ledger.dim}: ${view.used} of ${view.limit} (${view.over_limit}), the model says ${mine.used} of ${mine.limit} (${mine.over_limit})`;
 	}
 	return views.length > state.ledgers.length ? `${views.length} ledgers, the model has ${state.ledgers.length}` : null;
+}
+
+type Holds = StatusReport["holds"];
+export type Agents = { pid: number; name: string; state: AgentState }[];
+
+/** Limits on accounts and closed ones, likewise. */
+export function accountDifference(state: State, holds: Holds): string | null {
+	const names = new Set([
+		...Object.keys(state.accounts),
+		...holds.filter(({ kind }) => kind === "rate_limited" || kind === "account_closed").map(({ scope }) => scope.slice("account:".length)),
+	]);
+	for (const name of names) {
+		const find = (kind: string) => holds.find((hold) => hold.scope === `account:${name}` && hold.kind === kind);
+		const account = state.accounts[name];
+		const limit = account?.staggered ? account.until : undefined;
+		if (find("rate_limited")?.until !== limit)
+			return `account ${name} is limited until ${find("rate_limited")?.until}, the model says ${limit}`;
+		const isClosed = (account?.closed ?? null) !== null;
+		if ((find("account_closed") !== undefined) !== isClosed)
+			return `account ${name} is ${isClosed ? "open, the model says closed" : "closed, the model says open"}`;
+	}
+	return null;
+}
+
+/** Agents of the kernel, likewise. */
+export function agentDifference(state: State, agents: Agents): string | null {
+	const tell = (list: Agents) => list.map(({ pid, name, state: at }) => `${pid} ${name} ${at}`).join(", ");
+	return tell(agents) === tell(state.agents) ? null : `agents ${tell(agents)}, the model says ${tell(state.agents)}`;
 }

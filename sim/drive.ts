@@ -156,9 +156,15 @@ export class Drive {
 		const fresh = [...jobs.keys()].filter((id) => !this.state.jobs.some((job) => job.id === id)).sort((a, b) => a - b);
 		const sight: Seen = { job: (id) => jobs.get(id), kept: keptDuring(seen.events, this.state.reserved), fresh };
 		if (faulted) {
-			const ledgers = await patiently((await this.engine(0)).scheduler.ledgers(), "ledgers");
+			if (call.method === "apply" && call.args[0].jobs.length > this.plan.piece && fresh.length === 0) this.marks.hit("deed:stage-cut");
+			const { scheduler } = await this.engine(0);
+			const ledgers = await patiently(scheduler.ledgers(), "ledgers");
+			const { holds } = await patiently(scheduler.status(), "status");
+			const agents = await patiently(scheduler.kernel.agent.list(), "kernel.agent.list");
 			const may = outcome === "died" || op.fault?.point === "committed" || (op.fault?.nth ?? 1) > 1;
-			this.state = followFault(this.state, modelCall, sight, context, { view: jobs, ledgers }, may);
+			this.state = followFault(this.state, modelCall, sight, context, { view: jobs, ledgers, holds, agents }, may);
+			// A second limit at the same moment shows only in what the third one brings: better to begin anew than to guess.
+			if (call.method === "limit") return this.call({ method: "clearAccount", args: [call.args[0]] }, via);
 		} else {
 			if (outcome !== "died") Object.assign(sight, "error" in outcome ? { error: outcome.error } : { result: outcome.result });
 			this.state = followCall(this.state, modelCall, sight, context, jobs);

@@ -1,8 +1,8 @@
 // Finds the reading of a call under which model and engine agree, where there is more than one: probes before or after it, a fault in it, calls in one turn.
 
-import type { JobView, LedgerView } from "../src/scheduler.ts";
+import type { JobView, LedgerView, StatusReport } from "../src/scheduler.ts";
 import type { Call } from "./call.ts";
-import { difference, ledgerDifference } from "./compare.ts";
+import { type Agents, accountDifference, agentDifference, difference, ledgerDifference } from "./compare.ts";
 import { Disagreement, type Seen } from "./model/agree.ts";
 import type { State } from "./model/state.ts";
 import { sweep } from "./model/sweep.ts";
@@ -51,15 +51,11 @@ export function followCall(state: State, call: Call, seen: Seen, context: Contex
 	return firstFit(state, readings, (copy) => difference(copy, view), "");
 }
 
+/** All by which one can see whether a call was done. */
+export type Shown = { view: View; ledgers: LedgerView[]; holds: StatusReport["holds"]; agents: Agents };
+
 /** A failed or unanswered call: it happened in whole or not at all (a sweep before it, and what was probed, count apart). */
-export function followFault(
-	state: State,
-	call: Call,
-	seen: Seen,
-	context: Context,
-	shown: { view: View; ledgers: LedgerView[] },
-	mayHaveHappened: boolean,
-): State {
+export function followFault(state: State, call: Call, seen: Seen, context: Context, shown: Shown, mayHaveHappened: boolean): State {
 	const quiet: Context = { ...context, probed: [] };
 	const tick: Call = { method: "tick", args: [] };
 	const readings: Reading[] = [(copy) => step(copy, tick, seen, quiet)];
@@ -69,18 +65,24 @@ export function followFault(
 			(copy) => step(copy, call, seen, context),
 			(copy) => step(copy, call, seen, { ...context, probes: "last" }),
 		);
-	const fits = (copy: State) => difference(copy, shown.view) ?? ledgerDifference(copy, shown.ledgers);
+	const fits = (copy: State) =>
+		difference(copy, shown.view) ??
+		ledgerDifference(copy, shown.ledgers) ??
+		accountDifference(copy, shown.holds) ??
+		agentDifference(copy, shown.agents);
 	return firstFit(state, readings, fits, `after a fault in ${call.method}, neither done nor undone: `);
 }
 
 /** Calls of one turn take effect one after the other, in an order that is the engine's own: some order must explain every answer. */
 export function followOrder(state: State, made: { call: Call; seen: Seen }[], context: Context, view: View): State {
-	const readings = [...permutations(made)].flatMap((order) =>
+	// Whoever looks around is held up by it: what it found may come to be known only when others have been through.
+	const places = context.probed.length === 0 ? [0] : made.map((_, index) => index);
+	const reading = (order: typeof made, at: number) =>
 		(["first", "new", "refused"] as const).map(
 			(probes): Reading =>
 				(copy) => {
 					for (const [index, { call, seen }] of order.entries()) {
-						const then: Context = index === 0 && probes !== "refused" ? { ...context, probes } : { ...context, probed: [] };
+						const then: Context = index === at && probes !== "refused" ? { ...context, probes } : { ...context, probed: [] };
 						if (probes === "refused" && seen.error !== undefined) {
 							// What a refused add found out on the way is not kept.
 							step(structuredClone(copy), call, seen, { ...context, probes: "first" });
@@ -88,8 +90,9 @@ export function followOrder(state: State, made: { call: Call; seen: Seen }[], co
 						} else step(copy, call, seen, then);
 					}
 				},
-		),
-	);
+		);
+	const orders = [...permutations(made)];
+	const readings = places.flatMap((at) => orders.flatMap((order) => reading(order, at)));
 	return firstFit(
 		state,
 		readings,

@@ -1,6 +1,6 @@
 // The simulator: node dist/sim/main.js --seeds N [--seed FIRST] [--steps N] [--shrink] [--parallel P] [--marks] [--thorough]
 
-import { parseArgs } from "node:util";
+import { readArguments, wholeNumber } from "../scripts/arguments.ts";
 import { DEFAULTS, PRESETS } from "../src/core/config.ts";
 import { Marks } from "./marks.ts";
 import { same } from "./model/agree.ts";
@@ -13,27 +13,27 @@ import { planFor } from "./workload.ts";
 /** From this many seeds on, every mark must have been reached. */
 const ENOUGH = 300;
 
-const { values } = parseArgs({
-	options: {
-		seeds: { type: "string", default: "100" },
-		seed: { type: "string", default: "1" },
-		steps: { type: "string" },
-		shrink: { type: "boolean", default: false },
-		parallel: { type: "string", short: "j", default: "1" },
-		jobs: { type: "string" },
-		marks: { type: "boolean", default: false },
-		thorough: { type: "boolean", default: false },
-		skip: { type: "string", multiple: true, default: [] },
-		show: { type: "boolean", default: false },
-		share: { type: "boolean", default: false },
-		"stop-after": { type: "string", default: "10" },
-	},
+const values = readArguments("sim", {
+	seeds: { type: "string", default: "100" },
+	seed: { type: "string", default: "1" },
+	steps: { type: "string" },
+	shrink: { type: "boolean", default: false },
+	parallel: { type: "string", short: "j", default: "1" },
+	jobs: { type: "string" },
+	marks: { type: "boolean", default: false },
+	thorough: { type: "boolean", default: false },
+	skip: { type: "string", multiple: true, default: [] },
+	show: { type: "boolean", default: false },
+	share: { type: "boolean", default: false },
+	"stop-after": { type: "string", default: "10" },
 });
+const whole = (name: "seeds" | "seed" | "steps" | "parallel" | "jobs" | "stop-after", least = 1) =>
+	wholeNumber("sim", name, values[name] ?? "", least);
 
 const options: SeedOptions = {
 	thorough: values.thorough,
 	skip: values.skip,
-	...(values.steps === undefined ? {} : { steps: Number(values.steps) }),
+	...(values.steps === undefined ? {} : { steps: whole("steps") }),
 };
 
 const describe = (failure: Failure) => `seed ${failure.seed}, step ${failure.step}, ${failure.message}`;
@@ -75,10 +75,10 @@ function print(plan: Plan): void {
 
 async function main(): Promise<void> {
 	const began = performance.now();
-	const first = Number(values.seed);
-	const seeds = Number(values.seeds);
-	const parallel = Math.min(Number(values.jobs ?? values.parallel), seeds);
-	const stopAfter = Number(values["stop-after"]);
+	const first = whole("seed", 0);
+	const seeds = whole("seeds");
+	const parallel = Math.min(values.jobs === undefined ? whole("parallel") : whole("jobs"), seeds);
+	const stopAfter = whole("stop-after");
 	if (values.show) return print(planFor(first, options.steps));
 	const failures: Failure[] = [];
 	const tell = (failure: Failure) => {

@@ -56,6 +56,7 @@ export const EXPECTED: readonly string[] = [
 		"lease-lost",
 		"failover",
 		"staged",
+		"stage-cut",
 	].map((deed) => `deed:${deed}`),
 ];
 

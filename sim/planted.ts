@@ -5,7 +5,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readArguments, wholeNumber } from "../scripts/arguments.ts";
 import { BUGS, type Bug } from "./planted-bugs.ts";
 
 type Result = { bug: Bug; caught: boolean; said: string; seconds: number };
@@ -18,6 +18,7 @@ function plant(bug: Bug): string {
 	const folder = mkdtempSync(join(tmpdir(), "sluice-planted-"));
 	cpSync(join(DIST, "src"), join(folder, "dist/src"), { recursive: true });
 	cpSync(join(DIST, "sim"), join(folder, "dist/sim"), { recursive: true });
+	cpSync(join(DIST, "scripts"), join(folder, "dist/scripts"), { recursive: true });
 	cpSync(join(ROOT, "package.json"), join(folder, "package.json"));
 	symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
 	const path = join(folder, "dist/src", bug.file);
@@ -52,15 +53,19 @@ function run(args: string[]): Promise<{ code: number | null; out: string }> {
 	});
 }
 
-const { values } = parseArgs({
-	options: { seeds: { type: "string", default: "400" }, only: { type: "string" }, parallel: { type: "string", default: "2" } },
+const values = readArguments("sim:planted", {
+	seeds: { type: "string", default: "400" },
+	only: { type: "string" },
+	parallel: { type: "string", default: "2" },
 });
+const seeds = wholeNumber("sim:planted", "seeds", values.seeds, 1);
+const parallel = wholeNumber("sim:planted", "parallel", values.parallel, 1);
 const queue = BUGS.filter((bug) => values.only === undefined || bug.name.includes(values.only));
 const results: Result[] = [];
 
 async function worker(): Promise<void> {
 	for (let bug = queue.shift(); bug !== undefined; bug = queue.shift()) {
-		const result = await hunt(bug, Number(values.seeds));
+		const result = await hunt(bug, seeds);
 		results.push(result);
 		console.log(
 			`${result.caught ? "caught" : "MISSED"}  ${bug.name.padEnd(34)} ${result.seconds.toFixed(1).padStart(6)} s  ${result.said.slice(0, 160)}`,
@@ -68,7 +73,7 @@ async function worker(): Promise<void> {
 	}
 }
 
-await Promise.all(Array.from({ length: Number(values.parallel) }, worker));
+await Promise.all(Array.from({ length: parallel }, worker));
 const missed = results.filter((result) => !result.caught);
 console.log(`planted: ${results.length} bugs, ${results.length - missed.length} caught, ${missed.length} missed`);
 process.exitCode = missed.length > 0 ? 1 : 0;

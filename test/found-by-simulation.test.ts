@@ -107,3 +107,54 @@ describe("a promoted job", () => {
 		expect(await stand.start()).toEqual([first, other, promoted]);
 	});
 });
+
+describe("calls of one turn", () => {
+	it("a claim sees what an end brought, also when another end was refused", async () => {
+		const stand = await openStand();
+		const first = await stand.add();
+		const second = await stand.add({ after: [first] });
+		await stand.start();
+		const run = stand.run(first);
+		const [, refused, claimed] = await Promise.all([
+			stand.sluice.complete({ ...run, exit_kind: "completed" }),
+			stand.sluice.complete({ ...run, exit_kind: "completed" }).catch((error: unknown) => error),
+			stand.sluice.claim({ worker: "w" }),
+		]);
+		expect(refused).toMatchObject({ code: "fenced" });
+		expect(claimed.map(({ job }) => job.id)).toEqual([second]);
+	});
+});
+
+describe("keys kept for overdue jobs", () => {
+	const config = { order: { overdue_after_ms: MINUTE, overdue_share: 0 }, lanes: { default: {}, urgent: { priority: 99 } } };
+
+	it("one that is held alone is kept for the next: better jobs that come meanwhile do not get it", async () => {
+		const stand = await openStand({ config });
+		const holder = await stand.add({ locks: ["db"] });
+		await stand.start();
+		const overdue = await stand.add({ locks: ["db"] });
+		await stand.wait(2 * MINUTE);
+		const urgent = await stand.add({ lane: "urgent", locks: ["db"] });
+		await stand.succeed(holder);
+		expect(await stand.start(1)).toEqual([overdue]);
+		await stand.succeed(overdue);
+		expect(await stand.start(1)).toEqual([urgent]);
+	});
+
+	it("when the one it was kept for starts, the next has it at once", async () => {
+		const stand = await openStand({ config });
+		const holder = await stand.add({ locks: ["db"] });
+		await stand.start();
+		const first = await stand.add({ locks: ["db:shared"] });
+		const second = await stand.add({ locks: ["db"] });
+		await stand.wait(2 * MINUTE);
+		await stand.succeed(holder);
+		expect(await stand.start()).toEqual([first]);
+		const later = await stand.add({ lane: "urgent", locks: ["db:shared"] });
+		expect(await stand.start()).toEqual([]);
+		await stand.succeed(first);
+		expect(await stand.start()).toEqual([second]);
+		await stand.succeed(second);
+		expect(await stand.start()).toEqual([later]);
+	});
+});

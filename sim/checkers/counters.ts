@@ -1,5 +1,6 @@
 // What status() counts is what a naive count over all jobs gives.
 
+import { accountDifference } from "../compare.ts";
 import { isWaiting, running, waiting } from "../model/state.ts";
 import { type Checker, must } from "./moment.ts";
 
@@ -23,6 +24,8 @@ export const counters: Checker = {
 		for (const job of queued) must(status.lanes[job.lane] !== undefined, `status: lane ${job.lane} is missing`);
 		const paused = state.holds.some((hold) => hold.scope === "all" && (hold.until === null || hold.until > state.now));
 		must(status.paused === paused, `status: paused ${status.paused}, the model says ${paused}`);
+		const different = accountDifference(state, status.holds);
+		must(different === null, `status: ${different}`);
 		must(status.max_concurrent === state.config.max_concurrent, `status: max_concurrent ${status.max_concurrent}`);
 	},
 };

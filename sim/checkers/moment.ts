@@ -28,6 +28,8 @@ export type Memory = {
 	replayed: Map<number, string>;
 	/** Overdue for locks: their place when first seen so, and how many took a key of theirs since. */
 	kept: Map<number, { place: number; passed: number }>;
+	/** Keys that were kept for a job at the last step: "key/job". */
+	kept_keys: Set<string>;
 	/** Ran at the last step. */
 	ran: Set<number>;
 };
@@ -41,6 +43,7 @@ export const newMemory = (): Memory => ({
 	staged: [],
 	replayed: new Map(),
 	kept: new Map(),
+	kept_keys: new Set(),
 	ran: new Set(),
 });
 

@@ -1,8 +1,22 @@
 // Reservations: only for jobs that wait for locks and are overdue, one a key; and they work: nobody who came later takes a key from such a job.
 
+import type { Lock } from "../../src/core/job.ts";
 import { clash, isExempt, isOverdue, overdueForLocks } from "../model/locks.ts";
-import { find, isWaiting } from "../model/state.ts";
-import { type Checker, must, running } from "./moment.ts";
+import { find, isWaiting, type ModelJob } from "../model/state.ts";
+import { type Checker, type Moment, must, running } from "./moment.ts";
+
+/** Keys are reserved in their order: up to the first that somebody already had alone, or that was kept for another. */
+function keysDue({ view, memory }: Moment, job: ModelJob): Lock[] {
+	const had = [...view.values()].filter((other) => other.id !== job.id && other.status === "running" && memory.ran.has(other.id));
+	const due: Lock[] = [];
+	for (const lock of [...job.locks].sort((a, b) => (a.key < b.key ? -1 : 1))) {
+		const isKept = [...memory.kept_keys].some((kept) => kept.startsWith(`${lock.key}/`) && kept !== `${lock.key}/${job.id}`);
+		if (isKept) break;
+		due.push(lock);
+		if (had.some((other) => other.locks?.some((held) => held.key === lock.key && held.mode === "exclusive"))) break;
+	}
+	return due;
+}
 
 export const reservations: Checker = {
 	name: "reservations",
@@ -11,6 +25,7 @@ export const reservations: Checker = {
 		for (const event of events) {
 			if (event.kind !== "reserved" || event.job === null) continue;
 			marks.hit("deed:reserved");
+			memory.kept_keys.add(`${event.data.key}/${event.job}`);
 			const key = String(event.data.key);
 			const job = find(state, event.job);
 			// One that became ready anew in the same step was overdue before that.
@@ -34,10 +49,15 @@ export const reservations: Checker = {
 				memory.kept.set(job.id, { place: index + 1, passed: 0 });
 				return;
 			}
+			const due = keysDue(moment, job);
 			const robbers = started.filter((other) => {
 				const model = find(state, other.id);
 				return (other.locks ?? []).some(
-					(lock) => job.locks.some((wanted) => clash(wanted, lock)) && !(model !== undefined && isExempt(state, model, lock.key)),
+					(lock) =>
+						due.some((wanted) => clash(wanted, lock)) &&
+						// It was kept for that one, while this one still waited for an earlier key.
+						!memory.kept_keys.has(`${lock.key}/${other.id}`) &&
+						!(model !== undefined && isExempt(state, model, lock.key)),
 				);
 			});
 			since.passed += robbers.length;
@@ -46,5 +66,6 @@ export const reservations: Checker = {
 				`job ${job.id} was number ${since.place} of those overdue for locks, and ${since.passed} others took its keys since (last: ${robbers.map((other) => other.id).join(", ")})`,
 			);
 		});
+		memory.kept_keys = new Set(state.reserved.map(({ key, job }) => `${key}/${job}`));
 	},
 };

@@ -4,8 +4,8 @@ import type { Fault, Op } from "../operation.ts";
 import type { Random } from "../random.ts";
 import type { Themes } from "./themes.ts";
 
-/** Nothing to fail in, or nothing by which one could see afterwards whether it was done. */
-const NEVER = ["advance", "crash", "look", "together", "fact", "limit", "k_agent", "k_move", "k_charge", "k_refund"];
+/** Nothing to fail in. */
+const NEVER = ["advance", "crash", "look", "together", "fact"];
 
 export function drawFault(random: Random, themes: Themes, op: Op): void {
 	if (NEVER.includes(op.kind)) return;

@@ -162,7 +162,6 @@ export function drawManifest(d: Drawing, size: number): JobPlan[] {
 				...(random.chance(0.3) ? { policy: random.pick(["success", "any", "failure"] as const) } : {}),
 			}));
 		delete plan.input.unique;
-		if (plans.some((other) => other.input.item === plan.input.item)) delete plan.input.item;
 		plans.push(plan);
 	}
 	const first = plans[0];

@@ -120,10 +120,15 @@ export class Engine {
 								late = group.length - index;
 								break;
 							}
-							const mark = tx.mutations;
+							let mark = tx.mutations;
 							const by = tx.by;
 							if (one.by !== undefined) tx.by = one.by;
 							try {
+								// Left over when the last of several ends was refused.
+								if (tx.ended.length > 0 && one.phase !== "end") {
+									yield* drive(cascade(tx));
+									mark = tx.mutations;
+								}
 								// Most operations read nothing that is not at hand: they are over after their first step.
 								const op = one.task(tx);
 								const step = op.next();

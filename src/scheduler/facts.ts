@@ -14,7 +14,8 @@ import type { Tx } from "./tx.ts";
 export type FactRecord = { value?: unknown; error?: string; at: number; asked?: true };
 /** Who holds a lock: job and mode. */
 export type LockRecord = { holders: [number, Lock["mode"]][] };
-export type Reservation = { job: number; since: number; mode: Lock["mode"] };
+/** A key that is kept for an overdue waiter. `next`: those that became overdue for it since, oldest first. */
+export type Reservation = { job: number; since: number; mode: Lock["mode"]; next?: number[] };
 
 const FREE: LockState = { holders: [] };
 const NOTHING = { after: [], artifacts: [], conditions: [], lock: () => FREE };

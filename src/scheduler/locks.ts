@@ -16,12 +16,17 @@ import type { Tx } from "./tx.ts";
 const SOME = 200;
 
 export function* takeLocks(tx: Tx, job: Job): Op<void> {
+	const kept = new Map<string, Reservation>();
 	for (const { key, mode } of job.locks ?? []) {
 		const record = (yield* tx.get<LockRecord>("lock", key)) ?? { holders: [] };
 		tx.put("lock", key, { holders: [...record.holders, [job.id, mode]] } satisfies LockRecord);
-		if ((tx.memory.recall("reserve", key) as Reservation | null)?.job === job.id) tx.put("reserve", key, null);
+		const reservation = reservationOf(tx, key);
+		if (reservation?.job !== job.id) continue;
+		kept.set(key, reservation);
+		tx.put("reserve", key, null);
 	}
 	for (const { key, mode } of job.locks ?? []) {
+		yield* passOn(tx, key, kept.get(key)?.next);
 		yield* evict(tx, key);
 		if (mode === "shared") yield* pump(tx, key);
 	}
@@ -40,29 +45,43 @@ export function* releaseLocks(tx: Tx, job: Job): Op<void> {
 export function* evict(tx: Tx, key: string): Op<void> {
 	const wanting = yield* ask({ read: "links", key, role: "wants", after: 0, limit: SOME + 1 });
 	if (wanting.length > SOME) tx.put("settle", `evict/${key}`, { after: wanting[SOME - 1] as number });
-	yield* tx.load(wanting);
-	for (const id of wanting.slice(0, SOME)) {
-		const job = tx.peek(id);
-		if (job && isWaiting(job.status) && (job.line === "" || job.line.startsWith("batch:"))) yield* place(tx, job);
-	}
+	yield* putBack(tx, wanting.slice(0, SOME));
 }
+
+function* putBack(tx: Tx, wanting: readonly number[]): Op<void> {
+	yield* tx.load(wanting);
+	const overdue: Job[] = [];
+	for (const id of wanting) {
+		const job = tx.peek(id);
+		if (!job || !isWaiting(job.status) || !(job.line === "" || job.line.startsWith("batch:"))) continue;
+		yield* place(tx, job);
+		if (isOverdue(tx, job)) overdue.push(job);
+	}
+	overdue.sort((a, b) => (a.ready_at as number) - (b.ready_at as number) || a.id - b.id);
+	for (const job of overdue) yield* reserve(tx, job);
+}
+
+/** It has waited for its locks so long that they are to be kept for it. */
+export const isOverdue = (tx: Tx, job: Job): boolean => {
+	const after = tx.config.order.overdue_after_ms;
+	return after > 0 && job.line.startsWith("lock:") && job.ready_at !== undefined && job.ready_at + after <= tx.now;
+};
 
 /** Goes on with an eviction that was too long for one transaction. */
 export function* evictMore(tx: Tx, key: string, after: number): Op<number | null> {
 	const wanting = yield* ask({ read: "links", key, role: "wants", after, limit: SOME });
-	yield* tx.load(wanting);
-	for (const id of wanting) {
-		const job = tx.peek(id);
-		if (job && isWaiting(job.status) && (job.line === "" || job.line.startsWith("batch:"))) yield* place(tx, job);
-	}
+	yield* putBack(tx, wanting);
 	return wanting.length < SOME ? null : (wanting[SOME - 1] as number);
 }
 
 /** Wakes those that could take the key now: all shared waiters, and the best exclusive one of each bucket that has none awake. */
 export function* pump(tx: Tx, key: string): Op<void> {
-	const reserver = tx.memory.recall("reserve", key) as Reservation | null;
+	const reserver = reservationOf(tx, key);
 	const first = reserver ? yield* tx.find(reserver.job) : undefined;
-	if (first && isWaiting(first.status) && first.line.startsWith("lock:")) yield* place(tx, first);
+	if (first && isWaiting(first.status) && first.line.startsWith("lock:")) {
+		yield* place(tx, first);
+		if (isOverdue(tx, first)) yield* reserve(tx, first);
+	}
 	yield* wakeExclusive(tx, key);
 	if (!(yield* wakeShared(tx, key))) tx.put("settle", `pump/${key}`, { after: 0 });
 }
@@ -89,6 +108,7 @@ function* wakeExclusive(tx: Tx, key: string): Op<void> {
 			yield* place(tx, best);
 			// Another of its keys may be taken: then the next one gets its chance.
 			if (best.line === line || best.line === "") break;
+			if (isOverdue(tx, best)) yield* reserve(tx, best);
 		}
 	}
 }
@@ -103,6 +123,7 @@ export function* wakeShared(tx: Tx, key: string): Op<boolean> {
 			if (!best || !(yield* canTake(tx, best, key))) break;
 			yield* place(tx, best);
 			if (best.line === line) break;
+			if (isOverdue(tx, best)) yield* reserve(tx, best);
 		}
 	return left > 0;
 }
@@ -138,14 +159,17 @@ function* bestWaiter(tx: Tx, line: string, bucket: number): Op<Job | undefined> 
 /** It no longer waits for its locks alone: what it had reserved is free for others. One that became ready keeps it until it starts. */
 export function* giveUpReservations(tx: Tx, job: Job): Op<void> {
 	if (!job.locks || tx.memory.all("reserve").size === 0) return;
-	const kept = job.locks.filter(({ key }) => (tx.memory.recall("reserve", key) as Reservation | null)?.job === job.id);
-	for (const { key } of kept) unreserve(tx, key, job.id);
-	for (const { key } of kept) yield* pump(tx, key);
+	const kept = job.locks.filter(({ key }) => reservationOf(tx, key)?.job === job.id);
+	const nexts = kept.map(({ key }) => unreserve(tx, key, job.id));
+	for (const [index, { key }] of kept.entries()) {
+		yield* passOn(tx, key, nexts[index]);
+		yield* pump(tx, key);
+	}
 }
 
 /**
- * An overdue waiter reserves its keys in their order as far as they are to be had: free, or shared while it wants them alone. It stops at the
- * first that another keeps or holds alone, so two reservers can never wait for each other.
+ * An overdue waiter reserves its keys in their order as they free up. It stops at the first that another keeps, so two reservers can never wait
+ * for each other, and at the first that somebody holds alone: that one is its next, those after it may still be of use to others.
  */
 export function* reserve(tx: Tx, job: Job): Op<void> {
 	const after = tx.config.order.overdue_after_ms;
@@ -159,20 +183,43 @@ export function* reserve(tx: Tx, job: Job): Op<void> {
 		(job.locks ?? []).map((lock) => lock.key),
 	);
 	for (const lock of job.locks ?? []) {
-		const mine = tx.memory.recall("reserve", lock.key) as Reservation | null;
-		if (mine?.job === job.id) continue;
-		if (mine) return;
-		const heldAlone = states(lock.key).holders.some((holder) => holder.mode === "exclusive");
-		if (heldAlone) return;
+		const kept = reservationOf(tx, lock.key);
+		if (kept?.job === job.id) continue;
+		if (kept) {
+			const next = kept.next ?? [];
+			if (!next.includes(job.id) && next.length < SOME)
+				tx.put("reserve", lock.key, { ...kept, next: [...next, job.id] } satisfies Reservation);
+			return;
+		}
 		tx.put("reserve", lock.key, { job: job.id, since: tx.now, mode: lock.mode } satisfies Reservation);
 		tx.event("reserved", job.id, { key: lock.key });
+		const heldAlone = states(lock.key).holders.some((holder) => holder.mode === "exclusive");
+		if (heldAlone) return;
 		yield* evict(tx, lock.key);
 	}
 }
 
-function unreserve(tx: Tx, key: string, job: number): void {
+const reservationOf = (tx: Tx, key: string) => tx.memory.recall("reserve", key) as Reservation | null;
+
+/** Those that come next for the key. */
+function unreserve(tx: Tx, key: string, job: number): number[] | undefined {
+	const next = reservationOf(tx, key)?.next;
 	tx.put("reserve", key, null);
 	tx.event("unreserved", job, { key });
+	return next;
+}
+
+/** A reservation is over: the next one that is still overdue for the key has it, before anybody who came later can take the key. */
+function* passOn(tx: Tx, key: string, next: number[] = []): Op<void> {
+	for (const [index, id] of next.entries()) {
+		const job = yield* tx.find(id);
+		if (!job || !isWaiting(job.status) || !isOverdue(tx, job)) continue;
+		yield* reserve(tx, job);
+		const kept = reservationOf(tx, key);
+		if (kept?.job !== id) continue;
+		tx.put("reserve", key, { ...kept, next: next.slice(index + 1) } satisfies Reservation);
+		return;
+	}
 }
 
 /** Reservations of jobs that something else keeps from starting are dropped: the keys would lie idle. */
@@ -181,7 +228,7 @@ export function* dropIdleReservations(tx: Tx): Op<void> {
 	for (const [key, { job: id }] of reservations) {
 		const job = yield* tx.find(id);
 		if (job && isWaiting(job.status) && !isHeldBack(tx, job)) continue;
-		unreserve(tx, key, id);
+		yield* passOn(tx, key, unreserve(tx, key, id));
 		yield* pump(tx, key);
 	}
 }

@@ -5,7 +5,7 @@ import { isSpent, refillsAt } from "../core/ledger.ts";
 import { outsideHours } from "../core/window.ts";
 import { ask, type Op } from "../store.ts";
 import { finish } from "./finish.ts";
-import { dropIdleReservations, reserve } from "./locks.ts";
+import { dropIdleReservations, isOverdue, reserve } from "./locks.ts";
 import { place } from "./place.ts";
 import { cascade } from "./settle.ts";
 import type { Tx } from "./tx.ts";
@@ -45,15 +45,7 @@ function* due(tx: Tx, job: Job, leases: "expire" | "renew"): Op<void> {
 	}
 	if (!isWaiting(job.status)) return;
 	yield* place(tx, job);
-	const overdue = tx.config.order.overdue_after_ms;
-	if (
-		job.line.startsWith("lock:") &&
-		overdue > 0 &&
-		job.ready_at !== undefined &&
-		job.ready_at + overdue <= tx.now &&
-		(job.reserve_at ?? 0) <= tx.now
-	)
-		yield* reserve(tx, job);
+	if (isOverdue(tx, job) && (job.reserve_at ?? 0) <= tx.now) yield* reserve(tx, job);
 }
 
 /** The next moment at which something may start or change by itself; null when only an event can. */
