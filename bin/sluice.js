@@ -1,11 +1,13 @@
 #!/usr/bin/env node
-// The `sluice` command: checks that Node is new enough, then hands over to the bundle.
+// The `sluice` command: checks that Node is new enough, then hands over to the bundle. CommonJS, like the bundle: Node's loader of ES modules alone
+// would cost as much as everything else that `sluice add` does (bundle.mjs has the numbers).
 
-import { existsSync } from "node:fs";
-import * as module from "node:module";
+const { existsSync } = require("node:fs");
+const nodeModule = require("node:module");
+const { join } = require("node:path");
 
 const [major, minor] = process.versions.node.split(".").map(Number);
-const bundle = new URL("../dist/cli.js", import.meta.url);
+const bundle = join(__dirname, "../dist/cli.cjs");
 
 function refuse(line) {
 	process.stderr.write(`sluice: ${line}\n`);
@@ -16,6 +18,6 @@ if (major < 20 || (major === 20 && minor < 19)) refuse(`needs Node 20.19 or newe
 else if (!existsSync(bundle)) refuse("is not built: run `npm run build` in the checkout");
 else {
 	// Where Node can (22.8 and newer), compiled code is kept for the next call.
-	module.enableCompileCache?.();
-	await import(bundle.href);
+	nodeModule.enableCompileCache?.();
+	require(bundle);
 }

@@ -1,8 +1,10 @@
 // Bundles the command and the daemon into a few files each, so that `sluice add` loads little: `node scripts/bundle.mjs [OUT]`, after tsc.
 //
-//   dist/cli.js          the command; what a single command needs is a chunk of its own
+//   dist/cli.cjs         the command, in one file: nothing of a command runs before it is called
 //   dist/daemon.js       the daemon's code, for commands that need it (up, doctor, config check without a daemon)
 //   dist/daemon-main.js  the daemon as a program
+//
+// The command is CommonJS: `sluice add -- true` took 22 ms of CPU over bare `node -e 0` that way, 48 ms as ES modules in chunks.
 
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,28 +13,42 @@ import { build } from "esbuild";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 const out = process.argv[2] ?? join(ROOT, "dist");
+const BANNER = "// Built by scripts/bundle.mjs from src/.";
+
+const common = {
+	bundle: true,
+	platform: "node",
+	target: "node20",
+	minifySyntax: true,
+	minifyWhitespace: true,
+	legalComments: "none",
+	logLevel: "warning",
+};
 
 rmSync(join(out, "chunks"), { recursive: true, force: true });
 await build({
+	...common,
 	entryPoints: {
-		cli: join(ROOT, "src/cli/main.ts"),
 		daemon: join(ROOT, "src/daemon/door.ts"),
 		"daemon-main": join(ROOT, "src/daemon/main.ts"),
 	},
 	outdir: out,
 	chunkNames: "chunks/[name]-[hash]",
-	bundle: true,
 	splitting: true,
 	format: "esm",
-	platform: "node",
-	target: "node20",
 	// Has a binary of its own, found from its own folder; loaded only where Node's SQLite is too old.
 	external: ["@photostructure/sqlite"],
 	// Its modules are CommonJS for Node, which a bundle of ES modules cannot carry; those for browsers are the same code.
 	alias: { yaml: join(ROOT, "node_modules/yaml/browser/dist/index.js") },
-	banner: { js: "// Built by scripts/bundle.mjs from src/." },
-	minifySyntax: true,
-	minifyWhitespace: true,
-	legalComments: "none",
-	logLevel: "warning",
+	banner: { js: BANNER },
+});
+await build({
+	...common,
+	entryPoints: [join(ROOT, "src/cli/main.ts")],
+	outfile: join(out, "cli.cjs"),
+	format: "cjs",
+	// Loaded by the few commands that need it.
+	external: ["yaml"],
+	define: { "import.meta.url": "moduleUrl", "import.meta.dirname": "__dirname" },
+	banner: { js: `${BANNER}\nconst moduleUrl = "file://" + __filename.split("/").map(encodeURIComponent).join("/");` },
 });
