@@ -22,6 +22,9 @@ Parameters are one object. Results are the CLI's JSON documents: snake_case, \`s
 in a job's environment masked. Where a job is named, its number, its number as text and its name are taken alike. Batches and notifications are as the
 standard has them; over HTTP a notification is answered with 204. Optional parameters may be left out or null.
 
+A request may say which protocol its caller speaks, with \`"protocol": 1\` beside \`method\`: a daemon of another one refuses it with \`conflict\` before anything
+is done, whatever it asks but \`scheduler.version\`, \`scheduler.down\` and \`session.auth\`.
+
 Limits: ${LIMITS.line.toLocaleString("en")} bytes a line or body, ${LIMITS.batch} requests a batch, ${LIMITS.nesting} levels of nesting. A call that waits for
 something waits ${LIMITS.wait_ms / 1000} s at most: ask again.
 

@@ -90,10 +90,10 @@ describe("the shipped command", () => {
 		writeFileSync(join(home, "config.yml"), "max_concurent: 5\n");
 		onTestFinished(() => rmSync(join(home, "config.yml")));
 		const { code, out, err } = sluice("list", "--json");
-		expect([code, out]).toEqual([1, ""]);
+		expect([code, out]).toEqual([2, ""]);
 		expect(JSON.parse(err)).toMatchObject({
 			schema_version: 1,
-			error: { code: "no_daemon", message: expect.stringContaining("config.yml:1:1: max_concurent") },
+			error: { code: "invalid", message: expect.stringContaining("config.yml:1:1: max_concurent") },
 		});
 		expect(sluice("config", "check")).toMatchObject({ code: 2, out: expect.stringContaining('did you mean "max_concurrent"?') });
 	});

@@ -7,8 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { makeFolder } from "../host/folder.ts";
 import { localHost } from "../host/local.ts";
-import { type Client, connect, RpcError } from "./client.ts";
-import { PROTOCOL } from "./protocol.ts";
+import { connect, RpcError } from "./client.ts";
 import { socketPath } from "./socket-path.ts";
 
 /** Of the run that a command may have been called from: a daemon belongs to none. */
@@ -31,6 +30,9 @@ export type StartOptions = {
 
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 15;
+/** Exit codes of daemon/main.ts: a setting is wrong; another daemon has the home. */
+const WRONG = 2;
+const TAKEN = 4;
 
 /** Resolves when a daemon of this home answers, be it another's. Rejects with what the daemon said when it could not start. */
 export async function startDaemon(home: string, options: StartOptions = {}): Promise<void> {
@@ -46,12 +48,12 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 		stdio: ["ignore", log, log],
 	});
 	closeSync(log);
-	let over: string | undefined;
+	let over: { why: string; code: number | null } | undefined;
 	child.on("error", (error) => {
-		over = error.message;
+		over = { why: error.message, code: null };
 	});
 	child.on("exit", (code, signal) => {
-		over ??= `it ended with ${signal ?? `code ${code}`}`;
+		over ??= { why: `it ended with ${signal ?? `code ${code}`}`, code };
 	});
 	child.unref();
 	const socket = socketPath(home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
@@ -59,8 +61,8 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 		if (await answers(socket)) return;
 		if (over !== undefined) {
 			// Another one may have been quicker, and is just not ready yet.
-			if (over === "it ended with code 4" && waited < PATIENCE_MS / 2) over = undefined;
-			else throw failed(over, path, before);
+			if (over.code === TAKEN && waited < PATIENCE_MS / 2) over = undefined;
+			else throw failed(over.why, path, before, over.code === WRONG ? "invalid" : "no_daemon");
 		}
 		await new Promise<void>((resolve) => localHost.after(LOOK_MS, resolve, "hold"));
 	}
@@ -91,9 +93,9 @@ async function answers(socket: string): Promise<boolean> {
 }
 
 /** With the last lines that it wrote, which say why. */
-function failed(why: string, log: string, before: number): RpcError {
+function failed(why: string, log: string, before: number, code: "no_daemon" | "invalid" = "no_daemon"): RpcError {
 	const said = tail(log, before);
-	return new RpcError(`the daemon could not be started: ${said || why}`, null, { code: "no_daemon", hint: `see ${log}` });
+	return new RpcError(`the daemon could not be started: ${said || why}`, null, { code, hint: `see ${log}` });
 }
 
 function tail(path: string, from: number): string {
@@ -112,23 +114,6 @@ function tail(path: string, from: number): string {
 	} finally {
 		closeSync(file);
 	}
-}
-
-/** A daemon that was left running by another version says so, instead of failing in some odd way. */
-export async function checkVersion(client: Client, version: string): Promise<{ warning: string | null }> {
-	const daemon = await client.call("scheduler.version", {});
-	if (daemon.protocol !== PROTOCOL)
-		throw new RpcError(
-			`the daemon is of version ${daemon.version}, this command of version ${version}: they do not understand each other`,
-			null,
-			{
-				code: "conflict",
-				hint: "sluice down, then the command again: what runs goes on, and the new daemon finds it",
-			},
-		);
-	const warning =
-		daemon.version === version ? null : `the daemon is still of version ${daemon.version}; sluice down, then up, makes it ${version}`;
-	return { warning };
 }
 
 /** What needs the daemon's own code. It is a program of its own, beside ours; nothing of it is loaded before. */

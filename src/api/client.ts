@@ -3,6 +3,9 @@
 import { createConnection, type Socket } from "node:net";
 import type { Answer, ErrorData, MethodName, Params, Result } from "./protocol.ts";
 
+/** PROTOCOL of protocol.ts, which is too much to load for a number. Said with every call: a daemon of another one refuses before it does anything. */
+export const SPEAKS = 1;
+
 /** A refusal, or a connection that is no more. `code` is a word: that of the daemon's error, `no_daemon`, `disconnected` or `aborted`. */
 export class RpcError extends Error {
 	override readonly name = "RpcError";
@@ -92,7 +95,7 @@ function clientOn(socket: Socket): Client {
 						reject(error);
 					},
 				});
-				socket.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
+				socket.write(`${JSON.stringify({ jsonrpc: "2.0", protocol: SPEAKS, id, method, params })}\n`);
 			}),
 	};
 }

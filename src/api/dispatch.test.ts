@@ -47,6 +47,15 @@ describe("a request", () => {
 		expect(errorOf(await desk.say(JSON.stringify({ ...VERSION, id: 5, params: null })))).toEqual([5, -32600]);
 	});
 
+	test("of another protocol is refused before anything is done, but for asking who is there and telling it to go", async () => {
+		const desk = await openDesk();
+		const add = { ...VERSION, protocol: 2, method: "job.add", params: { command: ["true"] } };
+		expect(await desk.say(JSON.stringify(add))).toMatchObject({ error: { code: -32009, data: { code: "conflict", field: "protocol" } } });
+		expect((await desk.call("job.list", {})).jobs).toEqual([]);
+		expect(await desk.say(JSON.stringify({ ...add, protocol: 1 }))).toMatchObject({ result: { outcome: "queued" } });
+		expect(await desk.say(JSON.stringify({ ...VERSION, protocol: 2 }))).toMatchObject({ result: { protocol: 1 } });
+	});
+
 	test("for a method that is not there suggests one that is", async () => {
 		const desk = await openDesk();
 		expect(await desk.refused("job.lst", {})).toEqual({

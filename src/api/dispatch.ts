@@ -13,7 +13,7 @@ import { kernelMethods } from "./methods/kernel.ts";
 import { artifactMethods, batchMethods, hostMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
 import { readBy, readParams } from "./params.ts";
-import { type Answer, isMethod, LIMITS, METHODS, type MethodName, RPC_CODES } from "./protocol.ts";
+import { type Answer, isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES } from "./protocol.ts";
 import { errorBody, Refusal } from "./refusal.ts";
 import { bearer } from "./tokens.ts";
 
@@ -64,12 +64,12 @@ function isTooDeep(value: unknown): boolean {
 	return false;
 }
 
-type Request = { jsonrpc: unknown; id?: unknown; method: unknown; params?: unknown };
+type Request = { jsonrpc: unknown; protocol?: unknown; id?: unknown; method: unknown; params?: unknown };
 
 async function one(door: Door, session: Session, message: unknown): Promise<Answer | undefined> {
 	if (message === null || typeof message !== "object" || Array.isArray(message))
 		return failed(null, RPC_CODES.request, "a request is an object", "request");
-	const { jsonrpc, id, method, params } = message as Request;
+	const { jsonrpc, protocol, id, method, params } = message as Request;
 	const isNotification = !Object.hasOwn(message, "id");
 	const known = typeof id === "string" || typeof id === "number" || id === null;
 	if (!isNotification && !known) return failed(null, RPC_CODES.request, "id must be text, a number or null", "request");
@@ -79,6 +79,7 @@ async function one(door: Door, session: Session, message: unknown): Promise<Answ
 	if (params !== undefined && (params === null || typeof params !== "object"))
 		return failed(own, RPC_CODES.request, "params must be an object", "request");
 	try {
+		if (protocol !== undefined && protocol !== PROTOCOL && !ANY_PROTOCOL.includes(method)) throw otherProtocol(door.context);
 		const result = await call(door, session, method, params);
 		return isNotification ? undefined : { jsonrpc: "2.0", id: own, result };
 	} catch (error) {
@@ -86,6 +87,16 @@ async function one(door: Door, session: Session, message: unknown): Promise<Answ
 		return isNotification ? undefined : { jsonrpc: "2.0", id: own, error: body };
 	}
 }
+
+/** What a command of whatever version may ask: who is there, and that it goes. */
+const ANY_PROTOCOL: readonly string[] = ["scheduler.version", "scheduler.down", "session.auth"] satisfies MethodName[];
+
+const otherProtocol = ({ version }: Context) =>
+	new Refusal(RPC_CODES.conflict, `the daemon is of version ${version}, and this command of another: they do not understand each other`, {
+		code: "conflict",
+		field: "protocol",
+		hint: "sluice down, then the command again: what runs goes on, and the new daemon finds it",
+	});
 
 const sessionMethods: Handlers<"session"> = {
 	"session.auth": async ({ token }, { tokens, context, session }: At & Partial<Door>) => {

@@ -39,7 +39,7 @@ export async function allowedNames(io: Io): Promise<readonly string[]> {
 		return Array.isArray(value) ? value.map(String) : ALLOWED;
 	} catch (error) {
 		// A run may add jobs, but not read settings: its own environment has been chosen by them already.
-		if ((error as { code?: unknown }).code === "no_daemon") throw error;
+		if ((error as { code?: unknown }).code !== "unauthorised") throw error;
 		return ALLOWED;
 	}
 }

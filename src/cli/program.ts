@@ -60,22 +60,6 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, pri
 	return EXIT.done;
 }
 
-/** The protocol that these commands speak: PROTOCOL of api/protocol.ts, which is too much to load for a number. */
-export const SPEAKS = 1;
-/** Asked of a daemon of whatever version. */
-const ANY_VERSION: readonly string[] = ["scheduler.version", "scheduler.down"];
-
-/** One more round trip; a daemon that was left by another version is better named than guessed. */
-async function checkProtocol(connection: Connection, world: World): Promise<void> {
-	const daemon = (await connection.call("scheduler.version", { by: world.user() })) as { protocol: number; version: string };
-	if (daemon.protocol === SPEAKS) return;
-	throw new CliFailure(
-		"conflict",
-		`the daemon is of version ${daemon.version}, this command of version ${await world.version()}: they do not understand each other`,
-		"sluice down, then the command again: what runs goes on, and the new daemon finds it",
-	);
-}
-
 /** Asked again, of the next daemon, when one goes away in the middle: they only look. */
 const AGAIN: readonly string[] = ["job.wait", "job.logs", "job.list", "job.show", "job.history", "job.why", "scheduler.status"];
 /** How long and how often a daemon that has gone is looked for: it may be on its way back. */
@@ -98,14 +82,7 @@ function createIo(globals: Globals, world: World, print: Printer, connections: C
 		});
 		return opening;
 	};
-	const checked = new WeakSet<Connection>();
-	const call = async (connection: Connection, method: string, params: Document) => {
-		if (!ANY_VERSION.includes(method) && !checked.has(connection)) {
-			checked.add(connection);
-			await checkProtocol(connection, world);
-		}
-		return connection.call(method, { ...params, by: world.user() });
-	};
+	const call = (connection: Connection, method: string, params: Document) => connection.call(method, { ...params, by: world.user() });
 	const ask = async (method: string, params: Document): Promise<Document> => {
 		for (let tries = 0; ; tries++) {
 			const connection = (await open) ?? (await reach(reached ? "if_running" : "start"));

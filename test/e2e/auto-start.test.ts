@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { checkVersion, startDaemon } from "../../src/api/auto-start.ts";
+import { startDaemon } from "../../src/api/auto-start.ts";
 import { type Client, connect } from "../../src/api/client.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeProgram } from "../make/program.ts";
@@ -56,7 +56,7 @@ test("one that cannot start says why", async () => {
 	writeFileSync(join(home.path, "daemon.log"), "an old line\n");
 	writeFileSync(join(home.path, "config.yml"), "lanse: {}\n");
 	await expect(start(home)).rejects.toMatchObject({
-		code: "no_daemon",
+		code: "invalid",
 		message: expect.stringMatching(
 			/^the daemon could not be started: config\.yml:1:1: lanse: there is no such key\n +did you mean "lanes"\?$/,
 		),
@@ -67,14 +67,4 @@ test("one that cannot start says why", async () => {
 test("a home that cannot be made is refused at once", async () => {
 	program ??= makeProgram("src/daemon/main.ts");
 	await expect(startDaemon("/proc/nowhere/home", { program })).rejects.toMatchObject({ code: "store" });
-});
-
-test("a daemon of another version: a warning, or what to do when they cannot talk", async () => {
-	const answering = (version: string, protocol: number) => ({ call: async () => ({ version, protocol }) }) as unknown as Client;
-	expect(await checkVersion(answering("1.0.0", 1), "1.0.0")).toEqual({ warning: null });
-	expect((await checkVersion(answering("0.9.0", 1), "1.0.0")).warning).toContain("0.9.0");
-	await expect(checkVersion(answering("2.0.0", 2), "1.0.0")).rejects.toMatchObject({
-		code: "conflict",
-		hint: expect.stringContaining("sluice down"),
-	});
 });

@@ -24,7 +24,7 @@ const isAlive = (pid: number): boolean => {
 		return false;
 	}
 };
-const pidIn = (path: string): Promise<number> => until(() => existsSync(path) && Number(readFileSync(path, "utf8")));
+const pidIn = (path: string): Promise<number> => until(() => (existsSync(path) ? Number(readFileSync(path, "utf8")) : 0));
 
 async function open(): Promise<{ home: TestHome; client: Client; program: string; path(name: string): string }> {
 	const home = new TestHome();

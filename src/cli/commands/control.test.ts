@@ -3,9 +3,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ago, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
+import { ago, openCommandLine, Refusal, STATUS } from "../../../test/make/command-line.ts";
+import { SPEAKS } from "../../api/client.ts";
 import { PROTOCOL } from "../../api/protocol.ts";
-import { SPEAKS } from "../program.ts";
 
 describe("controlling", () => {
 	test("pause and resume", async () => {
@@ -113,12 +113,17 @@ describe("controlling", () => {
 		expect(started).toEqual([]);
 	});
 
-	test("a daemon that speaks another protocol is named; only version and down talk to it", async () => {
-		const line = await openCommandLine({ "scheduler.version": { version: "9.0.0", protocol: 9, pid: 1, home: "/h", started_at: ago(0) } });
-		const result = await line.run("list");
-		expect(result).toMatchObject({ code: 4, out: "" });
-		expect(result.err).toContain("the daemon is of version 9.0.0, this command of version 1.2.3");
-		expect(line.asked).toEqual([]);
+	test("a daemon of another version that does not understand the command says so; only version and down talk to it", async () => {
+		const refuse = () => {
+			throw new Refusal("the daemon is of version 9.0.0, and this command of another", { code: "conflict", hint: "sluice down" });
+		};
+		const version = { version: "9.0.0", protocol: 9, pid: 1, home: "/h", started_at: ago(0) };
+		const line = await openCommandLine({ "job.list": refuse, "scheduler.version": version });
+		expect(await line.run("list")).toEqual({
+			code: 4,
+			out: "",
+			err: "sluice: the daemon is of version 9.0.0, and this command of another\n        sluice down\n",
+		});
 		expect((await line.run("version")).code).toBe(0);
 		expect(SPEAKS).toBe(PROTOCOL);
 	});
