@@ -11,10 +11,10 @@ import { PROGRAM } from "./program.ts";
 import { drawWork, type Fate, fates, manifestOf, type Piece, randomOf } from "./work.ts";
 
 const CAP = 8;
-export type RoundOptions = { seed: number; jobs: number; kills: number; step?: string | undefined };
+export type RoundOptions = { seed: number; jobs: number; kills: number; step?: string | undefined; daemon?: readonly string[] };
 export type RoundReport = { seed: number; step: string | undefined; kills: number; alive: number; faults: string[]; home: string };
 
-export async function playRound({ seed, jobs, kills, step }: RoundOptions): Promise<RoundReport> {
+export async function playRound({ seed, jobs, kills, step, daemon: argv }: RoundOptions): Promise<RoundReport> {
 	const home = mkdtempSync(join(tmpdir(), "sluice-chaos-"));
 	const proofs = join(home, "proofs");
 	mkdirSync(proofs);
@@ -24,13 +24,13 @@ export async function playRound({ seed, jobs, kills, step }: RoundOptions): Prom
 	const random = randomOf(seed);
 	const pieces = drawWork(random, jobs);
 	const report: RoundReport = { seed, step, kills: 0, alive: 0, faults: [], home };
-	let daemon: Daemon = startDaemon(home, step);
+	let daemon: Daemon = startDaemon(home, step, argv);
 	try {
 		const again = async () => {
 			report.kills++;
 			report.alive += running(proofs).length;
 			// The step is one for the first life; the later ones die at random.
-			daemon = startDaemon(home);
+			daemon = startDaemon(home, undefined, argv);
 		};
 		const client = async (): Promise<Client> => {
 			for (;;) {
@@ -65,7 +65,7 @@ export async function playRound({ seed, jobs, kills, step }: RoundOptions): Prom
 			await kill(daemon);
 			report.kills++;
 			await sleep(random() * 100);
-			daemon = startDaemon(home);
+			daemon = startDaemon(home, undefined, argv);
 		}
 		let open: { status: string }[];
 		do {
@@ -86,9 +86,9 @@ export async function playRound({ seed, jobs, kills, step }: RoundOptions): Prom
 		}
 		report.faults.push(...judge(pieces, all, proofs));
 		// What the runs left behind is swept shortly after their end.
-		for (let tries = 0; strays(home).length > 0 && tries < 200; tries++) await sleep(50);
-		for (const stray of strays(home))
-			if (stray.pid !== daemon.child.pid) report.faults.push(`process ${stray.pid} is left: ${stray.command}`);
+		const left = () => strays(home).filter(({ pid }) => pid !== daemon.child.pid);
+		for (let tries = 0; left().length > 0 && tries < 200; tries++) await sleep(50);
+		for (const stray of left()) report.faults.push(`process ${stray.pid} is left: ${stray.command}`);
 		const at = await client();
 		await at.call("scheduler.down", {});
 		at.close();
