@@ -8,6 +8,7 @@ import { deadEnd, fits } from "../core/gates/after.ts";
 import { suits } from "../core/gates/host.ts";
 import type { Draft } from "../core/input.ts";
 import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../core/job.ts";
+import { nearest } from "../core/nearest.ts";
 import type { Facts } from "../host.ts";
 import type { AddResult } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
@@ -60,11 +61,13 @@ export function* resolveAfter(tx: Tx, after: Draft["after"], field = "after"): O
 	const resolved: { job: number; policy: Policy }[] = [];
 	for (const [index, { ref, policy, gate }] of after.entries()) {
 		const job = typeof ref === "number" ? ref : yield* tx.get<number>("name", ref);
-		if (job === null)
+		if (job === null) {
+			const guess = yield* nearestName(String(ref));
 			throw new SluiceError("not_found", `${field}[${index}]: there is no job named "${ref}"`, {
 				field: `${field}[${index}]`,
-				hint: "add it first, or apply both together",
+				hint: guess ? `did you mean "${guess}"?` : "add it first, or apply both together",
 			});
+		}
 		if (resolved.some((one) => one.job === job)) {
 			// What the caller says of its parent counts, not the gate.
 			if (gate) continue;
@@ -76,6 +79,17 @@ export function* resolveAfter(tx: Tx, after: Draft["after"], field = "after"): O
 		resolved.push({ job, policy });
 	}
 	return resolved;
+}
+
+/** Names that a mistyped one is compared with. */
+const COMPARED = 1000;
+
+export function* nearestName(name: string): Op<string | undefined> {
+	const active = yield* ask({ read: "active", filter: {}, after: 0, limit: COMPARED });
+	return nearest(
+		name,
+		active.flatMap((job) => job.name ?? []),
+	);
 }
 
 export function* predecessors(tx: Tx, after: readonly { job: number; policy: Policy }[]): Op<Predecessor[]> {
