@@ -41,7 +41,7 @@ export function followCall(state: State, call: Call, seen: Seen, context: Contex
 		(copy) => {
 			step(copy, call, seen, probes === "none" ? { ...context, probed: [] } : { ...context, probes });
 		};
-	const readings = (["first", "new", "last", "none"] as const).map(reading);
+	const readings = (["first", "last", "new", "none"] as const).map(reading);
 	// What a refused add found out on the way is not kept.
 	if (seen.error !== undefined)
 		readings.unshift((copy) => {

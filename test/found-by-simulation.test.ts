@@ -158,3 +158,18 @@ describe("keys kept for overdue jobs", () => {
 		expect(await stand.start()).toEqual([later]);
 	});
 });
+
+describe("a job that was running when its predecessor was run again", () => {
+	it("waits for it when it comes back to the queue", async () => {
+		const stand = await openStand();
+		const first = await stand.done();
+		const second = await stand.add({ after: [first] });
+		await stand.start();
+		await stand.sluice.rerun(first);
+		await stand.end(second, "preempted");
+		expect(await stand.gates(second)).toEqual(["after/dependencies"]);
+		expect(await stand.start()).toEqual([first]);
+		await stand.succeed(first);
+		expect(await stand.start()).toEqual([second]);
+	});
+});

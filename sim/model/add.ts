@@ -42,6 +42,7 @@ export function makeJob(state: State, id: number, input: JobInput, edges: Edge[]
 	const parent = input.parent === undefined ? undefined : find(state, input.parent);
 	const job: ModelJob = {
 		id,
+		chain: id,
 		status: "queued",
 		kind: input.agent !== undefined ? "agent" : input.command !== undefined ? "command" : "payload",
 		lane: input.lane ?? defaultLane(state) ?? "default",

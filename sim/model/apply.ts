@@ -55,7 +55,10 @@ export function apply(state: State, manifest: Manifest, options: { force?: boole
 		if (id === undefined) spare.push(...faults);
 		else problems.push(...faults);
 		if (id === undefined) continue;
-		state.jobs.push(makeJob(state, id, input, edges));
+		const job = makeJob(state, id, input, edges);
+		const mate = job.item === undefined ? undefined : state.jobs.find((other) => made.includes(other.id) && other.item === job.item);
+		if (mate !== undefined) job.chain = mate.chain;
+		state.jobs.push(job);
 		made.push(id);
 	}
 	if (seen.error !== undefined) problems.push(...spare);

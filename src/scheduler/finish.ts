@@ -6,6 +6,7 @@ import { drop, type Job, type Run, type StopKind } from "../core/job.ts";
 import { afterRun, exitKindOf, type Next } from "../core/outcome.ts";
 import type { Ended, Ending } from "../scheduler.ts";
 import type { Op } from "../store.ts";
+import { recount } from "./facts.ts";
 import { accountWorks, chargeRun, launchFailed, launchWorked, limitAccount, probeUndecided } from "./limits.ts";
 import { releaseLocks } from "./locks.ts";
 import { endJob, place } from "./place.ts";
@@ -152,5 +153,7 @@ function* wait(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "wait"
 		...(ending.message === undefined ? {} : { message: ending.message }),
 	});
 	if (job.locks) yield* releaseLocks(tx, job);
-	yield* place(tx, job);
+	// A predecessor was run again meanwhile.
+	if (job.deps_left) yield* place(tx, job, yield* recount(tx, job));
+	else yield* place(tx, job);
 }
