@@ -3,7 +3,7 @@
 import { SluiceError } from "../../core/errors.ts";
 import { isTerminal } from "../../core/job.ts";
 import type { JobView } from "../../scheduler.ts";
-import { type At, doc, type Handlers, news, resolve, shown, shownAll } from "../call.ts";
+import { type At, doc, type Handlers, resolve, shown, shownAll } from "../call.ts";
 import type { LogPiece } from "../context.ts";
 import { eventDocument, reasonDocument } from "../documents.ts";
 import type { WaitedJob } from "../protocol/job.ts";
@@ -70,32 +70,52 @@ function noRun(job: number, run: number | undefined, stream: LogPiece["stream"],
 	);
 }
 
+/** Each job is looked at once, and again when news tells of its end: what a wait costs grows with the jobs, not with their square. */
 async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jobs: WaitedJob[]; done: boolean }> {
-	const { scheduler, clock } = context;
-	const until = clock.monotonic() + ms;
+	const { scheduler, host } = context;
 	const seen = new Map<number, JobView>();
-	let open = ids;
-	for (;;) {
-		const waiting = new Set(open);
-		const left = Math.max(0, until - clock.monotonic());
-		// Listening begins before looking: an end in between is not missed. Passes without events tell of other processes' commits, perhaps.
-		const heard = news(
-			context,
-			left,
-			({ events }) => events.length === 0 || events.some(({ job, kind }) => kind === "ended" && waiting.has(job ?? 0)),
-		);
-		try {
-			for (const view of await Promise.all(open.map((id) => scheduler.show(id)))) seen.set(view.id, view);
-			open = open.filter((id) => !isTerminal((seen.get(id) as JobView).status));
-			if (open.length === 0 || clock.monotonic() >= until) break;
-			await heard.happened;
-		} finally {
-			heard.over();
+	const open = new Set(ids);
+	let doubted = new Set(ids);
+	let isOver = false;
+	let wake = () => {};
+	// Listening begins before looking: an end in between is not missed. Passes without events tell of other processes' commits, perhaps.
+	const off = scheduler.watch(({ events }) => {
+		if (events.length === 0) doubted = new Set(open);
+		else for (const { job, kind } of events) if (kind === "ended" && job !== null && open.has(job)) doubted.add(job);
+		if (doubted.size > 0) wake();
+	});
+	const cancel = host.after(
+		ms,
+		() => {
+			isOver = true;
+			// How things stand at the end is told of those that have not ended, too.
+			doubted = new Set(open);
+			wake();
+		},
+		"hold",
+	);
+	try {
+		for (;;) {
+			const isLast = isOver || ms <= 0;
+			const some = [...doubted];
+			doubted = new Set();
+			for (const view of await Promise.all(some.map((id) => scheduler.show(id)))) {
+				seen.set(view.id, view);
+				if (isTerminal(view.status)) open.delete(view.id);
+			}
+			if (open.size === 0 || isLast) break;
+			if (doubted.size === 0)
+				await new Promise<void>((resolve) => {
+					wake = resolve;
+				});
 		}
+	} finally {
+		off();
+		cancel();
 	}
 	const jobs = ids.map((id) => {
 		const { status, exit_code, exit_kind } = seen.get(id) as JobView;
 		return { id, status, exit_code: exit_code ?? null, exit_kind: exit_kind ?? null };
 	});
-	return { jobs, done: open.length === 0 };
+	return { jobs, done: open.size === 0 };
 }
