@@ -32,6 +32,6 @@ test("the demo plays to its end", { timeout: 60_000 }, () => {
 	});
 	expect([status, stderr]).toEqual([0, ""]);
 	expect(stdout).toMatch(/^Ran {8}11 of 12 jobs succeeded/m);
-	expect(stdout).toMatch(/^Survived[^]* found them again/m);
+	expect(stdout).toMatch(/^Survived[\s\S]* found them again/m);
 	expect(readdirSync(folder).filter((name) => name.startsWith("sluice-demo-"))).toEqual([]);
 });
