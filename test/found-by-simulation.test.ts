@@ -173,3 +173,16 @@ describe("a job that was running when its predecessor was run again", () => {
 		expect(await stand.start()).toEqual([second]);
 	});
 });
+
+describe("a rewind", () => {
+	it("leaves run-now --force to the waiting jobs downstream", async () => {
+		const stand = await openStand({ config: { max_concurrent: 1 } });
+		const first = await stand.add({ produces: ["custom:report:one"] });
+		const second = await stand.add({ needs: ["custom:report:one"] });
+		await stand.sluice.runNow(second, { force: true });
+		await stand.sluice.retry(first);
+		await stand.start();
+		await stand.sluice.mark("custom:report:one");
+		expect(await stand.start()).toEqual([second]);
+	});
+});

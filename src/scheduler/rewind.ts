@@ -183,9 +183,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 		"ready_at",
 		"question",
 		"answer",
-		"forced",
 		"due_at",
-		"timely",
 		"reserve_at",
 	] as const;
 	drop(job, gone);
