@@ -212,7 +212,7 @@ describe("what comes from outside is data", () => {
 		"--host=--x",
 	];
 
-	test("names, refs and keys that look like options or paths are refused, and nothing is added", async () => {
+	test("names, refs and keys that look like options or paths are refused, and nothing is added", { timeout: 180_000 }, async () => {
 		const { client, home } = await open();
 		for (const option of OPTIONS) {
 			const { code, out, err } = await home.run(["add", option, "--", "true"]);
