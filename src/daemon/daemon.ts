@@ -115,7 +115,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const processes = await openProcesses({ home: home.path });
 		undo.push(() => processes.close());
 
-		const allowed = () => pick(env, config.settings().env);
+		// Asked for several times a run: what our environment is does not change, so only another setting makes it anew.
+		const surroundings = { ...env };
+		const allowed = remembered(
+			() => config.settings().env,
+			(wanted) => pick(surroundings, wanted),
+		);
 		const hooks = createHooks({ host, log, env: allowed, cwd: home.path });
 		const awake = keepAwake({ log, wanted: () => config.settings().keep_awake === "while_running" && !supervisor.idle() });
 		undo.push(() => awake.stop());
@@ -134,7 +139,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			hostName: HOST,
 			secret,
 			log,
-			settings: (): SupervisorSettings => ({ ...config.settings(), env: allowed() }),
+			settings: remembered(config.settings, (settings): SupervisorSettings => ({ ...settings, env: allowed() })),
 			onDispatch: (started) => {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
@@ -224,6 +229,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		next();
 		return () => cancel();
 	}
+}
+
+/** Makes it again only when what it is made from is another object. */
+function remembered<From, To>(from: () => From, make: (from: From) => To): () => To {
+	let last: { from: From; to: To } | undefined;
+	return () => {
+		const now = from();
+		if (last?.from !== now) last = { from: now, to: make(now) };
+		return last.to;
+	};
 }
 
 function pick(env: Record<string, string | undefined>, wanted: readonly string[]): Record<string, string> {

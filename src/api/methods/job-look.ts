@@ -2,7 +2,6 @@
 
 import { SluiceError } from "../../core/errors.ts";
 import { isTerminal } from "../../core/job.ts";
-import type { JobView } from "../../scheduler.ts";
 import { type At, doc, type Handlers, resolve, shown, shownAll } from "../call.ts";
 import type { LogPiece } from "../context.ts";
 import { eventDocument, reasonDocument } from "../documents.ts";
@@ -11,6 +10,9 @@ import { LIMITS, type Params } from "../protocol.ts";
 
 /** How often a log that is followed is looked at: files tell nobody that they have grown. */
 const LOG_LOOK_MS = 150;
+
+/** A job that is waited for is looked at without any news of it this often at most, times the number of such jobs. */
+const LOOK_EACH_MS = 10;
 
 type Looks = "job.show" | "job.list" | "job.why" | "job.history" | "job.logs" | "job.wait";
 
@@ -70,19 +72,33 @@ function noRun(job: number, run: number | undefined, stream: LogPiece["stream"],
 	);
 }
 
-/** Each job is looked at once, and again when news tells of its end: what a wait costs grows with the jobs, not with their square. */
+/** Each job is looked at once; afterwards news tells. What a wait costs grows with its jobs, not with their square. */
 async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jobs: WaitedJob[]; done: boolean }> {
-	const { scheduler, host } = context;
-	const seen = new Map<number, JobView>();
+	const { scheduler, clock, host } = context;
+	const seen = new Map<number, WaitedJob>();
 	const open = new Set(ids);
 	let doubted = new Set(ids);
 	let isOver = false;
 	let wake = () => {};
-	// Listening begins before looking: an end in between is not missed. Passes without events tell of other processes' commits, perhaps.
+	const see = (job: WaitedJob) => {
+		seen.set(job.id, job);
+		if (isTerminal(job.status)) open.delete(job.id);
+	};
+	let lookedAt = clock.monotonic();
+	// Listening begins before looking: an end in between is not missed. Passes without events tell of other processes' commits, perhaps; they come
+	// every second of a busy time, so many jobs are looked at less often.
 	const off = scheduler.watch(({ events }) => {
-		if (events.length === 0) doubted = new Set(open);
-		else for (const { job, kind } of events) if (kind === "ended" && job !== null && open.has(job)) doubted.add(job);
-		if (doubted.size > 0) wake();
+		if (events.length === 0 && clock.monotonic() - lookedAt >= open.size * LOOK_EACH_MS) {
+			lookedAt = clock.monotonic();
+			doubted = new Set(open);
+		}
+		for (const { job, kind, data } of events) {
+			if (kind !== "ended" || job === null || !open.has(job)) continue;
+			// Without a run of its own it keeps what an earlier one ended with, which only the job tells.
+			if (data.exit_kind === undefined) doubted.add(job);
+			else see({ id: job, status: data.to, exit_code: data.exit_code ?? null, exit_kind: data.exit_kind } as WaitedJob);
+		}
+		if (doubted.size > 0 || open.size === 0) wake();
 	});
 	const cancel = host.after(
 		ms,
@@ -100,11 +116,12 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 			const some = [...doubted];
 			doubted = new Set();
 			for (const view of await Promise.all(some.map((id) => scheduler.show(id)))) {
-				seen.set(view.id, view);
-				if (isTerminal(view.status)) open.delete(view.id);
+				const { id, status, exit_code, exit_kind } = view;
+				// An end that was told meanwhile is newer than what was looked at before it.
+				if (open.has(id)) see({ id, status, exit_code: exit_code ?? null, exit_kind: exit_kind ?? null });
 			}
 			if (open.size === 0 || isLast) break;
-			if (doubted.size === 0)
+			if (doubted.size === 0 && !isOver)
 				await new Promise<void>((resolve) => {
 					wake = resolve;
 				});
@@ -113,9 +130,5 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 		off();
 		cancel();
 	}
-	const jobs = ids.map((id) => {
-		const { status, exit_code, exit_kind } = seen.get(id) as JobView;
-		return { id, status, exit_code: exit_code ?? null, exit_kind: exit_kind ?? null };
-	});
-	return { jobs, done: open.size === 0 };
+	return { jobs: ids.map((id) => seen.get(id) as WaitedJob), done: open.size === 0 };
 }
