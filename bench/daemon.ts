@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -44,7 +44,6 @@ export async function startDaemon(bench: Bench, name: string, settings: Record<s
 			client.close();
 			await gone;
 			process.off("exit", end);
-			rmSync(home, { recursive: true, force: true });
 		},
 	};
 }

@@ -1,7 +1,7 @@
 // How long until a program runs: through a daemon, through task-spooler, bare. Shared by the rows that measure single starts.
 
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { runChild } from "./child.ts";
 import { type BenchDaemon, ENV, waitFor } from "./daemon.ts";
@@ -61,12 +61,12 @@ export async function spoolerStarts(path: string, fifo: Fifo, count: number): Pr
 	});
 }
 
+/**
+ * A folder for one round. It stays until the bench is over: for some seconds ext4 passes over each inode that was just given back, so what one
+ * contender deleted would cost the next.
+ */
 export async function inFolder<T>(path: string, run: (folder: string) => Promise<T>): Promise<T> {
 	const folder = path.replace(/\.db$/, "");
 	mkdirSync(folder, { recursive: true });
-	try {
-		return await run(folder);
-	} finally {
-		rmSync(folder, { recursive: true, force: true });
-	}
+	return run(folder);
 }
