@@ -100,6 +100,23 @@ test("run --dry-run says what would start, what is skipped and which bound holds
 	});
 });
 
+test("run is a pass of its own: it does not wait for the next cycle, but keeps to batch size and caps", async () => {
+	const { home, client, json } = await open("preset: town\nmax_concurrent: 3\n");
+	await addAll(home, 5);
+	await until(() => begun(home) === 1);
+	// The next cycle is three minutes away.
+	expect((await json("why", "2")).reasons).toMatchObject([{ subject: "cycle_interval" }]);
+	expect(await json("run", "--dry-run")).toMatchObject({ dispatch: [2], reason: "batch" });
+	expect(begun(home)).toBe(1);
+	expect(await json("run")).toMatchObject({ dispatch: [2] });
+	await until(() => begun(home) === 2);
+	expect(await home.run(["run"])).toMatchObject({ code: 0, out: expect.stringMatching(/^Started: 3\n/) });
+	await until(() => begun(home) === 3);
+	expect(await json("run")).toMatchObject({ dispatch: [], reason: "capacity" });
+	expect(await running(client)).toBe(3);
+	writeFileSync(join(home.path, "go"), "");
+});
+
 test("a pause is recorded with who and when, and outlives the daemon", async () => {
 	const { home, client, json } = await open();
 	const paused = await home.run(["pause", "--reason", "release day"], { env: { USER: "bo" } });
