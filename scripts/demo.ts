@@ -208,7 +208,8 @@ async function main(): Promise<number> {
 	process.stdout.on("error", () => leave(1));
 	try {
 		const lines = await play(session);
-		await session.close();
+		const left = await session.close();
+		if (left > 0) throw new Error(`${left} processes were left when the daemon had stopped`);
 		print(...lines, [["Left       ", "bold"], "no process and no file: the daemon is down, its home removed"]);
 		return 0;
 	} catch (error) {

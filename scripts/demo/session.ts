@@ -20,7 +20,7 @@ export class Session {
 	private daemon: Daemon | undefined;
 	/** The last event that was heard of. */
 	private seen = 0;
-	private closing: Promise<void> | undefined;
+	private closing: Promise<number> | undefined;
 
 	constructor(config: string, programs: Record<string, string>) {
 		this.folder = realpathSync(mkdtempSync(join(tmpdir(), "sluice-demo-")));
@@ -132,13 +132,13 @@ export class Session {
 		}
 	}
 
-	/** Stops the daemon and everything that it started, and removes the home. A second call waits for the first. */
-	close(): Promise<void> {
+	/** Stops the daemon and everything that it started, and removes the home. How many processes it had to end itself; a second call waits for the first. */
+	close(): Promise<number> {
 		this.closing ??= this.takeDown();
 		return this.closing;
 	}
 
-	private async takeDown(): Promise<void> {
+	private async takeDown(): Promise<number> {
 		this.daemon?.client.close();
 		this.daemon = undefined;
 		try {
@@ -152,8 +152,10 @@ export class Session {
 		} catch {
 			// There is no daemon to be had; what is left is ended below.
 		}
-		for (const pid of this.left()) process.kill(pid, "SIGKILL");
+		const left = this.left();
+		for (const pid of left) end(pid);
 		this.remove();
+		return left.length;
 	}
 
 	remove(): void {
@@ -161,7 +163,7 @@ export class Session {
 	}
 
 	/** Processes that still belong to this home. Where there is no /proc, nobody can tell. */
-	left(): number[] {
+	private left(): number[] {
 		const mine = (pid: number) => {
 			try {
 				const [environment, command] = ["environ", "cmdline"].map((file) => readFileSync(`/proc/${pid}/${file}`, "latin1").split("\0"));
@@ -196,6 +198,14 @@ function pids(): number[] {
 		return readdirSync("/proc").map(Number).filter(Number.isInteger);
 	} catch {
 		return [];
+	}
+}
+
+function end(pid: number): void {
+	try {
+		process.kill(pid, "SIGKILL");
+	} catch {
+		// It went by itself.
 	}
 }
 
