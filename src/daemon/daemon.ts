@@ -15,6 +15,7 @@ import { socketPath } from "../api/socket-path.ts";
 import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
 import { localHost, systemClock } from "../host/local.ts";
+import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
 import { secret } from "../host/secret.ts";
 import { openScheduler } from "../open.ts";
@@ -58,6 +59,8 @@ export type Daemon = {
 /** This machine, as the store knows it: not its network name, which changes with the network. */
 const HOST = "local";
 const HEARTBEAT_MS = 30_000;
+/** No operation takes a tenth of this. */
+const STUCK_MS = 10_000;
 
 /** Throws a SluiceError when it cannot start; then nothing is left running. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -196,7 +199,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		});
 		undo.push(() => serving.close());
 
-		const watchdog = startWatchdog({ clock, host, log, scheduler });
+		const loop = watchLoop({ path: home.log, stuckMs: STUCK_MS, lookMs: STUCK_MS / 4, startMs: HEARTBEAT_MS });
+		const watchdog = startWatchdog({ clock, host, log, scheduler, loop });
 		undo.push(() => watchdog.stop());
 		undo.push(logDepths({ scheduler, host, log }));
 		undo.push(

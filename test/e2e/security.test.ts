@@ -135,8 +135,8 @@ describe("secrets", () => {
 		];
 		for (const line of looks) said.push(await home.run(line));
 		await until(() => events.join("").includes('"requeued"'));
-		const metrics = await client.call("scheduler.status", {});
-		const everything = [...said.flatMap(({ out, err }) => [out, err]), ...events, JSON.stringify(metrics), home.log()].join("\n");
+		const status = await client.call("scheduler.status", {});
+		const everything = [...said.flatMap(({ out, err }) => [out, err]), ...events, JSON.stringify(status), home.log()].join("\n");
 		expect(hidden.filter((value) => everything.includes(value))).toEqual([]);
 		// Nor do they stand in a file of ours but the store, or in a command line that others may read.
 		const files = readdirSync(join(home.path, "runs"), { recursive: true, encoding: "utf8" })
