@@ -142,9 +142,11 @@ export class Session {
 		this.daemon?.client.close();
 		this.daemon = undefined;
 		try {
-			// One that is dead, or still on its way, is started: it knows best what belongs to it.
-			await startDaemon(this.home, { port: null });
-			const client = await connect(this.socket);
+			// Where there is none, one is started: it knows best what belongs to it.
+			const client = await connect(this.socket).catch(async () => {
+				await startDaemon(this.home, { port: null });
+				return connect(this.socket);
+			});
 			const { pid } = await client.call("scheduler.version", {});
 			await client.call("scheduler.down", { stop_runs: true, grace_ms: 0 });
 			await client.closed;
