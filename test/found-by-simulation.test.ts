@@ -1,7 +1,7 @@
 // What the simulator found, each as a test of its own; the seeds are in sim/seeds.txt.
 
 import { describe, expect, it } from "vitest";
-import { MINUTE, SECOND } from "./make/fakes.ts";
+import { HOUR, MINUTE, SECOND } from "./make/fakes.ts";
 import { openStand } from "./make/stand.ts";
 
 describe("a clock that was set back", () => {
@@ -184,5 +184,42 @@ describe("a rewind", () => {
 		await stand.start();
 		await stand.sluice.mark("custom:report:one");
 		expect(await stand.start()).toEqual([second]);
+	});
+});
+
+describe("an item", () => {
+	it("is held by a job that is still open, also when the one that came first has ended", async () => {
+		const stand = await openStand();
+		const { jobs } = await stand.sluice.apply({
+			jobs: [
+				{ name: "a", command: ["true"], item: "app-1", source: "beads" },
+				{ name: "b", command: ["true"], item: "app-1", source: "beads" },
+			],
+		});
+		await stand.start(1);
+		await stand.succeed(jobs[0] as number);
+		expect(await stand.tryAdd({ item: "app-1", source: "beads" })).toEqual({ outcome: "already_running", job: jobs[1], holder: jobs[1] });
+	});
+});
+
+describe("a merge that was requested", () => {
+	it("is waited for", async () => {
+		const stand = await openStand({ config: { repos: { app: {} } } });
+		const first = await stand.add({ repo: "app" });
+		const second = await stand.add({ after: [{ job: first, policy: "merged" }] });
+		await stand.start();
+		await stand.end(first, "completed", { merge_status: "requested" });
+		expect(await stand.gates(second)).toEqual(["after/dependencies"]);
+		await stand.sluice.merged(first, "merged");
+		expect(await stand.start()).toEqual([second]);
+	});
+});
+
+describe("a limit of nothing", () => {
+	it("is broken once, not once in every window", async () => {
+		const stand = await openStand();
+		await stand.sluice.grant("owner:ann", "tokens", { limit: 0, window: "hour" });
+		await stand.wait(2 * HOUR);
+		expect(await stand.sluice.charge("owner:ann", "tokens", 38)).toMatchObject({ over_limit: true, first_breach: false });
 	});
 });

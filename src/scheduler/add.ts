@@ -218,7 +218,18 @@ function* checkItem(tx: Tx, job: Job, force: boolean, field: string, seen: Facts
 /** The open job of the item's chain, if there is one. */
 export function* openChain(tx: Tx, job: Job): Op<number | undefined> {
 	if (job.item === undefined) return undefined;
-	return (yield* tx.get<{ chain: number; open: number }>("chain", job.item))?.chain;
+	const chain = (yield* tx.get<{ chain: number; open: number }>("chain", job.item))?.chain;
+	if (chain === undefined) return undefined;
+	const opener = yield* tx.find(chain);
+	if (opener && !isTerminal(opener.status)) return chain;
+	// The one that opened the chain has ended before others of it.
+	const linked = yield* ask({ read: "links", key: itemKey(job.item), role: "needs", after: 0, limit: 1000 });
+	yield* tx.load(linked);
+	const open = linked.find((id) => {
+		const one = tx.peek(id);
+		return one !== undefined && one.chain === chain && !isTerminal(one.status);
+	});
+	return open ?? chain;
 }
 
 export type UniqueRecord = { job: number; at: number; window_ms: number | null };
