@@ -186,3 +186,33 @@ describe("a rewind", () => {
 		expect(await stand.start()).toEqual([second]);
 	});
 });
+
+describe("an item whose chain has several jobs", () => {
+	it("is answered with one of them that is still open", async () => {
+		const stand = await openStand();
+		const { names } = await stand.sluice.apply({
+			jobs: [
+				{ name: "a", command: ["true"], item: "x-1" },
+				{ name: "b", command: ["true"], item: "x-1", after: ["a"] },
+			],
+		});
+		await stand.start();
+		await stand.succeed(names.a as number);
+		expect(await stand.tryAdd({ item: "x-1" })).toMatchObject({ outcome: "already_running", job: names.b });
+	});
+});
+
+describe("a cancelled run that reports how its program ended", () => {
+	it("shows that the launch worked", async () => {
+		const stand = await openStand();
+		const id = await stand.add();
+		await stand.start();
+		await stand.end(id, "launch_failed");
+		await stand.wait(MINUTE);
+		await stand.start();
+		await stand.sluice.cancel(id);
+		await stand.succeed(id);
+		expect(await stand.show(id)).toMatchObject({ status: "cancelled" });
+		expect((await stand.show(id)).dispatch_failures).toBeUndefined();
+	});
+});
