@@ -187,18 +187,33 @@ describe("a rewind", () => {
 	});
 });
 
-describe("an item", () => {
-	it("is held by a job that is still open, also when the one that came first has ended", async () => {
+describe("an item whose chain has several jobs", () => {
+	it("is answered with one of them that is still open", async () => {
 		const stand = await openStand();
-		const { jobs } = await stand.sluice.apply({
+		const { names } = await stand.sluice.apply({
 			jobs: [
-				{ name: "a", command: ["true"], item: "app-1", source: "beads" },
-				{ name: "b", command: ["true"], item: "app-1", source: "beads" },
+				{ name: "a", command: ["true"], item: "x-1" },
+				{ name: "b", command: ["true"], item: "x-1", after: ["a"] },
 			],
 		});
-		await stand.start(1);
-		await stand.succeed(jobs[0] as number);
-		expect(await stand.tryAdd({ item: "app-1", source: "beads" })).toEqual({ outcome: "already_running", job: jobs[1], holder: jobs[1] });
+		await stand.start();
+		await stand.succeed(names.a as number);
+		expect(await stand.tryAdd({ item: "x-1" })).toMatchObject({ outcome: "already_running", job: names.b });
+	});
+});
+
+describe("a cancelled run that reports how its program ended", () => {
+	it("shows that the launch worked", async () => {
+		const stand = await openStand();
+		const id = await stand.add();
+		await stand.start();
+		await stand.end(id, "launch_failed");
+		await stand.wait(MINUTE);
+		await stand.start();
+		await stand.sluice.cancel(id);
+		await stand.succeed(id);
+		expect(await stand.show(id)).toMatchObject({ status: "cancelled" });
+		expect((await stand.show(id)).dispatch_failures).toBeUndefined();
 	});
 });
 

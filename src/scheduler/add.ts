@@ -15,7 +15,7 @@ import { ask, type Op } from "../store.ts";
 import { type FactRecord, factsOf, isUnsettled, plainFacts } from "./facts.ts";
 import { position, viewJob } from "./look.ts";
 import { record, type Seen } from "./observe.ts";
-import { countBatch, endJob, place } from "./place.ts";
+import { type ChainRecord, countBatch, endJob, joinChain, openJobs, place } from "./place.ts";
 import { cascade } from "./settle.ts";
 import type { Tx } from "./tx.ts";
 
@@ -218,18 +218,8 @@ function* checkItem(tx: Tx, job: Job, force: boolean, field: string, seen: Facts
 /** The open job of the item's chain, if there is one. */
 export function* openChain(tx: Tx, job: Job): Op<number | undefined> {
 	if (job.item === undefined) return undefined;
-	const chain = (yield* tx.get<{ chain: number; open: number }>("chain", job.item))?.chain;
-	if (chain === undefined) return undefined;
-	const opener = yield* tx.find(chain);
-	if (opener && !isTerminal(opener.status)) return chain;
-	// The one that opened the chain has ended before others of it.
-	const linked = yield* ask({ read: "links", key: itemKey(job.item), role: "needs", after: 0, limit: 1000 });
-	yield* tx.load(linked);
-	const open = linked.find((id) => {
-		const one = tx.peek(id);
-		return one !== undefined && one.chain === chain && !isTerminal(one.status);
-	});
-	return open ?? chain;
+	const chain = yield* tx.get<ChainRecord>("chain", job.item);
+	return chain ? (openJobs(chain)[0] ?? chain.chain) : undefined;
 }
 
 export type UniqueRecord = { job: number; at: number; window_ms: number | null };
@@ -299,9 +289,9 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], s
 	}
 	if (unique) tx.put("unique", unique.key, { job: job.id, at: tx.now, window_ms: unique.window_ms ?? null } satisfies UniqueRecord);
 	if (job.item !== undefined) {
-		const chain = yield* tx.get<{ chain: number; open: number }>("chain", job.item);
+		const chain = yield* tx.get<ChainRecord>("chain", job.item);
 		job.chain = chain?.chain ?? job.id;
-		tx.put("chain", job.item, { chain: job.chain, open: (chain?.open ?? 0) + 1 });
+		tx.put("chain", job.item, joinChain(chain, job));
 	}
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, 1, spec.owned === true);
 	job.bucket = tx.bucketFor(job, stage).id;

@@ -70,7 +70,8 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 
 	let refunded = false;
 	if (exit_kind === "launch_failed") refunded = yield* launchFailed(tx, job, ending.message ?? "launch failed");
-	else if (run.launched || !["lost", "cancelled", "drained", "preempted"].includes(exit_kind)) markLaunched(tx, job);
+	else if (run.launched || !["lost", "cancelled", "drained", "preempted", "launch_failed"].includes(ending.exit_kind))
+		markLaunched(tx, job);
 	else probeUndecided(tx, job);
 	if (exit_kind === "rate_limited") limitAccount(tx, run.account ?? "default", ending);
 	if (exit_kind === "completed" && run.account !== undefined) accountWorks(tx, run.account);

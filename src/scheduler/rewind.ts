@@ -8,7 +8,7 @@ import type { RewindReport } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { allPredecessors, type FactRecord, isUnsettled, recount, wantFact } from "./facts.ts";
 import { mustFind } from "./look.ts";
-import { countBatch, place, unplace } from "./place.ts";
+import { type ChainRecord, countBatch, joinChain, place, unplace } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 const MAX_SET = 100_000;
@@ -124,7 +124,7 @@ function* refuseMidMerge(tx: Tx, set: Map<number, Job>): Op<void> {
 function* retakeItems(tx: Tx, set: Map<number, Job>): Op<void> {
 	const again = [...set.values()].filter((job) => job.item !== undefined && isTerminal(job.status));
 	for (const job of again) {
-		const chain = yield* tx.get<{ chain: number; open: number }>("chain", job.item as string);
+		const chain = yield* tx.get<ChainRecord>("chain", job.item as string);
 		if (chain && chain.chain !== job.chain)
 			throw new SluiceError("conflict", `item ${job.item} belongs to job ${chain.chain} now`, {
 				field: "id",
@@ -139,8 +139,8 @@ function* retakeItems(tx: Tx, set: Map<number, Job>): Op<void> {
 		taken.set(job.item as string, job.chain as number);
 	}
 	for (const job of again) {
-		const chain = yield* tx.get<{ chain: number; open: number }>("chain", job.item as string);
-		tx.put("chain", job.item as string, { chain: job.chain, open: (chain?.open ?? 0) + 1 });
+		const chain = yield* tx.get<ChainRecord>("chain", job.item as string);
+		tx.put("chain", job.item as string, joinChain(chain, job));
 	}
 }
 
