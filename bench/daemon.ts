@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { NODE_FLAGS } from "../src/api/auto-start.ts";
 import { type Client, connect } from "../src/api/client.ts";
 import { socketPath } from "../src/api/socket-path.ts";
 import type { Bench } from "./row.ts";
@@ -25,7 +26,11 @@ export async function startDaemon(bench: Bench, name: string, settings: Record<s
 	mkdirSync(home, { mode: 0o700 });
 	const lines = Object.entries({ port: "null", ...settings }).map(([key, value]) => `${key}: ${value}\n`);
 	writeFileSync(join(home, "config.yml"), lines.join(""), { mode: 0o600 });
-	const child = spawn(process.execPath, [PROGRAM, "--home", home], { cwd: home, env: ENV, stdio: ["ignore", "ignore", "pipe"] });
+	const child = spawn(process.execPath, [...NODE_FLAGS, PROGRAM, "--home", home], {
+		cwd: home,
+		env: ENV,
+		stdio: ["ignore", "ignore", "pipe"],
+	});
 	let said = "";
 	child.stderr.on("data", (chunk) => {
 		said += chunk;
