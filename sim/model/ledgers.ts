@@ -24,9 +24,7 @@ export const payers = (job: ModelJob): string[] => [
 
 export function chargeLedger(state: State, ledger: Ledger, amount: number, now: number): { warned: boolean; first_breach: boolean } {
 	const before = usedOf(state, ledger, now);
-	// In a new window nothing has been announced yet, even where the limit is zero.
-	const isNew = ledger.window !== null && !isSameWindow(ledger.window, ledger.since, now, state.config.timezone);
-	const wasOver = !isNew && isOverBudget(state, ledger, now);
+	const wasOver = isOverBudget(state, ledger, now);
 	ledger.used = Math.max(0, before + amount);
 	ledger.since = now;
 	const isOver = isOverBudget(state, ledger, now);
