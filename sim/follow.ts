@@ -6,7 +6,7 @@ import { type Agents, accountDifference, agentDifference, difference, ledgerDiff
 import { Disagreement, type Seen } from "./model/agree.ts";
 import type { State } from "./model/state.ts";
 import { sweep } from "./model/sweep.ts";
-import { type Context, step } from "./model.ts";
+import { type Context, LOOKS_TWICE, step } from "./model.ts";
 
 type View = ReadonlyMap<number, JobView>;
 type Reading = (state: State) => void;
@@ -92,7 +92,11 @@ export function followOrder(state: State, made: { call: Call; seen: Seen }[], co
 				},
 		);
 	const orders = [...permutations(made)];
-	const readings = places.flatMap((at) => orders.flatMap((order) => reading(order, at)));
+	// Those that look around of their own accord, and once more when they are done, are the likeliest to have found it.
+	const isLooking = (order: typeof made, at: number) => LOOKS_TWICE.includes(order[at]?.call.method ?? "");
+	const pairs = places.flatMap((at) => orders.map((order) => ({ order, at })));
+	const likely = pairs.filter(({ order, at }) => isLooking(order, at));
+	const readings = [...likely, ...pairs.filter((pair) => !likely.includes(pair))].flatMap(({ order, at }) => reading(order, at));
 	return firstFit(
 		state,
 		readings,

@@ -64,7 +64,7 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 	if (themes.has("accounts") && random.chance(0.5)) end.session = `s${id}`;
 	if (kind === "rate_limited") {
 		if (random.chance(0.4)) end.until_in = random.pick([20_000, 2 * HOUR, 2 * HOUR]);
-		else if (random.chance(0.4)) end.retry_after_ms = random.pick([500, 90_000]);
+		else if (random.chance(2 / 5)) end.retry_after_ms = random.pick([500, 90_000]);
 		else if (random.chance(0.1)) end.closed = "billing";
 	}
 	if (kind === "needs_human") end.question = "which one?";
