@@ -78,7 +78,10 @@ export class Board {
 			case "started":
 				return [[name, "bold"], ` starts${Number(data.attempt) > 1 ? `, attempt ${data.attempt}` : ""}`];
 			case "requeued":
-				return [[`${name} failed`, "red"], `: ${data.message}; tried again at ${clock(Date.parse(String(data.retry_at)))}`];
+				return [
+					[`${name} failed`, "red"],
+					`: ${data.message ?? data.exit_kind}; tried again ${data.retry_at ? `at ${clock(Date.parse(String(data.retry_at)))}` : "soon"}`,
+				];
 			case "ended":
 				return [[`${name} ${data.to}`, data.to === "succeeded" ? "green" : data.to === "cancelled" ? "yellow" : "red"]];
 			case "parked": {

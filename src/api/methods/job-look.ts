@@ -40,7 +40,8 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: Params<"job.logs">, at: At): Promise<LogPiece> {
 	const { supervisor, scheduler, clock } = at.context;
 	const job = await resolve(at.context, id);
-	const { status } = await scheduler.show(job);
+	const { status, exit_kind, last_failure } = await scheduler.show(job);
+	const why = exit_kind === "launch_failed" && last_failure ? `it could not be started: ${last_failure}` : "it has not run here";
 	const until = clock.monotonic() + wait_ms;
 	const options = {
 		stream,
@@ -51,7 +52,7 @@ async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: 
 	for (let waiting = !isTerminal(status); ; ) {
 		const piece = supervisor.logs(job, options);
 		if (piece && (piece.text !== "" || piece.ended)) return piece;
-		if (!waiting || clock.monotonic() >= until) return piece ?? noRun(job, run, stream, wait_ms > 0 && waiting);
+		if (!waiting || clock.monotonic() >= until) return piece ?? noRun(job, run, stream, why, wait_ms > 0 && waiting);
 		await pause(at, Math.min(LOG_LOOK_MS, until - clock.monotonic()));
 		waiting = piece !== null || !isTerminal((await scheduler.show(job)).status);
 	}
@@ -60,16 +61,12 @@ async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: 
 const pause = ({ context }: At, ms: number) => new Promise<void>((resolve) => context.host.after(ms, resolve, "hold"));
 
 /** Whoever was ready to wait asks again; the others are told. */
-function noRun(job: number, run: number | undefined, stream: LogPiece["stream"], patient: boolean): LogPiece {
+function noRun(job: number, run: number | undefined, stream: LogPiece["stream"], why: string, patient: boolean): LogPiece {
 	if (patient) return { run: null, stream, offset: 0, next_offset: 0, text: "", eof: true, ended: false };
-	throw new SluiceError(
-		"not_found",
-		run === undefined ? `job ${job} has no log: it has not run here` : `there is no log of run ${job}.${run}`,
-		{
-			field: run === undefined ? "id" : "run",
-			hint: "why tells what it waits for, history what has happened to it",
-		},
-	);
+	throw new SluiceError("not_found", run === undefined ? `job ${job} has no log: ${why}` : `there is no log of run ${job}.${run}`, {
+		field: run === undefined ? "id" : "run",
+		hint: "why tells what it waits for, history what has happened to it",
+	});
 }
 
 /** Each job is looked at once; afterwards news tells. What a wait costs grows with its jobs, not with their square. */
@@ -80,8 +77,11 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 	let doubted = new Set(ids);
 	let isOver = false;
 	let wake = () => {};
-	const see = (job: WaitedJob) => {
-		seen.set(job.id, job);
+	const names = new Map<number, string>();
+	/** Their ends are known from news, which does not say why a run failed. */
+	const unexplained = new Set<number>();
+	const see = (job: Omit<WaitedJob, "name">) => {
+		seen.set(job.id, { ...job, name: null });
 		if (isTerminal(job.status)) open.delete(job.id);
 	};
 	let lookedAt = clock.monotonic();
@@ -96,7 +96,11 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 			if (kind !== "ended" || job === null || !open.has(job)) continue;
 			// Without a run of its own it keeps what an earlier one ended with, which only the job tells.
 			if (data.exit_kind === undefined) doubted.add(job);
-			else see({ id: job, status: data.to, exit_code: data.exit_code ?? null, exit_kind: data.exit_kind } as WaitedJob);
+			else {
+				const { to, exit_code = null, exit_kind, end_reason = null } = data;
+				see({ id: job, status: to, exit_code, exit_kind, end_reason, last_failure: null } as WaitedJob);
+				if (to !== "succeeded") unexplained.add(job);
+			}
 		}
 		if (doubted.size > 0 || open.size === 0) wake();
 	});
@@ -116,9 +120,10 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 			const some = [...doubted];
 			doubted = new Set();
 			for (const view of await Promise.all(some.map((id) => scheduler.show(id)))) {
-				const { id, status, exit_code, exit_kind } = view;
+				const { id, name, status, exit_code = null, exit_kind = null, end_reason = null, last_failure = null } = view;
+				if (name !== undefined) names.set(id, name);
 				// An end that was told meanwhile is newer than what was looked at before it.
-				if (open.has(id)) see({ id, status, exit_code: exit_code ?? null, exit_kind: exit_kind ?? null });
+				if (open.has(id)) see({ id, status, exit_code, exit_kind, end_reason, last_failure });
 			}
 			if (open.size === 0 || isLast) break;
 			if (doubted.size === 0 && !isOver)
@@ -130,5 +135,19 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 		off();
 		cancel();
 	}
-	return { jobs: ids.map((id) => seen.get(id) as WaitedJob), done: open.size === 0 };
+	const failures = new Map<number, string | undefined>();
+	// One that is gone already has told its end all the same.
+	for (const id of unexplained)
+		failures.set(
+			id,
+			await scheduler.show(id).then(
+				(view) => view.last_failure,
+				() => undefined,
+			),
+		);
+	const jobs = ids.map((id) => {
+		const job = seen.get(id) as WaitedJob;
+		return { ...job, name: names.get(id) ?? null, last_failure: failures.get(id) ?? job.last_failure };
+	});
+	return { jobs, done: open.size === 0 };
 }
