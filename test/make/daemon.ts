@@ -36,6 +36,8 @@ export type Said = { code: number; out: string; err: string };
 export class TestHome {
 	readonly path = join(makeFolder(), "home");
 	readonly daemons: ChildProcess[] = [];
+	/** Remembered, since the home may be gone when its processes are looked for. */
+	private tag = "";
 
 	constructor() {
 		onTestFinished(async () => {
@@ -72,14 +74,19 @@ export class TestHome {
 
 	log = (): string => readFileSync(join(this.path, "daemon.log"), "utf8");
 
+	private readTag(): string {
+		try {
+			return readFileSync(join(this.path, "tag"), "utf8").trim();
+		} catch {
+			return "";
+		}
+	}
+
 	/** Processes that carry a mark of this home. */
 	leftovers(): number[] {
-		let tag = "";
-		try {
-			tag = readFileSync(join(this.path, "tag"), "utf8").trim();
-		} catch {
-			return [];
-		}
+		this.tag ||= this.readTag();
+		const { tag } = this;
+		if (tag === "") return [];
 		return readdirSync("/proc")
 			.filter((name) => /^\d+$/.test(name))
 			.filter((pid) => {
@@ -140,6 +147,7 @@ export class TestHome {
 			return connect(this.socket).catch(() => undefined);
 		});
 		onTestFinished(() => client.close());
+		this.tag = this.readTag();
 		return { child, client };
 	}
 
