@@ -144,6 +144,30 @@ describe("job.wait", () => {
 		]);
 	});
 
+	test("of many looks at each once: their ends come with the news", async () => {
+		const desk = await openDesk({ config: { max_concurrent: 30 } });
+		const { scheduler } = desk.context;
+		let looks = 0;
+		desk.context.scheduler = {
+			...scheduler,
+			show(id) {
+				looks++;
+				return scheduler.show(id);
+			},
+		};
+		const ids = Array.from({ length: 20 }, (_, n) => n + 1);
+		for (const _ of ids) await desk.t.add();
+		const waiting = desk.call("job.wait", { ids });
+		await desk.t.start();
+		for (const id of ids.slice(1)) await desk.t.succeed(id);
+		await desk.t.end(1, "failed", { exit_code: 1 });
+		const { jobs, done } = await waiting;
+		expect(done).toBe(true);
+		expect(jobs[0]).toMatchObject({ id: 1, status: "failed", exit_code: 1, exit_kind: "failed" });
+		expect(jobs.slice(1).every((job) => job.status === "succeeded" && job.exit_code === 0)).toBe(true);
+		expect(looks).toBeLessThanOrEqual(2 * ids.length);
+	});
+
 	test("for a job that is not there is an error at once", async () => {
 		const desk = await openDesk();
 		expect(await desk.refused("job.wait", { ids: [7] })).toMatchObject({ code: -32004 });
