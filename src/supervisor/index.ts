@@ -43,8 +43,8 @@ export type Supervisor = {
 };
 
 const CLAIM_MAX = 100;
-/** Shorter runs never tell that they started: their end says so. */
-const STARTED_MS = 30;
+/** Shorter runs never tell that they started: their end says so. Long enough for a program that is not there to be found out on a slow machine. */
+const STARTED_MS = 250;
 const SCAN_MS = 5_000;
 const RECONCILE_MS = 10_000;
 const RETENTION_MS = 6 * 3_600_000;
