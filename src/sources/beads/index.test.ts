@@ -9,7 +9,14 @@ import type { SourceSettings } from "../../source.ts";
 import { openSources } from "../index.ts";
 
 type Given = Record<string, unknown>;
-const issue = (id: string, more: Given = {}): Given => ({ id, title: `Title of ${id}`, status: "open", priority: 2, issue_type: "task", ...more });
+const issue = (id: string, more: Given = {}): Given => ({
+	id,
+	title: `Title of ${id}`,
+	status: "open",
+	priority: 2,
+	issue_type: "task",
+	...more,
+});
 const on = (type: string, ...ids: string[]) => ids.map((id) => ({ depends_on_id: id, type }));
 
 const SETTINGS: SourceSettings = {
@@ -27,7 +34,10 @@ const SETTINGS: SourceSettings = {
 function makeBeads(lines: (Given | string)[]): SourceSettings {
 	const root = makeFolder();
 	mkdirSync(join(root, ".beads"));
-	writeFileSync(join(root, ".beads/issues.jsonl"), lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"));
+	writeFileSync(
+		join(root, ".beads/issues.jsonl"),
+		lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"),
+	);
 	return { ...SETTINGS, root };
 }
 
@@ -111,14 +121,27 @@ describe("from the file", () => {
 		});
 		expect(await sources.find("hq-cv-1")).toMatchObject({ kind: "batch", members: ["gt-a", "hq-x", "be-1"] });
 		expect(await sources.find("gt-e")).toMatchObject({ kind: "epic", members: ["gt-e.1", "gt-e.2"], eligible: false });
-		expect(await sources.find("gt-a")).toMatchObject({ in_progress: true, priority: 20, text: "Do\nit\n\n## Acceptance criteria\n\nDone", owner: "ann" });
+		expect(await sources.find("gt-a")).toMatchObject({
+			in_progress: true,
+			priority: 20,
+			text: "Do\nit\n\n## Acceptance criteria\n\nDone",
+			owner: "ann",
+		});
 		expect((await sources.find("gt-e.1"))?.batch).toBe("gt-cv");
 		expect((await sources.get("gt").scan()).items.filter(({ eligible }) => eligible).map(({ id }) => id)).toEqual(["gt-e.1", "gt-e.2"]);
 	});
 
 	test("lines that are no issues are named; the others go on", async () => {
 		const sources = open({
-			gt: makeBeads([issue("gt-a"), "{not json", "[]", issue("gt-b", { title: "x".repeat(1_000_000) }), issue("gt-c"), issue("gt-c"), issue("../up")]),
+			gt: makeBeads([
+				issue("gt-a"),
+				"{not json",
+				"[]",
+				issue("gt-b", { title: "x".repeat(1_000_000) }),
+				issue("gt-c"),
+				issue("gt-c"),
+				issue("../up"),
+			]),
 		});
 		const { items, faults } = await sources.get("gt").scan();
 		expect(items.map(({ id }) => id)).toEqual(["gt-a"]);
@@ -158,7 +181,10 @@ describe("through bd", () => {
 	test("its own word on what is ready counts; the blocker is named", async () => {
 		const bd = makeBd({
 			list: { schema_version: 1, data: [issue("gt-a"), issue("gt-b", { dependency_count: 1 }), issue("gt-c", { dependency_count: 0 })] },
-			show: { schema_version: 1, data: [issue("gt-b", { dependencies: [{ id: "gt-a", title: "A", status: "open", dependency_type: "blocks" }] })] },
+			show: {
+				schema_version: 1,
+				data: [issue("gt-b", { dependencies: [{ id: "gt-a", title: "A", status: "open", dependency_type: "blocks" }] })],
+			},
 			ready: { schema_version: 1, data: [issue("gt-a")] },
 		});
 		const sources = open({ gt: makeBeads([]) }, bd.path);
