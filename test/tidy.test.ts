@@ -53,7 +53,7 @@ function importsOf(path: string): string[] {
 }
 
 describe("imports point one way", () => {
-	const CONTRACTS = ["store", "host", "processes", "disk", "log", "scheduler", "agent", "source"].map((name) => `src/${name}.ts`);
+	const CONTRACTS = ["store", "host", "processes", "disk", "log", "scheduler", "agent", "source", "work"].map((name) => `src/${name}.ts`);
 	const FOLDERS = ["core", "stores", "host", "scheduler", "supervisor", "sources", "work", "api", "daemon", "cli"] as const;
 	type Zone = (typeof FOLDERS)[number] | "contract" | "wiring" | "node" | "npm";
 

@@ -3,6 +3,7 @@
 import type { Clock, Host } from "../host.ts";
 import type { Log } from "../log.ts";
 import type { Scheduler, Scope } from "../scheduler.ts";
+import type { Work } from "../work.ts";
 import type { Role } from "./fields.ts";
 
 export type Stream = "stdout" | "stderr";
@@ -67,6 +68,8 @@ export type Context = {
 	/** Begins to stop the daemon; returns at once. */
 	down(options: { runs: "leave" | "stop"; graceMs: number | undefined; by: string }): void;
 	doctor(): Promise<Checkup[]>;
+	/** Sources, recipes and what is slung. */
+	work: Work;
 };
 
 /** Who asks. `job`: the job whose run it is. */

@@ -119,6 +119,7 @@ const ARGUMENTS = {
 		),
 	],
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
+	closeBatch: [at("name", check.label), act()],
 	plan: [optional(object("options", { max: whole(0, 1000) }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],
 	mark: [at("artifact", (value, field) => check.text(value, field, { max: 1000, lines: "one" })), act({ absent: check.flag })],

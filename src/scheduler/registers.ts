@@ -50,6 +50,24 @@ export function* batches(): Op<BatchView[]> {
 		.sort(by("name"));
 }
 
+export function* closeBatch(tx: Tx, name: string): Op<BatchView> {
+	const record = yield* tx.get<BatchRecord>("batch", name);
+	if (!record) {
+		const names = (yield* batches()).map((one) => one.name);
+		const guess = nearest(name, names);
+		throw new SluiceError("not_found", `name: there is no batch "${name}"`, {
+			field: "name",
+			hint: guess ? `did you mean "${guess}"?` : "batch list shows those that exist",
+		});
+	}
+	const { open, total, owned } = record;
+	if (owned) {
+		tx.put("batch", name, { open, total } satisfies BatchRecord);
+		if (open === 0) tx.event("batch_closed", null, { batch: name, total });
+	}
+	return { name, open, total, owned: false };
+}
+
 export function* artifacts(): Op<ArtifactView[]> {
 	const rows = yield* ask({ read: "standing", kinds: ["fact"] });
 	return rows

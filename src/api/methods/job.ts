@@ -27,8 +27,16 @@ export const jobMethods: Handlers<"job"> = {
 
 	"job.add": async ({ force, by: _by, ...input }, at) => {
 		const { context, by } = at;
-		const result = await context.scheduler.add(asChild(input, at), { by, force: force === true });
+		const options = { by, force: force === true };
+		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.work.expand(input);
+		if (rest.length > 0) return addAll([first, ...rest], options, at);
+		const result = await context.scheduler.add(asChild(first, at), options);
 		return doc(result.outcome === "queued" ? { ...result, job: shown(context, result.job) } : result) as AddDocument;
+	},
+	"job.sling": async ({ by: _by, ...input }, at) => {
+		const { job: parent } = at.session.caller;
+		const given = { ...input, ...(parent === undefined ? {} : { parent }) };
+		return doc({ ...(await at.context.work.sling(given, { by: at.by })), dry_run: input.dry_run === true });
 	},
 	"job.apply": async ({ manifest, check, force }, at) => {
 		const { scheduler } = at.context;
@@ -81,6 +89,18 @@ export const jobMethods: Handlers<"job"> = {
 		return doc({ cancel_requested, lease_until: lease_until === null ? null : rfc3339(lease_until) });
 	},
 };
+
+/** The steps of a recipe, all or none; the first one is shown. */
+async function addAll(jobs: JobInput[], options: { by: string; force: boolean }, at: At): Promise<AddDocument> {
+	const { scheduler } = at.context;
+	const { jobs: ids, skipped } = await scheduler.apply({ jobs: jobs.map((job) => asChild(job, at)) }, options);
+	const [first] = ids;
+	if (first === undefined) {
+		const holder = skipped[0]?.job ?? 0;
+		return doc({ outcome: "already_running" as const, job: holder, holder });
+	}
+	return doc({ outcome: "queued" as const, job: shown(at.context, await scheduler.show(first)), position: null, jobs: ids });
+}
 
 /** Whoever runs a job gets its spec as it is: nothing is masked there. */
 async function claimedDocument({ job, spec, run }: Claimed, { context }: At): Promise<ClaimedDocument> {

@@ -176,6 +176,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 	let calm: (() => void) | undefined;
 	let latest: (() => void) | undefined;
 	let stopLooking = () => {};
+	let netted = false;
 
 	function attend(dir: string, inside: { phase: string; folder: Folder } | null): void {
 		if (listeners.size === 0 || closed || watchers.has(dir)) return;
@@ -266,7 +267,8 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		faults: () => scanOf().faults,
 		watch(call) {
 			listeners.add(call);
-			if (listeners.size === 1) net();
+			if (!netted) net();
+			netted = true;
 			// What lies there already counts as changed.
 			void lookAtAll()
 				.then(() => {
