@@ -59,6 +59,8 @@ export type Item = {
 	place: string;
 	/** Changes whenever the item does. */
 	mark: string;
+	/** What in it does not fit together; it stays as a person wrote it. */
+	report?: string;
 };
 
 /** Something is wrong with one item; all others go on. */

@@ -162,16 +162,18 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		const result = { succeeded: "succeeded", cancelled: "canceled" }[to as string] ?? "failed";
 		const why = to === "succeeded" ? "" : words(data.end_reason ?? (to === "failed" ? exitWords(data) : ""));
 		const who = ran ? `run ${job}.${data.attempt}` : `job ${job}`;
-		await write(one, { status, line: lineOf(event, `${who} ${one.lane}: ${result}${why === "" ? "" : `: ${why}`}`) });
+		const line = lineOf(event, `${who} ${one.lane}: ${result}${why === "" ? "" : `: ${why}`}`);
+		await write(one, { status, line }, data.end_reason === "item_closed" ? "quiet" : "loud");
 	}
 
-	async function write(one: Tracked, change: Change): Promise<void> {
+	/** `quiet`: what a person has written in its place needs no word. */
+	async function write(one: Tracked, change: Change, how: "loud" | "quiet" = "loud"): Promise<void> {
 		const target = source(one.source);
 		if (!target?.write || target.settings.write_back === null) return;
 		touched = true;
 		try {
 			const { left } = await target.write(one.id, change);
-			if (left === null) troubles.delete(one.item);
+			if (left === null || how === "quiet") troubles.delete(one.item);
 			else {
 				troubles.set(one.item, left);
 				log.warn("an item was left as it is", { item: one.item, reason: left });

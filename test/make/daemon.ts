@@ -32,7 +32,12 @@ export class TestHome {
 	constructor() {
 		onTestFinished(async () => {
 			for (const child of this.daemons) await this.kill(child);
-			for (const pid of this.leftovers()) process.kill(pid, "SIGKILL");
+			for (const pid of this.leftovers())
+				try {
+					process.kill(pid, "SIGKILL");
+				} catch {
+					// It went by itself meanwhile.
+				}
 		});
 	}
 

@@ -28,11 +28,6 @@ export function cardOf(source: string, card: CardText, { phase, folder, name }: 
 	const flow = text(fields, "agent_flow");
 	const status = statusOf(text(fields, "agent_status"));
 	const busy = status === "queued" || status === "running";
-	if (folder === "done" && busy)
-		throw new SluiceError("conflict", `agent_status is ${status}, but the card lies in done`, {
-			field: "agent_status",
-			hint: "move it back, or change agent_status",
-		});
 	const title = titleOf(card);
 	return {
 		source,
@@ -56,6 +51,7 @@ export function cardOf(source: string, card: CardText, { phase, folder, name }: 
 		eligible: flow !== "" && folder !== "done" && (status === "" || status === "idle"),
 		place: path,
 		mark,
+		...(folder === "done" && busy ? { report: `agent_status is ${status}, but the card lies in done` } : {}),
 	};
 }
 

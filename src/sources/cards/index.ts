@@ -52,16 +52,23 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		return id;
 	}
 
-	/** Looks at one file; reads it only if it has changed. The ids that are touched by that. */
-	async function look(path: string, place: Place, rootPath: string): Promise<string[]> {
+	/** Whoever notices a change first, those who watch must hear of it. */
+	const unheard = new Set<string>();
+	function notice(id: string | undefined): void {
+		if (id === undefined) return;
+		unheard.add(id);
+		if (listeners.size > 0) stir();
+	}
+
+	/** Looks at one file; reads it only if it has changed. */
+	async function look(path: string, place: Place, rootPath: string): Promise<void> {
 		parts.told?.("look", path);
 		const stamp = await stampOf(path);
 		if (stamp === null || stamp === "folder") {
-			const gone = forget(path);
-			return gone === undefined ? [] : [gone];
+			notice(forget(path));
+			return;
 		}
-		const before = files.get(path);
-		if (before?.stamp === stamp) return [];
+		if (files.get(path)?.stamp === stamp) return;
 		const known: Known = { place, stamp };
 		try {
 			const real = stamp.startsWith("link ") ? await realpath(path) : path;
@@ -77,12 +84,12 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		const paths = byId.get(id);
 		if (paths) paths.add(path);
 		else byId.set(id, new Set([path]));
-		return [id];
+		notice(id);
 	}
 
 	/** Everything. One pass at a time; who comes during one shares the next. */
-	let running: Promise<string[]> | undefined;
-	async function lookAtAll(): Promise<string[]> {
+	let running: Promise<void> | undefined;
+	async function lookAtAll(): Promise<void> {
 		await running?.catch(() => {});
 		running ??= everything().finally(() => {
 			running = undefined;
@@ -90,8 +97,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		return running;
 	}
 
-	async function everything(): Promise<string[]> {
-		const touched: string[] = [];
+	async function everything(): Promise<void> {
 		troubles = [];
 		const there = new Map<string, Place>();
 		let rootPath: string;
@@ -122,20 +128,15 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		attend(root, null);
 		const all = [...there];
 		for (let at = 0; at < all.length; at += TOGETHER)
-			for (const ids of await Promise.all(all.slice(at, at + TOGETHER).map(([path, place]) => look(path, place, rootPath))))
-				touched.push(...ids);
-		for (const path of [...files.keys()]) if (!there.has(path)) touched.push(...([forget(path)].filter(Boolean) as string[]));
-		return [...new Set(touched)];
+			await Promise.all(all.slice(at, at + TOGETHER).map(([path, place]) => look(path, place, rootPath)));
+		for (const path of [...files.keys()]) if (!there.has(path)) notice(forget(path));
 	}
 
 	const ready = () => {
-		scanned ??= lookAtAll().then(
-			() => {},
-			(error) => {
-				scanned = undefined;
-				throw error;
-			},
-		);
+		scanned ??= lookAtAll().catch((error) => {
+			scanned = undefined;
+			throw error;
+		});
 		return scanned;
 	};
 
@@ -159,7 +160,8 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		if (!moved) {
 			const rootPath = await realpath(root);
 			for (const path of paths) {
-				await look(path, (files.get(path) as Known).place, rootPath);
+				const known = files.get(path);
+				if (known) await look(path, known.place, rootPath);
 				moved ||= !files.has(path);
 			}
 		}
@@ -212,22 +214,23 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		const all = wholly;
 		dirty.clear();
 		wholly = false;
-		const touched: string[] = [];
 		try {
 			if (all) {
 				// A folder may have been made anew under its old name: its watch would see nothing.
 				for (const watcher of watchers.values()) watcher.close();
 				watchers.clear();
-				touched.push(...(await lookAtAll()));
+				await lookAtAll();
 			} else {
 				const rootPath = await realpath(root);
-				for (const [path, place] of some) touched.push(...(await look(path, place, rootPath)));
+				for (const [path, place] of some) await look(path, place, rootPath);
 			}
 		} catch {
 			// The folder is gone for the moment; the net looks again.
 		}
-		if (closed || touched.length === 0) return;
-		for (const call of listeners) call([...new Set(touched)]);
+		const ids = [...unheard];
+		unheard.clear();
+		if (closed || ids.length === 0) return;
+		for (const call of listeners) call(ids);
 	}
 
 	function net(): void {
@@ -272,6 +275,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			// What lies there already counts as changed.
 			void lookAtAll()
 				.then(() => {
+					unheard.clear();
 					if (!closed) call([...byId.keys()]);
 				})
 				.catch(() => {});
