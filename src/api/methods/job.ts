@@ -2,7 +2,7 @@
 
 import { SluiceError } from "../../core/errors.ts";
 import type { JobInput } from "../../core/job.ts";
-import type { Claimed, Ending } from "../../scheduler.ts";
+import type { Claimed, Ending, Manifest } from "../../scheduler.ts";
 import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
 import { endedDocument, rfc3339, runDocument } from "../documents.ts";
 import type { Ref } from "../fields.ts";
@@ -38,8 +38,9 @@ export const jobMethods: Handlers<"job"> = {
 		const given = { ...input, ...(parent === undefined ? {} : { parent }) };
 		return doc({ ...(await at.context.work.sling(given, { by: at.by })), dry_run: input.dry_run === true });
 	},
-	"job.apply": async ({ manifest, check, force }, at) => {
+	"job.apply": async ({ manifest: given, check, force }, at) => {
 		const { scheduler } = at.context;
+		const manifest = await withRecipes(given, at);
 		const whole = at.session.caller.job === undefined ? manifest : { ...manifest, defaults: asChild(manifest.defaults ?? {}, at) };
 		return doc(await scheduler.apply(whole, { by: at.by, force: force === true, check: check === true }));
 	},
@@ -89,6 +90,28 @@ export const jobMethods: Handlers<"job"> = {
 		return doc({ cancel_requested, lease_until: lease_until === null ? null : rfc3339(lease_until) });
 	},
 };
+
+/** Jobs of a manifest may name a recipe, too: one that makes a single job each. */
+async function withRecipes(manifest: Manifest, { context }: At): Promise<Manifest> {
+	const { recipe, ...defaults } = manifest.defaults ?? {};
+	const named = (job: JobInput | null): unknown => job?.recipe ?? recipe;
+	if (!Array.isArray(manifest.jobs) || !manifest.jobs.some((job) => typeof named(job) === "string")) return manifest;
+	const jobs: JobInput[] = [];
+	for (const [index, job] of manifest.jobs.entries()) {
+		if (typeof named(job) !== "string") {
+			jobs.push(job);
+			continue;
+		}
+		const [only, ...more] = await context.work.expand({ ...manifest.defaults, ...job });
+		if (more.length > 0)
+			throw new SluiceError("invalid", `jobs[${index}].recipe: ${named(job)} makes ${more.length + 1} jobs`, {
+				field: `jobs[${index}].recipe`,
+				hint: "sling it, or add it with --recipe",
+			});
+		jobs.push(only as JobInput);
+	}
+	return { ...manifest, ...(manifest.defaults ? { defaults } : {}), jobs };
+}
 
 /** The steps of a recipe, all or none; the first one is shown. */
 async function addAll(jobs: JobInput[], options: { by: string; force: boolean }, at: At): Promise<AddDocument> {

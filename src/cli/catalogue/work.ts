@@ -34,7 +34,7 @@ export const SLING: CommandSpec = {
 		{ name: "no-merge", type: "flag", help: "Do not merge." },
 		{ name: "raw", type: "flag", help: "The item's own text is the prompt: no recipe." },
 		{ name: "owned", type: "flag", help: "The batch stays open until you close it." },
-		{ name: "mode", type: "text", value: "MODE", help: "ralph: a fresh context for each step.", choices: ["ralph"] },
+		{ name: "mode", type: "text", value: "MODE", help: "How it works: ralph begins each step with a fresh context.", choices: ["ralph"] },
 		{ name: "batch", type: "text", value: "NAME", help: "The batch; else a new one, or the one they belong to." },
 		{ name: "no-batch", type: "flag", help: "No batch." },
 		{ name: "dry-run", type: "flag", help: "Only say what would be added." },

@@ -267,6 +267,12 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			if (one instanceof SluiceError) throw one;
 			return one;
 		},
+		async peek(id) {
+			// Where changes are told of, what is remembered is right, but for the moment that it takes to hear of them.
+			const one = watchers.size > 0 && byId.has(id) ? found(id) : await fresh(id);
+			if (one instanceof SluiceError) throw one;
+			return one;
+		},
 		faults: () => scanOf().faults,
 		watch(call) {
 			listeners.add(call);
