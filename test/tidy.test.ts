@@ -53,8 +53,8 @@ function importsOf(path: string): string[] {
 }
 
 describe("imports point one way", () => {
-	const CONTRACTS = ["store", "host", "processes", "disk", "log", "scheduler", "agent", "source", "work"].map((name) => `src/${name}.ts`);
-	const FOLDERS = ["core", "stores", "host", "scheduler", "supervisor", "sources", "work", "api", "daemon", "cli"] as const;
+	const CONTRACTS = ["store", "host", "processes", "disk", "log", "scheduler", "agent", "source", "intake"].map((name) => `src/${name}.ts`);
+	const FOLDERS = ["core", "stores", "host", "scheduler", "supervisor", "sources", "intake", "api", "daemon", "cli"] as const;
 	type Zone = (typeof FOLDERS)[number] | "contract" | "wiring" | "node" | "npm";
 
 	/** who → whom it may import besides its own kind. Wiring chooses implementations, so it sees them all. */
@@ -67,9 +67,9 @@ describe("imports point one way", () => {
 		wiring: ["core", "contract", "stores", "host", "scheduler", "node"],
 		supervisor: ["core", "contract", "node"],
 		sources: ["core", "contract", "node", "npm"],
-		work: ["core", "contract", "node", "npm"],
+		intake: ["core", "contract", "node", "npm"],
 		api: ["core", "contract", "supervisor", "host", "node"],
-		daemon: ["core", "contract", "wiring", "stores", "host", "supervisor", "sources", "work", "api", "node", "npm"],
+		daemon: ["core", "contract", "wiring", "stores", "host", "supervisor", "sources", "intake", "api", "node", "npm"],
 		cli: ["core", "contract", "api", "host", "node", "npm"],
 	};
 

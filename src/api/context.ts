@@ -1,9 +1,9 @@
 // What the methods act on: the daemon's parts, handed in by its wiring. Methods call these and nothing private.
 
 import type { Clock, Host } from "../host.ts";
+import type { Intake } from "../intake.ts";
 import type { Log } from "../log.ts";
 import type { Scheduler, Scope } from "../scheduler.ts";
-import type { Work } from "../work.ts";
 import type { Role } from "./fields.ts";
 
 export type Stream = "stdout" | "stderr";
@@ -69,7 +69,7 @@ export type Context = {
 	down(options: { runs: "leave" | "stop"; graceMs: number | undefined; by: string }): void;
 	doctor(): Promise<Checkup[]>;
 	/** Sources, recipes and what is slung. */
-	work: Work;
+	intake: Intake;
 };
 
 /** Who asks. `job`: the job whose run it is. */

@@ -13,7 +13,7 @@ import { jobMethods } from "./methods/job.ts";
 import { kernelMethods } from "./methods/kernel.ts";
 import { artifactMethods, hostMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
-import { recipeMethods, sourceMethods } from "./methods/work.ts";
+import { recipeMethods, sourceMethods } from "./methods/source.ts";
 import { readBy, readParams } from "./params.ts";
 import { type Answer, isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES } from "./protocol.ts";
 import { errorBody, Refusal } from "./refusal.ts";

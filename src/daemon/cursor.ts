@@ -1,7 +1,7 @@
 // How far the events have been written back to items, in a small file of the home. Lost or old, it only means that some are looked at again.
 
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import type { Cursor } from "../work/write-back.ts";
+import type { Cursor } from "../intake/write-back.ts";
 
 export function openCursor(path: string): Cursor {
 	return {

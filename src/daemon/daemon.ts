@@ -2,7 +2,7 @@
 //
 //   home     made or repaired, refused when it cannot be used
 //   lock     one daemon a home; whatever a dead one left is no obstacle from here on
-//   log, config, sources, scheduler, work, processes, supervisor
+//   log, config, sources, scheduler, intake, processes, supervisor
 //   doors    socket and HTTP: calls are answered
 //   runs     what ran before is found again, then claims begin
 //   record   daemon.json
@@ -16,14 +16,15 @@ import { socketPath } from "../api/socket-path.ts";
 import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
 import { localHost, systemClock } from "../host/local.ts";
+import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
 import { secret } from "../host/secret.ts";
 import type { Host } from "../host.ts";
+import { createIntake } from "../intake/index.ts";
 import { openScheduler } from "../open.ts";
 import type { SourceSettings } from "../source.ts";
 import { openSources } from "../sources/index.ts";
 import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
-import { createWork } from "../work/index.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
@@ -65,6 +66,8 @@ export type Daemon = {
 /** This machine, as the store knows it: not its network name, which changes with the network. */
 const HOST = "local";
 const HEARTBEAT_MS = 30_000;
+/** No operation takes a tenth of this. */
+const STUCK_MS = 10_000;
 
 /** Throws a SluiceError when it cannot start; then nothing is left running. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -120,11 +123,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		config.onChange(async (next, before) => {
 			if (JSON.stringify(next.config) !== JSON.stringify(before.config))
 				await scheduler.configure(completeInput(next.config, scheduler.config()));
-			await work.configure(sourcesOf(next.settings));
+			await intake.configure(sourcesOf(next.settings));
 			if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start on", { port: next.settings.port });
 		});
 
-		const work = createWork({
+		const intake = createIntake({
 			scheduler,
 			sources,
 			host,
@@ -133,12 +136,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			repos: () => config.engine().repos,
 			cursor: openCursor(join(home.path, "written.json")),
 		});
-		undo.push(() => work.stop());
+		undo.push(() => intake.stop());
 
 		const processes = await openProcesses({ home: home.path });
 		undo.push(() => processes.close());
 
-		const allowed = () => pick(env, config.settings().env);
+		// Asked for several times a run: what our environment is does not change, so only another setting makes it anew.
+		const surroundings = { ...env };
+		const allowed = remembered(
+			() => config.settings().env,
+			(wanted) => pick(surroundings, wanted),
+		);
 		const hooks = createHooks({ host, log, env: allowed, cwd: home.path });
 		const awake = keepAwake({ log, wanted: () => config.settings().keep_awake === "while_running" && !supervisor.idle() });
 		undo.push(() => awake.stop());
@@ -157,7 +165,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			hostName: HOST,
 			secret,
 			log,
-			settings: (): SupervisorSettings => ({ ...config.settings(), env: allowed() }),
+			settings: remembered(config.settings, (settings): SupervisorSettings => ({ ...settings, env: allowed() })),
 			onDispatch: (started) => {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
@@ -207,7 +215,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				user: userName(env),
 				down: ({ runs, graceMs, by }) => void stop({ runs, graceMs, by }).catch((error) => log.error("stopping failed", { error })),
 				doctor,
-				work,
+				intake,
 			},
 			socketPath: socket,
 			port: config.settings().port,
@@ -215,7 +223,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		});
 		undo.push(() => serving.close());
 
-		const watchdog = startWatchdog({ clock, host, log, scheduler });
+		const loop = watchLoop({ path: home.log, stuckMs: STUCK_MS, lookMs: STUCK_MS / 4, startMs: HEARTBEAT_MS });
+		const watchdog = startWatchdog({ clock, host, log, scheduler, loop });
 		undo.push(() => watchdog.stop());
 		undo.push(logDepths({ scheduler, host, log }));
 		undo.push(
@@ -238,7 +247,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		);
 
 		const found = await supervisor.start();
-		await work.start();
+		await intake.start();
 		writeRecord(home.record, { pid: process.pid, version, port: serving.port, started_at: new Date(startedAt).toISOString() });
 		undo.push(() => rmSync(home.record, { force: true }));
 		config.follow();
@@ -261,6 +270,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		next();
 		return () => cancel();
 	}
+}
+
+/** Makes it again only when what it is made from is another object. */
+function remembered<From, To>(from: () => From, make: (from: From) => To): () => To {
+	let last: { from: From; to: To } | undefined;
+	return () => {
+		const now = from();
+		if (last?.from !== now) last = { from: now, to: make(now) };
+		return last.to;
+	};
 }
 
 function pick(env: Record<string, string | undefined>, wanted: readonly string[]): Record<string, string> {

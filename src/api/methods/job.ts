@@ -28,7 +28,7 @@ export const jobMethods: Handlers<"job"> = {
 	"job.add": async ({ force, by: _by, ...input }, at) => {
 		const { context, by } = at;
 		const options = { by, force: force === true };
-		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.work.expand(input);
+		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.intake.expand(input);
 		if (rest.length > 0) return addAll([first, ...rest], options, at);
 		const result = await context.scheduler.add(asChild(first, at), options);
 		return doc(result.outcome === "queued" ? { ...result, job: shown(context, result.job) } : result) as AddDocument;
@@ -36,7 +36,7 @@ export const jobMethods: Handlers<"job"> = {
 	"job.sling": async ({ by: _by, ...input }, at) => {
 		const { job: parent } = at.session.caller;
 		const given = { ...input, ...(parent === undefined ? {} : { parent }) };
-		return doc({ ...(await at.context.work.sling(given, { by: at.by })), dry_run: input.dry_run === true });
+		return doc({ ...(await at.context.intake.sling(given, { by: at.by })), dry_run: input.dry_run === true });
 	},
 	"job.apply": async ({ manifest: given, check, force }, at) => {
 		const { scheduler } = at.context;
@@ -102,7 +102,7 @@ async function withRecipes(manifest: Manifest, { context }: At): Promise<Manifes
 			jobs.push(job);
 			continue;
 		}
-		const [only, ...more] = await context.work.expand({ ...manifest.defaults, ...job });
+		const [only, ...more] = await context.intake.expand({ ...manifest.defaults, ...job });
 		if (more.length > 0)
 			throw new SluiceError("invalid", `jobs[${index}].recipe: ${named(job)} makes ${more.length + 1} jobs`, {
 				field: `jobs[${index}].recipe`,

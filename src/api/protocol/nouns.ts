@@ -2,8 +2,8 @@
 
 import type { LaneConfig } from "../../core/config.ts";
 import type { Status } from "../../core/job.ts";
+import type { ItemView, RecipeView, SourceView } from "../../intake.ts";
 import type { LedgerView } from "../../scheduler.ts";
-import type { ItemView, RecipeView, SourceView } from "../../work.ts";
 import type { Checkup, Problem, Setting } from "../context.ts";
 import type { JobDocument, Time } from "../documents.ts";
 import { choice, decimal, duration, flag, json, maybe, method, orNull, text, time, whole, word, words } from "../fields.ts";

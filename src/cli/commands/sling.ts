@@ -1,6 +1,6 @@
 // sluice sling: items to jobs.
 
-import type { PlannedJob, SlingSkip } from "../../work.ts";
+import type { PlannedJob, SlingSkip } from "../../intake.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
 import { usage } from "../failure.ts";

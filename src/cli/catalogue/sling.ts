@@ -55,7 +55,7 @@ export const SLING: CommandSpec = {
 	load: () => import("../commands/sling.ts"),
 };
 
-const work = () => import("../commands/work.ts");
+const load = () => import("../commands/source.ts");
 const batch = () => import("../commands/batch.ts");
 const BATCH = { name: "NAME", help: "The batch.", take: "one" } as const;
 
@@ -100,7 +100,7 @@ export const WORK: readonly CommandSpec[] = [
 		name: "source list",
 		help: "Sources of items: what is in them, and what is wrong.",
 		examples: [["sluice source list", "cards, beads and folders of the configuration"]],
-		load: work,
+		load,
 	},
 	{
 		name: "source show",
@@ -108,21 +108,21 @@ export const WORK: readonly CommandSpec[] = [
 		args: [{ name: "NAME", help: "The source.", take: "one" }],
 		options: [{ name: "all", type: "flag", help: "Closed ones too." }],
 		examples: [["sluice source show board", "which are eligible, which are blocked, and by what"]],
-		load: work,
+		load,
 	},
 	{
 		name: "source scan",
 		help: "Look at a source now; what is eligible becomes jobs where it is watched.",
 		args: [{ name: "NAME", help: "The source; else all.", take: "optional" }],
 		examples: [["sluice source scan", "all of them"]],
-		load: work,
+		load,
 	},
 	{
 		name: "recipe list",
 		help: "Recipes: of a repo, of the home, and those that come with Sluice.",
 		options: [REPO],
 		examples: [["sluice recipe list", "and where each is"]],
-		load: work,
+		load,
 	},
 	{
 		name: "recipe show",
@@ -130,13 +130,13 @@ export const WORK: readonly CommandSpec[] = [
 		args: [{ name: "NAME", help: "The recipe.", take: "one" }],
 		options: [REPO],
 		examples: [["sluice recipe show work", "what it asks for, and what it makes"]],
-		load: work,
+		load,
 	},
 	{
 		name: "recipe check",
 		help: "Look for mistakes in recipe files.",
 		args: [{ name: "FILE", help: "Files; - is stdin.", take: "many", completes: "file" }],
 		examples: [["sluice recipe check recipes/*.yml", "before they are used"]],
-		load: work,
+		load,
 	},
 ];

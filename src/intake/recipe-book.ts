@@ -9,7 +9,7 @@ import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { type Recipe, readRecipe } from "../core/recipe.ts";
 import { SHIPPED } from "../core/shipped-recipes.ts";
-import type { RecipeView } from "../work.ts";
+import type { RecipeView } from "../intake.ts";
 
 const KINDS = /\.ya?ml$/;
 const MOST = 1_000_000;

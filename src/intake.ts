@@ -1,4 +1,4 @@
-// Contract of the work side: items become jobs by recipes, batches of them are slung, and what came of them is written back. Implementation in work/.
+// Contract of the intake: items become jobs by recipes, batches of them are slung, and what came of them is written back. Implementation in intake/.
 
 import type { JobInput } from "./core/job.ts";
 import type { RecipeStep, RecipeVar } from "./core/recipe.ts";
@@ -91,7 +91,7 @@ export type RecipeView = {
 	error: string | null;
 };
 
-export interface Work {
+export interface Intake {
 	sling(input: SlingInput, act: { by: string }): Promise<Slung>;
 	/** The jobs that a recipe makes of an input which names one, ready for `add` (one) or `apply` (several). */
 	expand(input: JobInput): Promise<JobInput[]>;

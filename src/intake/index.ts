@@ -1,12 +1,12 @@
-// The work side, put together: sources, recipes, what is slung, picked up and written back. The daemon owns it; the API's methods call it.
+// The intake, put together: sources, recipes, what is slung, picked up and written back. The daemon owns it; the API's methods call it.
 
 import { SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
 import type { Host } from "../host.ts";
+import type { Intake, ItemView, SourceView } from "../intake.ts";
 import type { Log } from "../log.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Item, ItemFault, Source, SourceSettings } from "../source.ts";
-import type { ItemView, SourceView, Work } from "../work.ts";
 import { expand } from "./expand.ts";
 import { createPickup, type Pickup } from "./pickup.ts";
 import { openRecipeBook, readRecipeText } from "./recipe-book.ts";
@@ -23,7 +23,7 @@ export type SourceShelf = {
 	configure(settings: Record<string, SourceSettings>): boolean;
 };
 
-export type WorkParts = {
+export type IntakeParts = {
 	scheduler: Scheduler;
 	sources: SourceShelf;
 	host: Pick<Host, "after">;
@@ -33,7 +33,7 @@ export type WorkParts = {
 	cursor: Cursor;
 };
 
-export type WorkSide = Work & {
+export type IntakeSide = Intake & {
 	/** Begins to follow what happens. */
 	start(): Promise<void>;
 	/** New settings for the sources. */
@@ -41,7 +41,7 @@ export type WorkSide = Work & {
 	stop(): Promise<void>;
 };
 
-export function createWork(parts: WorkParts): WorkSide {
+export function createIntake(parts: IntakeParts): IntakeSide {
 	const { scheduler, sources, host, log } = parts;
 	const book = openRecipeBook(parts.home, (name) => {
 		const { path = null, trusted = true } = parts.repos()[name] ?? {};

@@ -3,7 +3,7 @@
 import { SluiceError } from "../core/errors.ts";
 
 /** What the configuration says of repos, as far as items need it. */
-export type Repos = Record<string, { prefix?: string | null; path?: string | null; recipe?: string | null; trusted?: boolean }>;
+export type Repos = Record<string, { prefix?: string | null; path?: string | null; recipe?: string | null; trusted?: boolean | string }>;
 
 /** The repo with the longest prefix that the id begins with. */
 export function repoOfPrefix(id: string, repos: Repos): string | null {

@@ -7,9 +7,9 @@
 import { SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
 import { nearest } from "../core/nearest.ts";
+import type { PlannedJob, SlingInput, SlingSkip, Slung } from "../intake.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Item } from "../source.ts";
-import type { PlannedJob, SlingInput, SlingSkip, Slung } from "../work.ts";
 import { jobsOf, labelOf, type Order, rawJobOf } from "./jobs.ts";
 import type { RecipeBook } from "./recipe-book.ts";
 import { type Repos, repoFor } from "./repos.ts";

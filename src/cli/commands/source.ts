@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
-import type { ItemView, RecipeView, SourceView } from "../../work.ts";
+import type { ItemView, RecipeView, SourceView } from "../../intake.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { answer, type Io, readAll } from "../io.ts";
