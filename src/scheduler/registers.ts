@@ -1,6 +1,7 @@
 // What the queue keeps lists of, for people to look at: names, locks, batches, artifacts, the newest event.
 
 import { SluiceError } from "../core/errors.ts";
+import { nearest } from "../core/nearest.ts";
 import type { ArtifactView, BatchView, LockView } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { nearestName } from "./add.ts";
