@@ -41,6 +41,7 @@ export type PlannedJob = {
 	title: string;
 	repo: string | null;
 	recipe: string | null;
+	agent: string | null;
 	/** Of a recipe with several. */
 	step: string | null;
 	batch: string | null;

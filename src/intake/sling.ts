@@ -41,7 +41,17 @@ export async function sling(parts: SlingParts, input: SlingInput, act: { by: str
 		const repo = repoFor(item.id, { named: words.repo, usual: usual.repo, repos: parts.repos(), force });
 		const order = orderOf(parts, input, item, { repo, tag, batch: batchOf(input, item, batch, tag) });
 		for (const { step, recipe, job } of made(parts, input, words.recipe, item, order)) {
-			const planned = { job: null, item: item.id, source: item.source, title: item.title, repo, recipe, step, batch: order.batch };
+			const planned = {
+				job: null,
+				item: item.id,
+				source: item.source,
+				title: item.title,
+				repo,
+				recipe,
+				agent: job.agent ?? null,
+				step,
+				batch: order.batch,
+			};
 			plan.push({ planned, job, item });
 		}
 	}

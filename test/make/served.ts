@@ -12,6 +12,7 @@ import { createIntake } from "../../src/intake/index.ts";
 import { SILENT } from "../../src/log.ts";
 import type { Scope } from "../../src/scheduler.ts";
 import { openSources } from "../../src/sources/index.ts";
+import { agentProblem } from "../../src/supervisor/prepare.ts";
 import { makeFolder } from "./folder.ts";
 import { openStand, type Stand, type StandOptions } from "./stand.ts";
 
@@ -26,6 +27,9 @@ export type Pretended = {
 	errors: string[];
 	checks: Checkup[];
 	secrets: string[];
+	agents: Record<string, { command: string[] }>;
+	live: { run: string; job: number; pid: number | null; since: number }[];
+	doors: { port: number | null; problem: string | null; ready: boolean };
 };
 
 export class Desk {
@@ -74,6 +78,9 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		errors: [],
 		checks: [{ name: "node", ok: true, detail: "20.20" }],
 		secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
+		agents: { claude: { command: ["claude"] } },
+		live: [],
+		doors: { port: 7420, problem: null, ready: true },
 	};
 	return new Desk(t, contextOf(t, pretended), pretended);
 }
@@ -92,7 +99,8 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			},
 			freeze: async (scope) => void pretended.frozen.push(["freeze", scope]),
 			thaw: async (scope) => void pretended.frozen.push(["thaw", scope]),
-			live: () => [],
+			live: () => pretended.live,
+			agentProblem: (agent) => agentProblem(agent, pretended),
 			roleOfToken: (token) => pretended.runTokens.get(token) ?? null,
 		},
 		config: {
@@ -112,6 +120,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 		version: "0.0.0-test",
 		pid: 4711,
 		startedAt: t.clock.now(),
+		doors: () => pretended.doors,
 		log: { debug() {}, info() {}, warn() {}, error },
 		clock: systemClock,
 		host: localHost,

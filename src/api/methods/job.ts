@@ -22,6 +22,13 @@ const asChild = (input: JobInput, { session }: At): JobInput => {
 	return job === undefined || input.parent !== undefined ? input : { ...input, parent: job };
 };
 
+/** It is accepted all the same: the setting may come before its turn does. */
+function agentProblems(agents: readonly (string | undefined)[], { context }: At): string[] {
+	const named = new Set(agents.filter((agent) => agent !== undefined));
+	return [...named].flatMap((agent) => context.supervisor.agentProblem(agent) ?? []);
+}
+const warned = (warnings: readonly string[]) => (warnings.length > 0 ? { warning: warnings.join("; ") } : {});
+
 export const jobMethods: Handlers<"job"> = {
 	...JOB_LOOKS,
 
@@ -31,18 +38,27 @@ export const jobMethods: Handlers<"job"> = {
 		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.intake.expand(input);
 		if (rest.length > 0) return addAll([first, ...rest], options, at);
 		const result = await context.scheduler.add(asChild(first, at), options);
-		return doc(result.outcome === "queued" ? { ...result, job: shown(context, result.job) } : result) as AddDocument;
+		if (result.outcome !== "queued") return doc(result) as AddDocument;
+		const warnings = [...(result.warning === undefined ? [] : [result.warning]), ...agentProblems([result.job.agent], at)];
+		return doc({ ...result, job: shown(context, result.job), ...warned(warnings) }) as AddDocument;
 	},
 	"job.sling": async ({ by: _by, ...input }, at) => {
 		const { job: parent } = at.session.caller;
 		const given = { ...input, ...(parent === undefined ? {} : { parent }) };
-		return doc({ ...(await at.context.intake.sling(given, { by: at.by })), dry_run: input.dry_run === true });
+		const slung = await at.context.intake.sling(given, { by: at.by });
+		const problems = agentProblems(
+			slung.planned.map(({ agent }) => agent ?? undefined),
+			at,
+		);
+		return doc({ ...slung, warnings: [...slung.warnings, ...problems], dry_run: input.dry_run === true });
 	},
 	"job.apply": async ({ manifest: given, check, force }, at) => {
 		const { scheduler } = at.context;
 		const manifest = await withRecipes(given, at);
 		const whole = at.session.caller.job === undefined ? manifest : { ...manifest, defaults: asChild(manifest.defaults ?? {}, at) };
-		return doc(await scheduler.apply(whole, { by: at.by, force: force === true, check: check === true }));
+		const result = await scheduler.apply(whole, { by: at.by, force: force === true, check: check === true });
+		const agents = manifest.jobs.map((job) => job.agent ?? (job.command === undefined ? manifest.defaults?.agent : undefined));
+		return doc({ ...result, ...warned(agentProblems(agents, at)) });
 	},
 
 	"job.cancel": async ({ id, ids, subtree, reason }, { context, by }) => {
@@ -122,7 +138,17 @@ async function addAll(jobs: JobInput[], options: { by: string; force: boolean },
 		const holder = skipped[0]?.job ?? 0;
 		return doc({ outcome: "already_running" as const, job: holder, holder });
 	}
-	return doc({ outcome: "queued" as const, job: shown(at.context, await scheduler.show(first)), position: null, jobs: ids });
+	const problems = agentProblems(
+		jobs.map(({ agent }) => agent),
+		at,
+	);
+	return doc({
+		outcome: "queued" as const,
+		job: shown(at.context, await scheduler.show(first)),
+		position: null,
+		jobs: ids,
+		...warned(problems),
+	});
 }
 
 /** Whoever runs a job gets its spec as it is: nothing is masked there. */

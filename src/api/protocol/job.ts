@@ -71,9 +71,11 @@ export const JOB_METHODS = {
 			force,
 		},
 		result:
-			"{jobs, skipped: [{item, reason, job}], planned: [{job, item, source, title, repo, recipe, step, batch}], warnings, batches, dry_run}",
+			"{jobs, skipped: [{item, reason, job}], planned: [{job, item, source, title, repo, recipe, agent, step, batch}], warnings, batches, dry_run}",
 	}),
-	"job.apply": method<Doc<{ jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[] }>>()({
+	"job.apply": method<
+		Doc<{ jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[]; warning?: string }>
+	>()({
 		role: "run",
 		about: "Adds many jobs that may refer to each other, all or none.",
 		params: {
@@ -81,7 +83,7 @@ export const JOB_METHODS = {
 			check: maybe(flag("only look at it: everything is checked, nothing is added")),
 			force,
 		},
-		result: "{jobs, names, skipped}",
+		result: "{jobs, names, skipped, warning?}",
 	}),
 	"job.show": method<OneJob>()({ role: "viewer", about: "One job, with everything it carries.", params: { id: id() }, result: "{job}" }),
 	"job.list": method<Doc<{ jobs: JobDocument[] }>>()({

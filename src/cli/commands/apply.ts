@@ -85,5 +85,6 @@ function tell(call: Call, io: Io, read: ManifestFile, document: Document): void 
 		for (const id of jobs) print.out(byId.has(id) ? `${id}\t${printable(byId.get(id) as string)}` : String(id));
 		print.say(`${counted(jobs.length, "job")} added${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`);
 	}
+	if (typeof document.warning === "string") print.warn(`${print.paintTalk("yellow", "warning:")} ${printable(document.warning)}`);
 	for (const one of skipped) print.say(print.paintTalk("dim", `skipped ${one.name}: job ${one.job} ${one.reason}`));
 }
