@@ -183,6 +183,8 @@ export interface Scheduler {
 	status(): Promise<StatusReport>;
 	locks(): Promise<LockView[]>;
 	batches(): Promise<BatchView[]>;
+	/** A batch that its caller owns is done with: it closes now, or when its last open job ends. */
+	closeBatch(name: string, options?: Act): Promise<BatchView>;
 	artifacts(): Promise<ArtifactView[]>;
 	/** What one dispatch pass would start now, and what bounds it. Changes nothing. `cycle: "now"`: as if the next cycle were due. */
 	plan(options?: { max?: number; cycle?: "now" }): Promise<PlanReport>;

@@ -53,8 +53,8 @@ function importsOf(path: string): string[] {
 }
 
 describe("imports point one way", () => {
-	const CONTRACTS = ["store", "host", "processes", "disk", "log", "scheduler", "agent", "source"].map((name) => `src/${name}.ts`);
-	const FOLDERS = ["core", "stores", "host", "scheduler", "supervisor", "api", "daemon", "cli"] as const;
+	const CONTRACTS = ["store", "host", "processes", "disk", "log", "scheduler", "agent", "source", "intake"].map((name) => `src/${name}.ts`);
+	const FOLDERS = ["core", "stores", "host", "scheduler", "supervisor", "sources", "intake", "api", "daemon", "cli"] as const;
 	type Zone = (typeof FOLDERS)[number] | "contract" | "wiring" | "node" | "npm";
 
 	/** who → whom it may import besides its own kind. Wiring chooses implementations, so it sees them all. */
@@ -66,8 +66,10 @@ describe("imports point one way", () => {
 		scheduler: ["core", "contract"],
 		wiring: ["core", "contract", "stores", "host", "scheduler", "node"],
 		supervisor: ["core", "contract", "node"],
+		sources: ["core", "contract", "node", "npm"],
+		intake: ["core", "contract", "node", "npm"],
 		api: ["core", "contract", "supervisor", "host", "node"],
-		daemon: ["core", "contract", "wiring", "stores", "host", "supervisor", "api", "node", "npm"],
+		daemon: ["core", "contract", "wiring", "stores", "host", "supervisor", "sources", "intake", "api", "node", "npm"],
 		cli: ["core", "contract", "api", "host", "node", "npm"],
 	};
 

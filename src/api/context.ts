@@ -1,6 +1,7 @@
 // What the methods act on: the daemon's parts, handed in by its wiring. Methods call these and nothing private.
 
 import type { Clock, Host } from "../host.ts";
+import type { Intake } from "../intake.ts";
 import type { Log } from "../log.ts";
 import type { Scheduler, Scope } from "../scheduler.ts";
 import type { Role } from "./fields.ts";
@@ -72,6 +73,8 @@ export type Context = {
 	/** Begins to stop the daemon; returns at once. */
 	down(options: { runs: "leave" | "stop"; graceMs: number | undefined; by: string }): void;
 	doctor(): Promise<Checkup[]>;
+	/** Sources, recipes and what is slung. */
+	intake: Intake;
 };
 
 /** Who asks. `job`: the job whose run it is. */

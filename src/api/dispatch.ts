@@ -6,12 +6,14 @@ import { type At, demand, doc, type Handler, type Handlers } from "./call.ts";
 import type { Caller, Context, Tokens } from "./context.ts";
 import type { Method } from "./fields.ts";
 import { accountMethods } from "./methods/account.ts";
+import { batchMethods } from "./methods/batch.ts";
 import { budgetMethods } from "./methods/budget.ts";
 import { configMethods, doctorMethods } from "./methods/config.ts";
 import { jobMethods } from "./methods/job.ts";
 import { kernelMethods } from "./methods/kernel.ts";
-import { artifactMethods, batchMethods, hostMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
+import { artifactMethods, hostMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
+import { recipeMethods, sourceMethods } from "./methods/source.ts";
 import { readBy, readParams } from "./params.ts";
 import { type Answer, isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES } from "./protocol.ts";
 import { errorBody, Refusal } from "./refusal.ts";
@@ -119,6 +121,8 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...artifactMethods,
 	...hostMethods,
 	...batchMethods,
+	...sourceMethods,
+	...recipeMethods,
 	...configMethods,
 	...doctorMethods,
 	...kernelMethods,

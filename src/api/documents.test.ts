@@ -59,8 +59,10 @@ describe("a job's document", () => {
 			on_missing: "wait" as const,
 			unique: { key: "k", window_ms: 5000, policy: "replace" as const },
 		};
-		const added = await desk.call("job.add", input);
-		if (added.outcome !== "queued") throw new Error(added.outcome);
+		// Straight into the queue: over the doors a recipe would be rendered.
+		const result = await desk.t.sluice.add(input);
+		if (result.outcome !== "queued") throw new Error(result.outcome);
+		const added = await desk.call("job.show", { id: result.job.id });
 		const { deadline, ...rest } = input;
 		expect(added.job).toMatchObject({ ...rest, deadline: new Date(deadline).toISOString(), kind: "agent", merge_status: "none" });
 		expect(added.job.locks.map(({ key }) => key)).toContain("branch:app:feature");

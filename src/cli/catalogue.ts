@@ -5,14 +5,15 @@ import { ADD, APPLY } from "./catalogue/add.ts";
 import { CONTROL } from "./catalogue/control.ts";
 import { LOOK } from "./catalogue/look.ts";
 import { NOUNS, UPKEEP } from "./catalogue/nouns.ts";
+import { SLING, WORK } from "./catalogue/sling.ts";
 import type { CommandSpec } from "./command.ts";
 
 export const SECTIONS: readonly (readonly [title: string, commands: readonly CommandSpec[]])[] = [
-	["Adding", [ADD, APPLY]],
+	["Adding", [ADD, APPLY, SLING]],
 	["Looking", LOOK],
 	["Acting", ACT],
 	["Controlling", CONTROL],
-	["Nouns", NOUNS],
+	["Nouns", [...NOUNS, ...WORK]],
 	["Upkeep", UPKEEP],
 ];
 

@@ -34,6 +34,18 @@ const complaint = (text: string, more?: Partial<ConfigSources>): string => {
 describe("mistakes say where they are and what was meant", () => {
 	test.each([
 		["max_concurent: 3", 'config.yml:1:1: max_concurent: there is no such key (did you mean "max_concurrent"?)'],
+		[
+			"sources:\n  b:\n    kind: crads",
+			'config.yml:3:5: sources.b.kind: must be one of cards, beads, folder, not "crads" (did you mean "cards"?)',
+		],
+		["sources: {b: {kind: cards}}", "config.yml:1:11: sources.b.root: is missing (the folder that the items are in)"],
+		["sources: {b: {root: cards}}", 'config.yml:1:15: sources.b.root: "cards" is not a whole path (begin it with / or ~/)'],
+		[
+			"sources: {b: {kind: beads, root: /b, write_back: agent_status}}",
+			"config.yml:1:38: sources.b.write_back: beads cannot write back agent_status (status is what can be written)",
+		],
+		["notify: [{kind: webhook, url: ftp://x}]", expect.stringMatching(/^config.yml:1:\d+: notify\[0\].url: "ftp:\/\/x" is not an address/)],
+		["notify: [{kind: desktop, on: [job_faild]}]", expect.stringContaining('did you mean "job_failed"?')],
 		["# hello\nprot: 1", 'config.yml:2:1: prot: there is no such key (did you mean "port"?)'],
 		["lanes:\n  code:\n    maxx: 3", 'config.yml:3:5: lanes.code.maxx: there is no such key (did you mean "max"?)'],
 		["lanes:\n  a.b:\n    max: -3", "config.yml:3:5: lanes.a.b.max: must be from 0 to 1000000, not -3"],

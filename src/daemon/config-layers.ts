@@ -5,7 +5,7 @@ import { type Config, DEFAULTS, LANE_DEFAULT, PRESETS, type PresetName } from ".
 import { presetConfig, readConfig, withoutUnit } from "../core/config-input.ts";
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
-import { readSettings, SETTINGS, type Settings } from "./settings.ts";
+import { readSettings, SETTINGS, type Settings, SOURCE_DEFAULT } from "./settings.ts";
 
 export type Given = Record<string, unknown>;
 /** `place` stands in front of a message and behind a value: `config.yml`, `SLUICE_PORT`, `--port`. */
@@ -30,6 +30,7 @@ export const NAMED: Record<string, readonly string[]> = {
 	hosts: ["max"],
 	agents: ["command"],
 	resources: [],
+	sources: Object.keys(SOURCE_DEFAULT),
 };
 
 /** Layers from the weakest to the strongest. */

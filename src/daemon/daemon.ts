@@ -2,13 +2,14 @@
 //
 //   home     made or repaired, refused when it cannot be used
 //   lock     one daemon a home; whatever a dead one left is no obstacle from here on
-//   log, config, scheduler, processes, supervisor
+//   log, config, sources, scheduler, intake, processes, supervisor
 //   doors    socket and HTTP: calls are answered
 //   runs     what ran before is found again, then claims begin
 //   record   daemon.json
 
 import { rmSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { homedir, tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
 import type { Checkup } from "../api/context.ts";
 import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
@@ -18,11 +19,16 @@ import { localHost, systemClock } from "../host/local.ts";
 import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
 import { secret } from "../host/secret.ts";
+import type { Host } from "../host.ts";
+import { createIntake } from "../intake/index.ts";
 import { openScheduler } from "../open.ts";
+import type { SourceSettings } from "../source.ts";
+import { openSources } from "../sources/index.ts";
 import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
+import { openCursor } from "./cursor.ts";
 import { logDepths } from "./depths.ts";
 import { checkUp } from "./doctor.ts";
 import { prepareHome } from "./home.ts";
@@ -30,7 +36,8 @@ import { createHooks } from "./hooks.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
-import { matches, SETTINGS } from "./settings.ts";
+import { startNotify } from "./notify.ts";
+import { matches, SETTINGS, type Settings } from "./settings.ts";
 import { readVersion } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
 
@@ -65,7 +72,9 @@ const STUCK_MS = 10_000;
 /** Throws a SluiceError when it cannot start; then nothing is left running. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 	const env = options.env ?? process.env;
-	const [clock, host] = [systemClock, localHost];
+	const clock = systemClock;
+	const host: Host = { ...localHost, probe: async (keys) => ({ ...(await localHost.probe(keys)), ...(await sources.probe(keys)) }) };
+	const sources = openSources({ host, clock, env: () => pick(env, ["*"]) });
 	const startedAt = clock.now();
 	const version = readVersion();
 	/** What must be undone, last first. */
@@ -100,6 +109,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(() => config.close());
 		secrets = () => config.settings().secrets;
 
+		sources.configure(sourcesOf(config.settings()));
+		undo.push(() => sources.close());
 		const scheduler = await openScheduler({
 			path: home.database,
 			config: completeInput(config.engine(), DEFAULTS),
@@ -112,8 +123,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		config.onChange(async (next, before) => {
 			if (JSON.stringify(next.config) !== JSON.stringify(before.config))
 				await scheduler.configure(completeInput(next.config, scheduler.config()));
+			await intake.configure(sourcesOf(next.settings));
 			if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start on", { port: next.settings.port });
 		});
+
+		const intake = createIntake({
+			scheduler,
+			sources,
+			host,
+			log,
+			home: home.path,
+			repos: () => config.engine().repos,
+			cursor: openCursor(join(home.path, "written.json")),
+		});
+		undo.push(() => intake.stop());
 
 		const processes = await openProcesses({ home: home.path });
 		undo.push(() => processes.close());
@@ -202,6 +225,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				user: userName(env),
 				down: ({ runs, graceMs, by }) => void stop({ runs, graceMs, by }).catch((error) => log.error("stopping failed", { error })),
 				doctor,
+				intake,
 			},
 			socketPath: socket,
 			port: config.settings().port,
@@ -221,7 +245,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			),
 		);
 
+		const desktop = ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"];
+		undo.push(
+			startNotify({
+				scheduler,
+				settings: () => config.settings().notify,
+				host,
+				log,
+				env: () => ({ ...allowed(), ...pick(env, desktop) }),
+				cwd: home.path,
+			}),
+		);
+
 		const found = await supervisor.start();
+		await intake.start();
 		reconciled = true;
 		writeRecord(home.record, { pid: process.pid, version, port, started_at: new Date(startedAt).toISOString() });
 		undo.push(() => rmSync(home.record, { force: true }));
@@ -262,6 +299,10 @@ function pick(env: Record<string, string | undefined>, wanted: readonly string[]
 		Object.entries(env).flatMap(([name, value]) => (value !== undefined && matches(name, wanted) ? [[name, value]] : [])),
 	);
 }
+
+/** `~/` is the owner's home folder. */
+const sourcesOf = ({ sources }: Settings): Record<string, SourceSettings> =>
+	Object.fromEntries(Object.entries(sources).map(([name, one]) => [name, { ...one, root: one.root.replace(/^~(?=\/)/, homedir()) }]));
 
 function userName(env: Record<string, string | undefined>): string {
 	try {

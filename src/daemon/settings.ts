@@ -2,11 +2,21 @@
 
 import * as check from "../core/check.ts";
 import { group, length, map, type Reader, whole } from "../core/config-input.ts";
+import { SOURCE_KINDS, type SourceSettings } from "../source.ts";
 
 export type AgentSettings = {
 	/** How it is started: argv, with {prompt} where the prompt goes. */
 	command: string[];
 };
+
+export const NOTIFY_ON = ["batch_done", "job_failed", "needs_human", "limit", "budget"] as const;
+export type NotifyOn = (typeof NOTIFY_ON)[number];
+/** `command`: argv, with the news as JSON on standard input. `url`: gets them as a POST. */
+export type NotifySettings = { on: NotifyOn[] } & (
+	| { kind: "desktop" }
+	| { kind: "command"; command: string[] }
+	| { kind: "webhook"; url: string }
+);
 
 export type Settings = {
 	/** HTTP on 127.0.0.1; 0 = any free port, null = none. */
@@ -31,6 +41,10 @@ export type Settings = {
 	keep_awake: "never" | "while_running";
 	/** Run once for each repo after a pass that started jobs: argv; empty = none. */
 	hooks: { after_dispatch: string[] };
+	/** Where items of work come from. */
+	sources: Record<string, SourceSettings>;
+	/** Who is told of what a person may want to know. */
+	notify: NotifySettings[];
 };
 
 export const SETTINGS: Settings = {
@@ -60,6 +74,20 @@ export const SETTINGS: Settings = {
 	agents: {},
 	keep_awake: "never",
 	hooks: { after_dispatch: [] },
+	sources: {},
+	notify: [],
+};
+
+export const SOURCE_DEFAULT: SourceSettings = {
+	kind: "cards",
+	root: "",
+	repo: null,
+	watch: false,
+	write_back: null,
+	history_on_queue: false,
+	lane: null,
+	recipe: null,
+	agent: null,
 };
 
 const BYTES: Record<string, number> = {
@@ -107,6 +135,60 @@ const patterns: Reader<string[]> = (value, field) =>
 		return text;
 	});
 
+const labelOrNone: Reader<string | null> = (value, field) => (value === null ? null : check.label(value, field));
+const flag: Reader<boolean> = (value, field) => check.flag(value, field);
+
+const sourceMap = map<SourceSettings>(SOURCE_DEFAULT, {
+	kind: (value, field) => check.oneOf(value, SOURCE_KINDS, field),
+	root: (value, field) => {
+		const path = check.text(value, field, { max: 4096, lines: "one" });
+		if (!/^(?:\/|~\/)/.test(path)) throw check.wrong(field, `${check.shown(path)} is not a whole path`, "begin it with / or ~/");
+		return path;
+	},
+	repo: labelOrNone,
+	watch: flag,
+	write_back: (value, field) => (value === null || value === false ? null : check.oneOf(value, ["agent_status", "status"] as const, field)),
+	history_on_queue: flag,
+	lane: labelOrNone,
+	recipe: labelOrNone,
+	agent: labelOrNone,
+});
+
+/** What each kind of source can write back. */
+const WRITES = { cards: "agent_status", beads: "status", folder: null } as const;
+
+const sources: Reader<Settings["sources"]> = (value, field, before) => {
+	const all = sourceMap(value, field, before);
+	for (const [name, { kind, root, write_back }] of Object.entries(all)) {
+		if (root === "") throw check.wrong(`${field}.${name}.root`, "is missing", "the folder that the items are in");
+		if (write_back !== null && write_back !== WRITES[kind])
+			throw check.wrong(
+				`${field}.${name}.write_back`,
+				`${kind} cannot write back ${write_back}`,
+				WRITES[kind] === null ? "leave it out" : `${WRITES[kind]} is what can be written`,
+			);
+	}
+	return all;
+};
+
+const notify: Reader<NotifySettings[]> = (value, field) =>
+	check.list(value, field, 50).map((one, index) => {
+		const at = `${field}[${index}]`;
+		const given = check.record(one, at);
+		check.knownKeys(given, ["kind", "on", "command", "url"], at);
+		const kind = check.oneOf(given.kind, ["desktop", "command", "webhook"], `${at}.kind`);
+		const on =
+			given.on === undefined
+				? [...NOTIFY_ON]
+				: check.list(given.on, `${at}.on`, 20).map((word, place) => check.oneOf(word, NOTIFY_ON, `${at}.on[${place}]`));
+		if (kind === "desktop") return { kind, on };
+		if (kind === "command") return { kind, on, command: someArgv(given.command ?? [], `${at}.command`, []) };
+		const url = check.text(given.url, `${at}.url`, { max: 2000, lines: "one" });
+		if (!/^https?:\/\/[^\s/]+/.test(url))
+			throw check.wrong(`${at}.url`, `${check.shown(url)} is not an address`, 'for example "http://127.0.0.1:8080/hook"');
+		return { kind, on, url };
+	});
+
 export const readSettings: Reader<Settings> = group<Settings>({
 	port: orNone(whole(0, 65_535)),
 	env: patterns,
@@ -120,6 +202,8 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	agents: map<AgentSettings>({ command: [] }, { command: someArgv }),
 	keep_awake: (value, field) => check.oneOf(value, ["never", "while_running"], field),
 	hooks: group<Settings["hooks"]>({ after_dispatch: argv }),
+	sources,
+	notify,
 });
 
 /** Whether a name is one of those that patterns such as `LC_*` mean; letters count as they are written. */

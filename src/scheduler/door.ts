@@ -121,6 +121,7 @@ const ARGUMENTS = {
 		),
 	],
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
+	closeBatch: [at("name", check.label), act()],
 	plan: [optional(object("options", { max: whole(0, 1000), cycle }))],
 	tick: [optional(object("options", { cycle }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],

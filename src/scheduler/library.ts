@@ -223,6 +223,7 @@ export async function createScheduler(
 		status: () => engine.run((tx) => look.status(tx)),
 		locks: () => engine.run((tx) => registers.locks(tx)),
 		batches: () => engine.run(() => registers.batches()),
+		closeBatch: async (name, act) => run((tx) => registers.closeBatch(tx, name), act),
 		artifacts: () => engine.run(() => registers.artifacts()),
 		plan: (request = {}) => {
 			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000 });

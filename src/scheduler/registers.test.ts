@@ -36,6 +36,22 @@ describe("registers", () => {
 		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 1, total: 2, owned: false }]);
 	});
 
+	test("an owned batch closes when its owner says so: at once, or with its last job", async () => {
+		const t = await openStand();
+		const [one, two] = [await t.add({ batch: "mine", owned: true }), await t.add({ batch: "later", owned: true })];
+		await t.start();
+		await t.succeed(one);
+		const closed = async () => (await t.events()).flatMap(({ kind, data }) => (kind === "batch_closed" ? [data.batch] : []));
+		expect(await closed()).toEqual([]);
+		expect(await t.sluice.closeBatch("mine")).toEqual({ name: "mine", open: 0, total: 1, owned: false });
+		expect(await t.sluice.closeBatch("mine")).toMatchObject({ owned: false });
+		expect(await t.sluice.closeBatch("later")).toMatchObject({ open: 1, owned: false });
+		expect(await closed()).toEqual(["mine"]);
+		await t.succeed(two);
+		expect(await closed()).toEqual(["mine", "later"]);
+		await expect(t.sluice.closeBatch("mien")).rejects.toMatchObject({ code: "not_found", hint: 'did you mean "mine"?' });
+	});
+
 	test("artifacts as they were last seen, markers among them", async () => {
 		const t = await openStand({ config: { repos: { app: {} } } });
 		t.host.facts.set("artifact:file:out/a@b.md@app", true);

@@ -1,6 +1,7 @@
 // What the queue keeps lists of, for people to look at: names, locks, batches, artifacts, the newest event.
 
 import { SluiceError } from "../core/errors.ts";
+import { nearest } from "../core/nearest.ts";
 import type { ArtifactView, BatchView, LockView } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { nearestName } from "./add.ts";
@@ -41,6 +42,24 @@ export function* batches(): Op<BatchView[]> {
 			return { name, open, total, owned: owned === true };
 		})
 		.sort(by("name"));
+}
+
+export function* closeBatch(tx: Tx, name: string): Op<BatchView> {
+	const record = yield* tx.get<BatchRecord>("batch", name);
+	if (!record) {
+		const names = (yield* batches()).map((one) => one.name);
+		const guess = nearest(name, names);
+		throw new SluiceError("not_found", `name: there is no batch "${name}"`, {
+			field: "name",
+			hint: guess ? `did you mean "${guess}"?` : "batch list shows those that exist",
+		});
+	}
+	const { open, total, owned } = record;
+	if (owned) {
+		tx.put("batch", name, { open, total } satisfies BatchRecord);
+		if (open === 0) tx.event("batch_closed", null, { batch: name, total });
+	}
+	return { name, open, total, owned: false };
 }
 
 export function* artifacts(): Op<ArtifactView[]> {

@@ -8,7 +8,10 @@ import { answerText, type Door, type Session } from "../../src/api/dispatch.ts";
 import type { Answer, ErrorBody, MethodName, Params, Result } from "../../src/api/protocol.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/api/serve.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
+import { createIntake } from "../../src/intake/index.ts";
+import { SILENT } from "../../src/log.ts";
 import type { Scope } from "../../src/scheduler.ts";
+import { openSources } from "../../src/sources/index.ts";
 import { agentProblem } from "../../src/supervisor/prepare.ts";
 import { makeFolder } from "./folder.ts";
 import { openStand, type Stand, type StandOptions } from "./stand.ts";
@@ -124,6 +127,15 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 		user: "ann",
 		down: (options) => void pretended.downs.push(options),
 		doctor: async () => pretended.checks,
+		intake: createIntake({
+			scheduler: t.sluice,
+			sources: openSources({ host: localHost, clock: systemClock, env: () => ({}) }),
+			host: localHost,
+			log: SILENT,
+			home: "/home/of/test",
+			repos: () => t.sluice.config().repos,
+			cursor: { read: () => null, write() {} },
+		}),
 	};
 }
 

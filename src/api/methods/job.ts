@@ -2,7 +2,7 @@
 
 import { SluiceError } from "../../core/errors.ts";
 import type { JobInput } from "../../core/job.ts";
-import type { Claimed, Ending } from "../../scheduler.ts";
+import type { Claimed, Ending, Manifest } from "../../scheduler.ts";
 import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
 import { endedDocument, rfc3339, runDocument } from "../documents.ts";
 import type { Ref } from "../fields.ts";
@@ -34,13 +34,27 @@ export const jobMethods: Handlers<"job"> = {
 
 	"job.add": async ({ force, by: _by, ...input }, at) => {
 		const { context, by } = at;
-		const result = await context.scheduler.add(asChild(input, at), { by, force: force === true });
+		const options = { by, force: force === true };
+		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.intake.expand(input);
+		if (rest.length > 0) return addAll([first, ...rest], options, at);
+		const result = await context.scheduler.add(asChild(first, at), options);
 		if (result.outcome !== "queued") return doc(result) as AddDocument;
 		const warnings = [...(result.warning === undefined ? [] : [result.warning]), ...agentProblems([result.job.agent], at)];
 		return doc({ ...result, job: shown(context, result.job), ...warned(warnings) }) as AddDocument;
 	},
-	"job.apply": async ({ manifest, check, force }, at) => {
+	"job.sling": async ({ by: _by, ...input }, at) => {
+		const { job: parent } = at.session.caller;
+		const given = { ...input, ...(parent === undefined ? {} : { parent }) };
+		const slung = await at.context.intake.sling(given, { by: at.by });
+		const problems = agentProblems(
+			slung.planned.map(({ agent }) => agent ?? undefined),
+			at,
+		);
+		return doc({ ...slung, warnings: [...slung.warnings, ...problems], dry_run: input.dry_run === true });
+	},
+	"job.apply": async ({ manifest: given, check, force }, at) => {
 		const { scheduler } = at.context;
+		const manifest = await withRecipes(given, at);
 		const whole = at.session.caller.job === undefined ? manifest : { ...manifest, defaults: asChild(manifest.defaults ?? {}, at) };
 		const result = await scheduler.apply(whole, { by: at.by, force: force === true, check: check === true });
 		const agents = manifest.jobs.map((job) => job.agent ?? (job.command === undefined ? manifest.defaults?.agent : undefined));
@@ -92,6 +106,50 @@ export const jobMethods: Handlers<"job"> = {
 		return doc({ cancel_requested, lease_until: lease_until === null ? null : rfc3339(lease_until) });
 	},
 };
+
+/** Jobs of a manifest may name a recipe, too: one that makes a single job each. */
+async function withRecipes(manifest: Manifest, { context }: At): Promise<Manifest> {
+	const { recipe, ...defaults } = manifest.defaults ?? {};
+	const named = (job: JobInput | null): unknown => job?.recipe ?? recipe;
+	if (!Array.isArray(manifest.jobs) || !manifest.jobs.some((job) => typeof named(job) === "string")) return manifest;
+	const jobs: JobInput[] = [];
+	for (const [index, job] of manifest.jobs.entries()) {
+		if (typeof named(job) !== "string") {
+			jobs.push(job);
+			continue;
+		}
+		const [only, ...more] = await context.intake.expand({ ...manifest.defaults, ...job });
+		if (more.length > 0)
+			throw new SluiceError("invalid", `jobs[${index}].recipe: ${named(job)} makes ${more.length + 1} jobs`, {
+				field: `jobs[${index}].recipe`,
+				hint: "sling it, or add it with --recipe",
+			});
+		jobs.push(only as JobInput);
+	}
+	return { ...manifest, ...(manifest.defaults ? { defaults } : {}), jobs };
+}
+
+/** The steps of a recipe, all or none; the first one is shown. */
+async function addAll(jobs: JobInput[], options: { by: string; force: boolean }, at: At): Promise<AddDocument> {
+	const { scheduler } = at.context;
+	const { jobs: ids, skipped } = await scheduler.apply({ jobs: jobs.map((job) => asChild(job, at)) }, options);
+	const [first] = ids;
+	if (first === undefined) {
+		const holder = skipped[0]?.job ?? 0;
+		return doc({ outcome: "already_running" as const, job: holder, holder });
+	}
+	const problems = agentProblems(
+		jobs.map(({ agent }) => agent),
+		at,
+	);
+	return doc({
+		outcome: "queued" as const,
+		job: shown(at.context, await scheduler.show(first)),
+		position: null,
+		jobs: ids,
+		...warned(problems),
+	});
+}
 
 /** Whoever runs a job gets its spec as it is: nothing is masked there. */
 async function claimedDocument({ job, spec, run }: Claimed, { context }: At): Promise<ClaimedDocument> {

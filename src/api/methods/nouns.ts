@@ -1,4 +1,4 @@
-// The methods of lanes, locks, artifacts, hosts and batches.
+// The methods of lanes, locks, artifacts and hosts.
 
 import { type Config, laneOf } from "../../core/config.ts";
 import { type At, doc, type Handlers } from "../call.ts";
@@ -47,8 +47,4 @@ export const artifactMethods: Handlers<"artifact"> = {
 
 export const hostMethods: Handlers<"host"> = {
 	"host.list": async (_params, { context }) => doc({ hosts: statusDocument(await context.scheduler.status()).hosts }),
-};
-
-export const batchMethods: Handlers<"batch"> = {
-	"batch.list": async (_params, { context }) => doc({ batches: await context.scheduler.batches() }),
 };

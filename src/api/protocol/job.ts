@@ -1,6 +1,7 @@
 // The methods that act on jobs.
 
 import { EXIT_KINDS, type ExitKind, type JobInput, STATUSES, type Status } from "../../core/job.ts";
+import type { PlannedJob, SlingSkip } from "../../intake.ts";
 import type { Ending, Manifest } from "../../scheduler.ts";
 import type { LogPiece } from "../context.ts";
 import type { EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
@@ -8,7 +9,7 @@ import { choice, choices, flag, id, ids, maybe, method, object, openMethod, type
 
 type Doc<T> = { schema_version: number } & T;
 export type AddDocument = Doc<
-	| { outcome: "queued"; job: JobDocument; position: number | null; warning?: string }
+	| { outcome: "queued"; job: JobDocument; position: number | null; warning?: string; jobs?: number[] }
 	| { outcome: "already_running"; job: number; holder: number }
 	| { outcome: "deferred"; limit: number; depths: Record<string, number>; hint: string }
 	| { outcome: "duplicate"; job: number }
@@ -34,9 +35,43 @@ const token = whole("the run's token, from job.claim", 1, Number.MAX_SAFE_INTEGE
 export const JOB_METHODS = {
 	"job.add": openMethod<JobInput & { force?: boolean | undefined }, AddDocument>("job")({
 		role: "run",
-		about: "Adds one job and says at once where it stands. Takes every field of a job's input.",
+		about:
+			"Adds one job and says at once where it stands. Takes every field of a job's input. A recipe with steps adds several: `job` is the first, `jobs` are all.",
 		params: { force },
-		result: "{outcome, job?, position?, warning?, holder?, limit?, depths?, hint?}",
+		result: "{outcome, job?, position?, warning?, holder?, limit?, depths?, hint?, jobs?}",
+	}),
+	"job.sling": method<
+		Doc<{ jobs: number[]; skipped: SlingSkip[]; planned: PlannedJob[]; warnings: string[]; batches: string[]; dry_run: boolean }>
+	>()({
+		role: "run",
+		about:
+			"Schedules items of a source: single ones, all children of an epic, all that a batch tracks. What is worked on already is skipped.",
+		params: {
+			ids: words("items, epics or batches, as `id` or `source:id`; the last may name the repo; with `on` the first is a recipe"),
+			on: maybe(word("the item that the recipe is for")),
+			repo: maybe(word("the repo; else the one whose prefix the id has")),
+			recipe: maybe(word("the recipe; else the source's, the repo's, or `work`")),
+			vars: maybe(object<Record<string, string>>("variables of the recipe")),
+			args: maybe(text("instructions for the agent, in plain words")),
+			agent: maybe(word("another agent than the recipe names")),
+			account: maybe(word("whose quota at the provider is used")),
+			lane: maybe(word("another lane")),
+			priority: maybe(whole("its own term of the priority sum", -1_000_000, 1_000_000)),
+			merge: maybe(choice("how branches are merged", ["direct", "mr", "local"])),
+			base_branch: maybe(word("what their branches begin from")),
+			no_merge: maybe(flag("do not merge")),
+			raw: maybe(flag("the item's own text is the prompt: no recipe")),
+			owned: maybe(flag("the batch stays open until `batch.close`")),
+			mode: maybe(choice("a fresh context for each step", ["ralph"])),
+			batch: maybe(word("the batch; else a new one, or the one that the items belong to")),
+			no_batch: maybe(flag("no batch")),
+			dry_run: maybe(flag("only say what would be added")),
+			env: maybe(object<Record<string, string>>("variables of the jobs")),
+			cwd: maybe(text("where jobs without a repo run", 4096)),
+			force,
+		},
+		result:
+			"{jobs, skipped: [{item, reason, job}], planned: [{job, item, source, title, repo, recipe, agent, step, batch}], warnings, batches, dry_run}",
 	}),
 	"job.apply": method<
 		Doc<{ jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[]; warning?: string }>

@@ -1,9 +1,11 @@
-// The methods of the nouns: lanes, accounts, budgets, locks, artifacts, hosts, batches, the configuration, the check-up.
+// The methods of the nouns: lanes, accounts, budgets, locks, artifacts, hosts, batches, sources, recipes, the configuration, the check-up.
 
 import type { LaneConfig } from "../../core/config.ts";
+import type { Status } from "../../core/job.ts";
+import type { ItemView, RecipeView, SourceView } from "../../intake.ts";
 import type { LedgerView } from "../../scheduler.ts";
 import type { Checkup, Problem, Setting } from "../context.ts";
-import type { Time } from "../documents.ts";
+import type { JobDocument, Time } from "../documents.ts";
 import { choice, decimal, duration, flag, json, maybe, method, orNull, text, time, whole, word, words } from "../fields.ts";
 
 type Doc<T> = { schema_version: number } & T;
@@ -21,7 +23,20 @@ export type AccountDocument = {
 export type LockDocument = { key: string; holders: { job: number; mode: "shared" | "exclusive" }[]; reserved_for: number | null };
 export type ArtifactDocument = { artifact: string; repo: string | null; present: boolean | null; observed_at: Time; error: string | null };
 export type HostDocument = { name: string; labels: string[]; heartbeat_at: Time; state: string };
-export type BatchDocument = { name: string; open: number; total: number; owned: boolean };
+export type BatchDocument = {
+	name: string;
+	/** `closed` once all of its jobs have ended, unless its owner still holds it open. */
+	state: "open" | "closed";
+	open: number;
+	total: number;
+	owned: boolean;
+	/** Jobs by status; those that gc has forgotten are not among them. */
+	counts: Partial<Record<Status, number>>;
+	/** Share of its jobs that have ended. */
+	progress: number;
+	/** Null where no ledger tells it. */
+	cost_micro: number | null;
+};
 
 export const NOUN_METHODS = {
 	"lane.list": method<Doc<{ lanes: LaneDocument[] }>>()({
@@ -120,9 +135,72 @@ export const NOUN_METHODS = {
 	}),
 	"batch.list": method<Doc<{ batches: BatchDocument[] }>>()({
 		role: "viewer",
-		about: "Batches: how many jobs, how many still open.",
+		about: "Batches: how many jobs in which state, how many still open, what they cost as far as that is known.",
+		params: { all: maybe(flag("closed ones too")) },
+		result: "{batches: [{name, state, open, total, owned, counts, progress, cost_micro}]}",
+	}),
+	"batch.show": method<Doc<{ batch: BatchDocument; jobs: JobDocument[] }>>()({
+		role: "viewer",
+		about: "One batch with its jobs.",
+		params: { name: word("the batch") },
+		result: "{batch, jobs}",
+	}),
+	"batch.close": method<Doc<{ batch: BatchDocument }>>()({
+		role: "operator",
+		about: "Closes a batch that its caller owns: now, or when its last open job ends.",
+		params: { name: word("the batch") },
+		result: "{batch}",
+	}),
+	"batch.cancel": method<Doc<{ cancelled: number[]; requested: number[] }>>()({
+		role: "operator",
+		about: "Ends all jobs of a batch: waiting ones at once, running ones after a stop.",
+		params: { name: word("the batch"), reason: maybe(text("why, for the record", 10_000)) },
+		result: "{cancelled, requested}",
+	}),
+	"batch.retry": method<Doc<{ reset: number[]; restarted: number[]; skipped: { job: number; reason: string }[] }>>()({
+		role: "operator",
+		about: "Rewinds the jobs of a batch that failed, were cancelled or expired, each with what comes after it.",
+		params: { name: word("the batch") },
+		result: "{reset, restarted, skipped: [{job, reason}]}",
+	}),
+	"source.list": method<Doc<{ sources: SourceView[] }>>()({
+		role: "viewer",
+		about: "Sources of items: what is in them, and what is wrong with single items.",
 		params: {},
-		result: "{batches: [{name, open, total, owned}]}",
+		result:
+			"{sources: [{name, kind, root, repo, watch, write_back, items, open, eligible, faults: [{source, id, place, code, message, hint}], error}]}",
+	}),
+	"source.show": method<Doc<{ source: SourceView; items: ItemView[] }>>()({
+		role: "viewer",
+		about: "One source with its items.",
+		params: { name: word("the source"), all: maybe(flag("closed items too")) },
+		result:
+			"{source, items: [{source, id, kind, title, status, open, in_progress, eligible, blocked_by, members, batch, phase, flow, parallelizable, place}]}",
+	}),
+	"source.scan": method<Doc<{ sources: SourceView[]; added: number[] }>>()({
+		role: "operator",
+		about: "Looks at a source now, or at all; what is eligible becomes jobs where the source is watched.",
+		params: { name: maybe(word("the source")) },
+		result: "{sources, added}",
+	}),
+	"recipe.list": method<Doc<{ recipes: RecipeView[] }>>()({
+		role: "viewer",
+		about: "Recipes: of a repo, of the home, and the shipped ones. One that is wrong has an error.",
+		params: { repo: maybe(word("with those of this repo")) },
+		result: "{recipes: [{name, description, origin, vars, steps, error}]}",
+	}),
+	"recipe.show": method<Doc<{ recipe: RecipeView }>>()({
+		role: "viewer",
+		about: "One recipe: its variables and its steps.",
+		params: { name: word("the recipe"), repo: maybe(word("as this repo has it")) },
+		result:
+			"{recipe: {name, description, origin, vars: [{name, about, required, default, pattern}], steps: [{name, after, template}], error}}",
+	}),
+	"recipe.check": method<Doc<{ ok: boolean; problems: { message: string; field: string | null; hint: string | null }[] }>>()({
+		role: "viewer",
+		about: "What is wrong with a recipe's text. Changes nothing.",
+		params: { text: text("YAML"), name: maybe(word("its name, for messages")) },
+		result: "{ok, problems: [{message, field, hint}]}",
 	}),
 	"config.get": method<Doc<{ settings: Setting[] }>>()({
 		role: "viewer",

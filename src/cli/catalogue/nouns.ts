@@ -1,4 +1,4 @@
-// Lanes, accounts, budgets, locks, artifacts, hosts and batches; upkeep and the rest: described.
+// Lanes, accounts, budgets, locks, artifacts and hosts; upkeep and the rest: described.
 
 import type { CommandSpec } from "../command.ts";
 
@@ -70,7 +70,6 @@ export const NOUNS: readonly CommandSpec[] = [
 		load: loadSet,
 	},
 	list("host", "Hosts that run jobs.", "which machines are there"),
-	list("batch", "Batches and how far they are.", "what is done of each"),
 ];
 
 export const UPKEEP: readonly CommandSpec[] = [

@@ -23,19 +23,21 @@ export async function run(call: Call, io: Io): Promise<number> {
 	if (!io.json) await tell(result, io);
 	if (typeof warning === "string") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${warning}`);
 	if (!stays) return outcome === "deferred" ? EXIT.later : EXIT.done;
-	return stay(call, io, id as number);
+	const { jobs } = result as { jobs?: number[] };
+	return stay(call, io, id as number, jobs ?? [id as number]);
 }
 
 const jobOf = ({ job }: Document): number | undefined =>
 	typeof job === "number" ? job : typeof job === "object" && job !== null ? (job as { id: number }).id : undefined;
 
-async function stay(call: Call, io: Io, id: number): Promise<number> {
+/** `all`: the steps of a recipe that has several. */
+async function stay(call: Call, io: Io, id: number, all: number[]): Promise<number> {
 	if (call.flag("follow") && !io.json) {
 		const { printLog } = await import("../follow.ts");
 		await printLog(io, { id, stream: "stdout", attempt: undefined, raw: false }, "follow");
 	}
 	const { waitFor } = await import("../waiting.ts");
-	const { done, jobs } = await waitFor(io, [id], undefined);
+	const { done, jobs } = await waitFor(io, all, undefined);
 	if (io.json) io.print.out(JSON.stringify({ schema_version: 1, outcome: "queued", ...(await io.ask("job.show", { id })) }));
 	return done && jobs.every((job) => job.status === "succeeded") ? EXIT.done : EXIT.failed;
 }
@@ -142,7 +144,9 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 	if (command && agent !== undefined)
 		throw usage("a job has a command or an agent, not both", "leave out --agent, or what stands after --");
 	if (words !== undefined && file !== undefined) throw usage("PROMPT and --prompt-file contradict each other", "give one of them");
-	if (agent === undefined) {
+	const recipe = call.text("recipe");
+	if (command && recipe !== undefined) throw usage("a recipe says what is run", "leave out --recipe, or what stands after --");
+	if (agent === undefined && recipe === undefined) {
 		if (words !== undefined || file !== undefined)
 			throw command
 				? usage("a command takes no prompt", "leave the prompt out, or what stands after --")
@@ -150,13 +154,13 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 						"a prompt needs --agent; a command stands after --",
 						file === undefined ? `for example: sluice add -- ${words === "-" ? "make test" : words}` : "for example: --agent claude",
 					);
-		for (const option of ["model", "permission", "commit", "recipe", "args"])
+		for (const option of ["model", "permission", "commit", "args"])
 			if (call.has(option)) throw usage(`--${option} is for agents`, "name one with --agent");
 	}
 	const work: Document = {};
 	if (call.has("payload")) work.payload = payloadOf(call.text("payload") as string, io);
 	if (command) work.command = command;
-	else if (agent !== undefined) {
+	else if (agent !== undefined || recipe !== undefined) {
 		const prompt = await promptOf(words, file, io);
 		if (prompt !== undefined) work.prompt = prompt;
 		else if (!call.has("recipe") && !call.has("args") && !call.has("payload"))
@@ -164,7 +168,7 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 	} else if (!call.has("payload"))
 		throw usage("nothing to run", 'for example: sluice add -- make test, or sluice add --agent claude "Fix the flaky test"');
 	const mine = chosen(call.list("env"), io.world.env);
-	if (command || agent !== undefined) {
+	if (command || agent !== undefined || recipe !== undefined) {
 		work.cwd = resolve(io.world.cwd, call.text("cwd") ?? ".");
 		work.env = mine;
 	} else if (call.has("cwd") || call.has("env")) throw usage("a payload is for an outside worker: it takes no --cwd and no --env");

@@ -58,7 +58,24 @@ describe("nouns and upkeep", () => {
 			{ hosts: [{ name: "here", labels: ["gpu", "mac"], heartbeat_at: ago(2000), state: "live" }] },
 			"HOST  STATE  LABELS    SEEN\nhere  live   gpu, mac  2s ago\n",
 		],
-		["batch", { batches: [{ name: "docs", open: 1, total: 4, owned: false }] }, "BATCH    DONE\ndocs   3 of 4  ███░\n"],
+		[
+			"batch",
+			{
+				batches: [
+					{
+						name: "docs",
+						state: "open",
+						open: 1,
+						total: 4,
+						owned: false,
+						counts: { running: 1, succeeded: 3 },
+						progress: 0.75,
+						cost_micro: 1_250_000,
+					},
+				],
+			},
+			"BATCH    DONE        JOBS                     COST\ndocs   3 of 4  ███░  1 running, 3 succeeded  $1.25\n",
+		],
 	])("%s list", async (noun, answer, out) => {
 		const line = await openCommandLine({ [`${noun}.list`]: answer });
 		expect(await line.run(`${noun} list`)).toEqual({ code: 0, out, err: "" });

@@ -1,4 +1,4 @@
-// `list` of lanes, accounts, budgets, locks, artifacts, hosts and batches: which columns each has.
+// `list` of lanes, accounts, budgets, locks, artifacts and hosts: which columns each has.
 
 import type { Call } from "../command.ts";
 import { answer, type Io } from "../io.ts";
@@ -115,16 +115,6 @@ const LISTS: Record<string, Listed> = {
 		],
 	},
 	host: { of: "hosts", empty: "no hosts", columns: [field("name", "HOST"), field("state"), field("labels"), time("heartbeat_at", "SEEN")] },
-	batch: {
-		of: "batches",
-		empty: "no batches",
-		columns: [
-			field("name", "BATCH"),
-			{ title: "DONE", ...right, cell: ({ open, total }) => `${Number(total) - Number(open)} of ${plain(total)}` },
-			{ title: "", cell: ({ open, total }, io) => io.print.paint("cyan", gauge(Number(total) - Number(open), Math.max(1, Number(total)))) },
-			{ title: "", cell: ({ owned }) => (owned ? "closed by its owner" : "") },
-		],
-	},
 };
 
 export async function run(call: Call, io: Io): Promise<undefined> {

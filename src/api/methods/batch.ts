@@ -1,0 +1,102 @@
+// The methods of batches: how far they are, and acting on all of their jobs.
+
+import { SluiceError } from "../../core/errors.ts";
+import { isTerminal } from "../../core/job.ts";
+import { nearest } from "../../core/nearest.ts";
+import type { BatchView, JobView } from "../../scheduler.ts";
+import { type At, doc, type Handlers, shownAll } from "../call.ts";
+import type { BatchDocument } from "../protocol/nouns.ts";
+
+const PAGE = 1000;
+/** What `batch.retry` takes up again; what was blocked by it comes along. */
+const RETRIED = ["failed", "cancelled", "expired"];
+
+async function jobsOf(name: string, { context }: At): Promise<JobView[]> {
+	const all: JobView[] = [];
+	for (let after = 0; ; ) {
+		const some = await context.scheduler.list({ batch: name, all: true, after, limit: PAGE });
+		all.push(...some);
+		const last = some.at(-1);
+		if (last === undefined || some.length < PAGE) return all;
+		after = last.id;
+	}
+}
+
+async function documentOf({ name, open, total, owned }: BatchView, jobs: readonly JobView[], { context }: At): Promise<BatchDocument> {
+	const counts: BatchDocument["counts"] = {};
+	for (const { status } of jobs) counts[status] = (counts[status] ?? 0) + 1;
+	const cost = (await context.scheduler.ledgers(`batch:${name}`)).find(({ dim }) => dim === "cost_micro");
+	return {
+		name,
+		state: open === 0 && !owned ? "closed" : "open",
+		open,
+		total,
+		owned,
+		counts,
+		progress: total === 0 ? 1 : Math.round((1000 * (total - open)) / total) / 1000,
+		cost_micro: cost?.used ?? null,
+	};
+}
+
+async function mustKnow(name: string, { context }: At): Promise<BatchView> {
+	const all = await context.scheduler.batches();
+	const found = all.find((one) => one.name === name);
+	if (found) return found;
+	const guess = nearest(
+		name,
+		all.map((one) => one.name),
+	);
+	throw new SluiceError("not_found", `name: there is no batch "${name}"`, {
+		field: "name",
+		hint: guess ? `did you mean "${guess}"?` : "batch list --all shows those that exist",
+	});
+}
+
+export const batchMethods: Handlers<"batch"> = {
+	"batch.list": async ({ all }, at) => {
+		const batches: BatchDocument[] = [];
+		for (const one of await at.context.scheduler.batches())
+			if (all || one.open > 0 || one.owned) batches.push(await documentOf(one, await jobsOf(one.name, at), at));
+		return doc({ batches });
+	},
+	"batch.show": async ({ name }, at) => {
+		const batch = await mustKnow(name, at);
+		const jobs = await jobsOf(name, at);
+		return doc({ batch: await documentOf(batch, jobs, at), jobs: shownAll(at.context, jobs) });
+	},
+	"batch.close": async ({ name }, at) => {
+		const batch = await at.context.scheduler.closeBatch(name, { by: at.by });
+		return doc({ batch: await documentOf(batch, await jobsOf(name, at), at) });
+	},
+	"batch.cancel": async ({ name, reason }, at) => {
+		await mustKnow(name, at);
+		const cancelled: number[] = [];
+		const requested: number[] = [];
+		for (const { id } of (await jobsOf(name, at)).filter(({ status }) => !isTerminal(status))) {
+			// It may have ended since, or with one before it.
+			if (isTerminal((await at.context.scheduler.show(id)).status)) continue;
+			const report = await at.context.scheduler.cancel(id, { by: at.by, ...(reason === undefined ? {} : { reason }) });
+			cancelled.push(...report.cancelled);
+			requested.push(...report.requested);
+		}
+		return doc({ cancelled, requested });
+	},
+	"batch.retry": async ({ name }, at) => {
+		await mustKnow(name, at);
+		const reset = new Set<number>();
+		const restarted = new Set<number>();
+		const skipped: { job: number; reason: string }[] = [];
+		for (const { id } of (await jobsOf(name, at)).filter(({ status }) => RETRIED.includes(status))) {
+			if (reset.has(id)) continue;
+			try {
+				const report = await at.context.scheduler.retry(id, { by: at.by });
+				for (const one of report.reset) reset.add(one);
+				for (const one of report.restarted) restarted.add(one);
+			} catch (error) {
+				if (!(error instanceof SluiceError)) throw error;
+				skipped.push({ job: id, reason: error.message });
+			}
+		}
+		return doc({ reset: [...reset], restarted: [...restarted], skipped });
+	},
+};

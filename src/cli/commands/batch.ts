@@ -1,0 +1,71 @@
+// sluice batch: how far batches are, and acting on all of their jobs.
+
+import type { BatchDocument } from "../../api/protocol/nouns.ts";
+import type { Call } from "../command.ts";
+import { answer, type Document, type Io } from "../io.ts";
+import { cellOf, columnOf, LIST_FIELDS, type ShownJob, statusWords } from "../job-lines.ts";
+import { counted } from "../print.ts";
+import { printable } from "../sequences.ts";
+import { table } from "../table.ts";
+import { gauge } from "./status.ts";
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const verb = call.command.name.split(" ")[1] as Verb;
+	const params: Document = verb === "list" ? (call.flag("all") ? { all: true } : {}) : { name: call.arg("NAME") };
+	if (verb === "cancel" && call.has("reason")) params.reason = call.text("reason");
+	const document = await io.ask(`batch.${verb}`, params);
+	answer(io, document, () => TELL[verb](io, document, call));
+	return undefined;
+}
+
+type Verb = "list" | "show" | "close" | "cancel" | "retry";
+
+const TELL: Record<Verb, (io: Io, document: Document, call: Call) => void> = {
+	list(io, { batches }, call) {
+		if ((batches as BatchDocument[]).length > 0) printBatches(io, batches as BatchDocument[]);
+		else io.print.say(call.flag("all") ? "no batches" : "no open batches; --all shows those that are done");
+	},
+	show(io, { batch, jobs }) {
+		printBatches(io, [batch as BatchDocument]);
+		const rows = (jobs as ShownJob[]).map((job) => LIST_FIELDS.map((field) => cellOf(field, job, io.print.paint, io.world.now())));
+		io.print.out("");
+		for (const line of table(LIST_FIELDS.map(columnOf), rows, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
+	},
+	close(io, { batch }) {
+		const { name, open } = batch as BatchDocument;
+		io.print.say(open === 0 ? `batch ${name} is closed` : `batch ${name} closes when its last ${counted(open, "job")} ended`);
+	},
+	cancel(io, { cancelled, requested }) {
+		const [ended, asked] = [cancelled as number[], requested as number[]];
+		if (ended.length > 0) io.print.say(`cancelled: ${ended.join(", ")}`);
+		if (asked.length > 0) io.print.say(`asked to stop: ${asked.join(", ")}`);
+		if (ended.length + asked.length === 0) io.print.say("nothing to cancel: all of them had ended");
+	},
+	retry(io, { reset, skipped }) {
+		const again = reset as number[];
+		io.print.say(again.length === 0 ? "nothing to run again" : `run again: ${again.join(", ")}`);
+		for (const { job, reason } of skipped as { job: number; reason: string }[]) io.print.say(`left job ${job}: ${printable(reason)}`);
+	},
+};
+
+function printBatches({ print }: Io, batches: readonly BatchDocument[]): void {
+	const columns = [
+		{ title: "BATCH", shrink: 12 },
+		{ title: "DONE", align: "right" as const },
+		{ title: "" },
+		{ title: "JOBS", shrink: 16 },
+		{ title: "COST", align: "right" as const },
+		{ title: "" },
+	];
+	const rows = batches.map(({ name, open, total, counts, cost_micro, owned, state }) => [
+		printable(name),
+		`${total - open} of ${total}`,
+		print.paint("cyan", gauge(total - open, Math.max(1, total))),
+		Object.entries(counts)
+			.map(([status, count]) => `${count} ${statusWords(status)}`)
+			.join(", "),
+		cost_micro === null ? "" : `$${(cost_micro / 1e6).toFixed(2)}`,
+		owned ? "closed by its owner" : state === "closed" ? "closed" : "",
+	]);
+	for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);
+}

@@ -1,0 +1,133 @@
+// Recipes: read strictly, rendered strictly, routed by outcome.
+
+import { describe, expect, test } from "vitest";
+import { readRecipe, renderRecipe, variablesOf } from "./recipe.ts";
+import { SHIPPED } from "./shipped-recipes.ts";
+
+const simple = (more: Record<string, unknown> = {}) => readRecipe({ command: ["echo", "{{word}}"], vars: { word: {} }, ...more }, "say");
+const fault = (call: () => unknown): { message: string; field: unknown; hint: unknown } => {
+	try {
+		call();
+	} catch (error) {
+		const { message, field, hint } = error as { message: string; field: unknown; hint: unknown };
+		return { message, field, hint };
+	}
+	throw new Error("was accepted");
+};
+
+describe("reading", () => {
+	test("short and long forms of variables", () => {
+		const { vars } = simple({ vars: { word: { about: "what to say", pattern: "[a-z]+" }, port: 80, note: { required: false } } });
+		expect(vars).toEqual([
+			{ name: "word", about: "what to say", required: true, default: null, pattern: "[a-z]+" },
+			{ name: "port", about: "", required: false, default: "80", pattern: null },
+			{ name: "note", about: "", required: false, default: null, pattern: null },
+		]);
+		expect(simple({ vars: [{ name: "word", default: "hi" }] }).vars).toMatchObject([{ name: "word", default: "hi", required: false }]);
+	});
+	test.each([
+		["an unknown key", { promt: "x" }, "promt", 'did you mean "prompt"?'],
+		["an undeclared variable", { title: "{{wrod}}" }, "title", "did you mean {{word}}?"],
+		["a command as text", { command: "echo hi" }, "command", expect.stringContaining("no shell")],
+		["nothing to run", { command: undefined }, "prompt", expect.stringContaining("prompt")],
+		["command and prompt", { prompt: "x" }, "command", "leave one out"],
+		["a pattern that is none", { vars: { word: { pattern: "(" } } }, "vars.word.pattern", undefined],
+		["a default that does not fit", { vars: { word: { pattern: "a", default: "b" } } }, "vars.word.default", undefined],
+		["a built-in name", { vars: { word: {}, item: {} } }, "vars.item", expect.stringContaining("item")],
+		["an unknown step", { command: undefined, steps: [{ name: "a", command: ["x"], after: ["mend"] }] }, "steps.a.after[0]", "known: a"],
+		[
+			"a step twice",
+			{
+				command: undefined,
+				steps: [
+					{ name: "a", command: ["x"] },
+					{ name: "a", command: ["x"] },
+				],
+			},
+			"steps.a",
+			undefined,
+		],
+		[
+			"a circle",
+			{ command: undefined, steps: { a: { command: ["x"], after: "b" }, b: { command: ["x"], after: "a" } } },
+			"steps",
+			expect.any(String),
+		],
+		[
+			"a route to itself",
+			{ command: undefined, steps: { a: { command: ["x"], on: { failed: "a" } } } },
+			"steps.a.on.failed",
+			expect.any(String),
+		],
+	])("%s is refused, with field and hint", (_, more, field, hint) => {
+		expect(fault(() => simple(more as Record<string, unknown>))).toMatchObject({ field, hint });
+	});
+	test("every shipped recipe is a good one", () => {
+		for (const [name, recipe] of Object.entries(SHIPPED)) expect(readRecipe(recipe, name).steps.length).toBeGreaterThan(0);
+	});
+});
+
+describe("rendering", () => {
+	test("values go into words as they are, and are not looked at again", () => {
+		const [one] = renderRecipe(simple(), { vars: { word: "$(rm -rf) {{item}} \"'" }, built: {} });
+		expect(one?.job.command).toEqual(["echo", "$(rm -rf) {{item}} \"'"]);
+	});
+	test.each([
+		["missing", {}, "vars.word", "give --var word=…"],
+		["unknown", { word: "a", wrod: "b" }, "vars.wrod", 'did you mean "word"?'],
+	])("a variable that is %s is an error", (_, vars, field, hint) => {
+		expect(fault(() => renderRecipe(simple(), { vars, built: {} }))).toMatchObject({ field, hint });
+	});
+	test("a value that does not fit its pattern", () => {
+		const recipe = simple({ vars: { word: { pattern: "[a-z]+" } } });
+		expect(fault(() => renderRecipe(recipe, { vars: { word: "A1" }, built: {} }))).toMatchObject({ field: "vars.word" });
+	});
+	test("a built-in that is not there", () => {
+		const work = readRecipe(SHIPPED.work, "work");
+		expect(fault(() => renderRecipe(work, { vars: {}, built: {} }))).toMatchObject({
+			field: "title",
+			hint: expect.stringContaining("--item"),
+		});
+		const [one] = renderRecipe(work, { vars: {}, built: { item: "gt-1", title: "T", text: "body" } });
+		expect(one?.job.prompt).toMatch(/^Work on gt-1: T\n\nbody\n\n[^{}]+$/);
+	});
+	test("args have their place, or come last; escaped braces stay", () => {
+		const with_ = readRecipe({ agent: "a", prompt: "x {{args}} \\{{y}}" }, "r");
+		const without = readRecipe({ agent: "a", prompt: "x" }, "r");
+		const given = { vars: {}, built: { args: "now" } };
+		expect([with_, without].map((one) => renderRecipe(one, given)[0]?.job.prompt)).toEqual(["x now {{y}}", "x\n\nnow"]);
+	});
+	test("which variables it asks for", () => {
+		expect(variablesOf(simple())).toEqual(["word"]);
+	});
+});
+
+describe("steps", () => {
+	const edges = (steps: unknown, more = {}) =>
+		Object.fromEntries(
+			readRecipe({ steps, ...more }, "r").steps.map(({ name, after }) => [name, after.map(({ step, policy }) => `${step}:${policy}`)]),
+		);
+	const run = { command: ["x"] };
+	test("come after the one before, unless they say otherwise", () => {
+		expect(edges({ a: run, b: run, c: { ...run, after: ["a", "b:merged"] }, d: { ...run, after: [] } })).toEqual({
+			a: [],
+			b: ["a:success"],
+			c: ["a:success", "b:merged"],
+			d: [],
+		});
+	});
+	test("a failure leads to the step it names, and to nothing else", () => {
+		expect(edges({ build: { ...run, on: { failed: "mend" } }, mend: run, ship: run })).toEqual({
+			build: [],
+			mend: ["build:failure"],
+			ship: ["build:success"],
+		});
+	});
+	test("share what the recipe says of all", () => {
+		const { steps } = readRecipe({ agent: "a", lane: "l", steps: { one: { prompt: "p" }, two: { command: ["c"], lane: "m" } } }, "r");
+		expect(steps.map(({ template }) => template)).toEqual([
+			{ agent: "a", lane: "l", prompt: "p" },
+			{ lane: "m", command: ["c"] },
+		]);
+	});
+});

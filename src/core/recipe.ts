@@ -1,0 +1,343 @@
+// Recipes: a job, or several that come after each other, with variables to be filled in. Read and rendered strictly: what is missing, misspelt or
+// unknown is an error before anything is added. Pure.
+//
+//   {{name}}    a variable of the recipe, or one of BUILT_IN        \{{    two braces as they are
+
+import * as check from "./check.ts";
+import { SluiceError } from "./errors.ts";
+import { type JobInput, POLICIES, type Policy } from "./job.ts";
+import { nearest } from "./nearest.ts";
+
+/** What is filled in by whoever adds the job. `args` may be absent; asking for any other that is not there is an error. */
+export const BUILT_IN = ["item", "title", "text", "source", "repo", "phase", "branch", "base_branch", "batch", "args"] as const;
+export type BuiltIn = (typeof BUILT_IN)[number];
+
+export type RecipeVar = { name: string; about: string; required: boolean; default: string | null; pattern: string | null };
+/** `after`: steps of the same recipe. `name` is empty where the recipe is a single job. */
+export type RecipeStep = { name: string; after: { step: string; policy: Policy }[]; template: JobInput };
+export type Recipe = { name: string; description: string; vars: RecipeVar[]; steps: RecipeStep[] };
+
+/** The fields of a job that a recipe may set. Who it is for, and when, is for the caller to say. */
+export const TEMPLATE_KEYS = [
+	"title",
+	"agent",
+	"command",
+	"prompt",
+	"payload",
+	"lane",
+	"priority",
+	"locks",
+	"serial",
+	"parallelizable",
+	"needs",
+	"on_missing",
+	"produces",
+	"conditions",
+	"retry",
+	"timeout",
+	"stall_timeout",
+	"merge",
+	"no_merge",
+	"base_branch",
+	"worktree",
+	"requires_approval",
+	"env",
+	"uses",
+	"host_labels",
+	"account",
+	"owner",
+	"model",
+	"permission",
+	"commit",
+	"mode",
+] as const satisfies readonly (keyof JobInput)[];
+
+const MOST_STEPS = 200;
+const VARIABLE = /\\\{\{|\{\{([^{}]*)\}\}/g;
+const NAME = /^[A-Za-z_][\w-]*$/;
+
+/** Checks all that can be checked without values: keys, steps and edges, and that every variable is declared. */
+export function readRecipe(value: unknown, name: string): Recipe {
+	return check.taking("recipe", () => {
+		const given = check.record(value, "recipe");
+		check.knownKeys(given, ["description", "vars", "steps", ...TEMPLATE_KEYS], "");
+		const recipe: Recipe = {
+			name: check.label(name, "name"),
+			description: given.description === undefined ? "" : check.text(given.description, "description", { max: 10_000 }).trim(),
+			vars: varsOf(given.vars),
+			steps: [],
+		};
+		const shared = templateOf(given, "");
+		if (given.steps === undefined) recipe.steps = [{ name: "", after: [], template: whole(shared, "") }];
+		else recipe.steps = stepsOf(given.steps, shared);
+		for (const step of recipe.steps) for (const use of usesOf(step)) mustBeDeclared(recipe, use);
+		return recipe;
+	});
+}
+
+function varsOf(value: unknown): RecipeVar[] {
+	if (value === undefined) return [];
+	const entries: [string, unknown][] = Array.isArray(value)
+		? value.map((one, index) => {
+				const given = check.record(one, `vars[${index}]`);
+				return [String(given.name ?? ""), Object.fromEntries(Object.entries(given).filter(([key]) => key !== "name"))];
+			})
+		: Object.entries(check.record(value, "vars"));
+	const vars = entries.map(([name, one]): RecipeVar => {
+		const field = `vars.${name.slice(0, 40)}`;
+		if (!NAME.test(name) || name === "__proto__") throw check.wrong(field, `${check.shown(name)} is not the name of a variable`);
+		if ((BUILT_IN as readonly string[]).includes(name))
+			throw check.wrong(field, "is filled in by itself", `take another name; these are: ${BUILT_IN.join(", ")}`);
+		// `vars: {port: 80}` is short for a default.
+		const given = one === null || typeof one !== "object" ? (one === null ? {} : { default: one }) : check.record(one, field);
+		check.knownKeys(given, ["about", "required", "default", "pattern"], field);
+		const usual = given.default === undefined || given.default === null ? null : plain(given.default, `${field}.default`);
+		const pattern = given.pattern === undefined ? null : check.text(given.pattern, `${field}.pattern`, { max: 1000, lines: "one" });
+		const required = given.required === undefined ? usual === null : check.flag(given.required, `${field}.required`);
+		if (required && usual !== null) throw check.wrong(field, "is required and has a default", "leave one of them out");
+		const found: RecipeVar = {
+			name,
+			about: given.about === undefined ? "" : check.text(given.about, `${field}.about`, { max: 1000, lines: "one" }),
+			required,
+			default: usual,
+			pattern,
+		};
+		if (pattern !== null) compiled(pattern, `${field}.pattern`);
+		if (usual !== null) mustFit(found, usual, `${field}.default`);
+		return found;
+	});
+	const twice = vars.find((one, index) => vars.findIndex(({ name }) => name === one.name) !== index);
+	if (twice) throw check.wrong(`vars.${twice.name}`, "stands there twice");
+	return vars;
+}
+
+const plain = (value: unknown, field: string): string =>
+	typeof value === "number" || typeof value === "boolean" ? String(value) : check.text(value, field, { max: 131_072 });
+
+function compiled(pattern: string, field: string): RegExp {
+	try {
+		return new RegExp(`^(?:${pattern})$`, "u");
+	} catch (error) {
+		throw check.wrong(field, `is no regular expression: ${error instanceof Error ? error.message : String(error)}`);
+	}
+}
+
+function mustFit({ name, pattern }: RecipeVar, value: string, field: string): void {
+	if (pattern !== null && !compiled(pattern, field).test(value))
+		throw check.wrong(field, `${check.shown(value)} does not fit ${name}'s pattern ${pattern}`);
+}
+
+function templateOf(given: Record<string, unknown>, field: string): JobInput {
+	const template: Record<string, unknown> = {};
+	for (const key of TEMPLATE_KEYS)
+		if (given[key] !== undefined) template[key] = check.json(given[key], field === "" ? key : `${field}.${key}`);
+	return template as JobInput;
+}
+
+/** A step of its own must have something to run. */
+function whole(template: JobInput, field: string): JobInput {
+	const at = (key: string) => (field === "" ? key : `${field}.${key}`);
+	const { agent, command, prompt, payload } = template;
+	if (command === undefined && agent === undefined && payload === undefined && prompt === undefined)
+		throw check.wrong(at("prompt"), "nothing to run", "give a prompt for an agent, or a command");
+	if (command !== undefined && (agent !== undefined || prompt !== undefined))
+		throw check.wrong(at("command"), "a job has a command or a prompt, not both", "leave one out");
+	if (command !== undefined && !Array.isArray(command))
+		throw check.wrong(at("command"), "must be a list of words", 'for example ["make", "test"]: no shell reads it');
+	return template;
+}
+
+function stepsOf(value: unknown, shared: JobInput): RecipeStep[] {
+	const entries: [string, unknown][] = Array.isArray(value)
+		? value.map((one, index) => [String(check.record(one, `steps[${index}]`).name ?? ""), one])
+		: Object.entries(check.record(value, "steps"));
+	if (entries.length === 0 || entries.length > MOST_STEPS) throw check.wrong("steps", `${entries.length} steps`, `from 1 to ${MOST_STEPS}`);
+	const names = entries.map(([name], index) => {
+		const field = name === "" ? `steps[${index}].name` : `steps.${name.slice(0, 40)}`;
+		if (entries.findIndex(([other]) => other === name) !== index) throw check.wrong(field, "stands there twice");
+		return check.label(name, field);
+	});
+	const known = (step: unknown, field: string): string => {
+		if (typeof step === "string" && names.includes(step)) return step;
+		const guess = typeof step === "string" ? nearest(step, names) : undefined;
+		throw check.wrong(field, `there is no step ${check.shown(step)}`, guess ? `did you mean "${guess}"?` : `known: ${names.join(", ")}`);
+	};
+	const saysAfter = (index: number) => (entries[index] as [string, { after?: unknown }])[1].after !== undefined;
+	/** Steps that another one's failure leads to: they wait for that alone. */
+	const routed = new Map<string, string[]>();
+	const steps = entries.map(([, one], index): RecipeStep => {
+		const name = names[index] as string;
+		const field = `steps.${name}`;
+		const given = check.record(one, field);
+		check.knownKeys(given, ["name", "after", "on", ...TEMPLATE_KEYS], field);
+		const own = templateOf(given, field);
+		// What it runs is its own affair; the rest it shares.
+		const { command, prompt, agent, ...rest } = shared;
+		const base =
+			own.command !== undefined
+				? rest
+				: { ...rest, ...(agent === undefined ? {} : { agent }), ...(prompt === undefined ? {} : { prompt }) };
+		const runs = own.command === undefined && own.prompt === undefined && command !== undefined ? { ...rest, command } : base;
+		if (given.on !== undefined) {
+			const on = check.record(given.on, `${field}.on`);
+			check.knownKeys(on, ["failed"], `${field}.on`);
+			const target = known(on.failed, `${field}.on.failed`);
+			if (target === name) throw check.wrong(`${field}.on.failed`, "leads to itself", "a step that should be tried again has retry");
+			routed.set(target, [...(routed.get(target) ?? []), name]);
+		}
+		return { name, after: afterOf(given.after, field, known, names[index - 1]), template: whole({ ...runs, ...own }, field) };
+	});
+	for (const [target, from] of routed) {
+		const step = steps.find(({ name }) => name === target) as RecipeStep;
+		const index = names.indexOf(target);
+		const said = saysAfter(index);
+		if (from.length > 1)
+			throw check.wrong(`steps.${target}`, `the failure of ${from.join(" and of ")} leads here`, "make one step for each");
+		step.after = [
+			...(said ? step.after.filter(({ step: one }) => !from.includes(one)) : []),
+			...from.map((one) => ({ step: one, policy: "failure" as const })),
+		];
+	}
+	// A step that nobody told where it belongs does not come after one that only a failure leads to.
+	for (const [index, step] of steps.entries()) {
+		const said = saysAfter(index);
+		const before = step.after[0]?.step;
+		if (said || routed.has(step.name) || before === undefined || !routed.has(before)) continue;
+		const usual = names.slice(0, index).findLast((one) => !routed.has(one));
+		step.after = usual === undefined ? [] : [{ step: usual, policy: "success" }];
+	}
+	refuseCircles(steps);
+	return steps;
+}
+
+/** Absent: the step before it. */
+function afterOf(
+	value: unknown,
+	field: string,
+	known: (step: unknown, field: string) => string,
+	before: string | undefined,
+): RecipeStep["after"] {
+	if (value === undefined) return before === undefined ? [] : [{ step: before, policy: "success" }];
+	const all = Array.isArray(value) ? value : [value];
+	return all.map((one, index) => {
+		const at = `${field}.after[${index}]`;
+		const [, step, policy] = typeof one === "string" ? (/^(.+?)(?::([a-z]+))?$/s.exec(one) ?? []) : [];
+		return { step: known(step ?? one, at), policy: policy === undefined ? "success" : check.oneOf(policy, POLICIES, at) };
+	});
+}
+
+function refuseCircles(steps: readonly RecipeStep[]): void {
+	const done = new Set<string>();
+	for (let left = steps; left.length > 0; ) {
+		const next = left.filter(({ after }) => !after.every(({ step }) => done.has(step)));
+		if (next.length === left.length)
+			throw new SluiceError("cycle", `steps: ${next.map(({ name }) => name).join(", ")} wait for each other`, {
+				field: "steps",
+				hint: "take one of their edges out",
+			});
+		for (const { name } of left.filter((one) => !next.includes(one))) done.add(name);
+		left = next;
+	}
+}
+
+type Use = { variable: string; field: string };
+
+/** Every variable that a step's texts name, and where. */
+function usesOf({ name, template }: RecipeStep): Use[] {
+	const uses: Use[] = [];
+	const at = name === "" ? "" : `steps.${name}.`;
+	for (const [key, value] of Object.entries(template))
+		walk(value, `${at}${key}`, (text, field) => {
+			for (const [, variable] of text.matchAll(VARIABLE)) if (variable !== undefined) uses.push({ variable: variable.trim(), field });
+			return text;
+		});
+	return uses;
+}
+
+function walk(value: unknown, field: string, change: (text: string, field: string) => string): unknown {
+	if (typeof value === "string") return change(value, field);
+	if (Array.isArray(value)) return value.map((one, index) => walk(one, `${field}[${index}]`, change));
+	if (value === null || typeof value !== "object") return value;
+	return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, walk(one, `${field}.${key}`, change)]));
+}
+
+function mustBeDeclared({ vars }: Recipe, { variable, field }: Use): void {
+	const known = [...BUILT_IN, ...vars.map(({ name }) => name)];
+	if (known.includes(variable)) return;
+	const guess = nearest(variable, known);
+	throw check.wrong(
+		field,
+		`there is no variable {{${variable.slice(0, 60)}}}`,
+		guess ? `did you mean {{${guess}}}?` : "declare it under vars",
+	);
+}
+
+export type Given = { vars: Record<string, string>; built: Partial<Record<BuiltIn, string>> };
+export type Rendered = { name: string; after: RecipeStep["after"]; job: JobInput };
+
+/** The recipe's jobs with every variable filled in. Values are put in as they are: they become words of argv or text, never a shell's. */
+export function renderRecipe(recipe: Recipe, { vars, built }: Given): Rendered[] {
+	const values = new Map<string, string>();
+	const declared = recipe.vars.map(({ name }) => name);
+	for (const name of Object.keys(vars)) {
+		if (declared.includes(name)) continue;
+		const guess = nearest(name, declared);
+		const known = declared.length === 0 ? `recipe ${recipe.name} has none` : `recipe ${recipe.name} has: ${declared.join(", ")}`;
+		throw new SluiceError("unknown_key", `vars.${name.slice(0, 60)}: there is no such variable`, {
+			field: `vars.${name.slice(0, 60)}`,
+			hint: guess ? `did you mean "${guess}"?` : known,
+		});
+	}
+	for (const one of recipe.vars) {
+		const value = Object.hasOwn(vars, one.name) ? vars[one.name] : one.default;
+		if (value === null || value === undefined) {
+			if (!one.required) values.set(one.name, "");
+			else throw check.wrong(`vars.${one.name}`, "is missing", `give --var ${one.name}=…${one.about === "" ? "" : `: ${one.about}`}`);
+			continue;
+		}
+		const text = check.text(value, `vars.${one.name}`, { max: 131_072 });
+		mustFit(one, text, `vars.${one.name}`);
+		values.set(one.name, text);
+	}
+	for (const name of BUILT_IN) {
+		const value = built[name];
+		if (value !== undefined) values.set(name, value);
+	}
+	if (!values.has("args")) values.set("args", "");
+	const fill = (text: string, field: string): string =>
+		text.replace(VARIABLE, (part, variable: string | undefined) => {
+			if (variable === undefined) return part.slice(1);
+			const value = values.get(variable.trim());
+			if (value !== undefined) return value;
+			throw check.wrong(field, `recipe ${recipe.name} needs {{${variable.trim()}}}, and there is none`, HINTS[variable.trim() as BuiltIn]);
+		});
+	return recipe.steps.map(({ name, after, template }) => {
+		const at = name === "" ? "" : `steps.${name}.`;
+		const job = Object.fromEntries(Object.entries(template).map(([key, value]) => [key, walk(value, `${at}${key}`, fill)])) as JobInput;
+		if (job.prompt !== undefined) job.prompt = withArgs(job.prompt, template.prompt ?? "", built.args);
+		return { name, after, job };
+	});
+}
+
+/** Instructions that a template has no place for come after it. */
+const withArgs = (prompt: string, template: string, args: string | undefined): string => {
+	const text = prompt.trim();
+	return args === undefined || /\{\{\s*args\s*\}\}/.test(template) ? text : `${text}\n\n${args}`;
+};
+
+const HINTS: Partial<Record<BuiltIn, string>> = {
+	item: "name one with --item, or sling it",
+	title: "name an item with --item and --source, or sling it",
+	text: "name an item with --item and --source, or sling it",
+	repo: "name one with --repo",
+	base_branch: "name one with --base-branch",
+	batch: "name one with --batch",
+	source: "name an item of a source",
+	phase: "only cards have one",
+	branch: "only cards have one",
+};
+
+/** Every variable a recipe asks for, with where it is used first: for people. */
+export const variablesOf = (recipe: Recipe): string[] => [
+	...new Set(recipe.steps.flatMap((step) => usesOf(step).map(({ variable }) => variable))),
+];

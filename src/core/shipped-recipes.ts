@@ -1,0 +1,137 @@
+// The recipes that come with Sluice, as their files would say it. A file of the same name in the home or in a repo takes its place.
+
+const TASK = "{{title}}\n\n{{text}}";
+const END = "{{args}}";
+/** Steps of one pipeline write on one branch, which its last step hands to the merge queue. */
+const BRANCH = "sluice/{{item}}";
+
+const merge = {
+	name: "merge",
+	title: "Merge {{item}} into {{repo}}",
+	// Nothing is left to do but what follows a job that went well: its branch is merged.
+	command: ["true"],
+	worktree: BRANCH,
+};
+
+export const SHIPPED: Record<string, Record<string, unknown>> = {
+	work: {
+		description: "One agent does the item, from reading it to the commit.",
+		agent: "claude",
+		title: "{{item}}: {{title}}",
+		prompt: `Work on ${"{{item}}"}: ${TASK}\n\nRead what is there first. Make the change, test it, and commit it with a message that says why. Do nothing that the task does not ask for.\n\n${END}`,
+	},
+	implement: {
+		description: "A card's flow implement: the change, its tests, a commit.",
+		agent: "claude",
+		title: "Implement {{item}}: {{title}}",
+		prompt: `Implement ${"{{item}}"}: ${TASK}\n\nMake the change with its tests, and commit it.\n\n${END}`,
+	},
+	review: {
+		description: "A card's flow review: what was done, against what was asked for.",
+		agent: "claude",
+		title: "Review {{item}}: {{title}}",
+		prompt: `Review what has been done for ${"{{item}}"}: ${TASK}\n\nName each fault with its place. End with a failure if it must not be merged.\n\n${END}`,
+	},
+	research: {
+		description: "A card's flow research: what is known, and what it means for the task.",
+		agent: "claude",
+		title: "Research {{item}}: {{title}}",
+		prompt: `Find out what is needed to do ${"{{item}}"}: ${TASK}\n\nWrite down what you found, with its sources, and what you would do. Change no code.\n\n${END}`,
+	},
+	"implement-review-merge": {
+		description: "implement → review → merge, on one branch.",
+		agent: "claude",
+		steps: [
+			{
+				name: "implement",
+				title: "Implement {{item}}: {{title}}",
+				prompt: `Implement ${"{{item}}"}: ${TASK}\n\nMake the change with its tests, and commit it.\n\n${END}`,
+				worktree: BRANCH,
+				no_merge: true,
+			},
+			{
+				name: "review",
+				title: "Review {{item}}: {{title}}",
+				prompt: `Review the commits on this branch, which should do ${"{{item}}"}: ${TASK}\n\nMend what is small, and commit that. End with a failure if the rest must not be merged.`,
+				worktree: BRANCH,
+				no_merge: true,
+			},
+			merge,
+		],
+	},
+	"research-implement": {
+		description: "research → implement: first what is known, then the change.",
+		agent: "claude",
+		steps: [
+			{
+				name: "research",
+				lane: "research",
+				title: "Research {{item}}: {{title}}",
+				prompt: `Find out what is needed to do ${"{{item}}"}: ${TASK}\n\nWrite what you found into research/${"{{item}}"}.md. Change no code.\n\n${END}`,
+			},
+			{
+				name: "implement",
+				lane: "implement",
+				title: "Implement {{item}}: {{title}}",
+				prompt: `Implement ${"{{item}}"}: ${TASK}\n\nresearch/${"{{item}}"}.md has what is known. Make the change with its tests, and commit it.\n\n${END}`,
+			},
+		],
+	},
+	"plan-spec-phase-code": {
+		description: "plan → spec → phase → code: each step makes the next one smaller, in a lane of its own.",
+		agent: "claude",
+		steps: [
+			{
+				name: "plan",
+				lane: "plan",
+				title: "Plan {{item}}: {{title}}",
+				prompt: `Plan ${"{{item}}"}: ${TASK}\n\nWrite the goal, what is in and what is out, and the risks into plans/${"{{item}}"}/plan.md.\n\n${END}`,
+			},
+			{
+				name: "spec",
+				lane: "spec",
+				title: "Specify {{item}}: {{title}}",
+				prompt: "From plans/{{item}}/plan.md write plans/{{item}}/spec.md: what it does, seen from outside, so that it can be tested.",
+			},
+			{
+				name: "phase",
+				lane: "phase",
+				title: "Cut {{item}} into phases: {{title}}",
+				prompt: "From plans/{{item}}/spec.md write plans/{{item}}/phases.md: steps that can each be built, tested and merged alone.",
+			},
+			{
+				name: "code",
+				lane: "code",
+				title: "Build {{item}}: {{title}}",
+				prompt: "Build what plans/{{item}}/phases.md says, phase by phase, with tests, a commit each.",
+			},
+		],
+	},
+	"materialize-approve-review-merge": {
+		description: "materialize → approve → review → merge: a person looks at what was made before it goes on.",
+		agent: "claude",
+		steps: [
+			{
+				name: "materialize",
+				title: "Materialize {{item}}: {{title}}",
+				prompt: `Make what ${"{{item}}"} asks for: ${TASK}\n\nCommit it on this branch.\n\n${END}`,
+				worktree: BRANCH,
+				no_merge: true,
+			},
+			{
+				name: "approve",
+				title: "Approve {{item}}: {{title}}",
+				command: ["true"],
+				requires_approval: true,
+			},
+			{
+				name: "review",
+				title: "Review {{item}}: {{title}}",
+				prompt: `Review the commits on this branch, which should do ${"{{item}}"}: ${TASK}\n\nEnd with a failure if they must not be merged.`,
+				worktree: BRANCH,
+				no_merge: true,
+			},
+			merge,
+		],
+	},
+};

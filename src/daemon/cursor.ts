@@ -1,0 +1,25 @@
+// How far the events have been written back to items, in a small file of the home. Lost or old, it only means that some are looked at again.
+
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import type { Cursor } from "../intake/write-back.ts";
+
+export function openCursor(path: string): Cursor {
+	return {
+		read() {
+			try {
+				const { seq } = JSON.parse(readFileSync(path, "utf8")) as { seq?: unknown };
+				return typeof seq === "number" && Number.isSafeInteger(seq) && seq >= 0 ? seq : null;
+			} catch {
+				return null;
+			}
+		},
+		write(seq) {
+			try {
+				writeFileSync(`${path}.new`, JSON.stringify({ seq }), { mode: 0o600 });
+				renameSync(`${path}.new`, path);
+			} catch {
+				// A full disk: the next one is tried again.
+			}
+		},
+	};
+}

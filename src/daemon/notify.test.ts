@@ -1,0 +1,104 @@
+// Notices: what is worth one, to a command and to a webhook; a failure of theirs is logged and nothing more.
+
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { until } from "../../test/make/daemon.ts";
+import { makeFolder } from "../../test/make/folder.ts";
+import { openStand } from "../../test/make/stand.ts";
+import { localHost } from "../host/local.ts";
+import { SILENT } from "../log.ts";
+import { startNotify } from "./notify.ts";
+import { NOTIFY_ON, type NotifySettings } from "./settings.ts";
+
+async function open(settings: NotifySettings[]) {
+	const t = await openStand({ config: { accounts: { work: {} } } });
+	const warned: string[] = [];
+	const log = {
+		...SILENT,
+		warn: (message: string, fields?: Record<string, unknown>) => void warned.push(`${message} ${fields?.by} ${fields?.error}`),
+	};
+	onTestFinished(
+		startNotify({ scheduler: t.sluice, settings: () => settings, host: localHost, log, env: () => ({ PATH: "/usr/bin:/bin" }), cwd: "/" }),
+	);
+	return { t, warned };
+}
+
+test("each kind of news reaches a webhook that wants it", async () => {
+	const heard: { kind: string; title: string; job: number | null; batch: string | null }[] = [];
+	const server = createServer((request, response) => {
+		let body = "";
+		request.on("data", (chunk) => {
+			body += chunk;
+		});
+		request.on("end", () => {
+			heard.push(JSON.parse(body));
+			response.end();
+		});
+	}).listen(0, "127.0.0.1");
+	onTestFinished(() => void server.close());
+	await until(() => server.listening);
+	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+	const { t } = await open([{ kind: "webhook", url, on: [...NOTIFY_ON] }]);
+	const good = await t.add({ batch: "night", title: "Paint it" });
+	const bad = await t.add({ title: "Break it" });
+	const asks = await t.add({ agent: "claude", prompt: "go", name: "asker" });
+	await t.start();
+	await t.succeed(good);
+	await t.fail(bad);
+	await t.end(asks, "needs_human", { question: "which one?" });
+	await t.sluice.limit("work", { retry_after_ms: 1000 });
+	await t.sluice.limit("work", { closed: "log in again" });
+	await t.sluice.grant("owner:ann", "tokens", { limit: 10 });
+	await t.sluice.charge("owner:ann", "tokens", 20);
+	await until(() => heard.length >= 7);
+	expect(heard.map(({ kind, title, job, batch }) => [kind, title, job, batch]).sort()).toEqual([
+		["batch_done", "Batch night is done", null, "night"],
+		["budget", "owner:ann has used up its tokens", null, null],
+		["budget", "owner:ann is near the end of its tokens", null, null],
+		["job_failed", `job ${bad} (Break it) has failed`, bad, null],
+		["limit", "Account work is limited", null, null],
+		["needs_human", "Account work needs a person", null, null],
+		["needs_human", `job ${asks} (asker) needs a person`, asks, null],
+	]);
+});
+
+test("a command gets them by its environment and on standard input, and only what it wants", async () => {
+	const out = join(makeFolder(), "out");
+	const command = ["/bin/sh", "-c", `printf '%s|%s|' "$SLUICE_NOTICE" "$SLUICE_JOB" > ${out}.new; cat >> ${out}.new; mv ${out}.new ${out}`];
+	const { t } = await open([{ kind: "command", command, on: ["job_failed"] }]);
+	const good = await t.add({ batch: "b" });
+	const bad = await t.add();
+	await t.start();
+	await t.succeed(good);
+	await t.fail(bad);
+	const text = await until(() => {
+		try {
+			return readFileSync(out, "utf8");
+		} catch {
+			return undefined;
+		}
+	});
+	const [kind, job, json] = text.split("|");
+	expect([kind, job, JSON.parse(json as string)]).toMatchObject(["job_failed", String(bad), { schema_version: 1, text: "failed" }]);
+});
+
+test("who cannot be told is logged, and the others are", async () => {
+	const on: NotifySettings["on"] = ["job_failed"];
+	const { t, warned } = await open([
+		{ kind: "webhook", url: "http://127.0.0.1:1/nobody", on },
+		{ kind: "command", command: ["/no/such/program"], on },
+		{ kind: "command", command: ["false"], on },
+	]);
+	const bad = await t.add();
+	await t.start();
+	await t.fail(bad);
+	await until(() => warned.length === 3);
+	expect(warned.sort()).toEqual([
+		"a notice could not be given command false ended with 1",
+		expect.stringMatching(/^a notice could not be given command .*ENOENT/),
+		expect.stringMatching(/^a notice could not be given webhook /),
+	]);
+});

@@ -1,0 +1,149 @@
+// Tells people what they may want to know: a batch is done, a job has failed for good, somebody is needed, a limit, a budget. Best effort; a failure is
+// logged and has no other consequence.
+
+import { spawn } from "node:child_process";
+import type { Host } from "../host.ts";
+import type { Log } from "../log.ts";
+import type { EventRow, JobView, Scheduler } from "../scheduler.ts";
+import type { NotifyOn, NotifySettings } from "./settings.ts";
+
+const LONGEST_MS = 30_000;
+
+export type Notice = {
+	schema_version: 1;
+	kind: NotifyOn;
+	title: string;
+	text: string;
+	job: number | null;
+	batch: string | null;
+	at: string;
+	data: Record<string, unknown>;
+};
+
+export type NotifyParts = {
+	scheduler: Pick<Scheduler, "watch" | "show">;
+	settings: () => readonly NotifySettings[];
+	host: Pick<Host, "after">;
+	log: Log;
+	env: () => Record<string, string>;
+	cwd: string;
+};
+
+/** Returns how to end it. */
+export function startNotify(parts: NotifyParts): () => void {
+	return parts.scheduler.watch(({ events }) => {
+		if (parts.settings().length === 0) return;
+		for (const event of events) {
+			const kind = kindOf(event);
+			if (kind === undefined) continue;
+			const wanted = parts.settings().filter(({ on }) => on.includes(kind));
+			if (wanted.length > 0) void tell(parts, kind, event, wanted);
+		}
+	});
+}
+
+function kindOf({ kind, data }: EventRow): NotifyOn | undefined {
+	switch (kind) {
+		case "batch_closed":
+			return "batch_done";
+		case "ended":
+			return data.to === "failed" || data.to === "expired" ? "job_failed" : undefined;
+		case "requeued":
+			return data.exit_kind === "needs_human" ? "needs_human" : undefined;
+		case "account_closed":
+			return "needs_human";
+		case "limited":
+			return "limit";
+		case "budget_warned":
+		case "budget_breached":
+			return "budget";
+		default:
+			return undefined;
+	}
+}
+
+async function tell(parts: NotifyParts, kind: NotifyOn, event: EventRow, wanted: readonly NotifySettings[]): Promise<void> {
+	const view = event.job === null ? null : await parts.scheduler.show(event.job).catch(() => null);
+	const notice = noticeOf(kind, event, view);
+	for (const one of wanted) void deliver(parts, one, notice);
+}
+
+export function noticeOf(kind: NotifyOn, { job, at, data, kind: event }: EventRow, view: JobView | null): Notice {
+	const name = view?.name ?? view?.spec.title ?? (job === null ? "" : `job ${job}`);
+	const who = name === `job ${job}` || job === null ? name : `job ${job} (${name})`;
+	const [title, text] = wordsOf();
+	const batch = typeof data.batch === "string" ? data.batch : (view?.batch ?? null);
+	return { schema_version: 1, kind, title, text, job, batch, at: new Date(at).toISOString(), data };
+
+	function wordsOf(): [title: string, text: string] {
+		switch (kind) {
+			case "batch_done":
+				return [`Batch ${data.batch} is done`, `${data.total} jobs`];
+			case "job_failed":
+				return [`${who} has failed`, String(data.end_reason ?? data.exit_kind ?? data.to)];
+			case "needs_human":
+				return event === "account_closed"
+					? [`Account ${data.account} needs a person`, String(data.reason ?? "")]
+					: [`${who} needs a person`, String(view?.question ?? data.message ?? "")];
+			case "limit":
+				return [`Account ${data.account} is limited`, typeof data.until === "number" ? `until ${new Date(data.until).toISOString()}` : ""];
+			case "budget":
+				return [
+					`${data.subject} ${event === "budget_breached" ? "has used up" : "is near the end of"} its ${data.dim}`,
+					`${data.used} of ${data.limit}`,
+				];
+		}
+	}
+}
+
+async function deliver(parts: NotifyParts, to: NotifySettings, notice: Notice): Promise<void> {
+	try {
+		if (to.kind === "webhook") await post(to.url, notice);
+		else
+			await run(parts, to.kind === "command" ? to.command : ["notify-send", "--app-name=sluice", "--", notice.title, notice.text], notice);
+	} catch (error) {
+		parts.log.warn("a notice could not be given", {
+			kind: notice.kind,
+			by: to.kind,
+			error: error instanceof Error ? error.message : String(error),
+		});
+	}
+}
+
+async function post(url: string, notice: Notice): Promise<void> {
+	const answer = await fetch(url, {
+		method: "POST",
+		headers: { "content-type": "application/json" },
+		body: JSON.stringify(notice),
+		redirect: "manual",
+		signal: AbortSignal.timeout(LONGEST_MS),
+	});
+	await answer.body?.cancel();
+	if (answer.status >= 300) throw new Error(`it answered ${answer.status}`);
+}
+
+function run({ host, env, cwd }: NotifyParts, argv: readonly string[], notice: Notice): Promise<void> {
+	return new Promise((resolve, reject) => {
+		const [program = "", ...args] = argv;
+		const more = {
+			SLUICE_NOTICE: notice.kind,
+			SLUICE_TITLE: notice.title,
+			SLUICE_TEXT: notice.text,
+			...(notice.job === null ? {} : { SLUICE_JOB: String(notice.job) }),
+			...(notice.batch === null ? {} : { SLUICE_BATCH: notice.batch }),
+		};
+		const child = spawn(program, args, { cwd, env: { ...env(), ...more }, stdio: ["pipe", "ignore", "ignore"] });
+		child.stdin.on("error", () => {});
+		child.stdin.end(JSON.stringify(notice));
+		const cancel = host.after(LONGEST_MS, () => child.kill("SIGKILL"));
+		child.on("error", (error) => {
+			cancel();
+			reject(error);
+		});
+		child.on("close", (code, signal) => {
+			cancel();
+			if (code === 0) resolve();
+			else reject(new Error(`${program} ended with ${code ?? signal}`));
+		});
+	});
+}

@@ -1,0 +1,111 @@
+// Contract of the intake: items become jobs by recipes, batches of them are slung, and what came of them is written back. Implementation in intake/.
+
+import type { JobInput } from "./core/job.ts";
+import type { RecipeStep, RecipeVar } from "./core/recipe.ts";
+import type { ItemFault, SourceKind } from "./source.ts";
+
+export type SlingInput = {
+	/** Items, epics or batches; the last may name a repo. With `on` the first is a recipe. */
+	ids: string[];
+	on?: string | undefined;
+	repo?: string | undefined;
+	recipe?: string | undefined;
+	vars?: Record<string, string> | undefined;
+	args?: string | undefined;
+	agent?: string | undefined;
+	account?: string | undefined;
+	lane?: string | undefined;
+	priority?: number | undefined;
+	merge?: "direct" | "mr" | "local" | undefined;
+	base_branch?: string | undefined;
+	no_merge?: boolean | undefined;
+	/** The item's own text is the prompt: no recipe. */
+	raw?: boolean | undefined;
+	/** The batch stays open until its owner closes it. */
+	owned?: boolean | undefined;
+	mode?: "ralph" | undefined;
+	batch?: string | undefined;
+	no_batch?: boolean | undefined;
+	dry_run?: boolean | undefined;
+	force?: boolean | undefined;
+	env?: Record<string, string> | undefined;
+	cwd?: string | undefined;
+	parent?: number | undefined;
+};
+
+export type PlannedJob = {
+	/** Null when it was only planned. */
+	job: number | null;
+	item: string;
+	source: string;
+	title: string;
+	repo: string | null;
+	recipe: string | null;
+	agent: string | null;
+	/** Of a recipe with several. */
+	step: string | null;
+	batch: string | null;
+};
+export type SlingSkip = { item: string; reason: string; job: number | null };
+export type Slung = { jobs: number[]; planned: PlannedJob[]; skipped: SlingSkip[]; warnings: string[]; batches: string[] };
+
+export type SourceView = {
+	name: string;
+	kind: SourceKind;
+	root: string;
+	repo: string | null;
+	watch: boolean;
+	write_back: string | null;
+	/** Null where it could not be looked at; `error` says why. */
+	items: number | null;
+	open: number | null;
+	eligible: number | null;
+	faults: ItemFault[];
+	error: string | null;
+};
+export type ItemView = {
+	source: string;
+	id: string;
+	kind: string;
+	title: string;
+	status: string;
+	open: boolean;
+	in_progress: boolean;
+	eligible: boolean;
+	blocked_by: string[];
+	members: string[];
+	batch: string | null;
+	phase: string | null;
+	flow: string | null;
+	parallelizable: boolean | null;
+	place: string;
+};
+
+export type RecipeView = {
+	name: string;
+	description: string;
+	/** `shipped`, or its file. */
+	origin: string;
+	vars: RecipeVar[];
+	steps: RecipeStep[];
+	/** What is wrong with it; then it has neither variables nor steps. */
+	error: string | null;
+};
+
+export interface Intake {
+	sling(input: SlingInput, act: { by: string }): Promise<Slung>;
+	/** The jobs that a recipe makes of an input which names one, ready for `add` (one) or `apply` (several). */
+	expand(input: JobInput): Promise<JobInput[]>;
+	sources(): Promise<SourceView[]>;
+	/** The items of one source; looks at everything. */
+	source(name: string): Promise<{ source: SourceView; items: ItemView[] }>;
+	/** Looks again now, and makes jobs of what is eligible where the source is watched. */
+	scan(name?: string): Promise<{ sources: SourceView[]; added: number[] }>;
+	recipes(repo?: string): RecipeView[];
+	recipe(name: string, repo?: string): RecipeView;
+	/** What is wrong with a recipe's text; null when nothing is. */
+	checkRecipe(text: string, name: string): { message: string; field: string | null; hint: string | null } | null;
+}
+
+/** What a batch has come to. */
+export type BatchState = "open" | "done" | "closed";

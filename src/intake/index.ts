@@ -1,0 +1,206 @@
+// The intake, put together: sources, recipes, what is slung, picked up and written back. The daemon owns it; the API's methods call it.
+
+import { SluiceError } from "../core/errors.ts";
+import type { JobInput } from "../core/job.ts";
+import type { Host } from "../host.ts";
+import type { Intake, ItemView, SourceView } from "../intake.ts";
+import type { Log } from "../log.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { Item, ItemFault, Source, SourceSettings } from "../source.ts";
+import { expand } from "./expand.ts";
+import { createPickup, type Pickup } from "./pickup.ts";
+import { openRecipeBook, readRecipeText } from "./recipe-book.ts";
+import type { Repos } from "./repos.ts";
+import { repoFor } from "./repos.ts";
+import { made, orderOf, type SlingParts, sling } from "./sling.ts";
+import { type Cursor, createWriteBack } from "./write-back.ts";
+
+/** The sources as they are opened elsewhere. */
+export type SourceShelf = {
+	all(): Source[];
+	get(name: string): Source;
+	find(id: string): Promise<Item | null>;
+	configure(settings: Record<string, SourceSettings>): boolean;
+};
+
+export type IntakeParts = {
+	scheduler: Scheduler;
+	sources: SourceShelf;
+	host: Pick<Host, "after">;
+	log: Log;
+	home: string;
+	repos: () => Repos;
+	cursor: Cursor;
+};
+
+export type IntakeSide = Intake & {
+	/** Begins to follow what happens. */
+	start(): Promise<void>;
+	/** New settings for the sources. */
+	configure(settings: Record<string, SourceSettings>): Promise<void>;
+	stop(): Promise<void>;
+};
+
+export function createIntake(parts: IntakeParts): IntakeSide {
+	const { scheduler, sources, host, log } = parts;
+	const book = openRecipeBook(parts.home, (name) => {
+		const { path = null, trusted = true } = parts.repos()[name] ?? {};
+		return trusted ? path : null;
+	});
+	const source = (name: string) => sources.all().find((one) => one.name === name);
+	const slinging: SlingParts = {
+		scheduler,
+		find: (id) => sources.find(id),
+		usual(name) {
+			const { repo = null, lane = null, recipe = null, agent = null, root = "" } = source(name)?.settings ?? {};
+			return { repo, lane, recipe, agent, root };
+		},
+		repos: parts.repos,
+		book,
+	};
+	const written = createWriteBack({ scheduler, source, log, cursor: parts.cursor });
+	let pickup = makePickup();
+	let started = false;
+
+	function makePickup(): Pickup {
+		return createPickup({ scheduler, host, log, written, jobsOf });
+	}
+
+	/** Nothing is followed while there is no source: events cost nothing then. */
+	async function follow(): Promise<void> {
+		if (sources.all().length === 0) return;
+		await written.start();
+		for (const one of sources.all()) pickup.follow(one);
+	}
+
+	async function jobsOf(item: Item): Promise<JobInput[]> {
+		const repo = repoFor(item.id, { named: undefined, usual: slinging.usual(item.source).repo, repos: parts.repos(), force: false });
+		const order = orderOf(slinging, { ids: [item.id] }, item, { repo, tag: String(await scheduler.lastEvent()), batch: null });
+		order.fields.trigger = "watch";
+		return made(slinging, { ids: [item.id] }, undefined, item, order).map(({ job }) => job);
+	}
+
+	/** One after the other: two that name the same item must not both find it free, nor take the same tag. */
+	let queue: Promise<unknown> = Promise.resolve();
+	function inTurn<T>(call: () => Promise<T>): Promise<T> {
+		const result = queue.then(call);
+		queue = result.catch(() => {});
+		return result;
+	}
+
+	async function look(one: Source): Promise<{ source: SourceView; items: Item[] }> {
+		const { kind, root, repo, watch, write_back } = one.settings;
+		const view = { name: one.name, kind, root, repo, watch, write_back };
+		try {
+			const { items, faults } = await one.scan();
+			const count = (fits: (item: Item) => boolean) => items.filter(fits).length;
+			return {
+				items,
+				source: {
+					...view,
+					items: items.length,
+					open: count((item) => item.open),
+					eligible: count((item) => item.eligible),
+					faults: [...faults, ...items.flatMap((item) => reports(one, item))],
+					error: null,
+				},
+			};
+		} catch (error) {
+			const said = error instanceof Error ? error.message : String(error);
+			return { items: [], source: { ...view, items: null, open: null, eligible: null, faults: one.faults?.() ?? [], error: said } };
+		}
+	}
+
+	/** What does not fit together, and stays as it is. */
+	function reports(one: Source, item: Item): ItemFault[] {
+		const key = `${one.name}:${item.id}`;
+		const fault = (message: string, hint: string | null = null) => ({
+			source: one.name,
+			id: item.id,
+			place: item.place,
+			code: "conflict",
+			message: `${item.place}: ${message}`,
+			hint,
+		});
+		const troubles = [pickup.troubles().get(key), written.troubles().get(key)].flatMap((said) => (said === undefined ? [] : [fault(said)]));
+		if (item.report !== undefined) troubles.push(fault(item.report));
+		if (started && one.settings.kind === "cards" && item.in_progress && !written.isOpen(key) && troubles.length === 0)
+			troubles.push(fault("its agent_status says that it is worked on, but no job does", "set agent_status to idle to have it done"));
+		return troubles;
+	}
+
+	return {
+		sling: (input, act) => inTurn(() => sling(slinging, input, act)),
+		expand: (input) => expand({ find: slinging.find, book, tag: () => scheduler.lastEvent() }, input),
+		sources: async () => Promise.all(sources.all().map(async (one) => (await look(one)).source)),
+		async source(name) {
+			const { source, items } = await look(sources.get(name));
+			return { source, items: items.map(viewOf) };
+		},
+		async scan(name) {
+			const some = name === undefined ? sources.all() : [sources.get(name)];
+			const added: number[] = [];
+			const looked: SourceView[] = [];
+			for (const one of some) {
+				const { items } = await look(one);
+				if (one.settings.watch)
+					added.push(
+						...(await pickup.take(
+							one,
+							items.filter(({ eligible }) => eligible).map(({ id }) => id),
+						)),
+					);
+				await written.caughtUp();
+				looked.push((await look(one)).source);
+			}
+			return { sources: looked, added };
+		},
+		recipes: (repo) => book.list(repo),
+		recipe: (name, repo) => book.show(name, repo),
+		checkRecipe(text, name) {
+			try {
+				readRecipeText(text, name);
+				return null;
+			} catch (error) {
+				if (!(error instanceof SluiceError)) throw error;
+				return { message: error.message, field: error.field ?? null, hint: error.hint ?? null };
+			}
+		},
+		async start() {
+			started = true;
+			await follow();
+		},
+		async configure(settings) {
+			if (!sources.configure(settings) || !started) return;
+			pickup.close();
+			pickup = makePickup();
+			await follow();
+		},
+		async stop() {
+			pickup.close();
+			await written.stop();
+		},
+	};
+}
+
+const viewOf = (item: Item): ItemView => {
+	const { source, id, kind, title, status, open, in_progress, eligible, blocked_by, members, batch, phase, flow, parallelizable, place } =
+		item;
+	return {
+		source,
+		id,
+		kind,
+		title: title.length > 300 ? `${title.slice(0, 299)}…` : title,
+		status,
+		open,
+		in_progress,
+		eligible,
+		blocked_by,
+		members,
+		batch,
+		phase,
+		flow,
+		parallelizable,
+		place,
+	};
+};

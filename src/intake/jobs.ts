@@ -1,0 +1,103 @@
+// From an item and a recipe to jobs: what is filled in, what the caller says over it, and what ties the steps together. Pure.
+
+import type { JobInput } from "../core/job.ts";
+import { type BuiltIn, type Recipe, renderRecipe } from "../core/recipe.ts";
+import type { Item } from "../source.ts";
+
+/** What whoever asks says of the jobs, over what the recipe says. */
+export type Order = {
+	repo: string | null;
+	batch: string | null;
+	/** Makes the names of steps unlike those of every other time. */
+	tag: string;
+	vars: Record<string, string>;
+	args?: string | undefined;
+	agent?: string | undefined;
+	/** Fields of the job as they are, whatever the recipe says. */
+	fields: JobInput;
+	/** The lane where the recipe names none. */
+	lane?: string | undefined;
+	env?: Record<string, string> | undefined;
+	cwd?: string | undefined;
+};
+
+/** One job for each step, in order; the steps name each other. */
+export function jobsOf(item: Item | null, recipe: Recipe, order: Order): { step: string | null; job: JobInput }[] {
+	const several = recipe.steps.length > 1;
+	const nameOf = (step: string) => `${labelOf(item?.id ?? recipe.name)}.${labelOf(step)}.${order.tag}`;
+	return renderRecipe(recipe, { vars: order.vars, built: builtIn(item, order) }).map(({ name, after, job }) => ({
+		step: several ? name : null,
+		job: {
+			...shared(item, order),
+			...job,
+			...(job.command === undefined && order.agent !== undefined ? { agent: order.agent } : {}),
+			...(job.env === undefined && order.env === undefined ? {} : { env: { ...order.env, ...job.env } }),
+			...over(order.fields, job),
+			recipe: recipe.name,
+			...(several ? { name: nameOf(name) } : {}),
+			...(after.length > 0 ? { after: after.map(({ step, policy }) => ({ job: nameOf(step), policy })) } : {}),
+		},
+	}));
+}
+
+/** The item's own text as the prompt. */
+export const rawJobOf = (item: Item, order: Order): JobInput => ({
+	...shared(item, order),
+	title: cut(item.title),
+	agent: order.agent ?? "claude",
+	prompt: [item.title, item.text, order.args ?? ""].filter((part) => part.trim() !== "").join("\n\n"),
+	...(order.env === undefined ? {} : { env: order.env }),
+	...order.fields,
+	raw: true,
+});
+
+/** What a step decides for itself stays: a step that must not be merged is not merged by an option for all. */
+function over(fields: JobInput, job: JobInput): JobInput {
+	const { merge, ...rest } = fields;
+	return job.no_merge === true || merge === undefined ? rest : { ...rest, merge };
+}
+
+function shared(item: Item | null, { repo, batch, cwd, lane }: Order): JobInput {
+	return {
+		...(lane === undefined ? {} : { lane }),
+		...(item === null
+			? {}
+			: {
+					item: item.id,
+					source: item.source,
+					...(item.phase === null ? {} : { phase: item.phase }),
+					...(item.parallelizable === null ? {} : { parallelizable: item.parallelizable }),
+					...(item.priority === 0 ? {} : { priority: item.priority }),
+					...(item.owner === null ? {} : { owner: item.owner }),
+				}),
+		...(repo === null ? {} : { repo }),
+		...(batch === null ? {} : { batch }),
+		...(cwd === undefined ? {} : { cwd }),
+	};
+}
+
+function builtIn(item: Item | null, { repo, batch, args, fields }: Order): Partial<Record<BuiltIn, string>> {
+	const built: Partial<Record<BuiltIn, string | null | undefined>> = {
+		item: item?.id,
+		title: item === null ? undefined : cut(item.title),
+		text: item?.text,
+		source: item?.source,
+		phase: item?.phase,
+		branch: item?.branch,
+		repo,
+		batch,
+		base_branch: fields.base_branch,
+		args,
+	};
+	return Object.fromEntries(Object.entries(built).filter(([, value]) => value !== null && value !== undefined)) as Record<BuiltIn, string>;
+}
+
+/** A line for people; the whole of it is in the source. */
+const cut = (title: string): string => (title.length > 300 ? `${title.slice(0, 299)}…` : title);
+
+/** As a part of a name: what a name may not have becomes `_`. */
+export const labelOf = (text: string): string =>
+	text
+		.replace(/[^\p{L}\p{N}_.@+-]/gu, "_")
+		.replace(/^[^\p{L}\p{N}_]/u, "_")
+		.slice(0, 80);

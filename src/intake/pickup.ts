@@ -1,0 +1,178 @@
+// Sources that are watched: what is eligible there becomes a job by itself, once.
+
+import { createHash } from "node:crypto";
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { JobInput } from "../core/job.ts";
+import type { Host } from "../host.ts";
+import type { Log } from "../log.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { Item, Source } from "../source.ts";
+import type { WriteBack } from "./write-back.ts";
+
+/** For sources that do not tell of changes. */
+const POLL_MS = 5000;
+/** When the queue was full. */
+const AGAIN_MS = 5000;
+/** Where nothing is written back: the same text is not taken up twice. */
+const FOR_EVER_MS = 100 * 365 * 86_400_000;
+
+export type PickupParts = {
+	scheduler: Scheduler;
+	host: Pick<Host, "after">;
+	log: Log;
+	written: WriteBack;
+	/** The jobs that an item becomes. */
+	jobsOf(item: Item): Promise<JobInput[]>;
+};
+
+export type Pickup = {
+	/** From now on, until it is closed. */
+	follow(source: Source): void;
+	/** Looks at these now; the jobs that were added. */
+	take(source: Source, ids: readonly string[]): Promise<number[]>;
+	/** What is eligible and could not be taken up, by item. */
+	troubles(): ReadonlyMap<string, string>;
+	close(): void;
+};
+
+export function createPickup({ scheduler, host, log, written, jobsOf }: PickupParts): Pickup {
+	const endings: (() => void)[] = [];
+	const timers = new Map<string, () => void>();
+	const troubles = new Map<string, string>();
+	/** What was refused, as it was then: it is tried again when it has changed. */
+	const refused = new Map<string, string>();
+	let closed = false;
+	/** One after the other: an item is not taken up twice. */
+	let queue: Promise<unknown> = Promise.resolve();
+
+	function inTurn<T>(call: () => Promise<T>): Promise<T> {
+		const result = queue.then(call);
+		queue = result.catch(() => {});
+		return result;
+	}
+
+	async function takeOne(source: Source, id: string): Promise<number[]> {
+		const key = `${source.name}:${id}`;
+		let item: Item | null = null;
+		if (!(await looksEligible(source, id))) return [];
+		// What has happened to it must be in it before it is judged.
+		await written.caughtUp();
+		try {
+			item = await source.read(id);
+			if (closed || !item?.eligible || written.isOpen(key)) {
+				if (!item?.eligible) forget(key);
+				return [];
+			}
+			if (refused.get(key) === item.mark) return [];
+			if (source.settings.write_back !== null && source.settings.kind === "cards") await mustBeWritable(item.place);
+			const jobs = await jobsOf(item);
+			const added = await add(source, item, jobs);
+			if (added === "full") {
+				later(source, id);
+				return [];
+			}
+			forget(key);
+			return added;
+		} catch (error) {
+			const said = error instanceof Error ? error.message : String(error);
+			if (item) refused.set(key, item.mark);
+			if (troubles.get(key) !== said) log.warn("an item could not be taken up", { item: key, error: said });
+			troubles.set(key, said);
+			return [];
+		}
+	}
+
+	/** A first look, which costs little. One that cannot be read is looked at again, and then said to be so. */
+	async function looksEligible(source: Source, id: string): Promise<boolean> {
+		try {
+			if ((await source.read(id))?.eligible) return true;
+		} catch {
+			return true;
+		}
+		forget(`${source.name}:${id}`);
+		return false;
+	}
+
+	const forget = (key: string) => {
+		troubles.delete(key);
+		refused.delete(key);
+	};
+
+	async function add(source: Source, item: Item, jobs: JobInput[]): Promise<number[] | "full"> {
+		const by = `source:${source.name}`;
+		const once =
+			source.settings.write_back === null
+				? {
+						unique: {
+							key: `pickup:${createHash("sha256").update(`${by}\0${item.id}\0${item.mark}`).digest("hex")}`,
+							window_ms: FOR_EVER_MS,
+						},
+					}
+				: {};
+		const [first, ...rest] = jobs;
+		if (rest.length > 0) return (await scheduler.apply({ jobs: [{ ...first, ...once }, ...rest] }, { by })).jobs;
+		const result = await scheduler.add({ ...first, ...once }, { by });
+		if (result.outcome === "deferred") return "full";
+		if (result.outcome !== "queued") return [];
+		log.info("an item was taken up", { item: `${item.source}:${item.id}`, job: result.job.id });
+		return [result.job.id];
+	}
+
+	/** The queue is full: the card stays as it is, and is asked about again. */
+	function later(source: Source, id: string): void {
+		timers.set(
+			`${source.name}:${id}`,
+			host.after(AGAIN_MS, () => void take(source, [id])),
+		);
+	}
+
+	async function take(source: Source, ids: readonly string[]): Promise<number[]> {
+		const added: number[] = [];
+		for (const id of ids) if (!closed) added.push(...(await inTurn(() => takeOne(source, id))));
+		return added;
+	}
+
+	async function poll(source: Source): Promise<void> {
+		try {
+			const { items } = await source.scan();
+			await take(
+				source,
+				items.filter(({ eligible }) => eligible).map(({ id }) => id),
+			);
+		} catch (error) {
+			log.warn("a source could not be looked at", { source: source.name, error: error instanceof Error ? error.message : String(error) });
+		}
+	}
+
+	function repeat(source: Source): void {
+		timers.set(
+			source.name,
+			host.after(POLL_MS, () => {
+				void poll(source).then(() => {
+					if (!closed) repeat(source);
+				});
+			}),
+		);
+	}
+
+	return {
+		follow(source) {
+			if (!source.settings.watch) return;
+			if (source.watch) endings.push(source.watch((ids) => void take(source, ids)));
+			else void poll(source).then(() => repeat(source));
+		},
+		take,
+		troubles: () => troubles,
+		close() {
+			closed = true;
+			for (const end of [...endings, ...timers.values()]) end();
+		},
+	};
+}
+
+async function mustBeWritable(path: string): Promise<void> {
+	await access(path, constants.W_OK);
+	await access(dirname(path), constants.W_OK);
+}

@@ -1,0 +1,32 @@
+// Which repo an item belongs to.
+
+import { describe, expect, test } from "vitest";
+import { repoFor, repoOfPrefix } from "./repos.ts";
+
+const repos = { gastown: { prefix: "gt-" }, ui: { prefix: "gt-ui-" }, beads: { prefix: "be-" }, free: { prefix: null } };
+const choose = (id: string, named?: string, force = false) => repoFor(id, { named, usual: "usual", repos, force });
+
+describe("a repo for an item", () => {
+	test("the longest prefix counts", () => {
+		expect(["gt-1", "gt-ui-1", "be-1", "zz-1"].map((id) => repoOfPrefix(id, repos))).toEqual(["gastown", "ui", "beads", null]);
+	});
+	test("the one that is named, if it fits; else the one of the prefix; else the source's", () => {
+		expect([choose("gt-1"), choose("zz-1"), choose("gt-1", "gastown"), choose("zz-1", "free")]).toEqual([
+			"gastown",
+			"usual",
+			"gastown",
+			"free",
+		]);
+	});
+	test("one that does not fit is refused with the right command, unless forced", () => {
+		expect(() => choose("gt-1", "beads")).toThrow("gt-1 has the prefix of repo gastown, not of beads");
+		expect(() => choose("gt-ui-1", "gastown")).toThrow("has the prefix of repo ui");
+		expect(() => choose("zz-1", "beads")).toThrow('zz-1 does not begin with "be-", the prefix of repo beads');
+		expect(choose("gt-1", "beads", true)).toBe("beads");
+		try {
+			choose("gt-1", "beads");
+		} catch (error) {
+			expect((error as { hint: string }).hint).toBe("sluice sling gt-1 gastown, or with --force: sluice sling gt-1 beads --force");
+		}
+	});
+});

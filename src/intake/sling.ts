@@ -1,0 +1,249 @@
+// Sling: items, epics and batches become jobs, each once. Everything is looked at before the first job is added.
+//
+//   ids     the last one names the repo, if it does; with `on` the first names the recipe
+//   each    a batch stands for what it tracks, an epic for its children, an item for itself
+//   skipped closed · already worked on · coordination (hq-…) · unreadable, when it is one of several
+
+import { SluiceError } from "../core/errors.ts";
+import type { JobInput } from "../core/job.ts";
+import { nearest } from "../core/nearest.ts";
+import type { PlannedJob, SlingInput, SlingSkip, Slung } from "../intake.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { Item } from "../source.ts";
+import { jobsOf, labelOf, type Order, rawJobOf } from "./jobs.ts";
+import type { RecipeBook } from "./recipe-book.ts";
+import { type Repos, repoFor } from "./repos.ts";
+
+export type SlingParts = {
+	scheduler: Scheduler;
+	find(id: string): Promise<Item | null>;
+	/** What the configuration says of the item's source. */
+	usual(source: string): { repo: string | null; lane: string | null; recipe: string | null; agent: string | null; root: string };
+	repos(): Repos;
+	book: RecipeBook;
+};
+
+/** An item that is to become jobs; `batch`: what it was found through. */
+type Target = { item: Item; batch: string | null };
+type Words = { ids: string[]; repo: string | undefined; recipe: string | undefined };
+
+const skip = (item: string, reason: string, job: number | null = null): SlingSkip => ({ item, reason, job });
+
+export async function sling(parts: SlingParts, input: SlingInput, act: { by: string }): Promise<Slung> {
+	const { scheduler } = parts;
+	const words = wordsOf(input, parts.repos());
+	const found = await targetsOf(parts, words.ids);
+	const force = input.force === true;
+	const tag = String(await scheduler.lastEvent());
+	const plan: { planned: PlannedJob; job: JobInput; item: Item }[] = [];
+	for (const { item, batch } of found.targets) {
+		const usual = parts.usual(item.source);
+		const repo = repoFor(item.id, { named: words.repo, usual: usual.repo, repos: parts.repos(), force });
+		const order = orderOf(parts, input, item, { repo, tag, batch: batchOf(input, item, batch, tag) });
+		for (const { step, recipe, job } of made(parts, input, words.recipe, item, order)) {
+			const planned = {
+				job: null,
+				item: item.id,
+				source: item.source,
+				title: item.title,
+				repo,
+				recipe,
+				agent: job.agent ?? null,
+				step,
+				batch: order.batch,
+			};
+			plan.push({ planned, job, item });
+		}
+	}
+	const skipped = [...found.skipped];
+	const ready = await withoutTaken(scheduler, plan, skipped, force, act, words.ids.length === 1 && found.targets.length === 1);
+	const jobs = ready.map(({ job }) => job);
+	const result = jobs.length === 0 ? null : await scheduler.apply({ jobs }, { by: act.by, force, check: input.dry_run === true });
+	const taken = new Map(result?.skipped.map(({ name, job }) => [name, job]) ?? []);
+	const numbers = [...(result?.jobs ?? [])];
+	const planned: PlannedJob[] = [];
+	for (const [index, one] of ready.entries()) {
+		const other = taken.get(one.job.name ?? `jobs[${index}]`);
+		if (other === undefined) planned.push({ ...one.planned, job: input.dry_run ? null : (numbers.shift() ?? null) });
+		else if (!skipped.some(({ item, job }) => item === one.item.id && job === other)) skipped.push(already(one.item.id, other));
+	}
+	return {
+		jobs: result?.jobs ?? [],
+		planned,
+		skipped,
+		warnings: found.warnings,
+		batches: [...new Set(planned.flatMap(({ batch }) => batch ?? []))],
+	};
+}
+
+const already = (item: string, job: number): SlingSkip => skip(item, `job ${job} works on it already`, job);
+
+function wordsOf(input: SlingInput, repos: Repos): Words {
+	const ids = [...input.ids];
+	const bad = (message: string, hint: string) => new SluiceError("invalid", `ids: ${message}`, { field: "ids", hint });
+	let { repo, recipe } = input;
+	if (repo !== undefined) mustBeRepo(repo, repos);
+	if (input.on !== undefined) {
+		const [first, last, ...rest] = ids;
+		if (first === undefined || rest.length > 0)
+			throw bad("with --on there is one recipe, and perhaps a repo", "sluice sling RECIPE --on ITEM [REPO]");
+		if (recipe !== undefined && recipe !== first) throw bad("the recipe is named twice", "leave out --recipe");
+		recipe = first;
+		if (last !== undefined) repo = mustBeRepo(last, repos);
+		return { ids: [input.on], repo, recipe };
+	}
+	const last = ids.at(-1);
+	if (repo === undefined && last !== undefined && Object.hasOwn(repos, last)) {
+		if (ids.length === 1) throw bad(`${last} is a repo: which item?`, `sluice sling ITEM ${last}`);
+		repo = ids.pop();
+	}
+	if (ids.length === 0) throw bad("names nothing", "name an item, an epic or a batch");
+	return { ids: [...new Set(ids)], repo, recipe };
+}
+
+function mustBeRepo(name: string, repos: Repos): string {
+	if (Object.hasOwn(repos, name)) return name;
+	const guess = nearest(name, Object.keys(repos));
+	const known =
+		Object.keys(repos).length === 0
+			? "none is configured; add it under repos in the configuration"
+			: `known: ${Object.keys(repos).join(", ")}`;
+	throw new SluiceError("not_found", `repo: there is no repo "${name}"`, {
+		field: "repo",
+		hint: guess ? `did you mean "${guess}"?` : known,
+	});
+}
+
+async function targetsOf(parts: SlingParts, ids: readonly string[]) {
+	const targets: Target[] = [];
+	const skipped: SlingSkip[] = [];
+	const warnings: string[] = [];
+	const seen = new Set<string>();
+
+	async function take(id: string, through: string | null): Promise<void> {
+		if (seen.has(id)) return;
+		seen.add(id);
+		let item: Item | null;
+		try {
+			item = await parts.find(id);
+		} catch (error) {
+			// Of several, one that cannot be read does not stop the others.
+			if (ids.length === 1 && through === null) throw error;
+			skipped.push(skip(id, error instanceof Error ? error.message : String(error)));
+			return;
+		}
+		if (item === null) {
+			if (through === null) return await takeBatch(id);
+			skipped.push(skip(id, "no source knows it"));
+			return;
+		}
+		if (item.kind !== "task") {
+			if (item.members.length === 0) skipped.push(skip(item.id, `this ${item.kind} has nothing in it`));
+			for (const member of item.members) await take(member, through ?? item.id);
+		} else if (item.id.startsWith("hq-")) {
+			warnings.push(`${item.id} is coordination, not work: skipped`);
+			skipped.push(skip(item.id, "coordination, never dispatched"));
+		} else if (!item.open) skipped.push(skip(item.id, "closed"));
+		else targets.push({ item, batch: through });
+	}
+
+	/** What no source knows may be a batch of ours: then it stands for the items of its jobs. */
+	async function takeBatch(id: string): Promise<void> {
+		const known = (await parts.scheduler.batches()).some(({ name }) => name === id);
+		if (!known)
+			throw new SluiceError("not_found", `no source knows an item, an epic or a batch ${JSON.stringify(id)}`, {
+				field: "ids",
+				hint: "sluice source list shows the sources, sluice source show NAME their items",
+			});
+		const items = new Set<string>();
+		for (let after = 0; ; ) {
+			const jobs = await parts.scheduler.list({ batch: id, all: true, after, limit: 1000 });
+			for (const job of jobs) if (job.item !== undefined) items.add(job.item);
+			const last = jobs.at(-1);
+			if (last === undefined) break;
+			after = last.id;
+		}
+		if (items.size === 0) skipped.push(skip(id, "no job of this batch has an item"));
+		for (const item of items) await take(item, id);
+	}
+
+	for (const id of ids) await take(id, null);
+	return { targets, skipped, warnings };
+}
+
+/** One batch for each sling, unless the item belongs to one. */
+function batchOf(input: SlingInput, item: Item, through: string | null, tag: string): string | null {
+	if (input.no_batch) return null;
+	return input.batch ?? labelOf(through ?? item.batch ?? `sling-${tag}`);
+}
+
+export function orderOf(
+	parts: SlingParts,
+	input: SlingInput,
+	item: Item,
+	{ repo, tag, batch }: { repo: string | null; tag: string; batch: string | null },
+): Order {
+	const usual = parts.usual(item.source);
+	const lane = usual.lane ?? item.flow;
+	const path = repo === null ? null : (parts.repos()[repo]?.path ?? null);
+	const fields: JobInput = {
+		trigger: "sling",
+		...(input.lane === undefined ? {} : { lane: input.lane }),
+		...(input.account === undefined ? {} : { account: input.account }),
+		...(input.priority === undefined ? {} : { priority: input.priority }),
+		...(input.merge === undefined ? {} : { merge: input.merge }),
+		...(input.base_branch === undefined ? {} : { base_branch: input.base_branch }),
+		...(input.no_merge ? { no_merge: true } : {}),
+		...(input.owned ? { owned: true } : {}),
+		...(input.mode === undefined ? {} : { mode: input.mode }),
+		...(input.parent === undefined ? {} : { parent: input.parent }),
+	};
+	const agent = input.agent ?? usual.agent ?? undefined;
+	return {
+		repo,
+		tag,
+		batch,
+		vars: input.vars ?? {},
+		fields,
+		...(lane === null ? {} : { lane }),
+		cwd: path ?? input.cwd ?? usual.root,
+		...(agent === undefined ? {} : { agent }),
+		...(input.args === undefined ? {} : { args: input.args }),
+		...(input.env === undefined ? {} : { env: input.env }),
+	};
+}
+
+export function made(parts: SlingParts, input: SlingInput, named: string | undefined, item: Item, order: Order) {
+	if (input.raw && named === undefined) return [{ step: null, recipe: null, job: rawJobOf(item, order) }];
+	const name = named ?? usualRecipe(parts, item, order.repo);
+	return jobsOf(item, parts.book.get(name, order.repo), order).map(({ step, job }) => ({ step, recipe: name, job }));
+}
+
+/** The source's, else the repo's, else the one that is called like the item's kind of work. */
+export function usualRecipe({ usual, repos, book }: Pick<SlingParts, "usual" | "repos" | "book">, item: Item, repo: string | null): string {
+	const own = usual(item.source).recipe ?? (repo === null ? null : (repos()[repo]?.recipe ?? null));
+	return own ?? (item.flow !== null && book.has(item.flow, repo) ? item.flow : "work");
+}
+
+/** Somebody else has taken it up, and none of our jobs: refused where it is the only one, else skipped. */
+async function withoutTaken<T extends { item: Item; job: JobInput }>(
+	scheduler: Scheduler,
+	plan: readonly T[],
+	skipped: SlingSkip[],
+	force: boolean,
+	act: { by: string },
+	alone: boolean,
+): Promise<T[]> {
+	if (force) return [...plan];
+	const refused = new Set<string>();
+	for (const item of new Set(plan.flatMap((one) => (one.item.in_progress ? [one.item] : []))))
+		try {
+			const jobs = plan.filter((one) => one.item === item).map(({ job }) => job);
+			await scheduler.apply({ jobs }, { by: act.by, check: true });
+		} catch (error) {
+			if (alone || !(error instanceof SluiceError) || error.code !== "forbidden") throw error;
+			skipped.push(skip(item.id, "in progress elsewhere"));
+			refused.add(item.id);
+		}
+	return plan.filter(({ item }) => !refused.has(item.id));
+}

@@ -1,0 +1,183 @@
+// What is written into an item as its jobs go their way: single ones, several steps, retries, and after a restart.
+
+import { describe, expect, test } from "vitest";
+import { MINUTE } from "../../test/make/fakes.ts";
+import { openStand, type StandOptions } from "../../test/make/stand.ts";
+import { SILENT } from "../log.ts";
+import type { Change, Source, SourceSettings } from "../source.ts";
+import { createWriteBack } from "./write-back.ts";
+
+const SETTINGS: SourceSettings = {
+	kind: "cards",
+	root: "/cards",
+	repo: null,
+	watch: false,
+	write_back: "agent_status",
+	history_on_queue: false,
+	lane: null,
+	recipe: null,
+	agent: null,
+};
+
+/** A source that keeps what is written. `refuses`: what it answers instead. */
+function makeSource(settings: Partial<SourceSettings> = {}, refuses: () => string | Error | null = () => null) {
+	const written: string[] = [];
+	const source: Source = {
+		name: "board",
+		settings: { ...SETTINGS, ...settings },
+		scan: async () => ({ items: [], faults: [] }),
+		read: async () => null,
+		async write(id: string, { status, line }: Change) {
+			const answer = refuses();
+			if (answer instanceof Error) throw answer;
+			written.push(`${id} ${status}${line ? ` | ${line.text.slice(21)}` : ""}`);
+			return { changed: answer === null, left: answer };
+		},
+		close() {},
+	};
+	return { source, written };
+}
+
+async function follow(options: StandOptions, made = makeSource()) {
+	const t = await openStand({ config: { lanes: { default: {}, code: {} } }, ...options });
+	const cursor = { seq: null as number | null };
+	const open = () =>
+		createWriteBack({
+			scheduler: t.sluice,
+			source: (name) => (name === "board" ? made.source : undefined),
+			log: SILENT,
+			cursor: {
+				read: () => cursor.seq,
+				write(seq) {
+					cursor.seq = seq;
+				},
+			},
+		});
+	const back = open();
+	await back.start();
+	/** What was written since the last look. */
+	const news = async (one = back) => {
+		await one.caughtUp();
+		return made.written.splice(0);
+	};
+	return { t, back, news, open };
+}
+const card = (item: string, more = {}) => ({ item, source: "board", lane: "code", ...more });
+
+describe("one job", () => {
+	test("queued, running, succeeded; jobs without an item, and of other sources, are nobody's business", async () => {
+		const { t, news, back } = await follow({});
+		await t.add();
+		await t.add({ item: "x" });
+		const id = await t.add(card("1.1"));
+		expect([await news(), back.isOpen("board:1.1")]).toEqual([["1.1 queued"], true]);
+		await t.start();
+		expect(await news()).toEqual(["1.1 running"]);
+		await t.succeed(id);
+		expect(await news()).toEqual([`1.1 succeeded | run ${id}.1 code: succeeded`]);
+		expect(back.isOpen("board:1.1")).toBe(false);
+	});
+
+	test("a failure that is tried again, a limit that burns nothing, an end for good", async () => {
+		const { t, news } = await follow({ config: { lanes: { code: {} }, accounts: { a: {} }, retry: { max: 1, base_ms: 1000 } } });
+		const id = await t.add(card("1", { account: "a" }));
+		await t.start();
+		await news();
+		await t.end(id, "rate_limited", { retry_after_ms: 1000 });
+		expect(await news()).toEqual(["1 queued"]);
+		await t.wait(MINUTE);
+		await t.start();
+		await t.fail(id, { message: "tests\nfail" });
+		expect(await news()).toEqual(["1 running", `1 failed | run ${id}.2 code: failed: tests fail; is tried again`]);
+		await t.wait(MINUTE);
+		await t.start();
+		await t.fail(id);
+		expect(await news()).toEqual(["1 running", `1 failed | run ${id}.3 code: failed: exit code 1`]);
+		await t.sluice.retry(id);
+		expect(await news()).toEqual(["1 queued"]);
+		await t.sluice.cancel(id, { reason: "not now" });
+		expect(await news()).toEqual([`1 canceled | job ${id} code: canceled: not now`]);
+	});
+
+	test("with history_on_queue also a line when it is queued", async () => {
+		const { t, news } = await follow({}, makeSource({ history_on_queue: true }));
+		const id = await t.add(card("1"));
+		expect(await news()).toEqual([`1 queued | job ${id} code: queued`]);
+	});
+});
+
+describe("several steps are one item", () => {
+	const pipe = [card("1", { name: "a", command: ["x"] }), card("1", { name: "b", command: ["x"], after: ["a"] })];
+
+	test("it is done when the last one is", async () => {
+		const { t, news } = await follow({});
+		const { jobs } = await t.sluice.apply({ jobs: pipe });
+		const [a = 0, b = 0] = jobs;
+		await t.start();
+		await t.succeed(a);
+		await t.start();
+		await t.succeed(b);
+		expect(await news()).toEqual([
+			"1 queued",
+			"1 queued",
+			"1 running",
+			`1 queued | run ${a}.1 code: succeeded`,
+			"1 running",
+			`1 succeeded | run ${b}.1 code: succeeded`,
+		]);
+	});
+
+	test("a failure is its end; what it blocks adds nothing", async () => {
+		const { t, news } = await follow({});
+		const { jobs } = await t.sluice.apply({ jobs: pipe });
+		await t.start();
+		await t.fail(jobs[0] as number);
+		expect((await news()).slice(3)).toEqual([`1 queued | run ${jobs[0]}.1 code: failed: exit code 1`, "1 failed"]);
+	});
+
+	test("a manifest of hundreds, which is told as one", async () => {
+		const { t, news } = await follow({});
+		await t.sluice.apply({ jobs: Array.from({ length: 400 }, (_, n) => card(`c${n}`, { command: ["x"] })) });
+		expect(await news()).toEqual(Array.from({ length: 400 }, (_, n) => `c${n} queued`));
+	});
+});
+
+describe("restarts and refusals", () => {
+	test("what happened meanwhile is written by the next one, from where the last one stopped", async () => {
+		const { t, back, news, open } = await follow({});
+		const id = await t.add(card("1"));
+		await t.start();
+		await news();
+		await back.stop();
+		await t.succeed(id);
+		await t.add(card("2"));
+		const next = open();
+		await next.start();
+		expect(await news(next)).toEqual([`1 succeeded | run ${id}.1 code: succeeded`, "2 queued"]);
+	});
+
+	test("what is left alone or cannot be written is said of that item, until it goes well again", async () => {
+		let answer: string | Error | null = "a person wrote idle";
+		const { t, back, news } = await follow(
+			{},
+			makeSource({}, () => answer),
+		);
+		await t.add(card("1"));
+		await news();
+		expect([...back.troubles()]).toEqual([["board:1", "a person wrote idle"]]);
+		answer = new Error("read-only file system");
+		await t.start();
+		await news();
+		expect([...back.troubles()]).toEqual([["board:1", "running could not be written: read-only file system"]]);
+		answer = null;
+		await t.succeed(1);
+		await news();
+		expect([...back.troubles()]).toEqual([]);
+	});
+
+	test("nothing is written where write_back is off", async () => {
+		const { t, back, news } = await follow({}, makeSource({ write_back: null }));
+		await t.add(card("1"));
+		expect([await news(), back.isOpen("board:1")]).toEqual([[], true]);
+	});
+});

@@ -1,0 +1,261 @@
+// Follows the events of jobs that work on items, and writes into each item's source what has become of it. Goes on after a restart where it stopped:
+// what was written twice would look like once, so nothing is lost and nothing is doubled.
+//
+//   event                      status                                   line of history
+//   added, reset               queued                                   where history_on_queue says so
+//   started                    running                                  –
+//   requeued, a failure        failed                                   the run, and what went wrong
+//   requeued, else             queued                                   –
+//   ended                      succeeded, failed, canceled              the run, and how it ended
+//   ended, others go on        running or queued, as the others are     the same
+
+import type { Status } from "../core/job.ts";
+import type { Log } from "../log.ts";
+import type { EventRow, JobView, Scheduler } from "../scheduler.ts";
+import type { AgentStatus, Change, Source } from "../source.ts";
+
+/** The number of the last event that was dealt with, kept where a restart finds it. */
+export type Cursor = { read(): number | null; write(seq: number): void };
+
+export type WriteBackParts = { scheduler: Scheduler; source: (name: string) => Source | undefined; log: Log; cursor: Cursor };
+
+export type WriteBack = {
+	start(): Promise<void>;
+	/** Resolves when everything that has happened so far is written. */
+	caughtUp(): Promise<void>;
+	/** Whether a job works on it, as far as events have been read. */
+	isOpen(item: string): boolean;
+	/** What could not be written, by item. */
+	troubles(): ReadonlyMap<string, string>;
+	stop(): Promise<void>;
+};
+
+type Tracked = { item: string; source: string; id: string; lane: string };
+/** What is known of an item while jobs work on it. */
+type Chain = { open: Map<number, "waiting" | "running">; failed: boolean; canceled: boolean; succeeded: boolean };
+
+const PAGE = 1000;
+const MOST_WORDS = 200;
+
+export function createWriteBack({ scheduler, source, log, cursor }: WriteBackParts): WriteBack {
+	const jobs = new Map<number, Tracked | null>();
+	const chains = new Map<string, Chain>();
+	const troubles = new Map<string, string>();
+	let done = 0;
+	let waiting: { seq: number; resolve: () => void }[] = [];
+	let events: AsyncIterator<EventRow> | undefined;
+	let busy: Promise<void> | undefined;
+	let stopped = false;
+	let touched = false;
+	let isFollowing = false;
+
+	function chainOf(item: string): Chain {
+		const known = chains.get(item) ?? { open: new Map(), failed: false, canceled: false, succeeded: false };
+		chains.set(item, known);
+		return known;
+	}
+
+	function track(view: Pick<JobView, "id" | "item" | "lane">): Tracked | null {
+		const colon = view.item?.indexOf(":") ?? -1;
+		const tracked =
+			view.item === undefined
+				? null
+				: { item: view.item, source: view.item.slice(0, colon), id: view.item.slice(colon + 1), lane: view.lane };
+		jobs.set(view.id, tracked);
+		return tracked;
+	}
+
+	async function tracked(id: number): Promise<Tracked | null> {
+		const known = jobs.get(id);
+		if (known !== undefined) return known;
+		try {
+			return track(await scheduler.show(id));
+		} catch {
+			// Forgotten by gc meanwhile.
+			return null;
+		}
+	}
+
+	async function load(): Promise<void> {
+		for (let after = 0; ; ) {
+			const views = await scheduler.list({ after, limit: PAGE });
+			for (const view of views) {
+				const one = track(view);
+				if (one) chainOf(one.item).open.set(view.id, view.status === "running" ? "running" : "waiting");
+			}
+			const last = views.at(-1);
+			if (last === undefined) return;
+			after = last.id;
+		}
+	}
+
+	async function handle(event: EventRow): Promise<void> {
+		const { kind, job, data } = event;
+		// A large manifest is told as one.
+		if (kind === "applied" && Number(data.to) - Number(data.from) >= 300) {
+			for (let after = Number(data.from) - 1; after < Number(data.to); ) {
+				const views = await scheduler.list({ after, limit: PAGE, all: true });
+				for (const view of views) if (view.id <= Number(data.to) && view.item !== undefined) await added(view.id, event);
+				after = views.at(-1)?.id ?? Number(data.to);
+			}
+			return;
+		}
+		if (job === null) return;
+		switch (kind) {
+			case "added":
+			case "reset":
+				return added(job, event);
+			case "started":
+				return began(job);
+			case "requeued":
+				return requeued(job, event);
+			case "ended":
+				return ended(job, event);
+		}
+	}
+
+	async function added(job: number, event: EventRow): Promise<void> {
+		const one = await tracked(job);
+		if (!one) return;
+		const chain = chainOf(one.item);
+		if (chain.open.size === 0) Object.assign(chain, { failed: false, canceled: false, succeeded: false });
+		chain.open.set(job, "waiting");
+		const line =
+			source(one.source)?.settings.history_on_queue && event.kind === "added" ? lineOf(event, `job ${job} ${one.lane}: queued`) : undefined;
+		await write(one, { status: statusOf(chain), ...(line ? { line } : {}) });
+	}
+
+	async function began(job: number): Promise<void> {
+		const one = await tracked(job);
+		if (!one) return;
+		chainOf(one.item).open.set(job, "running");
+		await write(one, { status: "running" });
+	}
+
+	async function requeued(job: number, event: EventRow): Promise<void> {
+		const one = await tracked(job);
+		if (!one) return;
+		const { data } = event;
+		const chain = chainOf(one.item);
+		chain.open.set(job, "waiting");
+		if (data.burns !== "failure" && data.burns !== "dispatch") return write(one, { status: statusOf(chain) });
+		const said = words(data.message ?? data.exit_kind);
+		await write(one, { status: "failed", line: lineOf(event, `run ${job}.${data.attempt} ${one.lane}: failed: ${said}; is tried again`) });
+	}
+
+	async function ended(job: number, event: EventRow): Promise<void> {
+		const one = await tracked(job);
+		jobs.delete(job);
+		if (!one) return;
+		const { data } = event;
+		const to = data.to as Status;
+		const chain = chainOf(one.item);
+		const ran = chain.open.get(job) === "running" || data.exit_kind === "completed";
+		chain.open.delete(job);
+		if (to === "succeeded") chain.succeeded = true;
+		else if (to === "cancelled") chain.canceled = true;
+		else if (to !== "blocked_by_dependency") chain.failed = true;
+		const status = statusOf(chain);
+		if (chain.open.size === 0) chains.delete(one.item);
+		// A step that is not needed, or not reached, is no end of its own.
+		if (to === "blocked_by_dependency") return write(one, { status });
+		const result = { succeeded: "succeeded", cancelled: "canceled" }[to as string] ?? "failed";
+		const why = to === "succeeded" ? "" : words(data.end_reason ?? (to === "failed" ? exitWords(data) : ""));
+		const who = ran ? `run ${job}.${data.attempt}` : `job ${job}`;
+		const line = lineOf(event, `${who} ${one.lane}: ${result}${why === "" ? "" : `: ${why}`}`);
+		await write(one, { status, line }, data.end_reason === "item_closed" ? "quiet" : "loud");
+	}
+
+	/** `quiet`: what a person has written in its place needs no word. */
+	async function write(one: Tracked, change: Change, how: "loud" | "quiet" = "loud"): Promise<void> {
+		const target = source(one.source);
+		if (!target?.write || target.settings.write_back === null) return;
+		touched = true;
+		try {
+			const { left } = await target.write(one.id, change);
+			if (left === null || how === "quiet") troubles.delete(one.item);
+			else {
+				troubles.set(one.item, left);
+				log.warn("an item was left as it is", { item: one.item, reason: left });
+			}
+		} catch (error) {
+			const said = error instanceof Error ? error.message : String(error);
+			troubles.set(one.item, `${change.status} could not be written: ${said}`);
+			log.warn("an item could not be written", { item: one.item, status: change.status, error });
+		}
+	}
+
+	function settle(seq: number): void {
+		done = seq;
+		const due = waiting.filter((one) => one.seq <= seq);
+		waiting = waiting.filter((one) => one.seq > seq);
+		for (const one of due) one.resolve();
+	}
+
+	async function follow(since: number): Promise<void> {
+		settle(since);
+		events = scheduler.events({ since })[Symbol.asyncIterator]();
+		for (;;) {
+			const { value, done: over } = await events.next();
+			if (over || stopped) return;
+			const event = value as EventRow;
+			const concerns = event.job !== null || event.kind === "applied";
+			if (concerns) {
+				busy = handle(event).catch((error) => log.error("an event could not be written back", { seq: event.seq, error }));
+				await busy;
+			}
+			settle(event.seq);
+			// What concerns no item may be looked at twice.
+			if (touched) cursor.write(event.seq);
+			touched = false;
+		}
+	}
+
+	return {
+		async start() {
+			if (isFollowing) return;
+			isFollowing = true;
+			const last = await scheduler.lastEvent();
+			await load();
+			const since = cursor.read();
+			// A number from another store says nothing about this one.
+			void follow(since === null || since > last ? last : since).catch((error) => {
+				if (!stopped) log.error("following events has ended", { error });
+			});
+		},
+		async caughtUp() {
+			const seq = isFollowing ? await scheduler.lastEvent() : 0;
+			if (stopped || done >= seq) return;
+			await new Promise<void>((resolve) => waiting.push({ seq, resolve }));
+		},
+		isOpen: (item) => (chains.get(item)?.open.size ?? 0) > 0,
+		troubles: () => troubles,
+		async stop() {
+			if (stopped) return;
+			stopped = true;
+			await busy;
+			if (isFollowing) cursor.write(done);
+			settle(Number.MAX_SAFE_INTEGER);
+		},
+	};
+}
+
+function statusOf({ open, failed, canceled, succeeded }: Chain): AgentStatus {
+	if (open.size > 0) return [...open.values()].includes("running") ? "running" : "queued";
+	return failed ? "failed" : canceled ? "canceled" : succeeded ? "succeeded" : "failed";
+}
+
+/** One line, not too long. */
+const words = (value: unknown): string => {
+	const text = String(value ?? "")
+		.replace(/\s+/g, " ")
+		.trim();
+	return text.length > MOST_WORDS ? `${text.slice(0, MOST_WORDS)}…` : text;
+};
+const exitWords = ({ exit_kind, exit_code }: Record<string, unknown>): string =>
+	exit_kind === "failed" || exit_kind === undefined ? `exit code ${exit_code}` : String(exit_kind);
+
+function lineOf(event: EventRow, text: string): NonNullable<Change["line"]> {
+	const line = `${new Date(event.at).toISOString().replace(/\.\d+Z$/, "Z")} ${text}`;
+	return { text: line, once: line };
+}

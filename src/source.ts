@@ -1,0 +1,99 @@
+// Contract of a source: where items of work come from, what is known of one, and what may be written back. Implementations in sources/.
+
+import type { FactValue } from "./host.ts";
+
+export const SOURCE_KINDS = ["cards", "beads", "folder"] as const;
+export type SourceKind = (typeof SOURCE_KINDS)[number];
+
+/** What the configuration says of a source. */
+export type SourceSettings = {
+	kind: SourceKind;
+	/** The folder: of the phases, of `.beads`, of the prompt files. */
+	root: string;
+	/** The repo that its items belong to, where their ids do not say it. */
+	repo: string | null;
+	/** Eligible items become jobs by themselves. */
+	watch: boolean;
+	/** What of an item we may change: `agent_status` of a card, `status` of a bead. Null = nothing. */
+	write_back: "agent_status" | "status" | null;
+	/** Also a line of history when the item is queued. */
+	history_on_queue: boolean;
+	lane: string | null;
+	recipe: string | null;
+	agent: string | null;
+};
+
+/** `batch`: stands for the items that it tracks; `epic`: for its children. Neither is work by itself. */
+export type ItemKind = "task" | "epic" | "batch";
+
+export type Item = {
+	source: string;
+	id: string;
+	kind: ItemKind;
+	title: string;
+	/** The whole of it, as an agent should read it. */
+	text: string;
+	/** Its state, in the source's own word. */
+	status: string;
+	open: boolean;
+	/** Somebody has taken it up. */
+	in_progress: boolean;
+	/** What must be done before it, each by a name that a person knows. */
+	blocked_by: string[];
+	/** What a batch tracks, or the children of an epic. */
+	members: string[];
+	/** The open batch that tracks it. */
+	batch: string | null;
+	phase: string | null;
+	/** The kind of work: the lane that it asks for. */
+	flow: string | null;
+	/** Null where the source does not say. */
+	parallelizable: boolean | null;
+	/** Added to the priority sum. */
+	priority: number;
+	branch: string | null;
+	owner: string | null;
+	/** Asks to be done: `watch` may make a job of it. */
+	eligible: boolean;
+	/** Where it is kept: a path, or the id. */
+	place: string;
+	/** Changes whenever the item does. */
+	mark: string;
+	/** What in it does not fit together; it stays as a person wrote it. */
+	report?: string;
+};
+
+/** Something is wrong with one item; all others go on. */
+export type ItemFault = { source: string; id: string | null; place: string; code: string; message: string; hint: string | null };
+
+export type Scan = { items: Item[]; faults: ItemFault[] };
+
+export const AGENT_STATUSES = ["idle", "queued", "running", "succeeded", "failed", "canceled"] as const;
+export type AgentStatus = (typeof AGENT_STATUSES)[number];
+
+/** `line`: one line of history; `once`: a part of it by which it is recognised, so that it is never written twice. */
+export type Change = { status: AgentStatus; line?: { text: string; once: string } };
+/** `left`: a person has changed it meanwhile, and why it stays as it is. */
+export type Written = { changed: boolean; left: string | null };
+
+export interface Source {
+	readonly name: string;
+	readonly settings: SourceSettings;
+	/** Looks at everything. */
+	scan(): Promise<Scan>;
+	/** One item as it is now; null when there is none. What is wrong with it is thrown as a SluiceError. */
+	read(id: string): Promise<Item | null>;
+	/** The same for those who ask again and again: may be some seconds old. */
+	peek?(id: string): Promise<Item | null>;
+	/** Calls back with the ids of what may have changed, some time after. Returns how to end it. */
+	watch?(call: (ids: string[]) => void): () => void;
+	/** What is wrong with items, as far as they were looked at. */
+	faults?(): ItemFault[];
+	/** Changes what `write_back` names and nothing else. */
+	write?(id: string, change: Change): Promise<Written>;
+	close(): void;
+}
+
+/** What the engine's gate looks at. */
+export const factOf = (item: Item): FactValue =>
+	item.open ? { open: true, blocked_by: item.blocked_by, ...(item.in_progress ? { in_progress: true } : {}) } : { open: false };

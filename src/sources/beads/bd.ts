@@ -1,0 +1,49 @@
+// The program `bd`, asked for JSON. No shell; what it says on failure is the error.
+
+import { execFile } from "node:child_process";
+import { SluiceError } from "../../core/errors.ts";
+
+const LONGEST_MS = 60_000;
+const MOST = 512 * 1024 * 1024;
+
+export type Bd = {
+	/** What it answers, out of its envelope. Null when there is no such program. */
+	ask(args: string[]): Promise<unknown>;
+};
+
+export function openBd(root: string, env: () => Record<string, string>, program = "bd"): Bd {
+	return {
+		ask: (args) =>
+			new Promise((resolve, reject) => {
+				const variables = { ...env(), BD_JSON_ENVELOPE: "1", BD_DOLT_AUTO_COMMIT: "off" };
+				const options = { cwd: root, env: variables, timeout: LONGEST_MS, maxBuffer: MOST, killSignal: "SIGKILL" as const };
+				const child = execFile(program, args, options, (error, stdout, stderr) => {
+					if (error && (error as NodeJS.ErrnoException).code === "ENOENT") return resolve(null);
+					if (error) {
+						// Errors come on either stream.
+						const said = `${stderr}${stdout}`.trim().slice(-500) || error.message;
+						return reject(
+							new SluiceError("invalid", `bd ${args[0]}: ${said}`, { field: "source", hint: `see what \`bd ${args[0]}\` says in ${root}` }),
+						);
+					}
+					try {
+						resolve(unwrapped(JSON.parse(stdout.trim() || "null")));
+					} catch {
+						reject(new SluiceError("invalid", `bd ${args[0]}: its answer is not JSON`, { field: "source" }));
+					}
+				});
+				child.stdin?.end();
+			}),
+	};
+}
+
+const unwrapped = (value: unknown): unknown =>
+	value !== null && typeof value === "object" && !Array.isArray(value) && "data" in value ? (value as { data: unknown }).data : value;
+
+/** A list, also where it is a single issue, or kept under a name. */
+export function issuesIn(value: unknown): unknown[] {
+	if (Array.isArray(value)) return value;
+	if (value === null || typeof value !== "object") return [];
+	const inner = (value as { issues?: unknown }).issues;
+	return Array.isArray(inner) ? inner : [value];
+}

@@ -1,0 +1,91 @@
+// From a card's file to an item: where it lies says its phase and its state, its front matter the rest. Pure.
+
+import { basename } from "node:path";
+import * as check from "../../core/check.ts";
+import { SluiceError } from "../../core/errors.ts";
+import { nearest } from "../../core/nearest.ts";
+import { AGENT_STATUSES, type AgentStatus, type Item } from "../../source.ts";
+import { type CardText, oneLine, titleOf } from "./front-matter.ts";
+
+export const FOLDERS = ["backlog", "in-progress", "done"] as const;
+export type Folder = (typeof FOLDERS)[number];
+export const PHASE = /^phase-\d+(?:-.*)?$/;
+
+/** Where a card lies, below the root. */
+export type Place = { phase: string; folder: Folder; name: string };
+
+/** `5.3-login-form.md` → 5.3, `A-12-search.md` → A-12. */
+export function codeOf(name: string): string {
+	const stem = basename(name, ".md");
+	return /^(?:[A-Za-z]+-\d+(?=-|$)|[^-\s]+)/.exec(stem)?.[0] ?? stem;
+}
+
+export type Card = Item & { agent_status: AgentStatus | "" };
+
+export function cardOf(source: string, card: CardText, { phase, folder, name }: Place, path: string, mark: string): Card {
+	const fields = card.front?.fields ?? {};
+	const id = check.word(codeOf(name), "code");
+	const flow = text(fields, "agent_flow");
+	const status = statusOf(text(fields, "agent_status"));
+	const busy = status === "queued" || status === "running";
+	const title = titleOf(card);
+	return {
+		source,
+		id,
+		kind: "task",
+		title: title === null ? id : oneLine(title, "title"),
+		text: card.body.trim(),
+		status: folder,
+		agent_status: status,
+		open: folder !== "done",
+		in_progress: busy,
+		blocked_by: [],
+		members: [],
+		batch: null,
+		phase,
+		flow: flow === "" ? null : check.label(flow, "agent_flow"),
+		parallelizable: flag(fields, "parallelizable"),
+		priority: 0,
+		branch: text(fields, "branch") || null,
+		owner: text(fields, "owner") || null,
+		eligible: flow !== "" && folder !== "done" && (status === "" || status === "idle"),
+		place: path,
+		mark,
+		...(folder === "done" && busy ? { report: `agent_status is ${status}, but the card lies in done` } : {}),
+	};
+}
+
+function text(fields: Record<string, unknown>, key: string): string {
+	const value = fields[key];
+	if (value === undefined || value === null) return "";
+	if (typeof value === "number") return String(value);
+	return check.text(value, key, { max: 1000, lines: "one" }).trim();
+}
+
+function flag(fields: Record<string, unknown>, key: string): boolean {
+	const value = fields[key];
+	return value === undefined || value === null ? false : check.flag(value, key);
+}
+
+/** Written with one l or two. */
+function statusOf(word: string): AgentStatus | "" {
+	const status = word === "cancelled" ? "canceled" : word;
+	if (status === "" || (AGENT_STATUSES as readonly string[]).includes(status)) return status as AgentStatus | "";
+	const guess = nearest(status, AGENT_STATUSES);
+	throw new SluiceError("invalid", `agent_status: must be one of ${AGENT_STATUSES.join(", ")}, not ${check.shown(word)}`, {
+		field: "agent_status",
+		hint: guess && `did you mean "${guess}"?`,
+	});
+}
+
+/** What a card's own status must be for ours to take its place; anything else a person has written, and it stays. */
+const BEFORE: Record<AgentStatus, readonly (AgentStatus | "")[]> = {
+	idle: ["", "idle"],
+	queued: ["", ...AGENT_STATUSES],
+	running: ["", "queued", "running", "failed"],
+	succeeded: ["queued", "running", "failed", "succeeded"],
+	failed: ["queued", "running", "failed"],
+	canceled: ["queued", "running", "failed", "canceled"],
+};
+
+export const mayFollow = (now: AgentStatus | "", next: AgentStatus): boolean => BEFORE[next].includes(now);

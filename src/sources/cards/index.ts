@@ -1,0 +1,330 @@
+// Cards: Markdown files at <root>/phase-N-label/{backlog,in-progress,done}/<code>-slug.md. Each file is read once and again when it changes; what has
+// not changed is only looked at when everything is.
+
+import { type FSWatcher, watch } from "node:fs";
+import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { SluiceError } from "../../core/errors.ts";
+import type { Host } from "../../host.ts";
+import type { ItemFault, Scan, Source, SourceSettings } from "../../source.ts";
+import { type Card, cardOf, codeOf, FOLDERS, type Folder, PHASE, type Place } from "./card.ts";
+import { readCard } from "./front-matter.ts";
+import { writeCard } from "./write.ts";
+
+/** Editors write in several steps; somebody who never stops is not waited for. */
+const CALM_MS = 150;
+const IMPATIENT_MS = 1500;
+/** The net behind the watch. */
+const LOOK_MS = 30_000;
+
+/** Files that are looked at side by side. */
+const TOGETHER = 32;
+
+type Known = { place: Place; stamp: string; card?: Card; fault?: SluiceError };
+
+export type CardParts = {
+	host: Pick<Host, "after">;
+	/** Told of each file that is looked at, and of each that is read. For tests. */
+	told?: (what: "look" | "read", path: string) => void;
+};
+
+export function openCards(name: string, settings: SourceSettings, parts: CardParts): Source {
+	const { host } = parts;
+	const { root } = settings;
+	/** By path. Two cards with one id are both here, and both at fault. */
+	const files = new Map<string, Known>();
+	const byId = new Map<string, Set<string>>();
+	let troubles: ItemFault[] = [];
+	let scanned: Promise<void> | undefined;
+
+	const faultAt = (place: string, error: unknown, id: string | null = null): ItemFault => {
+		const { code, message, hint } = error instanceof SluiceError ? error : { code: "invalid", message: String(error), hint: undefined };
+		return { source: name, id, place, code, message: `${place}: ${message}`, hint: hint ?? null };
+	};
+
+	function forget(path: string): string | undefined {
+		const known = files.get(path);
+		if (!known) return undefined;
+		files.delete(path);
+		const id = codeOf(known.place.name);
+		byId.get(id)?.delete(path);
+		if (byId.get(id)?.size === 0) byId.delete(id);
+		return id;
+	}
+
+	/** Whoever notices a change first, those who watch must hear of it. */
+	const unheard = new Set<string>();
+	function notice(id: string | undefined): void {
+		if (id === undefined) return;
+		unheard.add(id);
+		if (listeners.size > 0) stir();
+	}
+
+	/** Looks at one file; reads it only if it has changed. */
+	async function look(path: string, place: Place, rootPath: string): Promise<void> {
+		parts.told?.("look", path);
+		const stamp = await stampOf(path);
+		if (stamp === null || stamp === "folder") {
+			notice(forget(path));
+			return;
+		}
+		if (files.get(path)?.stamp === stamp) return;
+		const known: Known = { place, stamp };
+		try {
+			const real = stamp.startsWith("link ") ? await realpath(path) : path;
+			if (real !== path && !real.startsWith(rootPath + sep))
+				throw new SluiceError("forbidden", "is a link out of the source's folder", { hint: "put the file itself there" });
+			parts.told?.("read", path);
+			known.card = cardOf(name, readCard(await readFile(real)), place, path, stamp);
+		} catch (error) {
+			known.fault = error instanceof SluiceError ? error : new SluiceError("invalid", (error as Error).message);
+		}
+		files.set(path, known);
+		const id = codeOf(place.name);
+		const paths = byId.get(id);
+		if (paths) paths.add(path);
+		else byId.set(id, new Set([path]));
+		notice(id);
+	}
+
+	/** Everything. One pass at a time; who comes during one shares the next. */
+	let running: Promise<void> | undefined;
+	async function lookAtAll(): Promise<void> {
+		await running?.catch(() => {});
+		running ??= everything().finally(() => {
+			running = undefined;
+		});
+		return running;
+	}
+
+	async function everything(): Promise<void> {
+		troubles = [];
+		const there = new Map<string, Place>();
+		let rootPath: string;
+		try {
+			rootPath = await realpath(root);
+		} catch (error) {
+			throw new SluiceError("not_found", `source ${name}: ${(error as Error).message}`, { field: "root", hint: `make the folder ${root}` });
+		}
+		for (const phase of await names(root)) {
+			if (!PHASE.test(phase)) continue;
+			for (const folder of FOLDERS) {
+				const dir = join(root, phase, folder);
+				try {
+					const real = await realpath(dir);
+					if (!real.startsWith(rootPath + sep)) throw new SluiceError("forbidden", "is a link out of the source's folder");
+				} catch (error) {
+					if ((error as NodeJS.ErrnoException).code !== "ENOENT") troubles.push(faultAt(dir, error));
+					continue;
+				}
+				attend(dir, { phase, folder });
+				for (const file of await names(dir)) {
+					if (!isCard(file)) continue;
+					there.set(join(dir, file), { phase, folder, name: file });
+				}
+			}
+			attend(join(root, phase), null);
+		}
+		attend(root, null);
+		const all = [...there];
+		for (let at = 0; at < all.length; at += TOGETHER)
+			await Promise.all(all.slice(at, at + TOGETHER).map(([path, place]) => look(path, place, rootPath)));
+		for (const path of [...files.keys()]) if (!there.has(path)) notice(forget(path));
+	}
+
+	const ready = () => {
+		scanned ??= lookAtAll().catch((error) => {
+			scanned = undefined;
+			throw error;
+		});
+		return scanned;
+	};
+
+	function found(id: string): Card | SluiceError | null {
+		const paths = [...(byId.get(id) ?? [])].sort();
+		if (paths.length === 0) return null;
+		if (paths.length > 1)
+			return new SluiceError("conflict", `two cards have the code ${id}: ${paths.map((path) => path.slice(root.length + 1)).join(", ")}`, {
+				field: "item",
+				hint: "give each a code of its own",
+			});
+		const { card, fault } = files.get(paths[0] as string) as Known;
+		return card ?? (fault as SluiceError);
+	}
+
+	/** The files of one id as they are now; everything is looked at when one of them is not where it was. */
+	async function fresh(id: string): Promise<Card | SluiceError | null> {
+		await ready();
+		const paths = [...(byId.get(id) ?? [])];
+		let moved = paths.length === 0;
+		if (!moved) {
+			const rootPath = await realpath(root);
+			for (const path of paths) {
+				const known = files.get(path);
+				if (known) await look(path, known.place, rootPath);
+				moved ||= !files.has(path);
+			}
+		}
+		if (moved) await lookAtAll();
+		return found(id);
+	}
+
+	// ---- following changes ------------------------------------------------------------------------------------------------------
+	const watchers = new Map<string, FSWatcher>();
+	const listeners = new Set<(ids: string[]) => void>();
+	const dirty = new Map<string, Place>();
+	let wholly = false;
+	let closed = false;
+	let calm: (() => void) | undefined;
+	let latest: (() => void) | undefined;
+	let stopLooking = () => {};
+	let netted = false;
+
+	function attend(dir: string, inside: { phase: string; folder: Folder } | null): void {
+		if (listeners.size === 0 || closed || watchers.has(dir)) return;
+		try {
+			const watcher = watch(dir, { persistent: false }, (_event, file) => {
+				if (inside && file !== null && isCard(String(file))) dirty.set(join(dir, String(file)), { ...inside, name: String(file) });
+				else if (!inside || file === null) wholly = true;
+				else return;
+				stir();
+			});
+			watcher.on("error", () => {
+				watcher.close();
+				if (watchers.get(dir) === watcher) watchers.delete(dir);
+			});
+			watchers.set(dir, watcher);
+		} catch {
+			// No watches left: the net catches it.
+		}
+	}
+
+	function stir(): void {
+		if (closed) return;
+		calm?.();
+		calm = host.after(CALM_MS, () => void settle());
+		latest ??= host.after(IMPATIENT_MS, () => void settle());
+	}
+
+	async function settle(): Promise<void> {
+		calm?.();
+		latest?.();
+		calm = latest = undefined;
+		const some = [...dirty];
+		const all = wholly;
+		dirty.clear();
+		wholly = false;
+		try {
+			if (all) {
+				// A folder may have been made anew under its old name: its watch would see nothing.
+				for (const watcher of watchers.values()) watcher.close();
+				watchers.clear();
+				await lookAtAll();
+			} else {
+				const rootPath = await realpath(root);
+				for (const [path, place] of some) await look(path, place, rootPath);
+			}
+		} catch {
+			// The folder is gone for the moment; the net looks again.
+		}
+		const ids = [...unheard];
+		unheard.clear();
+		if (closed || ids.length === 0) return;
+		for (const call of listeners) call(ids);
+	}
+
+	function net(): void {
+		stopLooking = host.after(LOOK_MS, () => {
+			wholly = true;
+			void settle().finally(() => {
+				if (!closed) net();
+			});
+		});
+	}
+
+	const scanOf = (): Scan => {
+		const items: Card[] = [];
+		const faults = [...troubles];
+		for (const [id, paths] of byId) {
+			const one = found(id);
+			if (one === null) continue;
+			if (!(one instanceof SluiceError)) items.push(one);
+			else if (paths.size > 1) faults.push({ ...faultAt(id, one, id), message: one.message });
+			else for (const path of paths) faults.push(faultAt(path, one, id));
+		}
+		return { items: items.sort((a, b) => (a.place < b.place ? -1 : 1)), faults };
+	};
+
+	return {
+		name,
+		settings,
+		async scan() {
+			await lookAtAll();
+			return scanOf();
+		},
+		async read(id) {
+			const one = await fresh(id);
+			if (one instanceof SluiceError) throw one;
+			return one;
+		},
+		async peek(id) {
+			// Where changes are told of, what is remembered is right, but for the moment that it takes to hear of them.
+			const one = watchers.size > 0 && byId.has(id) ? found(id) : await fresh(id);
+			if (one instanceof SluiceError) throw one;
+			return one;
+		},
+		faults: () => scanOf().faults,
+		watch(call) {
+			listeners.add(call);
+			if (!netted) net();
+			netted = true;
+			// What lies there already counts as changed.
+			void lookAtAll()
+				.then(() => {
+					unheard.clear();
+					if (!closed) call([...byId.keys()]);
+				})
+				.catch(() => {});
+			return () => listeners.delete(call);
+		},
+		async write(id, change) {
+			const one = await fresh(id);
+			if (one === null) throw new SluiceError("not_found", `there is no card ${id}`, { field: "item" });
+			if (one instanceof SluiceError) throw one;
+			const written = await writeCard(await realpath(one.place), change);
+			await fresh(id);
+			return written;
+		},
+		close() {
+			closed = true;
+			calm?.();
+			latest?.();
+			stopLooking();
+			for (const watcher of watchers.values()) watcher.close();
+		},
+	};
+}
+
+const isCard = (name: string) => name.endsWith(".md") && !name.startsWith(".");
+
+async function names(dir: string): Promise<string[]> {
+	try {
+		return (await readdir(dir)).sort();
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "ENOTDIR" || code === "ENOENT") return [];
+		throw error;
+	}
+}
+
+/** Null when there is no such file. */
+async function stampOf(path: string): Promise<string | null> {
+	try {
+		const own = await lstat(path, { bigint: true });
+		const { ino, mtimeNs, ctimeNs, size } = own.isSymbolicLink() ? ((await stat(path, { bigint: true }).catch(() => null)) ?? own) : own;
+		if (own.isDirectory()) return "folder";
+		return `${own.isSymbolicLink() ? "link " : ""}${ino} ${mtimeNs} ${ctimeNs} ${size}`;
+	} catch {
+		return null;
+	}
+}

@@ -1,0 +1,90 @@
+// A folder of prompt files, one item each: `fix-login.md` is the item fix-login, its text the prompt. A file that is taken away closes its item.
+
+import { lstat, readdir, readFile, realpath } from "node:fs/promises";
+import { join, sep } from "node:path";
+import * as check from "../core/check.ts";
+import { SluiceError } from "../core/errors.ts";
+import type { Item, ItemFault, Source, SourceSettings } from "../source.ts";
+
+const KINDS = /\.(?:md|txt|prompt)$/;
+
+export function openFolder(name: string, settings: SourceSettings): Source {
+	const { root } = settings;
+	const idOf = (file: string) => file.replace(KINDS, "");
+
+	async function files(): Promise<Map<string, string[]>> {
+		let all: string[];
+		try {
+			all = (await readdir(root)).sort();
+		} catch (error) {
+			throw new SluiceError("not_found", `source ${name}: ${(error as Error).message}`, { field: "root", hint: `make the folder ${root}` });
+		}
+		const byId = new Map<string, string[]>();
+		for (const file of all) if (KINDS.test(file) && !file.startsWith(".")) byId.set(idOf(file), [...(byId.get(idOf(file)) ?? []), file]);
+		return byId;
+	}
+
+	async function readOne(id: string, found: readonly string[]): Promise<Item> {
+		if (found.length > 1)
+			throw new SluiceError("conflict", `two files are the item ${id}: ${found.join(", ")}`, { field: "item", hint: "rename one of them" });
+		const path = join(root, found[0] as string);
+		check.word(id, "item");
+		const real = await realpath(path);
+		if (!real.startsWith((await realpath(root)) + sep)) throw new SluiceError("forbidden", `${path}: is a link out of the source's folder`);
+		const bytes = await readFile(real);
+		if (bytes.length > check.MAX_TEXT) throw new SluiceError("limit", `${path}: ${bytes.length} bytes, at most ${check.MAX_TEXT}`);
+		let text: string;
+		try {
+			text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).trim();
+		} catch {
+			throw new SluiceError("invalid", `${path}: is not UTF-8`, { hint: "save it as UTF-8" });
+		}
+		if (text === "") throw new SluiceError("invalid", `${path}: is empty`, { hint: "write down what is to be done" });
+		const first = (text.split("\n", 1)[0] as string).replace(/^#+\s*/, "").trim();
+		const { mtimeMs, size, ino } = await lstat(real);
+		return {
+			source: name,
+			id,
+			kind: "task",
+			title: check.text(first, `${path}: title`, { max: 10_000, lines: "one" }),
+			text,
+			status: "open",
+			open: true,
+			in_progress: false,
+			blocked_by: [],
+			members: [],
+			batch: null,
+			phase: null,
+			flow: null,
+			parallelizable: null,
+			priority: 0,
+			branch: null,
+			owner: null,
+			eligible: true,
+			place: path,
+			mark: `${ino} ${mtimeMs} ${size}`,
+		};
+	}
+
+	return {
+		name,
+		settings,
+		async scan() {
+			const items: Item[] = [];
+			const faults: ItemFault[] = [];
+			for (const [id, found] of await files())
+				try {
+					items.push(await readOne(id, found));
+				} catch (error) {
+					const { code, message, hint } = error as SluiceError;
+					faults.push({ source: name, id, place: join(root, found[0] as string), code: code ?? "invalid", message, hint: hint ?? null });
+				}
+			return { items, faults };
+		},
+		async read(id) {
+			const found = (await files()).get(id);
+			return found ? readOne(id, found) : null;
+		},
+		close() {},
+	};
+}

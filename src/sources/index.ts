@@ -1,0 +1,135 @@
+// The sources of the configuration: opened, found by name or by what they know, and asked for the facts that jobs wait for.
+
+import { SluiceError } from "../core/errors.ts";
+import { nearest } from "../core/nearest.ts";
+import type { Clock, Facts, Host } from "../host.ts";
+import { factOf, type Item, type Source, type SourceSettings } from "../source.ts";
+import { openBd } from "./beads/bd.ts";
+import { type BeadsSource, openBeads } from "./beads/index.ts";
+import type { Issue } from "./beads/issue.ts";
+import { openCards } from "./cards/index.ts";
+import { openFolder } from "./folder.ts";
+
+export type SourceParts = {
+	host: Pick<Host, "after">;
+	clock: Pick<Clock, "monotonic">;
+	/** What programs of others are started with. */
+	env: () => Record<string, string>;
+};
+
+export type Sources = {
+	all(): Source[];
+	/** Throws when there is none of this name. */
+	get(name: string): Source;
+	/** The item of this id: `id`, or `source:id` where several know it. Null when nobody does. */
+	find(id: string): Promise<Item | null>;
+	/** Of the keys those that are items of a source of ours. */
+	probe(keys: readonly string[]): Promise<Facts>;
+	/** Opens what is new or has changed, closes what is gone; true when anything is different. */
+	configure(settings: Record<string, SourceSettings>): boolean;
+	close(): void;
+};
+
+export function openSources(parts: SourceParts): Sources {
+	const open = new Map<string, { source: Source; settings: string }>();
+	const beads = () => [...open.values()].flatMap(({ source }) => (source.settings.kind === "beads" ? [source as BeadsSource] : []));
+
+	function make(name: string, settings: SourceSettings): Source {
+		switch (settings.kind) {
+			case "cards":
+				return openCards(name, settings, { host: parts.host });
+			case "beads":
+				return openBeads(name, settings, {
+					bd: openBd(settings.root, parts.env),
+					clock: parts.clock,
+					elsewhere: (id) => issueElsewhere(name, id),
+				});
+			case "folder":
+				return openFolder(name, settings);
+		}
+	}
+
+	/** A database that cannot be read says nothing about others' blockers. */
+	async function issueElsewhere(name: string, id: string): Promise<Issue | undefined> {
+		for (const source of beads()) {
+			if (source.name === name) continue;
+			const issue = await source.issue(id).catch(() => undefined);
+			if (issue) return issue;
+		}
+		return undefined;
+	}
+
+	const get = (name: string): Source => {
+		const found = open.get(name)?.source;
+		if (found) return found;
+		const guess = nearest(name, [...open.keys()]);
+		const known =
+			open.size === 0 ? "none is configured; add it under sources in the configuration" : `known: ${[...open.keys()].join(", ")}`;
+		throw new SluiceError("not_found", `there is no source "${name}"`, {
+			field: "source",
+			hint: guess ? `did you mean "${guess}"?` : known,
+		});
+	};
+
+	async function find(id: string): Promise<Item | null> {
+		const [, name, rest] = /^([^:]+):(.+)$/s.exec(id) ?? [];
+		if (name !== undefined && rest !== undefined && open.has(name)) return get(name).read(rest);
+		const found: Item[] = [];
+		let trouble: unknown;
+		for (const { source } of open.values())
+			try {
+				const item = await source.read(id);
+				if (item) found.push(item);
+			} catch (error) {
+				trouble ??= error;
+			}
+		if (found.length > 1)
+			throw new SluiceError("conflict", `${id} is an item of ${found.map(({ source }) => source).join(" and of ")}`, {
+				field: "item",
+				hint: `say which: ${found.map(({ source }) => `${source}:${id}`).join(" or ")}`,
+			});
+		// What one source cannot read, another may have.
+		if (found.length === 0 && trouble !== undefined) throw trouble;
+		return found[0] ?? null;
+	}
+
+	return {
+		all: () => [...open.values()].map(({ source }) => source),
+		get,
+		find,
+		async probe(keys) {
+			const facts: Facts = {};
+			for (const key of keys) {
+				const [, name = "", id = ""] = /^item:([^:]+):(.+)$/s.exec(key) ?? [];
+				const source = open.get(name)?.source;
+				if (!source) continue;
+				try {
+					const item = await (source.peek ?? source.read)(id);
+					facts[key] = item ? factOf(item) : { error: `there is no item ${id} in source ${name}` };
+				} catch (error) {
+					facts[key] = { error: error instanceof Error ? error.message : String(error) };
+				}
+			}
+			return facts;
+		},
+		configure(settings) {
+			let changed = false;
+			for (const [name, { source, settings: text }] of open) {
+				if (JSON.stringify(settings[name]) === text) continue;
+				source.close();
+				open.delete(name);
+				changed = true;
+			}
+			for (const [name, one] of Object.entries(settings)) {
+				if (open.has(name)) continue;
+				open.set(name, { source: make(name, one), settings: JSON.stringify(one) });
+				changed = true;
+			}
+			return changed;
+		},
+		close() {
+			for (const { source } of open.values()) source.close();
+			open.clear();
+		},
+	};
+}

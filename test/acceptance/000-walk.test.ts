@@ -1,0 +1,203 @@
+// 000 from end to end: a folder of cards in three phases and a real daemon. What is watched is taken up, status and history are written back, what a
+// person writes meanwhile stays, and nothing else in the cards changes.
+
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Client } from "../../src/api/client.ts";
+import { TestHome, until } from "../make/daemon.ts";
+import { makeFolder } from "../make/folder.ts";
+
+const LINE = /^- \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (.*)$/;
+
+/** A board, and agents that are plain commands: each says that it has begun, waits until it is let go, and ends as it is told. */
+class Board {
+	readonly root = makeFolder();
+	readonly stage = makeFolder();
+	readonly home = new TestHome();
+
+	constructor(more = "", recipe = "") {
+		this.home.make(
+			[
+				"preset: cards",
+				"max_concurrent: 4",
+				"lanes: {implement: {max: 4}, review: {max: 4}}",
+				"retry: {max: 1, base_ms: 20, jitter: 0}",
+				`sources: {board: {kind: cards, root: ${this.root}, watch: true, write_back: agent_status${more}}}`,
+			].join("\n"),
+		);
+		const script = 'echo "$1" >> begun; while [ ! -e "go-$1" ]; do sleep 0.01; done; [ ! -e "fail-$1" ]';
+		mkdirSync(join(this.home.path, "recipes"));
+		for (const flow of ["implement", "review"])
+			writeFileSync(
+				join(this.home.path, "recipes", `${flow}.yml`),
+				`command: ["/bin/sh", "-c", ${JSON.stringify(`cd ${this.stage}; ${script}`)}, sh, "{{item}}"]\n${recipe}`,
+			);
+	}
+	put(path: string, text: string): string {
+		const file = join(this.root, path);
+		mkdirSync(dirname(file), { recursive: true });
+		writeFileSync(file, text);
+		return file;
+	}
+	text = (path: string) => readFileSync(join(this.root, path), "utf8");
+	/** The status, and the history lines without their times. */
+	state(path: string) {
+		const text = this.text(path);
+		return {
+			status: /^agent_status: *(\S*)/m.exec(text)?.[1] ?? null,
+			history: text.split(/\r?\n/).flatMap((line) => LINE.exec(line)?.[1] ?? []),
+		};
+	}
+	begun = () => (existsSync(join(this.stage, "begun")) ? readFileSync(join(this.stage, "begun"), "utf8").trim().split("\n") : []);
+	let = (id: string) => writeFileSync(join(this.stage, `go-${id}`), "");
+	becomes = (path: string, status: string) => until(() => this.state(path).status === status);
+}
+
+const card = (title: string, more: string[] = []) =>
+	`---\nowner: ann\nagent_flow: implement\nagent_status: idle\n${more.map((line) => `${line}\n`).join("")}risk: low # keep me\ncustom: {a: [1, 2]}\n---\n# ${title}\n\nDo it.\n`;
+
+/** A card as it must look afterwards, with the history that came to it. */
+const aftermath = (before: string, status: string, lines: string[]) =>
+	`${before.replace("agent_status: idle", `agent_status: ${status}`)}\n## History\n\n${lines.map((line) => `- ${line}\n`).join("")}`;
+const withoutTimes = (text: string) => text.replace(/^- \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ /gm, "- ");
+const jobs = async (client: Client) => (await client.call("job.list", { all: true })).jobs;
+
+describe("a board of cards", { timeout: 60_000 }, () => {
+	test("serial within a phase, phases beside each other, parallelizable cards together; nothing but status and history changes", async () => {
+		const board = new Board();
+		const paths = {
+			"1.1": "phase-1-base/backlog/1.1-first.md",
+			"1.2": "phase-1-base/backlog/1.2-second.md",
+			"2.1": "phase-2-more/backlog/2.1-other.md",
+			"3.1": "phase-3-wide/backlog/3.1-wide.md",
+			"3.2": "phase-3-wide/in-progress/3.2-wide-too.md",
+		};
+		const texts: Record<string, string> = {
+			"1.1": card("First").replaceAll("\n", "\r\n"),
+			"1.2": card("Second"),
+			"2.1": card("Other"),
+			"3.1": card("Wide", ["parallelizable: true"]),
+			"3.2": card("Wide too", ["parallelizable: true"]),
+		};
+		const untouched = board.put("phase-1-base/backlog/1.9-idea.md", "---\nowner: bo\n---\n# An idea\n");
+		const done = board.put("phase-1-base/done/1.0-done.md", card("Done long ago"));
+		const before = [readFileSync(untouched, "utf8"), readFileSync(done, "utf8")];
+		const { client } = await board.home.up();
+		for (const [id, path] of Object.entries(paths)) board.put(path, texts[id] as string);
+
+		// Four slots: one of phase 1, one of phase 2, both of phase 3.
+		await until(() => board.begun().length === 4);
+		const first = board.begun().find((id) => id.startsWith("1.")) as "1.1" | "1.2";
+		const second = first === "1.1" ? "1.2" : "1.1";
+		expect([...board.begun()].sort()).toEqual([first, "2.1", "3.1", "3.2"].sort());
+		await board.becomes(paths[first], "running");
+		await board.becomes(paths[second], "queued");
+		const waiting = (await jobs(client)).find((job) => job.item === second);
+		expect(waiting).toMatchObject({
+			status: "waiting_on_locks",
+			lane: "implement",
+			phase: "phase-1-base",
+			source: "board",
+			trigger: "watch",
+		});
+		const { reasons } = await client.call("job.why", { id: waiting?.id as number });
+		expect(JSON.stringify(reasons)).toContain("serial:board:phase-1-base:implement");
+
+		// A person edits a card while its job runs.
+		appendFileSync(join(board.root, paths["2.1"]), "\nA thought of mine.\n");
+		for (const id of Object.keys(paths)) board.let(id);
+		for (const path of Object.values(paths)) await board.becomes(path, "succeeded");
+		await until(() => Object.values(paths).every((path) => board.state(path).history.length === 1));
+
+		const numbers = Object.fromEntries((await jobs(client)).map((job) => [job.item, job.id]));
+		const line = (id: string) => [`run ${numbers[id]}.1 implement: succeeded`];
+		expect(withoutTimes(board.text(paths["1.1"]))).toBe(aftermath(card("First"), "succeeded", line("1.1")).replaceAll("\n", "\r\n"));
+		expect(withoutTimes(board.text(paths["1.2"]))).toBe(aftermath(texts["1.2"] as string, "succeeded", line("1.2")));
+		expect(withoutTimes(board.text(paths["2.1"]))).toBe(aftermath(`${texts["2.1"]}\nA thought of mine.\n`, "succeeded", line("2.1")));
+		expect(withoutTimes(board.text(paths["3.1"]))).toBe(aftermath(texts["3.1"] as string, "succeeded", line("3.1")));
+		expect([readFileSync(untouched, "utf8"), readFileSync(done, "utf8")]).toEqual(before);
+		// Nothing is taken up twice.
+		expect(board.begun()).toHaveLength(5);
+		expect(await client.call("source.scan", {})).toMatchObject({
+			added: [],
+			sources: [{ name: "board", items: 7, eligible: 0, faults: [] }],
+		});
+	});
+
+	test("failures: in back-off it is failed with the error, after the last try for good; idle again means again", async () => {
+		const board = new Board(", history_on_queue: true");
+		const path = "phase-1-a/backlog/A-1-x.md";
+		board.put(path, card("X"));
+		writeFileSync(join(board.stage, "fail-A-1"), "");
+		board.let("A-1");
+		const { client } = await board.home.up();
+		await until(() => board.state(path).history.length === 3);
+		const [job] = await jobs(client);
+		expect(board.state(path)).toEqual({
+			status: "failed",
+			history: [
+				`job ${job?.id} implement: queued`,
+				expect.stringMatching(`^run ${job?.id}.1 implement: failed: .*; is tried again$`),
+				expect.stringMatching(`^run ${job?.id}.2 implement: failed: `),
+			],
+		});
+		// A person has mended it, and says so.
+		renameSync(join(board.stage, "fail-A-1"), join(board.stage, "mended"));
+		writeFileSync(join(board.root, path), board.text(path).replace("agent_status: failed", "agent_status: idle"));
+		await board.becomes(path, "succeeded");
+		await until(() => board.state(path).history.length === 5);
+		expect((await jobs(client)).map(({ status }) => status)).toEqual(["failed", "succeeded"]);
+	});
+
+	test("what a person says of a card counts: closed, cancelled, taken back; a contradiction is reported and stays", async () => {
+		const board = new Board();
+		const { client } = await board.home.up();
+		const one = "phase-1-a/backlog/1-one.md";
+		const two = "phase-1-a/backlog/2-two.md";
+		board.put(one, card("One"));
+		await until(() => board.begun().length === 1);
+		board.put(two, card("Two"));
+		await board.becomes(two, "queued");
+		// The one that waits is done by hand: its job is not needed any more.
+		mkdirSync(join(board.root, "phase-1-a/done"));
+		writeFileSync(join(board.root, two), board.text(two).replace("agent_status: queued", "agent_status: succeeded"));
+		renameSync(join(board.root, two), join(board.root, "phase-1-a/done/2-two.md"));
+		const job = async (item: string) => (await jobs(client)).find((one) => one.item === item);
+		await until(async () => (await job("2"))?.status === "cancelled");
+		expect(await job("2")).toMatchObject({ end_reason: "item_closed" });
+		// The one that runs is set to a state that does not lead to an end: it is left alone, its history is kept, and it is said.
+		await board.becomes(one, "running");
+		writeFileSync(join(board.root, one), board.text(one).replace("agent_status: running", "agent_status: canceled"));
+		board.let("1");
+		await until(() => board.state(one).history.length === 1);
+		expect(board.state(one).status).toBe("canceled");
+		const { sources } = await client.call("source.list", {});
+		expect(sources[0]?.faults).toMatchObject([
+			{ id: "1", message: expect.stringContaining("agent_status is canceled, which does not lead to succeeded") },
+		]);
+		expect(board.state("phase-1-a/done/2-two.md").status).toBe("succeeded");
+	});
+
+	test("bad cards are named, the others run; a daemon that was killed writes what it missed", async () => {
+		const board = new Board();
+		board.put("phase-1-a/backlog/1-bad.md", "---\nagent_flow: [\n---\n");
+		board.put("phase-1-a/backlog/2-lane.md", card("Lane").replace("implement", "paint"));
+		const good = "phase-2-b/backlog/3-good.md";
+		board.put(good, card("Good"));
+		const first = await board.home.up();
+		await board.becomes(good, "running");
+		await board.home.kill(first.child);
+		board.let("3");
+		const { client } = await board.home.up();
+		await board.becomes(good, "succeeded");
+		await until(() => board.state(good).history.length === 1);
+		const { sources } = await client.call("source.scan", { name: "board" });
+		expect(sources[0]?.faults.map(({ message }) => message.replace(`${board.root}/`, ""))).toEqual([
+			expect.stringContaining("phase-1-a/backlog/1-bad.md: line"),
+			expect.stringContaining('there is no lane "paint"'),
+		]);
+		expect(board.begun()).toEqual(["3"]);
+		expect((await jobs(client)).map(({ item, status }) => [item, status])).toEqual([["3", "succeeded"]]);
+	});
+});
