@@ -1,6 +1,7 @@
 // Contract of the engine: what the library, the daemon, the CLI and the simulator call. Every method is durable before its promise resolves.
 
 import type { Config, PresetName } from "./core/config.ts";
+import type { Graph } from "./core/graph-text.ts";
 import type { After, ExitKind, Job, JobInput, JobSpec, Run, Status, StopKind } from "./core/job.ts";
 import type { Reason } from "./core/reason.ts";
 import type { Clock, Facts, Host } from "./host.ts";
@@ -178,6 +179,8 @@ export interface Scheduler {
 	}): Promise<JobView[]>;
 	why(id: number): Promise<Why>;
 	history(id: number): Promise<EventRow[]>;
+	/** Jobs with their edges: the active and blocked ones, all, those of a batch, or one with what it waits for and what waits for it. */
+	graph(filter?: { all?: boolean; job?: number; batch?: string; max_depth?: number }): Promise<Graph>;
 	/** The number of the job that has this name; the error suggests near ones. */
 	find(name: string): Promise<number>;
 	status(): Promise<StatusReport>;

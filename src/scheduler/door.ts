@@ -118,6 +118,7 @@ const ARGUMENTS = {
 			maybe((value, field) => copy(check.json(check.record(value, field), field))),
 		),
 	],
+	graph: [optional(object("filter", { all: check.flag, job: whole(1), batch: check.label, max_depth: whole(0, 1000) }))],
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
 	plan: [optional(object("options", { max: whole(0, 1000) }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],

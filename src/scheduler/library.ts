@@ -22,6 +22,7 @@ import { Engine, type Task } from "./engine.ts";
 import type { FactRecord } from "./facts.ts";
 import * as finishing from "./finish.ts";
 import { extend, finish, started } from "./finish.ts";
+import { readGraph } from "./graph.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { checkAct, checkEnding, checkedScope, checkGrant, claimerOf, restamp } from "./library-input.ts";
 import { alignWindow, chargeLedger, freshLedger, ledgerOf, limitAccount, putLedger, viewLedger } from "./limits.ts";
@@ -219,6 +220,7 @@ export async function createScheduler(
 				yield* look.mustFind(tx, id(at));
 				return yield* ask({ read: "history", job: id(at) });
 			}),
+		graph: async (filter = {}) => readGraph((task) => engine.run(task), filter),
 		find: async (name) => engine.run((tx) => registers.find(tx, name)),
 		status: () => engine.run((tx) => look.status(tx)),
 		locks: () => engine.run((tx) => registers.locks(tx)),

@@ -1,5 +1,6 @@
 // The methods that act on jobs.
 
+import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph-text.ts";
 import { EXIT_KINDS, type ExitKind, type JobInput, STATUSES, type Status } from "../../core/job.ts";
 import type { Ending, Manifest } from "../../scheduler.ts";
 import type { LogPiece } from "../context.ts";
@@ -73,6 +74,18 @@ export const JOB_METHODS = {
 		about: "What has happened to a job: who, when, from, to, why.",
 		params: { id: id() },
 		result: "{events}",
+	}),
+	"job.graph": method<Doc<GraphDocument | { format: Exclude<GraphFormat, "json">; text: string }>>()({
+		role: "viewer",
+		about: "What waits for what: active and blocked jobs, all of them, or one with what it waits for and what waits for it.",
+		params: {
+			all: maybe(flag("ended ones too")),
+			job: maybe(id("one job and those around it")),
+			batch: maybe(word("only of this batch")),
+			format: maybe(choice("how it is drawn (json)", GRAPH_FORMATS)),
+			max_depth: maybe(whole("how far it goes on from a job (3)", 0, 1000)),
+		},
+		result: "{nodes: [{id, status, command, wait}], edges: [{from, to, after?: {policy}, artifact?, state?}]}, or {format, text}",
 	}),
 	"job.logs": method<Doc<LogPiece>>()({
 		role: "viewer",

@@ -91,6 +91,28 @@ export const LOOK: readonly CommandSpec[] = [
 		load: () => import("../commands/wait.ts"),
 	},
 	{
+		name: "graph",
+		help: "What waits for what, as a picture in text.",
+		more: ["Shows the jobs that have not ended and those that are blocked. --json is the same as --format json."],
+		options: [
+			{ name: "all", type: "flag", help: "Ended ones too." },
+			{ name: "job", type: "text", value: "ID", help: "One job, what it waits for, and what waits for it.", completes: "job" },
+			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
+			{ name: "format", type: "text", value: "HOW", help: "How it is drawn; else dag.", choices: ["dag", "json", "mermaid", "dot"] },
+			{ name: "max-depth", type: "number", value: "N", help: "How far it goes on from a job; else 3." },
+		],
+		excludes: [
+			["all", "job"],
+			["batch", "job"],
+		],
+		examples: [
+			["sluice graph", "what has not ended"],
+			["sluice graph --job 7 --max-depth 1", "one job and its neighbours"],
+			["sluice graph --all --format dot | dot -Tsvg > jobs.svg", "drawn by Graphviz"],
+		],
+		load: () => import("../commands/graph.ts"),
+	},
+	{
 		name: "top",
 		help: "A live screen of all that runs and waits.",
 		more: ["Keys: j k or arrows select · w why · c cancel · p pause or resume · q quit."],
