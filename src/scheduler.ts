@@ -49,7 +49,9 @@ export type AddResult =
 	| { outcome: "deferred"; limit: number; depths: Record<string, number>; hint: string }
 	| { outcome: "duplicate"; job: number };
 
-export type Manifest = { defaults?: JobInput; jobs: JobInput[]; batch?: string };
+/** One job for each entry: the table in core/manifest.ts says what `${…}` in its text becomes. */
+export type ForEach = unknown[] | Record<string, unknown>;
+export type Manifest = { defaults?: JobInput; jobs: (JobInput & { for_each?: ForEach })[]; batch?: string };
 export type ApplyResult = { jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[] };
 
 export type ClaimOptions = {

@@ -35,7 +35,7 @@ export const JOB_METHODS = {
 		role: "run",
 		about: "Adds many jobs that may refer to each other, all or none.",
 		params: {
-			manifest: object<Manifest>("`{defaults?, jobs, batch?}`"),
+			manifest: object<Manifest>("`{defaults?, jobs, batch?}`; a job may have `for_each`: docs/reference/manifest.md"),
 			check: maybe(flag("only look at it: everything is checked, nothing is added")),
 			force,
 		},
