@@ -1,6 +1,7 @@
 // Contract of the engine: what the library, the daemon, the CLI and the simulator call. Every method is durable before its promise resolves.
 
 import type { Config, PresetName } from "./core/config.ts";
+import type { Forecast } from "./core/forecast.ts";
 import type { Graph } from "./core/graph-text.ts";
 import type { After, ExitKind, Job, JobInput, JobSpec, Run, Status, StopKind } from "./core/job.ts";
 import type { Reason } from "./core/reason.ts";
@@ -120,6 +121,9 @@ export type StatusReport = {
 export type News = { stirred: boolean; events: readonly EventRow[] };
 export type EventRow = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
 
+/** What if: other caps than those in force. `batch`: only its jobs are told of. */
+export type ForecastOptions = { max_concurrent?: number; lanes?: Record<string, number | null>; batch?: string };
+
 export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[] };
 
 /** A lock that is held or kept free for somebody. */
@@ -189,6 +193,8 @@ export interface Scheduler {
 	locks(): Promise<LockView[]>;
 	batches(): Promise<BatchView[]>;
 	artifacts(): Promise<ArtifactView[]>;
+	/** When each job and batch is likely to start and end, going by past runs; what that hangs on. Changes nothing. */
+	forecast(options?: ForecastOptions): Promise<Forecast>;
 	/** What one dispatch pass would start now, and what bounds it. Changes nothing. */
 	plan(options?: { max?: number }): Promise<PlanReport>;
 	events(options?: { since?: number }): AsyncIterable<EventRow>;

@@ -120,6 +120,7 @@ const ARGUMENTS = {
 	],
 	graph: [optional(object("filter", { all: check.flag, job: whole(1), batch: check.label, max_depth: whole(0, 1000) }))],
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
+	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: check.record, batch: check.label }))],
 	plan: [optional(object("options", { max: whole(0, 1000) }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],
 	mark: [at("artifact", (value, field) => check.text(value, field, { max: 1000, lines: "one" })), act({ absent: check.flag })],

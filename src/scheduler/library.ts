@@ -22,6 +22,7 @@ import { Engine, type Task } from "./engine.ts";
 import type { FactRecord } from "./facts.ts";
 import * as finishing from "./finish.ts";
 import { extend, finish, started } from "./finish.ts";
+import { makeForecast } from "./forecast.ts";
 import { readGraph } from "./graph.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { checkAct, checkEnding, checkedScope, checkGrant, claimerOf, restamp } from "./library-input.ts";
@@ -226,6 +227,7 @@ export async function createScheduler(
 		locks: () => engine.run((tx) => registers.locks(tx)),
 		batches: () => engine.run(() => registers.batches()),
 		artifacts: () => engine.run(() => registers.artifacts()),
+		forecast: (wanted = {}) => makeForecast({ run: (task) => engine.run(task), config: () => config, clock, host }, wanted),
 		plan: (request = {}) => {
 			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000 });
 			return engine.dryRun((tx) => look.planReport(tx, claimer, startPicked(tx, claimer)));

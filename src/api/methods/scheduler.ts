@@ -3,6 +3,7 @@
 import type { Scope } from "../../scheduler.ts";
 import { demand, doc, type Handlers } from "../call.ts";
 import { rfc3339, statusDocument } from "../documents.ts";
+import { forecastDocument } from "../forecast-document.ts";
 import { PROTOCOL } from "../protocol.ts";
 
 type Given = { lane?: string | undefined; repo?: string | undefined; batch?: string | undefined; account?: string | undefined };
@@ -32,6 +33,14 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		if (!dry_run) await context.scheduler.tick();
 		return doc(plan);
 	},
+	"scheduler.forecast": async ({ max_concurrent, lanes, batch }, { context }) =>
+		forecastDocument(
+			await context.scheduler.forecast({
+				...(max_concurrent === undefined ? {} : { max_concurrent }),
+				...(lanes === undefined ? {} : { lanes }),
+				...(batch === undefined ? {} : { batch }),
+			}),
+		),
 	"scheduler.pause": async ({ reason, freeze, until, ...given }, { context, by }) => {
 		const scope = scopeOf(given);
 		const more = { ...(reason === undefined ? {} : { reason }), ...(until === undefined ? {} : { until: until as number }) };
