@@ -124,6 +124,22 @@ export type EventRow = { seq: number; at: number; kind: string; job: number | nu
 /** What if: other caps than those in force. `batch`: only its jobs are told of. */
 export type ForecastOptions = { max_concurrent?: number; lanes?: Record<string, number | null>; batch?: string };
 
+/** What is kept of a trigger. Slots up to `since` never come; those up to `slot` are dealt with. */
+export type TriggerView = {
+	name: string;
+	since: number;
+	slot: number | null;
+	fired_at: number | null;
+	/** The job that it added last. */
+	job: number | null;
+	/** Slots that passed without a job since it was armed. */
+	skipped: number;
+	/** Why the last slot got no job, if that was a mistake. */
+	error: string | null;
+};
+/** `open`: one that it added is still open (or its item or unique key is taken): nothing was added. `past`: the slot is dealt with already. */
+export type FireResult = { outcome: "added"; job: number } | { outcome: "open"; job: number } | { outcome: "past" };
+
 export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[] };
 
 /** A lock that is held or kept free for somebody. */
@@ -146,6 +162,19 @@ export interface Scheduler {
 	add(job: JobInput, options?: Act & { force?: boolean }): Promise<AddResult>;
 	/** With `check` everything is looked at and nothing is added: `jobs` is empty. */
 	apply(manifest: Manifest, options?: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult>;
+	/** A trigger is there from now on; armed with the same mark as before it goes on where it was. */
+	arm(trigger: string, mark: string): Promise<TriggerView>;
+	disarm(trigger: string): Promise<void>;
+	triggers(): Promise<TriggerView[]>;
+	/**
+	 * Adds a trigger's job for one of its slots, once, and not while one that it added is open; then the slot is skipped, or left for later
+	 * (`when_open: "wait"`). Without a job the slot just passes. Without a slot: by hand, now. A full queue does not turn it away.
+	 */
+	fire(
+		trigger: string,
+		firing: { slot?: number; job?: JobInput; when_open?: "skip" | "wait"; error?: string },
+		options?: Act,
+	): Promise<FireResult>;
 	claim(options: ClaimOptions): Promise<Claimed[]>;
 	/** The process is there: zeroes dispatch_failures, closes a half-open breaker. */
 	started(run: { job: number; token: number }): Promise<void>;

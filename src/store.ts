@@ -66,7 +66,8 @@ export type RecordKind =
 	| "fact"
 	| "family"
 	| "calls"
-	| "agent";
+	| "agent"
+	| "trigger";
 
 export type ListFilter = {
 	status?: readonly Status[];

@@ -62,7 +62,7 @@ describe("imports point one way", () => {
 		core: [],
 		contract: ["core"],
 		stores: ["core", "contract", "node", "npm"],
-		host: ["core", "contract", "node"],
+		host: ["core", "contract", "node", "npm"],
 		scheduler: ["core", "contract"],
 		wiring: ["core", "contract", "stores", "host", "scheduler", "node"],
 		supervisor: ["core", "contract", "node"],

@@ -8,6 +8,7 @@ import type { Method } from "./fields.ts";
 import { accountMethods } from "./methods/account.ts";
 import { budgetMethods } from "./methods/budget.ts";
 import { configMethods, doctorMethods } from "./methods/config.ts";
+import { cronMethods } from "./methods/cron.ts";
 import { jobMethods } from "./methods/job.ts";
 import { kernelMethods } from "./methods/kernel.ts";
 import { artifactMethods, batchMethods, hostMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
@@ -119,6 +120,7 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...artifactMethods,
 	...hostMethods,
 	...batchMethods,
+	...cronMethods,
 	...configMethods,
 	...doctorMethods,
 	...kernelMethods,

@@ -30,6 +30,8 @@ export const NAMED: Record<string, readonly string[]> = {
 	hosts: ["max"],
 	agents: ["command"],
 	resources: [],
+	cron: ["schedule", "timezone", "catch_up", "add"],
+	watches: ["paths", "debounce_ms", "debounce", "add"],
 };
 
 /** Layers from the weakest to the strongest. */

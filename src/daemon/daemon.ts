@@ -5,6 +5,7 @@
 //   log, config, scheduler, processes, supervisor
 //   doors    socket and HTTP: calls are answered
 //   runs     what ran before is found again, then claims begin
+//   triggers what is due by time, and what changes
 //   record   daemon.json
 
 import { rmSync } from "node:fs";
@@ -16,7 +17,9 @@ import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
 import { localHost, systemClock } from "../host/local.ts";
 import { openProcesses } from "../host/processes/index.ts";
+import { readSchedule } from "../host/schedule.ts";
 import { secret } from "../host/secret.ts";
+import { watchPaths } from "../host/watch-paths.ts";
 import { openScheduler } from "../open.ts";
 import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
 import { chaosStep } from "./chaos.ts";
@@ -30,6 +33,7 @@ import { keepAwake } from "./keep-awake.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
 import { matches, SETTINGS } from "./settings.ts";
+import { createTriggers } from "./triggers.ts";
 import { readVersion } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
 
@@ -106,11 +110,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			join: { name: HOST },
 		});
 		undo.push(() => scheduler.close());
+		let triggersIn: Pick<typeof SETTINGS, "cron" | "watches"> = config.settings();
 		config.onChange(async (next, before) => {
 			if (JSON.stringify(next.config) !== JSON.stringify(before.config))
 				await scheduler.configure(completeInput(next.config, scheduler.config()));
+			triggersIn = next.settings;
+			await triggers.reload();
 			if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start on", { port: next.settings.port });
 		});
+
+		const triggers = createTriggers({ scheduler, host, clock, log, readSchedule, watchPaths, settings: () => triggersIn });
+		undo.push(() => triggers.stop());
 
 		const processes = await openProcesses({ home: home.path });
 		undo.push(() => processes.close());
@@ -167,6 +177,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			return stopping;
 		};
 
+		await triggers.arm();
 		const doctor = (): Promise<Checkup[]> =>
 			checkUp({ home: options.home, config: () => config.problem(), jumps: watchdog.jumps, socket, env });
 		const serving = await serve({
@@ -174,6 +185,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				scheduler,
 				supervisor,
 				config,
+				triggers,
 				home: home.path,
 				version,
 				pid: process.pid,
@@ -205,6 +217,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		writeRecord(home.record, { pid: process.pid, version, port: serving.port, started_at: new Date(startedAt).toISOString() });
 		undo.push(() => rmSync(home.record, { force: true }));
 		config.follow();
+		await triggers.reload();
 		ready();
 		log.info("the daemon is up", { pid: process.pid, version, port: serving.port, ...found });
 		return { pid: process.pid, port: serving.port, socket, home: home.path, reload: () => config.reload(), stop, stopped };

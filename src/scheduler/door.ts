@@ -84,6 +84,18 @@ function checkFacts(value: unknown): unknown {
 
 /** The arguments of each method, in order. */
 const ARGUMENTS = {
+	arm: [word("trigger"), at("mark", (value, field) => check.text(value, field, { max: 100_000 }))],
+	disarm: [word("trigger")],
+	fire: [
+		word("trigger"),
+		object("firing", {
+			slot: time,
+			job: (value, field) => copy(check.json(check.record(value, field), field, 2_000_000)),
+			when_open: (value, field) => check.oneOf(value, ["skip", "wait"], field),
+			error: text,
+		}),
+		act(),
+	],
 	started: [run],
 	extend: [run],
 	stop: [

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { connect } from "../../src/api/client.ts";
-import type { Caller, Checkup, Context, LogPiece, Setting } from "../../src/api/context.ts";
+import type { Caller, Checkup, Context, LogPiece, Setting, TriggerInfo } from "../../src/api/context.ts";
 import { answerText, type Door, type Session } from "../../src/api/dispatch.ts";
 import type { Answer, ErrorBody, MethodName, Params, Result } from "../../src/api/protocol.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/api/serve.ts";
@@ -23,6 +23,7 @@ export type Pretended = {
 	errors: string[];
 	checks: Checkup[];
 	secrets: string[];
+	triggers: TriggerInfo[];
 };
 
 export class Desk {
@@ -71,6 +72,7 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		errors: [],
 		checks: [{ name: "node", ok: true, detail: "20.20" }],
 		secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
+		triggers: [],
 	};
 	return new Desk(t, contextOf(t, pretended), pretended);
 }
@@ -105,6 +107,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			check: (text) => (text === "bad" ? [{ code: "unknown_key", message: "bad: there is no such key", field: "bad", hint: null }] : []),
 			settings: () => ({ secrets: pretended.secrets }),
 		},
+		triggers: { list: async () => pretended.triggers, run: async (name) => ({ outcome: "added", job: name.length }) },
 		home: "/home/of/test",
 		version: "0.0.0-test",
 		pid: 4711,
