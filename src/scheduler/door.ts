@@ -82,6 +82,8 @@ function checkFacts(value: unknown): unknown {
 	return value;
 }
 
+const cycle = (value: unknown, field: string) => check.oneOf(value, ["now"], field);
+
 /** The arguments of each method, in order. */
 const ARGUMENTS = {
 	arm: [word("trigger"), at("mark", (value, field) => check.text(value, field, { max: 100_000 }))],
@@ -133,7 +135,8 @@ const ARGUMENTS = {
 	graph: [optional(object("filter", { all: check.flag, job: whole(1), batch: check.label, max_depth: whole(0, 1000) }))],
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
 	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: check.record, batch: check.label }))],
-	plan: [optional(object("options", { max: whole(0, 1000) }))],
+	plan: [optional(object("options", { max: whole(0, 1000), cycle }))],
+	tick: [optional(object("options", { cycle }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],
 	mark: [at("artifact", (value, field) => check.text(value, field, { max: 1000, lines: "one" })), act({ absent: check.flag })],
 	limit: [word("account"), object("report", { until: time, retry_after_ms: time, closed: text }), act()],
