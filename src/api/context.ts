@@ -31,6 +31,8 @@ export type Supervision = {
 	live(): { run: string; job: number; pid: number | null; since: number }[];
 	/** Whose run-scoped token this is, while its run is live. */
 	roleOfToken(token: string): { job: number; run: string } | null;
+	/** Removes run folders, last changed before then, whose job is gone. */
+	dropForgotten(before: number): Promise<number>;
 };
 
 export type Setting = { key: string; value: unknown; origin: string };

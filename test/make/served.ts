@@ -93,6 +93,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			thaw: async (scope) => void pretended.frozen.push(["thaw", scope]),
 			live: () => [],
 			roleOfToken: (token) => pretended.runTokens.get(token) ?? null,
+			dropForgotten: async () => 0,
 		},
 		config: {
 			get: (key) => [...set.values()].filter((one) => one.key === key || one.key.startsWith(`${key}.`)),

@@ -17,6 +17,7 @@ function scopeOf({ lane, repo, batch, account }: Given): Scope {
 	};
 }
 
+const DAY_MS = 86_400_000;
 const named = (scope: Scope): string =>
 	Object.entries(scope)
 		.map(([kind, name]) => `${kind}:${name}`)
@@ -59,7 +60,12 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		const full = item === undefined || item.includes(":") ? item : `inline:${item}`;
 		return doc(await context.scheduler.clear({ by, ...(full === undefined ? {} : { item: full }) }));
 	},
-	"scheduler.gc": async ({ days }, { context }) => doc(await context.scheduler.gc(days === undefined ? {} : { days })),
+	"scheduler.gc": async ({ days = 7 }, { context }) => {
+		const before = context.clock.now() - days * DAY_MS;
+		const report = await context.scheduler.gc({ days });
+		if (report.deleted > 0) await context.supervisor.dropForgotten(before);
+		return doc(report);
+	},
 	"scheduler.down": async ({ stop_runs, grace_ms }, { context, by }) => {
 		context.down({ runs: stop_runs ? "stop" : "leave", graceMs: grace_ms as number | undefined, by });
 		return doc({ stopping: true });
