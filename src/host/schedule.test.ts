@@ -34,6 +34,27 @@ describe("slots", () => {
 		expect(slots("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", 2)).toEqual(["2026-10-25T01:30Z", "2026-10-26T01:30Z"]);
 	});
 
+	test("what comes every hour goes on through the hour that is there twice", () => {
+		expect(slots("0 * * * *", "Europe/Berlin", "2026-10-24T22:30:00Z", 4)).toEqual([
+			"2026-10-24T23:00Z",
+			"2026-10-25T00:00Z",
+			"2026-10-25T01:00Z",
+			"2026-10-25T02:00Z",
+		]);
+		expect(slots("*/30 * * * *", "America/St_Johns", "2026-11-01T03:40:00Z", 4)).toEqual([
+			"2026-11-01T04:00Z",
+			"2026-11-01T04:30Z",
+			"2026-11-01T05:00Z",
+			"2026-11-01T05:30Z",
+		]);
+		expect(slots("0 * * * *", "Europe/Berlin", "2026-03-28T23:30:00Z", 3)).toEqual([
+			"2026-03-29T00:00Z",
+			"2026-03-29T01:00Z",
+			"2026-03-29T02:00Z",
+		]);
+		expect(slots("@hourly", "Europe/Berlin", "2026-10-24T23:30:00Z", 2)).toEqual(["2026-10-25T00:00Z", "2026-10-25T01:00Z"]);
+	});
+
 	test("one that never comes", () => expect(slots("0 0 30 2 *", "UTC", "2026-01-01T00:00:00Z", 1)).toEqual([]));
 
 	test.each(["", "daily", "61 * * * *", "* * * *", "* * * * * * *", "2026-10-25T23:20:00", "@never", "1 2 3 4 x"])(
