@@ -153,7 +153,7 @@ describe("cron", () => {
 		await b.pass(HOUR);
 		expect(await b.added()).toEqual([60]);
 		await b.work();
-		b.triggers.stop();
+		await b.triggers.stop();
 		b.timers.clear();
 		clock.pass(2 * HOUR);
 		b.open();
@@ -162,7 +162,7 @@ describe("cron", () => {
 		await b.work();
 		expect((await b.added()).length).toBe(3);
 		await b.work();
-		b.triggers.stop();
+		await b.triggers.stop();
 		clock.pass(5 * HOUR);
 		b.open();
 		await b.set({ cron: { x: cron("15 * * * *", { catch_up: "all" }) } });

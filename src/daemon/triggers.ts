@@ -25,7 +25,8 @@ export type Triggers = TriggerHandle & {
 	/** Takes over what is configured, without firing anything yet: what ran before may not have been found again. */
 	arm(): Promise<void>;
 	reload(): Promise<void>;
-	stop(): void;
+	/** Resolves when nothing of it is under way any more. */
+	stop(): Promise<void>;
 };
 export type TriggerParts = {
 	scheduler: Scheduler;
@@ -220,12 +221,13 @@ export function createTriggers(parts: TriggerParts): Triggers {
 				hint: guess ? `did you mean "${guess}"?` : "cron list shows those that there are",
 			});
 		},
-		stop() {
+		async stop() {
 			stopped = true;
 			cancel();
 			unwatch();
 			for (const entry of entries.values()) if (entry.kind === "watch") entry.end();
 			entries.clear();
+			await queue;
 		},
 	};
 }
