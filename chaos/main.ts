@@ -1,10 +1,11 @@
 // npm run chaos: rounds of real work under a daemon that dies at random and at every named step. One summary line last; exit 1 on any fault.
 
 import { parseArgs } from "node:util";
+import { chaosStep } from "../src/daemon/chaos.ts";
 import { STEPS } from "../src/supervisor/floor.ts";
 import { playRound } from "./round.ts";
 
-function options(): { rounds: number; seed: number; jobs: number; kills: number } {
+function options(): { rounds: number; seed: number; jobs: number; kills: number; step: string | undefined } {
 	try {
 		const { values } = parseArgs({
 			options: {
@@ -12,6 +13,7 @@ function options(): { rounds: number; seed: number; jobs: number; kills: number 
 				seed: { type: "string", default: "1" },
 				jobs: { type: "string", default: "40" },
 				kills: { type: "string", default: "3" },
+				step: { type: "string" },
 			},
 		});
 		const whole = (name: keyof typeof values): number => {
@@ -19,7 +21,13 @@ function options(): { rounds: number; seed: number; jobs: number; kills: number 
 			if (!Number.isInteger(value) || value < 0) throw new Error(`--${name} must be a whole number, not "${values[name]}"`);
 			return value;
 		};
-		return { rounds: whole("rounds"), seed: whole("seed"), jobs: whole("jobs"), kills: whole("kills") };
+		// Refused here rather than by each daemon.
+		try {
+			chaosStep(values.step);
+		} catch {
+			throw new Error(`--step: "${values.step}" is not NAME[:N]; names: ${STEPS.join(", ")}`);
+		}
+		return { step: values.step, rounds: whole("rounds"), seed: whole("seed"), jobs: whole("jobs"), kills: whole("kills") };
 	} catch (error) {
 		console.error(`chaos: ${error instanceof Error ? error.message : String(error)}`);
 		process.exit(2);
@@ -33,12 +41,12 @@ function stepOf(n: number): string {
 	return `${step}:${1 + (Math.floor(n / STEPS.length) % (often ? 5 : 2))}`;
 }
 
-const { rounds, seed, jobs, kills } = options();
+const { rounds, seed, jobs, kills, step: wanted } = options();
 let bad = 0;
 let killed = 0;
 let alive = 0;
 for (let round = 0; round < rounds; round++) {
-	const step = round % 2 === 0 ? stepOf(round / 2) : undefined;
+	const step = wanted ?? (round % 2 === 0 ? stepOf(round / 2) : undefined);
 	const report = await playRound({ seed: seed + round, jobs, kills, step });
 	killed += report.kills;
 	alive += report.alive;

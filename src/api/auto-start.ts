@@ -39,6 +39,8 @@ const TAKEN = 4;
 
 /** Resolves when a daemon of this home answers, be it another's. Rejects with what the daemon said when it could not start. */
 export async function startDaemon(home: string, options: StartOptions = {}): Promise<void> {
+	const socket = socketPath(home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
+	if (await answers(socket)) return;
 	const program = options.program ?? built("daemon-main.js");
 	const path = join(home, "daemon.log");
 	const log = openLog(home, path);
@@ -59,7 +61,6 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 		over ??= { why: `it ended with ${signal ?? `code ${code}`}`, code };
 	});
 	child.unref();
-	const socket = socketPath(home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
 	for (let waited = 0; waited < PATIENCE_MS; waited += LOOK_MS) {
 		if (await answers(socket)) return;
 		if (over !== undefined) {

@@ -2,7 +2,7 @@
 
 import type { JobView } from "../scheduler.ts";
 import type { Caller, Context } from "./context.ts";
-import { type JobDocument, jobDocument } from "./documents.ts";
+import { type JobDocument, jobDocument, type Showing } from "./documents.ts";
 import type { Role } from "./fields.ts";
 import { ROLES } from "./fields.ts";
 import { type MethodName, type Params, type Ref, type Result, RPC_CODES, SCHEMA_VERSION } from "./protocol.ts";
@@ -28,11 +28,16 @@ export function demand(caller: Caller, role: Role, method: string): void {
 
 export const resolve = async (context: Context, ref: Ref): Promise<number> => (typeof ref === "number" ? ref : context.scheduler.find(ref));
 
-export const shown = (context: Context, view: JobView): JobDocument =>
-	jobDocument(view, { config: context.scheduler.config(), mask: { names: context.config.settings().secrets } });
+export const shown = (context: Context, view: JobView): JobDocument => jobDocument(view, showing(context, [view]));
 
 /** One copy of the configuration for many documents. */
 export function shownAll(context: Context, views: readonly JobView[]): JobDocument[] {
-	const showing = { config: context.scheduler.config(), mask: { names: context.config.settings().secrets } };
-	return views.map((view) => jobDocument(view, showing));
+	const how = showing(context, views);
+	return views.map((view) => jobDocument(view, how));
+}
+
+function showing({ scheduler, config, supervisor }: Context, views: readonly JobView[]): Showing {
+	const live = views.some((view) => view.run) ? supervisor.live() : [];
+	const pids = new Map(live.map(({ run, pid }) => [run, pid]));
+	return { config: scheduler.config(), mask: { names: config.settings().secrets }, pidOf: (run) => pids.get(run) ?? null };
 }

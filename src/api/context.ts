@@ -29,6 +29,8 @@ export type Supervision = {
 	freeze(scope: Scope): Promise<void>;
 	thaw(scope: Scope): Promise<void>;
 	live(): { run: string; job: number; pid: number | null; since: number }[];
+	/** Why this agent cannot be started as the settings are; null when it can. */
+	agentProblem(agent: string): string | null;
 	/** Whose run-scoped token this is, while its run is live. */
 	roleOfToken(token: string): { job: number; run: string } | null;
 	/** Removes run folders, last changed before then, whose job is gone. */
@@ -67,7 +69,8 @@ export type TriggerHandle = {
 	run(name: string, by: string): Promise<FireResult>;
 };
 
-export type Checkup = { name: string; ok: boolean; detail: string; hint?: string | undefined };
+/** `optional`: not there or not in use, and nothing asks for it. */
+export type Checkup = { name: string; ok: boolean; optional?: true | undefined; detail: string; hint?: string | undefined };
 
 export type Context = {
 	scheduler: Scheduler;
@@ -79,6 +82,8 @@ export type Context = {
 	pid: number;
 	/** Epoch milliseconds. */
 	startedAt: number;
+	/** The HTTP port, or why there is none although one was asked for; `ready`: runs of before have been found again, and claims have begun. */
+	doors(): { port: number | null; problem: string | null; ready: boolean };
 	log: Log;
 	clock: Clock;
 	/** Timers: how long a call waits for news, heartbeats. */

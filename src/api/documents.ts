@@ -20,6 +20,8 @@ export type RunDocument = {
 	started_at: Time;
 	lease_until: Time | null;
 	launched: boolean;
+	/** Of a live run of this host; null when it is not known. */
+	pid: number | null;
 	stop: { kind: StopKind; reason: string; by: string; at: Time } | null;
 };
 
@@ -124,6 +126,8 @@ export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" 
 	last_dispatch_at: Time | null;
 	/** Why config.yml as it stands is not in force; null when it is. */
 	config_problem?: string | null;
+	/** Why there is no HTTP although a port is set; null when nothing is wrong. */
+	http_problem?: string | null;
 };
 export type EndedDocument = { job: number; status: Status; retry_at: Time | null };
 
@@ -132,9 +136,10 @@ const LAST = 253_402_300_799_999;
 export const rfc3339 = (ms: number): Time => new Date(Math.min(ms, LAST)).toISOString();
 const maybeTime = (ms: number | null | undefined): Time | null => (ms === null || ms === undefined ? null : rfc3339(ms));
 
-export type Showing = { config: Config; mask: Mask };
+/** `pidOf`: of a live run, by its id. */
+export type Showing = { config: Config; mask: Mask; pidOf?: (run: string) => number | null };
 
-export function jobDocument(view: JobView, { config, mask }: Showing): JobDocument {
+export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): JobDocument {
 	const { spec } = view;
 	const colon = view.item?.indexOf(":") ?? -1;
 	return {
@@ -162,7 +167,7 @@ export function jobDocument(view: JobView, { config, mask }: Showing): JobDocume
 		backoff_until: maybeTime(view.backoff_until),
 		started_at: maybeTime(view.started_at),
 		ended_at: maybeTime(view.ended_at),
-		run: view.run ? runDocument(view.id, view.run) : null,
+		run: view.run ? runDocument(view.id, view.run, pidOf) : null,
 		last_run: view.last_run ? lastRun(view.id, view.last_run) : null,
 		batch: view.batch ?? null,
 		parent: view.parent,
@@ -233,7 +238,7 @@ function isSerial({ locks, item, phase, lane }: JobView): boolean {
 	);
 }
 
-export const runDocument = (job: number, run: Run): RunDocument => ({
+export const runDocument = (job: number, run: Run, pidOf?: Showing["pidOf"]): RunDocument => ({
 	id: `${job}.${run.attempt}`,
 	attempt: run.attempt,
 	host: run.host === "" ? null : run.host,
@@ -242,6 +247,7 @@ export const runDocument = (job: number, run: Run): RunDocument => ({
 	started_at: rfc3339(run.started_at),
 	lease_until: maybeTime(run.lease_until),
 	launched: run.launched ?? false,
+	pid: pidOf?.(`${job}.${run.attempt}`) ?? null,
 	stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
 });
 

@@ -16,6 +16,8 @@ export type OptionSpec = {
 	/** The only values it takes. */
 	choices?: readonly string[];
 	completes?: Completes;
+	/** Other words that people try for it, such as a manifest's: they are not taken, but lead here. */
+	sought?: readonly string[];
 };
 
 export type ArgSpec = { name: string; help: string; take: "one" | "optional" | "many" | "any"; completes?: Completes };

@@ -1,6 +1,7 @@
 // Parsing by example: what a line means, and what is said about a wrong one.
 
 import { describe, expect, test } from "vitest";
+import { INPUT_KEYS } from "../core/input.ts";
 import { COMMANDS } from "./catalogue.ts";
 import { GLOBAL_OPTIONS } from "./command.ts";
 import { CliFailure } from "./failure.ts";
@@ -94,6 +95,11 @@ describe("a wrong line is refused", () => {
 		["help lst", 'there is no command "lst" | did you mean: sluice list'],
 		["list --stats queued", "list: there is no option --stats | did you mean --status?"],
 		["list --zzzzzzzzzzzz", "list: there is no option --zzzzzzzzzzzz | see sluice list --help"],
+		["add --retry 2 -- x", "add: there is no option --retry | did you mean --retries?"],
+		["add --requires_approval -- x", "add: there is no option --requires_approval | did you mean --needs-approval?"],
+		["add --no_merge -- x", "add: there is no option --no_merge | did you mean --no-merge?"],
+		["add --parallelizable=false -- x", "add: there is no option --parallelizable | did you mean --serial?"],
+		["add --depends-on 3 -- x", "add: there is no option --depends-on | did you mean --after?"],
 		["list -x", "list: there is no option -x | see sluice list --help"],
 		["--jsn list", "list: there is no option --jsn | did you mean --json?"],
 		["list --all=yes", "--all takes no value"],
@@ -159,6 +165,16 @@ describe("every command", () => {
 				const words = [...inner.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, one, two, three]) => one ?? two ?? three ?? "");
 				expect([name, refusal(words.slice(1))]).toEqual([name, "taken"]);
 			}
+	});
+
+	test("add knows what a manifest's words are called as options", () => {
+		/** What a job's document has and the command line has not, or not as an option. */
+		const none = ["command", "prompt", "worktree", "mode", "owned", "raw"];
+		const add = COMMANDS.find(({ name }) => name === "add");
+		for (const key of INPUT_KEYS.filter((one) => !none.includes(one))) {
+			if (add?.options?.some(({ name }) => name === key)) continue;
+			expect([key, refusal(`add --${key} 1 -- x`)]).toEqual([key, expect.stringContaining("did you mean --")]);
+		}
 	});
 
 	test("of later work is not there yet", () => {

@@ -174,9 +174,24 @@ function unknownCommand(words: readonly string[], commands: readonly CommandSpec
 }
 
 function unknownOption(written: string, known: readonly OptionSpec[], command: CommandSpec | undefined) {
-	const names = known.map((option) => `--${option.name}`);
-	const guess = written.startsWith("--") ? nearest(written, names) : undefined;
-	return usage(`${command ? `${command.name}: ` : ""}there is no option ${written}`, guess ? `did you mean ${guess}?` : helpHint(command));
+	const guess = written.startsWith("--") ? nearestOption(written.slice(2).replaceAll("_", "-"), known) : undefined;
+	return usage(
+		`${command ? `${command.name}: ` : ""}there is no option ${written}`,
+		guess ? `did you mean --${guess}?` : helpHint(command),
+	);
+}
+
+/** A word that is known to be tried for an option comes before one that only looks like it. */
+function nearestOption(word: string, known: readonly OptionSpec[]): string | undefined {
+	const sought = known.find((option) => option.name === word || option.sought?.includes(word));
+	// With the dashes, which make short names alike enough.
+	return (
+		sought?.name ??
+		nearest(
+			`--${word}`,
+			known.map((option) => `--${option.name}`),
+		)?.slice(2)
+	);
 }
 
 function helpFor(words: readonly string[], commands: readonly CommandSpec[], globals: Globals): Parsed {

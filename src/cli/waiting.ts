@@ -72,5 +72,5 @@ function endWords(job: WaitedJob): string {
 	const launch = job.status === "failed" ? launchWords(job) : undefined;
 	if (launch !== undefined) return `: ${launch}`;
 	const code = job.exit_code === null || job.exit_code === 0 ? "" : `, exit code ${job.exit_code}`;
-	return `${code}${job.end_reason && job.status !== "succeeded" ? `: ${printable(job.end_reason)}` : ""}`;
+	return `${code}${job.end_reason && job.end_reason !== job.status && job.status !== "succeeded" ? `: ${printable(job.end_reason)}` : ""}`;
 }

@@ -259,8 +259,11 @@ describe("spec", () => {
 
 describe("what cannot be, with what to do", () => {
 	test.each([
-		[{ lane: "cod" }, { code: "not_found", field: "lane", hint: 'did you mean "code"?' }],
-		[{ lane: "zzzzzzzz" }, { code: "not_found", field: "lane", hint: "known: default, code, closed" }],
+		[{ lane: "cod" }, { code: "not_found", field: "lane", hint: 'did you mean "code"? or make it: sluice lane set cod --max N' }],
+		[
+			{ lane: "zzzzzzzz" },
+			{ code: "not_found", field: "lane", hint: "known: default, code, closed; or make it: sluice lane set zzzzzzzz --max N" },
+		],
 		[{ lane: "toString" }, { code: "not_found", field: "lane" }],
 		[{ lane: "closed" }, { code: "impossible", field: "lane", hint: "raise lanes.closed.max, or add it with force" }],
 		[{ repo: "wb" }, { code: "not_found", field: "repo", hint: 'did you mean "web"?' }],

@@ -61,3 +61,6 @@ export type Reason = {
 	clears_at?: number;
 	observed_at?: number;
 };
+
+/** A subject inside a sentence: `lane:code` reads `lane code`. */
+export const inWords = (subject: string): string => subject.replace(":", " ");

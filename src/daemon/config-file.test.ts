@@ -143,6 +143,17 @@ describe("set", () => {
 		expect(file.text()).toBe(TEXT);
 	});
 
+	test("a refusal names the key; a line only where the file itself is wrong", async () => {
+		const file = open("# one\nport: 1\n");
+		const said = async (key: string, value: unknown) => file.set(key, value).catch((error) => error.message);
+		expect(await said("max_concurrent", "eight")).toBe('max_concurrent: must be a whole number, not "eight"');
+		expect(await said("lanes.code.max", "-1")).toBe("lanes.code.max: must be from 0 to 1000000, not -1");
+		expect(await said("stop", "{grace: 1}")).toMatch(/^stop\.grace: there is no such key/);
+		file.write("# one\nport: none\n");
+		expect(await said("max_concurrent", "8")).toBe('config.yml:2:1: port: must be a whole number, not "none"');
+		expect(await said("max_concurrent", "eight")).toMatch(/^(?:max_concurrent|config\.yml:2:1: port): must be/);
+	});
+
 	test("a broken file is mended by hand, not by set", async () => {
 		const file = open(TEXT);
 		file.write("max_concurrent: [");

@@ -126,13 +126,29 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 				const guess = nearest(top, KEYS);
 				throw new SluiceError("unknown_key", `${key}: there is no such key`, { field: key, hint: guess && `did you mean "${guess}"?` });
 			}
-			const text = readConfigText(readText(path) ?? "").with(key, value);
-			const next = stateOf(text);
+			const before = readText(path);
+			const text = readConfigText(before ?? "").with(key, value);
+			const next = refusingKey(before, () => stateOf(text));
 			writeWhole(realPath(path), text);
 			await take(next);
 			log.info(value === undefined ? "a setting was taken out" : "a setting was changed", { key, by });
 			return found(key);
 		});
+
+	/** What is wrong with a text that nobody has written has no line: the key is named. A file that was wrong before is told of as it stands. */
+	function refusingKey(before: string | null, read: () => State): State {
+		try {
+			return read();
+		} catch (error) {
+			if (!(error instanceof SluiceError) || !(error.cause instanceof SluiceError) || !error.message.startsWith("config.yml")) throw error;
+			try {
+				stateOf(before);
+			} catch (earlier) {
+				if (earlier instanceof SluiceError && earlier.field === error.field && earlier.message.endsWith(error.cause.message)) throw earlier;
+			}
+			throw error.cause;
+		}
+	}
 
 	function found(key: string): Origin[] {
 		const all = origins(state.now, state.layers);

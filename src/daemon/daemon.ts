@@ -11,7 +11,7 @@
 import { rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import type { Checkup } from "../api/context.ts";
-import { serve } from "../api/serve.ts";
+import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
@@ -187,8 +187,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 		await triggers.arm();
 		const doctor = (): Promise<Checkup[]> =>
-			checkUp({ home: options.home, config: () => config.problem(), jumps: watchdog.jumps, socket, env });
-		const serving = await serve({
+			checkUp({
+				home: options.home,
+				config: () => config.problem(),
+				agents: () => config.settings().agents,
+				jumps: watchdog.jumps,
+				socket,
+				env,
+			});
+		let serving: Serving | undefined;
+		let reconciled = false;
+		serving = await serve({
 			context: {
 				scheduler,
 				supervisor,
@@ -198,6 +207,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				version,
 				pid: process.pid,
 				startedAt,
+				doors: () => ({ port: serving?.port ?? null, problem: serving?.problem ?? null, ready: reconciled }),
 				log,
 				clock,
 				host,
@@ -209,7 +219,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			port: config.settings().port,
 			tokens: home.tokens,
 		});
-		undo.push(() => serving.close());
+		const { port, close } = serving;
+		undo.push(close);
 
 		const loop = watchLoop({ path: home.log, stuckMs: STUCK_MS, lookMs: STUCK_MS / 4, startMs: HEARTBEAT_MS });
 		const watchdog = startWatchdog({ clock, host, log, scheduler, loop });
@@ -223,13 +234,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		);
 
 		const found = await supervisor.start();
-		writeRecord(home.record, { pid: process.pid, version, port: serving.port, started_at: new Date(startedAt).toISOString() });
+		reconciled = true;
+		writeRecord(home.record, { pid: process.pid, version, port, started_at: new Date(startedAt).toISOString() });
 		undo.push(() => rmSync(home.record, { force: true }));
 		config.follow();
 		await triggers.reload();
 		ready();
-		log.info("the daemon is up", { pid: process.pid, version, port: serving.port, ...found });
-		return { pid: process.pid, port: serving.port, socket, home: home.path, reload: () => config.reload(), stop, stopped };
+		log.info("the daemon is up", { pid: process.pid, version, port, ...found });
+		return { pid: process.pid, port, socket, home: home.path, reload: () => config.reload(), stop, stopped };
 	} catch (error) {
 		await unwind();
 		throw error;

@@ -46,10 +46,33 @@ test("agents: found on PATH with their version; a broken one is named", async ()
 	script("claude", "echo 2.1.0 of Claude; echo more");
 	script("codex", "exit 3");
 	writeFileSync(join(bin, "gemini"), "not a program");
-	const checks = await by({ env: { PATH: `:/nowhere:${bin}` } });
-	expect(checks["agent claude"]).toMatchObject({ ok: true, detail: `2.1.0 of Claude (${join(bin, "claude")})` });
+	const agents = () => ({
+		claude: { command: ["claude", "-p", "{prompt}"] },
+		codex: { command: [join(bin, "codex")] },
+		mine: { command: ["./mine.sh"] },
+		gone: { command: ["/nowhere/gone"] },
+		gemini: { command: ["gemini"] },
+	});
+	const env = { PATH: `:/nowhere:${bin}` };
+	const checks = await by({ env, agents });
+	expect(checks["agent claude"]).toEqual({ name: "agent claude", ok: true, detail: `2.1.0 of Claude (${join(bin, "claude")})` });
 	expect(checks["agent codex"]).toMatchObject({ ok: false });
-	expect(checks["agent gemini"]).toMatchObject({ ok: true, detail: "not installed" });
+	expect(checks["agent gemini"]).toMatchObject({
+		ok: false,
+		detail: "gemini is not there",
+		hint: "install it, or change agents.gemini.command",
+	});
+	expect(checks["agent gone"]).toMatchObject({ ok: false, detail: "/nowhere/gone is not there" });
+	// It depends on the job's folder.
+	expect(checks["agent mine"]).toMatchObject({ ok: true, detail: "./mine.sh, in the folder of each job" });
+	expect(checks["agent opencode"]).toMatchObject({ ok: true, optional: true, detail: "not set up, not installed" });
+	expect((await by({ env }))["agent claude"]).toEqual({
+		name: "agent claude",
+		ok: true,
+		optional: true,
+		detail: `2.1.0 of Claude (${join(bin, "claude")}), not set up`,
+		hint: "say how it is started: sluice config set agents.claude.command '[claude, …, \"{prompt}\"]'",
+	});
 	expect(find("claude", { PATH: bin })).toBe(join(bin, "claude"));
 });
 

@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { release } from "node:os";
-import { delimiter, join } from "node:path";
+import { basename, delimiter, isAbsolute, join } from "node:path";
 import type { Checkup } from "../api/context.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../stores/sqlite/driver.ts";
@@ -14,6 +14,8 @@ export type Patient = {
 	home: string;
 	/** What is wrong with config.yml, as the daemon or a fresh look finds it. */
 	config: () => Problem | null;
+	/** How agents are started, as the settings say; none where they cannot be read. */
+	agents?: () => Record<string, { command: string[] }>;
 	/** Jumps of the clock that were seen; absent without a daemon. */
 	jumps?: () => number;
 	/** Where the daemon listens, while it does. */
@@ -21,13 +23,14 @@ export type Patient = {
 	env: Record<string, string | undefined>;
 };
 
-type Finding = { ok: boolean; detail: string; hint?: string };
+type Finding = { ok: boolean; optional?: true; detail: string; hint?: string };
 const LEAST_FREE = 500_000_000;
 const VERSION_MS = 5000;
 export const OLDEST_NODE = "20.19.0";
 export const AGENTS = ["claude", "codex", "gemini", "opencode"] as const;
 
 export async function checkUp(patient: Patient): Promise<Checkup[]> {
+	const agents = patient.agents?.() ?? {};
 	const looks: [string, () => Finding | Promise<Finding>][] = [
 		["node", () => atLeast("Node", process.versions.node, OLDEST_NODE, "https://nodejs.org/en/download")],
 		["sqlite", sqlite],
@@ -38,8 +41,11 @@ export async function checkUp(patient: Patient): Promise<Checkup[]> {
 		["socket", () => socket(patient)],
 		["clock", () => clock(patient.jumps)],
 		["launcher", () => programs(patient.env)],
-		["git", async () => tool("git", patient.env, "bad", "install git: repos and worktrees need it")],
-		...AGENTS.map((name): [string, () => Promise<Finding>] => [`agent ${name}`, () => tool(name, patient.env, "fine", "")]),
+		["git", () => git(patient.env)],
+		...[...new Set([...AGENTS, ...Object.keys(agents)])].map((name): [string, () => Finding | Promise<Finding>] => [
+			`agent ${name}`,
+			() => (Object.hasOwn(agents, name) ? agentInUse(name, agents[name]?.command[0] ?? "", patient.env) : agentUnused(name, patient.env)),
+		]),
 	];
 	return Promise.all(
 		looks.map(async ([name, look]) => {
@@ -123,9 +129,29 @@ function programs(env: Patient["env"]): Finding {
 	return { ok: true, detail: session ? "sh, mkfifo, setsid" : "sh, mkfifo; without setsid runs are process groups" };
 }
 
-async function tool(name: string, env: Patient["env"], absent: "bad" | "fine", hint: string): Promise<Finding> {
+async function git(env: Patient["env"]): Promise<Finding> {
+	const path = find("git", env);
+	return path === null ? { ok: false, detail: "not installed", hint: "install git: repos and worktrees need it" } : version(path, env);
+}
+
+/** One that the settings name: jobs count on it. */
+function agentInUse(name: string, program: string, env: Patient["env"]): Finding | Promise<Finding> {
+	if (program.includes("/") && !isAbsolute(program)) return { ok: true, detail: `${program}, in the folder of each job` };
+	const path = isAbsolute(program) ? (isProgram(program) ? program : null) : find(program, env);
+	if (path === null) return { ok: false, detail: `${program} is not there`, hint: `install it, or change agents.${name}.command` };
+	// Of others we do not know what they make of an option.
+	return (AGENTS as readonly string[]).includes(basename(path)) ? version(path, env) : { ok: true, detail: path };
+}
+
+async function agentUnused(name: string, env: Patient["env"]): Promise<Finding> {
 	const path = find(name, env);
-	if (path === null) return absent === "bad" ? { ok: false, detail: "not installed", hint } : { ok: true, detail: "not installed" };
+	if (path === null) return { ok: true, optional: true, detail: "not set up, not installed" };
+	const hint = `say how it is started: sluice config set agents.${name}.command '[${name}, …, "{prompt}"]'`;
+	const found = await version(path, env);
+	return found.ok ? { ok: true, optional: true, detail: `${found.detail}, not set up`, hint } : found;
+}
+
+function version(path: string, env: Patient["env"]): Promise<Finding> {
 	return new Promise((resolve) => {
 		execFile(path, ["--version"], { timeout: VERSION_MS, killSignal: "SIGKILL", env: env as NodeJS.ProcessEnv }, (error, stdout) => {
 			const line = stdout.trim().split("\n")[0]?.slice(0, 100) ?? "";
@@ -138,17 +164,21 @@ async function tool(name: string, env: Patient["env"], absent: "bad" | "fine", h
 	});
 }
 
+function isProgram(path: string): boolean {
+	try {
+		accessSync(path, constants.X_OK);
+		return statSync(path).isFile();
+	} catch {
+		return false;
+	}
+}
+
 /** The program that a name means, or null. */
 export function find(name: string, env: Patient["env"]): string | null {
 	for (const folder of (env.PATH ?? "").split(delimiter)) {
 		if (folder === "") continue;
 		const path = join(folder, name);
-		try {
-			accessSync(path, constants.X_OK);
-			if (statSync(path).isFile()) return path;
-		} catch {
-			// The next folder may have it.
-		}
+		if (isProgram(path)) return path;
 	}
 	return null;
 }

@@ -9,6 +9,7 @@ import { openConfigFile, type Problem } from "./config-file.ts";
 import { type Daemon, startDaemon } from "./daemon.ts";
 import { checkUp } from "./doctor.ts";
 import { installService } from "./install.ts";
+import type { Settings } from "./settings.ts";
 import { packageFolder } from "./version.ts";
 
 type Place = { home: string; port: number | null | undefined };
@@ -54,20 +55,25 @@ export const install = async ({ home, port }: Place): Promise<string[]> =>
 
 /** As `config.check` answers, without a daemon. */
 export async function checkConfig(home: string): Promise<{ schema_version: number; ok: boolean; problems: Problem[] }> {
-	const problem = problemIn(home);
+	const found = read(home);
+	const problem = "settings" in found ? null : found;
 	return { schema_version: 1, ok: problem === null, problems: problem ? [problem] : [] };
 }
 
 /** As `doctor.run` answers, without a daemon. */
 export async function doctor(home: string) {
-	const checks = await checkUp({ home, config: () => problemIn(home), env: process.env });
+	const found = read(home);
+	const agents = () => ("settings" in found ? found.settings.agents : {});
+	const checks = await checkUp({ home, config: () => ("settings" in found ? null : found), agents, env: process.env });
 	return { schema_version: 1, ok: checks.every(({ ok }) => ok), checks };
 }
 
-function problemIn(home: string): Problem | null {
+/** The settings that a daemon would start with, or why it would not. */
+function read(home: string): { settings: Settings } | Problem {
 	try {
-		openConfigFile({ path: join(home, "config.yml"), env: process.env, host: localHost, log: SILENT }).close();
-		return null;
+		const file = openConfigFile({ path: join(home, "config.yml"), env: process.env, host: localHost, log: SILENT });
+		file.close();
+		return { settings: file.settings() };
 	} catch (error) {
 		if (!(error instanceof SluiceError)) throw error;
 		return { code: error.code, message: error.message, field: error.field ?? null, hint: error.hint ?? null };

@@ -12,6 +12,7 @@ import { type Floor, isOvertaken, type Parts } from "./floor.ts";
 import { freeze, hold, thaw } from "./freeze.ts";
 import { boundLogs } from "./log-limit.ts";
 import { type LogOptions, type LogPart, readLog } from "./logs.ts";
+import { agentProblem } from "./prepare.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
 import { dropForgotten, dropOldFolders } from "./retention.ts";
 import type { LiveRun } from "./run.ts";
@@ -33,6 +34,8 @@ export type Supervisor = {
 	logs(job: number, options?: LogOptions): LogPart | null;
 	live(): { run: string; job: number; pid: number | null; since: number }[];
 	idle(): boolean;
+	/** Why this agent cannot be started as the settings are; null when it can. */
+	agentProblem(agent: string): string | null;
 	/** Whose token this is, while its run is live. */
 	roleOfToken(token: string): { role: "run"; job: number; run: string } | null;
 	/** Removes run folders that are past their retention; done by itself every few hours. How many jobs' folders. */
@@ -296,6 +299,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 				return { run: run.id, job: run.job, pid: run.pid, since: run.since };
 			}),
 		idle: () => floor.live.size === 0,
+		agentProblem: (agent) => agentProblem(agent, floor.settings()),
 		roleOfToken(token) {
 			const run = floor.bySecret.get(token);
 			return run ? { role: "run", job: run.job, run: run.id } : null;

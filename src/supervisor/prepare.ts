@@ -42,14 +42,21 @@ export function prepare({ job, spec, run }: Claimed, settings: SupervisorSetting
 	return { ...started, cwd: spec.cwd ?? env.HOME ?? "/", env, files };
 }
 
+/** Why an agent cannot be started whatever the job; null when its command is known. */
+export function agentProblem(agent: string, { agents }: Pick<SupervisorSettings, "agents">): string | null {
+	const profile = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
+	if (profile && profile.command.length > 0) return null;
+	return `nothing says how to start the agent "${agent}": set agents.${agent}.command`;
+}
+
 function agentCommand(agent: string, prompt: string, settings: SupervisorSettings): Pick<Prepared, "argv" | "stdin"> | { refused: string } {
-	const profile = Object.hasOwn(settings.agents, agent) ? settings.agents[agent] : undefined;
-	if (!profile || profile.command.length === 0)
-		return { refused: `nothing says how to start the agent "${agent}": set agents.${agent}.command` };
-	const wanted = profile.command.some((word) => word.includes("{prompt}"));
-	const argv = profile.command.map((word) => word.replaceAll("{prompt}", () => prompt));
+	const refused = agentProblem(agent, settings);
+	if (refused !== null) return { refused };
+	const { command } = settings.agents[agent] as { command: string[] };
+	const wanted = command.some((word) => word.includes("{prompt}"));
+	const argv = command.map((word) => word.replaceAll("{prompt}", () => prompt));
 	if (wanted && argv.every(fits)) return { argv, stdin: null };
-	return { argv: profile.command.filter((word) => word !== "{prompt}").map((word) => word.replaceAll("{prompt}", "")), stdin: "prompt.md" };
+	return { argv: command.filter((word) => word !== "{prompt}").map((word) => word.replaceAll("{prompt}", "")), stdin: "prompt.md" };
 }
 
 /** Bytes count, not characters: at most three of them to one. */

@@ -46,7 +46,7 @@ describe("caps", () => {
 		const review = await t.add(card("r", { lane: "review", parallelizable: true }));
 		expect(await t.start()).toEqual([first, review]);
 		expect(await t.reasons(second!)).toMatchObject([
-			{ gate: "capacity", code: "capacity", subject: "lane:implement", detail: "lane:implement is full: 1 of 1 running" },
+			{ gate: "capacity", code: "capacity", subject: "lane:implement", detail: "lane implement is full: 1 of 1 running" },
 		]);
 		await t.succeed(first!);
 		expect(await t.start()).toEqual([second]);

@@ -120,7 +120,7 @@ const SCENARIOS: Record<ReasonCode, Scenario> = {
 		await t.add({ lane: "narrow" });
 		await t.start();
 		const job = await t.add({ lane: "narrow" });
-		return { job, reason: { gate: "capacity", subject: "lane:narrow", detail: "lane:narrow is full: 1 of 1 running" } };
+		return { job, reason: { gate: "capacity", subject: "lane:narrow", detail: "lane narrow is full: 1 of 1 running" } };
 	},
 	safety_cap: async (t) => {
 		await t.sluice.configure({ max_concurrent: -1, safety_cap: 1 });

@@ -50,6 +50,18 @@ test("several that start one at the same time get the same", async () => {
 	expect(JSON.parse(readFileSync(join(home.path, "daemon.json"), "utf8")).pid).toBe(pid);
 });
 
+test("where one answers, none is started", async () => {
+	const home = new TestHome();
+	await start(home);
+	await reach(home);
+	await startDaemon(home.path, {
+		get program(): string {
+			throw new Error("another one was wanted");
+		},
+		env: env(),
+	});
+});
+
 test("one that cannot start says why", async () => {
 	const home = new TestHome();
 	mkdirSync(home.path, { mode: 0o700 });

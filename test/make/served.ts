@@ -9,6 +9,7 @@ import type { Answer, ErrorBody, MethodName, Params, Result } from "../../src/ap
 import { type ServeOptions, type Serving, serve } from "../../src/api/serve.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
 import type { Scope } from "../../src/scheduler.ts";
+import { agentProblem } from "../../src/supervisor/prepare.ts";
 import { makeFolder } from "./folder.ts";
 import { openStand, type Stand, type StandOptions } from "./stand.ts";
 
@@ -24,6 +25,9 @@ export type Pretended = {
 	checks: Checkup[];
 	secrets: string[];
 	triggers: TriggerInfo[];
+	agents: Record<string, { command: string[] }>;
+	live: { run: string; job: number; pid: number | null; since: number }[];
+	doors: { port: number | null; problem: string | null; ready: boolean };
 };
 
 export class Desk {
@@ -73,6 +77,9 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		checks: [{ name: "node", ok: true, detail: "20.20" }],
 		secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
 		triggers: [],
+		agents: { claude: { command: ["claude"] } },
+		live: [],
+		doors: { port: 7420, problem: null, ready: true },
 	};
 	return new Desk(t, contextOf(t, pretended), pretended);
 }
@@ -91,7 +98,8 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			},
 			freeze: async (scope) => void pretended.frozen.push(["freeze", scope]),
 			thaw: async (scope) => void pretended.frozen.push(["thaw", scope]),
-			live: () => [],
+			live: () => pretended.live,
+			agentProblem: (agent) => agentProblem(agent, pretended),
 			roleOfToken: (token) => pretended.runTokens.get(token) ?? null,
 			dropForgotten: async () => 0,
 		},
@@ -113,6 +121,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 		version: "0.0.0-test",
 		pid: 4711,
 		startedAt: t.clock.now(),
+		doors: () => pretended.doors,
 		log: { debug() {}, info() {}, warn() {}, error },
 		clock: systemClock,
 		host: localHost,

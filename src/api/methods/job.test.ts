@@ -18,6 +18,20 @@ describe("job.add", () => {
 		});
 	});
 
+	test("warns of an agent that nothing says how to start, also in a manifest", async () => {
+		const desk = await openDesk();
+		expect(await desk.call("job.add", { agent: "claude", prompt: "x" })).not.toHaveProperty("warning");
+		const warning = 'nothing says how to start the agent "codex": set agents.codex.command';
+		expect(await desk.call("job.add", { agent: "codex", prompt: "x" })).toMatchObject({ outcome: "queued", warning });
+		expect(await desk.call("job.add", { agent: "codex", prompt: "x", needs: ["custom:a:b"], on_missing: "wait" })).toMatchObject({
+			warning: `nothing produces custom:a:b yet; ${warning}`,
+		});
+		const jobs = [{ prompt: "x" }, { agent: "claude", prompt: "y" }];
+		for (const check of [true, false])
+			expect(await desk.call("job.apply", { manifest: { defaults: { agent: "codex" }, jobs }, check })).toMatchObject({ warning });
+		expect(await desk.call("job.apply", { manifest: { jobs: jobs.slice(1) } })).not.toHaveProperty("warning");
+	});
+
 	test("a duplicate, a second one for an item, a full queue are answers, not errors", async () => {
 		const desk = await openDesk({ config: { max_concurrent: 1, queue: { soft_limit: 2, hard_limit: 4 } } });
 		await desk.call("job.add", { payload: 1, unique: { key: "k" } });
@@ -65,6 +79,16 @@ describe("looking", () => {
 		for (const id of [1, "1", "build"]) expect((await desk.call("job.show", { id })).job).toMatchObject({ id: 1, name: "build" });
 		expect(await desk.refused("job.show", { id: "biuld" })).toMatchObject({ code: -32004, data: { hint: 'did you mean "build"?' } });
 		expect(await desk.refused("job.show", { id: 2 })).toMatchObject({ code: -32004, data: { code: "not_found", hint: "near it: 1" } });
+	});
+
+	test("a live run has its pid", async () => {
+		const desk = await openDesk();
+		await desk.t.add();
+		await desk.t.start();
+		expect((await desk.call("job.show", { id: 1 })).job.run).toMatchObject({ id: "1.1", pid: null });
+		desk.pretended.live = [{ run: "1.1", job: 1, pid: 77, since: 0 }];
+		expect((await desk.call("job.show", { id: 1 })).job.run).toMatchObject({ id: "1.1", pid: 77 });
+		expect((await desk.call("job.list", {})).jobs[0]?.run).toMatchObject({ pid: 77 });
 	});
 
 	test("lists by filter and page", async () => {
@@ -142,6 +166,30 @@ describe("job.wait", () => {
 				last_failure: "no such program",
 			},
 		]);
+	});
+
+	test("of many looks at each once: their ends come with the news", async () => {
+		const desk = await openDesk({ config: { max_concurrent: 30 } });
+		const { scheduler } = desk.context;
+		let looks = 0;
+		desk.context.scheduler = {
+			...scheduler,
+			show(id) {
+				looks++;
+				return scheduler.show(id);
+			},
+		};
+		const ids = Array.from({ length: 20 }, (_, n) => n + 1);
+		for (const _ of ids) await desk.t.add();
+		const waiting = desk.call("job.wait", { ids });
+		await desk.t.start();
+		for (const id of ids.slice(1)) await desk.t.succeed(id);
+		await desk.t.end(1, "failed", { exit_code: 1 });
+		const { jobs, done } = await waiting;
+		expect(done).toBe(true);
+		expect(jobs[0]).toMatchObject({ id: 1, status: "failed", exit_code: 1, exit_kind: "failed" });
+		expect(jobs.slice(1).every((job) => job.status === "succeeded" && job.exit_code === 0)).toBe(true);
+		expect(looks).toBeLessThanOrEqual(2 * ids.length);
 	});
 
 	test("for a job that is not there is an error at once", async () => {

@@ -22,18 +22,29 @@ const asChild = (input: JobInput, { session }: At): JobInput => {
 	return job === undefined || input.parent !== undefined ? input : { ...input, parent: job };
 };
 
+/** It is accepted all the same: the setting may come before its turn does. */
+function agentProblems(agents: readonly (string | undefined)[], { context }: At): string[] {
+	const named = new Set(agents.filter((agent) => agent !== undefined));
+	return [...named].flatMap((agent) => context.supervisor.agentProblem(agent) ?? []);
+}
+const warned = (warnings: readonly string[]) => (warnings.length > 0 ? { warning: warnings.join("; ") } : {});
+
 export const jobMethods: Handlers<"job"> = {
 	...JOB_LOOKS,
 
 	"job.add": async ({ force, by: _by, ...input }, at) => {
 		const { context, by } = at;
 		const result = await context.scheduler.add(asChild(input, at), { by, force: force === true });
-		return doc(result.outcome === "queued" ? { ...result, job: shown(context, result.job) } : result) as AddDocument;
+		if (result.outcome !== "queued") return doc(result) as AddDocument;
+		const warnings = [...(result.warning === undefined ? [] : [result.warning]), ...agentProblems([result.job.agent], at)];
+		return doc({ ...result, job: shown(context, result.job), ...warned(warnings) }) as AddDocument;
 	},
 	"job.apply": async ({ manifest, check, force }, at) => {
 		const { scheduler } = at.context;
 		const whole = at.session.caller.job === undefined ? manifest : { ...manifest, defaults: asChild(manifest.defaults ?? {}, at) };
-		return doc(await scheduler.apply(whole, { by: at.by, force: force === true, check: check === true }));
+		const result = await scheduler.apply(whole, { by: at.by, force: force === true, check: check === true });
+		const agents = manifest.jobs.map((job) => job.agent ?? (job.command === undefined ? manifest.defaults?.agent : undefined));
+		return doc({ ...result, ...warned(agentProblems(agents, at)) });
 	},
 
 	"job.cancel": async ({ id, ids, subtree, reason }, { context, by }) => {

@@ -26,6 +26,7 @@ describe("scheduler", () => {
 			backpressure: null,
 			last_dispatch_at: null,
 			config_problem: null,
+			http_problem: null,
 		});
 	});
 
@@ -55,7 +56,11 @@ describe("scheduler", () => {
 
 	test("down is handed to the daemon; version says who answers", async () => {
 		const desk = await openDesk();
-		expect(await desk.call("scheduler.down", { stop_runs: true, grace_ms: "5s" })).toEqual({ schema_version: 1, stopping: true });
+		expect(await desk.call("scheduler.down", { stop_runs: true, grace_ms: "5s" })).toEqual({
+			schema_version: 1,
+			stopping: true,
+			running: 0,
+		});
 		expect(desk.pretended.downs).toEqual([{ runs: "stop", graceMs: 5000, by: "ann" }]);
 		expect(await desk.call("scheduler.version", { by: "bo" })).toEqual({
 			schema_version: 1,
@@ -64,9 +69,14 @@ describe("scheduler", () => {
 			protocol: 1,
 			home: "/home/of/test",
 			started_at: at(NOON),
+			port: 7420,
+			ready: true,
 			by: "bo",
 			role: "operator",
 		});
+		desk.pretended.doors = { port: null, problem: "port 7420 is taken by another program", ready: false };
+		expect(await desk.call("scheduler.version", {})).toMatchObject({ port: null, ready: false });
+		expect(await desk.call("scheduler.status", {})).toMatchObject({ http_problem: "port 7420 is taken by another program" });
 	});
 });
 

@@ -27,6 +27,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 	"scheduler.status": async (_params, { context }) => ({
 		...statusDocument(await context.scheduler.status()),
 		config_problem: context.config.problem?.()?.message ?? null,
+		http_problem: context.doors().problem,
 	}),
 	"scheduler.run": async ({ dry_run }, { context, session }) => {
 		if (!dry_run) demand(session.caller, "operator", "scheduler.run");
@@ -67,8 +68,9 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		return doc(report);
 	},
 	"scheduler.down": async ({ stop_runs, grace_ms }, { context, by }) => {
+		const running = context.supervisor.live().length;
 		context.down({ runs: stop_runs ? "stop" : "leave", graceMs: grace_ms as number | undefined, by });
-		return doc({ stopping: true });
+		return doc({ stopping: true, running });
 	},
 	"scheduler.version": async (_params, { context, session, by }) =>
 		doc({
@@ -77,6 +79,8 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 			protocol: PROTOCOL,
 			home: context.home,
 			started_at: rfc3339(context.startedAt),
+			port: context.doors().port,
+			ready: context.doors().ready,
 			by,
 			role: session.caller.role,
 		}),

@@ -39,7 +39,9 @@ export const JOB_METHODS = {
 		params: { force },
 		result: "{outcome, job?, position?, warning?, holder?, limit?, depths?, hint?}",
 	}),
-	"job.apply": method<Doc<{ jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[] }>>()({
+	"job.apply": method<
+		Doc<{ jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[]; warning?: string }>
+	>()({
 		role: "run",
 		about: "Adds many jobs that may refer to each other, all or none.",
 		params: {
@@ -47,7 +49,7 @@ export const JOB_METHODS = {
 			check: maybe(flag("only look at it: everything is checked, nothing is added")),
 			force,
 		},
-		result: "{jobs, names, skipped}",
+		result: "{jobs, names, skipped, warning?}",
 	}),
 	"job.show": method<OneJob>()({ role: "viewer", about: "One job, with everything it carries.", params: { id: id() }, result: "{job}" }),
 	"job.list": method<Doc<{ jobs: JobDocument[] }>>()({

@@ -158,6 +158,6 @@ export const NOUN_METHODS = {
 		role: "operator",
 		about: "Looks at everything the daemon needs, and says what to do about what is missing.",
 		params: {},
-		result: "{ok, checks: [{name, ok, detail, hint?}]}",
+		result: "{ok, checks: [{name, ok, optional?, detail, hint?}]}",
 	}),
 } as const;

@@ -11,6 +11,10 @@ export type VersionDocument = Doc<{
 	protocol: number;
 	home: string;
 	started_at: Time;
+	/** Of HTTP; null without it. */
+	port: number | null;
+	/** Runs of before have been found again, and claims have begun. */
+	ready: boolean;
 	by: string;
 	role: string;
 }>;
@@ -28,7 +32,7 @@ export const SCHEDULER_METHODS = {
 		about: "Queue, caps, holds and hosts at a glance.",
 		params: {},
 		result:
-			"{paused, paused_by, paused_at, queued_total, queued_ready, running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, config_problem}",
+			"{paused, paused_by, paused_at, queued_total, queued_ready, running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, config_problem, http_problem}",
 	}),
 	"scheduler.run": method<Doc<{ dispatch: number[]; skipped: { job: number; reason: string }[]; reason: string }>>()({
 		role: "viewer",
@@ -77,17 +81,17 @@ export const SCHEDULER_METHODS = {
 		params: { days: maybe(whole("ended before so many days (7)", 0, 100_000)) },
 		result: "{deleted, kept}",
 	}),
-	"scheduler.down": method<Doc<{ stopping: boolean }>>()({
+	"scheduler.down": method<Doc<{ stopping: boolean; running: number }>>()({
 		role: "operator",
 		about: "Stops the daemon: no new starts, a grace, then runs are left to their shims or stopped.",
 		params: { stop_runs: maybe(flag("stop them")), grace_ms: maybe(duration("how long to wait for runs to end by themselves")) },
-		result: "{stopping}",
+		result: "{stopping, running}",
 	}),
 	"scheduler.version": method<VersionDocument>()({
 		role: "viewer",
 		about: "Who answers, since when, and as whom it sees you.",
 		params: {},
-		result: "{version, pid, protocol, home, started_at, by, role}",
+		result: "{version, pid, protocol, home, started_at, port, ready, by, role}",
 	}),
 	"session.auth": method<Doc<{ role: string; by: string; job: number | null }>>()({
 		role: "viewer",

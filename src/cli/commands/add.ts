@@ -7,6 +7,7 @@ import { allowedNames, capture, chosen } from "../environment.ts";
 import { EXIT, usage } from "../failure.ts";
 import { type Document, type Io, idOf, readAll } from "../io.ts";
 import { hasEnded, remark, type ShownJob, statusWords } from "../job-lines.ts";
+import { withLockWords } from "../lock-words.ts";
 import { printable } from "../sequences.ts";
 import { durationOf, timeOf } from "../times.ts";
 
@@ -19,7 +20,7 @@ export async function run(call: Call, io: Io): Promise<number> {
 	if (io.json) {
 		if (!stays) io.print.out(JSON.stringify(result));
 	} else if (id !== undefined) io.print.out(String(id));
-	if (!io.json) tell(result, io);
+	if (!io.json) await tell(result, io);
 	if (typeof warning === "string") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${warning}`);
 	if (!stays) return outcome === "deferred" ? EXIT.later : EXIT.done;
 	return stay(call, io, id as number);
@@ -39,10 +40,12 @@ async function stay(call: Call, io: Io, id: number): Promise<number> {
 	return done && jobs.every((job) => job.status === "succeeded") ? EXIT.done : EXIT.failed;
 }
 
-function tell(result: Document, { print, world }: Io): void {
+async function tell(result: Document, io: Io): Promise<void> {
 	const { outcome, limit, hint } = result;
+	const { print, world } = io;
 	if (outcome !== "deferred") {
-		print.say(print.paintTalk("dim", words(result, world.now())));
+		const [job] = outcome === "queued" ? await withLockWords(io, [result.job as ShownJob]) : [result.job];
+		print.say(print.paintTalk("dim", words({ ...result, job }, world.now())));
 		return;
 	}
 	print.warn(`${print.paintTalk("red", "sluice:")} not added: the queue is full${typeof limit === "number" ? ` (limit ${limit})` : ""}`);

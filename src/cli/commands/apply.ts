@@ -94,5 +94,6 @@ function tell(call: Call, io: Io, read: ManifestFile, document: Document): void 
 	}
 	if (!call.flag("check") && read.manifest.jobs.some((job) => job.name === undefined))
 		print.say(print.paintTalk("dim", "jobs without a name would be added again by the same file"));
+	if (typeof document.warning === "string") print.warn(`${print.paintTalk("yellow", "warning:")} ${printable(document.warning)}`);
 	for (const one of skipped) print.say(print.paintTalk("dim", `skipped ${one.name}: job ${one.job} ${one.reason}`));
 }

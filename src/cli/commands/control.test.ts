@@ -38,10 +38,10 @@ describe("controlling", () => {
 
 	test("run --dry-run", async () => {
 		const line = await openCommandLine({
-			"scheduler.run": { dispatch: [3, 4], skipped: [{ job: 5, reason: "lane:code is full" }], reason: "capacity" },
+			"scheduler.run": { dispatch: [3, 4], skipped: [{ job: 5, reason: "lane code is full" }], reason: "capacity" },
 		});
 		expect((await line.run("run --dry-run")).out).toBe(
-			"Would start: 3, 4\nBound: a cap is full\n\nSKIPPED  WHY\n      5  lane:code is full\n",
+			"Would start: 3, 4\nBound: a cap is full\n\nSKIPPED  WHY\n      5  lane code is full\n",
 		);
 		expect(line.asked.at(-1)?.params).toEqual({ dry_run: true });
 	});
@@ -80,12 +80,13 @@ describe("controlling", () => {
 		const checks = [
 			{ name: "sqlite", ok: true, detail: "3.51.3" },
 			{ name: "git", ok: false, detail: "not found", hint: "install git" },
+			{ name: "agent x", ok: true, optional: true, detail: "not installed", hint: "only if you want it" },
 		];
 		const door = { doctor: async () => ({ schema_version: 1, ok: false, checks }) };
 		const line = await openCommandLine(undefined);
 		expect(await line.run("doctor", { daemon: async () => door as never })).toEqual({
 			code: 1,
-			out: "ok   sqlite  3.51.3\nBAD  git     not found\n             → install git\n",
+			out: "ok   sqlite   3.51.3\nBAD  git      not found\n              → install git\n–    agent x  not installed\n              → only if you want it\n",
 			err: "",
 		});
 	});
@@ -109,6 +110,14 @@ describe("controlling", () => {
 		expect((await line.run("up --port 99999")).code).toBe(2);
 		const none = await openCommandLine(undefined);
 		expect(await none.run("down")).toEqual({ code: 0, out: "", err: "no daemon is running\n" });
+		const down = async (running: number, options = "") => {
+			const leaving = { call: async () => ({ schema_version: 1, stopping: true, running }), close() {}, closed: Promise.resolve() };
+			return (await none.run(`down ${options}`, { connect: async () => leaving })).err;
+		};
+		expect(await down(0)).toBe("stopping …\nstopped\n");
+		expect(await down(0, "--stop-runs")).toBe("stopping …\nstopped\n");
+		expect(await down(2)).toBe("stopping …\nstopped; what runs goes on, and is found again by the next daemon\n");
+		expect(await down(2, "--stop-runs")).toBe("stopping …\nstopped, and all that ran with it\n");
 		expect((await none.run("up --install", { daemon: async () => door as never })).err).toBe("done\n");
 		expect(started).toEqual([]);
 	});

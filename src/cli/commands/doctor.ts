@@ -13,9 +13,10 @@ export async function run(_call: Call, io: Io): Promise<number> {
 	const { print } = io;
 	answer(io, document, () => {
 		const width = Math.max(0, ...checks.map((check) => check.name.length));
-		for (const { name, ok, detail, hint } of checks) {
-			print.out(`${ok ? print.paint("green", "ok ") : print.paint("red", "BAD")}  ${pad(name, width)}  ${printable(detail)}`);
-			if (hint && !ok) print.out(`     ${pad("", width)}  ${print.paint("dim", `→ ${printable(hint)}`)}`);
+		for (const { name, ok, optional, detail, hint } of checks) {
+			const mark = optional ? print.paint("dim", "–  ") : ok ? print.paint("green", "ok ") : print.paint("red", "BAD");
+			print.out(`${mark}  ${pad(name, width)}  ${printable(detail)}`);
+			if (hint && (optional || !ok)) print.out(`     ${pad("", width)}  ${print.paint("dim", `→ ${printable(hint)}`)}`);
 		}
 	});
 	return checks.every((check) => check.ok) ? EXIT.done : EXIT.failed;

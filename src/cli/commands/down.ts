@@ -3,6 +3,9 @@
 import type { Call } from "../command.ts";
 import { answer, type Io } from "../io.ts";
 
+const WITH_RUNS = "stopped, and all that ran with it";
+const WITHOUT_RUNS = "stopped; what runs goes on, and is found again by the next daemon";
+
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const stopRuns = call.flag("stop-runs");
 	const document = await io.askIfRunning("scheduler.down", stopRuns ? { stop_runs: true } : {});
@@ -12,8 +15,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	}
 	if (!io.json) io.print.say(io.print.paintTalk("dim", "stopping …"));
 	await io.gone();
-	answer(io, document, () =>
-		io.print.say(stopRuns ? "stopped, and all that ran with it" : "stopped; what runs goes on, and is found again by the next daemon"),
-	);
+	answer(io, document, () => io.print.say(document.running === 0 ? "stopped" : stopRuns ? WITH_RUNS : WITHOUT_RUNS));
 	return undefined;
 }

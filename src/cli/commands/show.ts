@@ -100,7 +100,7 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 				? [job.exit_kind?.replaceAll("_", " "), typeof job.exit_code === "number" && `code ${job.exit_code}`].filter(Boolean).join(", ")
 				: "",
 		],
-		["run", job.run ? `${job.run.id} on ${plain(job.run.host ?? job.run.worker)}` : ""],
+		["run", job.run ? `${job.run.id} on ${plain(job.run.host ?? job.run.worker)}${job.run.pid ? `, pid ${job.run.pid}` : ""}` : ""],
 		["took", tookOf(job)],
 		["added", when(job.created_at)],
 		["starts", isWaiting(job) && runnable > now ? when(job.runnable_at) : ""],

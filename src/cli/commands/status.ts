@@ -58,6 +58,7 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	];
 	if (status.paused) lines.push(paint("yellow", `Paused: by ${plain(status.paused_by)}, ${ago(status.paused_at)}`));
 	if (status.config_problem) lines.push(paint("red", `Not in force: ${printable(status.config_problem)}`));
+	if (status.http_problem) lines.push(paint("yellow", `No HTTP: ${printable(status.http_problem)}`));
 	if (status.backpressure) lines.push(paint("yellow", `Backpressure: ${printable(status.backpressure)}`));
 	if (status.last_dispatch_at) lines.push(`Last start: ${ago(status.last_dispatch_at)}`);
 	const dim = (text: string) => paint("dim", text);

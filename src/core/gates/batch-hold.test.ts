@@ -58,7 +58,7 @@ test("passes without a batch, and when nothing holds it", () => {
 
 test("paused", () => {
 	expect(askBatch(job({ batch: "b" }), world({ holds: held() }))).toEqual({
-		reasons: [{ gate: "holds", code: "paused", subject: "batch:b", detail: "batch:b paused by ann", since: 7, holder: ["ann"] }],
+		reasons: [{ gate: "holds", code: "paused", subject: "batch:b", detail: "batch b paused by ann", since: 7, holder: ["ann"] }],
 		line: "batch:b",
 	});
 	expect(askBatch(job({ batch: "b" }), world({ holds: held(NOW + 5) }))?.until).toBe(NOW + 5);

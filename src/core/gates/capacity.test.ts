@@ -31,10 +31,10 @@ describe("one cap at a time", () => {
 
 	test.each([
 		["max_concurrent", {}, { max_concurrent: 2 }, "all", "max_concurrent is full: 2 of 2 running"],
-		["lane", {}, lanes(2), "lane:default", "lane:default is full: 2 of 2 running"],
-		["repo", { repo: "web" }, { repos: { web: { max: 2, prefix: null } } }, "repo:web", "repo:web is full: 2 of 2 running"],
-		["account", { account: "a" }, accounts(2), "account:a", "account:a is full: 2 of 2 running"],
-		["resource", { uses: { build: 1 } }, { resources: { build: 2 } }, "resource:build", "resource:build is full: 2 of 2 running"],
+		["lane", {}, lanes(2), "lane:default", "lane default is full: 2 of 2 running"],
+		["repo", { repo: "web" }, { repos: { web: { max: 2, prefix: null } } }, "repo:web", "repo web is full: 2 of 2 running"],
+		["account", { account: "a" }, accounts(2), "account:a", "account a is full: 2 of 2 running"],
+		["resource", { uses: { build: 1 } }, { resources: { build: 2 } }, "resource:build", "resource build is full: 2 of 2 running"],
 	] as [string, Partial<Bucket>, Partial<Config>, string, string][])("%s", (_name, one, config, subject, detail) => {
 		expect(ask(one, config, { [subject]: 1 })).toBeNull();
 		expect(ask(one, config, { [subject]: 2 })).toEqual([{ gate: "capacity", code: "capacity", subject, detail }]);
@@ -50,7 +50,7 @@ describe("one cap at a time", () => {
 
 	test("null is no cap, 0 is none at all", () => {
 		expect(ask({}, lanes(null), { "lane:default": 3 })).toBeNull();
-		expect(ask({}, lanes(0), {})?.[0]?.detail).toBe("lane:default is full: 0 of 0 running");
+		expect(ask({}, lanes(0), {})?.[0]?.detail).toBe("lane default is full: 0 of 0 running");
 		expect(ask({ account: "a" }, accounts(0), {})).toHaveLength(1);
 	});
 

@@ -3,13 +3,13 @@
 import { pass, refuse } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
 import { isDirect, laneOf } from "../config.ts";
-import type { Reason } from "../reason.ts";
+import { inWords, type Reason } from "../reason.ts";
 import type { World } from "../world.ts";
 import { accountReasons, accountsOf } from "./holds.ts";
 import { suits } from "./host.ts";
 
 const full = (code: "capacity" | "safety_cap", subject: string, used: number, limit: number): Reason =>
-	refuse("capacity", code, subject, `${subject === "all" ? "max_concurrent" : subject} is full: ${used} of ${limit} running`);
+	refuse("capacity", code, subject, `${subject === "all" ? "max_concurrent" : inWords(subject)} is full: ${used} of ${limit} running`);
 
 const isFull = (subject: string, limit: number | null | undefined, world: World): boolean =>
 	limit !== null && limit !== undefined && (world.usage.get(subject) ?? 0) >= limit;

@@ -48,9 +48,9 @@ const breaker = (scope: string, until: number, probe?: number): Hold => ({
 describe("pauses", () => {
 	test.each([
 		["all", {}, "everything paused by ann: why"],
-		["lane:default", {}, "lane:default paused by ann: why"],
-		["repo:web", { repo: "web" }, "repo:web paused by ann: why"],
-		["account:work", { account: "work" }, "account:work paused by ann: why"],
+		["lane:default", {}, "lane default paused by ann: why"],
+		["repo:web", { repo: "web" }, "repo web paused by ann: why"],
+		["account:work", { account: "work" }, "account work paused by ann: why"],
 	] as [string, Partial<Bucket>, string][])("%s", (scope, one, detail) => {
 		expect(ask(one, [paused(scope)])).toEqual([{ gate: "holds", code: "paused", subject: scope, detail, since: 7, holder: ["ann"] }]);
 	});
@@ -156,7 +156,7 @@ describe("breakers", () => {
 				gate: "holds",
 				code: "breaker_open",
 				subject: "agent:claude",
-				detail: "launches of agent:claude keep failing (why); next probe at 2030-01-01T12:00:01.000Z",
+				detail: "launches of agent claude keep failing (why); next probe at 2030-01-01T12:00:01.000Z",
 				since: 7,
 				holder: ["ann"],
 				clears_at: NOW + 1000,
@@ -168,7 +168,7 @@ describe("breakers", () => {
 	test("half open: one probe, and no other until it has answered", () => {
 		expect(breakerReason("agent:claude", world({ holds: holding(breaker("agent:claude", NOW)) }))).toBeUndefined();
 		expect(breakerReason("agent:claude", world({ holds: holding(breaker("agent:claude", NOW, 9)) }))).toMatchObject({
-			detail: "job 9 is probing agent:claude",
+			detail: "job 9 is probing agent claude",
 			holder: ["job:9"],
 		});
 	});

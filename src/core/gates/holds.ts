@@ -3,7 +3,7 @@
 import { pass, refuse } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
 import { laneOf } from "../config.ts";
-import type { Reason } from "../reason.ts";
+import { inWords, type Reason } from "../reason.ts";
 import { outsideHours } from "../window.ts";
 import { type Hold, holdKey, type World } from "../world.ts";
 import { stamp } from "./time.ts";
@@ -13,7 +13,7 @@ const told = (hold: Hold) => ({ since: hold.since, holder: [hold.by] });
 export function pausedReason(scope: string, world: World): Reason | undefined {
 	const hold = world.holds.get(holdKey("paused", scope));
 	if (hold?.kind !== "paused" || (hold.until !== undefined && hold.until <= world.now)) return undefined;
-	const what = scope === "all" ? "everything" : scope;
+	const what = scope === "all" ? "everything" : inWords(scope);
 	const detail = `${what} paused by ${hold.by}${hold.reason ? `: ${hold.reason}` : ""}`;
 	return refuse("holds", "paused", scope, detail, { ...told(hold), ...(hold.until === undefined ? {} : { clears_at: hold.until }) });
 }
@@ -44,11 +44,14 @@ export function breakerReason(scope: string, world: World): Reason | undefined {
 	const hold = world.holds.get(holdKey("breaker_open", scope));
 	if (hold?.kind !== "breaker_open") return undefined;
 	if (hold.until > world.now) {
-		const detail = `launches of ${scope} keep failing (${hold.reason}); next probe at ${stamp(hold.until)}`;
+		const detail = `launches of ${inWords(scope)} keep failing (${hold.reason}); next probe at ${stamp(hold.until)}`;
 		return refuse("holds", "breaker_open", scope, detail, { ...told(hold), clears_at: hold.until });
 	}
 	if (hold.probe === undefined) return undefined;
-	return refuse("holds", "breaker_open", scope, `job ${hold.probe} is probing ${scope}`, { ...told(hold), holder: [`job:${hold.probe}`] });
+	return refuse("holds", "breaker_open", scope, `job ${hold.probe} is probing ${inWords(scope)}`, {
+		...told(hold),
+		holder: [`job:${hold.probe}`],
+	});
 }
 
 /** The accounts that a job of this bucket may run on, best first; [undefined] when none is involved. */
