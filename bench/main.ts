@@ -20,6 +20,7 @@ import { cli } from "./rows/cli.ts";
 import { cycle } from "./rows/cycle.ts";
 import { dag } from "./rows/dag.ts";
 import { depth } from "./rows/depth.ts";
+import { graph } from "./rows/graph.ts";
 import { idle } from "./rows/idle.ts";
 import { memory } from "./rows/memory.ts";
 import { peer } from "./rows/peer.ts";
@@ -29,7 +30,7 @@ import { spawn } from "./rows/spawn.ts";
 import { start } from "./rows/start.ts";
 import { notes, table } from "./table.ts";
 
-const ROWS: readonly Row[] = [depth, cycle, callers, peer, dag, memory, calls, processes, spawn, start, cli, slot, idle, children];
+const ROWS: readonly Row[] = [depth, cycle, callers, peer, dag, graph, memory, calls, processes, spawn, start, cli, slot, idle, children];
 
 async function main(): Promise<number> {
 	const values = readArguments("bench", {

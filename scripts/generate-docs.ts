@@ -3,12 +3,16 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { manifestSchemaText } from "../src/core/manifest-schema.ts";
 import { rpcReference } from "./rpc-reference.ts";
 
 // Built, this file is dist/scripts/generate-docs.js.
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
-for (const [path, text] of [["docs/reference/rpc.md", rpcReference()]] as const) {
+for (const [path, text] of [
+	["docs/reference/rpc.md", rpcReference()],
+	["docs/reference/manifest.schema.json", manifestSchemaText()],
+] as const) {
 	writeFileSync(join(ROOT, path), text);
 	console.log(`wrote ${path}`);
 }

@@ -26,3 +26,9 @@ export interface Host {
 	/** Lets other work of this process go first: resolves in a later turn of the event loop. */
 	turn(): Promise<void>;
 }
+
+/** Reads a cron expression: the answer tells the first slot after a moment, in epoch milliseconds. Throws a SluiceError where it cannot be read. */
+export type ReadSchedule = (schedule: string, timezone: string) => (after: number) => number | null;
+
+/** Calls back when something at or below one of the paths has changed; several changes may come as one. Paths may come and go. Returns how to end it. */
+export type WatchPaths = (paths: readonly string[], call: () => void) => () => void;

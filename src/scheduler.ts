@@ -1,6 +1,8 @@
 // Contract of the engine: what the library, the daemon, the CLI and the simulator call. Every method is durable before its promise resolves.
 
 import type { Config, PresetName } from "./core/config.ts";
+import type { Forecast } from "./core/forecast.ts";
+import type { Graph } from "./core/graph-text.ts";
 import type { After, ExitKind, Job, JobInput, JobSpec, Run, Status, StopKind } from "./core/job.ts";
 import type { Reason } from "./core/reason.ts";
 import type { Clock, Facts, Host } from "./host.ts";
@@ -48,7 +50,9 @@ export type AddResult =
 	| { outcome: "deferred"; limit: number; depths: Record<string, number>; hint: string }
 	| { outcome: "duplicate"; job: number };
 
-export type Manifest = { defaults?: JobInput; jobs: JobInput[]; batch?: string };
+/** One job for each entry: the table in core/manifest.ts says what `${…}` in its text becomes. */
+export type ForEach = unknown[] | Record<string, unknown>;
+export type Manifest = { defaults?: JobInput; jobs: (JobInput & { for_each?: ForEach })[]; batch?: string };
 export type ApplyResult = { jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[] };
 
 export type ClaimOptions = {
@@ -117,6 +121,25 @@ export type StatusReport = {
 export type News = { stirred: boolean; events: readonly EventRow[] };
 export type EventRow = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
 
+/** What if: other caps than those in force. `batch`: only its jobs are told of. */
+export type ForecastOptions = { max_concurrent?: number; lanes?: Record<string, number | null>; batch?: string };
+
+/** What is kept of a trigger. Slots up to `since` never come; those up to `slot` are dealt with. */
+export type TriggerView = {
+	name: string;
+	since: number;
+	slot: number | null;
+	fired_at: number | null;
+	/** The job that it added last. */
+	job: number | null;
+	/** Slots that passed without a job since it was armed. */
+	skipped: number;
+	/** Why the last slot got no job, if that was a mistake. */
+	error: string | null;
+};
+/** `open`: one that it added is still open (or its item or unique key is taken): nothing was added. `past`: the slot is dealt with already. */
+export type FireResult = { outcome: "added"; job: number } | { outcome: "open"; job: number } | { outcome: "past" };
+
 export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[] };
 
 /** A lock that is held or kept free for somebody. */
@@ -139,6 +162,19 @@ export interface Scheduler {
 	add(job: JobInput, options?: Act & { force?: boolean }): Promise<AddResult>;
 	/** With `check` everything is looked at and nothing is added: `jobs` is empty. */
 	apply(manifest: Manifest, options?: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult>;
+	/** A trigger is there from now on; armed with the same mark as before it goes on where it was. */
+	arm(trigger: string, mark: string): Promise<TriggerView>;
+	disarm(trigger: string): Promise<void>;
+	triggers(): Promise<TriggerView[]>;
+	/**
+	 * Adds a trigger's job for one of its slots, once, and not while one that it added is open; then the slot is skipped, or left for later
+	 * (`when_open: "wait"`). Without a job the slot just passes. Without a slot: by hand, now. A full queue does not turn it away.
+	 */
+	fire(
+		trigger: string,
+		firing: { slot?: number; job?: JobInput; when_open?: "skip" | "wait"; error?: string },
+		options?: Act,
+	): Promise<FireResult>;
 	claim(options: ClaimOptions): Promise<Claimed[]>;
 	/** The process is there: zeroes dispatch_failures, closes a half-open breaker. */
 	started(run: { job: number; token: number }): Promise<void>;
@@ -178,6 +214,8 @@ export interface Scheduler {
 	}): Promise<JobView[]>;
 	why(id: number): Promise<Why>;
 	history(id: number): Promise<EventRow[]>;
+	/** Jobs with their edges: the active and blocked ones, all, those of a batch, or one with what it waits for and what waits for it. */
+	graph(filter?: { all?: boolean; job?: number; batch?: string; max_depth?: number }): Promise<Graph>;
 	/** The number of the job that has this name; the error suggests near ones. */
 	find(name: string): Promise<number>;
 	status(): Promise<StatusReport>;
@@ -186,6 +224,8 @@ export interface Scheduler {
 	/** A batch that its caller owns is done with: it closes now, or when its last open job ends. */
 	closeBatch(name: string, options?: Act): Promise<BatchView>;
 	artifacts(): Promise<ArtifactView[]>;
+	/** When each job and batch is likely to start and end, going by past runs; what that hangs on. Changes nothing. */
+	forecast(options?: ForecastOptions): Promise<Forecast>;
 	/** What one dispatch pass would start now, and what bounds it. Changes nothing. `cycle: "now"`: as if the next cycle were due. */
 	plan(options?: { max?: number; cycle?: "now" }): Promise<PlanReport>;
 	events(options?: { since?: number }): AsyncIterable<EventRow>;

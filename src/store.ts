@@ -66,7 +66,8 @@ export type RecordKind =
 	| "fact"
 	| "family"
 	| "calls"
-	| "agent";
+	| "agent"
+	| "trigger";
 
 export type ListFilter = {
 	status?: readonly Status[];
@@ -112,6 +113,8 @@ export type Read =
 	| { read: "active"; filter: ListFilter; after: number; limit: number }
 	| { read: "ended"; filter: ListFilter; after: number; limit: number }
 	| { read: "old"; before: number; after: { ended_at: number; id: number }; limit: number }
+	/** Ended jobs, the newest first, from before a place on. */
+	| { read: "recent"; before: { ended_at: number; id: number }; limit: number }
 	| { read: "range"; from: number; to: number; limit: number }
 	| { read: "ended_in"; from: number; to: number };
 
@@ -138,6 +141,7 @@ export type Replies = {
 	active: Job[];
 	ended: Job[];
 	old: Job[];
+	recent: Job[];
 	range: number[];
 	ended_in: number[];
 };

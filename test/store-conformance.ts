@@ -160,6 +160,14 @@ function naive(tables: Tables, request: Read): unknown {
 				.sort((a, b) => (a.ended_at as number) - (b.ended_at as number) || a.id - b.id)
 				.slice(0, limit);
 		}
+		case "recent": {
+			const { before, limit } = request;
+			const key = (job: Job) => ({ age_at: job.ended_at as number, id: job.id });
+			return tables.done
+				.filter((job) => earlier(key(job), { age_at: before.ended_at, id: before.id }))
+				.sort((a, b) => (b.ended_at as number) - (a.ended_at as number) || b.id - a.id)
+				.slice(0, limit);
+		}
 		case "range":
 			return [...tables.job, ...tables.done].map(({ id }) => id).filter((id) => id >= request.from && id <= request.to);
 		case "ended_in":
@@ -381,6 +389,11 @@ const someRead: fc.Arbitrary<Read> = fc.oneof(
 		read: fc.constant("old" as const),
 		before: fc.integer({ min: 0, max: 11 }),
 		after: fc.record({ ended_at: fc.integer({ min: -1, max: 10 }), id }),
+		limit,
+	}),
+	fc.record({
+		read: fc.constant("recent" as const),
+		before: fc.record({ ended_at: fc.integer({ min: -1, max: 11 }), id }),
 		limit,
 	}),
 	fc.record({ read: fc.constant("range" as const), from: id, to: id, limit }),

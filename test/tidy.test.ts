@@ -18,7 +18,7 @@ const FILES = (function walk(folder: string): string[] {
 	return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
 		const path = posix.join(folder, entry.name);
 		if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : walk(path);
-		return entry.isFile() && !/\.db(-wal|-shm)?$/.test(entry.name) ? [path] : [];
+		return entry.isFile() && !NOT_OURS.has(entry.name) && !/\.db(-wal|-shm)?$/.test(entry.name) ? [path] : [];
 	});
 })("");
 
@@ -62,7 +62,7 @@ describe("imports point one way", () => {
 		core: [],
 		contract: ["core"],
 		stores: ["core", "contract", "node", "npm"],
-		host: ["core", "contract", "node"],
+		host: ["core", "contract", "node", "npm"],
 		scheduler: ["core", "contract"],
 		wiring: ["core", "contract", "stores", "host", "scheduler", "node"],
 		supervisor: ["core", "contract", "node"],

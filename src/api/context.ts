@@ -1,9 +1,11 @@
 // What the methods act on: the daemon's parts, handed in by its wiring. Methods call these and nothing private.
 
+import type { JobInput } from "../core/job.ts";
+import type { CatchUp } from "../core/slots.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Intake } from "../intake.ts";
 import type { Log } from "../log.ts";
-import type { Scheduler, Scope } from "../scheduler.ts";
+import type { FireResult, Scheduler, Scope, TriggerView } from "../scheduler.ts";
 import type { Role } from "./fields.ts";
 
 export type Stream = "stdout" | "stderr";
@@ -32,6 +34,8 @@ export type Supervision = {
 	agentProblem(agent: string): string | null;
 	/** Whose run-scoped token this is, while its run is live. */
 	roleOfToken(token: string): { job: number; run: string } | null;
+	/** Removes run folders, last changed before then, whose job is gone. */
+	dropForgotten(before: number): Promise<number>;
 };
 
 export type Setting = { key: string; value: unknown; origin: string };
@@ -50,6 +54,22 @@ export type ConfigHandle = {
 	settings(): { secrets: readonly string[] };
 };
 
+/** A trigger of the configuration, with what is kept of it. `name` is `cron:<name>` or `watch:<name>`. */
+export type TriggerInfo = TriggerView & {
+	kind: "cron" | "watch";
+	schedule: string | null;
+	timezone: string | null;
+	catch_up: CatchUp | null;
+	paths: string[] | null;
+	next_at: number | null;
+	add: JobInput;
+};
+export type TriggerHandle = {
+	list(): Promise<TriggerInfo[]>;
+	/** Adds its job now, whatever its schedule says; by its whole name, or the short one. */
+	run(name: string, by: string): Promise<FireResult>;
+};
+
 /** `optional`: not there or not in use, and nothing asks for it. */
 export type Checkup = { name: string; ok: boolean; optional?: true | undefined; detail: string; hint?: string | undefined };
 
@@ -57,6 +77,7 @@ export type Context = {
 	scheduler: Scheduler;
 	supervisor: Supervision;
 	config: ConfigHandle;
+	triggers: TriggerHandle;
 	home: string;
 	version: string;
 	pid: number;

@@ -9,6 +9,7 @@ import { accountMethods } from "./methods/account.ts";
 import { batchMethods } from "./methods/batch.ts";
 import { budgetMethods } from "./methods/budget.ts";
 import { configMethods, doctorMethods } from "./methods/config.ts";
+import { cronMethods } from "./methods/cron.ts";
 import { jobMethods } from "./methods/job.ts";
 import { kernelMethods } from "./methods/kernel.ts";
 import { artifactMethods, hostMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
@@ -123,6 +124,7 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...batchMethods,
 	...sourceMethods,
 	...recipeMethods,
+	...cronMethods,
 	...configMethods,
 	...doctorMethods,
 	...kernelMethods,

@@ -3,6 +3,7 @@
 import { ACT } from "./catalogue/act.ts";
 import { ADD, APPLY } from "./catalogue/add.ts";
 import { CONTROL } from "./catalogue/control.ts";
+import { CRON } from "./catalogue/cron.ts";
 import { LOOK } from "./catalogue/look.ts";
 import { NOUNS, UPKEEP } from "./catalogue/nouns.ts";
 import { SLING, WORK } from "./catalogue/sling.ts";
@@ -14,6 +15,7 @@ export const SECTIONS: readonly (readonly [title: string, commands: readonly Com
 	["Acting", ACT],
 	["Controlling", CONTROL],
 	["Nouns", [...NOUNS, ...WORK]],
+	["Times and triggers", CRON],
 	["Upkeep", UPKEEP],
 ];
 

@@ -1,9 +1,10 @@
 // A manifest as it is written: YAML or JSON, with the line of every mistake.
 
-import { CliFailure } from "./failure.ts";
+import { type Expanded, expandAll } from "../core/manifest.ts";
+import { CliFailure, failureOf } from "./failure.ts";
 
 export type ManifestFile = {
-	/** As the engine takes it: jobs as a list. */
+	/** As the engine takes it: jobs as a list, one for each that `for_each` makes. */
 	manifest: { jobs: Record<string, unknown>[]; defaults?: Record<string, unknown>; batch?: string } & Record<string, unknown>;
 	/** `:3:7`, where a field such as `jobs[2].lane` or `jobs.build.lane` is written; empty when it is not. */
 	position(field: string): string;
@@ -39,16 +40,24 @@ export async function readManifest(text: string, name: string): Promise<Manifest
 			});
 	const nameAt = (job: string) =>
 		byName ? names.findIndex((key, index) => key === job || list[index]?.name === job) : list.findIndex((one) => one.name === job);
+	const written = (field: string, origin: (index: number) => number) => {
+		const path = pathOf(field);
+		if (path[0] === "jobs" && path.length > 1) {
+			const index = typeof path[1] === "number" ? origin(path[1]) : nameAt(String(path[1]));
+			path[1] = byName ? (names[index] ?? "") : index;
+		}
+		return position(path);
+	};
+	let expanded: Expanded[];
+	try {
+		expanded = expandAll(list);
+	} catch (error) {
+		const { code, message, hint } = failureOf(error);
+		throw new CliFailure(code, `${name}${written(String((error as { field?: unknown }).field ?? ""), (index) => index)}: ${message}`, hint);
+	}
 	return {
-		manifest: { ...value, jobs: list },
-		position(field) {
-			const path = pathOf(field);
-			if (path[0] === "jobs" && path.length > 1) {
-				const index = typeof path[1] === "number" ? path[1] : nameAt(String(path[1]));
-				path[1] = byName ? (names[index] ?? "") : index;
-			}
-			return position(path);
-		},
+		manifest: { ...value, jobs: expanded.map(({ job }) => job) },
+		position: (field) => written(field, (index) => expanded[index]?.from ?? index),
 	};
 }
 
@@ -96,29 +105,4 @@ function readYaml(
 	} catch (error) {
 		throw wrong(`${name}: ${(error as Error).message}`);
 	}
-}
-
-/** Jobs in the order in which they could run: each wave waits only for earlier ones. Names that are not in the file count as there. */
-export function wavesOf(jobs: readonly Record<string, unknown>[]): string[][] {
-	const label = (job: Record<string, unknown>, index: number) => String(job.name ?? `jobs[${index}]`);
-	const known = new Map(jobs.map((job, index) => [label(job, index), index]));
-	const waits = jobs.map((job) =>
-		(Array.isArray(job.after) ? job.after : []).flatMap((one): number[] => {
-			const ref = isObject(one) ? one.job : one;
-			const text = String(ref);
-			const found = known.get(text) ?? known.get(text.replace(/:(?:success|failure|any|merged)$/, ""));
-			return found === undefined ? [] : [found];
-		}),
-	);
-	const wave: number[] = [];
-	const waves: string[][] = [];
-	let left = jobs.map((_, index) => index);
-	for (let number = 0; left.length > 0; number++) {
-		const now = left.filter((index) => (waits[index] as number[]).every((one) => (wave[one] ?? number) < number));
-		if (now.length === 0) break;
-		for (const index of now) wave[index] = number;
-		waves.push(now.map((index) => label(jobs[index] as Record<string, unknown>, index)));
-		left = left.filter((index) => wave[index] === undefined);
-	}
-	return waves;
 }

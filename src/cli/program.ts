@@ -61,7 +61,16 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, pri
 }
 
 /** Asked again, of the next daemon, when one goes away in the middle: they only look. */
-const AGAIN: readonly string[] = ["job.wait", "job.logs", "job.list", "job.show", "job.history", "job.why", "scheduler.status"];
+const AGAIN: readonly string[] = [
+	"job.wait",
+	"job.logs",
+	"job.list",
+	"job.show",
+	"job.history",
+	"job.why",
+	"job.graph",
+	"scheduler.status",
+];
 /** How long and how often a daemon that has gone is looked for: it may be on its way back. */
 const PATIENCE = { tries: 40, everyMs: 250 };
 

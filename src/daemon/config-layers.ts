@@ -31,6 +31,8 @@ export const NAMED: Record<string, readonly string[]> = {
 	agents: ["command"],
 	resources: [],
 	sources: Object.keys(SOURCE_DEFAULT),
+	cron: ["schedule", "timezone", "catch_up", "add"],
+	watches: ["paths", "debounce_ms", "debounce", "add"],
 };
 
 /** Layers from the weakest to the strongest. */

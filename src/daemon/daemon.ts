@@ -5,6 +5,7 @@
 //   log, config, sources, scheduler, intake, processes, supervisor
 //   doors    socket and HTTP: calls are answered
 //   runs     what ran before is found again, then claims begin
+//   triggers what is due by time, and what changes
 //   record   daemon.json
 
 import { rmSync } from "node:fs";
@@ -18,7 +19,9 @@ import { localDisk } from "../host/disk.ts";
 import { localHost, systemClock } from "../host/local.ts";
 import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
+import { readSchedule } from "../host/schedule.ts";
 import { secret } from "../host/secret.ts";
+import { watchPaths } from "../host/watch-paths.ts";
 import type { Host } from "../host.ts";
 import { createIntake } from "../intake/index.ts";
 import { openScheduler } from "../open.ts";
@@ -38,6 +41,7 @@ import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
 import { startNotify } from "./notify.ts";
 import { matches, SETTINGS, type Settings } from "./settings.ts";
+import { createTriggers } from "./triggers.ts";
 import { readVersion } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
 
@@ -120,10 +124,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			join: { name: HOST },
 		});
 		undo.push(() => scheduler.close());
+		let triggersIn: Pick<typeof SETTINGS, "cron" | "watches"> = config.settings();
 		config.onChange(async (next, before) => {
 			if (JSON.stringify(next.config) !== JSON.stringify(before.config))
 				await scheduler.configure(completeInput(next.config, scheduler.config()));
 			await intake.configure(sourcesOf(next.settings));
+			triggersIn = next.settings;
+			await triggers.reload();
 			if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start on", { port: next.settings.port });
 		});
 
@@ -137,6 +144,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			cursor: openCursor(join(home.path, "written.json")),
 		});
 		undo.push(() => intake.stop());
+		const triggers = createTriggers({ scheduler, host, clock, log, readSchedule, watchPaths, settings: () => triggersIn });
+		undo.push(() => triggers.stop());
 
 		const processes = await openProcesses({ home: home.path });
 		undo.push(() => processes.close());
@@ -198,6 +207,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			return stopping;
 		};
 
+		await triggers.arm();
 		const doctor = (): Promise<Checkup[]> =>
 			checkUp({
 				home: options.home,
@@ -214,6 +224,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				scheduler,
 				supervisor,
 				config,
+				triggers,
 				home: home.path,
 				version,
 				pid: process.pid,
@@ -263,6 +274,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		writeRecord(home.record, { pid: process.pid, version, port, started_at: new Date(startedAt).toISOString() });
 		undo.push(() => rmSync(home.record, { force: true }));
 		config.follow();
+		await triggers.reload();
 		ready();
 		log.info("the daemon is up", { pid: process.pid, version, port, ...found });
 		return { pid: process.pid, port, socket, home: home.path, reload: () => config.reload(), stop, stopped };

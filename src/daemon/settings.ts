@@ -1,7 +1,14 @@
 // The daemon's own settings: what config.yml may say besides the engine's keys. Type, meaning, default and check, in the manner of core/config.ts.
 
+import { isAbsolute } from "node:path";
 import * as check from "../core/check.ts";
-import { group, length, map, type Reader, whole } from "../core/config-input.ts";
+import { group, length, map, type Reader, type Readers, whole } from "../core/config-input.ts";
+import { SluiceError } from "../core/errors.ts";
+import { INPUT_KEYS } from "../core/input.ts";
+import type { JobInput } from "../core/job.ts";
+import { CATCH_UPS, type CatchUp } from "../core/slots.ts";
+import { isTimezone } from "../core/window.ts";
+import { readSchedule } from "../host/schedule.ts";
 import { SOURCE_KINDS, type SourceSettings } from "../source.ts";
 
 export type AgentSettings = {
@@ -17,6 +24,24 @@ export type NotifySettings = { on: NotifyOn[] } & (
 	| { kind: "command"; command: string[] }
 	| { kind: "webhook"; url: string }
 );
+
+export type CronSettings = {
+	/** A cron expression. */
+	schedule: string;
+	/** IANA name; null = the setting `timezone`. */
+	timezone: string | null;
+	/** What becomes of slots that nobody saw. */
+	catch_up: CatchUp;
+	/** The job that is added. */
+	add: JobInput;
+};
+export type WatchSettings = {
+	/** Files and folders, from the root on. */
+	paths: string[];
+	/** Quiet for so long before the job is added. */
+	debounce_ms: number;
+	add: JobInput;
+};
 
 export type Settings = {
 	/** HTTP on 127.0.0.1; 0 = any free port, null = none. */
@@ -45,6 +70,10 @@ export type Settings = {
 	sources: Record<string, SourceSettings>;
 	/** Who is told of what a person may want to know. */
 	notify: NotifySettings[];
+	/** Jobs that are added at certain times. */
+	cron: Record<string, CronSettings>;
+	/** Jobs that are added when files change. */
+	watches: Record<string, WatchSettings>;
 };
 
 export const SETTINGS: Settings = {
@@ -76,6 +105,8 @@ export const SETTINGS: Settings = {
 	hooks: { after_dispatch: [] },
 	sources: {},
 	notify: [],
+	cron: {},
+	watches: {},
 };
 
 export const SOURCE_DEFAULT: SourceSettings = {
@@ -189,6 +220,56 @@ const notify: Reader<NotifySettings[]> = (value, field) =>
 		return { kind, on, url };
 	});
 
+const zone: Reader<string | null> = (value, field) => {
+	if (value === null) return null;
+	const name = check.text(value, field, { max: 60, lines: "one" });
+	if (!isTimezone(name)) throw check.wrong(field, `${check.shown(name)} is not a time zone`, 'for example "Europe/Berlin"');
+	return name;
+};
+
+const schedule: Reader<string> = (value, field) => {
+	const text = check.text(value, field, { max: 200, lines: "one" });
+	try {
+		readSchedule(text, "UTC");
+	} catch (error) {
+		if (!(error instanceof SluiceError)) throw error;
+		throw check.wrong(field, error.message.replace(/^schedule: /, ""), error.hint);
+	}
+	return text;
+};
+
+/** The rest of it is checked when it is added: lanes and repos may change until then. */
+const jobInput: Reader<JobInput> = (value, field) => {
+	const given = check.record(check.json(value, field), field);
+	check.knownKeys(given, INPUT_KEYS, field);
+	for (const key of ["name", "trigger"])
+		if (given[key] !== undefined) throw check.wrong(`${field}.${key}`, "cannot be chosen: each slot has a job of its own", "leave it out");
+	if (given.command === undefined && given.agent === undefined && given.payload === undefined && given.recipe === undefined)
+		throw check.wrong(field, "nothing to run", "give a command, an agent with a prompt, or a payload");
+	return given as JobInput;
+};
+
+/** A map by name whose entries must have certain keys. */
+function triggers<T extends object>(fresh: T, readers: Readers<T>, needed: readonly (keyof T & string)[]): Reader<Record<string, T>> {
+	const read = map<T>(fresh, readers);
+	return (value, field, before) => {
+		const all = read(value, field, before);
+		for (const [name, one] of Object.entries(all))
+			for (const key of needed)
+				if (one[key] === fresh[key])
+					throw check.wrong(`${field}.${name}.${key}`, "is missing", "docs/reference/config.md says what it takes");
+		return all;
+	};
+}
+
+const paths: Reader<string[]> = (value, field) =>
+	check.list(value, field, 100).map((one, index) => {
+		const path = check.text(one, `${field}[${index}]`, { max: 4096, lines: "one" });
+		if (!isAbsolute(path))
+			throw check.wrong(`${field}[${index}]`, `${check.shown(path)} does not begin at the root`, "write the whole path");
+		return path;
+	});
+
 export const readSettings: Reader<Settings> = group<Settings>({
 	port: orNone(whole(0, 65_535)),
 	env: patterns,
@@ -204,6 +285,15 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	hooks: group<Settings["hooks"]>({ after_dispatch: argv }),
 	sources,
 	notify,
+	cron: triggers<CronSettings>(
+		{ schedule: "", timezone: null, catch_up: "skip", add: {} },
+		{ schedule, timezone: zone, catch_up: (value, field) => check.oneOf(value, CATCH_UPS, field), add: jobInput },
+		["schedule", "add"],
+	),
+	watches: triggers<WatchSettings>({ paths: [], debounce_ms: 500, add: {} }, { paths, debounce_ms: length, add: jobInput }, [
+		"paths",
+		"add",
+	]),
 });
 
 /** Whether a name is one of those that patterns such as `LC_*` mean; letters count as they are written. */

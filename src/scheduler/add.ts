@@ -19,9 +19,10 @@ import { type ChainRecord, countBatch, endJob, joinChain, openJobs, place } from
 import { cascade } from "./settle.ts";
 import type { Tx } from "./tx.ts";
 
-export type AddOptions = { force: boolean; seen?: Seen | undefined };
+/** `limit` "none": a full queue does not turn it away; triggers are not asked to come again later. */
+export type AddOptions = { force: boolean; seen?: Seen | undefined; limit?: "none" };
 
-export function* addJob(tx: Tx, draft: Draft, { force, seen }: AddOptions): Op<AddResult> {
+export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: AddOptions): Op<AddResult> {
 	if (seen) yield* record(tx, seen);
 	const { job } = draft;
 	if (concernsOthers(draft)) yield* checkJob(tx, draft, force);
@@ -36,7 +37,7 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen }: AddOptions): Op<A
 	};
 	const twin = draft.unique ? yield* findTwin(tx, draft, "unique", noteTwin) : undefined;
 	if (twin !== undefined) return { outcome: "duplicate", job: twin };
-	const limit = hardLimit(tx.config);
+	const limit = bound === "none" ? Number.POSITIVE_INFINITY : hardLimit(tx.config);
 	// One that is to be replaced makes room, and stays if that is not enough.
 	const room = replaced !== undefined && (yield* tx.find(replaced))?.line === "" ? 1 : 0;
 	if (tx.memory.ready - room >= limit)

@@ -15,6 +15,7 @@ import { artifactKey } from "../core/fact.ts";
 import { type Sorted, sortGraph } from "../core/graph.ts";
 import { type Draft, draftJob } from "../core/input.ts";
 import type { Job, JobInput, Policy, Status } from "../core/job.ts";
+import { expandJobs } from "../core/manifest.ts";
 import type { Facts } from "../host.ts";
 import type { ApplyResult, Manifest } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
@@ -63,9 +64,10 @@ export function* prepare(manifest: Manifest, config: Config, options: { now: num
 	if (defaults) checkDefaults(defaults, config, options);
 	const nodes: Node[] = [];
 	const byName = new Map<string, Node>();
-	for (const [index, input] of inputs.entries()) {
+	const expanded = yield* expandJobs(inputs);
+	for (const [index, { job: input, from }] of expanded.entries()) {
 		if (index % 200 === 199) yield;
-		const field = `jobs[${index}]`;
+		const field = `jobs[${from}]`;
 		const merged = check.taking(
 			field,
 			() => ({ ...(batch === undefined ? {} : { batch }), ...defaults, ...check.record(input, field) }) as JobInput,

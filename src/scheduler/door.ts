@@ -86,6 +86,18 @@ const cycle = (value: unknown, field: string) => check.oneOf(value, ["now"], fie
 
 /** The arguments of each method, in order. */
 const ARGUMENTS = {
+	arm: [word("trigger"), at("mark", (value, field) => check.text(value, field, { max: 100_000 }))],
+	disarm: [word("trigger")],
+	fire: [
+		word("trigger"),
+		object("firing", {
+			slot: time,
+			job: (value, field) => copy(check.json(check.record(value, field), field, 2_000_000)),
+			when_open: (value, field) => check.oneOf(value, ["skip", "wait"], field),
+			error: text,
+		}),
+		act(),
+	],
 	started: [run],
 	extend: [run],
 	stop: [
@@ -120,8 +132,10 @@ const ARGUMENTS = {
 			maybe((value, field) => copy(check.json(check.record(value, field), field))),
 		),
 	],
+	graph: [optional(object("filter", { all: check.flag, job: whole(1), batch: check.label, max_depth: whole(0, 1000) }))],
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
 	closeBatch: [at("name", check.label), act()],
+	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: check.record, batch: check.label }))],
 	plan: [optional(object("options", { max: whole(0, 1000), cycle }))],
 	tick: [optional(object("options", { cycle }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],

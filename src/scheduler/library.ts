@@ -6,12 +6,12 @@ import { presetConfig, readConfig } from "../core/config-input.ts";
 import { copy } from "../core/copy.ts";
 import { SluiceError } from "../core/errors.ts";
 import { factKeys, isProbed } from "../core/fact.ts";
-import { draftJob } from "../core/input.ts";
-import { MERGE_STATUSES } from "../core/job.ts";
+import { type Draft, draftJob } from "../core/input.ts";
+import { type JobInput, MERGE_STATUSES } from "../core/job.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Act, ConfigInput, EventRow, News, OpenOptions, Scheduler } from "../scheduler.ts";
-import { ask, type Store } from "../store.ts";
-import { addJob } from "./add.ts";
+import { ask, type Op, type Store } from "../store.ts";
+import { type AddOptions, addJob } from "./add.ts";
 import { dropStaleStages, PIECE } from "./apply.ts";
 import { apply } from "./apply-run.ts";
 import { acquireCall, releaseCall } from "./calls.ts";
@@ -22,14 +22,19 @@ import { Engine, type Task } from "./engine.ts";
 import type { FactRecord } from "./facts.ts";
 import * as finishing from "./finish.ts";
 import { extend, finish, started } from "./finish.ts";
+import { makeForecast } from "./forecast.ts";
+import { readGraph } from "./graph.ts";
 import { kernelDoor } from "./kernel-door.ts";
-import { checkAct, checkEnding, checkedScope, checkGrant, claimerOf, restamp } from "./library-input.ts";
-import { alignWindow, chargeLedger, freshLedger, ledgerOf, limitAccount, putLedger, viewLedger } from "./limits.ts";
+import { ledgerMethods } from "./ledger-door.ts";
+import { checkAct, checkEnding, checkedScope, claimerOf, restamp } from "./library-input.ts";
+import { limitAccount } from "./limits.ts";
 import * as look from "./look.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
 import * as registers from "./registers.ts";
 import { rewind } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
+import { triggerMethods } from "./trigger-door.ts";
+import type { Tx } from "./tx.ts";
 import { assigned, beat, dropEmptyBuckets, gcSome, joinHost, recover } from "./upkeep.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
@@ -137,26 +142,34 @@ export async function createScheduler(
 		token: check.integer(value?.token, "token", 1),
 	});
 
+	/** Checks the input and looks for what it needs, then adds it in one transaction, in one way or another. */
+	async function adding<T>(
+		input: JobInput,
+		act: Act & { force?: boolean },
+		add: (tx: Tx, draft: Draft, options: AddOptions) => Op<T>,
+	): Promise<T> {
+		const force = act.force === true;
+		const draft = draftJob(input, config, { now: clock.now(), force });
+		const { job } = draft;
+		const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
+		const keys = special ? factKeys(job).filter(isProbed) : [];
+		const seen = keys.length > 0 ? await lookFor(keys) : undefined;
+		let first = true;
+		return engine.run(
+			(tx) => {
+				// The group may run twice; what the first run changed in the draft is thrown away with it.
+				const mine = first ? draft : draftJob(input, config, { now: tx.now, force });
+				first = false;
+				restamp(mine.job, tx.now, input.runnable_at === undefined);
+				return add(tx, mine, { force, seen });
+			},
+			{ by: act.by },
+		);
+	}
+
 	const scheduler: Scheduler = {
-		async add(input, given) {
-			const act = checkAct(given) ?? {};
-			const draft = draftJob(input, config, { now: clock.now(), force: act.force === true });
-			const { job } = draft;
-			const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
-			const keys = special ? factKeys(job).filter(isProbed) : [];
-			const seen = keys.length > 0 ? await lookFor(keys) : undefined;
-			let first = true;
-			return engine.run(
-				(tx) => {
-					// The group may run twice; what the first run changed in the draft is thrown away with it.
-					const mine = first ? draft : draftJob(input, config, { now: tx.now, force: act.force === true });
-					first = false;
-					restamp(mine.job, tx.now, input.runnable_at === undefined);
-					return addJob(tx, mine, { force: act.force === true, seen });
-				},
-				{ by: act.by },
-			);
-		},
+		add: async (input, act) => adding(input, checkAct(act) ?? {}, addJob),
+		...triggerMethods({ engine, run, adding }),
 
 		apply: async (manifest, act) =>
 			apply({ engine, clock, host, config: () => config, lookFor, piece: options.piece ?? PIECE }, manifest, checkAct(act) ?? {}),
@@ -219,12 +232,14 @@ export async function createScheduler(
 				yield* look.mustFind(tx, id(at));
 				return yield* ask({ read: "history", job: id(at) });
 			}),
+		graph: async (filter = {}) => readGraph((task) => engine.run(task), filter),
 		find: async (name) => engine.run((tx) => registers.find(tx, name)),
 		status: () => engine.run((tx) => look.status(tx)),
 		locks: () => engine.run((tx) => registers.locks(tx)),
 		batches: () => engine.run(() => registers.batches()),
 		closeBatch: async (name, act) => run((tx) => registers.closeBatch(tx, name), act),
 		artifacts: () => engine.run(() => registers.artifacts()),
+		forecast: (wanted = {}) => makeForecast({ run: (task) => engine.run(task), config: () => config, clock, host }, wanted),
 		plan: (request = {}) => {
 			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000 });
 			return engine.dryRun((tx) => {
@@ -265,32 +280,7 @@ export async function createScheduler(
 		releaseCall: async (account, holder) =>
 			engine.run((tx) => releaseCall(tx, check.label(account, "account"), check.word(holder, "holder"))),
 
-		grant: async (subject, dim, grant, act) => {
-			const checked = checkGrant(subject, dim, grant);
-			return run(function* (tx) {
-				const before = ledgerOf(tx, subject, dim) ?? freshLedger(subject, dim);
-				yield* putLedger(tx, alignWindow(tx, { ...before, ...checked, used: viewLedger(tx, before).used }));
-				tx.event("granted", null, { subject, dim, limit: grant.limit });
-				tx.stirred = true;
-				return viewLedger(tx, ledgerOf(tx, subject, dim) ?? before);
-			}, act);
-		},
-		charge: async (subject, dim, amount) => {
-			checkGrant(subject, dim, { limit: null });
-			const much = check.integer(amount, "amount", -Number.MAX_SAFE_INTEGER);
-			return engine.run(function* (tx) {
-				if (!ledgerOf(tx, subject, dim)) yield* putLedger(tx, freshLedger(subject, dim));
-				const news = yield* chargeLedger(tx, subject, dim, much);
-				const ledger = news?.ledger ?? freshLedger(subject, dim);
-				return { ...viewLedger(tx, ledger), warned: news?.warned ?? false, first_breach: news?.first_breach ?? false };
-			});
-		},
-		ledgers: async (subject) =>
-			engine.run(function* (tx) {
-				yield* [];
-				const lists = subject === undefined ? [...tx.memory.ledgers.values()] : [tx.memory.ledgers.get(subject) ?? []];
-				return lists.flat().map((ledger) => viewLedger(tx, ledger));
-			}),
+		...ledgerMethods({ engine, run }),
 
 		configure: async (input: ConfigInput) => {
 			const before = config;

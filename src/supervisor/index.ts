@@ -14,7 +14,7 @@ import { boundLogs } from "./log-limit.ts";
 import { type LogOptions, type LogPart, readLog } from "./logs.ts";
 import { agentProblem } from "./prepare.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
-import { dropOldFolders } from "./retention.ts";
+import { dropForgotten, dropOldFolders } from "./retention.ts";
 import type { LiveRun } from "./run.ts";
 import { isOverdue, startRun } from "./start.ts";
 import { abandon, askStop, beginStop, climb } from "./stop.ts";
@@ -40,6 +40,8 @@ export type Supervisor = {
 	roleOfToken(token: string): { role: "run"; job: number; run: string } | null;
 	/** Removes run folders that are past their retention; done by itself every few hours. How many jobs' folders. */
 	dropOldFolders(): Promise<number>;
+	/** After a gc: removes run folders, last changed before then, whose job the scheduler has forgotten. How many. */
+	dropForgotten(before: number): Promise<number>;
 };
 
 const CLAIM_MAX = 100;
@@ -303,5 +305,6 @@ export function createSupervisor(parts: Parts): Supervisor {
 			return run ? { role: "run", job: run.job, run: run.id } : null;
 		},
 		dropOldFolders: () => dropOldFolders(floor),
+		dropForgotten: (before) => dropForgotten(floor, before),
 	};
 }

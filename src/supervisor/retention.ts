@@ -1,4 +1,4 @@
-// Run folders of jobs that ended long ago are removed.
+// Run folders of jobs that ended long ago are removed, and those of jobs that the scheduler has forgotten.
 
 import { isTerminal } from "../core/job.ts";
 import { troubleOf } from "../disk.ts";
@@ -32,6 +32,40 @@ export async function dropOldFolders(floor: Floor): Promise<number> {
 	}
 	if (dropped > 0) floor.log.info("old run folders removed", { jobs: dropped });
 	return dropped;
+}
+
+/** After a gc: folders that were last changed before then, and whose job is gone. How many jobs' folders went. */
+export async function dropForgotten(floor: Floor, before: number): Promise<number> {
+	const { disk, host, runs, scheduler } = floor;
+	let dropped = 0;
+	const names = disk.list(runs).filter((name) => /^[1-9]\d{0,14}$/.test(name) && !floor.byJob.has(Number(name)));
+	for (let at = 0; at < names.length && !floor.closed; at += PIECE) {
+		const some = names.slice(at, at + PIECE).filter((name) => (disk.changedAt(`${runs}/${name}`) ?? before) < before);
+		// Asked together, they are one transaction.
+		const gone = await Promise.all(some.map((name) => isForgotten(scheduler, Number(name))));
+		for (const [index, name] of some.entries()) {
+			if (!gone[index]) continue;
+			try {
+				disk.remove(`${runs}/${name}`);
+				dropped++;
+			} catch (error) {
+				floor.log.warn("a run folder could not be removed", { job: name, error: troubleOf(error) });
+			}
+		}
+		await host.turn();
+	}
+	if (dropped > 0) floor.log.info("run folders of forgotten jobs removed", { jobs: dropped });
+	return dropped;
+}
+
+async function isForgotten(scheduler: Floor["scheduler"], id: number): Promise<boolean> {
+	try {
+		await scheduler.show(id);
+		return false;
+	} catch (error) {
+		if ((error as { code?: unknown }).code === "not_found") return true;
+		throw error;
+	}
 }
 
 async function isLongOver(scheduler: Floor["scheduler"], id: number, before: number): Promise<boolean> {

@@ -26,6 +26,7 @@ async function makeScene(): Promise<Scene> {
 	const waiting = await t.add({ name: "waiting", batch: "b", after: [claimed], locks: ["k"], item: "CARD-1" });
 	await t.add({ requires_approval: true, needs: ["custom:a:b"] });
 	await t.sluice.grant("owner:ann", "tokens", { limit: 100 });
+	await t.sluice.arm("cron:y", "daily");
 	const { pid } = await t.sluice.kernel.agent.create({ name: "agent" });
 	const { sched_id } = await t.sluice.kernel.enqueue({ pid, payload: {} });
 	return { t, watch, waiting, running: t.run(claimed), entry: sched_id, pid };
@@ -215,6 +216,45 @@ const CALLS: Record<string, Call> = {
 		(s, id) => s.history(id),
 		() => [1],
 		"id",
+	),
+	graph: call(
+		(s, filter) => s.graph(filter),
+		() => [{ all: true, batch: "b", max_depth: 2 }],
+		"filter",
+		"all",
+		"job",
+		"batch",
+		"max_depth",
+	),
+	forecast: call(
+		(s, options) => s.forecast(options),
+		() => [{ max_concurrent: 3, lanes: { code: 2 }, batch: "b" }],
+		"options",
+		"max_concurrent",
+		"lanes",
+		"batch",
+	),
+	arm: call(
+		(s, trigger, mark) => s.arm(trigger, mark),
+		() => ["cron:x", "mark"],
+		"trigger",
+		"mark",
+	),
+	disarm: call(
+		(s, trigger) => s.disarm(trigger),
+		() => ["cron:x"],
+		"trigger",
+	),
+	fire: call(
+		(s, trigger, firing, options) => s.fire(trigger, firing, options),
+		() => ["cron:y", { slot: NOON + HOUR, when_open: "skip", error: "no" }, act],
+		"trigger",
+		"firing",
+		"slot",
+		"job",
+		"when_open",
+		"error",
+		...ACT,
 	),
 	plan: call(
 		(s, options) => s.plan(options),

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { connect } from "../../src/api/client.ts";
-import type { Caller, Checkup, Context, LogPiece, Setting } from "../../src/api/context.ts";
+import type { Caller, Checkup, Context, LogPiece, Setting, TriggerInfo } from "../../src/api/context.ts";
 import { answerText, type Door, type Session } from "../../src/api/dispatch.ts";
 import type { Answer, ErrorBody, MethodName, Params, Result } from "../../src/api/protocol.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/api/serve.ts";
@@ -27,6 +27,7 @@ export type Pretended = {
 	errors: string[];
 	checks: Checkup[];
 	secrets: string[];
+	triggers: TriggerInfo[];
 	agents: Record<string, { command: string[] }>;
 	live: { run: string; job: number; pid: number | null; since: number }[];
 	doors: { port: number | null; problem: string | null; ready: boolean };
@@ -78,6 +79,7 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		errors: [],
 		checks: [{ name: "node", ok: true, detail: "20.20" }],
 		secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
+		triggers: [],
 		agents: { claude: { command: ["claude"] } },
 		live: [],
 		doors: { port: 7420, problem: null, ready: true },
@@ -102,6 +104,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			live: () => pretended.live,
 			agentProblem: (agent) => agentProblem(agent, pretended),
 			roleOfToken: (token) => pretended.runTokens.get(token) ?? null,
+			dropForgotten: async () => 0,
 		},
 		config: {
 			get: (key) => [...set.values()].filter((one) => one.key === key || one.key.startsWith(`${key}.`)),
@@ -116,6 +119,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			check: (text) => (text === "bad" ? [{ code: "unknown_key", message: "bad: there is no such key", field: "bad", hint: null }] : []),
 			settings: () => ({ secrets: pretended.secrets }),
 		},
+		triggers: { list: async () => pretended.triggers, run: async (name) => ({ outcome: "added", job: name.length }) },
 		home: "/home/of/test",
 		version: "0.0.0-test",
 		pid: 4711,

@@ -1,6 +1,7 @@
-// job.show, list, why, history, logs, wait: looking without touching.
+// job.show, list, why, history, graph, logs, wait: looking without touching.
 
 import { SluiceError } from "../../core/errors.ts";
+import { graphDocument, graphText } from "../../core/graph-text.ts";
 import { isTerminal } from "../../core/job.ts";
 import { type At, doc, type Handlers, resolve, shown, shownAll } from "../call.ts";
 import type { LogPiece } from "../context.ts";
@@ -14,7 +15,7 @@ const LOG_LOOK_MS = 150;
 /** A job that is waited for is looked at without any news of it this often at most, times the number of such jobs. */
 const LOOK_EACH_MS = 10;
 
-type Looks = "job.show" | "job.list" | "job.why" | "job.history" | "job.logs" | "job.wait";
+type Looks = "job.show" | "job.list" | "job.why" | "job.history" | "job.graph" | "job.logs" | "job.wait";
 
 export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 	"job.show": async ({ id }, { context }) => doc({ job: shown(context, await context.scheduler.show(await resolve(context, id))) }),
@@ -28,6 +29,16 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 
 	"job.history": async ({ id }, { context }) =>
 		doc({ events: (await context.scheduler.history(await resolve(context, id))).map(eventDocument) }),
+
+	"job.graph": async ({ job, all, batch, format = "json", max_depth = 3 }, { context }) => {
+		const graph = await context.scheduler.graph({
+			max_depth,
+			all: all === true,
+			...(job === undefined ? {} : { job: await resolve(context, job) }),
+			...(batch === undefined ? {} : { batch }),
+		});
+		return doc(format === "json" ? graphDocument(graph) : { format, text: graphText(graph, format, max_depth) });
+	},
 
 	"job.logs": async (params, at) => doc(await logs(params, at)),
 

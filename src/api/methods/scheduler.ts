@@ -3,6 +3,7 @@
 import type { Scope } from "../../scheduler.ts";
 import { demand, doc, type Handlers } from "../call.ts";
 import { rfc3339, statusDocument } from "../documents.ts";
+import { forecastDocument } from "../forecast-document.ts";
 import { PROTOCOL } from "../protocol.ts";
 
 type Given = { lane?: string | undefined; repo?: string | undefined; batch?: string | undefined; account?: string | undefined };
@@ -16,6 +17,7 @@ function scopeOf({ lane, repo, batch, account }: Given): Scope {
 	};
 }
 
+const DAY_MS = 86_400_000;
 const named = (scope: Scope): string =>
 	Object.entries(scope)
 		.map(([kind, name]) => `${kind}:${name}`)
@@ -33,6 +35,14 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		if (!dry_run) await context.scheduler.tick({ cycle: "now" });
 		return doc(plan);
 	},
+	"scheduler.forecast": async ({ max_concurrent, lanes, batch }, { context }) =>
+		forecastDocument(
+			await context.scheduler.forecast({
+				...(max_concurrent === undefined ? {} : { max_concurrent }),
+				...(lanes === undefined ? {} : { lanes }),
+				...(batch === undefined ? {} : { batch }),
+			}),
+		),
 	"scheduler.pause": async ({ reason, freeze, until, ...given }, { context, by }) => {
 		const scope = scopeOf(given);
 		const more = { ...(reason === undefined ? {} : { reason }), ...(until === undefined ? {} : { until: until as number }) };
@@ -51,7 +61,12 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		const full = item === undefined || item.includes(":") ? item : `inline:${item}`;
 		return doc(await context.scheduler.clear({ by, ...(full === undefined ? {} : { item: full }) }));
 	},
-	"scheduler.gc": async ({ days }, { context }) => doc(await context.scheduler.gc(days === undefined ? {} : { days })),
+	"scheduler.gc": async ({ days = 7 }, { context }) => {
+		const before = context.clock.now() - days * DAY_MS;
+		const report = await context.scheduler.gc({ days });
+		if (report.deleted > 0) await context.supervisor.dropForgotten(before);
+		return doc(report);
+	},
 	"scheduler.down": async ({ stop_runs, grace_ms }, { context, by }) => {
 		const running = context.supervisor.live().length;
 		context.down({ runs: stop_runs ? "stop" : "leave", graceMs: grace_ms as number | undefined, by });

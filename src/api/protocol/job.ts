@@ -1,5 +1,6 @@
 // The methods that act on jobs.
 
+import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph-text.ts";
 import { EXIT_KINDS, type ExitKind, type JobInput, STATUSES, type Status } from "../../core/job.ts";
 import type { PlannedJob, SlingSkip } from "../../intake.ts";
 import type { Ending, Manifest } from "../../scheduler.ts";
@@ -79,7 +80,7 @@ export const JOB_METHODS = {
 		role: "run",
 		about: "Adds many jobs that may refer to each other, all or none.",
 		params: {
-			manifest: object<Manifest>("`{defaults?, jobs, batch?}`"),
+			manifest: object<Manifest>("`{defaults?, jobs, batch?}`; a job may have `for_each`: docs/reference/manifest.md"),
 			check: maybe(flag("only look at it: everything is checked, nothing is added")),
 			force,
 		},
@@ -118,6 +119,18 @@ export const JOB_METHODS = {
 		about: "What has happened to a job: who, when, from, to, why.",
 		params: { id: id() },
 		result: "{events}",
+	}),
+	"job.graph": method<Doc<GraphDocument | { format: Exclude<GraphFormat, "json">; text: string }>>()({
+		role: "viewer",
+		about: "What waits for what: active and blocked jobs, all of them, or one with what it waits for and what waits for it.",
+		params: {
+			all: maybe(flag("ended ones too")),
+			job: maybe(id("one job and those around it")),
+			batch: maybe(word("only of this batch")),
+			format: maybe(choice("how it is drawn (json)", GRAPH_FORMATS)),
+			max_depth: maybe(whole("how far it goes on from a job (3)", 0, 1000)),
+		},
+		result: "{nodes: [{id, status, command, wait}], edges: [{from, to, after?: {policy}, artifact?, state?}]}, or {format, text}",
 	}),
 	"job.logs": method<Doc<LogPiece>>()({
 		role: "viewer",

@@ -1,7 +1,8 @@
 // The methods that act on the whole queue and on the daemon.
 
 import type { StatusDocument, Time } from "../documents.ts";
-import { duration, flag, maybe, method, text, time, whole, word } from "../fields.ts";
+import { duration, flag, maybe, method, object, text, time, whole, word } from "../fields.ts";
+import type { ForecastDocument } from "../forecast-document.ts";
 
 type Doc<T> = { schema_version: number } & T;
 export type VersionDocument = Doc<{
@@ -39,6 +40,17 @@ export const SCHEDULER_METHODS = {
 			"One dispatch pass by hand, which does not wait for the next cycle, or with `dry_run` its plan; without it an operator's business.",
 		params: { dry_run: maybe(flag("only say what would start")) },
 		result: "{dispatch, skipped, reason}",
+	}),
+	"scheduler.forecast": method<ForecastDocument>()({
+		role: "viewer",
+		about: "When each job and batch is likely to start and end, going by past runs; the critical path; which cap binds.",
+		params: {
+			max_concurrent: maybe(whole("what if this were max_concurrent; 0 or below = direct", -1, 1_000_000)),
+			lanes: maybe(object<Record<string, number | null>>("what if these lanes had these caps: `{code: 8}`; null = none")),
+			batch: maybe(word("only the jobs of this batch; the others are played all the same")),
+		},
+		result:
+			"{now, runs, plays, jobs: [{id, name, status, lane, batch, start: {p50, p90}, end: {p50, p90}, basis: {of, runs, like}, stuck}], batches: [{name, jobs, stuck, end}], end, critical_path: [{job, because, start, end}], caps: [{cap, limit, waiting_ms}], binding, notes}",
 	}),
 	"scheduler.pause": method<Doc<{ scope: string; paused: boolean; frozen: boolean }>>()({
 		role: "operator",

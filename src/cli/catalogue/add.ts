@@ -1,4 +1,5 @@
 // `add` and `apply`, described.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are what manifests write
 
 import type { CommandSpec } from "../command.ts";
 
@@ -162,16 +163,23 @@ export const APPLY: CommandSpec = {
 	help: "Add all jobs of a manifest (YAML or JSON), or none of them.",
 	more: [
 		"A manifest has `jobs` (a list, or a map by name), and perhaps `defaults` and `batch`. A job takes what `add` takes, under the names of its JSON document.",
+		"`for_each` makes several jobs of one: a list (${item}, or the keys of each entry), or a map (${key}, ${value}; of lists: every combination). `$${` is `${` itself.",
 		"A job without a `cwd` runs in the manifest's folder, and a relative `cwd` begins there. Applying a file again skips the jobs that are there by name.",
 	],
-	args: [{ name: "FILE", help: "The manifest; - is stdin.", take: "one", completes: "file" }],
+	args: [{ name: "FILE", help: "The manifest; - is stdin.", take: "optional", completes: "file" }],
 	options: [
 		{ name: "check", type: "flag", help: "Add nothing: check it, and show what would run in which wave." },
 		{ name: "force", type: "flag", help: "Add them though limits or settings speak against it." },
+		{ name: "schema", type: "flag", help: "Print the JSON Schema of manifests, for editors." },
+	],
+	excludes: [
+		["schema", "check"],
+		["schema", "force"],
 	],
 	examples: [
 		["sluice apply --check release.yml", "is it right, and what comes after what?"],
 		["sluice apply release.yml", "add them all"],
+		["sluice apply --schema > manifest.schema.json", "for an editor that checks as you type"],
 	],
 	load: () => import("../commands/apply.ts"),
 };

@@ -92,6 +92,48 @@ export const LOOK: readonly CommandSpec[] = [
 		load: () => import("../commands/wait.ts"),
 	},
 	{
+		name: "graph",
+		help: "What waits for what, as a picture in text.",
+		more: ["Shows the jobs that have not ended and those that are blocked. --json is the same as --format json."],
+		options: [
+			{ name: "all", type: "flag", help: "Ended ones too." },
+			{ name: "job", type: "text", value: "ID", help: "One job, what it waits for, and what waits for it.", completes: "job" },
+			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
+			{ name: "format", type: "text", value: "HOW", help: "How it is drawn; else dag.", choices: ["dag", "json", "mermaid", "dot"] },
+			{ name: "max-depth", type: "number", value: "N", help: "How far it goes on from a job; else 3." },
+		],
+		excludes: [
+			["all", "job"],
+			["batch", "job"],
+		],
+		examples: [
+			["sluice graph", "what has not ended"],
+			["sluice graph --job 7 --max-depth 1", "one job and its neighbours"],
+			["sluice graph --all --format dot | dot -Tsvg > jobs.svg", "drawn by Graphviz"],
+		],
+		load: () => import("../commands/graph.ts"),
+	},
+	{
+		name: "forecast",
+		help: "When jobs and batches are likely to start and end, and what that hangs on.",
+		more: [
+			"Plays the queue forward with how long past runs took, and tells by when half and by when nine of ten such plays were done. It takes each run to end well.",
+			"With no past runs it says so, and so it does of jobs that wait for a person.",
+		],
+		options: [
+			{ name: "max-concurrent", type: "number", value: "N", help: "What if so many could run at once; 0 is no bound." },
+			{ name: "lane", type: "list", value: "NAME:N", help: "What if this lane had this cap; none for no cap." },
+			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
+			{ name: "limit", type: "number", value: "N", help: "So many jobs at most; 0 shows all. Else 50." },
+		],
+		examples: [
+			["sluice forecast", "as things stand"],
+			["sluice forecast --max-concurrent 8 --lane code:6", "what more slots would bring"],
+			["sluice forecast --batch docs --json | jq .end", "when a batch will be done"],
+		],
+		load: () => import("../commands/forecast.ts"),
+	},
+	{
 		name: "top",
 		help: "A live screen of all that runs and waits.",
 		more: ["Keys: j k or arrows select · w why · c cancel · p pause or resume · q quit."],

@@ -33,7 +33,7 @@ describe("acting", () => {
 		});
 		expect((await line.run("cancel 7 eight --subtree --reason wrong")).err).toBe("cancelled: 7\nasked to stop: 8\n");
 		expect(line.asked.at(-1)?.params).toEqual({ ids: [7, "eight"], subtree: true, reason: "wrong" });
-		expect((await line.run("retry 7")).err).toBe("reset: 7, 9\ngoes on from: 7\nstays as it is: 3\n");
+		expect((await line.run("retry 7")).err).toBe("reset: 7, 9\ngoes on from: 7\nlast successful point: 3\n");
 		expect((await line.run("rerun 7")).err).toBe("reset: 7\n");
 	});
 

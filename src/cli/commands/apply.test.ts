@@ -1,4 +1,5 @@
 // Manifests: what is sent of them, and the line of each mistake.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are the manifests' own
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +46,11 @@ jobs:
 			yield '{"jobs": [{"command": ["x"]}]}';
 		})();
 		const result = await line.run("apply -", { stdin });
-		expect(result).toEqual({ code: 0, out: "1\n", err: "1 job added, 1 skipped\nskipped b: job 4 is there already\n" });
+		expect(result).toEqual({
+			code: 0,
+			out: "1\n",
+			err: "1 job added, 1 skipped\njobs without a name would be added again by the same file\nskipped b: job 4 is there already\n",
+		});
 	});
 
 	test.each([
@@ -76,6 +81,35 @@ jobs:
 		const result = await line.run("apply m.yml");
 		expect(result.code).toBe(code);
 		expect(result.err).toContain(said);
+	});
+
+	test("for_each: one job for each, with the line of what is wrong in it", async () => {
+		const line = await openCommandLine({
+			...SETTINGS,
+			"job.apply": () => {
+				throw new Refusal("jobs[2].lane: no such lane", { code: "not_found", field: "jobs[2].lane" });
+			},
+		});
+		writeFileSync(
+			join(line.home, "m.yml"),
+			"jobs:\n  first: {command: [x]}\n  each:\n    for_each: [de, fr]\n    lane: nope\n    command: [x, '${item}']\n",
+		);
+		const result = await line.run("apply m.yml");
+		expect(line.asked.at(-1)?.params.manifest).toMatchObject({ jobs: [{ name: "first" }, { name: "each-de" }, { name: "each-fr" }] });
+		expect(result.err).toBe("sluice: m.yml:5:11: jobs[2].lane: no such lane\n");
+		writeFileSync(join(line.home, "m.yml"), "jobs:\n  each:\n    for_each: [de]\n    command: [x, '${itm}']\n");
+		expect(await line.run("apply m.yml")).toEqual({
+			code: 2,
+			out: "",
+			err: 'sluice: m.yml:4:18: jobs[0].command[1]: there is no variable "itm" in for_each\n        did you mean "${item}"?\n',
+		});
+	});
+
+	test("--schema needs no file and no daemon", async () => {
+		const line = await openCommandLine(undefined);
+		const { code, out } = await line.run("apply --schema");
+		expect([code, JSON.parse(out).title]).toEqual([0, "Sluice manifest"]);
+		expect((await line.run("apply")).code).toBe(2);
 	});
 
 	test("a file that is not there", async () => {

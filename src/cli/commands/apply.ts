@@ -2,17 +2,24 @@
 
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
+import { wavesOf } from "../../core/manifest.ts";
+import { manifestSchemaText } from "../../core/manifest-schema.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
 import { CliFailure, failureOf, usage } from "../failure.ts";
 import { answer, type Document, type Io, readAll } from "../io.ts";
-import { type ManifestFile, readManifest, wavesOf } from "../manifest.ts";
+import { type ManifestFile, readManifest } from "../manifest.ts";
 import { counted } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { wrap } from "../table.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
-	const file = call.arg("FILE");
+	if (call.flag("schema")) {
+		io.print.out(manifestSchemaText().trimEnd());
+		return undefined;
+	}
+	const [file] = call.args("FILE");
+	if (file === undefined) throw usage("FILE is missing", "sluice apply --help shows how");
 	const name = file === "-" ? "stdin" : file;
 	const path = resolve(io.world.cwd, file);
 	const text = file === "-" ? await readAll(io.world.stdin) : readFile(path, file);
@@ -85,6 +92,8 @@ function tell(call: Call, io: Io, read: ManifestFile, document: Document): void 
 		for (const id of jobs) print.out(byId.has(id) ? `${id}\t${printable(byId.get(id) as string)}` : String(id));
 		print.say(`${counted(jobs.length, "job")} added${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`);
 	}
+	if (!call.flag("check") && read.manifest.jobs.some((job) => job.name === undefined))
+		print.say(print.paintTalk("dim", "jobs without a name would be added again by the same file"));
 	if (typeof document.warning === "string") print.warn(`${print.paintTalk("yellow", "warning:")} ${printable(document.warning)}`);
 	for (const one of skipped) print.say(print.paintTalk("dim", `skipped ${one.name}: job ${one.job} ${one.reason}`));
 }

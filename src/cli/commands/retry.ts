@@ -10,7 +10,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		io.print.say(`reset: ${few(reset)}`);
 		const startable = restarted.filter((id) => !(reset.length === 1 && reset[0] === id));
 		if (startable.length > 0) io.print.say(`goes on from: ${few(startable)}`);
-		if (last_successful.length > 0) io.print.say(io.print.paintTalk("dim", `stays as it is: ${few(last_successful)}`));
+		if (last_successful.length > 0) io.print.say(io.print.paintTalk("dim", `last successful point: ${few(last_successful)}`));
 	});
 	return undefined;
 }

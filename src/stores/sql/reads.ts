@@ -122,6 +122,11 @@ export function query(request: Read): Query {
 				sql: "SELECT doc, id, 'end', 0, status, lane FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?",
 				params: [request.before, request.after.ended_at, request.after.id, request.limit],
 			};
+		case "recent":
+			return {
+				sql: "SELECT doc, id, 'end', 0, status, lane FROM done WHERE (ended_at, id) < (?, ?) ORDER BY ended_at DESC, id DESC LIMIT ?",
+				params: [request.before.ended_at, request.before.id, request.limit],
+			};
 		case "range":
 			return {
 				sql: "SELECT id FROM job WHERE id BETWEEN ? AND ? UNION ALL SELECT id FROM done WHERE id BETWEEN ? AND ? LIMIT ?",
@@ -171,6 +176,7 @@ export function reply(request: Read, rows: Row[]): unknown {
 		case "active":
 		case "ended":
 		case "old":
+		case "recent":
 			return rows.map(job);
 		case "runs":
 			return rows.map(doc);

@@ -1,0 +1,56 @@
+// The methods of triggers. What triggers there are is configuration: adding and removing changes that, and the daemon follows.
+
+import { SluiceError } from "../../core/errors.ts";
+import { nearest } from "../../core/nearest.ts";
+import { doc, type Handlers } from "../call.ts";
+import type { Context, TriggerInfo } from "../context.ts";
+import { rfc3339 } from "../documents.ts";
+import type { TriggerDocument } from "../protocol/cron.ts";
+import { masked } from "../secrets.ts";
+
+const time = (ms: number | null) => (ms === null ? null : rfc3339(ms));
+
+function triggerDocument(info: TriggerInfo, context: Context): TriggerDocument {
+	const { since, slot, fired_at, next_at, add, ...rest } = info;
+	const env = add.env ? { env: masked(add.env, { names: context.config.settings().secrets }) } : {};
+	return { ...rest, since: rfc3339(since), slot: time(slot), fired_at: time(fired_at), next_at: time(next_at), add: { ...add, ...env } };
+}
+
+async function find(context: Context, name: string): Promise<TriggerInfo> {
+	const all = await context.triggers.list();
+	const found = [name, `cron:${name}`, `watch:${name}`].flatMap((one) => all.find((info) => info.name === one) ?? [])[0];
+	if (found) return found;
+	const guess = nearest(
+		name,
+		all.flatMap((info) => [info.name, info.name.slice(info.name.indexOf(":") + 1)]),
+	);
+	throw new SluiceError("not_found", `name: there is no trigger "${name}"`, {
+		field: "name",
+		hint: guess ? `did you mean "${guess}"?` : "cron list shows those that there are",
+	});
+}
+
+export const cronMethods: Handlers<"cron"> = {
+	"cron.list": async (_params, { context }) =>
+		doc({ triggers: (await context.triggers.list()).map((info) => triggerDocument(info, context)) }),
+	"cron.show": async ({ name }, { context }) => doc({ trigger: triggerDocument(await find(context, name), context) }),
+	"cron.add": async ({ name, schedule, timezone, catch_up, job }, { context, by }) => {
+		const short = name.replace(/^cron:/, "");
+		if ((await context.triggers.list()).some((info) => info.name === `cron:${short}`))
+			throw new SluiceError("conflict", `name: there is a trigger "${short}" already`, {
+				field: "name",
+				hint: `cron remove ${short} first`,
+			});
+		// Its lane, repo and the like must exist, as for a job that is added now.
+		await context.scheduler.apply({ jobs: [job] }, { by, check: true });
+		const given = { schedule, ...(timezone === undefined ? {} : { timezone }), ...(catch_up === undefined ? {} : { catch_up }), add: job };
+		await context.config.set(`cron.${short}`, given, by);
+		return doc({ trigger: triggerDocument(await find(context, `cron:${short}`), context) });
+	},
+	"cron.remove": async ({ name }, { context, by }) => {
+		const { name: full, kind } = await find(context, name);
+		await context.config.unset(`${kind === "cron" ? "cron" : "watches"}.${full.slice(full.indexOf(":") + 1)}`, by);
+		return doc({ removed: full });
+	},
+	"cron.run": async ({ name }, { context, by }) => doc(await context.triggers.run(name, by)),
+};

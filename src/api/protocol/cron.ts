@@ -1,0 +1,65 @@
+// The methods of triggers: those by time, and those by files that change.
+
+import type { JobInput } from "../../core/job.ts";
+import { CATCH_UPS, type CatchUp } from "../../core/slots.ts";
+import type { FireResult } from "../../scheduler.ts";
+import type { Time } from "../documents.ts";
+import { choice, maybe, method, object, text, word } from "../fields.ts";
+
+type Doc<T> = { schema_version: number } & T;
+export type TriggerDocument = {
+	/** `cron:<name>` or `watch:<name>`: what its jobs have as `trigger`. */
+	name: string;
+	kind: "cron" | "watch";
+	schedule: string | null;
+	timezone: string | null;
+	catch_up: CatchUp | null;
+	paths: string[] | null;
+	next_at: Time | null;
+	/** The last slot that is dealt with. */
+	slot: Time | null;
+	since: Time;
+	fired_at: Time | null;
+	job: number | null;
+	skipped: number;
+	error: string | null;
+	add: JobInput;
+};
+type OneTrigger = Doc<{ trigger: TriggerDocument }>;
+
+const name = word("its name, with or without `cron:` or `watch:`");
+const ROW = "{name, kind, schedule, timezone, catch_up, paths, next_at, slot, since, fired_at, job, skipped, error, add}";
+
+export const CRON_METHODS = {
+	"cron.list": method<Doc<{ triggers: TriggerDocument[] }>>()({
+		role: "viewer",
+		about: "Triggers by time and by files: when each comes next, when it came last, which job it added.",
+		params: {},
+		result: `{triggers: [${ROW}]}`,
+	}),
+	"cron.show": method<OneTrigger>()({ role: "viewer", about: "One trigger.", params: { name }, result: "{trigger}" }),
+	"cron.add": method<OneTrigger>()({
+		role: "operator",
+		about: "A job that is added by time from now on; kept in the configuration file.",
+		params: {
+			name: word("its name"),
+			schedule: text("a cron expression: five fields, six with seconds first, or `@daily` and the like", 200),
+			timezone: maybe(word("IANA name; the setting `timezone` when absent")),
+			catch_up: maybe(choice("what becomes of slots that nobody saw (skip)", CATCH_UPS)),
+			job: object<JobInput>("what is added: every field of a job's input but `name` and `trigger`"),
+		},
+		result: "{trigger}",
+	}),
+	"cron.remove": method<Doc<{ removed: string }>>()({
+		role: "operator",
+		about: "Takes a trigger out of the configuration; jobs that it has added stay.",
+		params: { name },
+		result: "{removed}",
+	}),
+	"cron.run": method<Doc<FireResult>>()({
+		role: "operator",
+		about: "Adds a trigger's job now, unless one that it added is still open.",
+		params: { name },
+		result: "{outcome: added | open, job}",
+	}),
+} as const;

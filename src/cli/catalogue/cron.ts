@@ -1,0 +1,64 @@
+// Triggers, described.
+
+import type { ArgSpec, CommandSpec } from "../command.ts";
+
+const NAME: ArgSpec = { name: "NAME", help: "The trigger; watch:NAME for one that watches files.", take: "one" };
+const load = () => import("../commands/cron.ts");
+
+export const CRON: readonly CommandSpec[] = [
+	{
+		name: "cron list",
+		help: "Triggers by time and by files: when each comes next, when it came last.",
+		examples: [["sluice cron list", "what will be added, and when"]],
+		load,
+	},
+	{ name: "cron show", help: "One trigger.", args: [NAME], examples: [["sluice cron show nightly", "all that is known of it"]], load },
+	{
+		name: "cron add",
+		help: "Add a job at certain times from now on.",
+		more: [
+			"Kept under `cron` in the configuration file, where it can also have every other field of a job. Triggers by files stand under `watches` there.",
+			"A slot adds no job while the last one is still open. What was missed (the machine slept) is skipped, made up for once (one), or each in turn (all).",
+		],
+		args: [
+			{ name: "NAME", help: "A name for it.", take: "one" },
+			{ name: "SCHEDULE", help: "Minute, hour, day, month, weekday; six fields begin with seconds. Or @daily and the like.", take: "one" },
+			{ name: "PROMPT", help: "What the agent shall do.", take: "optional" },
+		],
+		rest: { name: "CMD…", help: "The command, taken word by word: no shell reads it." },
+		options: [
+			{ name: "timezone", type: "text", value: "ZONE", help: "IANA name, such as Europe/Berlin; else the setting timezone." },
+			{ name: "catch-up", type: "text", value: "WHAT", help: "What becomes of missed slots; else skip.", choices: ["skip", "one", "all"] },
+			{ name: "agent", type: "text", value: "NAME", help: "Run this agent with PROMPT." },
+			{ name: "lane", type: "text", value: "NAME", help: "The class of work it belongs to.", completes: "lane" },
+			{ name: "priority", type: "number", value: "N", help: "Added to its lane's; higher starts sooner." },
+			{ name: "retries", type: "number", value: "N", help: "Run it again after a failure, so many times." },
+			{ name: "timeout", type: "text", value: "DURATION", help: "Stop a run that takes longer." },
+			{ name: "lock", type: "list", value: "KEY[:shared]", help: "Hold this lock while it runs." },
+			{ name: "batch", type: "text", value: "NAME", help: "Track its jobs together." },
+			{ name: "repo", type: "text", value: "NAME", help: "The repo it works in." },
+			{ name: "owner", type: "text", value: "NAME", help: "Whose budget pays." },
+			{ name: "env", type: "list", value: "NAME[=VALUE]", help: "Set a variable, or take over yours." },
+			{ name: "cwd", type: "text", value: "FOLDER", help: "Where it runs; else where you are.", completes: "folder" },
+		],
+		examples: [
+			["sluice cron add nightly '30 2 * * *' --timezone Europe/Berlin -- make all", "at half past two, there"],
+			["sluice cron add tidy @weekly --agent claude --catch-up one 'Remove dead code'", "made up for once if the machine slept"],
+		],
+		load,
+	},
+	{
+		name: "cron remove",
+		help: "Take a trigger away; jobs that it has added stay.",
+		args: [NAME],
+		examples: [["sluice cron remove nightly", ""]],
+		load,
+	},
+	{
+		name: "cron run",
+		help: "Add a trigger's job now, unless the last one is still open.",
+		args: [NAME],
+		examples: [["sluice cron run nightly", "once, by hand"]],
+		load,
+	},
+];

@@ -1,0 +1,131 @@
+// sluice cron: triggers by time, and those by files that change.
+
+import { resolve } from "node:path";
+import type { TriggerDocument } from "../../api/protocol/cron.ts";
+import type { Call } from "../command.ts";
+import { chosen } from "../environment.ts";
+import { usage } from "../failure.ts";
+import { answer, type Document, type Io } from "../io.ts";
+import { pairs, plain } from "../print.ts";
+import { printable } from "../sequences.ts";
+import { table } from "../table.ts";
+import { durationOf, instantOf, localTime, relative } from "../times.ts";
+
+const short = (name: string) => name.slice(name.indexOf(":") + 1);
+
+const ACTIONS: Record<string, (call: Call, io: Io) => Promise<void>> = {
+	async list(_call, io) {
+		const document = await io.ask("cron.list");
+		answer(io, document, () => listed(document.triggers as TriggerDocument[], io));
+	},
+	async show(call, io) {
+		const document = await io.ask("cron.show", { name: call.arg("NAME") });
+		answer(io, document, () => shown(document.trigger as TriggerDocument, io));
+	},
+	async add(call, io) {
+		const [name, schedule] = [call.arg("NAME"), call.arg("SCHEDULE")];
+		const [timezone, policy] = [call.text("timezone"), call.text("catch-up")];
+		const document = await io.ask("cron.add", {
+			name,
+			schedule,
+			...(timezone === undefined ? {} : { timezone }),
+			...(policy === undefined ? {} : { catch_up: policy }),
+			job: jobOf(call, io),
+		});
+		answer(io, document, () => {
+			const { next_at } = document.trigger as TriggerDocument;
+			io.print.say(next_at === null ? `${name} is there, but never comes` : `${name} comes first ${when(next_at, io)}`);
+		});
+	},
+	async remove(call, io) {
+		const document = await io.ask("cron.remove", { name: call.arg("NAME") });
+		answer(io, document, () => io.print.say(`${plain(document.removed)} is gone; jobs that it has added stay`));
+	},
+	async run(call, io) {
+		const document = await io.ask("cron.run", { name: call.arg("NAME") });
+		answer(io, document, () => {
+			const { outcome, job } = document as { outcome: string; job?: number };
+			if (outcome === "added") io.print.out(String(job));
+			else io.print.say(`not added: job ${job} is still open`);
+		});
+	},
+};
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	await ACTIONS[call.command.name.split(" ")[1] as string]?.(call, io);
+	return undefined;
+}
+
+function jobOf(call: Call, io: Io): Document {
+	const [prompt] = call.args("PROMPT");
+	const agent = call.text("agent");
+	if (call.rest && agent !== undefined) throw usage("a job has a command or an agent, not both");
+	if (agent === undefined && prompt !== undefined) throw usage("a prompt needs --agent; a command stands after --");
+	if (agent === undefined && !call.rest?.length)
+		throw usage("nothing to run", "for example: sluice cron add nightly '30 2 * * *' -- make all");
+	const job: Document = {
+		cwd: resolve(io.world.cwd, call.text("cwd") ?? "."),
+		...(agent === undefined ? { command: call.rest } : { agent, prompt }),
+	};
+	for (const option of ["lane", "batch", "repo", "owner"]) if (call.has(option)) job[option] = call.text(option);
+	for (const option of ["priority"]) if (call.has(option)) job[option] = call.number(option);
+	if (call.has("retries")) job.retry = call.number("retries");
+	if (call.has("timeout")) job.timeout = durationOf(call.text("timeout") as string, "timeout");
+	if (call.list("lock").length > 0) job.locks = call.list("lock");
+	const env = chosen(call.list("env"), io.world.env);
+	if (Object.keys(env).length > 0) job.env = env;
+	return job;
+}
+
+const when = (time: string | null, io: Io): string => {
+	const at = instantOf(time);
+	return at === undefined ? "" : `${localTime(at)} (${relative(at, io.world.now())})`;
+};
+
+const workOf = ({ add }: TriggerDocument): string =>
+	printable(add.command ? add.command.join(" ") : [add.agent, add.prompt?.split("\n")[0]].filter(Boolean).join(" ") || "payload");
+
+function listed(triggers: readonly TriggerDocument[], io: Io): void {
+	if (triggers.length === 0) {
+		io.print.say("no triggers; sluice cron add makes one");
+		return;
+	}
+	const now = io.world.now();
+	const soon = (time: string | null) => (time === null ? "" : relative(instantOf(time) as number, now));
+	const rows = triggers.map((one) => [
+		printable(one.kind === "cron" ? short(one.name) : one.name),
+		printable(one.schedule ?? (one.paths ?? []).join(" ")),
+		one.timezone ?? "",
+		soon(one.next_at),
+		soon(one.fired_at),
+		one.job === null ? "" : String(one.job),
+		one.error === null ? workOf(one) : io.print.paint("red", printable(one.error)),
+	]);
+	const columns = [
+		{ title: "TRIGGER" },
+		{ title: "WHEN", shrink: 12 },
+		{ title: "ZONE", shrink: 6 },
+		{ title: "NEXT" },
+		{ title: "LAST" },
+		{ title: "JOB", align: "right" as const },
+		{ title: "ADDS", shrink: 12 },
+	];
+	for (const line of table(columns, rows, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
+}
+
+function shown(one: TriggerDocument, io: Io): void {
+	const rows: [string, string][] = [
+		["trigger", printable(one.name)],
+		["schedule", one.schedule === null ? "" : `${printable(one.schedule)}, ${one.timezone}`],
+		["catch up", one.catch_up ?? ""],
+		["paths", (one.paths ?? []).map(printable).join(", ")],
+		["next", when(one.next_at, io)],
+		["last slot", when(one.slot, io)],
+		["last job", one.job === null ? "" : `${one.job}, added ${when(one.fired_at, io)}`],
+		["since", when(one.since, io)],
+		["skipped", one.skipped > 0 ? String(one.skipped) : ""],
+		["error", one.error === null ? "" : io.print.paint("red", printable(one.error))],
+		["adds", plain(one.add)],
+	];
+	for (const line of pairs(rows, io.print.paint)) io.print.out(line);
+}

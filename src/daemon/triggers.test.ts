@@ -1,0 +1,260 @@
+// Triggers on a clock of the test's own: slots and restarts, a machine that slept, clocks that change, jobs that stay open, files.
+
+import { describe, expect, onTestFinished, test } from "vitest";
+import { FakeClock, HOUR, MINUTE, NOON, SECOND } from "../../test/make/fakes.ts";
+import { openStand, type Stand } from "../../test/make/stand.ts";
+import { readSchedule } from "../host/schedule.ts";
+import { SILENT } from "../log.ts";
+import type { CronSettings, WatchSettings } from "./settings.ts";
+import { createTriggers, type Triggers } from "./triggers.ts";
+
+const cron = (schedule: string, more: Partial<CronSettings> = {}): CronSettings => ({
+	schedule,
+	timezone: null,
+	catch_up: "skip",
+	add: { command: ["true"] },
+	...more,
+});
+
+class Bench {
+	readonly timers = new Set<{ at: number; call: () => void }>();
+	readonly said: string[] = [];
+	settings: { cron: Record<string, CronSettings>; watches: Record<string, WatchSettings> } = { cron: {}, watches: {} };
+	/** Watches that are open, by their paths. */
+	readonly watched = new Map<string, () => void>();
+	triggers!: Triggers;
+
+	constructor(readonly t: Stand) {}
+
+	open(): void {
+		const { clock, sluice } = this.t;
+		const say = (message: string) => void this.said.push(message);
+		this.triggers = createTriggers({
+			scheduler: sluice,
+			clock,
+			host: {
+				after: (ms, call) => {
+					const timer = { at: clock.monotonic() + ms, call };
+					this.timers.add(timer);
+					return () => this.timers.delete(timer);
+				},
+			},
+			log: { ...SILENT, warn: say, error: say },
+			readSchedule,
+			watchPaths: (paths, call) => {
+				this.watched.set(paths.join(), call);
+				return () => this.watched.delete(paths.join());
+			},
+			settings: () => this.settings,
+		});
+	}
+
+	async set(settings: Partial<Bench["settings"]>): Promise<void> {
+		this.settings = { ...this.settings, ...settings };
+		await this.triggers.reload();
+	}
+
+	/** Time goes by, timer by timer. */
+	async pass(ms: number): Promise<void> {
+		const until = this.t.clock.monotonic() + ms;
+		for (;;) {
+			const [due] = [...this.timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at);
+			if (!due) break;
+			this.timers.delete(due);
+			this.t.clock.pass(Math.max(0, due.at - this.t.clock.monotonic()));
+			due.call();
+			// What it does comes after what is in turn before it.
+			await this.settle();
+		}
+		this.t.clock.pass(until - this.t.clock.monotonic());
+	}
+
+	async settle(): Promise<void> {
+		for (let turn = 0; turn < 10; turn++) await this.t.host.turn();
+		await this.triggers.list();
+	}
+
+	/** The machine sleeps: timers do, too; the wall clock does not. */
+	async sleep(ms: number): Promise<void> {
+		this.t.clock.jump(ms);
+		await this.pass(MINUTE);
+	}
+
+	/** When each job of a trigger was added, in minutes after noon. */
+	async added(trigger = "cron:x"): Promise<number[]> {
+		const jobs = await this.t.sluice.list({ all: true });
+		return jobs.filter((job) => job.trigger === trigger).map((job) => Math.floor((job.created_at - NOON) / MINUTE));
+	}
+
+	/** Runs whatever is there to its end. */
+	async work(): Promise<void> {
+		for (const id of await this.t.start()) await this.t.succeed(id);
+		await this.settle();
+	}
+}
+
+async function bench(clock = new FakeClock()): Promise<Bench> {
+	const one = new Bench(await openStand({ clock }));
+	one.open();
+	onTestFinished(() => one.triggers.stop());
+	return one;
+}
+
+describe("cron", () => {
+	test("a job at each slot, none at once, none while the last one is open", async () => {
+		const b = await bench();
+		await b.set({ cron: { x: cron("*/10 * * * *") } });
+		await b.pass(9 * MINUTE);
+		expect(await b.added()).toEqual([]);
+		await b.pass(2 * MINUTE);
+		expect(await b.added()).toEqual([10]);
+		await b.pass(20 * MINUTE);
+		expect(await b.added()).toEqual([10]);
+		expect(await b.triggers.list()).toMatchObject([
+			{ name: "cron:x", kind: "cron", job: 1, skipped: 2, next_at: NOON + 40 * MINUTE, error: null },
+		]);
+		await b.work();
+		await b.pass(10 * MINUTE);
+		expect(await b.added()).toEqual([10, 40]);
+		expect((await b.t.sluice.list())[0]).toMatchObject({ trigger: "cron:x" });
+	});
+
+	test.each([
+		["skip", []],
+		["one", [8 * 60 + 1]],
+		["all", [8 * 60 + 1]],
+	] as const)("a machine that slept for eight hours: %s", async (catch_up, woken) => {
+		const b = await bench();
+		await b.set({ cron: { x: cron("30 * * * *", { catch_up }) } });
+		await b.sleep(8 * HOUR);
+		expect(await b.added()).toEqual(woken);
+		await b.work();
+		await b.pass(25 * MINUTE);
+		if (catch_up === "all") {
+			// One after the other: each of the eight that were missed, none in bulk.
+			for (let count = 2; count <= 8; count++) {
+				expect((await b.added()).length).toBe(count);
+				expect((await b.t.sluice.list()).length).toBe(1);
+				await b.work();
+			}
+			await b.pass(MINUTE);
+			expect((await b.added()).length).toBe(8);
+		} else expect(await b.added()).toEqual(woken);
+		await b.work();
+		await b.pass(10 * MINUTE);
+		expect((await b.added()).at(-1)).toBe(8 * 60 + 30);
+	});
+
+	test("what has fired is known after a restart; nothing from before it was there, nor before it was changed", async () => {
+		const clock = new FakeClock();
+		const b = await bench(clock);
+		clock.pass(30 * SECOND);
+		await b.set({ cron: { x: cron("0 * * * *", { catch_up: "all" }) } });
+		await b.pass(HOUR);
+		expect(await b.added()).toEqual([60]);
+		await b.work();
+		await b.triggers.stop();
+		b.timers.clear();
+		clock.pass(2 * HOUR);
+		b.open();
+		await b.triggers.reload();
+		expect(await b.added()).toEqual([60, 180]);
+		await b.work();
+		expect((await b.added()).length).toBe(3);
+		await b.work();
+		await b.triggers.stop();
+		clock.pass(5 * HOUR);
+		b.open();
+		await b.set({ cron: { x: cron("15 * * * *", { catch_up: "all" }) } });
+		expect((await b.added()).length).toBe(3);
+		expect((await b.triggers.list())[0]).toMatchObject({ slot: null, skipped: 0, job: 3 });
+	});
+
+	test("what it adds may change without beginning anew; one that is taken out is forgotten", async () => {
+		const b = await bench();
+		await b.set({ cron: { x: cron("*/10 * * * *") } });
+		await b.pass(10 * MINUTE);
+		await b.work();
+		await b.set({ cron: { x: cron("*/10 * * * *", { add: { command: ["false"] } }) } });
+		expect((await b.triggers.list())[0]).toMatchObject({ slot: NOON + 10 * MINUTE });
+		await b.pass(10 * MINUTE);
+		expect((await b.t.sluice.show(2)).spec.command).toEqual(["false"]);
+		await b.set({ cron: {} });
+		expect([await b.triggers.list(), await b.t.sluice.triggers()]).toEqual([[], []]);
+		await b.work();
+		await b.pass(HOUR);
+		expect((await b.added()).length).toBe(2);
+	});
+
+	test("the nights in which clocks change have one slot at half past two, each", async () => {
+		for (const [day, utc] of [
+			["2026-03-28T12:00:00Z", "2026-03-29T01:30:00.000Z"],
+			["2026-10-24T12:00:00Z", "2026-10-25T01:30:00.000Z"],
+		] as const) {
+			const clock = new FakeClock();
+			clock.jump(Date.parse(day) - NOON);
+			const b = await bench(clock);
+			await b.set({ cron: { x: cron("30 2 * * *", { timezone: "Europe/Berlin" }) } });
+			await b.pass(23 * HOUR);
+			const jobs = await b.t.sluice.list();
+			expect(jobs.map((job) => new Date(job.created_at).toISOString())).toEqual([utc]);
+		}
+	});
+
+	test("a job that is refused is told, and the next slot tries again", async () => {
+		const b = await bench();
+		await b.set({ cron: { x: cron("*/10 * * * *", { add: { command: ["true"], lane: "gone" } }) } });
+		await b.pass(10 * MINUTE);
+		expect(b.said).toEqual(["a trigger's job could not be added"]);
+		expect((await b.triggers.list())[0]).toMatchObject({ error: expect.stringContaining('no lane "gone"'), skipped: 1, job: null });
+		await b.t.sluice.configure({ lanes: { gone: {} } });
+		await b.pass(10 * MINUTE);
+		expect(await b.added()).toEqual([20]);
+		expect((await b.triggers.list())[0]).toMatchObject({ error: null });
+	});
+
+	test("a full queue does not turn it away", async () => {
+		const b = new Bench(await openStand({ config: { max_concurrent: 1, queue: { soft_limit: 1, hard_limit: 1 } } }));
+		b.open();
+		onTestFinished(() => b.triggers.stop());
+		await b.t.add();
+		expect((await b.t.tryAdd()).outcome).toBe("deferred");
+		await b.set({ cron: { x: cron("*/10 * * * *") } });
+		await b.pass(10 * MINUTE);
+		expect(await b.added()).toEqual([10]);
+	});
+
+	test("by hand, by its short name, and not while the last one is open", async () => {
+		const b = await bench();
+		await b.set({ cron: { x: cron("0 3 * * *") } });
+		expect(await b.triggers.run("x", "ann")).toEqual({ outcome: "added", job: 1 });
+		expect(await b.triggers.run("cron:x", "ann")).toEqual({ outcome: "open", job: 1 });
+		expect((await b.t.sluice.history(1))[0]?.by).toBe("ann");
+		await expect(b.triggers.run("y", "ann")).rejects.toMatchObject({ code: "not_found", hint: expect.stringContaining("x") });
+	});
+});
+
+describe("watches", () => {
+	test("a job after some quiet; not while the last one is open; not any more once it is taken out", async () => {
+		const b = await bench();
+		await b.set({ watches: { docs: { paths: ["/docs"], debounce_ms: 500, add: { command: ["true"] } } } });
+		const change = b.watched.get("/docs") as () => void;
+		change();
+		await b.pass(400);
+		change();
+		await b.pass(400);
+		expect(await b.added("watch:docs")).toEqual([]);
+		await b.pass(100);
+		expect(await b.added("watch:docs")).toEqual([0]);
+		change();
+		await b.pass(SECOND);
+		expect((await b.added("watch:docs")).length).toBe(1);
+		await b.work();
+		change();
+		await b.pass(SECOND);
+		expect((await b.added("watch:docs")).length).toBe(2);
+		expect(await b.triggers.list()).toMatchObject([{ name: "watch:docs", kind: "watch", paths: ["/docs"], job: 2, next_at: null }]);
+		await b.set({ watches: {} });
+		expect(b.watched.size).toBe(0);
+	});
+});

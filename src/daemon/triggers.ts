@@ -1,0 +1,233 @@
+// Cron and file-watch triggers: keeps time for those in the configuration, and fires them through the scheduler, which remembers what has fired.
+//
+//   a slot is due        its job is added; not while the last one is open (catch_up all: it comes when that has ended)
+//   nobody looked        catch_up says what becomes of the slots meanwhile: core/slots.ts
+//   something changed    after `debounce` of quiet its job is added; not while the last one is open
+//   a job is refused     told in the log and in `cron list`; the next slot tries again
+
+import type { TriggerHandle, TriggerInfo } from "../api/context.ts";
+import { SluiceError } from "../core/errors.ts";
+import type { JobInput } from "../core/job.ts";
+import { nearest } from "../core/nearest.ts";
+import { dueSlot, type NextSlot } from "../core/slots.ts";
+import { troubleOf } from "../disk.ts";
+import type { Clock, Host, ReadSchedule, WatchPaths } from "../host.ts";
+import type { Log } from "../log.ts";
+import type { Scheduler, TriggerView } from "../scheduler.ts";
+import type { CronSettings, Settings, WatchSettings } from "./settings.ts";
+
+type Wanted = Pick<Settings, "cron" | "watches">;
+type Entry = { name: string; mark: string; state: TriggerView } & (
+	| { kind: "cron"; settings: CronSettings; timezone: string; next: NextSlot; nextAt: number | null; waits: boolean }
+	| { kind: "watch"; settings: WatchSettings; end: () => void }
+);
+export type Triggers = TriggerHandle & {
+	/** Takes over what is configured, without firing anything yet: what ran before may not have been found again. */
+	arm(): Promise<void>;
+	reload(): Promise<void>;
+	/** Resolves when nothing of it is under way any more. */
+	stop(): Promise<void>;
+};
+export type TriggerParts = {
+	scheduler: Scheduler;
+	host: Pick<Host, "after">;
+	clock: Clock;
+	log: Log;
+	readSchedule: ReadSchedule;
+	watchPaths: WatchPaths;
+	settings: () => Wanted;
+};
+
+/** The wall clock may be set, and timers sleep with the machine: looked at again at least so often. */
+const LOOK_MS = 60_000;
+/** Slots in a row, for one trigger: then the others have their turn. */
+const IN_A_ROW = 50;
+
+export function createTriggers(parts: TriggerParts): Triggers {
+	const { scheduler, host, clock, log } = parts;
+	const entries = new Map<string, Entry>();
+	let cancel = () => {};
+	let stopped = false;
+	let queue: Promise<unknown> = Promise.resolve();
+	/** One thing after the other: a slot must not be looked at twice. */
+	const inTurn = <T>(call: () => Promise<T>): Promise<T> => {
+		const result = queue.then(call);
+		queue = result.catch(() => {});
+		return result;
+	};
+	const unwatch = scheduler.watch(({ events }) => {
+		for (const entry of entries.values())
+			if (entry.kind === "cron" && entry.waits && events.some(({ kind, job }) => kind === "ended" && job === entry.state.job)) {
+				entry.waits = false;
+				look();
+			}
+	});
+
+	const look = () => void inTurn(lookAround).catch((error) => log.error("triggers could not be looked at", { error: troubleOf(error) }));
+
+	async function lookAround(): Promise<void> {
+		if (stopped) return;
+		let wake = Number.POSITIVE_INFINITY;
+		for (const entry of entries.values()) {
+			if (entry.kind !== "cron") continue;
+			await fireDue(entry);
+			if (!entry.waits) wake = Math.min(wake, entry.nextAt ?? Number.POSITIVE_INFINITY);
+		}
+		cancel();
+		if (entries.size > 0 && !stopped) cancel = host.after(Math.min(LOOK_MS, Math.max(0, wake - clock.now())), look);
+	}
+
+	async function fireDue(entry: Entry & { kind: "cron" }): Promise<void> {
+		for (let count = 0; count < IN_A_ROW && !stopped; count++) {
+			const now = clock.now();
+			const { since, slot: last } = entry.state;
+			const from = Math.max(since, last ?? since);
+			if (entry.nextAt === null || entry.nextAt > now) return;
+			const due = dueSlot(entry.next, from, now, entry.settings.catch_up);
+			if (!due) {
+				entry.nextAt = entry.next(Math.max(now, from));
+				return;
+			}
+			const slot = "fire" in due ? due.fire : due.pass;
+			if ("pass" in due) log.info("a trigger's slots were missed", { trigger: entry.name, newest: new Date(slot).toISOString() });
+			const done = await fireSlot(entry, slot, "fire" in due ? entry.settings.add : undefined);
+			entry.waits = done === "waits";
+			if (entry.waits) return;
+			entry.nextAt = entry.next(slot);
+		}
+	}
+
+	/** `waits`: the slot is still to be dealt with, once the open job has ended. */
+	async function fireSlot(entry: Entry, slot: number, job: JobInput | undefined): Promise<"done" | "waits"> {
+		const when_open = entry.kind === "cron" && entry.settings.catch_up === "all" ? "wait" : "skip";
+		const by = { by: entry.name };
+		try {
+			const result = await scheduler.fire(entry.name, { slot, when_open, ...(job ? { job } : {}) }, by);
+			if (result.outcome === "added") log.info("a trigger has added its job", { trigger: entry.name, job: result.job });
+			if (result.outcome === "open" && when_open === "wait") {
+				entry.state = { ...entry.state, job: result.job };
+				return "waits";
+			}
+		} catch (error) {
+			if (!(error instanceof SluiceError) || error.code === "store" || error.code === "closed") throw error;
+			log.warn("a trigger's job could not be added", { trigger: entry.name, error: error.message });
+			await scheduler.fire(entry.name, { slot, error: error.message }, by);
+		}
+		entry.state = (await stateOf(entry.name)) ?? entry.state;
+		return "done";
+	}
+	const stateOf = async (name: string) => (await scheduler.triggers()).find((one) => one.name === name);
+
+	/** By hand, or since something changed. */
+	async function fireNow(entry: Entry, by: string) {
+		const result = await scheduler.fire(entry.name, { job: entry.settings.add }, { by });
+		if (result.outcome === "added") log.info("a trigger has added its job", { trigger: entry.name, job: result.job, by });
+		entry.state = (await stateOf(entry.name)) ?? entry.state;
+		return result;
+	}
+
+	function watchEntry(name: string, settings: WatchSettings): () => void {
+		let calm = () => {};
+		const changed = () => {
+			calm();
+			calm = host.after(settings.debounce_ms, () => {
+				const entry = entries.get(name);
+				if (entry && !stopped)
+					void inTurn(() => fireNow(entry, name)).catch((error) => {
+						log.warn("a trigger's job could not be added", { trigger: name, error: troubleOf(error) });
+						entry.state = { ...entry.state, error: troubleOf(error) };
+					});
+			});
+		};
+		const end = parts.watchPaths(settings.paths, changed);
+		return () => {
+			calm();
+			end();
+		};
+	}
+
+	async function take(): Promise<void> {
+		const { cron, watches } = parts.settings();
+		const zone = scheduler.config().timezone;
+		const wanted = new Map<string, [mark: string, make: (state: TriggerView, mark: string) => Entry]>();
+		for (const [short, settings] of Object.entries(cron)) {
+			const [name, timezone] = [`cron:${short}`, settings.timezone ?? zone];
+			wanted.set(name, [
+				JSON.stringify([settings.schedule, timezone]),
+				(state, mark) => {
+					const next = parts.readSchedule(settings.schedule, timezone);
+					const nextAt = next(Math.max(state.since, state.slot ?? 0));
+					return { kind: "cron", name, mark, state, settings, timezone, next, nextAt, waits: false };
+				},
+			]);
+		}
+		for (const [short, settings] of Object.entries(watches)) {
+			const name = `watch:${short}`;
+			wanted.set(name, [
+				JSON.stringify([settings.paths, settings.debounce_ms]),
+				(state, mark) => ({ kind: "watch", name, mark, state, settings, end: watchEntry(name, settings) }),
+			]);
+		}
+		for (const { name } of await scheduler.triggers()) if (/^(?:cron|watch):/.test(name) && !wanted.has(name)) await scheduler.disarm(name);
+		for (const [name, entry] of [...entries]) {
+			if (wanted.get(name)?.[0] === entry.mark) continue;
+			if (entry.kind === "watch") entry.end();
+			entries.delete(name);
+		}
+		for (const [name, [mark, make]] of wanted) {
+			const known = entries.get(name);
+			// What it adds may have changed: that is no reason to arm it anew.
+			if (known) entries.set(name, { ...known, settings: known.kind === "cron" ? cron[name.slice(5)] : watches[name.slice(6)] } as Entry);
+			else entries.set(name, make(await scheduler.arm(name, mark), mark));
+		}
+	}
+
+	function infoOf(entry: Entry): TriggerInfo {
+		const { since, slot, fired_at, job, skipped, error } = entry.state;
+		const more =
+			entry.kind === "cron"
+				? {
+						schedule: entry.settings.schedule,
+						timezone: entry.timezone,
+						catch_up: entry.settings.catch_up,
+						paths: null,
+						next_at: entry.nextAt,
+					}
+				: { schedule: null, timezone: null, catch_up: null, paths: entry.settings.paths, next_at: null };
+		return { name: entry.name, kind: entry.kind, ...more, since, slot, fired_at, job, skipped, error, add: entry.settings.add };
+	}
+
+	return {
+		arm: () => inTurn(take),
+		reload: () =>
+			inTurn(async () => {
+				if (stopped) return;
+				await take();
+				await lookAround();
+			}),
+		list: async () => {
+			const states = new Map((await scheduler.triggers()).map((one) => [one.name, one]));
+			return [...entries.values()].map((entry) => infoOf({ ...entry, state: states.get(entry.name) ?? entry.state }));
+		},
+		async run(name, by) {
+			const entry = entries.get(name) ?? entries.get(`cron:${name}`) ?? entries.get(`watch:${name}`);
+			if (entry) return inTurn(() => fireNow(entry, by));
+			const guess = nearest(
+				name,
+				[...entries.keys()].flatMap((one) => [one, one.slice(one.indexOf(":") + 1)]),
+			);
+			throw new SluiceError("not_found", `name: there is no trigger "${name}"`, {
+				field: "name",
+				hint: guess ? `did you mean "${guess}"?` : "cron list shows those that there are",
+			});
+		},
+		async stop() {
+			stopped = true;
+			cancel();
+			unwatch();
+			for (const entry of entries.values()) if (entry.kind === "watch") entry.end();
+			entries.clear();
+			await queue;
+		},
+	};
+}

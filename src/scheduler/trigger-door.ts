@@ -1,0 +1,28 @@
+// The library's methods of triggers.
+
+import type { Draft } from "../core/input.ts";
+import type { JobInput } from "../core/job.ts";
+import type { Act, Scheduler } from "../scheduler.ts";
+import type { Op } from "../store.ts";
+import type { AddOptions } from "./add.ts";
+import type { Engine, Task } from "./engine.ts";
+import * as triggers from "./triggers.ts";
+import type { Tx } from "./tx.ts";
+
+type Parts = {
+	engine: Engine;
+	run: <T>(task: Task<T>, act: Act | undefined) => Promise<T>;
+	adding: <T>(input: JobInput, act: Act, add: (tx: Tx, draft: Draft, options: AddOptions) => Op<T>) => Promise<T>;
+};
+
+export const triggerMethods = ({ engine, run, adding }: Parts): Pick<Scheduler, "arm" | "disarm" | "triggers" | "fire"> => ({
+	arm: async (name, mark) => engine.run((tx) => triggers.arm(tx, name, mark)),
+	disarm: async (name) => engine.run((tx) => triggers.disarm(tx, name)),
+	triggers: () => engine.run(() => triggers.triggers()),
+	fire: async (name, { slot = null, job, when_open = "skip", error = null }, act) => {
+		if (job)
+			return adding({ ...job, trigger: name }, act ?? {}, (tx, draft, more) => triggers.fire(tx, name, slot, when_open, draft, more));
+		if (slot !== null) await run((tx) => triggers.pass(tx, name, slot, error), act);
+		return { outcome: "past" };
+	},
+});
