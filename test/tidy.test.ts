@@ -53,8 +53,8 @@ function importsOf(path: string): string[] {
 }
 
 describe("imports point one way", () => {
-	const CONTRACTS = ["store", "host", "processes", "disk", "log", "scheduler", "agent", "source"].map((name) => `src/${name}.ts`);
-	const FOLDERS = ["core", "stores", "host", "scheduler", "supervisor", "api", "daemon", "cli"] as const;
+	const CONTRACTS = ["store", "host", "processes", "disk", "log", "scheduler", "agent", "source", "git", "program", "workspace"].map((name) => `src/${name}.ts`);
+	const FOLDERS = ["core", "stores", "host", "scheduler", "supervisor", "workspaces", "api", "daemon", "cli"] as const;
 	type Zone = (typeof FOLDERS)[number] | "contract" | "wiring" | "node" | "npm";
 
 	/** who → whom it may import besides its own kind. Wiring chooses implementations, so it sees them all. */
@@ -66,8 +66,9 @@ describe("imports point one way", () => {
 		scheduler: ["core", "contract"],
 		wiring: ["core", "contract", "stores", "host", "scheduler", "node"],
 		supervisor: ["core", "contract", "node"],
+		workspaces: ["core", "contract", "node"],
 		api: ["core", "contract", "supervisor", "host", "node"],
-		daemon: ["core", "contract", "wiring", "stores", "host", "supervisor", "api", "node", "npm"],
+		daemon: ["core", "contract", "wiring", "stores", "host", "supervisor", "workspaces", "api", "node", "npm"],
 		cli: ["core", "contract", "api", "host", "node", "npm"],
 	};
 
