@@ -11,6 +11,7 @@ import { configMethods, doctorMethods } from "./methods/config.ts";
 import { jobMethods } from "./methods/job.ts";
 import { kernelMethods } from "./methods/kernel.ts";
 import { artifactMethods, batchMethods, hostMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
+import { repoMethods } from "./methods/repo.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
 import { readBy, readParams } from "./params.ts";
 import { type Answer, isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES } from "./protocol.ts";
@@ -119,6 +120,7 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...artifactMethods,
 	...hostMethods,
 	...batchMethods,
+	...repoMethods,
 	...configMethods,
 	...doctorMethods,
 	...kernelMethods,

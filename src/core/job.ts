@@ -75,6 +75,9 @@ export type Policy = (typeof POLICIES)[number];
 export const MERGE_STATUSES = ["none", "pending", "merged", "conflict", "verify_failed", "base_dirty", "requested", "kept"] as const;
 export type MergeStatus = (typeof MERGE_STATUSES)[number];
 
+/** What there is to say about a merge: files that stand in its way, words, the commit that has it. */
+export type MergeReport = { files?: string[]; message?: string; commit?: string };
+
 export type LockMode = "shared" | "exclusive";
 export type Lock = { key: string; mode: LockMode };
 export type After = { job: number; policy: Policy };
@@ -220,6 +223,7 @@ export type Job = {
 	retry?: RetryPolicy | undefined;
 	will_merge?: true | undefined;
 	merge_status?: MergeStatus | undefined;
+	merge_report?: MergeReport | undefined;
 	approval?: "needed" | "given" | undefined;
 	question?: string | undefined;
 	/** What a person said to its last question; handed to the next run. */

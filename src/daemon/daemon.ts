@@ -14,11 +14,18 @@ import { serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
+import { withFacts } from "../host/facts.ts";
+import { usersOf } from "../host/folder-users.ts";
+import { openGit } from "../host/git.ts";
 import { localHost, systemClock } from "../host/local.ts";
 import { openProcesses } from "../host/processes/index.ts";
+import { runProgram } from "../host/program.ts";
+import { watchRepos } from "../host/repo-watch.ts";
 import { secret } from "../host/secret.ts";
 import { openScheduler } from "../open.ts";
 import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
+import { createWork, type Repo } from "../workspaces/index.ts";
+import { gitMark, waitForOrphans, workMark } from "../workspaces/orphans.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
@@ -29,6 +36,7 @@ import { createHooks } from "./hooks.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
+import { createRepos, settingsOf } from "./repos.ts";
 import { matches, SETTINGS } from "./settings.ts";
 import { readVersion } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
@@ -62,7 +70,7 @@ const HEARTBEAT_MS = 30_000;
 /** Throws a SluiceError when it cannot start; then nothing is left running. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 	const env = options.env ?? process.env;
-	const [clock, host] = [systemClock, localHost];
+	const clock = systemClock;
 	const startedAt = clock.now();
 	const version = readVersion();
 	/** What must be undone, last first. */
@@ -91,11 +99,32 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			path: home.config,
 			env,
 			flags: options.port === undefined ? {} : { port: options.port },
-			host,
+			host: localHost,
 			log,
 		});
 		undo.push(() => config.close());
 		secrets = () => config.settings().secrets;
+
+		const allowed = () => pick(env, config.settings().env);
+		const git = openGit({ run: runProgram, env: () => ({ ...pick(env, ["GIT_CONFIG_*"]), ...allowed() }), mark: gitMark(home.tag) });
+		const repo = (name: string): Repo | null => {
+			const settings = settingsOf(config, name);
+			return settings === null || settings.path === null ? null : { ...settings, name, path: settings.path };
+		};
+		const placed = (): Record<string, Repo> => {
+			const all = Object.keys(config.engine().repos).map((name) => [name, repo(name)] as const);
+			return Object.fromEntries(all.filter((entry): entry is [string, Repo] => entry[1] !== null));
+		};
+		const host = withFacts(localHost, {
+			git,
+			run: runProgram,
+			clock,
+			repos: placed,
+			probes: () => Object.fromEntries(Object.entries(config.settings().probes).map(([name, { command }]) => [name, command])),
+			env: allowed,
+			cwd: home.path,
+			hasPatch: (job) => localDisk.list(`${home.runs}/${job}`).some((name) => localDisk.size(`${home.runs}/${job}/${name}/output.patch`) !== null),
+		});
 
 		const scheduler = await openScheduler({
 			path: home.database,
@@ -115,12 +144,31 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const processes = await openProcesses({ home: home.path });
 		undo.push(() => processes.close());
 
-		const allowed = () => pick(env, config.settings().env);
 		const hooks = createHooks({ host, log, env: allowed, cwd: home.path });
 		const awake = keepAwake({ log, wanted: () => config.settings().keep_awake === "while_running" && !supervisor.idle() });
 		undo.push(() => awake.stop());
 		const socket = socketPath(home.path, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
 		const step = chaosStep(env.SLUICE_CHAOS_STEP);
+		await waitForOrphans({ processes, host, log, homeTag: home.tag });
+		const work = createWork({
+			scheduler,
+			git,
+			run: runProgram,
+			disk: localDisk,
+			host,
+			clock,
+			log,
+			worktrees: home.worktrees,
+			runs: home.runs,
+			homeTag: home.tag,
+			repo,
+			repos: () => Object.keys(config.engine().repos),
+			env: allowed,
+			usersOf,
+			isLive: (job) => supervisor.live().some((run) => run.job === job),
+			retentionMs: () => config.settings().worktree_retention_ms,
+			...(step ? { step } : {}),
+		});
 		const supervisor = createSupervisor({
 			scheduler,
 			processes,
@@ -134,6 +182,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			hostName: HOST,
 			secret,
 			log,
+			workspaces: work,
 			settings: (): SupervisorSettings => ({ ...config.settings(), env: allowed() }),
 			onDispatch: (started) => {
 				awake.look();
@@ -174,6 +223,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				scheduler,
 				supervisor,
 				config,
+				repos: createRepos({ config, git, scheduler, worktrees: work.worktrees }),
+				work,
 				home: home.path,
 				version,
 				pid: process.pid,
@@ -202,6 +253,25 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		);
 
 		const found = await supervisor.start();
+		work.start();
+		undo.push(() => {
+			const mark = workMark(home.tag);
+			processes.signalAll(mark, processes.sweep([mark]).get(mark) ?? [], "SIGTERM");
+			return work.stop();
+		});
+		const looking = atOnce(() => scheduler.tick(), (error) => log.warn("a look at what has changed failed", { error }));
+		const watching = watchRepos({
+			host,
+			repos: placed,
+			files: host.files,
+			changed: (name) => {
+				host.stir(name);
+				work.stir(name);
+				looking();
+			},
+		});
+		watching.look();
+		undo.push(() => watching.close());
 		writeRecord(home.record, { pid: process.pid, version, port: serving.port, started_at: new Date(startedAt).toISOString() });
 		undo.push(() => rmSync(home.record, { force: true }));
 		config.follow();
@@ -213,10 +283,27 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		throw error;
 	}
 
+	/** One at a time; what is asked for meanwhile is done once more afterwards. */
+	function atOnce(act: () => Promise<unknown>, failed: (error: unknown) => void): () => void {
+		let [running, again] = [false, false];
+		const go = () => {
+			again = running;
+			if (running) return;
+			running = true;
+			act()
+				.catch(failed)
+				.finally(() => {
+					running = false;
+					if (again) go();
+				});
+		};
+		return go;
+	}
+
 	function heartbeats(beat: () => Promise<void>, failed: (error: unknown) => void): () => void {
 		let cancel = () => {};
 		const next = () => {
-			cancel = host.after(HEARTBEAT_MS, () => {
+			cancel = localHost.after(HEARTBEAT_MS, () => {
 				beat().catch(failed);
 				next();
 			});

@@ -43,11 +43,12 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 	const lasting: Lasting = new Map();
 	const said = new Map<string, { until: number; value: Promise<Found>; repo: string | null }>();
 	const files = new Map<string, Set<string>>();
+	let known: Record<string, FactRepo> = {};
 
 	async function command(key: string, argv: readonly string[], repo: string | null, folder: string): Promise<Found> {
-		const known = said.get(key);
+		const last = said.get(key);
 		const now = clock.monotonic();
-		if (known && known.until > now) return known.value;
+		if (last && last.until > now) return last.value;
 		const entry = { until: Number.POSITIVE_INFINITY, value: Promise.resolve<Found>(false), repo };
 		entry.value = run(argv, { cwd: folder, env: parts.env(), timeoutMs: COMMAND_MS, keep: 2000 }).then((end) => {
 			const took = clock.monotonic() - now;
@@ -62,7 +63,7 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 	function split(text: string): { thing: string; repo: string | null } {
 		const at = text.lastIndexOf("@");
 		const repo = text.slice(at + 1);
-		return at > 0 && Object.hasOwn(parts.repos(), repo) ? { thing: text.slice(0, at), repo } : { thing: text, repo: null };
+		return at > 0 && Object.hasOwn(known, repo) ? { thing: text.slice(0, at), repo } : { thing: text, repo: null };
 	}
 
 	async function find(key: string, look: (repo: string) => RepoLook): Promise<Found | undefined> {
@@ -74,7 +75,7 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 				return look(rest.slice(0, end)).head(rest.slice(end + 1));
 			}
 			case "busy":
-				return Object.hasOwn(parts.repos(), rest) ? look(rest).busy() : undefined;
+				return Object.hasOwn(known, rest) ? look(rest).busy() : undefined;
 			case "artifact":
 				return artifact(key, rest, look);
 			case "condition":
@@ -87,7 +88,7 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 	async function artifact(key: string, text: string, look: (repo: string) => RepoLook): Promise<Found> {
 		const { thing, repo } = split(text);
 		const value = thing.slice(thing.indexOf(":") + 1);
-		const folder = repo === null ? parts.cwd : (parts.repos()[repo] as FactRepo).path;
+		const folder = repo === null ? parts.cwd : (known[repo] as FactRepo).path;
 		if (thing.startsWith("patch:")) return parts.hasPatch(Number(value));
 		if (thing.startsWith("probe:")) {
 			const argv = Object.hasOwn(parts.probes(), value) ? parts.probes()[value] : undefined;
@@ -106,7 +107,7 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 		const { thing, repo } = split(text);
 		if (thing.startsWith("command:")) {
 			const argv = JSON.parse(thing.slice("command:".length)) as string[];
-			return command(key, argv, repo, repo === null ? parts.cwd : (parts.repos()[repo] as FactRepo).path);
+			return command(key, argv, repo, repo === null ? parts.cwd : (known[repo] as FactRepo).path);
 		}
 		if (repo === null) return { error: noRepo(text) };
 		if (thing === "clean_worktree") return look(repo).isClean();
@@ -126,9 +127,10 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 	return {
 		...host,
 		async probe(keys) {
+			known = parts.repos();
 			const looks = new Map<string, RepoLook>();
 			const look = (name: string): RepoLook => {
-				const repo = Object.hasOwn(parts.repos(), name) ? parts.repos()[name] : undefined;
+				const repo = Object.hasOwn(known, name) ? known[name] : undefined;
 				if (!repo) throw new Error(name === "" ? "the job names no repo" : `no folder is known of repo ${name}: set repos.${name}.path`);
 				const one = looks.get(name) ?? lookAtRepo(git, repo, lasting);
 				looks.set(name, one);

@@ -1,7 +1,7 @@
 // What people do to jobs and lanes: cancel, reorder, approve, answer, pause, resume, clear. Each is an event with who did it.
 
 import { SluiceError } from "../core/errors.ts";
-import { illegal, isTerminal, isWaiting, type Job, type MergeStatus } from "../core/job.ts";
+import { illegal, isTerminal, isWaiting, type Job, type MergeReport, type MergeStatus } from "../core/job.ts";
 import { RUN_NOW } from "../core/order.ts";
 import { holdKey } from "../core/world.ts";
 import type { Scope } from "../scheduler.ts";
@@ -195,7 +195,7 @@ export function* clearAccount(tx: Tx, account: string): Op<void> {
 }
 
 /** How the merge of a job that ended well went. Those that wait for it hear of it. */
-export function* merged(tx: Tx, id: number, status: MergeStatus): Op<void> {
+export function* merged(tx: Tx, id: number, status: MergeStatus, report: MergeReport = {}): Op<void> {
 	const job = yield* mustFind(tx, id);
 	if (job.status !== "succeeded" || !job.will_merge)
 		throw new SluiceError(
@@ -204,7 +204,8 @@ export function* merged(tx: Tx, id: number, status: MergeStatus): Op<void> {
 			{ field: "id" },
 		);
 	job.merge_status = status;
+	job.merge_report = Object.keys(report).length > 0 ? report : undefined;
 	tx.touch(job);
-	tx.event("merge", id, { merge_status: status });
+	tx.event("merge", id, { merge_status: status, ...report });
 	if (job.dependents) tx.put("settle", `merge/${id}`, { after: 0 });
 }

@@ -8,6 +8,7 @@ import { endedDocument, rfc3339, runDocument } from "../documents.ts";
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
 import { JOB_LOOKS } from "./job-look.ts";
+import { WORKTREE_LOOKS } from "./repo.ts";
 
 /** Acts on one job, and shows it afterwards. */
 const acted = async (ref: Ref, { context }: At, act: (id: number) => Promise<unknown>): Promise<OneJob> => {
@@ -24,6 +25,7 @@ const asChild = (input: JobInput, { session }: At): JobInput => {
 
 export const jobMethods: Handlers<"job"> = {
 	...JOB_LOOKS,
+	...WORKTREE_LOOKS,
 
 	"job.add": async ({ force, by: _by, ...input }, at) => {
 		const { context, by } = at;
