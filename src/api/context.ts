@@ -85,6 +85,8 @@ export type RepoHandle = {
 export type WorkHandle = {
 	prune(act: "remove" | "only look"): Promise<PruneReport>;
 	worktrees(): WorktreeView[];
+	/** Looks whether git is in the middle of something in any repo, and tells the scheduler: rewinds hang on it. */
+	lookForBusy(): Promise<void>;
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
 };
 

@@ -2,7 +2,20 @@
 // clients see.
 
 import type { Config } from "../core/config.ts";
-import type { After, Condition, ExitKind, Job, JobKind, Lock, MergeReport, MergeStatus, RetryPolicy, Run, Status, StopKind } from "../core/job.ts";
+import type {
+	After,
+	Condition,
+	ExitKind,
+	Job,
+	JobKind,
+	Lock,
+	MergeReport,
+	MergeStatus,
+	RetryPolicy,
+	Run,
+	Status,
+	StopKind,
+} from "../core/job.ts";
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/retry.ts";
 import type { Ended, EventRow, JobView, StatusReport } from "../scheduler.ts";

@@ -14,10 +14,13 @@ export type { Field, Fields, Method, Ref, Role } from "./fields.ts";
 export const PROTOCOL = 1;
 export const SCHEMA_VERSION = 1;
 
-export const METHODS = { ...JOB_METHODS, ...SCHEDULER_METHODS, ...NOUN_METHODS, ...REPO_METHODS, ...KERNEL_METHODS } as const satisfies Record<
-	string,
-	Method
->;
+export const METHODS = {
+	...JOB_METHODS,
+	...SCHEDULER_METHODS,
+	...NOUN_METHODS,
+	...REPO_METHODS,
+	...KERNEL_METHODS,
+} as const satisfies Record<string, Method>;
 
 export type MethodName = keyof typeof METHODS;
 type TypesOf<M extends MethodName> = (typeof METHODS)[M] extends { readonly of?: infer T } ? Exclude<T, undefined> : never;

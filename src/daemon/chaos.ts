@@ -4,7 +4,10 @@ import { SluiceError } from "../core/errors.ts";
 import { STEPS, type Step } from "../supervisor/index.ts";
 import { WORK_STEPS, type WorkStep } from "../workspaces/index.ts";
 
-export function chaosStep(wish: string | undefined, kill = () => process.kill(process.pid, "SIGKILL")): ((step: Step | WorkStep) => void) | undefined {
+export function chaosStep(
+	wish: string | undefined,
+	kill = () => process.kill(process.pid, "SIGKILL"),
+): ((step: Step | WorkStep) => void) | undefined {
 	if (!wish) return undefined;
 	const [name = "", count = "1"] = wish.split(":");
 	const left = Number(count);

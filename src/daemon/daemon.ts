@@ -123,7 +123,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			probes: () => Object.fromEntries(Object.entries(config.settings().probes).map(([name, { command }]) => [name, command])),
 			env: allowed,
 			cwd: home.path,
-			hasPatch: (job) => localDisk.list(`${home.runs}/${job}`).some((name) => localDisk.size(`${home.runs}/${job}/${name}/output.patch`) !== null),
+			hasPatch: (job) =>
+				localDisk.list(`${home.runs}/${job}`).some((name) => localDisk.size(`${home.runs}/${job}/${name}/output.patch`) !== null),
 		});
 
 		const scheduler = await openScheduler({
@@ -191,6 +192,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			...(step ? { step } : {}),
 		});
 
+		const lookForBusy = async () => {
+			const found = Object.entries(await host.probe(Object.keys(placed()).map((name) => `busy:${name}`)));
+			const seen = found.filter(([, value]) => value === null || typeof value === "string");
+			if (seen.length > 0) await scheduler.observe(Object.fromEntries(seen));
+		};
+
 		/** A stop that is asked for while we are still starting comes after that. */
 		let ready = () => {};
 		const started = new Promise<void>((resolve) => {
@@ -224,7 +231,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				supervisor,
 				config,
 				repos: createRepos({ config, git, scheduler, worktrees: work.worktrees }),
-				work,
+				work: { ...work, lookForBusy },
 				home: home.path,
 				version,
 				pid: process.pid,
@@ -259,7 +266,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			processes.signalAll(mark, processes.sweep([mark]).get(mark) ?? [], "SIGTERM");
 			return work.stop();
 		});
-		const looking = atOnce(() => scheduler.tick(), (error) => log.warn("a look at what has changed failed", { error }));
+		const looking = atOnce(
+			() => scheduler.tick(),
+			(error) => log.warn("a look at what has changed failed", { error }),
+		);
 		const watching = watchRepos({
 			host,
 			repos: placed,

@@ -44,8 +44,18 @@ export function createRepos({ config, git, scheduler, worktrees }: RepoParts): R
 		const { trusted: _trusted, ...settings } = known(name);
 		const { max, prefix } = config.engine().repos[name] ?? { max: null, prefix: null };
 		const { file } = withRepoFile(config.settings().repos[name] ?? REPO);
-		const look = settings.path === null ? { problem: "it has no folder", head: null, base: null, busy: null } : await lookAt(settings.path, settings);
-		return { name, max, prefix, ...settings, file: file.state, file_problem: file.state === "bad" ? file.problem : null, ...look, worktrees: worktrees(name) };
+		const look =
+			settings.path === null ? { problem: "it has no folder", head: null, base: null, busy: null } : await lookAt(settings.path, settings);
+		return {
+			name,
+			max,
+			prefix,
+			...settings,
+			file: file.state,
+			file_problem: file.state === "bad" ? file.problem : null,
+			...look,
+			worktrees: worktrees(name),
+		};
 	}
 
 	async function lookAt(path: string, { base_branch }: RepoSettings | Omit<RepoSettings, "trusted">) {
@@ -54,12 +64,7 @@ export function createRepos({ config, git, scheduler, worktrees }: RepoParts): R
 			const base = base_branch ?? branch;
 			const head = base === null ? null : await headOf(git, path, base);
 			const busy = await busyWith(git, path);
-			const problem =
-				base === null
-					? "HEAD is detached, and no base_branch is set"
-					: head === null
-						? `there is no branch ${base}`
-						: null;
+			const problem = base === null ? "HEAD is detached, and no base_branch is set" : head === null ? `there is no branch ${base}` : null;
 			return { problem, head, base, busy };
 		} catch (error) {
 			return { problem: error instanceof Error ? error.message : String(error), head: null, base: null, busy: null };
@@ -75,7 +80,10 @@ export function createRepos({ config, git, scheduler, worktrees }: RepoParts): R
 			if (names().includes(wanted)) {
 				const { path: at } = known(wanted);
 				if (at !== null && at !== root)
-					throw new SluiceError("conflict", `repo ${wanted} is registered already, at ${at}`, { field: "name", hint: "give it another name" });
+					throw new SluiceError("conflict", `repo ${wanted} is registered already, at ${at}`, {
+						field: "name",
+						hint: "give it another name",
+					});
 			}
 			if (more.base_branch !== undefined) {
 				localRef(more.base_branch);
@@ -90,7 +98,10 @@ export function createRepos({ config, git, scheduler, worktrees }: RepoParts): R
 			known(name);
 			const { file } = withRepoFile({ ...(config.settings().repos[name] ?? REPO), trusted: false });
 			if (trusted && file.state === "none")
-				throw new SluiceError("not_found", `repo ${name} has no sluice.yml to trust`, { field: "name", hint: "its settings are in config.yml" });
+				throw new SluiceError("not_found", `repo ${name} has no sluice.yml to trust`, {
+					field: "name",
+					hint: "its settings are in config.yml",
+				});
 			await config.set(`repos.${name}.trusted`, trusted && file.state !== "none" ? file.hash : false, by);
 			return view(name);
 		},
@@ -109,7 +120,8 @@ export function createRepos({ config, git, scheduler, worktrees }: RepoParts): R
 
 /** The top of the checkout, or the bare repository itself. */
 async function rootOf(git: Git, path: string): Promise<string> {
-	const wrong = (why: string) => new SluiceError("invalid", `${path} is not a git repository: ${why}`, { field: "path", hint: "git init makes one" });
+	const wrong = (why: string) =>
+		new SluiceError("invalid", `${path} is not a git repository: ${why}`, { field: "path", hint: "git init makes one" });
 	if (!path.startsWith("/")) throw new SluiceError("invalid", `path: ${JSON.stringify(path)} is not an absolute path`, { field: "path" });
 	try {
 		const { code, stdout } = await git.tell(path, ["rev-parse", "--show-toplevel"]);

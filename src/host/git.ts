@@ -45,7 +45,9 @@ export function openGit(parts: {
 }): Git {
 	async function tell(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
 		if (!isFolder(folder)) throw new GitError(`${folder} is not there`, null, "");
-		const env = Object.fromEntries(Object.entries(parts.env()).filter(([name]) => !name.startsWith("GIT_") || name.startsWith("GIT_CONFIG_")));
+		const env = Object.fromEntries(
+			Object.entries(parts.env()).filter(([name]) => !name.startsWith("GIT_") || name.startsWith("GIT_CONFIG_")),
+		);
 		const { timeoutMs = USUAL_MS, input } = options;
 		const end = await parts.run(["git", ...SETTINGS, ...args], {
 			cwd: folder,

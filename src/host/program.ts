@@ -92,4 +92,3 @@ function tail(keep: number) {
 		},
 	};
 }
-

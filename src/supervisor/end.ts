@@ -61,7 +61,10 @@ export function settle(floor: Floor, run: LiveRun, seen: Over): void {
 
 /** A run that had a workspace leaves it first: what it did must be committed before anybody hears that it is done. */
 function leave(floor: Floor, run: LiveRun, ending: Ending): void {
-	if (!run.housed || !floor.workspaces || run.fenced || floor.closed) return report(floor, run, ending);
+	if (!run.housed || !floor.workspaces || run.fenced || floor.closed) {
+		report(floor, run, ending);
+		return;
+	}
 	run.stage = "leaving";
 	const { job, attempt, dir } = run;
 	floor.workspaces

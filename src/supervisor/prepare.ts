@@ -32,8 +32,7 @@ export function prepare(
 	if (told !== null) files.push(["told.md", told]);
 	const prompt = told === null || spec.prompt === undefined ? spec.prompt : `${spec.prompt}\n\n${told}`;
 	if (spec.payload !== undefined) files.push(["payload.json", JSON.stringify(spec.payload)]);
-	const started =
-		job.kind === "agent" ? agentCommand(job.agent ?? "", prompt ?? "", settings) : { argv: spec.command ?? [], stdin: null };
+	const started = job.kind === "agent" ? agentCommand(job.agent ?? "", prompt ?? "", settings) : { argv: spec.command ?? [], stdin: null };
 	if ("refused" in started) return started;
 	if (started.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
 	if (prompt !== undefined) files.push(["prompt.md", prompt]);

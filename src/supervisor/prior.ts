@@ -13,7 +13,16 @@ export function priorOf(floor: Floor, run: LiveRun): Prior | null {
 		const outcome = outcomeIn(floor, dir);
 		if (outcome === null) continue;
 		const { exit_kind = null, exit_code = null, message = null } = outcome;
-		const account = { version: 1, attempt, exit_kind, exit_code, message, dir, stdout_tail: tail(floor, dir, "stdout"), stderr_tail: tail(floor, dir, "stderr") };
+		const account = {
+			version: 1,
+			attempt,
+			exit_kind,
+			exit_code,
+			message,
+			dir,
+			stdout_tail: tail(floor, dir, "stdout"),
+			stderr_tail: tail(floor, dir, "stderr"),
+		};
 		return {
 			env: {
 				SLUICE_PRIOR_ATTEMPT: String(attempt),

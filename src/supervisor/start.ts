@@ -33,17 +33,22 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 		return run;
 	}
 	const prior = priorOf(floor, run);
-	if (run.housed && floor.workspaces) enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, prior, place)));
+	if (run.housed && floor.workspaces)
+		enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, prior, place)));
 	else go(floor, run, claimed, prepare(claimed, settings, given, prior));
 	return run;
 }
 
 function go(floor: Floor, run: LiveRun, claimed: Claimed, prepared: Prepared | { refused: string }): void {
-	if ("refused" in prepared) return launchFailed(floor, run, prepared.refused);
+	if ("refused" in prepared) {
+		launchFailed(floor, run, prepared.refused);
+		return;
+	}
 	try {
 		describe(floor, run, claimed, prepared);
 	} catch (error) {
-		return launchFailed(floor, run, `the run's folder could not be written: ${troubleOf(error)}`);
+		launchFailed(floor, run, `the run's folder could not be written: ${troubleOf(error)}`);
+		return;
 	}
 	floor.step?.("folder-made", run.id);
 	handOver(floor, run, prepared);

@@ -15,7 +15,8 @@ export async function includeFiles(parts: Parts, repo: Repo, worktree: string): 
 	if (wanted === "") return 0;
 	const ignored = await parts.git.tell(repo.path, ["check-ignore", "-z", "--stdin"], { input: wanted });
 	const paths = ignored.stdout.split("\0").filter((path) => path !== "");
-	if (paths.length > MOST) parts.log.warn(`${FILE} names too many files; the first ones are copied`, { repo: repo.name, files: paths.length });
+	if (paths.length > MOST)
+		parts.log.warn(`${FILE} names too many files; the first ones are copied`, { repo: repo.name, files: paths.length });
 	let copied = 0;
 	for (const path of paths.slice(0, MOST)) {
 		try {

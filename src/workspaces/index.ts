@@ -109,7 +109,8 @@ export function createWork(parts: Parts): Work {
 function readPatch(yard: Yard, path: string): string | null {
 	const size = yard.disk.size(path);
 	if (size === null) return null;
-	if (size > MOST_PATCH) throw new SluiceError("limit", `the patch has ${size} bytes, at most ${MOST_PATCH} can be shown`, { hint: `it is ${path}` });
+	if (size > MOST_PATCH)
+		throw new SluiceError("limit", `the patch has ${size} bytes, at most ${MOST_PATCH} can be shown`, { hint: `it is ${path}` });
 	return yard.disk.read(path);
 }
 
@@ -137,4 +138,3 @@ function toldIn({ told, branch, base_branch }: WorktreeRecord): string | null {
 	const files = told.files.length > 0 ? `Files concerned:\n${told.files.map((file) => `- ${file}`).join("\n")}` : "";
 	return [how, `Merge ${base_branch} into this branch, solve it, and commit.`, files].filter((part) => part !== "").join("\n\n");
 }
-

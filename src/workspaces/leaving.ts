@@ -43,7 +43,9 @@ async function collect(yard: Yard, record: WorktreeRecord, path: string): Promis
 	if (code === 0) return null;
 	const who = await identityArgs(yard, path);
 	const lines = ["-m", record.title, "-m", `Sluice-Job: ${record.job}`];
-	await git.ask(path, [...who, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", ...lines], { timeoutMs: SLOW_MS });
+	await git.ask(path, [...who, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", ...lines], {
+		timeoutMs: SLOW_MS,
+	});
 	return null;
 }
 

@@ -60,7 +60,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		if (closed || !record) return;
 		const repo = yard.repo(record.repo);
 		const job = await shown(id);
-		if (!job || job.status !== "succeeded" || !job.will_merge) return void settled.add(id);
+		if (job?.status !== "succeeded" || !job.will_merge) return void settled.add(id);
 		if (record.follow_up_due) return followUp(record);
 		if (job.merge_status === "merged") return clear(repo, record);
 		if (job.merge_status !== "pending" && job.merge_status !== "base_dirty") return void settled.add(id);
@@ -137,7 +137,8 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 	}
 
 	async function dropSentinels(job: number): Promise<void> {
-		for (const status of ["conflict", "verify_failed"] as const) await scheduler.mark(sentinelOf(job, status), { by: "merge", absent: true });
+		for (const status of ["conflict", "verify_failed"] as const)
+			await scheduler.mark(sentinelOf(job, status), { by: "merge", absent: true });
 	}
 
 	async function followUp(record: WorktreeRecord): Promise<void> {

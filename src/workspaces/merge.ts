@@ -135,7 +135,8 @@ async function join(
 	const unmerged = await git.ask(place, ["diff", "--name-only", "--diff-filter=U", "-z"]);
 	const files = [...new Set(unmerged.split("\0").filter((path) => path !== ""))].slice(0, 1000);
 	await git.tell(place, [isMerge ? "merge" : "rebase", "--abort"]);
-	if (files.length === 0) throw new GitError(`git ${how[0]}: ${(stderr || stdout).trim().split("\n")[0] ?? `exit code ${code}`}`, code, stderr);
+	if (files.length === 0)
+		throw new GitError(`git ${how[0]}: ${(stderr || stdout).trim().split("\n")[0] ?? `exit code ${code}`}`, code, stderr);
 	return { files, message: `${files.slice(0, 10).join(", ")}${files.length > 10 ? " …" : ""} changed on both sides` };
 }
 
@@ -150,7 +151,13 @@ async function verify(
 	if (repo.verify.length === 0) return null;
 	const end = await yard.run(repo.verify, {
 		cwd: place,
-		env: { ...yard.env(), ...variablesOf(yard, record), SLUICE_WORKTREE: place, SLUICE_COMMIT: commit, SLUICE_MARK: workMark(yard.homeTag) },
+		env: {
+			...yard.env(),
+			...variablesOf(yard, record),
+			SLUICE_WORKTREE: place,
+			SLUICE_COMMIT: commit,
+			SLUICE_MARK: workMark(yard.homeTag),
+		},
 		timeoutMs: repo.verify_timeout_ms,
 		keep: 10_000,
 		...(yard.disk.changedAt(dir) === null ? {} : { log: `${dir}/verify.log` }),

@@ -65,8 +65,7 @@ export function writeRecord(place: Place, record: WorktreeRecord): void {
 	place.disk.replace(recordPath(place, record.repo, record.job), `${JSON.stringify(record)}\n`);
 }
 
-export const dropRecord = (place: Place, record: WorktreeRecord): void =>
-	place.disk.remove(recordPath(place, record.repo, record.job));
+export const dropRecord = (place: Place, record: WorktreeRecord): void => place.disk.remove(recordPath(place, record.repo, record.job));
 
 /** All of them, of all repos, also of those that are no longer configured. */
 export function allRecords(place: Place): WorktreeRecord[] {

@@ -39,7 +39,9 @@ describe("a job with a repo", () => {
 	test("runs in a worktree of its own, is merged, and leaves nothing but its work", async () => {
 		const repo = makeRepository();
 		const { home, client } = await town(repo);
-		const job = await add(client, `pwd > where; env | grep ^SLUICE_ | sort > vars; ${commitFile("a.txt", "work")}; rm where vars`, { title: "Add a file!" });
+		const job = await add(client, `pwd > where; env | grep ^SLUICE_ | sort > vars; ${commitFile("a.txt", "work")}; rm where vars`, {
+			title: "Add a file!",
+		});
 		expect(await ended(client, job)).toMatchObject({ status: "succeeded", end_reason: null });
 		expect(await merged(client, job)).toMatchObject({ merge_report: { commit: repo.head("main") } });
 		expect(repo.read("a.txt")).toBe("work\n");
@@ -49,4 +51,3 @@ describe("a job with a repo", () => {
 		expect(readFileSync(join(home.path, "runs", String(job), "1", "output.patch"), "utf8")).toContain("+work");
 	});
 });
-void writeFileSync;

@@ -12,7 +12,12 @@ export class Repository {
 	constructor(readonly path: string) {}
 
 	git(...args: string[]): string {
-		return execFileSync("git", [...WHO, ...args], { cwd: this.path, env: ENV, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trimEnd();
+		return execFileSync("git", [...WHO, ...args], {
+			cwd: this.path,
+			env: ENV,
+			encoding: "utf8",
+			stdio: ["ignore", "pipe", "pipe"],
+		}).trimEnd();
 	}
 
 	write(name: string, text: string): void {

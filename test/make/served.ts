@@ -121,7 +121,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 				throw new SluiceError("not_found", `there is no repo ${JSON.stringify(name)}`, { field: "name" });
 			},
 		},
-		work: { prune: async () => ({ removed: [], kept: [] }), worktrees: () => [], diff: async () => null },
+		work: { prune: async () => ({ removed: [], kept: [] }), worktrees: () => [], lookForBusy: async () => {}, diff: async () => null },
 		home: "/home/of/test",
 		version: "0.0.0-test",
 		pid: 4711,

@@ -55,8 +55,14 @@ export const jobMethods: Handlers<"job"> = {
 		}
 		return doc({ cancelled: [...cancelled], requested: [...requested] });
 	},
-	"job.retry": async ({ id }, { context, by }) => doc(await context.scheduler.retry(await resolve(context, id), { by })),
-	"job.rerun": async ({ id }, { context, by }) => doc(await context.scheduler.rerun(await resolve(context, id), { by })),
+	"job.retry": async ({ id }, { context, by }) => {
+		await context.work.lookForBusy();
+		return doc(await context.scheduler.retry(await resolve(context, id), { by }));
+	},
+	"job.rerun": async ({ id }, { context, by }) => {
+		await context.work.lookForBusy();
+		return doc(await context.scheduler.rerun(await resolve(context, id), { by }));
+	},
 	"job.promote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.promote(job, { by: at.by })),
 	"job.demote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.demote(job, { by: at.by })),
 	"job.priority": ({ id, priority }, at) => acted(id, at, (job) => at.context.scheduler.priority(job, priority, { by: at.by })),

@@ -69,7 +69,8 @@ export const REPO_METHODS = {
 	}),
 	"scheduler.prune": method<Doc<PruneReport>>()({
 		role: "operator",
-		about: "Removes worktrees of ended jobs. What is not committed is saved on a rescue ref first; what must stay is named with the reason.",
+		about:
+			"Removes worktrees of ended jobs. What is not committed is saved on a rescue ref first; what must stay is named with the reason.",
 		params: { dry_run: maybe(flag("only say what would be done")) },
 		result: "{removed: [{job, path, branch, rescued}], kept: [{job, path, why}]}",
 	}),
