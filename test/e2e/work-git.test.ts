@@ -1,8 +1,9 @@
 // Jobs on real repositories with a real daemon: facts, worktrees, hooks, merges, and what crashes leave behind.
 
+import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeRepository, type Repository } from "../make/repository.ts";
@@ -116,5 +117,198 @@ describe("facts of a real repository", () => {
 		await expect(client.call("job.retry", { id: job })).rejects.toMatchObject({ message: "repo r is in the middle of a merge" });
 		repo.git("merge", "--abort");
 		expect(await client.call("job.retry", { id: job })).toMatchObject({ reset: [job] });
+	});
+});
+
+describe("the life of a worktree", () => {
+	const worktree = (home: TestHome, job: number) => join(home.path, "worktrees", "r", String(job));
+
+	test("hooks, included files, a retry in the same place that is told, and the commit of what was left", async () => {
+		const repo = makeRepository({ "README.md": "hello\n", ".gitignore": ".env\nsecret\nlog\n", ".worktreeinclude": ".env\nREADME.md\nnew\n" });
+		repo.write(".env", "KEY=1\n");
+		repo.write("secret", "not asked for\n");
+		repo.write("new", "not ignored\n");
+		const log = join(repo.path, "log");
+		const hook = (name: string) => ["/bin/sh", "-c", `echo ${name} $SLUICE_JOB_ID $SLUICE_ATTEMPT $(ls -A | tr '\\n' ' ') >> ${log}`];
+		const hooks = Object.fromEntries(["after_create", "before_run", "after_run", "before_remove"].map((name) => [name, hook(name)]));
+		const { home, client } = await town(repo, { hooks });
+		const script = `if [ "$SLUICE_ATTEMPT" = 1 ]; then echo half > half; echo oh no >&2; exit 3; fi
+			echo "$SLUICE_PRIOR_ATTEMPT $SLUICE_PRIOR_EXIT $SLUICE_PRIOR_BRANCH" > told; grep -c 'oh no' "$SLUICE_PRIOR_FILE" >> told; cat half >> told; rm half`;
+		const job = await add(client, script, { title: "Say it", commit: "auto", retry: { max: 1, base_ms: 1 } });
+		expect(await ended(client, job)).toMatchObject({ status: "succeeded", attempt: 2 });
+		await merged(client, job);
+		const tag = readFileSync(join(home.path, "tag"), "utf8").trim();
+		expect(repo.read("told").split("\n").slice(0, 3)).toEqual([`1 failed sluice/${tag}-${job}-say-it`, "1", "half"]);
+		expect(repo.git("log", "-1", "--format=%s/%b", "main")).toBe(`Say it/Sluice-Job: ${job}\n`.trimEnd());
+		expect(repo.git("ls-tree", "--name-only", "main").split("\n")).toEqual([".gitignore", ".worktreeinclude", "README.md", "told"]);
+		await until(() => !existsSync(worktree(home, job)));
+		const said = readFileSync(log, "utf8").trim().split("\n").map((line) => line.split(" "));
+		expect(said.map(([name, , attempt]) => `${name} ${attempt}`)).toEqual([
+			"after_create 1",
+			"before_run 1",
+			"after_run 1",
+			"before_run 2",
+			"after_run 2",
+			"before_remove 2",
+		]);
+		expect(said[0]?.slice(3)).toEqual([".env", ".git", ".gitignore", ".worktreeinclude", "README.md"]);
+	});
+
+	test("a hook before the run that fails, or takes too long, keeps the run from starting; others go on", async () => {
+		const repo = makeRepository();
+		const { home, client } = await town(repo, {
+			hooks: { before_run: ["/bin/sh", "-c", "case $SLUICE_JOB_ID in 1) echo broken >&2; exit 4;; 2) sleep 60;; esac"] },
+			hook_timeout: "200ms",
+		});
+		await client.call("config.set", { key: "dispatch_breaker", value: 1 });
+		const [one, two, three] = [await add(client, "touch ran"), await add(client, "touch ran"), await add(client, "true")];
+		expect(await ended(client, one)).toMatchObject({ status: "failed", end_reason: "circuit-broken", exit_kind: "launch_failed" });
+		expect(JSON.parse(readFileSync(join(home.path, "runs", String(one), "1", "outcome.json"), "utf8")).message).toBe(
+			"hook before_run failed: exit code 4: broken",
+		);
+		await ended(client, two);
+		expect(JSON.parse(readFileSync(join(home.path, "runs", String(two), "1", "outcome.json"), "utf8")).message).toBe(
+			"hook before_run failed: it took longer than 200 ms",
+		);
+		expect((await ended(client, three)).status).toBe("succeeded");
+		expect([existsSync(join(worktree(home, one), "ran")), existsSync(join(worktree(home, two), "ran"))]).toEqual([false, false]);
+	});
+
+	test("a failed job's worktree stays for a look, and prune saves what is not committed", async () => {
+		const repo = makeRepository();
+		const { home, client } = await town(repo);
+		const job = await add(client, `${commitFile("done.txt", "committed")}; echo new > untracked; echo more >> README.md; exit 1`);
+		await ended(client, job);
+		const { patch } = await client.call("job.diff", { id: job });
+		for (const line of ["+committed", "+new", "+more"]) expect(patch).toContain(line);
+		const place = await client.call("job.open", { id: job });
+		expect(place).toMatchObject({ path: worktree(home, job), there: true, base_branch: "main" });
+		expect(await client.call("scheduler.prune", { dry_run: true })).toMatchObject({ removed: [{ job, rescued: "a rescue ref" }], kept: [] });
+		expect(existsSync(place.path)).toBe(true);
+		const ref = `refs/sluice/rescue/${job}-1`;
+		expect(await client.call("scheduler.prune", {})).toMatchObject({ removed: [{ job, rescued: ref }], kept: [] });
+		expect([existsSync(place.path), repo.git("worktree", "list").split("\n").length]).toEqual([false, 1]);
+		expect([repo.git("show", `${ref}:untracked`), repo.git("show", `${ref}:README.md`)]).toEqual(["new", "hello\nmore"]);
+		expect(repo.branches()).toContain(place.branch);
+		expect(repo.git("show", `${place.branch}:done.txt`)).toBe("committed");
+		// Its patch is still in its run folder.
+		expect(await client.call("job.diff", { id: job })).toMatchObject({ from: "run" });
+	});
+
+	test("a worktree in which somebody stands is left alone", async () => {
+		const repo = makeRepository();
+		const { home, client } = await town(repo);
+		const job = await add(client, "exit 1");
+		await ended(client, job);
+		const guest = spawn("sleep", ["60"], { cwd: worktree(home, job) });
+		onTestFinished(() => void guest.kill("SIGKILL"));
+		await until(() => guest.pid);
+		const report = await client.call("scheduler.prune", {});
+		expect(report).toMatchObject({ removed: [], kept: [{ job, why: `a process works in it: ${guest.pid}` }] });
+	});
+
+	test("a rewound job begins anew, and what it had is on a rescue ref", async () => {
+		const repo = makeRepository();
+		const { home, client } = await town(repo);
+		const job = await add(client, `[ -e left ] && exit 9; ${commitFile("first.txt", "1")}; touch left; [ "$SLUICE_ATTEMPT" = 2 ]`);
+		expect(await ended(client, job)).toMatchObject({ status: "failed", exit_code: 1 });
+		await client.call("job.retry", { id: job });
+		await merged(client, job);
+		expect(repo.refs("refs/sluice/rescue")).toEqual([`refs/sluice/rescue/${job}-1`, `refs/sluice/rescue/${job}-1-2`]);
+		expect(repo.git("ls-tree", "--name-only", `refs/sluice/rescue/${job}-1`).split("\n")).toContain("left");
+		await until(() => !existsSync(worktree(home, job)));
+	});
+});
+
+describe("merging", () => {
+	test("twenty jobs on overlapping files: the base is always green, and each is there or a named conflict", async () => {
+		const repo = makeRepository({ "list.txt": "start\n", "sum.txt": "0\n" });
+		const seen = join(repo.path, "..", "seen");
+		const verify = ["/bin/sh", "-c", `git rev-parse HEAD >> ${seen}; ! grep -q red *.txt`];
+		const { client } = await town(repo, { verify });
+		await client.call("config.set", { key: "max_concurrent", value: 8 });
+		const script = (n: number) =>
+			n % 5 === 4
+				? commitFile("sum.txt", String(n))
+				: n % 5 === 3
+					? commitFile(`red-${n}.txt`, "red")
+					: `mkdir -p many && echo ${n} > many/${n}.txt && git add many && git -c user.name=J -c user.email=j@x commit -qm 'job ${n}'`;
+		const jobs = await Promise.all(Array.from({ length: 20 }, (_, n) => add(client, script(n))));
+		const all = await Promise.all(jobs.map((id) => merged(client, id, ["merged", "conflict", "verify_failed"])));
+		const outcome = (n: number) => all[n]?.merge_status;
+		const sums = [4, 9, 14, 19].map(outcome);
+		expect([sums.filter((one) => one === "merged").length, sums.filter((one) => one === "conflict").length]).toEqual([1, 3]);
+		const conflict = all.find((job) => job.merge_status === "conflict");
+		expect(conflict?.merge_report).toMatchObject({ files: ["sum.txt"], message: "sum.txt changed on both sides" });
+		expect([3, 8, 13, 18].map(outcome)).toEqual(Array(4).fill("verify_failed"));
+		expect(all[3]?.merge_report).toMatchObject({ files: ["red-3.txt"] });
+		for (const n of [0, 1, 2, 5, 6, 7, 10, 11, 12, 15, 16, 17]) expect([n, outcome(n), repo.read(`many/${n}.txt`)]).toEqual([n, "merged", `${n}\n`]);
+		// Every commit that main ever pointed to had been verified before.
+		const verified = new Set(readFileSync(seen, "utf8").trim().split("\n"));
+		const moves = repo.git("reflog", "show", "--format=%H", "main").split("\n").slice(0, -1);
+		expect(moves).toHaveLength(13);
+		expect(moves.filter((commit) => !verified.has(commit))).toEqual([]);
+		expect([repo.git("status", "--porcelain"), repo.git("rev-list", "--merges", "--count", "main")]).toEqual(["", "0"]);
+		// Nothing is lost: what was not merged is on its branch.
+		const kept = repo.branches().filter((name) => name.startsWith("sluice/"));
+		await until(() => repo.branches().filter((name) => name.startsWith("sluice/")).length === 7 || kept.length);
+		const artifacts = (await client.call("artifact.list", {})).artifacts.filter(({ artifact }) => artifact.startsWith("sentinel:"));
+		expect(artifacts).toHaveLength(7);
+	});
+
+	test("a dirty base waits and goes on when it is clean; what comes after the merge waits for it", async () => {
+		const repo = makeRepository();
+		const { client } = await town(repo);
+		repo.write("README.md", "a person is writing\n");
+		const job = await add(client, commitFile("a.txt", "a"));
+		const later = await add(client, "test -e a.txt", { after: [`${job}:merged`] });
+		const waits = await merged(client, job, ["base_dirty"]);
+		expect(waits.merge_report?.message).toBe(`main is checked out in ${repo.path} with changes that are not committed`);
+		expect([repo.read("README.md"), repo.has("a.txt")]).toEqual(["a person is writing\n", false]);
+		expect((await show(client, later)).wait_reason?.detail).toBe(`waiting on job ${job}`);
+		repo.git("commit", "--quiet", "--all", "-m", "mine");
+		await merged(client, job);
+		expect(repo.git("log", "--format=%s", "main").split("\n").slice(0, 2)).toEqual(["job: a.txt", "mine"]);
+		expect((await ended(client, later)).status).toBe("succeeded");
+	});
+
+	test("a base that is checked out nowhere moves by its ref; one that is left local stays; a request is pushed", async () => {
+		const repo = makeRepository();
+		const remote = makeRepository();
+		repo.git("remote", "add", "origin", remote.path);
+		repo.git("branch", "release");
+		const proof = join(repo.path, "..", "proof");
+		const { client } = await town(repo, { merge_command: ["/bin/sh", "-c", `echo "$SLUICE_BRANCH into $SLUICE_BASE_BRANCH: $SLUICE_TITLE" > ${proof}`] });
+		const one = await add(client, commitFile("one.txt", "1"), { base_branch: "release" });
+		await merged(client, one);
+		expect([repo.git("show", "release:one.txt"), repo.has("one.txt")]).toEqual(["1", false]);
+		const two = await add(client, commitFile("two.txt", "2"), { merge: "local" });
+		expect(await ended(client, two)).toMatchObject({ status: "succeeded", merge_status: null });
+		const three = await add(client, commitFile("three.txt", "3"), { merge: "mr", title: "Please" });
+		await merged(client, three, ["requested"]);
+		const { branch } = await client.call("job.open", { id: three });
+		expect([remote.git("show", `${branch}:three.txt`), readFileSync(proof, "utf8")]).toEqual(["3", `${branch} into main: Please\n`]);
+		expect(repo.branches().filter((name) => name.startsWith("sluice/"))).toHaveLength(2);
+	});
+
+	test("a conflict goes back to the job, which is told, solves it and is merged", async () => {
+		const repo = makeRepository({ "sum.txt": "0\n" });
+		const { client } = await town(repo, { on_conflict: "follow_up" });
+		const script = `if [ -z "$SLUICE_MERGE_STATUS" ]; then
+			while [ ! -e ${repo.path}/../go ]; do sleep 0.01; done; ${commitFile("sum.txt", "mine")}
+		else
+			git -c user.name=J -c user.email=j@x merge -q main || true; printf '%s\\n' "both, after $SLUICE_MERGE_STATUS in $SLUICE_MERGE_FILES" > sum.txt
+			git add sum.txt; git -c user.name=J -c user.email=j@x commit -qm solved
+		fi`;
+		const job = await add(client, script);
+		await until(async () => (await show(client, job)).status === "running" && repo.git("worktree", "list").split("\n").length > 1);
+		repo.commit({ "sum.txt": "theirs\n" });
+		writeFileSync(join(repo.path, "..", "go"), "");
+		await merged(client, job);
+		expect(repo.read("sum.txt")).toBe("both, after conflict in sum.txt\n");
+		expect(await show(client, job)).toMatchObject({ attempt: 2, status: "succeeded" });
+		await until(async () =>
+			(await client.call("artifact.list", {})).artifacts.every(({ artifact, present }) => !artifact.startsWith("sentinel:") || !present),
+		);
 	});
 });
