@@ -77,10 +77,10 @@ async function keep(yard: Yard, record: WorktreeRecord, commit: string): Promise
 	if (!isCommit(commit)) throw new GitError(`git gave ${JSON.stringify(commit)} for a commit`, null, "");
 	for (let nth = 1; nth <= MOST_RESCUES; nth++) {
 		const ref = rescueRef(record, nth);
-		const { code, stdout } = await yard.git.tell(record.root, ["rev-parse", "--verify", "--quiet", `${ref}^{tree}`, `${ref}^{commit}`]);
+		const { code, stdout } = await yard.git.tell(record.root, ["rev-parse", "--verify", "--quiet", `${ref}^{tree}`]);
 		if (code === 0) {
 			const tree = await yard.git.ask(record.root, ["rev-parse", "--verify", `${commit}^{tree}`]);
-			if (stdout.split("\n")[0] === tree) return ref;
+			if (stdout.trim() === tree) return ref;
 			continue;
 		}
 		await yard.git.ask(record.root, ["update-ref", "--create-reflog", "-m", "sluice: rescued", ref, commit, ""]);
@@ -94,7 +94,8 @@ async function keep(yard: Yard, record: WorktreeRecord, commit: string): Promise
 export async function saveTip(yard: Yard, record: WorktreeRecord): Promise<void> {
 	const tip = await headOf(yard.git, record.root, record.branch);
 	if (tip === null) return;
-	if (!(await isAncestor(yard.git, record.root, tip, record.base_commit))) await keep(yard, record, tip);
+	const saved = await yard.git.ask(record.root, ["for-each-ref", "--count=1", `--contains=${tip}`, "--format=%(refname)", "refs/sluice/rescue/"]);
+	if (saved === "" && !(await isAncestor(yard.git, record.root, tip, record.base_commit))) await keep(yard, record, tip);
 	await yard.git.ask(record.root, ["update-ref", "-d", localRef(record.branch), tip]);
 }
 
@@ -133,7 +134,6 @@ async function dropBranch(yard: Yard, record: WorktreeRecord): Promise<void> {
 
 /** For commits of ours: the user's own name where git knows one. */
 export async function identityArgs(yard: Pick<Yard, "git">, folder: string): Promise<string[]> {
-	const { code } = await yard.git.tell(folder, ["var", "GIT_COMMITTER_IDENT"]);
-	const { stdout } = await yard.git.tell(folder, ["config", "--get", "user.email"]);
-	return code === 0 && stdout.trim() !== "" ? [] : ["-c", "user.name=Sluice", "-c", "user.email=sluice@localhost"];
+	const { stdout } = await yard.git.tell(folder, ["config", "--get-regexp", "^user\\.(name|email)$"]);
+	return /^user\.name ./m.test(stdout) && /^user\.email ./m.test(stdout) ? [] : ["-c", "user.name=Sluice", "-c", "user.email=sluice@localhost"];
 }

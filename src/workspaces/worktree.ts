@@ -51,7 +51,7 @@ async function draft(yard: Yard, repo: Repo, { job, spec, run }: Claimed): Promi
 		throw refuse(`HEAD of repo ${repo.name} is detached, so there is no base to begin from`, `set repos.${repo.name}.base_branch`);
 	const commit = await headOf(yard.git, repo.path, base);
 	if (commit === null) throw refuse(`repo ${repo.name} has no branch ${JSON.stringify(base)} to begin from`);
-	const title = spec.title ?? job.name ?? spec.prompt?.trim().split("\n")[0] ?? spec.command?.join(" ") ?? `job ${job.id}`;
+	const title = spec.title ?? job.name ?? spec.prompt?.trim().split("\n")[0] ?? spec.command?.[0]?.split("/").at(-1) ?? `job ${job.id}`;
 	return {
 		version: 1,
 		job: job.id,

@@ -1,12 +1,12 @@
 // Jobs on real repositories with a real daemon: facts, worktrees, hooks, merges, and what crashes leave behind.
 
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { TestHome, until } from "../make/daemon.ts";
-import { makeRepository, type Repository } from "../make/repository.ts";
+import { makeRepository, Repository } from "../make/repository.ts";
 
 type Fields = Record<string, unknown>;
 const settingsFor = (repos: Record<string, Fields>, more = "") => `${more}\nrepos: ${JSON.stringify(repos)}\n`;
@@ -214,9 +214,10 @@ describe("the life of a worktree", () => {
 		expect(await ended(client, job)).toMatchObject({ status: "failed", exit_code: 1 });
 		await client.call("job.retry", { id: job });
 		await merged(client, job);
-		expect(repo.refs("refs/sluice/rescue")).toEqual([`refs/sluice/rescue/${job}-1`, `refs/sluice/rescue/${job}-1-2`]);
-		expect(repo.git("ls-tree", "--name-only", `refs/sluice/rescue/${job}-1`).split("\n")).toContain("left");
+		expect(repo.git("ls-tree", "--name-only", `refs/sluice/rescue/${job}-1`).split("\n")).toEqual(["README.md", "first.txt", "left"]);
+		// The second run left a file as well: it is not thrown away with the worktree.
 		await until(() => !existsSync(worktree(home, job)));
+		expect(repo.refs("refs/sluice/rescue")).toEqual([`refs/sluice/rescue/${job}-1`, `refs/sluice/rescue/${job}-2`]);
 	});
 });
 
@@ -310,5 +311,130 @@ describe("merging", () => {
 		await until(async () =>
 			(await client.call("artifact.list", {})).artifacts.every(({ artifact, present }) => !artifact.startsWith("sentinel:") || !present),
 		);
+	});
+});
+
+describe("odd repositories: a named error on that job, and all others go on", () => {
+	const messageOf = (home: TestHome, job: number): string =>
+		JSON.parse(readFileSync(join(home.path, "runs", String(job), "1", "outcome.json"), "utf8")).message;
+
+	test("a detached head, a vanished folder, a missing base, a branch named like an option", async () => {
+		const [good, detached, gone] = [makeRepository(), makeRepository(), makeRepository()];
+		detached.git("checkout", "--quiet", "--detach");
+		const home = new TestHome();
+		const repos = { r: { path: good.path }, detached: { path: detached.path }, gone: { path: gone.path } };
+		home.make(settingsFor(repos, "dispatch_breaker: 1\nenvironment_breaker: {failures: 0}"));
+		const { client } = await home.up();
+		rmSync(gone.path, { recursive: true });
+		const jobs = await Promise.all([
+			add(client, "true", { repo: "detached" }),
+			add(client, "true", { repo: "gone" }),
+			add(client, "true", { base_branch: "nowhere" }),
+			add(client, commitFile("fine.txt", "fine")),
+		]);
+		const [one = 0, two = 0, three = 0, four = 0] = jobs;
+		expect((await Promise.all(jobs.map((id) => ended(client, id)))).map(({ status }) => status)).toEqual(["failed", "failed", "failed", "succeeded"]);
+		expect(messageOf(home, one)).toBe(
+			"no worktree in repo detached: HEAD of repo detached is detached, so there is no base to begin from; set repos.detached.base_branch",
+		);
+		expect(messageOf(home, two)).toBe(`no worktree in repo gone: ${gone.path} is not there`);
+		expect(messageOf(home, three)).toBe('no worktree in repo r: repo r has no branch "nowhere" to begin from');
+		await merged(client, four);
+		await expect(add(client, "true", { base_branch: "--upload-pack=touch" })).rejects.toMatchObject({
+			message: 'base_branch: the branch name "--upload-pack=touch" looks like an option',
+		});
+		const needs = await client.call("job.add", { command: ["true"], repo: "gone", needs: ["branch:x"], on_missing: "wait" });
+		const waiting = (needs as { job: { id: number } }).job.id;
+		expect((await show(client, waiting)).wait_reason?.detail).toBe(`cannot probe branch:x: ${gone.path} is not there`);
+		const { repos: listed } = await client.call("repo.list", {});
+		expect(listed.map(({ name, problem }) => [name, problem])).toEqual([
+			["r", null],
+			["detached", "HEAD is detached, and no base_branch is set"],
+			["gone", `${gone.path} is not there`],
+		]);
+	});
+
+	test("a shallow clone, a repository that is itself a worktree, and a bare one", async () => {
+		const origin = makeRepository();
+		origin.commit({ "b.txt": "b\n" });
+		origin.commit({ "c.txt": "c\n" });
+		const shallow = new Repository(join(origin.path, "..", "shallow"));
+		origin.git("clone", "--quiet", "--depth=1", `file://${origin.path}`, shallow.path);
+		const linked = new Repository(join(origin.path, "..", "linked"));
+		origin.git("worktree", "add", "--quiet", "-b", "side", linked.path);
+		const bare = new Repository(join(origin.path, "..", "bare.git"));
+		origin.git("clone", "--quiet", "--bare", origin.path, bare.path);
+		const home = new TestHome();
+		home.make(settingsFor({ shallow: { path: shallow.path }, linked: { path: linked.path }, bare: { path: bare.path, base_branch: "main" } }));
+		const { client } = await home.up();
+		const jobs = await Promise.all(["shallow", "linked", "bare"].map((repo) => add(client, commitFile("new.txt", repo), { repo })));
+		for (const job of jobs) await merged(client, job);
+		expect([shallow.read("new.txt"), linked.read("new.txt"), bare.git("show", "main:new.txt")]).toEqual(["shallow\n", "linked\n", "bare"]);
+		expect([origin.has("new.txt"), origin.git("show", "side:new.txt")]).toEqual([false, "linked"]);
+	});
+
+	test("repos are added, trusted and removed from the command line; their own file counts only then", async () => {
+		const repo = makeRepository();
+		const home = new TestHome();
+		home.make();
+		const proof = join(repo.path, "..", "proof");
+		repo.commit({ "sluice.yml": `hooks: {before_run: [touch, ${proof}]}\n` });
+		const sluice = async (...args: string[]) => {
+			const said = await home.run(args, { cwd: repo.path });
+			if (said.code !== 0) throw new Error(said.err);
+			return said.out + said.err;
+		};
+		expect(await sluice("repo", "add", "--name", "app", "--prefix", "ap-")).toContain(`repo app at ${repo.path}, base main`);
+		const first = JSON.parse(await sluice("add", "--json", "--repo", "app", "--", "true")).job.id;
+		await sluice("wait", String(first));
+		expect(existsSync(proof)).toBe(false);
+		expect(await sluice("repo", "trust", "app")).toContain("its sluice.yml counts");
+		const second = JSON.parse(await sluice("add", "--json", "--repo", "app", "--", "true")).job.id;
+		await sluice("wait", String(second));
+		expect(existsSync(proof)).toBe(true);
+		repo.commit({ "sluice.yml": "hooks: {before_run: [touch, /elsewhere]}\n" });
+		expect(await sluice("repo", "list")).toContain("changed");
+		expect(await sluice("repo", "show", "app")).toMatch(/prefix +ap-/);
+		expect(await sluice("repo", "remove", "app")).toContain("no longer registered");
+		expect(await sluice("repo", "list")).toContain("no repos");
+		expect((await home.run(["repo", "add", "/nonexistent"])).err).toContain("/nonexistent is not a git repository");
+		await sluice("down");
+	});
+});
+
+describe("killed with SIGKILL", () => {
+	const steps = [
+		"worktree-noted",
+		"worktree-adding",
+		"worktree-added",
+		"worktree-ready",
+		"run-committed",
+		"merge-begun",
+		"merge-rebased",
+		"merge-verified",
+		"merge-moving",
+		"merge-moved",
+		"merge-told",
+		"removal-begun",
+		"removal-rescued",
+		"removal-cleaned",
+	];
+
+	test.each(steps)("at %s: the next daemon goes on, and nothing is lost or done twice", async (step) => {
+		const repo = makeRepository();
+		const { home, child, client } = await town(repo, { verify: ["test", "-e", "a.txt"] }, { SLUICE_CHAOS_STEP: step });
+		// Not committed: what is found on the rescue ref afterwards.
+		await add(client, `echo ran >> ../../../ran; ${commitFile("a.txt", "work")}; echo left > left`).catch(() => {});
+		await home.gone(child);
+		const next = await home.up();
+		const job = await merged(next.client, 1);
+		expect(job).toMatchObject({ status: "succeeded", attempt: 1 });
+		await until(() => !existsSync(join(home.path, "worktrees", "r", "1")) && !existsSync(join(home.path, "worktrees", "r", "1.json")));
+		expect(readFileSync(join(home.path, "ran"), "utf8")).toBe("ran\n");
+		expect(repo.git("log", "--format=%s", "main").split("\n")).toEqual(["job: a.txt", "first"]);
+		expect([repo.git("status", "--porcelain"), repo.branches()]).toEqual(["", ["main"]]);
+		expect(repo.refs("refs/sluice/rescue")).toEqual(["refs/sluice/rescue/1-1"]);
+		expect(repo.git("show", "refs/sluice/rescue/1-1:left")).toBe("left");
+		expect(repo.git("worktree", "list", "--porcelain").match(/^locked|^prunable/gm)).toBeNull();
 	});
 });
