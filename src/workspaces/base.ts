@@ -60,13 +60,11 @@ export async function repairCheckout(yard: Yard, root: string, branch: string, {
 	if (path === null || !existsSync(path)) return;
 	const own = await git.ask(path, ["rev-parse", "--absolute-git-dir"]);
 	dropIfOld(yard, `${own}/index.lock`);
-	const differs = async (commit: string) => {
-		const all = await git.ask(path, ["diff", "--name-only", "-z", "--no-ext-diff", commit, "--"]);
-		return new Set(all.split("\0").filter((one) => one !== ""));
-	};
+	const listed = async (...args: string[]) => (await git.ask(path, args)).split("\0").filter((one) => one !== "");
+	const differs = async (...commits: string[]) => new Set(await listed("diff", "--name-only", "-z", "--no-ext-diff", ...commits, "--"));
 	const fromOld = await differs(from);
-	const ours = new Set((await git.ask(path, ["diff", "--name-only", "-z", "--no-ext-diff", from, to, "--"])).split("\0"));
-	const untracked = (await git.ask(path, ["ls-files", "-z", "--others", "--exclude-standard"])).split("\0").filter((one) => ours.has(one));
+	const ours = await differs(from, to);
+	const untracked = (await listed("ls-files", "-z", "--others")).filter((one) => ours.has(one));
 	if (fromOld.size === 0 && untracked.length === 0) return;
 	const fromNew = await differs(to);
 	const half = [...fromOld, ...untracked];

@@ -3,6 +3,9 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Git } from "../../src/git.ts";
+import { openGit } from "../../src/host/git.ts";
+import { runProgram } from "../../src/host/program.ts";
 import { makeFolder } from "./folder.ts";
 
 const ENV = { PATH: process.env.PATH ?? "", HOME: "/nonexistent", GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C" };
@@ -48,3 +51,6 @@ export function makeRepository(files: Record<string, string> = { "README.md": "h
 	repository.commit(files, "first");
 	return repository;
 }
+
+/** git as the daemon calls it. */
+export const realGit = (): Git => openGit({ run: runProgram, env: () => ENV, mark: "test-git" });
