@@ -1,8 +1,8 @@
 // npm run bench: runs the rows, prints the table of ratios, and writes bench/RESULTS.md.
 //
-//   node dist/bench/main.js [--only NAME[,NAME]] [--quick] [--rounds N] [--dir FOLDER] [--out FILE]
+//   node dist/bench/main.js [--row NAME[,NAME]] [--quick] [--rounds N] [--dir FOLDER] [--out FILE]
 //
-// --only and --quick print but write nothing, unless --out says where. Exit 1 when a bar is not met (not under --quick).
+// --row and --quick print but write nothing, unless --out says where. Exit 1 when a bar is not met (not under --quick).
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,25 +15,31 @@ import { conditionLines, type RowResult, resultsText, writeResults } from "./res
 import { type Bench, passes, type Row } from "./row.ts";
 import { callers } from "./rows/callers.ts";
 import { calls } from "./rows/calls.ts";
+import { children } from "./rows/children.ts";
+import { cli } from "./rows/cli.ts";
 import { cycle } from "./rows/cycle.ts";
 import { dag } from "./rows/dag.ts";
 import { depth } from "./rows/depth.ts";
+import { idle } from "./rows/idle.ts";
 import { memory } from "./rows/memory.ts";
 import { peer } from "./rows/peer.ts";
 import { processes } from "./rows/processes.ts";
+import { slot } from "./rows/slot.ts";
+import { spawn } from "./rows/spawn.ts";
+import { start } from "./rows/start.ts";
 import { notes, table } from "./table.ts";
 
-const ROWS: readonly Row[] = [depth, cycle, callers, peer, dag, memory, calls, processes];
+const ROWS: readonly Row[] = [depth, cycle, callers, peer, dag, memory, calls, processes, spawn, start, cli, slot, idle, children];
 
 async function main(): Promise<number> {
 	const values = readArguments("bench", {
-		only: { type: "string" },
+		row: { type: "string" },
 		quick: { type: "boolean", default: false },
 		rounds: { type: "string" },
 		dir: { type: "string" },
 		out: { type: "string" },
 	});
-	const only = values.only?.split(",");
+	const only = values.row?.split(",");
 	const unknown = only?.find((name) => !ROWS.some((row) => row.name === name));
 	if (unknown !== undefined) {
 		console.error(`no row "${unknown}"; there are: ${ROWS.map((row) => row.name).join(", ")}`);

@@ -13,10 +13,10 @@ const BIN = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url));
 
 export type Daemon = { child: ChildProcess; gone: Promise<number | null> };
 
-/** `step`: where it shall kill itself, as `name[:nth]`. */
-export function startDaemon(home: string, step?: string): Daemon {
+/** `step`: where it shall kill itself, as `name[:nth]`. `argv`: what node is to run. */
+export function startDaemon(home: string, step?: string, argv: readonly string[] = [BIN, "up", "--port", "0"]): Daemon {
 	const log = openSync(join(home, "chaos.log"), "a");
-	const child = spawn(process.execPath, [BIN, "up", "--port", "0"], {
+	const child = spawn(process.execPath, argv, {
 		env: {
 			PATH: process.env.PATH ?? "/usr/bin:/bin",
 			HOME: home,

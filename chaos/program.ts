@@ -5,7 +5,7 @@
  *
  *   <run>.begin      made exclusively: a second begin of one attempt is a violation
  *   <run>.end        the attempt came to its own end
- *   <run>.signals    somebody signalled it
+ *   <run>.signals    somebody signalled it; it goes on regardless, so that only SIGKILL ends it
  *   violations       anything that must never happen
  *
  * It leaves a child in a session of its own that would sleep for an hour: nobody but Sluice will end that one.

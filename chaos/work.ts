@@ -8,6 +8,8 @@ export type Piece = {
 	lock: string | null;
 	after: string[];
 	ms: number;
+	/** It would run for an hour: somebody cancels it, or its timeout ends it. */
+	stop: "cancel" | "timeout" | null;
 };
 
 /** Small and good enough: the same seed gives the same work. */
@@ -34,17 +36,38 @@ export function drawWork(random: () => number, count: number): Piece[] {
 			lock: random() < 0.3 ? `k${Math.floor(random() * 3)}` : null,
 			after,
 			ms: 20 + Math.floor(random() ** 2 * 1500),
+			stop: null,
 		});
 	}
+	for (const [n, stop] of (["cancel", "timeout", "cancel"] as const).entries())
+		pieces.splice(Math.floor(random() * pieces.length), 0, {
+			name: `s${n}`,
+			fails: 0,
+			retries: 0,
+			lock: n === 0 ? "k0" : null,
+			after: [],
+			ms: 3_600_000,
+			stop,
+		});
 	return pieces;
 }
 
-export type Fate = { status: "succeeded" | "failed" | "blocked_by_dependency"; attempts: number };
+/** `exit_kind` where the run was stopped on purpose. */
+export type Fate = {
+	status: "succeeded" | "failed" | "cancelled" | "blocked_by_dependency";
+	attempts: number;
+	exit_kind?: "cancelled" | "timeout";
+};
 
 /** What must come of each: kills of the daemon change nothing. */
 export function fates(pieces: readonly Piece[]): Map<string, Fate> {
 	const all = new Map<string, Fate>();
 	for (const piece of pieces) {
+		if (piece.stop !== null) {
+			if (piece.stop === "cancel") all.set(piece.name, { status: "cancelled", attempts: 1, exit_kind: "cancelled" });
+			else all.set(piece.name, { status: "failed", attempts: 1, exit_kind: "timeout" });
+			continue;
+		}
 		const blocked = piece.after.some((name) => all.get(name)?.status !== "succeeded");
 		if (blocked) all.set(piece.name, { status: "blocked_by_dependency", attempts: 0 });
 		else if (piece.fails > piece.retries) all.set(piece.name, { status: "failed", attempts: piece.retries + 1 });
@@ -56,11 +79,20 @@ export function fates(pieces: readonly Piece[]): Map<string, Fate> {
 export const manifestOf = (pieces: readonly Piece[], program: string, proofs: string) => ({
 	jobs: pieces.map((piece) => ({
 		name: piece.name,
-		command: ["/bin/sh", program, proofs, piece.name, String(piece.ms), String(piece.fails), piece.lock ?? "-"],
+		command: [
+			"/bin/sh",
+			program,
+			proofs,
+			piece.name,
+			String(piece.ms),
+			String(piece.fails),
+			piece.stop === null ? (piece.lock ?? "-") : "-",
+		],
 		cwd: proofs,
 		env: { PATH: "/usr/local/bin:/usr/bin:/bin" },
 		after: piece.after,
 		...(piece.lock === null ? {} : { locks: [piece.lock] }),
+		...(piece.stop === "timeout" ? { timeout: "700ms" } : {}),
 		retry: { max: piece.retries, base_ms: 10, cap_ms: 10 },
 	})),
 });

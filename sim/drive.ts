@@ -41,6 +41,8 @@ const AGAIN = [
 	"kernel.ledger.check",
 ];
 
+const STAGE_DEAD_MS = 61_000;
+
 export type DriveOptions = { thorough?: boolean; skip?: string[] };
 
 export class Drive {
@@ -156,7 +158,8 @@ export class Drive {
 		const fresh = [...jobs.keys()].filter((id) => !this.state.jobs.some((job) => job.id === id)).sort((a, b) => a - b);
 		const sight: Seen = { job: (id) => jobs.get(id), kept: keptDuring(seen.events, this.state.reserved), fresh };
 		if (faulted) {
-			if (call.method === "apply" && call.args[0].jobs.length > this.plan.piece && fresh.length === 0) this.marks.hit("deed:stage-cut");
+			const isCut = call.method === "apply" && call.args[0].jobs.length > this.plan.piece && fresh.length === 0;
+			if (isCut) this.marks.hit("deed:stage-cut");
 			const { scheduler } = await this.engine(0);
 			const ledgers = await patiently(scheduler.ledgers(), "ledgers");
 			const { holds } = await patiently(scheduler.status(), "status");
@@ -165,6 +168,11 @@ export class Drive {
 			this.state = followFault(this.state, modelCall, sight, context, { view: jobs, ledgers, holds, agents }, may);
 			// A second limit at the same moment shows only in what the third one brings: better to begin anew than to guess.
 			if (call.method === "limit") return this.call({ method: "clearAccount", args: [call.args[0]] }, via);
+			// Its names, items and counts are taken until somebody takes it for dead.
+			if (isCut && outcome === "died") {
+				this.advance(STAGE_DEAD_MS, 0);
+				return this.call({ method: "tick", args: [] }, via);
+			}
 		} else {
 			if (outcome !== "died") Object.assign(sight, "error" in outcome ? { error: outcome.error } : { result: outcome.result });
 			this.state = followCall(this.state, modelCall, sight, context, jobs);

@@ -6,7 +6,7 @@ import { type Agents, accountDifference, agentDifference, difference, ledgerDiff
 import { Disagreement, type Seen } from "./model/agree.ts";
 import type { State } from "./model/state.ts";
 import { sweep } from "./model/sweep.ts";
-import { type Context, step } from "./model.ts";
+import { type Context, LOOKS_TWICE, step } from "./model.ts";
 
 type View = ReadonlyMap<number, JobView>;
 type Reading = (state: State) => void;
@@ -41,7 +41,7 @@ export function followCall(state: State, call: Call, seen: Seen, context: Contex
 		(copy) => {
 			step(copy, call, seen, probes === "none" ? { ...context, probed: [] } : { ...context, probes });
 		};
-	const readings = (["first", "new", "last", "none"] as const).map(reading);
+	const readings = (["first", "last", "new", "none"] as const).map(reading);
 	// What a refused add found out on the way is not kept.
 	if (seen.error !== undefined)
 		readings.unshift((copy) => {
@@ -92,7 +92,11 @@ export function followOrder(state: State, made: { call: Call; seen: Seen }[], co
 				},
 		);
 	const orders = [...permutations(made)];
-	const readings = places.flatMap((at) => orders.flatMap((order) => reading(order, at)));
+	// Those that look around of their own accord, and once more when they are done, are the likeliest to have found it.
+	const isLooking = (order: typeof made, at: number) => LOOKS_TWICE.includes(order[at]?.call.method ?? "");
+	const pairs = places.flatMap((at) => orders.map((order) => ({ order, at })));
+	const likely = pairs.filter(({ order, at }) => isLooking(order, at));
+	const readings = [...likely, ...pairs.filter((pair) => !likely.includes(pair))].flatMap(({ order, at }) => reading(order, at));
 	return firstFit(
 		state,
 		readings,

@@ -67,7 +67,7 @@ export async function liveness(drive: Drive): Promise<void> {
 	drive.thorough = false;
 	await openGates(drive);
 	let quiet = 0;
-	for (let round = 0; round < ROUNDS && quiet < 6; round++) {
+	for (let round = 0; round < ROUNDS && quiet < 4; round++) {
 		const before = waiting(drive.state).length + running(drive.state).length;
 		drive.advance(STEP_MS, 0);
 		turnHeads(drive, round);
@@ -78,7 +78,8 @@ export async function liveness(drive: Drive): Promise<void> {
 			await drive.call({ method: "claim", args: [{ worker: "last", max: 1000 }] }, via);
 		for (const job of running(drive.state)) {
 			if (job.run === undefined) continue;
-			await drive.call({ method: "started", args: [{ job: job.id, token: job.run.token }] });
+			// An end that tells of a process says as much.
+			if (job.id % 4 === 0) await drive.call({ method: "started", args: [{ job: job.id, token: job.run.token }] });
 			await drive.call({ method: "complete", args: [{ job: job.id, token: job.run.token, exit_kind: "completed", exit_code: 0 }] });
 			if (job.will_merge && job.status === "succeeded") await drive.call({ method: "merged", args: [job.id, "merged"] });
 		}

@@ -31,7 +31,8 @@ export type Context = {
 /** Probes of these calls are made before they decide; those of all others, after. */
 const LOOKS_FIRST = ["add", "apply", "retry", "rerun", "tick", "claim"];
 
-const LOOKS_TWICE = ["retry", "rerun", "tick"];
+/** And these once more when they are done. */
+export const LOOKS_TWICE = ["retry", "rerun", "tick"];
 
 /** Applies the call; throws a Disagreement where the engine did something else. */
 export function step(state: State, call: Call, seen: Seen, context: Context): void {
@@ -49,7 +50,8 @@ export function step(state: State, call: Call, seen: Seen, context: Context): vo
 	handle(state, call.args, seen, context);
 	// These look around once more when they are done.
 	const again = first && context.probes !== "new" && LOOKS_TWICE.includes(call.method);
-	if ((!first || again) && context.probed.length > 0) {
+	// What a job ends by puts its own products in doubt: they are looked at in the next round.
+	for (let round = 0; (!first || again) && round < context.probed.length; round++) {
 		learned();
 		settle(state, seen);
 	}

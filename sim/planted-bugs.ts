@@ -131,8 +131,8 @@ export const BUGS: Bug[] = [
 	{
 		name: "the hard queue limit is one off",
 		file: "scheduler/add.js",
-		find: "if (tx.memory.ready >= limit)",
-		replace: "if (tx.memory.ready > limit + 1)",
+		find: "if (tx.memory.ready - room >= limit)",
+		replace: "if (tx.memory.ready - room > limit + 1)",
 	},
 	{ name: "a lost lease is not noticed", file: "scheduler/sweep.js", find: 'if (leases === "renew") {', replace: "if (true) {" },
 	{ name: "gc takes what others refer to", file: "scheduler/upkeep.js", find: "if (yield* isReferred(tx, job))", replace: "if (false)" },
@@ -151,5 +151,36 @@ export const BUGS: Bug[] = [
 		replace: "const until = tx.now;",
 	},
 	{ name: "an item is added twice", file: "scheduler/add.js", find: '(yield* tx.get("chain", job.item))?.chain;', replace: "undefined;" },
+	{
+		name: "why forgets that a launch failed",
+		file: "core/gates/index.js",
+		find: "reasons.push(...(askSpawn(job, facts.now) ?? []));",
+		replace: ";",
+	},
+	{
+		name: "why tells of a host that is full",
+		file: "core/gates/capacity.js",
+		find: 'else if (bucket.kind !== "payload" || bucket.labels)',
+		replace: "else if (true)",
+	},
+	{
+		name: "jobs of a stage tell what becomes of them",
+		file: "scheduler/tx.js",
+		find: "if (job !== null && this.isComing(job))",
+		replace: "if (false)",
+	},
+	{
+		name: "a stage that was cut off stays",
+		file: "scheduler/apply.js",
+		find: "if (at < tx.now - STAGE_STALE_MS &&",
+		replace: "if (false &&",
+	},
+	{ name: "kept keys are not passed on", file: "scheduler/locks.js", find: "yield* passOn(tx, key, kept.get(key)?.next);", replace: ";" },
+	{
+		name: "a breaker refunds nobody",
+		file: "scheduler/limits.js",
+		find: "yield* refund(tx, streak.jobs.slice(0, -1));",
+		replace: ";",
+	},
 	{ name: "an ended job still counts as waiting", file: "scheduler/tx.js", find: 'this.count("depth", job.lane, -1);', replace: ";" },
 ];

@@ -185,8 +185,8 @@ export interface Scheduler {
 	locks(): Promise<LockView[]>;
 	batches(): Promise<BatchView[]>;
 	artifacts(): Promise<ArtifactView[]>;
-	/** What one dispatch pass would start now, and what bounds it. Changes nothing. */
-	plan(options?: { max?: number }): Promise<PlanReport>;
+	/** What one dispatch pass would start now, and what bounds it. Changes nothing. `cycle: "now"`: as if the next cycle were due. */
+	plan(options?: { max?: number; cycle?: "now" }): Promise<PlanReport>;
 	events(options?: { since?: number }): AsyncIterable<EventRow>;
 	/** The sequence number of the newest event. They go up by one; numbers that are missing belong to jobs that `gc` forgot. */
 	lastEvent(): Promise<number>;
@@ -227,8 +227,8 @@ export interface Scheduler {
 
 	/** Runs `fn` for jobs of the lane, up to `concurrency` at a time, until stopped. A thrown error is a failed run. */
 	work(lane: string, fn: (job: Claimed) => Promise<unknown>, options?: { concurrency?: number; worker?: string }): Worker;
-	/** One pass by hand: sweeps, settles, probes. Returns when the next one is due, or null. */
-	tick(): Promise<number | null>;
+	/** One pass by hand: sweeps, settles, probes. Returns when the next one is due, or null. `cycle: "now"` does not wait for the next cycle. */
+	tick(options?: { cycle?: "now" }): Promise<number | null>;
 	readonly kernel: Kernel;
 	close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 // What the simulator found, each as a test of its own; the seeds are in sim/seeds.txt.
 
 import { describe, expect, it } from "vitest";
-import { MINUTE, SECOND } from "./make/fakes.ts";
+import { HOUR, MINUTE, SECOND } from "./make/fakes.ts";
 import { openStand } from "./make/stand.ts";
 
 describe("a clock that was set back", () => {
@@ -156,5 +156,85 @@ describe("keys kept for overdue jobs", () => {
 		expect(await stand.start()).toEqual([second]);
 		await stand.succeed(second);
 		expect(await stand.start()).toEqual([later]);
+	});
+});
+
+describe("a job that was running when its predecessor was run again", () => {
+	it("waits for it when it comes back to the queue", async () => {
+		const stand = await openStand();
+		const first = await stand.done();
+		const second = await stand.add({ after: [first] });
+		await stand.start();
+		await stand.sluice.rerun(first);
+		await stand.end(second, "preempted");
+		expect(await stand.gates(second)).toEqual(["after/dependencies"]);
+		expect(await stand.start()).toEqual([first]);
+		await stand.succeed(first);
+		expect(await stand.start()).toEqual([second]);
+	});
+});
+
+describe("a rewind", () => {
+	it("leaves run-now --force to the waiting jobs downstream", async () => {
+		const stand = await openStand({ config: { max_concurrent: 1 } });
+		const first = await stand.add({ produces: ["custom:report:one"] });
+		const second = await stand.add({ needs: ["custom:report:one"] });
+		await stand.sluice.runNow(second, { force: true });
+		await stand.sluice.retry(first);
+		await stand.start();
+		await stand.sluice.mark("custom:report:one");
+		expect(await stand.start()).toEqual([second]);
+	});
+});
+
+describe("an item whose chain has several jobs", () => {
+	it("is answered with one of them that is still open", async () => {
+		const stand = await openStand();
+		const { names } = await stand.sluice.apply({
+			jobs: [
+				{ name: "a", command: ["true"], item: "x-1" },
+				{ name: "b", command: ["true"], item: "x-1", after: ["a"] },
+			],
+		});
+		await stand.start();
+		await stand.succeed(names.a as number);
+		expect(await stand.tryAdd({ item: "x-1" })).toMatchObject({ outcome: "already_running", job: names.b });
+	});
+});
+
+describe("a cancelled run that reports how its program ended", () => {
+	it("shows that the launch worked", async () => {
+		const stand = await openStand();
+		const id = await stand.add();
+		await stand.start();
+		await stand.end(id, "launch_failed");
+		await stand.wait(MINUTE);
+		await stand.start();
+		await stand.sluice.cancel(id);
+		await stand.succeed(id);
+		expect(await stand.show(id)).toMatchObject({ status: "cancelled" });
+		expect((await stand.show(id)).dispatch_failures).toBeUndefined();
+	});
+});
+
+describe("a merge that was requested", () => {
+	it("is waited for", async () => {
+		const stand = await openStand({ config: { repos: { app: {} } } });
+		const first = await stand.add({ repo: "app" });
+		const second = await stand.add({ after: [{ job: first, policy: "merged" }] });
+		await stand.start();
+		await stand.end(first, "completed", { merge_status: "requested" });
+		expect(await stand.gates(second)).toEqual(["after/dependencies"]);
+		await stand.sluice.merged(first, "merged");
+		expect(await stand.start()).toEqual([second]);
+	});
+});
+
+describe("a limit of nothing", () => {
+	it("is broken once, not once in every window", async () => {
+		const stand = await openStand();
+		await stand.sluice.grant("owner:ann", "tokens", { limit: 0, window: "hour" });
+		await stand.wait(2 * HOUR);
+		expect(await stand.sluice.charge("owner:ann", "tokens", 38)).toMatchObject({ over_limit: true, first_breach: false });
 	});
 });

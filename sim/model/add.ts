@@ -42,6 +42,7 @@ export function makeJob(state: State, id: number, input: JobInput, edges: Edge[]
 	const parent = input.parent === undefined ? undefined : find(state, input.parent);
 	const job: ModelJob = {
 		id,
+		chain: id,
 		status: "queued",
 		kind: input.agent !== undefined ? "agent" : input.command !== undefined ? "command" : "payload",
 		lane: input.lane ?? defaultLane(state) ?? "default",
@@ -136,7 +137,14 @@ export function add(state: State, input: JobInput, options: { force?: boolean },
 	if (allowed.size === 0 || (least - room < hard && allowed.size === 1 && allowed.has("deferred"))) allowed.add("queued");
 	const outcome = result?.outcome ?? (seen.fresh.length > 0 ? "queued" : [...allowed].find((one) => one !== "queued"));
 	agree(outcome !== undefined && allowed.has(outcome), `add answered ${outcome}, the model says ${[...allowed].join(" or ")}`);
-	if (result?.outcome === "already_running") agreeSame(result.job, chain?.id, "already_running: the open job");
+	// Where several jobs of the chain are open, it may name any.
+	if (result?.outcome === "already_running") {
+		const named = find(state, result.job);
+		agree(
+			named !== undefined && isActive(named) && named.item === itemKey(input),
+			`already_running: names ${result.job}, not ${chain?.id}`,
+		);
+	}
 	if (result?.outcome === "duplicate") agreeSame(result.job, twin?.id, "duplicate: the existing job");
 	if (result?.outcome === "deferred") agreeSame(result.limit, hard, "deferred: the limit");
 	if (outcome !== "queued") {

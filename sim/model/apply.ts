@@ -2,10 +2,10 @@
 
 import type { JobInput } from "../../src/core/job.ts";
 import type { ApplyResult, Manifest } from "../../src/scheduler.ts";
-import { duplicateOf, edgesOf, enter, makeJob, openChain } from "./add.ts";
+import { duplicateOf, edgesOf, enter, makeJob } from "./add.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { settle } from "./settle.ts";
-import { find, type State } from "./state.ts";
+import { find, isActive, type State } from "./state.ts";
 import { faultsOf, itemKey } from "./validate.ts";
 
 const nameOf = (one: number | string | { job: number | string }) => (typeof one === "object" ? one.job : one);
@@ -39,9 +39,12 @@ export function apply(state: State, manifest: Manifest, options: { force?: boole
 	if (cyclic) problems.push({ codes: ["cycle"], why: "the manifest has a cycle" });
 	// Predecessors first: an edge by name may point forward in the file.
 	const order = inOrder(inputs);
-	const idFor = new Map(inputs.filter((input) => !isThere(before, input)).map((input, index) => [input, ids[index] ?? -1000 - index]));
+	const said = (seen.result as ApplyResult | undefined)?.skipped ?? [];
+	const idFor = new Map(
+		inputs.filter((input) => !isThere(before, input, said)).map((input, index) => [input, ids[index] ?? -1000 - index]),
+	);
 	for (const input of inputs) {
-		const there = isThere(before, input);
+		const there = isThere(before, input, said);
 		const id = there ?? idFor.get(input);
 		if (input.name !== undefined && id !== undefined) names[input.name] = id;
 		if (there !== undefined) skipped.push({ name: input.name ?? "", job: there });
@@ -55,7 +58,10 @@ export function apply(state: State, manifest: Manifest, options: { force?: boole
 		if (id === undefined) spare.push(...faults);
 		else problems.push(...faults);
 		if (id === undefined) continue;
-		state.jobs.push(makeJob(state, id, input, edges));
+		const job = makeJob(state, id, input, edges);
+		const mate = job.item === undefined ? undefined : state.jobs.find((other) => made.includes(other.id) && other.item === job.item);
+		if (mate !== undefined) job.chain = mate.chain;
+		state.jobs.push(job);
 		made.push(id);
 	}
 	if (seen.error !== undefined) problems.push(...spare);
@@ -86,10 +92,13 @@ export function apply(state: State, manifest: Manifest, options: { force?: boole
 }
 
 /** Already in the queue, by name, open chain or unique key. */
-function isThere(state: State, input: JobInput): number | undefined {
+function isThere(state: State, input: JobInput, said: ApplyResult["skipped"]): number | undefined {
 	const named = input.name === undefined ? undefined : state.jobs.find((job) => job.name === input.name);
-	const chain = input.item === undefined ? undefined : openChain(state, itemKey(input));
-	return (named ?? chain ?? duplicateOf(state, input))?.id;
+	if (named !== undefined) return named.id;
+	const open = input.item === undefined ? [] : state.jobs.filter((job) => isActive(job) && job.item === itemKey(input));
+	// Where several jobs of the chain are open, any of them stands for it.
+	const told = said.find((one) => one.name === input.name)?.job;
+	return (open.find((job) => job.id === told) ?? open[0] ?? duplicateOf(state, input))?.id;
 }
 
 function inOrder(inputs: JobInput[]): JobInput[] {

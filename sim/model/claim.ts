@@ -111,18 +111,21 @@ function next(state: State, filter: Filter, wanted: number | undefined | "unknow
 	}
 }
 
+/** Nobody lived to say what was claimed: tokens tell, they only grow. */
+function startedSince(state: State, seen: Seen): number[] {
+	const runs = state.jobs.flatMap((job) => {
+		const token = seen.job(job.id)?.run?.token ?? 0;
+		return token > state.last_token && job.run === undefined ? [{ id: job.id, token }] : [];
+	});
+	return runs.sort((a, b) => a.token - b.token).map((run) => run.id);
+}
+
 export function claim(state: State, options: ClaimOptions, seen: Seen): void {
 	const result = accepted<Claimed[]>(seen);
 	const before = state.last_token;
 	const tokenOf = (job: ModelJob) => result?.find((one) => one.job.id === job.id)?.run.token ?? seen.job(job.id)?.run?.token ?? 0;
-	const taken = take(
-		state,
-		options,
-		options.host,
-		tokenOf,
-		(so) => (result === undefined ? "unknown" : result[so.length]?.job.id),
-		seen.kept,
-	);
+	const order = result?.map((one) => one.job.id) ?? startedSince(state, seen);
+	const taken = take(state, options, options.host, tokenOf, (so) => order[so.length], seen.kept);
 	if (result !== undefined) {
 		agreeSame(
 			result.map((one) => one.job.id),

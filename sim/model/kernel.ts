@@ -62,6 +62,7 @@ export function enqueue(state: State, params: EnqueueParams & { dedupe_by?: ("pi
 
 const BLANK: ModelJob = {
 	id: 0,
+	chain: 0,
 	status: "queued",
 	kind: "kernel",
 	lane: "kernel",

@@ -1,12 +1,11 @@
 // `retry` (rewind: a job and everything downstream of it) and `rerun` (the job alone).
 
 import type { RewindReport } from "../../src/scheduler.ts";
-import { openChain } from "./add.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { known } from "./control.ts";
 import { artifactKey } from "./refusal.ts";
 import { settle } from "./settle.ts";
-import { find, isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
+import { find, isActive, isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
 
 /** The root and all that depends on it, over after-edges and artifacts. */
 export function downstream(state: State, root: ModelJob): ModelJob[] {
@@ -45,12 +44,12 @@ export function rewind(state: State, id: number, scope: "downstream" | "alone", 
 	if (busy.length > 0) problems.push(`running: ${busy.join(", ")}`);
 	if (set.some((job) => job.repo !== undefined && typeof state.facts[`busy:${job.repo}`] === "string"))
 		problems.push("git is in the middle of something");
-	for (const job of set) {
-		const other = job.item === undefined ? undefined : openChain(state, job.item);
-		if (other !== undefined && !set.includes(other)) problems.push(`item ${job.item} belongs to job ${other.id}`);
-	}
-	for (const job of set) {
-		const rival = job.item === undefined ? undefined : set.find((other) => other !== job && other.item === job.item);
+	// Those that ended take their item again: it must be free, or their own chain's.
+	const ended = set.filter((job) => !isActive(job) && job.item !== undefined);
+	for (const job of ended) {
+		const other = state.jobs.find((one) => isActive(one) && one.item === job.item && one.chain !== job.chain);
+		if (other !== undefined) problems.push(`item ${job.item} belongs to job ${other.id}`);
+		const rival = ended.find((one) => one.item === job.item && one.chain !== job.chain);
 		if (rival !== undefined) problems.push(`jobs ${job.id} and ${rival.id} share item ${job.item}`);
 	}
 	if (seen.error !== undefined || problems.length > 0) {

@@ -35,6 +35,8 @@ export type ModelJob = {
 	agent?: string;
 	batch?: string;
 	item?: string;
+	/** Jobs of one item that came with one manifest share it; else its own id. */
+	chain: number;
 	phase?: string;
 	/** Ancestors, root first. */
 	path: number[];

@@ -77,7 +77,11 @@ function drawFailure(random: Random, config: Config, themes: Themes): void {
 		for (const lane of Object.values(config.lanes)) if (random.chance(0.3)) lane.retry = { ...config.retry, max: random.between(0, 2) };
 	}
 	if (random.chance(0.5)) config.dispatch_breaker = random.pick([1, 2, 3, "off" as const, "run" as const]);
-	if (random.chance(0.5)) config.environment_breaker = { failures: random.pick([0, 2, 3, 5]), cooldown_ms: random.pick([10_000, MINUTE]) };
+	if (random.chance(0.5))
+		config.environment_breaker = {
+			failures: random.pick(themes.has("launches") ? [0, 2, 2, 2, 3] : [0, 2, 3, 5]),
+			cooldown_ms: random.pick([10_000, MINUTE]),
+		};
 	if (random.chance(0.3))
 		config.rate_limit = {
 			margin_ms: random.pick([0, 5000]),

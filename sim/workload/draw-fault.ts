@@ -2,18 +2,20 @@
 
 import type { Fault, Op } from "../operation.ts";
 import type { Random } from "../random.ts";
-import type { Themes } from "./themes.ts";
+import type { Theme, Themes } from "./themes.ts";
 
 /** Nothing to fail in. */
 const NEVER = ["advance", "crash", "look", "together", "fact"];
 
 export function drawFault(random: Random, themes: Themes, op: Op): void {
 	if (NEVER.includes(op.kind)) return;
-	const crash = themes.has("crashes") && random.chance(0.06);
+	const crash = themes.has("crashes") && random.chance(op.kind === "apply" ? 0.3 : 0.06);
 	const disk = !crash && themes.has("disk") && random.chance(0.08);
 	if (crash) {
-		const point: Fault["point"] = random.weighted({ begin: 2, flush: 3, commit: 3, committed: 4, probe: 1, turn: 1 });
-		op.fault = { kind: "crash", point, nth: random.pick([1, 1, 1, 2, 3]) };
+		const looks = ["artifacts", "heads", "conditions", "items"].some((theme) => themes.has(theme as Theme));
+		const point: Fault["point"] = random.weighted({ begin: 2, flush: 3, commit: 3, committed: 4, probe: looks ? 4 : 0, turn: 1 });
+		// A manifest that goes in by stages can be cut off in many places.
+		op.fault = { kind: "crash", point, nth: op.kind === "apply" ? random.between(1, 6) : random.pick([1, 1, 1, 2, 3]) };
 	} else if (disk) {
 		const kind = random.pick(["full", "busy"] as const);
 		op.fault = {

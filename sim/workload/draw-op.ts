@@ -61,10 +61,10 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 	if (kind === "cancelled" && random.chance(0.5)) end.code = random.pick([0, 130]);
 	if (themes.has("budgets") && random.chance(0.5))
 		end.usage = { tokens: random.between(1, 60), ...(random.chance(0.3) ? { cost_micro: random.between(1, 60) } : {}) };
-	if (themes.has("accounts") && random.chance(0.3)) end.session = `s${id}`;
+	if (themes.has("accounts") && random.chance(0.5)) end.session = `s${id}`;
 	if (kind === "rate_limited") {
-		if (random.chance(0.3)) end.until_in = random.pick([20_000, 2 * HOUR]);
-		else if (random.chance(0.4)) end.retry_after_ms = random.pick([500, 90_000]);
+		if (random.chance(0.4)) end.until_in = random.pick([20_000, 2 * HOUR, 2 * HOUR]);
+		else if (random.chance(2 / 5)) end.retry_after_ms = random.pick([500, 90_000]);
 		else if (random.chance(0.1)) end.closed = "billing";
 	}
 	if (kind === "needs_human") end.question = "which one?";

@@ -1,6 +1,6 @@
 // What a method gets beside its parameters, and the words that several methods share.
 
-import type { JobView, News } from "../scheduler.ts";
+import type { JobView } from "../scheduler.ts";
 import type { Caller, Context } from "./context.ts";
 import { type JobDocument, jobDocument } from "./documents.ts";
 import type { Role } from "./fields.ts";
@@ -35,21 +35,4 @@ export const shown = (context: Context, view: JobView): JobDocument =>
 export function shownAll(context: Context, views: readonly JobView[]): JobDocument[] {
 	const showing = { config: context.scheduler.config(), mask: { names: context.config.settings().secrets } };
 	return views.map((view) => jobDocument(view, showing));
-}
-
-/** Resolves at the first news that fits, or after `ms`. Listens from now on; `over` ends it early. */
-export function news(context: Context, ms: number, fits: (news: News) => boolean): { happened: Promise<void>; over(): void } {
-	let end = () => {};
-	const happened = new Promise<void>((resolve) => {
-		const off = context.scheduler.watch((one) => {
-			if (fits(one)) end();
-		});
-		const cancel = context.host.after(ms, () => end(), "hold");
-		end = () => {
-			off();
-			cancel();
-			resolve();
-		};
-	});
-	return { happened, over: () => end() };
 }

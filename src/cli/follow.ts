@@ -1,8 +1,10 @@
 // Reading a run's output, piece by piece, to its end or as it grows.
 
+import type { EventDocument } from "../api/documents.ts";
 import { failureOf } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { hasEnded, type ShownJob } from "./job-lines.ts";
+import { plain } from "./print.ts";
 import { tame } from "./sequences.ts";
 
 export type Wanted = { id: number | string; stream: "stdout" | "stderr"; attempt: number | undefined; raw: boolean };
@@ -33,6 +35,19 @@ export async function printLog(io: Io, wanted: Wanted, how: "once" | "follow"): 
 	}
 }
 
+/** An empty log may be that of a program that said nothing, or of none at all. */
+async function tellIfNeverStarted(io: Io, id: number | string, run: string): Promise<void> {
+	try {
+		const { events } = (await io.ask("job.history", { id })) as { events: EventDocument[] };
+		const end = events.find(({ kind, data }) => /^(?:requeued|ended)$/.test(kind) && data.attempt === Number(run.split(".")[1]));
+		if (end?.data.exit_kind !== "launch_failed") return;
+		const why = end.data.message ?? ((await io.ask("job.show", { id })).job as ShownJob).last_failure;
+		io.print.say(`run ${run} was never started${why ? `: ${plain(why)}` : ""}`);
+	} catch {
+		// The log was what was asked for.
+	}
+}
+
 /** To the end of one run; gives its id, or undefined when it never came to be. */
 async function printRun(io: Io, wanted: Wanted, how: "once" | "follow"): Promise<string | undefined> {
 	const { id, stream, attempt, raw } = wanted;
@@ -44,6 +59,7 @@ async function printRun(io: Io, wanted: Wanted, how: "once" | "follow"): Promise
 		if (piece.text !== "") io.world.stdout.write(raw ? piece.text : tame(piece.text, colours));
 		const moved = piece.next_offset > offset;
 		offset = piece.next_offset;
+		if (piece.eof && piece.ended && offset === 0 && piece.run) await tellIfNeverStarted(io, id, piece.run);
 		if (piece.eof && (how === "once" || piece.ended)) return piece.run ?? undefined;
 		if (how === "once" && !moved) return piece.run ?? undefined;
 	}

@@ -55,10 +55,20 @@ export function remark(job: ShownJob, now: number): string {
 	const took = tookOf(job);
 	const reason = printable(job.end_reason ?? "");
 	if (job.status === "succeeded") return took === "" ? reason : `in ${took}`;
+	const launch = launchWords(job);
+	if (launch !== undefined) return launch;
 	if (reason !== "") return reason;
 	const code = typeof job.exit_code === "number" && job.exit_code !== 0 ? `exit code ${job.exit_code}` : "";
 	const kind = job.exit_kind && !["failed", "cancelled", "completed"].includes(job.exit_kind) ? job.exit_kind.replaceAll("_", " ") : "";
 	return [kind, code, took && `after ${took}`].filter(Boolean).join(", ");
+}
+
+/** Why its last run could not be started; `circuit-broken` only says that no more tries are made. */
+export function launchWords(job: Pick<ShownJob, "exit_kind" | "end_reason" | "last_failure" | "attempt">): string | undefined {
+	if (job.exit_kind !== "launch_failed") return undefined;
+	const why = job.last_failure ?? (job.end_reason === "circuit-broken" ? "" : (job.end_reason ?? ""));
+	const tries = (job.attempt ?? 1) > 1 ? `, tried ${job.attempt} times` : "";
+	return `could not be started${tries}${why === "" ? "" : `: ${printable(why)}`}`;
 }
 
 export function tookOf(job: ShownJob): string {

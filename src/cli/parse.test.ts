@@ -162,17 +162,7 @@ describe("every command", () => {
 	});
 
 	test("of later work is not there yet", () => {
-		const later = [
-			"sling",
-			"graph",
-			"forecast",
-			"source",
-			"recipe",
-			"agent",
-			"cron",
-			"mcp",
-			"migrate-store",
-		];
+		const later = ["sling", "graph", "forecast", "source", "recipe", "agent", "cron", "mcp", "migrate-store"];
 		expect(COMMANDS.filter(({ name }) => later.includes(name.split(" ")[0] as string))).toEqual([]);
 	});
 

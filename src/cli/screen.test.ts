@@ -109,6 +109,16 @@ describe("top", () => {
 		expect((await press(["\u0003"])).code).toBe(130);
 	});
 
+	test("any key goes back from an explanation, q too", async () => {
+		const { code, asked } = await press(["w", "q", "p", "w", "\u001b", "q"]);
+		expect(code).toBe(0);
+		expect(asked.map(({ method }) => method).filter((method) => !["scheduler.status", "job.list"].includes(method))).toEqual([
+			"job.why",
+			"scheduler.pause",
+			"job.why",
+		]);
+	});
+
 	test("select, why, cancel after asking, pause", async () => {
 		const { asked, out } = await press(["j", "w", "x", "c", "n", "c", "y", "p", "q"]);
 		expect(asked.filter(({ method }) => !["scheduler.status", "job.list"].includes(method))).toEqual([

@@ -42,10 +42,9 @@ export function relative(at: number, now: number): string {
 
 /** RFC 3339 text or epoch milliseconds from a document; undefined when it has none. */
 export function instantOf(value: unknown): number | undefined {
-	if (typeof value === "number") return value;
-	if (typeof value !== "string") return undefined;
-	const at = Date.parse(value);
-	return Number.isNaN(at) ? undefined : at;
+	const at = typeof value === "string" ? Date.parse(value) : typeof value === "number" ? value : Number.NaN;
+	// Beyond that no date can be told.
+	return Math.abs(at) <= 8.64e15 ? at : undefined;
 }
 
 const two = (value: number) => String(value).padStart(2, "0");

@@ -1,11 +1,18 @@
 // Staying until jobs have ended, with progress on stderr meanwhile.
 
+import type { ExitKind } from "../core/job.ts";
 import type { Io } from "./io.ts";
-import { statusWords } from "./job-lines.ts";
+import { labelOf, launchWords, statusWords } from "./job-lines.ts";
 import { paintStatus } from "./print.ts";
+import { printable } from "./sequences.ts";
 import { durationWords } from "./times.ts";
 
-export type WaitedJob = { id: number; status: string; exit_code: number | null; exit_kind: string | null; name?: string | null };
+export type WaitedJob = { id: number; status: string; exit_code: number | null; exit_kind: ExitKind | null } & {
+	/** Not from a daemon of before. */
+	name?: string | null;
+	end_reason?: string | null;
+	last_failure?: string | null;
+};
 export type Waited = { done: boolean; jobs: WaitedJob[] };
 
 /** How long one question to the daemon stays open: an end is told at once, other changes after this. */
@@ -56,7 +63,14 @@ function tellChanges(io: Io, jobs: readonly WaitedJob[], told: Map<number, strin
 	for (const job of jobs) {
 		if (told.get(job.id) === job.status) continue;
 		told.set(job.id, job.status);
-		const code = job.exit_code === null || job.exit_code === 0 ? "" : `, exit code ${job.exit_code}`;
-		io.print.say(`job ${job.id} ${paintStatus(io.print.paintTalk, job.status, statusWords(job.status))}${code}`);
+		io.print.say(`${labelOf(job)} ${paintStatus(io.print.paintTalk, job.status, statusWords(job.status))}${endWords(job)}`);
 	}
+}
+
+/** `, exit code 3: so it goes` */
+function endWords(job: WaitedJob): string {
+	const launch = job.status === "failed" ? launchWords(job) : undefined;
+	if (launch !== undefined) return `: ${launch}`;
+	const code = job.exit_code === null || job.exit_code === 0 ? "" : `, exit code ${job.exit_code}`;
+	return `${code}${job.end_reason && job.status !== "succeeded" ? `: ${printable(job.end_reason)}` : ""}`;
 }

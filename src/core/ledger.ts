@@ -30,6 +30,10 @@ export function charged(ledger: Ledger, amount: number, now: number, timezone: s
 		next.window_at = start;
 		delete next.warned;
 		delete next.breached;
+		// A limit of nothing is used up before the first charge: that is no news in each new window.
+		const { warned, breached } = announce({ ...next, used: 0 }, now, timezone).ledger;
+		if (warned) next.warned = true;
+		if (breached) next.breached = true;
 	}
 	return next;
 }

@@ -187,6 +187,13 @@ describe("while the daemon runs", () => {
 		expect(taken).toEqual([2, 3, 5]);
 	});
 
+	test("a change from before it is followed is taken, too", async () => {
+		const file = open("max_concurrent: 1\n");
+		file.write("max_concurrent: 2\n");
+		file.follow();
+		await until(() => file.engine().max_concurrent === 2);
+	});
+
 	test("a key that is taken out goes back to its preset or default, in the scheduler too", async () => {
 		const file = open(
 			"preset: loops\nmax_concurrent: 1\nlanes: {extra: {max: 1}, plan: {max: 9}}\naccounts: {a: {}}\norder: {age_boost_max: 7}\n",

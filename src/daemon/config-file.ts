@@ -206,6 +206,8 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 		follow() {
 			rewatch();
 			look(markOf(path).change);
+			// It may have been changed since it was read: only from now on would that be noticed.
+			void reload();
 		},
 		close() {
 			closed = true;

@@ -18,6 +18,7 @@ import { withFacts } from "../host/facts.ts";
 import { usersOf } from "../host/folder-users.ts";
 import { openGit } from "../host/git.ts";
 import { localHost, systemClock } from "../host/local.ts";
+import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
 import { runProgram } from "../host/program.ts";
 import { watchRepos } from "../host/repo-watch.ts";
@@ -66,6 +67,8 @@ export type Daemon = {
 /** This machine, as the store knows it: not its network name, which changes with the network. */
 const HOST = "local";
 const HEARTBEAT_MS = 30_000;
+/** No operation takes a tenth of this. */
+const STUCK_MS = 10_000;
 
 /** Throws a SluiceError when it cannot start; then nothing is left running. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
@@ -105,7 +108,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(() => config.close());
 		secrets = () => config.settings().secrets;
 
-		const allowed = () => pick(env, config.settings().env);
+		// Asked for several times a run: what our environment is does not change, so only another setting makes it anew.
+		const surroundings = { ...env };
+		const allowed = remembered(
+			() => config.settings().env,
+			(wanted) => pick(surroundings, wanted),
+		);
 		const git = openGit({ run: runProgram, env: () => ({ ...pick(env, ["GIT_CONFIG_*"]), ...allowed() }), mark: gitMark(home.tag) });
 		const repo = (name: string): Repo | null => {
 			const settings = settingsOf(config, name);
@@ -184,7 +192,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			secret,
 			log,
 			workspaces: work,
-			settings: (): SupervisorSettings => ({ ...config.settings(), env: allowed() }),
+			settings: remembered(config.settings, (settings): SupervisorSettings => ({ ...settings, env: allowed() })),
 			onDispatch: (started) => {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
@@ -249,7 +257,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		});
 		undo.push(() => serving.close());
 
-		const watchdog = startWatchdog({ clock, host, log, scheduler });
+		const loop = watchLoop({ path: home.log, stuckMs: STUCK_MS, lookMs: STUCK_MS / 4, startMs: HEARTBEAT_MS });
+		const watchdog = startWatchdog({ clock, host, log, scheduler, loop });
 		undo.push(() => watchdog.stop());
 		undo.push(logDepths({ scheduler, host, log }));
 		undo.push(
@@ -321,6 +330,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		next();
 		return () => cancel();
 	}
+}
+
+/** Makes it again only when what it is made from is another object. */
+function remembered<From, To>(from: () => From, make: (from: From) => To): () => To {
+	let last: { from: From; to: To } | undefined;
+	return () => {
+		const now = from();
+		if (last?.from !== now) last = { from: now, to: make(now) };
+		return last.to;
+	};
 }
 
 function pick(env: Record<string, string | undefined>, wanted: readonly string[]): Record<string, string> {

@@ -17,7 +17,9 @@ const it = {
 test("systemd: words in quotes, its own marks escaped, runs survive a stop", () => {
 	const { path, text, commands } = serviceFile("linux", "/home/a", it);
 	expect(path).toBe("/home/a/.config/systemd/user/sluice.service");
-	expect(text).toContain('ExecStart="/usr/bin/node" "/opt/sluice/dist/daemon-main.js" "--home" "/home/a b/50%%/$$x\\"y" "--port" "7500"\n');
+	expect(text).toContain(
+		'ExecStart="/usr/bin/node" "--max-semi-space-size=4" "/opt/sluice/dist/daemon-main.js" "--home" "/home/a b/50%%/$$x\\"y" "--port" "7500"\n',
+	);
 	expect(text).toContain("KillMode=process\n");
 	expect(text).toContain('Environment="PATH=/usr/bin:/bin"\n');
 	expect(commands.at(-1)).toEqual(["systemctl", "--user", "enable", "--now", "sluice.service"]);

@@ -3,6 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { NODE_FLAGS } from "../api/auto-start.ts";
 import { SluiceError } from "../core/errors.ts";
 import { writeWhole } from "./write-file.ts";
 
@@ -11,7 +12,14 @@ export type ServiceFile = { path: string; text: string; commands: string[][] };
 
 /** What would be written, where, and what makes it start. */
 export function serviceFile(platform: NodeJS.Platform, userHome: string, it: Installation): ServiceFile {
-	const argv = [it.node, it.program, "--home", it.home, ...(it.port === undefined ? [] : ["--port", String(it.port ?? "none")])];
+	const argv = [
+		it.node,
+		...NODE_FLAGS,
+		it.program,
+		"--home",
+		it.home,
+		...(it.port === undefined ? [] : ["--port", String(it.port ?? "none")]),
+	];
 	if (platform === "linux") {
 		const path = join(userHome, ".config", "systemd", "user", "sluice.service");
 		return {

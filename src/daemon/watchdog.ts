@@ -1,4 +1,4 @@
-// Notices what must not happen, and says so in the log: an event loop that stood still, a clock that jumped, a scheduler that no longer answers or
+// Notices what must not happen, and says so in the log: an event loop that stands or stood still, a clock that jumped, a scheduler that no longer answers or
 // starts nothing though it could.
 
 import type { Clock, Host } from "../host.ts";
@@ -19,8 +19,10 @@ export function startWatchdog(parts: {
 	host: Pick<Host, "after">;
 	log: Log;
 	scheduler: Pick<Scheduler, "status" | "plan" | "show">;
+	/** Sees from outside that the beats stay away: host/loop-watch.ts. */
+	loop?: { beat(): void; stop(): void };
 }): Watchdog {
-	const { clock, host, log, scheduler } = parts;
+	const { clock, host, log, scheduler, loop } = parts;
 	let stopped = false;
 	let jumps = 0;
 	let longest = 0;
@@ -36,6 +38,7 @@ export function startWatchdog(parts: {
 
 	const beat = (last: { mono: number; wall: number }) =>
 		after(BEAT_MS, () => {
+			loop?.beat();
 			const now = { mono: clock.monotonic(), wall: clock.now() };
 			const late = now.mono - last.mono - BEAT_MS;
 			const jump = now.wall - last.wall - (now.mono - last.mono);
@@ -76,6 +79,7 @@ export function startWatchdog(parts: {
 	return {
 		stop() {
 			stopped = true;
+			loop?.stop();
 			for (const cancel of cancels) cancel();
 		},
 		jumps: () => jumps,

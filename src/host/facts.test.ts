@@ -143,7 +143,10 @@ test("a repo that is no repo, and git in the middle of each operation", async ()
 
 test("a command is run again only after a while, or when its repo has changed", async () => {
 	const { repo, host } = look({ probes: () => ({ count: ["/bin/sh", "-c", "echo x >> .git/sluice-count; true"] }) });
-	const runs = () => execFileSync("cat", [join(repo.path, ".git/sluice-count")], { encoding: "utf8" }).trim().split("\n").length;
+	const runs = () =>
+		execFileSync("cat", [join(repo.path, ".git/sluice-count")], { encoding: "utf8" })
+			.trim()
+			.split("\n").length;
 	for (let n = 0; n < 5; n++) await host.probe(["artifact:probe:count@r"]);
 	expect(runs()).toBe(1);
 	host.stir("r");

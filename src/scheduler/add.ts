@@ -8,13 +8,14 @@ import { deadEnd, fits } from "../core/gates/after.ts";
 import { suits } from "../core/gates/host.ts";
 import type { Draft } from "../core/input.ts";
 import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../core/job.ts";
+import { nearest } from "../core/nearest.ts";
 import type { Facts } from "../host.ts";
 import type { AddResult } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { type FactRecord, factsOf, isUnsettled, plainFacts } from "./facts.ts";
 import { position, viewJob } from "./look.ts";
 import { record, type Seen } from "./observe.ts";
-import { countBatch, endJob, place } from "./place.ts";
+import { type ChainRecord, countBatch, endJob, joinChain, openJobs, place } from "./place.ts";
 import { cascade } from "./settle.ts";
 import type { Tx } from "./tx.ts";
 
@@ -60,11 +61,13 @@ export function* resolveAfter(tx: Tx, after: Draft["after"], field = "after"): O
 	const resolved: { job: number; policy: Policy }[] = [];
 	for (const [index, { ref, policy, gate }] of after.entries()) {
 		const job = typeof ref === "number" ? ref : yield* tx.get<number>("name", ref);
-		if (job === null)
+		if (job === null) {
+			const guess = yield* nearestName(String(ref));
 			throw new SluiceError("not_found", `${field}[${index}]: there is no job named "${ref}"`, {
 				field: `${field}[${index}]`,
-				hint: "add it first, or apply both together",
+				hint: guess ? `did you mean "${guess}"?` : "add it first, or apply both together",
 			});
+		}
 		if (resolved.some((one) => one.job === job)) {
 			// What the caller says of its parent counts, not the gate.
 			if (gate) continue;
@@ -76,6 +79,17 @@ export function* resolveAfter(tx: Tx, after: Draft["after"], field = "after"): O
 		resolved.push({ job, policy });
 	}
 	return resolved;
+}
+
+/** Names that a mistyped one is compared with. */
+const COMPARED = 1000;
+
+export function* nearestName(name: string): Op<string | undefined> {
+	const active = yield* ask({ read: "active", filter: {}, after: 0, limit: COMPARED });
+	return nearest(
+		name,
+		active.flatMap((job) => job.name ?? []),
+	);
 }
 
 export function* predecessors(tx: Tx, after: readonly { job: number; policy: Policy }[]): Op<Predecessor[]> {
@@ -204,7 +218,8 @@ function* checkItem(tx: Tx, job: Job, force: boolean, field: string, seen: Facts
 /** The open job of the item's chain, if there is one. */
 export function* openChain(tx: Tx, job: Job): Op<number | undefined> {
 	if (job.item === undefined) return undefined;
-	return (yield* tx.get<{ chain: number; open: number }>("chain", job.item))?.chain;
+	const chain = yield* tx.get<ChainRecord>("chain", job.item);
+	return chain ? (openJobs(chain)[0] ?? chain.chain) : undefined;
 }
 
 export type UniqueRecord = { job: number; at: number; window_ms: number | null };
@@ -274,9 +289,9 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], s
 	}
 	if (unique) tx.put("unique", unique.key, { job: job.id, at: tx.now, window_ms: unique.window_ms ?? null } satisfies UniqueRecord);
 	if (job.item !== undefined) {
-		const chain = yield* tx.get<{ chain: number; open: number }>("chain", job.item);
+		const chain = yield* tx.get<ChainRecord>("chain", job.item);
 		job.chain = chain?.chain ?? job.id;
-		tx.put("chain", job.item, { chain: job.chain, open: (chain?.open ?? 0) + 1 });
+		tx.put("chain", job.item, joinChain(chain, job));
 	}
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, 1, spec.owned === true);
 	job.bucket = tx.bucketFor(job, stage).id;

@@ -71,6 +71,9 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	return jobs;
 }
 
+/** The next pass need not wait for its cycle. */
+export const openCycle = (tx: Tx): void => tx.setPace({ last_cycle_at: 0 });
+
 /** 004's admission_check: false looks past the ledgers; the copy keeps the bucket's number. */
 function withoutOwner(bucket: Bucket): Bucket {
 	const { owner: _owner, ...rest } = bucket;

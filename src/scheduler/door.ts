@@ -82,6 +82,8 @@ function checkFacts(value: unknown): unknown {
 	return value;
 }
 
+const cycle = (value: unknown, field: string) => check.oneOf(value, ["now"], field);
+
 /** The arguments of each method, in order. */
 const ARGUMENTS = {
 	started: [run],
@@ -129,7 +131,8 @@ const ARGUMENTS = {
 		),
 	],
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
-	plan: [optional(object("options", { max: whole(0, 1000) }))],
+	plan: [optional(object("options", { max: whole(0, 1000), cycle }))],
+	tick: [optional(object("options", { cycle }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],
 	mark: [at("artifact", (value, field) => check.text(value, field, { max: 1000, lines: "one" })), act({ absent: check.flag })],
 	limit: [word("account"), object("report", { until: time, retry_after_ms: time, closed: text }), act()],

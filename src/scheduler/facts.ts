@@ -151,6 +151,19 @@ export function isUnsettled(tx: Tx, pred: number, job: number): boolean {
 	return tx.unsettled.has(pred) || (cursor !== null && job > cursor.after);
 }
 
+/** Counts the predecessors that are still open, and fetches everything: for a job that comes back to the queue. */
+export function* recount(tx: Tx, job: Job): Op<JobFacts> {
+	const isOpen = (pred: Predecessor) =>
+		isUnsettled(tx, pred.job, job.id) ||
+		typeof pred.status !== "string" ||
+		pred.status === "missing" ||
+		fits(pred.policy, pred.status, pred.merge_status) === "open";
+	const open = (yield* allPredecessors(tx, job)).filter(isOpen).length;
+	job.deps_left = open > 0 ? open : undefined;
+	tx.touch(job);
+	return yield* factsOf(tx, job, "all");
+}
+
 export function* lockStates(tx: Tx, keys: readonly string[]): Op<(key: string) => LockState> {
 	if (keys.length === 0) return NOTHING.lock;
 	yield* tx.fetch("lock", keys);

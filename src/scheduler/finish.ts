@@ -6,6 +6,7 @@ import { drop, type Job, type Run, type StopKind } from "../core/job.ts";
 import { afterRun, exitKindOf, type Next } from "../core/outcome.ts";
 import type { Ended, Ending } from "../scheduler.ts";
 import type { Op } from "../store.ts";
+import { recount } from "./facts.ts";
 import { accountWorks, chargeRun, launchFailed, launchWorked, limitAccount, probeUndecided } from "./limits.ts";
 import { releaseLocks } from "./locks.ts";
 import { endJob, place } from "./place.ts";
@@ -69,7 +70,8 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 
 	let refunded = false;
 	if (exit_kind === "launch_failed") refunded = yield* launchFailed(tx, job, ending.message ?? "launch failed");
-	else if (run.launched || !["lost", "cancelled", "drained", "preempted"].includes(exit_kind)) markLaunched(tx, job);
+	else if (run.launched || !["lost", "cancelled", "drained", "preempted", "launch_failed"].includes(ending.exit_kind))
+		markLaunched(tx, job);
 	else probeUndecided(tx, job);
 	if (exit_kind === "rate_limited") limitAccount(tx, run.account ?? "default", ending);
 	if (exit_kind === "completed" && run.account !== undefined) accountWorks(tx, run.account);
@@ -152,5 +154,7 @@ function* wait(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "wait"
 		...(ending.message === undefined ? {} : { message: ending.message }),
 	});
 	if (job.locks) yield* releaseLocks(tx, job);
-	yield* place(tx, job);
+	// A predecessor was run again meanwhile.
+	if (job.deps_left) yield* place(tx, job, yield* recount(tx, job));
+	else yield* place(tx, job);
 }

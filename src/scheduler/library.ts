@@ -15,7 +15,7 @@ import { addJob } from "./add.ts";
 import { dropStaleStages, PIECE } from "./apply.ts";
 import { apply } from "./apply-run.ts";
 import { acquireCall, releaseCall } from "./calls.ts";
-import { claim, startPicked } from "./claim.ts";
+import { claim, openCycle, startPicked } from "./claim.ts";
 import * as control from "./control.ts";
 import { withDoor } from "./door.ts";
 import { Engine, type Task } from "./engine.ts";
@@ -226,7 +226,10 @@ export async function createScheduler(
 		artifacts: () => engine.run(() => registers.artifacts()),
 		plan: (request = {}) => {
 			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000 });
-			return engine.dryRun((tx) => look.planReport(tx, claimer, startPicked(tx, claimer)));
+			return engine.dryRun((tx) => {
+				if (request.cycle === "now") openCycle(tx);
+				return look.planReport(tx, claimer, startPicked(tx, claimer));
+			});
 		},
 		events: (from = {}) => events(from.since ?? 0),
 		lastEvent: () => engine.run((tx) => registers.lastEvent(tx)),
@@ -320,7 +323,14 @@ export async function createScheduler(
 		recover: async (found, more = {}) => engine.run((tx) => recover(tx, more.host ?? hostName, found, more.reboot === true)),
 		heartbeat: (name = hostName) => engine.run((tx) => beat(tx, name)),
 		work: (lane, fn, more = {}) => startWorker({ engine, waker, host, config: () => config, clock }, check.label(lane, "lane"), fn, more),
-		tick,
+		tick: async (how = {}) => {
+			if (how.cycle === "now")
+				await engine.run(function* (tx) {
+					openCycle(tx);
+					yield* [];
+				});
+			return tick();
+		},
 		kernel: kernelDoor(engine, () => config),
 		async close() {
 			if (closed) return;

@@ -153,11 +153,27 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	}
 }
 
+/** Who works on an item: the chain, by its first job, and how many of it are open. `jobs`: which, where that is not the first alone. */
+export type ChainRecord = { chain: number; open: number; jobs?: number[] };
+
+/** So many are known by number; one of them is named to whoever wants the item. */
+const NAMED = 100;
+
+export const openJobs = (chain: ChainRecord): readonly number[] => chain.jobs ?? [chain.chain];
+
+export function joinChain(before: ChainRecord | null, job: Job): ChainRecord {
+	const chain = before?.chain ?? job.chain ?? job.id;
+	if (!before && chain === job.id) return { chain, open: 1 };
+	const jobs = [...(before ? openJobs(before) : []), job.id].slice(0, NAMED);
+	return { chain, open: (before?.open ?? 0) + 1, jobs };
+}
+
 /** The item is free again when no job of the chain is left. */
 function* leaveChain(tx: Tx, job: Job, item: string): Op<void> {
-	const chain = yield* tx.get<{ chain: number; open: number }>("chain", item);
+	const chain = yield* tx.get<ChainRecord>("chain", item);
 	if (!chain || chain.chain !== job.chain) return;
-	tx.put("chain", item, chain.open > 1 ? { ...chain, open: chain.open - 1 } : null);
+	const jobs = openJobs(chain).filter((id) => id !== job.id);
+	tx.put("chain", item, chain.open > 1 ? ({ ...chain, open: chain.open - 1, jobs } satisfies ChainRecord) : null);
 }
 
 export type BatchRecord = { open: number; total: number; owned?: true };

@@ -1,26 +1,19 @@
 // What the queue keeps lists of, for people to look at: names, locks, batches, artifacts, the newest event.
 
 import { SluiceError } from "../core/errors.ts";
-import { nearest } from "../core/nearest.ts";
 import type { ArtifactView, BatchView, LockView } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
+import { nearestName } from "./add.ts";
 import type { FactRecord, LockRecord, Reservation } from "./facts.ts";
 import { mustFind } from "./look.ts";
 import type { Ids } from "./memory.ts";
 import type { BatchRecord } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
-/** Names that a mistyped one is compared with. */
-const COMPARED = 1000;
-
 export function* find(tx: Tx, name: string): Op<number> {
 	const id = yield* tx.get<number>("name", name);
 	if (id !== null) return (yield* mustFind(tx, id)).id;
-	const active = yield* ask({ read: "active", filter: {}, after: 0, limit: COMPARED });
-	const guess = nearest(
-		name,
-		active.flatMap((job) => job.name ?? []),
-	);
+	const guess = yield* nearestName(name);
 	throw new SluiceError("not_found", `there is no job called "${name}"`, {
 		field: "id",
 		hint: guess ? `did you mean "${guess}"?` : "list shows the jobs that exist",

@@ -3,12 +3,12 @@
 import { SluiceError } from "../core/errors.ts";
 import { artifactKey, isMarker, isProbed, jobOfArtifact } from "../core/fact.ts";
 import { fits } from "../core/gates/after.ts";
-import { drop, isTerminal, isWaiting, type Job, type Status } from "../core/job.ts";
+import { drop, isTerminal, isWaiting, type Job } from "../core/job.ts";
 import type { RewindReport } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { allPredecessors, type FactRecord, factsOf, isUnsettled, wantFact } from "./facts.ts";
+import { allPredecessors, type FactRecord, isUnsettled, recount, wantFact } from "./facts.ts";
 import { mustFind } from "./look.ts";
-import { countBatch, place, unplace } from "./place.ts";
+import { type ChainRecord, countBatch, joinChain, place, unplace } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 const MAX_SET = 100_000;
@@ -40,19 +40,7 @@ export function* rewind(tx: Tx, id: number, what: "downstream" | "alone"): Op<Re
 	}
 	for (const job of order) yield* forgetProducts(tx, job);
 	for (const job of order) {
-		const preds = yield* allPredecessors(tx, job);
-		const open = preds.filter(
-			(pred) =>
-				isUnsettled(tx, pred.job, job.id) ||
-				typeof pred.status !== "string" ||
-				pred.status === "missing" ||
-				fits(pred.policy, pred.status as Status, pred.merge_status) === "open",
-		).length;
-		if (open > 0) job.deps_left = open;
-		else job.deps_left = undefined;
-		tx.touch(job);
-		const facts = yield* factsOf(tx, job, "all");
-		yield* place(tx, job, facts);
+		yield* place(tx, job, yield* recount(tx, job));
 	}
 	for (const job of tx.reopened.splice(0)) if (isWaiting(job.status)) yield* place(tx, job);
 	const before = yield* allPredecessors(tx, root);
@@ -103,8 +91,14 @@ function* reopenEdges(tx: Tx, root: Job): Op<void> {
 		yield* tx.load(edges.map((edge) => edge.job));
 		for (const edge of edges) {
 			const job = tx.peek(edge.job);
-			if (!job || !isWaiting(job.status) || isUnsettled(tx, root.id, job.id)) continue;
+			if (!job || isTerminal(job.status) || isUnsettled(tx, root.id, job.id)) continue;
 			if (fits(edge.policy, root.status, root.merge_status) !== "met") continue;
+			// One that runs goes on; if it comes back to the queue, its predecessors are counted anew.
+			if (job.status === "running") {
+				job.deps_left = 1;
+				tx.touch(job);
+				continue;
+			}
 			job.deps_left = (job.deps_left ?? 0) + 1;
 			tx.touch(job);
 			tx.reopened.push(job);
@@ -130,7 +124,7 @@ function* refuseMidMerge(tx: Tx, set: Map<number, Job>): Op<void> {
 function* retakeItems(tx: Tx, set: Map<number, Job>): Op<void> {
 	const again = [...set.values()].filter((job) => job.item !== undefined && isTerminal(job.status));
 	for (const job of again) {
-		const chain = yield* tx.get<{ chain: number; open: number }>("chain", job.item as string);
+		const chain = yield* tx.get<ChainRecord>("chain", job.item as string);
 		if (chain && chain.chain !== job.chain)
 			throw new SluiceError("conflict", `item ${job.item} belongs to job ${chain.chain} now`, {
 				field: "id",
@@ -145,8 +139,8 @@ function* retakeItems(tx: Tx, set: Map<number, Job>): Op<void> {
 		taken.set(job.item as string, job.chain as number);
 	}
 	for (const job of again) {
-		const chain = yield* tx.get<{ chain: number; open: number }>("chain", job.item as string);
-		tx.put("chain", job.item as string, { chain: job.chain, open: (chain?.open ?? 0) + 1 });
+		const chain = yield* tx.get<ChainRecord>("chain", job.item as string);
+		tx.put("chain", job.item as string, joinChain(chain, job));
 	}
 }
 
@@ -190,9 +184,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 		"ready_at",
 		"question",
 		"answer",
-		"forced",
 		"due_at",
-		"timely",
 		"reserve_at",
 	] as const;
 	drop(job, gone);

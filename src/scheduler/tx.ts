@@ -150,7 +150,11 @@ export class Tx {
 			if (spec) found.set(id, spec);
 			else missing.push(id);
 		}
-		if (missing.length > 0) for (const [id, spec] of yield* ask({ read: "specs", ids: missing })) found.set(id, spec);
+		if (missing.length === 0) return found;
+		for (const [id, spec] of yield* ask({ read: "specs", ids: missing })) {
+			found.set(id, spec);
+			this.memory.keepSpec(id, spec, sizeOf(spec));
+		}
 		return found;
 	}
 

@@ -94,7 +94,13 @@ async function keep(yard: Yard, record: WorktreeRecord, commit: string): Promise
 export async function saveTip(yard: Yard, record: WorktreeRecord): Promise<void> {
 	const tip = await headOf(yard.git, record.root, record.branch);
 	if (tip === null) return;
-	const saved = await yard.git.ask(record.root, ["for-each-ref", "--count=1", `--contains=${tip}`, "--format=%(refname)", "refs/sluice/rescue/"]);
+	const saved = await yard.git.ask(record.root, [
+		"for-each-ref",
+		"--count=1",
+		`--contains=${tip}`,
+		"--format=%(refname)",
+		"refs/sluice/rescue/",
+	]);
 	if (saved === "" && !(await isAncestor(yard.git, record.root, tip, record.base_commit))) await keep(yard, record, tip);
 	await yard.git.ask(record.root, ["update-ref", "-d", localRef(record.branch), tip]);
 }
@@ -135,5 +141,7 @@ async function dropBranch(yard: Yard, record: WorktreeRecord): Promise<void> {
 /** For commits of ours: the user's own name where git knows one. */
 export async function identityArgs(yard: Pick<Yard, "git">, folder: string): Promise<string[]> {
 	const { stdout } = await yard.git.tell(folder, ["config", "--get-regexp", "^user\\.(name|email)$"]);
-	return /^user\.name ./m.test(stdout) && /^user\.email ./m.test(stdout) ? [] : ["-c", "user.name=Sluice", "-c", "user.email=sluice@localhost"];
+	return /^user\.name ./m.test(stdout) && /^user\.email ./m.test(stdout)
+		? []
+		: ["-c", "user.name=Sluice", "-c", "user.email=sluice@localhost"];
 }

@@ -81,6 +81,9 @@ describe("cancel", () => {
 			decoy([program, path("decoy-e"), "0"], { OTHER_SLUICE_MARK: `${tag}-${job}.1`, SLUICE_JOB_ID: String(job) }, home.path),
 		];
 		const decoyPids = await Promise.all(["a", "ax", "b", "c", "d", "e"].map((name) => pidIn(path(`decoy-${name}`))));
+		onTestFinished(() => {
+			for (const pid of decoyPids.filter(isAlive)) process.kill(pid, "SIGKILL");
+		});
 		expect(decoyPids.slice(0, 1)).toEqual([decoys[0]?.pid]);
 
 		expect((await show(client, next)).status).toBe("waiting_on_locks");

@@ -59,7 +59,10 @@ describe("facts of a real repository", () => {
 		repo.git("branch", "plain");
 		const home = new TestHome();
 		home.make(
-			settingsFor({ r: { path: repo.path } }, `poll_interval: 10m\nprobes: {ready: {command: [test, -e, ready]}, never: {command: ["false"]}}`),
+			settingsFor(
+				{ r: { path: repo.path } },
+				`poll_interval: 10m\nprobes: {ready: {command: [test, -e, ready]}, never: {command: ["false"]}}`,
+			),
 		);
 		const { client } = await home.up();
 		const needing = (artifact: string) => add(client, "true", { needs: [artifact], on_missing: "wait", no_merge: true });
@@ -124,7 +127,11 @@ describe("the life of a worktree", () => {
 	const worktree = (home: TestHome, job: number) => join(home.path, "worktrees", "r", String(job));
 
 	test("hooks, included files, a retry in the same place that is told, and the commit of what was left", async () => {
-		const repo = makeRepository({ "README.md": "hello\n", ".gitignore": ".env\nsecret\nlog\n", ".worktreeinclude": ".env\nREADME.md\nnew\n" });
+		const repo = makeRepository({
+			"README.md": "hello\n",
+			".gitignore": ".env\nsecret\nlog\n",
+			".worktreeinclude": ".env\nREADME.md\nnew\n",
+		});
 		repo.write(".env", "KEY=1\n");
 		repo.write("secret", "not asked for\n");
 		repo.write("new", "not ignored\n");
@@ -142,7 +149,10 @@ describe("the life of a worktree", () => {
 		expect(repo.git("log", "-1", "--format=%s/%b", "main")).toBe(`Say it/Sluice-Job: ${job}\n`.trimEnd());
 		expect(repo.git("ls-tree", "--name-only", "main").split("\n")).toEqual([".gitignore", ".worktreeinclude", "README.md", "told"]);
 		await until(() => !existsSync(worktree(home, job)));
-		const said = readFileSync(log, "utf8").trim().split("\n").map((line) => line.split(" "));
+		const said = readFileSync(log, "utf8")
+			.trim()
+			.split("\n")
+			.map((line) => line.split(" "));
 		expect(said.map(([name, , attempt]) => `${name} ${attempt}`)).toEqual([
 			"after_create 1",
 			"before_run 1",
@@ -183,7 +193,10 @@ describe("the life of a worktree", () => {
 		for (const line of ["+committed", "+new", "+more"]) expect(patch).toContain(line);
 		const place = await client.call("job.open", { id: job });
 		expect(place).toMatchObject({ path: worktree(home, job), there: true, base_branch: "main" });
-		expect(await client.call("scheduler.prune", { dry_run: true })).toMatchObject({ removed: [{ job, rescued: "a rescue ref" }], kept: [] });
+		expect(await client.call("scheduler.prune", { dry_run: true })).toMatchObject({
+			removed: [{ job, rescued: "a rescue ref" }],
+			kept: [],
+		});
 		expect(existsSync(place.path)).toBe(true);
 		const ref = `refs/sluice/rescue/${job}-1`;
 		expect(await client.call("scheduler.prune", {})).toMatchObject({ removed: [{ job, rescued: ref }], kept: [] });
@@ -243,7 +256,8 @@ describe("merging", () => {
 		expect(conflict?.merge_report).toMatchObject({ files: ["sum.txt"], message: "sum.txt changed on both sides" });
 		expect([3, 8, 13, 18].map(outcome)).toEqual(Array(4).fill("verify_failed"));
 		expect(all[3]?.merge_report).toMatchObject({ files: ["red-3.txt"] });
-		for (const n of [0, 1, 2, 5, 6, 7, 10, 11, 12, 15, 16, 17]) expect([n, outcome(n), repo.read(`many/${n}.txt`)]).toEqual([n, "merged", `${n}\n`]);
+		for (const n of [0, 1, 2, 5, 6, 7, 10, 11, 12, 15, 16, 17])
+			expect([n, outcome(n), repo.read(`many/${n}.txt`)]).toEqual([n, "merged", `${n}\n`]);
 		// Every commit that main ever pointed to had been verified before.
 		const verified = new Set(readFileSync(seen, "utf8").trim().split("\n"));
 		const moves = repo.git("reflog", "show", "--format=%H", "main").split("\n").slice(0, -1);
@@ -279,7 +293,9 @@ describe("merging", () => {
 		repo.git("remote", "add", "origin", remote.path);
 		repo.git("branch", "release");
 		const proof = join(repo.path, "..", "proof");
-		const { client } = await town(repo, { merge_command: ["/bin/sh", "-c", `echo "$SLUICE_BRANCH into $SLUICE_BASE_BRANCH: $SLUICE_TITLE" > ${proof}`] });
+		const { client } = await town(repo, {
+			merge_command: ["/bin/sh", "-c", `echo "$SLUICE_BRANCH into $SLUICE_BASE_BRANCH: $SLUICE_TITLE" > ${proof}`],
+		});
 		const one = await add(client, commitFile("one.txt", "1"), { base_branch: "release" });
 		await merged(client, one);
 		expect([repo.git("show", "release:one.txt"), repo.has("one.txt")]).toEqual(["1", false]);
@@ -333,7 +349,12 @@ describe("odd repositories: a named error on that job, and all others go on", ()
 			add(client, commitFile("fine.txt", "fine")),
 		]);
 		const [one = 0, two = 0, three = 0, four = 0] = jobs;
-		expect((await Promise.all(jobs.map((id) => ended(client, id)))).map(({ status }) => status)).toEqual(["failed", "failed", "failed", "succeeded"]);
+		expect((await Promise.all(jobs.map((id) => ended(client, id)))).map(({ status }) => status)).toEqual([
+			"failed",
+			"failed",
+			"failed",
+			"succeeded",
+		]);
 		expect(messageOf(home, one)).toBe(
 			"no worktree in repo detached: HEAD of repo detached is detached, so there is no base to begin from; set repos.detached.base_branch",
 		);
@@ -365,7 +386,9 @@ describe("odd repositories: a named error on that job, and all others go on", ()
 		const bare = new Repository(join(origin.path, "..", "bare.git"));
 		origin.git("clone", "--quiet", "--bare", origin.path, bare.path);
 		const home = new TestHome();
-		home.make(settingsFor({ shallow: { path: shallow.path }, linked: { path: linked.path }, bare: { path: bare.path, base_branch: "main" } }));
+		home.make(
+			settingsFor({ shallow: { path: shallow.path }, linked: { path: linked.path }, bare: { path: bare.path, base_branch: "main" } }),
+		);
 		const { client } = await home.up();
 		const jobs = await Promise.all(["shallow", "linked", "bare"].map((repo) => add(client, commitFile("new.txt", repo), { repo })));
 		for (const job of jobs) await merged(client, job);

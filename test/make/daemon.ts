@@ -23,17 +23,43 @@ export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<
 	}
 }
 
+function end(pid: number): void {
+	try {
+		process.kill(pid, "SIGKILL");
+	} catch {
+		// It has gone by itself.
+	}
+}
+
 export type Said = { code: number; out: string; err: string };
 
 export class TestHome {
 	readonly path = join(makeFolder(), "home");
 	readonly daemons: ChildProcess[] = [];
+	/** Remembered, since the home may be gone when its processes are looked for. */
+	private tag = "";
 
 	constructor() {
 		onTestFinished(async () => {
 			for (const child of this.daemons) await this.kill(child);
-			for (const pid of this.leftovers()) process.kill(pid, "SIGKILL");
+			this.endOther();
+			for (const pid of this.leftovers()) end(pid);
 		});
+	}
+
+	/** A daemon that a command has started by itself is nobody's child. */
+	private endOther(): void {
+		const owner = (pid: string) => {
+			try {
+				return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+			} catch {
+				return [];
+			}
+		};
+		for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+			const words = owner(pid);
+			if (words[2] === "--home" && words[3] === this.path) end(Number(pid));
+		}
 	}
 
 	get socket(): string {
@@ -48,14 +74,19 @@ export class TestHome {
 
 	log = (): string => readFileSync(join(this.path, "daemon.log"), "utf8");
 
+	private readTag(): string {
+		try {
+			return readFileSync(join(this.path, "tag"), "utf8").trim();
+		} catch {
+			return "";
+		}
+	}
+
 	/** Processes that carry a mark of this home. */
 	leftovers(): number[] {
-		let tag = "";
-		try {
-			tag = readFileSync(join(this.path, "tag"), "utf8").trim();
-		} catch {
-			return [];
-		}
+		this.tag ||= this.readTag();
+		const { tag } = this;
+		if (tag === "") return [];
 		return readdirSync("/proc")
 			.filter((name) => /^\d+$/.test(name))
 			.filter((pid) => {
@@ -84,12 +115,11 @@ export class TestHome {
 	}
 
 	/** One call of the command line, to its end. */
-	async run(args: string[], more: { env?: Record<string, string>; input?: string; cwd?: string } = {}): Promise<Said> {
-		command ??= makeProgram("src/cli/main.ts");
-		const child = spawn(process.execPath, [command, ...args], {
+	async run(args: string[], more: { env?: Record<string, string>; cwd?: string; program?: string } = {}): Promise<Said> {
+		const child = spawn(process.execPath, [more.program ?? TestHome.command(), ...args], {
 			env: { PATH: process.env.PATH ?? "", HOME: this.path, USER: "ann", SLUICE_HOME: this.path, SLUICE_PORT: "0", ...more.env },
 			cwd: more.cwd ?? tmpdir(),
-			stdio: ["pipe", "pipe", "pipe"],
+			stdio: ["ignore", "pipe", "pipe"],
 		});
 		onTestFinished(() => void child.kill("SIGKILL"));
 		const said: Said = { code: -1, out: "", err: "" };
@@ -99,8 +129,6 @@ export class TestHome {
 		child.stderr.on("data", (chunk) => {
 			said.err += chunk;
 		});
-		child.stdin.on("error", () => {});
-		child.stdin.end(more.input ?? "");
 		said.code = await new Promise<number>((resolve) => child.once("close", (code) => resolve(code ?? -1)));
 		return said;
 	}
@@ -119,6 +147,7 @@ export class TestHome {
 			return connect(this.socket).catch(() => undefined);
 		});
 		onTestFinished(() => client.close());
+		this.tag = this.readTag();
 		return { child, client };
 	}
 

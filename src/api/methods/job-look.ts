@@ -2,8 +2,7 @@
 
 import { SluiceError } from "../../core/errors.ts";
 import { isTerminal } from "../../core/job.ts";
-import type { JobView } from "../../scheduler.ts";
-import { type At, doc, type Handlers, news, resolve, shown, shownAll } from "../call.ts";
+import { type At, doc, type Handlers, resolve, shown, shownAll } from "../call.ts";
 import type { LogPiece } from "../context.ts";
 import { eventDocument, reasonDocument } from "../documents.ts";
 import type { WaitedJob } from "../protocol/job.ts";
@@ -11,6 +10,9 @@ import { LIMITS, type Params } from "../protocol.ts";
 
 /** How often a log that is followed is looked at: files tell nobody that they have grown. */
 const LOG_LOOK_MS = 150;
+
+/** A job that is waited for is looked at without any news of it this often at most, times the number of such jobs. */
+const LOOK_EACH_MS = 10;
 
 type Looks = "job.show" | "job.list" | "job.why" | "job.history" | "job.logs" | "job.wait";
 
@@ -38,7 +40,8 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: Params<"job.logs">, at: At): Promise<LogPiece> {
 	const { supervisor, scheduler, clock } = at.context;
 	const job = await resolve(at.context, id);
-	const { status } = await scheduler.show(job);
+	const { status, exit_kind, last_failure } = await scheduler.show(job);
+	const why = exit_kind === "launch_failed" && last_failure ? `it could not be started: ${last_failure}` : "it has not run here";
 	const until = clock.monotonic() + wait_ms;
 	const options = {
 		stream,
@@ -49,7 +52,7 @@ async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: 
 	for (let waiting = !isTerminal(status); ; ) {
 		const piece = supervisor.logs(job, options);
 		if (piece && (piece.text !== "" || piece.ended)) return piece;
-		if (!waiting || clock.monotonic() >= until) return piece ?? noRun(job, run, stream, wait_ms > 0 && waiting);
+		if (!waiting || clock.monotonic() >= until) return piece ?? noRun(job, run, stream, why, wait_ms > 0 && waiting);
 		await pause(at, Math.min(LOG_LOOK_MS, until - clock.monotonic()));
 		waiting = piece !== null || !isTerminal((await scheduler.show(job)).status);
 	}
@@ -58,44 +61,93 @@ async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: 
 const pause = ({ context }: At, ms: number) => new Promise<void>((resolve) => context.host.after(ms, resolve, "hold"));
 
 /** Whoever was ready to wait asks again; the others are told. */
-function noRun(job: number, run: number | undefined, stream: LogPiece["stream"], patient: boolean): LogPiece {
+function noRun(job: number, run: number | undefined, stream: LogPiece["stream"], why: string, patient: boolean): LogPiece {
 	if (patient) return { run: null, stream, offset: 0, next_offset: 0, text: "", eof: true, ended: false };
-	throw new SluiceError(
-		"not_found",
-		run === undefined ? `job ${job} has no log: it has not run here` : `there is no log of run ${job}.${run}`,
-		{
-			field: run === undefined ? "id" : "run",
-			hint: "why tells what it waits for, history what has happened to it",
-		},
-	);
+	throw new SluiceError("not_found", run === undefined ? `job ${job} has no log: ${why}` : `there is no log of run ${job}.${run}`, {
+		field: run === undefined ? "id" : "run",
+		hint: "why tells what it waits for, history what has happened to it",
+	});
 }
 
+/** Each job is looked at once; afterwards news tells. What a wait costs grows with its jobs, not with their square. */
 async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jobs: WaitedJob[]; done: boolean }> {
-	const { scheduler, clock } = context;
-	const until = clock.monotonic() + ms;
-	const seen = new Map<number, JobView>();
-	let open = ids;
-	for (;;) {
-		const waiting = new Set(open);
-		const left = Math.max(0, until - clock.monotonic());
-		// Listening begins before looking: an end in between is not missed. Passes without events tell of other processes' commits, perhaps.
-		const heard = news(
-			context,
-			left,
-			({ events }) => events.length === 0 || events.some(({ job, kind }) => kind === "ended" && waiting.has(job ?? 0)),
-		);
-		try {
-			for (const view of await Promise.all(open.map((id) => scheduler.show(id)))) seen.set(view.id, view);
-			open = open.filter((id) => !isTerminal((seen.get(id) as JobView).status));
-			if (open.length === 0 || clock.monotonic() >= until) break;
-			await heard.happened;
-		} finally {
-			heard.over();
+	const { scheduler, clock, host } = context;
+	const seen = new Map<number, WaitedJob>();
+	const open = new Set(ids);
+	let doubted = new Set(ids);
+	let isOver = false;
+	let wake = () => {};
+	const names = new Map<number, string>();
+	/** Their ends are known from news, which does not say why a run failed. */
+	const unexplained = new Set<number>();
+	const see = (job: Omit<WaitedJob, "name">) => {
+		seen.set(job.id, { ...job, name: null });
+		if (isTerminal(job.status)) open.delete(job.id);
+	};
+	let lookedAt = clock.monotonic();
+	// Listening begins before looking: an end in between is not missed. Passes without events tell of other processes' commits, perhaps; they come
+	// every second of a busy time, so many jobs are looked at less often.
+	const off = scheduler.watch(({ events }) => {
+		if (events.length === 0 && clock.monotonic() - lookedAt >= open.size * LOOK_EACH_MS) {
+			lookedAt = clock.monotonic();
+			doubted = new Set(open);
 		}
-	}
-	const jobs = ids.map((id) => {
-		const { status, exit_code, exit_kind } = seen.get(id) as JobView;
-		return { id, status, exit_code: exit_code ?? null, exit_kind: exit_kind ?? null };
+		for (const { job, kind, data } of events) {
+			if (kind !== "ended" || job === null || !open.has(job)) continue;
+			// Without a run of its own it keeps what an earlier one ended with, which only the job tells.
+			if (data.exit_kind === undefined) doubted.add(job);
+			else {
+				const { to, exit_code = null, exit_kind, end_reason = null } = data;
+				see({ id: job, status: to, exit_code, exit_kind, end_reason, last_failure: null } as WaitedJob);
+				if (to !== "succeeded") unexplained.add(job);
+			}
+		}
+		if (doubted.size > 0 || open.size === 0) wake();
 	});
-	return { jobs, done: open.length === 0 };
+	const cancel = host.after(
+		ms,
+		() => {
+			isOver = true;
+			// How things stand at the end is told of those that have not ended, too.
+			doubted = new Set(open);
+			wake();
+		},
+		"hold",
+	);
+	try {
+		for (;;) {
+			const isLast = isOver || ms <= 0;
+			const some = [...doubted];
+			doubted = new Set();
+			for (const view of await Promise.all(some.map((id) => scheduler.show(id)))) {
+				const { id, name, status, exit_code = null, exit_kind = null, end_reason = null, last_failure = null } = view;
+				if (name !== undefined) names.set(id, name);
+				// An end that was told meanwhile is newer than what was looked at before it.
+				if (open.has(id)) see({ id, status, exit_code, exit_kind, end_reason, last_failure });
+			}
+			if (open.size === 0 || isLast) break;
+			if (doubted.size === 0 && !isOver)
+				await new Promise<void>((resolve) => {
+					wake = resolve;
+				});
+		}
+	} finally {
+		off();
+		cancel();
+	}
+	const failures = new Map<number, string | undefined>();
+	// One that is gone already has told its end all the same.
+	for (const id of unexplained)
+		failures.set(
+			id,
+			await scheduler.show(id).then(
+				(view) => view.last_failure,
+				() => undefined,
+			),
+		);
+	const jobs = ids.map((id) => {
+		const job = seen.get(id) as WaitedJob;
+		return { ...job, name: names.get(id) ?? null, last_failure: failures.get(id) ?? job.last_failure };
+	});
+	return { jobs, done: open.size === 0 };
 }

@@ -96,7 +96,7 @@ describe("job.wait", () => {
 		const id = await desk.t.done({}, "failed");
 		expect(await desk.call("job.wait", { ids: [id] })).toEqual({
 			schema_version: 1,
-			jobs: [{ id, status: "failed", exit_code: 1, exit_kind: "failed" }],
+			jobs: [{ id, name: null, status: "failed", exit_code: 1, exit_kind: "failed", end_reason: null, last_failure: null }],
 			done: true,
 		});
 		await desk.t.add();
@@ -122,6 +122,28 @@ describe("job.wait", () => {
 		expect(await waiting).toMatchObject({ jobs: [{ id: 1, status: "succeeded", exit_code: 0 }, { id: 2 }], done: true });
 	});
 
+	test("tells the name, and why one did not succeed", async () => {
+		const desk = await openDesk({ config: { dispatch_breaker: 1 } });
+		await desk.t.add({ name: "a" });
+		await desk.t.add({ name: "b" });
+		const waiting = desk.call("job.wait", { ids: ["a", "b"] });
+		await desk.t.start();
+		await desk.t.succeed(1);
+		await desk.t.end(2, "launch_failed", { message: "no such program" });
+		expect((await waiting).jobs).toEqual([
+			{ id: 1, name: "a", status: "succeeded", exit_code: 0, exit_kind: "completed", end_reason: null, last_failure: null },
+			{
+				id: 2,
+				name: "b",
+				status: "failed",
+				exit_code: 1,
+				exit_kind: "launch_failed",
+				end_reason: "circuit-broken",
+				last_failure: "no such program",
+			},
+		]);
+	});
+
 	test("for a job that is not there is an error at once", async () => {
 		const desk = await openDesk();
 		expect(await desk.refused("job.wait", { ids: [7] })).toMatchObject({ code: -32004 });
@@ -144,6 +166,14 @@ describe("job.logs", () => {
 			ended: true,
 		});
 		expect(await desk.refused("job.logs", { id: 1, run: 2 })).toMatchObject({ code: -32004, data: { field: "run" } });
+	});
+
+	test("of one that could not even be prepared says why", async () => {
+		const desk = await openDesk();
+		await desk.t.add();
+		await desk.t.start();
+		await desk.t.end(1, "launch_failed", { message: "nothing says how" });
+		expect((await desk.refused("job.logs", { id: 1 })).message).toBe("job 1 has no log: it could not be started: nothing says how");
 	});
 
 	test("waits for more, also for a run that has not begun", async () => {

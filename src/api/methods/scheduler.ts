@@ -29,8 +29,8 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 	}),
 	"scheduler.run": async ({ dry_run }, { context, session }) => {
 		if (!dry_run) demand(session.caller, "operator", "scheduler.run");
-		const plan = await context.scheduler.plan();
-		if (!dry_run) await context.scheduler.tick();
+		const plan = await context.scheduler.plan({ cycle: "now" });
+		if (!dry_run) await context.scheduler.tick({ cycle: "now" });
 		return doc(plan);
 	},
 	"scheduler.pause": async ({ reason, freeze, until, ...given }, { context, by }) => {

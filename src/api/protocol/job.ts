@@ -16,7 +16,15 @@ export type AddDocument = Doc<
 export type OneJob = Doc<{ job: JobDocument }>;
 export type Rewound = Doc<{ reset: number[]; restarted: number[]; last_successful: number[] }>;
 export type ClaimedDocument = { job: JobDocument; spec: Record<string, unknown>; run: RunDocument & { token: number } };
-export type WaitedJob = { id: number; status: Status; exit_code: number | null; exit_kind: ExitKind | null };
+export type WaitedJob = {
+	id: number;
+	name: string | null;
+	status: Status;
+	exit_code: number | null;
+	exit_kind: ExitKind | null;
+	end_reason: string | null;
+	last_failure: string | null;
+};
 
 const force = maybe(flag("override what may be overridden: caps of 0, an item in progress elsewhere, another repo's prefix"));
 const reason = maybe(text("why, for the record", 10_000));
@@ -93,7 +101,7 @@ export const JOB_METHODS = {
 		role: "viewer",
 		about: "Answers when all of these jobs have ended, or after a while with `done: false`: ask again.",
 		params: { ids: ids("the jobs"), timeout_ms: maybe(whole("how long to wait (25,000)", 0, 25_000)) },
-		result: "{jobs: [{id, status, exit_code, exit_kind}], done}",
+		result: "{jobs: [{id, name, status, exit_code, exit_kind, end_reason, last_failure}], done}",
 	}),
 	"job.cancel": method<Doc<{ cancelled: number[]; requested: number[] }>>()({
 		role: "operator",

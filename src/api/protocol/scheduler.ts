@@ -31,7 +31,8 @@ export const SCHEDULER_METHODS = {
 	}),
 	"scheduler.run": method<Doc<{ dispatch: number[]; skipped: { job: number; reason: string }[]; reason: string }>>()({
 		role: "viewer",
-		about: "One dispatch pass by hand, or with `dry_run` its plan; without it an operator's business.",
+		about:
+			"One dispatch pass by hand, which does not wait for the next cycle, or with `dry_run` its plan; without it an operator's business.",
 		params: { dry_run: maybe(flag("only say what would start")) },
 		result: "{dispatch, skipped, reason}",
 	}),

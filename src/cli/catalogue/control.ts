@@ -40,6 +40,7 @@ export const CONTROL: readonly CommandSpec[] = [
 	{
 		name: "run",
 		help: "One dispatch pass by hand, or its plan.",
+		more: ["It does not wait for the next cycle; caps, the batch size, locks and holds count as ever."],
 		options: [{ name: "dry-run", type: "flag", help: "Start nothing: what would start, what is skipped, which bound holds." }],
 		examples: [["sluice run --dry-run", "what would start now"]],
 		load: () => import("../commands/run.ts"),

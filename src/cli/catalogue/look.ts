@@ -18,6 +18,7 @@ export const LOOK: readonly CommandSpec[] = [
 	{
 		name: "list",
 		help: "Jobs, by repo: those that have not ended, or what you ask for.",
+		more: ["! marks a job that waits for more than its turn: a time, another job, a lock, a person. `sluice why ID` says for what."],
 		options: [
 			{ name: "status", type: "list", value: "STATUS", help: "Only these.", choices: STATUSES },
 			{ name: "lane", type: "text", value: "NAME", help: "Only this lane.", completes: "lane" },
@@ -29,7 +30,7 @@ export const LOOK: readonly CommandSpec[] = [
 			{ name: "format", type: "text", value: "HOW", help: "A line each, or a block each.", choices: ["table", "block"] },
 		],
 		examples: [
-			["sluice list", "what has not ended; ! marks what is blocked"],
+			["sluice list", "what has not ended"],
 			["sluice list --status failed --lane code", "what went wrong there"],
 			["sluice list --all --fields id,name,status,exit_code", "chosen columns"],
 		],

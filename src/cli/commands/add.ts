@@ -72,6 +72,8 @@ async function inputOf(call: Call, io: Io): Promise<Document> {
 	if (call.has("pin")) input.pinned_head = await pinOf(call.text("pin") as string, io);
 	const parent = parentOf(call, io);
 	if (parent !== undefined) input.parent = parent;
+	// Last, since it may start a daemon: for a line that is wrong nothing is begun.
+	if (input.env !== undefined) input.env = { ...capture(io.world.env, await allowedNames(io)), ...(input.env as Document) };
 	return input;
 }
 
@@ -161,7 +163,7 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 	const mine = chosen(call.list("env"), io.world.env);
 	if (command || agent !== undefined) {
 		work.cwd = resolve(io.world.cwd, call.text("cwd") ?? ".");
-		work.env = { ...capture(io.world.env, await allowedNames(io)), ...mine };
+		work.env = mine;
 	} else if (call.has("cwd") || call.has("env")) throw usage("a payload is for an outside worker: it takes no --cwd and no --env");
 	return work;
 }

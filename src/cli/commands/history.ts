@@ -36,8 +36,10 @@ function detail({ data }: EventDocument, { print, world }: Io): string {
 		if (value === null || value === undefined || value === "" || key === "burns") return [];
 		if (key === "reason" && typeof value === "object") return [plain((value as { detail?: string }).detail ?? value)];
 		if (key === "reason" || key === "end_reason" || key === "message") return [plain(value)];
-		if (key === "retry_at" || key === "until")
-			return [`${key === "until" ? "until" : "again"} ${moment(instantOf(value) ?? 0, world.now())}`];
+		if (key === "retry_at" || key === "until") {
+			const at = instantOf(value);
+			return at === undefined ? [] : [`${key === "until" ? "until" : "again"} ${moment(at, world.now())}`];
+		}
 		if (key.endsWith("_ms") && typeof value === "number") return [`${key.slice(0, -3).replaceAll("_", " ")} ${durationWords(value)}`];
 		return [`${key.replaceAll("_", " ")} ${plain(value)}`];
 	});

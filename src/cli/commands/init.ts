@@ -36,7 +36,7 @@ export async function starter(preset: "cards" | "town" | "dag" | "loops" | "kern
 	const { DEFAULTS, PRESETS } = await import("../../core/config.ts");
 	const { stringify } = await import("yaml");
 	const commented = (value: unknown) =>
-		stringify(value, { lineWidth: 0 })
+		stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
 			.trimEnd()
 			.split("\n")
 			.map((line) => `# ${line}`)

@@ -4,6 +4,7 @@ import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
 import { cellOf, columnOf, isField, LIST_FIELDS, type ShownJob } from "../job-lines.ts";
+import { withLockWords } from "../lock-words.ts";
 import { pairs } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
@@ -21,10 +22,13 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const limit = (given ?? (io.world.stdout.isTTY && !io.json ? ON_SCREEN : 0)) || Number.POSITIVE_INFINITY;
 	const { jobs, more } = await collect(io, filter, limit);
 	const fields = fieldsOf(call.text("fields"), jobs, LIST_FIELDS);
+	const seen = io.json || !(fields.includes("remark") || call.text("format") === "block") ? jobs : await withLockWords(io, jobs);
 	answer(io, { schema_version: 1, jobs: call.has("fields") ? jobs.map((job) => only(job, fields)) : jobs }, () => {
-		if (call.text("format") === "block") printBlocks(io, jobs, call.has("fields") ? fields : undefined);
-		else printGroups(io, jobs, fields);
+		if (call.text("format") === "block") printBlocks(io, seen, call.has("fields") ? fields : undefined);
+		else printGroups(io, seen, fields);
 		if (jobs.length === 0) io.print.say(emptyWords(call));
+		if (io.world.stdout.isTTY && fields.includes("status") && jobs.some((job) => job.blocked))
+			io.print.say(io.print.paintTalk("dim", "! waits for more than its turn; sluice why ID says for what"));
 		if (more) io.print.say(io.print.paintTalk("dim", `only the first ${jobs.length} are shown; --limit 0 shows all`));
 	});
 	return undefined;

@@ -142,7 +142,7 @@ web
 				gate: "capacity",
 				code: "capacity",
 				subject: "lane:code",
-				detail: "lane:code is full: 2 of 2 running",
+				detail: "lane code is full: 2 of 2 running",
 				since: null,
 				clears_at: null,
 				observed_at: null,
@@ -167,7 +167,7 @@ web
      → wait, or end the holder: sluice cancel 3
   2. lane:code is paused by bo: release day, for 1m, clears in 3m
      → sluice resume --lane code
-  3. lane:code is full: 2 of 2 running
+  3. lane code is full: 2 of 2 running
      → raise the cap: sluice lane set code --max N, or go past it: sluice run-now 7 --force
 
   place     not in line yet
@@ -214,6 +214,99 @@ web
 		expect((await said(job(7, { status: "cancelled", end_reason: "cleared" }), [], null))[0]).toBe("Job 7 has ended: cancelled, cleared.");
 	});
 
+	test("why of one that is blocked points to the job that failed, however far back that is", async () => {
+		const priority = { total: 0, terms: [] };
+		const blocked = (id: number, by: number, status: string) =>
+			job(id, { status: "blocked_by_dependency", end_reason: `dependency failed for job ${by} (${status})` });
+		const said = async (one: Record<string, unknown>, others: Record<string, unknown>[]) => {
+			const line = await openCommandLine({
+				"job.why": { job: one, reasons: [], position: null, priority },
+				"job.show": ({ id }) => ({ job: others.find((other) => other.id === id) as Record<string, unknown> }),
+			});
+			return (await line.run(`why ${one.id}`)).out.trimEnd().split("\n").at(-1);
+		};
+		const chain = [blocked(2, 1, "failed"), job(1, { status: "failed", name: "build", attempt: 1 })];
+		expect(await said(blocked(3, 2, "blocked_by_dependency"), chain)).toBe(
+			"  → see what became of job 1 (build): sluice why 1; once more from there: sluice retry 1",
+		);
+		// It succeeded where a failure was waited for: running it again would change nothing.
+		expect(await said(blocked(3, 1, "succeeded"), [job(1, { status: "succeeded" })])).toBe(
+			"  → job 1 did not end as it should for this one; add it anew if it is still wanted",
+		);
+		const missing = job(3, { status: "blocked_by_dependency", end_reason: "missing file:out/a.txt" });
+		expect(await said(missing, [])).toBe("  → see to what is missing, then once more: sluice retry 3");
+	});
+
+	test("one that could not be started says why, in list, show and why", async () => {
+		const broken = job(7, {
+			status: "failed",
+			exit_kind: "launch_failed",
+			exit_code: 1,
+			end_reason: "circuit-broken",
+			attempt: 3,
+			last_failure: "no such program in PATH: nope",
+		});
+		const why = { job: broken, reasons: [], position: null, priority: { total: 0, terms: [] } };
+		const line = await openCommandLine({ "job.list": { jobs: [broken] }, "job.show": { job: broken }, "job.why": why });
+		const words = "could not be started, tried 3 times: no such program in PATH: nope";
+		expect((await line.run("list --all")).out).toContain(words);
+		expect((await line.run("show 7")).out.split("\n")[0]).toBe(`job 7  failed, ${words}`);
+		expect((await line.run("why 7")).out).toBe(`Job 7 has ended: failed, ${words}.
+  make test
+
+  → mend it, then once more, with all that comes after it: sluice retry 7
+`);
+	});
+
+	const LOCKED = [
+		job(3, { status: "running", run: { started_at: ago(5000) }, locks: [{ key: "db", mode: "exclusive" }] }),
+		job(4, {
+			status: "waiting_on_locks",
+			blocked: true,
+			wait_reason: { kind: "locks", detail: "waiting on locks" },
+			locks: [
+				{ key: "db", mode: "exclusive" },
+				{ key: "docs", mode: "shared" },
+			],
+		}),
+		job(5, {
+			status: "waiting_on_locks",
+			blocked: true,
+			wait_reason: { kind: "locks", detail: "waiting on locks" },
+			locks: [{ key: "docs", mode: "shared" }],
+		}),
+	];
+	const LOCKS = [
+		{ key: "db", holders: [{ job: 3, mode: "exclusive" }], reserved_for: null },
+		{ key: "docs", holders: [{ job: 9, mode: "shared" }], reserved_for: 8 },
+	];
+
+	test("list says which lock is waited for, and who has it", async () => {
+		const line = await openCommandLine({ "job.list": { jobs: LOCKED }, "lock.list": { locks: LOCKS } });
+		expect((await line.run("list")).out).toBe(`ID  STATUS             WHAT       LANE     AGE
+ 3   running           make test  default   3m  for 5s
+ 4  !waiting on locks  make test  default   3m  lock db, held by job 3
+ 5  !waiting on locks  make test  default   3m  lock docs, kept for job 8
+`);
+		expect(JSON.parse((await line.run("list --json")).out).jobs).toEqual(LOCKED);
+		expect(line.asked.filter(({ method }) => method === "lock.list")).toHaveLength(1);
+		const show = await openCommandLine({ "job.show": { job: LOCKED[1] }, "lock.list": { locks: LOCKS } });
+		expect((await show.run("show 4")).out.split("\n")[0]).toBe("job 4  waiting on locks, lock db, held by job 3");
+		// Freed meanwhile, or a daemon that cannot say: what the job itself says.
+		for (const locks of [[], undefined]) {
+			const free = await openCommandLine({ "job.list": { jobs: LOCKED }, ...(locks ? { "lock.list": { locks } } : {}) });
+			expect((await free.run("list")).out).toContain("!waiting on locks  make test  default   3m  waiting on locks\n");
+		}
+	});
+
+	test("list explains its mark where a person looks", async () => {
+		const line = await openCommandLine({ "job.list": { jobs: JOBS } });
+		const stdout = { write: () => true, isTTY: true, columns: 100 };
+		expect((await line.run("list", { stdout })).err).toBe("! waits for more than its turn; sluice why ID says for what\n");
+		expect((await line.run("list --fields id,lane", { stdout })).err).toBe("");
+		expect((await line.run("list")).err).toBe("");
+	});
+
 	test("history", async () => {
 		const events = [
 			{ seq: 1, at: ago(0), kind: "added", job: 7, by: "ann", data: { from: null, to: "queued", lane: "default" } },
@@ -230,6 +323,17 @@ web
 		const rows = (await line.run("history 7")).out.split("\n");
 		expect(rows[1]).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}added {5}queued, lane default +ann$/);
 		expect(rows[2]).toContain("running → queued, exit kind failed, attempt 1, again in 30s");
+		const odd = [undefined, null, "soon", 9e15].map((retry_at) => ({
+			seq: 3,
+			at: ago(0),
+			kind: "requeued",
+			job: 7,
+			by: "host:here",
+			data: { from: "running", to: "queued", exit_kind: "drained", retry_at },
+		}));
+		const { out } = await (await openCommandLine({ "job.history": { events: odd } })).run("history 7");
+		expect(out).not.toMatch(/NaN|1970/);
+		expect(out.split("\n")[1]).toMatch(/ {2}running → queued, exit kind drained +host:here$/);
 	});
 
 	test("logs: tamed for people, raw on request, page by page", async () => {
@@ -252,6 +356,66 @@ web
 		});
 		expect(await line.run("logs -f 7")).toEqual({ code: 0, out: "try 1\ntry 2\n", err: "attempt 2 …\n" });
 		expect((await line.run("logs -f 7 --run 1")).out).toBe("try 1\n");
+	});
+
+	test("logs of a run that was never started says so", async () => {
+		const events = [
+			{
+				seq: 1,
+				at: ago(0),
+				kind: "requeued",
+				job: 7,
+				by: "d",
+				data: { exit_kind: "launch_failed", attempt: 1, message: "no such program" },
+			},
+			{
+				seq: 2,
+				at: ago(0),
+				kind: "ended",
+				job: 7,
+				by: "d",
+				data: { exit_kind: "launch_failed", attempt: 2, end_reason: "circuit-broken" },
+			},
+		];
+		const line = await openCommandLine({
+			"job.logs": ({ run }) => ({ run: `7.${run ?? 2}`, text: "", next_offset: 0, eof: true, ended: true }),
+			"job.history": { events },
+			"job.show": { job: job(7, { status: "failed", last_failure: "still no such program" }) },
+		});
+		const never = (run: string, why: string) => ({ code: 0, out: "", err: `run ${run} was never started: ${why}\n` });
+		expect(await line.run("logs 7")).toEqual(never("7.2", "still no such program"));
+		expect(await line.run("logs 7 --run 1")).toEqual(never("7.1", "no such program"));
+		expect(await line.run("logs 7 --run 3")).toEqual({ code: 0, out: "", err: "" });
+	});
+
+	test("wait says which job it was, and why it did not succeed", async () => {
+		const jobs = [
+			{ id: 1, name: "build", status: "succeeded", exit_code: 0, exit_kind: "completed", end_reason: null, last_failure: null },
+			{ id: 2, name: null, status: "failed", exit_code: 3, exit_kind: "failed", end_reason: "so it goes", last_failure: "so it goes" },
+			{
+				id: 3,
+				name: "x",
+				status: "failed",
+				exit_code: 1,
+				exit_kind: "launch_failed",
+				end_reason: "circuit-broken",
+				last_failure: "no such program",
+			},
+			{
+				id: 4,
+				name: null,
+				status: "blocked_by_dependency",
+				exit_code: null,
+				exit_kind: null,
+				end_reason: "dependency failed for job 3 (failed)",
+			},
+		];
+		const line = await openCommandLine({ "job.wait": { jobs, done: true } });
+		expect((await line.run("wait build 2 3 4")).err).toBe(`job 1 (build) succeeded
+job 2 failed, exit code 3: so it goes
+job 3 (x) failed: could not be started: no such program
+job 4 blocked: dependency failed for job 3 (failed)
+`);
 	});
 
 	test.each([

@@ -3,6 +3,7 @@
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
 import { cellOf, hasEnded, isWaiting, remark, type ShownJob, shellWord, statusWords, tookOf } from "../job-lines.ts";
+import { withLockWords } from "../lock-words.ts";
 import { paintStatus, pairs, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { wrap } from "../table.ts";
@@ -11,7 +12,7 @@ import { fieldsOf } from "./list.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.show", { id: idOf(call.arg("ID")) });
-	const job = document.job as ShownJob;
+	const [job] = (await (io.json ? [document.job] : withLockWords(io, [document.job as ShownJob]))) as [ShownJob];
 	const fields = call.has("fields") ? fieldsOf(call.text("fields"), [job], []) : undefined;
 	answer(io, document, () => {
 		const { print, world } = io;

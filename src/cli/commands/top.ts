@@ -5,8 +5,9 @@ import type { Call } from "../command.ts";
 import { EXIT, failureOf, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { hasEnded, labelOf, type ShownJob } from "../job-lines.ts";
+import { withLockWords } from "../lock-words.ts";
 import { draw, inOrder, moved, type View } from "../screen.ts";
-import { explain } from "./why.ts";
+import { explained } from "./why.ts";
 
 const EVERY_MS = 1000;
 const MOST = 1000;
@@ -78,14 +79,14 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 		view.note = undefined;
 		if (view.cover) {
 			view.cover = undefined;
-			return key === "q" ? EXIT.done : undefined;
+			return undefined;
 		}
 		const step = { j: 1, "\u001b[B": 1, k: -1, "\u001b[A": -1, "\u001b[6~": 10, "\u001b[5~": -10, g: -MOST, G: MOST }[key];
 		if (step !== undefined) view.selected = moved(view.jobs, view.selected, step);
 		else if (key === "q" || key === "\u001b") return EXIT.done;
 		else if (key === "p") view.note = await togglePause(io, view.status?.paused === true);
 		else if (key === "w" && view.selected !== undefined)
-			view.cover = explain((await io.ask("job.why", { id: view.selected })) as Parameters<typeof explain>[0], io);
+			view.cover = await explained((await io.ask("job.why", { id: view.selected })) as Parameters<typeof explained>[0], io);
 		else if (key === "c" && view.selected !== undefined) {
 			const job = view.jobs.find(({ id }) => id === view.selected);
 			if (job && hasEnded(job)) view.note = `${labelOf(job)} has ended`;
@@ -135,7 +136,7 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 
 async function refresh(io: Io, view: View): Promise<void> {
 	const [status, list] = await Promise.all([io.ask("scheduler.status"), io.ask("job.list", { limit: MOST })]);
-	const active = list.jobs as ShownJob[];
+	const active = await withLockWords(io, list.jobs as ShownJob[]);
 	const there = new Set(active.map(({ id }) => id));
 	const left = view.jobs.filter((job) => !there.has(job.id) && !hasEnded(job)).slice(0, KEPT);
 	const shown = await Promise.all(left.map(({ id }) => io.ask("job.show", { id }).catch(() => undefined)));

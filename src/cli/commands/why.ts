@@ -19,10 +19,29 @@ type Why = {
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.why", { id: idOf(call.arg("ID")) });
+	const lines = io.json ? [] : await explained(document as Why, io);
 	answer(io, document, () => {
-		for (const line of explain(document as Why, io)) io.print.out(line);
+		for (const line of lines) io.print.out(line);
 	});
 	return undefined;
+}
+
+/** In words; for one that is blocked, the job that all goes back to is looked up. */
+export const explained = async (why: Why, io: Io): Promise<string[]> => explain(why, io, await culpritOf(why.job, io));
+
+const BLOCKED_BY = /^dependency failed for job (\d+) /;
+/** Further back nobody wants to be led. */
+const LONGEST_CHAIN = 100;
+
+/** The first in a chain of blocked jobs that is not itself blocked; undefined when no job is to blame, or it is gone. */
+async function culpritOf(job: ShownJob, io: Io): Promise<ShownJob | undefined> {
+	let found: ShownJob | undefined = job;
+	for (let steps = 0; found?.status === "blocked_by_dependency" && steps < LONGEST_CHAIN; steps++) {
+		const id = BLOCKED_BY.exec(found.end_reason ?? "")?.[1];
+		if (id === undefined) return undefined;
+		found = (await io.ask("job.show", { id: Number(id) }).catch(() => undefined))?.job as ShownJob | undefined;
+	}
+	return found;
 }
 
 /**
@@ -31,7 +50,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
  *   1. waiting on locks: db, held by job 3 (for 2m 10s)
  *      → wait, or end the holder: sluice cancel 3
  */
-export function explain(why: Why, io: Io): string[] {
+function explain(why: Why, io: Io, culprit: ShownJob | undefined): string[] {
 	const { job, reasons } = why;
 	const { paint } = io.print;
 	const now = io.world.now();
@@ -48,11 +67,22 @@ export function explain(why: Why, io: Io): string[] {
 		if (advice) lines.push(paint("dim", `  ${pad("", number.length)}→ ${advice}`));
 	});
 	if (isWaiting(job)) lines.push("", ...standing(why, paint));
-	else if (hasEnded(job) && job.status !== "succeeded") {
-		const wrote = (job.attempt ?? 0) > 0 ? `what it wrote: sluice logs ${job.id}; ` : "";
-		lines.push("", paint("dim", `  → ${wrote}once more, with all that comes after it: sluice retry ${job.id}`));
-	}
+	else if (hasEnded(job) && job.status !== "succeeded") lines.push("", paint("dim", `  → ${afterwards(job, culprit)}`));
 	return lines;
+}
+
+/** What can be done about one that has ended badly. */
+function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
+	if (job.status === "blocked_by_dependency") {
+		if (culprit === undefined) return `see to what is missing, then once more: sluice retry ${job.id}`;
+		if (culprit.status === "succeeded")
+			return `${labelOf(culprit)} did not end as it should for this one; add it anew if it is still wanted`;
+		// Run again alone, it would be blocked at once by the same end.
+		return `see what became of ${labelOf(culprit)}: sluice why ${culprit.id}; once more from there: sluice retry ${culprit.id}`;
+	}
+	const first =
+		job.exit_kind === "launch_failed" ? "mend it, then " : (job.attempt ?? 0) > 0 ? `what it wrote: sluice logs ${job.id}; ` : "";
+	return `${first}once more, with all that comes after it: sluice retry ${job.id}`;
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -47,7 +47,7 @@ describe("policy × status", () => {
 	});
 
 	test.each(MERGE_STATUSES)("merged, and the merge is %s", (merge) => {
-		const open = ["pending", "conflict", "verify_failed", "base_dirty"];
+		const open = ["pending", "conflict", "verify_failed", "base_dirty", "requested"];
 		expect(fits("merged", "succeeded", merge)).toBe(merge === "merged" ? "met" : open.includes(merge) ? "open" : "never");
 		expect(fits("merged", "failed", merge)).toBe("never");
 		expect(fits("merged", "running", merge)).toBe("open");

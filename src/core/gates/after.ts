@@ -4,9 +4,9 @@
 //   success   succeeded                       failed, cancelled, blocked_by_dependency, expired
 //   failure   failed, expired, blocked        succeeded, cancelled
 //   any       any terminal state              –
-//   merged    succeeded and merged            ended badly, or succeeded and merge none / kept / requested
+//   merged    succeeded and merged            ended badly, or succeeded and merge none / kept
 //
-// A merge in conflict or red can still be repaired: it waits.
+// A merge in conflict or red can still be repaired, one that was requested can still be granted: it waits.
 
 import { type Answer, type JobGate, type Predecessor, pass, refuse } from "../answer.ts";
 import { isTerminal, type MergeStatus, type Policy, type Status } from "../job.ts";
@@ -25,7 +25,7 @@ export function fits(policy: Policy, status: Status, merge: MergeStatus | undefi
 		case "merged":
 			if (status !== "succeeded") return "never";
 			if (merge === "merged") return "met";
-			return merge === "pending" || merge === "conflict" || merge === "verify_failed" || merge === "base_dirty" ? "open" : "never";
+			return merge === undefined || merge === "none" || merge === "kept" ? "never" : "open";
 	}
 }
 

@@ -15,6 +15,7 @@ import type { Programs } from "./programs.ts";
  * | 3    | program | stdout.log, stderr.log opened for appending; setsid, exec                                         |
  * | 4    | shim    | exit: `1 <code>`, or `1 launch <code> <why>` when the program could not be started                |
  *
+ * A disk that is full or read-only refuses the line in `exit`: the shim waits for room, so that no end is lost; a folder that is gone lets it go.
  * News goes to the FIFO after 2 and 4; `<>` opens it whether or not anybody reads, and `-p` keeps us from making a file of that name.
  */
 
@@ -55,12 +56,13 @@ set -f; IFS=:
 for _y in \${PATH-/bin:/usr/bin}; do [ -f "\${_y:-.}/$1" ] && [ -x "\${_y:-.}/$1" ] && { _file "\${_y:-.}/$1"; return; }; done
 printf %s "no such program in PATH: $1"
 }
+_put() { until printf '%s\\n' "$*" >"$_d/exit"; do [ -d "$_d" ] || return; sleep 1; done; }
 _end() {
 case $1 in
-125) [ -s "$_d/exit" ] || echo "1 $1" >"$_d/exit" ;;
+125) [ -s "$_d/exit" ] || _put "1 $1" ;;
 126|127) _x=$(_why "$2" 2>/dev/null)
-if [ -n "$_x" ]; then printf '1 launch %s %s\\n' "$1" "$_x" >"$_d/exit"; else echo "1 $1" >"$_d/exit"; fi ;;
-*) echo "1 $1" >"$_d/exit" ;;
+if [ -n "$_x" ]; then _put "1 launch $1 $_x"; else _put "1 $1"; fi ;;
+*) _put "1 $1" ;;
 esac
 }
 _self; _P=$_p _T=$_t
