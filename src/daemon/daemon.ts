@@ -40,6 +40,7 @@ import { openLog } from "./log.ts";
 import { createRepos, settingsOf } from "./repos.ts";
 import { matches, SETTINGS } from "./settings.ts";
 import { readVersion } from "./version.ts";
+import { wantedFacts } from "./wanted-facts.ts";
 import { startWatchdog } from "./watchdog.ts";
 
 export type DaemonOptions = {
@@ -131,6 +132,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			probes: () => Object.fromEntries(Object.entries(config.settings().probes).map(([name, { command }]) => [name, command])),
 			env: allowed,
 			cwd: home.path,
+			wanted: wantedFacts({ clock, list: (page) => scheduler.list(page) }),
 			hasPatch: (job) =>
 				localDisk.list(`${home.runs}/${job}`).some((name) => localDisk.size(`${home.runs}/${job}/${name}/output.patch`) !== null),
 		});

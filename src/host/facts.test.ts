@@ -20,6 +20,7 @@ function look(more: Partial<FactParts> = {}) {
 		env: () => ({ PATH: process.env.PATH ?? "" }),
 		cwd: repo.path,
 		hasPatch: (job) => job === 7,
+		wanted: async () => new Set(),
 		...more,
 	});
 	return { repo, host };
@@ -123,6 +124,7 @@ test("a repo that is no repo, and git in the middle of each operation", async ()
 		env: () => ({}),
 		cwd: "/",
 		hasPatch: () => false,
+		wanted: async () => new Set(),
 	});
 	expect(await plain.probe(["head:r:main"])).toEqual({ "head:r:main": { error: expect.stringContaining("not a git repository") } });
 	repo.git("checkout", "--quiet", "-b", "side");

@@ -25,6 +25,8 @@ export type FactParts = {
 	cwd: string;
 	/** Whether a job has left a patch. */
 	hasPatch: (job: number) => boolean;
+	/** Keys that some waiting job hangs on: a command behind any other is not run again. */
+	wanted: () => Promise<ReadonlySet<string>>;
 };
 
 export type FactHost = Host & {
@@ -48,7 +50,7 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 	async function command(key: string, argv: readonly string[], repo: string | null, folder: string): Promise<Found> {
 		const last = said.get(key);
 		const now = clock.monotonic();
-		if (last && last.until > now) return last.value;
+		if (last && (last.until > now || !(await parts.wanted()).has(key))) return last.value;
 		const entry = { until: Number.POSITIVE_INFINITY, value: Promise.resolve<Found>(false), repo };
 		entry.value = run(argv, { cwd: folder, env: parts.env(), timeoutMs: COMMAND_MS, keep: 2000 }).then((end) => {
 			const took = clock.monotonic() - now;

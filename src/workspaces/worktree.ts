@@ -26,6 +26,7 @@ export async function ensureWorktree(yard: Yard, repo: Repo, claimed: Claimed, d
 	}
 	if (record?.state === "making") await scrapHalfMade(yard, record);
 	const known: WorktreeRecord = record ?? (await draft(yard, repo, claimed));
+	const isNew = record === null && !known.named;
 	known.attempt = run.attempt;
 	known.entered_at = yard.clock.now();
 	known.strategy = claimed.spec.no_merge ? "none" : (claimed.spec.merge ?? repo.merge);
@@ -39,7 +40,7 @@ export async function ensureWorktree(yard: Yard, repo: Repo, claimed: Claimed, d
 	delete known.moving;
 	delete known.follow_up_due;
 	const worktree = worktreeOf(yard, repo.name, job.id);
-	known.entered_head = await yard.git.ask(worktree, ["rev-parse", "--verify", "HEAD^{commit}"]);
+	known.entered_head = isNew ? known.base_commit : await yard.git.ask(worktree, ["rev-parse", "--verify", "HEAD^{commit}"]);
 	writeRecord(yard, known);
 	yard.step?.("worktree-ready", job.id);
 	return known;

@@ -287,6 +287,17 @@ describe("merging", () => {
 		expect((await ended(client, later)).status).toBe("succeeded");
 	});
 
+	test("what a job makes on the base is there for the next one only after the merge", async () => {
+		const repo = makeRepository();
+		const { client } = await town(repo, { verify: ["test", "-e", "plan.md"] });
+		const plan = await add(client, commitFile("plan.md", "the plan"), { produces: ["doc:main:plan.md"] });
+		const code = await add(client, "cat plan.md", { needs: ["doc:main:plan.md"] });
+		expect((await show(client, code)).wait_reason?.detail).toBe("waiting on doc:main:plan.md");
+		expect((await ended(client, code)).status).toBe("succeeded");
+		expect((await show(client, plan)).merge_status).toBe("merged");
+		expect((await client.call("job.logs", { id: code })).text).toBe("the plan\n");
+	});
+
 	test("a base that is checked out nowhere moves by its ref; one that is left local stays; a request is pushed", async () => {
 		const repo = makeRepository();
 		const remote = makeRepository();
