@@ -34,6 +34,8 @@ const SETTINGS = [
 	"maintenance.auto=false",
 	"advice.detachedHead=false",
 	"core.quotePath=false",
+	// As many as there are cores: big repositories are checked out faster.
+	"checkout.workers=0",
 ].flatMap((setting) => ["-c", setting]);
 
 export function openGit(parts: {
