@@ -13,6 +13,7 @@ import { cronMethods } from "./methods/cron.ts";
 import { jobMethods } from "./methods/job.ts";
 import { kernelMethods } from "./methods/kernel.ts";
 import { artifactMethods, hostMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
+import { repoMethods } from "./methods/repo.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
 import { recipeMethods, sourceMethods } from "./methods/source.ts";
 import { readBy, readParams } from "./params.ts";
@@ -125,6 +126,7 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...sourceMethods,
 	...recipeMethods,
 	...cronMethods,
+	...repoMethods,
 	...configMethods,
 	...doctorMethods,
 	...kernelMethods,

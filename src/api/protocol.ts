@@ -6,6 +6,7 @@ import { CRON_METHODS } from "./protocol/cron.ts";
 import { JOB_METHODS } from "./protocol/job.ts";
 import { KERNEL_METHODS } from "./protocol/kernel.ts";
 import { NOUN_METHODS } from "./protocol/nouns.ts";
+import { REPO_METHODS } from "./protocol/repo.ts";
 import { SCHEDULER_METHODS } from "./protocol/scheduler.ts";
 
 export type { Field, Fields, Method, Ref, Role } from "./fields.ts";
@@ -19,6 +20,7 @@ export const METHODS = {
 	...SCHEDULER_METHODS,
 	...NOUN_METHODS,
 	...CRON_METHODS,
+	...REPO_METHODS,
 	...KERNEL_METHODS,
 } as const satisfies Record<string, Method>;
 

@@ -5,6 +5,7 @@ import { demand, doc, type Handlers } from "../call.ts";
 import { rfc3339, statusDocument } from "../documents.ts";
 import { forecastDocument } from "../forecast-document.ts";
 import { PROTOCOL } from "../protocol.ts";
+import { prune } from "./repo.ts";
 
 type Given = { lane?: string | undefined; repo?: string | undefined; batch?: string | undefined; account?: string | undefined };
 
@@ -67,6 +68,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		if (report.deleted > 0) await context.supervisor.dropForgotten(before);
 		return doc(report);
 	},
+	"scheduler.prune": prune,
 	"scheduler.down": async ({ stop_runs, grace_ms }, { context, by }) => {
 		const running = context.supervisor.live().length;
 		context.down({ runs: stop_runs ? "stop" : "leave", graceMs: grace_ms as number | undefined, by });
