@@ -16,9 +16,7 @@ import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
-import { withFacts } from "../host/facts.ts";
 import { usersOf } from "../host/folder-users.ts";
-import { openGit } from "../host/git.ts";
 import { localHost, systemClock } from "../host/local.ts";
 import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
@@ -27,31 +25,30 @@ import { watchRepos } from "../host/repo-watch.ts";
 import { readSchedule } from "../host/schedule.ts";
 import { secret } from "../host/secret.ts";
 import { watchPaths } from "../host/watch-paths.ts";
-import type { Host } from "../host.ts";
 import { createIntake } from "../intake/index.ts";
 import { openScheduler } from "../open.ts";
 import type { SourceSettings } from "../source.ts";
 import { openSources } from "../sources/index.ts";
 import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
-import { createWork, type Repo } from "../workspaces/index.ts";
-import { gitMark, waitForOrphans, workMark } from "../workspaces/orphans.ts";
+import { createWork } from "../workspaces/index.ts";
+import { waitForOrphans, workMark } from "../workspaces/orphans.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
 import { openCursor } from "./cursor.ts";
 import { logDepths } from "./depths.ts";
 import { checkUp } from "./doctor.ts";
+import { createGround, pick, remembered } from "./ground.ts";
 import { prepareHome } from "./home.ts";
 import { createHooks } from "./hooks.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
 import { startNotify } from "./notify.ts";
-import { createRepos, settingsOf } from "./repos.ts";
-import { matches, SETTINGS, type Settings } from "./settings.ts";
+import { createRepos } from "./repos.ts";
+import { SETTINGS, type Settings } from "./settings.ts";
 import { createTriggers } from "./triggers.ts";
 import { readVersion } from "./version.ts";
-import { wantedFacts } from "./wanted-facts.ts";
 import { startWatchdog } from "./watchdog.ts";
 
 export type DaemonOptions = {
@@ -121,33 +118,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(() => config.close());
 		secrets = () => config.settings().secrets;
 
-		// Asked for several times a run: what our environment is does not change, so only another setting makes it anew.
-		const surroundings = { ...env };
-		const allowed = remembered(
-			() => config.settings().env,
-			(wanted) => pick(surroundings, wanted),
-		);
-		const git = openGit({ run: runProgram, env: () => ({ ...pick(env, ["GIT_CONFIG_*"]), ...allowed() }), mark: gitMark(home.tag) });
-		const repo = (name: string): Repo | null => {
-			const settings = settingsOf(config, name);
-			return settings === null || settings.path === null ? null : { ...settings, name, path: settings.path };
-		};
-		const placed = (): Record<string, Repo> => {
-			const all = Object.keys(config.engine().repos).map((name) => [name, repo(name)] as const);
-			return Object.fromEntries(all.filter((entry): entry is [string, Repo] => entry[1] !== null));
-		};
-		const facts = withFacts(localHost, {
-			git,
-			run: runProgram,
-			clock,
-			repos: placed,
-			probes: () => Object.fromEntries(Object.entries(config.settings().probes).map(([name, { command }]) => [name, command])),
-			env: allowed,
-			cwd: home.path,
-			wanted: wantedFacts({ clock, list: (page) => scheduler.list(page) }),
-			hasPatch: (job) =>
-				localDisk.list(`${home.runs}/${job}`).some((name) => localDisk.size(`${home.runs}/${job}/${name}/output.patch`) !== null),
-		});
+		const { allowed, git, repo, placed, facts } = createGround({ config, home, env, clock, list: (page) => scheduler.list(page) });
 		/** Items come from the sources, all other facts from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 
@@ -394,22 +365,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		next();
 		return () => cancel();
 	}
-}
-
-/** Makes it again only when what it is made from is another object. */
-function remembered<From, To>(from: () => From, make: (from: From) => To): () => To {
-	let last: { from: From; to: To } | undefined;
-	return () => {
-		const now = from();
-		if (last?.from !== now) last = { from: now, to: make(now) };
-		return last.to;
-	};
-}
-
-function pick(env: Record<string, string | undefined>, wanted: readonly string[]): Record<string, string> {
-	return Object.fromEntries(
-		Object.entries(env).flatMap(([name, value]) => (value !== undefined && matches(name, wanted) ? [[name, value]] : [])),
-	);
 }
 
 /** `~/` is the owner's home folder. */

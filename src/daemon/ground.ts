@@ -1,0 +1,71 @@
+// What the daemon stands on: which variables of its environment are handed on, git, the repos that have a place here, and the facts that they show.
+
+import { localDisk } from "../host/disk.ts";
+import { withFacts } from "../host/facts.ts";
+import { openGit } from "../host/git.ts";
+import { localHost } from "../host/local.ts";
+import { runProgram } from "../host/program.ts";
+import type { Clock } from "../host.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { Repo } from "../workspaces/index.ts";
+import { gitMark } from "../workspaces/orphans.ts";
+import type { openConfigFile } from "./config-file.ts";
+import type { prepareHome } from "./home.ts";
+import { settingsOf } from "./repos.ts";
+import { matches } from "./settings.ts";
+import { wantedFacts } from "./wanted-facts.ts";
+
+export type Parts = {
+	config: ReturnType<typeof openConfigFile>;
+	home: ReturnType<typeof prepareHome>;
+	env: Record<string, string | undefined>;
+	clock: Clock;
+	list: Scheduler["list"];
+};
+
+export function createGround({ config, home, env, clock, list }: Parts) {
+	// Asked for several times a run: what our environment is does not change, so only another setting makes it anew.
+	const surroundings = { ...env };
+	const allowed = remembered(
+		() => config.settings().env,
+		(wanted) => pick(surroundings, wanted),
+	);
+	const git = openGit({ run: runProgram, env: () => ({ ...pick(env, ["GIT_CONFIG_*"]), ...allowed() }), mark: gitMark(home.tag) });
+	const repo = (name: string): Repo | null => {
+		const settings = settingsOf(config, name);
+		return settings === null || settings.path === null ? null : { ...settings, name, path: settings.path };
+	};
+	const placed = (): Record<string, Repo> => {
+		const all = Object.keys(config.engine().repos).map((name) => [name, repo(name)] as const);
+		return Object.fromEntries(all.filter((entry): entry is [string, Repo] => entry[1] !== null));
+	};
+	const facts = withFacts(localHost, {
+		git,
+		run: runProgram,
+		clock,
+		repos: placed,
+		probes: () => Object.fromEntries(Object.entries(config.settings().probes).map(([name, { command }]) => [name, command])),
+		env: allowed,
+		cwd: home.path,
+		wanted: wantedFacts({ clock, list }),
+		hasPatch: (job) =>
+			localDisk.list(`${home.runs}/${job}`).some((name) => localDisk.size(`${home.runs}/${job}/${name}/output.patch`) !== null),
+	});
+	return { allowed, git, repo, placed, facts };
+}
+
+/** Makes it again only when what it is made from is another object. */
+export function remembered<From, To>(from: () => From, make: (from: From) => To): () => To {
+	let last: { from: From; to: To } | undefined;
+	return () => {
+		const now = from();
+		if (last?.from !== now) last = { from: now, to: make(now) };
+		return last.to;
+	};
+}
+
+export function pick(env: Record<string, string | undefined>, wanted: readonly string[]): Record<string, string> {
+	return Object.fromEntries(
+		Object.entries(env).flatMap(([name, value]) => (value !== undefined && matches(name, wanted) ? [[name, value]] : [])),
+	);
+}
