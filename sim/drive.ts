@@ -42,6 +42,7 @@ const AGAIN = [
 ];
 
 const STAGE_DEAD_MS = 61_000;
+const GRACE_MS = 30_000;
 
 export type DriveOptions = { thorough?: boolean; skip?: string[] };
 
@@ -57,6 +58,8 @@ export class Drive {
 	private readonly slots = new Map<Slot, number>();
 	private readonly ids = new Map<number, Slot>();
 	private readonly reader = new EventReader();
+	/** By the monotonic clock: until then leases are spared, since the wall clock has jumped. */
+	private graceUntil = Number.NEGATIVE_INFINITY;
 	/** Events read since the last check. */
 	private events: EventRow[] = [];
 	readonly names: Names = { idOf: (slot) => this.slots.get(slot), slotOf: (id) => this.ids.get(id) ?? `#${id}` };
@@ -120,12 +123,17 @@ export class Drive {
 
 	advance(ms: number, jump: number): void {
 		const { state, world } = this;
+		const before = world.mono;
 		world.wall += ms + jump;
 		world.mono += ms;
 		state.now = world.wall;
+		if (jump !== 0) this.graceUntil = world.mono + GRACE_MS;
+		// Leases are spared for a while after a jump, also those that began since; a second process counts from when it notices.
+		else if (before >= this.graceUntil) return;
+		else if (this.plan.hosts.length > 1) this.graceUntil = Number.POSITIVE_INFINITY;
+		for (const job of state.jobs) if (job.run?.lease_until !== undefined) job.run.unsure = true;
 		if (jump === 0) return;
 		this.marks.hit(jump > 0 ? "fault:jump-forward" : "fault:jump-back");
-		for (const job of state.jobs) if (job.run?.lease_until !== undefined) job.run.unsure = true;
 	}
 
 	private async fact(op: Op & { kind: "fact" }, via: number): Promise<void> {
