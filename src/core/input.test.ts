@@ -28,6 +28,13 @@ function refusal(input: unknown, config = CONFIG, force = false): SluiceError {
 }
 const refused = (more: object, config = CONFIG) => refusal({ command: ["make"], ...more }, config);
 
+test("files that a job without a repo needs or makes are those of its folder", () => {
+	const needs = ["file:a", "file:/b", "branch:c"];
+	expect(made({ needs, cwd: "/x/" }).job.needs).toEqual(["file:/x/a", "file:/b", "branch:c"]);
+	expect(made({ needs }).job.needs).toEqual(needs);
+	expect(made({ needs, cwd: "/x", repo: "any" }).job.needs).toEqual(needs);
+});
+
 describe("kinds", () => {
 	test.each([
 		[{ command: ["make"] }, "command"],

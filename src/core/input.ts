@@ -264,7 +264,7 @@ function addNeeds(job: Job, input: JobInput, config: Config, at: At): void {
 			const artifact = check.text(one, field, { max: 1000, lines: "one" });
 			const fault = artifactFault(artifact);
 			if (fault !== undefined) throw check.wrong(field, fault);
-			return artifact;
+			return job.repo === undefined ? inFolder(artifact, input.cwd) : artifact;
 		});
 		if (all.length > 0) job[key] = [...new Set(all)];
 	}
@@ -282,6 +282,12 @@ function addNeeds(job: Job, input: JobInput, config: Config, at: At): void {
 		if (all.length > 0) job.conditions = all;
 	}
 }
+
+/** A file of a job without a repo is one of its own folder; two jobs mean the same one only where their folders agree. */
+const inFolder = (artifact: string, cwd: unknown): string =>
+	/^file:[^/]/.test(artifact) && typeof cwd === "string" && cwd.startsWith("/")
+		? `file:${cwd.replace(/\/+$/, "")}/${artifact.slice("file:".length)}`
+		: artifact;
 
 function conditionOf(value: unknown, field: string): Condition {
 	if (value === "clean_worktree") return { kind: "clean_worktree" };
