@@ -80,7 +80,7 @@ describe("003, walked through", () => {
 		const names = ["code-1a", "code-1b", "code-2a", "code-2b"];
 		const waiting = (await Promise.all(names.map(walk.job))).find((job) => job.status === "queued");
 		const why = await walk.client.call("job.why", { id: waiting?.id as number });
-		expect(why.reasons).toMatchObject([{ gate: "capacity", code: "capacity", detail: "lane:code is full: 2 of 2 running" }]);
+		expect(why.reasons).toMatchObject([{ gate: "capacity", code: "capacity", detail: "lane code is full: 2 of 2 running" }]);
 		expect(why.priority.terms.filter(({ name }) => name !== "age")).toEqual([
 			{ name: "lane code", value: 100 },
 			{ name: "priority", value: 0 },
