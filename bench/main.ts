@@ -27,9 +27,26 @@ import { processes } from "./rows/processes.ts";
 import { slot } from "./rows/slot.ts";
 import { spawn } from "./rows/spawn.ts";
 import { start } from "./rows/start.ts";
+import { worktree } from "./rows/worktree.ts";
 import { notes, table } from "./table.ts";
 
-const ROWS: readonly Row[] = [depth, cycle, callers, peer, dag, memory, calls, processes, spawn, start, cli, slot, idle, children];
+const ROWS: readonly Row[] = [
+	depth,
+	cycle,
+	callers,
+	peer,
+	dag,
+	memory,
+	calls,
+	processes,
+	spawn,
+	start,
+	cli,
+	slot,
+	idle,
+	children,
+	worktree,
+];
 
 async function main(): Promise<number> {
 	const values = readArguments("bench", {

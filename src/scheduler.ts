@@ -1,7 +1,7 @@
 // Contract of the engine: what the library, the daemon, the CLI and the simulator call. Every method is durable before its promise resolves.
 
 import type { Config, PresetName } from "./core/config.ts";
-import type { After, ExitKind, Job, JobInput, JobSpec, Run, Status, StopKind } from "./core/job.ts";
+import type { After, ExitKind, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "./core/job.ts";
 import type { Reason } from "./core/reason.ts";
 import type { Clock, Facts, Host } from "./host.ts";
 
@@ -164,7 +164,8 @@ export interface Scheduler {
 	pause(scope?: Scope, options?: Act & { until?: number }): Promise<void>;
 	resume(scope?: Scope, options?: Act): Promise<void>;
 	clear(options?: Act & { item?: string }): Promise<{ cleared: number[] }>;
-	merged(id: number, status: NonNullable<Job["merge_status"]>): Promise<void>;
+	/** What became of a succeeded job's branch, with what there is to say about it. */
+	merged(id: number, status: NonNullable<Job["merge_status"]>, report?: MergeReport): Promise<void>;
 
 	show(id: number): Promise<JobView>;
 	list(filter?: {

@@ -3,6 +3,7 @@
 import type { ErrorCode } from "../../src/core/errors.ts";
 import type { MergeStatus } from "../../src/core/job.ts";
 import { accepted, agreeSame, refused, type Seen } from "./agree.ts";
+import { artifactKey, isMerging } from "./refusal.ts";
 import { finish, settle } from "./settle.ts";
 import { find, isKernel, isWaiting, type ModelJob, type State } from "./state.ts";
 
@@ -168,6 +169,9 @@ export function merged(state: State, id: number, status: MergeStatus, seen: Seen
 		return;
 	}
 	accepted(seen);
+	const before = isMerging(job);
 	job.merge_status = status;
+	// A look from before the merge proves nothing.
+	if (before && !isMerging(job)) for (const artifact of job.produces) delete state.facts[artifactKey(artifact, job.repo)];
 	settle(state, seen);
 }

@@ -62,6 +62,10 @@ const REPO_BOUND = ["probe", "file", "branch", "doc", "commits", "ahead"];
 export const artifactKey = (artifact: string, repo: string | undefined) =>
 	repo !== undefined && REPO_BOUND.includes(artifact.split(":")[0] ?? "") ? `artifact:${artifact}@${repo}` : `artifact:${artifact}`;
 
+/** Done, but its work has not arrived: what a repository shows is decided afterwards. */
+export const isMerging = (job: ModelJob) =>
+	job.status === "succeeded" && job.will_merge && ["pending", "base_dirty", "conflict", "verify_failed"].includes(job.merge_status ?? "");
+
 export type Presence = "present" | "missing" | "unknown" | "unreadable";
 
 export function presence(state: State, job: ModelJob, artifact: string): Presence {
@@ -107,6 +111,10 @@ export function artifacts(state: State, job: ModelJob): Refusal[] {
 		}
 		if (makers.some(isActive)) {
 			list.push(wait(`waiting on ${artifact}`));
+			continue;
+		}
+		if (REPO_BOUND.includes(artifact.split(":")[0] ?? "") && makers.some(isMerging)) {
+			list.push({ gate: "artifacts", codes: ["probing"], subject: artifact });
 			continue;
 		}
 		const never =

@@ -4,6 +4,7 @@ import type { Clock, Host } from "../host.ts";
 import type { Intake } from "../intake.ts";
 import type { Log } from "../log.ts";
 import type { Scheduler, Scope } from "../scheduler.ts";
+import type { PruneReport, RepoSettings, WorktreeView } from "../workspace.ts";
 import type { Role } from "./fields.ts";
 
 export type Stream = "stdout" | "stderr";
@@ -53,10 +54,52 @@ export type ConfigHandle = {
 /** `optional`: not there or not in use, and nothing asks for it. */
 export type Checkup = { name: string; ok: boolean; optional?: true | undefined; detail: string; hint?: string | undefined };
 
+/** A repo as it is shown. `file`: whether its own sluice.yml counts; `problem`: why nothing could be done there now. */
+export type RepoDocument = Omit<RepoSettings, "trusted"> & {
+	name: string;
+	max: number | null;
+	prefix: string | null;
+	file: "none" | "untrusted" | "changed" | "bad" | "trusted";
+	file_problem: string | null;
+	base: string | null;
+	head: string | null;
+	/** "merge", "rebase" … while git is in the middle of one. */
+	busy: string | null;
+	problem: string | null;
+	worktrees: WorktreeView[];
+};
+export type NewRepo = {
+	path: string;
+	name?: string | undefined;
+	prefix?: string | undefined;
+	base_branch?: string | undefined;
+	merge?: RepoSettings["merge"] | undefined;
+	max?: number | null | undefined;
+};
+
+export type RepoHandle = {
+	list(): Promise<RepoDocument[]>;
+	show(name: string): Promise<RepoDocument>;
+	add(repo: NewRepo, by: string): Promise<RepoDocument>;
+	trust(name: string, trusted: boolean, by: string): Promise<RepoDocument>;
+	remove(name: string, by: string): Promise<void>;
+};
+
+/** The part of the workspaces that methods use. */
+export type WorkHandle = {
+	prune(act: "remove" | "only look"): Promise<PruneReport>;
+	worktrees(): WorktreeView[];
+	/** Looks whether git is in the middle of something in any repo, and tells the scheduler: rewinds hang on it. */
+	lookForBusy(): Promise<void>;
+	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
+};
+
 export type Context = {
 	scheduler: Scheduler;
 	supervisor: Supervision;
 	config: ConfigHandle;
+	repos: RepoHandle;
+	work: WorkHandle;
 	home: string;
 	version: string;
 	pid: number;

@@ -12,6 +12,7 @@ import { configMethods, doctorMethods } from "./methods/config.ts";
 import { jobMethods } from "./methods/job.ts";
 import { kernelMethods } from "./methods/kernel.ts";
 import { artifactMethods, hostMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
+import { repoMethods } from "./methods/repo.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
 import { recipeMethods, sourceMethods } from "./methods/source.ts";
 import { readBy, readParams } from "./params.ts";
@@ -123,6 +124,7 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...batchMethods,
 	...sourceMethods,
 	...recipeMethods,
+	...repoMethods,
 	...configMethods,
 	...doctorMethods,
 	...kernelMethods,

@@ -2,7 +2,20 @@
 // clients see.
 
 import type { Config } from "../core/config.ts";
-import type { After, Condition, ExitKind, Job, JobKind, Lock, MergeStatus, RetryPolicy, Run, Status, StopKind } from "../core/job.ts";
+import type {
+	After,
+	Condition,
+	ExitKind,
+	Job,
+	JobKind,
+	Lock,
+	MergeReport,
+	MergeStatus,
+	RetryPolicy,
+	Run,
+	Status,
+	StopKind,
+} from "../core/job.ts";
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/retry.ts";
 import type { Ended, EventRow, JobView, StatusReport } from "../scheduler.ts";
@@ -38,6 +51,8 @@ export type JobDocument = {
 	exit_kind: ExitKind | null;
 	end_reason: string | null;
 	merge_status: MergeStatus | null;
+	/** Files in the way of a merge, words, the commit that has it. */
+	merge_report: MergeReport | null;
 	attempt: number;
 	failures: number;
 	dispatch_failures: number;
@@ -155,6 +170,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): Jo
 		exit_kind: view.exit_kind ?? null,
 		end_reason: view.end_reason ?? null,
 		merge_status: view.merge_status ?? null,
+		merge_report: view.merge_report ?? null,
 		attempt: view.attempt,
 		failures: view.failures ?? 0,
 		dispatch_failures: view.dispatch_failures ?? 0,

@@ -5,6 +5,7 @@ import type { Method } from "./fields.ts";
 import { JOB_METHODS } from "./protocol/job.ts";
 import { KERNEL_METHODS } from "./protocol/kernel.ts";
 import { NOUN_METHODS } from "./protocol/nouns.ts";
+import { REPO_METHODS } from "./protocol/repo.ts";
 import { SCHEDULER_METHODS } from "./protocol/scheduler.ts";
 
 export type { Field, Fields, Method, Ref, Role } from "./fields.ts";
@@ -13,10 +14,13 @@ export type { Field, Fields, Method, Ref, Role } from "./fields.ts";
 export const PROTOCOL = 1;
 export const SCHEMA_VERSION = 1;
 
-export const METHODS = { ...JOB_METHODS, ...SCHEDULER_METHODS, ...NOUN_METHODS, ...KERNEL_METHODS } as const satisfies Record<
-	string,
-	Method
->;
+export const METHODS = {
+	...JOB_METHODS,
+	...SCHEDULER_METHODS,
+	...NOUN_METHODS,
+	...REPO_METHODS,
+	...KERNEL_METHODS,
+} as const satisfies Record<string, Method>;
 
 export type MethodName = keyof typeof METHODS;
 type TypesOf<M extends MethodName> = (typeof METHODS)[M] extends { readonly of?: infer T } ? Exclude<T, undefined> : never;

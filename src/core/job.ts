@@ -75,6 +75,15 @@ export type Policy = (typeof POLICIES)[number];
 export const MERGE_STATUSES = ["none", "pending", "merged", "conflict", "verify_failed", "base_dirty", "requested", "kept"] as const;
 export type MergeStatus = (typeof MERGE_STATUSES)[number];
 
+/** It has ended well, but its work is not where it is to go yet; a conflict or a red verify can still be repaired. */
+export const isMerging = ({ status, will_merge, merge_status }: Pick<Job, "status" | "will_merge" | "merge_status">): boolean =>
+	status === "succeeded" &&
+	will_merge === true &&
+	(merge_status === "pending" || merge_status === "base_dirty" || merge_status === "conflict" || merge_status === "verify_failed");
+
+/** What there is to say about a merge: files that stand in its way, words, the commit that has it. */
+export type MergeReport = { files?: string[]; message?: string; commit?: string };
+
 export type LockMode = "shared" | "exclusive";
 export type Lock = { key: string; mode: LockMode };
 export type After = { job: number; policy: Policy };
@@ -220,6 +229,7 @@ export type Job = {
 	retry?: RetryPolicy | undefined;
 	will_merge?: true | undefined;
 	merge_status?: MergeStatus | undefined;
+	merge_report?: MergeReport | undefined;
 	approval?: "needed" | "given" | undefined;
 	question?: string | undefined;
 	/** What a person said to its last question; handed to the next run. */

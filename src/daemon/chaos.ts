@@ -2,14 +2,19 @@
 
 import { SluiceError } from "../core/errors.ts";
 import { STEPS, type Step } from "../supervisor/index.ts";
+import { WORK_STEPS, type WorkStep } from "../workspaces/index.ts";
 
-export function chaosStep(wish: string | undefined, kill = () => process.kill(process.pid, "SIGKILL")): ((step: Step) => void) | undefined {
+export function chaosStep(
+	wish: string | undefined,
+	kill = () => process.kill(process.pid, "SIGKILL"),
+): ((step: Step | WorkStep) => void) | undefined {
 	if (!wish) return undefined;
 	const [name = "", count = "1"] = wish.split(":");
 	const left = Number(count);
-	if (!(STEPS as readonly string[]).includes(name) || !Number.isInteger(left) || left < 1)
+	const all: readonly string[] = [...STEPS, ...WORK_STEPS];
+	if (!all.includes(name) || !Number.isInteger(left) || left < 1)
 		throw new SluiceError("invalid", `SLUICE_CHAOS_STEP: ${JSON.stringify(wish)} is no step`, {
-			hint: `<step>[:n]; steps: ${STEPS.join(", ")}`,
+			hint: `<step>[:n]; steps: ${all.join(", ")}`,
 		});
 	let seen = 0;
 	return (step) => {

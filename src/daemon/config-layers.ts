@@ -5,7 +5,7 @@ import { type Config, DEFAULTS, LANE_DEFAULT, PRESETS, type PresetName } from ".
 import { presetConfig, readConfig, withoutUnit } from "../core/config-input.ts";
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
-import { readSettings, SETTINGS, type Settings, SOURCE_DEFAULT } from "./settings.ts";
+import { REPO, readSettings, SETTINGS, type Settings, SOURCE_DEFAULT } from "./settings.ts";
 
 export type Given = Record<string, unknown>;
 /** `place` stands in front of a message and behind a value: `config.yml`, `SLUICE_PORT`, `--port`. */
@@ -25,10 +25,11 @@ export const KEYS: readonly string[] = [
 /** Maps whose entries have names of the user's own, and the fields of one entry. */
 export const NAMED: Record<string, readonly string[]> = {
 	lanes: Object.keys(LANE_DEFAULT),
-	repos: ["max", "prefix"],
+	repos: ["max", "prefix", ...Object.keys(REPO).flatMap((name) => [name, withoutUnit(name) ?? name])],
 	accounts: ["max", "max_api_calls"],
 	hosts: ["max"],
 	agents: ["command"],
+	probes: ["command"],
 	resources: [],
 	sources: Object.keys(SOURCE_DEFAULT),
 };
@@ -52,7 +53,8 @@ export function effective(layers: readonly Layer[]): Effective {
 			const ours: Given = {};
 			for (const [key, value] of Object.entries(layer.given)) {
 				if (key === "preset" || isEmptyGroup(key, value)) continue;
-				if (isEngineKey(key, value)) engine[key] = value;
+				if (key === "repos") [engine.repos, ours.repos] = splitRepos(value);
+				else if (isEngineKey(key, value)) engine[key] = value;
 				else if (OURS.includes(key)) ours[key] = value;
 				else throw unknown(key);
 			}
@@ -61,6 +63,28 @@ export function effective(layers: readonly Layer[]): Effective {
 		});
 	return { preset, config, settings };
 }
+
+/** Of a repo, the engine needs its cap and prefix; the rest is ours. A wrong key is named by the one that is asked about it. */
+function splitRepos(value: unknown): [engine: unknown, ours: unknown] {
+	if (typeof value !== "object" || value === null || Array.isArray(value)) return [value, {}];
+	const engine: Given = {};
+	const ours: Given = {};
+	for (const [name, entry] of Object.entries(value)) {
+		if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+			engine[name] = entry;
+			if (entry === null) ours[name] = null;
+			continue;
+		}
+		const parts = Object.entries(entry);
+		const isOurs = ([key]: [string, unknown]) => REPO_KEYS.includes(key);
+		const unknown = parts.find(([key]) => !(NAMED.repos as readonly string[]).includes(key));
+		if (unknown) check.knownKeys(entry as Given, NAMED.repos as readonly string[], `repos.${name}`);
+		engine[name] = Object.fromEntries(parts.filter((part) => !isOurs(part)));
+		ours[name] = Object.fromEntries(parts.filter(isOurs));
+	}
+	return [engine, ours];
+}
+const REPO_KEYS = Object.keys(REPO).flatMap((name) => [name, withoutUnit(name) ?? name]);
 
 /** `lanes:` with nothing below it, or only comments, says nothing. */
 const isEmptyGroup = (key: string, value: unknown) => {
@@ -105,10 +129,11 @@ export function environmentLayers(env: Record<string, string | undefined>, parse
 export function origins(now: Effective, layers: readonly Layer[]): Origin[] {
 	const base = flat({ ...DEFAULTS, ...SETTINGS, agents: [] });
 	const preset = now.preset === null ? base : flat({ ...PRESETS[now.preset], ...SETTINGS, agents: [] });
-	const { agents: profiles, ...settings } = now.settings;
+	const { agents: profiles, repos: places, ...settings } = now.settings;
+	const repos = Object.fromEntries(Object.entries(now.config.repos).map(([name, one]) => [name, { ...one, ...places[name] }]));
 	const all = [
 		["preset", now.preset] as const,
-		...flat(now.config),
+		...flat({ ...now.config, repos }),
 		...flat(settings),
 		...flat({ agents: profiles }).filter(([key]) => key !== "agents"),
 	];

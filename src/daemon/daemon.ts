@@ -8,37 +8,41 @@
 //   record   daemon.json
 
 import { rmSync } from "node:fs";
-import { homedir, tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { tmpdir, userInfo } from "node:os";
 import type { Checkup } from "../api/context.ts";
 import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
+import { withFacts } from "../host/facts.ts";
+import { usersOf } from "../host/folder-users.ts";
+import { openGit } from "../host/git.ts";
 import { localHost, systemClock } from "../host/local.ts";
 import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
+import { runProgram } from "../host/program.ts";
+import { watchRepos } from "../host/repo-watch.ts";
 import { secret } from "../host/secret.ts";
-import type { Host } from "../host.ts";
-import { createIntake } from "../intake/index.ts";
 import { openScheduler } from "../open.ts";
-import type { SourceSettings } from "../source.ts";
 import { openSources } from "../sources/index.ts";
 import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
+import { createWork, type Repo } from "../workspaces/index.ts";
+import { gitMark, waitForOrphans, workMark } from "../workspaces/orphans.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
-import { openCursor } from "./cursor.ts";
 import { logDepths } from "./depths.ts";
 import { checkUp } from "./doctor.ts";
 import { prepareHome } from "./home.ts";
 import { createHooks } from "./hooks.ts";
+import { openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
-import { startNotify } from "./notify.ts";
-import { matches, SETTINGS, type Settings } from "./settings.ts";
+import { createRepos, settingsOf } from "./repos.ts";
+import { matches, SETTINGS } from "./settings.ts";
 import { readVersion } from "./version.ts";
+import { wantedFacts } from "./wanted-facts.ts";
 import { startWatchdog } from "./watchdog.ts";
 
 export type DaemonOptions = {
@@ -73,8 +77,6 @@ const STUCK_MS = 10_000;
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 	const env = options.env ?? process.env;
 	const clock = systemClock;
-	const host: Host = { ...localHost, probe: async (keys) => ({ ...(await localHost.probe(keys)), ...(await sources.probe(keys)) }) };
-	const sources = openSources({ host, clock, env: () => pick(env, ["*"]) });
 	const startedAt = clock.now();
 	const version = readVersion();
 	/** What must be undone, last first. */
@@ -103,14 +105,43 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			path: home.config,
 			env,
 			flags: options.port === undefined ? {} : { port: options.port },
-			host,
+			host: localHost,
 			log,
 		});
 		undo.push(() => config.close());
 		secrets = () => config.settings().secrets;
 
-		sources.configure(sourcesOf(config.settings()));
+		const sources = openSources({ host: localHost, clock, env: () => pick(env, ["*"]) });
 		undo.push(() => sources.close());
+		// Asked for several times a run: what our environment is does not change, so only another setting makes it anew.
+		const surroundings = { ...env };
+		const allowed = remembered(
+			() => config.settings().env,
+			(wanted) => pick(surroundings, wanted),
+		);
+		const git = openGit({ run: runProgram, env: () => ({ ...pick(env, ["GIT_CONFIG_*"]), ...allowed() }), mark: gitMark(home.tag) });
+		const repo = (name: string): Repo | null => {
+			const settings = settingsOf(config, name);
+			return settings === null || settings.path === null ? null : { ...settings, name, path: settings.path };
+		};
+		const placed = (): Record<string, Repo> => {
+			const all = Object.keys(config.engine().repos).map((name) => [name, repo(name)] as const);
+			return Object.fromEntries(all.filter((entry): entry is [string, Repo] => entry[1] !== null));
+		};
+		const looks = withFacts(localHost, {
+			git,
+			run: runProgram,
+			clock,
+			repos: placed,
+			probes: () => Object.fromEntries(Object.entries(config.settings().probes).map(([name, { command }]) => [name, command])),
+			env: allowed,
+			cwd: home.path,
+			wanted: wantedFacts({ clock, list: (page) => scheduler.list(page) }),
+			hasPatch: (job) =>
+				localDisk.list(`${home.runs}/${job}`).some((name) => localDisk.size(`${home.runs}/${job}/${name}/output.patch`) !== null),
+		});
+		const host = { ...looks, probe: async (keys: string[]) => ({ ...(await looks.probe(keys)), ...(await sources.probe(keys)) }) };
+
 		const scheduler = await openScheduler({
 			path: home.database,
 			config: completeInput(config.engine(), DEFAULTS),
@@ -123,35 +154,51 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		config.onChange(async (next, before) => {
 			if (JSON.stringify(next.config) !== JSON.stringify(before.config))
 				await scheduler.configure(completeInput(next.config, scheduler.config()));
-			await intake.configure(sourcesOf(next.settings));
+			await intake.follow(next.settings);
 			if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start on", { port: next.settings.port });
 		});
 
-		const intake = createIntake({
+		const intake = openIntake({
 			scheduler,
 			sources,
+			settings: config.settings,
 			host,
 			log,
 			home: home.path,
-			repos: () => config.engine().repos,
-			cursor: openCursor(join(home.path, "written.json")),
+			repos: () =>
+				Object.fromEntries(Object.entries(config.engine().repos).map(([name, one]) => [name, { ...one, ...settingsOf(config, name) }])),
+			env: () => ({ ...allowed(), ...pick(env, ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"]) }),
 		});
 		undo.push(() => intake.stop());
 
 		const processes = await openProcesses({ home: home.path });
 		undo.push(() => processes.close());
 
-		// Asked for several times a run: what our environment is does not change, so only another setting makes it anew.
-		const surroundings = { ...env };
-		const allowed = remembered(
-			() => config.settings().env,
-			(wanted) => pick(surroundings, wanted),
-		);
 		const hooks = createHooks({ host, log, env: allowed, cwd: home.path });
 		const awake = keepAwake({ log, wanted: () => config.settings().keep_awake === "while_running" && !supervisor.idle() });
 		undo.push(() => awake.stop());
 		const socket = socketPath(home.path, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
 		const step = chaosStep(env.SLUICE_CHAOS_STEP);
+		await waitForOrphans({ processes, host, log, homeTag: home.tag });
+		const work = createWork({
+			scheduler,
+			git,
+			run: runProgram,
+			disk: localDisk,
+			host,
+			clock,
+			log,
+			worktrees: home.worktrees,
+			runs: home.runs,
+			homeTag: home.tag,
+			repo,
+			repos: () => Object.keys(config.engine().repos),
+			env: allowed,
+			usersOf,
+			isLive: (job) => supervisor.live().some((run) => run.job === job),
+			retentionMs: () => config.settings().worktree_retention_ms,
+			...(step ? { step } : {}),
+		});
 		const supervisor = createSupervisor({
 			scheduler,
 			processes,
@@ -165,6 +212,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			hostName: HOST,
 			secret,
 			log,
+			workspaces: work,
 			settings: remembered(config.settings, (settings): SupervisorSettings => ({ ...settings, env: allowed() })),
 			onDispatch: (started) => {
 				awake.look();
@@ -172,6 +220,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			},
 			...(step ? { step } : {}),
 		});
+
+		const lookForBusy = async () => {
+			const found = Object.entries(await host.probe(Object.keys(placed()).map((name) => `busy:${name}`)));
+			const seen = found.filter(([, value]) => value === null || typeof value === "string");
+			if (seen.length > 0) await scheduler.observe(Object.fromEntries(seen));
+		};
 
 		/** A stop that is asked for while we are still starting comes after that. */
 		let ready = () => {};
@@ -214,6 +268,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				scheduler,
 				supervisor,
 				config,
+				repos: createRepos({ config, git, scheduler, worktrees: work.worktrees }),
+				work: { ...work, lookForBusy },
 				home: home.path,
 				version,
 				pid: process.pid,
@@ -245,19 +301,29 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			),
 		);
 
-		const desktop = ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"];
-		undo.push(
-			startNotify({
-				scheduler,
-				settings: () => config.settings().notify,
-				host,
-				log,
-				env: () => ({ ...allowed(), ...pick(env, desktop) }),
-				cwd: home.path,
-			}),
-		);
-
 		const found = await supervisor.start();
+		work.start();
+		undo.push(() => {
+			const mark = workMark(home.tag);
+			processes.signalAll(mark, processes.sweep([mark]).get(mark) ?? [], "SIGTERM");
+			return work.stop();
+		});
+		const looking = atOnce(
+			() => scheduler.tick(),
+			(error) => log.warn("a look at what has changed failed", { error }),
+		);
+		const watching = watchRepos({
+			host,
+			repos: placed,
+			files: host.files,
+			changed: (name) => {
+				host.stir(name);
+				work.stir(name);
+				looking();
+			},
+		});
+		watching.look();
+		undo.push(() => watching.close());
 		await intake.start();
 		reconciled = true;
 		writeRecord(home.record, { pid: process.pid, version, port, started_at: new Date(startedAt).toISOString() });
@@ -271,10 +337,27 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		throw error;
 	}
 
+	/** One at a time; what is asked for meanwhile is done once more afterwards. */
+	function atOnce(act: () => Promise<unknown>, failed: (error: unknown) => void): () => void {
+		let [running, again] = [false, false];
+		const go = () => {
+			again = running;
+			if (running) return;
+			running = true;
+			act()
+				.catch(failed)
+				.finally(() => {
+					running = false;
+					if (again) go();
+				});
+		};
+		return go;
+	}
+
 	function heartbeats(beat: () => Promise<void>, failed: (error: unknown) => void): () => void {
 		let cancel = () => {};
 		const next = () => {
-			cancel = host.after(HEARTBEAT_MS, () => {
+			cancel = localHost.after(HEARTBEAT_MS, () => {
 				beat().catch(failed);
 				next();
 			});
@@ -299,10 +382,6 @@ function pick(env: Record<string, string | undefined>, wanted: readonly string[]
 		Object.entries(env).flatMap(([name, value]) => (value !== undefined && matches(name, wanted) ? [[name, value]] : [])),
 	);
 }
-
-/** `~/` is the owner's home folder. */
-const sourcesOf = ({ sources }: Settings): Record<string, SourceSettings> =>
-	Object.fromEntries(Object.entries(sources).map(([name, one]) => [name, { ...one, root: one.root.replace(/^~(?=\/)/, homedir()) }]));
 
 function userName(env: Record<string, string | undefined>): string {
 	try {

@@ -2,7 +2,9 @@
 
 import * as check from "../core/check.ts";
 import { group, length, map, type Reader, whole } from "../core/config-input.ts";
+import { branch } from "../core/spec.ts";
 import { SOURCE_KINDS, type SourceSettings } from "../source.ts";
+import type { RepoSettings } from "../workspace.ts";
 
 export type AgentSettings = {
 	/** How it is started: argv, with {prompt} where the prompt goes. */
@@ -17,6 +19,7 @@ export type NotifySettings = { on: NotifyOn[] } & (
 	| { kind: "command"; command: string[] }
 	| { kind: "webhook"; url: string }
 );
+export type ProbeSettings = { command: string[] };
 
 export type Settings = {
 	/** HTTP on 127.0.0.1; 0 = any free port, null = none. */
@@ -37,6 +40,12 @@ export type Settings = {
 	/** `down` waits this long for runs before it leaves or stops them. */
 	down_grace_ms: number;
 	agents: Record<string, AgentSettings>;
+	/** Where each repo is and what is done there; `max` and `prefix` are the engine's. */
+	repos: Record<string, RepoSettings>;
+	/** Worktrees of ended jobs are kept this long; null = until they are merged or pruned. */
+	worktree_retention_ms: number | null;
+	/** Commands behind `probe:<name>`: present when they exit with 0. */
+	probes: Record<string, ProbeSettings>;
 	/** Keeps the machine from falling asleep while something runs. */
 	keep_awake: "never" | "while_running";
 	/** Run once for each repo after a pass that started jobs: argv; empty = none. */
@@ -72,6 +81,9 @@ export const SETTINGS: Settings = {
 	stall_timeout_ms: null,
 	down_grace_ms: 10_000,
 	agents: {},
+	repos: {},
+	worktree_retention_ms: 7 * 86_400_000,
+	probes: {},
 	keep_awake: "never",
 	hooks: { after_dispatch: [] },
 	sources: {},
@@ -88,6 +100,20 @@ export const SOURCE_DEFAULT: SourceSettings = {
 	lane: null,
 	recipe: null,
 	agent: null,
+};
+
+export const REPO: RepoSettings = {
+	path: null,
+	base_branch: null,
+	verify: [],
+	verify_timeout_ms: 30 * 60_000,
+	hooks: { after_create: [], before_run: [], after_run: [], before_remove: [] },
+	hook_timeout_ms: 60_000,
+	merge: "direct",
+	merge_command: [],
+	on_conflict: "report",
+	recipe: null,
+	trusted: false,
 };
 
 const BYTES: Record<string, number> = {
@@ -188,6 +214,31 @@ const notify: Reader<NotifySettings[]> = (value, field) =>
 			throw check.wrong(`${at}.url`, `${check.shown(url)} is not an address`, 'for example "http://127.0.0.1:8080/hook"');
 		return { kind, on, url };
 	});
+/** Of this machine's own disk: `~` is not a folder's name to anybody but a shell. */
+const folder: Reader<string | null> = (value, field) => {
+	if (value === null) return null;
+	const path = check.text(value, field, { max: 4096, lines: "one" });
+	if (!path.startsWith("/")) throw check.wrong(field, `${check.shown(path)} is not an absolute path`, "write the whole path, from / on");
+	return path.length > 1 ? path.replace(/\/+$/, "") : path;
+};
+
+const trust: Reader<boolean | string> = (value, field) => {
+	if (typeof value === "string" && /^[0-9a-f]{64}$/.test(value)) return value;
+	return check.flag(value, field);
+};
+
+/** What a repo's own sluice.yml may say. */
+export const REPO_FILE_READERS = {
+	base_branch: (value: unknown, field: string) => (value === null ? null : branch(value, field)),
+	verify: argv,
+	verify_timeout_ms: length,
+	hooks: group<RepoSettings["hooks"]>({ after_create: argv, before_run: argv, after_run: argv, before_remove: argv }),
+	hook_timeout_ms: length,
+	merge: (value: unknown, field: string) => check.oneOf(value, ["direct", "mr", "local"] as const, field),
+	merge_command: argv,
+	on_conflict: (value: unknown, field: string) => check.oneOf(value, ["report", "follow_up"] as const, field),
+	recipe: (value: unknown, field: string) => (value === null ? null : check.label(value, field)),
+};
 
 export const readSettings: Reader<Settings> = group<Settings>({
 	port: orNone(whole(0, 65_535)),
@@ -200,6 +251,9 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	stall_timeout_ms: orNone(length),
 	down_grace_ms: length,
 	agents: map<AgentSettings>({ command: [] }, { command: someArgv }),
+	repos: map<RepoSettings>(REPO, { ...REPO_FILE_READERS, path: folder, trusted: trust }),
+	worktree_retention_ms: orNone(length),
+	probes: map<ProbeSettings>({ command: [] }, { command: someArgv }),
 	keep_awake: (value, field) => check.oneOf(value, ["never", "while_running"], field),
 	hooks: group<Settings["hooks"]>({ after_dispatch: argv }),
 	sources,

@@ -1,13 +1,13 @@
 // What people do to jobs and lanes: cancel, reorder, approve, answer, pause, resume, clear. Each is an event with who did it.
 
 import { SluiceError } from "../core/errors.ts";
-import { illegal, isTerminal, isWaiting, type Job, type MergeStatus } from "../core/job.ts";
+import { illegal, isMerging, isTerminal, isWaiting, type Job, type MergeReport, type MergeStatus } from "../core/job.ts";
 import { RUN_NOW } from "../core/order.ts";
 import { holdKey } from "../core/world.ts";
 import type { Scope } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { mustFind } from "./look.ts";
-import { endJob, place } from "./place.ts";
+import { doubtProducts, endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 export function* cancel(tx: Tx, id: number, reason: string, what: "one" | "subtree"): Op<{ cancelled: number[]; requested: number[] }> {
@@ -195,7 +195,7 @@ export function* clearAccount(tx: Tx, account: string): Op<void> {
 }
 
 /** How the merge of a job that ended well went. Those that wait for it hear of it. */
-export function* merged(tx: Tx, id: number, status: MergeStatus): Op<void> {
+export function* merged(tx: Tx, id: number, status: MergeStatus, report: MergeReport = {}): Op<void> {
 	const job = yield* mustFind(tx, id);
 	if (job.status !== "succeeded" || !job.will_merge)
 		throw new SluiceError(
@@ -203,8 +203,11 @@ export function* merged(tx: Tx, id: number, status: MergeStatus): Op<void> {
 			`job ${id} is ${job.status}${job.will_merge ? "" : " and does not merge"}: it has no merge to report`,
 			{ field: "id" },
 		);
+	const wasMerging = isMerging(job);
 	job.merge_status = status;
+	job.merge_report = Object.keys(report).length > 0 ? report : undefined;
 	tx.touch(job);
-	tx.event("merge", id, { merge_status: status });
+	tx.event("merge", id, { merge_status: status, ...report });
 	if (job.dependents) tx.put("settle", `merge/${id}`, { after: 0 });
+	if (wasMerging && !isMerging(job)) yield* doubtProducts(tx, job);
 }

@@ -110,7 +110,17 @@ const ARGUMENTS = {
 	pause: [optional(plain("scope")), act({ until: time })],
 	resume: [optional(plain("scope")), act()],
 	clear: [act({ item: check.word })],
-	merged: [id, at("status", (value, field) => check.oneOf(value, MERGE_STATUSES, field))],
+	merged: [
+		id,
+		at("status", (value, field) => check.oneOf(value, MERGE_STATUSES, field)),
+		optional(
+			object("report", {
+				files: (value, field) => check.list(value, field, 1000).map((one, index) => check.text(one, `${field}[${index}]`, { max: 4096 })),
+				message: (value, field) => check.text(value, field, { max: 10_000 }),
+				commit: (value, field) => check.text(value, field, { max: 100, lines: "one" }),
+			}),
+		),
+	],
 	show: [id],
 	why: [id],
 	history: [id],

@@ -6,7 +6,7 @@ import { artifactKey, conditionKey, headKey, isProbed, itemKey, jobOfArtifact } 
 import { fits } from "../core/gates/after.ts";
 import { askBatch } from "../core/gates/batch-hold.ts";
 import { shut } from "../core/gates/index.ts";
-import type { Job, Lock, Status } from "../core/job.ts";
+import { isMerging, type Job, type Lock, type Status } from "../core/job.ts";
 import { ask, type Op } from "../store.ts";
 import type { Tx } from "./tx.ts";
 
@@ -88,7 +88,7 @@ function* neededArtifacts(tx: Tx, job: Job): Op<NeededArtifact[]> {
 
 function* neededArtifact(tx: Tx, artifact: string, job: Job): Op<NeededArtifact> {
 	const key = artifactKey(artifact, job.repo);
-	const producers = yield* producersOf(tx, key, artifact, job.id);
+	const { statuses: producers, merging } = yield* producersOf(tx, key, artifact, job.id);
 	const number = jobOfArtifact(artifact);
 	if (number !== undefined && producers[0] === "succeeded") return { artifact, present: true, producers };
 	if (artifact.startsWith("job:")) return { artifact, present: false, producers };
@@ -99,15 +99,18 @@ function* neededArtifact(tx: Tx, artifact: string, job: Job): Op<NeededArtifact>
 	const [fact] = yield* observed(tx, [key]);
 	if (!fact) return { artifact, present: undefined, producers };
 	if (fact.error !== undefined) return { artifact, present: undefined, error: fact.error, observed_at: fact.observed_at, producers };
+	// What a repository has to show is decided by a look that begins after the merge.
+	if (fact.value !== true && merging) return { artifact, present: undefined, observed_at: fact.observed_at, producers };
 	return { artifact, present: fact.value === true, observed_at: fact.observed_at, producers };
 }
 
 /** Not the consumer itself: it cannot make what it waits for. */
-function* producersOf(tx: Tx, key: string, artifact: string, consumer: number): Op<Status[]> {
+function* producersOf(tx: Tx, key: string, artifact: string, consumer: number): Op<{ statuses: Status[]; merging: boolean }> {
 	const number = jobOfArtifact(artifact);
 	const ids = number === undefined ? yield* ask({ read: "links", key, role: "makes", after: 0, limit: 1000 }) : [number];
 	yield* tx.load(ids);
-	return ids.flatMap((id) => (id === consumer ? [] : (tx.peek(id)?.status ?? [])));
+	const jobs = ids.flatMap((id) => (id === consumer ? [] : (tx.peek(id) ?? [])));
+	return { statuses: jobs.map((job) => job.status), merging: number === undefined && jobs.some(isMerging) };
 }
 
 function predecessor(tx: Tx, pred: number, policy: Predecessor["policy"]): Predecessor {

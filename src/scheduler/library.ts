@@ -200,9 +200,9 @@ export async function createScheduler(
 			return run((tx) => control.resume(tx, key), act);
 		},
 		clear: async (act) => run((tx) => control.clear(tx, act?.item), act),
-		merged: async (at, status) => {
+		merged: async (at, status, report) => {
 			const merge = check.oneOf(status, MERGE_STATUSES, "status");
-			return engine.run((tx) => control.merged(tx, id(at), merge), { jobs: [id(at)] });
+			return engine.run((tx) => control.merged(tx, id(at), merge, report), { jobs: [id(at)] });
 		},
 
 		show: async (at) =>

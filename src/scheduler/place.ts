@@ -192,7 +192,7 @@ export function* countBatch(tx: Tx, batch: string, by: number, owned = false): O
 }
 
 /** What it produced is in doubt until a probe that begins after its end; markers are certain at once. */
-function* doubtProducts(tx: Tx, job: Job): Op<void> {
+export function* doubtProducts(tx: Tx, job: Job): Op<void> {
 	for (const artifact of job.produces ?? []) {
 		const key = artifactKey(artifact, job.repo);
 		if (isProbed(key)) {

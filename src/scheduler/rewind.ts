@@ -170,6 +170,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 		"raw_exit_code",
 		"exit_kind",
 		"end_reason",
+		"merge_report",
 		"session",
 		"prefer",
 		"wait_reason",

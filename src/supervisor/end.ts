@@ -11,9 +11,12 @@ import type { LiveRun } from "./run.ts";
 const RETRY_FIRST_MS = 100;
 const RETRY_LAST_MS = 10_000;
 
+/** Its program is gone. */
+export const isOver = ({ stage }: LiveRun): boolean => stage === "clearing" || stage === "leaving" || stage === "ending";
+
 /** Looks whether a run is over. True when it is. */
 export function see(floor: Floor, run: LiveRun): boolean {
-	if (run.stage === "clearing" || run.stage === "ending") return true;
+	if (isOver(run)) return true;
 	let seen = floor.processes.look(run.id, run.dir);
 	// Between the two looks of one look it may have written its exit and gone.
 	if (seen.state === "gone") seen = floor.processes.look(run.id, run.dir);
@@ -35,7 +38,7 @@ export function settle(floor: Floor, run: LiveRun, seen: Over): void {
 	run.signal = seen.state === "exited" ? seen.signal : null;
 	boundLogs(floor, run);
 	if (run.stop === null && seen.state === "exited") {
-		report(
+		leave(
 			floor,
 			run,
 			endingOf(run, seen, () => tailOf(floor, run)),
@@ -47,13 +50,30 @@ export function settle(floor: Floor, run: LiveRun, seen: Over): void {
 	floor.step?.("clearing", run.id);
 	// What the end is called is decided last: a stop may still be asked for.
 	floor.clearing.add(run.mark, now, () =>
-		report(
+		leave(
 			floor,
 			run,
 			endingOf(run, seen, () => tailOf(floor, run)),
 		),
 	);
 	floor.alarm.at(now);
+}
+
+/** A run that had a workspace leaves it first: what it did must be committed before anybody hears that it is done. */
+function leave(floor: Floor, run: LiveRun, ending: Ending): void {
+	if (!run.housed || !floor.workspaces || run.fenced || floor.closed) {
+		report(floor, run, ending);
+		return;
+	}
+	run.stage = "leaving";
+	const { job, attempt, dir } = run;
+	floor.workspaces
+		.leave({ job, attempt, dir }, ending)
+		// Closed meanwhile: the next life leaves it once more.
+		.then((counts) => {
+			if (!floor.closed) report(floor, run, counts);
+		})
+		.catch((error) => floor.log.error("a run's end could not be reported", { run: run.id, error: troubleOf(error) }));
 }
 
 function tailOf(floor: Floor, run: LiveRun): string {

@@ -5,6 +5,7 @@ import type { Clock, Host } from "../host.ts";
 import type { Log } from "../log.ts";
 import type { Processes } from "../processes.ts";
 import type { Scheduler } from "../scheduler.ts";
+import type { Workspaces } from "../workspace.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Clearing } from "./clearing.ts";
 import type { LiveRun } from "./run.ts";
@@ -44,6 +45,8 @@ export type Parts = {
 	/** Text that nobody can guess, of that many bytes. */
 	secret: (bytes: number) => string;
 	settings: () => SupervisorSettings;
+	/** Where runs of jobs with a repo take place; without it, in the job's folder. */
+	workspaces?: Workspaces;
 	log: Log;
 	/** After a pass that started jobs. Must not throw. */
 	onDispatch?: (started: { job: number; repo: string | null }[]) => void;

@@ -1,6 +1,8 @@
 // What a run is started with: argv, folder, environment, and the files that go into its folder first. Pure.
 
 import type { Claimed } from "../scheduler.ts";
+import type { Place } from "../workspace.ts";
+import type { Prior } from "./prior.ts";
 import type { SupervisorSettings } from "./settings.ts";
 
 /** Longer prompts come through standard input: the system bounds each argument. */
@@ -18,18 +20,28 @@ export type Prepared = {
 export type Given = { run: string; socket: string; home: string | null; token: string };
 
 /** The reason, in words, when nothing can be started. */
-export function prepare({ job, spec, run }: Claimed, settings: SupervisorSettings, given: Given): Prepared | { refused: string } {
-	const files: Prepared["files"] = [];
+export function prepare(
+	{ job, spec, run }: Claimed,
+	settings: SupervisorSettings,
+	given: Given,
+	prior: Prior | null = null,
+	place: Place | null = null,
+): Prepared | { refused: string } {
+	const files: Prepared["files"] = prior === null ? [] : [["prior.json", prior.text]];
+	const told = place?.told ?? null;
+	if (told !== null) files.push(["told.md", told]);
+	const prompt = told === null || spec.prompt === undefined ? spec.prompt : `${spec.prompt}\n\n${told}`;
 	if (spec.payload !== undefined) files.push(["payload.json", JSON.stringify(spec.payload)]);
-	const started =
-		job.kind === "agent" ? agentCommand(job.agent ?? "", spec.prompt ?? "", settings) : { argv: spec.command ?? [], stdin: null };
+	const started = job.kind === "agent" ? agentCommand(job.agent ?? "", prompt ?? "", settings) : { argv: spec.command ?? [], stdin: null };
 	if ("refused" in started) return started;
 	if (started.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
-	if (spec.prompt !== undefined) files.push(["prompt.md", spec.prompt]);
+	if (prompt !== undefined) files.push(["prompt.md", prompt]);
 	const env: Record<string, string> = {
 		PATH: USUAL_PATH,
 		...settings.env,
 		...spec.env,
+		...place?.env,
+		...prior?.env,
 		SLUICE_JOB_ID: String(job.id),
 		SLUICE_RUN_ID: given.run,
 		SLUICE_ATTEMPT: String(run.attempt),
@@ -39,7 +51,7 @@ export function prepare({ job, spec, run }: Claimed, settings: SupervisorSetting
 	if (given.home !== null) env.SLUICE_HOME = given.home;
 	// A job that was added from inside a run may have brought that run's mark: it would be stopped along with it.
 	delete env.SLUICE_MARK;
-	return { ...started, cwd: spec.cwd ?? env.HOME ?? "/", env, files };
+	return { ...started, cwd: place?.cwd ?? spec.cwd ?? env.HOME ?? "/", env, files };
 }
 
 /** Why an agent cannot be started whatever the job; null when its command is known. */

@@ -2,12 +2,14 @@
 //
 //   stage       from                          to
 //   launching   claimed, or found unstarted   running: its shim says so, or a look does
-//   running     adopted                       clearing (stopped, lost), ending (it exited by itself)
-//   clearing    its program is gone           ending: nothing that carries its mark is alive any more
+//   running     adopted                       clearing (stopped, lost), leaving or ending (it exited by itself)
+//   clearing    its program is gone           leaving, ending: nothing that carries its mark is alive any more
+//   leaving     it had a workspace            ending: its work is committed, its patch written
 //   ending      its end is being recorded     forgotten: the end is durable, or somebody else has the job
 
 import { runId, type StopKind } from "../core/job.ts";
 import type { Claimed, Ending, Scope } from "../scheduler.ts";
+import type { Workspaces } from "../workspace.ts";
 
 export type LiveRun = {
 	/** "7.1" */
@@ -21,7 +23,11 @@ export type LiveRun = {
 	readonly scope: Scope;
 	/** Epoch milliseconds of the claim. */
 	readonly since: number;
-	stage: "launching" | "running" | "clearing" | "ending";
+	stage: "launching" | "running" | "clearing" | "leaving" | "ending";
+	/** Its workspace is being made: it is not with the launcher yet. */
+	entering: boolean;
+	/** It takes place in a workspace. */
+	readonly housed: boolean;
 	pid: number | null;
 	/** What its program calls us with. */
 	secret: string | null;
@@ -51,7 +57,7 @@ export type LiveRun = {
 
 export type Stop = { kind: StopKind; reason: string; rung: number; signalAt: number; nextAt: number };
 
-export type Place = { runs: string; homeTag: string };
+export type Place = { runs: string; homeTag: string; workspaces?: Workspaces };
 
 export const markOf = ({ homeTag }: Place, run: string) => `${homeTag}-${run}`;
 export const folderOf = ({ runs }: Place, job: number, attempt: number) => `${runs}/${job}/${attempt}`;
@@ -76,6 +82,8 @@ export function enlist({ job, spec: _spec, run }: Claimed, place: Place, now: nu
 		},
 		since: run.started_at,
 		stage: "launching",
+		entering: false,
+		housed: place.workspaces?.has(job) === true,
 		pid: null,
 		secret: null,
 		told: run.launched === true,

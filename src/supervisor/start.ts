@@ -3,9 +3,11 @@
 
 import { troubleOf } from "../disk.ts";
 import type { Claimed } from "../scheduler.ts";
+import type { Place, Workspaces } from "../workspace.ts";
 import { launchFailed, see } from "./end.ts";
 import { type Floor, remember } from "./floor.ts";
 import { type Prepared, prepare } from "./prepare.ts";
+import { priorOf } from "./prior.ts";
 import { enlist, type LiveRun } from "./run.ts";
 
 /** A hand-over that nothing has come of: the launcher died with it in hand, or the disk refuses the marker. */
@@ -24,21 +26,47 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 	setClocks(floor, run, claimed, 0);
 	const settings = floor.settings();
 	const given = { run: run.id, socket: floor.socket, home: floor.home ?? null, token: run.secret };
-	const prepared = prepare(claimed, settings, given);
-	if ("refused" in prepared) {
-		launchFailed(floor, run, prepared.refused);
-		return run;
-	}
 	try {
 		if (floor.disk.makeFolder(run.dir) === "there" && earlier === null) setAside(floor, run);
-		describe(floor, run, claimed, prepared);
 	} catch (error) {
 		launchFailed(floor, run, `the run's folder could not be made: ${troubleOf(error)}`);
 		return run;
 	}
+	const prior = priorOf(floor, run);
+	if (run.housed && floor.workspaces)
+		enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, prior, place)));
+	else go(floor, run, claimed, prepare(claimed, settings, given, prior));
+	return run;
+}
+
+function go(floor: Floor, run: LiveRun, claimed: Claimed, prepared: Prepared | { refused: string }): void {
+	if ("refused" in prepared) {
+		launchFailed(floor, run, prepared.refused);
+		return;
+	}
+	try {
+		describe(floor, run, claimed, prepared);
+	} catch (error) {
+		launchFailed(floor, run, `the run's folder could not be written: ${troubleOf(error)}`);
+		return;
+	}
 	floor.step?.("folder-made", run.id);
 	handOver(floor, run, prepared);
-	return run;
+}
+
+/** The workspace first. Whoever stops the run meanwhile makes its start marker, and nothing is started. */
+function enter(floor: Floor, run: LiveRun, claimed: Claimed, then: (place: Place) => void): void {
+	run.entering = true;
+	const entered = (floor.workspaces as Workspaces).enter(claimed, run.dir);
+	entered
+		.then((place) => {
+			run.entering = false;
+			run.launchedAt = floor.clock.monotonic();
+			if (floor.closed || floor.live.get(run.id) !== run || run.stage !== "launching") return;
+			if ("refused" in place) launchFailed(floor, run, place.refused);
+			else if (run.stop === null) then(place);
+		})
+		.catch((error) => floor.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
 }
 
 /** An attempt is claimed once, so this folder is of another time: of a store that was deleted, say. Its markers would speak for this run. */
@@ -88,7 +116,7 @@ function notHandedOver(floor: Floor, run: LiveRun, error: unknown): void {
 
 /** As after a crash: no marker, so the same attempt may be handed over again; the marker keeps it from starting twice. True when that is due. */
 export function isOverdue(floor: Floor, run: LiveRun, now: number): boolean {
-	if (run.stage !== "launching" || run.stop !== null || now - run.launchedAt <= RELAUNCH_MS) return false;
+	if (run.stage !== "launching" || run.entering || run.stop !== null || now - run.launchedAt <= RELAUNCH_MS) return false;
 	floor.log.warn("a run has not started", { run: run.id, handed_over: run.handOvers });
 	if (run.handOvers >= HAND_OVERS) notHandedOver(floor, run, new Error("nothing came of it"));
 	else run.overdue = true;

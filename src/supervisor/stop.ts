@@ -8,7 +8,7 @@
 
 import type { StopKind } from "../core/job.ts";
 import { troubleOf } from "../disk.ts";
-import { neverStarted, see } from "./end.ts";
+import { isOver, neverStarted, see } from "./end.ts";
 import { type Floor, isOvertaken } from "./floor.ts";
 import { release } from "./freeze.ts";
 import type { LiveRun } from "./run.ts";
@@ -22,7 +22,7 @@ const RUNGS = { agent: ["SIGINT", "SIGTERM", "SIGKILL"], command: ["SIGTERM", "S
 
 /** Records that a run is to be stopped, then stops it. */
 export async function askStop(floor: Floor, run: LiveRun, kind: StopKind, reason: string): Promise<void> {
-	if (run.asking || run.stop || run.stage === "ending") return;
+	if (run.asking || run.stop || run.stage === "ending" || run.stage === "leaving") return;
 	run.asking = true;
 	try {
 		await floor.scheduler.stop({ job: run.job, token: run.token }, { kind, reason }, { by: "supervisor" });
@@ -58,7 +58,7 @@ export function abandon(floor: Floor, run: LiveRun): void {
 /** One look at a run that is being stopped, and the next signal if its time has come. When to look again. */
 export function climb(floor: Floor, run: LiveRun, now: number): number {
 	const { stop } = run;
-	if (!stop || run.stage === "clearing" || run.stage === "ending") return Number.POSITIVE_INFINITY;
+	if (!stop || isOver(run)) return Number.POSITIVE_INFINITY;
 	if (stop.nextAt > now) return stop.nextAt;
 	if (see(floor, run)) return Number.POSITIVE_INFINITY;
 	if (run.stage === "launching") return keepFromStarting(floor, run, now);

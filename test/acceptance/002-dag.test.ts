@@ -312,6 +312,24 @@ describe("artifacts", () => {
 		expect(await standing(t, consumer)).toEqual(eligible);
 	});
 
+	test("and after its merge, where it merges", async () => {
+		const t = await open();
+		t.host.facts.set("artifact:doc:main:plan.md@app", false);
+		const producer = await jobIn(t, "running", { repo: "app", produces: ["doc:main:plan.md"] });
+		const consumer = await t.add({ repo: "app", needs: ["doc:main:plan.md"] });
+		await t.succeed(producer);
+		await t.sluice.tick();
+		const probing = { status: "waiting_on_deps", kind: "probing", detail: "probing doc:main:plan.md" };
+		expect(await standing(t, consumer)).toEqual(probing);
+		await t.sluice.merged(producer, "conflict");
+		await t.sluice.tick();
+		expect(await standing(t, consumer)).toEqual(probing);
+		t.host.facts.set("artifact:doc:main:plan.md@app", true);
+		await t.sluice.merged(producer, "merged");
+		await t.sluice.tick();
+		expect(await standing(t, consumer)).toEqual(eligible);
+	});
+
 	test("and blocked when that probe finds nothing", async () => {
 		const t = await open();
 		t.host.facts.set("artifact:file:out.txt", false);

@@ -184,10 +184,14 @@ const CALLS: Record<string, Call> = {
 		...ACT,
 	),
 	merged: call(
-		(s, id, status) => s.merged(id, status),
-		() => [1, "merged"],
+		(s, id, status, report) => s.merged(id, status, report),
+		() => [1, "merged", { files: ["a"], message: "m", commit: "c" }],
 		"id",
 		"status",
+		"report",
+		"files",
+		"message",
+		"commit",
 	),
 	show: call(
 		(s, id) => s.show(id),

@@ -7,6 +7,7 @@ import type { Caller, Checkup, Context, LogPiece, Setting } from "../../src/api/
 import { answerText, type Door, type Session } from "../../src/api/dispatch.ts";
 import type { Answer, ErrorBody, MethodName, Params, Result } from "../../src/api/protocol.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/api/serve.ts";
+import { SluiceError } from "../../src/core/errors.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
 import { createIntake } from "../../src/intake/index.ts";
 import { SILENT } from "../../src/log.ts";
@@ -116,6 +117,22 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			check: (text) => (text === "bad" ? [{ code: "unknown_key", message: "bad: there is no such key", field: "bad", hint: null }] : []),
 			settings: () => ({ secrets: pretended.secrets }),
 		},
+		repos: {
+			list: async () => [],
+			show: async (name) => {
+				throw new SluiceError("not_found", `there is no repo ${JSON.stringify(name)}`, { field: "name" });
+			},
+			add: async ({ path }) => {
+				throw new SluiceError("invalid", `${path} is not a git repository`, { field: "path" });
+			},
+			trust: async (name) => {
+				throw new SluiceError("not_found", `there is no repo ${JSON.stringify(name)}`, { field: "name" });
+			},
+			remove: async (name) => {
+				throw new SluiceError("not_found", `there is no repo ${JSON.stringify(name)}`, { field: "name" });
+			},
+		},
+		work: { prune: async () => ({ removed: [], kept: [] }), worktrees: () => [], lookForBusy: async () => {}, diff: async () => null },
 		home: "/home/of/test",
 		version: "0.0.0-test",
 		pid: 4711,

@@ -8,6 +8,7 @@ import { endedDocument, rfc3339, runDocument } from "../documents.ts";
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
 import { JOB_LOOKS } from "./job-look.ts";
+import { WORKTREE_LOOKS } from "./repo.ts";
 
 /** Acts on one job, and shows it afterwards. */
 const acted = async (ref: Ref, { context }: At, act: (id: number) => Promise<unknown>): Promise<OneJob> => {
@@ -31,6 +32,7 @@ const warned = (warnings: readonly string[]) => (warnings.length > 0 ? { warning
 
 export const jobMethods: Handlers<"job"> = {
 	...JOB_LOOKS,
+	...WORKTREE_LOOKS,
 
 	"job.add": async ({ force, by: _by, ...input }, at) => {
 		const { context, by } = at;
@@ -78,8 +80,14 @@ export const jobMethods: Handlers<"job"> = {
 		}
 		return doc({ cancelled: [...cancelled], requested: [...requested] });
 	},
-	"job.retry": async ({ id }, { context, by }) => doc(await context.scheduler.retry(await resolve(context, id), { by })),
-	"job.rerun": async ({ id }, { context, by }) => doc(await context.scheduler.rerun(await resolve(context, id), { by })),
+	"job.retry": async ({ id }, { context, by }) => {
+		await context.work.lookForBusy();
+		return doc(await context.scheduler.retry(await resolve(context, id), { by }));
+	},
+	"job.rerun": async ({ id }, { context, by }) => {
+		await context.work.lookForBusy();
+		return doc(await context.scheduler.rerun(await resolve(context, id), { by }));
+	},
 	"job.promote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.promote(job, { by: at.by })),
 	"job.demote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.demote(job, { by: at.by })),
 	"job.priority": ({ id, priority }, at) => acted(id, at, (job) => at.context.scheduler.priority(job, priority, { by: at.by })),

@@ -4,6 +4,7 @@ import type { Scope } from "../../scheduler.ts";
 import { demand, doc, type Handlers } from "../call.ts";
 import { rfc3339, statusDocument } from "../documents.ts";
 import { PROTOCOL } from "../protocol.ts";
+import { prune } from "./repo.ts";
 
 type Given = { lane?: string | undefined; repo?: string | undefined; batch?: string | undefined; account?: string | undefined };
 
@@ -52,6 +53,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		return doc(await context.scheduler.clear({ by, ...(full === undefined ? {} : { item: full }) }));
 	},
 	"scheduler.gc": async ({ days }, { context }) => doc(await context.scheduler.gc(days === undefined ? {} : { days })),
+	"scheduler.prune": prune,
 	"scheduler.down": async ({ stop_runs, grace_ms }, { context, by }) => {
 		const running = context.supervisor.live().length;
 		context.down({ runs: stop_runs ? "stop" : "leave", graceMs: grace_ms as number | undefined, by });

@@ -1,6 +1,7 @@
 // Commands that look, described.
 
 import type { CommandSpec } from "../command.ts";
+import { DIFF, OPEN } from "./repo.ts";
 import { ID, IDS, STATUSES } from "./shared.ts";
 
 export const LOOK: readonly CommandSpec[] = [
@@ -77,6 +78,8 @@ export const LOOK: readonly CommandSpec[] = [
 		],
 		load: () => import("../commands/logs.ts"),
 	},
+	DIFF,
+	OPEN,
 	{
 		name: "wait",
 		help: "Stay until jobs have ended: exit 0 if all succeeded, else 1.",

@@ -1,6 +1,7 @@
 // Lanes, accounts, budgets, locks, artifacts and hosts; upkeep and the rest: described.
 
 import type { CommandSpec } from "../command.ts";
+import { PRUNE, REPOS } from "./repo.ts";
 
 const list = (noun: string, help: string, says: string): CommandSpec => ({
 	name: `${noun} list`,
@@ -69,6 +70,7 @@ export const NOUNS: readonly CommandSpec[] = [
 		examples: [["sluice artifact mark custom:review:A-12", "jobs that need it go on"]],
 		load: loadSet,
 	},
+	...REPOS,
 	list("host", "Hosts that run jobs.", "which machines are there"),
 ];
 
@@ -81,6 +83,7 @@ export const UPKEEP: readonly CommandSpec[] = [
 		examples: [["sluice gc --days 30", "keep a month"]],
 		load: () => import("../commands/gc.ts"),
 	},
+	PRUNE,
 	{
 		name: "export",
 		help: "All jobs and their events, as JSON lines.",

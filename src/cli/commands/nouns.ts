@@ -1,4 +1,4 @@
-// `list` of lanes, accounts, budgets, locks, artifacts and hosts: which columns each has.
+// `list` of lanes, accounts, budgets, locks, artifacts, repos and hosts: which columns each has.
 
 import type { Call } from "../command.ts";
 import { answer, type Io } from "../io.ts";
@@ -112,6 +112,25 @@ const LISTS: Record<string, Listed> = {
 								: io.print.paint("yellow", "missing"),
 			},
 			time("observed_at", "SEEN"),
+		],
+	},
+	repo: {
+		of: "repos",
+		empty: "no repos; sluice repo add registers one",
+		columns: [
+			field("name", "REPO"),
+			field("path"),
+			field("base"),
+			field("merge"),
+			cap("max", "MAX"),
+			{ title: "WORKTREES", ...right, cell: ({ worktrees }) => String((worktrees as unknown[]).length) },
+			{ title: "SLUICE.YML", cell: ({ file }) => (file === "none" ? "" : plain(file)) },
+			{
+				title: "STATE",
+				shrink: 12,
+				cell: ({ problem, busy }, io) =>
+					problem ? io.print.paint("red", plain(problem)) : busy ? io.print.paint("yellow", `in the middle of a ${plain(busy)}`) : "ok",
+			},
 		],
 	},
 	host: { of: "hosts", empty: "no hosts", columns: [field("name", "HOST"), field("state"), field("labels"), time("heartbeat_at", "SEEN")] },

@@ -70,7 +70,7 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 				.map(plain)
 				.join(", "),
 		],
-		["merge", plain(job.no_merge ? "no" : [job.merge, job.merge_status].filter(Boolean))],
+		["merge", plain(job.no_merge ? "no" : [job.merge, job.merge_status, job.merge_report?.message].filter(Boolean))],
 		["lane", `${plain(job.lane)}${job.priority ? `, priority ${job.priority}` : ""}`],
 		["after", (job.after ?? []).map((edge) => `${edge.job}${edge.policy === "success" ? "" : `:${edge.policy}`}`).join(", ")],
 		["parent", plain(job.parent)],

@@ -1,0 +1,46 @@
+// The methods of repos and of what their jobs leave behind.
+
+import { SluiceError } from "../../core/errors.ts";
+import { doc, type Handler, type Handlers, resolve } from "../call.ts";
+
+export const repoMethods: Handlers<"repo"> = {
+	"repo.list": async (_params, { context }) => doc({ repos: await context.repos.list() }),
+	"repo.show": async ({ name }, { context }) => doc({ repo: await context.repos.show(name) }),
+	"repo.add": async ({ by: _by, ...repo }, { context, by }) => doc({ repo: await context.repos.add(repo, by) }),
+	"repo.trust": async ({ name, off }, { context, by }) => doc({ repo: await context.repos.trust(name, off !== true, by) }),
+	"repo.remove": async ({ name }, { context, by }) => {
+		await context.repos.remove(name, by);
+		return doc({ removed: name });
+	},
+};
+
+type Look = "job.diff" | "job.open";
+export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
+	"job.diff": async ({ id }, { context }) => {
+		const job = await resolve(context, id);
+		const { attempt } = await context.scheduler.show(job);
+		const found = await context.work.diff(job, attempt);
+		if (!found)
+			throw new SluiceError("not_found", `job ${job} has changed nothing that is known here`, {
+				field: "id",
+				hint: "only jobs with a repo have a worktree and a patch",
+			});
+		return doc({ job, ...found });
+	},
+	"job.open": async ({ id }, { context }) => {
+		const job = await resolve(context, id);
+		const view = await context.scheduler.show(job);
+		const worktree = context.work.worktrees().find((one) => one.job === job);
+		const path = worktree?.path ?? view.spec.cwd;
+		if (path === undefined)
+			throw new SluiceError("not_found", `job ${job} has no worktree and no folder of its own`, {
+				field: "id",
+				hint: view.repo === undefined ? "it runs in the home folder" : "it has not run yet, or its worktree was removed after the merge",
+			});
+		const { repo, branch, base_branch, there } = worktree ?? { repo: view.repo ?? null, branch: null, base_branch: null, there: true };
+		return doc({ job, repo, path, branch, base_branch, there, session: view.session ?? null });
+	},
+};
+
+export const prune: Handler<"scheduler.prune"> = async ({ dry_run }, { context }) =>
+	doc(await context.work.prune(dry_run ? "only look" : "remove"));

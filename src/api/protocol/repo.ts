@@ -1,0 +1,77 @@
+// The methods of repos and of what their jobs leave behind.
+
+import type { PruneReport } from "../../workspace.ts";
+import type { RepoDocument } from "../context.ts";
+import { choice, flag, id, maybe, method, orNull, text, whole, word } from "../fields.ts";
+
+type Doc<T> = { schema_version: number } & T;
+export type OpenDocument = Doc<{
+	job: number;
+	repo: string | null;
+	path: string;
+	branch: string | null;
+	base_branch: string | null;
+	there: boolean;
+	session: string | null;
+}>;
+
+const name = word("the repo");
+
+export const REPO_METHODS = {
+	"repo.list": method<Doc<{ repos: RepoDocument[] }>>()({
+		role: "viewer",
+		about: "Repos: where they are, how they merge, whether anything can be done there now.",
+		params: {},
+		result: "{repos: [{name, path, base, head, merge, problem, busy, file, worktrees, …}]}",
+	}),
+	"repo.show": method<Doc<{ repo: RepoDocument }>>()({
+		role: "viewer",
+		about: "One repo with its settings in force, its worktrees, and whether its own sluice.yml counts.",
+		params: { name },
+		result: "{repo}",
+	}),
+	"repo.add": method<Doc<{ repo: RepoDocument }>>()({
+		role: "operator",
+		about: "Registers a git repository, or changes one: kept in the configuration file, in force at once.",
+		params: {
+			path: text("its folder: absolute", 4096),
+			name: maybe(word("how it is called; else by its folder")),
+			prefix: maybe(word("prefix of the ids of its items")),
+			base_branch: maybe(word("jobs begin and merge here; else what is checked out")),
+			merge: maybe(choice("what becomes of branches (direct)", ["direct", "mr", "local"])),
+			max: maybe(orNull(whole("live runs at most; null = no cap", 0, 1_000_000))),
+		},
+		result: "{repo}",
+	}),
+	"repo.trust": method<Doc<{ repo: RepoDocument }>>()({
+		role: "operator",
+		about: "From now on the repo's own sluice.yml counts, as it stands; a change of it has to be trusted again.",
+		params: { name, off: maybe(flag("no longer")) },
+		result: "{repo}",
+	}),
+	"repo.remove": method<Doc<{ removed: string }>>()({
+		role: "operator",
+		about: "Takes a repo out of the configuration. Its folder, branches and worktrees stay.",
+		params: { name },
+		result: "{removed}",
+	}),
+	"job.diff": method<Doc<{ job: number; patch: string; from: "worktree" | "run" }>>()({
+		role: "viewer",
+		about: "What a job has changed, as a patch: in its worktree, or in its last run when that is gone.",
+		params: { id: id() },
+		result: "{job, patch, from}",
+	}),
+	"job.open": method<OpenDocument>()({
+		role: "viewer",
+		about: "Where a job works: its worktree and branch, or its folder; and its agent's session.",
+		params: { id: id() },
+		result: "{job, repo, path, branch, base_branch, there, session}",
+	}),
+	"scheduler.prune": method<Doc<PruneReport>>()({
+		role: "operator",
+		about:
+			"Removes worktrees of ended jobs. What is not committed is saved on a rescue ref first; what must stay is named with the reason.",
+		params: { dry_run: maybe(flag("only say what would be done")) },
+		result: "{removed: [{job, path, branch, rescued}], kept: [{job, path, why}]}",
+	}),
+} as const;

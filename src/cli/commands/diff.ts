@@ -1,0 +1,21 @@
+// sluice diff: what a job has changed.
+
+import type { Call } from "../command.ts";
+import { answer, type Io, idOf } from "../io.ts";
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("job.diff", { id: idOf(call.arg("ID")) });
+	answer(io, document, () => {
+		const patch = String(document.patch);
+		if (patch === "") return io.print.say("it has changed nothing");
+		for (const line of patch.replace(/\n$/, "").split("\n")) io.print.out(coloured(line, io));
+	});
+	return undefined;
+}
+
+function coloured(line: string, { print }: Io): string {
+	if (line.startsWith("@@")) return print.paint("cyan", line);
+	if (/^(?:diff |index |\+\+\+ |--- )/.test(line)) return print.paint("dim", line);
+	if (line.startsWith("+")) return print.paint("green", line);
+	return line.startsWith("-") ? print.paint("red", line) : line;
+}

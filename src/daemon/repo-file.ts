@@ -1,0 +1,67 @@
+// A repo's own sluice.yml: may say only what concerns that repo, and counts only once somebody has trusted this very text. Read when it is needed.
+
+import { createHash } from "node:crypto";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { group, type Readers } from "../core/config-input.ts";
+import { SluiceError } from "../core/errors.ts";
+import type { RepoSettings } from "../workspace.ts";
+import { readConfigText } from "./config-text.ts";
+import { REPO_FILE_READERS } from "./settings.ts";
+
+type FileKeys = Omit<RepoSettings, "path" | "trusted">;
+export type RepoFile =
+	| { state: "none" }
+	/** `changed`: another text than the one that was trusted. */
+	| { state: "untrusted" | "changed"; hash: string }
+	| { state: "bad"; hash: string; problem: string }
+	| { state: "trusted"; hash: string };
+
+export const FILE = "sluice.yml";
+const MOST = 100_000;
+const readKeys = group<FileKeys>(REPO_FILE_READERS as Readers<FileKeys>);
+const cache = new Map<string, { mark: string; text: string | null }>();
+
+/** The settings in force, and what there is to say about its file. */
+export function withRepoFile<T extends RepoSettings>(settings: T): { settings: T; file: RepoFile } {
+	if (settings.path === null) return { settings, file: { state: "none" } };
+	const text = textIn(settings.path);
+	if (text === null) return { settings, file: { state: "none" } };
+	const hash = createHash("sha256").update(text).digest("hex");
+	const { trusted } = settings;
+	if (trusted !== true && trusted !== hash) return { settings, file: { state: trusted === false ? "untrusted" : "changed", hash } };
+	try {
+		return { settings: { ...settings, ...parse(text, settings) }, file: { state: "trusted", hash } };
+	} catch (error) {
+		return { settings, file: { state: "bad", hash, problem: error instanceof Error ? error.message : String(error) } };
+	}
+}
+
+export const parse = (text: string, before: RepoSettings): FileKeys => {
+	const { path: _path, trusted: _trusted, ...keys } = before;
+	const file = readConfigText(text, FILE);
+	try {
+		return readKeys(file.given, "", keys);
+	} catch (error) {
+		if (!(error instanceof SluiceError)) throw error;
+		const { code, field, hint } = error;
+		throw new SluiceError(code, `${FILE}${file.position(field ?? "")}: ${error.message}`, { field, hint });
+	}
+};
+
+/** Null when there is none that can be read. */
+function textIn(folder: string): string | null {
+	const path = join(folder, FILE);
+	try {
+		const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
+		if (!stat?.isFile() || stat.size > BigInt(MOST)) return null;
+		const mark = `${stat.ino} ${stat.mtimeNs} ${stat.size}`;
+		const known = cache.get(path);
+		if (known?.mark === mark) return known.text;
+		const text = readFileSync(path, "utf8");
+		cache.set(path, { mark, text });
+		return text;
+	} catch {
+		return null;
+	}
+}

@@ -1,0 +1,133 @@
+// The repos of the configuration: looked at, registered, trusted, taken out. Changes go into config.yml like any other setting.
+
+import { realpathSync } from "node:fs";
+import { basename } from "node:path";
+import type { NewRepo, RepoDocument, RepoHandle } from "../api/context.ts";
+import { SluiceError } from "../core/errors.ts";
+import { nearest } from "../core/nearest.ts";
+import { currentBranch, type Git, headOf, localRef } from "../git.ts";
+import { busyWith } from "../host/repo-facts.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { RepoSettings, WorktreeView } from "../workspace.ts";
+import type { ConfigFile } from "./config-file.ts";
+import { withRepoFile } from "./repo-file.ts";
+import { REPO } from "./settings.ts";
+
+export type RepoParts = {
+	config: ConfigFile;
+	git: Git;
+	scheduler: Pick<Scheduler, "list">;
+	worktrees: (repo: string) => WorktreeView[];
+};
+
+/** As they are in force now, with each trusted sluice.yml. */
+export const settingsOf = (config: Pick<ConfigFile, "settings" | "engine">, name: string): RepoSettings | null => {
+	if (!Object.hasOwn(config.engine().repos, name)) return null;
+	const own = config.settings().repos;
+	return withRepoFile(Object.hasOwn(own, name) ? (own[name] as RepoSettings) : REPO).settings;
+};
+
+export function createRepos({ config, git, scheduler, worktrees }: RepoParts): RepoHandle {
+	const names = () => Object.keys(config.engine().repos);
+
+	function known(name: string): RepoSettings {
+		const found = settingsOf(config, name);
+		if (found) return found;
+		const guess = nearest(name, names());
+		throw new SluiceError("not_found", `there is no repo ${JSON.stringify(name)}`, {
+			field: "name",
+			hint: guess ? `did you mean "${guess}"?` : "sluice repo add registers one",
+		});
+	}
+
+	async function view(name: string): Promise<RepoDocument> {
+		const { trusted: _trusted, ...settings } = known(name);
+		const { max, prefix } = config.engine().repos[name] ?? { max: null, prefix: null };
+		const { file } = withRepoFile(config.settings().repos[name] ?? REPO);
+		const look =
+			settings.path === null ? { problem: "it has no folder", head: null, base: null, busy: null } : await lookAt(settings.path, settings);
+		return {
+			name,
+			max,
+			prefix,
+			...settings,
+			file: file.state,
+			file_problem: file.state === "bad" ? file.problem : null,
+			...look,
+			worktrees: worktrees(name),
+		};
+	}
+
+	async function lookAt(path: string, { base_branch }: RepoSettings | Omit<RepoSettings, "trusted">) {
+		try {
+			const branch = await currentBranch(git, path);
+			const base = base_branch ?? branch;
+			const head = base === null ? null : await headOf(git, path, base);
+			const busy = await busyWith(git, path);
+			const problem = base === null ? "HEAD is detached, and no base_branch is set" : head === null ? `there is no branch ${base}` : null;
+			return { problem, head, base, busy };
+		} catch (error) {
+			return { problem: error instanceof Error ? error.message : String(error), head: null, base: null, busy: null };
+		}
+	}
+
+	return {
+		list: () => Promise.all(names().map(view)),
+		show: view,
+		async add({ path, name, ...more }: NewRepo, by) {
+			const root = await rootOf(git, path);
+			const wanted = name ?? basename(root);
+			if (names().includes(wanted)) {
+				const { path: at } = known(wanted);
+				if (at !== null && at !== root)
+					throw new SluiceError("conflict", `repo ${wanted} is registered already, at ${at}`, {
+						field: "name",
+						hint: "give it another name",
+					});
+			}
+			if (more.base_branch !== undefined) {
+				localRef(more.base_branch);
+				if ((await headOf(git, root, more.base_branch)) === null)
+					throw new SluiceError("not_found", `${root} has no branch ${JSON.stringify(more.base_branch)}`, { field: "base_branch" });
+			}
+			await config.set(`repos.${wanted}.path`, root, by);
+			for (const [key, value] of Object.entries(more)) if (value !== undefined) await config.set(`repos.${wanted}.${key}`, value, by);
+			return view(wanted);
+		},
+		async trust(name, trusted, by) {
+			known(name);
+			const { file } = withRepoFile({ ...(config.settings().repos[name] ?? REPO), trusted: false });
+			if (trusted && file.state === "none")
+				throw new SluiceError("not_found", `repo ${name} has no sluice.yml to trust`, {
+					field: "name",
+					hint: "its settings are in config.yml",
+				});
+			await config.set(`repos.${name}.trusted`, trusted && file.state !== "none" ? file.hash : false, by);
+			return view(name);
+		},
+		async remove(name, by) {
+			known(name);
+			const jobs = await scheduler.list({ repo: name, limit: 5 });
+			if (jobs.length > 0)
+				throw new SluiceError("conflict", `jobs of repo ${name} have not ended: ${jobs.map(({ id }) => id).join(", ")}`, {
+					field: "name",
+					hint: "wait for them, or cancel them",
+				});
+			await config.unset(`repos.${name}`, by);
+		},
+	};
+}
+
+/** The top of the checkout, or the bare repository itself. */
+async function rootOf(git: Git, path: string): Promise<string> {
+	const wrong = (why: string) =>
+		new SluiceError("invalid", `${path} is not a git repository: ${why}`, { field: "path", hint: "git init makes one" });
+	if (!path.startsWith("/")) throw new SluiceError("invalid", `path: ${JSON.stringify(path)} is not an absolute path`, { field: "path" });
+	try {
+		const { code, stdout } = await git.tell(path, ["rev-parse", "--show-toplevel"]);
+		const top = code === 0 ? stdout.trim() : await git.ask(path, ["rev-parse", "--absolute-git-dir"]);
+		return realpathSync(top);
+	} catch (error) {
+		throw wrong(error instanceof Error ? error.message : String(error));
+	}
+}

@@ -1,0 +1,155 @@
+// A host that looks at real repositories, files and commands. What belongs to no repo, or to one that is not known here, is said in words on that key.
+//
+//   head:<repo>:<branch>                     refs of the repo
+//   busy:<repo>                              its git folder
+//   artifact:<artifact>[@<repo>]             refs, objects, files; `patch:` in the run folders; `probe:` a configured command
+//   condition:<condition>[@<repo>]           the repo's checkout; `command:` a program
+//
+// Programs are asked again only after a while, or when their repo has changed: probes come every second.
+
+import type { Git } from "../git.ts";
+import type { Clock, Facts, Host } from "../host.ts";
+import type { RunProgram } from "../program.ts";
+import { type FactRepo, type Found, hasFile, type Lasting, lookAtRepo, type RepoLook, troubled } from "./repo-facts.ts";
+
+export type FactParts = {
+	git: Git;
+	run: RunProgram;
+	clock: Clock;
+	/** Repos with a folder, by name. */
+	repos: () => Record<string, FactRepo>;
+	/** Configured commands: `probe:<name>`. */
+	probes: () => Record<string, readonly string[]>;
+	env: () => Record<string, string>;
+	/** For commands of jobs without a repo. */
+	cwd: string;
+	/** Whether a job has left a patch. */
+	hasPatch: (job: number) => boolean;
+	/** Keys that some waiting job hangs on: a command behind any other is not run again. */
+	wanted: () => Promise<ReadonlySet<string>>;
+};
+
+export type FactHost = Host & {
+	/** A repo has changed: what its commands said no longer counts. */
+	stir(repo: string): void;
+	/** Keys that were asked for about a repo, since the start. */
+	files(repo: string): string[];
+};
+
+const COMMAND_MS = 30_000;
+/** A command is run again after this, or after ten times what it took. */
+const AGAIN_MS = 5_000;
+
+export function withFacts(host: Host, parts: FactParts): FactHost {
+	const { git, run, clock } = parts;
+	const lasting: Lasting = new Map();
+	const said = new Map<string, { until: number; value: Promise<Found>; repo: string | null }>();
+	const files = new Map<string, Set<string>>();
+	let known: Record<string, FactRepo> = {};
+
+	async function command(key: string, argv: readonly string[], repo: string | null, folder: string): Promise<Found> {
+		const last = said.get(key);
+		const now = clock.monotonic();
+		if (last && (last.until > now || !(await parts.wanted()).has(key))) return last.value;
+		const entry = { until: Number.POSITIVE_INFINITY, value: Promise.resolve<Found>(false), repo };
+		entry.value = run(argv, { cwd: folder, env: parts.env(), timeoutMs: COMMAND_MS, keep: 2000 }).then((end) => {
+			const took = clock.monotonic() - now;
+			entry.until = clock.monotonic() + Math.max(AGAIN_MS, 10 * took);
+			return end.trouble === null ? end.code === 0 : { error: end.trouble };
+		});
+		said.set(key, entry);
+		return entry.value;
+	}
+
+	/** `thing[@repo]`: names of repos may stand in no artifact by chance, so only a known one counts. */
+	function split(text: string): { thing: string; repo: string | null } {
+		const at = text.lastIndexOf("@");
+		const repo = text.slice(at + 1);
+		return at > 0 && Object.hasOwn(known, repo) ? { thing: text.slice(0, at), repo } : { thing: text, repo: null };
+	}
+
+	async function find(key: string, look: (repo: string) => RepoLook): Promise<Found | undefined> {
+		const colon = key.indexOf(":");
+		const rest = key.slice(colon + 1);
+		switch (key.slice(0, colon)) {
+			case "head": {
+				const end = rest.indexOf(":");
+				return look(rest.slice(0, end)).head(rest.slice(end + 1));
+			}
+			case "busy":
+				return Object.hasOwn(known, rest) ? look(rest).busy() : undefined;
+			case "artifact":
+				return artifact(key, rest, look);
+			case "condition":
+				return condition(key, rest, look);
+			default:
+				return undefined;
+		}
+	}
+
+	async function artifact(key: string, text: string, look: (repo: string) => RepoLook): Promise<Found> {
+		const { thing, repo } = split(text);
+		const value = thing.slice(thing.indexOf(":") + 1);
+		const folder = repo === null ? parts.cwd : (known[repo] as FactRepo).path;
+		if (thing.startsWith("patch:")) return parts.hasPatch(Number(value));
+		if (thing.startsWith("probe:")) {
+			const argv = Object.hasOwn(parts.probes(), value) ? parts.probes()[value] : undefined;
+			if (!argv) return { error: `nothing says how to look: set probes.${value}.command` };
+			return command(key, argv, repo, folder);
+		}
+		if (repo !== null) {
+			if (thing.startsWith("file:")) remember(repo, value);
+			return look(repo).artifact(thing);
+		}
+		if (thing.startsWith("file:/")) return hasFile("/", value);
+		return { error: noRepo(text) };
+	}
+
+	async function condition(key: string, text: string, look: (repo: string) => RepoLook): Promise<Found> {
+		const { thing, repo } = split(text);
+		if (thing.startsWith("command:")) {
+			const argv = JSON.parse(thing.slice("command:".length)) as string[];
+			return command(key, argv, repo, repo === null ? parts.cwd : (known[repo] as FactRepo).path);
+		}
+		if (repo === null) return { error: noRepo(text) };
+		if (thing === "clean_worktree") return look(repo).isClean();
+		return (await look(repo).head(thing.slice("branch_exists:".length))) !== null;
+	}
+
+	const noRepo = (text: string): string => {
+		const named = /@([^@]+)$/.exec(text)?.[1];
+		return named === undefined ? "the job names no repo" : `no folder is known of repo ${named}: set repos.${named}.path`;
+	};
+
+	function remember(repo: string, path: string): void {
+		const all = files.get(repo) ?? new Set<string>();
+		files.set(repo, all.add(path));
+	}
+
+	return {
+		...host,
+		async probe(keys) {
+			known = parts.repos();
+			const looks = new Map<string, RepoLook>();
+			const look = (name: string): RepoLook => {
+				const repo = Object.hasOwn(known, name) ? known[name] : undefined;
+				if (!repo) throw new Error(name === "" ? "the job names no repo" : `no folder is known of repo ${name}: set repos.${name}.path`);
+				const one = looks.get(name) ?? lookAtRepo(git, repo, lasting);
+				looks.set(name, one);
+				return one;
+			};
+			const facts: Facts = {};
+			await Promise.all(
+				keys.map(async (key) => {
+					const found = await find(key, look).catch(troubled);
+					if (found !== undefined) facts[key] = found;
+				}),
+			);
+			return facts;
+		},
+		stir(repo) {
+			for (const [key, entry] of said) if (entry.repo === repo) said.delete(key);
+		},
+		files: (repo) => [...(files.get(repo) ?? [])],
+	};
+}

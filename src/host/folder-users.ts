@@ -1,0 +1,25 @@
+// Which live processes stand in a folder: it must not be taken from under them. Best effort where there is no /proc.
+
+import { readdirSync, readlinkSync, realpathSync } from "node:fs";
+
+export function usersOf(folder: string): number[] {
+	let root: string;
+	let names: string[];
+	try {
+		root = realpathSync(folder);
+		names = readdirSync("/proc");
+	} catch {
+		return [];
+	}
+	return names
+		.filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+		.filter((pid) => {
+			try {
+				const cwd = readlinkSync(`/proc/${pid}/cwd`);
+				return cwd === root || cwd.startsWith(`${root}/`);
+			} catch {
+				return false;
+			}
+		})
+		.map(Number);
+}

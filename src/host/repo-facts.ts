@@ -1,0 +1,139 @@
+// The facts that a repository tells: heads, artifacts, conditions, whether git is in the middle of something. One look at its refs answers for all keys.
+
+import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
+import { isAbsolute, join, relative, resolve } from "node:path";
+import { artifactFault, branchFault } from "../core/fact.ts";
+import { currentBranch, type Git, GitError, isCommit } from "../git.ts";
+import type { FactValue } from "../host.ts";
+
+export type FactRepo = { path: string; base_branch: string | null };
+
+/** One look at one repository; what is asked of it twice is looked at once. */
+export type RepoLook = {
+	head(branch: string): Promise<string | null>;
+	artifact(artifact: string): Promise<boolean>;
+	isClean(): Promise<boolean>;
+	busy(): Promise<string | null>;
+};
+
+/** What two commits have to do with each other never changes: kept between looks. */
+export type Lasting = Map<string, boolean>;
+const MOST_KEPT = 10_000;
+
+/** In the git folder of a checkout, while something is under way. */
+const UNDER_WAY: readonly (readonly [file: string, what: string])[] = [
+	["rebase-merge", "rebase"],
+	["rebase-apply", "rebase"],
+	["CHERRY_PICK_HEAD", "cherry-pick"],
+	["REVERT_HEAD", "revert"],
+	["MERGE_HEAD", "merge"],
+	["BISECT_LOG", "bisect"],
+];
+
+export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting): RepoLook {
+	let heads: Promise<Map<string, string>> | undefined;
+	const allHeads = () => {
+		heads ??= readHeads(git, repo.path);
+		return heads;
+	};
+	const head = async (branch: string): Promise<string | null> => {
+		const fault = branchFault(branch);
+		if (fault !== undefined) throw new GitError(fault, null, "");
+		return (await allHeads()).get(branch) ?? null;
+	};
+	const kept = async (key: string, look: () => Promise<boolean>): Promise<boolean> => {
+		const known = lasting.get(key);
+		if (known !== undefined) return known;
+		const seen = await look();
+		if (lasting.size >= MOST_KEPT) lasting.clear();
+		lasting.set(key, seen);
+		return seen;
+	};
+
+	async function isAhead(branch: string): Promise<boolean> {
+		const tip = await head(branch);
+		if (tip === null) return false;
+		const base = repo.base_branch ?? (await currentBranch(git, repo.path));
+		if (base === null) throw new GitError("HEAD is detached and the repo has no base_branch", null, "");
+		const from = await head(base);
+		if (from === null) throw new GitError(`its base branch ${base} does not exist`, null, "");
+		return kept(`ahead ${from} ${tip}`, async () => {
+			const count = await git.ask(repo.path, ["rev-list", "--count", "--max-count=1", `${from}..${tip}`, "--"]);
+			return count.trim() !== "0";
+		});
+	}
+
+	async function hasDoc(branch: string, path: string): Promise<boolean> {
+		const tip = await head(branch);
+		if (tip === null) return false;
+		return kept(`doc ${tip} ${path}`, async () => {
+			const answer = await git.ask(repo.path, ["cat-file", "--batch-check=%(objecttype)"], { input: `${tip}:${path}\n` });
+			return answer.trim() === "blob";
+		});
+	}
+
+	return {
+		head,
+		async artifact(artifact) {
+			const fault = artifactFault(artifact);
+			if (fault !== undefined) throw new GitError(fault, null, "");
+			const colon = artifact.indexOf(":");
+			const value = artifact.slice(colon + 1);
+			switch (artifact.slice(0, colon)) {
+				case "file":
+					return hasFile(repo.path, value);
+				case "branch":
+				case "commits":
+					return (await head(value)) !== null;
+				case "ahead":
+					return isAhead(value);
+				case "doc":
+					return hasDoc(value.slice(0, value.indexOf(":")), value.slice(value.indexOf(":") + 1));
+				default:
+					throw new GitError(`no repository tells of ${artifact}`, null, "");
+			}
+		},
+		async isClean() {
+			const changes = await git.ask(repo.path, ["status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=none"]);
+			return changes === "";
+		},
+		busy: () => busyWith(git, repo.path),
+	};
+}
+
+/** The operation that a checkout is in the middle of, or null. */
+export async function busyWith(git: Git, folder: string): Promise<string | null> {
+	const own = await git.ask(folder, ["rev-parse", "--absolute-git-dir"]);
+	return UNDER_WAY.find(([file]) => existsSync(join(own, file)))?.[1] ?? null;
+}
+
+async function readHeads(git: Git, folder: string): Promise<Map<string, string>> {
+	const all = await git.ask(folder, ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"]);
+	const heads = new Map<string, string>();
+	for (const line of all.split("\n")) {
+		const space = line.indexOf(" ");
+		const commit = line.slice(0, space);
+		if (isCommit(commit)) heads.set(line.slice(space + 1 + "refs/heads/".length), commit);
+	}
+	return heads;
+}
+
+/** A path of a repo must stay inside it, also through links; an absolute one is taken as it is. */
+export function hasFile(root: string, path: string): boolean {
+	const full = resolve(root, path);
+	if (!isAbsolute(path)) {
+		if (!isInside(root, full)) throw new GitError(`${path} leads out of ${root}`, null, "");
+		if (lstatSync(full, { throwIfNoEntry: false }) === undefined) return false;
+		if (!existsSync(full)) return false;
+		if (!isInside(realpathSync(root), realpathSync(full))) throw new GitError(`${path} is a link that leads out of ${root}`, null, "");
+	}
+	return statSync(full, { throwIfNoEntry: false }) !== undefined;
+}
+
+export function isInside(root: string, path: string): boolean {
+	const way = relative(root, path);
+	return way !== ".." && !way.startsWith("../") && !isAbsolute(way);
+}
+
+export type Found = FactValue | { error: string };
+export const troubled = (error: unknown): { error: string } => ({ error: error instanceof Error ? error.message : String(error) });

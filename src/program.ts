@@ -1,0 +1,33 @@
+// Contract for programs that the daemon itself runs and waits for: git, hooks, verify commands, conditions. Implementation in host/program.ts.
+
+export type ProgramOptions = {
+	cwd: string;
+	/** The whole environment. */
+	env: Record<string, string>;
+	/** After that it is ended, with everything in its process group. */
+	timeoutMs: number;
+	input?: string;
+	/** Both outputs are appended to this file as well. */
+	log?: string;
+	/** Characters of each output that are kept, the last ones; 10 million when absent. */
+	keep?: number;
+};
+
+/** `code` is null when it did not exit by itself: `trouble` says why, in words. */
+export type ProgramEnd = { code: number | null; stdout: string; stderr: string; trouble: string | null };
+
+/** argv goes to the system as it is, never through a shell. Never rejects. */
+export type RunProgram = (argv: readonly string[], options: ProgramOptions) => Promise<ProgramEnd>;
+
+/** Why a program did not end well, in one line; null when it did. */
+export function faultOf({ code, stdout, stderr, trouble }: ProgramEnd): string | null {
+	if (code === 0) return null;
+	const said = lastLineOf(stderr) || lastLineOf(stdout);
+	const how = trouble ?? `exit code ${code}`;
+	return said === "" ? how : `${how}: ${said}`;
+}
+
+export function lastLineOf(text: string): string {
+	const line = text.trimEnd().split("\n").at(-1)?.trim() ?? "";
+	return line.length > 500 ? `${line.slice(0, 500)}…` : line;
+}

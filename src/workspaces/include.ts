@@ -1,0 +1,47 @@
+// .worktreeinclude: files that git ignores but a run needs (.env and the like), copied from the repo's folder into a new worktree. Patterns as in .gitignore.
+
+import { constants, copyFileSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { troubleOf } from "../disk.ts";
+import type { Parts, Repo } from "./parts.ts";
+
+const FILE = ".worktreeinclude";
+const MOST = 10_000;
+
+/** How many were copied. Only what git ignores: anything else would be committed as the job's work. */
+export async function includeFiles(parts: Parts, repo: Repo, worktree: string): Promise<number> {
+	if (lstatSync(join(repo.path, FILE), { throwIfNoEntry: false })?.isFile() !== true) return 0;
+	const wanted = await parts.git.ask(repo.path, ["ls-files", "-z", "--others", "--ignored", `--exclude-from=${FILE}`]);
+	if (wanted === "") return 0;
+	const ignored = await parts.git.tell(repo.path, ["check-ignore", "-z", "--stdin"], { input: wanted });
+	const paths = ignored.stdout.split("\0").filter((path) => path !== "");
+	if (paths.length > MOST)
+		parts.log.warn(`${FILE} names too many files; the first ones are copied`, { repo: repo.name, files: paths.length });
+	let copied = 0;
+	for (const path of paths.slice(0, MOST)) {
+		try {
+			if (copyInside(repo.path, worktree, path)) copied++;
+		} catch (error) {
+			parts.log.warn("a file could not be copied into a worktree", { repo: repo.name, path, error: troubleOf(error) });
+		}
+	}
+	return copied;
+}
+
+/** Plain files only, and neither end may lead out of its root. */
+function copyInside(from: string, to: string, path: string): boolean {
+	const source = join(from, path);
+	if (lstatSync(source, { throwIfNoEntry: false })?.isFile() !== true) return false;
+	const target = join(to, path);
+	let above = dirname(target);
+	while (lstatSync(above, { throwIfNoEntry: false }) === undefined) above = dirname(above);
+	if (!within(from, dirname(source)) || !within(to, above)) return false;
+	mkdirSync(dirname(target), { recursive: true });
+	copyFileSync(source, target, constants.COPYFILE_FICLONE);
+	return true;
+}
+
+function within(root: string, folder: string): boolean {
+	const [top, real] = [realpathSync(root), realpathSync(folder)];
+	return real === top || real.startsWith(`${top}/`);
+}

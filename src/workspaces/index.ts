@@ -1,0 +1,140 @@
+// Workspaces of jobs with a repo: a worktree each, the merge of what they did, and the way out. What the daemon and the supervisor call.
+
+import { SluiceError } from "../core/errors.ts";
+import { troubleOf } from "../disk.ts";
+import type { Claimed } from "../scheduler.ts";
+import type { Place, PruneReport, Workspaces, WorktreeView } from "../workspace.ts";
+import { runHook, variablesOf } from "./hooks.ts";
+import { leaveWorktree, patchOf } from "./leaving.ts";
+import { createMergeQueue } from "./merge-queue.ts";
+import { createLine, type Parts, type Yard } from "./parts.ts";
+import { prune } from "./prune.ts";
+import { allRecords, recordOf, type WorktreeRecord, worktreeOf } from "./record.ts";
+import { ensureWorktree } from "./worktree.ts";
+
+export { type Parts, type Repo, WORK_STEPS, type WorkStep } from "./parts.ts";
+
+export type Work = Workspaces & {
+	/** Merges begin, and worktrees that are long over go. */
+	start(): void;
+	stop(): Promise<void>;
+	/** Something in this repo has changed. */
+	stir(repo: string): void;
+	prune(act: "remove" | "only look"): Promise<PruneReport>;
+	worktrees(repo?: string): WorktreeView[];
+	/** What a job has changed, as a patch; from its worktree, or from its last run's folder. */
+	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
+};
+
+const TIDY_MS = 3_600_000;
+const MOST_PATCH = 5_000_000;
+
+export function createWork(parts: Parts): Work {
+	const yard: Yard = { ...parts, line: createLine() };
+	const merges = createMergeQueue(yard);
+	let cancelTidy = () => {};
+	const repoOf = (name: string | undefined) => (name === undefined ? null : yard.repo(name));
+
+	async function enter(claimed: Claimed, dir: string): Promise<Place | { refused: string }> {
+		const repo = repoOf(claimed.job.repo);
+		if (!repo) return { refused: `no folder is known of repo ${claimed.job.repo}: set repos.${claimed.job.repo}.path` };
+		try {
+			const record = await yard.line(repo.path, () => ensureWorktree(yard, repo, claimed, dir));
+			const fault = await runHook(yard, repo, "before_run", record, dir);
+			if (fault !== null) return { refused: fault };
+			return {
+				cwd: worktreeOf(yard, record.repo, record.job),
+				env: { ...variablesOf(yard, record), ...priorOf(record), SLUICE_ATTEMPT: String(claimed.run.attempt) },
+				told: toldIn(record),
+			};
+		} catch (error) {
+			return { refused: `no worktree in repo ${repo.name}: ${troubleOf(error)}` };
+		}
+	}
+
+	function tidy(): void {
+		prune(yard, { what: "long over", act: "remove" }).catch((error) =>
+			yard.log.warn("old worktrees could not be looked for", { error: troubleOf(error) }),
+		);
+		cancelTidy = yard.host.after(TIDY_MS, tidy);
+	}
+
+	return {
+		has: ({ repo }) => repoOf(repo) !== null,
+		enter,
+		async leave({ job, dir }, ending) {
+			const record = recordOf(yard, job);
+			const repo = record && yard.repo(record.repo);
+			if (!record || !repo) return ending;
+			try {
+				return await leaveWorktree(yard, repo, record, dir, ending);
+			} catch (error) {
+				if (ending.exit_kind !== "completed") return ending;
+				return { ...ending, exit_kind: "failed", message: `its worktree cannot be read: ${troubleOf(error)}`.slice(0, 1000) };
+			}
+		},
+		start() {
+			merges.look();
+			tidy();
+		},
+		async stop() {
+			cancelTidy();
+			await merges.stop();
+		},
+		stir: (repo) => merges.stir(repo),
+		prune: (act) => prune(yard, { what: "ended", act }),
+		worktrees: (repo) =>
+			allRecords(yard)
+				.filter((record) => repo === undefined || record.repo === repo)
+				.map((record) => viewOf(yard, record)),
+		async diff(job, attempt) {
+			const record = recordOf(yard, job);
+			const path = record && worktreeOf(yard, record.repo, job);
+			if (record && path && record.state === "ready" && yard.disk.size(`${path}/.git`) !== null) {
+				const into = `${path}.diff`;
+				await patchOf(yard, { path, from: record.base_commit, index: `${path}.diff-index`, into, untouched: false });
+				const patch = readPatch(yard, into);
+				yard.disk.remove(into);
+				return { patch: patch ?? "", from: "worktree" };
+			}
+			for (let at = attempt; at > 0; at--) {
+				const patch = readPatch(yard, `${yard.runs}/${job}/${at}/output.patch`);
+				if (patch !== null) return { patch, from: "run" };
+			}
+			return null;
+		},
+	};
+}
+
+function readPatch(yard: Yard, path: string): string | null {
+	const size = yard.disk.size(path);
+	if (size === null) return null;
+	if (size > MOST_PATCH)
+		throw new SluiceError("limit", `the patch has ${size} bytes, at most ${MOST_PATCH} can be shown`, { hint: `it is ${path}` });
+	return yard.disk.read(path);
+}
+
+const viewOf = (yard: Yard, record: WorktreeRecord): WorktreeView => {
+	const path = worktreeOf(yard, record.repo, record.job);
+	const { job, repo, branch, base_branch } = record;
+	return { job, repo, path, branch, base_branch, there: yard.disk.changedAt(path) !== null };
+};
+
+/** A run after the first is told where the last one worked; one that has to mend a merge, what is in its way. */
+function priorOf(record: WorktreeRecord): Record<string, string> {
+	const { told } = record;
+	return {
+		...(record.attempt > 1 ? { SLUICE_PRIOR_BRANCH: record.branch } : {}),
+		...(told ? { SLUICE_MERGE_STATUS: told.status, SLUICE_MERGE_FILES: told.files.join("\n"), SLUICE_MERGE_MESSAGE: told.message } : {}),
+	};
+}
+
+function toldIn({ told, branch, base_branch }: WorktreeRecord): string | null {
+	if (!told) return null;
+	const how =
+		told.status === "conflict"
+			? `Your earlier work on branch ${branch} could not be merged into ${base_branch}: ${told.message}.`
+			: `Your earlier work on branch ${branch}, put on top of ${base_branch}, did not pass: ${told.message}.`;
+	const files = told.files.length > 0 ? `Files concerned:\n${told.files.map((file) => `- ${file}`).join("\n")}` : "";
+	return [how, `Merge ${base_branch} into this branch, solve it, and commit.`, files].filter((part) => part !== "").join("\n\n");
+}

@@ -1,0 +1,233 @@
+// The merge queue: one merge at a time for each repo and base, in the order in which the jobs ended. What is to be merged is read from the records and from
+// the scheduler each time, so a crash loses nothing and a hint that is missed is made up for by the next look.
+//
+//   job                                   does
+//   succeeded, pending or base_dirty      is merged by its strategy, and what came of it is told
+//   a follow-up is due                    runs again, told what is in the way
+//   merged                                its worktree goes
+
+import { troubleOf } from "../disk.ts";
+import { headOf, localRef } from "../git.ts";
+import { faultOf } from "../program.ts";
+import type { JobView } from "../scheduler.ts";
+import { variablesOf } from "./hooks.ts";
+import { type MergeResult, mergeDirect } from "./merge.ts";
+import { workMark } from "./orphans.ts";
+import { codeOf, createLine, type Repo, type Yard } from "./parts.ts";
+import { allRecords, recordOf, type WorktreeRecord, worktreeOf, writeRecord } from "./record.ts";
+import { removeWorktree } from "./removal.ts";
+
+const LOOK_MS = 5_000;
+const AGAIN_MS = 30_000;
+const LONGEST_MS = 600_000;
+const MOST_FOLLOW_UPS = 2;
+const COMMAND_MS = 300_000;
+
+export const sentinelOf = (job: number, status: "conflict" | "verify_failed") =>
+	`sentinel:${status === "conflict" ? "merge-conflict" : "verify-failed"}-${job}`;
+
+export type MergeQueue = {
+	/** Looks at one job, or at all that have a worktree. */
+	look(job?: number): void;
+	/** Something in this repo has changed: what waits for it is tried at once. */
+	stir(repo: string): void;
+	/** No new merges; resolves when the one under way is over. */
+	stop(): Promise<void>;
+};
+
+export function createMergeQueue(yard: Yard): MergeQueue {
+	const { scheduler, log, host, clock } = yard;
+	const line = createLine();
+	/** Queued or under way. */
+	const busy = new Map<number, Promise<void>>();
+	/** Nothing to do until something happens to it. */
+	const settled = new Set<number>();
+	const waits = new Map<number, { tries: number; until: number; repo: string }>();
+	let closed = false;
+	let cancel = () => {};
+
+	function enqueue(record: WorktreeRecord): void {
+		if (closed || busy.has(record.job)) return;
+		const task = line(`${record.root}\0${record.base_branch}`, () => attend(record.job)).catch((error) =>
+			log.error("the merge queue failed", { job: record.job, error: troubleOf(error) }),
+		);
+		busy.set(record.job, task);
+		void task.then(() => busy.delete(record.job));
+	}
+
+	async function attend(id: number): Promise<void> {
+		const record = recordOf(yard, id);
+		if (closed || !record) return;
+		const repo = yard.repo(record.repo);
+		const job = await shown(id);
+		if (job?.status !== "succeeded" || !job.will_merge) return void settled.add(id);
+		if (record.follow_up_due) return followUp(record);
+		if (job.merge_status === "merged") return clear(repo, record);
+		if (job.merge_status !== "pending" && job.merge_status !== "base_dirty") return void settled.add(id);
+		try {
+			if (!repo) throw new Error(`no folder is known of repo ${record.repo}: set repos.${record.repo}.path`);
+			const result = await merge(repo, record, job);
+			// Cut short by our own going: it says nothing, and the next life tries again.
+			if (closed && result.status !== "merged") return;
+			waits.delete(id);
+			await tell(repo, record, job, result);
+		} catch (error) {
+			await postpone(record, job, error);
+		}
+	}
+
+	function merge(repo: Repo, record: WorktreeRecord, job: JobView): Promise<MergeResult> {
+		if (record.strategy === "direct") return mergeDirect(yard, repo, record, `${yard.runs}/${record.job}/${job.attempt}`);
+		if (record.strategy === "mr") return request(repo, record, job);
+		return Promise.resolve({ status: "kept", message: `its work is on ${record.branch}` });
+	}
+
+	/** Pushed once, then the command that opens the request: it has to bear being called again. */
+	async function request(repo: Repo, record: WorktreeRecord, job: JobView): Promise<MergeResult> {
+		const tip = await headOf(yard.git, repo.path, record.branch);
+		if (tip !== null && record.pushed !== tip) {
+			const ref = localRef(record.branch);
+			await yard.git.ask(repo.path, ["push", "--quiet", "--no-verify", "origin", `${ref}:${ref}`], { timeoutMs: COMMAND_MS });
+			record.pushed = tip;
+			writeRecord(yard, record);
+		}
+		if (repo.merge_command.length > 0) {
+			const dir = `${yard.runs}/${record.job}/${job.attempt}`;
+			const end = await yard.run(repo.merge_command, {
+				cwd: worktreeOf(yard, record.repo, record.job),
+				env: { ...yard.env(), ...variablesOf(yard, record), SLUICE_TITLE: record.title, SLUICE_MARK: workMark(yard.homeTag) },
+				timeoutMs: COMMAND_MS,
+				keep: 10_000,
+				...(yard.disk.changedAt(dir) === null ? {} : { log: `${dir}/merge.log` }),
+			});
+			const fault = faultOf(end);
+			if (fault !== null) throw new Error(`merge_command failed: ${fault}`);
+		}
+		return { status: "requested", message: `${record.branch} is pushed` };
+	}
+
+	async function tell(repo: Repo, record: WorktreeRecord, job: JobView, result: MergeResult): Promise<void> {
+		const { status, ...rest } = result;
+		const unchanged = job.merge_status === status && job.merge_report?.message === ("message" in result ? result.message : undefined);
+		if (status === "conflict" || status === "verify_failed") {
+			await scheduler.mark(sentinelOf(record.job, status), { by: "merge" });
+			const due = repo.on_conflict === "follow_up" && (record.follow_ups ?? 0) < MOST_FOLLOW_UPS;
+			record.told = { status, files: result.files, message: result.message };
+			if (due) record.follow_up_due = true;
+			writeRecord(yard, record);
+		}
+		if (!unchanged) await told(record.job, status, "message" in rest ? { ...rest, message: rest.message.slice(0, 1000) } : rest);
+		yard.step?.("merge-told", record.job);
+		if (status === "merged") {
+			log.info("merged", { job: record.job, repo: record.repo, base: record.base_branch, commit: result.commit });
+			await dropSentinels(record.job);
+			await clear(repo, record);
+		} else if (status === "base_dirty") wait(record, LOOK_MS);
+		else if (record.follow_up_due) await followUp(record);
+		else settled.add(record.job);
+	}
+
+	async function told(job: number, status: MergeResult["status"], report: object): Promise<void> {
+		try {
+			await scheduler.merged(job, status, report);
+		} catch (error) {
+			// Rewound meanwhile: its next run begins anew.
+			if (codeOf(error) !== "illegal_transition" && codeOf(error) !== "not_found") throw error;
+		}
+	}
+
+	async function dropSentinels(job: number): Promise<void> {
+		for (const status of ["conflict", "verify_failed"] as const)
+			await scheduler.mark(sentinelOf(job, status), { by: "merge", absent: true });
+	}
+
+	async function followUp(record: WorktreeRecord): Promise<void> {
+		record.follow_ups = (record.follow_ups ?? 0) + 1;
+		delete record.follow_up_due;
+		try {
+			await scheduler.rerun(record.job, { by: "merge", reason: record.told?.message ?? "" });
+		} catch (error) {
+			log.warn("a follow-up run is not possible", { job: record.job, error: troubleOf(error) });
+		}
+		writeRecord(yard, record);
+		settled.add(record.job);
+	}
+
+	async function clear(repo: Repo | null, record: WorktreeRecord): Promise<void> {
+		const { why } = await yard.line(record.root, () => removeWorktree(yard, repo, record));
+		if (why === null) return;
+		log.info("a merged job's worktree stays for now", { job: record.job, why });
+		wait(record, AGAIN_MS);
+	}
+
+	/** It could not be tried. Said with the job, and tried again. */
+	async function postpone(record: WorktreeRecord, job: JobView, error: unknown): Promise<void> {
+		const message = troubleOf(error).slice(0, 1000);
+		const tries = (waits.get(record.job)?.tries ?? 0) + 1;
+		wait(record, Math.min(LONGEST_MS, AGAIN_MS * 2 ** (tries - 1)), tries);
+		log.warn("a merge could not be tried; it is tried again", { job: record.job, repo: record.repo, error: message });
+		if (job.merge_report?.message !== message) await told(record.job, "pending" as MergeResult["status"], { message });
+	}
+
+	function wait(record: WorktreeRecord, ms: number, tries = 0): void {
+		waits.set(record.job, { tries, until: clock.monotonic() + ms, repo: record.repo });
+	}
+
+	async function shown(id: number): Promise<JobView | null> {
+		try {
+			return await scheduler.show(id);
+		} catch (error) {
+			if (codeOf(error) === "not_found") return null;
+			throw error;
+		}
+	}
+
+	function lookAll(): void {
+		for (const record of allRecords(yard)) {
+			if (settled.has(record.job)) continue;
+			const wait = waits.get(record.job);
+			if (!wait || wait.until <= clock.monotonic()) enqueue(record);
+		}
+	}
+
+	const unwatch = scheduler.watch(({ events }) => {
+		for (const { kind, job } of events) {
+			if (job === null) continue;
+			if (kind === "reset" || kind === "ended" || kind === "merge") settled.delete(job);
+			if (kind === "ended") look(job);
+		}
+	});
+
+	function look(job?: number): void {
+		if (closed) return;
+		if (job !== undefined) {
+			const record = recordOf(yard, job);
+			if (record) enqueue(record);
+			return;
+		}
+		cancel();
+		try {
+			lookAll();
+		} catch (error) {
+			log.warn("worktrees could not be looked at", { error: troubleOf(error) });
+		}
+		cancel = host.after(LOOK_MS, () => look());
+	}
+
+	return {
+		look,
+		stir(repo) {
+			for (const [job, wait] of waits) {
+				if (wait.repo !== repo || wait.tries > 0) continue;
+				waits.delete(job);
+				look(job);
+			}
+		},
+		async stop() {
+			closed = true;
+			cancel();
+			unwatch();
+			await Promise.all(busy.values());
+		},
+	};
+}

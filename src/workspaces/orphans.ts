@@ -1,0 +1,31 @@
+// What an earlier life of the daemon was in the middle of: its gits come to their end by themselves, its hooks and verify commands are ended. Only then is
+// it certain that nobody changes what is about to be repaired.
+
+import type { Host } from "../host.ts";
+import type { Log } from "../log.ts";
+import type { Processes } from "../processes.ts";
+
+const LOOK_MS = 20;
+const GIT_MS = 60_000;
+const GRACE_MS = 2_000;
+
+/** Marks of git, and of the programs that repos configure. */
+export const gitMark = (homeTag: string) => `${homeTag}-git`;
+export const workMark = (homeTag: string) => `${homeTag}-work`;
+
+export async function waitForOrphans(parts: { processes: Processes; host: Host; log: Log; homeTag: string }): Promise<void> {
+	const { processes, host, log, homeTag } = parts;
+	const [git, work] = [gitMark(homeTag), workMark(homeTag)];
+	const pause = () => new Promise<void>((resolve) => host.after(LOOK_MS, resolve, "hold"));
+	let told = false;
+	for (let waited = 0; ; waited += LOOK_MS) {
+		const found = processes.sweep([git, work]);
+		const [gits, others] = [found.get(git) ?? [], found.get(work) ?? []];
+		if (gits.length + others.length === 0) return;
+		if (!told) log.warn("waiting for what an earlier daemon had begun", { git: gits, programs: others });
+		told = true;
+		if (others.length > 0) processes.signalAll(work, others, waited > GRACE_MS ? "SIGKILL" : "SIGTERM");
+		if (gits.length > 0 && waited > GIT_MS) processes.signalAll(git, gits, waited > GIT_MS + GRACE_MS ? "SIGKILL" : "SIGTERM");
+		await pause();
+	}
+}
