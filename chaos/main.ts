@@ -22,7 +22,11 @@ function options(): { rounds: number; seed: number; jobs: number; kills: number;
 			return value;
 		};
 		// Refused here rather than by each daemon.
-		chaosStep(values.step);
+		try {
+			chaosStep(values.step);
+		} catch {
+			throw new Error(`--step: "${values.step}" is not NAME[:N]; names: ${STEPS.join(", ")}`);
+		}
 		return { step: values.step, rounds: whole("rounds"), seed: whole("seed"), jobs: whole("jobs"), kills: whole("kills") };
 	} catch (error) {
 		console.error(`chaos: ${error instanceof Error ? error.message : String(error)}`);

@@ -39,7 +39,9 @@ export const jobMethods: Handlers<"job"> = {
 		const options = { by, force: force === true };
 		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.intake.expand(input);
 		if (rest.length > 0) return addAll([first, ...rest], options, at);
-		const result = await context.scheduler.add(asChild(first, at), options);
+		const adding = context.scheduler.add(asChild(first, at), options);
+		context.supervisor.claimAlong?.();
+		const result = await adding;
 		if (result.outcome !== "queued") return doc(result) as AddDocument;
 		const warnings = [...(result.warning === undefined ? [] : [result.warning]), ...agentProblems([result.job.agent], at)];
 		return doc({ ...result, job: shown(context, result.job), ...warned(warnings) }) as AddDocument;
