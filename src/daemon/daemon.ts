@@ -9,8 +9,7 @@
 //   record   daemon.json
 
 import { rmSync } from "node:fs";
-import { homedir, tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { tmpdir, userInfo } from "node:os";
 import type { Checkup } from "../api/context.ts";
 import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
@@ -25,9 +24,7 @@ import { watchRepos } from "../host/repo-watch.ts";
 import { readSchedule } from "../host/schedule.ts";
 import { secret } from "../host/secret.ts";
 import { watchPaths } from "../host/watch-paths.ts";
-import { createIntake } from "../intake/index.ts";
 import { openScheduler } from "../open.ts";
-import type { SourceSettings } from "../source.ts";
 import { openSources } from "../sources/index.ts";
 import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
 import { createWork } from "../workspaces/index.ts";
@@ -35,18 +32,17 @@ import { waitForOrphans, workMark } from "../workspaces/orphans.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
-import { openCursor } from "./cursor.ts";
 import { logDepths } from "./depths.ts";
 import { checkUp } from "./doctor.ts";
 import { createGround, pick, remembered } from "./ground.ts";
 import { prepareHome } from "./home.ts";
 import { createHooks } from "./hooks.ts";
+import { openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
-import { startNotify } from "./notify.ts";
-import { createRepos } from "./repos.ts";
-import { SETTINGS, type Settings } from "./settings.ts";
+import { createRepos, settingsOf } from "./repos.ts";
+import { SETTINGS } from "./settings.ts";
 import { createTriggers } from "./triggers.ts";
 import { readVersion } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
@@ -83,7 +79,6 @@ const STUCK_MS = 10_000;
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 	const env = options.env ?? process.env;
 	const clock = systemClock;
-	const sources = openSources({ host: localHost, clock, env: () => pick(env, ["*"]) });
 	const startedAt = clock.now();
 	const version = readVersion();
 	/** What must be undone, last first. */
@@ -118,12 +113,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(() => config.close());
 		secrets = () => config.settings().secrets;
 
+		const sources = openSources({ host: localHost, clock, env: () => pick(env, ["*"]) });
+		undo.push(() => sources.close());
 		const { allowed, git, repo, placed, facts } = createGround({ config, home, env, clock, list: (page) => scheduler.list(page) });
 		/** Items come from the sources, all other facts from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 
-		sources.configure(sourcesOf(config.settings()));
-		undo.push(() => sources.close());
 		const scheduler = await openScheduler({
 			path: home.database,
 			config: completeInput(config.engine(), DEFAULTS),
@@ -137,20 +132,22 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		config.onChange(async (next, before) => {
 			if (JSON.stringify(next.config) !== JSON.stringify(before.config))
 				await scheduler.configure(completeInput(next.config, scheduler.config()));
-			await intake.configure(sourcesOf(next.settings));
+			await intake.follow(next.settings);
 			triggersIn = next.settings;
 			await triggers.reload();
 			if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start on", { port: next.settings.port });
 		});
 
-		const intake = createIntake({
+		const intake = openIntake({
 			scheduler,
 			sources,
+			settings: config.settings,
 			host,
 			log,
 			home: home.path,
-			repos: () => config.engine().repos,
-			cursor: openCursor(join(home.path, "written.json")),
+			repos: () =>
+				Object.fromEntries(Object.entries(config.engine().repos).map(([name, one]) => [name, { ...one, ...settingsOf(config, name) }])),
+			env: () => ({ ...allowed(), ...pick(env, ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"]) }),
 		});
 		undo.push(() => intake.stop());
 		const triggers = createTriggers({ scheduler, host, clock, log, readSchedule, watchPaths, settings: () => triggersIn });
@@ -288,18 +285,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			),
 		);
 
-		const desktop = ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"];
-		undo.push(
-			startNotify({
-				scheduler,
-				settings: () => config.settings().notify,
-				host,
-				log,
-				env: () => ({ ...allowed(), ...pick(env, desktop) }),
-				cwd: home.path,
-			}),
-		);
-
 		const found = await supervisor.start();
 		await intake.start();
 		reconciled = true;
@@ -366,10 +351,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		return () => cancel();
 	}
 }
-
-/** `~/` is the owner's home folder. */
-const sourcesOf = ({ sources }: Settings): Record<string, SourceSettings> =>
-	Object.fromEntries(Object.entries(sources).map(([name, one]) => [name, { ...one, root: one.root.replace(/^~(?=\/)/, homedir()) }]));
 
 function userName(env: Record<string, string | undefined>): string {
 	try {
