@@ -26,6 +26,8 @@ export type LogPiece = {
 export type Supervision = {
 	/** Null when there is no such run on this host. */
 	logs(job: number, options: { attempt?: number; stream?: Stream; offset?: number; limit?: number }): (LogPiece & { run: string }) | null;
+	/** A job is being added in this turn: it may be claimed in the same transaction. */
+	claimAlong?(): void;
 	freeze(scope: Scope): Promise<void>;
 	thaw(scope: Scope): Promise<void>;
 	live(): { run: string; job: number; pid: number | null; since: number }[];

@@ -34,7 +34,9 @@ export const jobMethods: Handlers<"job"> = {
 
 	"job.add": async ({ force, by: _by, ...input }, at) => {
 		const { context, by } = at;
-		const result = await context.scheduler.add(asChild(input, at), { by, force: force === true });
+		const adding = context.scheduler.add(asChild(input, at), { by, force: force === true });
+		context.supervisor.claimAlong?.();
+		const result = await adding;
 		if (result.outcome !== "queued") return doc(result) as AddDocument;
 		const warnings = [...(result.warning === undefined ? [] : [result.warning]), ...agentProblems([result.job.agent], at)];
 		return doc({ ...result, job: shown(context, result.job), ...warned(warnings) }) as AddDocument;
