@@ -7,6 +7,7 @@ import { onTestFinished } from "vitest";
 
 export function makeFolder(): string {
 	const folder = mkdtempSync(join(tmpdir(), "sluice-test-"));
-	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+	// A run that is just ending may still write into it.
+	onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }));
 	return folder;
 }
