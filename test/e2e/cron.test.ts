@@ -50,7 +50,7 @@ test("by hand, and when files change; one at a time", async () => {
 	home.make(`cron:
   rare: {schedule: "0 0 1 1 *", add: {command: ["/bin/sh", "-c", "while [ ! -e ${gate} ]; do sleep 0.02; done"]}}
 watches:
-  docs: {paths: [${folder}], debounce: 50ms, add: {command: ["true"], lane: default}}
+  docs: {paths: [${folder}], debounce: 1ms, add: {command: ["true"], lane: default}}
 `);
 	const { client } = await home.up();
 	expect((await home.run(["cron", "run", "rare"])).out).toBe("1\n");
