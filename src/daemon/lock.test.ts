@@ -9,9 +9,11 @@ import { makeFolder } from "../../test/make/folder.ts";
 import { makeProgram } from "../../test/make/program.ts";
 import { readRecord, takeLock } from "./lock.ts";
 
-let program = "";
+let holder = "";
+let racer = "";
 beforeAll(() => {
-	program = makeProgram("test/race/lock-holder.ts");
+	holder = makeProgram("test/race/lock-holder.ts");
+	racer = makeProgram("test/race/lock-racer.ts");
 });
 
 const paths = () => {
@@ -19,8 +21,10 @@ const paths = () => {
 	return { lock: join(home, "lock.db"), record: join(home, "daemon.json") };
 };
 
-async function start({ lock, record }: { lock: string; record: string }): Promise<{ child: ChildProcess; said: string }> {
-	const child = spawn(process.execPath, [program, lock, record], { stdio: ["pipe", "pipe", "inherit"] });
+const start = ({ lock, record }: { lock: string; record: string }) => run(holder, lock, record);
+
+async function run(program: string, ...args: string[]): Promise<{ child: ChildProcess; said: string }> {
+	const child = spawn(process.execPath, [program, ...args], { stdio: ["pipe", "pipe", "inherit"] });
 	onTestFinished(() => {
 		child.kill("SIGKILL");
 	});
@@ -63,4 +67,12 @@ test("neither is a lock file that is no database, nor a record that is half writ
 test("a lock that cannot be opened says so", () => {
 	const home = paths();
 	expect(() => takeLock(join(home.lock, "nowhere"), home.record)).toThrow(/cannot be taken/);
+});
+
+test("of several that come in the same moment exactly one gets it", async () => {
+	const folder = makeFolder();
+	const begin = String(Date.now() + 500);
+	const racers = await Promise.all(Array.from({ length: 3 }, () => run(racer, folder, begin, "6")));
+	const got = racers.flatMap(({ said }) => JSON.parse(said) as number[]);
+	expect(got.sort((a, b) => a - b)).toEqual(Array.from({ length: 6 }, (_, round) => round));
 });

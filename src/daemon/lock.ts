@@ -37,10 +37,13 @@ export function takeLock(lock: string, record: string): DaemonLock {
 /** A connection that nobody refers to is closed by the garbage collector, and its lock is gone. */
 const held = new Set<Database>();
 
+/** Not 0: two that come in the same instant can each be in the other's way for a moment, and then neither would get it. */
+const PATIENCE_MS = 200;
+
 function hold(path: string): Database {
 	const database = openDatabase(path);
 	try {
-		database.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE;");
+		database.exec(`PRAGMA busy_timeout = ${PATIENCE_MS}; BEGIN EXCLUSIVE;`);
 		return database;
 	} catch (error) {
 		database.close();

@@ -1,0 +1,16 @@
+// A program that goes for one lock after another, each at a moment that its rivals know too, keeps what it gets, and says which it has.
+
+import { join } from "node:path";
+import { takeLock } from "../../src/daemon/lock.ts";
+
+const [folder = "", begin = "0", rounds = "0"] = process.argv.slice(2);
+const got: number[] = [];
+for (let round = 0; round < Number(rounds); round += 1) {
+	while (Date.now() < Number(begin) + round * 250);
+	try {
+		takeLock(join(folder, `${round}.db`), join(folder, "nobody.json"));
+		got.push(round);
+	} catch {}
+}
+process.stdout.write(`${JSON.stringify(got)}\n`);
+process.stdin.resume();
