@@ -115,7 +115,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 		const sources = openSources({ host: localHost, clock, env: () => pick(env, ["*"]) });
 		undo.push(() => sources.close());
-		const { allowed, git, repo, placed, facts } = createGround({ config, home, env, clock, list: (page) => scheduler.list(page) });
+		const { allowed, git, repo, placed, facts } = createGround({
+			config,
+			home,
+			env,
+			clock,
+			list: (page) => scheduler.list(page),
+			makers: (name, artifact) => work.makers(name, artifact),
+		});
 		/** Items come from the sources, all other facts from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 

@@ -6,6 +6,7 @@ import type { Claimed } from "../scheduler.ts";
 import type { Place, PruneReport, Workspaces, WorktreeView } from "../workspace.ts";
 import { runHook, variablesOf } from "./hooks.ts";
 import { leaveWorktree, patchOf } from "./leaving.ts";
+import { createMakers } from "./makers.ts";
 import { createMergeQueue } from "./merge-queue.ts";
 import { createLine, type Parts, type Yard } from "./parts.ts";
 import { prune } from "./prune.ts";
@@ -22,6 +23,8 @@ export type Work = Workspaces & {
 	stir(repo: string): void;
 	prune(act: "remove" | "only look"): Promise<PruneReport>;
 	worktrees(repo?: string): WorktreeView[];
+	/** Worktrees of jobs that say they make this file and do not merge it. */
+	makers(repo: string, artifact: string): string[];
 	/** What a job has changed, as a patch; from its worktree, or from its last run's folder. */
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
 };
@@ -32,6 +35,7 @@ const MOST_PATCH = 5_000_000;
 export function createWork(parts: Parts): Work {
 	const yard: Yard = { ...parts, line: createLine() };
 	const merges = createMergeQueue(yard);
+	const makers = createMakers(yard);
 	let cancelTidy = () => {};
 	const repoOf = (name: string | undefined) => (name === undefined ? null : yard.repo(name));
 
@@ -40,6 +44,7 @@ export function createWork(parts: Parts): Work {
 		if (!repo) return { refused: `no folder is known of repo ${claimed.job.repo}: set repos.${claimed.job.repo}.path` };
 		try {
 			const record = await yard.line(repo.path, () => ensureWorktree(yard, repo, claimed, dir));
+			makers.note(record);
 			const fault = await runHook(yard, repo, "before_run", record, dir);
 			if (fault !== null) return { refused: fault };
 			return {
@@ -82,6 +87,7 @@ export function createWork(parts: Parts): Work {
 			await merges.stop();
 		},
 		stir: (repo) => merges.stir(repo),
+		makers: makers.of,
 		prune: (act) => prune(yard, { what: "ended", act }),
 		worktrees: (repo) =>
 			allRecords(yard)

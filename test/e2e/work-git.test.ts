@@ -86,7 +86,11 @@ describe("facts of a real repository", () => {
 		repo.git("checkout", "--quiet", "main");
 		await ended(client, ahead);
 		await ended(client, doc);
+		// A file in somebody's checkout is in no worktree; one on the base is.
 		repo.write("out/result.txt", "42\n");
+		repo.git("branch", "stir-first");
+		expect(await status(file)).toBe("awaiting producer for file:out/result.txt");
+		repo.commit({});
 		await ended(client, file);
 		repo.write("ready", "");
 		repo.git("branch", "stir");
@@ -296,6 +300,33 @@ describe("merging", () => {
 		expect((await ended(client, code)).status).toBe("succeeded");
 		expect((await show(client, plan)).merge_status).toBe("merged");
 		expect((await client.call("job.logs", { id: code })).text).toBe("the plan\n");
+	});
+
+	test("a file that a job makes counts once it is on the base; of a job that does not merge, once it is in its worktree", async () => {
+		const repo = makeRepository();
+		const go = join(repo.path, "..", "go");
+		const { client, home } = await town(repo, { verify: ["test", "!", "-e", "bad.md"] });
+		const waiting = `while [ ! -e ${go} ]; do sleep 0.02; done`;
+		const plan = await add(client, `${commitFile("plan.md", "the plan")}; ${waiting}`, { produces: ["file:plan.md"] });
+		const reader = await add(client, "cat plan.md", { needs: ["file:plan.md"] });
+		const notes = await add(client, `${waiting}; echo notes > notes.md`, { produces: ["file:notes.md"], no_merge: true });
+		const writer = await add(client, 'cat "$SLUICE_WORKTREE/../$MAKER/notes.md"', {
+			needs: ["file:notes.md"],
+			env: { MAKER: String(notes) },
+		});
+		const bad = await add(client, commitFile("bad.md", "red"), { produces: ["file:bad.md"] });
+		const never = await add(client, "true", { needs: ["file:bad.md"] });
+		// It is there, in a worktree whose work is still to be merged: nobody who begins from the base would see it.
+		await until(() => existsSync(join(home.path, "worktrees", "r", String(plan), "plan.md")));
+		expect((await show(client, reader)).wait_reason?.detail).toBe("waiting on file:plan.md");
+		writeFileSync(go, "");
+		expect((await ended(client, reader)).status).toBe("succeeded");
+		expect((await show(client, plan)).merge_status).toBe("merged");
+		expect((await client.call("job.logs", { id: reader })).text).toBe("the plan\n");
+		expect((await ended(client, writer)).status).toBe("succeeded");
+		expect((await client.call("job.logs", { id: writer })).text).toBe("notes\n");
+		await merged(client, bad, ["verify_failed"]);
+		expect((await show(client, never)).wait_reason?.detail).toBe("probing file:bad.md");
 	});
 
 	test("a base that is checked out nowhere moves by its ref; one that is left local stays; a request is pushed", async () => {
