@@ -154,6 +154,9 @@ const maybeTime = (ms: number | null | undefined): Time | null => (ms === null |
 /** `pidOf`: of a live run, by its id. */
 export type Showing = { config: Config; mask: Mask; pidOf?: (run: string) => number | null };
 
+/** Its branch stays, as was asked for: there is nothing that the engine would have to follow. */
+const isKept = ({ spec }: JobView): boolean => spec.merge === "local" && !spec.no_merge;
+
 export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): JobDocument {
 	const { spec } = view;
 	const colon = view.item?.indexOf(":") ?? -1;
@@ -169,7 +172,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): Jo
 		raw_exit_code: view.raw_exit_code ?? null,
 		exit_kind: view.exit_kind ?? null,
 		end_reason: view.end_reason ?? null,
-		merge_status: view.merge_status ?? null,
+		merge_status: view.merge_status ?? (view.status === "succeeded" && isKept(view) ? "kept" : null),
 		merge_report: view.merge_report ?? null,
 		attempt: view.attempt,
 		failures: view.failures ?? 0,

@@ -41,7 +41,7 @@ import { openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
-import { createRepos, settingsOf } from "./repos.ts";
+import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
 import { createTriggers } from "./triggers.ts";
 import { readVersion } from "./version.ts";
@@ -128,7 +128,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 		const scheduler = await openScheduler({
 			path: home.database,
-			config: completeInput(config.engine(), DEFAULTS),
+			config: completeInput(engineOf(config), DEFAULTS),
 			clock,
 			host,
 			by: "daemon",
@@ -136,9 +136,25 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		});
 		undo.push(() => scheduler.close());
 		let triggersIn: Pick<typeof SETTINGS, "cron" | "watches"> = config.settings();
+		/** What the engine is told: also of what a repo's own file says. */
+		const takeOver = async (from: Parameters<typeof engineOf>[0]) => {
+			const next = engineOf(from);
+			if (JSON.stringify(next) !== told) await scheduler.configure(completeInput(next, scheduler.config()));
+			told = JSON.stringify(next);
+			repoFiles.arm(from);
+		};
+		let told = JSON.stringify(engineOf(config));
+		const repoFiles = followRepoFiles({
+			watchPaths,
+			changed: atOnce(
+				() => takeOver(config),
+				(error) => log.warn("a repo's sluice.yml could not be taken over", { error }),
+			),
+		});
+		undo.push(() => repoFiles.close());
+		repoFiles.arm(config);
 		config.onChange(async (next, before) => {
-			if (JSON.stringify(next.config) !== JSON.stringify(before.config))
-				await scheduler.configure(completeInput(next.config, scheduler.config()));
+			await takeOver({ engine: () => next.config, settings: () => next.settings });
 			await intake.follow(next.settings);
 			triggersIn = next.settings;
 			await triggers.reload();

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { TestHome, until } from "../make/daemon.ts";
+import { makeFolder } from "../make/folder.ts";
 import { makeRepository, Repository } from "../make/repository.ts";
 
 type Fields = Record<string, unknown>;
@@ -342,12 +343,37 @@ describe("merging", () => {
 		await merged(client, one);
 		expect([repo.git("show", "release:one.txt"), repo.has("one.txt")]).toEqual(["1", false]);
 		const two = await add(client, commitFile("two.txt", "2"), { merge: "local" });
-		expect(await ended(client, two)).toMatchObject({ status: "succeeded", merge_status: null });
+		expect(await ended(client, two)).toMatchObject({ status: "succeeded", merge_status: "kept" });
 		const three = await add(client, commitFile("three.txt", "3"), { merge: "mr", title: "Please" });
 		await merged(client, three, ["requested"]);
 		const { branch } = await client.call("job.open", { id: three });
 		expect([remote.git("show", `${branch}:three.txt`), readFileSync(proof, "utf8")]).toEqual(["3", `${branch} into main: Please\n`]);
 		expect(repo.branches().filter((name) => name.startsWith("sluice/"))).toHaveLength(2);
+	});
+
+	test("a repo's own way counts for jobs that do not say; after: merged of what is never merged is refused", async () => {
+		const [repo, work] = [makeRepository(), makeFolder()];
+		repo.git("branch", "release");
+		const home = new TestHome();
+		home.make(settingsFor({ r: { path: repo.path, merge: "local" }, label: {} }));
+		const { client } = await home.up({ GIT_CONFIG_NOSYSTEM: "1" });
+		const adding = async (...args: string[]) => {
+			const said = await home.run(["add", "--repo", "r", ...args], { cwd: work });
+			if (said.code !== 0) throw new Error(said.err);
+			return Number(said.out);
+		};
+		const sh = (script: string) => ["--", "/bin/sh", "-c", script];
+		const kept = await adding(...sh(commitFile("kept.txt", "kept")));
+		const moved = await adding("--merge", "direct", "--base-branch", "release", ...sh(commitFile("moved.txt", "moved")));
+		const loose = await adding("--no-merge", ...sh(commitFile("loose.txt", "loose")));
+		expect((await ended(client, kept)).merge_status).toBe("kept");
+		expect((await ended(client, loose)).merge_status).toBe(null);
+		await merged(client, moved);
+		expect([repo.git("show", "release:moved.txt"), repo.git("log", "--format=%s", "main")]).toEqual(["moved", "first"]);
+		for (const job of [kept, loose]) await expect(adding("--after", `${job}:merged`, "--", "true")).rejects.toThrow(`job ${job}`);
+		const label = await add(client, "true", { repo: "label", cwd: work });
+		expect((await ended(client, label)).merge_status).toBe(null);
+		await expect(adding("--after", `${label}:merged`, "--", "true")).rejects.toThrow(`job ${label}`);
 	});
 
 	test("a conflict goes back to the job, which is told, solves it and is merged", async () => {
@@ -457,8 +483,15 @@ describe("odd repositories: a named error on that job, and all others go on", ()
 		const second = JSON.parse(await sluice("add", "--json", "--repo", "app", "--", "true")).job.id;
 		await sluice("wait", String(second));
 		expect(existsSync(proof)).toBe(true);
+		// Its cap and prefix, too: over those of the home, from the moment it is trusted until it is changed.
+		const own = async () => /max +(\S+)/.exec(await sluice("repo", "show", "app"))?.[1];
+		repo.commit({ "sluice.yml": "max: 3\nprefix: own-\n" });
+		await sluice("repo", "trust", "app");
+		expect([await own(), await sluice("repo", "show", "app")]).toEqual(["3", expect.stringMatching(/prefix +own-/)]);
+		expect((await home.run(["add", "--repo", "app", "--item", "ap-1", "--", "true"])).err).toContain('does not begin with "own-"');
 		repo.commit({ "sluice.yml": "hooks: {before_run: [touch, /elsewhere]}\n" });
 		expect(await sluice("repo", "list")).toContain("changed");
+		await until(async () => (await home.run(["add", "--repo", "app", "--item", "own-1", "--", "true"])).err.includes('"ap-"'));
 		expect(await sluice("repo", "show", "app")).toMatch(/prefix +ap-/);
 		expect(await sluice("repo", "remove", "app")).toContain("no longer registered");
 		expect(await sluice("repo", "list")).toContain("no repos");
