@@ -1,7 +1,7 @@
 // Facts as a host finds them: what is there, what is not, and what cannot be said.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { makeRepository, realGit } from "../../test/make/repository.ts";

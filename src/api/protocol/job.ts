@@ -6,6 +6,7 @@ import type { PlannedJob, SlingSkip } from "../../intake.ts";
 import type { Ending, Manifest } from "../../scheduler.ts";
 import type { LogPiece } from "../context.ts";
 import type { EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
+import type { EtaDocument } from "../eta.ts";
 import { choice, choices, flag, id, ids, maybe, method, object, openMethod, type Ref, text, time, whole, word, words } from "../fields.ts";
 
 type Doc<T> = { schema_version: number } & T;
@@ -107,12 +108,14 @@ export const JOB_METHODS = {
 			reasons: ReasonDocument[];
 			position: number | null;
 			priority: { total: number; terms: { name: string; value: number }[] };
+			eta?: EtaDocument;
 		}>
 	>()({
 		role: "viewer",
-		about: "Everything that keeps a job from starting, its place in line, and how its priority adds up.",
+		about:
+			"Everything that keeps a job from starting, its place in line, how its priority adds up, and when it is likely to start and end.",
 		params: { id: id() },
-		result: "{job, reasons, position, priority: {total, terms}}",
+		result: "{job, reasons, position, priority: {total, terms}, eta?: {start: {p50, p90}, end: {p50, p90}, basis: {runs, of}, stuck}}",
 	}),
 	"job.history": method<Doc<{ events: EventDocument[] }>>()({
 		role: "viewer",
