@@ -83,6 +83,8 @@ export type JobDocument = {
 	worktree: string | null;
 	merge: "direct" | "mr" | "local" | null;
 	no_merge: boolean;
+	/** Whether its runs find an input.patch. */
+	input_patch: boolean;
 	cwd: string | null;
 	env: Record<string, string> | null;
 	host_labels: string[];
@@ -204,6 +206,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): Jo
 		worktree: spec.worktree ?? null,
 		merge: spec.merge ?? null,
 		no_merge: spec.no_merge ?? false,
+		input_patch: spec.input_patch !== undefined,
 		cwd: spec.cwd ?? null,
 		env: spec.env ? masked(spec.env, mask) : null,
 		host_labels: view.host_labels ?? [],

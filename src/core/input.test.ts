@@ -234,6 +234,7 @@ describe("spec", () => {
 		worktree: "w",
 		merge: "mr",
 		no_merge: false,
+		input_patch: "diff --git a/x b/x\n",
 		cwd: "/tmp",
 		env: { A: "1", _B: "" },
 		model: "opus",

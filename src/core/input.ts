@@ -49,6 +49,7 @@ export const INPUT_KEYS = [
 	"worktree",
 	"merge",
 	"no_merge",
+	"input_patch",
 	"cwd",
 	"env",
 	"host_labels",

@@ -17,7 +17,7 @@ export type Prepared = {
 	files: [name: string, text: string][];
 };
 
-export type Given = { run: string; socket: string; home: string | null; token: string };
+export type Given = { run: string; socket: string; home: string | null; token: string; dir: string };
 
 /** The reason, in words, when nothing can be started. */
 export function prepare(
@@ -32,6 +32,7 @@ export function prepare(
 	if (told !== null) files.push(["told.md", told]);
 	const prompt = told === null || spec.prompt === undefined ? spec.prompt : `${spec.prompt}\n\n${told}`;
 	if (spec.payload !== undefined) files.push(["payload.json", JSON.stringify(spec.payload)]);
+	if (spec.input_patch !== undefined) files.push(["input.patch", spec.input_patch]);
 	const started = job.kind === "agent" ? agentCommand(job.agent ?? "", prompt ?? "", settings) : { argv: spec.command ?? [], stdin: null };
 	if ("refused" in started) return started;
 	if (started.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
@@ -48,6 +49,7 @@ export function prepare(
 		SLUICE_SOCKET: given.socket,
 		SLUICE_TOKEN: given.token,
 	};
+	if (spec.input_patch !== undefined) env.SLUICE_INPUT_PATCH = `${given.dir}/input.patch`;
 	if (given.home !== null) env.SLUICE_HOME = given.home;
 	// A job that was added from inside a run may have brought that run's mark: it would be stopped along with it.
 	delete env.SLUICE_MARK;

@@ -25,7 +25,7 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 	remember(floor, run);
 	setClocks(floor, run, claimed, 0);
 	const settings = floor.settings();
-	const given = { run: run.id, socket: floor.socket, home: floor.home ?? null, token: run.secret };
+	const given = { run: run.id, socket: floor.socket, home: floor.home ?? null, token: run.secret, dir: run.dir };
 	try {
 		if (floor.disk.makeFolder(run.dir) === "there" && earlier === null) setAside(floor, run);
 	} catch (error) {

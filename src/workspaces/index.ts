@@ -4,6 +4,7 @@ import { SluiceError } from "../core/errors.ts";
 import { troubleOf } from "../disk.ts";
 import type { Claimed } from "../scheduler.ts";
 import type { Place, PruneReport, Workspaces, WorktreeView } from "../workspace.ts";
+import { captureDiff } from "./capture.ts";
 import { runHook, variablesOf } from "./hooks.ts";
 import { leaveWorktree, patchOf } from "./leaving.ts";
 import { createMakers } from "./makers.ts";
@@ -25,6 +26,8 @@ export type Work = Workspaces & {
 	worktrees(repo?: string): WorktreeView[];
 	/** Worktrees of jobs that say they make this file and do not merge it. */
 	makers(repo: string, artifact: string): string[];
+	/** The diff of the working tree that a folder is in, as it is now. */
+	capture(folder: string): Promise<string>;
 	/** What a job has changed, as a patch; from its worktree, or from its last run's folder. */
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
 };
@@ -88,6 +91,7 @@ export function createWork(parts: Parts): Work {
 		},
 		stir: (repo) => merges.stir(repo),
 		makers: makers.of,
+		capture: (folder) => captureDiff(yard, folder),
 		prune: (act) => prune(yard, { what: "ended", act }),
 		worktrees: (repo) =>
 			allRecords(yard)

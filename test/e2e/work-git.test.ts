@@ -54,6 +54,50 @@ describe("a job with a repo", () => {
 	});
 });
 
+describe("add --capture-diff", () => {
+	test("what was uncommitted at that moment is the run's input.patch, whatever is changed afterwards", async () => {
+		const repo = makeRepository({ "README.md": "hello\n", ".gitignore": "*.log\n", "gone.txt": "gone\n", "sub/kept.txt": "" });
+		repo.write("README.md", "mine\n");
+		repo.git("add", "README.md");
+		repo.write("README.md", "mine, later\n");
+		repo.write("sub/new.txt", "new\n");
+		repo.write("noise.log", "noise\n");
+		rmSync(join(repo.path, "gone.txt"));
+		const before = repo.git("status", "--porcelain");
+		const { home, client } = await town(repo, { path: makeRepository().path });
+		const script = `cat "$SLUICE_INPUT_PATCH"; test -e go`;
+		const added = await home.run(["add", "--capture-diff", "--in", "1s", "--", "/bin/sh", "-c", script], { cwd: join(repo.path, "sub") });
+		expect([added.code, repo.git("status", "--porcelain")]).toEqual([0, before]);
+		repo.git("stash", "--quiet", "--include-untracked");
+		const job = Number(added.out);
+		await ended(client, job);
+		const patch = readFileSync(join(home.path, "runs", String(job), "1", "input.patch"), "utf8");
+		expect((await client.call("job.logs", { id: job })).text).toBe(patch);
+		expect(patch).not.toContain("noise");
+		const other = makeRepository({ "README.md": "hello\n", ".gitignore": "*.log\n", "gone.txt": "gone\n", "sub/kept.txt": "" });
+		writeFileSync(join(other.path, "..", "patch"), patch);
+		other.git("apply", "../patch");
+		expect([other.read("README.md"), other.read("sub/new.txt"), other.has("gone.txt")]).toEqual(["mine, later\n", "new\n", false]);
+		expect((await show(client, job)).input_patch).toBe(true);
+		// The next attempt has it, too.
+		await client.call("job.rerun", { id: job });
+		await until(async () => (await show(client, job)).attempt === 2 && (await ended(client, job)));
+		expect(readFileSync(join(home.path, "runs", String(job), "2", "input.patch"), "utf8")).toBe(patch);
+	});
+
+	test("is refused where there is nothing to take it from, and nothing is added", async () => {
+		const repo = makeRepository();
+		const { home, client } = await town(repo);
+		const add = (cwd: string) => home.run(["add", "--capture-diff", "--", "true"], { cwd });
+		expect(await add(makeFolder())).toMatchObject({ code: 2, err: expect.stringContaining("has no working tree of git") });
+		repo.write("big.txt", "0123456789".repeat(110_000));
+		expect(await add(repo.path)).toMatchObject({ code: 2, err: expect.stringContaining("commit it to a branch instead") });
+		writeFileSync(join(repo.path, "big.txt"), Buffer.from([0x61, 0xe9, 0x0a]));
+		expect(await add(repo.path)).toMatchObject({ code: 2, err: expect.stringContaining("not UTF-8") });
+		expect((await client.call("job.list", { all: true })).jobs).toEqual([]);
+	});
+});
+
 describe("facts of a real repository", () => {
 	test("each kind of artifact and condition is seen, and changes are seen when they happen", async () => {
 		const repo = makeRepository();

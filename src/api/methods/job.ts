@@ -23,6 +23,13 @@ const asChild = (input: JobInput, { session }: At): JobInput => {
 	return job === undefined || input.parent !== undefined ? input : { ...input, parent: job };
 };
 
+async function captured({ cwd, input_patch }: JobInput, { context }: At): Promise<string> {
+	const refuse = (why: string) => new SluiceError("invalid", `capture_diff: ${why}`, { field: "capture_diff" });
+	if (input_patch !== undefined) throw refuse("contradicts input_patch");
+	if (typeof cwd !== "string" || !cwd.startsWith("/")) throw refuse("needs the whole path of a folder as cwd");
+	return context.work.capture(cwd);
+}
+
 /** It is accepted all the same: the setting may come before its turn does. */
 function agentProblems(agents: readonly (string | undefined)[], { context }: At): string[] {
 	const named = new Set(agents.filter((agent) => agent !== undefined));
@@ -34,9 +41,10 @@ export const jobMethods: Handlers<"job"> = {
 	...JOB_LOOKS,
 	...WORKTREE_LOOKS,
 
-	"job.add": async ({ force, by: _by, ...input }, at) => {
+	"job.add": async ({ force, capture_diff, by: _by, ...given }, at) => {
 		const { context, by } = at;
 		const options = { by, force: force === true };
+		const input = capture_diff ? { ...given, input_patch: await captured(given, at) } : given;
 		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.intake.expand(input);
 		if (rest.length > 0) return addAll([first, ...rest], options, at);
 		const adding = context.scheduler.add(asChild(first, at), options);

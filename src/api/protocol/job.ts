@@ -35,11 +35,11 @@ const act = <R = OneJob>(about: string, result = "{job}") => method<R>()({ role:
 const token = whole("the run's token, from job.claim", 1, Number.MAX_SAFE_INTEGER);
 
 export const JOB_METHODS = {
-	"job.add": openMethod<JobInput & { force?: boolean | undefined }, AddDocument>("job")({
+	"job.add": openMethod<JobInput & { force?: boolean | undefined; capture_diff?: boolean | undefined }, AddDocument>("job")({
 		role: "run",
 		about:
 			"Adds one job and says at once where it stands. Takes every field of a job's input. A recipe with steps adds several: `job` is the first, `jobs` are all.",
-		params: { force },
+		params: { force, capture_diff: maybe(flag("what is uncommitted in the working tree of `cwd` now becomes the job's `input_patch`")) },
 		result: "{outcome, job?, position?, warning?, holder?, limit?, depths?, hint?, jobs?}",
 	}),
 	"job.sling": method<
