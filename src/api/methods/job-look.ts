@@ -45,7 +45,11 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 			...(job === undefined ? {} : { job: await resolve(context, job) }),
 			...(batch === undefined ? {} : { batch }),
 		});
-		return doc(format === "json" ? graphDocument(graph) : { format, text: graphText(graph, format, max_depth) });
+		return doc(
+			format === "json"
+				? graphDocument(graph, job === undefined ? "asked" : "reached")
+				: { format, text: graphText(graph, format, max_depth) },
+		);
 	},
 
 	"job.logs": async (params, at) => doc(await logs(params, at)),

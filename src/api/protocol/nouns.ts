@@ -124,6 +124,12 @@ export const NOUN_METHODS = {
 		params: {},
 		result: "{artifacts: [{artifact, repo, present, observed_at, error}]}",
 	}),
+	"artifact.set": method<Doc<{ artifact: string; present: boolean }>>()({
+		role: "operator",
+		about: "Sets or removes a marker: `custom:<type>:<key>` or `sentinel:<slug>`. Jobs that need it are decided again.",
+		params: { artifact: text("the marker", 1000), absent: maybe(flag("remove it")) },
+		result: "{artifact, present}",
+	}),
 	"artifact.mark": method<Doc<{ artifact: string; present: boolean }>>()({
 		role: "operator",
 		about: "Sets or removes a marker: `custom:<type>:<key>`, `sentinel:<slug>`.",

@@ -134,7 +134,7 @@ const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string)
 		idIn(subject)
 			? `see what that one waits for: sluice why ${idIn(subject)}`
 			: /^(?:artifact:)?(?:custom|sentinel):/.test(subject)
-				? `say that it is there: sluice artifact mark ${plain(subject.replace(/^artifact:/, ""))}`
+				? `say that it is there: sluice artifact set ${plain(subject.replace(/^artifact:/, ""))}`
 				: "it goes on as soon as that is there",
 	probing: () => "it is looked at again by itself",
 	item_blocked: () => "finish what blocks the item first",
