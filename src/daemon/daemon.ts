@@ -173,7 +173,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			env: () => ({ ...allowed(), ...pick(env, ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"]) }),
 		});
 		undo.push(() => intake.stop());
-		const triggers = createTriggers({ scheduler, host, clock, log, readSchedule, watchPaths, settings: () => triggersIn });
+		const triggers = createTriggers({
+			scheduler,
+			host,
+			clock,
+			log,
+			readSchedule,
+			watchPaths,
+			settings: () => triggersIn,
+			expand: intake.expand,
+		});
 		undo.push(() => triggers.stop());
 
 		const processes = await openProcesses({ home: home.path });

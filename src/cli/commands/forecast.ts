@@ -62,7 +62,9 @@ function tell(found: ForecastDocument, limit: number, io: Io): void {
 	if (found.jobs.length > most) print.out(title(`… and ${found.jobs.length - most} more`));
 	print.out("");
 	for (const { name, jobs, stuck, end } of found.batches)
-		print.out(`Batch ${printable(name)}: ${counted(jobs, "job")}, ${end ? `done ${range(end)}` : `no time can be told (${stuck} stuck)`}`);
+		print.out(
+			`Batch ${printable(name)}: ${counted(jobs, "job")}, ${end ? `done ${range(end)}` : `no time can be told${stuck > 0 ? ` (${stuck} stuck)` : ""}`}`,
+		);
 	if (found.end) print.out(`All done: ${range(found.end)} ${title("(half of all plays – nine of ten)")}`);
 	if (found.critical_path.length > 0) {
 		const path = found.critical_path.map(({ job }) => job).slice(-12);
