@@ -28,9 +28,12 @@ export function started(state: State, of: { job: number; token: number }, seen: 
 	const job = runFor(state, of, seen);
 	if (job?.run === undefined) return;
 	accepted(seen);
-	job.run.launched = true;
-	job.dispatch_failures = 0;
-	launchWorked(state, job);
+	// Told twice, it is no news: a launch that failed in between counts.
+	if (!job.run.launched) {
+		job.run.launched = true;
+		job.dispatch_failures = 0;
+		launchWorked(state, job);
+	}
 	settle(state, seen);
 }
 

@@ -47,6 +47,7 @@ export class Engine {
 	onCommit: (news: {
 		stirred: boolean;
 		probes: ReadonlySet<string>;
+		doubted: ReadonlySet<string>;
 		events: readonly EventRecord[];
 		more: boolean;
 		due: number | null | undefined;
@@ -129,6 +130,11 @@ export class Engine {
 									yield* drive(cascade(tx));
 									mark = tx.mutations;
 								}
+								// Who claims sees what the others of the group have brought about.
+								if (one.phase === "claim" && index > 0 && group[index - 1]?.phase !== "claim" && tx.memory.all("settle").size > 0) {
+									yield* drive(settle(tx));
+									mark = tx.mutations;
+								}
 								// Most operations read nothing that is not at hand: they are over after their first step.
 								const op = one.task(tx);
 								const step = op.next();
@@ -190,7 +196,7 @@ export class Engine {
 			this.memory.forget(tx.over);
 			this.memory.trim();
 			more ||= this.memory.all("settle").size > 0;
-			this.onCommit({ stirred: tx.stirred, probes: tx.probes, events: tx.events, more, due: this.memory.nextDue });
+			this.onCommit({ stirred: tx.stirred, probes: tx.probes, doubted: tx.doubted, events: tx.events, more, due: this.memory.nextDue });
 		} catch (error) {
 			this.memory = undefined;
 			yield store.rollback();

@@ -8,7 +8,7 @@ import { SluiceError } from "../core/errors.ts";
 import { factKeys, isProbed } from "../core/fact.ts";
 import { type Draft, draftJob } from "../core/input.ts";
 import { type JobInput, MERGE_STATUSES } from "../core/job.ts";
-import type { Clock, Host } from "../host.ts";
+import type { Clock, Facts, Host } from "../host.ts";
 import type { Act, ConfigInput, EventRow, News, OpenOptions, Scheduler } from "../scheduler.ts";
 import { ask, type Op, type Store } from "../store.ts";
 import { type AddOptions, addJob } from "./add.ts";
@@ -29,7 +29,7 @@ import { ledgerMethods } from "./ledger-door.ts";
 import { checkAct, checkEnding, checkedScope, claimerOf, restamp } from "./library-input.ts";
 import { limitAccount } from "./limits.ts";
 import * as look from "./look.ts";
-import { always, mark, record, type Seen } from "./observe.ts";
+import { always, mark, patchKey, record, type Seen } from "./observe.ts";
 import * as registers from "./registers.ts";
 import { rewind } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
@@ -53,8 +53,8 @@ export async function createScheduler(
 	const waker = createWaker();
 	const watched = new Set<string>();
 	const asked = new Set<string>();
-	/** How often each fact came into doubt: an answer to an older question does not count. */
-	const doubts = new Map<string, number>();
+	/** Those who are just looking, each with the facts that came into doubt meanwhile: what it finds of them does not count. */
+	const looks = new Set<Set<string>>();
 	const watchers = new Set<(news: News) => void>();
 	let closed = false;
 
@@ -77,11 +77,14 @@ export async function createScheduler(
 				});
 		});
 	};
-	engine.onCommit = ({ stirred, probes, events, more, due }) => {
+	engine.onCommit = ({ stirred, probes, doubted, events, more, due }) => {
 		for (const key of probes) {
 			watched.add(key);
 			asked.add(key);
-			doubts.set(key, (doubts.get(key) ?? 0) + 1);
+		}
+		for (const stale of looks) {
+			for (const key of [...probes, ...doubted]) stale.add(key);
+			for (const { kind, job } of events) if (kind === "ended") stale.add(patchKey(job));
 		}
 		if (events.length > 0 || stirred) {
 			waker.wake();
@@ -112,25 +115,35 @@ export async function createScheduler(
 
 	async function probe(keys: string[]): Promise<void> {
 		for (const key of keys) asked.delete(key);
-		const seen = await lookAt(keys);
-		if (Object.keys(seen.facts).length > 0) await engine.run((tx) => record(tx, seen));
+		await lookAt(keys, async (seen) => {
+			if (Object.keys(seen.facts).length > 0) await engine.run((tx) => record(tx, seen));
+		});
 	}
 
 	/** What a host sees of these; from now on they are looked at again now and then. */
-	async function lookFor(keys: string[]): Promise<Seen> {
+	async function lookFor<T>(keys: string[], then: (seen: Seen) => Promise<T>): Promise<T> {
+		if (keys.length === 0) return then({ facts: {}, counts: always });
 		for (const key of keys) watched.add(key);
-		return lookAt(keys);
+		return lookAt(keys, then);
+	}
+
+	async function lookAt<T>(keys: string[], then: (seen: Seen) => Promise<T>): Promise<T> {
+		const stale = new Set<string>();
+		looks.add(stale);
+		try {
+			return await then({ facts: await lookUp(keys), counts: (key) => !stale.has(key) });
+		} finally {
+			looks.delete(stale);
+		}
 	}
 
 	/** A host that fails altogether concerns only those that wait for it: each key gets the error. */
-	async function lookAt(keys: string[]): Promise<Seen> {
-		const began = new Map(keys.map((key) => [key, doubts.get(key)]));
-		const counts = (key: string) => doubts.get(key) === began.get(key);
+	async function lookUp(keys: string[]): Promise<Facts> {
 		try {
-			return { facts: await host.probe(keys), counts };
+			return await host.probe(keys);
 		} catch (error) {
 			const message = error instanceof Error ? error.message : String(error);
-			return { facts: Object.fromEntries(keys.map((key) => [key, { error: message }])), counts };
+			return Object.fromEntries(keys.map((key) => [key, { error: message }]));
 		}
 	}
 
@@ -153,18 +166,19 @@ export async function createScheduler(
 		const { job } = draft;
 		const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
 		const keys = special ? factKeys(job).filter(isProbed) : [];
-		const seen = keys.length > 0 ? await lookFor(keys) : undefined;
 		let first = true;
-		return engine.run(
-			(tx) => {
-				// The group may run twice; what the first run changed in the draft is thrown away with it.
-				const mine = first ? draft : draftJob(input, config, { now: tx.now, force });
-				first = false;
-				restamp(mine.job, tx.now, input.runnable_at === undefined);
-				return add(tx, mine, { force, seen });
-			},
-			{ by: act.by },
-		);
+		const then = (seen?: Seen) =>
+			engine.run(
+				(tx) => {
+					// The group may run twice; what the first run changed in the draft is thrown away with it.
+					const mine = first ? draft : draftJob(input, config, { now: tx.now, force });
+					first = false;
+					restamp(mine.job, tx.now, input.runnable_at === undefined);
+					return add(tx, mine, { force, seen });
+				},
+				{ by: act.by },
+			);
+		return keys.length > 0 ? lookFor(keys, then) : then();
 	}
 
 	const scheduler: Scheduler = {

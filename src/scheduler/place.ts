@@ -17,7 +17,7 @@ import { artifactKey, isMarker, isProbed } from "../core/fact.ts";
 import { type Decision, decide } from "../core/gates/index.ts";
 import { drop, type ExitKind, isWaiting, type Job, type Terminal } from "../core/job.ts";
 import type { Op } from "../store.ts";
-import { type FactRecord, factsOf, plainFacts, wantFact } from "./facts.ts";
+import { doubtFact, factsOf, plainFacts } from "./facts.ts";
 import { giveUpReservations, pump } from "./locks.ts";
 import type { Tx } from "./tx.ts";
 
@@ -117,7 +117,9 @@ export function setDue(tx: Tx, job: Job, until: number | undefined): void {
 	}
 	const times: number[] = [];
 	if (until !== undefined) times.push(until);
-	if (job.deadline !== undefined && job.line !== "late" && isWaiting(job.status)) times.push(job.deadline);
+	// A kernel entry whose deadline is over still waits for its time: nothing happens at a moment that is past.
+	const isPast = job.kind === "kernel" && (job.deadline ?? 0) < tx.now;
+	if (job.deadline !== undefined && job.line !== "late" && isWaiting(job.status) && !isPast) times.push(job.deadline);
 	if (job.line.startsWith("lock:") && job.ready_at !== undefined && tx.config.order.overdue_after_ms > 0)
 		times.push(Math.max(job.ready_at + tx.config.order.overdue_after_ms, job.reserve_at ?? 0));
 	job.due_at = times.length === 0 ? undefined : Math.min(...times);
@@ -196,8 +198,7 @@ export function* doubtProducts(tx: Tx, job: Job): Op<void> {
 	for (const artifact of job.produces ?? []) {
 		const key = artifactKey(artifact, job.repo);
 		if (isProbed(key)) {
-			const known = yield* tx.get<FactRecord>("fact", key);
-			if (known) wantFact(tx, key);
+			yield* doubtFact(tx, key);
 		} else if (!isMarker(artifact)) continue;
 		tx.put("settle", `fact/${key}`, { after: 0 });
 		tx.stirred = true;
@@ -205,8 +206,8 @@ export function* doubtProducts(tx: Tx, job: Job): Op<void> {
 }
 
 /** Those that need `job:` or `patch:` of this one. Its patch file is in doubt until a probe that begins now. */
-function* tellAwaiting(tx: Tx, job: Job): Op<void> {
+export function* tellAwaiting(tx: Tx, job: Job): Op<void> {
 	const patch = `artifact:patch:${job.id}`;
-	if (yield* tx.get<FactRecord>("fact", patch)) wantFact(tx, patch);
+	yield* doubtFact(tx, patch);
 	for (const key of [`artifact:job:${job.id}`, patch]) tx.put("settle", `fact/${key}`, { after: 0 });
 }

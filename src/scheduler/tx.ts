@@ -32,6 +32,8 @@ export class Tx {
 	readonly reopened: Job[] = [];
 	/** Facts that somebody should look for once this is committed. */
 	readonly probes = new Set<string>();
+	/** Facts that nobody asks for now, but that may have changed: a look that began earlier does not count. */
+	readonly doubted = new Set<string>();
 	/** The job that is being added: its first place is told by its `added` event. */
 	arriving = 0;
 	/** Something may have become startable. */
