@@ -8,7 +8,7 @@ import { SluiceError } from "../core/errors.ts";
 import { factKeys, isProbed } from "../core/fact.ts";
 import { type Draft, draftJob } from "../core/input.ts";
 import { type JobInput, MERGE_STATUSES } from "../core/job.ts";
-import type { Clock, Facts, Host } from "../host.ts";
+import type { Clock, Host } from "../host.ts";
 import type { Act, ConfigInput, EventRow, News, OpenOptions, Scheduler } from "../scheduler.ts";
 import { ask, type Op, type Store } from "../store.ts";
 import { type AddOptions, addJob } from "./add.ts";
@@ -29,7 +29,8 @@ import { ledgerMethods } from "./ledger-door.ts";
 import { checkAct, checkEnding, checkedScope, claimerOf, restamp } from "./library-input.ts";
 import { limitAccount } from "./limits.ts";
 import * as look from "./look.ts";
-import { always, mark, patchKey, record, type Seen } from "./observe.ts";
+import { createLooks } from "./looks.ts";
+import { always, mark, record, type Seen } from "./observe.ts";
 import * as registers from "./registers.ts";
 import { rewind } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
@@ -51,10 +52,7 @@ export async function createScheduler(
 	const engine = new Engine({ ...parts, by, config: () => config });
 	const hostName = options.join?.name ?? "local";
 	const waker = createWaker();
-	const watched = new Set<string>();
-	const asked = new Set<string>();
-	/** Those who are just looking, each with the facts that came into doubt meanwhile: what it finds of them does not count. */
-	const looks = new Set<Set<string>>();
+	const looks = createLooks(host, engine);
 	const watchers = new Set<(news: News) => void>();
 	let closed = false;
 
@@ -77,15 +75,9 @@ export async function createScheduler(
 				});
 		});
 	};
-	engine.onCommit = ({ stirred, probes, doubted, events, more, due }) => {
-		for (const key of probes) {
-			watched.add(key);
-			asked.add(key);
-		}
-		for (const stale of looks) {
-			for (const key of [...probes, ...doubted]) stale.add(key);
-			for (const { kind, job } of events) if (kind === "ended") stale.add(patchKey(job));
-		}
+	engine.onCommit = (news) => {
+		const { stirred, probes, events, more, due } = news;
+		looks.note(news);
 		if (events.length > 0 || stirred) {
 			waker.wake();
 			for (const call of watchers) call({ stirred, events });
@@ -96,54 +88,20 @@ export async function createScheduler(
 
 	/** Sweeps, settles and probes until nothing is left to do now. */
 	async function tick(): Promise<number | null> {
-		if (watched.size > 0) await probe([...watched]);
+		await looks.again();
 		for (;;) {
 			const { wake, more } = await engine.run(function* (tx) {
 				yield* dropStaleStages(tx);
 				yield* dropEmptyBuckets(tx);
 				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0 };
 			});
-			if (asked.size > 0) await probe([...asked]);
+			if (looks.asked.size > 0) await looks.asking();
 			else if (!more && (wake === null || wake > clock.now())) {
 				waker.wake();
 				for (const call of watchers) call({ stirred: true, events: [] });
-				if (watched.size === 0) return wake;
+				if (looks.watched.size === 0) return wake;
 				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
 			}
-		}
-	}
-
-	async function probe(keys: string[]): Promise<void> {
-		for (const key of keys) asked.delete(key);
-		await lookAt(keys, async (seen) => {
-			if (Object.keys(seen.facts).length > 0) await engine.run((tx) => record(tx, seen));
-		});
-	}
-
-	/** What a host sees of these; from now on they are looked at again now and then. */
-	async function lookFor<T>(keys: string[], then: (seen: Seen) => Promise<T>): Promise<T> {
-		if (keys.length === 0) return then({ facts: {}, counts: always });
-		for (const key of keys) watched.add(key);
-		return lookAt(keys, then);
-	}
-
-	async function lookAt<T>(keys: string[], then: (seen: Seen) => Promise<T>): Promise<T> {
-		const stale = new Set<string>();
-		looks.add(stale);
-		try {
-			return await then({ facts: await lookUp(keys), counts: (key) => !stale.has(key) });
-		} finally {
-			looks.delete(stale);
-		}
-	}
-
-	/** A host that fails altogether concerns only those that wait for it: each key gets the error. */
-	async function lookUp(keys: string[]): Promise<Facts> {
-		try {
-			return await host.probe(keys);
-		} catch (error) {
-			const message = error instanceof Error ? error.message : String(error);
-			return Object.fromEntries(keys.map((key) => [key, { error: message }]));
 		}
 	}
 
@@ -178,7 +136,7 @@ export async function createScheduler(
 				},
 				{ by: act.by },
 			);
-		return keys.length > 0 ? lookFor(keys, then) : then();
+		return keys.length > 0 ? looks.lookFor(keys, then) : then();
 	}
 
 	const scheduler: Scheduler = {
@@ -186,7 +144,11 @@ export async function createScheduler(
 		...triggerMethods({ engine, run, adding }),
 
 		apply: async (manifest, act) =>
-			apply({ engine, clock, host, config: () => config, lookFor, piece: options.piece ?? PIECE }, manifest, checkAct(act) ?? {}),
+			apply(
+				{ engine, clock, host, config: () => config, lookFor: looks.lookFor, piece: options.piece ?? PIECE },
+				manifest,
+				checkAct(act) ?? {},
+			),
 
 		async claim(request) {
 			const claimer = check.taking("claim", () => claimerOf(request));
@@ -383,8 +345,7 @@ export async function createScheduler(
 		const facts = yield* ask({ read: "standing", kinds: ["fact"] });
 		for (const [, key, value] of facts) {
 			if (!isProbed(key)) continue;
-			watched.add(key);
-			if ((value as FactRecord).asked) asked.add(key);
+			looks.watch(key, (value as FactRecord).asked ? "asked" : "known");
 		}
 		yield* joinHost(tx, { name: hostName, labels: options.join?.labels ?? [], repos: options.join?.repos ?? null });
 	});
