@@ -44,6 +44,19 @@ describe("a manifest that goes in by stages", () => {
 	});
 });
 
+describe("a batch whose jobs end as they come", () => {
+	const jobs = ["a", "b", "c"].map((name) => ({ name, command: ["true"], needs: ["custom:report:none"] }));
+	it.each([
+		["in one piece", 10],
+		["by stages", 2],
+	])("is closed once, when all are there: %s", async (_, piece) => {
+		const stand = await openStand({ piece });
+		await stand.sluice.apply({ batch: "night", jobs });
+		const told = (await stand.events()).flatMap(({ kind, data }) => (kind === "batch_closed" ? [data] : []));
+		expect(told).toEqual([{ batch: "night", total: 3 }]);
+	});
+});
+
 describe("kernel.enqueueUnique", () => {
 	it("refuses a dead agent, also when an entry of its own is there already", async () => {
 		const { kernel } = (await openStand()).sluice;

@@ -7,6 +7,7 @@ import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
 import { ask, type EventRecord, type Op, type Read, type Store } from "../store.ts";
 import { Memory, STANDING } from "./memory.ts";
+import { closeBatches } from "./place.ts";
 import { cascade, settle } from "./settle.ts";
 import { sweep } from "./sweep.ts";
 import { Tx } from "./tx.ts";
@@ -190,6 +191,7 @@ export class Engine {
 			if (tx.memory.all("settle").size > 0) yield* drive(settle(tx));
 			yield* body(tx, drive);
 			while (tx.ended.length > 0) yield* drive(cascade(tx));
+			if (tx.closing.size > 0) yield* drive(closeBatches(tx));
 			if (this.memory.nextDue === undefined) this.memory.nextDue = yield* drive(ask({ read: "next_due" }));
 			if (tx.pending()) yield store.write(tx.take());
 			yield store.commit();

@@ -178,6 +178,9 @@ function* leaveChain(tx: Tx, job: Job, item: string): Op<void> {
 	tx.put("chain", item, chain.open > 1 ? ({ ...chain, open: chain.open - 1, jobs } satisfies ChainRecord) : null);
 }
 
+/** An apply that goes in by pieces. `at`: the last sign of life of whoever is putting it in. `batches`: what it will add to. */
+export type Stage = { from: number; to: number; at: number; batches?: string[] };
+
 export type BatchRecord = { open: number; total: number; owned?: true };
 
 /** A batch closes by itself when its last job has ended, unless its caller owns it. */
@@ -190,7 +193,18 @@ export function* countBatch(tx: Tx, batch: string, by: number, owned = false): O
 		...(owned ? { owned: true } : {}),
 	};
 	tx.put("batch", batch, after);
-	if (after.open === 0 && !after.owned) tx.event("batch_closed", null, { batch, total: after.total });
+	if (after.open === 0 && !after.owned) tx.closing.add(batch);
+}
+
+/** What is closed at the end of a transaction, and has nothing more to come, is told of. */
+export function* closeBatches(tx: Tx): Op<void> {
+	const coming = new Set([...tx.memory.all("stage").values()].flatMap((stage) => (stage as Stage).batches ?? []));
+	for (const batch of tx.closing) {
+		const record = yield* tx.get<BatchRecord>("batch", batch);
+		if (record?.open === 0 && record.total > 0 && !record.owned && !coming.has(batch))
+			tx.event("batch_closed", null, { batch, total: record.total });
+	}
+	tx.closing.clear();
 }
 
 /** What it produced is in doubt until a probe that begins after its end; markers are certain at once. */
