@@ -21,6 +21,9 @@ export type RepoFile =
 
 export const FILE = "sluice.yml";
 const MOST = 100_000;
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+/** Of a repo that has no such file. */
+export const NO_TEXT = hashOf("");
 const readKeys = group<FileKeys>({ ...REPO_FILE_READERS, ...REPO_ENGINE_READERS } as Readers<FileKeys>);
 const cache = new Map<string, { mark: string; text: string | null }>();
 
@@ -29,7 +32,7 @@ export function withRepoFile(settings: WholeRepo): { settings: WholeRepo; file: 
 	if (settings.path === null) return { settings, file: { state: "none" } };
 	const text = textIn(settings.path);
 	if (text === null) return { settings, file: { state: "none" } };
-	const hash = createHash("sha256").update(text).digest("hex");
+	const hash = hashOf(text);
 	const { trusted } = settings;
 	if (trusted !== true && trusted !== hash) return { settings, file: { state: trusted === false ? "untrusted" : "changed", hash } };
 	try {

@@ -1,6 +1,6 @@
 // The repos of the configuration: looked at, registered, trusted, taken out. Changes go into config.yml like any other setting.
 
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { NewRepo, RepoDocument, RepoHandle } from "../api/context.ts";
 import type { Config } from "../core/config.ts";
@@ -12,7 +12,7 @@ import type { WatchPaths } from "../host.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { RepoSettings, WorktreeView } from "../workspace.ts";
 import type { ConfigFile } from "./config-file.ts";
-import { FILE, type WholeRepo, withRepoFile } from "./repo-file.ts";
+import { FILE, NO_TEXT, type WholeRepo, withRepoFile } from "./repo-file.ts";
 import { REPO } from "./settings.ts";
 
 export type RepoParts = {
@@ -132,12 +132,15 @@ export function createRepos({ config, git, scheduler, worktrees }: RepoParts): R
 		async trust(name, trusted, by) {
 			known(name);
 			const { file } = withRepoFile({ ...(writtenOf(config, name) as WholeRepo), trusted: false });
-			if (trusted && file.state === "none")
-				throw new SluiceError("not_found", `repo ${name} has no sluice.yml to trust`, {
+			const { path } = known(name);
+			if (trusted && file.state === "none" && !(path !== null && existsSync(join(path, "recipes"))))
+				throw new SluiceError("not_found", `repo ${name} has no sluice.yml and no recipes to trust`, {
 					field: "name",
 					hint: "its settings are in config.yml",
 				});
-			await config.set(`repos.${name}.trusted`, trusted && file.state !== "none" ? file.hash : false, by);
+			// Its recipes alone: a sluice.yml that comes later is another text, and has to be trusted itself.
+			const hash = file.state === "none" ? NO_TEXT : file.hash;
+			await config.set(`repos.${name}.trusted`, trusted ? hash : false, by);
 			return view(name);
 		},
 		async remove(name, by) {

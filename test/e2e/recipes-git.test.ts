@@ -99,3 +99,74 @@ mkdir -p "$(dirname "$to")"; echo "from $from" > "$to"; git add .; git -c user.n
 		expect.objectContaining({ status: "blocked_by_dependency", end_reason: "missing file:plans/r-2/spec.md" }),
 	]);
 });
+
+test("every option of sling reaches its job; a repo's own recipes count once it is trusted", { timeout: 60_000 }, async () => {
+	const [repo, todo] = [makeRepository(), makeFolder()];
+	repo.git("branch", "release");
+	repo.commit({ "recipes/own.yml": "agent: claude\nvars: {suite: {}}\nprompt: 'Do {{item}} with {{suite}}. {{args}}'\n" });
+	for (const name of ["fix", "raw"]) writeFileSync(join(todo, `${name}.md`), `# ${name} it\n`);
+	const home = new TestHome();
+	home.make(
+		JSON.stringify({
+			accounts: { paid: {} },
+			repos: { r: { path: repo.path } },
+			sources: { todo: { kind: "folder", root: todo } },
+			agents: { claude: { command: ["true"] }, other: { command: ["true"] } },
+		}),
+	);
+	const { client } = await home.up({ GIT_CONFIG_NOSYSTEM: "1" });
+	await client.call("scheduler.pause", {});
+	const sluice = (...args: string[]) => home.run(args, { cwd: todo });
+	const many = [
+		"--var",
+		"suite=unit",
+		"--args",
+		"Be quick.",
+		"--agent",
+		"other",
+		"--account",
+		"paid",
+		"--merge",
+		"mr",
+		"--base-branch",
+		"release",
+	];
+	const line = ["sling", "own", "--on", "fix", "--repo", "r", ...many, "--mode", "ralph", "--owned", "--batch", "mine"];
+	expect(await sluice(...line)).toMatchObject({ code: 3, err: expect.stringContaining('there is no recipe "own"') });
+	expect((await sluice("repo", "trust", "r")).code).toBe(0);
+	expect(await sluice(...line.filter((word) => !word.startsWith("suite=") && word !== "--var"))).toMatchObject({
+		code: 2,
+		err: expect.stringContaining("suite"),
+	});
+	expect(JSON.parse((await sluice(...line, "--dry-run", "--json")).out)).toMatchObject({
+		jobs: [],
+		planned: [{ item: "fix", recipe: "own" }],
+	});
+	expect((await client.call("job.list", {})).jobs).toEqual([]);
+	expect((await sluice(...line)).code).toBe(0);
+	expect((await sluice("sling", "raw", "r", "--raw", "--agent", "claude", "--no-merge", "--no-batch")).code).toBe(0);
+	const { jobs } = await client.call("job.list", {});
+	expect(jobs).toMatchObject([
+		{
+			item: "fix",
+			repo: "r",
+			recipe: "own",
+			prompt: "Do fix with unit. Be quick.",
+			agent: "other",
+			account: "paid",
+			merge: "mr",
+			base_branch: "release",
+			mode: "ralph",
+			batch: "mine",
+			no_merge: false,
+		},
+		{ item: "raw", repo: "r", recipe: null, agent: "claude", no_merge: true, batch: null },
+	]);
+	expect(jobs[1]?.prompt).toBe("# raw it");
+	expect((await client.call("batch.list", {})).batches).toMatchObject([{ name: "mine", owned: true }]);
+	// Once more: both are worked on already.
+	expect(JSON.parse((await sluice("sling", "fix", "raw", "r", "--json")).out)).toMatchObject({
+		jobs: [],
+		skipped: [{ item: "fix" }, { item: "raw" }],
+	});
+});
