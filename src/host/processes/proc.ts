@@ -12,7 +12,13 @@ export type ProcessTable = {
 	/** Those of our user that carry a wanted mark in their environment, by mark. Never ourselves. */
 	carriers(wanted: (mark: string) => boolean): Map<string, number[]>;
 	carries(pid: number, mark: string): boolean;
+	/** Whether it leads its process group, so that a signal to the group is for it and its own alone. */
+	leads(pid: number): boolean;
+	/** The live ones of our user in this session. Empty where sessions cannot be seen. */
+	inSession(session: number): Member[];
 };
+
+export type Member = { pid: number; start: string; mark: string | null };
 
 const ME = process.getuid?.() ?? -1;
 const NAME = "SLUICE_MARK=";
@@ -24,14 +30,7 @@ export function procTable(): ProcessTable {
 	return {
 		self: "proc",
 		boot,
-		startOf(pid) {
-			const stat = readSmall(`/proc/${pid}/stat`)?.toString("latin1");
-			if (!stat) return null;
-			// The name in parentheses may hold spaces and parentheses of its own; field 3 comes after the last one.
-			const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20);
-			const [state] = fields;
-			return state === "Z" || state === "X" || state === "x" ? null : (fields[19] ?? null);
-		},
+		startOf: (pid) => statOf(pid)?.start ?? null,
 		carriers(wanted) {
 			const found = new Map<string, number[]>();
 			for (const name of readdirSync("/proc")) {
@@ -46,8 +45,41 @@ export function procTable(): ProcessTable {
 			return found;
 		},
 		carries: (pid, mark) => pid !== process.pid && markOf(pid) === mark,
+		leads: (pid) => statOf(pid)?.group === pid,
+		inSession(session) {
+			const found: Member[] = [];
+			for (const name of readdirSync("/proc")) {
+				const pid = Number(name);
+				if (!(pid > 0) || pid === process.pid) continue;
+				const stat = statOf(pid);
+				if (stat?.session === session && isMine(pid)) found.push({ pid, start: stat.start, mark: markOf(pid) });
+			}
+			return found;
+		},
 	};
 }
+
+/** Null when there is no such process, or only a zombie. */
+function statOf(pid: number): { group: number; session: number; start: string } | null {
+	const stat = readSmall(`/proc/${pid}/stat`)?.toString("latin1");
+	if (!stat) return null;
+	// The name in parentheses may hold spaces and parentheses of its own; field 3 comes after the last one.
+	const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20);
+	const [state, , group, session] = fields;
+	const start = fields[19];
+	return state === "Z" || state === "X" || state === "x" || start === undefined
+		? null
+		: { group: Number(group), session: Number(session), start };
+}
+
+/** Whether /proc/uptime, in hundredths, is the clock of start times. Containers may be shown an uptime of their own. */
+export function hasTrueUptime(): boolean {
+	const uptime = Number.parseFloat(readSmall("/proc/uptime")?.toString("latin1") ?? "");
+	const start = Number(statOf(process.pid)?.start);
+	return Math.abs(uptime - start / 100 - process.uptime()) < 2;
+}
+
+const isMine = (pid: number) => quietly(() => statSync(`/proc/${pid}`).uid) === ME;
 
 /** The mark in a process's environment, if the process is ours to signal. */
 function markOf(pid: number): string | null {
@@ -59,5 +91,5 @@ function markOf(pid: number): string | null {
 	const end = at < 0 ? -1 : environ.indexOf(0, at);
 	if (end < 0) return null;
 	const mark = environ.toString("latin1", at + NAME.length, end);
-	return quietly(() => statSync(`/proc/${pid}`).uid) === ME ? mark : null;
+	return isMine(pid) ? mark : null;
 }

@@ -5,8 +5,9 @@ import type { Sighting } from "../../processes.ts";
 import type { ProcessTable } from "./proc.ts";
 import { quietly, readSmall } from "./reading.ts";
 
+/** `start`: its start time; or `~` and a time at which it was there, in the same units: whoever has the pid since before then is it. */
 type Being = { pid: number; start: string };
-type Start = { shim: Being; boot: string; program: Being | null };
+type Start = { shim: Being; boot: string; program: Being | null; mark: string | null };
 
 /** A marker that was made but not written (a full disk, a crash) counts as unstarted for so long; then nobody is going to write it any more. */
 const MARKER_GRACE_MS = 10_000;
@@ -40,8 +41,10 @@ export function sight(dir: string, table: ProcessTable): Sighting {
 	if (start === "stale") return { state: "gone", reboot: false };
 	if (start.boot !== table.boot) return readExit(dir) ?? { state: "gone", reboot: true };
 	// The shim counts too: between the program's end and the line in `exit` only it is there, and before the program as well.
-	for (const being of [start.program, start.shim])
-		if (being && lives(being, table)) return readExit(dir) ?? { state: "alive", pid: being.pid, started: `${being.start}@${start.boot}` };
+	for (const being of [start.program, start.shim]) {
+		const since = being && startIf(being, table);
+		if (being && since) return readExit(dir) ?? { state: "alive", pid: being.pid, started: `${since}@${start.boot}` };
+	}
 	// It may have ended since we looked first.
 	return readExit(dir) ?? { state: "gone", reboot: false };
 }
@@ -69,8 +72,8 @@ export function signalRun(dir: string, table: ProcessTable, signal: NodeJS.Signa
 		if (readExit(dir)) return false;
 		const start = readStart(dir);
 		if (typeof start === "string" || start.boot !== table.boot) return false;
-		if (start.program) return lives(start.program, table) && signalGroup(start.program.pid, signal);
-		if (!lives(start.shim, table)) return false;
+		if (start.program) return signalProgram(start.program, start, table, signal);
+		if (!startIf(start.shim, table)) return false;
 		if (tries === 50) return true;
 		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
 	}
@@ -89,10 +92,29 @@ export function signalOne(pid: number, signal: NodeJS.Signals): boolean {
 	}
 }
 
-/** A program leads its own session and group, but for the moment before its exec. */
-const signalGroup = (pid: number, signal: NodeJS.Signals) => pid > 1 && (signalOne(-pid, signal) || signalOne(pid, signal));
+/**
+ * The program, and what it has started in the session of its shim. The shim is left out, and so is what an earlier run of the same shim has left there: it
+ * carries another mark, or none and is older. A program that leads a group (it made one, or an earlier version of ours did) gets it as a group.
+ */
+function signalProgram(program: Being, { shim, mark }: Start, table: ProcessTable, signal: NodeJS.Signals): boolean {
+	const since = startIf(program, table);
+	if (!since || program.pid <= 1) return false;
+	const there = table.leads(program.pid)
+		? signalOne(-program.pid, signal) || signalOne(program.pid, signal)
+		: signalOne(program.pid, signal);
+	for (const member of startIf(shim, table) ? table.inSession(shim.pid) : []) {
+		if (member.pid === shim.pid || member.pid === program.pid) continue;
+		if (member.mark === null ? Number(member.start) >= Number(since) : member.mark === mark) signalOne(member.pid, signal);
+	}
+	return there;
+}
 
-const lives = (being: Being, table: ProcessTable) => table.startOf(being.pid) === being.start;
+/** Its start time, if it is still the one that was meant. */
+function startIf({ pid, start }: Being, table: ProcessTable): string | null {
+	const now = table.startOf(pid);
+	if (now === null) return null;
+	return (start.startsWith("~") ? Number(now) <= Number(start.slice(1)) : now === start) ? now : null;
+}
 
 function readExit(dir: string): Sighting | null {
 	const text = readSmall(`${dir}/exit`)?.toString();
@@ -106,10 +128,15 @@ function readExit(dir: string): Sighting | null {
 function readStart(dir: string): Start | "none" | "fresh" | "stale" {
 	const text = readSmall(`${dir}/start`)?.toString();
 	if (text === undefined) return "none";
-	const [, shimPid, shimStart, boot, pid, start] = /^1 (\d+) (\S+) (\S+)\n(?:(\d+) (\S+)\n)?/.exec(text) ?? [];
+	const [, shimPid, shimStart, boot, pid, start, mark] = /^1 (\d+) (\S+) (\S+)\n(?:(\d+) (\S+)(?: (\S+))?\n)?/.exec(text) ?? [];
 	if (!shimStart || !boot) {
 		const age = Date.now() - (quietly(() => statSync(`${dir}/start`).mtimeMs) ?? 0);
 		return age >= 0 && age < MARKER_GRACE_MS ? "fresh" : "stale";
 	}
-	return { shim: { pid: Number(shimPid), start: shimStart }, boot, program: start ? { pid: Number(pid), start } : null };
+	return {
+		shim: { pid: Number(shimPid), start: shimStart },
+		boot,
+		program: start ? { pid: Number(pid), start } : null,
+		mark: mark ?? null,
+	};
 }
