@@ -23,7 +23,7 @@ import type { Programs } from "./programs.ts";
  * News goes to the FIFO after 2 and 4; `<>` opens it whether or not anybody reads, and `-p` keeps us from making a file of that name.
  */
 
-/** Said once to each shim. `_P _T`: its own pid and start time. Names begin with `_` since the program's variables are set in the same shell, later. */
+/** Said once to each shim, whose own output goes nowhere. `_P _T`: its own pid and start time. Names begin with `_` since the program's variables are set in the same shell, later. */
 export function prelude(programs: Programs, host: { boot: string; fifo: string; self: "proc" | "ps"; uptime: boolean }): string {
 	const identity =
 		host.self === "proc"
@@ -37,16 +37,16 @@ export function prelude(programs: Programs, host: { boot: string; fifo: string; 
 _F=${quote(host.fifo)} _B=${quote(host.boot)}
 ${identity}
 ${identityNow}
-_say() { [ -p "$_F" ] && echo "$*" 1<>"$_F"; } 2>/dev/null
-_begin() { set -C; { echo "1 $_P $_T $_B" >"$_d/start"; } 2>/dev/null; _x=$?; set +C; return $_x; }
+_say() { [ -p "$_F" ] && echo "$*" 1<>"$_F"; }
+_begin() { set -C; command echo "1 $_P $_T $_B" >"$_d/start"; _x=$?; set +C; return $_x; }
 _fail() { printf '1 launch %s %s\\n' "$1" "$2" >"$_d/exit"; exit 125; }
 _enter() {
 _being
 echo "$_p $_t $_m" >>"$_d/start" || exit 125
 _say "started $_r"
-command exec <"$_i" 2>/dev/null || _fail 126 "cannot read stdin: $_i"
+command exec <"$_i" || _fail 126 "cannot read stdin: $_i"
+cd -- "$_c" || { [ -d "$_c" ] && _fail 126 "cannot enter cwd: $_c"; _fail 126 "no such cwd: $_c"; }
 command exec >>"$_d/stdout.log" 2>>"$_d/stderr.log" || _fail 126 "cannot write the logs in $_d"
-cd -- "$_c" 2>/dev/null || { [ -d "$_c" ] && _fail 126 "cannot enter cwd: $_c"; _fail 126 "no such cwd: $_c"; }
 unset PWD OLDPWD SHLVL _
 }
 _file() {
