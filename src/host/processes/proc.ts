@@ -14,11 +14,9 @@ export type ProcessTable = {
 	carries(pid: number, mark: string): boolean;
 	/** Whether it leads its process group, so that a signal to the group is for it and its own alone. */
 	leads(pid: number): boolean;
-	/** The live ones of our user in this session. Empty where sessions cannot be seen. */
-	inSession(session: number): Member[];
+	/** Its children, theirs and so on, as far as they are in its session. Costs as much as there are of them, however many processes live. */
+	below(pid: number): number[];
 };
-
-export type Member = { pid: number; start: string; mark: string | null };
 
 const ME = process.getuid?.() ?? -1;
 const NAME = "SLUICE_MARK=";
@@ -46,15 +44,12 @@ export function procTable(): ProcessTable {
 		},
 		carries: (pid, mark) => pid !== process.pid && markOf(pid) === mark,
 		leads: (pid) => statOf(pid)?.group === pid,
-		inSession(session) {
-			const found: Member[] = [];
-			for (const name of readdirSync("/proc")) {
-				const pid = Number(name);
-				if (!(pid > 0) || pid === process.pid) continue;
-				const stat = statOf(pid);
-				if (stat?.session === session && isMine(pid)) found.push({ pid, start: stat.start, mark: markOf(pid) });
-			}
-			return found;
+		below(pid) {
+			const session = statOf(pid)?.session;
+			const found = new Set([pid]);
+			for (const one of found) for (const child of childrenOf(one)) if (statOf(child)?.session === session) found.add(child);
+			found.delete(pid);
+			return [...found];
 		},
 	};
 }
@@ -72,14 +67,20 @@ function statOf(pid: number): { group: number; session: number; start: string } 
 		: { group: Number(group), session: Number(session), start };
 }
 
+/** Each thread has those that it started. */
+function childrenOf(pid: number): number[] {
+	const threads = quietly(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+	return threads.flatMap(
+		(thread) => readSmall(`/proc/${pid}/task/${thread}/children`)?.toString("latin1").match(/\d+/g)?.map(Number) ?? [],
+	);
+}
+
 /** Whether /proc/uptime, in hundredths, is the clock of start times. Containers may be shown an uptime of their own. */
 export function hasTrueUptime(): boolean {
 	const uptime = Number.parseFloat(readSmall("/proc/uptime")?.toString("latin1") ?? "");
 	const start = Number(statOf(process.pid)?.start);
 	return Math.abs(uptime - start / 100 - process.uptime()) < 2;
 }
-
-const isMine = (pid: number) => quietly(() => statSync(`/proc/${pid}`).uid) === ME;
 
 /** The mark in a process's environment, if the process is ours to signal. */
 function markOf(pid: number): string | null {
@@ -91,5 +92,5 @@ function markOf(pid: number): string | null {
 	const end = at < 0 ? -1 : environ.indexOf(0, at);
 	if (end < 0) return null;
 	const mark = environ.toString("latin1", at + NAME.length, end);
-	return isMine(pid) ? mark : null;
+	return quietly(() => statSync(`/proc/${pid}`).uid) === ME ? mark : null;
 }

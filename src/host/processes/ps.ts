@@ -39,7 +39,7 @@ export function psTable(ps: string): ProcessTable {
 		carries: (pid, mark) => pid !== process.pid && lines("-p", String(pid)).some((line) => markIn(line)?.mark === mark),
 		// The shell's job control has made it one.
 		leads: () => true,
-		inSession: () => [],
+		below: () => [],
 	};
 }
 

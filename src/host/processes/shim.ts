@@ -12,7 +12,7 @@ import type { Programs } from "./programs.ts";
  * | step | who     | file, in the run's folder                                                                       |
  * |------|---------|-------------------------------------------------------------------------------------------------|
  * | 1    | shim    | start: `1 <shim's pid> <its start time> <boot>`, made exclusively; who cannot make it, does nothing |
- * | 2    | program | start: `<pid> <start time> <mark>` appended, before it becomes the program                        |
+ * | 2    | program | start: `<pid> <start time>` appended, before it becomes the program                               |
  * | 3    | program | stdout.log, stderr.log opened for appending; exec                                                 |
  * | 4    | shim    | exit: `1 <code>`, or `1 launch <code> <why>` when the program could not be started                |
  *
@@ -42,7 +42,7 @@ _begin() { set -C; command echo "1 $_P $_T $_B" >"$_d/start"; _x=$?; set +C; ret
 _fail() { printf '1 launch %s %s\\n' "$1" "$2" >"$_d/exit"; exit 125; }
 _enter() {
 _being
-echo "$_p $_t $_m" >>"$_d/start" || exit 125
+echo "$_p $_t" >>"$_d/start" || exit 125
 _say "started $_r"
 command exec <"$_i" || _fail 126 "cannot read stdin: $_i"
 cd -- "$_c" || { [ -d "$_c" ] && _fail 126 "cannot enter cwd: $_c"; _fail 126 "no such cwd: $_c"; }
@@ -87,7 +87,7 @@ export function runText(launch: Launch, programs: Programs, shim: string): strin
 	const words = odd.length > 0 ? [programs.env ?? "env", ...odd, ...argv] : argv;
 	// With job control (no setsid) bash drops the rest of a command whose foreground job died of SIGINT; and there, `&` leaves SIGINT alone.
 	const after = programs.setsid ? "" : " & wait $!";
-	return `if _d=${quote(dir)} _r=${quote(run)} _c=${quote(cwd)} _m=${launch.mark} _i=${quote(stdin ?? "/dev/null")}; _begin; then
+	return `if _d=${quote(dir)} _r=${quote(run)} _c=${quote(cwd)} _i=${quote(stdin ?? "/dev/null")}; _begin; then
 _vars() { export ${plain.map(([name, value]) => `${name}=${quote(value)}`).join(" ")}; }
 (_enter; _vars; exec ${words.map(quote).join(" ")})${after}
 _end $? ${quote(argv[0] as string)} || exit

@@ -7,7 +7,7 @@ import { quietly, readSmall } from "./reading.ts";
 
 /** `start`: its start time; or `~` and a time at which it was there, in the same units: whoever has the pid since before then is it. */
 type Being = { pid: number; start: string };
-type Start = { shim: Being; boot: string; program: Being | null; mark: string | null };
+type Start = { shim: Being; boot: string; program: Being | null };
 
 /** A marker that was made but not written (a full disk, a crash) counts as unstarted for so long; then nobody is going to write it any more. */
 const MARKER_GRACE_MS = 10_000;
@@ -72,7 +72,7 @@ export function signalRun(dir: string, table: ProcessTable, signal: NodeJS.Signa
 		if (readExit(dir)) return false;
 		const start = readStart(dir);
 		if (typeof start === "string" || start.boot !== table.boot) return false;
-		if (start.program) return signalProgram(start.program, start, table, signal);
+		if (start.program) return signalProgram(start.program, table, signal);
 		if (!startIf(start.shim, table)) return false;
 		if (tries === 50) return true;
 		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
@@ -93,19 +93,14 @@ export function signalOne(pid: number, signal: NodeJS.Signals): boolean {
 }
 
 /**
- * The program, and what it has started in the session of its shim. The shim is left out, and so is what an earlier run of the same shim has left there: it
- * carries another mark, or none and is older. A program that leads a group (it made one, or an earlier version of ours did) gets it as a group.
+ * The program, and what is below it in its session; never the shim, nor what an earlier run of the same shim has left there. A program that leads a
+ * group (it made one, or an earlier version of ours did) gets it as a group. What has lost its parent or left the session is found by its mark, later.
  */
-function signalProgram(program: Being, { shim, mark }: Start, table: ProcessTable, signal: NodeJS.Signals): boolean {
-	const since = startIf(program, table);
-	if (!since || program.pid <= 1) return false;
-	const there = table.leads(program.pid)
-		? signalOne(-program.pid, signal) || signalOne(program.pid, signal)
-		: signalOne(program.pid, signal);
-	for (const member of startIf(shim, table) ? table.inSession(shim.pid) : []) {
-		if (member.pid === shim.pid || member.pid === program.pid) continue;
-		if (member.mark === null ? Number(member.start) >= Number(since) : member.mark === mark) signalOne(member.pid, signal);
-	}
+function signalProgram(program: Being, table: ProcessTable, signal: NodeJS.Signals): boolean {
+	if (program.pid <= 1 || !startIf(program, table)) return false;
+	const below = table.below(program.pid);
+	const there = (table.leads(program.pid) && signalOne(-program.pid, signal)) || signalOne(program.pid, signal);
+	for (const pid of below) signalOne(pid, signal);
 	return there;
 }
 
@@ -128,15 +123,10 @@ function readExit(dir: string): Sighting | null {
 function readStart(dir: string): Start | "none" | "fresh" | "stale" {
 	const text = readSmall(`${dir}/start`)?.toString();
 	if (text === undefined) return "none";
-	const [, shimPid, shimStart, boot, pid, start, mark] = /^1 (\d+) (\S+) (\S+)\n(?:(\d+) (\S+)(?: (\S+))?\n)?/.exec(text) ?? [];
+	const [, shimPid, shimStart, boot, pid, start] = /^1 (\d+) (\S+) (\S+)\n(?:(\d+) (\S+)\n)?/.exec(text) ?? [];
 	if (!shimStart || !boot) {
 		const age = Date.now() - (quietly(() => statSync(`${dir}/start`).mtimeMs) ?? 0);
 		return age >= 0 && age < MARKER_GRACE_MS ? "fresh" : "stale";
 	}
-	return {
-		shim: { pid: Number(shimPid), start: shimStart },
-		boot,
-		program: start ? { pid: Number(pid), start } : null,
-		mark: mark ?? null,
-	};
+	return { shim: { pid: Number(shimPid), start: shimStart }, boot, program: start ? { pid: Number(pid), start } : null };
 }
