@@ -75,11 +75,12 @@ function childrenOf(pid: number): number[] {
 	);
 }
 
-/** Whether /proc/uptime, in hundredths, is the clock of start times. Containers may be shown an uptime of their own. */
+/** Whether /proc/uptime, in hundredths, is the clock of start times. Containers may be shown one of their own, from another file system. */
 export function hasTrueUptime(): boolean {
+	const devices = ["/proc/uptime", "/proc/self/stat"].map((path) => quietly(() => statSync(path).dev));
 	const uptime = Number.parseFloat(readSmall("/proc/uptime")?.toString("latin1") ?? "");
 	const start = Number(statOf(process.pid)?.start);
-	return Math.abs(uptime - start / 100 - process.uptime()) < 2;
+	return devices[0] === devices[1] && Math.abs(uptime - start / 100 - process.uptime()) < 2;
 }
 
 /** The mark in a process's environment, if the process is ours to signal. */
