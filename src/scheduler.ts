@@ -212,6 +212,10 @@ export interface Scheduler {
 		all?: boolean;
 		limit?: number;
 		after?: number;
+		/** Only these, active or ended; those that are not there are left out. */
+		ids?: number[];
+		/** Instead of the active ones: so many of those that ended last. */
+		recent?: number;
 	}): Promise<JobView[]>;
 	why(id: number): Promise<Why>;
 	history(id: number): Promise<EventRow[]>;

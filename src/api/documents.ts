@@ -145,6 +145,8 @@ export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" 
 	config_problem?: string | null;
 	/** Why there is no HTTP although a port is set; null when nothing is wrong. */
 	http_problem?: string | null;
+	/** The daemon's clock. */
+	now?: Time;
 };
 export type EndedDocument = { job: number; status: Status; retry_at: Time | null };
 

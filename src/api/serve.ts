@@ -17,6 +17,8 @@ export type ServeOptions = {
 	/** Names under which HTTP may be called besides the loopback ones, with their port. */
 	hosts?: readonly string[];
 	stream?: Partial<StreamOptions>;
+	/** The folder of the dashboard's bundle. */
+	web?: string;
 };
 
 export type Serving = {
@@ -28,7 +30,7 @@ export type Serving = {
 };
 
 /** A port that is taken costs only HTTP: the socket is what a home cannot do without. */
-export async function serve({ context, socketPath, port, tokens, hosts, stream }: ServeOptions): Promise<Serving> {
+export async function serve({ context, socketPath, port, tokens, hosts, stream, web }: ServeOptions): Promise<Serving> {
 	const door: Door = { context, tokens };
 	const metrics = new Metrics(context.scheduler, context.startedAt, context.version);
 	await metrics.open();
@@ -37,7 +39,7 @@ export async function serve({ context, socketPath, port, tokens, hosts, stream }
 	let problem: string | null = null;
 	if (port !== null) {
 		try {
-			http = await serveHttp(door, { port, metrics, ...(hosts ? { hosts } : {}), ...(stream ? { stream } : {}) });
+			http = await serveHttp(door, { port, metrics, ...(hosts ? { hosts } : {}), ...(stream ? { stream } : {}), ...(web ? { web } : {}) });
 		} catch (error) {
 			const { code, message } = error as NodeJS.ErrnoException;
 			problem = code === "EADDRINUSE" ? `port ${port} is taken by another program` : `no HTTP on port ${port}: ${message}`;

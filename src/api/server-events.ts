@@ -29,6 +29,8 @@ export async function streamEvents(
 	if (asked !== undefined && !/^\d{1,15}$/.test(asked)) return bad("since must be a number");
 	const last = await context.scheduler.lastEvent();
 	const since = asked === undefined ? last : Number(asked);
+	// A proxy that holds streams back lets go of what has an end.
+	if (url.searchParams.has("once")) return once(context, since, last);
 	response.writeHead(200, {
 		"Content-Type": "text/event-stream; charset=utf-8",
 		"Cache-Control": "no-store",
@@ -38,7 +40,8 @@ export async function streamEvents(
 	const out = new Outlet(context, response, options);
 	// Newer than anything we have: the store is another one than the client knew.
 	if (since > last) await out.write(gap(last + 1, since, last));
-	else response.flushHeaders();
+	// At once, so that a client can tell a stream that is held back from one in which nothing happens.
+	else await out.write(": here\n\n");
 	await pump(context, out, Math.min(since, last));
 	return undefined;
 }
@@ -48,6 +51,24 @@ const bad = (message: string): Reply => ({
 	headers: { "Content-Type": "application/json" },
 	body: JSON.stringify({ schema_version: 1, error: { code: "invalid", message } }),
 });
+
+/** Events at most in one answer. */
+const MOST = 2000;
+
+/** What has happened since, and no more. */
+async function once(context: Context, since: number, last: number): Promise<Reply> {
+	let text = since > last ? gap(last + 1, since, last) : "";
+	let [seen, count] = [Math.min(since, last), 0];
+	if (seen < last)
+		for await (const event of context.scheduler.events({ since: seen })) {
+			if (event.seq > last) break;
+			if (event.seq > seen + 1) text += gap(seen + 1, event.seq - 1, event.seq - 1);
+			text += frame(event);
+			seen = event.seq;
+			if (seen >= last || ++count >= MOST) break;
+		}
+	return { status: 200, headers: { "Content-Type": "text/event-stream; charset=utf-8" }, body: text || ": here\n\n" };
+}
 
 const frame = (event: EventRow): string => `id: ${event.seq}\nevent: ${event.kind}\ndata: ${JSON.stringify(eventDocument(event))}\n\n`;
 /** Events `from` to `to` cannot be told; the stream goes on after `id`. */

@@ -1,4 +1,4 @@
-// The HTTP door on the loopback interface: POST /rpc, GET /events, /metrics, /health.
+// The HTTP door on the loopback interface: POST /rpc, GET /events, /metrics, /health, and the dashboard at /.
 //
 //   Host or Origin that is not ours          403   (another site's page, or a name that was pointed at us)
 //   too many wrong tokens                    429
@@ -12,6 +12,7 @@ import { answerText, type Door } from "./dispatch.ts";
 import type { Metrics } from "./metrics.ts";
 import { LIMITS } from "./protocol.ts";
 import { type StreamOptions, streamEvents } from "./server-events.ts";
+import { webFiles } from "./server-web.ts";
 import { bearer, Lockout } from "./tokens.ts";
 
 export type HttpOptions = {
@@ -21,6 +22,8 @@ export type HttpOptions = {
 	hosts?: readonly string[];
 	metrics: Metrics;
 	stream?: Partial<StreamOptions>;
+	/** The folder of the dashboard's bundle; without it there is none. */
+	web?: string;
 };
 
 type Reply = { status: number; headers?: Record<string, string>; body?: string };
@@ -37,6 +40,7 @@ const refusal = (status: number, code: string, message: string, headers = {}): R
 
 export async function serveHttp(door: Door, options: HttpOptions): Promise<{ port: number; close(): Promise<void> }> {
 	const { context } = door;
+	const page = options.web === undefined ? () => undefined : webFiles(options.web);
 	const lockout = new Lockout(context.clock);
 	const server = createServer({ maxHeaderSize: 16_384, requestTimeout: 60_000 }, (request, response) => {
 		response.on("error", () => {});
@@ -71,6 +75,8 @@ export async function serveHttp(door: Door, options: HttpOptions): Promise<{ por
 		}
 		if (url.pathname === "/health")
 			return send(response, request.method === "GET" ? json(200, { ok: true, version: context.version }) : notAllowed("GET"));
+		const file = page(url.pathname);
+		if (file) return send(response, request.method === "GET" || request.method === "HEAD" ? file : notAllowed("GET"));
 		const caller = identify(request);
 		if ("status" in caller) return send(response, caller);
 		const reply = await route({ request, response, url, caller });

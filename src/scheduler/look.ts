@@ -182,18 +182,35 @@ export function* planReport(tx: Tx, claimer: Claimer, start: Parameters<typeof d
 	return { dispatch: dispatched, skipped, reason: dispatched.length === ready && ready > 0 && reason !== "batch" ? "ready" : reason };
 }
 
+type Filter = NonNullable<Parameters<Scheduler["list"]>[0]>;
+const NEWEST = { ended_at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
+
+function* paged(filter: Filter, only: Record<string, unknown>, after: number, limit: number): Op<Job[]> {
+	const found = yield* ask({ read: "active", filter: only, after, limit });
+	if (filter.all || filter.status !== undefined) found.push(...(yield* ask({ read: "ended", filter: only, after, limit })));
+	return found;
+}
+
+/** By number, or the last that ended. */
+function* picked({ ids: given = [], recent }: Filter): Op<Job[]> {
+	const ids = check.list(given, "ids", 10_000).map((one, index) => check.integer(one, `ids[${index}]`, 1));
+	if (recent !== undefined) return yield* ask({ read: "recent", before: NEWEST, limit: check.integer(recent, "recent", 1, 10_000) });
+	return [...(yield* ask({ read: "jobs", ids })), ...(yield* ask({ read: "done", ids }))];
+}
+
 export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[0]>): Op<JobView[]> {
-	check.knownKeys(filter as Record<string, unknown>, ["status", "lane", "repo", "batch", "all", "limit", "after"], "");
+	check.knownKeys(filter as Record<string, unknown>, ["status", "lane", "repo", "batch", "all", "limit", "after", "ids", "recent"], "");
 	const limit = filter.limit === undefined ? 1000 : check.integer(filter.limit, "limit", 1, 1_000_000);
 	const from = filter.after === undefined ? 0 : check.integer(filter.after, "after", 0);
 	const only: Record<string, unknown> = {};
 	for (const key of ["lane", "repo", "batch"] as const) if (filter[key] !== undefined) only[key] = check.label(filter[key], key);
 	if (filter.status !== undefined)
 		only.status = check.list(filter.status, "status", 20).map((one, index) => check.oneOf(one, STATUSES, `status[${index}]`));
-	const found = yield* ask({ read: "active", filter: only, after: from, limit });
-	if (filter.all || filter.status !== undefined) found.push(...(yield* ask({ read: "ended", filter: only, after: from, limit })));
+	const found = yield* filter.ids === undefined && filter.recent === undefined ? paged(filter, only, from, limit) : picked(filter);
+	const fits = (job: Job) =>
+		Object.entries(only).every(([key, value]) => (Array.isArray(value) ? value.includes(job.status) : job[key as "lane"] === value));
 	const jobs = found
-		.filter((job) => job.kind !== "kernel" && !tx.isComing(job.id))
+		.filter((job) => fits(job) && job.kind !== "kernel" && !tx.isComing(job.id))
 		.sort((a, b) => a.id - b.id)
 		.slice(0, limit);
 	const specs = yield* tx.specs(jobs.map((job) => job.id));

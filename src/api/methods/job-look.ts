@@ -5,7 +5,7 @@ import { graphDocument, graphText } from "../../core/graph-text.ts";
 import { isTerminal } from "../../core/job.ts";
 import { type At, doc, type Handlers, resolve, shown, shownAll } from "../call.ts";
 import type { LogPiece } from "../context.ts";
-import { eventDocument, reasonDocument } from "../documents.ts";
+import { eventDocument, type JobDocument, reasonDocument } from "../documents.ts";
 import { etaOf } from "../eta.ts";
 import type { WaitedJob } from "../protocol/job.ts";
 import { LIMITS, type Params } from "../protocol.ts";
@@ -21,7 +21,13 @@ type Looks = "job.show" | "job.list" | "job.why" | "job.history" | "job.graph" |
 export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 	"job.show": async ({ id }, { context }) => doc({ job: shown(context, await context.scheduler.show(await resolve(context, id))) }),
 
-	"job.list": async (filter, { context }) => doc({ jobs: shownAll(context, await context.scheduler.list(filter as object)) }),
+	"job.list": async ({ ids, fields, by: _by, ...filter }, { context }) => {
+		// Asked for first: what happens meanwhile is told again by the events, never missed.
+		const seq = await context.scheduler.lastEvent();
+		const picked = ids === undefined ? {} : { ids: await Promise.all(ids.map((ref) => resolve(context, ref))) };
+		const jobs = shownAll(context, await context.scheduler.list({ ...filter, ...picked } as object));
+		return doc({ jobs: fields === undefined ? jobs : jobs.map((job) => only(job, fields)), seq });
+	},
 
 	"job.why": async ({ id }, { context }) => {
 		const { job, reasons, position, priority } = await context.scheduler.why(await resolve(context, id));
@@ -59,6 +65,10 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 		return doc(await waitFor([...new Set(ids)], params.timeout_ms ?? LIMITS.wait_ms, at));
 	},
 };
+
+/** A job with fewer fields: whoever asked for these alone misses no others. */
+const only = (job: JobDocument, fields: readonly string[]): JobDocument =>
+	Object.fromEntries(Object.entries(job).filter(([key]) => fields.includes(key))) as JobDocument;
 
 async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: Params<"job.logs">, at: At): Promise<LogPiece> {
 	const { supervisor, scheduler, clock } = at.context;

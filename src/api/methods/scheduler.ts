@@ -29,6 +29,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		...statusDocument(await context.scheduler.status()),
 		config_problem: context.config.problem?.()?.message ?? null,
 		http_problem: context.doors().problem,
+		now: rfc3339(context.clock.now()),
 	}),
 	"scheduler.run": async ({ dry_run }, { context, session }) => {
 		if (!dry_run) demand(session.caller, "operator", "scheduler.run");

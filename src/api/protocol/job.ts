@@ -88,7 +88,7 @@ export const JOB_METHODS = {
 		result: "{jobs, names, skipped, warning?}",
 	}),
 	"job.show": method<OneJob>()({ role: "viewer", about: "One job, with everything it carries.", params: { id: id() }, result: "{job}" }),
-	"job.list": method<Doc<{ jobs: JobDocument[] }>>()({
+	"job.list": method<Doc<{ jobs: JobDocument[]; seq: number }>>()({
 		role: "viewer",
 		about: "Jobs by number: the active ones, or also those that ended.",
 		params: {
@@ -99,8 +99,11 @@ export const JOB_METHODS = {
 			all: maybe(flag("ended ones too")),
 			limit: maybe(whole("at most so many (1,000)", 1, 10_000)),
 			after: maybe(whole("only above this number: the last one of the page before", 0, Number.MAX_SAFE_INTEGER)),
+			ids: maybe(ids("only these, active or ended; what is not there is left out")),
+			recent: maybe(whole("instead of the active ones: so many of those that ended last", 1, 10_000)),
+			fields: maybe(words("only these fields of each job; else all")),
 		},
-		result: "{jobs}",
+		result: "{jobs, seq}; `seq` is the last event that the list is sure to know of: go on from there with `/events?since=`",
 	}),
 	"job.why": method<
 		Doc<{

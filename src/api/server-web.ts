@@ -1,0 +1,53 @@
+// The dashboard's files, read once from the bundle: a page, its code and its style, for anybody on the loopback interface. What they show comes through
+// /rpc and /events, with a token.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const FILES = {
+	"/": ["index.html", "text/html; charset=utf-8"],
+	"/app.js": ["app.js", "text/javascript; charset=utf-8"],
+	"/app.css": ["app.css", "text/css; charset=utf-8"],
+} as const;
+
+/** Nothing from elsewhere, nothing inline, no frames around it; its worker is its own code. */
+const POLICY = [
+	"default-src 'none'",
+	"script-src 'self'",
+	"worker-src 'self'",
+	"style-src 'self'",
+	"connect-src 'self'",
+	"img-src 'self' data:",
+	"base-uri 'none'",
+	"form-action 'none'",
+	"frame-ancestors 'none'",
+].join("; ");
+
+export type WebReply = { status: number; headers: Record<string, string>; body: string };
+
+/** `folder`: where the bundle is. Undefined for a path that is none of ours. */
+export function webFiles(folder: string): (path: string) => WebReply | undefined {
+	const read = new Map<string, WebReply>();
+	return (path) => {
+		if (!Object.hasOwn(FILES, path)) return undefined;
+		const known = read.get(path);
+		if (known) return known;
+		const [name, type] = FILES[path as keyof typeof FILES];
+		const headers = {
+			"Content-Type": type,
+			"Content-Security-Policy": POLICY,
+			"Referrer-Policy": "no-referrer",
+			"Cross-Origin-Opener-Policy": "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin",
+			"Cache-Control": "no-cache",
+		};
+		try {
+			const reply = { status: 200, headers, body: readFileSync(join(folder, name), "utf8") };
+			read.set(path, reply);
+			return reply;
+		} catch {
+			const words = "The dashboard is not built here: run `npm run build`.\n";
+			return { status: 503, headers: { ...headers, "Content-Type": "text/plain; charset=utf-8" }, body: words };
+		}
+	};
+}
