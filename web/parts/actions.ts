@@ -1,0 +1,163 @@
+// Everything that can be done from the page: what is asked before, what is called, what is said afterwards.
+
+import { app } from "../app.ts";
+import type { Row } from "../state/row.ts";
+import { count } from "../state/words.ts";
+
+export type Scope = { lane?: string; repo?: string; batch?: string; account?: string };
+const scopeWords = (scope: Scope): string =>
+	Object.entries(scope)
+		.map(([kind, name]) => `${kind} ${name}`)
+		.join(" ") || "everything";
+const jobs = (some: readonly number[]): string =>
+	some.length === 1 ? `job ${some[0]}` : `${count(some.length)} jobs${some.length > 0 && some.length <= 8 ? ` (${some.join(", ")})` : ""}`;
+
+export function pause(scope: Scope = {}): void {
+	void app.act("scheduler.pause", scope, () => `Paused ${scopeWords(scope)}: nothing new starts, what runs goes on.`, () => resume(scope));
+}
+export function resume(scope: Scope = {}): void {
+	void app.act("scheduler.resume", scope, () => `Resumed ${scopeWords(scope)}.`, () => pause(scope));
+}
+
+export const promote = (id: number) => void app.act("job.promote", { id }, () => `Job ${id} is first in its lane now.`);
+export const demote = (id: number) => void app.act("job.demote", { id }, () => `Job ${id} is last in its lane now.`);
+export const runNow = (id: number) => void app.act("job.run_now", { id }, () => `Job ${id} goes before all others now.`);
+export const approve = (id: number) => void app.act("job.approve", { id }, () => `Approved job ${id}.`);
+
+export function reject(id: number): void {
+	app.confirm({
+		title: `Reject job ${id}?`,
+		text: "It ends as cancelled, and what waits for it cannot run.",
+		yes: "Reject",
+		grave: true,
+		field: { label: "Why (for the record)", value: "", needed: false, lines: 1 },
+		act: (reason) => void app.act("job.reject", { id, ...(reason ? { reason } : {}) }, () => `Rejected job ${id}.`),
+	});
+}
+
+export function cancel(row: Pick<Row, "id" | "label" | "status">): void {
+	app.confirm({
+		title: `Cancel job ${row.id}?`,
+		text: row.status === "running" ? `“${row.label}” runs: it is asked to stop, then made to.` : `“${row.label}” will not run.`,
+		yes: "Cancel the job",
+		grave: true,
+		field: { label: "Why (for the record)", value: "", needed: false, lines: 1 },
+		act: (reason) =>
+			void app.act("job.cancel", { id: row.id, ...(reason ? { reason } : {}) }, ({ cancelled, requested }) =>
+				requested.length > 0 ? `Asked ${jobs(requested)} to stop.` : `Cancelled ${jobs(cancelled)}.`,
+			),
+	});
+}
+
+export function retry(row: Pick<Row, "id" | "label">): void {
+	app.confirm({
+		title: `Retry job ${row.id}?`,
+		text: `“${row.label}” and everything that comes after it begin again; what they had reached is put back.`,
+		yes: "Retry",
+		grave: false,
+		act: () => void app.act("job.retry", { id: row.id }, ({ reset }) => `Put back ${jobs(reset)}: they run again when it is their turn.`),
+	});
+}
+
+export function rerun(id: number): void {
+	app.confirm({
+		title: `Run job ${id} again, alone?`,
+		text: "What comes after it stays as it is.",
+		yes: "Run again",
+		grave: false,
+		act: () => void app.act("job.rerun", { id }, () => `Job ${id} runs again.`),
+	});
+}
+
+export function answer(id: number, question: string): void {
+	app.confirm({
+		title: `Answer job ${id}`,
+		text: question,
+		yes: "Send the answer",
+		grave: false,
+		field: { label: "Your answer", value: "", needed: true, lines: 5 },
+		act: (text) => void app.act("job.answer", { id, text }, () => `Answered job ${id}: it goes on with that.`),
+	});
+}
+
+export function priority(id: number, now: number): void {
+	app.confirm({
+		title: `Priority of job ${id}`,
+		text: "Its own term of the sum: higher goes sooner.",
+		yes: "Set",
+		grave: false,
+		field: { label: "A whole number", value: String(now), needed: true, lines: 1 },
+		act: (text) =>
+			/^-?\d{1,7}$/.test(text.trim())
+				? void app.act("job.priority", { id, priority: Number(text) }, () => `Job ${id} has priority ${text.trim()} now.`)
+				: app.say("failed", `A priority is a whole number, not “${text}”.`),
+	});
+}
+
+export const setMax = (max: number) =>
+	void app.act("config.set", { key: "max_concurrent", value: max }, () => `At most ${max} runs at the same time from now on.`);
+export const setLane = (name: string, max: number | null) =>
+	void app.act("lane.set", { name, max }, () => (max === null ? `Lane ${name} has no cap any more.` : `Lane ${name}: at most ${max} runs.`));
+
+export function clearAccount(name: string): void {
+	app.confirm({
+		title: `Open account ${name} again?`,
+		text: "Jobs that wait for it start at once. If the provider still limits it, it closes again.",
+		yes: "Open it",
+		grave: false,
+		act: () => void app.act("account.clear", { name }, () => `Account ${name} is open.`),
+	});
+}
+
+export function setBudget(subject: string, dim: string, limit: number | null, window: "hour" | "day" | null): void {
+	app.confirm({
+		title: `Limit of ${dim} for ${subject}`,
+		text: `In whole units${dim === "cost_micro" ? " (micro-dollars)" : ""}${window ? `, anew each ${window}` : ""}. What waits for it goes on at once.`,
+		yes: "Set the limit",
+		grave: false,
+		field: { label: "Limit", value: limit === null ? "" : String(limit), needed: true, lines: 1 },
+		act: (text) =>
+			/^\d{1,15}$/.test(text.trim())
+				? void app.act("budget.grant", { subject, dim, limit: Number(text), window }, () => `${subject}: ${dim} up to ${count(Number(text))}.`)
+				: app.say("failed", `A limit is a whole number, not “${text}”.`),
+	});
+}
+
+export function cancelBatch(name: string): void {
+	app.confirm({
+		title: `Cancel batch ${name}?`,
+		text: "Its waiting jobs end at once, its running ones are asked to stop.",
+		yes: "Cancel the batch",
+		grave: true,
+		act: () =>
+			void app.act("batch.cancel", { name }, ({ cancelled, requested }) => `Cancelled ${jobs(cancelled)}, asked ${jobs(requested)} to stop.`),
+	});
+}
+export function retryBatch(name: string): void {
+	app.confirm({
+		title: `Retry what failed in batch ${name}?`,
+		text: "Jobs that failed, were cancelled or expired begin again, each with what comes after it.",
+		yes: "Retry",
+		grave: false,
+		act: () => void app.act("batch.retry", { name }, ({ reset, skipped }) => `Put back ${jobs(reset)}${skipped.length > 0 ? `; ${skipped.length} stay` : ""}.`),
+	});
+}
+export const closeBatch = (name: string) => void app.act("batch.close", { name }, () => `Batch ${name} closes when its last job has ended.`);
+
+export function clearQueue(): void {
+	app.confirm({
+		title: "Clear the queue?",
+		text: "All jobs that do not run end as cancelled. Running ones go on.",
+		yes: "Clear the queue",
+		grave: true,
+		act: () => void app.act("scheduler.clear", {}, ({ cleared }) => `Cleared ${jobs(cleared)}.`),
+	});
+}
+
+/** What ends a hold, by what it is about. */
+export function clearHold({ scope, kind }: { scope: string; kind: string }): void {
+	const [what = "", name = ""] = scope.split(/:(.*)/s);
+	if (kind === "paused") resume(what === "all" || what === "" ? {} : { [what]: name });
+	else if (what === "account") clearAccount(name);
+	else app.say("failed", "A breaker closes by itself, with the first launch that works.");
+}

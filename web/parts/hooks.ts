@@ -1,0 +1,65 @@
+// How parts of the page follow the state, and ask for what only they show.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { app, type Channel } from "../app.ts";
+
+/** Draws again when one of these channels has news. */
+export function useNews(...channels: Channel[]): void {
+	const [, draw] = useState(0);
+	const key = channels.join();
+	// biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the channels
+	useEffect(() => {
+		const ends = channels.map((channel) => app.listen(channel, () => draw((n) => n + 1)));
+		return () => {
+			for (const end of ends) end();
+		};
+	}, [key]);
+}
+
+export type Asked<T> = { value: T | null; problem: string | null; again: () => void };
+
+/** Asks now and whenever `key` changes; the last answer stays until the next is there. */
+export function useAsked<T>(ask: (signal: AbortSignal) => Promise<T>, key: string, fresh = ""): Asked<T> {
+	const [state, set] = useState<{ key: string; value: T | null; problem: string | null }>({ key, value: null, problem: null });
+	const [turn, next] = useState(0);
+	const latest = useRef(ask);
+	latest.current = ask;
+	// biome-ignore lint/correctness/useExhaustiveDependencies: asked again when one of these changes
+	useEffect(() => {
+		const cut = new AbortController();
+		latest.current(cut.signal).then(
+			(value) => !cut.signal.aborted && set({ key, value, problem: null }),
+			(error: unknown) =>
+				!cut.signal.aborted &&
+				set((was) => ({ key, value: was.key === key ? was.value : null, problem: error instanceof Error ? error.message : String(error) })),
+		);
+		return () => cut.abort();
+	}, [key, fresh, turn]);
+	return { value: state.key === key ? state.value : null, problem: state.problem, again: () => next((n) => n + 1) };
+}
+
+/** The size of an element, in CSS pixels, as it changes. */
+export function useSize<E extends HTMLElement>(): { ref: { current: E | null }; width: number; height: number } {
+	const ref = useRef<E>(null);
+	const [size, set] = useState({ width: 0, height: 0 });
+	useEffect(() => {
+		const element = ref.current;
+		if (!element) return;
+		const look = () => set({ width: element.clientWidth, height: element.clientHeight });
+		look();
+		const observer = new ResizeObserver(look);
+		observer.observe(element);
+		return () => observer.disconnect();
+	}, []);
+	return { ref, ...size };
+}
+
+/** Whether dark colours are in force. */
+export const isDark = (): boolean =>
+	app.theme === "dark" || (app.theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+
+/** A colour of the style sheet, for what is drawn on a canvas. */
+export function colours<const K extends string>(...names: K[]): Record<K, string> {
+	const style = getComputedStyle(document.documentElement);
+	return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) as Record<K, string>;
+}

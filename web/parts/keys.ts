@@ -1,0 +1,72 @@
+// Keys that count everywhere; those of a view's own are with the view.
+
+import { app } from "../app.ts";
+import { VIEWS } from "../state/place.ts";
+import { approve, cancel, pause, promote, reject, resume, retry } from "./actions.ts";
+
+const isTyping = (target: EventTarget | null): boolean =>
+	target instanceof HTMLElement && (target.matches("input:not([type=range]):not([type=checkbox]), textarea, select") || target.isContentEditable);
+
+/** The cards that are in the page, as a person sees them: columns from left to right, each from above. */
+function step(way: "up" | "down" | "left" | "right"): void {
+	const cards = [...document.querySelectorAll<HTMLElement>("[data-card]")];
+	const here = document.activeElement instanceof HTMLElement ? document.activeElement : null;
+	const at = here?.matches("[data-card]") ? here.getBoundingClientRect() : null;
+	if (!at || !here) {
+		cards[0]?.focus();
+		return;
+	}
+	let best: HTMLElement | null = null;
+	let least = Number.POSITIVE_INFINITY;
+	for (const card of cards) {
+		if (card === here) continue;
+		const to = card.getBoundingClientRect();
+		const [dx, dy] = [to.left - at.left, to.top - at.top];
+		const fits = { up: dy < -2 && Math.abs(dx) < 8, down: dy > 2 && Math.abs(dx) < 8, left: dx < -8, right: dx > 8 }[way];
+		if (!fits) continue;
+		const far = way === "up" || way === "down" ? Math.abs(dy) : Math.abs(dx) * 10 + Math.abs(dy);
+		if (far < least) [best, least] = [card, far];
+	}
+	best?.focus({ preventScroll: true });
+	best?.scrollIntoView({ block: "nearest" });
+}
+
+function onJob(key: string, id: number): boolean {
+	const row = app.jobs.rows.get(id) ?? { id, label: `job ${id}`, status: "queued" as const };
+	const does: Record<string, () => void> = {
+		l: () => app.go({ tab: "log" }),
+		h: () => app.go({ tab: "history" }),
+		w: () => app.go({ tab: "why" }),
+		c: () => cancel(row),
+		r: () => retry(row),
+		t: () => promote(id),
+		a: () => approve(id),
+		x: () => reject(id),
+		Escape: () => app.go({ job: null }),
+	};
+	does[key]?.();
+	return Object.hasOwn(does, key);
+}
+
+export function listenToKeys(): void {
+	addEventListener("keydown", (event) => {
+		if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || app.question || app.helping || !app.signedIn) return;
+		const { key } = event;
+		if (isTyping(event.target)) {
+			if (key === "Escape") (event.target as HTMLElement).blur();
+			return;
+		}
+		if (/^[1-6]$/.test(key)) app.go({ view: VIEWS[Number(key) - 1] ?? "board", job: null });
+		else if (key === "/") document.getElementById("search")?.focus();
+		else if (key === "?") app.help(true);
+		else if (key === "d") app.setTheme(({ auto: "light", light: "dark", dark: "auto" } as const)[app.theme]);
+		else if (key === "p") app.status?.paused ? resume() : pause();
+		else if (app.place.job !== null && onJob(key, app.place.job)) return event.preventDefault();
+		else if (app.place.view === "board" && app.place.job === null) {
+			const way = ({ ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right", j: "down", k: "up" } as const)[key];
+			if (way === undefined) return;
+			step(way);
+		} else return;
+		event.preventDefault();
+	});
+}

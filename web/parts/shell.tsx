@@ -1,0 +1,175 @@
+// The frame around every view: where one can go, the search, the pause, and how fresh what is shown is.
+
+import { app } from "../app.ts";
+import { monotonic } from "../outside.ts";
+import { addressOf, VIEWS, type View } from "../state/place.ts";
+import { count, elapsed } from "../state/words.ts";
+import { pause, resume } from "./actions.ts";
+import { useNews } from "./hooks.ts";
+
+const NAMES: Record<View, string> = {
+	board: "Board",
+	graph: "Graph",
+	timeline: "Timeline",
+	limits: "Limits",
+	batches: "Batches",
+	trends: "Trends",
+};
+
+export function Shell() {
+	useNews("place");
+	return (
+		<header class="top">
+			<a class="skip" href="#main">
+				Skip to the content
+			</a>
+			<span class="brand">
+				<svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
+					<rect x="1" y="2" width="3" height="12" rx="1" class="gate" />
+					<rect x="6.5" y="2" width="3" height="7" rx="1" class="leaf" />
+					<rect x="12" y="2" width="3" height="12" rx="1" class="gate" />
+				</svg>
+				Sluice
+			</span>
+			<nav aria-label="Views">
+				{VIEWS.map((view, index) => (
+					<a
+						key={view}
+						href={addressOf({ ...app.place, view, job: null })}
+						aria-current={app.place.view === view && app.place.job === null ? "page" : undefined}
+						title={`${NAMES[view]} (${index + 1})`}
+						onClick={(event) => {
+							if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+							event.preventDefault();
+							app.go({ view, job: null });
+						}}
+					>
+						{NAMES[view]}
+					</a>
+				))}
+			</nav>
+			<Search />
+			<div class="right">
+				<Glance />
+				<Freshness />
+				<PauseButton />
+				<ThemeButton />
+				<button type="button" class="icon" title="Keys (?)" aria-label="Show the keys" onClick={() => app.help(true)}>
+					?
+				</button>
+			</div>
+		</header>
+	);
+}
+
+function Search() {
+	const { q, lane, repo, batch, status } = app.place.filter;
+	const chips = Object.entries({ lane, repo, batch, status }).filter(([, value]) => value !== null);
+	return (
+		<search class="search">
+			<input
+				id="search"
+				type="search"
+				placeholder="Search jobs  /"
+				aria-label="Search jobs: words, lane:…, repo:…, batch:…, is:failed, #7"
+				value={q}
+				autocomplete="off"
+				spellcheck={false}
+				onInput={(event) => app.go({ filter: { q: event.currentTarget.value } }, "replace")}
+			/>
+			{chips.map(([key, value]) => (
+				<button key={key} type="button" class="chip filter" onClick={() => app.go({ filter: { [key]: null } })} title="Take this filter away">
+					{key}: {value} <span aria-hidden="true">×</span>
+				</button>
+			))}
+		</search>
+	);
+}
+
+function Glance() {
+	useNews("status");
+	const { status } = app;
+	if (!status) return null;
+	return (
+		<span class="glance num" title="running of the cap, queued, ready">
+			<b>{count(status.running)}</b>
+			<span class="dim">/{status.max_concurrent > 0 ? count(status.max_concurrent) : "∞"} run</span> <b>{count(status.queued_total)}</b>{" "}
+			<span class="dim">queued</span>
+		</span>
+	);
+}
+
+/** Silent while all is well; else how old what one sees is. */
+function Freshness() {
+	useNews("link", "clock");
+	const { phase, heardAt, problem } = app.link;
+	const age = monotonic() - heardAt;
+	const role = app.me && !app.mayAct ? <span class="chip look">read only</span> : null;
+	if (phase === "live") return <>{role}<span class="fresh live" title="Live: changes appear as they happen" role="status"><span class="unseen">live</span></span></>;
+	if (phase === "polling")
+		return (
+			<>
+				{role}
+				<span class="fresh polling" role="status" title={problem ?? ""}>
+					every 2 s
+				</span>
+			</>
+		);
+	if (phase === "stale")
+		return (
+			<>
+				{role}
+				<span class="fresh stale" role="status" title={problem ?? ""}>
+					stale {elapsed(age)}
+				</span>
+			</>
+		);
+	return role;
+}
+
+function PauseButton() {
+	useNews("status", "link");
+	const { status } = app;
+	if (!status) return null;
+	if (!app.mayAct) return status.paused ? <span class="chip paused">paused</span> : null;
+	return status.paused ? (
+		<button type="button" class="paused" onClick={() => resume()} title="Resume everything (p)">
+			Resume
+		</button>
+	) : (
+		<button type="button" onClick={() => pause()} title="Start nothing new (p)">
+			Pause
+		</button>
+	);
+}
+
+function ThemeButton() {
+	const next = { auto: "light", light: "dark", dark: "auto" } as const;
+	const signs = { auto: "◐", light: "○", dark: "●" };
+	return (
+		<button type="button" class="icon" title={`Colours: ${app.theme} (d)`} aria-label={`Colours: ${app.theme}. Change.`} onClick={() => app.setTheme(next[app.theme])}>
+			{signs[app.theme]}
+		</button>
+	);
+}
+
+/** Across the page while something keeps everything from starting. */
+export function Banner() {
+	useNews("status", "link", "clock");
+	const { status, link } = app;
+	if (link.phase === "stale")
+		return (
+			<p class="banner stale" role="alert">
+				The daemon cannot be reached: this is how things stood {elapsed(monotonic() - link.heardAt)} ago. Trying again by itself.
+			</p>
+		);
+	if (status?.paused)
+		return (
+			<p class="banner paused">
+				Paused{status.paused_by ? ` by ${status.paused_by}` : ""}: nothing new starts, what runs goes on.
+			</p>
+		);
+	if (status?.config_problem) return <p class="banner paused">config.yml is not in force: {status.config_problem}</p>;
+	if (status?.backpressure) return <p class="banner">{status.backpressure}</p>;
+	return null;
+}

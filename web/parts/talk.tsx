@@ -1,0 +1,135 @@
+// What the page says and asks: notes of what was done, questions before something is lost, the keys.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { app, type Question } from "../app.ts";
+import { useNews } from "./hooks.ts";
+
+export function Talk() {
+	useNews("talk");
+	return (
+		<>
+			<div class="toasts" role="status" aria-live="polite">
+				{app.toasts.map(({ id, kind, text, undo }) => (
+					<div key={id} class={`toast ${kind}`}>
+						<span>{text}</span>
+						{undo ? (
+							<button
+								type="button"
+								class="small"
+								onClick={() => {
+									app.hush(id);
+									undo();
+								}}
+							>
+								Undo
+							</button>
+						) : null}
+						<button type="button" class="small icon" aria-label="Close this note" onClick={() => app.hush(id)}>
+							×
+						</button>
+					</div>
+				))}
+			</div>
+			{app.question ? <Ask key={app.question.title} question={app.question} /> : null}
+			{app.helping ? <Keys /> : null}
+		</>
+	);
+}
+
+/** A dialog of the browser: it keeps the focus, and Escape closes it. */
+function useModal(close: () => void) {
+	const ref = useRef<HTMLDialogElement>(null);
+	useEffect(() => {
+		const before = document.activeElement;
+		ref.current?.showModal();
+		return () => {
+			if (before instanceof HTMLElement && before.isConnected) before.focus();
+		};
+	}, []);
+	return { ref, onCancel: close, onClose: close };
+}
+
+function Ask({ question }: { question: Question }) {
+	const { title, text, yes, grave, field, act } = question;
+	const [value, set] = useState(field?.value ?? "");
+	const modal = useModal(() => app.confirm(null));
+	const lacks = field?.needed === true && value.trim() === "";
+	return (
+		<dialog {...modal} aria-labelledby="ask-title" class="ask">
+			<form
+				onSubmit={(event) => {
+					event.preventDefault();
+					if (lacks) return;
+					app.confirm(null);
+					act(value);
+				}}
+			>
+				<h2 id="ask-title">{title}</h2>
+				<p class="said">{text}</p>
+				{field ? (
+					<label>
+						{field.label}
+						{field.lines > 1 ? (
+							<textarea rows={field.lines} value={value} onInput={(event) => set(event.currentTarget.value)} />
+						) : (
+							<input type="text" value={value} onInput={(event) => set(event.currentTarget.value)} />
+						)}
+					</label>
+				) : null}
+				<div class="buttons">
+					<button type="button" onClick={() => app.confirm(null)}>
+						Keep as it is
+					</button>
+					<button type="submit" class={grave ? "grave" : "main"} disabled={lacks}>
+						{yes}
+					</button>
+				</div>
+			</form>
+		</dialog>
+	);
+}
+
+const KEYS: [keys: string, does: string][] = [
+	["1 … 6", "Board, Graph, Timeline, Limits, Batches, Trends"],
+	["/", "search; Escape leaves it"],
+	["↑ ↓ ← →", "from job to job on the board; along the arrows in the graph; move the timeline"],
+	["j k", "next, previous job"],
+	["Enter", "open the job in focus"],
+	["Escape", "back from a job; close a question"],
+	["p", "pause or resume everything"],
+	["l h w", "a job's log, history, reasons"],
+	["c", "cancel the job that is open"],
+	["r", "retry it"],
+	["t", "to the front of its lane"],
+	["a x", "approve, reject"],
+	["+ −", "zoom graph and timeline; 0 shows all of it"],
+	["f", "follow the log"],
+	["d", "light, dark, as the system"],
+	["?", "this list"],
+];
+
+function Keys() {
+	const modal = useModal(() => app.help(false));
+	return (
+		<dialog {...modal} aria-labelledby="keys-title" class="keys">
+			<h2 id="keys-title">Keys</h2>
+			<table>
+				<tbody>
+					{KEYS.map(([keys, does]) => (
+						<tr key={keys}>
+							<th scope="row">
+								{keys.split(" ").map((key) => (key === "…" ? " … " : <kbd key={key}>{key}</kbd>))}
+							</th>
+							<td>{does}</td>
+						</tr>
+					))}
+				</tbody>
+			</table>
+			<div class="buttons">
+				<button type="button" class="main" onClick={() => app.help(false)}>
+					Close
+				</button>
+			</div>
+		</dialog>
+	);
+}

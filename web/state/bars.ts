@@ -1,0 +1,83 @@
+// The timeline's bars: each job's wait and run, lane by lane, packed so that none lie over each other; what is expected in outline. Pure.
+
+import type { ForecastDocument } from "../../src/api/forecast-document.ts";
+import type { Row } from "./row.ts";
+
+export type Bar = {
+	id: number;
+	label: string;
+	status: Row["status"];
+	/** Epoch ms: when its wait began, when its run did, when that ended. */
+	waits: number;
+	starts: number;
+	ends: number;
+	/** Expected, not seen: with the later of the two ends. */
+	expected: { late: number } | null;
+	/** Which line of its lane. */
+	line: number;
+};
+export type LaneBars = { lane: string; bars: Bar[]; lines: number };
+
+/** A wait is drawn for so long at most, or one job of yesterday takes a whole line. */
+const WAIT_SHOWN_MS = 10 * 60_000;
+
+export function barsOf(rows: Iterable<Row>, forecast: ForecastDocument | null, now: number, window: { from: number; to: number }): LaneBars[] {
+	const lanes = new Map<string, Bar[]>();
+	const put = (lane: string, bar: Bar) => {
+		if (bar.waits > window.to || (bar.expected?.late ?? bar.ends) < window.from) return;
+		const bars = lanes.get(lane);
+		if (bars) bars.push(bar);
+		else lanes.set(lane, [bar]);
+	};
+	const known = new Map<number, Row>();
+	for (const row of rows) {
+		known.set(row.id, row);
+		if (row.startedAt === null) continue;
+		const waits = Math.max(row.readyAt ?? row.createdAt, row.startedAt - WAIT_SHOWN_MS);
+		const ends = row.endedAt ?? now;
+		const { id, label, status } = row;
+		put(row.lane, { id, label, status, waits: Math.min(waits, row.startedAt), starts: row.startedAt, ends, expected: null, line: 0 });
+	}
+	for (const job of forecast?.jobs ?? []) {
+		if (job.end === null || job.start === null) continue;
+		const row = known.get(job.id);
+		const [starts, ends, late] = [Date.parse(job.start.p50), Date.parse(job.end.p50), Date.parse(job.end.p90)];
+		// Of a running job only the rest is expected.
+		const from = row?.startedAt ? now : starts;
+		if (late <= now || (row?.endedAt ?? null) !== null) continue;
+		const label = row?.label ?? job.name ?? `job ${job.id}`;
+		put(job.lane, { id: job.id, label, status: job.status, waits: from, starts: from, ends: Math.max(from, ends), expected: { late }, line: 0 });
+	}
+	return [...lanes]
+		.sort(([a], [b]) => (a < b ? -1 : 1))
+		.map(([lane, bars]) => ({ lane, bars, lines: pack(bars) }));
+}
+
+/** Gives each bar the first line that is free; a job's expected rest goes on where its run is. */
+function pack(bars: Bar[]): number {
+	bars.sort((a, b) => a.waits - b.waits || a.id - b.id);
+	const free: number[] = [];
+	const own = new Map<number, number>();
+	for (const bar of bars) {
+		const end = bar.expected?.late ?? bar.ends;
+		const mine = bar.expected === null ? undefined : own.get(bar.id);
+		let line = mine ?? free.findIndex((until) => until <= bar.waits);
+		if (line < 0) line = free.length;
+		bar.line = line;
+		own.set(bar.id, line);
+		free[line] = Math.max(free[line] ?? 0, end + 1);
+	}
+	return Math.max(1, free.length);
+}
+
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400].map((s) => s * 1000);
+
+/** Moments for the axis: round ones, at most about `most`. */
+export function ticks(from: number, to: number, most: number): number[] {
+	const step = STEPS.find((one) => (to - from) / one <= most) ?? 86_400_000;
+	const zone = new Date(from).getTimezoneOffset() * 60_000;
+	const first = Math.ceil((from - zone) / step) * step + zone;
+	const found: number[] = [];
+	for (let at = first; at <= to; at += step) found.push(at);
+	return found;
+}

@@ -1,0 +1,88 @@
+// All jobs that the page knows, fed by lists and events. An event older than what is known of its job changes nothing, so a replay does no harm.
+//
+//   list     replaces what is known of its jobs
+//   event    moves a job at once, and marks it: the list that is asked for then brings the rest (labels, reasons)
+//   gap      nothing can be told from here: everything is listed again
+
+import type { EventDocument } from "../../src/api/documents.ts";
+import { isTerminal, type Status, STATUSES } from "../../src/core/job.ts";
+import { type Row, rowOf, type Wanted } from "./row.ts";
+
+/** Ended jobs that are kept; the oldest go first. */
+export const ENDED_KEPT = 3000;
+
+const isStatus = (value: unknown): value is Status => (STATUSES as readonly unknown[]).includes(value);
+
+export class Jobs {
+	readonly rows = new Map<number, Row>();
+	/** Grows with every change. */
+	version = 0;
+	/** The last event that was seen. */
+	seq = 0;
+	/** Jobs of which something has happened that the events do not tell whole. */
+	readonly marked = new Set<number>();
+	/** Jobs that were added together with one event for all: from, to. */
+	readonly ranges: [from: number, to: number][] = [];
+
+	list(jobs: readonly Wanted[], seq: number): void {
+		for (const job of jobs) {
+			const known = this.rows.get(job.id);
+			if (known && known.seq > seq) continue;
+			this.rows.set(job.id, rowOf(job, seq));
+		}
+		if (jobs.length > 0) this.version++;
+	}
+
+	/** A new beginning: what is not in it is gone. */
+	replace(jobs: readonly Wanted[], seq: number): void {
+		this.rows.clear();
+		this.marked.clear();
+		this.ranges.length = 0;
+		this.list(jobs, seq);
+		this.seq = seq;
+		this.version++;
+	}
+
+	/** Asked for by number, and not among the answers. */
+	forget(ids: Iterable<number>): void {
+		for (const id of ids) if (this.rows.delete(id)) this.version++;
+	}
+
+	events(events: readonly EventDocument[]): void {
+		for (const event of events) this.event(event);
+		this.trim();
+	}
+
+	private event(event: EventDocument): void {
+		if (event.seq <= this.seq) return;
+		this.seq = event.seq;
+		if (event.kind === "applied") this.ranges.push([Number(event.data.from), Number(event.data.to)]);
+		if (event.kind === "gc") for (const [id, { status }] of this.rows) if (isTerminal(status)) this.marked.add(id);
+		const { job } = event;
+		if (job === null || event.data.kind === "kernel") return;
+		this.marked.add(job);
+		const row = this.rows.get(job);
+		if (!row || row.seq >= event.seq || !isStatus(event.data.to)) return;
+		this.rows.set(job, moved(row, event.data.to, Date.parse(event.at), event));
+		this.version++;
+	}
+
+	/** Thousands that ended long ago are of no use on a screen. */
+	private trim(): void {
+		if (this.rows.size < 2 * ENDED_KEPT) return;
+		const ended = [...this.rows.values()].filter(({ endedAt, status }) => endedAt !== null && isTerminal(status));
+		if (ended.length <= ENDED_KEPT * 1.2) return;
+		ended.sort((a, b) => (a.endedAt as number) - (b.endedAt as number));
+		for (const { id } of ended.slice(0, ended.length - ENDED_KEPT)) this.rows.delete(id);
+		this.version++;
+	}
+}
+
+function moved(row: Row, to: Status, at: number, { kind, data, seq }: EventDocument): Row {
+	const next = { ...row, status: to, seq, ready: to === "queued" && kind === "ready" };
+	if (kind === "started") return { ...next, startedAt: at, endedAt: null, reason: null, attempt: Number(data.attempt ?? row.attempt) };
+	if (isTerminal(to)) return { ...next, endedAt: at, asks: null, reason: typeof data.end_reason === "string" ? data.end_reason : null };
+	if (kind === "reset") return { ...next, startedAt: null, endedAt: null, reason: null };
+	if (kind === "requeued") return { ...next, startedAt: null };
+	return next;
+}

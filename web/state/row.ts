@@ -1,0 +1,134 @@
+// A job as the dashboard keeps it: what lists, charts and searches need, small enough for tens of thousands. Pure.
+
+import type { JobDocument } from "../../src/api/documents.ts";
+import type { Status } from "../../src/core/job.ts";
+
+/** The fields that are asked for. */
+export const FIELDS = [
+	"id",
+	"name",
+	"status",
+	"blocked",
+	"wait_reason",
+	"exit_kind",
+	"exit_code",
+	"end_reason",
+	"merge_status",
+	"attempt",
+	"last_failure",
+	"created_at",
+	"ready_at",
+	"started_at",
+	"ended_at",
+	"backoff_until",
+	"batch",
+	"title",
+	"command",
+	"agent",
+	"prompt",
+	"repo",
+	"base_branch",
+	"worktree",
+	"lane",
+	"owner",
+	"account",
+	"approval",
+	"question",
+	"item",
+	"usage",
+] as const;
+
+export type Wanted = Pick<JobDocument, Exclude<(typeof FIELDS)[number], "usage">> & { usage?: Record<string, number> };
+
+export type Row = {
+	id: number;
+	status: Status;
+	label: string;
+	lane: string;
+	repo: string | null;
+	batch: string | null;
+	agent: string | null;
+	/** The branch that it begins from or writes on, where it has one. */
+	branch: string | null;
+	/** Why it waits or how it ended, in one line. */
+	reason: string | null;
+	/** What a person has to do about it. */
+	asks: "approval" | "answer" | "merge" | null;
+	/** Nothing but its turn keeps it. */
+	ready: boolean;
+	createdAt: number;
+	readyAt: number | null;
+	startedAt: number | null;
+	endedAt: number | null;
+	attempt: number;
+	costMicros: number | null;
+	/** What a search looks through, in small letters. */
+	text: string;
+	/** The last event that this knows of. */
+	seq: number;
+};
+
+const time = (text: string | null | undefined): number | null => (text ? Date.parse(text) : null);
+const firstLine = (text: string): string => text.trimStart().split("\n", 1)[0]?.trim() ?? "";
+const SHELLS = /(?:^|\/)(?:ba|z|da)?sh$/;
+
+/** `sh -c SCRIPT` is known by its script. */
+export function commandLine(command: readonly string[]): string {
+	const [program = "", flag, script] = command;
+	if (command.length === 3 && SHELLS.test(program) && /^-[a-z]*c$/.test(flag ?? "")) return script ?? "";
+	return command.join(" ");
+}
+
+export function labelOf(job: Pick<Wanted, "id" | "name" | "title" | "prompt" | "command">): string {
+	const found = job.name ?? job.title ?? (job.prompt ? firstLine(job.prompt) : null) ?? (job.command ? firstLine(commandLine(job.command)) : null);
+	return (found || `job ${job.id}`).slice(0, 300);
+}
+
+function asksOf(job: Wanted): Row["asks"] {
+	const waits = job.status === "queued" || job.status.startsWith("waiting");
+	if (waits && job.approval === "needed") return "approval";
+	if (waits && job.question !== null) return "answer";
+	return job.status === "succeeded" && (job.merge_status === "conflict" || job.merge_status === "verify_failed") ? "merge" : null;
+}
+
+function reasonOf(job: Wanted, asks: Row["asks"]): string | null {
+	if (asks === "approval") return "waits for approval";
+	if (asks === "answer") return job.question;
+	if (asks === "merge") return job.merge_status === "conflict" ? "its merge has a conflict" : "its merge did not pass verify";
+	if (job.status === "succeeded") return null;
+	if (job.status === "running") return job.attempt > 1 ? `attempt ${job.attempt}` : null;
+	if (job.ended_at !== null) return job.end_reason ?? job.last_failure ?? ended(job);
+	return job.wait_reason?.detail ?? null;
+}
+
+const ended = ({ exit_kind, exit_code }: Wanted): string | null =>
+	exit_kind === null ? null : exit_code !== null && exit_kind === "failed" ? `exit ${exit_code}` : exit_kind.replaceAll("_", " ");
+
+export function rowOf(job: Wanted, seq: number): Row {
+	const asks = asksOf(job);
+	const label = labelOf(job);
+	const reason = reasonOf(job, asks);
+	const branch = job.worktree ?? job.base_branch ?? null;
+	const words = [job.id, label, job.title, job.lane, job.repo, job.batch, job.agent, branch, job.item, job.owner, reason];
+	return {
+		id: job.id,
+		status: job.status,
+		label,
+		lane: job.lane,
+		repo: job.repo,
+		batch: job.batch,
+		agent: job.agent,
+		branch,
+		reason: reason === null ? null : firstLine(reason).slice(0, 300),
+		asks,
+		ready: job.status === "queued" && !job.blocked,
+		createdAt: time(job.created_at) ?? 0,
+		readyAt: time(job.ready_at),
+		startedAt: time(job.started_at),
+		endedAt: time(job.ended_at),
+		attempt: job.attempt,
+		costMicros: job.usage?.cost_micro ?? null,
+		text: words.filter((word) => word !== null && word !== undefined).join(" ").toLowerCase(),
+		seq,
+	};
+}

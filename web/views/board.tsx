@@ -1,0 +1,118 @@
+// The board: jobs by status, each with why it waits, its lane, what it cost and how long it takes.
+
+import { useMemo, useState } from "preact/hooks";
+import { app } from "../app.ts";
+import { JobLink, Loading, Running, Span, StatusDot } from "../parts/bits.tsx";
+import { useNews } from "../parts/hooks.ts";
+import { Virtual } from "../parts/virtual.tsx";
+import { ABOUT, type Board as BoardRows, boardOf, COLUMNS, type Column, TITLES } from "../state/board.ts";
+import type { Row } from "../state/row.ts";
+import { count, dollars } from "../state/words.ts";
+import { First } from "./first.tsx";
+
+const CARD = 66;
+
+export function Board() {
+	useNews("jobs", "place", "link");
+	const { filter } = app.place;
+	const { version } = app.jobs;
+	const { q, lane, repo, batch, status } = filter;
+	// biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for the rows
+	const board = useMemo(() => boardOf(app.jobs.rows.values(), filter), [version, q, lane, repo, batch, status]);
+	const [chosen, choose] = useState<Column | null>(null);
+	if (app.link.phase === "loading" && app.jobs.rows.size === 0) return <Loading what="jobs" />;
+	if (app.jobs.rows.size === 0) return <First />;
+	const total = COLUMNS.reduce((sum, column) => sum + board[column].length, 0);
+	const columns = COLUMNS.filter((column) => column !== "asks" || board.asks.length > 0);
+	// Of a narrow screen's one column: what is most worth seeing, until one is chosen.
+	const open = chosen && columns.includes(chosen) ? chosen : (columns.find((one) => (one === "asks" || one === "running") && board[one].length > 0) ?? columns.find((one) => board[one].length > 0) ?? "queued");
+	return (
+		<>
+			<h1 class="unseen">Board</h1>
+			<div class="pick" role="tablist" aria-label="Columns">
+				{columns.map((column) => (
+					<button key={column} type="button" role="tab" aria-selected={column === open} onClick={() => choose(column)}>
+						{TITLES[column]} <span class="num dim">{count(board[column].length)}</span>
+					</button>
+				))}
+			</div>
+			{total === 0 ? (
+				<p class="none">
+					No job fits this search.{" "}
+					<button type="button" class="small" onClick={() => app.go({ filter: { q: "", lane: null, repo: null, batch: null, status: null } })}>
+						Show all
+					</button>
+				</p>
+			) : null}
+			<div class="board" data-columns={columns.length}>
+				{columns.map((column) => (
+					<ColumnList key={column} column={column} rows={board[column]} open={column === open ? "open" : "shut"} />
+				))}
+			</div>
+		</>
+	);
+}
+
+function ColumnList({ column, rows, open }: { column: Column; rows: BoardRows[Column]; open: "open" | "shut" }) {
+	return (
+		<section class={`column ${column} ${open}`} aria-label={TITLES[column]}>
+			<h2 title={ABOUT[column]}>
+				{TITLES[column]} <span class="num dim">{count(rows.length)}</span>
+			</h2>
+			{rows.length === 0 ? (
+				<p class="nothing">none</p>
+			) : (
+				<Virtual items={rows} each={CARD} label={TITLES[column]} keyOf={(row) => row.id} draw={(row) => <Card row={row} />} />
+			)}
+		</section>
+	);
+}
+
+function Card({ row }: { row: Row }) {
+	return (
+		<article class={`card ${row.status}`}>
+			<JobLinkCard row={row} />
+			<p class="why" title={row.reason ?? ""}>
+				{row.reason ?? (row.ready ? "ready" : "")}
+			</p>
+			<p class="facts">
+				<LaneChip lane={row.lane} />
+				{row.repo ? <span class="chip">{row.repo}</span> : null}
+				{row.batch ? <span class="chip">{row.batch}</span> : null}
+				{row.agent ? <span class="chip">{row.agent}</span> : null}
+				<span class="end">
+					{row.costMicros ? <span class="num dim">{dollars(row.costMicros)}</span> : null}
+					<Took row={row} />
+				</span>
+			</p>
+		</article>
+	);
+}
+
+const JobLinkCard = ({ row }: { row: Row }) => (
+	<p class="label">
+		<StatusDot status={row.status} />
+		<JobLink id={row.id} class="title" card>
+			<span class="id num">{row.id}</span> {row.label}
+		</JobLink>
+	</p>
+);
+
+export function LaneChip({ lane }: { lane: string }) {
+	return (
+		<button type="button" class="chip lane" tabIndex={-1} title={`Only lane ${lane}`} onClick={() => app.go({ filter: { lane } })}>
+			{lane}
+		</button>
+	);
+}
+
+function Took({ row }: { row: Row }) {
+	if (row.status === "running" && row.startedAt !== null) return <Running since={row.startedAt} />;
+	if (row.endedAt !== null && row.startedAt !== null) return <Span ms={row.endedAt - row.startedAt} />;
+	if (row.endedAt !== null) return null;
+	return (
+		<span class="dim">
+			<Running since={row.readyAt ?? row.createdAt} />
+		</span>
+	);
+}

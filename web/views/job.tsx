@@ -1,0 +1,459 @@
+// One job: why it waits, how its priority adds up, its log, its runs, what it changed, what happened to it, and what can be done about it.
+
+import { useEffect, useState } from "preact/hooks";
+import type { EventDocument, JobDocument } from "../../src/api/documents.ts";
+import { isTerminal } from "../../src/core/job.ts";
+import { app } from "../app.ts";
+import { answer, approve, cancel, demote, priority, promote, reject, rerun, retry, runNow } from "../parts/actions.ts";
+import { JobLink, Loading, Moment, Problem, Running, Span, StatusChip } from "../parts/bits.tsx";
+import { useAsked, useNews } from "../parts/hooks.ts";
+import { runsOf } from "../state/runs.ts";
+import { commandLine, labelOf } from "../state/row.ts";
+import { addressOf, type Tab, TABS } from "../state/place.ts";
+import { count, dollars, inWords, span } from "../state/words.ts";
+import { LogView } from "./log.tsx";
+
+const NAMES: Record<Tab, string> = { why: "Why", log: "Log", runs: "Runs", diff: "Diff", history: "History", details: "Details" };
+
+export function JobView({ id }: { id: number }) {
+	useNews("jobs", "place", "status");
+	const row = app.jobs.rows.get(id);
+	const why = useAsked((signal) => app.call("job.why", { id }, signal), String(id), `${row?.seq} ${row?.status} ${app.news}`);
+	useEffect(() => {
+		document.title = `${id} ${row?.label ?? ""} · Sluice`;
+		return () => {
+			document.title = "Sluice";
+		};
+	}, [id, row?.label]);
+	if (!why.value)
+		return why.problem ? (
+			<div class="panel">
+				<Problem text={why.problem} again={why.again} />
+				<p>
+					<button type="button" onClick={() => app.go({ job: null })}>
+						Back
+					</button>
+				</p>
+			</div>
+		) : (
+			<Loading what={`job ${id}`} />
+		);
+	const { job } = why.value;
+	const { tab } = app.place;
+	return (
+		<>
+			<Head job={job} />
+			<div class="tabs" role="tablist" aria-label="About this job">
+				{TABS.map((one) => (
+					<a
+						key={one}
+						role="tab"
+						href={addressOf({ ...app.place, tab: one })}
+						aria-selected={tab === one}
+						tabIndex={0}
+						onClick={(event) => {
+							event.preventDefault();
+							app.go({ tab: one }, "replace");
+						}}
+					>
+						{NAMES[one]}
+					</a>
+				))}
+			</div>
+			<section class={`tab ${tab}`} role="tabpanel" aria-label={NAMES[tab]}>
+				{tab === "why" ? <Why {...why.value} /> : null}
+				{tab === "log" ? <LogView key={id} job={job} /> : null}
+				{tab === "runs" ? <Runs id={id} fresh={`${row?.seq}`} /> : null}
+				{tab === "diff" ? <Diff id={id} fresh={`${row?.status}`} /> : null}
+				{tab === "history" ? <History id={id} fresh={`${row?.seq}`} /> : null}
+				{tab === "details" ? <Details job={job} /> : null}
+			</section>
+		</>
+	);
+}
+
+function Head({ job }: { job: JobDocument }) {
+	const ended = isTerminal(job.status);
+	const waits = !ended && job.status !== "running";
+	const row = { id: job.id, label: labelOf(job), status: job.status };
+	const cost = (job as { usage?: Record<string, number> }).usage?.cost_micro;
+	return (
+		<div class="jobhead">
+			<p class="back">
+				<button type="button" class="link" onClick={() => app.go({ job: null })}>
+					← Back
+				</button>
+			</p>
+			<h1>
+				<span class="id num">{job.id}</span> {row.label}
+			</h1>
+			<p class="facts">
+				<StatusChip status={job.status} />
+				<span class="chip lane">{job.lane}</span>
+				{job.repo ? <span class="chip">{job.repo}</span> : null}
+				{job.batch ? <span class="chip">{job.batch}</span> : null}
+				{job.agent ? <span class="chip">{job.agent}</span> : null}
+				<span class="dim">
+					{job.status === "running" && job.started_at ? (
+						<>
+							runs for <Running since={Date.parse(job.started_at)} />
+						</>
+					) : ended && job.ended_at ? (
+						<>
+							ended <Moment at={Date.parse(job.ended_at)} />
+							{job.started_at ? (
+								<>
+									{" "}
+									after <Span ms={Date.parse(job.ended_at) - Date.parse(job.started_at)} />
+								</>
+							) : null}
+						</>
+					) : (
+						<>
+							added <Moment at={Date.parse(job.created_at)} />
+						</>
+					)}
+				</span>
+				{cost ? <span class="num">{dollars(cost)}</span> : null}
+				{job.merge_status && job.merge_status !== "none" ? <span class="chip">merge: {inWords(job.merge_status)}</span> : null}
+			</p>
+			{app.mayAct ? (
+				<div class="acts">
+					{waits && job.approval === "needed" ? (
+						<>
+							<button type="button" class="main" onClick={() => approve(job.id)}>
+								Approve
+							</button>
+							<button type="button" onClick={() => reject(job.id)}>
+								Reject…
+							</button>
+						</>
+					) : null}
+					{waits && job.question !== null ? (
+						<button type="button" class="main" onClick={() => answer(job.id, job.question ?? "")}>
+							Answer…
+						</button>
+					) : null}
+					{waits ? (
+						<>
+							<button type="button" onClick={() => runNow(job.id)}>
+								Run next
+							</button>
+							<button type="button" onClick={() => promote(job.id)}>
+								To the front
+							</button>
+							<button type="button" onClick={() => demote(job.id)}>
+								To the end
+							</button>
+							<button type="button" onClick={() => priority(job.id, job.priority)}>
+								Priority…
+							</button>
+						</>
+					) : null}
+					{ended ? (
+						<>
+							<button type="button" onClick={() => retry(row)}>
+								Retry…
+							</button>
+							<button type="button" onClick={() => rerun(job.id)}>
+								Run again alone…
+							</button>
+						</>
+					) : (
+						<button type="button" onClick={() => cancel(row)}>
+							Cancel…
+						</button>
+					)}
+				</div>
+			) : null}
+			{waits && job.question !== null ? <p class="question">{job.question}</p> : null}
+		</div>
+	);
+}
+
+type Told = { job: JobDocument } & Pick<import("../../src/api/protocol.ts").Result<"job.why">, "reasons" | "position" | "priority">;
+/** A job can wait for a thousand others. */
+const SHOWN = 50;
+
+function Why({ job, reasons, position, priority: sum }: Told) {
+	const [all, showAll] = useState(false);
+	const some = all ? reasons : reasons.slice(0, SHOWN);
+	return (
+		<div class="panels">
+			<section class="panel wide">
+				<h2>{isTerminal(job.status) ? "How it ended" : job.status === "running" ? "It runs" : "Why it waits"}</h2>
+				{isTerminal(job.status) || job.status === "running" ? <Ended job={job} /> : null}
+				<ol class="reasons">
+					{some.map((reason) => (
+						<li key={`${reason.gate} ${reason.subject} ${reason.detail}`}>
+							<span class="chip">{inWords(reason.code)}</span>
+							<span>
+								<ReasonText detail={reason.detail} subject={reason.subject} />
+								<span class="dim">
+									{reason.holder && reason.holder.length > 0 ? ` · held by ${reason.holder.slice(0, 10).join(", ")}` : ""}
+									{reason.since ? (
+										<>
+											{" "}
+											· since <Moment at={Date.parse(reason.since)} />
+										</>
+									) : null}
+									{reason.clears_at ? (
+										<>
+											{" "}
+											· clears <Moment at={Date.parse(reason.clears_at)} />
+										</>
+									) : null}
+								</span>
+							</span>
+						</li>
+					))}
+				</ol>
+				{reasons.length > some.length ? (
+					<button type="button" class="small" onClick={() => showAll(true)}>
+						Show all {count(reasons.length)} reasons
+					</button>
+				) : null}
+				{reasons.length === 0 && !isTerminal(job.status) && job.status !== "running" ? <p>Nothing: it is about to start.</p> : null}
+			</section>
+			<section class="panel">
+				<h2>
+					Priority <span class="num">{count(sum.total)}</span>
+				</h2>
+				<table class="plain">
+					<tbody>
+						{sum.terms.map(({ name, value }) => (
+							<tr key={name}>
+								<th scope="row">{inWords(name)}</th>
+								<td class="num right">{value > 0 ? `+${count(value)}` : count(value)}</td>
+							</tr>
+						))}
+					</tbody>
+				</table>
+				{position !== null ? <p class="dim">Number {count(position)} of its lane's ready jobs.</p> : null}
+			</section>
+			<Around job={job} />
+		</div>
+	);
+}
+
+function ReasonText({ detail, subject }: { detail: string; subject: string }) {
+	const other = /^job:(\d+)$/.exec(subject)?.[1];
+	return other ? <JobLink id={Number(other)}>{detail}</JobLink> : <span>{detail}</span>;
+}
+
+function Ended({ job }: { job: JobDocument }) {
+	return (
+		<dl class="pairs">
+			{job.exit_kind ? (
+				<>
+					<dt>Exit</dt>
+					<dd>
+						{inWords(job.exit_kind)}
+						{job.exit_code !== null ? ` (${job.exit_code})` : ""}
+					</dd>
+				</>
+			) : null}
+			{job.end_reason ? (
+				<>
+					<dt>Reason</dt>
+					<dd>{job.end_reason}</dd>
+				</>
+			) : null}
+			{job.last_failure ? (
+				<>
+					<dt>Last failure</dt>
+					<dd class="said">{job.last_failure}</dd>
+				</>
+			) : null}
+			{job.started_at ? (
+				<>
+					<dt>Waited</dt>
+					<dd>{span(Math.max(0, Date.parse(job.started_at) - Date.parse(job.ready_at ?? job.created_at)))}</dd>
+				</>
+			) : null}
+			<dt>Attempt</dt>
+			<dd>{job.attempt}</dd>
+		</dl>
+	);
+}
+
+function Around({ job }: { job: JobDocument }) {
+	if (job.after.length === 0 && job.locks.length === 0 && job.parent === null) return null;
+	return (
+		<section class="panel">
+			<h2>Hangs on</h2>
+			<ul class="list">
+				{job.after.slice(0, 100).map(({ job: id, policy }) => (
+					<li key={id}>
+						<JobLink id={id}>
+							<span class="num">{id}</span> {app.jobs.rows.get(id)?.label ?? ""}
+						</JobLink>
+						<span class="dim">{policy}</span>
+					</li>
+				))}
+				{job.locks.map(({ key, mode }) => (
+					<li key={key}>
+						<span>lock {key}</span>
+						<span class="dim">{mode}</span>
+					</li>
+				))}
+				{job.parent !== null ? (
+					<li>
+						<JobLink id={job.parent}>
+							added by job <span class="num">{job.parent}</span>
+						</JobLink>
+					</li>
+				) : null}
+			</ul>
+		</section>
+	);
+}
+
+const useHistory = (id: number, fresh: string) => useAsked((signal) => app.call("job.history", { id }, signal), String(id), fresh);
+
+function Runs({ id, fresh }: { id: number; fresh: string }) {
+	const { value, problem, again } = useHistory(id, fresh);
+	if (!value) return problem ? <Problem text={problem} again={again} /> : <Loading what="runs" />;
+	const runs = runsOf(value.events);
+	if (runs.length === 0) return <p class="nothing">It has not run yet.</p>;
+	return (
+		<table class="plain panel">
+			<thead>
+				<tr>
+					<th scope="col">Run</th>
+					<th scope="col">Started</th>
+					<th scope="col">Took</th>
+					<th scope="col">Waited</th>
+					<th scope="col">Where</th>
+					<th scope="col">End</th>
+				</tr>
+			</thead>
+			<tbody>
+				{runs.map((run) => (
+					<tr key={run.attempt}>
+						<th scope="row" class="num">
+							{id}.{run.attempt}
+						</th>
+						<td>
+							<Moment at={run.startedAt} how="clock" />
+						</td>
+						<td>{run.endedAt === null ? <Running since={run.startedAt} /> : <Span ms={run.endedAt - run.startedAt} />}</td>
+						<td>{run.waitedMs === null ? "" : <Span ms={run.waitedMs} />}</td>
+						<td>
+							{run.worker}
+							{run.account ? ` · ${run.account}` : ""}
+						</td>
+						<td class="said">{run.end ?? "runs"}</td>
+					</tr>
+				))}
+			</tbody>
+		</table>
+	);
+}
+
+function History({ id, fresh }: { id: number; fresh: string }) {
+	const { value, problem, again } = useHistory(id, fresh);
+	if (!value) return problem ? <Problem text={problem} again={again} /> : <Loading what="the history" />;
+	return (
+		<table class="plain panel">
+			<thead>
+				<tr>
+					<th scope="col">When</th>
+					<th scope="col">What</th>
+					<th scope="col">By</th>
+					<th scope="col">More</th>
+				</tr>
+			</thead>
+			<tbody>
+				{value.events.map((event) => (
+					<tr key={event.seq}>
+						<td>
+							<Moment at={Date.parse(event.at)} how="clock" />
+						</td>
+						<th scope="row">
+							{inWords(event.kind)}
+							{event.data.to ? <span class="dim"> → {inWords(String(event.data.to))}</span> : null}
+						</th>
+						<td>{event.by}</td>
+						<td class="said dim">{moreOf(event)}</td>
+					</tr>
+				))}
+			</tbody>
+		</table>
+	);
+}
+
+/** What an event carries besides from and to, in one line. */
+function moreOf({ data }: EventDocument): string {
+	return Object.entries(data)
+		.filter(([key, value]) => key !== "from" && key !== "to" && value !== null && value !== undefined)
+		.map(([key, value]) => `${inWords(key)}: ${typeof value === "object" ? ((value as { detail?: string }).detail ?? JSON.stringify(value)) : String(value)}`)
+		.join(" · ");
+}
+
+/** Lines of a patch that are shown; the rest is on the command line. */
+const PATCH_LINES = 5000;
+
+function Diff({ id, fresh }: { id: number; fresh: string }) {
+	const { value, problem } = useAsked((signal) => app.call("job.diff", { id }, signal), String(id), fresh);
+	if (!value) return problem ? <p class="nothing">{problem}</p> : <Loading what="the diff" />;
+	const lines = value.patch.split("\n");
+	return (
+		<>
+			{value.patch === "" ? <p class="nothing">It has changed nothing.</p> : null}
+			<pre class="patch panel">
+				{lines.slice(0, PATCH_LINES).map((line, index) => (
+					// biome-ignore lint/suspicious/noArrayIndexKey: lines of a text have nothing else
+					<span key={index} class={kindOf(line)}>
+						{line}
+						{"\n"}
+					</span>
+				))}
+			</pre>
+			{lines.length > PATCH_LINES ? (
+				<p class="dim">
+					{count(lines.length - PATCH_LINES)} lines more: <code>sluice diff {id}</code>
+				</p>
+			) : null}
+		</>
+	);
+}
+
+const kindOf = (line: string): string =>
+	line.startsWith("+++") || line.startsWith("---") || line.startsWith("diff ") || line.startsWith("index ")
+		? "file"
+		: line.startsWith("@@")
+			? "hunk"
+			: line.startsWith("+")
+				? "plus"
+				: line.startsWith("-")
+					? "minus"
+					: "";
+
+function Details({ job }: { job: JobDocument }) {
+	const fields = Object.entries(job).filter(
+		([key, value]) => value !== null && value !== false && value !== 0 && !(typeof value === "object" && Object.keys(value as object).length === 0) && key !== "command",
+	);
+	return (
+		<dl class="pairs panel">
+			{job.command ? (
+				<>
+					<dt>command</dt>
+					<dd>
+						<code>{commandLine(job.command)}</code>
+					</dd>
+				</>
+			) : null}
+			{fields.map(([key, value]) => (
+				<Pair key={key} name={inWords(key)} value={typeof value === "object" ? JSON.stringify(value) : String(value)} />
+			))}
+		</dl>
+	);
+}
+
+const Pair = ({ name, value }: { name: string; value: string }) => (
+	<>
+		<dt>{name}</dt>
+		<dd class="said">{value}</dd>
+	</>
+);

@@ -1,0 +1,300 @@
+// The timeline: each job's wait and run as bars, lanes as rows, now as a line, what is expected in outline.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { app } from "../app.ts";
+import { COLOUR } from "../draw/paint-graph.ts";
+import { after } from "../outside.ts";
+import { Empty, Loading } from "../parts/bits.tsx";
+import { colours, useAsked, useNews, useSize } from "../parts/hooks.ts";
+import { type Bar, barsOf, type LaneBars, ticks } from "../state/bars.ts";
+import { matcher } from "../state/board.ts";
+import { moment, span } from "../state/words.ts";
+
+const SPANS = [
+	["5 m", 5 * 60_000],
+	["30 m", 30 * 60_000],
+	["2 h", 2 * 3_600_000],
+	["8 h", 8 * 3_600_000],
+	["1 d", 86_400_000],
+] as const;
+const LINE = 18;
+const HEAD = 24;
+const AXIS = 26;
+const GUTTER = 96;
+
+/** The window in time: `now` stands at three fifths of it, unless it was moved by hand. */
+type Window = { spanMs: number; offsetMs: number };
+
+function useSlowJobs(ms: number): number {
+	const [turn, set] = useState(0);
+	useEffect(() => {
+		let cancel: (() => void) | null = null;
+		const end = app.listen("jobs", () => {
+			cancel ??= after(ms, () => {
+				cancel = null;
+				set((n) => n + 1);
+			});
+		});
+		return () => {
+			end();
+			cancel?.();
+		};
+	}, [ms]);
+	return turn;
+}
+
+export function Timeline() {
+	useNews("place", "clock", "link");
+	const turn = useSlowJobs(500);
+	const [view, setView] = useState<Window>({ spanMs: 30 * 60_000, offsetMs: 0 });
+	const forecast = useAsked((signal) => app.call("scheduler.forecast", {}, signal), "forecast", String(Math.floor(app.now() / 10_000)));
+	const now = app.now();
+	const from = now - view.spanMs * 0.6 + view.offsetMs;
+	const window = { from, to: from + view.spanMs };
+	const { filter } = app.place;
+	// biome-ignore lint/correctness/useExhaustiveDependencies: once a second, when jobs change, and when one looks elsewhere
+	const lanes = useMemo(() => {
+		const fits = matcher(filter);
+		return barsOf([...app.jobs.rows.values()].filter(fits), forecast.value, now, window);
+	}, [turn, Math.floor(now / 1000), view, filter, forecast.value]);
+	if (app.link.phase === "loading" && app.jobs.rows.size === 0) return <Loading what="the timeline" />;
+	const zoom = (factor: number) => setView({ ...view, spanMs: Math.min(7 * 86_400_000, Math.max(10_000, view.spanMs * factor)) });
+	const shift = (share: number) => setView({ ...view, offsetMs: view.offsetMs + share * view.spanMs });
+	return (
+		<>
+			<h1 class="unseen">Timeline</h1>
+			<div class="tools">
+				<fieldset class="spans" aria-label="How much time is shown">
+					{SPANS.map(([word, ms]) => (
+						<button key={word} type="button" class="small" aria-pressed={view.spanMs === ms} onClick={() => setView({ spanMs: ms, offsetMs: 0 })}>
+							{word}
+						</button>
+					))}
+				</fieldset>
+				<button type="button" class="small icon" aria-label="Earlier" onClick={() => shift(-0.3)}>
+					‹
+				</button>
+				<button type="button" class="small" disabled={view.offsetMs === 0} onClick={() => setView({ ...view, offsetMs: 0 })}>
+					Now
+				</button>
+				<button type="button" class="small icon" aria-label="Later" onClick={() => shift(0.3)}>
+					›
+				</button>
+				<span class="legend">
+					<i class="mark thin" /> waited <i class="mark run" /> ran <i class="mark outline" /> expected
+				</span>
+				<span class="dim notes">
+					{forecast.value?.end ? `all done by ${moment(Date.parse(forecast.value.end.p50), now)} (half of the plays), ${moment(Date.parse(forecast.value.end.p90), now)} (nine of ten)` : (forecast.value?.notes[0] ?? "")}
+				</span>
+			</div>
+			{lanes.length === 0 ? (
+				<Empty title="Nothing ran in this time">
+					<p>Runs appear here as they start. Choose a longer time above, or move with the arrow keys.</p>
+				</Empty>
+			) : (
+				<Chart lanes={lanes} window={window} now={now} zoom={zoom} shift={shift} />
+			)}
+		</>
+	);
+}
+
+type ChartProps = {
+	lanes: LaneBars[];
+	window: { from: number; to: number };
+	now: number;
+	zoom: (factor: number) => void;
+	shift: (share: number) => void;
+};
+
+function Chart({ lanes, window, now, zoom, shift }: ChartProps) {
+	const { ref, width, height } = useSize<HTMLDivElement>();
+	const canvas = useRef<HTMLCanvasElement>(null);
+	const [top, setTop] = useState(0);
+	const [tip, setTip] = useState<{ bar: Bar; lane: string; x: number; y: number } | null>(null);
+	const drag = useRef<{ x: number; far: number } | null>(null);
+	const total = lanes.reduce((sum, { lines }) => sum + HEAD + lines * LINE, 0) + AXIS;
+	const wide = Math.max(1, width - GUTTER);
+	const x = (time: number) => GUTTER + ((time - window.from) / (window.to - window.from)) * wide;
+
+	const hit = (px: number, py: number) => {
+		let y = AXIS - top;
+		for (const { lane, bars, lines } of lanes) {
+			const first = y + HEAD;
+			if (py >= first && py < first + lines * LINE) {
+				const line = Math.floor((py - first) / LINE);
+				const bar = bars.findLast((one) => one.line === line && px >= x(one.waits) - 2 && px <= Math.max(x(one.ends), x(one.starts) + 3) + 2);
+				return bar ? { bar, lane } : null;
+			}
+			y = first + lines * LINE;
+		}
+		return null;
+	};
+
+	useEffect(() => {
+		const element = canvas.current;
+		const context = element?.getContext("2d");
+		if (!element || !context || width === 0) return;
+		const ratio = devicePixelRatio || 1;
+		if (element.width !== Math.round(width * ratio) || element.height !== Math.round(height * ratio)) {
+			element.width = Math.round(width * ratio);
+			element.height = Math.round(height * ratio);
+		}
+		context.setTransform(ratio, 0, 0, ratio, 0, 0);
+		paint(context, { lanes, window, now, width, height, top, x });
+	});
+
+	return (
+		<div
+			class="stage scroll"
+			ref={ref}
+			onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+			// biome-ignore lint/a11y/noNoninteractiveTabindex: keys move it
+			tabIndex={0}
+			role="application"
+			aria-label={`Timeline of ${lanes.length} lanes. Left and right move in time, plus and minus zoom.`}
+			onKeyDown={(event) => {
+				const does: Record<string, () => void> = {
+					ArrowLeft: () => shift(-0.1),
+					ArrowRight: () => shift(0.1),
+					"+": () => zoom(0.7),
+					"=": () => zoom(0.7),
+					"-": () => zoom(1.4),
+				};
+				if (!does[event.key]) return;
+				does[event.key]?.();
+				event.preventDefault();
+				event.stopPropagation();
+			}}
+		>
+			<canvas
+				ref={canvas}
+				class="sticky"
+				style={{ width: `${width}px`, height: `${height}px` }}
+				onPointerDown={(event) => {
+					drag.current = { x: event.offsetX, far: 0 };
+				}}
+				onPointerMove={(event) => {
+					if (drag.current && event.buttons === 1) {
+						const by = event.offsetX - drag.current.x;
+						drag.current = { x: event.offsetX, far: drag.current.far + Math.abs(by) };
+						shift(-by / wide);
+						return;
+					}
+					const found = hit(event.offsetX, event.offsetY);
+					setTip(found ? { ...found, x: event.offsetX, y: event.offsetY } : null);
+				}}
+				onPointerLeave={() => setTip(null)}
+				onPointerUp={(event) => {
+					const found = (drag.current?.far ?? 0) < 5 ? hit(event.offsetX, event.offsetY) : null;
+					drag.current = null;
+					if (found) app.go({ job: found.bar.id });
+				}}
+				onWheel={(event) => {
+					if (!event.ctrlKey && !event.metaKey) return;
+					event.preventDefault();
+					zoom(Math.exp(event.deltaY * 0.003));
+				}}
+			/>
+			<div style={{ height: `${Math.max(0, total - height)}px` }} />
+			{tip ? (
+				<div class="tip" style={{ left: `${Math.min(tip.x + 12, width - 240)}px`, top: `${top + tip.y + 14}px` }}>
+					<b>
+						{tip.bar.id} {tip.bar.label}
+					</b>
+					<br />
+					{tip.lane} · {tip.bar.expected ? "expected" : `waited ${span(tip.bar.starts - tip.bar.waits)}`} · {span(tip.bar.ends - tip.bar.starts)}
+				</div>
+			) : null}
+		</div>
+	);
+}
+
+type Paint = {
+	lanes: LaneBars[];
+	window: { from: number; to: number };
+	now: number;
+	width: number;
+	height: number;
+	top: number;
+	x: (time: number) => number;
+};
+
+function paint(context: CanvasRenderingContext2D, { lanes, window, now, width, height, top, x }: Paint): void {
+	const colour = colours("ink", "dim", "line", "soft", "panel", "wait", "queue", "run", "good", "bad", "accent", "critical");
+	context.clearRect(0, 0, width, height);
+	context.font = "11px ui-sans-serif, system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
+	context.textBaseline = "middle";
+	const marks = ticks(window.from, window.to, Math.max(2, (width - GUTTER) / 90));
+	context.fillStyle = colour.soft;
+	for (const at of marks) context.fillRect(Math.round(x(at)), AXIS, 1, height);
+	let y = AXIS - top;
+	context.save();
+	context.beginPath();
+	context.rect(0, AXIS, width, height);
+	context.clip();
+	for (const { lane, bars, lines } of lanes) {
+		const first = y + HEAD;
+		if (first + lines * LINE > AXIS && y < height) {
+			context.fillStyle = colour.line;
+			context.fillRect(0, y, width, 1);
+			context.fillStyle = colour.ink;
+			context.fillText(lane.length > 14 ? `${lane.slice(0, 13)}…` : lane, 12, y + HEAD / 2 + 1);
+			context.save();
+			context.beginPath();
+			context.rect(GUTTER, Math.max(AXIS, y), width, HEAD + lines * LINE);
+			context.clip();
+			for (const bar of bars) {
+				const line = first + bar.line * LINE;
+				if (line < AXIS - LINE || line > height) continue;
+				paintBar(context, bar, line, x, colour);
+			}
+			context.restore();
+		}
+		y = first + lines * LINE;
+	}
+	context.restore();
+	context.fillStyle = colour.panel;
+	context.fillRect(0, 0, width, AXIS);
+	context.fillStyle = colour.dim;
+	for (const at of marks) {
+		const text = moment(at, now);
+		context.fillText(window.to - window.from > 120_000 ? text.slice(0, -3) : text, x(at) + 4, AXIS / 2);
+	}
+	const here = Math.round(x(now));
+	if (here >= GUTTER && here <= width) {
+		context.fillStyle = colour.accent;
+		context.fillRect(here, 0, 1, height);
+		context.fillText("now", here + 4, AXIS - 6);
+	}
+}
+
+function paintBar(context: CanvasRenderingContext2D, bar: Bar, y: number, x: (time: number) => number, colour: ReturnType<typeof colours>): void {
+	const [waits, starts, ends] = [x(bar.waits), x(bar.starts), Math.max(x(bar.ends), x(bar.starts) + 2)];
+	if (bar.expected) {
+		const late = x(bar.expected.late);
+		context.strokeStyle = colour.dim as string;
+		context.lineWidth = 1;
+		context.setLineDash([3, 2]);
+		context.strokeRect(starts + 0.5, y + 3.5, Math.max(2, ends - starts), LINE - 7);
+		context.setLineDash([]);
+		context.fillStyle = colour.dim as string;
+		context.fillRect(ends, y + LINE / 2, Math.max(0, late - ends), 1);
+		return;
+	}
+	context.fillStyle = colour.wait as string;
+	context.globalAlpha = 0.55;
+	context.fillRect(waits, y + LINE / 2 - 1, Math.max(0, starts - waits), 3);
+	context.globalAlpha = 1;
+	context.fillStyle = (colour as Record<string, string>)[COLOUR[bar.status]] as string;
+	context.fillRect(starts, y + 2, ends - starts, LINE - 4);
+	const room = ends - starts - 8;
+	if (room > 34) {
+		context.save();
+		context.beginPath();
+		context.rect(starts, y, ends - starts - 3, LINE);
+		context.clip();
+		context.fillStyle = colour.panel as string;
+		context.fillText(`${bar.id} ${bar.label}`, starts + 5, y + LINE / 2 + 0.5);
+		context.restore();
+	}
+}
