@@ -28,7 +28,7 @@ function Page() {
 		<>
 			<Shell />
 			<Banner />
-			<main id="main" class={job === null ? view : "job"} tabIndex={-1}>
+			<main id="main" class={`in-${job === null ? view : "job"}`} tabIndex={-1}>
 				{job === null ? <View /> : <JobView key={job} id={job} />}
 			</main>
 			<Talk />
