@@ -4,7 +4,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
 	test: {
-		include: ["src/**/*.test.ts", "test/**/*.test.ts", "sim/**/*.test.ts"],
+		include: ["src/**/*.test.ts", "web/**/*.test.ts", "test/**/*.test.ts", "sim/**/*.test.ts"],
 		pool: "forks",
 		testTimeout: 60_000,
 		hookTimeout: 60_000,

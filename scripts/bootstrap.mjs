@@ -20,7 +20,7 @@ const PROGRAMS = {
 	bench: "dist/bench/main.js",
 	chaos: "dist/chaos/main.js",
 };
-const BUILT_FROM = ["src", "sim", "bench", "chaos", "test", "scripts", "tsconfig.json", "package.json"];
+const BUILT_FROM = ["src", "web", "sim", "bench", "chaos", "test", "scripts", "tsconfig.json", "package.json"];
 const INSTALL_STAMP = "node_modules/.sluice-install";
 const BUILD_STAMP = "dist/.sluice-build";
 const NEEDS_NODE = [20, 19];
@@ -92,7 +92,7 @@ function build() {
 	renameSync(`${stamp}.new`, stamp);
 }
 
-/** Latest change of TypeScript sources and folders; a folder changes when a file in it comes, goes or is renamed. */
+/** Latest change of sources and folders; a folder changes when a file in it comes, goes or is renamed. */
 function newest(paths) {
 	let latest = 0;
 	for (const path of paths) {
@@ -100,7 +100,9 @@ function newest(paths) {
 		if (!stat) continue;
 		latest = Math.max(latest, stat.mtimeMs);
 		if (!stat.isDirectory()) continue;
-		const below = readdirSync(path, { withFileTypes: true }).filter((entry) => entry.isDirectory() || entry.name.endsWith(".ts"));
+		const below = readdirSync(path, { withFileTypes: true }).filter(
+			(entry) => entry.isDirectory() || /\.(?:tsx?|css|html)$/.test(entry.name),
+		);
 		latest = Math.max(latest, newest(below.map((entry) => join(path, entry.name))));
 	}
 	return latest;

@@ -69,7 +69,10 @@ await build({
 		{
 			name: "charts speak English",
 			setup: ({ onLoad }) =>
-				onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => ({ contents: readFileSync(path, "utf8").replaceAll("nav.language", '"en"'), loader: "js" })),
+				onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => ({
+					contents: readFileSync(path, "utf8").replaceAll("nav.language", '"en"'),
+					loader: "js",
+				})),
 		},
 	],
 	// Its own settings would make relative paths of what they name.

@@ -24,8 +24,9 @@ const FILES = (function walk(folder: string): string[] {
 
 const under = (...folders: string[]) => FILES.filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)));
 const isTest = (path: string) => path.endsWith(".test.ts");
-const SOURCES = FILES.filter((path) => path.endsWith(".ts"));
-const SRC = SOURCES.filter((path) => path.startsWith("src/"));
+const SOURCES = FILES.filter((path) => /\.tsx?$/.test(path));
+/** What is imported one way: the program, and the page that it serves. */
+const SRC = SOURCES.filter((path) => path.startsWith("src/") || path.startsWith("web/"));
 
 /** The places where a word is not code. (The `${…}` of a template is code again: see below.) */
 const NOT_CODE = new RegExp(
@@ -68,10 +69,10 @@ describe("imports point one way", () => {
 		"workspace",
 	].map((name) => `src/${name}.ts`);
 	const FOLDERS = ["core", "stores", "host", "scheduler", "supervisor", "workspaces", "sources", "intake", "api", "daemon", "cli"] as const;
-	type Zone = (typeof FOLDERS)[number] | "contract" | "wiring" | "node" | "npm";
+	type Zone = (typeof FOLDERS)[number] | "web" | "protocol" | "contract" | "wiring" | "node" | "npm";
 
 	/** who → whom it may import besides its own kind. Wiring chooses implementations, so it sees them all. */
-	const MAY_IMPORT: Record<Exclude<Zone, "node" | "npm">, readonly Zone[]> = {
+	const MAY_IMPORT: Record<Exclude<Zone, "node" | "npm" | "protocol">, readonly Zone[]> = {
 		core: [],
 		contract: ["core"],
 		stores: ["core", "contract", "node", "npm"],
@@ -83,11 +84,16 @@ describe("imports point one way", () => {
 		intake: ["core", "contract", "node", "npm"],
 		workspaces: ["core", "contract", "node"],
 		api: ["core", "contract", "supervisor", "host", "node"],
+		web: ["core", "protocol", "npm"],
 		daemon: ["core", "contract", "wiring", "stores", "host", "supervisor", "workspaces", "sources", "intake", "api", "node", "npm"],
 		cli: ["core", "contract", "api", "host", "node", "npm"],
 	};
 
-	function zoneOf(path: string): Exclude<Zone, "node" | "npm"> | undefined {
+	/** What can be asked of a daemon, and the documents it answers with: all that a page in a browser may see of it. */
+	const PROTOCOL = /^src\/api\/(?:protocol(?:\/[\w-]+)?|documents|forecast-document)\.ts$/;
+
+	function zoneOf(path: string): Exclude<Zone, "node" | "npm" | "protocol"> | undefined {
+		if (path.startsWith("web/")) return "web";
 		if (CONTRACTS.includes(path)) return "contract";
 		if (path === "src/index.ts" || path === "src/open.ts") return "wiring";
 		const folder = path.split("/").length > 2 ? path.split("/")[1] : undefined;
@@ -97,7 +103,8 @@ describe("imports point one way", () => {
 	function zoneOfImport(from: string, name: string): Zone | undefined {
 		if (name.startsWith("node:")) return "node";
 		if (!name.startsWith(".")) return "npm";
-		return zoneOf(posix.join(posix.dirname(from), name));
+		const path = posix.join(posix.dirname(from), name);
+		return from.startsWith("web/") && PROTOCOL.test(path) ? "protocol" : zoneOf(path);
 	}
 
 	test("every file of src has its place in the picture", () => {
@@ -148,8 +155,8 @@ describe("clock, chance and timers come in through the host", () => {
 		expect(words.filter((text) => banned(text).length !== 0)).toEqual([]);
 	});
 
-	test("no file of src outside host/ reaches for one", () => {
-		const outside = SRC.filter((path) => !path.startsWith("src/host/"));
+	test("no file outside src/host/ reaches for one, and of the page only web/outside.ts", () => {
+		const outside = SRC.filter((path) => !path.startsWith("src/host/") && path !== "web/outside.ts");
 		const timers = /^(?:node:)?(?:timers|perf_hooks)(?:\/|$)/;
 		expect(
 			outside.flatMap((path) =>
@@ -241,7 +248,7 @@ describe("the reference names everything, and nothing that is gone", () => {
 });
 
 describe("files", () => {
-	const NAMED_FOLDERS = ["src", "sim", "bench", "test", "scripts", "bin", "docs"];
+	const NAMED_FOLDERS = ["src", "web", "sim", "bench", "test", "scripts", "bin", "docs"];
 
 	test("say in their first line what they are for", () => {
 		expect(SOURCES.filter((path) => !path.includes("/fixtures/") && !/^\/\/ \S/.test(read(path)))).toEqual([]);

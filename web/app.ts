@@ -22,6 +22,7 @@ export type Question = {
 };
 export type Theme = "auto" | "light" | "dark";
 
+const ONLY_LOOK = "Your token can only look. The operator's link acts: sluice open prints it.";
 const TOKEN = "sluice.token";
 const THEME = "sluice.theme";
 /** Tabs that are not looked at save their work. */
@@ -202,7 +203,10 @@ export class App {
 
 	/** Does something, and says what came of it. */
 	async act<M extends MethodName>(method: M, params: Params<M>, done: (result: Result<M>) => string, undo?: () => void): Promise<void> {
-		if (!this.mayAct) return this.say("failed", "Your token can only look. The operator's link acts: sluice open prints it.");
+		if (!this.mayAct) {
+			this.say("failed", ONLY_LOOK);
+			return;
+		}
 		try {
 			const result = await this.call(method, params);
 			this.say("done", done(result), undo);
@@ -226,7 +230,10 @@ export class App {
 	}
 
 	confirm(question: Question | null): void {
-		if (question && !this.mayAct) return this.say("failed", "Your token can only look. The operator's link acts: sluice open prints it.");
+		if (question && !this.mayAct) {
+			this.say("failed", ONLY_LOOK);
+			return;
+		}
 		this.question = question;
 		this.tell("talk");
 	}

@@ -37,7 +37,8 @@ function Page() {
 }
 
 if (typeof document === "undefined")
-	self.onmessage = ({ data }: MessageEvent<{ turn: number; asked: Asked }>) => self.postMessage({ turn: data.turn, placed: layOut(data.asked) });
+	self.onmessage = ({ data }: MessageEvent<{ turn: number; asked: Asked }>) =>
+		self.postMessage({ turn: data.turn, placed: layOut(data.asked) });
 else {
 	app.start();
 	listenToKeys();

@@ -18,7 +18,7 @@ export type DaemonOptions = { home: string; port: number | null | undefined };
 /** What needs the daemon's own code: loaded only for the commands that do it. */
 export type DaemonDoor = {
 	/** Runs it here; resolves with its exit code when it has ended. */
-	serve(options: DaemonOptions): Promise<number>;
+	serve(options: DaemonOptions & { ready?: (daemon: { home: string; port: number | null }) => void }): Promise<number>;
 	/** Starts one in the background; resolves when it answers. */
 	start(options: DaemonOptions): Promise<void>;
 	/** Makes it a service of the user's; says what was done. */

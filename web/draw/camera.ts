@@ -5,7 +5,7 @@ export type Camera = { scale: number; dx: number; dy: number };
 
 export const SCALES = { least: 0.02, most: 2.5 };
 
-export function fit(width: number, height: number, screenWidth: number, screenHeight: number, margin = 24): Camera {
+export function wholeOf(width: number, height: number, screenWidth: number, screenHeight: number, margin = 24): Camera {
 	if (width <= 0 || height <= 0) return { scale: 1, dx: margin, dy: margin };
 	const room = Math.min((screenWidth - 2 * margin) / width, (screenHeight - 2 * margin) / height);
 	const scale = Math.min(1, Math.max(SCALES.least, room));

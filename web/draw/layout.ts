@@ -89,7 +89,9 @@ function byColumns(nodes: readonly number[], edges: readonly Edge[]): Placed {
 		columns[c].push(id);
 	}
 	const place = new Map<number, number>();
-	const number = (some: readonly number[]) => some.forEach((id, index) => place.set(id, index - some.length / 2));
+	const number = (some: readonly number[]) => {
+		for (const [index, id] of some.entries()) place.set(id, index - some.length / 2);
+	};
 	columns.forEach(number);
 	for (let sweep = 0; sweep < SWEEPS; sweep++) {
 		const order = sweep % 2 === 0 ? columns : [...columns].reverse();

@@ -67,7 +67,8 @@ export function paintGraph(context: CanvasRenderingContext2D, camera: Camera, wi
 		if (!readable) {
 			context.fillStyle = colour;
 			context.fillRect(boxX, boxY, NODE.width, NODE.height);
-			if (path.jobs.has(id) || id === picture.chosen) frame(context, boxX, boxY, id === picture.chosen ? colours.accent : colours.critical, 4 / camera.scale / 2);
+			if (path.jobs.has(id) || id === picture.chosen)
+				frame(context, boxX, boxY, id === picture.chosen ? colours.accent : colours.critical, 4 / camera.scale / 2);
 			continue;
 		}
 		context.fillStyle = colours.panel;
@@ -95,7 +96,14 @@ function frame(context: CanvasRenderingContext2D, x: number, y: number, colour: 
 	context.strokeRect(x + 0.5, y + 0.5, NODE.width - 1, NODE.height - 1);
 }
 
-function arrow(context: CanvasRenderingContext2D, x1: number, y1: number, x2: number, y2: number, bends: readonly { x: number; y: number }[]): void {
+function arrow(
+	context: CanvasRenderingContext2D,
+	x1: number,
+	y1: number,
+	x2: number,
+	y2: number,
+	bends: readonly { x: number; y: number }[],
+): void {
 	context.moveTo(x1, y1);
 	if (bends.length > 1) {
 		for (const { x, y } of bends) context.lineTo(x, y);

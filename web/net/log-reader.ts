@@ -1,6 +1,6 @@
 // Reads one run's log by ranges: the end first, more at either side when one comes near it, new lines while one follows, and any place that a search finds.
 
-import { append, EMPTY, findLine, lineCount, type Log, PIECE_BYTES, pieceOf, prepend } from "../state/log-pieces.ts";
+import { append, EMPTY, findLine, type Log, lineCount, PIECE_BYTES, pieceOf, prepend } from "../state/log-pieces.ts";
 
 export type Part = { run: string | null; offset: number; next_offset: number; text: string; eof: boolean; ended: boolean };
 export type Read = (range: { offset: number; limit: number; wait_ms?: number }, signal: AbortSignal) => Promise<Part>;
@@ -10,7 +10,13 @@ const SEARCHED = 900_000;
 const BEFORE = 30_000;
 const WAIT_MS = 10_000;
 
-export type LogState = { log: Log; ended: boolean; /** Bytes that are known to be there. */ size: number; problem: string | null; run: string | null };
+export type LogState = {
+	log: Log;
+	ended: boolean /** Bytes that are known to be there. */;
+	size: number;
+	problem: string | null;
+	run: string | null;
+};
 
 export class LogReader {
 	state: LogState = { log: EMPTY, ended: false, size: 0, problem: null, run: null };
@@ -64,7 +70,12 @@ export class LogReader {
 	private jump = (offset: number): Promise<void> =>
 		this.alone(async () => {
 			const part = await this.read({ offset, limit: PIECE_BYTES }, this.cut.signal);
-			this.set(this.take(part, append({ ...EMPTY }, pieceOf(part.offset, part.next_offset, part.text, offset > 0 ? "anywhere" : "at a line"), part.eof)));
+			this.set(
+				this.take(
+					part,
+					append({ ...EMPTY }, pieceOf(part.offset, part.next_offset, part.text, offset > 0 ? "anywhere" : "at a line"), part.eof),
+				),
+			);
 		});
 
 	/** What comes before the first line that is kept. */
@@ -99,7 +110,9 @@ export class LogReader {
 		const searching = new AbortController();
 		this.searching = searching;
 		const begin = this.state.log.pieces.at(-1)?.to ?? 0;
-		const found = (await this.scan(words, begin, Number.POSITIVE_INFINITY, searching.signal, progress)) ?? (await this.scan(words, 0, begin, searching.signal, progress));
+		const found =
+			(await this.scan(words, begin, Number.POSITIVE_INFINITY, searching.signal, progress)) ??
+			(await this.scan(words, 0, begin, searching.signal, progress));
 		if (found === null || searching.signal.aborted) return -1;
 		await this.jump(Math.max(0, found - BEFORE));
 		const line = findLine(this.state.log, words, 0);
@@ -112,7 +125,13 @@ export class LogReader {
 	}
 
 	/** The byte at which the words begin; null when they are not there. */
-	private async scan(words: string, begin: number, end: number, signal: AbortSignal, progress: (bytes: number) => void): Promise<number | null> {
+	private async scan(
+		words: string,
+		begin: number,
+		end: number,
+		signal: AbortSignal,
+		progress: (bytes: number) => void,
+	): Promise<number | null> {
 		const wanted = words.toLowerCase();
 		const encoder = new TextEncoder();
 		let tail = "";

@@ -13,10 +13,20 @@ const jobs = (some: readonly number[]): string =>
 	some.length === 1 ? `job ${some[0]}` : `${count(some.length)} jobs${some.length > 0 && some.length <= 8 ? ` (${some.join(", ")})` : ""}`;
 
 export function pause(scope: Scope = {}): void {
-	void app.act("scheduler.pause", scope, () => `Paused ${scopeWords(scope)}: nothing new starts, what runs goes on.`, () => resume(scope));
+	void app.act(
+		"scheduler.pause",
+		scope,
+		() => `Paused ${scopeWords(scope)}: nothing new starts, what runs goes on.`,
+		() => resume(scope),
+	);
 }
 export function resume(scope: Scope = {}): void {
-	void app.act("scheduler.resume", scope, () => `Resumed ${scopeWords(scope)}.`, () => pause(scope));
+	void app.act(
+		"scheduler.resume",
+		scope,
+		() => `Resumed ${scopeWords(scope)}.`,
+		() => pause(scope),
+	);
 }
 
 export const promote = (id: number) => void app.act("job.promote", { id }, () => `Job ${id} is first in its lane now.`);
@@ -97,7 +107,9 @@ export function priority(id: number, now: number): void {
 export const setMax = (max: number) =>
 	void app.act("config.set", { key: "max_concurrent", value: max }, () => `At most ${max} runs at the same time from now on.`);
 export const setLane = (name: string, max: number | null) =>
-	void app.act("lane.set", { name, max }, () => (max === null ? `Lane ${name} has no cap any more.` : `Lane ${name}: at most ${max} runs.`));
+	void app.act("lane.set", { name, max }, () =>
+		max === null ? `Lane ${name} has no cap any more.` : `Lane ${name}: at most ${max} runs.`,
+	);
 
 export function clearAccount(name: string): void {
 	app.confirm({
@@ -118,7 +130,11 @@ export function setBudget(subject: string, dim: string, limit: number | null, wi
 		field: { label: "Limit", value: limit === null ? "" : String(limit), needed: true, lines: 1 },
 		act: (text) =>
 			/^\d{1,15}$/.test(text.trim())
-				? void app.act("budget.grant", { subject, dim, limit: Number(text), window }, () => `${subject}: ${dim} up to ${count(Number(text))}.`)
+				? void app.act(
+						"budget.grant",
+						{ subject, dim, limit: Number(text), window },
+						() => `${subject}: ${dim} up to ${count(Number(text))}.`,
+					)
 				: app.say("failed", `A limit is a whole number, not “${text}”.`),
 	});
 }
@@ -130,7 +146,11 @@ export function cancelBatch(name: string): void {
 		yes: "Cancel the batch",
 		grave: true,
 		act: () =>
-			void app.act("batch.cancel", { name }, ({ cancelled, requested }) => `Cancelled ${jobs(cancelled)}, asked ${jobs(requested)} to stop.`),
+			void app.act(
+				"batch.cancel",
+				{ name },
+				({ cancelled, requested }) => `Cancelled ${jobs(cancelled)}, asked ${jobs(requested)} to stop.`,
+			),
 	});
 }
 export function retryBatch(name: string): void {
@@ -139,10 +159,16 @@ export function retryBatch(name: string): void {
 		text: "Jobs that failed, were cancelled or expired begin again, each with what comes after it.",
 		yes: "Retry",
 		grave: false,
-		act: () => void app.act("batch.retry", { name }, ({ reset, skipped }) => `Put back ${jobs(reset)}${skipped.length > 0 ? `; ${skipped.length} stay` : ""}.`),
+		act: () =>
+			void app.act(
+				"batch.retry",
+				{ name },
+				({ reset, skipped }) => `Put back ${jobs(reset)}${skipped.length > 0 ? `; ${skipped.length} stay` : ""}.`,
+			),
 	});
 }
-export const closeBatch = (name: string) => void app.act("batch.close", { name }, () => `Batch ${name} closes when its last job has ended.`);
+export const closeBatch = (name: string) =>
+	void app.act("batch.close", { name }, () => `Batch ${name} closes when its last job has ended.`);
 
 export function clearQueue(): void {
 	app.confirm({

@@ -49,7 +49,17 @@ export function Moment({ at, how = "relative" }: { at: number; how?: "relative" 
 export const Span = ({ ms }: { ms: number }) => <span class="num">{span(ms)}</span>;
 
 /** Goes there without loading the page; a new tab works as everywhere. */
-export function JobLink({ id, children, ...more }: { id: number; children: ComponentChildren; class?: string; tab?: "log"; card?: boolean }) {
+export function JobLink({
+	id,
+	children,
+	...more
+}: {
+	id: number;
+	children: ComponentChildren;
+	class?: string;
+	tab?: "log";
+	card?: boolean;
+}) {
 	const tab = more.tab ?? "why";
 	return (
 		<a

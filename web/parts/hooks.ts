@@ -7,7 +7,6 @@ import { app, type Channel } from "../app.ts";
 export function useNews(...channels: Channel[]): void {
 	const [, draw] = useState(0);
 	const key = channels.join();
-	// biome-ignore lint/correctness/useExhaustiveDependencies: the key stands for the channels
 	useEffect(() => {
 		const ends = channels.map((channel) => app.listen(channel, () => draw((n) => n + 1)));
 		return () => {
@@ -24,7 +23,6 @@ export function useAsked<T>(ask: (signal: AbortSignal) => Promise<T>, key: strin
 	const [turn, next] = useState(0);
 	const latest = useRef(ask);
 	latest.current = ask;
-	// biome-ignore lint/correctness/useExhaustiveDependencies: asked again when one of these changes
 	useEffect(() => {
 		const cut = new AbortController();
 		latest.current(cut.signal).then(
@@ -55,8 +53,7 @@ export function useSize<E extends HTMLElement>(): { ref: { current: E | null }; 
 }
 
 /** Whether dark colours are in force. */
-export const isDark = (): boolean =>
-	app.theme === "dark" || (app.theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+export const isDark = (): boolean => app.theme === "dark" || (app.theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
 
 /** A colour of the style sheet, for what is drawn on a canvas. */
 export function colours<const K extends string>(...names: K[]): Record<K, string> {

@@ -5,7 +5,8 @@ import { VIEWS } from "../state/place.ts";
 import { approve, cancel, pause, promote, reject, resume, retry } from "./actions.ts";
 
 const isTyping = (target: EventTarget | null): boolean =>
-	target instanceof HTMLElement && (target.matches("input:not([type=range]):not([type=checkbox]), textarea, select") || target.isContentEditable);
+	target instanceof HTMLElement &&
+	(target.matches("input:not([type=range]):not([type=checkbox]), textarea, select") || target.isContentEditable);
 
 /** The cards that are in the page, as a person sees them: columns from left to right, each from above. */
 function step(way: "up" | "down" | "left" | "right"): void {

@@ -78,7 +78,13 @@ function Search() {
 				onInput={(event) => app.go({ filter: { q: event.currentTarget.value } }, "replace")}
 			/>
 			{chips.map(([key, value]) => (
-				<button key={key} type="button" class="chip filter" onClick={() => app.go({ filter: { [key]: null } })} title="Take this filter away">
+				<button
+					key={key}
+					type="button"
+					class="chip filter"
+					onClick={() => app.go({ filter: { [key]: null } })}
+					title="Take this filter away"
+				>
 					{key}: {value} <span aria-hidden="true">×</span>
 				</button>
 			))}
@@ -105,7 +111,15 @@ function Freshness() {
 	const { phase, heardAt, problem } = app.link;
 	const age = monotonic() - heardAt;
 	const role = app.me && !app.mayAct ? <span class="chip look">read only</span> : null;
-	if (phase === "live") return <>{role}<span class="fresh live" title="Live: changes appear as they happen" role="status"><span class="unseen">live</span></span></>;
+	if (phase === "live")
+		return (
+			<>
+				{role}
+				<span class="fresh live" title="Live: changes appear as they happen" role="status">
+					<span class="unseen">live</span>
+				</span>
+			</>
+		);
 	if (phase === "polling")
 		return (
 			<>
@@ -147,7 +161,13 @@ function ThemeButton() {
 	const next = { auto: "light", light: "dark", dark: "auto" } as const;
 	const signs = { auto: "◐", light: "○", dark: "●" };
 	return (
-		<button type="button" class="icon" title={`Colours: ${app.theme} (d)`} aria-label={`Colours: ${app.theme}. Change.`} onClick={() => app.setTheme(next[app.theme])}>
+		<button
+			type="button"
+			class="icon"
+			title={`Colours: ${app.theme} (d)`}
+			aria-label={`Colours: ${app.theme}. Change.`}
+			onClick={() => app.setTheme(next[app.theme])}
+		>
 			{signs[app.theme]}
 		</button>
 	);
@@ -164,11 +184,7 @@ export function Banner() {
 			</p>
 		);
 	if (status?.paused)
-		return (
-			<p class="banner paused">
-				Paused{status.paused_by ? ` by ${status.paused_by}` : ""}: nothing new starts, what runs goes on.
-			</p>
-		);
+		return <p class="banner paused">Paused{status.paused_by ? ` by ${status.paused_by}` : ""}: nothing new starts, what runs goes on.</p>;
 	if (status?.config_problem) return <p class="banner paused">config.yml is not in force: {status.config_problem}</p>;
 	if (status?.backpressure) return <p class="banner">{status.backpressure}</p>;
 	return null;

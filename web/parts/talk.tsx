@@ -67,14 +67,14 @@ function Ask({ question }: { question: Question }) {
 				<h2 id="ask-title">{title}</h2>
 				<p class="said">{text}</p>
 				{field ? (
-					<label>
-						{field.label}
+					<div class="field">
+						<label for="ask-field">{field.label}</label>
 						{field.lines > 1 ? (
-							<textarea rows={field.lines} value={value} onInput={(event) => set(event.currentTarget.value)} />
+							<textarea id="ask-field" rows={field.lines} value={value} onInput={(event) => set(event.currentTarget.value)} />
 						) : (
-							<input type="text" value={value} onInput={(event) => set(event.currentTarget.value)} />
+							<input id="ask-field" type="text" value={value} onInput={(event) => set(event.currentTarget.value)} />
 						)}
-					</label>
+					</div>
 				) : null}
 				<div class="buttons">
 					<button type="button" onClick={() => app.confirm(null)}>
@@ -117,9 +117,7 @@ function Keys() {
 				<tbody>
 					{KEYS.map(([keys, does]) => (
 						<tr key={keys}>
-							<th scope="row">
-								{keys.split(" ").map((key) => (key === "…" ? " … " : <kbd key={key}>{key}</kbd>))}
-							</th>
+							<th scope="row">{keys.split(" ").map((key) => (key === "…" ? " … " : <kbd key={key}>{key}</kbd>))}</th>
 							<td>{does}</td>
 						</tr>
 					))}

@@ -21,7 +21,12 @@ export type LaneBars = { lane: string; bars: Bar[]; lines: number };
 /** A wait is drawn for so long at most, or one job of yesterday takes a whole line. */
 const WAIT_SHOWN_MS = 10 * 60_000;
 
-export function barsOf(rows: Iterable<Row>, forecast: ForecastDocument | null, now: number, window: { from: number; to: number }): LaneBars[] {
+export function barsOf(
+	rows: Iterable<Row>,
+	forecast: ForecastDocument | null,
+	now: number,
+	window: { from: number; to: number },
+): LaneBars[] {
 	const lanes = new Map<string, Bar[]>();
 	const put = (lane: string, bar: Bar) => {
 		if (bar.waits > window.to || (bar.expected?.late ?? bar.ends) < window.from) return;
@@ -46,11 +51,18 @@ export function barsOf(rows: Iterable<Row>, forecast: ForecastDocument | null, n
 		const from = row?.startedAt ? now : starts;
 		if (late <= now || (row?.endedAt ?? null) !== null) continue;
 		const label = row?.label ?? job.name ?? `job ${job.id}`;
-		put(job.lane, { id: job.id, label, status: job.status, waits: from, starts: from, ends: Math.max(from, ends), expected: { late }, line: 0 });
+		put(job.lane, {
+			id: job.id,
+			label,
+			status: job.status,
+			waits: from,
+			starts: from,
+			ends: Math.max(from, ends),
+			expected: { late },
+			line: 0,
+		});
 	}
-	return [...lanes]
-		.sort(([a], [b]) => (a < b ? -1 : 1))
-		.map(([lane, bars]) => ({ lane, bars, lines: pack(bars) }));
+	return [...lanes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([lane, bars]) => ({ lane, bars, lines: pack(bars) }));
 }
 
 /** Gives each bar the first line that is free; a job's expected rest goes on where its run is. */

@@ -5,7 +5,7 @@
 //   gap      nothing can be told from here: everything is listed again
 
 import type { EventDocument } from "../../src/api/documents.ts";
-import { isTerminal, type Status, STATUSES } from "../../src/core/job.ts";
+import { isTerminal, STATUSES, type Status } from "../../src/core/job.ts";
 import { type Row, rowOf, type Wanted } from "./row.ts";
 
 /** Ended jobs that are kept; the oldest go first. */

@@ -49,7 +49,9 @@ export function append(log: Log, piece: Piece, atEnd: boolean): Log {
 	// Words that come one by one are one piece, until it is a whole one.
 	const isSmall = piece.to - last.from < PIECE_BYTES;
 	const rest = { from: last.to, to: piece.to, lines, open: piece.open };
-	const joined = isSmall ? [{ from: last.from, to: piece.to, lines: [...before.lines, ...lines], open: piece.open }] : [{ ...before, open: false }, rest];
+	const joined = isSmall
+		? [{ from: last.from, to: piece.to, lines: [...before.lines, ...lines], open: piece.open }]
+		: [{ ...before, open: false }, rest];
 	const pieces = [...log.pieces.slice(0, -1), ...joined];
 	const kept = pieces.slice(-KEPT);
 	return { pieces: kept, atStart: log.atStart && kept.length === pieces.length, atEnd };

@@ -80,7 +80,8 @@ export function commandLine(command: readonly string[]): string {
 }
 
 export function labelOf(job: Pick<Wanted, "id" | "name" | "title" | "prompt" | "command">): string {
-	const found = job.name ?? job.title ?? (job.prompt ? firstLine(job.prompt) : null) ?? (job.command ? firstLine(commandLine(job.command)) : null);
+	const found =
+		job.name ?? job.title ?? (job.prompt ? firstLine(job.prompt) : null) ?? (job.command ? firstLine(commandLine(job.command)) : null);
 	return (found || `job ${job.id}`).slice(0, 300);
 }
 
@@ -128,7 +129,10 @@ export function rowOf(job: Wanted, seq: number): Row {
 		endedAt: time(job.ended_at),
 		attempt: job.attempt,
 		costMicros: job.usage?.cost_micro ?? null,
-		text: words.filter((word) => word !== null && word !== undefined).join(" ").toLowerCase(),
+		text: words
+			.filter((word) => word !== null && word !== undefined)
+			.join(" ")
+			.toLowerCase(),
 		seq,
 	};
 }

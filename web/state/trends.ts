@@ -24,7 +24,7 @@ export function trendsOf(rows: Iterable<Row>, from: number, to: number, steps: n
 	const zeros = () => new Array<number>(steps + 1).fill(0);
 	const [queued, running, succeeded, failed, cost] = [zeros(), zeros(), zeros(), zeros(), zeros()];
 	const latencies: number[][] = Array.from({ length: steps }, () => []);
-	const index = (time: number) => Math.min(steps, Math.max(0, Math.ceil((time - from) / step)));
+	const index = (time: number) => Math.min(steps, Math.max(0, Math.floor((time - from) / step)));
 	/** Counted at the end of each step that it covers. */
 	const cover = (into: number[], begin: number, end: number | null) => {
 		if (begin > to || (end !== null && end < from)) return;

@@ -47,7 +47,8 @@ export const fromNow = (at: number, now: number): string => (at > now ? `in ${el
 
 export const inWords = (code: string): string => code.replaceAll("_", " ");
 
+const ESCAPE = "\u001b";
+const SEQUENCES = new RegExp(`${ESCAPE}(?:\\[[0-?]*[ -/]*[@-~]|\\][^\\x07${ESCAPE}]*(?:\\x07|${ESCAPE}\\\\)|[@-Z\\\\-_])`, "g");
+
 /** Without the sequences that colour a terminal; what else cannot be seen is left out. */
-export const plainLine = (line: string): string =>
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-	line.replace(/\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])/g, "").replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, "");
+export const plainLine = (line: string): string => line.replace(SEQUENCES, "").replace(/\p{Cc}/gu, (sign) => (sign === "\t" ? sign : ""));

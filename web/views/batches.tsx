@@ -9,7 +9,17 @@ import { Empty, Loading, Moment, Problem, statusWord } from "../parts/bits.tsx";
 import { useAsked, useNews } from "../parts/hooks.ts";
 import { count, dollars } from "../state/words.ts";
 
-const ORDER: Status[] = ["succeeded", "running", "queued", "waiting_on_deps", "waiting_on_locks", "blocked_by_dependency", "failed", "cancelled", "expired"];
+const ORDER: Status[] = [
+	"succeeded",
+	"running",
+	"queued",
+	"waiting_on_deps",
+	"waiting_on_locks",
+	"blocked_by_dependency",
+	"failed",
+	"cancelled",
+	"expired",
+];
 const RETRIED: Status[] = ["failed", "cancelled", "expired"];
 
 export function Batches() {
@@ -31,7 +41,8 @@ export function Batches() {
 			{sorted.length === 0 ? (
 				<Empty title="No batches">
 					<p>
-						A batch is a name that jobs share: <code>sluice add --batch docs -- make docs</code>, or a whole file with <code>sluice apply</code>.
+						A batch is a name that jobs share: <code>sluice add --batch docs -- make docs</code>, or a whole file with{" "}
+						<code>sluice apply</code>.
 					</p>
 				</Empty>
 			) : (

@@ -17,7 +17,6 @@ export function Board() {
 	const { filter } = app.place;
 	const { version } = app.jobs;
 	const { q, lane, repo, batch, status } = filter;
-	// biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for the rows
 	const board = useMemo(() => boardOf(app.jobs.rows.values(), filter), [version, q, lane, repo, batch, status]);
 	const [chosen, choose] = useState<Column | null>(null);
 	if (app.link.phase === "loading" && app.jobs.rows.size === 0) return <Loading what="jobs" />;
@@ -25,7 +24,12 @@ export function Board() {
 	const total = COLUMNS.reduce((sum, column) => sum + board[column].length, 0);
 	const columns = COLUMNS.filter((column) => column !== "asks" || board.asks.length > 0);
 	// Of a narrow screen's one column: what is most worth seeing, until one is chosen.
-	const open = chosen && columns.includes(chosen) ? chosen : (columns.find((one) => (one === "asks" || one === "running") && board[one].length > 0) ?? columns.find((one) => board[one].length > 0) ?? "queued");
+	const open =
+		chosen && columns.includes(chosen)
+			? chosen
+			: (columns.find((one) => (one === "asks" || one === "running") && board[one].length > 0) ??
+				columns.find((one) => board[one].length > 0) ??
+				"queued");
 	return (
 		<>
 			<h1 class="unseen">Board</h1>
@@ -39,7 +43,11 @@ export function Board() {
 			{total === 0 ? (
 				<p class="none">
 					No job fits this search.{" "}
-					<button type="button" class="small" onClick={() => app.go({ filter: { q: "", lane: null, repo: null, batch: null, status: null } })}>
+					<button
+						type="button"
+						class="small"
+						onClick={() => app.go({ filter: { q: "", lane: null, repo: null, batch: null, status: null } })}
+					>
 						Show all
 					</button>
 				</p>

@@ -2,12 +2,12 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { app } from "../app.ts";
-import { type Camera, centreOn, fit, move, zoom } from "../draw/camera.ts";
+import { type Camera, centreOn, move, wholeOf, zoom } from "../draw/camera.ts";
 import { type Asked as LayoutAsked, longestChain, NODE, type Placed } from "../draw/layout.ts";
 import { paintGraph } from "../draw/paint-graph.ts";
+import { after } from "../outside.ts";
 import { Empty, JobLink, Loading, Problem, StatusChip } from "../parts/bits.tsx";
 import { colours, useAsked, useNews, useSize } from "../parts/hooks.ts";
-import { after } from "../outside.ts";
 import { matcher } from "../state/board.ts";
 import { count } from "../state/words.ts";
 
@@ -78,8 +78,8 @@ export function GraphView() {
 					<input type="checkbox" checked={all} onChange={(event) => setAll(event.currentTarget.checked)} /> ended jobs too
 				</label>
 				<span class="legend">
-					<i class="mark wait" /> waits <i class="mark queue" /> queued <i class="mark run" /> runs <i class="mark good" /> done <i class="mark bad" /> failed{" "}
-					<i class="mark critical" /> critical path
+					<i class="mark wait" /> waits <i class="mark queue" /> queued <i class="mark run" /> runs <i class="mark good" /> done{" "}
+					<i class="mark bad" /> failed <i class="mark critical" /> critical path
 				</span>
 			</div>
 			{graph.value.placed.nodes.length === 0 ? (
@@ -105,7 +105,13 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 	const at = useMemo(() => new Map(placed.nodes.map(({ id, x, y }) => [id, { x, y }])), [placed]);
 	const critical = useMemo(() => {
 		const open = (id: number) => !["succeeded", "cancelled", "failed", "expired"].includes(app.jobs.rows.get(id)?.status ?? "queued");
-		const jobs = path.length > 1 ? path : longestChain(placed.nodes.map(({ id }) => id).filter(open), placed.edges.filter(({ from, to }) => open(from) && open(to)));
+		const jobs =
+			path.length > 1
+				? path
+				: longestChain(
+						placed.nodes.map(({ id }) => id).filter(open),
+						placed.edges.filter(({ from, to }) => open(from) && open(to)),
+					);
 		return { jobs: new Set(jobs), steps: new Set(jobs.slice(1).map((id, index) => `${jobs[index]}>${id}`)), list: jobs };
 	}, [placed, path]);
 
@@ -137,7 +143,6 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 			canvas.current.dataset.drawn = String(drawn);
 		});
 	};
-	// biome-ignore lint/correctness/useExhaustiveDependencies: drawn again when one of these changes
 	useEffect(() => {
 		const element = canvas.current;
 		if (!element) return;
@@ -166,7 +171,8 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 		if (id === null || id === undefined) return;
 		choose(id);
 		const point = at.get(id);
-		if (point && camera.current) change(centreOn({ ...camera.current, scale: Math.max(0.6, camera.current.scale) }, point.x, point.y, width, height));
+		if (point && camera.current)
+			change(centreOn({ ...camera.current, scale: Math.max(0.6, camera.current.scale) }, point.x, point.y, width, height));
 	};
 	/** Along the arrows, or to the nearest above and below. */
 	const step = (key: string): boolean => {
@@ -191,7 +197,7 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 		else if (key === "Enter" && chosen !== null) app.go({ job: chosen });
 		else if (key === "+" || key === "=") around(1.25);
 		else if (key === "-") around(0.8);
-		else if (key === "0") change(fit(placed.width, placed.height, width, height));
+		else if (key === "0") change(wholeOf(placed.width, placed.height, width, height));
 		else return;
 		event.preventDefault();
 		event.stopPropagation();
@@ -205,7 +211,12 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 				role="application"
 				aria-label={`Graph of ${placed.nodes.length} jobs. Arrow keys go from job to job, Enter opens one, plus and minus zoom.`}
 				onKeyDown={onKey}
-				{...usePointer({ camera, change, click: (x, y) => choose(near(x, y)), open: (x, y) => near(x, y) !== null && app.go({ job: near(x, y) }) })}
+				{...usePointer({
+					camera,
+					change,
+					click: (x, y) => choose(near(x, y)),
+					open: (x, y) => near(x, y) !== null && app.go({ job: near(x, y) }),
+				})}
 			/>
 			<div class="corner">
 				<button type="button" class="icon" aria-label="Zoom in" onClick={() => around(1.25)}>
@@ -214,7 +225,7 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 				<button type="button" class="icon" aria-label="Zoom out" onClick={() => around(0.8)}>
 					−
 				</button>
-				<button type="button" onClick={() => change(fit(placed.width, placed.height, width, height))}>
+				<button type="button" onClick={() => change(wholeOf(placed.width, placed.height, width, height))}>
 					All
 				</button>
 			</div>
@@ -225,7 +236,7 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 
 /** All of it when it can be read then; else its beginning. */
 function start(placed: Placed, width: number, height: number): Camera {
-	const whole = fit(placed.width, placed.height, width, height);
+	const whole = wholeOf(placed.width, placed.height, width, height);
 	return whole.scale > 0.45 || placed.nodes.length > 400 ? whole : { scale: 0.8, dx: 24, dy: 24 };
 }
 
@@ -247,7 +258,8 @@ function Beside({ id, total, edges, path }: { id: number | null; total: number; 
 				</>
 			) : (
 				<p class="dim">
-					{count(total)} jobs, {count(edges)} edges. {path.length > 1 ? `Critical path: ${path.slice(0, 6).join(" → ")}${path.length > 6 ? " …" : ""}` : ""}
+					{count(total)} jobs, {count(edges)} edges.{" "}
+					{path.length > 1 ? `Critical path: ${path.slice(0, 6).join(" → ")}${path.length > 6 ? " …" : ""}` : ""}
 				</p>
 			)}
 		</aside>

@@ -1,16 +1,16 @@
 // One job: why it waits, how its priority adds up, its log, its runs, what it changed, what happened to it, and what can be done about it.
 
 import { useEffect, useState } from "preact/hooks";
-import type { EventDocument, JobDocument } from "../../src/api/documents.ts";
+import type { JobDocument } from "../../src/api/documents.ts";
 import { isTerminal } from "../../src/core/job.ts";
 import { app } from "../app.ts";
 import { answer, approve, cancel, demote, priority, promote, reject, rerun, retry, runNow } from "../parts/actions.ts";
 import { JobLink, Loading, Moment, Problem, Running, Span, StatusChip } from "../parts/bits.tsx";
 import { useAsked, useNews } from "../parts/hooks.ts";
-import { runsOf } from "../state/runs.ts";
-import { commandLine, labelOf } from "../state/row.ts";
-import { addressOf, type Tab, TABS } from "../state/place.ts";
+import { addressOf, TABS, type Tab } from "../state/place.ts";
+import { labelOf } from "../state/row.ts";
 import { count, dollars, inWords, span } from "../state/words.ts";
+import { Details, Diff, History, Runs } from "./job-past.tsx";
 import { LogView } from "./log.tsx";
 
 const NAMES: Record<Tab, string> = { why: "Why", log: "Log", runs: "Runs", diff: "Diff", history: "History", details: "Details" };
@@ -308,152 +308,3 @@ function Around({ job }: { job: JobDocument }) {
 		</section>
 	);
 }
-
-const useHistory = (id: number, fresh: string) => useAsked((signal) => app.call("job.history", { id }, signal), String(id), fresh);
-
-function Runs({ id, fresh }: { id: number; fresh: string }) {
-	const { value, problem, again } = useHistory(id, fresh);
-	if (!value) return problem ? <Problem text={problem} again={again} /> : <Loading what="runs" />;
-	const runs = runsOf(value.events);
-	if (runs.length === 0) return <p class="nothing">It has not run yet.</p>;
-	return (
-		<table class="plain panel">
-			<thead>
-				<tr>
-					<th scope="col">Run</th>
-					<th scope="col">Started</th>
-					<th scope="col">Took</th>
-					<th scope="col">Waited</th>
-					<th scope="col">Where</th>
-					<th scope="col">End</th>
-				</tr>
-			</thead>
-			<tbody>
-				{runs.map((run) => (
-					<tr key={run.attempt}>
-						<th scope="row" class="num">
-							{id}.{run.attempt}
-						</th>
-						<td>
-							<Moment at={run.startedAt} how="clock" />
-						</td>
-						<td>{run.endedAt === null ? <Running since={run.startedAt} /> : <Span ms={run.endedAt - run.startedAt} />}</td>
-						<td>{run.waitedMs === null ? "" : <Span ms={run.waitedMs} />}</td>
-						<td>
-							{run.worker}
-							{run.account ? ` · ${run.account}` : ""}
-						</td>
-						<td class="said">{run.end ?? "runs"}</td>
-					</tr>
-				))}
-			</tbody>
-		</table>
-	);
-}
-
-function History({ id, fresh }: { id: number; fresh: string }) {
-	const { value, problem, again } = useHistory(id, fresh);
-	if (!value) return problem ? <Problem text={problem} again={again} /> : <Loading what="the history" />;
-	return (
-		<table class="plain panel">
-			<thead>
-				<tr>
-					<th scope="col">When</th>
-					<th scope="col">What</th>
-					<th scope="col">By</th>
-					<th scope="col">More</th>
-				</tr>
-			</thead>
-			<tbody>
-				{value.events.map((event) => (
-					<tr key={event.seq}>
-						<td>
-							<Moment at={Date.parse(event.at)} how="clock" />
-						</td>
-						<th scope="row">
-							{inWords(event.kind)}
-							{event.data.to ? <span class="dim"> → {inWords(String(event.data.to))}</span> : null}
-						</th>
-						<td>{event.by}</td>
-						<td class="said dim">{moreOf(event)}</td>
-					</tr>
-				))}
-			</tbody>
-		</table>
-	);
-}
-
-/** What an event carries besides from and to, in one line. */
-function moreOf({ data }: EventDocument): string {
-	return Object.entries(data)
-		.filter(([key, value]) => key !== "from" && key !== "to" && value !== null && value !== undefined)
-		.map(([key, value]) => `${inWords(key)}: ${typeof value === "object" ? ((value as { detail?: string }).detail ?? JSON.stringify(value)) : String(value)}`)
-		.join(" · ");
-}
-
-/** Lines of a patch that are shown; the rest is on the command line. */
-const PATCH_LINES = 5000;
-
-function Diff({ id, fresh }: { id: number; fresh: string }) {
-	const { value, problem } = useAsked((signal) => app.call("job.diff", { id }, signal), String(id), fresh);
-	if (!value) return problem ? <p class="nothing">{problem}</p> : <Loading what="the diff" />;
-	const lines = value.patch.split("\n");
-	return (
-		<>
-			{value.patch === "" ? <p class="nothing">It has changed nothing.</p> : null}
-			<pre class="patch panel">
-				{lines.slice(0, PATCH_LINES).map((line, index) => (
-					// biome-ignore lint/suspicious/noArrayIndexKey: lines of a text have nothing else
-					<span key={index} class={kindOf(line)}>
-						{line}
-						{"\n"}
-					</span>
-				))}
-			</pre>
-			{lines.length > PATCH_LINES ? (
-				<p class="dim">
-					{count(lines.length - PATCH_LINES)} lines more: <code>sluice diff {id}</code>
-				</p>
-			) : null}
-		</>
-	);
-}
-
-const kindOf = (line: string): string =>
-	line.startsWith("+++") || line.startsWith("---") || line.startsWith("diff ") || line.startsWith("index ")
-		? "file"
-		: line.startsWith("@@")
-			? "hunk"
-			: line.startsWith("+")
-				? "plus"
-				: line.startsWith("-")
-					? "minus"
-					: "";
-
-function Details({ job }: { job: JobDocument }) {
-	const fields = Object.entries(job).filter(
-		([key, value]) => value !== null && value !== false && value !== 0 && !(typeof value === "object" && Object.keys(value as object).length === 0) && key !== "command",
-	);
-	return (
-		<dl class="pairs panel">
-			{job.command ? (
-				<>
-					<dt>command</dt>
-					<dd>
-						<code>{commandLine(job.command)}</code>
-					</dd>
-				</>
-			) : null}
-			{fields.map(([key, value]) => (
-				<Pair key={key} name={inWords(key)} value={typeof value === "object" ? JSON.stringify(value) : String(value)} />
-			))}
-		</dl>
-	);
-}
-
-const Pair = ({ name, value }: { name: string; value: string }) => (
-	<>
-		<dt>{name}</dt>
-		<dd class="said">{value}</dd>
-	</>
-);

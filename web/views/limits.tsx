@@ -48,10 +48,27 @@ function Caps({ lanes, paused }: { lanes: LaneDocument[]; paused: (scope: string
 			</h2>
 			<div class="gauges">
 				{status ? (
-					<Gauge name="everything" used={status.running} queued={status.queued_total} max={status.max_concurrent > 0 ? status.max_concurrent : null} set={(max) => setMax(max ?? -1)} scope={{}} paused={status.paused} />
+					<Gauge
+						name="everything"
+						used={status.running}
+						queued={status.queued_total}
+						max={status.max_concurrent > 0 ? status.max_concurrent : null}
+						set={(max) => setMax(max ?? -1)}
+						scope={{}}
+						paused={status.paused}
+					/>
 				) : null}
 				{lanes.map(({ name, running, queued, max }) => (
-					<Gauge key={name} name={`lane ${name}`} used={running} queued={queued} max={max} set={(next) => setLane(name, next)} scope={{ lane: name }} paused={paused(`lane:${name}`)} />
+					<Gauge
+						key={name}
+						name={`lane ${name}`}
+						used={running}
+						queued={queued}
+						max={max}
+						set={(next) => setLane(name, next)}
+						scope={{ lane: name }}
+						paused={paused(`lane:${name}`)}
+					/>
 				))}
 			</div>
 			{app.mayAct && (status?.queued_total ?? 0) > 0 ? (
@@ -65,7 +82,15 @@ function Caps({ lanes, paused }: { lanes: LaneDocument[]; paused: (scope: string
 	);
 }
 
-type GaugeProps = { name: string; used: number; queued: number; max: number | null; set: (max: number | null) => void; scope: Scope; paused: boolean };
+type GaugeProps = {
+	name: string;
+	used: number;
+	queued: number;
+	max: number | null;
+	set: (max: number | null) => void;
+	scope: Scope;
+	paused: boolean;
+};
 
 /** The bar shows what is used; its handle is the cap. What is typed or dragged counts when one lets go. */
 function Gauge({ name, used, queued, max, set, scope, paused }: GaugeProps) {
@@ -181,9 +206,11 @@ function Accounts({ accounts }: { accounts: Seen["accounts"] }) {
 				{accounts.map(({ name, state, since, until, reason, max }) => (
 					<li key={name}>
 						<span>
-							<b>{name}</b> <span class={`chip account ${state}`}>{inWords(state)}</span> <span class="dim">{max === null ? "" : `at most ${max} runs`}</span>
+							<b>{name}</b> <span class={`chip account ${state}`}>{inWords(state)}</span>{" "}
+							<span class="dim">{max === null ? "" : `at most ${max} runs`}</span>
 							<br />
-							{until ? <Countdown until={Date.parse(until)} since={since ? Date.parse(since) : null} /> : null} <span class="dim">{reason}</span>
+							{until ? <Countdown until={Date.parse(until)} since={since ? Date.parse(since) : null} /> : null}{" "}
+							<span class="dim">{reason}</span>
 						</span>
 						{app.mayAct ? (
 							<span class="acts">
@@ -192,7 +219,11 @@ function Accounts({ accounts }: { accounts: Seen["accounts"] }) {
 										Open…
 									</button>
 								) : null}
-								<button type="button" class="small" onClick={() => (state === "paused" ? resume({ account: name }) : pause({ account: name }))}>
+								<button
+									type="button"
+									class="small"
+									onClick={() => (state === "paused" ? resume({ account: name }) : pause({ account: name }))}
+								>
 									{state === "paused" ? "Resume" : "Pause"}
 								</button>
 							</span>
@@ -204,7 +235,8 @@ function Accounts({ accounts }: { accounts: Seen["accounts"] }) {
 	);
 }
 
-const amount = (dim: string, value: number): string => (dim === "cost_micro" ? dollars(value) : dim === "wall_s" ? elapsed(value * 1000) : count(value));
+const amount = (dim: string, value: number): string =>
+	dim === "cost_micro" ? dollars(value) : dim === "wall_s" ? elapsed(value * 1000) : count(value);
 
 function Budgets({ budgets }: { budgets: Seen["budgets"] }) {
 	return (
@@ -235,7 +267,12 @@ function Budgets({ budgets }: { budgets: Seen["budgets"] }) {
 							</td>
 							<td class="right">
 								{app.mayAct ? (
-									<button type="button" class="small" aria-label={`Limit of ${dim} for ${subject}`} onClick={() => setBudget(subject, dim, limit, window)}>
+									<button
+										type="button"
+										class="small"
+										aria-label={`Limit of ${dim} for ${subject}`}
+										onClick={() => setBudget(subject, dim, limit, window)}
+									>
 										Limit…
 									</button>
 								) : null}
@@ -257,7 +294,10 @@ function Repos({ repos, paused }: { repos: Seen["repos"]; paused: (scope: string
 				{repos.map(({ name, base, busy, problem, max }) => (
 					<li key={name}>
 						<span>
-							<b>{name}</b> {paused(`repo:${name}`) ? <span class="chip paused">paused</span> : null} <span class="dim">{base ?? ""} {max === null ? "" : `at most ${max} runs`}</span>
+							<b>{name}</b> {paused(`repo:${name}`) ? <span class="chip paused">paused</span> : null}{" "}
+							<span class="dim">
+								{base ?? ""} {max === null ? "" : `at most ${max} runs`}
+							</span>
 							{problem || busy ? (
 								<>
 									<br />
@@ -285,7 +325,8 @@ function Hosts() {
 				{(app.status?.hosts ?? []).map(({ name, labels, heartbeat_at, state }) => (
 					<li key={name}>
 						<span>
-							<b>{name}</b> <span class="dim">{labels.join(", ")}</span> {state === "up" ? null : <span class="chip">{inWords(state)}</span>}
+							<b>{name}</b> <span class="dim">{labels.join(", ")}</span>{" "}
+							{state === "live" ? null : <span class="chip">{inWords(state)}</span>}
 						</span>
 						<span class="dim">
 							<Moment at={Date.parse(heartbeat_at)} />

@@ -3,8 +3,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JobDocument } from "../../src/api/documents.ts";
 import { app } from "../app.ts";
-import { after } from "../outside.ts";
 import { LogReader } from "../net/log-reader.ts";
+import { after } from "../outside.ts";
 import { useSize } from "../parts/hooks.ts";
 import { shown } from "../state/board.ts";
 import { lineAt, lineCount } from "../state/log-pieces.ts";
@@ -17,7 +17,11 @@ export function LogView({ job }: { job: JobDocument }) {
 	const [attempt, setAttempt] = useState<number | null>(null);
 	return (
 		<Log key={`${stream} ${attempt}`} job={job} stream={stream} attempt={attempt}>
-			<select aria-label="Which run" value={attempt ?? ""} onChange={(event) => setAttempt(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}>
+			<select
+				aria-label="Which run"
+				value={attempt ?? ""}
+				onChange={(event) => setAttempt(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}
+			>
 				<option value="">last run</option>
 				{Array.from({ length: Math.max(0, Math.min(job.attempt, 50) - 1) }, (_, index) => job.attempt - 1 - index).map((n) => (
 					<option key={n} value={n}>
@@ -104,7 +108,9 @@ function Log({ job, stream, attempt, children }: LogProps) {
 		if (words === "") return;
 		setFollow(false);
 		setSearched("searching…");
-		const line = await reader.find(words, mark === null ? Math.floor(top / LINE) : mark + 1, (n) => setSearched(`searched ${bytes(n)}…`)).catch(() => -1);
+		const line = await reader
+			.find(words, mark === null ? Math.floor(top / LINE) : mark + 1, (n) => setSearched(`searched ${bytes(n)}…`))
+			.catch(() => -1);
 		setSearched(line < 0 ? "not found" : null);
 		if (line >= 0) after(0, () => goTo(line));
 	};

@@ -11,12 +11,13 @@ export function SignIn({ wrong }: { wrong: string | null }) {
 			{wrong === null ? (
 				<p>The dashboard needs a token. On the machine where the daemon runs:</p>
 			) : (
-				<p role="alert">
-					{wrong}. It may be of another home, or the daemon has a new one. A fresh link:
-				</p>
+				<p role="alert">{wrong}. It may be of another home, or the daemon has a new one. A fresh link:</p>
 			)}
 			<pre>sluice open</pre>
-			<p>prints a link that signs you in; with --viewer it is one that can only look. Or paste the token itself, from the file token in the daemon's home:</p>
+			<p>
+				prints a link that signs you in; with --viewer it is one that can only look. Or paste the token itself, from the file token in the
+				daemon's home:
+			</p>
 			<form
 				onSubmit={(event) => {
 					event.preventDefault();

@@ -18,7 +18,7 @@ const SPANS = [
 	["1 d", 86_400_000],
 ] as const;
 const LINE = 18;
-const HEAD = 24;
+const HEAD = 6;
 const AXIS = 26;
 const GUTTER = 96;
 
@@ -43,16 +43,21 @@ function useSlowJobs(ms: number): number {
 	return turn;
 }
 
+/** The shortest that has room for what has run, up to two hours. */
+function firstSpan(): number {
+	const first = [...app.jobs.rows.values()].reduce((least, { startedAt }) => Math.min(least, startedAt ?? least), app.now());
+	return SPANS.slice(0, 3).find(([, ms]) => app.now() - first < ms * 0.55)?.[1] ?? SPANS[2][1];
+}
+
 export function Timeline() {
 	useNews("place", "clock", "link");
 	const turn = useSlowJobs(500);
-	const [view, setView] = useState<Window>({ spanMs: 30 * 60_000, offsetMs: 0 });
+	const [view, setView] = useState<Window>(() => ({ spanMs: firstSpan(), offsetMs: 0 }));
 	const forecast = useAsked((signal) => app.call("scheduler.forecast", {}, signal), "forecast", String(Math.floor(app.now() / 10_000)));
 	const now = app.now();
 	const from = now - view.spanMs * 0.6 + view.offsetMs;
 	const window = { from, to: from + view.spanMs };
 	const { filter } = app.place;
-	// biome-ignore lint/correctness/useExhaustiveDependencies: once a second, when jobs change, and when one looks elsewhere
 	const lanes = useMemo(() => {
 		const fits = matcher(filter);
 		return barsOf([...app.jobs.rows.values()].filter(fits), forecast.value, now, window);
@@ -66,7 +71,13 @@ export function Timeline() {
 			<div class="tools">
 				<fieldset class="spans" aria-label="How much time is shown">
 					{SPANS.map(([word, ms]) => (
-						<button key={word} type="button" class="small" aria-pressed={view.spanMs === ms} onClick={() => setView({ spanMs: ms, offsetMs: 0 })}>
+						<button
+							key={word}
+							type="button"
+							class="small"
+							aria-pressed={view.spanMs === ms}
+							onClick={() => setView({ spanMs: ms, offsetMs: 0 })}
+						>
 							{word}
 						</button>
 					))}
@@ -84,7 +95,9 @@ export function Timeline() {
 					<i class="mark thin" /> waited <i class="mark run" /> ran <i class="mark outline" /> expected
 				</span>
 				<span class="dim notes">
-					{forecast.value?.end ? `all done by ${moment(Date.parse(forecast.value.end.p50), now)} (half of the plays), ${moment(Date.parse(forecast.value.end.p90), now)} (nine of ten)` : (forecast.value?.notes[0] ?? "")}
+					{forecast.value?.end
+						? `all done by ${moment(Date.parse(forecast.value.end.p50), now)} (half of the plays), ${moment(Date.parse(forecast.value.end.p90), now)} (nine of ten)`
+						: (forecast.value?.notes[0] ?? "")}
 				</span>
 			</div>
 			{lanes.length === 0 ? (
@@ -122,7 +135,9 @@ function Chart({ lanes, window, now, zoom, shift }: ChartProps) {
 			const first = y + HEAD;
 			if (py >= first && py < first + lines * LINE) {
 				const line = Math.floor((py - first) / LINE);
-				const bar = bars.findLast((one) => one.line === line && px >= x(one.waits) - 2 && px <= Math.max(x(one.ends), x(one.starts) + 3) + 2);
+				const bar = bars.findLast(
+					(one) => one.line === line && px >= x(one.waits) - 2 && px <= Math.max(x(one.ends), x(one.starts) + 3) + 2,
+				);
 				return bar ? { bar, lane } : null;
 			}
 			y = first + lines * LINE;
@@ -202,7 +217,8 @@ function Chart({ lanes, window, now, zoom, shift }: ChartProps) {
 						{tip.bar.id} {tip.bar.label}
 					</b>
 					<br />
-					{tip.lane} · {tip.bar.expected ? "expected" : `waited ${span(tip.bar.starts - tip.bar.waits)}`} · {span(tip.bar.ends - tip.bar.starts)}
+					{tip.lane} · {tip.bar.expected ? "expected" : `waited ${span(tip.bar.starts - tip.bar.waits)}`} ·{" "}
+					{span(tip.bar.ends - tip.bar.starts)}
 				</div>
 			) : null}
 		</div>
@@ -238,7 +254,7 @@ function paint(context: CanvasRenderingContext2D, { lanes, window, now, width, h
 			context.fillStyle = colour.line;
 			context.fillRect(0, y, width, 1);
 			context.fillStyle = colour.ink;
-			context.fillText(lane.length > 14 ? `${lane.slice(0, 13)}…` : lane, 12, y + HEAD / 2 + 1);
+			context.fillText(lane.length > 14 ? `${lane.slice(0, 13)}…` : lane, 12, y + HEAD + LINE / 2 + 1);
 			context.save();
 			context.beginPath();
 			context.rect(GUTTER, Math.max(AXIS, y), width, HEAD + lines * LINE);
@@ -268,7 +284,13 @@ function paint(context: CanvasRenderingContext2D, { lanes, window, now, width, h
 	}
 }
 
-function paintBar(context: CanvasRenderingContext2D, bar: Bar, y: number, x: (time: number) => number, colour: ReturnType<typeof colours>): void {
+function paintBar(
+	context: CanvasRenderingContext2D,
+	bar: Bar,
+	y: number,
+	x: (time: number) => number,
+	colour: ReturnType<typeof colours>,
+): void {
 	const [waits, starts, ends] = [x(bar.waits), x(bar.starts), Math.max(x(bar.ends), x(bar.starts) + 2)];
 	if (bar.expected) {
 		const late = x(bar.expected.late);

@@ -3,12 +3,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { app } from "../app.ts";
-import { every } from "../outside.ts";
+import { every, now } from "../outside.ts";
 import { Empty } from "../parts/bits.tsx";
 import { colours, useNews, useSize } from "../parts/hooks.ts";
 import { matcher } from "../state/board.ts";
 import { type Trends, trendsOf } from "../state/trends.ts";
-import { span } from "../state/words.ts";
+import { moment, span } from "../state/words.ts";
 
 const SPANS = [
 	["15 m", 15 * 60_000],
@@ -18,12 +18,21 @@ const SPANS = [
 ] as const;
 const STEPS = 90;
 
+const whole = (value: number): string => (Number.isInteger(value) ? String(value) : "");
+
 type Line = { key: keyof Trends; label: string; colour: "run" | "queue" | "good" | "bad" | "accent" | "wait"; fill?: true; bars?: true };
-const CHARTS: { title: string; about: string; unit: (value: number) => string; lines: Line[] }[] = [
+const CHARTS: {
+	title: string;
+	about: string;
+	unit: (value: number) => string;
+	lines: Line[] /** The scale reaches at least so far. */;
+	least: number;
+}[] = [
 	{
 		title: "Depth",
 		about: "jobs that wait, and runs",
-		unit: String,
+		unit: whole,
+		least: 4,
 		lines: [
 			{ key: "queued", label: "wait", colour: "queue", fill: true },
 			{ key: "running", label: "run", colour: "run" },
@@ -33,6 +42,7 @@ const CHARTS: { title: string; about: string; unit: (value: number) => string; l
 		title: "Start latency",
 		about: "from ready to started",
 		unit: (value) => span(value * 1000),
+		least: 0.1,
 		lines: [
 			{ key: "latencyMiddle", label: "half", colour: "accent" },
 			{ key: "latencyNinety", label: "nine of ten", colour: "wait" },
@@ -41,13 +51,20 @@ const CHARTS: { title: string; about: string; unit: (value: number) => string; l
 	{
 		title: "Throughput",
 		about: "jobs that ended",
-		unit: String,
+		unit: whole,
+		least: 4,
 		lines: [
 			{ key: "succeeded", label: "done", colour: "good", bars: true },
 			{ key: "failed", label: "failed", colour: "bad", bars: true },
 		],
 	},
-	{ title: "Cost", about: "of what ended, summed up", unit: (value) => `$${value.toFixed(2)}`, lines: [{ key: "cost", label: "cost", colour: "accent", fill: true }] },
+	{
+		title: "Cost",
+		about: "of what ended, summed up",
+		least: 1,
+		unit: (value) => `$${value.toFixed(2)}`,
+		lines: [{ key: "cost", label: "cost", colour: "accent", fill: true }],
+	},
 ];
 
 export function TrendsView() {
@@ -55,9 +72,9 @@ export function TrendsView() {
 	const [spanMs, setSpan] = useState<number>(SPANS[1][1]);
 	const [turn, next] = useState(0);
 	useEffect(() => every(2000, () => next((n) => n + 1)), []);
-	const now = app.now();
+	const at = app.now();
 	const rows = [...app.jobs.rows.values()].filter(matcher(app.place.filter));
-	const trends = trendsOf(rows, now - spanMs, now, STEPS);
+	const trends = trendsOf(rows, at - spanMs, at, STEPS);
 	return (
 		<>
 			<h1 class="unseen">Trends</h1>
@@ -89,7 +106,7 @@ export function TrendsView() {
 									))}
 								</span>
 							</h2>
-							<Chart trends={trends} lines={chart.lines} unit={chart.unit} turn={turn} title={chart.title} />
+							<Chart trends={trends} lines={chart.lines} unit={chart.unit} least={chart.least} turn={turn} title={chart.title} />
 						</section>
 					))}
 				</div>
@@ -98,25 +115,45 @@ export function TrendsView() {
 	);
 }
 
-function Chart({ trends, lines, unit, title }: { trends: Trends; lines: Line[]; unit: (value: number) => string; turn: number; title: string }) {
+function Chart({
+	trends,
+	lines,
+	unit,
+	least,
+	title,
+}: {
+	trends: Trends;
+	lines: Line[];
+	unit: (value: number) => string;
+	least: number;
+	turn: number;
+	title: string;
+}) {
 	const { ref, width } = useSize<HTMLDivElement>();
 	const plot = useRef<uPlot | null>(null);
 	const data = [trends.at, ...lines.map(({ key }) => trends[key])] as uPlot.AlignedData;
 	const dark = document.documentElement.dataset.theme;
-	// biome-ignore lint/correctness/useExhaustiveDependencies: made anew when its place or its colours change, fed otherwise
 	useEffect(() => {
 		const element = ref.current;
 		if (!element || width < 40) return;
 		const colour = colours("dim", "soft", "run", "queue", "good", "bad", "accent", "wait");
-		const axis = { stroke: colour.dim, grid: { stroke: colour.soft, width: 1 }, ticks: { stroke: colour.soft, width: 1 }, font: "11px system-ui, sans-serif" };
+		const axis = {
+			stroke: colour.dim,
+			grid: { stroke: colour.soft, width: 1 },
+			ticks: { stroke: colour.soft, width: 1 },
+			font: "11px system-ui, sans-serif",
+		};
 		const made = new uPlot(
 			{
 				width,
 				height: 180,
 				legend: { show: false },
 				cursor: { points: { size: 6 }, y: false },
-				scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1e-3, (high ?? 1) * 1.1)] } },
-				axes: [axis, { ...axis, size: 58, values: (_, values) => values.map((value) => unit(value)) }],
+				scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(least, (high ?? 0) * 1.1)] } },
+				axes: [
+					{ ...axis, values: (_, values) => values.map((value) => moment(value * 1000, now()).slice(0, -3)) },
+					{ ...axis, size: 58, values: (_, values) => values.map((value) => unit(value)) },
+				],
 				series: [
 					{},
 					...lines.map(({ label, colour: name, fill, bars }) => ({
@@ -124,7 +161,7 @@ function Chart({ trends, lines, unit, title }: { trends: Trends; lines: Line[]; 
 						stroke: colour[name],
 						width: 1.5,
 						spanGaps: true,
-						points: { show: false },
+						points: { show: lines.some(({ key }) => key === "latencyMiddle"), size: 4 },
 						...(fill ? { fill: `${colour[name]}22` } : {}),
 						...(bars && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 12] }), fill: colour[name] } : {}),
 					})),

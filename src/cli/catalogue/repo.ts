@@ -66,10 +66,14 @@ export const DIFF: CommandSpec = {
 
 export const OPEN: CommandSpec = {
 	name: "open",
-	help: "Where a job works: its worktree, its branch, its agent's session.",
-	args: [ID],
+	help: "The dashboard's link; or where a job works: its worktree, its branch, its agent's session.",
+	more: ["The link signs in whoever opens it: it is as good as the token in it."],
+	args: [{ ...ID, take: "optional" }],
+	options: [{ name: "viewer", type: "flag", help: "A link that can only look." }],
 	examples: [
-		["sluice open 7", ""],
+		["sluice open", "see everything in a browser"],
+		["sluice open --viewer", "for a screen on the wall"],
+		["sluice open 7", "where job 7 works"],
 		['cd "$(sluice open 7 -q)"', "go there"],
 	],
 	load: () => import("../commands/open.ts"),

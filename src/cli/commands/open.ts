@@ -1,10 +1,31 @@
-// sluice open: where a job works.
+// sluice open: the dashboard, or where a job works.
 
 import type { Call } from "../command.ts";
+import { dashboardLink } from "../dashboard-link.ts";
+import { CliFailure, usage } from "../failure.ts";
 import { answer, type Io, idOf } from "../io.ts";
 import { plain } from "../print.ts";
 
+async function dashboard(call: Call, io: Io): Promise<undefined> {
+	const look = call.flag("viewer") ? "viewer" : "operator";
+	const { home, port } = (await io.ask("scheduler.version")) as { home: string; port: number | null };
+	const link = dashboardLink(home, port, look);
+	if (link === null)
+		throw new CliFailure(
+			"no_daemon",
+			"the daemon has no HTTP side, so there is no dashboard",
+			"status says why; config set port 7420, then down and up",
+		);
+	answer(io, { schema_version: 1, link, role: look }, () => {
+		io.print.out(link);
+		io.print.say("whoever opens it is signed in; keep it to yourself");
+	});
+	return undefined;
+}
+
 export async function run(call: Call, io: Io): Promise<undefined> {
+	if (call.args("ID").length === 0) return dashboard(call, io);
+	if (call.flag("viewer")) throw usage("--viewer is for the dashboard's link: it takes no job");
 	const document = await io.ask("job.open", { id: idOf(call.arg("ID")) });
 	answer(io, document, () => {
 		io.print.out(plain(document.path));

@@ -1,6 +1,7 @@
 // sluice up: starts the daemon, here or in the background, or makes it a service.
 
 import type { Call } from "../command.ts";
+import { dashboardLink } from "../dashboard-link.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
 
@@ -19,12 +20,17 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 		answer(io, { schema_version: 1, started: false, daemon: running }, () => io.print.say(`the daemon runs already, pid ${running.pid}`));
 		return undefined;
 	}
-	if (!call.flag("detach")) return daemon.serve(options);
+	const tellLink = (home: string, port: number | null) => {
+		const link = dashboardLink(home, port, "operator");
+		if (link !== null) io.print.say(`dashboard: ${link}`);
+	};
+	if (!call.flag("detach")) return daemon.serve({ ...options, ready: ({ home, port }) => tellLink(home, port) });
 	await daemon.start(options);
 	const started = await io.ask("scheduler.version");
-	answer(io, { schema_version: 1, started: true, daemon: started }, () =>
-		io.print.say(`the daemon runs, pid ${started.pid}, home ${started.home}`),
-	);
+	answer(io, { schema_version: 1, started: true, daemon: started }, () => {
+		io.print.say(`the daemon runs, pid ${started.pid}, home ${started.home}`);
+		tellLink(String(started.home), typeof started.port === "number" ? started.port : null);
+	});
 	return undefined;
 }
 
