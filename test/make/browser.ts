@@ -1,0 +1,134 @@
+// A real Chromium, one for each test file, and pages of it that may not make a mistake: an error in one fails the test.
+
+import { readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import chromium from "@sparticuz/chromium";
+import { type Browser, type BrowserContextOptions, chromium as driver, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import { TestHome } from "./daemon.ts";
+
+export class TestBrowser {
+	private browser: Browser | undefined;
+
+	constructor() {
+		beforeAll(async () => {
+			this.browser = await driver.launch({ executablePath: await chromium.executablePath(), args: ["--no-sandbox", "--disable-gpu"] });
+		});
+		afterAll(() => this.browser?.close());
+	}
+
+	/** A page with a store of its own. */
+	async page(options: BrowserContextOptions = {}): Promise<Page> {
+		const context = await (this.browser as Browser).newContext({ viewport: { width: 1280, height: 800 }, ...options });
+		onTestFinished(() => context.close());
+		context.setDefaultTimeout(20_000);
+		const page = await context.newPage();
+		watch(page);
+		return page;
+	}
+}
+
+/** What the browser itself says about a refused request or a cut connection is no mistake of the page. */
+const EXPECTED = /Failed to load resource|net::ERR_/;
+
+export function watch(page: Page): void {
+	const mistakes: string[] = [];
+	page.on("pageerror", (error) => mistakes.push(error.stack ?? error.message));
+	page.on("console", (message) => {
+		if (message.type() === "error" && !EXPECTED.test(message.text())) mistakes.push(message.text());
+	});
+	// Whatever was injected would ask.
+	page.on("dialog", (dialog) => {
+		mistakes.push(`a dialog: ${dialog.message()}`);
+		void dialog.dismiss();
+	});
+	onTestFinished(() => expect(mistakes).toEqual([]));
+}
+
+export type Site = {
+	home: TestHome;
+	url: string;
+	token: string;
+	viewer: string;
+	client: Awaited<ReturnType<TestHome["up"]>>["client"];
+	/** Adds a job; its number. */
+	add(input: Record<string, unknown>): Promise<number>;
+	/** A script of the shell. */
+	sh(script: string, more?: Record<string, unknown>): Promise<number>;
+};
+
+export async function openSite(config = ""): Promise<Site> {
+	const home = new TestHome();
+	home.make(config);
+	const { client } = await home.up();
+	const { port } = await client.call("scheduler.version", {});
+	const read = (name: string) => readFileSync(join(home.path, name), "utf8").trim();
+	const add = async (input: Record<string, unknown>) => {
+		const result = await client.call("job.add", { cwd: "/", ...input });
+		if (result.outcome !== "queued") throw new Error(JSON.stringify(result));
+		return result.job.id;
+	};
+	return {
+		home,
+		client,
+		url: `http://127.0.0.1:${port}/`,
+		token: read("token"),
+		viewer: read("viewer-token"),
+		add,
+		sh: (script, more = {}) => add({ command: ["/bin/sh", "-c", script], ...more }),
+	};
+}
+
+/** Something between the browser and the daemon that can be cut, and that can hold streams back. */
+export async function openProxy(url: string): Promise<{ url: string; cut(): void; mend(): void; buffer(): void }> {
+	const { hostname, port, host } = new URL(url);
+	let state: "open" | "cut" | "buffering" = "open";
+	const server: Server = createServer((inward: IncomingMessage, outward: ServerResponse) => {
+		if (state === "cut") return void inward.socket.destroy();
+		const { origin: _, ...headers } = inward.headers;
+		const onward = request({ hostname, port, path: inward.url, method: inward.method, headers: { ...headers, host } }, (reply) => {
+			const pieces: Buffer[] = [];
+			if (state === "buffering" && inward.url?.startsWith("/events")) {
+				reply.on("data", (piece: Buffer) => pieces.push(piece));
+				reply.on("end", () => outward.writeHead(reply.statusCode ?? 500, reply.headers).end(Buffer.concat(pieces)));
+				return;
+			}
+			outward.writeHead(reply.statusCode ?? 500, reply.headers);
+			reply.pipe(outward);
+		});
+		onward.on("error", () => outward.destroy());
+		outward.on("close", () => onward.destroy());
+		inward.pipe(onward);
+	});
+	await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+	onTestFinished(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	return {
+		url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+		cut() {
+			state = "cut";
+			server.closeAllConnections();
+		},
+		mend() {
+			state = "open";
+		},
+		buffer() {
+			state = "buffering";
+		},
+	};
+}
+
+/** Signed in, with the first list on the screen. */
+export async function enter(page: Page, site: Pick<Site, "url" | "token">, path = ""): Promise<void> {
+	await page.goto(`${site.url}${path}#token=${site.token}`);
+	await page.locator(".top").waitFor();
+	await page.locator(".loading, .boot").waitFor({ state: "detached" });
+}
+
+export const card = (page: Page, id: number) => page.locator(`[data-card="${id}"]`);
+export const column = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
+export const toast = (page: Page, text: string | RegExp) => page.locator(".toast", { hasText: text });
