@@ -13,6 +13,7 @@ import { readArguments, wholeNumber } from "../scripts/arguments.ts";
 import { conditions } from "./conditions.ts";
 import { conditionLines, type RowResult, resultsText, writeResults } from "./results.ts";
 import { type Bench, passes, type Row } from "./row.ts";
+import { browser } from "./rows/browser.ts";
 import { callers } from "./rows/callers.ts";
 import { calls } from "./rows/calls.ts";
 import { cards } from "./rows/cards.ts";
@@ -50,6 +51,7 @@ const ROWS: readonly Row[] = [
 	children,
 	worktree,
 	cards,
+	browser,
 ];
 
 async function main(): Promise<number> {

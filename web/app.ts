@@ -209,6 +209,8 @@ export class App {
 		}
 		try {
 			const result = await this.call(method, params);
+			// Before it is said to be done it is seen to be: what stands there can be acted on again at once.
+			await this.ask().catch(() => {});
 			this.say("done", done(result), undo);
 		} catch (error) {
 			const hint = error instanceof Refused && error.hint ? `: ${error.hint}` : "";

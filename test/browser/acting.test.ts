@@ -59,7 +59,10 @@ describe("actions", () => {
 
 		await site.client.call("account.limit", { name: "work", retry_after_ms: 3_600_000 });
 		const accounts = page.getByRole("region", { name: "Accounts" });
-		await accounts.getByText(/^59 m|^1 h 00 m/).waitFor();
+		await accounts
+			.getByText(/59 m \d|1 h 00 m/)
+			.first()
+			.waitFor();
 		await accounts.getByRole("button", { name: "Open…" }).click();
 		await page.getByRole("dialog").getByRole("button", { name: "Open it" }).click();
 		await toast(page, "Account work is open").waitFor();
@@ -164,20 +167,24 @@ describe("actions", () => {
 		await enter(page, site, `?job=${names.last}`);
 		await page.getByRole("button", { name: /Show all 1,00\d reasons/ }).click();
 		await until(async () => (await page.locator(".reasons li").count()) > 999);
+		const few = await site.sh("true", { batch: "few" });
 		await page.keyboard.press("5");
 		await page.getByText("1,000 queued").waitFor();
-		await page.getByRole("button", { name: "Cancel…" }).click();
-		await page.getByRole("button", { name: "Cancel the batch" }).click();
-		await toast(page, "Cancelled 1,001 jobs").waitFor();
-		await page.getByRole("button", { name: "Retry…" }).click();
-		await page.getByRole("button", { name: "Retry", exact: true }).click();
-		await toast(page, "Put back 1,001 jobs").waitFor();
-		await page.getByRole("main").getByRole("button", { name: "Pause" }).click();
+		const batch = (name: string) => page.locator(".batches li", { hasText: name });
+		await batch("many").getByRole("button", { name: "Pause" }).click();
 		await toast(page, "Paused batch many").waitFor();
+		await batch("many").getByRole("button", { name: "Resume" }).click();
+		await toast(page, "Resumed batch many").waitFor();
+		await batch("few").getByRole("button", { name: "Cancel…" }).click();
+		await page.getByRole("button", { name: "Cancel the batch" }).click();
+		await toast(page, `Cancelled job ${few}`).waitFor();
+		await batch("few").getByRole("button", { name: "Retry…" }).click();
+		await page.getByRole("button", { name: "Retry", exact: true }).click();
+		await toast(page, `Put back job ${few}`).waitFor();
 		await page.goto(`${site.url}?job=999999`);
 		await page.getByRole("alert").getByText("there is no job 999999").waitFor();
 		await page.getByRole("button", { name: "Back" }).click();
-		await column(page, "Queued").getByText("1,000").waitFor();
+		await column(page, "Queued").getByText("1,001").waitFor();
 	});
 });
 

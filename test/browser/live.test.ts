@@ -82,7 +82,7 @@ describe("what is shown", () => {
 		const quoted = evil.replaceAll('"', '\\"');
 		const log = await site.sh(`printf '%s\\n' "${quoted}"; printf '\\033[31mred\\033[0m\\n'`, {
 			title: evil,
-			base_branch: "javascript:alert(3)",
+			base_branch: 'x"><svg/onload=alert(3)>',
 			batch: "night",
 		});
 		await site.client.call("job.wait", { ids: [log] });
