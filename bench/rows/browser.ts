@@ -34,7 +34,7 @@ export const browser: Row = {
 				paints.push((await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN")) as number);
 				boards.push(await during(daemon, jobs, seconds, () => frames(page, SCROLL, seconds)));
 				await page.keyboard.press("2");
-				await page.waitForFunction("Number(document.querySelector('canvas')?.dataset.drawn) > 0");
+				await page.locator("canvas[data-drawn]").waitFor();
 				graphs.push(await during(daemon, jobs, seconds, () => frames(page, PAN, seconds)));
 				await page.context().close();
 			}
@@ -117,7 +117,8 @@ const RECORD = `
 `;
 const SCROLL = `
 	const lists = [...document.querySelectorAll(".virtual")];
-	window.each = (now) => { for (const list of lists) list.scrollTop = (Math.sin(now / 900) + 1) / 2 * (list.scrollHeight - list.clientHeight) * 0.5; };
+// 3,000 px a second, up and down: as fast as a wheel that is spun.
+	window.each = (now) => { for (const list of lists) { const end = list.scrollHeight - list.clientHeight; const far = (now * 3) % (2 * end || 1); list.scrollTop = far < end ? far : 2 * end - far; } };
 `;
 const PAN = `
 	const canvas = document.querySelector("canvas");

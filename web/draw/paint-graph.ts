@@ -37,6 +37,7 @@ export function paintGraph(context: CanvasRenderingContext2D, camera: Camera, wi
 	context.translate(camera.dx, camera.dy);
 	context.scale(camera.scale, camera.scale);
 
+	const readable = camera.scale > 0.42;
 	const lines = (which: "plain" | "critical") => {
 		context.beginPath();
 		for (const edge of placed.edges) {
@@ -45,7 +46,12 @@ export function paintGraph(context: CanvasRenderingContext2D, camera: Camera, wi
 			if (!a || !b) continue;
 			if (Math.max(a.x, b.x) < left - halfX || Math.min(a.x, b.x) > right + halfX) continue;
 			if (Math.max(a.y, b.y) < top - 200 || Math.min(a.y, b.y) > bottom + 200) continue;
-			arrow(context, a.x + halfX, a.y, b.x - halfX, b.y, edge.bends);
+			if (readable) arrow(context, a.x + halfX, a.y, b.x - halfX, b.y, edge.bends);
+			else {
+				// Too small for curves to be seen; thousands of them would take most of a frame.
+				context.moveTo(a.x + halfX, a.y);
+				context.lineTo(b.x - halfX, b.y);
+			}
 		}
 		context.strokeStyle = which === "critical" ? colours.critical : colours.line;
 		context.lineWidth = (which === "critical" ? 2 : 1) / Math.max(0.4, Math.min(1, camera.scale));
@@ -54,7 +60,6 @@ export function paintGraph(context: CanvasRenderingContext2D, camera: Camera, wi
 	lines("plain");
 	if (path.steps.size > 0) lines("critical");
 
-	const readable = camera.scale > 0.42;
 	context.font = FONT;
 	context.textBaseline = "middle";
 	let drawn = 0;

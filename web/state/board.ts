@@ -57,17 +57,57 @@ export function matcher({ q, lane, repo, batch, status }: Filter): (row: Row) =>
 
 export type Board = Record<Column, Row[]>;
 
-export function boardOf(rows: Iterable<Row>, filter: Filter): Board {
+const byNumber = (a: Row, b: Row) => a.id - b.id;
+const newest = (a: Row, b: Row) => (b.endedAt ?? 0) - (a.endedAt ?? 0) || b.id - a.id;
+const ORDERS: Record<Column, (a: Row, b: Row) => number> = {
+	asks: byNumber,
+	blocked: byNumber,
+	queued: (a, b) => Number(b.ready) - Number(a.ready) || a.id - b.id,
+	running: (a, b) => (b.startedAt ?? 0) - (a.startedAt ?? 0) || b.id - a.id,
+	failed: newest,
+	done: newest,
+};
+
+/** Where a row stands in a sorted column, or would. */
+function placeIn(rows: readonly Row[], row: Row, order: (a: Row, b: Row) => number): number {
+	let [low, high] = [0, rows.length];
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if (order(rows[middle] as Row, row) < 0) low = middle + 1;
+		else high = middle;
+	}
+	return low;
+}
+
+/** All rows in their columns and in order; a change of one job costs that job, not all of them. */
+export class Columns {
+	readonly all: Board = { asks: [], blocked: [], queued: [], running: [], failed: [], done: [] };
+
+	change(before: Row | undefined, now: Row | undefined): void {
+		if (before) {
+			const column = columnOf(before);
+			const index = placeIn(this.all[column], before, ORDERS[column]);
+			if (this.all[column][index]?.id === before.id) this.all[column].splice(index, 1);
+		}
+		if (now) {
+			const column = columnOf(now);
+			this.all[column].splice(placeIn(this.all[column], now, ORDERS[column]), 0, now);
+		}
+	}
+
+	/** From the beginning. */
+	fill(rows: Iterable<Row>): void {
+		for (const column of COLUMNS) this.all[column].length = 0;
+		for (const row of rows) this.all[columnOf(row)].push(row);
+		for (const column of COLUMNS) this.all[column].sort(ORDERS[column]);
+	}
+}
+
+/** What a search leaves of them. */
+export function filtered({ all }: Columns, filter: Filter): Board {
+	if (!Object.values(filter).some(Boolean)) return all;
 	const fits = matcher(filter);
-	const board: Board = { asks: [], blocked: [], queued: [], running: [], failed: [], done: [] };
-	for (const row of rows) if (fits(row)) board[columnOf(row)].push(row);
-	const byNumber = (a: Row, b: Row) => a.id - b.id;
-	const newest = (a: Row, b: Row) => (b.endedAt ?? 0) - (a.endedAt ?? 0) || b.id - a.id;
-	for (const column of ["asks", "blocked"] as const) board[column].sort(byNumber);
-	board.queued.sort((a, b) => Number(b.ready) - Number(a.ready) || a.id - b.id);
-	board.running.sort((a, b) => (b.startedAt ?? 0) - (a.startedAt ?? 0) || b.id - a.id);
-	for (const column of ["failed", "done"] as const) board[column].sort(newest);
-	return board;
+	return Object.fromEntries(COLUMNS.map((column) => [column, all[column].filter(fits)])) as Board;
 }
 
 /** The rows of a list that a window shows, with a few more on each side. */

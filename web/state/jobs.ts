@@ -6,15 +6,20 @@
 
 import type { EventDocument } from "../../src/api/documents.ts";
 import { isTerminal, STATUSES, type Status } from "../../src/core/job.ts";
+import { Columns } from "./board.ts";
 import { type Row, rowOf, type Wanted } from "./row.ts";
 
 /** Ended jobs that are kept; the oldest go first. */
 export const ENDED_KEPT = 3000;
 
+/** So many at once are sorted anew instead of one by one. */
+const MANY = 500;
+
 const isStatus = (value: unknown): value is Status => (STATUSES as readonly unknown[]).includes(value);
 
 export class Jobs {
 	readonly rows = new Map<number, Row>();
+	readonly columns = new Columns();
 	/** Grows with every change. */
 	version = 0;
 	/** The last event that was seen. */
@@ -25,17 +30,33 @@ export class Jobs {
 	readonly ranges: [from: number, to: number][] = [];
 
 	list(jobs: readonly Wanted[], seq: number): void {
+		const isMany = jobs.length > MANY;
 		for (const job of jobs) {
 			const known = this.rows.get(job.id);
 			if (known && known.seq > seq) continue;
-			this.rows.set(job.id, rowOf(job, seq));
+			const row = rowOf(job, seq);
+			if (isMany) this.rows.set(job.id, row);
+			else this.set(row);
 		}
+		if (isMany) this.columns.fill(this.rows.values());
 		if (jobs.length > 0) this.version++;
+	}
+
+	private set(row: Row): void {
+		this.columns.change(this.rows.get(row.id), row);
+		this.rows.set(row.id, row);
+	}
+
+	private drop(id: number): boolean {
+		const known = this.rows.get(id);
+		this.columns.change(known, undefined);
+		return this.rows.delete(id);
 	}
 
 	/** A new beginning: what is not in it is gone. */
 	replace(jobs: readonly Wanted[], seq: number): void {
 		this.rows.clear();
+		this.columns.fill([]);
 		this.marked.clear();
 		this.ranges.length = 0;
 		this.list(jobs, seq);
@@ -45,7 +66,7 @@ export class Jobs {
 
 	/** Asked for by number, and not among the answers. */
 	forget(ids: Iterable<number>): void {
-		for (const id of ids) if (this.rows.delete(id)) this.version++;
+		for (const id of ids) if (this.drop(id)) this.version++;
 	}
 
 	events(events: readonly EventDocument[]): void {
@@ -63,17 +84,17 @@ export class Jobs {
 		this.marked.add(job);
 		const row = this.rows.get(job);
 		if (!row || row.seq >= event.seq || !isStatus(event.data.to)) return;
-		this.rows.set(job, moved(row, event.data.to, Date.parse(event.at), event));
+		this.set(moved(row, event.data.to, Date.parse(event.at), event));
 		this.version++;
 	}
 
 	/** Thousands that ended long ago are of no use on a screen. */
 	private trim(): void {
-		if (this.rows.size < 2 * ENDED_KEPT) return;
-		const ended = [...this.rows.values()].filter(({ endedAt, status }) => endedAt !== null && isTerminal(status));
-		if (ended.length <= ENDED_KEPT * 1.2) return;
+		const { failed, done } = this.columns.all;
+		if (failed.length + done.length <= ENDED_KEPT * 1.2) return;
+		const ended = [...failed, ...done];
 		ended.sort((a, b) => (a.endedAt as number) - (b.endedAt as number));
-		for (const { id } of ended.slice(0, ended.length - ENDED_KEPT)) this.rows.delete(id);
+		for (const { id } of ended.slice(0, ended.length - ENDED_KEPT)) this.drop(id);
 		this.version++;
 	}
 }

@@ -1,11 +1,12 @@
 // The board: jobs by status, each with why it waits, its lane, what it cost and how long it takes.
 
+import { Component } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { app } from "../app.ts";
 import { JobLink, Loading, Running, Span, StatusDot } from "../parts/bits.tsx";
 import { useNews } from "../parts/hooks.ts";
 import { Virtual } from "../parts/virtual.tsx";
-import { ABOUT, type Board as BoardRows, boardOf, COLUMNS, type Column, TITLES } from "../state/board.ts";
+import { ABOUT, type Board as BoardRows, COLUMNS, type Column, filtered, TITLES } from "../state/board.ts";
 import type { Row } from "../state/row.ts";
 import { count, dollars } from "../state/words.ts";
 import { First } from "./first.tsx";
@@ -17,7 +18,7 @@ export function Board() {
 	const { filter } = app.place;
 	const { version } = app.jobs;
 	const { q, lane, repo, batch, status } = filter;
-	const board = useMemo(() => boardOf(app.jobs.rows.values(), filter), [version, q, lane, repo, batch, status]);
+	const board = useMemo(() => ({ ...filtered(app.jobs.columns, filter) }), [version, q, lane, repo, batch, status]);
 	const [chosen, choose] = useState<Column | null>(null);
 	if (app.link.phase === "loading" && app.jobs.rows.size === 0) return <Loading what="jobs" />;
 	if (app.jobs.rows.size === 0) return <First />;
@@ -76,25 +77,33 @@ function ColumnList({ column, rows, open }: { column: Column; rows: BoardRows[Co
 	);
 }
 
-function Card({ row }: { row: Row }) {
-	return (
-		<article class={`card ${row.status}`}>
-			<JobLinkCard row={row} />
-			<p class="why" title={row.reason ?? ""}>
-				{row.reason ?? (row.ready ? "ready" : "")}
-			</p>
-			<p class="facts">
-				<LaneChip lane={row.lane} />
-				{row.repo ? <span class="chip">{row.repo}</span> : null}
-				{row.batch ? <span class="chip">{row.batch}</span> : null}
-				{row.agent ? <span class="chip">{row.agent}</span> : null}
-				<span class="end">
-					{row.costMicros ? <span class="num dim">{dollars(row.costMicros)}</span> : null}
-					<Took row={row} />
-				</span>
-			</p>
-		</article>
-	);
+/** Drawn again only when its job has changed: thousands of others do so meanwhile. */
+class Card extends Component<{ row: Row }> {
+	override shouldComponentUpdate(next: { row: Row }): boolean {
+		return next.row !== this.props.row;
+	}
+
+	override render() {
+		const { row } = this.props;
+		return (
+			<article class={`card ${row.status}`}>
+				<JobLinkCard row={row} />
+				<p class="why" title={row.reason ?? ""}>
+					{row.reason ?? (row.ready ? "ready" : "")}
+				</p>
+				<p class="facts">
+					<LaneChip lane={row.lane} />
+					{row.repo ? <span class="chip">{row.repo}</span> : null}
+					{row.batch ? <span class="chip">{row.batch}</span> : null}
+					{row.agent ? <span class="chip">{row.agent}</span> : null}
+					<span class="end">
+						{row.costMicros ? <span class="num dim">{dollars(row.costMicros)}</span> : null}
+						<Took row={row} />
+					</span>
+				</p>
+			</article>
+		);
+	}
 }
 
 const JobLinkCard = ({ row }: { row: Row }) => (

@@ -26,15 +26,23 @@ function layOutElsewhere(asked: LayoutAsked): Promise<Placed> {
 	return new Promise((resolve) => waiting.set(turn, resolve));
 }
 
-type Found = { placed: Placed; commands: Map<number, string> };
+/** Jobs that nothing ties are drawn, too, up to so many. */
+const SINGLE_MOST = 300;
+
+/** `left`: so many jobs without ties are not drawn. */
+type Found = { placed: Placed; left: number; commands: Map<number, string> };
 
 async function look(all: boolean, batch: string | null, signal: AbortSignal): Promise<Found> {
 	const graph = await app.call("job.graph", { ...(all ? { all } : {}), ...(batch ? { batch } : {}) }, signal);
 	if (!("nodes" in graph)) throw new Error("the daemon answered in another format");
 	// An edge goes from who waits to whom it waits for; drawn the way the work goes.
 	const edges = graph.edges.flatMap(({ from, to }) => (typeof to === "number" ? [{ from: to, to: from }] : []));
-	const placed = await layOutElsewhere({ nodes: graph.nodes.map(({ id }) => id), edges });
-	return { placed, commands: new Map(graph.nodes.map(({ id, command }) => [id, command])) };
+	const tied = new Set(edges.flatMap(({ from, to }) => [from, to]));
+	const ids = graph.nodes.map(({ id }) => id);
+	const single = ids.filter((id) => !tied.has(id)).length;
+	const left = single > SINGLE_MOST ? single : 0;
+	const placed = await layOutElsewhere({ nodes: left > 0 ? ids.filter((id) => tied.has(id)) : ids, edges });
+	return { placed, left, commands: new Map(graph.nodes.map(({ id, command }) => [id, command])) };
 }
 
 /** Grows when jobs come or go, but no more often than every few seconds. */
@@ -45,7 +53,7 @@ function useShape(): number {
 		let size = app.jobs.rows.size;
 		const end = app.listen("jobs", () => {
 			if (app.jobs.rows.size === size || pending.current) return;
-			pending.current = after(2000, () => {
+			pending.current = after(2000 + app.jobs.rows.size, () => {
 				pending.current = null;
 				size = app.jobs.rows.size;
 				set((n) => n + 1);
@@ -229,7 +237,7 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 					All
 				</button>
 			</div>
-			<Beside id={chosen} total={placed.nodes.length} edges={placed.edges.length} path={critical.list} />
+			<Beside id={chosen} total={placed.nodes.length} edges={placed.edges.length} left={found.left} path={critical.list} />
 		</div>
 	);
 }
@@ -240,7 +248,19 @@ function start(placed: Placed, width: number, height: number): Camera {
 	return whole.scale > 0.45 || placed.nodes.length > 400 ? whole : { scale: 0.8, dx: 24, dy: 24 };
 }
 
-function Beside({ id, total, edges, path }: { id: number | null; total: number; edges: number; path: readonly number[] }) {
+function Beside({
+	id,
+	total,
+	edges,
+	left,
+	path,
+}: {
+	id: number | null;
+	total: number;
+	edges: number;
+	left: number;
+	path: readonly number[];
+}) {
 	useNews("jobs");
 	const row = id === null ? undefined : app.jobs.rows.get(id);
 	return (
@@ -258,7 +278,7 @@ function Beside({ id, total, edges, path }: { id: number | null; total: number; 
 				</>
 			) : (
 				<p class="dim">
-					{count(total)} jobs, {count(edges)} edges.{" "}
+					{count(total)} jobs, {count(edges)} edges{left > 0 ? `; ${count(left)} that nothing ties are left out` : ""}.{" "}
 					{path.length > 1 ? `Critical path: ${path.slice(0, 6).join(" → ")}${path.length > 6 ? " …" : ""}` : ""}
 				</p>
 			)}
