@@ -1,0 +1,191 @@
+// Numbers as words, bars, charts, logs by pieces, runs, layouts: the page's own judgement.
+
+import { describe, expect, test } from "vitest";
+import type { ForecastDocument } from "../../src/api/forecast-document.ts";
+import { move, sight, wholeOf, zoom } from "../draw/camera.ts";
+import { columnsOf, layOut, longestChain } from "../draw/layout.ts";
+import { SseReader } from "../net/sse.ts";
+import { barsOf, ticks } from "./bars.ts";
+import { append, EMPTY, findLine, LONGEST, lineAt, lineCount, pieceOf, prepend } from "./log-pieces.ts";
+import type { Row } from "./row.ts";
+import { runsOf } from "./runs.ts";
+import { trendsOf } from "./trends.ts";
+import { bytes, dollars, elapsed, fromNow, plainLine, span } from "./words.ts";
+
+const row = (id: number, more: Partial<Row>): Row => ({
+	id,
+	status: "succeeded",
+	label: `job ${id}`,
+	lane: "code",
+	repo: null,
+	batch: null,
+	agent: null,
+	branch: null,
+	reason: null,
+	asks: null,
+	ready: false,
+	createdAt: 0,
+	readyAt: null,
+	startedAt: null,
+	endedAt: null,
+	attempt: 1,
+	costMicros: null,
+	text: "",
+	seq: 1,
+	...more,
+});
+
+test("spans, money, bytes", () => {
+	expect([0, 850, 12_345, 185_000, 7_800_000, 97 * 3_600_000].map(span)).toEqual([
+		"0 ms",
+		"850 ms",
+		"12 s",
+		"3 m 05 s",
+		"2 h 10 m",
+		"4 d 1 h",
+	]);
+	expect([elapsed(300), elapsed(-5), fromNow(5000, 0), fromNow(0, 5000)]).toEqual(["0 s", "0 s", "in 5 s", "5 s ago"]);
+	expect([0, 4000, 1_234_567_890].map(dollars)).toEqual(["$0.00", "< $0.01", "$1,234.57"]);
+	expect([12, 2048, 104_857_600].map(bytes)).toEqual(["12 B", "2 kB", "100.0 MB"]);
+});
+
+test("lines of a terminal without what a page cannot show", () => {
+	expect(plainLine("\u001b[1;31mred\u001b[0m\tand \u001b]0;title\u0007plain\r\u0000")).toBe("red\tand plain");
+});
+
+test("bars: packed without overlap, expected ones after now, waits cut", () => {
+	const rows = [
+		row(1, { createdAt: 0, readyAt: 900, startedAt: 1000, endedAt: 2000 }),
+		row(2, { createdAt: 0, readyAt: 1100, startedAt: 1500, endedAt: 2500 }),
+		row(3, { createdAt: 0, readyAt: 2600, startedAt: 2700, status: "running" }),
+		row(4, { status: "queued" }),
+	];
+	const at = (ms: number) => new Date(ms).toISOString();
+	const forecast = {
+		jobs: [
+			{ id: 4, name: null, status: "queued", lane: "code", start: { p50: at(4000), p90: at(5000) }, end: { p50: at(6000), p90: at(9000) } },
+		],
+	} as unknown as ForecastDocument;
+	const [lane] = barsOf(rows, forecast, 3000, { from: 0, to: 10_000 });
+	expect(lane?.bars.map(({ id, line, waits, starts, ends, expected }) => [id, line, waits, starts, ends, expected?.late ?? null])).toEqual([
+		[1, 0, 900, 1000, 2000, null],
+		[2, 1, 1100, 1500, 2500, null],
+		[3, 0, 2600, 2700, 3000, null],
+		[4, 0, 4000, 4000, 6000, 9000],
+	]);
+	expect(barsOf(rows, null, 3000, { from: 20_000, to: 30_000 })).toEqual([]);
+	expect(ticks(0, 60_000, 6)).toHaveLength(7);
+});
+
+test("trends: how many wait and run at the end of each step, starts, ends, cost", () => {
+	const rows = [
+		row(1, { createdAt: 50, readyAt: 100, startedAt: 150, endedAt: 350, costMicros: 2_000_000 }),
+		row(2, { createdAt: 250, readyAt: 250, startedAt: 260, status: "running" }),
+		row(3, { createdAt: 10, endedAt: 320, status: "failed" }),
+	];
+	const trends = trendsOf(rows, 0, 400, 4);
+	expect(trends).toMatchObject({
+		queued: [2, 1, 1, 0],
+		running: [0, 1, 2, 1],
+		succeeded: [0, 0, 0, 1],
+		failed: [0, 0, 0, 1],
+		cost: [0, 0, 0, 2],
+	});
+	expect(trends.latencyMiddle).toEqual([null, 0.05, 0.01, null]);
+});
+
+describe("a log by pieces", () => {
+	test("grows, joins a line that came in two parts, and drops what is far", () => {
+		let log = append(EMPTY, pieceOf(0, 7, "one\ntwo", "at a line"), true);
+		log = append(log, pieceOf(7, 16, "-half\nend\n", "at a line"), true);
+		expect([lineCount(log), lineAt(log, 1), lineAt(log, 2), log.atStart]).toEqual([3, "two-half", "end", true]);
+		for (let n = 0; n < 40; n++)
+			log = append(log, pieceOf(16 + n * 131_072, 16 + (n + 1) * 131_072, `${"x".repeat(99)}\n`.repeat(10), "at a line"), true);
+		expect([log.pieces.length, log.atStart]).toEqual([12, false]);
+		expect(findLine(log, "XXX", 5)).toBe(5);
+	});
+
+	test("from the middle begins with a whole line; before it fits what is read next", () => {
+		const middle = pieceOf(10, 30, "rest of one\nnext €\n", "anywhere");
+		expect([middle.from, middle.lines]).toEqual([22, ["next €"]]);
+		const log = prepend(append(EMPTY, middle, true), pieceOf(0, 22, "first\nall of one line\n", "at a line"));
+		expect([lineAt(log, 0), lineAt(log, 2), log.atStart]).toEqual(["first", "next €", true]);
+	});
+
+	test("a line without end is cut", () => {
+		expect(pieceOf(0, 9000, "y".repeat(9000), "at a line").lines.map((line) => line.length)).toEqual([LONGEST, LONGEST, 1000]);
+	});
+});
+
+test("runs from a history", () => {
+	const event = (kind: string, at: string, data: Record<string, unknown>) => ({ seq: 1, at, kind, job: 1, by: "x", data });
+	const runs = runsOf([
+		event("started", "2026-01-01T00:00:00Z", { attempt: 1, worker: "w", waited_ms: 5 }),
+		event("requeued", "2026-01-01T00:00:02Z", { exit_kind: "failed", message: "boom" }),
+		event("started", "2026-01-01T00:00:05Z", { attempt: 2, worker: "w" }),
+	]);
+	expect(runs.map(({ attempt, end, endedAt }) => [attempt, end, endedAt === null])).toEqual([
+		[2, null, true],
+		[1, "failed: boom: it goes on waiting", false],
+	]);
+});
+
+test("events, wherever the stream is cut", () => {
+	const text = ': here\n\nid: 7\nevent: added\ndata: {"seq":7}\n\nid: 8\nevent: gap\ndata: {}\n\n';
+	for (let cut = 0; cut <= text.length; cut++) {
+		const reader = new SseReader();
+		expect([...reader.feed(text.slice(0, cut)), ...reader.feed(text.slice(cut))]).toEqual([
+			{ id: 7, event: "added", data: '{"seq":7}' },
+			{ id: 8, event: "gap", data: "{}" },
+		]);
+	}
+});
+
+describe("layout", () => {
+	const chain = [
+		{ from: 1, to: 2 },
+		{ from: 2, to: 3 },
+		{ from: 1, to: 3 },
+	];
+	test("columns by the longest way; who comes before stands left; no two in one place", () => {
+		expect([...columnsOf([1, 2, 3, 4], chain)]).toEqual([
+			[1, 0],
+			[2, 1],
+			[3, 2],
+			[4, 0],
+		]);
+		expect(longestChain([1, 2, 3, 4], chain)).toEqual([1, 2, 3]);
+		expect(longestChain([1, 2], [])).toEqual([]);
+		for (const size of [60, 700]) {
+			const nodes = Array.from({ length: size }, (_, n) => n + 1);
+			const edges = nodes.slice(1).map((to) => ({ from: 1 + ((to * 7) % (to - 1)), to }));
+			const { nodes: placed } = layOut({ nodes, edges });
+			const at = new Map(placed.map((one) => [one.id, one]));
+			expect(edges.every(({ from, to }) => at.get(from)!.x < at.get(to)!.x)).toBe(true);
+			expect(new Set(placed.map(({ x, y }) => `${x} ${y}`)).size).toBe(size);
+		}
+	});
+
+	test("a circle, an edge to nowhere and an edge to itself end nothing", () => {
+		expect(
+			layOut({
+				nodes: [1, 2],
+				edges: [
+					{ from: 1, to: 2 },
+					{ from: 2, to: 1 },
+					{ from: 1, to: 1 },
+					{ from: 9, to: 1 },
+				],
+			}).nodes,
+		).toHaveLength(2);
+	});
+
+	test("the camera zooms about a point and shows the whole", () => {
+		const camera = wholeOf(2000, 1000, 1000, 800);
+		const before = sight(camera, 1000, 800);
+		const after = sight(zoom(camera, 2, 500, 400), 1000, 800);
+		expect((before.left + before.right) / 2).toBeCloseTo((after.left + after.right) / 2);
+		expect(after.right - after.left).toBeCloseTo((before.right - before.left) / 2);
+		expect(move({ scale: 1, dx: 0, dy: 0 }, 3, 4)).toEqual({ scale: 1, dx: 3, dy: 4 });
+	});
+});

@@ -1,0 +1,173 @@
+// Lists and events into rows: order, replays, moves, what is asked for again.
+
+import { describe, expect, test } from "vitest";
+import type { EventDocument } from "../../src/api/documents.ts";
+import { COLUMNS, Columns, columnOf, filtered, matcher, shown } from "./board.ts";
+import { Jobs } from "./jobs.ts";
+import { addressOf, placeOf, tokenOf } from "./place.ts";
+import { commandLine, labelOf, type Row, rowOf, type Wanted } from "./row.ts";
+
+const job = (id: number, more: Partial<Wanted> = {}): Wanted => ({
+	id,
+	name: null,
+	status: "queued",
+	blocked: false,
+	wait_reason: null,
+	exit_kind: null,
+	exit_code: null,
+	end_reason: null,
+	merge_status: null,
+	attempt: 0,
+	last_failure: null,
+	created_at: "2026-01-01T00:00:00.000Z",
+	ready_at: null,
+	started_at: null,
+	ended_at: null,
+	backoff_until: null,
+	batch: null,
+	title: `Job ${id}`,
+	command: ["true"],
+	agent: null,
+	prompt: null,
+	repo: null,
+	base_branch: null,
+	worktree: null,
+	lane: "code",
+	owner: null,
+	account: null,
+	approval: null,
+	question: null,
+	item: null,
+	...more,
+});
+const event = (seq: number, of: number | null, kind: string, data: Record<string, unknown> = {}): EventDocument => ({
+	seq,
+	at: "2026-01-01T00:00:10.000Z",
+	kind,
+	job: of,
+	by: "test",
+	data,
+});
+const statuses = (jobs: Jobs) => [...jobs.rows.values()].map(({ id, status }) => `${id} ${status}`);
+
+describe("events", () => {
+	test("move jobs that are known, and mark all that they tell of", () => {
+		const jobs = new Jobs();
+		jobs.replace([job(1), job(2)], 10);
+		jobs.events([event(11, 1, "started", { from: "queued", to: "running", attempt: 1 }), event(12, 3, "added", { to: "queued" })]);
+		expect(statuses(jobs)).toEqual(["1 running", "2 queued"]);
+		expect([...jobs.marked]).toEqual([1, 3]);
+		expect(jobs.rows.get(1)?.startedAt).toBe(Date.parse("2026-01-01T00:00:10.000Z"));
+		expect(jobs.seq).toBe(12);
+	});
+
+	test("that are told again, or are older than a list, change nothing", () => {
+		const jobs = new Jobs();
+		jobs.replace([job(1)], 10);
+		const started = event(11, 1, "started", { to: "running" });
+		jobs.events([started, event(12, 1, "ended", { to: "succeeded" })]);
+		jobs.events([started]);
+		expect(statuses(jobs)).toEqual(["1 succeeded"]);
+		jobs.list([job(1, { status: "running" })], 11);
+		expect(statuses(jobs)).toEqual(["1 succeeded"]);
+		jobs.list([job(1, { status: "failed" })], 12);
+		expect(statuses(jobs)).toEqual(["1 failed"]);
+		const late = new Jobs();
+		late.replace([job(1)], 5);
+		late.list([job(1, { status: "succeeded" })], 9);
+		late.events([event(6, 1, "started", { to: "running" })]);
+		expect(statuses(late)).toEqual(["1 succeeded"]);
+	});
+
+	test("of manifests name a range, of a gc all that has ended", () => {
+		const jobs = new Jobs();
+		jobs.replace([job(1, { status: "failed" }), job(2)], 1);
+		jobs.events([event(2, null, "applied", { from: 5, to: 900 }), event(3, null, "gc", { deleted: 1 })]);
+		expect(jobs.ranges).toEqual([[5, 900]]);
+		expect([...jobs.marked]).toEqual([1]);
+		jobs.forget([1]);
+		expect(statuses(jobs)).toEqual(["2 queued"]);
+	});
+});
+
+describe("columns", () => {
+	test("kept up by single changes are those that sorting gives", () => {
+		const statuses = ["queued", "running", "succeeded", "failed", "waiting_on_deps"] as const;
+		const columns = new Columns();
+		const rows = new Map<number, Row>();
+		for (let n = 0; n < 600; n++) {
+			const id = 1 + ((n * 37) % 101);
+			const status = statuses[(n * 13) % 5]!;
+			const ended = status === "succeeded" || status === "failed" ? new Date(n * 1000).toISOString() : null;
+			const row = rowOf(job(id, { status, blocked: n % 3 === 0, started_at: new Date(n * 500).toISOString(), ended_at: ended }), n);
+			columns.change(rows.get(id), row);
+			rows.set(id, row);
+			if (n % 17 === 0) {
+				columns.change(rows.get(id), undefined);
+				rows.delete(id);
+			}
+		}
+		const fresh = new Columns();
+		fresh.fill(rows.values());
+		expect(columns.all).toEqual(fresh.all);
+		expect(COLUMNS.reduce((sum, column) => sum + columns.all[column].length, 0)).toBe(rows.size);
+	});
+
+	test("what asks for a person comes first, whatever its status", () => {
+		expect(columnOf(rowOf(job(1, { approval: "needed" }), 1))).toBe("asks");
+		expect(columnOf(rowOf(job(1, { question: "Which?" }), 1))).toBe("asks");
+		expect(columnOf(rowOf(job(1, { status: "succeeded", merge_status: "conflict" }), 1))).toBe("asks");
+		expect(columnOf(rowOf(job(1, { status: "waiting_on_locks" }), 1))).toBe("blocked");
+	});
+
+	test("a search wants every word, and knows lane:, is: and #", () => {
+		const rows = [
+			rowOf(job(7, { title: "Fix the Flaky test", lane: "code" }), 1),
+			rowOf(job(70, { title: "Docs", lane: "docs", status: "failed" }), 1),
+		];
+		const found = (q: string) => rows.filter(matcher({ q, lane: null, repo: null, batch: null, status: null })).map(({ id }) => id);
+		expect([found("flaky fix"), found("flaky docs"), found("lane:docs"), found("is:failed"), found("#7"), found("")]).toEqual([
+			[7],
+			[],
+			[70],
+			[70],
+			[7],
+			[7, 70],
+		]);
+		const columns = new Columns();
+		columns.fill(rows);
+		expect(filtered(columns, { q: "", lane: "docs", repo: null, batch: null, status: null }).queued).toEqual([]);
+	});
+
+	test("a window shows its rows and a few more", () => {
+		expect([shown(1000, 0, 600, 60, 2), shown(1000, 6000, 600, 60, 2), shown(3, 0, 600, 60, 2), shown(10, 9000, 600, 60, 2)]).toEqual([
+			{ from: 0, to: 12 },
+			{ from: 98, to: 112 },
+			{ from: 0, to: 3 },
+			{ from: 10, to: 10 },
+		]);
+	});
+});
+
+describe("places and labels", () => {
+	test("go into the address and come back", () => {
+		const place = placeOf("?view=graph&q=a%26b&lane=code&job=7&tab=log");
+		expect(place).toMatchObject({ view: "graph", job: 7, tab: "log", filter: { q: "a&b", lane: "code" } });
+		expect(placeOf(addressOf(place).slice(1))).toEqual(place);
+		expect(placeOf("?view=nonsense&job=0&tab=x")).toMatchObject({ view: "board", job: null, tab: "why" });
+		expect([tokenOf("#token=abc-DEF_1.2~3"), tokenOf("#token="), tokenOf("#main"), tokenOf("#token=<x>")]).toEqual([
+			"abc-DEF_1.2~3",
+			null,
+			null,
+			null,
+		]);
+	});
+
+	test("a job is called by its name, title, prompt or command", () => {
+		expect(labelOf({ id: 1, name: "n", title: "t", prompt: "p", command: null })).toBe("n");
+		expect(labelOf({ id: 1, name: null, title: null, prompt: "\n first line \nsecond", command: null })).toBe("first line");
+		expect(labelOf({ id: 1, name: null, title: null, prompt: null, command: null })).toBe("job 1");
+		expect(commandLine(["/bin/sh", "-c", "make all"])).toBe("make all");
+		expect(commandLine(["make", "all"])).toBe("make all");
+	});
+});
