@@ -75,7 +75,7 @@ export class App {
 			this.dirty.clear();
 			for (const one of some) for (const call of [...(this.listeners.get(one) ?? [])]) call();
 		};
-		const pause = channel === "jobs" && this.jobs.rows.size > MANY ? Math.max(0, this.drawnAt + 200 - monotonic()) : 0;
+		const pause = channel === "jobs" && this.jobs.rows.size > MANY ? Math.max(0, this.drawnAt + 250 - monotonic()) : 0;
 		if (pause > 0) {
 			this.drawing = false;
 			this.later ??= after(pause, () => {

@@ -30,11 +30,19 @@ export function StatusDot({ status }: { status: Status }) {
 
 export const StatusChip = ({ status }: { status: Status }) => <span class={`chip status ${status}`}>{statusWord(status)}</span>;
 
-/** Counts up while one looks, by the daemon's clock. */
-export function Running({ since }: { since: number }) {
-	useNews("clock");
-	return <span class="num">{elapsed(app.now() - since)}</span>;
-}
+/** Counts up while one looks, by the daemon's clock. All of them are moved on together, by `tick`: hundreds that listen for themselves are slow to come and go. */
+export const Running = ({ since }: { since: number }) => (
+	<span class="num" data-since={since}>
+		{elapsed(app.now() - since)}
+	</span>
+);
+
+app.listen("clock", function tick() {
+	for (const element of document.querySelectorAll<HTMLElement>("[data-since]")) {
+		const text = elapsed(app.now() - Number(element.dataset.since));
+		if (element.firstChild && element.firstChild.nodeValue !== text) element.firstChild.nodeValue = text;
+	}
+});
 
 /** `in 3 m`, `12 s ago`; the moment itself when pointed at. */
 export function Moment({ at, how = "relative" }: { at: number; how?: "relative" | "clock" }) {

@@ -111,7 +111,7 @@ export function filtered({ all }: Columns, filter: Filter): Board {
 }
 
 /** The rows of a list that a window shows, with a few more on each side. */
-export function shown(total: number, top: number, height: number, each: number, more = 6): { from: number; to: number } {
+export function shown(total: number, top: number, height: number, each: number, more = 3): { from: number; to: number } {
 	const from = Math.max(0, Math.floor(top / each) - more);
 	return { from: Math.min(from, total), to: Math.min(total, Math.ceil((top + height) / each) + more) };
 }
