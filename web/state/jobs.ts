@@ -35,6 +35,8 @@ export class Jobs {
 			const known = this.rows.get(job.id);
 			if (known && known.seq > seq) continue;
 			const row = rowOf(job, seq);
+			// Told only until a run ends; what was known of this one stays.
+			if (known && known.startedAt === row.startedAt) row.readyAt ??= known.readyAt;
 			if (isMany) this.rows.set(job.id, row);
 			else this.set(row);
 		}
@@ -101,7 +103,9 @@ export class Jobs {
 
 function moved(row: Row, to: Status, at: number, { kind, data, seq }: EventDocument): Row {
 	const next = { ...row, status: to, seq, ready: to === "queued" && kind === "ready" };
-	if (kind === "started") return { ...next, startedAt: at, endedAt: null, reason: null, attempt: Number(data.attempt ?? row.attempt) };
+	const waited = typeof data.waited_ms === "number" ? at - data.waited_ms : row.readyAt;
+	if (kind === "started")
+		return { ...next, readyAt: waited, startedAt: at, endedAt: null, reason: null, attempt: Number(data.attempt ?? row.attempt) };
 	if (isTerminal(to)) return { ...next, endedAt: at, asks: null, reason: typeof data.end_reason === "string" ? data.end_reason : null };
 	if (kind === "reset") return { ...next, startedAt: null, endedAt: null, reason: null };
 	if (kind === "requeued") return { ...next, startedAt: null };

@@ -272,9 +272,10 @@ function paint(context: CanvasRenderingContext2D, { lanes, window, now, width, h
 	context.fillStyle = colour.panel;
 	context.fillRect(0, 0, width, AXIS);
 	context.fillStyle = colour.dim;
+	const isFine = marks.length > 1 && (marks[1] as number) - (marks[0] as number) < 60_000;
 	for (const at of marks) {
 		const text = moment(at, now);
-		context.fillText(window.to - window.from > 120_000 ? text.slice(0, -3) : text, x(at) + 4, AXIS / 2);
+		context.fillText(isFine ? text : text.slice(0, -3), x(at) + 4, AXIS / 2);
 	}
 	const here = Math.round(x(now));
 	if (here >= GUTTER && here <= width) {

@@ -67,9 +67,15 @@ const CHARTS: {
 	},
 ];
 
+/** The shortest that has room for what is known, up to six hours. */
+function firstSpan(): number {
+	const first = [...app.jobs.rows.values()].reduce((least, { createdAt }) => Math.min(least, createdAt), app.now());
+	return SPANS.slice(0, 3).find(([, ms]) => app.now() - first < ms)?.[1] ?? SPANS[2][1];
+}
+
 export function TrendsView() {
 	useNews("place", "link");
-	const [spanMs, setSpan] = useState<number>(SPANS[1][1]);
+	const [spanMs, setSpan] = useState<number>(firstSpan);
 	const [turn, next] = useState(0);
 	useEffect(() => every(2000, () => next((n) => n + 1)), []);
 	const at = app.now();
@@ -131,7 +137,10 @@ function Chart({
 }) {
 	const { ref, width } = useSize<HTMLDivElement>();
 	const plot = useRef<uPlot | null>(null);
-	const data = [trends.at, ...lines.map(({ key }) => trends[key])] as uPlot.AlignedData;
+	const data = [
+		trends.at,
+		...lines.map(({ key, bars }) => (bars ? trends[key].map((value) => value || null) : trends[key])),
+	] as uPlot.AlignedData;
 	const dark = document.documentElement.dataset.theme;
 	useEffect(() => {
 		const element = ref.current;
