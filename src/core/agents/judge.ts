@@ -48,8 +48,8 @@ export type Judgement = {
 	/** What was to be resumed is not there. */
 	session_gone: boolean;
 	used: Used;
-	/** The session's mark from now on. */
-	total: Used;
+	/** The session's mark from now on; null when nobody knows. */
+	total: Used | null;
 	/** What it said last, or what was wrong. */
 	message: string | null;
 	question: string | null;
