@@ -87,7 +87,9 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 		if (exit.code === 0) return { outcome: "ok", message: reading.message };
 		return { outcome: bySignal ? "killed" : "crashed", message: stderr || `exit code ${exit.code}` };
 	}
-	const { ended, denied } = reading;
+	const { denied } = reading;
+	// Half a last word of one that was killed is not its word.
+	const ended = reading.cut && bySignal ? null : reading.ended;
 	if (ended?.how === "well") {
 		if (denied.length === 0 || about.changed === true) return { outcome: "ok", message: reading.message };
 		const asks = denied.map((one) => `- ${one}`).join("\n");
@@ -96,7 +98,7 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	const inUse = /Session ID (\S+) is already in use/.exec(about.stderr)?.[1];
 	if (inUse !== undefined) return { outcome: "transient", message: stderr, session: inUse };
 	const text = ended?.text || reading.trouble?.text || reading.retry?.text || "";
-	const told = causeTold(reading);
+	const told = causeTold({ ...reading, ended });
 	if (told !== "unknown" && !(told === "transient" && bySignal && !ended)) return ofCause(told, text || stderr);
 	if (bySignal && (ended === null || ended.cause === "unknown"))
 		return { outcome: "killed", message: text || `ended by ${exit.signal ?? `signal ${exit.code - 128}`}` };
