@@ -376,6 +376,17 @@ describe("while it runs", () => {
 		expect(await on.show(job)).toMatchObject({ exit_kind: "stalled" });
 	});
 
+	test("one that only tells that it will try again is stalled, too", async () => {
+		const on = await stand();
+		const job = await on.add({ agent: "codex", prompt: "x", stall_timeout: "1m" });
+		on.processes.log("1.1", "stdout", '{"type":"turn.started"}\n');
+		for (let second = 0; second < 90; second += 3) {
+			on.processes.log("1.1", "stdout", '{"type":"error","message":"Reconnecting... waiting for network (Connection failed)"}\n');
+			await on.pass(3 * SECOND);
+		}
+		expect(await on.show(job)).toMatchObject({ exit_kind: "stalled" });
+	});
+
 	test("a stop keeps its session and what it had used", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "claude", prompt: "x" });
