@@ -10,7 +10,7 @@ import { drop, type Job, type Run } from "../core/job.ts";
 import { type Head, plan } from "../core/plan.ts";
 import { holdKey } from "../core/world.ts";
 import type { Claimed, ClaimOptions } from "../scheduler.ts";
-import { ask, type Op } from "../store.ts";
+import type { Op } from "../store.ts";
 import { factsOf, plainFacts } from "./facts.ts";
 import { takeLocks } from "./locks.ts";
 import { place } from "./place.ts";
@@ -58,7 +58,7 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 		const request = step.value;
 		const real = tx.memory.buckets.get(request.bucket.id) ?? request.bucket;
 		if (request.ask === "heads") step = planner.next(yield* tx.window(real).heads(real, reach));
-		else if (request.ask === "oldest") step = planner.next(yield* oldest(tx, real));
+		else if (request.ask === "oldest") step = planner.next(yield* tx.window(real).oldest(real));
 		else {
 			if (!tx.peek(request.head.id)) yield* tx.load(tx.window(real).upcoming(request.head.id, want - jobs.length));
 			const job = yield* attempt(real, request.head);
@@ -78,12 +78,6 @@ export const openCycle = (tx: Tx): void => tx.setPace({ last_cycle_at: 0 });
 function withoutOwner(bucket: Bucket): Bucket {
 	const { owner: _owner, ...rest } = bucket;
 	return rest;
-}
-
-function* oldest(tx: Tx, bucket: Bucket): Op<Head | undefined> {
-	const window = tx.window(bucket);
-	if (window.oldest === null) window.oldest = yield* ask({ read: "oldest", bucket: bucket.id });
-	return window.oldest;
 }
 
 /** The plan is checked again when it is carried out: the job's own gates decide once more. */
