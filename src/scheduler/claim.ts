@@ -97,7 +97,8 @@ function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job
 		yield* repark(tx, job, claimer);
 		return undefined;
 	}
-	yield* start(tx, job, bucket, claimer);
+	start(tx, job, bucket, claimer);
+	if (job.locks && job.kind !== "kernel") yield* takeLocks(tx, job);
 	return job;
 }
 
@@ -127,7 +128,7 @@ const BEFORE_RUN = [
 	"raw_exit_code",
 ] as const;
 
-function* start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): Op<void> {
+function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	const account = chooseAccount(bucket, tx.world(claimer.host)) ?? undefined;
 	tx.leave(job);
 	if (job.locks) for (const lock of job.locks) tx.changes.unlinks.push({ key: lock.key, role: "wants", job: job.id });
@@ -148,19 +149,15 @@ function* start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): Op<void> {
 	if (run.lease_until !== undefined) job.due_at = run.lease_until;
 	job.started_at = tx.now;
 	const waited_ms = Math.max(0, tx.now - (job.ready_at ?? tx.now));
-	tx.move(job, "running", "started", {
-		attempt: run.attempt,
-		worker: run.worker,
-		waited_ms,
-		...(account === undefined ? {} : { account }),
-	});
+	const told: Record<string, unknown> = { attempt: run.attempt, worker: run.worker, waited_ms };
+	if (account !== undefined) told.account = account;
+	tx.move(job, "running", "started", told);
 	if (job.kind === "kernel") return;
 	for (const [key, amount] of footprint(bucket, account, claimer.host)) tx.count("usage", key, amount);
-	tx.setPace({ starts: tx.getPace().starts + 1 });
+	tx.countStart();
 	if (account !== undefined) stagger(tx, account);
 	if (job.agent !== undefined) probe(tx, `agent:${job.agent}`, job);
 	if (job.repo !== undefined) probe(tx, `repo:${job.repo}`, job);
-	if (job.locks) yield* takeLocks(tx, job);
 }
 
 /** After a limit, starts on the account are spaced until one has succeeded. */

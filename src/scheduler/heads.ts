@@ -94,6 +94,14 @@ export class Window {
 		}
 	}
 
+	/** How many stand before one that is the last of the only level there is, as one that has just come mostly is; undefined if that is not known. */
+	beforeLast(head: Head): number | undefined {
+		const only = this.levels.length === 1 && this.complete ? this.levels[0] : undefined;
+		if (only?.rank !== head.rank || only.level !== head.level) return undefined;
+		const tally = this.tallies.get(tallyKey(head));
+		return tally && tally.newest?.id === head.id ? tally.count - 1 : undefined;
+	}
+
 	/** How many of one level stand before a job of another, or of the same. */
 	*ahead(bucket: Bucket, level: { rank: number; level: number }, bound: { age_at: number; id: number }, self?: Head): Op<number> {
 		const key = tallyKey(level);

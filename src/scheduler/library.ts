@@ -142,8 +142,11 @@ export async function createScheduler(
 		token: check.integer(value?.token, "token", 1),
 	});
 
-	/** Checks the input and looks for what it needs, then adds it in one transaction, in one way or another. */
-	async function adding<T>(
+	/**
+	 * Checks the input and looks for what it needs, then adds it in one transaction, in one way or another. Not async: the promise of the
+	 * transaction is the answer, and one around it would be made, resolved and thrown away for each job.
+	 */
+	function adding<T>(
 		input: JobInput,
 		act: Act & { force?: boolean },
 		add: (tx: Tx, draft: Draft, options: AddOptions) => Op<T>,
@@ -153,22 +156,32 @@ export async function createScheduler(
 		const { job } = draft;
 		const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
 		const keys = special ? factKeys(job).filter(isProbed) : [];
-		const seen = keys.length > 0 ? await lookFor(keys) : undefined;
 		let first = true;
-		return engine.run(
-			(tx) => {
-				// The group may run twice; what the first run changed in the draft is thrown away with it.
-				const mine = first ? draft : draftJob(input, config, { now: tx.now, force });
-				first = false;
-				restamp(mine.job, tx.now, input.runnable_at === undefined);
-				return add(tx, mine, { force, seen });
-			},
-			{ by: act.by },
-		);
+		const enter = (seen: Seen | undefined) =>
+			engine.run(
+				(tx) => {
+					// The group may run twice; what the first run changed in the draft is thrown away with it.
+					const mine = first ? draft : draftJob(input, config, { now: tx.now, force });
+					first = false;
+					restamp(mine.job, tx.now, input.runnable_at === undefined);
+					return add(tx, mine, { force, seen });
+				},
+				{ by: act.by },
+			);
+		return keys.length > 0 ? lookFor(keys).then(enter) : enter(undefined);
+	}
+
+	/** Whatever is wrong with the arguments comes as a rejection too. */
+	function promised<T>(call: () => Promise<T>): Promise<T> {
+		try {
+			return call();
+		} catch (error) {
+			return Promise.reject(error);
+		}
 	}
 
 	const scheduler: Scheduler = {
-		add: async (input, act) => adding(input, checkAct(act) ?? {}, addJob),
+		add: (input, act) => promised(() => adding(input, checkAct(act) ?? {}, addJob)),
 		...triggerMethods({ engine, run, adding }),
 
 		apply: async (manifest, act) =>
@@ -182,10 +195,11 @@ export async function createScheduler(
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
 		stop: (at, stop, act) => run((tx) => finishing.stop(tx, at, stop), act, [at.job]),
 		assigned: (name = hostName) => engine.run((tx) => assigned(tx, name)),
-		async complete(ending) {
-			check.taking("ending", () => checkEnding(ending));
-			return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
-		},
+		complete: (ending) =>
+			promised(() => {
+				check.taking("ending", () => checkEnding(ending));
+				return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
+			}),
 
 		cancel: async (at, act) =>
 			run((tx) => control.cancel(tx, id(at), act?.reason ?? "cancelled", act?.subtree ? "subtree" : "one"), act, [id(at)]),
