@@ -3,6 +3,7 @@
 import { isAbsolute } from "node:path";
 import * as check from "../core/check.ts";
 import { group, length, map, type Reader, type Readers, whole } from "../core/config-input.ts";
+import { ALLOWED } from "../core/environment.ts";
 import { SluiceError } from "../core/errors.ts";
 import { INPUT_KEYS } from "../core/input.ts";
 import type { JobInput } from "../core/job.ts";
@@ -75,6 +76,8 @@ export type Settings = {
 	keep_awake: "never" | "while_running";
 	/** Run once for each repo after a pass that started jobs: argv; empty = none. */
 	hooks: { after_dispatch: string[] };
+	/** What `list` and `show` print, by the names of the JSON document; empty = the usual. */
+	display: { list: string[]; show: string[] };
 	/** Where items of work come from. */
 	sources: Record<string, SourceSettings>;
 	/** Who is told of what a person may want to know. */
@@ -87,21 +90,7 @@ export type Settings = {
 
 export const SETTINGS: Settings = {
 	port: 7420,
-	env: [
-		"PATH",
-		"HOME",
-		"USER",
-		"LOGNAME",
-		"SHELL",
-		"LANG",
-		"LC_*",
-		"TERM",
-		"TZ",
-		"TMPDIR",
-		"SSH_AUTH_SOCK",
-		"XDG_*",
-		"NODE_EXTRA_CA_CERTS",
-	],
+	env: [...ALLOWED],
 	secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
 	max_log_bytes: 1_000_000_000,
 	log_retention_ms: 30 * 86_400_000,
@@ -115,6 +104,7 @@ export const SETTINGS: Settings = {
 	probes: {},
 	keep_awake: "never",
 	hooks: { after_dispatch: [] },
+	display: { list: [], show: [] },
 	sources: {},
 	notify: [],
 	cron: {},
@@ -191,6 +181,8 @@ const patterns: Reader<string[]> = (value, field) =>
 			throw check.wrong(`${field}[${index}]`, `${check.shown(text)} is not the name of a variable`, 'for example "HOME" or "LC_*"');
 		return text;
 	});
+
+const names: Reader<string[]> = (value, field) => check.list(value, field, 100).map((one, index) => check.label(one, `${field}[${index}]`));
 
 const labelOrNone: Reader<string | null> = (value, field) => (value === null ? null : check.label(value, field));
 const flag: Reader<boolean> = (value, field) => check.flag(value, field);
@@ -338,6 +330,7 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	probes: map<ProbeSettings>({ command: [] }, { command: someArgv }),
 	keep_awake: (value, field) => check.oneOf(value, ["never", "while_running"], field),
 	hooks: group<Settings["hooks"]>({ after_dispatch: argv }),
+	display: group<Settings["display"]>({ list: names, show: names }),
 	sources,
 	notify,
 	cron: triggers<CronSettings>(
