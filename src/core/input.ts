@@ -119,8 +119,8 @@ function readJob(value: unknown, config: Config, { now, force, field = "" }: Dra
 		attempt: 0,
 		line: "",
 		bucket: 0,
-		// What most jobs get in their lives has its place from the start: a field that is added to the copies that apply makes costs
-		// V8 a new shape each time, several microseconds. JSON leaves out what is undefined.
+		// What most jobs get in their lives has its place from the start: adding these fields to the copies that apply makes was a large
+		// part of its time. JSON leaves out what is undefined.
 		name: undefined,
 		deps_left: undefined,
 		dependents: undefined,

@@ -157,7 +157,7 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	}
 }
 
-/** What its last event says. Field by field: leaving fields out of a copy takes V8 longer than all the rest of an end. */
+/** What its last event says. Field by field, since this runs for every end: no copies of copies. */
 function toldOf(job: Job, end: Ending): Record<string, unknown> {
 	const told: Record<string, unknown> = {};
 	if (end.exit_kind !== undefined) told.exit_kind = end.exit_kind;
