@@ -19,6 +19,7 @@ import type {
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/retry.ts";
 import type { Ended, EventRow, JobView, StatusReport } from "../scheduler.ts";
+import type { Progress } from "../supervisor/index.ts";
 import { type Mask, masked } from "./secrets.ts";
 
 /** RFC 3339, in UTC, to the millisecond. */
@@ -36,6 +37,8 @@ export type RunDocument = {
 	/** Of a live run of this host; null when it is not known. */
 	pid: number | null;
 	stop: { kind: StopKind; reason: string; by: string; at: Time } | null;
+	/** What a live agent of this host has done so far; null when it is not known. */
+	progress: Progress | null;
 };
 
 export type JobDocument = {
@@ -83,6 +86,8 @@ export type JobDocument = {
 	worktree: string | null;
 	merge: "direct" | "mr" | "local" | null;
 	no_merge: boolean;
+	/** Whether its runs find an input.patch. */
+	input_patch: boolean;
 	cwd: string | null;
 	env: Record<string, string> | null;
 	host_labels: string[];
@@ -152,9 +157,17 @@ export const rfc3339 = (ms: number): Time => new Date(Math.min(ms, LAST)).toISOS
 const maybeTime = (ms: number | null | undefined): Time | null => (ms === null || ms === undefined ? null : rfc3339(ms));
 
 /** `pidOf`: of a live run, by its id. */
-export type Showing = { config: Config; mask: Mask; pidOf?: (run: string) => number | null };
+export type Showing = {
+	config: Config;
+	mask: Mask;
+	pidOf?: ((run: string) => number | null) | undefined;
+	progressOf?: ((run: string) => Progress | null) | undefined;
+};
 
-export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): JobDocument {
+/** Its branch stays, as was asked for: there is nothing that the engine would have to follow. */
+const isKept = ({ spec }: JobView): boolean => spec.merge === "local" && !spec.no_merge;
+
+export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: Showing): JobDocument {
 	const { spec } = view;
 	const colon = view.item?.indexOf(":") ?? -1;
 	return {
@@ -169,7 +182,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): Jo
 		raw_exit_code: view.raw_exit_code ?? null,
 		exit_kind: view.exit_kind ?? null,
 		end_reason: view.end_reason ?? null,
-		merge_status: view.merge_status ?? null,
+		merge_status: view.merge_status ?? (view.status === "succeeded" && isKept(view) ? "kept" : null),
 		merge_report: view.merge_report ?? null,
 		attempt: view.attempt,
 		failures: view.failures ?? 0,
@@ -183,7 +196,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): Jo
 		backoff_until: maybeTime(view.backoff_until),
 		started_at: maybeTime(view.started_at),
 		ended_at: maybeTime(view.ended_at),
-		run: view.run ? runDocument(view.id, view.run, pidOf) : null,
+		run: view.run ? runDocument(view.id, view.run, { pidOf, progressOf }) : null,
 		last_run: view.last_run ? lastRun(view.id, view.last_run) : null,
 		batch: view.batch ?? null,
 		parent: view.parent,
@@ -201,6 +214,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): Jo
 		worktree: spec.worktree ?? null,
 		merge: spec.merge ?? null,
 		no_merge: spec.no_merge ?? false,
+		input_patch: spec.input_patch !== undefined,
 		cwd: spec.cwd ?? null,
 		env: spec.env ? masked(spec.env, mask) : null,
 		host_labels: view.host_labels ?? [],
@@ -254,7 +268,7 @@ function isSerial({ locks, item, phase, lane }: JobView): boolean {
 	);
 }
 
-export const runDocument = (job: number, run: Run, pidOf?: Showing["pidOf"]): RunDocument => ({
+export const runDocument = (job: number, run: Run, { pidOf, progressOf }: Pick<Showing, "pidOf" | "progressOf"> = {}): RunDocument => ({
 	id: `${job}.${run.attempt}`,
 	attempt: run.attempt,
 	host: run.host === "" ? null : run.host,
@@ -265,6 +279,7 @@ export const runDocument = (job: number, run: Run, pidOf?: Showing["pidOf"]): Ru
 	launched: run.launched ?? false,
 	pid: pidOf?.(`${job}.${run.attempt}`) ?? null,
 	stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
+	progress: progressOf?.(`${job}.${run.attempt}`) ?? null,
 });
 
 const lastRun = (job: number, run: NonNullable<Job["last_run"]>): NonNullable<JobDocument["last_run"]> => ({

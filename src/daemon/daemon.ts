@@ -16,7 +16,7 @@ import { socketPath } from "../api/socket-path.ts";
 import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
 import { usersOf } from "../host/folder-users.ts";
-import { localHost, systemClock } from "../host/local.ts";
+import { localHost, systemClock, systemTimezone } from "../host/local.ts";
 import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
 import { runProgram } from "../host/program.ts";
@@ -29,6 +29,7 @@ import { openSources } from "../sources/index.ts";
 import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
 import { createWork } from "../workspaces/index.ts";
 import { waitForOrphans, workMark } from "../workspaces/orphans.ts";
+import { createAgents } from "./agents.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
@@ -41,7 +42,7 @@ import { openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
-import { createRepos, settingsOf } from "./repos.ts";
+import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
 import { createTriggers } from "./triggers.ts";
 import { readVersion } from "./version.ts";
@@ -115,13 +116,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 		const sources = openSources({ host: localHost, clock, env: () => pick(env, ["*"]) });
 		undo.push(() => sources.close());
-		const { allowed, git, repo, placed, facts } = createGround({ config, home, env, clock, list: (page) => scheduler.list(page) });
+		const { allowed, git, repo, placed, facts } = createGround({
+			config,
+			home,
+			env,
+			clock,
+			list: (page) => scheduler.list(page),
+			makers: (name, artifact) => work.makers(name, artifact),
+		});
 		/** Items come from the sources, all other facts from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 
 		const scheduler = await openScheduler({
 			path: home.database,
-			config: completeInput(config.engine(), DEFAULTS),
+			config: completeInput(engineOf(config), DEFAULTS),
 			clock,
 			host,
 			by: "daemon",
@@ -129,9 +137,25 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		});
 		undo.push(() => scheduler.close());
 		let triggersIn: Pick<typeof SETTINGS, "cron" | "watches"> = config.settings();
+		/** What the engine is told: also of what a repo's own file says. */
+		const takeOver = async (from: Parameters<typeof engineOf>[0]) => {
+			const next = engineOf(from);
+			if (JSON.stringify(next) !== told) await scheduler.configure(completeInput(next, scheduler.config()));
+			told = JSON.stringify(next);
+			repoFiles.arm(from);
+		};
+		let told = JSON.stringify(engineOf(config));
+		const repoFiles = followRepoFiles({
+			watchPaths,
+			changed: atOnce(
+				() => takeOver(config),
+				(error) => log.warn("a repo's sluice.yml could not be taken over", { error }),
+			),
+		});
+		undo.push(() => repoFiles.close());
+		repoFiles.arm(config);
 		config.onChange(async (next, before) => {
-			if (JSON.stringify(next.config) !== JSON.stringify(before.config))
-				await scheduler.configure(completeInput(next.config, scheduler.config()));
+			await takeOver({ engine: () => next.config, settings: () => next.settings });
 			await intake.follow(next.settings);
 			triggersIn = next.settings;
 			await triggers.reload();
@@ -150,7 +174,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			env: () => ({ ...allowed(), ...pick(env, ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"]) }),
 		});
 		undo.push(() => intake.stop());
-		const triggers = createTriggers({ scheduler, host, clock, log, readSchedule, watchPaths, settings: () => triggersIn });
+		const triggers = createTriggers({
+			scheduler,
+			host,
+			clock,
+			log,
+			readSchedule,
+			watchPaths,
+			settings: () => triggersIn,
+			expand: intake.expand,
+		});
 		undo.push(() => triggers.stop());
 
 		const processes = await openProcesses({ home: home.path });
@@ -195,7 +228,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			secret,
 			log,
 			workspaces: work,
-			settings: remembered(config.settings, (settings): SupervisorSettings => ({ ...settings, env: allowed() })),
+			settings: remembered(
+				config.settings,
+				(settings): SupervisorSettings => ({ ...settings, env: allowed(), timezone: systemTimezone() }),
+			),
 			onDispatch: (started) => {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
@@ -240,6 +276,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				home: options.home,
 				config: () => config.problem(),
 				agents: () => config.settings().agents,
+				accounts: () => config.settings().accounts,
 				jumps: watchdog.jumps,
 				socket,
 				env,
@@ -252,6 +289,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				supervisor,
 				config,
 				triggers,
+				agents: createAgents({ agents: () => config.settings().agents, accounts: () => config.settings().accounts, env: () => env }),
 				repos: createRepos({ config, git, scheduler, worktrees: work.worktrees }),
 				work: { ...work, lookForBusy },
 				home: home.path,

@@ -1,5 +1,6 @@
 // The clocks of a live run: its total time, and its silence.
 
+import { readOn } from "./agent.ts";
 import type { Floor } from "./floor.ts";
 import { STREAMS } from "./log-limit.ts";
 import type { LiveRun } from "./run.ts";
@@ -28,14 +29,20 @@ export function checkClocks(floor: Floor, run: LiveRun, now: number): number {
 	return next;
 }
 
-/** Has it written anything since we listened last? */
+/** Has it written anything since we listened last, or does a tool of it run? */
 export function listen(floor: Floor, run: LiveRun, now: number): void {
+	const behind = readOn(floor, run);
 	if (!run.silence) return;
-	const bytes = STREAMS.reduce((sum, stream) => sum + (floor.disk.size(`${run.dir}/${stream}.log`) ?? 0), 0);
-	if (bytes === run.silence.bytes) return;
+	const { agent, silence } = run;
+	const reading = agent === null || agent.output === "command" ? null : agent.reader.reading;
+	// A tool that is silent for two hours is at work. What cannot be read fast enough is not silence either.
+	if (behind || (reading !== null && reading.tools.size > 0)) silence.since = now;
+	// An agent that only tells, for ever, that it will try again has fallen silent.
+	const heard = reading?.heard ?? STREAMS.reduce((sum, stream) => sum + (floor.disk.size(`${run.dir}/${stream}.log`) ?? 0), 0);
+	if (heard === silence.heard) return;
 	// The first look only says where it stands.
-	if (run.silence.bytes >= 0 || bytes > 0) run.silence.since = now;
-	run.silence.bytes = bytes;
+	if (silence.heard >= 0 || heard > 0) silence.since = now;
+	silence.heard = heard;
 }
 
 /** 90000 → "1m30s". */

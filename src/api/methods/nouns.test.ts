@@ -128,7 +128,7 @@ describe("nouns", () => {
 		await desk.t.start();
 		expect((await desk.call("lock.list", {})).locks).toEqual([{ key: "db", holders: [{ job: 1, mode: "exclusive" }], reserved_for: null }]);
 		expect((await desk.call("batch.list", {})).batches).toEqual([
-			{ name: "night", state: "open", open: 1, total: 1, owned: false, counts: { running: 1 }, progress: 0, cost_micro: null },
+			{ name: "night", state: "open", open: 1, total: 1, owned: false, counts: { running: 1 }, progress: 0, cost_micro: null, eta: null },
 		]);
 		expect((await desk.call("host.list", {})).hosts.map(({ name }) => name)).toEqual(["local"]);
 		expect(await desk.call("artifact.mark", { artifact: "custom:review:A-1" })).toMatchObject({ present: true });

@@ -1,6 +1,7 @@
 // Lanes, accounts, budgets, locks, artifacts and hosts; upkeep and the rest: described.
 
 import type { CommandSpec } from "../command.ts";
+import { AGENTS } from "./agent.ts";
 import { PRUNE, REPOS } from "./repo.ts";
 
 const list = (noun: string, help: string, says: string): CommandSpec => ({
@@ -10,6 +11,15 @@ const list = (noun: string, help: string, says: string): CommandSpec => ({
 	load: () => import("../commands/nouns.ts"),
 });
 const loadSet = () => import("../commands/noun-set.ts");
+
+const marker = (verb: string, help: string): CommandSpec => ({
+	name: `artifact ${verb}`,
+	help,
+	args: [{ name: "ARTIFACT", help: "custom:TYPE:KEY or sentinel:NAME.", take: "one" }],
+	options: [{ name: "absent", type: "flag", help: "It is not there." }],
+	examples: [[`sluice artifact ${verb} custom:review:A-12`, "jobs that need it go on"]],
+	load: loadSet,
+});
 
 export const NOUNS: readonly CommandSpec[] = [
 	list("lane", "Lanes with their caps and what is in them.", "how full each is"),
@@ -32,6 +42,7 @@ export const NOUNS: readonly CommandSpec[] = [
 		examples: [["sluice account clear work", "after logging in again"]],
 		load: loadSet,
 	},
+	...AGENTS,
 	list("budget", "Budgets: what is used of what is granted.", "who has how much left"),
 	{
 		name: "budget grant",
@@ -62,14 +73,8 @@ export const NOUNS: readonly CommandSpec[] = [
 	},
 	list("lock", "Locks: who holds them, for whom one is kept free.", "what is taken"),
 	list("artifact", "Artifacts that jobs need or produce, and whether they are there.", "what is there"),
-	{
-		name: "artifact mark",
-		help: "Say that an artifact is there, or is not.",
-		args: [{ name: "ARTIFACT", help: "custom:TYPE:KEY or sentinel:NAME.", take: "one" }],
-		options: [{ name: "absent", type: "flag", help: "It is not there." }],
-		examples: [["sluice artifact mark custom:review:A-12", "jobs that need it go on"]],
-		load: loadSet,
-	},
+	marker("set", "Say that an artifact is there, or is not."),
+	marker("mark", "The same as artifact set."),
 	...REPOS,
 	list("host", "Hosts that run jobs.", "which machines are there"),
 ];

@@ -12,6 +12,12 @@ function whole(text: string, name: string): number {
 }
 const wholeOrNone = (text: string, name: string): number | null => (text === "none" ? null : whole(text, name));
 
+const marker = (verb: string): Change => ({
+	method: `artifact.${verb}`,
+	params: (call) => ({ artifact: call.arg("ARTIFACT"), ...(call.flag("absent") ? { absent: true } : {}) }),
+	said: (_, call) => `${call.arg("ARTIFACT")} is ${call.flag("absent") ? "not there" : "there"}`,
+});
+
 const CHANGES: Record<string, Change> = {
 	"lane set": {
 		method: "lane.set",
@@ -59,11 +65,8 @@ const CHANGES: Record<string, Change> = {
 		params: (call) => ({ subject: call.arg("SUBJECT"), dim: call.arg("DIMENSION"), amount: whole(call.arg("AMOUNT"), "AMOUNT") }),
 		said: ({ budget }) => budgetWords(budget as Ledger),
 	},
-	"artifact mark": {
-		method: "artifact.mark",
-		params: (call) => ({ artifact: call.arg("ARTIFACT"), ...(call.flag("absent") ? { absent: true } : {}) }),
-		said: (_, call) => `${call.arg("ARTIFACT")} is ${call.flag("absent") ? "not there" : "there"}`,
-	},
+	"artifact set": marker("set"),
+	"artifact mark": marker("mark"),
 };
 
 type Ledger = { subject: string; dim: string; used: number; limit: number | null };
