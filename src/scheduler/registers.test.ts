@@ -34,6 +34,9 @@ describe("registers", () => {
 		await t.start(1);
 		await t.succeed(id);
 		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 1, total: 2, owned: false }]);
+		// One that is run again is not one more.
+		await t.sluice.retry(id);
+		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 2, total: 2, owned: false }]);
 	});
 
 	test("an owned batch closes when its owner says so: at once, or with its last job", async () => {
