@@ -74,6 +74,22 @@ describe("registers", () => {
 		expect((await t.events()).map(({ seq }) => seq)).toEqual([...Array(before + 1).keys()].map((n) => n + 1));
 	});
 
+	test("a job of a manifest that says itself what it runs takes over the rest of the defaults", async () => {
+		const t = await openStand();
+		await t.sluice.apply({
+			defaults: { agent: "claude", prompt: "Tidy", model: "small", priority: 3 },
+			jobs: [{ name: "tidy" }, { name: "log", command: ["git", "log"] }],
+		});
+		await t.sluice.apply({ defaults: { command: ["make"] }, jobs: [{ name: "make" }, { name: "ask", agent: "claude", prompt: "Why?" }] });
+		const kinds = (await t.sluice.list()).map(({ name, kind, agent, priority, spec }) => [name, kind, agent, spec.model, priority]);
+		expect(kinds).toEqual([
+			["tidy", "agent", "claude", "small", 3],
+			["log", "command", undefined, undefined, 3],
+			["make", "command", undefined, undefined, 0],
+			["ask", "agent", "claude", undefined, 0],
+		]);
+	});
+
 	test("a manifest that is only checked adds nothing, and says what is wrong with it", async () => {
 		const t = await openStand();
 		await t.add({ name: "a" });
