@@ -1,4 +1,4 @@
-// A home of its own for one agent program: logged in with a made-up key, pointed at a fake API, with nothing of this machine's own in it.
+// A home of its own for one account of an agent program: logged in with a made-up key, pointed at a fake API, with nothing of this machine's own in it.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,13 +7,11 @@ import type { AgentName } from "./programs.ts";
 export type Login = "api_key" | "subscription";
 
 export type Sandbox = {
-	/** What `HOME` is. */
+	/** The account's own folder: what the program's variable for it is set to. */
 	home: string;
-	/** The folder that holds this account's login and sessions, as the program's own variable names it. */
-	config: string;
 	/** Who it is to the fake API. */
 	key: string;
-	/** All the environment that the program needs beside a path. */
+	/** What the program needs beside a path and that variable. The same for all accounts of an agent in one folder. */
 	env: Record<string, string>;
 };
 
@@ -61,40 +59,38 @@ function write(path: string, content: unknown): void {
 	writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content, null, "\t"), { mode: 0o600 });
 }
 
-/** Makes the home; `key` is what the fake API will know it by. */
+/** Makes the account's home; `key` is what the fake API will know it by. */
 export function makeSandbox(name: AgentName, folder: string, url: string, key: string, login: Login = "api_key"): Sandbox {
 	const home = join(folder, `${name}-${key}`);
-	mkdirSync(home, { recursive: true, mode: 0o700 });
-	const base = { HOME: home, TERM: "dumb", ...trap(url), ...QUIET[name] };
+	const user = join(folder, "user");
+	for (const path of [home, user]) mkdirSync(path, { recursive: true, mode: 0o700 });
+	const env = { HOME: user, TERM: "dumb", ...trap(url), ...QUIET[name] };
 	switch (name) {
-		case "claude": {
-			const config = join(home, ".claude");
-			const env = { ANTHROPIC_BASE_URL: url, ...(login === "api_key" ? { ANTHROPIC_API_KEY: key } : {}) };
-			write(join(config, "settings.json"), { env });
-			if (login === "subscription") write(join(config, ".credentials.json"), credentials(key));
-			return { home, config, key, env: { ...base, CLAUDE_CONFIG_DIR: config } };
-		}
-		case "codex": {
-			const config = join(home, ".codex");
-			write(join(config, "config.toml"), codexConfig(url));
-			write(join(config, "auth.json"), { OPENAI_API_KEY: key });
-			return { home, config, key, env: { ...base, CODEX_HOME: config } };
-		}
-		case "gemini": {
-			const config = join(home, ".gemini");
-			write(join(config, "settings.json"), {
+		case "claude":
+			write(join(home, "settings.json"), {
+				env: { ANTHROPIC_BASE_URL: url, ...(login === "api_key" ? { ANTHROPIC_API_KEY: key } : {}) },
+				permissions: { allow: ["Bash"] },
+			});
+			if (login === "subscription") write(join(home, ".credentials.json"), credentials(key));
+			return { home, key, env };
+		case "codex":
+			write(join(home, "config.toml"), codexConfig(url));
+			write(join(home, "auth.json"), { OPENAI_API_KEY: key });
+			return { home, key, env };
+		case "gemini":
+			write(join(home, ".gemini", "settings.json"), {
 				security: { auth: { selectedType: "gemini-api-key" } },
 				general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
 				privacy: { usageStatisticsEnabled: false },
 				telemetry: { enabled: false },
 			});
-			write(join(config, ".env"), `GEMINI_API_KEY=${key}\nGOOGLE_GEMINI_BASE_URL=${url}\n`);
-			return { home, config, key, env: base };
-		}
+			write(join(home, ".gemini", ".env"), `GEMINI_API_KEY=${key}\nGOOGLE_GEMINI_BASE_URL=${url}\n`);
+			return { home, key, env };
 		case "opencode": {
-			const config = join(home, ".config", "opencode");
-			write(join(config, "opencode.json"), opencodeConfig(url, key));
-			return { home, config, key, env: { ...base, XDG_CONFIG_HOME: join(home, ".config"), XDG_DATA_HOME: join(home, ".local", "share") } };
+			const config = join(user, "opencode.json");
+			write(config, opencodeConfig(url));
+			write(join(home, "opencode", "auth.json"), { fake: { type: "api", key } });
+			return { home, key, env: { ...env, OPENCODE_CONFIG: config } };
 		}
 	}
 }
@@ -123,13 +119,17 @@ function codexConfig(url: string): string {
 		'wire_api = "responses"',
 		"requires_openai_auth = true",
 		"",
+		"[features]",
+		"plugins = false",
+		"apps = false",
+		"",
 		"[analytics]",
 		"enabled = false",
 		"",
 	].join("\n");
 }
 
-function opencodeConfig(url: string, key: string): unknown {
+function opencodeConfig(url: string): unknown {
 	const price = PRICES.opencode!;
 	const cost = { input: price.input, output: price.output, cache_read: price.cacheRead, cache_write: price.cacheWrite };
 	return {
@@ -141,7 +141,7 @@ function opencodeConfig(url: string, key: string): unknown {
 			fake: {
 				npm: "@ai-sdk/openai-compatible",
 				name: "fake",
-				options: { baseURL: `${url}/v1`, apiKey: key },
+				options: { baseURL: `${url}/v1` },
 				models: { "fake-model": { name: "fake", cost, limit: { context: 128_000, output: 8_000 }, tool_call: true } },
 			},
 		},

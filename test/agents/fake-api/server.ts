@@ -33,6 +33,8 @@ export class FakeApi {
 		// As a proxy it lets nothing through: whoever would leave loopback is refused, and told of.
 		server.on("connect", (request, socket) => {
 			api.strange.push(`CONNECT ${request.url}`);
+			// Some hang up at once.
+			socket.on("error", () => {});
 			socket.end("HTTP/1.1 403 Forbidden\r\n\r\n");
 		});
 		return api;

@@ -1,0 +1,62 @@
+// One run of a real agent program without a daemon: started as its profile says, read and judged as the supervisor would.
+
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { GEMINI_DEFAULTS } from "../../src/core/agents/gemini.ts";
+import { NOTHING, type Used } from "../../src/core/agents/happening.ts";
+import { profileOf } from "../../src/core/agents/index.ts";
+import { type Judgement, judge } from "../../src/core/agents/judge.ts";
+import { commandLine, type Permission } from "../../src/core/agents/profile.ts";
+import { createReader } from "../../src/core/agents/reading.ts";
+import type { Place } from "./place.ts";
+import { MODELS, type Sandbox } from "./sandbox.ts";
+
+export type Told = { argv: string[]; code: number | null; signal: string | null; stdout: string; stderr: string; judged: Judgement };
+
+export type Wish = {
+	prompt?: string;
+	session?: string;
+	before?: Used;
+	/** As soon as this is true of its output, it is sent SIGTERM. */
+	stopWhen?: (stdout: string) => boolean;
+};
+
+/** Claude Code refuses its freest mode to root; what the tests need is allowed in its settings. */
+const PERMISSION: Record<string, Permission> = { claude: "ask", codex: "full", gemini: "full", opencode: "full" };
+
+export async function runDirectly(place: Place, account: Sandbox, cwd: string, wish: Wish = {}): Promise<Told> {
+	const profile = profileOf(place.agent, {})!;
+	const { argv } = commandLine(profile, {
+		prompt: wish.prompt ?? "do it",
+		model: MODELS[place.agent],
+		permission: PERMISSION[place.agent],
+		session: wish.session,
+	});
+	const defaults = join(place.folder, GEMINI_DEFAULTS.file);
+	writeFileSync(defaults, GEMINI_DEFAULTS.text);
+	const env = {
+		PATH: place.path,
+		...profile.env,
+		...account.env,
+		[profile.home_variable!]: account.home,
+		[GEMINI_DEFAULTS.variable]: defaults,
+	};
+	const child = spawn(argv[0]!, argv.slice(1), { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+	const reader = createReader(profile.output);
+	let [stdout, stderr] = ["", ""];
+	child.stdout.on("data", (chunk: Buffer) => {
+		reader.push(chunk);
+		stdout += chunk;
+		if (wish.stopWhen?.(stdout)) child.kill("SIGTERM");
+	});
+	child.stderr.on("data", (chunk) => {
+		stderr += chunk;
+	});
+	const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+		child.once("error", reject);
+		child.once("close", (...how) => resolve(how));
+	});
+	const about = { stderr, now: Date.now(), timezone: "UTC", before: wish.before ?? NOTHING };
+	return { argv, code, signal, stdout, stderr, judged: judge(profile.output, reader.end(), { code: code ?? 143, signal }, about) };
+}
