@@ -7,10 +7,10 @@ import { GEMINI_DEFAULTS } from "../../src/core/agents/gemini.ts";
 import { NOTHING, type Used } from "../../src/core/agents/happening.ts";
 import { profileOf } from "../../src/core/agents/index.ts";
 import { type Judgement, judge } from "../../src/core/agents/judge.ts";
-import { commandLine, type Permission } from "../../src/core/agents/profile.ts";
+import { commandLine } from "../../src/core/agents/profile.ts";
 import { createReader } from "../../src/core/agents/reading.ts";
 import type { Place } from "./place.ts";
-import { MODELS, type Sandbox } from "./sandbox.ts";
+import { MODELS, PERMISSIONS, type Sandbox } from "./sandbox.ts";
 
 export type Told = { argv: string[]; code: number | null; signal: string | null; stdout: string; stderr: string; judged: Judgement };
 
@@ -22,15 +22,12 @@ export type Wish = {
 	stopWhen?: (stdout: string) => boolean;
 };
 
-/** Claude Code refuses its freest mode to root; what the tests need is allowed in its settings. */
-const PERMISSION: Record<string, Permission> = { claude: "ask", codex: "full", gemini: "full", opencode: "full" };
-
 export async function runDirectly(place: Place, account: Sandbox, cwd: string, wish: Wish = {}): Promise<Told> {
 	const profile = profileOf(place.agent, {})!;
 	const { argv } = commandLine(profile, {
 		prompt: wish.prompt ?? "do it",
 		model: MODELS[place.agent],
-		permission: PERMISSION[place.agent],
+		permission: PERMISSIONS[place.agent],
 		session: wish.session,
 	});
 	const defaults = join(place.folder, GEMINI_DEFAULTS.file);

@@ -1,9 +1,10 @@
 // Where a test of real agent programs takes place: a folder of its own, a fake API, the programs on the path, all gone when the test ends.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { makeFolder } from "../make/folder.ts";
 import { FakeApi } from "./fake-api/server.ts";
 import { binFolder, cacheFolder, install } from "./install.ts";
 import type { AgentName } from "./programs.ts";
@@ -21,14 +22,9 @@ export class Place {
 	static async open(agent: AgentName): Promise<Place> {
 		const cache = cacheFolder();
 		const installed = await install(agent, cache);
-		// Not in the system's temporary folder: some of the programs trust nothing that lies below a folder that others can write to.
-		const folder = mkdtempSync(join(cache, "test-"));
+		const folder = makeFolder();
 		const api = await FakeApi.open();
-		onTestFinished(async () => {
-			await api.close();
-			// A program that is just ending may still write into it.
-			rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
-		});
+		onTestFinished(() => api.close());
 		return new Place(agent, folder, api, `${binFolder([installed], cache)}:${process.env.PATH}`);
 	}
 

@@ -2,6 +2,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Permission } from "../../src/core/agents/profile.ts";
 import type { AgentName } from "./programs.ts";
 
 export type Login = "api_key" | "subscription";
@@ -27,6 +28,9 @@ export const MODELS: Record<AgentName, string> = {
 	gemini: "gemini-2.5-pro",
 	opencode: "fake/fake-model",
 };
+
+/** Claude Code refuses its freest mode to root; what the tests need is allowed in its settings. */
+export const PERMISSIONS: Record<AgentName, Permission> = { claude: "ask", codex: "full", gemini: "full", opencode: "full" };
 
 /** No updates, no telemetry, nothing that leaves loopback. */
 const QUIET: Record<AgentName, Record<string, string>> = {

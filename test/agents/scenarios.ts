@@ -7,18 +7,17 @@ import type { Login } from "./sandbox.ts";
 
 export type Scenario = {
 	name: string;
-	/** The turns of a run that begins at `now`, epoch milliseconds. */
-	turns(now: number): Turn[];
+	turns: Turn[];
 	/** What comes when they are used up. */
-	then(now: number): Turn;
+	then: Turn;
 	outcome: Outcome | Record<AgentName, Outcome>;
 	login?: Login;
 };
 
 const always = (name: string, then: Turn, outcome: Scenario["outcome"]): Scenario => ({
 	name,
-	turns: () => [],
-	then: () => then,
+	turns: [],
+	then,
 	outcome,
 });
 
@@ -28,14 +27,14 @@ export const RESET_S = 7200;
 export const FAILURES: readonly Scenario[] = [
 	{
 		name: "429, short retry-after",
-		turns: () => [{ fail: "throttled", retryAfterS: 1 }],
-		then: () => ({ say: "done after all" }),
+		turns: [{ fail: "throttled", retryAfterS: 1 }],
+		then: { say: "done after all" },
 		outcome: "ok",
 	},
 	{
 		name: "subscription limit",
-		turns: () => [],
-		then: (now) => ({ fail: "limited", resetsAt: Math.floor(now / 1000) + RESET_S }),
+		turns: [],
+		then: { fail: "limited", resetsInS: RESET_S },
 		outcome: "limited",
 		login: "subscription",
 	},

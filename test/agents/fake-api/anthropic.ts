@@ -37,12 +37,12 @@ function unified(status: "rejected" | "allowed", reset: number): Record<string, 
 	};
 }
 
-function fail(failure: Failure): Reply {
+function fail(failure: Failure, resetsAt: number): Reply {
 	switch (failure.fail) {
 		case "throttled":
 			return error(429, "rate_limit_error", "This request would exceed your account's rate limit.", retryAfter(failure.retryAfterS));
 		case "limited":
-			return error(429, "rate_limit_error", "You have reached your limit.", unified("rejected", failure.resetsAt));
+			return error(429, "rate_limit_error", "You have reached your limit.", unified("rejected", resetsAt));
 		case "overloaded":
 			return error(529, "overloaded_error", "Overloaded");
 		case "unavailable":

@@ -7,7 +7,7 @@ type Tool = { function?: { name: string; parameters?: { properties?: Record<stri
 const error = (status: number, body: Record<string, unknown>, headers: Record<string, string> = {}): Reply =>
 	jsonReply(status, { error: body }, { "x-request-id": "req_fake", ...headers });
 
-function fail(failure: Failure, now: number): Reply {
+function fail(failure: Failure, resetsAt: number): Reply {
 	switch (failure.fail) {
 		case "throttled":
 			return error(429, { type: "tokens", code: "rate_limit_exceeded", message: "Rate limit reached" }, retryAfter(failure.retryAfterS));
@@ -16,7 +16,7 @@ function fail(failure: Failure, now: number): Reply {
 			return error(
 				429,
 				{ type: "usage_limit", code: "usage_limit_reached", message: "Usage limit reached" },
-				retryAfter(Math.max(1, Math.ceil(failure.resetsAt - now / 1000))),
+				retryAfter(Math.max(1, Math.ceil(resetsAt - Date.now() / 1000))),
 			);
 		case "overloaded":
 			return error(529, { type: "overloaded_error", message: "Overloaded" });

@@ -7,7 +7,7 @@ type Tool = { type: string; name?: string; parameters?: { properties?: Record<st
 const error = (status: number, body: Record<string, unknown>, headers: Record<string, string> = {}): Reply =>
 	jsonReply(status, { error: body }, { "x-request-id": "req_fake", ...headers });
 
-function fail(failure: Failure, now: number): Reply {
+function fail(failure: Failure, resetsAt: number): Reply {
 	switch (failure.fail) {
 		case "throttled":
 			return error(
@@ -16,18 +16,18 @@ function fail(failure: Failure, now: number): Reply {
 				retryAfter(failure.retryAfterS),
 			);
 		case "limited": {
-			const left = Math.max(0, failure.resetsAt - Math.floor(now / 1000));
+			const left = Math.max(0, resetsAt - Math.floor(Date.now() / 1000));
 			const body = { type: "usage_limit_reached", message: "The usage limit has been reached", plan_type: "plus" };
 			return error(
 				429,
-				{ ...body, resets_at: failure.resetsAt, resets_in_seconds: left },
+				{ ...body, resets_at: resetsAt, resets_in_seconds: left },
 				{
 					"x-codex-primary-used-percent": "100",
 					"x-codex-primary-window-minutes": "300",
-					"x-codex-primary-reset-at": String(failure.resetsAt),
+					"x-codex-primary-reset-at": String(resetsAt),
 					"x-codex-secondary-used-percent": "31",
 					"x-codex-secondary-window-minutes": "10080",
-					"x-codex-secondary-reset-at": String(failure.resetsAt + 86_400),
+					"x-codex-secondary-reset-at": String(resetsAt + 86_400),
 				},
 			);
 		}

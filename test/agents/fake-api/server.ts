@@ -18,6 +18,8 @@ export class FakeApi {
 	/** Requests that fit no dialect, or were meant for elsewhere: method and path. */
 	readonly strange: string[] = [];
 	private readonly scripts = new Map<string, { turns: Turn[]; then: Turn }>();
+	/** Quotas that are used up: when each comes back, unix seconds. */
+	private readonly windows = new Map<string, { resetsAt: number; turn: Turn }>();
 	private count = 0;
 
 	private constructor(
@@ -47,6 +49,16 @@ export class FakeApi {
 	/** What a key is answered, one turn a request; afterwards `then`, for ever. */
 	script(key: string, turns: Turn[], then: Turn = { say: "done" }): void {
 		this.scripts.set(key, { turns: [...turns], then });
+	}
+
+	/** When the key's quota comes back, epoch milliseconds; of the last time that it was used up. */
+	resetOf(key: string): number {
+		return (this.windows.get(key)?.resetsAt ?? 0) * 1000;
+	}
+
+	/** The quota comes back now. */
+	reset(key: string): void {
+		this.windows.delete(key);
 	}
 
 	/** All that a key was handed, housekeeping included. */
@@ -84,19 +96,23 @@ export class FakeApi {
 
 	private answer(dialect: Dialect, asked: Asked, response: ServerResponse): void {
 		const id = ++this.count;
-		const turn = asked.side ? { say: "A title", usage: NOTHING } : this.next(asked.key);
-		const usage = "say" in turn || "shell" in turn ? (turn.usage ?? USUAL) : NOTHING;
 		const at = Date.now();
+		const turn = asked.side ? { say: "A title", usage: NOTHING } : this.next(asked.key, at);
+		const usage = "say" in turn || "shell" in turn ? (turn.usage ?? USUAL) : NOTHING;
 		this.served.push({ at, dialect: dialect.name, asked, turn, usage });
 		if ("hang" in turn) return;
-		if ("fail" in turn) send(response, dialect.fail(turn, at));
+		if ("fail" in turn) send(response, dialect.fail(turn, this.resetOf(asked.key) / 1000));
 		else if ("say" in turn) send(response, dialect.say(asked, turn.say, usage, id));
 		else send(response, dialect.shell(asked, turn.shell, usage, id));
 	}
 
-	private next(key: string): Turn {
+	private next(key: string, now: number): Turn {
+		const window = this.windows.get(key);
+		if (window && now < window.resetsAt * 1000) return window.turn;
 		const script = this.scripts.get(key);
-		return script?.turns.shift() ?? script?.then ?? { say: "done" };
+		const turn = script?.turns.shift() ?? script?.then ?? { say: "done" };
+		if ("fail" in turn && turn.fail === "limited") this.windows.set(key, { resetsAt: Math.ceil(now / 1000) + turn.resetsInS, turn });
+		return turn;
 	}
 }
 

@@ -15,8 +15,8 @@ export function sum(parts: Handed[]): Handed {
 export type Failure =
 	/** Too many requests; try again in so many seconds. */
 	| { fail: "throttled"; retryAfterS?: number }
-	/** The subscription's quota is used up until then (unix seconds). */
-	| { fail: "limited"; resetsAt: number }
+	/** The subscription's quota is used up, from when this is first answered, for so many seconds. */
+	| { fail: "limited"; resetsInS: number }
 	| { fail: "overloaded" }
 	| { fail: "unavailable" }
 	| { fail: "internal" }
@@ -51,7 +51,8 @@ export type Dialect = {
 	read(request: { method: string; path: string; headers: Record<string, string>; body: string }): Asked | undefined;
 	say(asked: Asked, text: string, usage: Handed, id: number): Reply;
 	shell(asked: Asked, command: string, usage: Handed, id: number): Reply;
-	fail(failure: Failure, now: number): Reply;
+	/** `resetsAt`: when the quota that is used up comes back, unix seconds. */
+	fail(failure: Failure, resetsAt: number): Reply;
 };
 
 export const SSE = { "content-type": "text/event-stream", "cache-control": "no-cache" };

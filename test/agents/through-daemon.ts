@@ -1,0 +1,156 @@
+// What has to be seen of an agent program behind a daemon: one suite, run for each of them by <name>.real.ts.
+
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { until } from "../make/daemon.ts";
+import { costOf, tokensOf } from "./charges.ts";
+import { AgentDaemon } from "./daemon.ts";
+import { type Handed, sum } from "./fake-api/turn.ts";
+import { Place } from "./place.ts";
+import type { AgentName } from "./programs.ts";
+
+/** Long enough for a program to start twice over meanwhile; none waits for it by itself. */
+const RESET_S = 45;
+const USAGE: Handed = { input: 1230, cacheRead: 570, cacheWrite: 0, output: 90, reasoning: 0 };
+
+/** Processes whose command line has this word. */
+const processesWith = (word: string): string[] =>
+	readdirSync("/proc")
+		.filter((name) => /^\d+$/.test(name))
+		.filter((pid) => {
+			try {
+				return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(word);
+			} catch {
+				return false;
+			}
+		});
+
+export function throughDaemon(agent: AgentName): void {
+	const open = async () => {
+		const place = await Place.open(agent);
+		const daemon = await AgentDaemon.open(place, { a: place.account("key-a", "subscription"), b: place.account("key-b", "subscription") });
+		const { api } = place;
+		/** What the ledger has to say: exactly what was handed out. */
+		const expectCharged = async () => {
+			const handed = sum([api.handed("key-a"), api.handed("key-b")]);
+			expect(await daemon.used("tokens")).toBe(tokensOf(handed));
+			expect(await daemon.used("cost_micro")).toBe(costOf(agent, handed) ?? 0);
+		};
+		return { place, api, daemon, expectCharged };
+	};
+
+	describe(`${agent}, behind a daemon`, () => {
+		test("a turn with a tool call: outcome, session, usage and cost", async () => {
+			const { api, daemon, expectCharged } = await open();
+			api.script("key-a", [{ shell: "echo made > made.txt", usage: USAGE }], { say: "all done" });
+			const id = await daemon.add("a", "make the file");
+			expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", exit_kind: "completed", attempt: 1 });
+			expect(existsSync(daemon.file("made.txt"))).toBe(true);
+			const outcome = await daemon.outcome(id, 1);
+			expect(outcome).toMatchObject({ outcome: "ok", last_message: "all done" });
+			expect(outcome.session).toMatch(/^[\w-]{10,}$/);
+			await expectCharged();
+			expect(daemon.leftovers()).toEqual([]);
+		});
+
+		test("429 with a short retry-after: it goes on, and nothing is held", async () => {
+			const { api, daemon, expectCharged } = await open();
+			api.script("key-a", [{ fail: "throttled", retryAfterS: 1 }], { say: "done after all", usage: USAGE });
+			const job = await daemon.ended(await daemon.add("a", "be patient"));
+			expect(job).toMatchObject({ status: "succeeded", failures: 0 });
+			expect((await daemon.account("a")).state).toBe("open");
+			await expectCharged();
+		});
+
+		test("429 with a long retry-after: the slot is freed, the account held, no retry burned", async () => {
+			const { api, daemon } = await open();
+			api.script("key-a", [], { fail: "throttled", retryAfterS: 3600 });
+			const id = await daemon.add("a", "be patient");
+			expect(await daemon.outcome(id, 1)).toMatchObject({ outcome: "throttled", exit_kind: "rate_limited" });
+			await until(async () => (await daemon.show(id)).run === null);
+			expect(await daemon.show(id)).toMatchObject({ failures: 0 });
+			expect((await daemon.account("a")).state).not.toBe("open");
+			api.script("key-a", [], { say: "let in again" });
+			await daemon.say("account", "clear", "a");
+			expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", failures: 0 });
+		});
+
+		test("a subscription limit: held until its reset, others go on, resumed by itself in the same session", async () => {
+			const { api, daemon, expectCharged } = await open();
+			api.script(
+				"key-a",
+				[
+					{ shell: "echo half > half.txt", usage: USAGE },
+					{ fail: "limited", resetsInS: RESET_S },
+				],
+				{ say: "all done", usage: USAGE },
+			);
+			api.script("key-b", [], { say: "elsewhere", usage: USAGE });
+			const limited = await daemon.add("a", "make two halves");
+			const first = await daemon.outcome(limited, 1);
+			expect(first).toMatchObject({ outcome: "limited", exit_kind: "rate_limited" });
+			await until(async () => (await daemon.account("a")).state !== "open");
+			const held = await daemon.account("a");
+			// No provider's reset is cut short; this one tells none.
+			if (agent === "gemini") expect(Date.parse(held.until!)).toBeGreaterThan(Date.now() + 1000);
+			else expect(Date.parse(held.until!) - api.resetOf("key-a")).toSatisfy((late: number) => late >= 0 && late <= 1000);
+			const behind = await daemon.add("a", "wait for it");
+			expect(await daemon.reasons(behind)).toContain("rate_limited");
+			const other = await daemon.ended(await daemon.add("b", "meanwhile"));
+			expect(other).toMatchObject({ status: "succeeded" });
+			expect(await daemon.reasons(limited)).toContain("rate_limited");
+			const asked = api.turnsOf("key-a").length;
+			if (agent === "gemini") {
+				api.reset("key-a");
+				await daemon.say("account", "clear", "a");
+			}
+			expect(await daemon.ended(limited)).toMatchObject({ status: "succeeded", attempt: 2, failures: 0 });
+			expect(await daemon.ended(behind)).toMatchObject({ status: "succeeded", attempt: 1, failures: 0 });
+			const since = api.turnsOf("key-a").slice(asked);
+			expect(since.filter(({ at }) => at < api.resetOf("key-a"))).toEqual([]);
+			expect((await daemon.outcome(limited, 2)).session).toBe(first.session);
+			expect(since.some(({ asked: { body } }) => JSON.stringify(body).includes("make two halves"))).toBe(true);
+			await expectCharged();
+			expect(daemon.leftovers()).toEqual([]);
+		});
+
+		test("529: tried again by policy", async () => {
+			const { api, daemon, expectCharged } = await open();
+			api.script("key-a", [], { fail: "overloaded" });
+			const id = await daemon.add("a", "try again");
+			expect(await daemon.outcome(id, 1)).toMatchObject({ outcome: "transient", exit_kind: "crashed" });
+			api.script("key-a", [], { say: "at last", usage: USAGE });
+			const job = await daemon.ended(id);
+			expect(job.status).toBe("succeeded");
+			expect(job.failures).toBeGreaterThan(0);
+			await expectCharged();
+		});
+
+		test.each(["auth", "billing"] as const)("%s: the account is closed until a person clears it, others go on", async (fail) => {
+			const { api, daemon } = await open();
+			api.script("key-a", [], { fail });
+			const id = await daemon.add("a", "who are you");
+			expect(await daemon.outcome(id, 1)).toMatchObject({ outcome: fail, exit_kind: "rate_limited" });
+			await until(async () => (await daemon.account("a")).state === "closed");
+			expect((await daemon.account("a")).reason).toContain(fail);
+			expect(await daemon.reasons(id)).toContain("account_closed");
+			expect(await daemon.ended(await daemon.add("b", "meanwhile"))).toMatchObject({ status: "succeeded" });
+			api.script("key-a", [], { say: "let in" });
+			await daemon.say("account", "clear", "a");
+			expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", failures: 0 });
+		});
+
+		test("stopped during a tool call: no process is left", async () => {
+			const { api, daemon } = await open();
+			// A number that nobody else sleeps for.
+			const word = `9${process.pid}${Math.floor(Date.now() % 100_000)}`;
+			api.script("key-a", [{ shell: `touch began; sleep ${word} & setsid sleep ${word} & sleep ${word}` }]);
+			const id = await daemon.add("a", "take long");
+			await until(() => existsSync(daemon.file("began")) && processesWith(word).length >= 3);
+			await daemon.say("cancel", String(id));
+			expect(await daemon.ended(id)).toMatchObject({ status: "cancelled" });
+			expect(processesWith(word)).toEqual([]);
+			expect(daemon.leftovers()).toEqual([]);
+		});
+	});
+}
