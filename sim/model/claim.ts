@@ -4,7 +4,7 @@ import type { Claimed, ClaimOptions, PlanReport } from "../../src/scheduler.ts";
 import { chooseAccount } from "./accounts.ts";
 import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
 import { breakersOf, pace } from "./late.ts";
-import { lockRefusals } from "./locks.ts";
+import { keptNow, lockRefusals, overdueForLocks } from "./locks.ts";
 import { best, type Filter, startable } from "./order.ts";
 import { settle } from "./settle.ts";
 import { accountOf, breakerOf, type ModelJob, note, type State } from "./state.ts";
@@ -65,6 +65,7 @@ export function take(
 ): ModelJob[] {
 	const taken: ModelJob[] = [];
 	const bound = cycleBound(state, options.max ?? 1);
+	state.kept_before = keptNow(state);
 	while (taken.length < bound) {
 		const wanted = followed(taken);
 		state.reserved = kept(wanted === "unknown" ? undefined : wanted);
@@ -74,6 +75,7 @@ export function take(
 		start(state, job, { worker: options.worker, host: host ?? "", token: token(job) });
 		taken.push(job);
 	}
+	state.kept_before = [];
 	return taken;
 }
 
@@ -150,6 +152,11 @@ export function checkPlan(state: State, report: PlanReport, max: number | undefi
 		host,
 		() => 0,
 		(so) => report.dispatch[so.length],
+		() => {
+			// No event tells of keys that come to be kept in the course of a pass that is not made.
+			for (const job of overdueForLocks(copy)) copy.kept_before.push(...job.locks.map(({ key }) => ({ key, job: job.id })));
+			return copy.reserved;
+		},
 	);
 	agreeSame(
 		report.dispatch,

@@ -1,6 +1,7 @@
 // Lanes, accounts, budgets, locks, artifacts and hosts; upkeep and the rest: described.
 
 import type { CommandSpec } from "../command.ts";
+import { AGENTS } from "./agent.ts";
 import { PRUNE, REPOS } from "./repo.ts";
 
 const list = (noun: string, help: string, says: string): CommandSpec => ({
@@ -32,6 +33,7 @@ export const NOUNS: readonly CommandSpec[] = [
 		examples: [["sluice account clear work", "after logging in again"]],
 		load: loadSet,
 	},
+	...AGENTS,
 	list("budget", "Budgets: what is used of what is granted.", "who has how much left"),
 	{
 		name: "budget grant",
