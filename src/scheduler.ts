@@ -157,6 +157,15 @@ export type LedgerView = {
 	window: "hour" | "day" | null;
 	over_limit: boolean;
 };
+/** A ledger of an owner, a batch or a repo. */
+export type BudgetView = LedgerView & {
+	/** What live runs have set aside of it, and what each run that starts does. */
+	reserved: number;
+	reserve: number;
+	on_breach: "finish" | "stop";
+	/** When its window begins anew; null without one. */
+	refills_at: number | null;
+};
 
 export interface Scheduler {
 	add(job: JobInput, options?: Act & { force?: boolean }): Promise<AddResult>;
@@ -251,11 +260,11 @@ export interface Scheduler {
 	grant(
 		subject: string,
 		dim: string,
-		grant: { limit: number | null; warn_at?: number; window?: "hour" | "day" | null; on_breach?: "finish" | "stop" },
+		grant: { limit: number | null; warn_at?: number; window?: "hour" | "day" | null; on_breach?: "finish" | "stop"; reserve?: number },
 		options?: Act,
-	): Promise<LedgerView>;
-	charge(subject: string, dim: string, amount: number): Promise<LedgerView & { warned: boolean; first_breach: boolean }>;
-	ledgers(subject?: string): Promise<LedgerView[]>;
+	): Promise<BudgetView>;
+	charge(subject: string, dim: string, amount: number): Promise<BudgetView & { warned: boolean; first_breach: boolean }>;
+	ledgers(subject?: string): Promise<BudgetView[]>;
 
 	configure(config: ConfigInput): Promise<void>;
 	config(): Config;

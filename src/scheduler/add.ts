@@ -196,6 +196,8 @@ function* addToFamily(tx: Tx, draft: Draft, id: number, field: string, coming: M
 		});
 	coming.set(root, (coming.get(root) ?? 0) + 1);
 	draft.job.path = path;
+	// Whoever pays for a job pays for what it brings about.
+	if (parent.owner !== undefined) draft.job.owner ??= parent.owner;
 	if (draft.parent_gate && !draft.after.some((one) => one.ref === id)) draft.after.push({ ref: id, policy: "success", gate: true });
 }
 

@@ -1,11 +1,11 @@
 // Holds on accounts, breakers on environments, ledgers of money: what keeps work from starting, and what lets it go on.
 
-import { isTerminal, type Job } from "../core/job.ts";
-import { announce, charged, isSpent, ledgerKey, usedNow } from "../core/ledger.ts";
+import { isTerminal, type Job, type Run } from "../core/job.ts";
+import { announce, charged, isSpent, isTaken, ledgerKey, refillsAt, reservedKey, reserveOf, usedNow } from "../core/ledger.ts";
 import { limitDelayMs } from "../core/retry.ts";
 import { windowStart } from "../core/window.ts";
 import { holdKey, type Ledger } from "../core/world.ts";
-import type { LedgerView } from "../scheduler.ts";
+import type { BudgetView, LedgerView } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { place } from "./place.ts";
 import type { Tx } from "./tx.ts";
@@ -44,12 +44,15 @@ export function limitAccount(tx: Tx, account: string, report: LimitReport): void
 	tx.event("limited", null, { account, until, hits });
 }
 
-/** A run went well on the account: the count of limits starts anew, a back-off ends; a reset that the provider named stays. */
-export function accountWorks(tx: Tx, account: string): void {
+/**
+ * A run went well on the account: the count of limits starts anew, a back-off ends; a reset that the provider named stays. One that began before the
+ * limit says nothing about what comes after it: starts stay spaced.
+ */
+export function accountWorks(tx: Tx, account: string, startedAt: number): void {
 	const key = holdKey("rate_limited", `account:${account}`);
 	const hold = tx.memory.holds.get(key);
 	if (hold?.kind !== "rate_limited") return;
-	if (hold.reset && hold.until > tx.now) {
+	if (hold.until > tx.now ? hold.reset : startedAt < hold.until) {
 		tx.put("hold", key, { ...hold, hits: 0 });
 		return;
 	}
@@ -154,14 +157,24 @@ export function viewLedger(tx: Tx, ledger: Ledger): LedgerView {
 	};
 }
 
+export function viewBudget(tx: Tx, ledger: Ledger): BudgetView {
+	return {
+		...viewLedger(tx, ledger),
+		reserved: tx.memory.usage.get(reservedKey(ledger)) ?? 0,
+		reserve: reserveOf(ledger),
+		on_breach: ledger.on_breach ?? "finish",
+		refills_at: refillsAt(ledger, tx.now, tx.config.timezone) ?? null,
+	};
+}
+
 export function ledgerOf(tx: Tx, subject: string, dim: string): Ledger | undefined {
 	return tx.memory.ledgers.get(subject)?.find((ledger) => ledger.dim === dim);
 }
 
 export function* putLedger(tx: Tx, ledger: Ledger): Op<{ warned: boolean; first_breach: boolean }> {
 	const before = ledgerOf(tx, ledger.subject, ledger.dim);
-	const spentBefore = before !== undefined && isSpent(before, tx.now, tx.config.timezone);
-	const spent = isSpent(ledger, tx.now, tx.config.timezone);
+	const takenBefore = before !== undefined && isTakenNow(tx, before);
+	const taken = isTakenNow(tx, ledger);
 	const news = announce(ledger, tx.now, tx.config.timezone);
 	tx.put("ledger", ledgerKey(ledger.subject, ledger.dim), news.ledger);
 	if (news.warned) tx.event("budget_warned", null, { subject: ledger.subject, dim: ledger.dim, used: ledger.used, limit: ledger.limit });
@@ -169,11 +182,47 @@ export function* putLedger(tx: Tx, ledger: Ledger): Op<{ warned: boolean; first_
 		tx.event("budget_breached", null, { subject: ledger.subject, dim: ledger.dim, used: ledger.used, limit: ledger.limit });
 		if (ledger.on_breach === "stop") yield* stopRuns(tx, ledger);
 	}
-	if (spent !== spentBefore) {
-		if (!spent) tx.stirred = true;
-		if (ledger.subject.startsWith("batch:")) tx.put("settle", `batch/${ledger.subject.slice(6)}`, { after: 0 });
-	}
+	if (taken !== takenBefore) turned(tx, ledger, taken ? "taken" : "free");
 	return news;
+}
+
+const isTakenNow = (tx: Tx, ledger: Ledger): boolean =>
+	isTaken(ledger, tx.memory.usage.get(reservedKey(ledger)) ?? 0, tx.now, tx.config.timezone);
+
+/** Jobs of a batch are parked on its budget, so they are told; the rest is asked anew at each start. */
+function turned(tx: Tx, { subject }: Ledger, to: "taken" | "free"): void {
+	if (to === "free") tx.stirred = true;
+	if (subject.startsWith("batch:")) tx.put("settle", `batch/${subject.slice(6)}`, { after: 0 });
+}
+
+/** A run that starts sets aside what it is expected to use, so that many at once do not each count on the same rest. */
+export function reserveBudgets(tx: Tx, job: Job & { run: Run }): void {
+	for (const subject of payers(job))
+		for (const ledger of tx.memory.ledgers.get(subject) ?? []) {
+			const amount = reserveOf(ledger);
+			if (amount === 0) continue;
+			const before = isTakenNow(tx, ledger);
+			job.run.reserved = { ...job.run.reserved, [reservedKey(ledger)]: amount };
+			tx.count("usage", reservedKey(ledger), amount);
+			if (!before && isTakenNow(tx, ledger)) turned(tx, ledger, "taken");
+		}
+}
+
+/** Its end: what it set aside is free again; what it used is charged apart. Returns what has to be looked at after that charge. */
+export function releaseBudgets(tx: Tx, { reserved }: Run): () => void {
+	if (reserved === undefined) return () => {};
+	const held = Object.keys(reserved).filter((key) => key.startsWith("budget:batch:"));
+	const ledgers = held.flatMap(
+		(key) => ledgerOf(tx, key.slice("budget:".length, key.lastIndexOf("/")), key.slice(key.lastIndexOf("/") + 1)) ?? [],
+	);
+	const taken = ledgers.filter((ledger) => isTakenNow(tx, ledger));
+	for (const [key, amount] of Object.entries(reserved)) tx.count("usage", key, -amount);
+	return () => {
+		for (const { subject, dim } of taken) {
+			const now = ledgerOf(tx, subject, dim);
+			if (now && !isTakenNow(tx, now)) turned(tx, now, "free");
+		}
+	};
 }
 
 /** `on_breach: stop`: what runs at their expense is asked to stop. */
@@ -219,13 +268,14 @@ export const alignWindow = (tx: Tx, ledger: Ledger): Ledger => ({
 	window_at: ledger.window === null ? 0 : windowStart(ledger.window, tx.now, tx.config.timezone),
 });
 
+const payers = (job: Job): string[] => [
+	...(job.owner === undefined ? [] : [`owner:${job.owner}`]),
+	...(job.batch === undefined ? [] : [`batch:${job.batch}`]),
+	...(job.repo === undefined ? [] : [`repo:${job.repo}`]),
+];
+
 /** What a run cost goes to its owner, its batch and its repo, where they keep a ledger for it. */
 export function* chargeRun(tx: Tx, job: Job, usage: Record<string, number>): Op<void> {
-	const subjects = [
-		...(job.owner === undefined ? [] : [`owner:${job.owner}`]),
-		...(job.batch === undefined ? [] : [`batch:${job.batch}`]),
-		...(job.repo === undefined ? [] : [`repo:${job.repo}`]),
-	];
-	for (const subject of subjects)
+	for (const subject of payers(job))
 		for (const [dim, amount] of Object.entries(usage)) if (amount !== 0) yield* chargeLedger(tx, subject, dim, amount);
 }

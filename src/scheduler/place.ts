@@ -125,7 +125,14 @@ export function setDue(tx: Tx, job: Job, until: number | undefined): void {
 	job.due_at = times.length === 0 ? undefined : Math.min(...times);
 }
 
-export type Ending = { status: Terminal; exit_kind?: ExitKind; exit_code: number | null; raw_exit_code?: number; end_reason?: string };
+export type Ending = {
+	status: Terminal;
+	exit_kind?: ExitKind;
+	exit_code: number | null;
+	raw_exit_code?: number;
+	end_reason?: string;
+	usage?: Record<string, number>;
+};
 
 const ENDED = ["due_at", "wait_reason", "gate", "since", "backoff_until", "ready_at", "rank", "forced", "question", "reserve_at"] as const;
 
