@@ -66,7 +66,7 @@ export const EXIT_KINDS = [
 export type ExitKind = (typeof EXIT_KINDS)[number];
 
 /** What a live run can be stopped as. */
-export const STOP_KINDS = ["cancelled", "timeout", "stalled", "preempted", "drained"] as const;
+export const STOP_KINDS = ["cancelled", "timeout", "stalled", "preempted", "drained", "rate_limited"] as const;
 export type StopKind = (typeof STOP_KINDS)[number];
 
 export const POLICIES = ["success", "failure", "any", "merged"] as const;

@@ -8,6 +8,7 @@
 //   budget               cancelled
 //   context              failed
 //   transient, crashed   crashed
+//   waited for a limit   rate_limited    as limited, throttled: it was stopped for that
 //   session is gone      lost            burns nothing: the next run starts afresh
 
 import { isRolloutOf, resetInRollout } from "../core/agents/codex-rollout.ts";
@@ -41,6 +42,7 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 			now: floor.clock.now(),
 			timezone: settings.timezone,
 			before: markOf(floor, run, reading.session, agent),
+			waited: agent.waited,
 		};
 		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
 		let found = judge(agent.output, reading, exit, about);
@@ -64,6 +66,11 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		...(found.session === null ? {} : { session: found.session }),
 		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
 	};
+	const when = {
+		...(found.until === null ? {} : { until: found.until }),
+		...(found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms }),
+	};
+	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when };
 	if (run.stop !== null || seen.state === "gone") return { ...plain, ...told };
 	if (seen.launch_failed !== null) {
 		const profile = profileOf(agent.name, floor.settings().agents);
@@ -87,11 +94,8 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		case "needs_human":
 			return { ...at, exit_kind, ...message, question: found.question ?? "the agent asks for a person" };
 		case "limited":
-		case "throttled": {
-			const until = found.until === null ? {} : { until: found.until };
-			const delay = found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms };
-			return { ...at, exit_kind, ...message, ...until, ...delay };
-		}
+		case "throttled":
+			return { ...at, exit_kind, ...message, ...when };
 		case "auth":
 		case "billing":
 			return { ...at, exit_kind, ...message, closed: oneLine(`${found.outcome}: ${found.message ?? "refused"}`) };

@@ -35,6 +35,7 @@ export class AgentDaemon {
 			accounts: Object.fromEntries(Object.entries(accounts).map(([name, { home }]) => [name, { home }])),
 			rate_limit: { margin_ms: 300, stagger_ms: 100 },
 			agent_retry: { max: 2, base_ms: 500, cap_ms: 500 },
+			agent_patience_ms: 5000,
 		};
 		daemon.home.make(stringify(config));
 		await daemon.home.up({ PATH: place.path });

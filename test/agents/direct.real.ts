@@ -16,13 +16,13 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
 		const work = place.workFolder();
 		const usage = { input: 1234, cacheRead: 570, cacheWrite: 0, output: 89, reasoning: 0 };
 		place.api.script("key-a", [{ shell: "echo made > made.txt", usage }], { say: "all done" });
-		const first = await runDirectly(place, account, work, { prompt: "make the file" });
+		const first = await runDirectly(place, account, work, { prompt: "make the file", record: "tool" });
 		expect(first.judged).toMatchObject({ outcome: "ok", message: "all done" });
 		expect(existsSync(join(work, "made.txt"))).toBe(true);
 		expect(first.judged.used.tokens).toBe(tokensOf(place.api.handed("key-a")));
 		expect(first.judged.used.cost_micro).toBe(costOf(agent, place.api.handed("key-a")));
 		const session = first.judged.session!;
-		const second = await runDirectly(place, account, work, { prompt: "go on", session, before: first.judged.total });
+		const second = await runDirectly(place, account, work, { prompt: "go on", session, before: first.judged.total, record: "resume" });
 		expect(second.judged).toMatchObject({ outcome: "ok", session });
 		expect(JSON.stringify(place.api.turnsOf("key-a").at(-1)!.asked.body)).toContain("make the file");
 		expect(second.judged.total.tokens).toBe(tokensOf(place.api.handed("key-a")));
@@ -33,7 +33,7 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
 		const place = await Place.open(agent);
 		place.api.script("key-a", scenario.turns, scenario.then);
 		const account = place.account("key-a", scenario.login);
-		const told = await runDirectly(place, account, place.workFolder());
+		const told = await runDirectly(place, account, place.workFolder(), { record: scenario.name });
 		const outcome = typeof scenario.outcome === "string" ? scenario.outcome : scenario.outcome[agent];
 		expect(told.judged.outcome, `${told.stdout}\n${told.stderr}`).toBe(outcome);
 		if (outcome === "limited" && agent === "claude") expect(told.judged.until).toBe(place.api.resetOf("key-a"));

@@ -2,14 +2,17 @@
 
 import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { GEMINI_DEFAULTS } from "../../src/core/agents/gemini.ts";
-import { NOTHING, type Used } from "../../src/core/agents/happening.ts";
+import { NOTHING, type Trouble, type Used } from "../../src/core/agents/happening.ts";
 import { profileOf } from "../../src/core/agents/index.ts";
 import { type Judgement, judge } from "../../src/core/agents/judge.ts";
 import { commandLine } from "../../src/core/agents/profile.ts";
 import { createReader } from "../../src/core/agents/reading.ts";
+import { waitsFor } from "../../src/core/agents/waiting.ts";
 import type { Place } from "./place.ts";
+import { record } from "./record.ts";
 import { MODELS, PERMISSIONS, type Sandbox } from "./sandbox.ts";
 
 export type Told = { argv: string[]; code: number | null; signal: string | null; stdout: string; stderr: string; judged: Judgement };
@@ -18,9 +21,12 @@ export type Wish = {
 	prompt?: string;
 	session?: string;
 	before?: Used;
-	/** As soon as this is true of its output, it is sent SIGTERM. */
-	stopWhen?: (stdout: string) => boolean;
+	/** What it is called when it is recorded. */
+	record?: string;
 };
+
+/** Beyond what a short retry-after asks for. */
+const PATIENCE_MS = 8_000;
 
 export async function runDirectly(place: Place, account: Sandbox, cwd: string, wish: Wish = {}): Promise<Told> {
 	const profile = profileOf(place.agent, {})!;
@@ -41,19 +47,42 @@ export async function runDirectly(place: Place, account: Sandbox, cwd: string, w
 	};
 	const child = spawn(argv[0]!, argv.slice(1), { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
 	const reader = createReader(profile.output);
-	let [stdout, stderr] = ["", ""];
+	let [stdout, stderr, lastOnStderr] = ["", "", ""];
+	let waited: Trouble | null = null;
+	let timer: NodeJS.Timeout | undefined;
+	/** Silent for a while: is it a limit that it waits for? */
+	const listen = () => {
+		clearTimeout(timer);
+		timer = setTimeout(() => {
+			waited = waitsFor(profile.output, reader.reading, lastOnStderr);
+			if (waited) child.kill(profile.stop_signal);
+		}, PATIENCE_MS);
+	};
 	child.stdout.on("data", (chunk: Buffer) => {
 		reader.push(chunk);
 		stdout += chunk;
-		if (wish.stopWhen?.(stdout)) child.kill("SIGTERM");
+		lastOnStderr = "";
+		listen();
 	});
 	child.stderr.on("data", (chunk) => {
 		stderr += chunk;
+		lastOnStderr += chunk;
+		listen();
 	});
 	const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
 		child.once("error", reject);
 		child.once("close", (...how) => resolve(how));
 	});
-	const about = { stderr, now: Date.now(), timezone: "UTC", before: wish.before ?? NOTHING };
-	return { argv, code, signal, stdout, stderr, judged: judge(profile.output, reader.end(), { code: code ?? 143, signal }, about) };
+	clearTimeout(timer);
+	const about = { stderr, now: Date.now(), timezone: "UTC", before: wish.before ?? NOTHING, waited };
+	const told = {
+		argv,
+		code,
+		signal,
+		stdout,
+		stderr,
+		judged: judge(profile.output, reader.end(), { code: code ?? 128 + constants.signals[signal!], signal }, about),
+	};
+	if (process.env.SLUICE_AGENT_RECORD) record(process.env.SLUICE_AGENT_RECORD, place, wish.record ?? "run", told);
+	return told;
 }

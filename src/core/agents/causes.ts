@@ -30,7 +30,7 @@ const WORDS: readonly [Cause, RegExp][] = [
 		"auth",
 		/\b401\b|unauthori[sz]ed|api.?key (?:is )?(?:not valid|invalid)|(?:invalid|incorrect|missing) (?:x-)?api.?key|not logged in|please run \/login|log ?in required|authentication|invalid_grant|auth method|oauth token|\b403 forbidden/i,
 	],
-	["context", /context.?(?:window|length)|prompt is too long|maximum context|input is too long/i],
+	["context", /context.?(?:window|length)|prompt is too long|maximum context|input is too long|exceeds the maximum number of tokens/i],
 	["budget", /maximum budget|maximum number of turns|max.?(?:session.?)?turns|turn limit/i],
 	["needs_human", /not running in a trusted directory|untrusted workspace/i],
 	[
