@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
+import { onTestFinished } from "vitest";
 import { GEMINI_DEFAULTS } from "../../src/core/agents/gemini.ts";
 import { NOTHING, type Trouble, type Used } from "../../src/core/agents/happening.ts";
 import { profileOf } from "../../src/core/agents/index.ts";
@@ -46,6 +47,7 @@ export async function runDirectly(place: Place, account: Sandbox, cwd: string, w
 		[GEMINI_DEFAULTS.variable]: defaults,
 	};
 	const child = spawn(argv[0]!, argv.slice(1), { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+	onTestFinished(() => void child.kill("SIGKILL"));
 	const reader = createReader(profile.output);
 	let [stdout, stderr, lastOnStderr] = ["", "", ""];
 	let waited: Trouble | null = null;

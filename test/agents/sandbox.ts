@@ -44,6 +44,8 @@ const QUIET: Record<AgentName, Record<string, string>> = {
 	gemini: { GEMINI_CLI_DISABLE_AUTO_UPDATE: "true" },
 	opencode: {
 		OPENCODE_DISABLE_AUTOUPDATE: "1",
+		// It would sum up its context again and again.
+		OPENCODE_DISABLE_AUTOCOMPACT: "1",
 		OPENCODE_DISABLE_MODELS_FETCH: "1",
 		OPENCODE_DISABLE_SHARE: "1",
 		OPENCODE_DISABLE_DEFAULT_PLUGINS: "1",

@@ -19,6 +19,6 @@ export default defineConfig({
 		testTimeout: 300_000,
 		hookTimeout: 300_000,
 		teardownTimeout: 10_000,
-		reporters: ["default", new URL("./table.ts", import.meta.url).pathname],
+		globalSetup: ["test/agents/setup.ts"],
 	},
 });
