@@ -38,7 +38,8 @@ export const FAILURES: readonly Scenario[] = [
 		outcome: "limited",
 		login: "subscription",
 	},
-	always("429, long retry-after", { fail: "throttled", retryAfterS: 3600 }, "throttled"),
+	// On a plan, where it must not be taken for the plan's own limit.
+	{ ...always("429, long retry-after", { fail: "throttled", retryAfterS: 3600 }, "throttled"), login: "subscription" },
 	always("529 overloaded", { fail: "overloaded" }, "transient"),
 	always("401", { fail: "auth" }, "auth"),
 	always("billing", { fail: "billing" }, "billing"),
