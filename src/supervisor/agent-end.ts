@@ -41,7 +41,7 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 			stderr: tail,
 			now: floor.clock.now(),
 			timezone: settings.timezone,
-			before: markOf(floor, run, reading.session, agent),
+			before: markOf(floor, run, reading.session ?? agent.session, agent),
 			waited: agent.waited,
 		};
 		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
@@ -175,10 +175,11 @@ export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 		agent: agent.name,
 		account: agent.account,
 		outcome,
-		session,
+		// One that was cut off before it could say so went on with it all the same.
+		session: session ?? (session_gone ? null : agent.session),
 		...(session_gone ? { session_gone } : {}),
 		usage: used,
-		session_total: total,
+		...(total === null ? {} : { session_total: total }),
 		...(until === null ? {} : { until }),
 		...(retry_after_ms === null ? {} : { retry_after_ms }),
 		...(message === null ? {} : { last_message: message }),

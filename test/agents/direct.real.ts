@@ -22,11 +22,11 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
 		expect(first.judged.used.tokens).toBe(tokensOf(place.api.handed("key-a")));
 		expect(first.judged.used.cost_micro).toBe(costOf(agent, place.api.handed("key-a")));
 		const session = first.judged.session!;
-		const second = await runDirectly(place, account, work, { prompt: "go on", session, before: first.judged.total, record: "resume" });
+		const second = await runDirectly(place, account, work, { prompt: "go on", session, before: first.judged.total!, record: "resume" });
 		expect(second.judged).toMatchObject({ outcome: "ok", session });
 		expect(JSON.stringify(place.api.turnsOf("key-a").at(-1)!.asked.body)).toContain("make the file");
-		expect(second.judged.total.tokens).toBe(tokensOf(place.api.handed("key-a")));
-		expect(second.judged.total.cost_micro).toBe(costOf(agent, place.api.handed("key-a")));
+		expect(second.judged.total!.tokens).toBe(tokensOf(place.api.handed("key-a")));
+		expect(second.judged.total!.cost_micro).toBe(costOf(agent, place.api.handed("key-a")));
 	});
 
 	test.each(FAILURES)("$name", async (scenario) => {

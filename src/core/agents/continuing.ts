@@ -17,8 +17,9 @@ const GOES_ON: readonly ExitKind[] = ["rate_limited", "drained", "preempted", "l
 
 /** The session to go on with, or why it is left; null when there was none. */
 export function continues(before: Before | null, session: string | undefined): { session: string } | { left: string } | null {
-	if (before === null || before.session === null) return null;
+	if (before === null) return null;
 	if (before.session_gone) return { left: "its session was not found any more" };
+	if (before.session === null) return null;
 	// The scheduler drops it when the job starts on another account, or is begun anew.
 	if (session !== before.session) return { left: "it starts on another account, or anew" };
 	if (GOES_ON.includes(before.exit_kind) || before.outcome === "transient") return { session };

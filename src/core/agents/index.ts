@@ -35,8 +35,11 @@ export function profileOf(name: string, custom: Readonly<Record<string, CustomPr
 	const given = Object.fromEntries(Object.entries(own ?? {}).filter(([, value]) => value !== undefined));
 	// The built-in's way of resuming starts the built-in's program.
 	const resume = own?.command !== undefined && own.resume === undefined ? [] : base.resume;
-	const merged: Profile = { ...base, resume, ...given, output };
-	return { ...merged, permissions: { ...base.permissions, ...own?.permissions }, env: { ...base.env, ...own?.env } };
+	// Nor does a command that has no place for them want its options.
+	const takes = own?.command === undefined || own.command.includes("{options}");
+	const { model, permissions } = takes ? base : COMMAND;
+	const merged: Profile = { ...base, resume, model, ...given, output };
+	return { ...merged, permissions: { ...permissions, ...own?.permissions }, env: { ...base.env, ...own?.env } };
 }
 
 /** The adapters' own part of a profile that starts one of their programs. */

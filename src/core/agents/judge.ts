@@ -51,8 +51,8 @@ export type Judgement = {
 	/** What was to be resumed is not there. */
 	session_gone: boolean;
 	used: Used;
-	/** The session's mark from now on. */
-	total: Used;
+	/** The session's mark from now on; null when nobody knows. */
+	total: Used | null;
 	/** What it said last, or what was wrong. */
 	message: string | null;
 	question: string | null;
@@ -90,7 +90,9 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 		if (exit.code === 0) return { outcome: "ok", message: reading.message };
 		return { outcome: bySignal ? "killed" : "crashed", message: stderr || `exit code ${exit.code}` };
 	}
-	const { ended, denied } = reading;
+	const { denied } = reading;
+	// Half a last word of one that was killed is not its word.
+	const ended = reading.cut && bySignal ? null : reading.ended;
 	if (ended?.how === "well") {
 		if (denied.length === 0 || about.changed === true) return { outcome: "ok", message: reading.message };
 		const asks = denied.map((one) => `- ${one}`).join("\n");
@@ -99,7 +101,9 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	const inUse = /Session ID (\S+) is already in use/.exec(about.stderr)?.[1];
 	if (inUse !== undefined) return { outcome: "transient", message: stderr, session: inUse };
 	const text = ended?.text || reading.trouble?.text || reading.retry?.text || about.waited?.text || "";
-	const told = firstKnown(ended === null ? (about.waited?.cause ?? "unknown") : "unknown", causeTold(reading));
+	// Stopped while it waited: that it was stopped is no news.
+	const isStopped = ended === null || ended.cause === "aborted" || ended.cause === "unknown";
+	const told = firstKnown(isStopped ? (about.waited?.cause ?? "unknown") : "unknown", causeTold({ ...reading, ended }));
 	if (told !== "unknown" && !(told === "transient" && bySignal && !ended)) return ofCause(told, text || stderr);
 	if (bySignal && (ended === null || ended.cause === "unknown"))
 		return { outcome: "killed", message: text || `ended by ${exit.signal ?? `signal ${exit.code - 128}`}` };

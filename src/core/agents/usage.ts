@@ -10,13 +10,14 @@
 import { NOTHING, type Used } from "./happening.ts";
 import { plus, type Reading } from "./reading.ts";
 
-export type Settled = { delta: Used; total: Used };
+/** `total`: null when nobody knows. */
+export type Settled = { delta: Used; total: Used | null };
 
 /** `before`: the session's high-water mark; null when it was resumed and nobody knows it. */
 export function settleUsage(reading: Pick<Reading, "steps" | "total" | "seen">, before: Used | null): Settled {
 	const mark = before ?? NOTHING;
 	const { steps, total } = reading;
-	if (total === null) return { delta: steps ?? NOTHING, total: plus(mark, steps ?? NOTHING) };
+	if (total === null) return { delta: steps ?? NOTHING, total: before === null ? null : plus(mark, steps ?? NOTHING) };
 	// The mark is lost, so all that came before would be charged once more.
 	if (before === null && total.own) return { delta: total.own, total: total.used };
 	if (!isCumulative(total, mark, reading.seen)) return { delta: total.used, total: plus(mark, total.used) };
