@@ -20,6 +20,9 @@ export type RunOutcome = {
 	usage: { tokens: number; input_tokens: number; output_tokens: number; cached_tokens: number; cost_micro: number | null };
 };
 
+/** After a reset, before the account is used again. */
+export const MARGIN_MS = 300;
+
 export class AgentDaemon {
 	private readonly home = new TestHome();
 	private constructor(
@@ -33,7 +36,7 @@ export class AgentDaemon {
 		const daemon = new AgentDaemon(place, place.workFolder(), env);
 		const config = {
 			accounts: Object.fromEntries(Object.entries(accounts).map(([name, { home }]) => [name, { home }])),
-			rate_limit: { margin_ms: 300, stagger_ms: 100 },
+			rate_limit: { margin_ms: MARGIN_MS, stagger_ms: 100 },
 			agent_retry: { max: 2, base_ms: 500, cap_ms: 500 },
 			agent_patience_ms: 5000,
 		};
