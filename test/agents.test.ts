@@ -1,7 +1,7 @@
 // Adapters on what the real programs printed: every recorded scenario with its outcome, and the rules of usage over several runs of one session.
 
 import { describe, expect, test } from "vitest";
-import { resetInRollout } from "../src/core/agents/codex-rollout.ts";
+import { resetInRollout, usedInRollout } from "../src/core/agents/codex-rollout.ts";
 import { NOTHING } from "../src/core/agents/happening.ts";
 import { exitKindFor } from "../src/core/agents/judge.ts";
 import { createRenderer } from "../src/core/agents/render.ts";
@@ -228,6 +228,17 @@ test("Codex's own record says when a limit ends", () => {
 	expect(resetInRollout(line(window(40, 5), window(31, 9)))).toBe(null);
 	expect(resetInRollout("")).toBe(null);
 	expect(judged(capture("codex-usagelimit"), { reset: 1_794_780_092_000 }).until).toBe(1_794_780_092_000);
+});
+
+test("Codex's own record says what a turn that was broken off has used", () => {
+	const line = (info: unknown) => JSON.stringify({ type: "event_msg", payload: { type: "token_count", info, rate_limits: null } });
+	const total = (input_tokens: number) => ({
+		total_token_usage: { input_tokens, cached_input_tokens: 300, output_tokens: 50, total_tokens: 1 },
+	});
+	const text = `cut off"}\n${line(total(700))}\n${line(total(1400))}\n${line(null)}\n`;
+	expect(usedInRollout(text)).toMatchObject({ tokens: 1450, input_tokens: 1400, cached_tokens: 300, output_tokens: 50, cost_micro: null });
+	expect(usedInRollout(line(null))).toBe(null);
+	expect(usedInRollout("")).toBe(null);
 });
 
 describe("for people", () => {

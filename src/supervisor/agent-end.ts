@@ -11,7 +11,7 @@
 //   waited for a limit   rate_limited    as limited, throttled: it was stopped for that
 //   session is gone      lost            burns nothing: the next run starts afresh
 
-import { isRolloutOf, resetInRollout } from "../core/agents/codex-rollout.ts";
+import { isRolloutOf, resetInRollout, usedInRollout } from "../core/agents/codex-rollout.ts";
 import { NOTHING, type Used } from "../core/agents/happening.ts";
 import { knownOf, profileOf } from "../core/agents/index.ts";
 import { type About, exitKindFor, type Judgement, judge } from "../core/agents/judge.ts";
@@ -34,7 +34,7 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 	const { agent } = run;
 	if (agent === null) return plain;
 	try {
-		const reading = await readAll(floor, { dir: run.dir, agent });
+		let reading = await readAll(floor, { dir: run.dir, agent });
 		const code = seen.state === "exited" ? seen.code : 137;
 		const settings = floor.settings();
 		const about: About = {
@@ -46,9 +46,13 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 		};
 		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
 		let found = judge(agent.output, reading, exit, about);
-		if (found.outcome === "limited" && agent.output === "codex") {
-			const reset = codexReset(floor, agent, found.session);
-			if (reset !== null) found = judge(agent.output, reading, exit, { ...about, reset });
+		if (agent.output === "codex" && (found.outcome === "limited" || reading.total === null)) {
+			const record = codexRecord(floor, agent, found.session ?? agent.session);
+			const used = usedInRollout(record);
+			// A turn that was broken off tells nothing of what it used.
+			if (reading.total === null && used !== null) reading = { ...reading, total: { scope: "session", used } };
+			const reset = found.outcome === "limited" ? resetInRollout(record) : null;
+			found = judge(agent.output, reading, exit, { ...about, reset });
 		}
 		if (found.outcome === "needs_human" && reading.ended?.how === "well" && (await floor.workspaces?.changed(run.job)) === true)
 			found = judge(agent.output, reading, exit, { ...about, changed: true });
@@ -143,9 +147,9 @@ export function accountIn({ disk }: Pick<Floor, "disk">, dir: string): Record<st
 	}
 }
 
-/** The newest days first: a session that was begun long ago is rare. */
-function codexReset({ disk }: Floor, { home }: AgentRun, session: string | null): number | null {
-	if (home === null || session === null) return null;
+/** The end of Codex's own record of a session. The newest days first: a session that was begun long ago is rare. */
+function codexRecord({ disk }: Floor, { home }: AgentRun, session: string | null): string {
+	if (home === null || session === null) return "";
 	const isIt = isRolloutOf(session);
 	const newest = (path: string) =>
 		disk
@@ -157,14 +161,14 @@ function codexReset({ disk }: Floor, { home }: AgentRun, session: string | null)
 	for (const year of newest(`${home}/sessions`))
 		for (const month of newest(year))
 			for (const day of newest(month)) {
-				if (++looked > DAYS_MAX) return null;
+				if (++looked > DAYS_MAX) return "";
 				const name = disk.list(day).find(isIt);
 				if (name === undefined) continue;
 				const size = disk.size(`${day}/${name}`) ?? 0;
 				const end = disk.readAt(`${day}/${name}`, Math.max(0, size - ROLLOUT_BYTES), ROLLOUT_BYTES);
-				return resetInRollout(new TextDecoder().decode(end));
+				return new TextDecoder().decode(end);
 			}
-	return null;
+	return "";
 }
 
 /** What outcome.json says of an agent's run, beside what it says of any. */

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { costOf, tokensOf } from "./charges.ts";
+import { costOf, tokensOf, usageFor } from "./charges.ts";
 import { runDirectly } from "./direct.ts";
 import { Place } from "./place.ts";
 import { AGENT_NAMES } from "./programs.ts";
@@ -14,8 +14,7 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
 		const place = await Place.open(agent);
 		const account = place.account("key-a");
 		const work = place.workFolder();
-		const usage = { input: 1234, cacheRead: 570, cacheWrite: 0, output: 89, reasoning: 0 };
-		place.api.script("key-a", [{ shell: "echo made > made.txt", usage }], { say: "all done" });
+		place.api.script("key-a", [{ shell: "echo made > made.txt", usage: usageFor(agent) }], { say: "all done" });
 		const first = await runDirectly(place, account, work, { prompt: "make the file", record: "tool" });
 		expect(first.judged).toMatchObject({ outcome: "ok", message: "all done" });
 		expect(existsSync(join(work, "made.txt"))).toBe(true);

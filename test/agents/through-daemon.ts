@@ -4,15 +4,14 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { windowEnd } from "../../src/core/window.ts";
 import { until } from "../make/daemon.ts";
-import { costOf, tokensOf } from "./charges.ts";
+import { costOf, tokensOf, usageFor } from "./charges.ts";
 import { AgentDaemon, MARGIN_MS } from "./daemon.ts";
-import { type Handed, sum } from "./fake-api/turn.ts";
+import { sum } from "./fake-api/turn.ts";
 import { Place } from "./place.ts";
 import type { AgentName } from "./programs.ts";
 
 /** Long enough for a program to start twice over meanwhile; none waits for it by itself. */
 const RESET_S = 45;
-const USAGE: Handed = { input: 1230, cacheRead: 570, cacheWrite: 0, output: 90, reasoning: 0 };
 
 /**
  * When a limit ends, as far as the program tells: exactly; that it is the day's quota; or nothing, since it waits by itself and is stopped for that. Then the
@@ -51,10 +50,12 @@ export function throughDaemon(agent: AgentName): void {
 		return { place, api, daemon, expectCharged };
 	};
 
+	const usage = usageFor(agent);
+
 	describe(`${agent}, behind a daemon`, () => {
 		test("a turn with a tool call: outcome, session, usage and cost", async () => {
 			const { api, daemon, expectCharged } = await open();
-			api.script("key-a", [{ shell: "echo made > made.txt", usage: USAGE }], { say: "all done" });
+			api.script("key-a", [{ shell: "echo made > made.txt", usage }], { say: "all done" });
 			const id = await daemon.add("a", "make the file");
 			expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", exit_kind: "completed", attempt: 1 });
 			expect(existsSync(daemon.file("made.txt"))).toBe(true);
@@ -67,7 +68,7 @@ export function throughDaemon(agent: AgentName): void {
 
 		test("429 with a short retry-after: it goes on, and nothing is held", async () => {
 			const { api, daemon, expectCharged } = await open();
-			api.script("key-a", [{ fail: "throttled", retryAfterS: 1 }], { say: "done after all", usage: USAGE });
+			api.script("key-a", [{ fail: "throttled", retryAfterS: 1 }], { say: "done after all", usage });
 			const job = await daemon.ended(await daemon.add("a", "be patient"));
 			expect(job).toMatchObject({ status: "succeeded", failures: 0 });
 			expect((await daemon.account("a")).state).toBe("open");
@@ -92,12 +93,12 @@ export function throughDaemon(agent: AgentName): void {
 			api.script(
 				"key-a",
 				[
-					{ shell: "echo half > half.txt", usage: USAGE },
+					{ shell: "echo half > half.txt", usage },
 					{ fail: "limited", resetsInS: RESET_S },
 				],
-				{ say: "all done", usage: USAGE },
+				{ say: "all done", usage },
 			);
-			api.script("key-b", [], { say: "elsewhere", usage: USAGE });
+			api.script("key-b", [], { say: "elsewhere", usage });
 			const limited = await daemon.add("a", "make two halves");
 			const first = await daemon.outcome(limited, 1);
 			expect(first).toMatchObject({ outcome: "limited", exit_kind: "rate_limited" });
@@ -136,7 +137,7 @@ export function throughDaemon(agent: AgentName): void {
 			api.script("key-a", [], { fail: "overloaded" });
 			const id = await daemon.add("a", "try again");
 			expect(await daemon.outcome(id, 1)).toMatchObject({ outcome: "transient", exit_kind: "crashed" });
-			api.script("key-a", [], { say: "at last", usage: USAGE });
+			api.script("key-a", [], { say: "at last", usage });
 			const job = await daemon.ended(id);
 			expect(job.status).toBe("succeeded");
 			expect(job.failures).toBeGreaterThan(0);
@@ -158,7 +159,7 @@ export function throughDaemon(agent: AgentName): void {
 		});
 
 		test("stopped during a tool call: no process is left", async () => {
-			const { api, daemon } = await open();
+			const { api, daemon, expectCharged } = await open();
 			// A number that nobody else sleeps for.
 			const word = `9${process.pid}${Math.floor(Date.now() % 100_000)}`;
 			api.script("key-a", [{ shell: `touch began; sleep ${word} & setsid sleep ${word} & sleep ${word}` }]);
@@ -166,6 +167,8 @@ export function throughDaemon(agent: AgentName): void {
 			await until(() => existsSync(daemon.file("began")) && processesWith(word).length >= 3);
 			await daemon.say("cancel", String(id));
 			expect(await daemon.ended(id)).toMatchObject({ status: "cancelled" });
+			// These tell of what they used even then; the others only at the end of a step or of all.
+			if (agent === "claude" || agent === "codex") await expectCharged();
 			expect(processesWith(word)).toEqual([]);
 			expect(daemon.leftovers()).toEqual([]);
 		});
