@@ -14,6 +14,7 @@ export type RunOutcome = {
 	exit_kind: string;
 	outcome: string;
 	session: string | null;
+	account: string | null;
 	until?: number;
 	retry_after_ms?: number;
 	last_message?: string;
@@ -22,6 +23,9 @@ export type RunOutcome = {
 
 /** After a reset, before the account is used again. */
 export const MARGIN_MS = 300;
+
+/** The lane whose jobs run on whichever account is open. */
+export const POOL = "pool";
 
 export class AgentDaemon {
 	private readonly home = new TestHome();
@@ -36,6 +40,7 @@ export class AgentDaemon {
 		const daemon = new AgentDaemon(place, place.workFolder(), env);
 		const config = {
 			accounts: Object.fromEntries(Object.entries(accounts).map(([name, { home }]) => [name, { home }])),
+			lanes: { [POOL]: { accounts: Object.keys(accounts) } },
 			rate_limit: { margin_ms: MARGIN_MS, stagger_ms: 100 },
 			agent_retry: { max: 2, base_ms: 500, cap_ms: 500 },
 			agent_patience_ms: 5000,
@@ -58,11 +63,12 @@ export class AgentDaemon {
 		return JSON.parse(await this.say(...words, "--json")) as T;
 	}
 
-	/** Adds a job for the agent; its number. */
-	async add(account: string, prompt: string): Promise<number> {
+	/** Adds a job for the agent, on an account or in the lane that may use any; its number. */
+	async add(where: string, prompt: string): Promise<number> {
 		const env = Object.entries({ PATH: this.place.path, ...this.env }).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
 		const { agent } = this.place;
-		const how = ["--agent", agent, "--model", MODELS[agent], "--permission", PERMISSIONS[agent], "--account", account, "--owner", "ann"];
+		const on = where === POOL ? ["--lane", POOL] : ["--account", where];
+		const how = ["--agent", agent, "--model", MODELS[agent], "--permission", PERMISSIONS[agent], ...on, "--owner", "ann"];
 		const { job } = await this.ask<{ job: JobDocument }>("add", ...how, "--cwd", this.work, ...env, prompt);
 		return job.id;
 	}

@@ -69,8 +69,9 @@ function write(path: string, content: unknown): void {
 export function makeSandbox(name: AgentName, folder: string, url: string, key: string, login: Login = "api_key"): Sandbox {
 	const home = join(folder, `${name}-${key}`);
 	const user = join(folder, "user");
-	for (const path of [home, user]) mkdirSync(path, { recursive: true, mode: 0o700 });
-	const env = { HOME: user, TERM: "dumb", ...trap(url), ...QUIET[name] };
+	const tmp = join(user, "tmp");
+	for (const path of [home, tmp]) mkdirSync(path, { recursive: true, mode: 0o700 });
+	const env = { HOME: user, TMPDIR: tmp, TERM: "dumb", ...trap(url), ...QUIET[name] };
 	switch (name) {
 		case "claude":
 			write(join(home, "settings.json"), {

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { windowEnd } from "../../src/core/window.ts";
 import { until } from "../make/daemon.ts";
 import { costOf, tokensOf, usageFor } from "./charges.ts";
-import { AgentDaemon, MARGIN_MS } from "./daemon.ts";
+import { AgentDaemon, MARGIN_MS, POOL } from "./daemon.ts";
 import { sum } from "./fake-api/turn.ts";
 import { Place } from "./place.ts";
 import type { AgentName } from "./programs.ts";
@@ -82,7 +82,10 @@ export function throughDaemon(agent: AgentName): void {
 			expect(await daemon.outcome(id, 1)).toMatchObject({ outcome: "throttled", exit_kind: "rate_limited" });
 			await until(async () => (await daemon.show(id)).run === null);
 			expect(await daemon.show(id)).toMatchObject({ failures: 0 });
-			expect((await daemon.account("a")).state).not.toBe("open");
+			const held = await daemon.account("a");
+			expect(held.state).not.toBe("open");
+			// The only one that says how long it is to wait.
+			if (agent === "gemini") expect(Date.parse(held.until!)).toBeGreaterThan(Date.now() + 3_000_000);
 			api.script("key-a", [], { say: "let in again" });
 			await daemon.say("account", "clear", "a");
 			expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", failures: 0 });
@@ -130,6 +133,24 @@ export function throughDaemon(agent: AgentName): void {
 			expect(since.some(({ asked: { body } }) => JSON.stringify(body).includes("make two halves"))).toBe(true);
 			await expectCharged();
 			expect(daemon.leftovers()).toEqual([]);
+		});
+
+		test.runIf(RESET[agent] === "told")("a limit that lasts too long: another account of the lane takes over, afresh", async () => {
+			const { api, daemon, expectCharged } = await open();
+			api.script("key-a", [{ shell: "echo half > half.txt", usage }], { fail: "limited", resetsInS: 7200 });
+			api.script("key-b", [], { say: "all done", usage });
+			const id = await daemon.add(POOL, "make two halves");
+			const first = await daemon.outcome(id, 1);
+			expect(first).toMatchObject({ outcome: "limited", account: "a" });
+			expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", attempt: 2, failures: 0 });
+			const second = await daemon.outcome(id, 2);
+			expect(second).toMatchObject({ outcome: "ok", account: "b" });
+			expect(second.session).not.toBe(first.session);
+			// It is given the task again, and told that there was a run before.
+			const asked = JSON.stringify(api.turnsOf("key-b")[0]!.asked.body);
+			expect(asked).toContain("make two halves");
+			expect(asked).toContain("broken off");
+			await expectCharged();
 		});
 
 		test("529: tried again by policy", async () => {
