@@ -1,12 +1,13 @@
 // What has to be seen of an agent program behind a daemon: one suite, run for each of them by <name>.real.ts.
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { windowEnd } from "../../src/core/window.ts";
 import { until } from "../make/daemon.ts";
 import { costOf, tokensOf, usageFor } from "./charges.ts";
 import { AgentDaemon, MARGIN_MS, POOL } from "./daemon.ts";
 import { sum } from "./fake-api/turn.ts";
+import { cacheFolder } from "./install.ts";
 import { Place } from "./place.ts";
 import type { AgentName } from "./programs.ts";
 
@@ -35,6 +36,16 @@ const processesWith = (word: string): string[] =>
 				return false;
 			}
 		});
+
+/** The agent's own: its binary, or Node with its script. */
+function isProgram(pid: number, agent: AgentName): boolean {
+	try {
+		const words = [readlinkSync(`/proc/${pid}/exe`), ...readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, 2)];
+		return words.some((word) => word.startsWith(`${cacheFolder()}/bin-`) || word.startsWith(`${cacheFolder()}/${agent}-`));
+	} catch {
+		return false;
+	}
+}
 
 export function throughDaemon(agent: AgentName): void {
 	const open = async () => {
@@ -179,13 +190,32 @@ export function throughDaemon(agent: AgentName): void {
 			expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", failures: 0 });
 		});
 
-		test("stopped during a tool call: no process is left", async () => {
-			const { api, daemon, expectCharged } = await open();
+		/** Until a tool of the job runs, with children of its own; their word. */
+		const beginToolCall = async ({ api, daemon }: Awaited<ReturnType<typeof open>>) => {
 			// A number that nobody else sleeps for.
 			const word = `9${process.pid}${Math.floor(Date.now() % 100_000)}`;
 			api.script("key-a", [{ shell: `touch began; sleep ${word} & setsid sleep ${word} & sleep ${word}` }]);
 			const id = await daemon.add("a", "take long");
-			await until(() => existsSync(daemon.file("began")) && processesWith(word).length >= 3);
+			await until(() => existsSync(daemon.file("began")) && processesWith(`sleep\0${word}`).length >= 3);
+			return { id, word };
+		};
+
+		test("killed during a tool call: its tools go with it, and it is tried again", async () => {
+			const stand = await open();
+			const { daemon } = stand;
+			const { id, word } = await beginToolCall(stand);
+			const killed = daemon.leftovers().filter((pid) => isProgram(pid, agent));
+			expect(killed.length).toBeGreaterThan(0);
+			for (const pid of killed) process.kill(pid, "SIGKILL");
+			expect(await daemon.outcome(id, 1)).toMatchObject({ outcome: "killed", exit_kind: "crashed" });
+			expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", attempt: 2, failures: 1 });
+			await until(() => processesWith(word).length === 0 && daemon.leftovers().length === 0);
+		});
+
+		test("stopped during a tool call: no process is left", async () => {
+			const stand = await open();
+			const { daemon, expectCharged } = stand;
+			const { id, word } = await beginToolCall(stand);
 			await daemon.say("cancel", String(id));
 			expect(await daemon.ended(id)).toMatchObject({ status: "cancelled" });
 			// These tell of what they used even then; the others only at the end of a step or of all.
