@@ -71,7 +71,8 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
 	};
 	const when = {
-		...(found.until === null ? {} : { until: found.until }),
+		// One of the clocks is wrong, or the words were: a hold that is over already would let it run into the same wall at once.
+		...(found.until === null || found.until <= floor.clock.now() ? {} : { until: found.until }),
 		...(found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms }),
 	};
 	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when };

@@ -21,8 +21,8 @@ export type AgentRun = {
 	readonly reader: Reader;
 	/** Bytes of stdout that were read. */
 	offset: number;
-	/** Bytes of both logs when they last grew, and when that was, monotonic milliseconds. */
-	quiet: { bytes: number; since: number };
+	/** Monotonic milliseconds since when it waits for the end of a limit by itself. */
+	waitsSince: number | null;
 	/** What it waited for by itself when it was stopped for that. */
 	waited: Trouble | null;
 	/** What became of it; null until its program is gone. */
@@ -36,7 +36,7 @@ export const enlistAgent = (record: AgentRecord): AgentRun => ({
 	...record,
 	reader: createReader(record.output),
 	offset: 0,
-	quiet: { bytes: -1, since: 0 },
+	waitsSince: null,
 	waited: null,
 	judgement: null,
 });

@@ -34,27 +34,28 @@ export function checkClocks(floor: Floor, run: LiveRun, now: number): number {
 
 /** Has it written anything since we listened last, or does a tool of it run? */
 export function listen(floor: Floor, run: LiveRun, now: number): void {
-	readOn(floor, run);
+	const behind = readOn(floor, run);
 	if (run.agent !== null) losePatience(floor, run, run.agent, now);
 	if (!run.silence) return;
-	// A tool that is silent for two hours is at work.
-	if (run.agent !== null && run.agent.reader.reading.tools.size > 0) run.silence.since = now;
-	const bytes = STREAMS.reduce((sum, stream) => sum + (floor.disk.size(`${run.dir}/${stream}.log`) ?? 0), 0);
-	if (bytes === run.silence.bytes) return;
+	const { agent, silence } = run;
+	const reading = agent === null || agent.output === "command" ? null : agent.reader.reading;
+	// A tool that is silent for two hours is at work. What cannot be read fast enough is not silence either.
+	if (behind || (reading !== null && reading.tools.size > 0)) silence.since = now;
+	// An agent that only tells, for ever, that it will try again has fallen silent.
+	const heard = reading?.heard ?? STREAMS.reduce((sum, stream) => sum + (floor.disk.size(`${run.dir}/${stream}.log`) ?? 0), 0);
+	if (heard === silence.heard) return;
 	// The first look only says where it stands.
-	if (run.silence.bytes >= 0 || bytes > 0) run.silence.since = now;
-	run.silence.bytes = bytes;
+	if (silence.heard >= 0 || heard > 0) silence.since = now;
+	silence.heard = heard;
 }
 
 /** A slot is not for waiting in: what waits for the end of a limit by itself is stopped, and goes on when the account may. */
 function losePatience(floor: Floor, run: LiveRun, agent: AgentRun, now: number): void {
 	const allowed = floor.settings().agent_patience_ms;
 	if (allowed === null || agent.output === "command" || run.stage !== "running" || run.stop || run.asking || run.frozen !== null) return;
-	const bytes = STREAMS.reduce((sum, stream) => sum + (floor.disk.size(`${run.dir}/${stream}.log`) ?? 0), 0);
-	if (bytes !== agent.quiet.bytes) agent.quiet = { bytes, since: now };
-	if (now - agent.quiet.since < allowed) return;
 	const waited = waitsFor(agent.output, agent.reader.reading, lastWordsOnStderr(floor, run));
-	if (waited === null) return;
+	agent.waitsSince = waited === null ? null : (agent.waitsSince ?? now);
+	if (waited === null || agent.waitsSince === null || now - agent.waitsSince < allowed) return;
 	agent.waited = waited;
 	void askStop(floor, run, "rate_limited", `it waited for a limit to end: ${waited.text}`);
 }

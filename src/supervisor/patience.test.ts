@@ -3,11 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { capture } from "../../test/make/capture.ts";
 import { HOUR, SECOND } from "../../test/make/fakes.ts";
-import { type Supervised, type SupervisedOptions, supervise } from "../../test/make/supervised.ts";
-
-const ACCOUNTS = { accounts: { work: {} }, lanes: { default: { accounts: ["work"] } } };
-const stand = (more: SupervisedOptions = {}) => supervise({ config: ACCOUNTS, ...more });
-const argvOf = (on: Supervised, run: string) => on.processes.machine.launched.findLast((one) => one.run === run)?.argv ?? [];
+import { argvOf, stand } from "../../test/make/played.ts";
 
 describe("a limit that it waits for by itself", () => {
 	const log = (error: string) =>

@@ -47,6 +47,14 @@ function printText({ print }: Io, title: string, text: string): void {
 	if (lines.length > 40) print.out(print.paint("dim", `  … ${lines.length - 40} more lines; --json has them all`));
 }
 
+/** What a live agent is at, in a line. */
+function progressWords(progress: { turns: number; tool_calls: number; tool: string | null; tokens: number } | null | undefined): string {
+	if (!progress) return "";
+	const { turns, tool_calls, tool, tokens } = progress;
+	const counts = `${turns} turns, ${tool_calls} tool calls, ${tokens} tokens`;
+	return tool === null ? counts : `${printable(tool.replaceAll("\n", " ").slice(0, 100))} (${counts})`;
+}
+
 const ms = (value: number | null | undefined) => (typeof value === "number" ? durationWords(value) : "");
 
 /** Names and values; empty ones are left out. */
@@ -101,6 +109,8 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 				: "",
 		],
 		["run", job.run ? `${job.run.id} on ${plain(job.run.host ?? job.run.worker)}${job.run.pid ? `, pid ${job.run.pid}` : ""}` : ""],
+		["doing", progressWords(job.run?.progress)],
+		["session", plain(job.session)],
 		["took", tookOf(job)],
 		["added", when(job.created_at)],
 		["starts", isWaiting(job) && runnable > now ? when(job.runnable_at) : ""],

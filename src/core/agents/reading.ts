@@ -29,6 +29,8 @@ export type Reading = {
 	seen: number;
 	ended: Extract<Happening, { is: "ended" }> | null;
 	events: number;
+	/** Lines that told anything but that it tries again. */
+	heard: number;
 	/** The last line that was no event. */
 	noise: string;
 	/** The last line has no end. */
@@ -58,6 +60,7 @@ const fresh = (): Reading => ({
 	seen: 0,
 	ended: null,
 	events: 0,
+	heard: 0,
 	noise: "",
 	cut: false,
 	skipped: 0,
@@ -76,6 +79,7 @@ export function createReader(
 	let isPiece = false;
 
 	const line = (text: string) => {
+		reading.heard++;
 		if (format === "command") {
 			if (text.trim() !== "") reading.message = short(text.trim(), MESSAGE_MAX);
 			onNoise(text);
@@ -91,6 +95,7 @@ export function createReader(
 	};
 	const see = (happened: Happening[]) => {
 		if (happened.length > 0) reading.events++;
+		if (happened.some((one) => one.is === "retry")) reading.heard--;
 		for (const one of happened) {
 			take(one);
 			onHappening(one);
