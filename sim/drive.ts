@@ -1,14 +1,16 @@
 // Plays a plan: each operation against the engine and against the model, then every check.
 
+import { isWaiting } from "../src/core/job.ts";
 import type { EventRow } from "../src/scheduler.ts";
 import { attempt, isStoreTrouble, patiently } from "./attempt.ts";
 import { type Call, perform } from "./call.ts";
 import { checkAll } from "./checkers/index.ts";
 import { type Memory, newMemory } from "./checkers/moment.ts";
+import { untrueReasons } from "./checkers/reasons.ts";
 import { checkTimer } from "./checkers/timer.ts";
 import { difference } from "./compare.ts";
 import { EventReader } from "./event-reader.ts";
-import { followCall, followFault, followOrder } from "./follow.ts";
+import { type Fitting, followCall, followFault, followOrder } from "./follow.ts";
 import { type Glance, glance, keptDuring } from "./glance.ts";
 import { look } from "./look.ts";
 import { Marks } from "./marks.ts";
@@ -173,7 +175,8 @@ export class Drive {
 			const { holds } = await patiently(scheduler.status(), "status");
 			const agents = await patiently(scheduler.kernel.agent.list(), "kernel.agent.list");
 			const may = outcome === "died" || op.fault?.point === "committed" || (op.fault?.nth ?? 1) > 1;
-			this.state = followFault(this.state, modelCall, sight, context, { view: jobs, ledgers, holds, agents }, may);
+			const shown = { view: jobs, ledgers, holds, agents };
+			this.state = await this.choose(followFault(this.state, modelCall, sight, context, shown, may), seen);
 			// A second limit at the same moment shows only in what the third one brings: better to begin anew than to guess.
 			if (call.method === "limit") return this.call({ method: "clearAccount", args: [call.args[0]] }, via);
 			// Its names, items and counts are taken until somebody takes it for dead.
@@ -183,7 +186,7 @@ export class Drive {
 			}
 		} else {
 			if (outcome !== "died") Object.assign(sight, "error" in outcome ? { error: outcome.error } : { result: outcome.result });
-			this.state = followCall(this.state, modelCall, sight, context, jobs);
+			this.state = await this.choose(followCall(this.state, modelCall, sight, context, jobs), seen);
 		}
 		if (call.method === "configure") await this.spread(call, via);
 		if (outcome !== "died") noteCall(this.marks, call, outcome, this.state, this.plan.piece);
@@ -218,12 +221,32 @@ export class Drive {
 			const sight: Seen = { job: (id) => seen.jobs.get(id), kept, fresh: created === undefined ? [] : [created], blurred: true, ...answer };
 			return { op, call, outcome, seen: sight };
 		});
-		this.state = followOrder(this.state, made, { host: engine.host, probed: this.world.probed }, seen.jobs);
+		const context: Context = { host: engine.host, probed: this.world.probed };
+		this.state = await this.choose(followOrder(this.state, made, context, seen.jobs), seen);
 		for (const { op, call, outcome, seen: sight } of made) {
 			noteCall(this.marks, call, outcome, this.state, this.plan.piece);
 			this.nameFresh(op, call, sight);
 		}
 		await this.compareAndCheck(seen);
+	}
+
+	/** Facts that came in do not all show in the jobs: of several readings the one counts by which every `why` is true. */
+	private async choose(readings: Fitting, seen: Glance): Promise<State> {
+		const first = readings.next().value;
+		if (!first) throw new Disagreement("there is no reading");
+		if (this.world.probed.length === 0) return first;
+		const { scheduler } = await this.engine(0);
+		const waiting = [...seen.jobs.values()].filter((job) => isWaiting(job.status) && job.kind !== "kernel");
+		const whys = await patiently(Promise.all(waiting.map(async ({ id }) => [id, await scheduler.why(id)] as const)), "why");
+		const answers = new Map(whys);
+		const isTrue = (state: State) => {
+			const copy = structuredClone(state);
+			sweep(copy, { job: (id) => seen.jobs.get(id), fresh: [] });
+			return untrueReasons(copy, answers) === null;
+		};
+		if (isTrue(first)) return first;
+		for (const other of readings) if (isTrue(other)) return other;
+		return first;
 	}
 
 	private prepare(): void {

@@ -10,9 +10,11 @@ import { type Context, LOOKS_TWICE, step } from "./model.ts";
 
 type View = ReadonlyMap<number, JobView>;
 type Reading = (state: State) => void;
+/** The states that fit what is seen, likeliest first; an error with what each reading said if none does. */
+export type Fitting = Generator<State, void, void>;
 
-/** The state after the first reading that fits what is seen; an error with what each of them said if none does. */
-function firstFit(state: State, readings: Reading[], fits: (state: State) => string | null, what: string): State {
+function* fitting(state: State, readings: Reading[], fits: (state: State) => string | null, what: string): Fitting {
+	let any = false;
 	const found: string[] = [];
 	for (const reading of readings) {
 		const copy = structuredClone(state);
@@ -24,17 +26,19 @@ function firstFit(state: State, readings: Reading[], fits: (state: State) => str
 			continue;
 		}
 		const different = fits(copy);
-		if (different === null) return copy;
-		found.push(different);
+		if (different === null) {
+			any = true;
+			yield copy;
+		} else found.push(different);
 	}
-	throw new Disagreement(`${what}${[...new Set(found)].slice(0, 3).join(" / ")}`);
+	if (!any) throw new Disagreement(`${what}${[...new Set(found)].slice(0, 3).join(" / ")}`);
 }
 
 /** A call that was answered. Where the engine looked around during it, it may have done so before or after it decided. */
-export function followCall(state: State, call: Call, seen: Seen, context: Context, view: View): State {
+export function* followCall(state: State, call: Call, seen: Seen, context: Context, view: View): Fitting {
 	if (context.probed.length === 0) {
 		step(state, call, seen, context);
-		return state;
+		return yield state;
 	}
 	const reading =
 		(probes: "first" | "new" | "last" | "none"): Reading =>
@@ -48,14 +52,14 @@ export function followCall(state: State, call: Call, seen: Seen, context: Contex
 			reading("first")(structuredClone(copy));
 			sweep(copy, seen);
 		});
-	return firstFit(state, readings, (copy) => difference(copy, view), "");
+	yield* fitting(state, readings, (copy) => difference(copy, view), "");
 }
 
 /** All by which one can see whether a call was done. */
 export type Shown = { view: View; ledgers: BudgetView[]; holds: StatusReport["holds"]; agents: Agents };
 
 /** A failed or unanswered call: it happened in whole or not at all (a sweep before it, and what was probed, count apart). */
-export function followFault(state: State, call: Call, seen: Seen, context: Context, shown: Shown, mayHaveHappened: boolean): State {
+export function* followFault(state: State, call: Call, seen: Seen, context: Context, shown: Shown, mayHaveHappened: boolean): Fitting {
 	const quiet: Context = { ...context, probed: [] };
 	const tick: Call = { method: "tick", args: [] };
 	const readings: Reading[] = [(copy) => step(copy, tick, seen, quiet)];
@@ -70,11 +74,11 @@ export function followFault(state: State, call: Call, seen: Seen, context: Conte
 		ledgerDifference(copy, shown.ledgers) ??
 		accountDifference(copy, shown.holds) ??
 		agentDifference(copy, shown.agents);
-	return firstFit(state, readings, fits, `after a fault in ${call.method}, neither done nor undone: `);
+	yield* fitting(state, readings, fits, `after a fault in ${call.method}, neither done nor undone: `);
 }
 
 /** Calls of one turn take effect one after the other, in an order that is the engine's own: some order must explain every answer. */
-export function followOrder(state: State, made: { call: Call; seen: Seen }[], context: Context, view: View): State {
+export function* followOrder(state: State, made: { call: Call; seen: Seen }[], context: Context, view: View): Fitting {
 	// Whoever looks around is held up by it: what it found may come to be known only when others have been through.
 	const places = context.probed.length === 0 ? [0] : made.map((_, index) => index);
 	const reading = (order: typeof made, at: number) =>
@@ -97,7 +101,7 @@ export function followOrder(state: State, made: { call: Call; seen: Seen }[], co
 	const pairs = places.flatMap((at) => orders.map((order) => ({ order, at })));
 	const likely = pairs.filter(({ order, at }) => isLooking(order, at));
 	const readings = [...likely, ...pairs.filter((pair) => !likely.includes(pair))].flatMap(({ order, at }) => reading(order, at));
-	return firstFit(
+	yield* fitting(
 		state,
 		readings,
 		(copy) => difference(copy, view),

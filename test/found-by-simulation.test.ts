@@ -44,6 +44,19 @@ describe("a manifest that goes in by stages", () => {
 	});
 });
 
+describe("a batch whose jobs end as they come", () => {
+	const jobs = ["a", "b", "c"].map((name) => ({ name, command: ["true"], needs: ["custom:report:none"] }));
+	it.each([
+		["in one piece", 10],
+		["by stages", 2],
+	])("is closed once, when all are there: %s", async (_, piece) => {
+		const stand = await openStand({ piece });
+		await stand.sluice.apply({ batch: "night", jobs });
+		const told = (await stand.events()).flatMap(({ kind, data }) => (kind === "batch_closed" ? [data] : []));
+		expect(told).toEqual([{ batch: "night", total: 3 }]);
+	});
+});
+
 describe("kernel.enqueueUnique", () => {
 	it("refuses a dead agent, also when an entry of its own is there already", async () => {
 		const { kernel } = (await openStand()).sluice;
@@ -236,5 +249,70 @@ describe("a limit of nothing", () => {
 		await stand.sluice.grant("owner:ann", "tokens", { limit: 0, window: "hour" });
 		await stand.wait(2 * HOUR);
 		expect(await stand.sluice.charge("owner:ann", "tokens", 38)).toMatchObject({ over_limit: true, first_breach: false });
+	});
+});
+
+describe("a kernel entry whose deadline comes before its time", () => {
+	it("leaves nothing to do in the past", async () => {
+		const stand = await openStand();
+		const { kernel } = stand.sluice;
+		const { pid } = await kernel.agent.create({ name: "a" });
+		const now = Math.floor(stand.clock.now() / SECOND);
+		await kernel.enqueue({ pid, runnable_at: now + 60, deadline: now + 2 });
+		await stand.wait(10 * SECOND);
+		expect(await stand.sluice.tick()).toBe((now + 60) * SECOND);
+	});
+});
+
+describe("a look that began before a producer ended", () => {
+	it("does not count, also when nothing was known before", async () => {
+		const stand = await openStand();
+		const maker = await stand.add({ produces: ["file:out.txt"] });
+		await stand.start();
+		let found = (_: Record<string, boolean>) => {};
+		const began = new Promise<void>((resolve) => {
+			stand.host.probe = async () => {
+				resolve();
+				return new Promise((answer) => {
+					found = answer;
+				});
+			};
+		});
+		const adding = stand.add({ needs: ["file:out.txt"], on_missing: "block" });
+		await began;
+		await stand.succeed(maker);
+		stand.host.probe = async (keys) => Object.fromEntries(keys.map((key) => [key, true]));
+		found({ "artifact:file:out.txt": false });
+		expect(await stand.status(await adding)).toBe("waiting_on_deps");
+		await stand.sluice.tick();
+		expect(await stand.status(await adding)).toBe("queued");
+	});
+});
+
+describe("a rerun", () => {
+	it("is refused when the back-off is over and the job waits for a lock", async () => {
+		const stand = await openStand();
+		const id = await stand.add({ locks: [{ key: "db" }], retry: { max: 1, base_ms: SECOND, jitter: 0 } });
+		await stand.start();
+		await stand.fail(id);
+		await stand.add({ locks: [{ key: "db" }] });
+		await stand.start();
+		await stand.wait(10 * SECOND);
+		await expect(stand.sluice.rerun(id)).rejects.toMatchObject({ code: "illegal_transition" });
+	});
+});
+
+describe("a claim in the same turn as an end", () => {
+	it("sees the job that waited for the other's product", async () => {
+		const stand = await openStand({ config: { max_concurrent: 1 } });
+		const maker = await stand.add();
+		const [run] = await stand.sluice.claim({ worker: "w" });
+		const user = await stand.add({ needs: [`job:${maker}`], priority: 10 });
+		await stand.add();
+		const [, claimed] = await Promise.all([
+			stand.sluice.complete({ job: maker, token: run?.run.token ?? 0, exit_kind: "completed", exit_code: 0 }),
+			stand.sluice.claim({ worker: "w" }),
+		]);
+		expect(claimed.map(({ job }) => job.id)).toEqual([user]);
 	});
 });

@@ -2,12 +2,13 @@
 
 import type { Reason } from "../../src/core/reason.ts";
 import type { Why } from "../../src/scheduler.ts";
+import { Marks } from "../marks.ts";
 import { late, pace } from "../model/late.ts";
 import { lockRefusals } from "../model/locks.ts";
 import { prioritySum } from "../model/order.ts";
 import { early, type Refusal } from "../model/refusal.ts";
 import { find, isWaiting, type ModelJob, type State } from "../model/state.ts";
-import { type Checker, type Moment, must } from "./moment.ts";
+import { type Checker, CheckFailed, type Moment, must } from "./moment.ts";
 
 export const allRefusals = (state: State, job: ModelJob): Refusal[] => [
 	...early(state, job, state.now),
@@ -33,8 +34,22 @@ const tell = (list: Refusal[]) =>
 		.map((refusal) => `${refusal.gate}/${refusal.codes.join("|")}${refusal.subject === undefined ? "" : ` ${refusal.subject}`}`)
 		.join(", ") || "none";
 
-function checkJob(moment: Moment, job: ModelJob, why: Why): void {
-	const { state, marks } = moment;
+/** Null when every answer is true by this state. */
+export function untrueReasons(state: State, answers: ReadonlyMap<number, Why>): string | null {
+	const marks = new Marks();
+	try {
+		for (const job of state.jobs) {
+			const why = answers.get(job.id);
+			if (why !== undefined && isWaiting(job)) checkJob({ state, marks }, job, why);
+		}
+		return null;
+	} catch (error) {
+		if (error instanceof CheckFailed) return error.message;
+		throw error;
+	}
+}
+
+function checkJob({ state, marks }: Pick<Moment, "state" | "marks">, job: ModelJob, why: Why): void {
 	const refusals = allRefusals(state, job);
 	must(why.reasons.length > 0, `why ${job.id}: no reason at all; the model says ${tell(refusals)}`);
 	const said = why.reasons.map((reason) => `${reason.gate}/${reason.code} ${reason.subject}`).join(", ");
@@ -59,7 +74,7 @@ function checkJob(moment: Moment, job: ModelJob, why: Why): void {
 		must(reason.detail !== "" && reason.subject !== "", `why ${job.id}: ${reason.gate}/${reason.code} without detail or subject`);
 		marks.hit(`gate:${reason.gate}`);
 		marks.hit(`code:${reason.code}`);
-		if (reason.gate === "locks") checkHolders(moment, job, reason);
+		if (reason.gate === "locks") checkHolders(state, job, reason);
 	}
 	for (const refusal of refusals) {
 		if (refusal.optional) continue;
@@ -80,7 +95,7 @@ function checkJob(moment: Moment, job: ModelJob, why: Why): void {
 }
 
 /** A lock's holders run, or wait with the key reserved. */
-function checkHolders({ state }: Moment, job: ModelJob, reason: Reason): void {
+function checkHolders(state: State, job: ModelJob, reason: Reason): void {
 	for (const holder of reason.holder ?? []) {
 		const id = Number(holder.replace(/\D+/g, ""));
 		const other = find(state, id);

@@ -49,11 +49,11 @@ export function chooseAccount(state: State, job: ModelJob, now: number): { accou
 		if (refusals.length === 0) return { account: name, refusals: [] };
 		all.push(...refusals);
 	}
-	// One that is open but full speaks for all: what keeps the others closed need not be said.
-	const full = all.some(
-		(refusal) => refusal.gate === "capacity" && !all.some((other) => other.gate === "holds" && other.subject === refusal.subject),
-	);
-	return { refusals: full ? all.map((refusal) => (refusal.gate === "holds" ? { ...refusal, optional: true } : refusal)) : all };
+	const isShut = (subject: string | undefined) => all.some((other) => other.gate === "holds" && other.subject === subject);
+	// One that is open but full speaks for all: what keeps the others closed need not be said. Nor that a closed one is full, too.
+	const full = all.some((refusal) => refusal.gate === "capacity" && !isShut(refusal.subject));
+	const isSpare = (refusal: Refusal) => (refusal.gate === "holds" ? full : isShut(refusal.subject));
+	return { refusals: all.map((refusal) => (isSpare(refusal) ? { ...refusal, optional: true } : refusal)) };
 }
 
 /** A 429, a usage limit or a closed account, seen in a run's ending or reported. */

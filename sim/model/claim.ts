@@ -5,7 +5,7 @@ import { chooseAccount } from "./accounts.ts";
 import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
 import { breakersOf, pace } from "./late.ts";
 import { reservedBy } from "./ledgers.ts";
-import { lockRefusals } from "./locks.ts";
+import { keptNow, lockRefusals, overdueForLocks } from "./locks.ts";
 import { best, type Filter, startable } from "./order.ts";
 import { settle } from "./settle.ts";
 import { accountOf, breakerOf, type ModelJob, note, type State } from "./state.ts";
@@ -67,6 +67,7 @@ export function take(
 ): ModelJob[] {
 	const taken: ModelJob[] = [];
 	const bound = cycleBound(state, options.max ?? 1);
+	state.kept_before = keptNow(state);
 	while (taken.length < bound) {
 		const wanted = followed(taken);
 		state.reserved = kept(wanted === "unknown" ? undefined : wanted);
@@ -76,6 +77,7 @@ export function take(
 		start(state, job, { worker: options.worker, host: host ?? "", token: token(job) });
 		taken.push(job);
 	}
+	state.kept_before = [];
 	return taken;
 }
 
@@ -152,6 +154,11 @@ export function checkPlan(state: State, report: PlanReport, max: number | undefi
 		host,
 		() => 0,
 		(so) => report.dispatch[so.length],
+		() => {
+			// No event tells of keys that come to be kept in the course of a pass that is not made.
+			for (const job of overdueForLocks(copy)) copy.kept_before.push(...job.locks.map(({ key }) => ({ key, job: job.id })));
+			return copy.reserved;
+		},
 	);
 	agreeSame(
 		report.dispatch,

@@ -28,10 +28,16 @@ export function started(state: State, of: { job: number; token: number }, seen: 
 	const job = runFor(state, of, seen);
 	if (job?.run === undefined) return;
 	accepted(seen);
-	job.run.launched = true;
+	noteLaunch(state, job, job.run);
+	settle(state, seen);
+}
+
+/** Told twice, it is no news: a launch that failed in between counts. */
+export function noteLaunch(state: State, job: ModelJob, run: ModelRun): void {
+	if (run.launched) return;
+	run.launched = true;
 	job.dispatch_failures = 0;
 	launchWorked(state, job);
-	settle(state, seen);
 }
 
 export function extend(state: State, of: { job: number; token: number }, seen: Seen): void {

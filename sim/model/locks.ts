@@ -34,12 +34,15 @@ export const isExempt = (state: State, job: ModelJob, key: string) =>
 	});
 
 /** The waiting job for which this key is kept, if its other gates pass; when it was kept is the engine's choice, told by its events. */
-function keeperOf(state: State, job: ModelJob, key: string): ModelJob | undefined {
-	const entry = state.reserved.find((one) => one.key === key && one.job !== job.id);
+function keeperOf(state: State, job: number, key: string): ModelJob | undefined {
+	const entry = state.reserved.find((one) => one.key === key && one.job !== job);
 	const keeper = entry === undefined ? undefined : find(state, entry.job);
 	if (keeper === undefined || !isWaiting(keeper)) return undefined;
 	return early(state, keeper, state.now).length === 0 && late(state, keeper, state.now).length === 0 ? keeper : undefined;
 }
+
+/** Keys that are really kept now: the one they are kept for has nothing else in its way. */
+export const keptNow = (state: State): State["reserved"] => state.reserved.filter(({ key, job }) => keeperOf(state, 0, key)?.id === job);
 
 export function lockRefusals(state: State, job: ModelJob): Refusal[] {
 	if (job.locks.length === 0) return [];
@@ -50,10 +53,12 @@ export function lockRefusals(state: State, job: ModelJob): Refusal[] {
 			list.push(refusal);
 			continue;
 		}
-		const keeper = keeperOf(state, job, lock.key);
-		if (keeper === undefined || isExempt(state, job, lock.key)) continue;
+		const keeper = keeperOf(state, job.id, lock.key);
+		const before = state.kept_before.find((one) => one.key === lock.key && one.job !== job.id);
+		if ((keeper ?? before) === undefined || isExempt(state, job, lock.key)) continue;
 		// Two shared ones would not be in each other's way, and one that could start now may have left the line: then it need not count.
-		const counts = isHeldOff(state, keeper) && keeper.locks.some((wanted) => clash(wanted, lock));
+		// Neither need one that the cycle itself left no room for: that is noticed after it.
+		const counts = keeper !== undefined && isHeldOff(state, keeper) && keeper.locks.some((wanted) => clash(wanted, lock));
 		list.push(counts ? refusal : { ...refusal, optional: true });
 	}
 	return list;

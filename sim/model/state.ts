@@ -164,6 +164,8 @@ export type State = {
 	agents: { pid: number; name: string; state: AgentState }[];
 	/** Keys kept for overdue jobs, as the engine's events tell. */
 	reserved: { key: string; job: number }[];
+	/** During a cycle: those that were really kept when it began. */
+	kept_before: { key: string; job: number }[];
 	/** Runs that ended, for late and double reports: job, token. */
 	past: { job: number; token: number }[];
 };
@@ -192,6 +194,7 @@ export const emptyState = (config: Config, now: number): State => ({
 	hosts: [],
 	agents: [],
 	reserved: [],
+	kept_before: [],
 	past: [],
 });
 

@@ -1,7 +1,7 @@
 // What time does: leases that run out, then every job decided anew. And what a host finds when it comes back.
 
 import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
-import { endRun } from "./ending.ts";
+import { endRun, noteLaunch } from "./ending.ts";
 import { settle } from "./settle.ts";
 import { find, type ModelJob, note, running, type State } from "./state.ts";
 
@@ -51,7 +51,7 @@ export function recover(state: State, found: Found[], options: { host?: string; 
 function settleFound(state: State, job: ModelJob, found: Found, reboot: boolean, seen: Seen): void {
 	if (job.run === undefined) return;
 	if (found.state === "alive") {
-		job.run.launched = true;
+		noteLaunch(state, job, job.run);
 		return;
 	}
 	if (found.state === "unstarted") {

@@ -15,7 +15,7 @@ import { ask, type Op } from "../store.ts";
 import { type FactRecord, factsOf, isUnsettled, plainFacts } from "./facts.ts";
 import { position, viewJob } from "./look.ts";
 import { record, type Seen } from "./observe.ts";
-import { type ChainRecord, countBatch, endJob, joinChain, openJobs, place } from "./place.ts";
+import { type ChainRecord, countBatch, endJob, joinChain, openJobs, place, tellAwaiting } from "./place.ts";
 import { cascade } from "./settle.ts";
 import type { Tx } from "./tx.ts";
 
@@ -254,8 +254,10 @@ export function* findTwin(tx: Tx, { unique }: Draft, field = "unique", replaced?
 
 export function* replaceTwin(tx: Tx, id: number): Op<void> {
 	const twin = yield* tx.find(id);
-	if (twin && isWaiting(twin.status))
-		yield* endJob(tx, twin, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "replaced" });
+	if (!twin || !isWaiting(twin.status)) return;
+	yield* endJob(tx, twin, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "replaced" });
+	// The one that comes in its place may be the first that needs something of it.
+	if (!twin.awaited) yield* tellAwaiting(tx, twin);
 }
 
 /** Stores the job and what finds it again; then the gates decide where it waits. `preds` are its predecessors as they are now. */

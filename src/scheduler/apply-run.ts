@@ -6,14 +6,14 @@ import type { Clock, Host } from "../host.ts";
 import type { Act, ApplyResult, Manifest } from "../scheduler.ts";
 import * as applying from "./apply.ts";
 import type { Engine, Task } from "./engine.ts";
-import { always, record, type Seen } from "./observe.ts";
+import { record, type Seen } from "./observe.ts";
 
 export type ApplyParts = {
 	engine: Engine;
 	clock: Clock;
 	host: Host;
 	config: () => Config;
-	lookFor: (keys: string[]) => Promise<Seen>;
+	lookFor: <T>(keys: string[], then: (seen: Seen) => Promise<T>) => Promise<T>;
 	/** Up to here an apply is one transaction; also the most that a stage's pieces hold. */
 	piece: number;
 };
@@ -22,14 +22,25 @@ export type ApplyParts = {
 const PIECE_MS = 14;
 
 export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult> {
-	const { engine, clock, host, config, lookFor } = parts;
+	const { clock, host, config, lookFor } = parts;
+	const prepared = await inTurns(applying.prepare(manifest, config(), { now: clock.now(), force: act.force === true }), host);
+	return lookFor(await inTurns(probedKeys(prepared), host), async (seen) => {
+		if (act.check === true) return { jobs: [], names: {}, skipped: await screened(parts, prepared, seen, act) };
+		// Jobs that produce for each other in a circle must all be there before the first is decided: they cannot go in pieces.
+		if (prepared.nodes.length > parts.piece && !prepared.circular) return applyStaged(parts, prepared, seen, act);
+		return applyWhole(parts, manifest, prepared, seen, act);
+	});
+}
+
+async function applyWhole(
+	{ engine, config }: ApplyParts,
+	manifest: Manifest,
+	drafts: applying.Prepared,
+	seen: Seen,
+	act: Act & { force?: boolean },
+): Promise<ApplyResult> {
 	const force = act.force === true;
-	let prepared = await inTurns(applying.prepare(manifest, config(), { now: clock.now(), force }), host);
-	const keys = await inTurns(probedKeys(prepared), host);
-	const seen: Seen = keys.length > 0 ? await lookFor(keys) : { facts: {}, counts: always };
-	if (act.check === true) return { jobs: [], names: {}, skipped: await screened(parts, prepared, seen, act) };
-	// Jobs that produce for each other in a circle must all be there before the first is decided: they cannot go in pieces.
-	if (prepared.nodes.length > parts.piece && !prepared.circular) return applyStaged(parts, prepared, seen, act);
+	let prepared = drafts;
 	let first = true;
 	return engine.run(
 		function* (tx) {

@@ -20,6 +20,7 @@ import type { Facts } from "../host.ts";
 import type { ApplyResult, Manifest } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, replaceTwin, storeJob } from "./add.ts";
+import type { Stage } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 export const MAX_MANIFEST = 1_000_000;
@@ -308,13 +309,12 @@ export function number(tx: Tx, nodes: readonly Node[]): { from: number; to: numb
 	return { from, to: from + nodes.length - 1 };
 }
 
-/** `at`: the last sign of life of whoever is putting it in. */
-export type Stage = { from: number; to: number; at: number };
 const STAGE_STALE_MS = 60_000;
 
 export function* openStage(tx: Tx, nodes: readonly Node[]): Op<{ stage: number; from: number; to: number }> {
 	const { from, to } = number(tx, nodes);
-	tx.put("stage", String(from), { from, to, at: tx.now } satisfies Stage);
+	const batches = [...new Set(nodes.flatMap(({ draft }) => draft.job.batch ?? []))];
+	tx.put("stage", String(from), { from, to, at: tx.now, ...(batches.length > 0 ? { batches } : {}) } satisfies Stage);
 	yield* [];
 	return { stage: from, from, to };
 }
@@ -322,6 +322,7 @@ export function* openStage(tx: Tx, nodes: readonly Node[]): Op<{ stage: number; 
 /** From here on all of them are there. */
 export function* closeStage(tx: Tx, stage: number, range: { from: number; to: number }, nodes: readonly Node[]): Op<void> {
 	for (const node of nodes) if (node.twin !== undefined) yield* replaceTwin(tx, node.twin);
+	for (const batch of (tx.memory.recall("stage", String(stage)) as Stage | null)?.batches ?? []) tx.closing.add(batch);
 	for (const bucket of [...tx.memory.buckets.values()]) {
 		if (bucket.stage !== stage) continue;
 		const key = tx.memory.bucketKeys.get(bucket.id) as string;

@@ -7,6 +7,7 @@ import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
 import { ask, type EventRecord, type Op, type Read, type Store } from "../store.ts";
 import { Memory, STANDING } from "./memory.ts";
+import { closeBatches } from "./place.ts";
 import { cascade, settle } from "./settle.ts";
 import { sweep } from "./sweep.ts";
 import { Tx } from "./tx.ts";
@@ -47,6 +48,7 @@ export class Engine {
 	onCommit: (news: {
 		stirred: boolean;
 		probes: ReadonlySet<string>;
+		doubted: ReadonlySet<string>;
 		events: readonly EventRecord[];
 		more: boolean;
 		due: number | null | undefined;
@@ -129,6 +131,11 @@ export class Engine {
 									yield* drive(cascade(tx));
 									mark = tx.mutations;
 								}
+								// Who claims sees what the others of the group have brought about.
+								if (one.phase === "claim" && index > 0 && group[index - 1]?.phase !== "claim" && tx.memory.all("settle").size > 0) {
+									yield* drive(settle(tx));
+									mark = tx.mutations;
+								}
 								// Most operations read nothing that is not at hand: they are over after their first step.
 								const op = one.task(tx);
 								const step = op.next();
@@ -184,13 +191,14 @@ export class Engine {
 			if (tx.memory.all("settle").size > 0) yield* drive(settle(tx));
 			yield* body(tx, drive);
 			while (tx.ended.length > 0) yield* drive(cascade(tx));
+			if (tx.closing.size > 0) yield* drive(closeBatches(tx));
 			if (this.memory.nextDue === undefined) this.memory.nextDue = yield* drive(ask({ read: "next_due" }));
 			if (tx.pending()) yield store.write(tx.take());
 			yield store.commit();
 			this.memory.forget(tx.over);
 			this.memory.trim();
 			more ||= this.memory.all("settle").size > 0;
-			this.onCommit({ stirred: tx.stirred, probes: tx.probes, events: tx.events, more, due: this.memory.nextDue });
+			this.onCommit({ stirred: tx.stirred, probes: tx.probes, doubted: tx.doubted, events: tx.events, more, due: this.memory.nextDue });
 		} catch (error) {
 			this.memory = undefined;
 			yield store.rollback();

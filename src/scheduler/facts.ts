@@ -79,6 +79,12 @@ export function wantFact(tx: Tx, key: string): void {
 	tx.probes.add(key);
 }
 
+/** What is known of it, and what somebody is just finding out, no longer counts. */
+export function* doubtFact(tx: Tx, key: string): Op<void> {
+	if (yield* tx.get<FactRecord>("fact", key)) wantFact(tx, key);
+	else tx.doubted.add(key);
+}
+
 function* neededArtifacts(tx: Tx, job: Job): Op<NeededArtifact[]> {
 	if (!job.needs) return [];
 	const found: NeededArtifact[] = [];

@@ -27,6 +27,7 @@ import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
 import { checkAct, checkEnding, checkedScope, claimerOf, restamp } from "./library-input.ts";
 import * as look from "./look.ts";
+import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
 import * as registers from "./registers.ts";
 import { rewind } from "./rewind.ts";
@@ -49,10 +50,7 @@ export async function createScheduler(
 	const engine = new Engine({ ...parts, by, config: () => config });
 	const hostName = options.join?.name ?? "local";
 	const waker = createWaker();
-	const watched = new Set<string>();
-	const asked = new Set<string>();
-	/** How often each fact came into doubt: an answer to an older question does not count. */
-	const doubts = new Map<string, number>();
+	const looks = createLooks(host, engine);
 	const watchers = new Set<(news: News) => void>();
 	let closed = false;
 
@@ -75,12 +73,9 @@ export async function createScheduler(
 				});
 		});
 	};
-	engine.onCommit = ({ stirred, probes, events, more, due }) => {
-		for (const key of probes) {
-			watched.add(key);
-			asked.add(key);
-			doubts.set(key, (doubts.get(key) ?? 0) + 1);
-		}
+	engine.onCommit = (news) => {
+		const { stirred, probes, events, more, due } = news;
+		looks.note(news);
 		if (events.length > 0 || stirred) {
 			waker.wake();
 			for (const call of watchers) call({ stirred, events });
@@ -91,44 +86,20 @@ export async function createScheduler(
 
 	/** Sweeps, settles and probes until nothing is left to do now. */
 	async function tick(): Promise<number | null> {
-		if (watched.size > 0) await probe([...watched]);
+		await looks.again();
 		for (;;) {
 			const { wake, more } = await engine.run(function* (tx) {
 				yield* dropStaleStages(tx);
 				yield* dropEmptyBuckets(tx);
 				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0 };
 			});
-			if (asked.size > 0) await probe([...asked]);
+			if (looks.asked.size > 0) await looks.asking();
 			else if (!more && (wake === null || wake > clock.now())) {
 				waker.wake();
 				for (const call of watchers) call({ stirred: true, events: [] });
-				if (watched.size === 0) return wake;
+				if (looks.watched.size === 0) return wake;
 				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
 			}
-		}
-	}
-
-	async function probe(keys: string[]): Promise<void> {
-		for (const key of keys) asked.delete(key);
-		const seen = await lookAt(keys);
-		if (Object.keys(seen.facts).length > 0) await engine.run((tx) => record(tx, seen));
-	}
-
-	/** What a host sees of these; from now on they are looked at again now and then. */
-	async function lookFor(keys: string[]): Promise<Seen> {
-		for (const key of keys) watched.add(key);
-		return lookAt(keys);
-	}
-
-	/** A host that fails altogether concerns only those that wait for it: each key gets the error. */
-	async function lookAt(keys: string[]): Promise<Seen> {
-		const began = new Map(keys.map((key) => [key, doubts.get(key)]));
-		const counts = (key: string) => doubts.get(key) === began.get(key);
-		try {
-			return { facts: await host.probe(keys), counts };
-		} catch (error) {
-			const message = error instanceof Error ? error.message : String(error);
-			return { facts: Object.fromEntries(keys.map((key) => [key, { error: message }])), counts };
 		}
 	}
 
@@ -151,18 +122,19 @@ export async function createScheduler(
 		const { job } = draft;
 		const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
 		const keys = special ? factKeys(job).filter(isProbed) : [];
-		const seen = keys.length > 0 ? await lookFor(keys) : undefined;
 		let first = true;
-		return engine.run(
-			(tx) => {
-				// The group may run twice; what the first run changed in the draft is thrown away with it.
-				const mine = first ? draft : draftJob(input, config, { now: tx.now, force });
-				first = false;
-				restamp(mine.job, tx.now, input.runnable_at === undefined);
-				return add(tx, mine, { force, seen });
-			},
-			{ by: act.by },
-		);
+		const then = (seen?: Seen) =>
+			engine.run(
+				(tx) => {
+					// The group may run twice; what the first run changed in the draft is thrown away with it.
+					const mine = first ? draft : draftJob(input, config, { now: tx.now, force });
+					first = false;
+					restamp(mine.job, tx.now, input.runnable_at === undefined);
+					return add(tx, mine, { force, seen });
+				},
+				{ by: act.by },
+			);
+		return keys.length > 0 ? looks.lookFor(keys, then) : then();
 	}
 
 	const scheduler: Scheduler = {
@@ -170,7 +142,11 @@ export async function createScheduler(
 		...triggerMethods({ engine, run, adding }),
 
 		apply: async (manifest, act) =>
-			apply({ engine, clock, host, config: () => config, lookFor, piece: options.piece ?? PIECE }, manifest, checkAct(act) ?? {}),
+			apply(
+				{ engine, clock, host, config: () => config, lookFor: looks.lookFor, piece: options.piece ?? PIECE },
+				manifest,
+				checkAct(act) ?? {},
+			),
 
 		async claim(request) {
 			const claimer = check.taking("claim", () => claimerOf(request));
@@ -339,8 +315,7 @@ export async function createScheduler(
 		const facts = yield* ask({ read: "standing", kinds: ["fact"] });
 		for (const [, key, value] of facts) {
 			if (!isProbed(key)) continue;
-			watched.add(key);
-			if ((value as FactRecord).asked) asked.add(key);
+			looks.watch(key, (value as FactRecord).asked ? "asked" : "known");
 		}
 		yield* joinHost(tx, { name: hostName, labels: options.join?.labels ?? [], repos: options.join?.repos ?? null });
 	});

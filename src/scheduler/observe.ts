@@ -13,11 +13,18 @@ const isError = (value: FactValue | { error: string }): value is { error: string
 /** What was seen, and for which keys that still counts: one that came into doubt after the looking began must be looked at again. */
 export type Seen = { facts: Facts; counts: (key: string) => boolean };
 export const always = () => true;
+export const patchKey = (job: number | null) => `artifact:patch:${job}`;
+
+/** It came into doubt in this very transaction. A job that ends may leave a patch, be it asked for or not. */
+function isInDoubt(tx: Tx, key: string): boolean {
+	if (tx.probes.has(key) || tx.doubted.has(key)) return true;
+	return key.startsWith("artifact:patch:") && tx.events.some(({ kind, job }) => kind === "ended" && key === patchKey(job));
+}
 
 export function* record(tx: Tx, { facts, counts }: Seen): Op<void> {
 	yield* tx.fetch("fact", Object.keys(facts));
 	for (const [key, seen] of Object.entries(facts)) {
-		if (tx.probes.has(key) || !counts(key)) continue;
+		if (isInDoubt(tx, key) || !counts(key)) continue;
 		const known = yield* tx.get<FactRecord>("fact", key);
 		const next: FactRecord = isError(seen) ? { error: seen.error, at: tx.now } : { value: seen, at: tx.now };
 		const same = known && !known.asked && JSON.stringify([known.value, known.error]) === JSON.stringify([next.value, next.error]);

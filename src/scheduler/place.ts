@@ -17,7 +17,7 @@ import { artifactKey, isMarker, isProbed } from "../core/fact.ts";
 import { type Decision, decide } from "../core/gates/index.ts";
 import { drop, type ExitKind, isWaiting, type Job, type Terminal } from "../core/job.ts";
 import type { Op } from "../store.ts";
-import { type FactRecord, factsOf, plainFacts, wantFact } from "./facts.ts";
+import { doubtFact, factsOf, plainFacts } from "./facts.ts";
 import { giveUpReservations, pump } from "./locks.ts";
 import type { Tx } from "./tx.ts";
 
@@ -117,7 +117,9 @@ export function setDue(tx: Tx, job: Job, until: number | undefined): void {
 	}
 	const times: number[] = [];
 	if (until !== undefined) times.push(until);
-	if (job.deadline !== undefined && job.line !== "late" && isWaiting(job.status)) times.push(job.deadline);
+	// A kernel entry whose deadline is over still waits for its time: nothing happens at a moment that is past.
+	const isPast = job.kind === "kernel" && (job.deadline ?? 0) < tx.now;
+	if (job.deadline !== undefined && job.line !== "late" && isWaiting(job.status) && !isPast) times.push(job.deadline);
 	if (job.line.startsWith("lock:") && job.ready_at !== undefined && tx.config.order.overdue_after_ms > 0)
 		times.push(Math.max(job.ready_at + tx.config.order.overdue_after_ms, job.reserve_at ?? 0));
 	job.due_at = times.length === 0 ? undefined : Math.min(...times);
@@ -183,6 +185,9 @@ function* leaveChain(tx: Tx, job: Job, item: string): Op<void> {
 	tx.put("chain", item, chain.open > 1 ? ({ ...chain, open: chain.open - 1, jobs } satisfies ChainRecord) : null);
 }
 
+/** An apply that goes in by pieces. `at`: the last sign of life of whoever is putting it in. `batches`: what it will add to. */
+export type Stage = { from: number; to: number; at: number; batches?: string[] };
+
 export type BatchRecord = { open: number; total: number; owned?: true };
 
 /** A batch closes by itself when its last job has ended, unless its caller owns it. */
@@ -195,7 +200,18 @@ export function* countBatch(tx: Tx, batch: string, by: number, owned = false): O
 		...(owned ? { owned: true } : {}),
 	};
 	tx.put("batch", batch, after);
-	if (after.open === 0 && !after.owned) tx.event("batch_closed", null, { batch, total: after.total });
+	if (after.open === 0 && !after.owned) tx.closing.add(batch);
+}
+
+/** What is closed at the end of a transaction, and has nothing more to come, is told of. */
+export function* closeBatches(tx: Tx): Op<void> {
+	const coming = new Set([...tx.memory.all("stage").values()].flatMap((stage) => (stage as Stage).batches ?? []));
+	for (const batch of tx.closing) {
+		const record = yield* tx.get<BatchRecord>("batch", batch);
+		if (record?.open === 0 && record.total > 0 && !record.owned && !coming.has(batch))
+			tx.event("batch_closed", null, { batch, total: record.total });
+	}
+	tx.closing.clear();
 }
 
 /** What it produced is in doubt until a probe that begins after its end; markers are certain at once. */
@@ -203,8 +219,7 @@ export function* doubtProducts(tx: Tx, job: Job): Op<void> {
 	for (const artifact of job.produces ?? []) {
 		const key = artifactKey(artifact, job.repo);
 		if (isProbed(key)) {
-			const known = yield* tx.get<FactRecord>("fact", key);
-			if (known) wantFact(tx, key);
+			yield* doubtFact(tx, key);
 		} else if (!isMarker(artifact)) continue;
 		tx.put("settle", `fact/${key}`, { after: 0 });
 		tx.stirred = true;
@@ -212,8 +227,8 @@ export function* doubtProducts(tx: Tx, job: Job): Op<void> {
 }
 
 /** Those that need `job:` or `patch:` of this one. Its patch file is in doubt until a probe that begins now. */
-function* tellAwaiting(tx: Tx, job: Job): Op<void> {
+export function* tellAwaiting(tx: Tx, job: Job): Op<void> {
 	const patch = `artifact:patch:${job.id}`;
-	if (yield* tx.get<FactRecord>("fact", patch)) wantFact(tx, patch);
+	yield* doubtFact(tx, patch);
 	for (const key of [`artifact:job:${job.id}`, patch]) tx.put("settle", `fact/${key}`, { after: 0 });
 }

@@ -24,7 +24,7 @@ export function* rewind(tx: Tx, id: number, what: "downstream" | "alone"): Op<Re
 			`cannot rewind job ${id}: ${running.map((job) => job.id).join(", ")} ${running.length > 1 ? "are" : "is"} running`,
 			{ field: "id", hint: "cancel or wait for them first" },
 		);
-	if (what === "alone" && !isTerminal(root.status) && root.backoff_until === undefined)
+	if (what === "alone" && !isTerminal(root.status) && (root.backoff_until ?? 0) <= tx.now)
 		throw new SluiceError("illegal_transition", `job ${id} is ${root.status}: only an ended job, or one in back-off, can be rerun`, {
 			field: "id",
 		});

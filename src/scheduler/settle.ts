@@ -15,7 +15,7 @@ import { fits } from "../core/gates/after.ts";
 import { isWaiting, type Job, type Policy } from "../core/job.ts";
 import { ask, type Op } from "../store.ts";
 import { evictMore, wakeShared } from "./locks.ts";
-import { type BatchRecord, endJob, place } from "./place.ts";
+import { type BatchRecord, endJob, place, type Stage } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 const PIECE = 200;
@@ -201,6 +201,7 @@ function* unstage(tx: Tx, value: Note & { from: number; to: number }): Op<number
 		tx.forget(id);
 	}
 	if (ids.length === PIECE) return 0;
+	for (const batch of (tx.memory.recall("stage", String(value.from)) as Stage | null)?.batches ?? []) tx.closing.add(batch);
 	tx.put("stage", String(value.from), null);
 	return null;
 }

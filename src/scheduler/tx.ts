@@ -30,8 +30,12 @@ export class Tx {
 	readonly over: number[] = [];
 	/** Waiting jobs whose predecessor is active again: decided again once it is. */
 	readonly reopened: Job[] = [];
+	/** Batches whose last open job ended: told of at the end, unless others have come. */
+	readonly closing = new Set<string>();
 	/** Facts that somebody should look for once this is committed. */
 	readonly probes = new Set<string>();
+	/** Facts that nobody asks for now, but that may have changed: a look that began earlier does not count. */
+	readonly doubted = new Set<string>();
 	/** The job that is being added: its first place is told by its `added` event. */
 	arriving = 0;
 	/** Something may have become startable. */

@@ -7,7 +7,7 @@ import { reconcile } from "../core/reconcile.ts";
 import type { HostRecord } from "../core/world.ts";
 import type { Claimed, Scheduler } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { finish } from "./finish.ts";
+import { finish, started } from "./finish.ts";
 import type { Tx } from "./tx.ts";
 
 const PIECE = 200;
@@ -107,8 +107,11 @@ export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): O
 		const job = mine.get(duty.run);
 		if (!job?.run) continue;
 		const run = { job: job.id, token: job.run.token };
-		if (duty.do === "adopt") report.adopted.push(duty.run);
-		else if (duty.do === "start") report.start.push(duty.run);
+		if (duty.do === "adopt") {
+			// Its process is there, though nobody lived to say so.
+			yield* started(tx, run);
+			report.adopted.push(duty.run);
+		} else if (duty.do === "start") report.start.push(duty.run);
 		else if (duty.do === "end") {
 			yield* finish(tx, { ...run, exit_kind: duty.exit_code === 0 ? "completed" : "failed", exit_code: duty.exit_code });
 			report.ended.push(duty.run);

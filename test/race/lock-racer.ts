@@ -3,10 +3,11 @@
 import { join } from "node:path";
 import { takeLock } from "../../src/daemon/lock.ts";
 
-const [folder = "", begin = "0", rounds = "0"] = process.argv.slice(2);
+const [folder = "", rounds = "0"] = process.argv.slice(2);
 const got: number[] = [];
+const begin = Math.ceil(Date.now() / 1000 + 0.5) * 1000;
 for (let round = 0; round < Number(rounds); round += 1) {
-	while (Date.now() < Number(begin) + round * 250);
+	while (Date.now() < begin + round * 250);
 	try {
 		takeLock(join(folder, `${round}.db`), join(folder, "nobody.json"));
 		got.push(round);
