@@ -19,6 +19,7 @@ import type {
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/retry.ts";
 import type { BudgetView, Ended, EventRow, JobView, StatusReport } from "../scheduler.ts";
+import type { Progress } from "../supervisor/index.ts";
 import { type Mask, masked } from "./secrets.ts";
 
 /** RFC 3339, in UTC, to the millisecond. */
@@ -36,6 +37,8 @@ export type RunDocument = {
 	/** Of a live run of this host; null when it is not known. */
 	pid: number | null;
 	stop: { kind: StopKind; reason: string; by: string; at: Time } | null;
+	/** What a live agent of this host has done so far; null when it is not known. */
+	progress: Progress | null;
 };
 
 export type JobDocument = {
@@ -160,9 +163,14 @@ export const rfc3339 = (ms: number): Time => new Date(Math.min(ms, LAST)).toISOS
 export const maybeTime = (ms: number | null | undefined): Time | null => (ms === null || ms === undefined ? null : rfc3339(ms));
 
 /** `pidOf`: of a live run, by its id. */
-export type Showing = { config: Config; mask: Mask; pidOf?: (run: string) => number | null };
+export type Showing = {
+	config: Config;
+	mask: Mask;
+	pidOf?: ((run: string) => number | null) | undefined;
+	progressOf?: ((run: string) => Progress | null) | undefined;
+};
 
-export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): JobDocument {
+export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: Showing): JobDocument {
 	const { spec } = view;
 	const colon = view.item?.indexOf(":") ?? -1;
 	return {
@@ -191,7 +199,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): Jo
 		backoff_until: maybeTime(view.backoff_until),
 		started_at: maybeTime(view.started_at),
 		ended_at: maybeTime(view.ended_at),
-		run: view.run ? runDocument(view.id, view.run, pidOf) : null,
+		run: view.run ? runDocument(view.id, view.run, { pidOf, progressOf }) : null,
 		last_run: view.last_run ? lastRun(view.id, view.last_run) : null,
 		batch: view.batch ?? null,
 		parent: view.parent,
@@ -264,7 +272,7 @@ function isSerial({ locks, item, phase, lane }: JobView): boolean {
 	);
 }
 
-export const runDocument = (job: number, run: Run, pidOf?: Showing["pidOf"]): RunDocument => ({
+export const runDocument = (job: number, run: Run, { pidOf, progressOf }: Pick<Showing, "pidOf" | "progressOf"> = {}): RunDocument => ({
 	id: `${job}.${run.attempt}`,
 	attempt: run.attempt,
 	host: run.host === "" ? null : run.host,
@@ -275,6 +283,7 @@ export const runDocument = (job: number, run: Run, pidOf?: Showing["pidOf"]): Ru
 	launched: run.launched ?? false,
 	pid: pidOf?.(`${job}.${run.attempt}`) ?? null,
 	stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
+	progress: progressOf?.(`${job}.${run.attempt}`) ?? null,
 });
 
 const lastRun = (job: number, run: NonNullable<Job["last_run"]>): NonNullable<JobDocument["last_run"]> => ({

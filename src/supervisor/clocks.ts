@@ -1,5 +1,6 @@
 // The clocks of a live run: its total time, and its silence.
 
+import { readOn } from "./agent.ts";
 import type { Floor } from "./floor.ts";
 import { STREAMS } from "./log-limit.ts";
 import type { LiveRun } from "./run.ts";
@@ -28,9 +29,12 @@ export function checkClocks(floor: Floor, run: LiveRun, now: number): number {
 	return next;
 }
 
-/** Has it written anything since we listened last? */
+/** Has it written anything since we listened last, or does a tool of it run? */
 export function listen(floor: Floor, run: LiveRun, now: number): void {
+	readOn(floor, run);
 	if (!run.silence) return;
+	// A tool that is silent for two hours is at work.
+	if (run.agent !== null && run.agent.reader.reading.tools.size > 0) run.silence.since = now;
 	const bytes = STREAMS.reduce((sum, stream) => sum + (floor.disk.size(`${run.dir}/${stream}.log`) ?? 0), 0);
 	if (bytes === run.silence.bytes) return;
 	// The first look only says where it stands.

@@ -10,6 +10,7 @@
 import { runId, type StopKind } from "../core/job.ts";
 import type { Claimed, Ending, Scope } from "../scheduler.ts";
 import type { Workspaces } from "../workspace.ts";
+import type { AgentRun } from "./agent.ts";
 
 export type LiveRun = {
 	/** "7.1" */
@@ -20,6 +21,8 @@ export type LiveRun = {
 	readonly dir: string;
 	readonly mark: string;
 	readonly kind: "command" | "agent";
+	/** Null for a command. */
+	agent: AgentRun | null;
 	readonly scope: Scope;
 	/** Epoch milliseconds of the claim. */
 	readonly since: number;
@@ -74,6 +77,7 @@ export function enlist({ job, spec: _spec, run }: Claimed, place: Place, now: nu
 		dir: folderOf(place, job.id, run.attempt),
 		mark: markOf(place, id),
 		kind: job.kind === "agent" ? "agent" : "command",
+		agent: null,
 		scope: {
 			lane,
 			...(repo === undefined ? {} : { repo }),

@@ -1,5 +1,7 @@
 // What of the configuration concerns runs. Asked for anew each time it is needed, so that a change counts at once.
 
+import type { CustomProfile } from "../core/agents/index.ts";
+
 export type SupervisorSettings = {
 	/** Variables that every run gets, before those of its own job: what the allow-list lets through of the daemon's environment. */
 	env: Record<string, string>;
@@ -11,8 +13,12 @@ export type SupervisorSettings = {
 	max_log_bytes: number | null;
 	/** Null = for ever. */
 	log_retention_ms: number | null;
-	/** How to start an agent: argv, with {prompt} where the prompt goes; without it the prompt is its standard input. */
-	agents: Record<string, { command: string[] }>;
+	/** Agents of the configuration; over those that are built in. */
+	agents: Record<string, CustomProfile>;
+	/** Where the login and the sessions of each account are; null = where the agent has them by itself. */
+	accounts: Record<string, { home: string | null }>;
+	/** Of times that agents tell without one. */
+	timezone: string;
 };
 
 export const SETTINGS: SupervisorSettings = {
@@ -23,4 +29,6 @@ export const SETTINGS: SupervisorSettings = {
 	max_log_bytes: 1_000_000_000,
 	log_retention_ms: 30 * 86_400_000,
 	agents: {},
+	accounts: {},
+	timezone: "UTC",
 };

@@ -5,7 +5,7 @@ import { troubleOf } from "../disk.ts";
 import type { Claimed } from "../scheduler.ts";
 import type { Place, PruneReport, Workspaces, WorktreeView } from "../workspace.ts";
 import { runHook, variablesOf } from "./hooks.ts";
-import { leaveWorktree, patchOf } from "./leaving.ts";
+import { isChanged, leaveWorktree, patchOf } from "./leaving.ts";
 import { createMergeQueue } from "./merge-queue.ts";
 import { createLine, type Parts, type Yard } from "./parts.ts";
 import { prune } from "./prune.ts";
@@ -62,6 +62,10 @@ export function createWork(parts: Parts): Work {
 	return {
 		has: ({ repo }) => repoOf(repo) !== null,
 		enter,
+		async changed(job) {
+			const record = recordOf(yard, job);
+			return record === null ? null : isChanged(yard, record, worktreeOf(yard, record.repo, job)).catch(() => null);
+		},
 		async leave({ job, dir }, ending) {
 			const record = recordOf(yard, job);
 			const repo = record && yard.repo(record.repo);

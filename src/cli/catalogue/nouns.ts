@@ -1,6 +1,7 @@
 // Lanes, locks, artifacts and hosts; upkeep and the rest: described.
 
 import type { CommandSpec } from "../command.ts";
+import { AGENTS } from "./agent.ts";
 import { MONEY } from "./money.ts";
 import { PRUNE, REPOS } from "./repo.ts";
 
@@ -25,6 +26,7 @@ export const NOUNS: readonly CommandSpec[] = [
 		examples: [["sluice lane set code --max 8 --priority 100", "eight at a time, before others"]],
 		load: loadSet,
 	},
+	...AGENTS,
 	...MONEY,
 	list("lock", "Locks: who holds them, for whom one is kept free.", "what is taken"),
 	list("artifact", "Artifacts that jobs need or produce, and whether they are there.", "what is there"),
