@@ -148,7 +148,10 @@ export function* status(tx: Tx): Op<StatusReport> {
 				since: hold.since,
 				until: "until" in hold ? (hold.until ?? null) : null,
 				by: hold.by,
-				reason: hold.reason,
+				reason:
+					hold.kind === "rate_limited" && hold.until <= tx.now
+						? `${hold.reason}; it is over, starts are spaced until one succeeds`
+						: hold.reason,
 			}))
 			.sort((a, b) => HOLD_KINDS.indexOf(a.kind) - HOLD_KINDS.indexOf(b.kind) || (a.scope < b.scope ? -1 : 1)),
 		hosts: [...memory.hosts.values()].map(({ name, labels, heartbeat_at, state }) => ({ name, labels, heartbeat_at, state })),
