@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { CAPTURES } from "../make/capture.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 
@@ -47,6 +48,29 @@ notify:
 	await until(async () => (await client.call("job.list", { all: true })).jobs.length === 6);
 	await until(async () => (await client.call("job.show", { id: last.id })).job.status === "succeeded");
 	expect((await client.call("budget.list", {})).budgets).toMatchObject([{ used: 5, limit: 5, over_limit: true, reserved: 0 }]);
+}, 60_000);
+
+test("so is one by what it says it cost: not past the limit by more than the run in flight", async () => {
+	const home = new TestHome();
+	const folder = makeFolder();
+	const script = join(folder, "agent.sh");
+	writeFileSync(script, `${SLUICE} add --agent loop "go on" >/dev/null || exit 9\ncat '${join(CAPTURES, "claude-tool", "stdout")}'\n`);
+	home.make(`agents:\n  loop: {command: ["/bin/sh", ${script}, "{prompt}"], output: claude}\n`);
+	const { client } = await home.up();
+	await client.call("budget.grant", { subject: "owner:ann", dim: "cost_micro", limit: 40_000, window: "day", reserve: 20_000 });
+	await client.call("job.add", { agent: "loop", prompt: "begin", owner: "ann", batch: "night" });
+	const last = await until(async () => {
+		const { jobs } = await client.call("job.list", { all: true });
+		return jobs.length === 4 && jobs.slice(0, 3).every(({ status }) => status === "succeeded") ? jobs[3] : undefined;
+	});
+	const { reasons } = await client.call("job.why", { id: last.id });
+	expect(reasons).toMatchObject([
+		{ code: "budget", detail: "owner:ann has used 50175 of 40000 cost_micro", clears_at: expect.any(String) },
+	]);
+	expect((await home.run(["status"])).out).toContain("Budget: owner:ann has used $0.0502 of $0.04");
+	expect((await home.run(["budget", "report"])).out).toMatch(/night +1 +1 +8449 +\$0\.0167/);
+	expect(await client.call("budget.report", { per: "owner" })).toMatchObject({ costs: [{ name: "ann", jobs: 3, cost_micro: 50_175 }] });
+	expect((await home.run(["show", "1"])).out).toMatch(/used +8449 tokens, \$0\.0167/);
 }, 60_000);
 
 test("a run cannot have somebody else pay", async () => {
