@@ -116,6 +116,10 @@ export type StatusReport = {
 	hosts: { name: string; labels: string[]; heartbeat_at: number; state: string }[];
 	backpressure: string | null;
 	last_dispatch_at: number | null;
+	/** Jobs that wait for a person, the oldest first, a hundred at most. `question` is null where approval is asked for. */
+	needs_human: { job: number; name: string | null; question: string | null; since: number }[];
+	/** Budgets that are used up or near it, what is set aside included. */
+	budgets: BudgetView[];
 };
 
 export type News = { stirred: boolean; events: readonly EventRow[] };
@@ -147,6 +151,30 @@ export type LockView = { key: string; holders: { job: number; mode: "shared" | "
 export type BatchView = { name: string; open: number; total: number; owned: boolean };
 /** `present` is null while nobody has looked, or when looking failed. */
 export type ArtifactView = { artifact: string; repo: string | null; present: boolean | null; observed_at: number; error: string | null };
+
+/** `returning`: a limit is over, and starts are spaced until one has succeeded. */
+export type AccountView = {
+	name: string;
+	max: number | null;
+	max_api_calls: number;
+	/** Live runs, and call slots that are taken. */
+	running: number;
+	calls: number;
+	/** Lanes that list it. */
+	lanes: string[];
+	state: "open" | "returning" | "paused" | "rate_limited" | "closed";
+	since: number | null;
+	until: number | null;
+	/** The earliest next start. */
+	next_at: number | null;
+	/** Limits in a row; whether the provider named the reset. */
+	hits: number;
+	reset: boolean;
+	by: string | null;
+	reason: string | null;
+	/** All that keeps work from starting on it now. */
+	reasons: Reason[];
+};
 
 export type LedgerView = {
 	subject: string;
@@ -252,6 +280,8 @@ export interface Scheduler {
 	/** `custom:` and `sentinel:` markers. */
 	mark(artifact: string, options?: Act & { absent?: boolean }): Promise<void>;
 
+	/** Those of the configuration, those that are held, and those that agents without one have of themselves. */
+	accounts(): Promise<AccountView[]>;
 	limit(account: string, report: { until?: number; retry_after_ms?: number; closed?: string }, options?: Act): Promise<void>;
 	clearAccount(account: string, options?: Act): Promise<void>;
 	acquireCall(account: string, holder: string): Promise<{ granted: boolean; in_use: number; limit: number }>;

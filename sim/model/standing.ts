@@ -66,10 +66,13 @@ export const viewOf = (state: State, ledger: Ledger): Omit<LedgerView, "warn_at"
 	reserved: reservedOf(state, ledger),
 });
 
-function checkView(state: State, ledger: Ledger, view: BudgetView | undefined, what: string): void {
+/** A kernel's ledgers tell of nothing that is set aside. */
+function checkView(state: State, ledger: Ledger, view: LedgerView | BudgetView | undefined, what: string): void {
 	if (view === undefined) return;
-	const { subject, dim, used, limit, window, over_limit, reserved } = view;
-	agreeSame({ subject, dim, used, limit, window, over_limit, reserved }, viewOf(state, ledger), what);
+	const { subject, dim, used, limit, window, over_limit } = view;
+	const { reserved, ...mine } = viewOf(state, ledger);
+	agreeSame({ subject, dim, used, limit, window, over_limit }, mine, what);
+	if ("reserved" in view) agreeSame(view.reserved, reserved, `${what}: reserved`);
 }
 
 export type Grant = {

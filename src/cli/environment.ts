@@ -1,24 +1,8 @@
 // What of the caller's surroundings goes with a job: its folder, and the variables that the setting `env` allows.
 
+import { ALLOWED } from "../core/environment.ts";
 import { usage } from "./failure.ts";
 import type { Io } from "./io.ts";
-
-/** Used where the daemon cannot be asked; the same as the setting's default. */
-export const ALLOWED = [
-	"PATH",
-	"HOME",
-	"USER",
-	"LOGNAME",
-	"SHELL",
-	"LANG",
-	"LC_*",
-	"TERM",
-	"TZ",
-	"TMPDIR",
-	"SSH_AUTH_SOCK",
-	"XDG_*",
-	"NODE_EXTRA_CA_CERTS",
-] as const;
 
 /** Ours, about the run that we are called from: a job gets its own. */
 const OURS = /^SLUICE_(?:JOB_ID|RUN_ID|ATTEMPT|SOCKET|TOKEN|MARK)$/;

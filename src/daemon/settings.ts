@@ -3,6 +3,7 @@
 import { isAbsolute } from "node:path";
 import * as check from "../core/check.ts";
 import { group, length, map, type Reader, type Readers, whole } from "../core/config-input.ts";
+import { ALLOWED } from "../core/environment.ts";
 import { SluiceError } from "../core/errors.ts";
 import { INPUT_KEYS } from "../core/input.ts";
 import type { JobInput } from "../core/job.ts";
@@ -86,21 +87,7 @@ export type Settings = {
 
 export const SETTINGS: Settings = {
 	port: 7420,
-	env: [
-		"PATH",
-		"HOME",
-		"USER",
-		"LOGNAME",
-		"SHELL",
-		"LANG",
-		"LC_*",
-		"TERM",
-		"TZ",
-		"TMPDIR",
-		"SSH_AUTH_SOCK",
-		"XDG_*",
-		"NODE_EXTRA_CA_CERTS",
-	],
+	env: [...ALLOWED],
 	secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
 	max_log_bytes: 1_000_000_000,
 	log_retention_ms: 30 * 86_400_000,

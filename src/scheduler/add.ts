@@ -323,6 +323,7 @@ function announce(tx: Tx, job: Job): void {
 	if (job.end_reason !== undefined) data.end_reason = job.end_reason;
 	else if (job.wait_reason) data.reason = job.wait_reason;
 	tx.event("added", job.id, data);
+	if (job.line === "human" && job.approval === "needed") tx.event("approval_asked", job.id, {});
 }
 
 /** The predecessors come from the caller here: the edges are not stored yet. */

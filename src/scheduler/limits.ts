@@ -35,7 +35,7 @@ export function limitAccount(tx: Tx, account: string, report: LimitReport): void
 		scope,
 		by: tx.by,
 		since: tx.now,
-		reason: "rate limit",
+		reason: isReset ? "usage limit; the provider named the reset" : `rate limit, ${hits} in a row`,
 		until,
 		hits,
 		reset: isReset,

@@ -87,6 +87,7 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 		return;
 	}
 	const since = readySince(tx, job);
+	const asks = to.line === "human" && job.line !== to.line && to.reason.code === "approval";
 	if (job.line !== to.line) {
 		yield* unplace(tx, job);
 		job.since = tx.now;
@@ -106,6 +107,7 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 	setDue(tx, job, to.until);
 	if (job.status !== to.status) tx.move(job, to.status, "parked", { reason: to.reason });
 	else tx.touch(job);
+	if (asks && job.id !== tx.arriving) tx.event("approval_asked", job.id, {});
 	if (to.line.startsWith("lock:")) tx.stirred = true;
 }
 

@@ -6,6 +6,7 @@ import { nearest } from "../../core/nearest.ts";
 import type { BatchView, JobView } from "../../scheduler.ts";
 import { type At, doc, type Handlers, shownAll } from "../call.ts";
 import type { BatchDocument } from "../protocol/nouns.ts";
+import { costOf } from "./budget.ts";
 
 const PAGE = 1000;
 /** What `batch.retry` takes up again; what was blocked by it comes along. */
@@ -25,7 +26,8 @@ async function jobsOf(name: string, { context }: At): Promise<JobView[]> {
 async function documentOf({ name, open, total, owned }: BatchView, jobs: readonly JobView[], { context }: At): Promise<BatchDocument> {
 	const counts: BatchDocument["counts"] = {};
 	for (const { status } of jobs) counts[status] = (counts[status] ?? 0) + 1;
-	const cost = (await context.scheduler.ledgers(`batch:${name}`)).find(({ dim }) => dim === "cost_micro");
+	const { usage, runs } = costOf(name, jobs);
+	const ledger = (await context.scheduler.ledgers(`batch:${name}`)).find(({ dim }) => dim === "cost_micro");
 	return {
 		name,
 		state: open === 0 && !owned ? "closed" : "open",
@@ -34,7 +36,9 @@ async function documentOf({ name, open, total, owned }: BatchView, jobs: readonl
 		owned,
 		counts,
 		progress: total === 0 ? 1 : Math.round((1000 * (total - open)) / total) / 1000,
-		cost_micro: cost?.used ?? null,
+		runs,
+		usage,
+		cost_micro: usage.cost_micro ?? ledger?.used ?? null,
 	};
 }
 

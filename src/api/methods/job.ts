@@ -23,6 +23,19 @@ const asChild = (input: JobInput, { session }: At): JobInput => {
 	return job === undefined || input.parent !== undefined ? input : { ...input, parent: job };
 };
 
+/** Who pays for a run pays for what it adds: it cannot have somebody else pay. */
+async function mustPay(owners: readonly (string | undefined)[], { context, session }: At): Promise<void> {
+	const { job } = session.caller;
+	if (job === undefined || owners.every((owner) => owner === undefined)) return;
+	const { owner: payer } = await context.scheduler.show(job);
+	const other = owners.find((owner) => owner !== undefined && owner !== payer);
+	if (payer === undefined || other === undefined) return;
+	throw new SluiceError("forbidden", `owner: what job ${job} adds is paid by its own owner ${payer}, not by ${other}`, {
+		field: "owner",
+		hint: "leave the owner out",
+	});
+}
+
 /** It is accepted all the same: the setting may come before its turn does. */
 function agentProblems(agents: readonly (string | undefined)[], { context }: At): string[] {
 	const named = new Set(agents.filter((agent) => agent !== undefined));
@@ -38,6 +51,7 @@ export const jobMethods: Handlers<"job"> = {
 		const { context, by } = at;
 		const options = { by, force: force === true };
 		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.intake.expand(input);
+		await mustPay([input.owner, first.owner, ...rest.map(({ owner }) => owner)], at);
 		if (rest.length > 0) return addAll([first, ...rest], options, at);
 		const adding = context.scheduler.add(asChild(first, at), options);
 		context.supervisor.claimAlong?.();
@@ -59,6 +73,7 @@ export const jobMethods: Handlers<"job"> = {
 	"job.apply": async ({ manifest: given, check, force }, at) => {
 		const { scheduler } = at.context;
 		const manifest = await withRecipes(given, at);
+		await mustPay([manifest.defaults?.owner, ...(Array.isArray(manifest.jobs) ? manifest.jobs.map((job) => job?.owner) : [])], at);
 		const whole = at.session.caller.job === undefined ? manifest : { ...manifest, defaults: asChild(manifest.defaults ?? {}, at) };
 		const result = await scheduler.apply(whole, { by: at.by, force: force === true, check: check === true });
 		const agents = manifest.jobs.map((job) => job.agent ?? (job.command === undefined ? manifest.defaults?.agent : undefined));

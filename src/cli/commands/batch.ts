@@ -7,6 +7,7 @@ import { cellOf, columnOf, LIST_FIELDS, type ShownJob, statusWords } from "../jo
 import { counted } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
+import { dollars } from "./noun-set.ts";
 import { gauge } from "./status.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
@@ -64,7 +65,7 @@ function printBatches({ print }: Io, batches: readonly BatchDocument[]): void {
 		Object.entries(counts)
 			.map(([status, count]) => `${count} ${statusWords(status)}`)
 			.join(", "),
-		cost_micro === null ? "" : `$${(cost_micro / 1e6).toFixed(2)}`,
+		cost_micro === null ? "" : dollars(cost_micro),
 		owned ? "closed by its owner" : state === "closed" ? "closed" : "",
 	]);
 	for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);

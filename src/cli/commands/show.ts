@@ -9,6 +9,7 @@ import { printable } from "../sequences.ts";
 import { wrap } from "../table.ts";
 import { durationWords, instantOf, localTime, relative } from "../times.ts";
 import { fieldsOf } from "./list.ts";
+import { dollars } from "./noun-set.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.show", { id: idOf(call.arg("ID")) });
@@ -55,6 +56,11 @@ function progressWords(progress: { turns: number; tool_calls: number; tool: stri
 	return tool === null ? counts : `${printable(tool.replaceAll("\n", " ").slice(0, 100))} (${counts})`;
 }
 
+const usageWords = (used: Record<string, number>): string =>
+	Object.entries(used)
+		.map(([dim, amount]) => (dim === "cost_micro" ? dollars(amount) : `${amount} ${printable(dim)}`))
+		.join(", ");
+
 const ms = (value: number | null | undefined) => (typeof value === "number" ? durationWords(value) : "");
 
 /** Names and values; empty ones are left out. */
@@ -98,7 +104,9 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["hosts", plain(job.host_labels)],
 		["approval", plain(job.approval)],
 		["question", plain(job.question)],
+		["was asked", plain(job.asked)],
 		["answer", plain(job.answer)],
+		["used", usageWords(job.usage ?? {})],
 		["timeout", ms(job.timeout)],
 		["retries", job.retry && job.retry.max > 0 ? `${job.failures ?? 0} of ${job.retry.max} used` : ""],
 		["last failure", plain(job.last_failure)],

@@ -1,7 +1,7 @@
 // The batch's part of gates 10 and 11.
 
 import { expect, test } from "vitest";
-import { DEFAULTS } from "../config.ts";
+import { worldAt } from "../../../test/make/gates.ts";
 import type { Job } from "../job.ts";
 import type { Ledger, World } from "../world.ts";
 import { askBatch } from "./batch-hold.ts";
@@ -22,18 +22,7 @@ const job = (more: Partial<Job> = {}): Job => ({
 	bucket: 1,
 	...more,
 });
-const world = (more: Partial<World> = {}): World => ({
-	now: NOW,
-	config: DEFAULTS,
-	holds: new Map(),
-	ledgers: new Map(),
-	hosts: [],
-	usage: new Map(),
-	last_cycle_at: 0,
-	last_start_at: 0,
-	starts: 0,
-	...more,
-});
+const world = worldAt(NOW);
 const held = (until?: number): World["holds"] =>
 	new Map([
 		[

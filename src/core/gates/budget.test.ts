@@ -1,26 +1,14 @@
 // Gate 11: ledgers of owner and repo, dimension by dimension.
 
 import { expect, test } from "vitest";
+import { makeBucket, worldAt } from "../../../test/make/gates.ts";
 import type { Bucket } from "../bucket.ts";
-import { DEFAULTS } from "../config.ts";
-import type { Ledger, World } from "../world.ts";
+import type { Ledger } from "../world.ts";
 import { budget } from "./budget.ts";
 
 const NOW = Date.parse("2030-01-01T12:00:00Z");
 
-const bucket = (more: Partial<Bucket> = {}): Bucket => ({ id: 1, kind: "command", lane: "default", ready: 1, ...more });
-const world = (more: Partial<World> = {}): World => ({
-	now: NOW,
-	config: DEFAULTS,
-	holds: new Map(),
-	ledgers: new Map(),
-	hosts: [],
-	usage: new Map(),
-	last_cycle_at: 0,
-	last_start_at: 0,
-	starts: 0,
-	...more,
-});
+const world = worldAt(NOW);
 const ledger = (subject: string, used: number, more: Partial<Ledger> = {}): Ledger => ({
 	subject,
 	dim: "tokens",
@@ -34,7 +22,7 @@ const ledger = (subject: string, used: number, more: Partial<Ledger> = {}): Ledg
 const ask = (one: Partial<Bucket>, ...all: Ledger[]) => {
 	const ledgers = new Map<string, Ledger[]>();
 	for (const each of all) ledgers.set(each.subject, [...(ledgers.get(each.subject) ?? []), each]);
-	return budget.ask(bucket(one), world({ ledgers }));
+	return budget.ask(makeBucket(one), world({ ledgers }));
 };
 
 test("passes without an owner, without a ledger, without a limit, and while something is left", () => {

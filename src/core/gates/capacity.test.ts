@@ -1,6 +1,7 @@
 // Gate 13: each cap at, under and over its limit; which account has room; what a start adds to the counts.
 
 import { describe, expect, test } from "vitest";
+import { makeBucket, worldAt } from "../../../test/make/gates.ts";
 import type { Bucket } from "../bucket.ts";
 import { type Config, DEFAULTS, LANE_DEFAULT } from "../config.ts";
 import type { World } from "../world.ts";
@@ -8,22 +9,13 @@ import { capacity, chooseAccount, footprint, freeSlots } from "./capacity.ts";
 
 const NOW = 0;
 
-const bucket = (more: Partial<Bucket> = {}): Bucket => ({ id: 1, kind: "command", lane: "default", ready: 1, ...more });
-const world = (more: Partial<World> = {}): World => ({
-	now: NOW,
-	config: DEFAULTS,
-	holds: new Map(),
-	ledgers: new Map(),
-	hosts: [],
-	usage: new Map(),
-	last_cycle_at: 0,
-	last_start_at: 0,
-	starts: 0,
-	...more,
-});
+const world = worldAt(NOW);
 const counts = (used: Record<string, number>) => new Map(Object.entries(used));
 const ask = (one: Partial<Bucket>, config: Partial<Config>, used: Record<string, number>, host?: string) =>
-	capacity.ask(bucket(one), world({ config: { ...DEFAULTS, ...config }, usage: counts(used), ...(host === undefined ? {} : { host }) }));
+	capacity.ask(
+		makeBucket(one),
+		world({ config: { ...DEFAULTS, ...config }, usage: counts(used), ...(host === undefined ? {} : { host }) }),
+	);
 
 describe("one cap at a time", () => {
 	const lanes = (max: number | null) => ({ lanes: { default: { ...LANE_DEFAULT, max } } });
@@ -113,7 +105,7 @@ describe("which account", () => {
 		lanes: { default: { ...LANE_DEFAULT, accounts: ["a", "b"] } },
 	};
 	const choose = (one: Partial<Bucket>, used: Record<string, number>, more: Partial<World> = {}) =>
-		chooseAccount(bucket(one), world({ config, usage: counts(used), ...more }));
+		chooseAccount(makeBucket(one), world({ config, usage: counts(used), ...more }));
 
 	test("the first that has room", () => {
 		expect(choose({}, {})).toBe("a");
@@ -126,7 +118,7 @@ describe("which account", () => {
 		expect(choose({}, {}, { holds: new Map([["account_closed/account:a", hold]]) })).toBe("b");
 	});
 	test("one full account of several is no reason to wait", () => {
-		expect(capacity.ask(bucket(), world({ config, usage: counts({ "account:a": 1 }) }))).toBeNull();
+		expect(capacity.ask(makeBucket(), world({ config, usage: counts({ "account:a": 1 }) }))).toBeNull();
 	});
 });
 

@@ -1,30 +1,19 @@
 // Gate 10: pauses at every scope, hours, limits, closed accounts, breakers, and which account a job would run on.
 
 import { describe, expect, test } from "vitest";
+import { makeBucket, worldAt } from "../../../test/make/gates.ts";
 import type { Bucket } from "../bucket.ts";
 import { type Config, DEFAULTS, LANE_DEFAULT } from "../config.ts";
-import { type Hold, holdKey, type World } from "../world.ts";
+import { type Hold, holdKey } from "../world.ts";
 import { accountsOf, breakerReason, holds } from "./holds.ts";
 
 const NOW = Date.parse("2030-01-01T12:00:00Z");
 const told = { by: "ann", since: 7, reason: "why" };
 
-const bucket = (more: Partial<Bucket> = {}): Bucket => ({ id: 1, kind: "command", lane: "default", ready: 1, ...more });
-const world = (more: Partial<World> = {}): World => ({
-	now: NOW,
-	config: DEFAULTS,
-	holds: new Map(),
-	ledgers: new Map(),
-	hosts: [],
-	usage: new Map(),
-	last_cycle_at: 0,
-	last_start_at: 0,
-	starts: 0,
-	...more,
-});
+const world = worldAt(NOW);
 const holding = (...all: Hold[]) => new Map(all.map((hold) => [holdKey(hold.kind, hold.scope), hold]));
 const ask = (one: Partial<Bucket>, all: Hold[] = [], config: Config = DEFAULTS) =>
-	holds.ask(bucket(one), world({ holds: holding(...all), config }));
+	holds.ask(makeBucket(one), world({ holds: holding(...all), config }));
 
 const paused = (scope: string, until?: number): Hold => ({ kind: "paused", scope, ...told, ...(until === undefined ? {} : { until }) });
 const limited = (account: string, until: number, next_at = until): Hold => ({
@@ -134,18 +123,18 @@ describe("accounts", () => {
 		expect(ask({}, [limited("a", NOW + 1), closed("b")], config)?.map((reason) => reason.subject)).toEqual(["account:a", "account:b"]);
 	});
 	test("the job's own account comes before its lane's", () => {
-		expect(accountsOf(bucket({ account: "b" }), world({ config }))).toEqual(["b"]);
-		expect(accountsOf(bucket(), world({ config }))).toEqual(["a", "b"]);
-		expect(accountsOf(bucket(), world())).toEqual([undefined]);
+		expect(accountsOf(makeBucket({ account: "b" }), world({ config }))).toEqual(["b"]);
+		expect(accountsOf(makeBucket(), world({ config }))).toEqual(["a", "b"]);
+		expect(accountsOf(makeBucket(), world())).toEqual([undefined]);
 	});
 	test("a session waits for its account, unless that is shut for longer than failover_after", () => {
 		const minutes = (count: number) => NOW + count * 60_000;
-		const of = (...all: Hold[]) => accountsOf(bucket({ prefer: "a" }), world({ config, holds: holding(...all) }));
+		const of = (...all: Hold[]) => accountsOf(makeBucket({ prefer: "a" }), world({ config, holds: holding(...all) }));
 		expect(of()).toEqual(["a"]);
 		expect(of(limited("a", minutes(30)))).toEqual(["a"]);
 		expect(of(limited("a", minutes(31)))).toEqual(["b"]);
 		expect(of(closed("a"))).toEqual(["b"]);
-		expect(accountsOf(bucket({ prefer: "a" }), world({ holds: holding(closed("a")) }))).toEqual(["a"]);
+		expect(accountsOf(makeBucket({ prefer: "a" }), world({ holds: holding(closed("a")) }))).toEqual(["a"]);
 	});
 });
 

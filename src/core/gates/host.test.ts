@@ -1,26 +1,14 @@
 // Gate 12: a live host with the repo and the labels.
 
 import { expect, test } from "vitest";
+import { makeBucket, worldAt } from "../../../test/make/gates.ts";
 import type { Bucket } from "../bucket.ts";
-import { DEFAULTS } from "../config.ts";
-import type { HostRecord, World } from "../world.ts";
+import type { HostRecord } from "../world.ts";
 import { host, suits } from "./host.ts";
 
 const NOW = 0;
 
-const bucket = (more: Partial<Bucket> = {}): Bucket => ({ id: 1, kind: "command", lane: "default", ready: 1, ...more });
-const world = (more: Partial<World> = {}): World => ({
-	now: NOW,
-	config: DEFAULTS,
-	holds: new Map(),
-	ledgers: new Map(),
-	hosts: [],
-	usage: new Map(),
-	last_cycle_at: 0,
-	last_start_at: 0,
-	starts: 0,
-	...more,
-});
+const world = worldAt(NOW);
 const machine = (name: string, more: Partial<HostRecord> = {}): HostRecord => ({
 	name,
 	labels: [],
@@ -30,7 +18,7 @@ const machine = (name: string, more: Partial<HostRecord> = {}): HostRecord => ({
 	...more,
 });
 const ask = (one: Partial<Bucket>, hosts: HostRecord[], asking?: string) =>
-	host.ask(bucket(one), world({ hosts, ...(asking === undefined ? {} : { host: asking }) }));
+	host.ask(makeBucket(one), world({ hosts, ...(asking === undefined ? {} : { host: asking }) }));
 
 test.each([
 	[machine("h"), {}, true],
@@ -43,7 +31,7 @@ test.each([
 	[machine("h", { labels: ["gpu", "big"] }), { labels: ["gpu"] }, true],
 	[machine("h", { labels: ["gpu"] }), { labels: ["gpu", "big"] }, false],
 ] as [HostRecord, Partial<Bucket>, boolean][])("%j for %j", (record, one, yes) => {
-	expect(suits(record, bucket(one))).toBe(yes);
+	expect(suits(record, makeBucket(one))).toBe(yes);
 });
 
 test("one of several is enough", () => {

@@ -2,12 +2,13 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { makeBucket, worldAt } from "../../../test/make/gates.ts";
 import type { JobFacts } from "../answer.ts";
-import { type Bucket, bucketOf } from "../bucket.ts";
+import { bucketOf } from "../bucket.ts";
 import { DEFAULTS } from "../config.ts";
 import { type Job, type Lock, STATUSES } from "../job.ts";
 import { GATES, REASON_CODES } from "../reason.ts";
-import type { HostRecord, World } from "../world.ts";
+import type { HostRecord } from "../world.ts";
 import { allReasons, BUCKET_GATES, decide, JOB_GATES, shut } from "./index.ts";
 
 const NOW = 1000;
@@ -34,19 +35,7 @@ const facts = (more: Partial<JobFacts> = {}): JobFacts => ({
 	lock: () => ({ holders: [] }),
 	...more,
 });
-const bucket = (more: Partial<Bucket> = {}): Bucket => ({ id: 1, kind: "command", lane: "default", ready: 1, ...more });
-const world = (more: Partial<World> = {}): World => ({
-	now: NOW,
-	config: DEFAULTS,
-	holds: new Map(),
-	ledgers: new Map(),
-	hosts: [],
-	usage: new Map(),
-	last_cycle_at: 0,
-	last_start_at: 0,
-	starts: 0,
-	...more,
-});
+const world = worldAt(NOW);
 const here: HostRecord = { name: "h", labels: [], repos: null, heartbeat_at: 0, state: "live" };
 const pausing = (...scopes: string[]) =>
 	new Map(scopes.map((scope) => [`paused/${scope}`, { kind: "paused" as const, scope, by: "ann", since: 7, reason: "" }]));
@@ -108,10 +97,10 @@ describe("decide", () => {
 
 describe("shut", () => {
 	test("the first refusal of gates 10 to 13", () => {
-		expect(shut(bucket(), world({ hosts: [here] }))).toBeNull();
-		expect(shut(bucket(), world({ holds: pausing("all") }))).toMatchObject({ gate: "holds" });
-		expect(shut(bucket(), world())).toMatchObject({ gate: "host", code: "no_host" });
-		expect(shut(bucket(), world({ hosts: [here], usage: new Map([["all", 4]]) }))).toMatchObject({ gate: "capacity" });
+		expect(shut(makeBucket(), world({ hosts: [here] }))).toBeNull();
+		expect(shut(makeBucket(), world({ holds: pausing("all") }))).toMatchObject({ gate: "holds" });
+		expect(shut(makeBucket(), world())).toMatchObject({ gate: "host", code: "no_host" });
+		expect(shut(makeBucket(), world({ hosts: [here], usage: new Map([["all", 4]]) }))).toMatchObject({ gate: "capacity" });
 	});
 });
 
@@ -142,7 +131,7 @@ describe("all reasons", () => {
 			usage: new Map([["all", 25]]),
 			last_start_at: NOW,
 		});
-		expect(allReasons(one, bucket(), against, now).map((reason) => `${reason.gate}/${reason.code}`)).toEqual([
+		expect(allReasons(one, makeBucket(), against, now).map((reason) => `${reason.gate}/${reason.code}`)).toEqual([
 			"time/delayed",
 			"time/backoff",
 			"after/dependencies",
@@ -165,7 +154,7 @@ describe("all reasons", () => {
 	test.each(STATUSES.filter((status) => !["queued", "waiting_on_deps", "waiting_on_locks"].includes(status)))(
 		"none for a job that is %s",
 		(status) => {
-			expect(allReasons(job({ status, runnable_at: NOW + 1 }), bucket(), facts(), world())).toEqual([]);
+			expect(allReasons(job({ status, runnable_at: NOW + 1 }), makeBucket(), facts(), world())).toEqual([]);
 		},
 	);
 });

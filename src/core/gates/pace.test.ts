@@ -1,24 +1,13 @@
 // Cycles and spawn delays: what they say before, at and after their time.
 
 import { expect, test } from "vitest";
+import { worldAt } from "../../../test/make/gates.ts";
 import { DEFAULTS } from "../config.ts";
-import type { World } from "../world.ts";
 import { askPace } from "./pace.ts";
 
 const NOW = 100_000;
 
-const world = (more: Partial<World> = {}): World => ({
-	now: NOW,
-	config: DEFAULTS,
-	holds: new Map(),
-	ledgers: new Map(),
-	hosts: [],
-	usage: new Map(),
-	last_cycle_at: 0,
-	last_start_at: 0,
-	starts: 0,
-	...more,
-});
+const world = worldAt(NOW);
 const ask = (cycle_interval_ms: number, spawn_delay_ms: number, last_cycle_at: number, last_start_at: number) =>
 	askPace(world({ config: { ...DEFAULTS, cycle_interval_ms, spawn_delay_ms }, last_cycle_at, last_start_at }));
 
