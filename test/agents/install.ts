@@ -7,13 +7,13 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { resolve as absolute, join } from "node:path";
 import { type AgentName, type AgentProgram, agentProgram } from "./programs.ts";
 
 export type Installed = { program: AgentProgram; path: string };
 
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
-	return env.SLUICE_AGENT_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sluice-agents");
+	return absolute(env.SLUICE_AGENT_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "sluice-agents"));
 }
 
 /** Where a program lies when it is installed. */
