@@ -8,13 +8,14 @@ import { paintStatus, pairs, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { wrap } from "../table.ts";
 import { durationWords, instantOf, localTime, relative } from "../times.ts";
-import { fieldsOf } from "./list.ts";
+import { fieldsOf, wantedFields } from "./list.ts";
 import { dollars } from "./noun-set.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.show", { id: idOf(call.arg("ID")) });
 	const [job] = (await (io.json ? [document.job] : withLockWords(io, [document.job as ShownJob]))) as [ShownJob];
-	const fields = call.has("fields") ? fieldsOf(call.text("fields"), [job], []) : undefined;
+	const wanted = await wantedFields(call, io, "show");
+	const fields = wanted && fieldsOf(wanted, [job], []);
 	answer(io, document, () => {
 		const { print, world } = io;
 		if (fields) {
