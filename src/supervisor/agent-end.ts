@@ -88,7 +88,8 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 			return { ...at, exit_kind, ...message, question: found.question ?? "the agent asks for a person" };
 		case "limited":
 		case "throttled": {
-			const until = found.until === null ? {} : { until: found.until };
+			// One of the clocks is wrong, or the words were: a hold that is over already would let it run into the same wall at once.
+			const until = found.until === null || found.until <= floor.clock.now() ? {} : { until: found.until };
 			const delay = found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms };
 			return { ...at, exit_kind, ...message, ...until, ...delay };
 		}

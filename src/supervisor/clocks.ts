@@ -31,15 +31,18 @@ export function checkClocks(floor: Floor, run: LiveRun, now: number): number {
 
 /** Has it written anything since we listened last, or does a tool of it run? */
 export function listen(floor: Floor, run: LiveRun, now: number): void {
-	readOn(floor, run);
+	const behind = readOn(floor, run);
 	if (!run.silence) return;
-	// A tool that is silent for two hours is at work.
-	if (run.agent !== null && run.agent.reader.reading.tools.size > 0) run.silence.since = now;
-	const bytes = STREAMS.reduce((sum, stream) => sum + (floor.disk.size(`${run.dir}/${stream}.log`) ?? 0), 0);
-	if (bytes === run.silence.bytes) return;
+	const { agent, silence } = run;
+	const reading = agent === null || agent.output === "command" ? null : agent.reader.reading;
+	// A tool that is silent for two hours is at work. What cannot be read fast enough is not silence either.
+	if (behind || (reading !== null && reading.tools.size > 0)) silence.since = now;
+	// An agent that only tells, for ever, that it will try again has fallen silent.
+	const heard = reading?.heard ?? STREAMS.reduce((sum, stream) => sum + (floor.disk.size(`${run.dir}/${stream}.log`) ?? 0), 0);
+	if (heard === silence.heard) return;
 	// The first look only says where it stands.
-	if (run.silence.bytes >= 0 || bytes > 0) run.silence.since = now;
-	run.silence.bytes = bytes;
+	if (silence.heard >= 0 || heard > 0) silence.since = now;
+	silence.heard = heard;
 }
 
 /** 90000 → "1m30s". */

@@ -40,7 +40,8 @@ export type LiveRun = {
 	deadline: number | null;
 	/** The time it was given, for words. */
 	timeoutMs: number | null;
-	silence: { allowed: number; since: number; bytes: number } | null;
+	/** `heard`: how much of its output was there when we listened last. */
+	silence: { allowed: number; since: number; heard: number } | null;
 	/** A stop that is being asked for, then one on record; the first rung is climbed only then. */
 	asking: boolean;
 	stop: Stop | null;

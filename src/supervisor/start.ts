@@ -139,7 +139,7 @@ export function setClocks(floor: Floor, run: LiveRun, { spec }: Claimed, elapsed
 	}
 	const allowed = spec.stall_timeout_ms ?? stall_timeout_ms;
 	if (allowed !== null) {
-		run.silence = { allowed, since: now, bytes: -1 };
+		run.silence = { allowed, since: now, heard: -1 };
 		floor.alarm.at(now + allowed);
 	}
 }

@@ -11,6 +11,7 @@ import { systemTimezone } from "../../host/local.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Document, type Io } from "../io.ts";
+import { shellWord } from "../job-lines.ts";
 import { plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
@@ -46,8 +47,7 @@ async function show(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("agent.show", { name: call.arg("NAME") });
 	answer(io, document, () => {
 		const { profile, accounts, ...agent } = document.agent as ProfileDocument;
-		const words = (argv: readonly string[]) =>
-			argv.map((word) => (/^[\w@%+=:,./{}-]+$/.test(word) ? word : JSON.stringify(word))).join(" ");
+		const words = (argv: readonly string[]) => argv.map(shellWord).join(" ");
 		const rows: [string, string][] = [
 			["agent", agent.name],
 			["program", agent.path ?? agent.program ?? ""],

@@ -2,15 +2,13 @@
 
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
+import { shellWord } from "../job-lines.ts";
 import { plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 
-/** For a shell of POSIX. */
-const quoted = (word: string) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
-
 function commandOf(path: string, { argv, env }: { argv: string[]; env: Record<string, string> }): string {
-	const variables = Object.entries(env).map(([name, value]) => `${name}=${quoted(value)} `);
-	return printable(`cd ${quoted(path)} && ${variables.join("")}${argv.map(quoted).join(" ")}`);
+	const variables = Object.entries(env).map(([name, value]) => `${name}=${shellWord(value)} `);
+	return printable(`cd ${shellWord(path)} && ${variables.join("")}${argv.map(shellWord).join(" ")}`);
 }
 
 export async function run(call: Call, io: Io): Promise<undefined> {

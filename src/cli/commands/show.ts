@@ -54,6 +54,14 @@ const usageWords = (used: Record<string, number>): string =>
 		.map(([dim, amount]) => (dim === "cost_micro" ? dollars(amount) : `${amount} ${printable(dim)}`))
 		.join(", ");
 
+/** What a live agent is at, in a line. */
+function progressWords(progress: { turns: number; tool_calls: number; tool: string | null; tokens: number } | null | undefined): string {
+	if (!progress) return "";
+	const { turns, tool_calls, tool, tokens } = progress;
+	const counts = `${turns} turns, ${tool_calls} tool calls, ${tokens} tokens`;
+	return tool === null ? counts : `${printable(tool.replaceAll("\n", " ").slice(0, 100))} (${counts})`;
+}
+
 const ms = (value: number | null | undefined) => (typeof value === "number" ? durationWords(value) : "");
 
 /** Names and values; empty ones are left out. */
@@ -110,6 +118,8 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 				: "",
 		],
 		["run", job.run ? `${job.run.id} on ${plain(job.run.host ?? job.run.worker)}${job.run.pid ? `, pid ${job.run.pid}` : ""}` : ""],
+		["doing", progressWords(job.run?.progress)],
+		["session", plain(job.session)],
 		["took", tookOf(job)],
 		["added", when(job.created_at)],
 		["starts", isWaiting(job) && runnable > now ? when(job.runnable_at) : ""],
