@@ -134,7 +134,7 @@ export const BUGS: Bug[] = [
 	},
 	{
 		name: "what was set aside of a budget is kept",
-		file: "scheduler/limits.js",
+		file: "scheduler/budgets.js",
 		find: 'tx.count("usage", key, -amount);',
 		replace: ";",
 	},

@@ -50,7 +50,7 @@ export interface Processes {
 	look(run: string, dir: string): Sighting;
 	/** Makes the marker itself, so that this attempt can never start, not even by a launcher that still has it in its pipe. False when it has started. */
 	forbid(run: string, dir: string): boolean;
-	/** Signals the run's own session, after checking pid and start time. False when there is nobody. */
+	/** Signals the run's program and what is below it in its session, after checking pid and start time. False when there is nobody. */
 	signal(run: string, dir: string, signal: NodeJS.Signals): boolean;
 	/** All live processes that carry one of these marks in their environment (or descend from such, where environments cannot be read). One pass for all marks. */
 	sweep(marks: readonly string[]): Map<string, number[]>;

@@ -1,6 +1,7 @@
 // Adapters on what the real programs printed: every recorded scenario with its outcome, and the rules of usage over several runs of one session.
 
 import { describe, expect, test } from "vitest";
+import { causeOfText, delayIn, momentIn } from "../src/core/agents/causes.ts";
 import { resetInRollout, usedInRollout } from "../src/core/agents/codex-rollout.ts";
 import { NOTHING } from "../src/core/agents/happening.ts";
 import { exitKindFor } from "../src/core/agents/judge.ts";
@@ -216,6 +217,59 @@ describe("bad ends have a stated outcome", () => {
 		expect(judged({ format: "codex", stdout: "", stderr, code: 1 }).session_gone).toBe(true);
 		expect(judged(capture("codex-ok")).session_gone).toBe(false);
 	});
+});
+
+describe("prose that was not recorded", () => {
+	const NOW = Date.parse("2026-11-15T19:30:00Z");
+	test.each<[string, string, number | undefined]>([
+		["5-hour limit reached ∙ resets 7pm (America/New_York)", "limited", Date.parse("2026-11-16T00:00:00Z")],
+		["Claude usage limit reached. Your limit will reset at 3am (Europe/Berlin).", "limited", Date.parse("2026-11-16T02:00:00Z")],
+		["You've hit your weekly limit · resets Nov 18, 10pm (UTC)", "limited", Date.parse("2026-11-18T22:00:00Z")],
+		["You’ve hit your usage limit. Try again at Nov 18th, 2026 10:05 PM.", "limited", Date.parse("2026-11-18T22:05:00Z")],
+		[
+			"You have reached your specified API usage limits. You will regain access on 2026-12-01 at 00:00 UTC.",
+			"limited",
+			Date.parse("2026-12-01T00:00:00Z"),
+		],
+		["Claude AI usage limit reached|1794780092", "limited", 1_794_780_092_000],
+		["Rate limit reached for gpt-5. Please try again in 6m0s.", "throttled", 360_000],
+		["rate limit exceeded: slow down. Please try again in 1.5s.", "throttled", 1500],
+		["You exceeded your current quota, please check your plan and billing details. Please retry in 2s.", "throttled", 2000],
+		["You exceeded your current quota, please check your plan and billing details.", "billing", undefined],
+		["We're currently experiencing high demand, which may cause temporary errors.", "transient", undefined],
+		["The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", "context", undefined],
+		["Not inside a trusted directory and --skip-git-repo-check was not specified.", "needs_human", undefined],
+		["The model `gpt-9` does not exist", "unknown", undefined],
+	])("%s", (text, cause, when) => {
+		expect(causeOfText(text)).toBe(cause);
+		if (when !== undefined) expect(cause === "limited" ? momentIn(text, NOW, "UTC") : delayIn(text)).toBe(when);
+	});
+});
+
+test("one object over many lines is read, too", () => {
+	const answer = {
+		session_id: "s-1",
+		response: "hi\n}",
+		stats: { models: { m: { tokens: { prompt: 900, candidates: 12, total: 920, cached: 100 } } } },
+	};
+	const stdout = `Loaded cached credentials.\n${JSON.stringify(answer, null, 2)}\n`;
+	expect(judged({ format: "gemini", stdout, stderr: "", code: 0 })).toMatchObject({
+		outcome: "ok",
+		session: "s-1",
+		message: "hi\n}",
+		used: { tokens: 920 },
+	});
+	expect(judged({ format: "gemini", stdout: stdout.trimEnd(), stderr: "", code: 0 }).outcome).toBe("ok");
+});
+
+test("opencode stops where it is refused, without a word about it", () => {
+	const state = { status: "error", input: { command: "rm -r x" }, error: "The user rejected permission to use this specific tool call." };
+	const lines = [
+		{ type: "tool_use", sessionID: "ses_1", part: { tool: "bash", callID: "c", state } },
+		{ type: "step_finish", sessionID: "ses_1", part: { reason: "tool-calls", tokens: { total: 9 }, cost: 0 } },
+	];
+	const found = judged({ format: "opencode", stdout: lines.map((line) => JSON.stringify(line)).join("\n"), stderr: "", code: 0 });
+	expect([found.outcome, found.question]).toEqual(["needs_human", "it was not allowed to:\n- bash: rm -r x"]);
 });
 
 test("Codex's own record says when a limit ends", () => {

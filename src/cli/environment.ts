@@ -2,7 +2,7 @@
 
 import { ALLOWED } from "../core/environment.ts";
 import { usage } from "./failure.ts";
-import type { Io } from "./io.ts";
+import { type Io, settingOf } from "./io.ts";
 
 /** Ours, about the run that we are called from: a job gets its own. */
 const OURS = /^SLUICE_(?:JOB_ID|RUN_ID|ATTEMPT|SOCKET|TOKEN|MARK)$/;
@@ -17,15 +17,8 @@ export function capture(env: Record<string, string | undefined>, allowed: readon
 
 /** The patterns in force; asking costs a round trip on an open socket. */
 export async function allowedNames(io: Io): Promise<readonly string[]> {
-	try {
-		const { settings } = (await io.ask("config.get", { key: "env" })) as { settings?: { key: string; value: unknown }[] };
-		const value = settings?.find((one) => one.key === "env")?.value;
-		return Array.isArray(value) ? value.map(String) : ALLOWED;
-	} catch (error) {
-		// A run may add jobs, but not read settings: its own environment has been chosen by them already.
-		if ((error as { code?: unknown }).code !== "unauthorised") throw error;
-		return ALLOWED;
-	}
+	const value = await settingOf(io, "env");
+	return Array.isArray(value) ? value.map(String) : ALLOWED;
 }
 
 /** `--env NAME=VALUE` sets, `--env NAME` takes over. */

@@ -82,3 +82,14 @@ export async function readAll(stream: AsyncIterable<Uint8Array | string>): Promi
 	for await (const part of stream) parts.push(typeof part === "string" ? Buffer.from(part) : part);
 	return Buffer.concat(parts).toString("utf8");
 }
+
+/** Undefined for a run, which may add and read jobs, but not settings. */
+export async function settingOf(io: Io, key: string): Promise<unknown> {
+	try {
+		const { settings } = (await io.ask("config.get", { key })) as { settings?: { key: string; value: unknown }[] };
+		return settings?.find((one) => one.key === key)?.value;
+	} catch (error) {
+		if ((error as { code?: unknown }).code !== "unauthorised") throw error;
+		return undefined;
+	}
+}

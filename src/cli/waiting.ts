@@ -71,6 +71,7 @@ function tellChanges(io: Io, jobs: readonly WaitedJob[], told: Map<number, strin
 function endWords(job: WaitedJob): string {
 	const launch = job.status === "failed" ? launchWords(job) : undefined;
 	if (launch !== undefined) return `: ${launch}`;
-	const code = job.exit_code === null || job.exit_code === 0 ? "" : `, exit code ${job.exit_code}`;
-	return `${code}${job.end_reason && job.end_reason !== job.status && job.status !== "succeeded" ? `: ${printable(job.end_reason)}` : ""}`;
+	const code = job.exit_code === null || job.exit_code === 0 ? "" : `exit code ${job.exit_code}`;
+	const isNews = job.end_reason && job.end_reason !== job.status && job.end_reason !== code && job.status !== "succeeded";
+	return `${code && `, ${code}`}${isNews ? `: ${printable(job.end_reason ?? "")}` : ""}`;
 }

@@ -75,6 +75,8 @@ export type Settings = {
 	keep_awake: "never" | "while_running";
 	/** Run once for each repo after a pass that started jobs: argv; empty = none. */
 	hooks: { after_dispatch: string[] };
+	/** What `list` and `show` print, by the names of the JSON document; empty = the usual. */
+	display: { list: string[]; show: string[] };
 	/** Where items of work come from. */
 	sources: Record<string, SourceSettings>;
 	/** Who is told of what a person may want to know. */
@@ -103,6 +105,7 @@ export const SETTINGS: Settings = {
 	probes: {},
 	keep_awake: "never",
 	hooks: { after_dispatch: [] },
+	display: { list: [], show: [] },
 	sources: {},
 	notify: [],
 	cron: {},
@@ -170,6 +173,8 @@ const patterns: Reader<string[]> = (value, field) =>
 			throw check.wrong(`${field}[${index}]`, `${check.shown(text)} is not the name of a variable`, 'for example "HOME" or "LC_*"');
 		return text;
 	});
+
+const names: Reader<string[]> = (value, field) => check.list(value, field, 100).map((one, index) => check.label(one, `${field}[${index}]`));
 
 const labelOrNone: Reader<string | null> = (value, field) => (value === null ? null : check.label(value, field));
 const flag: Reader<boolean> = (value, field) => check.flag(value, field);
@@ -311,6 +316,7 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	probes: map<ProbeSettings>({ command: [] }, { command: someArgv }),
 	keep_awake: (value, field) => check.oneOf(value, ["never", "while_running"], field),
 	hooks: group<Settings["hooks"]>({ after_dispatch: argv }),
+	display: group<Settings["display"]>({ list: names, show: names }),
 	sources,
 	notify,
 	cron: triggers<CronSettings>(

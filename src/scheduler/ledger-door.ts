@@ -2,9 +2,9 @@
 
 import * as check from "../core/check.ts";
 import type { Act, Scheduler } from "../scheduler.ts";
+import { alignWindow, chargeLedger, freshLedger, ledgerOf, putLedger, viewBudget } from "./budgets.ts";
 import type { Engine, Task } from "./engine.ts";
 import { checkGrant } from "./library-input.ts";
-import { alignWindow, chargeLedger, freshLedger, ledgerOf, putLedger, viewBudget } from "./limits.ts";
 
 type Parts = { engine: Engine; run: <T>(task: Task<T>, act: Act | undefined) => Promise<T> };
 

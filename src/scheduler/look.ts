@@ -16,10 +16,10 @@ import { HOLD_KINDS } from "../core/world.ts";
 import type { JobView, PlanReport, Scheduler, StatusReport, Why } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { depths } from "./add.ts";
+import { viewBudget } from "./budgets.ts";
 import { type Claimer, dispatch } from "./claim.ts";
 import { factsOf } from "./facts.ts";
 import { MANY } from "./heads.ts";
-import { viewBudget } from "./limits.ts";
 import type { Tx } from "./tx.ts";
 
 export function* mustFind(tx: Tx, id: number): Op<Job> {

@@ -191,11 +191,14 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 	}
 
 	const unwatch = scheduler.watch(({ events }) => {
+		const ended: number[] = [];
 		for (const { kind, job } of events) {
 			if (job === null) continue;
 			if (kind === "reset" || kind === "ended" || kind === "merge") settled.delete(job);
-			if (kind === "ended") look(job);
+			if (kind === "ended") ended.push(job);
 		}
+		// Where no job works in a repo, an end costs no look at the disk for each of them.
+		if (ended.length > 0 && yard.disk.list(yard.worktrees).length > 0) for (const job of ended) look(job);
 	});
 
 	function look(job?: number): void {

@@ -61,11 +61,10 @@ async function deadRun(more: Record<string, unknown> = {}) {
 	const first = await home.up();
 	const job = await add(first.client, home, "[ -e again ] && exit 0; echo >begun; sleep 600", { retry: 0, locks: ["db"], ...more });
 	const marker = await markerOf(home, job);
-	// From then on it leads a group of its own.
 	await until(() => existsSync(join(home.path, "begun")));
 	await home.kill(first.child);
-	process.kill(marker.shim, "SIGKILL");
-	process.kill(-marker.program, "SIGKILL");
+	// All that it has started is in its shim's group.
+	process.kill(-marker.shim, "SIGKILL");
 	await until(() => !isAlive(marker.shim) && !isAlive(marker.program));
 	return { home, job, marker };
 }

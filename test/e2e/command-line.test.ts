@@ -51,6 +51,22 @@ test("a wrong line: exit code 2, no home, no daemon", { timeout: 180_000 }, asyn
 });
 
 describe("with a daemon", () => {
+	test("what list and show print is chosen by settings, and by --fields before them", { timeout: 60_000 }, async () => {
+		const home = new TestHome();
+		const { client } = await home.up();
+		await client.call("job.add", { command: ["true"], name: "build", priority: 7, runnable_at: "2999-01-01T00:00:00Z" });
+		expect(await home.run(["config", "set", "display.list", "[id, priority]"])).toMatchObject({ code: 0 });
+		expect(await home.run(["config", "set", "display.show", "[name]"])).toMatchObject({ code: 0 });
+		const words = async (...line: string[]) => (await home.run(line)).out.trim().split(/\s+/);
+		expect(await words("list")).toEqual(["ID", "PRIO", "1", "7"]);
+		expect(await words("list", "--fields", "name")).toEqual(["NAME", "build"]);
+		expect(await words("show", "1")).toEqual(["name", "build"]);
+		expect(JSON.parse((await home.run(["list", "--json"])).out).jobs[0]).toMatchObject({ id: 1, lane: "default" });
+		await home.run(["config", "set", "display.list", "[id, colour]"]);
+		const { code, err } = await home.run(["list"]);
+		expect([code, err]).toEqual([2, expect.stringContaining('the setting display.list: there is no field "colour"')]);
+	});
+
 	test("an id or a name that is not there: exit code 3, near ones are suggested, and nothing is done", { timeout: 180_000 }, async () => {
 		const home = new TestHome();
 		const { client } = await home.up();

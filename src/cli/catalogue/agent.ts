@@ -3,7 +3,11 @@
 import type { CommandSpec } from "../command.ts";
 
 const load = () => import("../commands/agent.ts");
-const NAME = { name: "NAME", help: "The agent.", take: "one", completes: ["claude", "codex", "gemini", "opencode", "command"] } as const;
+const NAME = {
+	name: "NAME",
+	help: "The agent: claude, codex, gemini, opencode, command, or one of the configuration.",
+	take: "one",
+} as const;
 
 export const AGENTS: readonly CommandSpec[] = [
 	{

@@ -157,6 +157,7 @@ describe("the cause", () => {
 				exit_kind: null,
 				end_reason: "dependency failed for job 3 (failed)",
 			},
+			{ id: 6, name: null, status: "failed", exit_code: 2, exit_kind: "failed", end_reason: "exit code 2", last_failure: "exit code 2" },
 			{ id: 5, name: null, status: "cancelled", exit_code: 143, exit_kind: "cancelled", end_reason: "cancelled", last_failure: null },
 		];
 		const line = await openCommandLine({ "job.wait": { jobs, done: true } });
@@ -164,6 +165,7 @@ describe("the cause", () => {
 job 2 failed, exit code 3: so it goes
 job 3 (x) failed: could not be started: no such program
 job 4 blocked: dependency failed for job 3 (failed)
+job 6 failed, exit code 2
 job 5 cancelled, exit code 143
 `);
 	});

@@ -2,7 +2,7 @@
 
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
-import { answer, type Io } from "../io.ts";
+import { answer, type Io, settingOf } from "../io.ts";
 import { cellOf, columnOf, isField, LIST_FIELDS, type ShownJob } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
 import { pairs } from "../print.ts";
@@ -21,10 +21,11 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	if (given !== undefined && given < 0) throw usage("--limit must not be negative", "0 shows all");
 	const limit = (given ?? (io.world.stdout.isTTY && !io.json ? ON_SCREEN : 0)) || Number.POSITIVE_INFINITY;
 	const { jobs, more } = await collect(io, filter, limit);
-	const fields = fieldsOf(call.text("fields"), jobs, LIST_FIELDS);
+	const wanted = await wantedFields(call, io, "list");
+	const fields = fieldsOf(wanted, jobs, LIST_FIELDS);
 	const seen = io.json || !(fields.includes("remark") || call.text("format") === "block") ? jobs : await withLockWords(io, jobs);
 	answer(io, { schema_version: 1, jobs: call.has("fields") ? jobs.map((job) => only(job, fields)) : jobs }, () => {
-		if (call.text("format") === "block") printBlocks(io, seen, call.has("fields") ? fields : undefined);
+		if (call.text("format") === "block") printBlocks(io, seen, wanted === undefined ? undefined : fields);
 		else printGroups(io, seen, fields);
 		if (jobs.length === 0) io.print.say(emptyWords(call));
 		if (io.world.stdout.isTTY && fields.includes("status") && jobs.some((job) => job.blocked))
@@ -56,12 +57,24 @@ export async function collect(io: Io, filter: Record<string, unknown>, limit: nu
 	return { jobs: all.slice(0, limit), more: all.length > limit };
 }
 
-export function fieldsOf(text: string | undefined, jobs: readonly ShownJob[], usual: readonly string[]): readonly string[] {
-	if (text === undefined) return usual;
-	const fields = text.split(",").map((field) => field.trim());
+/** What `--fields` says, or else the setting; `from` names it for an error. A document is whole unless fields were asked for. */
+type Wanted = { fields: string[]; from: string };
+
+export async function wantedFields(call: Call, io: Io, which: "list" | "show"): Promise<Wanted | undefined> {
+	const given = call.text("fields");
+	if (given !== undefined) return { fields: given.split(",").map((field) => field.trim()), from: "--fields" };
+	if (io.json) return undefined;
+	const key = `display.${which}`;
+	const set = await settingOf(io, key);
+	return Array.isArray(set) && set.length > 0 ? { fields: set.map(String), from: `the setting ${key}` } : undefined;
+}
+
+export function fieldsOf(wanted: Wanted | undefined, jobs: readonly ShownJob[], usual: readonly string[]): readonly string[] {
+	if (wanted === undefined) return usual;
+	const { fields, from } = wanted;
 	const [first] = jobs;
 	const unknown = first && fields.find((field) => !isField(field, first));
-	if (unknown !== undefined) throw usage(`--fields: there is no field ${JSON.stringify(unknown)}`, "sluice show ID --json shows them all");
+	if (unknown !== undefined) throw usage(`${from}: there is no field ${JSON.stringify(unknown)}`, "sluice show ID --json shows them all");
 	return fields;
 }
 

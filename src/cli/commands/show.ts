@@ -8,13 +8,14 @@ import { paintStatus, pairs, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { wrap } from "../table.ts";
 import { durationWords, instantOf, localTime, relative } from "../times.ts";
-import { fieldsOf } from "./list.ts";
+import { fieldsOf, wantedFields } from "./list.ts";
 import { dollars } from "./noun-set.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.show", { id: idOf(call.arg("ID")) });
 	const [job] = (await (io.json ? [document.job] : withLockWords(io, [document.job as ShownJob]))) as [ShownJob];
-	const fields = call.has("fields") ? fieldsOf(call.text("fields"), [job], []) : undefined;
+	const wanted = await wantedFields(call, io, "show");
+	const fields = wanted && fieldsOf(wanted, [job], []);
 	answer(io, document, () => {
 		const { print, world } = io;
 		if (fields) {
@@ -48,6 +49,11 @@ function printText({ print }: Io, title: string, text: string): void {
 	if (lines.length > 40) print.out(print.paint("dim", `  … ${lines.length - 40} more lines; --json has them all`));
 }
 
+const usageWords = (used: Record<string, number>): string =>
+	Object.entries(used)
+		.map(([dim, amount]) => (dim === "cost_micro" ? dollars(amount) : `${amount} ${printable(dim)}`))
+		.join(", ");
+
 /** What a live agent is at, in a line. */
 function progressWords(progress: { turns: number; tool_calls: number; tool: string | null; tokens: number } | null | undefined): string {
 	if (!progress) return "";
@@ -55,11 +61,6 @@ function progressWords(progress: { turns: number; tool_calls: number; tool: stri
 	const counts = `${turns} turns, ${tool_calls} tool calls, ${tokens} tokens`;
 	return tool === null ? counts : `${printable(tool.replaceAll("\n", " ").slice(0, 100))} (${counts})`;
 }
-
-const usageWords = (used: Record<string, number>): string =>
-	Object.entries(used)
-		.map(([dim, amount]) => (dim === "cost_micro" ? dollars(amount) : `${amount} ${printable(dim)}`))
-		.join(", ");
 
 const ms = (value: number | null | undefined) => (typeof value === "number" ? durationWords(value) : "");
 

@@ -107,8 +107,10 @@ function assistant(event: Json): Happening[] {
 	const parts = listIn(message.content).map(objectIn);
 	if (typeof event.error === "string") {
 		const info = objectIn(objectIn(event.api_error_params).rate_limit_info);
-		const cause = firstKnown(endOfWord(event.api_error), causeOfWord(event.error));
 		const text = parts.map((part) => textIn(part.text)).join(" ");
+		// One that the program cannot name is most often a stream that broke.
+		const nameless: Cause = event.error === "unknown" ? firstKnown(causeOfText(text), "transient") : "unknown";
+		const cause = firstKnown(endOfWord(event.api_error), causeOfWord(event.error), nameless);
 		return [{ is: "trouble", cause, text, ...(typeof info.resetsAt === "number" ? { until: info.resetsAt * 1000 } : {}) }];
 	}
 	const happened: Happening[] = [];

@@ -91,12 +91,15 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 		return { outcome: bySignal ? "killed" : "crashed", message: stderr || `exit code ${exit.code}` };
 	}
 	const { denied } = reading;
+	const refused = (): Verdict => {
+		const asks = denied.map((one) => `- ${one}`).join("\n");
+		return { outcome: "needs_human", message: reading.message, question: `it was not allowed to:\n${asks}\n\n${reading.message}`.trim() };
+	};
 	// Half a last word of one that was killed is not its word.
 	const ended = reading.cut && bySignal ? null : reading.ended;
 	if (ended?.how === "well") {
 		if (denied.length === 0 || about.changed === true) return { outcome: "ok", message: reading.message };
-		const asks = denied.map((one) => `- ${one}`).join("\n");
-		return { outcome: "needs_human", message: reading.message, question: `it was not allowed to:\n${asks}\n\n${reading.message}`.trim() };
+		return refused();
 	}
 	const inUse = /Session ID (\S+) is already in use/.exec(about.stderr)?.[1];
 	if (inUse !== undefined) return { outcome: "transient", message: stderr, session: inUse };
@@ -118,6 +121,8 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	if (ended || reading.trouble) return { outcome: "crashed", message: text || stderr || `exit code ${exit.code}` };
 	if (exit.code === TIMED_OUT && reading.events > 0) return { outcome: "killed", message: stderr || "it was ended for taking too long" };
 	if (exit.code === 0) {
+		// opencode stops there, without a word.
+		if (denied.length > 0) return refused();
 		if (reading.events > 0) return { outcome: "transient", message: "it exited with 0, but its output breaks off before the end" };
 		const what = reading.noise === "" ? "nothing" : "nothing that can be read";
 		return { outcome: "crashed", message: `it exited with 0 and said ${what}${stderr ? `: ${stderr}` : ""}` };

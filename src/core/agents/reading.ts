@@ -1,6 +1,6 @@
 // What is known of an agent from the lines it has written so far: a fold over its happenings, in bounded memory.
 
-import type { Happening, Trouble, Used } from "./happening.ts";
+import type { Happening, Json, Trouble, Used } from "./happening.ts";
 import { NOTHING } from "./happening.ts";
 import { ADAPTERS } from "./index.ts";
 import { beginningOf, objectOn, short } from "./json.ts";
@@ -10,6 +10,7 @@ import type { Format } from "./profile.ts";
 const MESSAGE_MAX = 4000;
 const TOOLS_MAX = 1000;
 const DENIALS_MAX = 20;
+const SPREAD_MAX = 1_000_000;
 
 export type Reading = {
 	session: string | null;
@@ -77,6 +78,7 @@ export function createReader(
 	let lastCall = "";
 	let lastInput = 0;
 	let isPiece = false;
+	let loose: string | null = null;
 
 	const line = (text: string) => {
 		reading.heard++;
@@ -85,13 +87,24 @@ export function createReader(
 			onNoise(text);
 			return;
 		}
-		const event = objectOn(text);
+		const event = objectOn(text) ?? spread(text);
 		if (event === null) {
 			onNoise(text);
 			if (text.trim() !== "") reading.noise = short(text.trim(), MESSAGE_MAX);
 			return;
 		}
 		see(interpret(event));
+	};
+	/** An object over several lines, as `gemini -o json` prints it: known when its last line comes. */
+	const spread = (text: string): Json | null => {
+		if (text.startsWith("{")) loose = "";
+		else if (loose === null) return null;
+		loose = `${loose}${text}\n`;
+		if (loose.length > SPREAD_MAX) loose = null;
+		if (loose === null || !text.startsWith("}")) return null;
+		const found = objectOn(loose);
+		loose = null;
+		return found;
 	};
 	const see = (happened: Happening[]) => {
 		if (happened.length > 0) reading.events++;
@@ -177,7 +190,7 @@ export function createReader(
 			const rest = lines.end();
 			reading.skipped = lines.skipped;
 			if (rest === null || rest.trim() === "") return reading;
-			if (format === "command" || objectOn(rest) !== null) line(rest);
+			if (format === "command" || objectOn(rest) !== null || (loose !== null && rest.startsWith("}"))) line(rest);
 			else {
 				reading.cut = true;
 				const some = beginningOf(rest);

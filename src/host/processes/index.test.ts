@@ -126,14 +126,14 @@ describe("what a program is given", () => {
 		expect([bed.read("1.1", "stdout.log"), bed.read("1.2", "stdout.log")]).toEqual(["hello\n", ""]);
 	});
 
-	test("its own session, default signals, no open files of ours", async () => {
+	test("the session of its shim, which is not ours; default signals, no open files of ours", async () => {
 		const bed = await makeLaunched();
 		const show = "grep -E 'Sig(Ign|Blk)' /proc/self/status; ls /proc/$$/fd; cut -d ' ' -f 5,6 /proc/$$/stat";
 		await bed.launch("1.1", ["sh", "-c", show]);
 		await bed.end("1.1");
-		const pid = bed.read("1.1", "start").split("\n")[1]?.split(" ")[0];
+		const shim = bed.read("1.1", "start").split(" ")[1];
 		const fds = execFileSync("sh", ["-c", "ls /proc/$$/fd"], { encoding: "utf8" });
-		expect(bed.read("1.1", "stdout.log")).toBe(`SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n${fds}${pid} ${pid}\n`);
+		expect(bed.read("1.1", "stdout.log")).toBe(`SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n${fds}${shim} ${shim}\n`);
 	});
 });
 

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { Processes, ProcessNews } from "../../processes.ts";
 import { openFifo } from "./fifo.ts";
-import { hasProc, procTable } from "./proc.ts";
+import { hasProc, hasTrueUptime, procTable } from "./proc.ts";
 import { findPrograms } from "./programs.ts";
 import { psTable } from "./ps.ts";
 import { checkLaunch, prelude } from "./shim.ts";
@@ -18,7 +18,7 @@ export async function openProcesses(options: { home: string }): Promise<Processe
 	let listener: (news: ProcessNews) => void = () => {};
 	const shims = openShims({
 		programs,
-		prelude: prelude(programs, { boot: table.boot, fifo: path, self: table.self }),
+		prelude: prelude(programs, { boot: table.boot, fifo: path, self: table.self, uptime: table.self === "proc" && hasTrueUptime() }),
 		look: (dir) => sight(dir, table),
 		giveUp: (dir, why) => recordFailure(dir, table, why),
 		tell: (news) => listener(news),

@@ -12,6 +12,10 @@ export type ProcessTable = {
 	/** Those of our user that carry a wanted mark in their environment, by mark. Never ourselves. */
 	carriers(wanted: (mark: string) => boolean): Map<string, number[]>;
 	carries(pid: number, mark: string): boolean;
+	/** Whether it leads its process group, so that a signal to the group is for it and its own alone. */
+	leads(pid: number): boolean;
+	/** Its children, theirs and so on, as far as they are in its session. Costs as much as there are of them, however many processes live. */
+	below(pid: number): number[];
 };
 
 const ME = process.getuid?.() ?? -1;
@@ -24,14 +28,7 @@ export function procTable(): ProcessTable {
 	return {
 		self: "proc",
 		boot,
-		startOf(pid) {
-			const stat = readSmall(`/proc/${pid}/stat`)?.toString("latin1");
-			if (!stat) return null;
-			// The name in parentheses may hold spaces and parentheses of its own; field 3 comes after the last one.
-			const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20);
-			const [state] = fields;
-			return state === "Z" || state === "X" || state === "x" ? null : (fields[19] ?? null);
-		},
+		startOf: (pid) => statOf(pid)?.start ?? null,
 		carriers(wanted) {
 			const found = new Map<string, number[]>();
 			for (const name of readdirSync("/proc")) {
@@ -46,7 +43,44 @@ export function procTable(): ProcessTable {
 			return found;
 		},
 		carries: (pid, mark) => pid !== process.pid && markOf(pid) === mark,
+		leads: (pid) => statOf(pid)?.group === pid,
+		below(pid) {
+			const session = statOf(pid)?.session;
+			const found = new Set([pid]);
+			for (const one of found) for (const child of childrenOf(one)) if (statOf(child)?.session === session) found.add(child);
+			found.delete(pid);
+			return [...found];
+		},
 	};
+}
+
+/** Null when there is no such process, or only a zombie. */
+function statOf(pid: number): { group: number; session: number; start: string } | null {
+	const stat = readSmall(`/proc/${pid}/stat`)?.toString("latin1");
+	if (!stat) return null;
+	// The name in parentheses may hold spaces and parentheses of its own; field 3 comes after the last one.
+	const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20);
+	const [state, , group, session] = fields;
+	const start = fields[19];
+	return state === "Z" || state === "X" || state === "x" || start === undefined
+		? null
+		: { group: Number(group), session: Number(session), start };
+}
+
+/** Each thread has those that it started. */
+function childrenOf(pid: number): number[] {
+	const threads = quietly(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+	return threads.flatMap(
+		(thread) => readSmall(`/proc/${pid}/task/${thread}/children`)?.toString("latin1").match(/\d+/g)?.map(Number) ?? [],
+	);
+}
+
+/** Whether /proc/uptime, in hundredths, is the clock of start times. Containers may be shown one of their own, from another file system. */
+export function hasTrueUptime(): boolean {
+	const devices = ["/proc/uptime", "/proc/self/stat"].map((path) => quietly(() => statSync(path).dev));
+	const uptime = Number.parseFloat(readSmall("/proc/uptime")?.toString("latin1") ?? "");
+	const start = Number(statOf(process.pid)?.start);
+	return devices[0] === devices[1] && Math.abs(uptime - start / 100 - process.uptime()) < 2;
 }
 
 /** The mark in a process's environment, if the process is ours to signal. */

@@ -37,6 +37,9 @@ export function psTable(ps: string): ProcessTable {
 			return found;
 		},
 		carries: (pid, mark) => pid !== process.pid && lines("-p", String(pid)).some((line) => markIn(line)?.mark === mark),
+		// The shell's job control has made it one.
+		leads: () => true,
+		below: () => [],
 	};
 }
 

@@ -5,39 +5,48 @@ import type { Launch } from "../../processes.ts";
 import type { Programs } from "./programs.ts";
 
 /*
- * A shim is an `sh` that reads commands from a pipe and runs one program at a time in its foreground, each in a session of its own. (In the background,
- * with `&`, sh makes the program ignore SIGINT.) Nothing but builtins and one fork stands between the command and the exec.
+ * A shim is an `sh` that leads a session, reads commands from a pipe and runs one program at a time in its foreground, in that session. (In the background,
+ * with `&`, sh makes the program ignore SIGINT.) Nothing but builtins and one fork stands between the command and the exec: one program more, such as
+ * setsid(1), would cost as much as a short run itself.
  *
  * | step | who     | file, in the run's folder                                                                       |
  * |------|---------|-------------------------------------------------------------------------------------------------|
  * | 1    | shim    | start: `1 <shim's pid> <its start time> <boot>`, made exclusively; who cannot make it, does nothing |
  * | 2    | program | start: `<pid> <start time>` appended, before it becomes the program                               |
- * | 3    | program | stdout.log, stderr.log opened for appending; setsid, exec                                         |
+ * | 3    | program | stdout.log, stderr.log opened for appending; exec                                                 |
  * | 4    | shim    | exit: `1 <code>`, or `1 launch <code> <why>` when the program could not be started                |
+ *
+ * Reading one's own start time is the dearest thing here: sh reads byte by byte, and /proc/self/stat is long. So, where the clock of /proc/uptime is that
+ * of the start times, the program writes `~<hundredths of uptime>` for its own: whoever had that pid by then and has it still is the same process.
  *
  * A disk that is full or read-only refuses the line in `exit`: the shim waits for room, so that no end is lost; a folder that is gone lets it go.
  * News goes to the FIFO after 2 and 4; `<>` opens it whether or not anybody reads, and `-p` keeps us from making a file of that name.
  */
 
-/** Said once to each shim. `_P _T`: its own pid and start time. Names begin with `_` since the program's variables are set in the same shell, later. */
-export function prelude(programs: Programs, host: { boot: string; fifo: string; self: "proc" | "ps" }): string {
+/** Said once to each shim, whose own output goes nowhere. `_P _T`: its own pid and start time. Names begin with `_` since the program's variables are set in the same shell, later. */
+export function prelude(programs: Programs, host: { boot: string; fifo: string; self: "proc" | "ps"; uptime: boolean }): string {
 	const identity =
 		host.self === "proc"
 			? `_self() { read -r _p ${"_x ".repeat(20)}_t _x </proc/self/stat; }`
 			: `_self() { _p=$(exec ${programs.sh} -c 'echo $PPID'); _t=$(LC_ALL=C TZ=UTC ${programs.ps ?? "ps"} -o lstart= -p "$_p"); _t=$(IFS=' '; set -- $_t; IFS=_; echo "$*"); }`;
+	// `cd -P` is the one builtin that tells a subshell its own pid.
+	const identityNow = host.uptime
+		? `_being() { cd -P /proc/self && _p=\${PWD#/proc/} && read -r _t _x </proc/uptime && _t="~\${_t%.*}\${_t#*.}" || _self; }`
+		: "_being() { _self; }";
 	return `${programs.setsid ? "" : "set -m\n"}trap : INT TERM HUP QUIT
 _F=${quote(host.fifo)} _B=${quote(host.boot)}
 ${identity}
-_say() { [ -p "$_F" ] && echo "$*" 1<>"$_F"; } 2>/dev/null
-_begin() { set -C; { echo "1 $_P $_T $_B" >"$_d/start"; } 2>/dev/null; _x=$?; set +C; return $_x; }
+${identityNow}
+_say() { [ -p "$_F" ] && echo "$*" 1<>"$_F"; }
+_begin() { set -C; command echo "1 $_P $_T $_B" >"$_d/start"; _x=$?; set +C; return $_x; }
 _fail() { printf '1 launch %s %s\\n' "$1" "$2" >"$_d/exit"; exit 125; }
 _enter() {
-_self
+_being
 echo "$_p $_t" >>"$_d/start" || exit 125
 _say "started $_r"
-command exec <"$_i" 2>/dev/null || _fail 126 "cannot read stdin: $_i"
+command exec <"$_i" || _fail 126 "cannot read stdin: $_i"
+cd -- "$_c" || { [ -d "$_c" ] && _fail 126 "cannot enter cwd: $_c"; _fail 126 "no such cwd: $_c"; }
 command exec >>"$_d/stdout.log" 2>>"$_d/stderr.log" || _fail 126 "cannot write the logs in $_d"
-cd -- "$_c" 2>/dev/null || { [ -d "$_c" ] && _fail 126 "cannot enter cwd: $_c"; _fail 126 "no such cwd: $_c"; }
 unset PWD OLDPWD SHLVL _
 }
 _file() {
@@ -76,12 +85,11 @@ export function runText(launch: Launch, programs: Programs, shim: string): strin
 	const plain = env.filter(([name]) => isPlain(name));
 	const odd = env.filter(([name]) => !isPlain(name)).map(([name, value]) => `${name}=${value}`);
 	const words = odd.length > 0 ? [programs.env ?? "env", ...odd, ...argv] : argv;
-	const before = programs.setsid ? `${programs.setsid} -- ` : "";
 	// With job control (no setsid) bash drops the rest of a command whose foreground job died of SIGINT; and there, `&` leaves SIGINT alone.
 	const after = programs.setsid ? "" : " & wait $!";
 	return `if _d=${quote(dir)} _r=${quote(run)} _c=${quote(cwd)} _i=${quote(stdin ?? "/dev/null")}; _begin; then
 _vars() { export ${plain.map(([name, value]) => `${name}=${quote(value)}`).join(" ")}; }
-(_enter; _vars; exec ${before}${words.map(quote).join(" ")})${after}
+(_enter; _vars; exec ${words.map(quote).join(" ")})${after}
 _end $? ${quote(argv[0] as string)} || exit
 _say "exited $_r ${shim}"
 else _say "idle $_r ${shim}"; fi

@@ -1,6 +1,6 @@
 // What is seen of a run, and who is signalled: forged markers, strangers, zombies, half-written lines.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
@@ -12,8 +12,8 @@ const BOOT = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 const startOf = procTable().startOf;
 
 /** Somebody else's process. */
-function stranger(argv = ["sleep", "1000"]): ChildProcess & { pid: number } {
-	const child = spawn(argv[0]!, argv.slice(1), { stdio: "ignore", detached: true });
+function stranger(argv = ["sleep", "1000"], stdio: StdioOptions = "ignore"): ChildProcess & { pid: number } {
+	const child = spawn(argv[0]!, argv.slice(1), { stdio, detached: true });
 	onTestFinished(() => {
 		if (child.pid && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, "SIGKILL");
 	});
@@ -66,6 +66,25 @@ describe("a marker", () => {
 		expect(bed.seen()).toMatchObject({ state: "alive", pid: other.pid });
 		expect(bed.signal("SIGKILL")).toBe(true);
 		expect(startOf(other.pid)).toBe(start);
+	});
+
+	test("with a time at which its program was there means who is there since before then", async () => {
+		const other = stranger();
+		const start = startOf(other.pid);
+		const bed = await forge(`1 1 1 ${BOOT}\n${other.pid} ~${start}\n`);
+		expect(bed.seen()).toEqual({ state: "alive", pid: other.pid, started: `${start}@${BOOT}` });
+		writeFileSync(join(bed.dirOf("1.1"), "start"), `1 1 1 ${BOOT}\n${other.pid} ~${Number(start) - 1}\n`);
+		expect(bed.seen()).toEqual(GONE);
+		expect(bed.signal("SIGKILL")).toBe(false);
+		expect(startOf(other.pid)).toBe(start);
+	});
+
+	test("of a version before this one, whose program leads a session: all of its group is signalled", async () => {
+		const other = stranger(["sh", "-c", "sleep 1000 & echo $! >&3; wait"], ["ignore", "ignore", "ignore", "pipe"]);
+		const child = await new Promise<number>((resolve) => other.stdio[3]?.once("data", (text) => resolve(Number(text))));
+		const bed = await forge(`1 1 1 ${BOOT}\n${other.pid} ${startOf(other.pid)}\n`);
+		expect(bed.signal("SIGKILL")).toBe(true);
+		await until(() => startOf(child) === null);
 	});
 
 	test("never written is unstarted for a while, then gone", async () => {
@@ -134,6 +153,39 @@ describe("signals", () => {
 		expect(await bed.end("1.1")).toMatchObject({ signal: "SIGKILL" });
 		await until(() => bed.processes.sweep([bed.markOf("1.1")]).size === 0);
 		expect(bed.look("1.2").state).toBe("alive");
+	});
+
+	test("leave the shim alone, and what an earlier run of the same shim has left in its session", async () => {
+		const bed = await makeLaunched();
+		const said = (run: string) => bed.read(run, "stdout.log").trim().split("\n").filter(Boolean).map(Number);
+		await bed.launch("1.1", ["sh", "-c", "sleep 1000 & echo $!; env -i /bin/sh -c '/bin/sleep 1000; /bin/sleep 1000' & echo $!"]);
+		await bed.end("1.1");
+		const left = said("1.1");
+		onTestFinished(() => {
+			for (const pid of left) if (startOf(pid) !== null) process.kill(pid, "SIGKILL");
+		});
+		await bed.launch("1.2", ["sh", "-c", "sleep 1000 & echo $!; env -i /bin/sleep 1000 & echo $!; setsid sleep 1000 & wait"]);
+		await until(() => said("1.2").length === 2 && bed.processes.sweep([bed.markOf("1.2")]).get(bed.markOf("1.2"))?.length === 3);
+		// What stays on purpose may start something while a later run is there: not the later one's, either.
+		const stayed = () => readFileSync(`/proc/${left[1]}/task/${left[1]}/children`, "latin1").trim().split(" ").map(Number);
+		const [first] = stayed() as [number];
+		process.kill(first, "SIGKILL");
+		await until(() => (stayed()[0] ?? 0) > 0 && stayed()[0] !== first);
+		left.push(...stayed());
+		const shimOf = (run: string) => Number(bed.read(run, "start").split(" ")[1]);
+		expect(shimOf("1.2")).toBe(shimOf("1.1"));
+		expect(bed.processes.signal("1.2", bed.dirOf("1.2"), "SIGKILL")).toBe(true);
+		expect(await bed.end("1.2")).toMatchObject({ signal: "SIGKILL" });
+		await until(() => said("1.2").every((pid) => startOf(pid) === null));
+		for (const pid of [...left, shimOf("1.2")]) expect(startOf(pid)).not.toBeNull();
+		// What has a session of its own is found by its mark.
+		expect(bed.processes.sweep([bed.markOf("1.2")]).get(bed.markOf("1.2"))).toHaveLength(1);
+	});
+
+	test("to its own process group that a program sends do not cost the record of its end", async () => {
+		const bed = await makeLaunched();
+		await bed.launch("1.1", ["sh", "-c", "trap 'exit 3' TERM; kill -TERM 0; sleep 1000"]);
+		expect(await bed.end("1.1")).toMatchObject({ state: "exited", code: 3 });
 	});
 
 	test("arrive even in the moment before the program is there", async () => {

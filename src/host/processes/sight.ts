@@ -5,6 +5,7 @@ import type { Sighting } from "../../processes.ts";
 import type { ProcessTable } from "./proc.ts";
 import { quietly, readSmall } from "./reading.ts";
 
+/** `start`: its start time; or `~` and a time at which it was there, in the same units: whoever has the pid since before then is it. */
 type Being = { pid: number; start: string };
 type Start = { shim: Being; boot: string; program: Being | null };
 
@@ -40,8 +41,10 @@ export function sight(dir: string, table: ProcessTable): Sighting {
 	if (start === "stale") return { state: "gone", reboot: false };
 	if (start.boot !== table.boot) return readExit(dir) ?? { state: "gone", reboot: true };
 	// The shim counts too: between the program's end and the line in `exit` only it is there, and before the program as well.
-	for (const being of [start.program, start.shim])
-		if (being && lives(being, table)) return readExit(dir) ?? { state: "alive", pid: being.pid, started: `${being.start}@${start.boot}` };
+	for (const being of [start.program, start.shim]) {
+		const since = being && startIf(being, table);
+		if (being && since) return readExit(dir) ?? { state: "alive", pid: being.pid, started: `${since}@${start.boot}` };
+	}
 	// It may have ended since we looked first.
 	return readExit(dir) ?? { state: "gone", reboot: false };
 }
@@ -69,8 +72,8 @@ export function signalRun(dir: string, table: ProcessTable, signal: NodeJS.Signa
 		if (readExit(dir)) return false;
 		const start = readStart(dir);
 		if (typeof start === "string" || start.boot !== table.boot) return false;
-		if (start.program) return lives(start.program, table) && signalGroup(start.program.pid, signal);
-		if (!lives(start.shim, table)) return false;
+		if (start.program) return signalProgram(start.program, table, signal);
+		if (!startIf(start.shim, table)) return false;
 		if (tries === 50) return true;
 		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
 	}
@@ -89,10 +92,24 @@ export function signalOne(pid: number, signal: NodeJS.Signals): boolean {
 	}
 }
 
-/** A program leads its own session and group, but for the moment before its exec. */
-const signalGroup = (pid: number, signal: NodeJS.Signals) => pid > 1 && (signalOne(-pid, signal) || signalOne(pid, signal));
+/**
+ * The program, and what is below it in its session; never the shim, nor what an earlier run of the same shim has left there. A program that leads a
+ * group (it made one, or an earlier version of ours did) gets it as a group. What has lost its parent or left the session is found by its mark, later.
+ */
+function signalProgram(program: Being, table: ProcessTable, signal: NodeJS.Signals): boolean {
+	if (program.pid <= 1 || !startIf(program, table)) return false;
+	const below = table.below(program.pid);
+	const there = (table.leads(program.pid) && signalOne(-program.pid, signal)) || signalOne(program.pid, signal);
+	for (const pid of below) signalOne(pid, signal);
+	return there;
+}
 
-const lives = (being: Being, table: ProcessTable) => table.startOf(being.pid) === being.start;
+/** Its start time, if it is still the one that was meant. */
+function startIf({ pid, start }: Being, table: ProcessTable): string | null {
+	const now = table.startOf(pid);
+	if (now === null) return null;
+	return (start.startsWith("~") ? Number(now) <= Number(start.slice(1)) : now === start) ? now : null;
+}
 
 function readExit(dir: string): Sighting | null {
 	const text = readSmall(`${dir}/exit`)?.toString();
