@@ -5,6 +5,7 @@
 //   needs_human                                     goes on, with the answer
 //   something transient                             goes on
 //   timeout, stalled, failed, crashed, context      is left: the same would come of it
+//   completed                                       is left, and not spoken of
 //   any, and its session is gone                    cannot go on
 
 import type { ExitKind } from "../job.ts";
@@ -17,7 +18,8 @@ const GOES_ON: readonly ExitKind[] = ["rate_limited", "drained", "preempted", "l
 
 /** The session to go on with, or why it is left; null when there was none. */
 export function continues(before: Before | null, session: string | undefined): { session: string } | { left: string } | null {
-	if (before === null) return null;
+	// Done, and now to be done again, or to mend something: what it is told says so.
+	if (before === null || before.exit_kind === "completed") return null;
 	if (before.session_gone) return { left: "its session was not found any more" };
 	if (before.session === null) return null;
 	// The scheduler drops it when the job starts on another account, or is begun anew.
