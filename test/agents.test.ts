@@ -66,11 +66,12 @@ const TABLE: Record<string, [outcome: string, exit: string, tokens: number, cost
 	"gemini-untrusted": ["needs_human", "needs_human", 0, null],
 	"opencode-401": ["auth", "rate_limited", 0, null],
 	"opencode-429": ["throttled", "rate_limited", 0, null, "2s"],
+	"opencode-429-long": ["killed", "crashed", 0, null],
 	"opencode-ok": ["ok", "completed", 709, 950],
 	"opencode-resume": ["ok", "completed", 709, 950],
 	"opencode-tool": ["ok", "completed", 1418, 1900],
 };
-const WITHOUT_SESSION = ["gemini-json-429", "gemini-untrusted"];
+const WITHOUT_SESSION = ["opencode-429-long", "gemini-json-429", "gemini-untrusted"];
 
 test("every recorded scenario is in the table", () => {
 	expect(captures().map(({ name }) => name)).toEqual(Object.keys(TABLE).sort());

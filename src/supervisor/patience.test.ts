@@ -27,9 +27,13 @@ describe("a limit that it waits for by itself", () => {
 	test("is told only on stderr by some", async () => {
 		const on = await stand();
 		await on.add({ agent: "opencode", prompt: "x" });
-		on.processes.log("1.1", "stderr", log("Rate limit reached"));
+		on.processes.log("1.1", "stderr", capture("opencode-429-long").stderr);
 		await on.pass(70 * SECOND);
-		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "rate_limited", outcome: "throttled" });
+		expect(on.file("1.1", "outcome.json")).toMatchObject({
+			exit_kind: "rate_limited",
+			outcome: "throttled",
+			last_message: "AI_APICallError: Rate limit reached",
+		});
 	});
 
 	test("is over when it says more: silence then is its own affair", async () => {
