@@ -15,6 +15,7 @@ import { conditionLines, type RowResult, resultsText, writeResults } from "./res
 import { type Bench, passes, type Row } from "./row.ts";
 import { callers } from "./rows/callers.ts";
 import { calls } from "./rows/calls.ts";
+import { cards } from "./rows/cards.ts";
 import { children } from "./rows/children.ts";
 import { cli } from "./rows/cli.ts";
 import { cycle } from "./rows/cycle.ts";
@@ -48,6 +49,7 @@ const ROWS: readonly Row[] = [
 	idle,
 	children,
 	worktree,
+	cards,
 ];
 
 async function main(): Promise<number> {

@@ -7,6 +7,15 @@ import { artifactKey } from "./refusal.ts";
 import { settle } from "./settle.ts";
 import { find, isActive, isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
 
+const dependsOn = (job: ModelJob, before: ModelJob): boolean =>
+	job.after.some((edge) => edge.job === before.id) ||
+	job.needs.some(
+		(artifact) =>
+			(before.produces.includes(artifact) && artifactKey(artifact, before.repo) === artifactKey(artifact, job.repo)) ||
+			artifact === `job:${before.id}` ||
+			artifact === `patch:${before.id}`,
+	);
+
 /** The root and all that depends on it, over after-edges and artifacts. */
 export function downstream(state: State, root: ModelJob): ModelJob[] {
 	const set = [root];
@@ -14,17 +23,7 @@ export function downstream(state: State, root: ModelJob): ModelJob[] {
 		grown = false;
 		for (const job of state.jobs) {
 			if (set.includes(job) || isKernel(job)) continue;
-			const depends = set.some(
-				(before) =>
-					job.after.some((edge) => edge.job === before.id) ||
-					job.needs.some(
-						(artifact) =>
-							(before.produces.includes(artifact) && artifactKey(artifact, before.repo) === artifactKey(artifact, job.repo)) ||
-							artifact === `job:${before.id}` ||
-							artifact === `patch:${before.id}`,
-					),
-			);
-			if (depends) {
+			if (set.some((before) => dependsOn(job, before))) {
 				set.push(job);
 				grown = true;
 			}
@@ -62,10 +61,7 @@ export function rewind(state: State, id: number, scope: "downstream" | "alone", 
 		return;
 	}
 	const result = accepted<RewindReport>(seen);
-	const points = root.after
-		.map((edge) => find(state, edge.job))
-		.filter((job) => job?.status === "succeeded")
-		.map((job) => job?.id);
+	const points = state.jobs.filter((job) => job.status === "succeeded" && !set.includes(job) && dependsOn(root, job)).map((job) => job.id);
 	for (const job of set) {
 		reset(job);
 		// What it made is no longer there to be found.

@@ -143,6 +143,8 @@ export type WorkHandle = {
 	worktrees(): WorktreeView[];
 	/** Looks whether git is in the middle of something in any repo, and tells the scheduler: rewinds hang on it. */
 	lookForBusy(): Promise<void>;
+	/** The diff of the working tree that a folder is in. */
+	capture(folder: string): Promise<string>;
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
 };
 

@@ -86,6 +86,8 @@ export type JobDocument = {
 	worktree: string | null;
 	merge: "direct" | "mr" | "local" | null;
 	no_merge: boolean;
+	/** Whether its runs find an input.patch. */
+	input_patch: boolean;
 	cwd: string | null;
 	env: Record<string, string> | null;
 	host_labels: string[];
@@ -170,6 +172,9 @@ export type Showing = {
 	progressOf?: ((run: string) => Progress | null) | undefined;
 };
 
+/** Its branch stays, as was asked for: there is nothing that the engine would have to follow. */
+const isKept = ({ spec }: JobView): boolean => spec.merge === "local" && !spec.no_merge;
+
 export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: Showing): JobDocument {
 	const { spec } = view;
 	const colon = view.item?.indexOf(":") ?? -1;
@@ -185,7 +190,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: 
 		raw_exit_code: view.raw_exit_code ?? null,
 		exit_kind: view.exit_kind ?? null,
 		end_reason: view.end_reason ?? null,
-		merge_status: view.merge_status ?? null,
+		merge_status: view.merge_status ?? (view.status === "succeeded" && isKept(view) ? "kept" : null),
 		merge_report: view.merge_report ?? null,
 		attempt: view.attempt,
 		failures: view.failures ?? 0,
@@ -217,6 +222,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: 
 		worktree: spec.worktree ?? null,
 		merge: spec.merge ?? null,
 		no_merge: spec.no_merge ?? false,
+		input_patch: spec.input_patch !== undefined,
 		cwd: spec.cwd ?? null,
 		env: spec.env ? masked(spec.env, mask) : null,
 		host_labels: view.host_labels ?? [],

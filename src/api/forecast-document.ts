@@ -18,16 +18,16 @@ export type ForecastDocument = {
 	notes: string[];
 };
 
-const range = (one: Range | null): RangeDocument | null => one && { p50: rfc3339(one.p50), p90: rfc3339(one.p90) };
+export const rangeDocument = (one: Range | null): RangeDocument | null => one && { p50: rfc3339(one.p50), p90: rfc3339(one.p90) };
 
 export const forecastDocument = (found: Forecast): ForecastDocument => ({
 	schema_version: 1,
 	now: rfc3339(found.now),
 	runs: found.runs,
 	plays: found.plays,
-	jobs: found.jobs.map((job) => ({ ...job, start: range(job.start), end: range(job.end) })),
-	batches: found.batches.map((batch) => ({ ...batch, end: range(batch.end) })),
-	end: range(found.end),
+	jobs: found.jobs.map((job) => ({ ...job, start: rangeDocument(job.start), end: rangeDocument(job.end) })),
+	batches: found.batches.map((batch) => ({ ...batch, end: rangeDocument(batch.end) })),
+	end: rangeDocument(found.end),
 	critical_path: found.critical_path.map((step) => ({ ...step, start: rfc3339(step.start), end: rfc3339(step.end) })),
 	caps: found.caps,
 	binding: found.binding,

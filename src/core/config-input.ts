@@ -1,7 +1,7 @@
 // Configuration as people write it → the settings of config.ts. Every unknown key is an error with a suggestion; nothing is half applied.
 
 import * as check from "./check.ts";
-import { type Config, DEFAULTS, LANE_DEFAULT, type LaneConfig, PRESETS, type PresetName } from "./config.ts";
+import { type Config, DEFAULTS, LANE_DEFAULT, type LaneConfig, PRESETS, type PresetName, type RepoConfig } from "./config.ts";
 import { retryOf } from "./input.ts";
 import type { RetryPolicy } from "./job.ts";
 import { isTimezone, parseHours } from "./window.ts";
@@ -14,7 +14,8 @@ export const whole =
 	(value, field) =>
 		check.integer(value, field, min, max);
 export const length: Reader<number> = (value, field) => check.duration(value, field);
-const cap: Reader<number | null> = (value, field) => (value === null ? null : check.integer(value, field, 0, 1_000_000));
+export const cap: Reader<number | null> = (value, field) => (value === null ? null : check.integer(value, field, 0, 1_000_000));
+export const prefix: Reader<string | null> = (value, field) => (value === null ? null : check.word(value, field));
 const autoOr: Reader<number | "auto"> = (value, field) => (value === "auto" ? "auto" : check.integer(value, field, 0, 1_000_000_000));
 const retry: Reader<RetryPolicy> = (value, field, before) => retryOf(value, before, field);
 
@@ -76,9 +77,9 @@ const readers: Readers<Config> = {
 	cycle_interval_ms: length,
 	poll_interval_ms: (value, field) => check.integer(check.duration(value, field), field, 10),
 	lanes,
-	repos: map<Config["repos"][string]>(
+	repos: map<RepoConfig>(
 		{ max: null, prefix: null },
-		{ max: cap, prefix: (value, field) => (value === null ? null : check.word(value, field)) },
+		{ max: cap, prefix, merge: (value, field) => check.oneOf(value, ["direct", "mr", "local", "none"] as const, field) },
 	),
 	accounts: map<Config["accounts"][string]>({ max: null, max_api_calls: 10 }, { max: cap, max_api_calls: whole(0) }),
 	hosts: map<Config["hosts"][string]>({ max: null }, { max: cap }),

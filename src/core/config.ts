@@ -15,6 +15,8 @@ export type LaneConfig = {
 };
 
 export type Cap = { max: number | null };
+/** `merge`: what becomes of the work of jobs that do not say; `none` where nobody merges, since the repo has no folder. Absent = direct. */
+export type RepoConfig = Cap & { prefix: string | null; merge?: "direct" | "mr" | "local" | "none" };
 
 export type Config = {
 	/** −1 or 0 = direct, N > 0 = deferred: at most N live runs. */
@@ -28,7 +30,7 @@ export type Config = {
 	cycle_interval_ms: number;
 	poll_interval_ms: number;
 	lanes: Record<string, LaneConfig>;
-	repos: Record<string, Cap & { prefix: string | null }>;
+	repos: Record<string, RepoConfig>;
 	accounts: Record<string, Cap & { max_api_calls: number }>;
 	hosts: Record<string, Cap>;
 	resources: Record<string, number>;

@@ -38,11 +38,12 @@ export type GraphDocument = {
 	edges: { from: number; to: number | string; after?: { policy: Policy }; artifact?: string; state?: ArtifactState }[];
 };
 
-export function graphDocument(graph: Graph): GraphDocument {
+/** `which`: the jobs that were asked for; or all that was reached from them, for one job with what it waits for. */
+export function graphDocument(graph: Graph, which: "asked" | "reached" = "asked"): GraphDocument {
 	const byId = new Map(graph.nodes.map((node) => [node.id, node]));
-	const shown = new Set(graph.shown);
+	const shown = new Set(which === "asked" ? graph.shown : [...graph.shown, ...byId.keys()]);
 	return {
-		nodes: graph.shown.flatMap((id) => {
+		nodes: [...shown].flatMap((id) => {
 			const node = byId.get(id);
 			return node ? [{ id, status: node.status, command: node.command, wait: node.wait }] : [];
 		}),

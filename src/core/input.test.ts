@@ -10,7 +10,14 @@ const NOW = 1_000_000;
 const CONFIG: Config = {
 	...DEFAULTS,
 	lanes: { default: LANE_DEFAULT, code: LANE_DEFAULT, closed: { ...LANE_DEFAULT, max: 0 } },
-	repos: { web: { max: null, prefix: "WEB-" }, api: { max: null, prefix: "API-" }, any: { max: null, prefix: null } },
+	repos: {
+		web: { max: null, prefix: "WEB-" },
+		api: { max: null, prefix: "API-" },
+		any: { max: null, prefix: null },
+		kept: { max: null, prefix: null, merge: "local" },
+		label: { max: null, prefix: null, merge: "none" },
+		asked: { max: null, prefix: null, merge: "mr" },
+	},
 	accounts: { work: { max: null, max_api_calls: 1 } },
 	resources: { build: 2 },
 };
@@ -140,8 +147,18 @@ describe("what a field becomes", () => {
 		[{ repo: "web", merge: "direct" }, true],
 		[{ repo: "web", merge: "mr" }, true],
 		[{}, undefined],
+		[{ repo: "kept" }, undefined],
+		[{ repo: "kept", merge: "direct" }, true],
+		[{ repo: "asked" }, true],
+		[{ repo: "label" }, undefined],
+		[{ repo: "label", merge: "direct" }, undefined],
 	] as [JobInput, true | undefined][])("%j merges: %s", (more, will) => {
 		expect(job(more).will_merge).toBe(will);
+	});
+
+	test("what the repo's way decides stays decided", () => {
+		expect(made({ repo: "kept" }).spec).toMatchObject({ merge: "local" });
+		expect(made({ repo: "label" }).spec).toMatchObject({ no_merge: true });
 	});
 
 	test("an undefined field is one that was not given", () => {
@@ -217,6 +234,7 @@ describe("spec", () => {
 		worktree: "w",
 		merge: "mr",
 		no_merge: false,
+		input_patch: "diff --git a/x b/x\n",
 		cwd: "/tmp",
 		env: { A: "1", _B: "" },
 		model: "opus",

@@ -49,6 +49,7 @@ export const INPUT_KEYS = [
 	"worktree",
 	"merge",
 	"no_merge",
+	"input_patch",
 	"cwd",
 	"env",
 	"host_labels",
@@ -144,11 +145,8 @@ function readJob(value: unknown, config: Config, { now, force, field = "" }: Dra
 	addNeeds(job, input, config, at);
 	addLocks(job, input, at);
 	if (input.requires_approval !== undefined && check.flag(input.requires_approval, at("requires_approval"))) job.approval = "needed";
-	if (job.repo !== undefined && input.no_merge !== true && input.merge !== "local") {
-		job.will_merge = true;
-		job.merge_status = "none";
-	}
 	const spec = specOf(input, now, at);
+	addMerge(job, spec, config);
 	const unique = uniqueOf(input, at);
 	if (unique) {
 		const { window_ms, ...rest } = unique;
@@ -165,6 +163,18 @@ function readJob(value: unknown, config: Config, { now, force, field = "" }: Dra
 		unique,
 		warnings: [],
 	};
+}
+
+/** Where the repo's own way decides that nothing is merged, that is written down: `after: merged` was refused or accepted by it. */
+function addMerge(job: Job, spec: JobSpec, config: Config): void {
+	if (job.repo === undefined || spec.no_merge) return;
+	const usual = config.repos[job.repo]?.merge;
+	if (usual === "none") spec.no_merge = true;
+	else if ((spec.merge ?? usual) === "local") spec.merge = "local";
+	else {
+		job.will_merge = true;
+		job.merge_status = "none";
+	}
 }
 
 const defaultLane = (config: Config): string => ("default" in config.lanes ? "default" : (Object.keys(config.lanes)[0] ?? "default"));

@@ -124,6 +124,8 @@ export type JobInput = {
 	worktree?: string;
 	merge?: "direct" | "mr" | "local";
 	no_merge?: boolean;
+	/** A diff that its runs find as `input.patch`: what somebody had changed when the job was added. */
+	input_patch?: string;
 	cwd?: string;
 	env?: Record<string, string>;
 	host_labels?: string[];
@@ -281,6 +283,7 @@ export type JobSpec = Pick<
 	| "worktree"
 	| "merge"
 	| "no_merge"
+	| "input_patch"
 	| "cwd"
 	| "env"
 	| "model"

@@ -120,6 +120,7 @@ export const JOB_FIELDS: Record<keyof JobInput, Schema> = {
 	worktree: text("The branch it writes on."),
 	merge: choice("How its branch is merged.", ["direct", "mr", "local"]),
 	no_merge: flag("Its branch is not merged."),
+	input_patch: text("A diff that its runs find as input.patch."),
 	cwd: text("Where it runs; else the manifest's folder."),
 	env: words("Variables of its environment."),
 	host_labels: list("Only on a host with these labels."),

@@ -16,6 +16,7 @@ export function specOf(input: JobInput, now: number, at: (key: string) => string
 	if (input.worktree !== undefined) spec.worktree = branch(input.worktree, at("worktree"));
 	if (input.merge !== undefined) spec.merge = check.oneOf(input.merge, ["direct", "mr", "local"], at("merge"));
 	if (input.no_merge !== undefined) spec.no_merge = check.flag(input.no_merge, at("no_merge"));
+	if (input.input_patch !== undefined) spec.input_patch = check.text(input.input_patch, at("input_patch"));
 	if (input.cwd !== undefined) spec.cwd = check.text(input.cwd, at("cwd"), { max: 4096, lines: "one" });
 	if (input.env !== undefined) spec.env = words(input.env, at("env"), /^[A-Za-z_][A-Za-z0-9_]*$/);
 	if (input.model !== undefined) spec.model = check.word(input.model, at("model"));

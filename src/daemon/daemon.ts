@@ -42,7 +42,7 @@ import { openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
-import { createRepos, settingsOf } from "./repos.ts";
+import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
 import { createTriggers } from "./triggers.ts";
 import { readVersion } from "./version.ts";
@@ -116,13 +116,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 		const sources = openSources({ host: localHost, clock, env: () => pick(env, ["*"]) });
 		undo.push(() => sources.close());
-		const { allowed, git, repo, placed, facts } = createGround({ config, home, env, clock, list: (page) => scheduler.list(page) });
+		const { allowed, git, repo, placed, facts } = createGround({
+			config,
+			home,
+			env,
+			clock,
+			list: (page) => scheduler.list(page),
+			makers: (name, artifact) => work.makers(name, artifact),
+		});
 		/** Items come from the sources, all other facts from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 
 		const scheduler = await openScheduler({
 			path: home.database,
-			config: completeInput(config.engine(), DEFAULTS),
+			config: completeInput(engineOf(config), DEFAULTS),
 			clock,
 			host,
 			by: "daemon",
@@ -130,9 +137,25 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		});
 		undo.push(() => scheduler.close());
 		let triggersIn: Pick<typeof SETTINGS, "cron" | "watches"> = config.settings();
+		/** What the engine is told: also of what a repo's own file says. */
+		const takeOver = async (from: Parameters<typeof engineOf>[0]) => {
+			const next = engineOf(from);
+			if (JSON.stringify(next) !== told) await scheduler.configure(completeInput(next, scheduler.config()));
+			told = JSON.stringify(next);
+			repoFiles.arm(from);
+		};
+		let told = JSON.stringify(engineOf(config));
+		const repoFiles = followRepoFiles({
+			watchPaths,
+			changed: atOnce(
+				() => takeOver(config),
+				(error) => log.warn("a repo's sluice.yml could not be taken over", { error }),
+			),
+		});
+		undo.push(() => repoFiles.close());
+		repoFiles.arm(config);
 		config.onChange(async (next, before) => {
-			if (JSON.stringify(next.config) !== JSON.stringify(before.config))
-				await scheduler.configure(completeInput(next.config, scheduler.config()));
+			await takeOver({ engine: () => next.config, settings: () => next.settings });
 			await intake.follow(next.settings);
 			triggersIn = next.settings;
 			await triggers.reload();
@@ -151,7 +174,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			env: () => ({ ...allowed(), ...pick(env, ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"]) }),
 		});
 		undo.push(() => intake.stop());
-		const triggers = createTriggers({ scheduler, host, clock, log, readSchedule, watchPaths, settings: () => triggersIn });
+		const triggers = createTriggers({
+			scheduler,
+			host,
+			clock,
+			log,
+			readSchedule,
+			watchPaths,
+			settings: () => triggersIn,
+			expand: intake.expand,
+		});
 		undo.push(() => triggers.stop());
 
 		const processes = await openProcesses({ home: home.path });

@@ -21,9 +21,10 @@ export type Parts = {
 	env: Record<string, string | undefined>;
 	clock: Clock;
 	list: Scheduler["list"];
+	makers: (repo: string, artifact: string) => string[];
 };
 
-export function createGround({ config, home, env, clock, list }: Parts) {
+export function createGround({ config, home, env, clock, list, makers }: Parts) {
 	// Asked for several times a run: what our environment is does not change, so only another setting makes it anew.
 	const surroundings = { ...env };
 	const allowed = remembered(
@@ -43,7 +44,10 @@ export function createGround({ config, home, env, clock, list }: Parts) {
 		git,
 		run: runProgram,
 		clock,
-		repos: placed,
+		repos: () =>
+			Object.fromEntries(
+				Object.entries(placed()).map(([name, one]) => [name, { ...one, makers: (artifact: string) => makers(name, artifact) }]),
+			),
 		probes: () => Object.fromEntries(Object.entries(config.settings().probes).map(([name, { command }]) => [name, command])),
 		env: allowed,
 		cwd: home.path,

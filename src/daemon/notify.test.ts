@@ -1,6 +1,6 @@
 // Notices: what is worth one, to a command and to a webhook; a failure of theirs is logged and nothing more.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ import { SILENT } from "../log.ts";
 import { startNotify } from "./notify.ts";
 import { NOTIFY_ON, type NotifySettings } from "./settings.ts";
 
-async function open(settings: NotifySettings[]) {
+async function open(settings: NotifySettings[], path = "/usr/bin:/bin") {
 	const t = await openStand({ config: { accounts: { work: {} } } });
 	const warned: string[] = [];
 	const log = {
@@ -21,7 +21,7 @@ async function open(settings: NotifySettings[]) {
 		warn: (message: string, fields?: Record<string, unknown>) => void warned.push(`${message} ${fields?.by} ${fields?.error}`),
 	};
 	onTestFinished(
-		startNotify({ scheduler: t.sluice, settings: () => settings, host: localHost, log, env: () => ({ PATH: "/usr/bin:/bin" }), cwd: "/" }),
+		startNotify({ scheduler: t.sluice, settings: () => settings, host: localHost, log, env: () => ({ PATH: path }), cwd: "/" }),
 	);
 	return { t, warned };
 }
@@ -89,6 +89,20 @@ test("a command gets them by its environment and on standard input, and only wha
 	});
 	const [kind, job, json] = text.split("|");
 	expect([kind, job, JSON.parse(json as string)]).toMatchObject(["job_failed", String(bad), { schema_version: 1, text: "failed" }]);
+});
+
+test("the desktop is told by the system's own program, in words that no option could hide in", async () => {
+	const folder = makeFolder();
+	const out = join(folder, "out");
+	for (const name of ["notify-send", "osascript"])
+		writeFileSync(join(folder, name), `#!/bin/sh\nprintf '%s\\n' "$@" > ${out}.new; mv ${out}.new ${out}\n`, { mode: 0o755 });
+	const { t } = await open([{ kind: "desktop", on: ["job_failed"] }], `${folder}:/usr/bin:/bin`);
+	const bad = await t.add({ title: "--help me" });
+	await t.start();
+	await t.fail(bad);
+	const words = (await until(() => (existsSync(out) ? readFileSync(out, "utf8") : undefined))).trimEnd().split("\n");
+	expect(words.slice(-2)).toEqual([`job ${bad} (--help me) has failed`, "failed"]);
+	if (process.platform !== "darwin") expect(words.slice(0, 2)).toEqual(["--app-name=sluice", "--"]);
 });
 
 test("who cannot be told is logged, and the others are", async () => {

@@ -102,8 +102,7 @@ export function noticeOf(kind: NotifyOn, { job, at, data, kind: event }: EventRo
 async function deliver(parts: NotifyParts, to: NotifySettings, notice: Notice): Promise<void> {
 	try {
 		if (to.kind === "webhook") await post(to.url, notice);
-		else
-			await run(parts, to.kind === "command" ? to.command : ["notify-send", "--app-name=sluice", "--", notice.title, notice.text], notice);
+		else await run(parts, to.kind === "command" ? to.command : desktopCommand(notice), notice);
 	} catch (error) {
 		parts.log.warn("a notice could not be given", {
 			kind: notice.kind,
@@ -112,6 +111,22 @@ async function deliver(parts: NotifyParts, to: NotifySettings, notice: Notice): 
 		});
 	}
 }
+
+/** Words are arguments on either system, never part of a script. */
+const desktopCommand = ({ title, text }: Notice): string[] =>
+	process.platform === "darwin"
+		? [
+				"osascript",
+				"-e",
+				"on run words",
+				"-e",
+				"display notification (item 2 of words) with title (item 1 of words)",
+				"-e",
+				"end run",
+				title,
+				text,
+			]
+		: ["notify-send", "--app-name=sluice", "--", title, text];
 
 async function post(url: string, notice: Notice): Promise<void> {
 	const answer = await fetch(url, {

@@ -15,16 +15,16 @@ function repoWith(text: string, trusted: boolean | "this" = "this") {
 	const path = makeFolder();
 	writeFileSync(join(path, "sluice.yml"), text);
 	const hash = createHash("sha256").update(text).digest("hex");
-	return { ...REPO, path, trusted: trusted === "this" ? hash : trusted };
+	return { ...REPO, max: null, prefix: null, path, trusted: trusted === "this" ? hash : trusted };
 }
 
 describe("a repo's sluice.yml", () => {
-	const TEXT = "base_branch: develop\nhook_timeout: 5s\nhooks: {before_run: [make, deps]}\nverify: [make, test]\n";
+	const TEXT = "base_branch: develop\nhook_timeout: 5s\nhooks: {before_run: [make, deps]}\nverify: [make, test]\nmax: 1\nprefix: ap-\n";
 
 	test("counts when this very text is trusted, and over the home's configuration", () => {
 		const { settings, file } = withRepoFile({ ...repoWith(TEXT), base_branch: "main" });
 		expect(file.state).toBe("trusted");
-		expect(settings).toMatchObject({ base_branch: "develop", hook_timeout_ms: 5000, verify: ["make", "test"] });
+		expect(settings).toMatchObject({ base_branch: "develop", hook_timeout_ms: 5000, verify: ["make", "test"], max: 1, prefix: "ap-" });
 		expect(settings.hooks).toEqual({ ...REPO.hooks, before_run: ["make", "deps"] });
 	});
 
@@ -34,12 +34,13 @@ describe("a repo's sluice.yml", () => {
 		const changed = repoWith(TEXT);
 		writeFileSync(join(changed.path, "sluice.yml"), TEXT.replace("make", "rm"));
 		expect(withRepoFile(changed)).toMatchObject({ settings: changed, file: { state: "changed" } });
-		expect(withRepoFile({ ...REPO, path: makeFolder(), trusted: true }).file.state).toBe("none");
+		expect(withRepoFile({ ...repoWith("", true), path: makeFolder() }).file.state).toBe("none");
 	});
 
 	test.each([
 		["path: /elsewhere", "sluice.yml:1:1: path: there is no such key"],
 		["trusted: true", "sluice.yml:1:1: trusted: there is no such key"],
+		["max: many", "sluice.yml:1:1: max: "],
 		["lanes: {default: {max: 99}}", "sluice.yml:1:1: lanes: there is no such key"],
 		["base_branch: --exec=x", 'sluice.yml:1:1: base_branch: the branch name "--exec=x" looks like an option'],
 		["hooks: [", "sluice.yml:1:9"],

@@ -7,9 +7,11 @@ import { group, type Readers } from "../core/config-input.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { RepoSettings } from "../workspace.ts";
 import { readConfigText } from "./config-text.ts";
-import { REPO_FILE_READERS } from "./settings.ts";
+import { REPO_ENGINE_READERS, REPO_FILE_READERS } from "./settings.ts";
 
-type FileKeys = Omit<RepoSettings, "path" | "trusted">;
+/** All that can be said of a repo: the daemon's keys and the engine's. */
+export type WholeRepo = RepoSettings & { max: number | null; prefix: string | null };
+type FileKeys = Omit<WholeRepo, "path" | "trusted">;
 export type RepoFile =
 	| { state: "none" }
 	/** `changed`: another text than the one that was trusted. */
@@ -19,15 +21,18 @@ export type RepoFile =
 
 export const FILE = "sluice.yml";
 const MOST = 100_000;
-const readKeys = group<FileKeys>(REPO_FILE_READERS as Readers<FileKeys>);
+const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
+/** Of a repo that has no such file. */
+export const NO_TEXT = hashOf("");
+const readKeys = group<FileKeys>({ ...REPO_FILE_READERS, ...REPO_ENGINE_READERS } as Readers<FileKeys>);
 const cache = new Map<string, { mark: string; text: string | null }>();
 
 /** The settings in force, and what there is to say about its file. */
-export function withRepoFile<T extends RepoSettings>(settings: T): { settings: T; file: RepoFile } {
+export function withRepoFile(settings: WholeRepo): { settings: WholeRepo; file: RepoFile } {
 	if (settings.path === null) return { settings, file: { state: "none" } };
 	const text = textIn(settings.path);
 	if (text === null) return { settings, file: { state: "none" } };
-	const hash = createHash("sha256").update(text).digest("hex");
+	const hash = hashOf(text);
 	const { trusted } = settings;
 	if (trusted !== true && trusted !== hash) return { settings, file: { state: trusted === false ? "untrusted" : "changed", hash } };
 	try {
@@ -37,7 +42,7 @@ export function withRepoFile<T extends RepoSettings>(settings: T): { settings: T
 	}
 }
 
-export const parse = (text: string, before: RepoSettings): FileKeys => {
+export const parse = (text: string, before: WholeRepo): FileKeys => {
 	const { path: _path, trusted: _trusted, ...keys } = before;
 	const file = readConfigText(text, FILE);
 	try {

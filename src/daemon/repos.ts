@@ -1,16 +1,18 @@
 // The repos of the configuration: looked at, registered, trusted, taken out. Changes go into config.yml like any other setting.
 
-import { realpathSync } from "node:fs";
-import { basename } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { basename, join } from "node:path";
 import type { NewRepo, RepoDocument, RepoHandle } from "../api/context.ts";
+import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { currentBranch, type Git, headOf, localRef } from "../git.ts";
 import { busyWith } from "../host/repo-facts.ts";
+import type { WatchPaths } from "../host.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { RepoSettings, WorktreeView } from "../workspace.ts";
 import type { ConfigFile } from "./config-file.ts";
-import { withRepoFile } from "./repo-file.ts";
+import { FILE, NO_TEXT, type WholeRepo, withRepoFile } from "./repo-file.ts";
 import { REPO } from "./settings.ts";
 
 export type RepoParts = {
@@ -20,17 +22,53 @@ export type RepoParts = {
 	worktrees: (repo: string) => WorktreeView[];
 };
 
-/** As they are in force now, with each trusted sluice.yml. */
-export const settingsOf = (config: Pick<ConfigFile, "settings" | "engine">, name: string): RepoSettings | null => {
-	if (!Object.hasOwn(config.engine().repos, name)) return null;
+type InForce = Pick<ConfigFile, "settings" | "engine">;
+
+/** As config.yml has it; null when it names no such repo. */
+function writtenOf(config: InForce, name: string): WholeRepo | null {
+	const { repos } = config.engine();
+	if (!Object.hasOwn(repos, name)) return null;
 	const own = config.settings().repos;
-	return withRepoFile(Object.hasOwn(own, name) ? (own[name] as RepoSettings) : REPO).settings;
+	const { max = null, prefix = null } = repos[name] ?? {};
+	return { ...(Object.hasOwn(own, name) ? (own[name] as RepoSettings) : REPO), max, prefix };
+}
+
+/** As it is in force now, with its trusted sluice.yml. */
+export const settingsOf = (config: InForce, name: string): WholeRepo | null => {
+	const written = writtenOf(config, name);
+	return written && withRepoFile(written).settings;
 };
+
+/** The engine's part of the configuration: what it needs of each repo is what is in force there. */
+export function engineOf(config: InForce): Config {
+	const engine = config.engine();
+	const repos = Object.keys(engine.repos).map((name) => {
+		const { max, prefix, path, merge } = settingsOf(config, name) as WholeRepo;
+		return [name, { max, prefix, merge: path === null ? ("none" as const) : merge }] as const;
+	});
+	return { ...engine, repos: Object.fromEntries(repos) };
+}
+
+/** Tells when a trusted sluice.yml may have changed. `arm` again whenever the configuration has. */
+export function followRepoFiles({ watchPaths, changed }: { watchPaths: WatchPaths; changed: () => void }) {
+	let [armed, close] = ["", () => {}];
+	return {
+		arm(config: InForce): void {
+			const all = Object.values(config.settings().repos);
+			const paths = all.flatMap(({ path, trusted }) => (path === null || trusted === false ? [] : [join(path, FILE)]));
+			if (paths.join("\0") === armed) return;
+			armed = paths.join("\0");
+			close();
+			close = paths.length === 0 ? () => {} : watchPaths(paths, changed);
+		},
+		close: () => close(),
+	};
+}
 
 export function createRepos({ config, git, scheduler, worktrees }: RepoParts): RepoHandle {
 	const names = () => Object.keys(config.engine().repos);
 
-	function known(name: string): RepoSettings {
+	function known(name: string): WholeRepo {
 		const found = settingsOf(config, name);
 		if (found) return found;
 		const guess = nearest(name, names());
@@ -42,14 +80,11 @@ export function createRepos({ config, git, scheduler, worktrees }: RepoParts): R
 
 	async function view(name: string): Promise<RepoDocument> {
 		const { trusted: _trusted, ...settings } = known(name);
-		const { max, prefix } = config.engine().repos[name] ?? { max: null, prefix: null };
-		const { file } = withRepoFile(config.settings().repos[name] ?? REPO);
+		const { file } = withRepoFile(writtenOf(config, name) as WholeRepo);
 		const look =
 			settings.path === null ? { problem: "it has no folder", head: null, base: null, busy: null } : await lookAt(settings.path, settings);
 		return {
 			name,
-			max,
-			prefix,
 			...settings,
 			file: file.state,
 			file_problem: file.state === "bad" ? file.problem : null,
@@ -58,7 +93,7 @@ export function createRepos({ config, git, scheduler, worktrees }: RepoParts): R
 		};
 	}
 
-	async function lookAt(path: string, { base_branch }: RepoSettings | Omit<RepoSettings, "trusted">) {
+	async function lookAt(path: string, { base_branch }: Pick<RepoSettings, "base_branch">) {
 		try {
 			const branch = await currentBranch(git, path);
 			const base = base_branch ?? branch;
@@ -96,13 +131,16 @@ export function createRepos({ config, git, scheduler, worktrees }: RepoParts): R
 		},
 		async trust(name, trusted, by) {
 			known(name);
-			const { file } = withRepoFile({ ...(config.settings().repos[name] ?? REPO), trusted: false });
-			if (trusted && file.state === "none")
-				throw new SluiceError("not_found", `repo ${name} has no sluice.yml to trust`, {
+			const { file } = withRepoFile({ ...(writtenOf(config, name) as WholeRepo), trusted: false });
+			const { path } = known(name);
+			if (trusted && file.state === "none" && !(path !== null && existsSync(join(path, "recipes"))))
+				throw new SluiceError("not_found", `repo ${name} has no sluice.yml and no recipes to trust`, {
 					field: "name",
 					hint: "its settings are in config.yml",
 				});
-			await config.set(`repos.${name}.trusted`, trusted && file.state !== "none" ? file.hash : false, by);
+			// Its recipes alone: a sluice.yml that comes later is another text, and has to be trusted itself.
+			const hash = file.state === "none" ? NO_TEXT : file.hash;
+			await config.set(`repos.${name}.trusted`, trusted ? hash : false, by);
 			return view(name);
 		},
 		async remove(name, by) {

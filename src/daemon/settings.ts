@@ -2,7 +2,7 @@
 
 import { isAbsolute } from "node:path";
 import * as check from "../core/check.ts";
-import { group, length, map, type Reader, type Readers, whole } from "../core/config-input.ts";
+import { cap, group, length, map, prefix, type Reader, type Readers, whole } from "../core/config-input.ts";
 import { ALLOWED } from "../core/environment.ts";
 import { SluiceError } from "../core/errors.ts";
 import { INPUT_KEYS } from "../core/input.ts";
@@ -297,6 +297,9 @@ export const REPO_FILE_READERS = {
 	on_conflict: (value: unknown, field: string) => check.oneOf(value, ["report", "follow_up"] as const, field),
 	recipe: (value: unknown, field: string) => (value === null ? null : check.label(value, field)),
 };
+
+/** Those of its keys that are the engine's. */
+export const REPO_ENGINE_READERS = { max: cap, prefix };
 
 export const readSettings: Reader<Settings> = group<Settings>({
 	port: orNone(whole(0, 65_535)),

@@ -46,6 +46,8 @@ class Bench {
 				return () => this.watched.delete(paths.join());
 			},
 			settings: () => this.settings,
+			expand: async ({ recipe, ...rest }) =>
+				(recipe === "two" ? ["one", "two"] : [recipe as string]).map((word) => ({ ...rest, command: ["do", word] })),
 		});
 	}
 
@@ -211,6 +213,18 @@ describe("cron", () => {
 		await b.pass(10 * MINUTE);
 		expect(await b.added()).toEqual([20]);
 		expect((await b.triggers.list())[0]).toMatchObject({ error: null });
+	});
+
+	test("a recipe makes its job; one that makes several is refused, and told", async () => {
+		const b = await bench();
+		await b.set({
+			cron: { single: cron("0 * * * *", { add: { recipe: "nightly" } }), pair: cron("0 * * * *", { add: { recipe: "two" } }) },
+		});
+		await b.pass(HOUR);
+		expect((await b.t.sluice.list({ all: true })).map(({ spec }) => spec.command)).toEqual([["do", "nightly"]]);
+		const [pair] = (await b.triggers.list()).filter(({ name }) => name === "cron:pair");
+		expect(pair?.error).toBe("recipe two makes 2 jobs, and a trigger adds one");
+		await expect(b.triggers.run("pair", "ann")).rejects.toMatchObject({ code: "invalid" });
 	});
 
 	test("a full queue does not turn it away", async () => {

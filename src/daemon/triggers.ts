@@ -36,6 +36,8 @@ export type TriggerParts = {
 	readSchedule: ReadSchedule;
 	watchPaths: WatchPaths;
 	settings: () => Wanted;
+	/** The jobs that a recipe makes. */
+	expand: (input: JobInput) => Promise<JobInput[]>;
 };
 
 /** The wall clock may be set, and timers sleep with the machine: looked at again at least so often. */
@@ -102,7 +104,7 @@ export function createTriggers(parts: TriggerParts): Triggers {
 		const when_open = entry.kind === "cron" && entry.settings.catch_up === "all" ? "wait" : "skip";
 		const by = { by: entry.name };
 		try {
-			const result = await scheduler.fire(entry.name, { slot, when_open, ...(job ? { job } : {}) }, by);
+			const result = await scheduler.fire(entry.name, { slot, when_open, ...(job ? { job: await rendered(job) } : {}) }, by);
 			if (result.outcome === "added") log.info("a trigger has added its job", { trigger: entry.name, job: result.job });
 			if (result.outcome === "open" && when_open === "wait") {
 				entry.state = { ...entry.state, job: result.job };
@@ -118,9 +120,20 @@ export function createTriggers(parts: TriggerParts): Triggers {
 	}
 	const stateOf = async (name: string) => (await scheduler.triggers()).find((one) => one.name === name);
 
+	/** With several steps there is no single job whose end could be waited for. */
+	async function rendered(add: JobInput): Promise<JobInput> {
+		if (add.recipe === undefined) return add;
+		const [only, ...more] = await parts.expand(add);
+		if (only && more.length === 0) return only;
+		throw new SluiceError("invalid", `recipe ${add.recipe} makes ${more.length + 1} jobs, and a trigger adds one`, {
+			field: "recipe",
+			hint: "let it add a command that slings the recipe",
+		});
+	}
+
 	/** By hand, or since something changed. */
 	async function fireNow(entry: Entry, by: string) {
-		const result = await scheduler.fire(entry.name, { job: entry.settings.add }, { by });
+		const result = await scheduler.fire(entry.name, { job: await rendered(entry.settings.add) }, { by });
 		if (result.outcome === "added") log.info("a trigger has added its job", { trigger: entry.name, job: result.job, by });
 		entry.state = (await stateOf(entry.name)) ?? entry.state;
 		return result;

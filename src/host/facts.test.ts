@@ -1,21 +1,22 @@
 // Facts as a host finds them: what is there, what is not, and what cannot be said.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { makeRepository, realGit } from "../../test/make/repository.ts";
 import { type FactParts, withFacts } from "./facts.ts";
 import { localHost, systemClock } from "./local.ts";
 import { runProgram } from "./program.ts";
+import type { FactRepo } from "./repo-facts.ts";
 
-function look(more: Partial<FactParts> = {}) {
+function look(more: Partial<FactParts> = {}, repoMore: Partial<FactRepo> = {}) {
 	const repo = makeRepository();
 	const host = withFacts(localHost, {
 		git: realGit(),
 		run: runProgram,
 		clock: systemClock,
-		repos: () => ({ r: { path: repo.path, base_branch: null } }),
+		repos: () => ({ r: { path: repo.path, base_branch: "main", ...repoMore } }),
 		probes: () => ({}),
 		env: () => ({ PATH: process.env.PATH ?? "" }),
 		cwd: repo.path,
@@ -27,12 +28,15 @@ function look(more: Partial<FactParts> = {}) {
 }
 
 test("keys of many kinds in one look", async () => {
-	const { repo, host } = look();
+	const other = makeRepository({ "made.md": "made\n" });
+	const { repo, host } = look({}, { makers: (artifact) => (artifact === "file:made.md" ? [other.path] : []) });
 	repo.git("branch", "same");
 	repo.git("checkout", "--quiet", "-b", "feature/x@y");
 	repo.commit({ "docs/a b.md": "x\n" });
 	repo.git("checkout", "--quiet", "main");
-	mkdirSync(join(repo.path, "folder"));
+	repo.commit({ "folder/x": "x\n" });
+	repo.git("branch", "--force", "same");
+	repo.git("checkout", "--quiet", "feature/x@y");
 	expect(
 		await host.probe([
 			"head:r:main",
@@ -48,6 +52,9 @@ test("keys of many kinds in one look", async () => {
 			"artifact:doc:main:docs/a b.md@r",
 			"artifact:file:README.md@r",
 			"artifact:file:folder@r",
+			"artifact:file:./folder/../folder/@r",
+			"artifact:file:docs/a b.md@r",
+			"artifact:file:made.md@r",
 			"artifact:file:gone@r",
 			`artifact:file:${repo.path}/README.md`,
 			"artifact:patch:7",
@@ -71,6 +78,9 @@ test("keys of many kinds in one look", async () => {
 		"artifact:doc:main:docs/a b.md@r": false,
 		"artifact:file:README.md@r": true,
 		"artifact:file:folder@r": true,
+		"artifact:file:./folder/../folder/@r": true,
+		"artifact:file:docs/a b.md@r": false,
+		"artifact:file:made.md@r": true,
 		"artifact:file:gone@r": false,
 		[`artifact:file:${repo.path}/README.md`]: true,
 		"artifact:patch:7": true,
@@ -83,8 +93,9 @@ test("keys of many kinds in one look", async () => {
 });
 
 test("what cannot be said is said in words, on that key alone", async () => {
-	const { repo, host } = look();
-	symlinkSync("/etc", join(repo.path, "etc"));
+	const worktree = makeRepository();
+	const { repo, host } = look({}, { makers: (artifact) => (artifact === "file:etc/passwd" ? [worktree.path] : []) });
+	symlinkSync("/etc", join(worktree.path, "etc"));
 	const found = await host.probe([
 		"head:r:main",
 		"head::main",
@@ -107,7 +118,7 @@ test("what cannot be said is said in words, on that key alone", async () => {
 		"artifact:branch:x@other": { error: "no folder is known of repo other: set repos.other.path" },
 		"artifact:file:relative": { error: "the job names no repo" },
 		"artifact:file:../outside@r": { error: `../outside leads out of ${repo.path}` },
-		"artifact:file:etc/passwd@r": { error: `etc/passwd is a link that leads out of ${repo.path}` },
+		"artifact:file:etc/passwd@r": { error: `etc/passwd is a link that leads out of ${worktree.path}` },
 		"artifact:probe:unknown@r": { error: "nothing says how to look: set probes.unknown.command" },
 		'condition:command:["/nonexistent/program"]@r': { error: expect.stringContaining("cannot be started") },
 	});

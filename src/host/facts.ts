@@ -2,7 +2,7 @@
 //
 //   head:<repo>:<branch>                     refs of the repo
 //   busy:<repo>                              its git folder
-//   artifact:<artifact>[@<repo>]             refs, objects, files; `patch:` in the run folders; `probe:` a configured command
+//   artifact:<artifact>[@<repo>]             refs, objects, files (of a repo: on its base, or in the worktree of who makes them); `patch:` in the run folders; `probe:` a configured command
 //   condition:<condition>[@<repo>]           the repo's checkout; `command:` a program
 //
 // Programs are asked again only after a while, or when their repo has changed: probes come every second.
@@ -32,7 +32,7 @@ export type FactParts = {
 export type FactHost = Host & {
 	/** A repo has changed: what its commands said no longer counts. */
 	stir(repo: string): void;
-	/** Keys that were asked for about a repo, since the start. */
+	/** Whole paths of files that jobs of a repo have asked for, since the start. */
 	files(repo: string): string[];
 };
 
@@ -98,7 +98,7 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 			return command(key, argv, repo, folder);
 		}
 		if (repo !== null) {
-			if (thing.startsWith("file:")) remember(repo, value);
+			if (thing.startsWith("file:/")) remember(repo, value);
 			return look(repo).artifact(thing);
 		}
 		if (thing.startsWith("file:/")) return hasFile("/", value);

@@ -1,12 +1,17 @@
 // The facts that a repository tells: heads, artifacts, conditions, whether git is in the middle of something. One look at its refs answers for all keys.
 
 import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
-import { isAbsolute, join, relative, resolve } from "node:path";
+import { isAbsolute, join, posix, relative, resolve } from "node:path";
 import { artifactFault, branchFault } from "../core/fact.ts";
 import { currentBranch, type Git, GitError, isCommit } from "../git.ts";
 import type { FactValue } from "../host.ts";
 
-export type FactRepo = { path: string; base_branch: string | null };
+export type FactRepo = {
+	path: string;
+	base_branch: string | null;
+	/** Worktrees of jobs that say they make this artifact and do not merge: what they leave is nowhere else. */
+	makers?: (artifact: string) => readonly string[];
+};
 
 /** One look at one repository; what is asked of it twice is looked at once. */
 export type RepoLook = {
@@ -50,26 +55,41 @@ export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting): RepoLook
 		return seen;
 	};
 
+	/** The commit that worktrees begin from. */
+	async function baseTip(): Promise<string> {
+		const base = repo.base_branch ?? (await currentBranch(git, repo.path));
+		if (base === null) throw new GitError("HEAD is detached and the repo has no base_branch", null, "");
+		const tip = await head(base);
+		if (tip === null) throw new GitError(`its base branch ${base} does not exist`, null, "");
+		return tip;
+	}
+
 	async function isAhead(branch: string): Promise<boolean> {
 		const tip = await head(branch);
 		if (tip === null) return false;
-		const base = repo.base_branch ?? (await currentBranch(git, repo.path));
-		if (base === null) throw new GitError("HEAD is detached and the repo has no base_branch", null, "");
-		const from = await head(base);
-		if (from === null) throw new GitError(`its base branch ${base} does not exist`, null, "");
+		const from = await baseTip();
 		return kept(`ahead ${from} ${tip}`, async () => {
 			const count = await git.ask(repo.path, ["rev-list", "--count", "--max-count=1", `${from}..${tip}`, "--"]);
 			return count.trim() !== "0";
 		});
 	}
 
+	const typeOf = async (tip: string, path: string): Promise<string> =>
+		(await git.ask(repo.path, ["cat-file", "--batch-check=%(objecttype)"], { input: `${tip}:${path}\n` })).trim();
+
 	async function hasDoc(branch: string, path: string): Promise<boolean> {
 		const tip = await head(branch);
 		if (tip === null) return false;
-		return kept(`doc ${tip} ${path}`, async () => {
-			const answer = await git.ask(repo.path, ["cat-file", "--batch-check=%(objecttype)"], { input: `${tip}:${path}\n` });
-			return answer.trim() === "blob";
-		});
+		return kept(`doc ${tip} ${path}`, async () => (await typeOf(tip, path)) === "blob");
+	}
+
+	/** What a worktree of this repo has when it is made; or what a maker that does not merge has left in its own. See docs/decisions/0030. */
+	async function hasWork(artifact: string, path: string): Promise<boolean> {
+		const inside = posix.normalize(path).replace(/\/$/, "");
+		if (inside === ".." || inside.startsWith("../")) throw new GitError(`${path} leads out of ${repo.path}`, null, "");
+		if (repo.makers?.(artifact).some((worktree) => hasFile(worktree, path))) return true;
+		const tip = await baseTip();
+		return kept(`file ${tip} ${inside}`, async () => ["blob", "tree"].includes(await typeOf(tip, inside)));
 	}
 
 	return {
@@ -81,7 +101,7 @@ export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting): RepoLook
 			const value = artifact.slice(colon + 1);
 			switch (artifact.slice(0, colon)) {
 				case "file":
-					return hasFile(repo.path, value);
+					return isAbsolute(value) ? hasFile("/", value) : hasWork(artifact, value);
 				case "branch":
 				case "commits":
 					return (await head(value)) !== null;

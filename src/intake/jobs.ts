@@ -40,12 +40,19 @@ export function jobsOf(item: Item | null, recipe: Recipe, order: Order): { step:
 	}));
 }
 
+/** The title of a file is often its first line: once is enough. */
+const beginsWithTitle = ({ title, text }: Item): boolean =>
+	text
+		.trimStart()
+		.replace(/^#+\s*/, "")
+		.startsWith(title);
+
 /** The item's own text as the prompt. */
 export const rawJobOf = (item: Item, order: Order): JobInput => ({
 	...shared(item, order),
 	title: cut(item.title),
 	agent: order.agent ?? "claude",
-	prompt: [item.title, item.text, order.args ?? ""].filter((part) => part.trim() !== "").join("\n\n"),
+	prompt: [beginsWithTitle(item) ? "" : item.title, item.text, order.args ?? ""].filter((part) => part.trim() !== "").join("\n\n"),
 	...(order.env === undefined ? {} : { env: order.env }),
 	...order.fields,
 	raw: true,

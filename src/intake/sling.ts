@@ -27,6 +27,13 @@ export type SlingParts = {
 type Target = { item: Item; batch: string | null };
 type Words = { ids: string[]; repo: string | undefined; recipe: string | undefined };
 
+/** What is wrong with an item says which one. */
+function named(id: string, error: unknown): unknown {
+	if (!(error instanceof SluiceError) || error.message.includes(id)) return error;
+	const { code, field, hint } = error;
+	return new SluiceError(code, `${id}: ${error.message}`, { field, hint, cause: error });
+}
+
 const skip = (item: string, reason: string, job: number | null = null): SlingSkip => ({ item, reason, job });
 
 export async function sling(parts: SlingParts, input: SlingInput, act: { by: string }): Promise<Slung> {
@@ -128,7 +135,7 @@ async function targetsOf(parts: SlingParts, ids: readonly string[]) {
 			item = await parts.find(id);
 		} catch (error) {
 			// Of several, one that cannot be read does not stop the others.
-			if (ids.length === 1 && through === null) throw error;
+			if (ids.length === 1 && through === null) throw named(id, error);
 			skipped.push(skip(id, error instanceof Error ? error.message : String(error)));
 			return;
 		}

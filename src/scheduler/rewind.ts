@@ -43,8 +43,7 @@ export function* rewind(tx: Tx, id: number, what: "downstream" | "alone"): Op<Re
 		yield* place(tx, job, yield* recount(tx, job));
 	}
 	for (const job of tx.reopened.splice(0)) if (isWaiting(job.status)) yield* place(tx, job);
-	const before = yield* allPredecessors(tx, root);
-	const last_successful = before.filter((pred) => pred.status === "succeeded").map((pred) => pred.job);
+	const last_successful = yield* lastSuccessful(tx, root);
 	tx.event(what === "alone" ? "rerun" : "rewound", id, { reset: order.map((job) => job.id).slice(0, 1000) });
 	tx.stirred = true;
 	return { reset: order.map((job) => job.id), restarted: [], last_successful };
@@ -194,6 +193,18 @@ function* reset(tx: Tx, job: Job): Op<void> {
 	job.bucket = tx.bucketFor(job).id;
 	if (isTerminal(was)) tx.move(job, "queued", "reset");
 	else tx.touch(job);
+}
+
+/** What it comes after, and what makes what it needs, as far as that went well. */
+function* lastSuccessful(tx: Tx, root: Job): Op<number[]> {
+	const ids = (yield* allPredecessors(tx, root)).map((pred) => pred.job);
+	for (const artifact of root.needs ?? []) {
+		const number = jobOfArtifact(artifact);
+		if (number !== undefined) ids.push(number);
+		else ids.push(...(yield* ask({ read: "links", key: artifactKey(artifact, root.repo), role: "makes", after: 0, limit: 1000 })));
+	}
+	yield* tx.load(ids);
+	return [...new Set(ids)].filter((id) => id !== root.id && tx.peek(id)?.status === "succeeded");
 }
 
 /** What it made is in doubt again; markers of its own are taken away. */

@@ -39,6 +39,7 @@ export function prepare(
 	const told = place?.told ?? null;
 	if (told !== null) files.push(["told.md", told]);
 	if (spec.payload !== undefined) files.push(["payload.json", JSON.stringify(spec.payload)]);
+	if (spec.input_patch !== undefined) files.push(["input.patch", spec.input_patch]);
 	const agent = agentOf(claimed, settings);
 	const refused = agent === null ? null : agentProblem(agent.name, settings);
 	if (refused !== null) return { refused };
@@ -65,6 +66,7 @@ export function prepare(
 		SLUICE_SOCKET: given.socket,
 		SLUICE_TOKEN: given.token,
 	};
+	if (spec.input_patch !== undefined) env.SLUICE_INPUT_PATCH = `${given.dir}/input.patch`;
 	if (given.home !== null) env.SLUICE_HOME = given.home;
 	// A job that was added from inside a run may have brought that run's mark: it would be stopped along with it.
 	delete env.SLUICE_MARK;

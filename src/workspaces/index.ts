@@ -4,8 +4,10 @@ import { SluiceError } from "../core/errors.ts";
 import { troubleOf } from "../disk.ts";
 import type { Claimed } from "../scheduler.ts";
 import type { Place, PruneReport, Workspaces, WorktreeView } from "../workspace.ts";
+import { captureDiff } from "./capture.ts";
 import { runHook, variablesOf } from "./hooks.ts";
 import { isChanged, leaveWorktree, patchOf } from "./leaving.ts";
+import { createMakers } from "./makers.ts";
 import { createMergeQueue } from "./merge-queue.ts";
 import { createLine, type Parts, type Yard } from "./parts.ts";
 import { prune } from "./prune.ts";
@@ -22,6 +24,10 @@ export type Work = Workspaces & {
 	stir(repo: string): void;
 	prune(act: "remove" | "only look"): Promise<PruneReport>;
 	worktrees(repo?: string): WorktreeView[];
+	/** Worktrees of jobs that say they make this file and do not merge it. */
+	makers(repo: string, artifact: string): string[];
+	/** The diff of the working tree that a folder is in, as it is now. */
+	capture(folder: string): Promise<string>;
 	/** What a job has changed, as a patch; from its worktree, or from its last run's folder. */
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
 };
@@ -32,6 +38,7 @@ const MOST_PATCH = 5_000_000;
 export function createWork(parts: Parts): Work {
 	const yard: Yard = { ...parts, line: createLine() };
 	const merges = createMergeQueue(yard);
+	const makers = createMakers(yard);
 	let cancelTidy = () => {};
 	const repoOf = (name: string | undefined) => (name === undefined ? null : yard.repo(name));
 
@@ -40,6 +47,7 @@ export function createWork(parts: Parts): Work {
 		if (!repo) return { refused: `no folder is known of repo ${claimed.job.repo}: set repos.${claimed.job.repo}.path` };
 		try {
 			const record = await yard.line(repo.path, () => ensureWorktree(yard, repo, claimed, dir));
+			makers.note(record);
 			const fault = await runHook(yard, repo, "before_run", record, dir);
 			if (fault !== null) return { refused: fault };
 			return {
@@ -86,6 +94,8 @@ export function createWork(parts: Parts): Work {
 			await merges.stop();
 		},
 		stir: (repo) => merges.stir(repo),
+		makers: makers.of,
+		capture: (folder) => captureDiff(yard, folder),
 		prune: (act) => prune(yard, { what: "ended", act }),
 		worktrees: (repo) =>
 			allRecords(yard)

@@ -39,6 +39,8 @@ export type WorktreeRecord = {
 	follow_ups?: number;
 	/** The job is to run again because of it, but does not know yet. */
 	follow_up_due?: true;
+	/** Files that the job says it makes, as artifacts. */
+	makes?: string[];
 	/** For `mr`: the branch is pushed. */
 	pushed?: string;
 };

@@ -30,6 +30,8 @@ export async function ensureWorktree(yard: Yard, repo: Repo, claimed: Claimed, d
 	known.attempt = run.attempt;
 	known.entered_at = yard.clock.now();
 	known.strategy = claimed.spec.no_merge ? "none" : (claimed.spec.merge ?? repo.merge);
+	const makes = (job.produces ?? []).filter((artifact) => artifact.startsWith("file:"));
+	if (makes.length > 0) known.makes = makes;
 	if (known.state === "making" || !(await isThere(yard, known))) await add(yard, repo, known);
 	if (known.state === "made") {
 		const fault = await runHook(yard, repo, "after_create", known, dir);

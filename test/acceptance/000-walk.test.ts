@@ -197,6 +197,7 @@ describe("a board of cards", { timeout: 60_000 }, () => {
 			expect.stringContaining("phase-1-a/backlog/1-bad.md: line"),
 			expect.stringContaining('there is no lane "paint"'),
 		]);
+		await expect(client.call("job.sling", { ids: ["1"] })).rejects.toThrow(/^1: line \d+: front matter/);
 		expect(board.begun()).toEqual(["3"]);
 		expect((await jobs(client)).map(({ item, status }) => [item, status])).toEqual([["3", "succeeded"]]);
 	});

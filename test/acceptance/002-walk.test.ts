@@ -1,4 +1,5 @@
-// 002 with a real daemon and real processes: a pipeline whose middle fails, its graph, its retry with the report, a subtree that is cancelled, and what gc keeps.
+// 002 with a real daemon and real processes: a pipeline whose middle fails, its graph, its retry with the report, a subtree that is cancelled, and what gc keeps;
+// then the same pipeline on a real repository, with every kind of artifact.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
+import { makeRepository } from "../make/repository.ts";
 
 const fixture = (name: string) => readFileSync(join(import.meta.dirname, "../fixtures/graph", name), "utf8");
 /** A shell's wait for a file: the test decides when. */
@@ -16,9 +18,9 @@ class Walk {
 	readonly folder = makeFolder();
 	client!: Client;
 
-	async up(): Promise<this> {
-		this.home.make("preset: dag\n");
-		this.client = (await this.home.up()).client;
+	async up(more: Record<string, unknown> = {}): Promise<this> {
+		this.home.make(JSON.stringify({ preset: "dag", ...more }));
+		this.client = (await this.home.up({ GIT_CONFIG_NOSYSTEM: "1" })).client;
 		return this;
 	}
 	path = (name: string) => join(this.folder, name);
@@ -155,5 +157,156 @@ describe("002, walked through", () => {
 		expect(JSON.parse((await walk.sluice("gc", "--days", "0", "--json")).out)).toMatchObject({ deleted: 4, kept: 0 });
 		expect(readdirSync(join(walk.home.path, "runs")).filter((name) => /^\d+$/.test(name))).toEqual([]);
 		expect((await walk.sluice("show", "merge")).code).toBe(3);
+	});
+});
+
+describe("002 on a real repository", { timeout: 120_000 }, () => {
+	/** A commit as a job makes it. */
+	const commit = (file: string, text: string) =>
+		`mkdir -p "$(dirname ${file})" && echo ${text} > ${file} && git add ${file} && git -c user.name=J -c user.email=j@x commit -qm ${file}`;
+
+	test("approve → review → merge: each kind of artifact, a pinned head, locks, a failed middle, a merge in progress, a sentinel", async () => {
+		const repo = makeRepository({ "README.md": "hello\n" });
+		const walk = await new Walk().up();
+		const { path } = walk;
+		await walk.client.call("config.set", { key: "repos.r.path", value: repo.path });
+		await walk.client.call("config.set", { key: "probes.tests", value: { command: ["test", "-e", path("tested")] } });
+		const pinned = repo.head();
+		const apply = async (jobs: Record<string, unknown>) => {
+			writeFileSync(path("build.yml"), JSON.stringify({ batch: "build", defaults: { repo: "r" }, jobs }));
+			expect(await walk.sluice("apply", "build.yml")).toMatchObject({ code: 0 });
+		};
+		// Somebody moves main between the plan and its approval.
+		repo.commit({ "README.md": "moved\n" });
+		await apply({
+			materialize: {
+				command: ["/bin/sh", "-c", commit("docs/plan.md", "plan")],
+				worktree: "draft/foo",
+				no_merge: true,
+				produces: ["branch:draft/foo", "doc:draft/foo:docs/plan.md", "commits:draft/foo"],
+			},
+			docs: { command: ["/bin/sh", "-c", awaiting(path("documented"))], locks: ["docs"], no_merge: true },
+			approve: {
+				command: ["/bin/sh", "-c", `${commit("code.txt", "code")} && echo approved > notes.md`],
+				worktree: "draft/foo",
+				no_merge: true,
+				needs: ["branch:draft/foo", "doc:draft/foo:docs/plan.md", "commits:draft/foo"],
+				pinned_head: { branch: "main", commit: pinned },
+				locks: ["docs"],
+				produces: ["ahead:draft/foo", "file:notes.md"],
+			},
+		});
+		// The number of its producer is known only now.
+		const producer = (await walk.client.call("job.show", { id: "approve" })).job.id;
+		await apply({
+			review: {
+				command: ["/bin/sh", "-c", `echo reviewing; test -e ${path("fixed")}`],
+				worktree: "draft/foo",
+				no_merge: true,
+				needs: ["ahead:draft/foo", "file:notes.md", `patch:${producer}`, `job:${producer}`],
+				produces: ["custom:review:foo"],
+			},
+			merge: {
+				command: ["true"],
+				worktree: "draft/foo",
+				after: ["review"],
+				needs: ["custom:review:foo", "probe:tests"],
+				produces: ["doc:main:docs/plan.md"],
+				on_missing: "wait",
+			},
+			tell: {
+				command: ["true"],
+				after: [{ job: "merge", policy: "merged" }],
+				needs: ["branch:main", "doc:main:docs/plan.md"],
+				no_merge: true,
+			},
+		});
+		const shown = async (...args: string[]) => (await walk.sluice("graph", ...args)).out.replaceAll(pinned, "<pinned>");
+		/** Facts are looked at in their own time: the drawing is as it should be soon. */
+		const drawn = async (name: string, ...args: string[]) => {
+			for (let tries = 0; tries < 20 && (await shown(...args)) !== fixture(name); tries++);
+			expect(await shown(...args)).toBe(fixture(name));
+		};
+		await walk.ended("materialize");
+		await until(async () => (await walk.client.call("job.show", { id: "approve" })).job.wait_reason?.kind === "pinned_head");
+		await drawn("002-repo-moved.dag.txt");
+
+		// It comes back; now only the lock is in the way.
+		repo.git("reset", "--quiet", "--hard", pinned);
+		await walk.is("approve", "waiting_on_locks");
+		await drawn("002-repo-locked.dag.txt", "--job", "approve", "--max-depth", "1");
+		walk.give("documented");
+		await walk.ended("approve", "review");
+		expect(await walk.status("review")).toBe("failed");
+		expect((await walk.client.call("job.show", { id: "merge" })).job).toMatchObject({
+			status: "blocked_by_dependency",
+			end_reason: "dependency failed for job 4 (failed)",
+		});
+		await drawn("002-repo-failed.dag.txt", "--all");
+		const { nodes, edges } = JSON.parse((await walk.sluice("graph", "--job", "review", "--json")).out.replaceAll(walk.folder, "<folder>"));
+		expect({ nodes, edges }).toEqual(JSON.parse(fixture("002-repo-review.json")));
+
+		// Git is in the middle of something: nothing is rewound, and the way out is said.
+		repo.git("checkout", "--quiet", "-b", "other");
+		repo.commit({ "README.md": "theirs\n" });
+		repo.git("checkout", "--quiet", "main");
+		repo.commit({ "README.md": "ours\n" });
+		expect(() => repo.git("merge", "other")).toThrow();
+		const refused = await walk.sluice("retry", "review");
+		expect([refused.code, refused.err]).toEqual([4, expect.stringContaining("repo r is in the middle of a merge")]);
+		expect(refused.err).toMatch(/finish|abort/);
+		expect(await walk.status("review")).toBe("failed");
+		repo.git("merge", "--abort");
+		repo.git("reset", "--quiet", "--hard", pinned);
+
+		walk.give("fixed");
+		const report = JSON.parse((await walk.sluice("retry", "review", "--json")).out);
+		expect(report).toMatchObject({ reset: [4, 5, 6], last_successful: [3] });
+		await walk.ended("review");
+		expect((await walk.client.call("job.show", { id: "review" })).job).toMatchObject({ status: "succeeded", attempt: 2 });
+		await until(async () => (await walk.client.call("job.show", { id: "merge" })).job.wait_reason?.detail.includes("custom:review:foo"));
+		await walk.sluice("artifact", "set", "custom:review:foo");
+		await until(async () => (await walk.client.call("job.show", { id: "merge" })).job.wait_reason?.detail.includes("probe:tests"));
+		walk.give("tested");
+		await walk.ended("tell");
+		expect(await walk.status("tell")).toBe("succeeded");
+		expect([repo.read("docs/plan.md"), repo.read("code.txt"), repo.has("notes.md")]).toEqual(["plan\n", "code\n", false]);
+		expect(await shown()).toBe("Outcome: No scheduled jobs\n");
+	});
+
+	test("a merge in conflict leaves its sentinel, which another job waits for; its retry takes it away", async () => {
+		const repo = makeRepository({ "a.txt": "0\n" });
+		const walk = await new Walk().up({ repos: { r: { path: repo.path } } });
+		const change = (text: string) => ["--repo", "r", "--", "/bin/sh", "-c", `${awaiting(walk.path("go"))}; ${commit("a.txt", text)}`];
+		await walk.sluice("add", "--name", "one", ...change("one"));
+		await walk.is("one", "running");
+		const waiting = await walk.sluice(
+			"add",
+			"--name",
+			"mend",
+			"--needs",
+			"sentinel:merge-conflict-1",
+			"--on-missing",
+			"wait",
+			"--",
+			"true",
+		);
+		expect(waiting.code).toBe(0);
+		expect(await walk.status("mend")).toBe("waiting_on_deps");
+		repo.commit({ "a.txt": "two\n" });
+		walk.give("go");
+		await walk.ended("mend");
+		expect((await walk.client.call("job.show", { id: "one" })).job).toMatchObject({
+			merge_status: "conflict",
+			merge_report: { files: ["a.txt"] },
+		});
+		expect(repo.read("a.txt")).toBe("two\n");
+		const present = async () =>
+			(await walk.client.call("artifact.list", {})).artifacts.filter((one) => one.present).map((one) => one.artifact);
+		expect(await present()).toEqual(["sentinel:merge-conflict-1"]);
+		expect((await walk.sluice("retry", "one")).code).toBe(0);
+		// Begun anew, from where main is now.
+		await until(async () => (await walk.client.call("job.show", { id: "one" })).job.merge_status === "merged");
+		expect([await present(), repo.read("a.txt")]).toEqual([[], "one\n"]);
 	});
 });

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
+import { makeRepository } from "../make/repository.ts";
 
 /** What each loop does: adds those below it, as a program in a run would, with nothing but its environment. */
 const loop = (folder: string) => `#!/bin/sh
@@ -27,8 +28,8 @@ class Walk {
 	readonly folder = makeFolder();
 	client!: Client;
 
-	async up(config = ""): Promise<this> {
-		writeFileSync(join(this.folder, "loop.sh"), loop(this.folder));
+	async up(config = "", script = loop(this.folder)): Promise<this> {
+		writeFileSync(join(this.folder, "loop.sh"), script);
 		this.home.make(`preset: loops\n${config}`);
 		this.client = (await this.home.up()).client;
 		return this;
@@ -121,4 +122,55 @@ describe("003, walked through", () => {
 		await walk.ended(id);
 		expect(await walk.job(id)).toMatchObject({ status: "succeeded", attempt: 2, failures: 0 });
 	});
+});
+
+/** On a repository: each loop commits its artifact in its own worktree, then adds the loop below it, which needs that artifact. */
+const repoLoop = (folder: string) => `#!/bin/sh
+set -e
+sluice() { "${process.execPath}" "${TestHome.command()}" "$@"; }
+make() { mkdir -p plans; echo "$1" > "plans/$1.md"; git add plans; git -c user.name=L -c user.email=l@x commit -qm "$1"; }
+below() { sluice add --repo r --lane "$1" --name "$2" --needs "file:plans/$3.md" --produces "file:plans/$2.md" -- /bin/sh ${folder}/loop.sh "$1" "$2"; }
+case "$1" in
+plan) make plan; below spec spec plan ;;
+spec) cat plans/plan.md; make spec; below phase phase-1 spec; below phase phase-2 spec ;;
+phase) cat plans/spec.md; make "$2"; below code "code-$2" "$2" ;;
+code) cat "plans/\${2#code-}.md"; echo "$2" > "$2.txt"; git add .; git -c user.name=L -c user.email=l@x commit -qm "$2" ;;
+forgetful) sluice add --repo r --lane spec --name orphan --needs file:plans/none.md -- true ;;
+esac
+`;
+
+test("003 on a real repository: the artifact of each loop is the gate of those below it", { timeout: 90_000 }, async () => {
+	const repo = makeRepository();
+	const walk = new Walk();
+	const verify = ["/bin/sh", "-c", `while [ ! -e ${walk.path("verified")} ]; do sleep 0.02; done`];
+	await walk.up(`repos: ${JSON.stringify({ r: { path: repo.path, verify } })}\n`, repoLoop(walk.folder));
+	const plan = await walk.add("plan", "--name", "plan", "--repo", "r", "--produces", "file:plans/plan.md", ...walk.loop("plan"));
+	await walk.ended(plan);
+	// The plan's run is over and its parent gate passes; but what it made is not on main yet, where the spec would begin.
+	await walk.there("spec");
+	expect(await walk.job("plan")).toMatchObject({ status: "succeeded", merge_status: "pending" });
+	expect(await walk.job("spec")).toMatchObject({
+		status: "waiting_on_deps",
+		parent: plan,
+		depth: 1,
+		after: [{ job: plan, policy: "success" }],
+	});
+	expect((await walk.client.call("job.why", { id: "spec" })).reasons.map(({ gate, subject }) => [gate, subject])).toEqual([
+		["artifacts", "file:plans/plan.md"],
+	]);
+	writeFileSync(walk.path("verified"), "");
+	for (const name of ["code-phase-1", "code-phase-2"]) {
+		await walk.there(name);
+		await until(async () => (await walk.job(name)).merge_status === "merged");
+		expect(await walk.job(name)).toMatchObject({ status: "succeeded", lane: "code", depth: 3 });
+		expect((await walk.sluice("logs", name)).out).toBe(`${name.slice("code-".length)}\n`);
+	}
+	expect([repo.read("code-phase-1.txt"), repo.read("code-phase-2.txt")]).toEqual(["code-phase-1\n", "code-phase-2\n"]);
+	// One whose artifact nobody makes waits, with that as its reason, until somebody does.
+	await walk.add("plan", "--name", "forgetful", "--repo", "r", "--no-merge", ...walk.loop("forgetful"));
+	await walk.there("orphan");
+	await until(async () => (await walk.job("orphan")).wait_reason?.detail === "awaiting producer for file:plans/none.md");
+	repo.commit({ "plans/none.md": "by hand\n" });
+	await walk.ended("orphan");
+	expect((await walk.job("orphan")).status).toBe("succeeded");
 });

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { TestHome } from "../make/daemon.ts";
+import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 
 test("no past runs: it says so; then ranges, the basis, the path, the cap that binds, and what if", async () => {
@@ -28,6 +28,15 @@ test("no past runs: it says so; then ranges, the basis, the path, the cap that b
 		jobs: [{ end: null }, { end: null }],
 	});
 
+	expect(await until(async () => (await client.call("job.why", { id: "next" })).eta)).toEqual({
+		start: null,
+		end: null,
+		basis: null,
+		stuck: expect.stringContaining("no run has ended well here yet"),
+	});
+	await until(async () => (await home.run(["why", "next"])).out.includes("eta       none can be told: no run has ended well here yet"));
+	expect((await client.call("batch.list", {})).batches).toMatchObject([{ name: "docs", eta: null }]);
+
 	writeFileSync(gate, "");
 	const quick = [await add(), await add(), await add(), await add()];
 	await client.call("job.wait", { ids: [first, ...quick] });
@@ -44,6 +53,24 @@ test("no past runs: it says so; then ranges, the basis, the path, the cap that b
 	expect(found.batches).toMatchObject([{ name: "docs", jobs: 2, stuck: 0 }]);
 	expect(found.binding).toMatchObject({ cap: "all", limit: 1 });
 	expect(found.critical_path[0]).toMatchObject({ job: slow, because: "runs" });
+
+	// The same, where one asks about a job or a batch. A forecast that was made a moment ago may have been without them.
+	const { eta } = await until(async () => {
+		const why = await client.call("job.why", { id: left });
+		return why.eta?.end ? (why as typeof why & { eta: NonNullable<typeof why.eta> }) : undefined;
+	});
+	expect(eta.basis).toEqual({ of: "lane default", runs: 6, like: "same" });
+	expect(Date.parse(eta.start?.p50 ?? "")).toBeLessThanOrEqual(Date.parse(eta.end?.p90 ?? ""));
+	const line = /eta {7}starts \S+.*, ends \S+.* \(6 runs, lane default\)/;
+	await until(async () => line.test((await home.run(["why", String(left)])).out));
+	const batch = await until(async () => (await client.call("batch.show", { name: "docs" })).batch.eta);
+	expect(Date.parse(batch.p50)).toBeLessThanOrEqual(Date.parse(batch.p90));
+	expect((await client.call("job.why", { id: first })).eta).toBeUndefined();
+	// What waits for a person has no time, and neither has its batch.
+	const asked = await add({ requires_approval: true, batch: "asked" });
+	expect((await until(async () => (await client.call("job.why", { id: asked })).eta)).stuck).toContain("approval");
+	expect((await client.call("batch.show", { name: "asked" })).batch.eta).toBeNull();
+	await client.call("job.cancel", { id: asked });
 
 	const said = (await home.run(["forecast"])).out;
 	expect(said).toMatch(/Batch docs: 2 jobs, done /);

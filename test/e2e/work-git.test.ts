@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { TestHome, until } from "../make/daemon.ts";
+import { makeFolder } from "../make/folder.ts";
 import { makeRepository, Repository } from "../make/repository.ts";
 
 type Fields = Record<string, unknown>;
@@ -53,6 +54,50 @@ describe("a job with a repo", () => {
 	});
 });
 
+describe("add --capture-diff", () => {
+	test("what was uncommitted at that moment is the run's input.patch, whatever is changed afterwards", async () => {
+		const repo = makeRepository({ "README.md": "hello\n", ".gitignore": "*.log\n", "gone.txt": "gone\n", "sub/kept.txt": "" });
+		repo.write("README.md", "mine\n");
+		repo.git("add", "README.md");
+		repo.write("README.md", "mine, later\n");
+		repo.write("sub/new.txt", "new\n");
+		repo.write("noise.log", "noise\n");
+		rmSync(join(repo.path, "gone.txt"));
+		const before = repo.git("status", "--porcelain");
+		const { home, client } = await town(repo, { path: makeRepository().path });
+		const script = `cat "$SLUICE_INPUT_PATCH"; test -e go`;
+		const added = await home.run(["add", "--capture-diff", "--in", "1s", "--", "/bin/sh", "-c", script], { cwd: join(repo.path, "sub") });
+		expect([added.code, repo.git("status", "--porcelain")]).toEqual([0, before]);
+		repo.git("stash", "--quiet", "--include-untracked");
+		const job = Number(added.out);
+		await ended(client, job);
+		const patch = readFileSync(join(home.path, "runs", String(job), "1", "input.patch"), "utf8");
+		expect((await client.call("job.logs", { id: job })).text).toBe(patch);
+		expect(patch).not.toContain("noise");
+		const other = makeRepository({ "README.md": "hello\n", ".gitignore": "*.log\n", "gone.txt": "gone\n", "sub/kept.txt": "" });
+		writeFileSync(join(other.path, "..", "patch"), patch);
+		other.git("apply", "../patch");
+		expect([other.read("README.md"), other.read("sub/new.txt"), other.has("gone.txt")]).toEqual(["mine, later\n", "new\n", false]);
+		expect((await show(client, job)).input_patch).toBe(true);
+		// The next attempt has it, too.
+		await client.call("job.rerun", { id: job });
+		await until(async () => (await show(client, job)).attempt === 2 && (await ended(client, job)));
+		expect(readFileSync(join(home.path, "runs", String(job), "2", "input.patch"), "utf8")).toBe(patch);
+	});
+
+	test("is refused where there is nothing to take it from, and nothing is added", async () => {
+		const repo = makeRepository();
+		const { home, client } = await town(repo);
+		const add = (cwd: string) => home.run(["add", "--capture-diff", "--", "true"], { cwd });
+		expect(await add(makeFolder())).toMatchObject({ code: 2, err: expect.stringContaining("has no working tree of git") });
+		repo.write("big.txt", "0123456789".repeat(110_000));
+		expect(await add(repo.path)).toMatchObject({ code: 2, err: expect.stringContaining("commit it to a branch instead") });
+		writeFileSync(join(repo.path, "big.txt"), Buffer.from([0x61, 0xe9, 0x0a]));
+		expect(await add(repo.path)).toMatchObject({ code: 2, err: expect.stringContaining("not UTF-8") });
+		expect((await client.call("job.list", { all: true })).jobs).toEqual([]);
+	});
+});
+
 describe("facts of a real repository", () => {
 	test("each kind of artifact and condition is seen, and changes are seen when they happen", async () => {
 		const repo = makeRepository();
@@ -86,7 +131,11 @@ describe("facts of a real repository", () => {
 		repo.git("checkout", "--quiet", "main");
 		await ended(client, ahead);
 		await ended(client, doc);
+		// A file in somebody's checkout is in no worktree; one on the base is.
 		repo.write("out/result.txt", "42\n");
+		repo.git("branch", "stir-first");
+		expect(await status(file)).toBe("awaiting producer for file:out/result.txt");
+		repo.commit({});
 		await ended(client, file);
 		repo.write("ready", "");
 		repo.git("branch", "stir");
@@ -298,6 +347,33 @@ describe("merging", () => {
 		expect((await client.call("job.logs", { id: code })).text).toBe("the plan\n");
 	});
 
+	test("a file that a job makes counts once it is on the base; of a job that does not merge, once it is in its worktree", async () => {
+		const repo = makeRepository();
+		const go = join(repo.path, "..", "go");
+		const { client, home } = await town(repo, { verify: ["test", "!", "-e", "bad.md"] });
+		const waiting = `while [ ! -e ${go} ]; do sleep 0.02; done`;
+		const plan = await add(client, `${commitFile("plan.md", "the plan")}; ${waiting}`, { produces: ["file:plan.md"] });
+		const reader = await add(client, "cat plan.md", { needs: ["file:plan.md"] });
+		const notes = await add(client, `${waiting}; echo notes > notes.md`, { produces: ["file:notes.md"], no_merge: true });
+		const writer = await add(client, 'cat "$SLUICE_WORKTREE/../$MAKER/notes.md"', {
+			needs: ["file:notes.md"],
+			env: { MAKER: String(notes) },
+		});
+		const bad = await add(client, commitFile("bad.md", "red"), { produces: ["file:bad.md"] });
+		const never = await add(client, "true", { needs: ["file:bad.md"] });
+		// It is there, in a worktree whose work is still to be merged: nobody who begins from the base would see it.
+		await until(() => existsSync(join(home.path, "worktrees", "r", String(plan), "plan.md")));
+		expect((await show(client, reader)).wait_reason?.detail).toBe("waiting on file:plan.md");
+		writeFileSync(go, "");
+		expect((await ended(client, reader)).status).toBe("succeeded");
+		expect((await show(client, plan)).merge_status).toBe("merged");
+		expect((await client.call("job.logs", { id: reader })).text).toBe("the plan\n");
+		expect((await ended(client, writer)).status).toBe("succeeded");
+		expect((await client.call("job.logs", { id: writer })).text).toBe("notes\n");
+		await merged(client, bad, ["verify_failed"]);
+		expect((await show(client, never)).wait_reason?.detail).toBe("probing file:bad.md");
+	});
+
 	test("a base that is checked out nowhere moves by its ref; one that is left local stays; a request is pushed", async () => {
 		const repo = makeRepository();
 		const remote = makeRepository();
@@ -311,12 +387,37 @@ describe("merging", () => {
 		await merged(client, one);
 		expect([repo.git("show", "release:one.txt"), repo.has("one.txt")]).toEqual(["1", false]);
 		const two = await add(client, commitFile("two.txt", "2"), { merge: "local" });
-		expect(await ended(client, two)).toMatchObject({ status: "succeeded", merge_status: null });
+		expect(await ended(client, two)).toMatchObject({ status: "succeeded", merge_status: "kept" });
 		const three = await add(client, commitFile("three.txt", "3"), { merge: "mr", title: "Please" });
 		await merged(client, three, ["requested"]);
 		const { branch } = await client.call("job.open", { id: three });
 		expect([remote.git("show", `${branch}:three.txt`), readFileSync(proof, "utf8")]).toEqual(["3", `${branch} into main: Please\n`]);
 		expect(repo.branches().filter((name) => name.startsWith("sluice/"))).toHaveLength(2);
+	});
+
+	test("a repo's own way counts for jobs that do not say; after: merged of what is never merged is refused", async () => {
+		const [repo, work] = [makeRepository(), makeFolder()];
+		repo.git("branch", "release");
+		const home = new TestHome();
+		home.make(settingsFor({ r: { path: repo.path, merge: "local" }, label: {} }));
+		const { client } = await home.up({ GIT_CONFIG_NOSYSTEM: "1" });
+		const adding = async (...args: string[]) => {
+			const said = await home.run(["add", "--repo", "r", ...args], { cwd: work });
+			if (said.code !== 0) throw new Error(said.err);
+			return Number(said.out);
+		};
+		const sh = (script: string) => ["--", "/bin/sh", "-c", script];
+		const kept = await adding(...sh(commitFile("kept.txt", "kept")));
+		const moved = await adding("--merge", "direct", "--base-branch", "release", ...sh(commitFile("moved.txt", "moved")));
+		const loose = await adding("--no-merge", ...sh(commitFile("loose.txt", "loose")));
+		expect((await ended(client, kept)).merge_status).toBe("kept");
+		expect((await ended(client, loose)).merge_status).toBe(null);
+		await merged(client, moved);
+		expect([repo.git("show", "release:moved.txt"), repo.git("log", "--format=%s", "main")]).toEqual(["moved", "first"]);
+		for (const job of [kept, loose]) await expect(adding("--after", `${job}:merged`, "--", "true")).rejects.toThrow(`job ${job}`);
+		const label = await add(client, "true", { repo: "label", cwd: work });
+		expect((await ended(client, label)).merge_status).toBe(null);
+		await expect(adding("--after", `${label}:merged`, "--", "true")).rejects.toThrow(`job ${label}`);
 	});
 
 	test("a conflict goes back to the job, which is told, solves it and is merged", async () => {
@@ -426,8 +527,15 @@ describe("odd repositories: a named error on that job, and all others go on", ()
 		const second = JSON.parse(await sluice("add", "--json", "--repo", "app", "--", "true")).job.id;
 		await sluice("wait", String(second));
 		expect(existsSync(proof)).toBe(true);
+		// Its cap and prefix, too: over those of the home, from the moment it is trusted until it is changed.
+		const own = async () => /max +(\S+)/.exec(await sluice("repo", "show", "app"))?.[1];
+		repo.commit({ "sluice.yml": "max: 3\nprefix: own-\n" });
+		await sluice("repo", "trust", "app");
+		expect([await own(), await sluice("repo", "show", "app")]).toEqual(["3", expect.stringMatching(/prefix +own-/)]);
+		expect((await home.run(["add", "--repo", "app", "--item", "ap-1", "--", "true"])).err).toContain('does not begin with "own-"');
 		repo.commit({ "sluice.yml": "hooks: {before_run: [touch, /elsewhere]}\n" });
 		expect(await sluice("repo", "list")).toContain("changed");
+		await until(async () => (await home.run(["add", "--repo", "app", "--item", "own-1", "--", "true"])).err.includes('"ap-"'));
 		expect(await sluice("repo", "show", "app")).toMatch(/prefix +ap-/);
 		expect(await sluice("repo", "remove", "app")).toContain("no longer registered");
 		expect(await sluice("repo", "list")).toContain("no repos");

@@ -48,6 +48,7 @@ const FIELDS: Record<(typeof INPUT_KEYS)[number], { good: unknown; with?: JobInp
 	worktree: { good: "feature/x" },
 	merge: { good: "mr" },
 	no_merge: { good: true },
+	input_patch: { good: "diff --git a/x b/x\n" },
 	cwd: { good: "/tmp" },
 	env: { good: { A: "1", B: "2" } },
 	host_labels: { good: ["gpu"] },

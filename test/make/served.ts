@@ -148,7 +148,13 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 				throw new SluiceError("not_found", `there is no repo ${JSON.stringify(name)}`, { field: "name" });
 			},
 		},
-		work: { prune: async () => ({ removed: [], kept: [] }), worktrees: () => [], lookForBusy: async () => {}, diff: async () => null },
+		work: {
+			prune: async () => ({ removed: [], kept: [] }),
+			worktrees: () => [],
+			lookForBusy: async () => {},
+			diff: async () => null,
+			capture: async () => "",
+		},
 		home: "/home/of/test",
 		version: "0.0.0-test",
 		pid: 4711,

@@ -5,6 +5,7 @@ import { isTerminal } from "../../core/job.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { BatchView, JobView } from "../../scheduler.ts";
 import { type At, doc, type Handlers, shownAll } from "../call.ts";
+import { batchEtas } from "../eta.ts";
 import type { BatchDocument } from "../protocol/nouns.ts";
 import { costOf } from "./budget.ts";
 
@@ -23,7 +24,14 @@ async function jobsOf(name: string, { context }: At): Promise<JobView[]> {
 	}
 }
 
-async function documentOf({ name, open, total, owned }: BatchView, jobs: readonly JobView[], { context }: At): Promise<BatchDocument> {
+type Etas = Awaited<ReturnType<typeof batchEtas>>;
+
+async function documentOf(
+	{ name, open, total, owned }: BatchView,
+	jobs: readonly JobView[],
+	{ context }: At,
+	etas: Etas,
+): Promise<BatchDocument> {
 	const counts: BatchDocument["counts"] = {};
 	for (const { status } of jobs) counts[status] = (counts[status] ?? 0) + 1;
 	const { usage, runs } = costOf(name, jobs);
@@ -39,6 +47,7 @@ async function documentOf({ name, open, total, owned }: BatchView, jobs: readonl
 		runs,
 		usage,
 		cost_micro: usage.cost_micro ?? ledger?.used ?? null,
+		eta: open === 0 ? null : (etas.get(name) ?? null),
 	};
 }
 
@@ -59,18 +68,19 @@ async function mustKnow(name: string, { context }: At): Promise<BatchView> {
 export const batchMethods: Handlers<"batch"> = {
 	"batch.list": async ({ all }, at) => {
 		const batches: BatchDocument[] = [];
+		const etas = await batchEtas(at.context);
 		for (const one of await at.context.scheduler.batches())
-			if (all || one.open > 0 || one.owned) batches.push(await documentOf(one, await jobsOf(one.name, at), at));
+			if (all || one.open > 0 || one.owned) batches.push(await documentOf(one, await jobsOf(one.name, at), at, etas));
 		return doc({ batches });
 	},
 	"batch.show": async ({ name }, at) => {
 		const batch = await mustKnow(name, at);
 		const jobs = await jobsOf(name, at);
-		return doc({ batch: await documentOf(batch, jobs, at), jobs: shownAll(at.context, jobs) });
+		return doc({ batch: await documentOf(batch, jobs, at, await batchEtas(at.context)), jobs: shownAll(at.context, jobs) });
 	},
 	"batch.close": async ({ name }, at) => {
 		const batch = await at.context.scheduler.closeBatch(name, { by: at.by });
-		return doc({ batch: await documentOf(batch, await jobsOf(name, at), at) });
+		return doc({ batch: await documentOf(batch, await jobsOf(name, at), at, await batchEtas(at.context)) });
 	},
 	"batch.cancel": async ({ name, reason }, at) => {
 		await mustKnow(name, at);

@@ -6,6 +6,7 @@ import { isTerminal } from "../../core/job.ts";
 import { type At, doc, type Handlers, resolve, shown, shownAll } from "../call.ts";
 import type { LogPiece } from "../context.ts";
 import { eventDocument, reasonDocument } from "../documents.ts";
+import { etaOf } from "../eta.ts";
 import type { WaitedJob } from "../protocol/job.ts";
 import { LIMITS, type Params } from "../protocol.ts";
 
@@ -24,7 +25,14 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 
 	"job.why": async ({ id }, { context }) => {
 		const { job, reasons, position, priority } = await context.scheduler.why(await resolve(context, id));
-		return doc({ job: shown(context, job), reasons: reasons.map(reasonDocument), position, priority });
+		const eta = await etaOf(context, job);
+		return doc({
+			job: shown(context, job),
+			reasons: reasons.map(reasonDocument),
+			position,
+			priority,
+			...(eta === undefined ? {} : { eta }),
+		});
 	},
 
 	"job.history": async ({ id }, { context }) =>
@@ -37,7 +45,11 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 			...(job === undefined ? {} : { job: await resolve(context, job) }),
 			...(batch === undefined ? {} : { batch }),
 		});
-		return doc(format === "json" ? graphDocument(graph) : { format, text: graphText(graph, format, max_depth) });
+		return doc(
+			format === "json"
+				? graphDocument(graph, job === undefined ? "asked" : "reached")
+				: { format, text: graphText(graph, format, max_depth) },
+		);
 	},
 
 	"job.logs": async (params, at) => doc(await logs(params, at)),

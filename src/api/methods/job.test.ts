@@ -250,6 +250,10 @@ describe("acting", () => {
 			requested: [1],
 		});
 		expect(await desk.refused("job.cancel", { id: 2 })).toMatchObject({ code: -32009, data: { code: "illegal_transition" } });
+		// One that the end of another before it has blocked is no mistake.
+		await desk.t.add({ name: "x", runnable_at: NOON + 1000 });
+		await desk.t.add({ name: "y", after: ["x"] });
+		expect(await desk.call("job.cancel", { ids: ["x", "y"] })).toMatchObject({ cancelled: [expect.any(Number)], requested: [] });
 	});
 
 	test("cancel of a kernel entry that is dispatched is told to its worker", async () => {

@@ -1,7 +1,7 @@
 // The methods of jobs: adding, acting, and the door for workers outside. Looking is in job-look.ts.
 
 import { SluiceError } from "../../core/errors.ts";
-import type { JobInput } from "../../core/job.ts";
+import { isTerminal, type JobInput } from "../../core/job.ts";
 import type { Claimed, Ending, Manifest } from "../../scheduler.ts";
 import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
 import { endedDocument, rfc3339, runDocument } from "../documents.ts";
@@ -36,6 +36,13 @@ async function mustPay(owners: readonly (string | undefined)[], { context, sessi
 	});
 }
 
+async function captured({ cwd, input_patch }: JobInput, { context }: At): Promise<string> {
+	const refuse = (why: string) => new SluiceError("invalid", `capture_diff: ${why}`, { field: "capture_diff" });
+	if (input_patch !== undefined) throw refuse("contradicts input_patch");
+	if (typeof cwd !== "string" || !cwd.startsWith("/")) throw refuse("needs the whole path of a folder as cwd");
+	return context.work.capture(cwd);
+}
+
 /** It is accepted all the same: the setting may come before its turn does. */
 function agentProblems(agents: readonly (string | undefined)[], { context }: At): string[] {
 	const named = new Set(agents.filter((agent) => agent !== undefined));
@@ -47,9 +54,10 @@ export const jobMethods: Handlers<"job"> = {
 	...JOB_LOOKS,
 	...WORKTREE_LOOKS,
 
-	"job.add": async ({ force, by: _by, ...input }, at) => {
+	"job.add": async ({ force, capture_diff, by: _by, ...given }, at) => {
 		const { context, by } = at;
 		const options = { by, force: force === true };
+		const input = capture_diff ? { ...given, input_patch: await captured(given, at) } : given;
 		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.intake.expand(input);
 		await mustPay([input.owner, first.owner, ...rest.map(({ owner }) => owner)], at);
 		if (rest.length > 0) return addAll([first, ...rest], options, at);
@@ -85,12 +93,14 @@ export const jobMethods: Handlers<"job"> = {
 		if (refs.length === 0) throw new SluiceError("invalid", "id: is missing", { field: "id", hint: "name the job, or several as ids" });
 		const jobs = await Promise.all(refs.map((ref) => resolve(context, ref)));
 		// All of them must exist before the first is touched.
-		for (const job of jobs) await context.scheduler.show(job);
+		const open = new Set<number>();
+		for (const job of jobs) if (!isTerminal((await context.scheduler.show(job)).status)) open.add(job);
 		const cancelled = new Set<number>();
 		const requested = new Set<number>();
 		for (const job of new Set(jobs)) {
-			// Cancelled with the subtree of one before it.
+			// Cancelled with the subtree of one before it, or blocked by its end.
 			if (cancelled.has(job) || requested.has(job)) continue;
+			if (open.has(job) && isTerminal((await context.scheduler.show(job)).status)) continue;
 			const report = await context.scheduler.cancel(job, { by, subtree: subtree === true, ...(reason === undefined ? {} : { reason }) });
 			for (const one of report.cancelled) cancelled.add(one);
 			for (const one of report.requested) requested.add(one);

@@ -208,6 +208,7 @@ describe("nouns", () => {
 				runs: 1,
 				usage: {},
 				cost_micro: null,
+				eta: null,
 			},
 		]);
 		expect((await desk.call("host.list", {})).hosts.map(({ name }) => name)).toEqual(["local"]);

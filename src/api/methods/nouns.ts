@@ -1,7 +1,7 @@
 // The methods of lanes, locks, artifacts and hosts.
 
 import { type Config, laneOf } from "../../core/config.ts";
-import { type At, doc, type Handlers } from "../call.ts";
+import { type At, doc, type Handler, type Handlers } from "../call.ts";
 import { rfc3339, statusDocument } from "../documents.ts";
 import type { LaneDocument } from "../protocol/nouns.ts";
 
@@ -36,13 +36,16 @@ export const lockMethods: Handlers<"lock"> = {
 	"lock.list": async (_params, { context }) => doc({ locks: await context.scheduler.locks() }),
 };
 
+const setMarker: Handler<"artifact.set"> & Handler<"artifact.mark"> = async ({ artifact, absent }, { context, by }) => {
+	await context.scheduler.mark(artifact, { by, absent: absent === true });
+	return doc({ artifact, present: absent !== true });
+};
+
 export const artifactMethods: Handlers<"artifact"> = {
 	"artifact.list": async (_params, { context }) =>
 		doc({ artifacts: (await context.scheduler.artifacts()).map((one) => ({ ...one, observed_at: rfc3339(one.observed_at) })) }),
-	"artifact.mark": async ({ artifact, absent }, { context, by }) => {
-		await context.scheduler.mark(artifact, { by, absent: absent === true });
-		return doc({ artifact, present: absent !== true });
-	},
+	"artifact.set": setMarker,
+	"artifact.mark": setMarker,
 };
 
 export const hostMethods: Handlers<"host"> = {

@@ -6,6 +6,7 @@ import type { PlannedJob, SlingSkip } from "../../intake.ts";
 import type { Ending, Manifest } from "../../scheduler.ts";
 import type { LogPiece } from "../context.ts";
 import type { EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
+import type { EtaDocument } from "../eta.ts";
 import { choice, choices, flag, id, ids, maybe, method, object, openMethod, type Ref, text, time, whole, word, words } from "../fields.ts";
 
 type Doc<T> = { schema_version: number } & T;
@@ -34,11 +35,11 @@ const act = <R = OneJob>(about: string, result = "{job}") => method<R>()({ role:
 const token = whole("the run's token, from job.claim", 1, Number.MAX_SAFE_INTEGER);
 
 export const JOB_METHODS = {
-	"job.add": openMethod<JobInput & { force?: boolean | undefined }, AddDocument>("job")({
+	"job.add": openMethod<JobInput & { force?: boolean | undefined; capture_diff?: boolean | undefined }, AddDocument>("job")({
 		role: "run",
 		about:
 			"Adds one job and says at once where it stands. Takes every field of a job's input. A recipe with steps adds several: `job` is the first, `jobs` are all.",
-		params: { force },
+		params: { force, capture_diff: maybe(flag("what is uncommitted in the working tree of `cwd` now becomes the job's `input_patch`")) },
 		result: "{outcome, job?, position?, warning?, holder?, limit?, depths?, hint?, jobs?}",
 	}),
 	"job.sling": method<
@@ -107,12 +108,14 @@ export const JOB_METHODS = {
 			reasons: ReasonDocument[];
 			position: number | null;
 			priority: { total: number; terms: { name: string; value: number }[] };
+			eta?: EtaDocument;
 		}>
 	>()({
 		role: "viewer",
-		about: "Everything that keeps a job from starting, its place in line, and how its priority adds up.",
+		about:
+			"Everything that keeps a job from starting, its place in line, how its priority adds up, and when it is likely to start and end.",
 		params: { id: id() },
-		result: "{job, reasons, position, priority: {total, terms}}",
+		result: "{job, reasons, position, priority: {total, terms}, eta?: {start: {p50, p90}, end: {p50, p90}, basis: {runs, of}, stuck}}",
 	}),
 	"job.history": method<Doc<{ events: EventDocument[] }>>()({
 		role: "viewer",

@@ -7,6 +7,7 @@ import type { AccountView, BudgetView } from "../../scheduler.ts";
 import type { Checkup, Problem, Setting } from "../context.ts";
 import type { JobDocument, ReasonDocument, Time } from "../documents.ts";
 import { choice, decimal, duration, flag, json, maybe, method, orNull, text, time, whole, word, words } from "../fields.ts";
+import type { RangeDocument } from "../forecast-document.ts";
 
 type Doc<T> = { schema_version: number } & T;
 export type LaneDocument = { name: string; queued: number; running: number } & LaneConfig;
@@ -64,6 +65,8 @@ export type BatchDocument = {
 	runs: number;
 	usage: Record<string, number>;
 	cost_micro: number | null;
+	/** When its last job is likely to end; null where that cannot be told. */
+	eta: RangeDocument | null;
 };
 
 export const NOUN_METHODS = {
@@ -178,6 +181,12 @@ export const NOUN_METHODS = {
 		params: {},
 		result: "{artifacts: [{artifact, repo, present, observed_at, error}]}",
 	}),
+	"artifact.set": method<Doc<{ artifact: string; present: boolean }>>()({
+		role: "operator",
+		about: "Sets or removes a marker: `custom:<type>:<key>` or `sentinel:<slug>`. Jobs that need it are decided again.",
+		params: { artifact: text("the marker", 1000), absent: maybe(flag("remove it")) },
+		result: "{artifact, present}",
+	}),
 	"artifact.mark": method<Doc<{ artifact: string; present: boolean }>>()({
 		role: "operator",
 		about: "Sets or removes a marker: `custom:<type>:<key>`, `sentinel:<slug>`.",
@@ -192,9 +201,10 @@ export const NOUN_METHODS = {
 	}),
 	"batch.list": method<Doc<{ batches: BatchDocument[] }>>()({
 		role: "viewer",
-		about: "Batches: how many jobs in which state, how many still open, what they cost as far as that is known.",
+		about:
+			"Batches: how many jobs in which state, how many still open, what they cost and when they will be done, as far as that is known.",
 		params: { all: maybe(flag("closed ones too")) },
-		result: "{batches: [{name, state, open, total, owned, counts, progress, runs, usage, cost_micro}]}",
+		result: "{batches: [{name, state, open, total, owned, counts, progress, runs, usage, cost_micro, eta: {p50, p90}}]}",
 	}),
 	"batch.show": method<Doc<{ batch: BatchDocument; jobs: JobDocument[] }>>()({
 		role: "viewer",

@@ -104,6 +104,12 @@ export const ADD: CommandSpec = {
 		{ name: "base-branch", type: "text", value: "BRANCH", help: "What its branch begins from.", sought: ["branch", "base"] },
 		{ name: "merge", type: "text", value: "HOW", help: "How its branch is merged.", choices: ["direct", "mr", "local"] },
 		{ name: "no-merge", type: "flag", help: "Do not merge its branch." },
+		{
+			name: "capture-diff",
+			type: "flag",
+			help: "Give it what is uncommitted here now, as input.patch.",
+			sought: ["diff", "patch", "input-patch"],
+		},
 		{ name: "recipe", type: "text", value: "NAME", help: "The recipe that makes its prompt." },
 		{ name: "var", type: "list", value: "KEY=VALUE", help: "A variable of the recipe.", sought: ["vars"] },
 		{ name: "args", type: "text", value: "TEXT", help: "Instructions for the agent, in plain words." },

@@ -13,6 +13,15 @@ const list = (noun: string, help: string, says: string): CommandSpec => ({
 });
 const loadSet = () => import("../commands/noun-set.ts");
 
+const marker = (verb: string, help: string): CommandSpec => ({
+	name: `artifact ${verb}`,
+	help,
+	args: [{ name: "ARTIFACT", help: "custom:TYPE:KEY or sentinel:NAME.", take: "one" }],
+	options: [{ name: "absent", type: "flag", help: "It is not there." }],
+	examples: [[`sluice artifact ${verb} custom:review:A-12`, "jobs that need it go on"]],
+	load: loadSet,
+});
+
 export const NOUNS: readonly CommandSpec[] = [
 	list("lane", "Lanes with their caps and what is in them.", "how full each is"),
 	{
@@ -30,14 +39,8 @@ export const NOUNS: readonly CommandSpec[] = [
 	...MONEY,
 	list("lock", "Locks: who holds them, for whom one is kept free.", "what is taken"),
 	list("artifact", "Artifacts that jobs need or produce, and whether they are there.", "what is there"),
-	{
-		name: "artifact mark",
-		help: "Say that an artifact is there, or is not.",
-		args: [{ name: "ARTIFACT", help: "custom:TYPE:KEY or sentinel:NAME.", take: "one" }],
-		options: [{ name: "absent", type: "flag", help: "It is not there." }],
-		examples: [["sluice artifact mark custom:review:A-12", "jobs that need it go on"]],
-		load: loadSet,
-	},
+	marker("set", "Say that an artifact is there, or is not."),
+	marker("mark", "The same as artifact set."),
 	...REPOS,
 	list("host", "Hosts that run jobs.", "which machines are there"),
 ];

@@ -120,6 +120,7 @@ function plainFields(call: Call): Document {
 		fields.retry = retries;
 	}
 	if (call.flag("no-merge")) fields.no_merge = true;
+	if (call.flag("capture-diff")) fields.capture_diff = true;
 	if (call.flag("needs-approval")) fields.requires_approval = true;
 	for (const option of ["timeout", "stall-timeout"]) if (call.has(option)) durationOf(call.text(option) as string, option);
 	return fields;

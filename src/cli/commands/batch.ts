@@ -5,6 +5,7 @@ import type { Call } from "../command.ts";
 import { answer, type Document, type Io } from "../io.ts";
 import { cellOf, columnOf, LIST_FIELDS, type ShownJob, statusWords } from "../job-lines.ts";
 import { counted } from "../print.ts";
+import { rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
 import { dollars } from "./noun-set.ts";
@@ -49,16 +50,17 @@ const TELL: Record<Verb, (io: Io, document: Document, call: Call) => void> = {
 	},
 };
 
-function printBatches({ print }: Io, batches: readonly BatchDocument[]): void {
+function printBatches({ print, world }: Io, batches: readonly BatchDocument[]): void {
 	const columns = [
 		{ title: "BATCH", shrink: 12 },
 		{ title: "DONE", align: "right" as const },
 		{ title: "" },
 		{ title: "JOBS", shrink: 16 },
 		{ title: "COST", align: "right" as const },
+		{ title: "ETA" },
 		{ title: "" },
 	];
-	const rows = batches.map(({ name, open, total, counts, cost_micro, owned, state }) => [
+	const rows = batches.map(({ name, open, total, counts, cost_micro, eta, owned, state }) => [
 		printable(name),
 		`${total - open} of ${total}`,
 		print.paint("cyan", gauge(total - open, Math.max(1, total))),
@@ -66,6 +68,7 @@ function printBatches({ print }: Io, batches: readonly BatchDocument[]): void {
 			.map(([status, count]) => `${count} ${statusWords(status)}`)
 			.join(", "),
 		cost_micro === null ? "" : dollars(cost_micro),
+		eta ? rangeWords(eta, world.now()) : "",
 		owned ? "closed by its owner" : state === "closed" ? "closed" : "",
 	]);
 	for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);

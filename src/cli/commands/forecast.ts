@@ -5,12 +5,12 @@ import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Document, type Io } from "../io.ts";
 import { counted } from "../print.ts";
+import { rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
-import { clockTime, durationWords, localTime } from "../times.ts";
+import { durationWords } from "../times.ts";
 
 const SHOWN = 50;
-const DAY = 86_400_000;
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const [most, batch] = [call.number("max-concurrent"), call.text("batch")];
@@ -33,15 +33,7 @@ function laneCap(text: string): [string, number | null] {
 function tell(found: ForecastDocument, limit: number, io: Io): void {
 	const { print } = io;
 	const now = Date.parse(found.now);
-	const moment = (text: string) => {
-		const at = Date.parse(text);
-		return Math.abs(at - now) < DAY / 2 ? clockTime(at) : localTime(at);
-	};
-	const range = (one: RangeDocument | null) => {
-		if (!one) return "?";
-		const [half, ninety] = [moment(one.p50), moment(one.p90)];
-		return half === ninety ? half : `${half} – ${ninety}`;
-	};
+	const range = (one: RangeDocument | null) => rangeWords(one, now);
 	const title = (text: string) => print.paint("dim", text);
 	if (found.jobs.length === 0) {
 		print.say("nothing waits or runs");
@@ -70,7 +62,9 @@ function tell(found: ForecastDocument, limit: number, io: Io): void {
 	if (found.jobs.length > most) print.out(title(`… and ${found.jobs.length - most} more`));
 	print.out("");
 	for (const { name, jobs, stuck, end } of found.batches)
-		print.out(`Batch ${printable(name)}: ${counted(jobs, "job")}, ${end ? `done ${range(end)}` : `no time can be told (${stuck} stuck)`}`);
+		print.out(
+			`Batch ${printable(name)}: ${counted(jobs, "job")}, ${end ? `done ${range(end)}` : `no time can be told${stuck > 0 ? ` (${stuck} stuck)` : ""}`}`,
+		);
 	if (found.end) print.out(`All done: ${range(found.end)} ${title("(half of all plays – nine of ten)")}`);
 	if (found.critical_path.length > 0) {
 		const path = found.critical_path.map(({ job }) => job).slice(-12);

@@ -232,6 +232,9 @@ web
 			"  priority  0",
 			"",
 		]);
+		const eta = { start: null, end: null, basis: null, stuck: "waits for an answer" };
+		const withEta = await openCommandLine({ "job.why": { job: job(7), reasons: turn, position: 3, priority, eta } });
+		expect((await withEta.run("why 7")).out).toContain("  priority  0\n  eta       none can be told: waits for an answer\n");
 		expect((await said(job(7, { status: "running", run: { started_at: ago(5000) } }), [], null))[0]).toBe(
 			"Job 7 is running for 5s: nothing holds it back.",
 		);

@@ -22,6 +22,12 @@ export const dollars = (micro: number): string => `$${(micro / 1e6).toFixed(micr
 
 const wholeOrNone = (text: string, name: string): number | null => (text === "none" ? null : whole(text, name));
 
+const marker = (verb: string): Change => ({
+	method: `artifact.${verb}`,
+	params: (call) => ({ artifact: call.arg("ARTIFACT"), ...(call.flag("absent") ? { absent: true } : {}) }),
+	said: (_, call) => `${call.arg("ARTIFACT")} is ${call.flag("absent") ? "not there" : "there"}`,
+});
+
 const CHANGES: Record<string, Change> = {
 	"lane set": {
 		method: "lane.set",
@@ -84,11 +90,8 @@ const CHANGES: Record<string, Change> = {
 		},
 		said: ({ budget }) => budgetWords(budget as Ledger),
 	},
-	"artifact mark": {
-		method: "artifact.mark",
-		params: (call) => ({ artifact: call.arg("ARTIFACT"), ...(call.flag("absent") ? { absent: true } : {}) }),
-		said: (_, call) => `${call.arg("ARTIFACT")} is ${call.flag("absent") ? "not there" : "there"}`,
-	},
+	"artifact set": marker("set"),
+	"artifact mark": marker("mark"),
 };
 
 export type Ledger = { subject: string; dim: string; used: number; limit: number | null };

@@ -89,6 +89,7 @@ describe("nouns and upkeep", () => {
 			"account.limit": { account: { name: "work", state: "closed", until: null } },
 			"budget.grant": { budget: { subject: "owner:ann", dim: "tokens", used: 1, limit: 5 } },
 			"budget.report": { budget: { subject: "owner:ann", dim: "tokens", used: 1, limit: null } },
+			"artifact.set": { artifact: "custom:a:b", present: true },
 			"artifact.mark": { artifact: "custom:a:b", present: false },
 			"scheduler.gc": { deleted: 5, kept: 1 },
 		});
@@ -116,6 +117,7 @@ describe("nouns and upkeep", () => {
 			"custom:a:b is not there\n",
 			{ artifact: "custom:a:b", absent: true },
 		]);
+		expect(await said("artifact set custom:a:b")).toEqual(["custom:a:b is there\n", { artifact: "custom:a:b" }]);
 		expect(await said("gc --days 30")).toEqual(["deleted: 5 jobs; kept, since others still refer to them: 1\n", { days: 30 }]);
 		for (const wrong of [
 			"lane set code",

@@ -18,7 +18,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		if (call.command.name === "repo show") return show(repo, io);
 		io.print.say(`repo ${repo.name} at ${plain(repo.path)}${repo.base ? `, base ${plain(repo.base)}` : ""}`);
 		const word = FILE_WORDS[repo.file];
-		if (word) io.print.say(word(repo.name));
+		if (word) io.print.say(`${word(repo.name)}${repo.file_problem ? `: ${plain(repo.file_problem)}` : ""}`);
 		if (repo.problem) io.print.say(io.print.paintTalk("yellow", plain(repo.problem)));
 	});
 	return undefined;

@@ -1,10 +1,12 @@
 // sluice why: all that keeps a job from running, in words, with what can be done about each.
 
 import type { ReasonDocument } from "../../api/documents.ts";
+import type { EtaDocument } from "../../api/eta.ts";
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
 import { hasEnded, isWaiting, labelOf, type ShownJob, statusWords, subjectOf } from "../job-lines.ts";
-import { type Paint, paintStatus, plain } from "../print.ts";
+import { counted, type Paint, paintStatus, plain } from "../print.ts";
+import { rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
 import { cut, pad } from "../table.ts";
 import { durationWords, instantOf, relative, withLocalTimes } from "../times.ts";
@@ -15,6 +17,7 @@ type Why = {
 	reasons: ReasonDocument[];
 	position: number | null;
 	priority: { total: number; terms: { name: string; value: number }[] };
+	eta?: EtaDocument;
 };
 
 export async function run(call: Call, io: Io): Promise<undefined> {
@@ -67,6 +70,7 @@ function explain(why: Why, io: Io, culprit: ShownJob | undefined): string[] {
 		if (advice) lines.push(paint("dim", `  ${pad("", number.length)}→ ${advice}`));
 	});
 	if (isWaiting(job)) lines.push("", ...standing(why, paint));
+	if (why.eta) lines.push(...(isWaiting(job) ? [] : [""]), `  ${paint("dim", "eta     ")}  ${etaWords(why.eta, job, now)}`);
 	else if (hasEnded(job) && job.status !== "succeeded") lines.push("", paint("dim", `  → ${afterwards(job, culprit)}`));
 	return lines;
 }
@@ -83,6 +87,13 @@ function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 	const first =
 		job.exit_kind === "launch_failed" ? "mend it, then " : (job.attempt ?? 0) > 0 ? `what it wrote: sluice logs ${job.id}; ` : "";
 	return `${first}once more, with all that comes after it: sluice retry ${job.id}`;
+}
+
+/** `starts 14:02 – 14:05, ends 14:10 – 14:20 (12 runs, lane code)`; or why no time can be told. */
+function etaWords({ start, end, basis, stuck }: EtaDocument, job: ShownJob, now: number): string {
+	if (end === null) return `none can be told${stuck === null ? "" : `: ${printable(stuck)}`}`;
+	const from = job.status === "running" ? "" : `starts ${rangeWords(start, now)}, `;
+	return `${from}ends ${rangeWords(end, now)}${basis ? ` (${counted(basis.runs, "run")}, ${printable(basis.of)})` : ""}`;
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -123,7 +134,7 @@ const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string)
 		idIn(subject)
 			? `see what that one waits for: sluice why ${idIn(subject)}`
 			: /^(?:artifact:)?(?:custom|sentinel):/.test(subject)
-				? `say that it is there: sluice artifact mark ${plain(subject.replace(/^artifact:/, ""))}`
+				? `say that it is there: sluice artifact set ${plain(subject.replace(/^artifact:/, ""))}`
 				: "it goes on as soon as that is there",
 	probing: () => "it is looked at again by itself",
 	item_blocked: () => "finish what blocks the item first",
