@@ -17,6 +17,7 @@ const PROGRAMS = {
 	demo: "dist/scripts/demo.js",
 	sim: "dist/sim/main.js",
 	"sim-planted": "dist/sim/planted.js",
+	"sim-night": "dist/sim/night/main.js",
 	bench: "dist/bench/main.js",
 	chaos: "dist/chaos/main.js",
 };

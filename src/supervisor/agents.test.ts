@@ -219,7 +219,9 @@ describe("goes on", () => {
 		await on.settle();
 		await on.pass(MINUTE);
 		expect(argvOf(on, "1.3")).not.toContain("--resume");
-		expect(argvOf(on, "1.3").at(-1)).toMatch(/^the task\n\nAn earlier run of this task was broken off/);
+		expect(argvOf(on, "1.3").at(-1)).toMatch(
+			/^the task\n\nThis is attempt 3 at this task\. Attempt 2 was cut off\. You do not have its memory \(its session was not found any more\)/,
+		);
 		expect((await on.show(job)).failures).toBe(undefined);
 	});
 
