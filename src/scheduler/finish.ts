@@ -94,11 +94,9 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 			yield* chargeRun(tx, job, { ...ending.usage, runs: 1, wall_s });
 	}
 	released();
-	return {
-		job: job.id,
-		status: job.status,
-		...(next.to === "wait" && next.backoff_until !== undefined ? { retry_at: next.backoff_until } : {}),
-	};
+	const ended: Ended = { job: job.id, status: job.status };
+	if (next.to === "wait" && next.backoff_until !== undefined) ended.retry_at = next.backoff_until;
+	return ended;
 }
 
 function sum(before: Record<string, number> | undefined, more: Record<string, number>): Record<string, number> {
@@ -121,17 +119,11 @@ function* end(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "end" }
 		if (tx.config.dispatch_breaker === "run") job.failures = (job.failures ?? 0) + 1;
 		else job.dispatch_failures = (job.dispatch_failures ?? 0) + 1;
 	}
-	const { to: _to, ...rest } = next;
 	const { run } = job;
 	(job as Job).run = undefined;
-	yield* endJob(tx, job, { ...rest, ...(ending.usage === undefined ? {} : { usage: ending.usage }) });
-	job.last_run = {
-		attempt: run.attempt,
-		host: run.host,
-		worker: run.worker,
-		...(run.account === undefined ? {} : { account: run.account }),
-		started_at: run.started_at,
-	};
+	yield* endJob(tx, job, ending.usage === undefined ? next : { ...next, usage: ending.usage });
+	const { attempt, host, worker, account, started_at } = run;
+	job.last_run = account === undefined ? { attempt, host, worker, started_at } : { attempt, host, worker, account, started_at };
 	if (job.locks) yield* releaseLocks(tx, job);
 }
 

@@ -20,24 +20,25 @@ export function checkedScope(scope: unknown): string {
 	return scopeKey(given);
 }
 
+const ENDING = [
+	"job",
+	"token",
+	"exit_kind",
+	"exit_code",
+	"message",
+	"usage",
+	"session",
+	"until",
+	"retry_after_ms",
+	"closed",
+	"question",
+	"reboot",
+	"merge_status",
+] as const satisfies readonly (keyof Ending)[];
+
 export function checkEnding(ending: Ending): void {
 	const given = check.record(ending, "ending");
-	const known = [
-		"job",
-		"token",
-		"exit_kind",
-		"exit_code",
-		"message",
-		"usage",
-		"session",
-		"until",
-		"retry_after_ms",
-		"closed",
-		"question",
-		"reboot",
-		"merge_status",
-	];
-	check.knownKeys(given, known, "");
+	check.knownKeys(given, ENDING, "");
 	check.integer(ending.job, "job", 1);
 	check.integer(ending.token, "token", 1);
 	check.oneOf(ending.exit_kind, EXIT_KINDS, "exit_kind");

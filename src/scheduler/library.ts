@@ -111,8 +111,11 @@ export async function createScheduler(
 		token: check.integer(value?.token, "token", 1),
 	});
 
-	/** Checks the input and looks for what it needs, then adds it in one transaction, in one way or another. */
-	async function adding<T>(
+	/**
+	 * Checks the input and looks for what it needs, then adds it in one transaction, in one way or another. Not async: the promise of the
+	 * transaction is the answer, and one around it would be made, resolved and thrown away for each job.
+	 */
+	function adding<T>(
 		input: JobInput,
 		act: Act & { force?: boolean },
 		add: (tx: Tx, draft: Draft, options: AddOptions) => Op<T>,
@@ -137,8 +140,17 @@ export async function createScheduler(
 		return keys.length > 0 ? looks.lookFor(keys, then) : then();
 	}
 
+	/** Whatever is wrong with the arguments comes as a rejection too. */
+	function promised<T>(call: () => Promise<T>): Promise<T> {
+		try {
+			return call();
+		} catch (error) {
+			return Promise.reject(error);
+		}
+	}
+
 	const scheduler: Scheduler = {
-		add: async (input, act) => adding(input, checkAct(act) ?? {}, addJob),
+		add: (input, act) => promised(() => adding(input, checkAct(act) ?? {}, addJob)),
 		...triggerMethods({ engine, run, adding }),
 
 		apply: async (manifest, act) =>
@@ -156,10 +168,11 @@ export async function createScheduler(
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
 		stop: (at, stop, act) => run((tx) => finishing.stop(tx, at, stop), act, [at.job]),
 		assigned: (name = hostName) => engine.run((tx) => assigned(tx, name)),
-		async complete(ending) {
-			check.taking("ending", () => checkEnding(ending));
-			return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
-		},
+		complete: (ending) =>
+			promised(() => {
+				check.taking("ending", () => checkEnding(ending));
+				return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
+			}),
 
 		cancel: async (at, act) =>
 			run((tx) => control.cancel(tx, id(at), act?.reason ?? "cancelled", act?.subtree ? "subtree" : "one"), act, [id(at)]),

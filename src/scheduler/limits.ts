@@ -70,6 +70,7 @@ const scopesOf = (job: Job): string[] => [
 
 /** The process was there: the environment works. */
 export function launchWorked(tx: Tx, job: Job): void {
+	if (job.agent === undefined && job.repo === undefined) return;
 	for (const scope of scopesOf(job)) {
 		if (tx.memory.recall("breaker", scope) !== null) tx.put("breaker", scope, null);
 		const key = holdKey("breaker_open", scope);

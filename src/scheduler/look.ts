@@ -79,6 +79,12 @@ export function* position(tx: Tx, job: Job): Op<number | null> {
 		)
 			continue;
 		const window = tx.window(bucket);
+		const known = bucket.id === job.bucket ? window.beforeLast(mine) : undefined;
+		if (known !== undefined) {
+			before += known;
+			if (before > MANY) return null;
+			continue;
+		}
 		for (const level of yield* window.levelsDownTo(bucket, { rank: mine.rank, level: mine.level - order.age_boost_max })) {
 			if (level.rank < mine.rank) continue;
 			const bound =

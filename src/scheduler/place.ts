@@ -30,8 +30,14 @@ export function* place(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
 	const decision = decide(job, facts ?? plainFacts(tx, job) ?? (yield* factsOf(tx, job)), tx.world());
 	if (job.runnable_at > job.created_at && job.runnable_at <= tx.now && job.kind !== "kernel") job.timely = true;
 	if (decision.kind === "end") yield* endJob(tx, job, ending(decision.verdict));
-	else if (decision.kind === "ready") yield* makeReady(tx, job);
-	else yield* park(tx, job, decision);
+	else if (decision.kind === "ready") {
+		if (job.line === "new") makeReady(tx, job, tx.now);
+		else if (job.line !== "") {
+			const since = readySince(tx, job);
+			yield* unplace(tx, job);
+			makeReady(tx, job, since);
+		}
+	} else yield* park(tx, job, decision);
 	return decision;
 }
 
@@ -63,10 +69,7 @@ const readySince = (tx: Tx, job: Job): number =>
 
 const PARKED = ["wait_reason", "gate", "since", "backoff_until"] as const;
 
-function* makeReady(tx: Tx, job: Job): Op<void> {
-	if (job.line === "") return;
-	const since = readySince(tx, job);
-	if (job.line !== "new") yield* unplace(tx, job);
+function makeReady(tx: Tx, job: Job, since: number): void {
 	job.ready_at ??= since;
 	drop(job, PARKED);
 	job.line = "";
@@ -152,8 +155,7 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	if (end.exit_kind !== undefined) job.exit_kind = end.exit_kind;
 	if (end.raw_exit_code !== undefined) job.raw_exit_code = end.raw_exit_code;
 	if (end.end_reason !== undefined) job.end_reason = end.end_reason;
-	const { status: _status, ...data } = end;
-	tx.move(job, end.status, "ended", { ...data, attempt: job.attempt });
+	tx.move(job, end.status, "ended", toldOf(job, end));
 	if (job.item !== undefined) yield* leaveChain(tx, job, job.item);
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, -1);
 	if (job.produces) yield* doubtProducts(tx, job);
@@ -162,6 +164,18 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 		tx.ended.push(job);
 		tx.unsettled.add(job.id);
 	}
+}
+
+/** What its last event says. Field by field, since this runs for every end: no copies of copies. */
+function toldOf(job: Job, end: Ending): Record<string, unknown> {
+	const told: Record<string, unknown> = {};
+	if (end.exit_kind !== undefined) told.exit_kind = end.exit_kind;
+	told.exit_code = end.exit_code;
+	if (end.raw_exit_code !== undefined) told.raw_exit_code = end.raw_exit_code;
+	if (end.end_reason !== undefined) told.end_reason = end.end_reason;
+	if (end.usage !== undefined) told.usage = end.usage;
+	told.attempt = job.attempt;
+	return told;
 }
 
 /** Who works on an item: the chain, by its first job, and how many of it are open. `jobs`: which, where that is not the first alone. */
