@@ -86,7 +86,7 @@ function priorWords({ attempt, past, branch, asked, answer, left }: Telling): st
 	if (past === null) return "";
 	const counts = TELLING_ENDS.includes(past.exit_kind);
 	const lines = [
-		`This is attempt ${attempt} at this task. Attempt ${past.attempt} ${ENDS[past.exit_kind]}${counts && past.message ? `: ${past.message}` : ""}.`,
+		`This is attempt ${attempt} at this task. Attempt ${past.attempt} ${ENDS[past.exit_kind]}${counts && past.message ? `: ${past.message.replace(/\.+$/, "")}` : ""}.`,
 	];
 	if (branch !== null) lines.push(`What it did is on branch ${branch}, in this folder.`);
 	if (left !== null) lines.push(`You do not have its memory (${left}).`);
