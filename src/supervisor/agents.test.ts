@@ -236,7 +236,9 @@ describe("goes on", () => {
 		await play(on, "1.2", "claude-toolong");
 		await on.sluice.rerun(job);
 		await on.settle();
-		expect(argvOf(on, "1.3").at(-1)).toMatch(/^the task\n\nThis is attempt 3 at this task. Attempt 2 failed: context: Prompt is too long .* less context\. You do not have its memory/);
+		expect(argvOf(on, "1.3").at(-1)).toMatch(
+			/^the task\n\nThis is attempt 3 at this task. Attempt 2 failed: context: Prompt is too long .* less context\. You do not have its memory/,
+		);
 	});
 
 	test("is read to its end by the next daemon", async () => {

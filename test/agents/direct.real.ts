@@ -30,7 +30,7 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
 
 	test.each(FAILURES)("$name", async (scenario) => {
 		const place = await Place.open(agent);
-		place.api.script("key-a", scenario.turns, scenario.then);
+		place.api.script("key-a", scenario.turns, scenario.last);
 		const account = place.account("key-a", scenario.login);
 		const told = await runDirectly(place, account, place.workFolder(), { record: scenario.name });
 		const outcome = typeof scenario.outcome === "string" ? scenario.outcome : scenario.outcome[agent];

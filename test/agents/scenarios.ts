@@ -9,15 +9,15 @@ export type Scenario = {
 	name: string;
 	turns: Turn[];
 	/** What comes when they are used up. */
-	then: Turn;
+	last: Turn;
 	outcome: Outcome | Record<AgentName, Outcome>;
 	login?: Login;
 };
 
-const always = (name: string, then: Turn, outcome: Scenario["outcome"]): Scenario => ({
+const always = (name: string, last: Turn, outcome: Scenario["outcome"]): Scenario => ({
 	name,
 	turns: [],
-	then,
+	last,
 	outcome,
 });
 
@@ -28,13 +28,13 @@ export const FAILURES: readonly Scenario[] = [
 	{
 		name: "429, short retry-after",
 		turns: [{ fail: "throttled", retryAfterS: 1 }],
-		then: { say: "done after all" },
+		last: { say: "done after all" },
 		outcome: "ok",
 	},
 	{
 		name: "subscription limit",
 		turns: [],
-		then: { fail: "limited", resetsInS: RESET_S },
+		last: { fail: "limited", resetsInS: RESET_S },
 		outcome: "limited",
 		login: "subscription",
 	},
