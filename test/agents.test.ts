@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { causeOfText, delayIn, momentIn } from "../src/core/agents/causes.ts";
-import { resetInRollout } from "../src/core/agents/codex-rollout.ts";
+import { resetInRollout, usedInRollout } from "../src/core/agents/codex-rollout.ts";
 import { NOTHING } from "../src/core/agents/happening.ts";
 import { exitKindFor } from "../src/core/agents/judge.ts";
 import { createRenderer } from "../src/core/agents/render.ts";
@@ -29,13 +29,20 @@ const TABLE: Record<string, [outcome: string, exit: string, tokens: number, cost
 	"claude-toolong": ["context", "failed", 0, 0],
 	"claude-unirej": ["limited", "rate_limited", 0, 0, "2026-11-15T22:01:32.000Z"],
 	"claude-uniwarn": ["ok", "completed", 4207, 4755],
+	"claude325-401": ["auth", "rate_limited", 0, 0],
 	"claude325-429": ["throttled", "rate_limited", 0, 0, "2s"],
+	"claude325-429-plan": ["throttled", "rate_limited", 0, 0],
+	"claude325-529": ["transient", "crashed", 0, 0],
+	"claude325-credit": ["billing", "rate_limited", 0, 0],
 	"claude325-limit1": ["limited", "rate_limited", 0, 0, "2026-11-15T22:29:24.000Z"],
 	"claude325-ok": ["ok", "completed", 4207, 5740],
 	"claude325-resume": ["ok", "completed", 8414, 11480],
+	"claude325-tool": ["ok", "completed", 2643, 7248],
+	"claude325-toolong": ["context", "failed", 0, 0],
 	"claude325-unirej": ["limited", "rate_limited", 0, 0, "2026-11-15T22:20:55.000Z"],
 	"codex-401": ["auth", "rate_limited", 0, null],
 	"codex-429": ["throttled", "rate_limited", 0, null],
+	"codex-429-long": ["throttled", "rate_limited", 0, null],
 	"codex-429quota": ["billing", "rate_limited", 0, null],
 	"codex-429then": ["ok", "completed", 1255, null],
 	"codex-503": ["transient", "crashed", 0, null],
@@ -48,19 +55,23 @@ const TABLE: Record<string, [outcome: string, exit: string, tokens: number, cost
 	"codex-tool": ["ok", "completed", 2510, null],
 	"codex-usagelimit": ["limited", "rate_limited", 0, null, "2026-11-15T22:05:00.000Z"],
 	"gemini-401": ["auth", "rate_limited", 0, null],
+	"gemini-429-long": ["throttled", "rate_limited", 0, null, "3600s"],
 	"gemini-429day": ["limited", "rate_limited", 0, null, "2026-11-16T08:00:00.000Z"],
 	"gemini-500": ["transient", "crashed", 0, null],
+	"gemini-billing": ["billing", "rate_limited", 0, null],
+	"gemini-ctx": ["context", "failed", 0, null],
 	"gemini-json-429": ["throttled", "rate_limited", 0, null, "35.82s"],
 	"gemini-ok": ["ok", "completed", 920, null],
 	"gemini-tool": ["ok", "completed", 1840, null],
 	"gemini-untrusted": ["needs_human", "needs_human", 0, null],
 	"opencode-401": ["auth", "rate_limited", 0, null],
 	"opencode-429": ["throttled", "rate_limited", 0, null, "2s"],
+	"opencode-429-long": ["killed", "crashed", 0, null],
 	"opencode-ok": ["ok", "completed", 709, 950],
 	"opencode-resume": ["ok", "completed", 709, 950],
 	"opencode-tool": ["ok", "completed", 1418, 1900],
 };
-const WITHOUT_SESSION = ["gemini-json-429", "gemini-untrusted"];
+const WITHOUT_SESSION = ["opencode-429-long", "gemini-json-429", "gemini-untrusted"];
 
 test("every recorded scenario is in the table", () => {
 	expect(captures().map(({ name }) => name)).toEqual(Object.keys(TABLE).sort());
@@ -275,6 +286,17 @@ test("Codex's own record says when a limit ends", () => {
 	expect(resetInRollout(line(window(40, 5), window(31, 9)))).toBe(null);
 	expect(resetInRollout("")).toBe(null);
 	expect(judged(capture("codex-usagelimit"), { reset: 1_794_780_092_000 }).until).toBe(1_794_780_092_000);
+});
+
+test("Codex's own record says what a turn that was broken off has used", () => {
+	const line = (info: unknown) => JSON.stringify({ type: "event_msg", payload: { type: "token_count", info, rate_limits: null } });
+	const total = (input_tokens: number) => ({
+		total_token_usage: { input_tokens, cached_input_tokens: 300, output_tokens: 50, total_tokens: 1 },
+	});
+	const text = `cut off"}\n${line(total(700))}\n${line(total(1400))}\n${line(null)}\n`;
+	expect(usedInRollout(text)).toMatchObject({ tokens: 1450, input_tokens: 1400, cached_tokens: 300, output_tokens: 50, cost_micro: null });
+	expect(usedInRollout(line(null))).toBe(null);
+	expect(usedInRollout("")).toBe(null);
 });
 
 describe("for people", () => {

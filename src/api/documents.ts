@@ -18,7 +18,7 @@ import type {
 } from "../core/job.ts";
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/retry.ts";
-import type { Ended, EventRow, JobView, StatusReport } from "../scheduler.ts";
+import type { BudgetView, Ended, EventRow, JobView, StatusReport } from "../scheduler.ts";
 import type { Progress } from "../supervisor/index.ts";
 import { type Mask, masked } from "./secrets.ts";
 
@@ -126,7 +126,11 @@ export type JobDocument = {
 	raw: boolean;
 	session: string | null;
 	question: string | null;
+	/** What a person said to the last question that was answered, and what that was. */
 	answer: string | null;
+	asked: string | null;
+	/** What its runs have told that they used, in all. */
+	usage: Record<string, number>;
 	/** What was wrong with a record that could not be read. */
 	broken: string | null;
 	version: number;
@@ -138,12 +142,16 @@ export type ReasonDocument = Omit<Reason, "since" | "clears_at" | "observed_at">
 	observed_at: Time | null;
 };
 export type EventDocument = { seq: number; at: Time; kind: string; job: number | null; by: string; data: Record<string, unknown> };
-export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" | "last_dispatch_at"> & {
+export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" | "last_dispatch_at" | "needs_human" | "budgets"> & {
 	schema_version: number;
 	paused_at: Time | null;
 	holds: { scope: string; kind: string; since: Time; until: Time | null; by: string; reason: string }[];
 	hosts: { name: string; labels: string[]; heartbeat_at: Time; state: string }[];
 	last_dispatch_at: Time | null;
+	/** Jobs that wait for a person, the oldest first. `question` is null where approval is asked for. */
+	needs_human: { job: number; name: string | null; question: string | null; since: Time }[];
+	/** Budgets that are used up or near it. */
+	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Time | null })[];
 	/** Why config.yml as it stands is not in force; null when it is. */
 	config_problem?: string | null;
 	/** Why there is no HTTP although a port is set; null when nothing is wrong. */
@@ -154,7 +162,7 @@ export type EndedDocument = { job: number; status: Status; retry_at: Time | null
 /** The last moment that RFC 3339 can name: later ones are shown as this. */
 const LAST = 253_402_300_799_999;
 export const rfc3339 = (ms: number): Time => new Date(Math.min(ms, LAST)).toISOString();
-const maybeTime = (ms: number | null | undefined): Time | null => (ms === null || ms === undefined ? null : rfc3339(ms));
+export const maybeTime = (ms: number | null | undefined): Time | null => (ms === null || ms === undefined ? null : rfc3339(ms));
 
 /** `pidOf`: of a live run, by its id. */
 export type Showing = {
@@ -252,6 +260,8 @@ export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: 
 		session: view.session ?? null,
 		question: view.question ?? null,
 		answer: view.answer ?? null,
+		asked: view.asked ?? null,
+		usage: view.usage ?? {},
 		broken: view.broken ?? null,
 		version: spec.version,
 	};
@@ -319,6 +329,8 @@ export const statusDocument = (status: StatusReport): StatusDocument => ({
 	holds: status.holds.map((hold) => ({ ...hold, since: rfc3339(hold.since), until: maybeTime(hold.until) })),
 	hosts: status.hosts.map((host) => ({ ...host, heartbeat_at: rfc3339(host.heartbeat_at) })),
 	last_dispatch_at: maybeTime(status.last_dispatch_at),
+	needs_human: status.needs_human.map((one) => ({ ...one, since: rfc3339(one.since) })),
+	budgets: status.budgets.map((one) => ({ ...one, refills_at: maybeTime(one.refills_at) })),
 });
 
 export const endedDocument = ({ job, status, retry_at }: Ended): EndedDocument => ({ job, status, retry_at: maybeTime(retry_at) });

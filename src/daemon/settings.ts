@@ -59,6 +59,8 @@ export type Settings = {
 	/** Of jobs that name none; null = none. */
 	timeout_ms: number | null;
 	stall_timeout_ms: number | null;
+	/** An agent that waits for the end of a limit by itself is stopped after this long; null = never. */
+	agent_patience_ms: number | null;
 	/** `down` waits this long for runs before it leaves or stops them. */
 	down_grace_ms: number;
 	agents: Record<string, AgentSettings>;
@@ -94,6 +96,7 @@ export const SETTINGS: Settings = {
 	stop: { grace_int_ms: 5000, grace_term_ms: 10_000 },
 	timeout_ms: null,
 	stall_timeout_ms: null,
+	agent_patience_ms: 60_000,
 	down_grace_ms: 10_000,
 	agents: {},
 	accounts: {},
@@ -307,6 +310,7 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	stop: group<Settings["stop"]>({ grace_int_ms: length, grace_term_ms: length }),
 	timeout_ms: orNone(length),
 	stall_timeout_ms: orNone(length),
+	agent_patience_ms: orNone(length),
 	down_grace_ms: length,
 	agents: map<AgentSettings>({}, agentReaders),
 	accounts: map<AccountSettings>(ACCOUNT, { home: folder }),

@@ -197,6 +197,8 @@ function* addToFamily(tx: Tx, draft: Draft, id: number, field: string, coming: M
 		});
 	coming.set(root, (coming.get(root) ?? 0) + 1);
 	draft.job.path = path;
+	// Whoever pays for a job pays for what it brings about.
+	if (parent.owner !== undefined) draft.job.owner ??= parent.owner;
 	if (draft.parent_gate && !draft.after.some((one) => one.ref === id)) draft.after.push({ ref: id, policy: "success", gate: true });
 }
 
@@ -317,6 +319,7 @@ function announce(tx: Tx, job: Job): void {
 	if (job.end_reason !== undefined) data.end_reason = job.end_reason;
 	else if (job.wait_reason) data.reason = job.wait_reason;
 	tx.event("added", job.id, data);
+	if (job.line === "human" && job.approval === "needed") tx.event("approval_asked", job.id, {});
 }
 
 /** The predecessors come from the caller here: the edges are not stored yet. */

@@ -4,6 +4,7 @@ import type { Bucket } from "../core/bucket.ts";
 import { isDirect } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
 import { chooseAccount, footprint } from "../core/gates/capacity.ts";
+import { quotaOf } from "../core/gates/holds.ts";
 import { decide } from "../core/gates/index.ts";
 import { askPace } from "../core/gates/pace.ts";
 import { drop, type Job, type Run } from "../core/job.ts";
@@ -11,6 +12,7 @@ import { type Head, plan } from "../core/plan.ts";
 import { holdKey } from "../core/world.ts";
 import type { Claimed, ClaimOptions } from "../scheduler.ts";
 import type { Op } from "../store.ts";
+import { reserveBudgets } from "./budgets.ts";
 import { factsOf, plainFacts } from "./facts.ts";
 import { takeLocks } from "./locks.ts";
 import { place } from "./place.ts";
@@ -144,7 +146,8 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	if (job.kind === "payload" || claimer.lease) run.lease_until = tx.now + tx.config.lease_ms;
 	job.run = run;
 	job.line = "run";
-	if (job.session !== undefined && job.prefer !== account) job.session = undefined;
+	// A session lives on one account; with another it starts afresh.
+	if (job.session !== undefined && (job.account ?? job.prefer) !== account) job.session = undefined;
 	drop(job, BEFORE_RUN);
 	if (run.lease_until !== undefined) job.due_at = run.lease_until;
 	job.started_at = tx.now;
@@ -155,7 +158,9 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	if (job.kind === "kernel") return;
 	for (const [key, amount] of footprint(bucket, account, claimer.host)) tx.count("usage", key, amount);
 	tx.countStart();
-	if (account !== undefined) stagger(tx, account);
+	if (tx.memory.ledgers.size > 0) reserveBudgets(tx, job as Job & { run: Run });
+	const quota = quotaOf(job.kind, account);
+	if (quota !== undefined) stagger(tx, quota);
 	if (job.agent !== undefined) probe(tx, `agent:${job.agent}`, job);
 	if (job.repo !== undefined) probe(tx, `repo:${job.repo}`, job);
 }

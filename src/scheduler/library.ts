@@ -4,17 +4,16 @@ import * as check from "../core/check.ts";
 import type { Config } from "../core/config.ts";
 import { presetConfig, readConfig } from "../core/config-input.ts";
 import { copy } from "../core/copy.ts";
-import { SluiceError } from "../core/errors.ts";
 import { factKeys, isProbed } from "../core/fact.ts";
 import { type Draft, draftJob } from "../core/input.ts";
 import { type JobInput, MERGE_STATUSES } from "../core/job.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Act, ConfigInput, EventRow, News, OpenOptions, Scheduler } from "../scheduler.ts";
 import { ask, type Op, type Store } from "../store.ts";
+import { accountMethods } from "./account-door.ts";
 import { type AddOptions, addJob } from "./add.ts";
 import { dropStaleStages, PIECE } from "./apply.ts";
 import { apply } from "./apply-run.ts";
-import { acquireCall, releaseCall } from "./calls.ts";
 import { claim, openCycle, startPicked } from "./claim.ts";
 import * as control from "./control.ts";
 import { withDoor } from "./door.ts";
@@ -27,7 +26,6 @@ import { readGraph } from "./graph.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
 import { checkAct, checkEnding, checkedScope, claimerOf, restamp } from "./library-input.ts";
-import { limitAccount } from "./limits.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
@@ -250,25 +248,7 @@ export async function createScheduler(
 		mark: async (artifact, act) =>
 			run((tx) => mark(tx, check.text(artifact, "artifact", { max: 1000, lines: "one" }), act?.absent ? "absent" : "present"), act),
 
-		limit: async (account, report, act) => {
-			const name = knownAccount(account);
-			return run(function* (tx) {
-				limitAccount(tx, name, report);
-				yield* [];
-			}, act);
-		},
-		clearAccount: async (account, act) => {
-			const name = check.label(account, "account");
-			return run((tx) => control.clearAccount(tx, name), act);
-		},
-		acquireCall: async (account, holder) => {
-			const name = knownAccount(account);
-			const who = check.word(holder, "holder");
-			return engine.run((tx) => acquireCall(tx, name, who));
-		},
-		releaseCall: async (account, holder) =>
-			engine.run((tx) => releaseCall(tx, check.label(account, "account"), check.word(holder, "holder"))),
-
+		...accountMethods({ engine, run }),
 		...ledgerMethods({ engine, run }),
 
 		configure: async (input: ConfigInput) => {
@@ -342,16 +322,6 @@ export async function createScheduler(
 			}
 			if (some.length === 0) await heard;
 		}
-	}
-
-	function knownAccount(account: unknown): string {
-		const name = check.label(account, "account");
-		if (name !== "default" && !Object.hasOwn(config.accounts, name))
-			throw new SluiceError("not_found", `account: there is no account "${name}"`, {
-				field: "account",
-				hint: "add it under accounts in the configuration",
-			});
-		return name;
 	}
 
 	await engine.run(function* (tx) {

@@ -90,6 +90,7 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 		return;
 	}
 	const since = readySince(tx, job);
+	const asks = to.line === "human" && job.line !== to.line && to.reason.code === "approval";
 	if (job.line !== to.line) {
 		yield* unplace(tx, job);
 		job.since = tx.now;
@@ -109,6 +110,7 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 	setDue(tx, job, to.until);
 	if (job.status !== to.status) tx.move(job, to.status, "parked", { reason: to.reason });
 	else tx.touch(job);
+	if (asks && job.id !== tx.arriving) tx.event("approval_asked", job.id, {});
 	if (to.line.startsWith("lock:")) tx.stirred = true;
 }
 
@@ -128,7 +130,14 @@ export function setDue(tx: Tx, job: Job, until: number | undefined): void {
 	job.due_at = times.length === 0 ? undefined : Math.min(...times);
 }
 
-export type Ending = { status: Terminal; exit_kind?: ExitKind; exit_code: number | null; raw_exit_code?: number; end_reason?: string };
+export type Ending = {
+	status: Terminal;
+	exit_kind?: ExitKind;
+	exit_code: number | null;
+	raw_exit_code?: number;
+	end_reason?: string;
+	usage?: Record<string, number>;
+};
 
 const ENDED = ["due_at", "wait_reason", "gate", "since", "backoff_until", "ready_at", "rank", "forced", "question", "reserve_at"] as const;
 
@@ -164,6 +173,7 @@ function toldOf(job: Job, end: Ending): Record<string, unknown> {
 	told.exit_code = end.exit_code;
 	if (end.raw_exit_code !== undefined) told.raw_exit_code = end.raw_exit_code;
 	if (end.end_reason !== undefined) told.end_reason = end.end_reason;
+	if (end.usage !== undefined) told.usage = end.usage;
 	told.attempt = job.attempt;
 	return told;
 }

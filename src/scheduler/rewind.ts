@@ -183,6 +183,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 		"ready_at",
 		"question",
 		"answer",
+		"asked",
 		"due_at",
 		"reserve_at",
 	] as const;

@@ -8,9 +8,10 @@
 //   budget               cancelled
 //   context              failed
 //   transient, crashed   crashed
+//   waited for a limit   rate_limited    as limited, throttled: it was stopped for that
 //   session is gone      lost            burns nothing: the next run starts afresh
 
-import { isRolloutOf, resetInRollout } from "../core/agents/codex-rollout.ts";
+import { isRolloutOf, resetInRollout, usedInRollout } from "../core/agents/codex-rollout.ts";
 import { NOTHING, type Used } from "../core/agents/happening.ts";
 import { knownOf, profileOf } from "../core/agents/index.ts";
 import { type About, exitKindFor, type Judgement, judge } from "../core/agents/judge.ts";
@@ -33,7 +34,7 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 	const { agent } = run;
 	if (agent === null) return plain;
 	try {
-		const reading = await readAll(floor, { dir: run.dir, agent });
+		let reading = await readAll(floor, { dir: run.dir, agent });
 		const code = seen.state === "exited" ? seen.code : 137;
 		const settings = floor.settings();
 		const about: About = {
@@ -41,12 +42,17 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 			now: floor.clock.now(),
 			timezone: settings.timezone,
 			before: markOf(floor, run, reading.session ?? agent.session, agent),
+			waited: agent.waited,
 		};
 		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
 		let found = judge(agent.output, reading, exit, about);
-		if (found.outcome === "limited" && agent.output === "codex") {
-			const reset = codexReset(floor, agent, found.session);
-			if (reset !== null) found = judge(agent.output, reading, exit, { ...about, reset });
+		if (agent.output === "codex" && (found.outcome === "limited" || reading.total === null)) {
+			const record = codexRecord(floor, agent, found.session ?? agent.session);
+			const used = usedInRollout(record);
+			// A turn that was broken off tells nothing of what it used.
+			if (reading.total === null && used !== null) reading = { ...reading, total: { scope: "session", used } };
+			const reset = found.outcome === "limited" ? resetInRollout(record) : null;
+			found = judge(agent.output, reading, exit, { ...about, reset });
 		}
 		if (found.outcome === "needs_human" && reading.ended?.how === "well" && (await floor.workspaces?.changed(run.job)) === true)
 			found = judge(agent.output, reading, exit, { ...about, changed: true });
@@ -64,6 +70,12 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		...(found.session === null ? {} : { session: found.session }),
 		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
 	};
+	const when = {
+		// One of the clocks is wrong, or the words were: a hold that is over already would let it run into the same wall at once.
+		...(found.until === null || found.until <= floor.clock.now() ? {} : { until: found.until }),
+		...(found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms }),
+	};
+	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when };
 	if (run.stop !== null || seen.state === "gone") return { ...plain, ...told };
 	if (seen.launch_failed !== null) {
 		const profile = profileOf(agent.name, floor.settings().agents);
@@ -87,12 +99,8 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		case "needs_human":
 			return { ...at, exit_kind, ...message, question: found.question ?? "the agent asks for a person" };
 		case "limited":
-		case "throttled": {
-			// One of the clocks is wrong, or the words were: a hold that is over already would let it run into the same wall at once.
-			const until = found.until === null || found.until <= floor.clock.now() ? {} : { until: found.until };
-			const delay = found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms };
-			return { ...at, exit_kind, ...message, ...until, ...delay };
-		}
+		case "throttled":
+			return { ...at, exit_kind, ...message, ...when };
 		case "auth":
 		case "billing":
 			return { ...at, exit_kind, ...message, closed: oneLine(`${found.outcome}: ${found.message ?? "refused"}`) };
@@ -140,9 +148,9 @@ export function accountIn({ disk }: Pick<Floor, "disk">, dir: string): Record<st
 	}
 }
 
-/** The newest days first: a session that was begun long ago is rare. */
-function codexReset({ disk }: Floor, { home }: AgentRun, session: string | null): number | null {
-	if (home === null || session === null) return null;
+/** The end of Codex's own record of a session. The newest days first: a session that was begun long ago is rare. */
+function codexRecord({ disk }: Floor, { home }: AgentRun, session: string | null): string {
+	if (home === null || session === null) return "";
 	const isIt = isRolloutOf(session);
 	const newest = (path: string) =>
 		disk
@@ -154,14 +162,14 @@ function codexReset({ disk }: Floor, { home }: AgentRun, session: string | null)
 	for (const year of newest(`${home}/sessions`))
 		for (const month of newest(year))
 			for (const day of newest(month)) {
-				if (++looked > DAYS_MAX) return null;
+				if (++looked > DAYS_MAX) return "";
 				const name = disk.list(day).find(isIt);
 				if (name === undefined) continue;
 				const size = disk.size(`${day}/${name}`) ?? 0;
 				const end = disk.readAt(`${day}/${name}`, Math.max(0, size - ROLLOUT_BYTES), ROLLOUT_BYTES);
-				return resetInRollout(new TextDecoder().decode(end));
+				return new TextDecoder().decode(end);
 			}
-	return null;
+	return "";
 }
 
 /** What outcome.json says of an agent's run, beside what it says of any. */

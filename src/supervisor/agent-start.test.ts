@@ -6,6 +6,9 @@ import { MINUTE } from "../../test/make/fakes.ts";
 import { argvOf, envOf, play, stand } from "../../test/make/played.ts";
 import { supervise } from "../../test/make/supervised.ts";
 
+/** Its log on stderr is where it tells of retries. */
+const LOUD_OPENCODE = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
+
 describe("an agent is started", () => {
 	test("with the flags of its profile, its model and its permission mode", async () => {
 		const on = await supervise();
@@ -37,7 +40,7 @@ describe("an agent is started", () => {
 			"do it",
 		]);
 		expect(argvOf(on, "3.1")).toEqual(["gemini", "-o", "stream-json", "--skip-trust", "--approval-mode=default", "--prompt=do it"]);
-		expect(argvOf(on, "4.1")).toEqual(["opencode", "run", "--format", "json", "--", "do it"]);
+		expect(argvOf(on, "4.1")).toEqual([...LOUD_OPENCODE, "--", "do it"]);
 		expect(envOf(on, "4.1").OPENCODE_PERMISSION).toBe('{"edit":"allow"}');
 	});
 

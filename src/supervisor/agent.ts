@@ -1,5 +1,6 @@
 // The agent of a live run: which profile it was started with, and what has been read of its output so far.
 
+import type { Trouble } from "../core/agents/happening.ts";
 import { isFormat, knownOf, profileOf } from "../core/agents/index.ts";
 import type { Judgement } from "../core/agents/judge.ts";
 import type { Format, Profile } from "../core/agents/profile.ts";
@@ -20,6 +21,10 @@ export type AgentRun = {
 	readonly reader: Reader;
 	/** Bytes of stdout that were read. */
 	offset: number;
+	/** Monotonic milliseconds since when it waits for the end of a limit by itself. */
+	waitsSince: number | null;
+	/** What it waited for by itself when it was stopped for that. */
+	waited: Trouble | null;
 	/** What became of it; null until its program is gone. */
 	judgement: Judgement | null;
 };
@@ -31,6 +36,8 @@ export const enlistAgent = (record: AgentRecord): AgentRun => ({
 	...record,
 	reader: createReader(record.output),
 	offset: 0,
+	waitsSince: null,
+	waited: null,
 	judgement: null,
 });
 

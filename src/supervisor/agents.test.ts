@@ -219,7 +219,9 @@ describe("goes on", () => {
 		await on.settle();
 		await on.pass(MINUTE);
 		expect(argvOf(on, "1.3")).not.toContain("--resume");
-		expect(argvOf(on, "1.3").at(-1)).toMatch(/^the task\n\nAn earlier run of this task was broken off/);
+		expect(argvOf(on, "1.3").at(-1)).toMatch(
+			/^the task\n\nThis is attempt 3 at this task\. Attempt 2 was cut off\. You do not have its memory \(its session was not found any more\)/,
+		);
 		expect((await on.show(job)).failures).toBe(undefined);
 	});
 
@@ -230,11 +232,13 @@ describe("goes on", () => {
 		await on.sluice.retry(job);
 		await on.settle();
 		expect(argvOf(on, "1.2")).not.toContain("--resume");
-		expect(argvOf(on, "1.2").at(-1)).toBe("the task");
+		expect(argvOf(on, "1.2").at(-1)).toBe("the task\n\nThis is attempt 2 at this task. Attempt 1 ended well.");
 		await play(on, "1.2", "claude-toolong");
 		await on.sluice.rerun(job);
 		await on.settle();
-		expect(argvOf(on, "1.3").at(-1)).toMatch(/^the task\n\nAn earlier run of this task was broken off \((?:it starts|the run before)/);
+		expect(argvOf(on, "1.3").at(-1)).toMatch(
+			/^the task\n\nThis is attempt 3 at this task. Attempt 2 failed: context: Prompt is too long .* less context\. You do not have its memory/,
+		);
 	});
 
 	test("is read to its end by the next daemon", async () => {

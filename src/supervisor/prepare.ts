@@ -5,6 +5,7 @@ import { GEMINI_DEFAULTS } from "../core/agents/gemini.ts";
 import { isFormat, profileOf } from "../core/agents/index.ts";
 import { commandLine, FORMATS, type Profile } from "../core/agents/profile.ts";
 import { nearest } from "../core/nearest.ts";
+import { promptFor } from "../core/telling.ts";
 import type { Claimed } from "../scheduler.ts";
 import type { Place } from "../workspace.ts";
 import { type AgentRecord, agentOf, homeOf } from "./agent.ts";
@@ -46,7 +47,7 @@ export function prepare(
 	const work =
 		profile === null
 			? { argv: spec.command ?? [], stdin: null, prompt: withTold(spec.prompt, told) }
-			: ofAgent(profile, claimed, before, told);
+			: ofAgent(profile, claimed, { prior, before, place });
 	if (work.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
 	if (work.prompt !== undefined) files.push(["prompt.md", work.prompt]);
 	const permission = spec.permission ?? "edit";
@@ -95,21 +96,25 @@ export function agentProblem(agent: string, { agents }: Pick<SupervisorSettings,
 
 type Work = { argv: string[]; stdin: "prompt" | null; prompt: string | undefined; session?: string };
 
-/** A session that can go on does; else it starts afresh, and is told of what was before. */
-function ofAgent(profile: Profile, { job, spec }: Claimed, before: Before | null, told: string | null): Work {
+/** A session that can go on does, with what is new; else it starts afresh, and is told of what was before. */
+function ofAgent(profile: Profile, { job, spec, run }: Claimed, { prior, before, place }: Required<Circumstances>): Work {
 	const wish = { model: spec.model, permission: spec.permission ?? ("edit" as const) };
-	const answer = before?.exit_kind === "needs_human" ? job.answer : undefined;
-	const next = profile.resume.length === 0 ? null : continues(before, job.session);
+	const told = place?.told ?? null;
+	// Ralph begins each run with a fresh context.
+	const next = profile.resume.length === 0 || spec.mode === "ralph" ? null : continues(before, job.session);
 	if (before !== null && next !== null && "session" in next) {
-		const prompt = promptForResumed(before.exit_kind, answer, told);
+		const prompt = promptForResumed(before.exit_kind, before.exit_kind === "needs_human" ? job.answer : undefined, told);
 		return { ...commandLine(profile, { ...wish, prompt, session: next.session }), prompt, session: next.session };
 	}
-	const earlier =
-		next !== null && "left" in next
-			? `An earlier run of this task was broken off (${next.left}). See what is there already before you begin.`
-			: null;
-	const answered = answer === undefined ? null : `A person was asked about this task, and answered: ${answer}`;
-	const prompt = [spec.prompt ?? "", told, earlier, answered].filter((part) => part !== null).join("\n\n");
+	const full = promptFor(spec.prompt ?? "", spec.recipe === undefined ? "text" : "template", {
+		attempt: run.attempt,
+		past: prior?.past ?? null,
+		branch: place?.env.SLUICE_PRIOR_BRANCH ?? null,
+		asked: job.asked ?? null,
+		answer: job.answer ?? null,
+		left: next !== null && "left" in next ? next.left : null,
+	});
+	const prompt = told === null ? full : `${full}\n\n${told}`;
 	return { ...commandLine(profile, { ...wish, prompt }), prompt: spec.prompt === undefined && prompt === "" ? undefined : prompt };
 }
 

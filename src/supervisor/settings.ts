@@ -8,6 +8,8 @@ export type SupervisorSettings = {
 	/** For jobs that name none; null = none. */
 	timeout_ms: number | null;
 	stall_timeout_ms: number | null;
+	/** An agent that waits for the end of a limit by itself is stopped after this long; null = never. */
+	agent_patience_ms: number | null;
 	stop: { grace_int_ms: number; grace_term_ms: number };
 	/** Of each of a run's two logs; null = no bound. */
 	max_log_bytes: number | null;
@@ -25,6 +27,7 @@ export const SETTINGS: SupervisorSettings = {
 	env: {},
 	timeout_ms: null,
 	stall_timeout_ms: null,
+	agent_patience_ms: 60_000,
 	stop: { grace_int_ms: 5_000, grace_term_ms: 10_000 },
 	max_log_bytes: 1_000_000_000,
 	log_retention_ms: 30 * 86_400_000,

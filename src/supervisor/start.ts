@@ -33,7 +33,7 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 		launchFailed(floor, run, `the run's folder could not be made: ${troubleOf(error)}`);
 		return run;
 	}
-	const prior = priorOf(floor, run);
+	const prior = priorOf(floor, run, claimed.job);
 	const before = run.kind === "agent" ? beforeOf(floor, run) : null;
 	if (run.housed && floor.workspaces)
 		enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, { prior, before, place })));

@@ -17,7 +17,8 @@ export type Capture = { name: string; format: Format; stdout: Buffer; stderr: st
 export function capture(name: string): Capture {
 	const at = (file: string) => join(CAPTURES, name, file);
 	const rc = existsSync(at("rc")) ? readFileSync(at("rc"), "utf8") : "rc=0";
-	const code = /rc=(\d+)/.exec(rc)?.[1] ?? /"code":(\d+)/.exec(rc)?.[1] ?? (rc.includes("SIGTERM") ? "143" : "0");
+	const code =
+		/rc=(\d+)/.exec(rc)?.[1] ?? /"code":(\d+)/.exec(rc)?.[1] ?? (rc.includes("SIGTERM") ? "143" : rc.includes("SIGINT") ? "130" : "0");
 	const format = name.replace(/\d*-.*$/, "") as Format;
 	return { name, format, stdout: readFileSync(at("stdout")), stderr: readFileSync(at("stderr"), "utf8"), code: Number(code) };
 }

@@ -28,6 +28,25 @@ here  live   gpu     5s ago
 		expect((await line.run("status")).out).toContain("\nNo HTTP: port 7420 is taken by another program\n");
 	});
 
+	test("status tells who is asked and which budget is used up", async () => {
+		const line = await openCommandLine({
+			"scheduler.status": {
+				...STATUS,
+				needs_human: [
+					{ job: 7, name: "paint", question: "which\u001b[31m colour?", since: ago(60_000) },
+					{ job: 8, name: null, question: null, since: ago(1000) },
+				],
+				budgets: [
+					{ subject: "owner:ann", dim: "cost_micro", used: 5_000_000, limit: 5_000_000, reserved: 0, over_limit: true, refills_at: null },
+				],
+			},
+		});
+		const { out } = await line.run("status");
+		expect(out).toContain("Needs you: job 7 (paint) asks: which colour?\n  since 1m ago → sluice answer 7 TEXT\n");
+		expect(out).toContain("Needs you: job 8 needs approval\n  since 1s ago → sluice approve 8\n");
+		expect(out).toContain("Budget: owner:ann has used $5.00 of $5.00\n");
+	});
+
 	test("status without a daemon says so and starts none", async () => {
 		const line = await openCommandLine(undefined);
 		expect(await line.run("status")).toMatchObject({ code: 0, out: "No daemon is running.\n" });

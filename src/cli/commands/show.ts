@@ -9,6 +9,7 @@ import { printable } from "../sequences.ts";
 import { wrap } from "../table.ts";
 import { durationWords, instantOf, localTime, relative } from "../times.ts";
 import { fieldsOf, wantedFields } from "./list.ts";
+import { dollars } from "./noun-set.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.show", { id: idOf(call.arg("ID")) });
@@ -47,6 +48,11 @@ function printText({ print }: Io, title: string, text: string): void {
 	for (const line of lines.slice(0, 40)) print.out(`  ${line}`);
 	if (lines.length > 40) print.out(print.paint("dim", `  … ${lines.length - 40} more lines; --json has them all`));
 }
+
+const usageWords = (used: Record<string, number>): string =>
+	Object.entries(used)
+		.map(([dim, amount]) => (dim === "cost_micro" ? dollars(amount) : `${amount} ${printable(dim)}`))
+		.join(", ");
 
 /** What a live agent is at, in a line. */
 function progressWords(progress: { turns: number; tool_calls: number; tool: string | null; tokens: number } | null | undefined): string {
@@ -99,7 +105,9 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["hosts", plain(job.host_labels)],
 		["approval", plain(job.approval)],
 		["question", plain(job.question)],
+		["was asked", plain(job.asked)],
 		["answer", plain(job.answer)],
+		["used", usageWords(job.usage ?? {})],
 		["timeout", ms(job.timeout)],
 		["retries", job.retry && job.retry.max > 0 ? `${job.failures ?? 0} of ${job.retry.max} used` : ""],
 		["last failure", plain(job.last_failure)],

@@ -128,8 +128,9 @@ function assistant(event: Json): Happening[] {
 
 function window(info: Json): Happening[] {
 	const until = typeof info.resetsAt === "number" ? info.resetsAt * 1000 : null;
-	// Paid for beyond the plan: it goes on.
-	if (info.status === "rejected" && info.isUsingOverage !== true) return [{ is: "limit", until }];
+	// Paid for beyond the plan: it goes on. Without a window it is no limit of the plan, but too many requests at once.
+	const isOfPlan = until !== null || textIn(info.rateLimitType) !== "";
+	if (info.status === "rejected" && info.isUsingOverage !== true) return isOfPlan ? [{ is: "limit", until }] : [];
 	if (info.status !== "allowed_warning") return [];
 	const share = typeof info.utilization === "number" ? `${Math.round(info.utilization * 100)} %` : "most";
 	return [{ is: "notice", text: `${share} of the ${textIn(info.rateLimitType).replaceAll("_", "-") || "usual"} limit is used` }];

@@ -117,7 +117,7 @@ function textOf(one: Json): string {
 	return short(textIn(one.command) || textIn(one.query), 500);
 }
 
-function usedIn(usage: Json): Used {
+export function usedIn(usage: Json): Used {
 	const [input_tokens, output_tokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];
 	return {
 		tokens: input_tokens + output_tokens,

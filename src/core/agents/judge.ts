@@ -8,6 +8,7 @@
 //   a limit of its plan                               limited, until it resets
 //   an error with a cause                             that cause
 //   retries that went on to the last                  their cause
+//   a limit whose end it waited for, until stopped    that limit
 //   nothing, and a signal                             killed
 //   nothing, but stderr or the exit code has a cause  that cause
 //   a beginning without an end, exit code 0           transient: it can go on where it broke off
@@ -18,7 +19,7 @@
 import type { ExitKind } from "../job.ts";
 import { causeOfText, delayIn, momentIn } from "./causes.ts";
 import { causeOfGeminiExit } from "./gemini.ts";
-import type { Cause, Outcome, Used } from "./happening.ts";
+import type { Cause, Outcome, Trouble, Used } from "./happening.ts";
 import { short } from "./json.ts";
 import type { Format } from "./profile.ts";
 import type { Reading } from "./reading.ts";
@@ -38,6 +39,8 @@ export type About = {
 	changed?: boolean;
 	/** When the limit ends, from elsewhere. */
 	reset?: number | null;
+	/** It was stopped because it waited for this by itself. */
+	waited?: Trouble | null;
 };
 
 export type Judgement = {
@@ -65,7 +68,7 @@ export function judge(format: Format, reading: Reading, exit: Exit, about: About
 	const found = verdict(format, reading, exit, about, stderr);
 	const outcome = found.outcome;
 	const limit = outcome === "limited" ? limitEnd(reading, about, found.message) : null;
-	const delay = outcome === "throttled" || (outcome === "limited" && limit === null) ? delayOf(reading, about.stderr, found.message) : null;
+	const delay = outcome === "throttled" || (outcome === "limited" && limit === null) ? delayOf(reading, about, found.message) : null;
 	return {
 		outcome,
 		until: limit,
@@ -100,8 +103,10 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	}
 	const inUse = /Session ID (\S+) is already in use/.exec(about.stderr)?.[1];
 	if (inUse !== undefined) return { outcome: "transient", message: stderr, session: inUse };
-	const text = ended?.text || reading.trouble?.text || reading.retry?.text || "";
-	const told = causeTold({ ...reading, ended });
+	const text = ended?.text || reading.trouble?.text || reading.retry?.text || about.waited?.text || "";
+	// Stopped while it waited: that it was stopped is no news.
+	const isStopped = ended === null || ended.cause === "aborted" || ended.cause === "unknown";
+	const told = firstKnown(isStopped ? (about.waited?.cause ?? "unknown") : "unknown", causeTold({ ...reading, ended }));
 	if (told !== "unknown" && !(told === "transient" && bySignal && !ended)) return ofCause(told, text || stderr);
 	if (bySignal && (ended === null || ended.cause === "unknown"))
 		return { outcome: "killed", message: text || `ended by ${exit.signal ?? `signal ${exit.code - 128}`}` };
@@ -147,8 +152,8 @@ function limitEnd({ limit, trouble }: Reading, about: About, text: string): numb
 	return about.reset ?? limit?.until ?? trouble?.until ?? momentIn(text, about.now, about.timezone) ?? null;
 }
 
-function delayOf({ trouble, retry }: Reading, stderr: string, text: string): number | null {
-	return delayIn(text) ?? trouble?.retry_after_ms ?? retry?.retry_after_ms ?? delayIn(stderr) ?? null;
+function delayOf({ trouble, retry }: Reading, { stderr, waited }: About, text: string): number | null {
+	return delayIn(text) ?? trouble?.retry_after_ms ?? retry?.retry_after_ms ?? waited?.retry_after_ms ?? delayIn(stderr) ?? null;
 }
 
 function lastLine(text: string): string {

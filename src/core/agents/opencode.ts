@@ -6,10 +6,13 @@ import type { Cause, Happening, Interpret, Json } from "./happening.ts";
 import { countIn, microIn, objectIn, short, textIn } from "./json.ts";
 import type { Known, Profile } from "./profile.ts";
 
+/** It tries again in silence, and nothing turns that down; its log on stderr tells of it. */
+const PLAIN = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
+
 export const OPENCODE: Profile = {
 	output: "opencode",
-	command: ["opencode", "run", "--format", "json", "{options}", "--", "{prompt}"],
-	resume: ["opencode", "run", "--format", "json", "-s", "{session}", "{options}", "--", "{prompt}"],
+	command: [...PLAIN, "{options}", "--", "{prompt}"],
+	resume: [...PLAIN, "-s", "{session}", "{options}", "--", "{prompt}"],
 	open: ["opencode", "-s", "{session}"],
 	model: ["-m", "{model}"],
 	permissions: { ask: [], edit: [], full: ["--auto"] },
