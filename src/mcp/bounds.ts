@@ -41,9 +41,7 @@ export function bounded(method: string, answer: Document, limit?: unknown): Boun
 	const whole = method === "job.logs" || (method === "job.graph" && typeof answer.text === "string");
 	let document = whole ? cutWhole(method, answer, notes) : (cutTexts(answer, notes) as Document);
 	const lists = LISTS[method] ?? [];
-	// What has nothing to say is left out where there are many.
-	for (const { key } of lists)
-		if (Array.isArray(document[key])) document = { ...document, [key]: (document[key] as unknown[]).map(withoutNulls) };
+	document = said(document);
 	for (const { key, rest } of lists) {
 		const all = document[key];
 		if (!Array.isArray(all) || all.length === 0) continue;
@@ -86,15 +84,14 @@ function fitting(all: readonly unknown[], room: number): number {
 	return all.length;
 }
 
-const withoutNulls = (one: unknown): unknown =>
-	one === null || typeof one !== "object" || Array.isArray(one)
-		? one
-		: Object.fromEntries(
-				Object.entries(one).filter(
-					([, value]) =>
-						value !== null && !(Array.isArray(value) && value.length === 0) && !(isObject(value) && Object.keys(value).length === 0),
-				),
-			);
+/** A job has seventy fields, most of them null: those of a job and of the entries of lists are left out, and so are empty lists in them. */
+const said = (document: Document): Document =>
+	Object.fromEntries(
+		Object.entries(document).map(([key, value]) => [key, Array.isArray(value) ? value.map(spare) : key === "job" ? spare(value) : value]),
+	);
+const spare = (one: unknown): unknown =>
+	isObject(one) ? Object.fromEntries(Object.entries(one).filter(([, value]) => !(value === null || isEmpty(value)))) : one;
+const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
 const isObject = (value: unknown): value is Document => value !== null && typeof value === "object" && !Array.isArray(value);
 
 /** Prompts, payloads, failures: long texts anywhere inside. */

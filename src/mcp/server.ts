@@ -8,8 +8,9 @@ import type { Document, Door } from "./door.ts";
 import { methodOf, TOOLS, type ToolMethod } from "./tools.ts";
 import { wordsFor } from "./words.ts";
 
+/** Read by the model before it chooses a tool. */
 const INSTRUCTIONS =
-	"Sluice schedules jobs: commands and coding agents. job_add adds one, job_why says why it waits, job_wait waits for it (ask again until `done`), job_logs reads its output. " +
+	"Sluice schedules jobs: commands and coding agents. job_add adds one, job_why says why it waits, job_wait waits for it (ask again until `done`), job_logs reads its output. Fields that are null or empty are left out. " +
 	"Inside a run of Sluice, `when: after_this_job` adds a follow-up that starts once your own job has succeeded.";
 
 /** Resolves when the other side has closed the connection. */

@@ -31,7 +31,7 @@ const SKETCHES = {
 	"job.list": {
 		title: "List jobs",
 		hints: ["read", "repeat"],
-		more: `At most ${LIST_ITEMS} are given at once, without the fields that are null; \`note\` tells how to get the rest.`,
+		more: `At most ${LIST_ITEMS} are given at once; \`note\` tells how to get the rest.`,
 		fields: { limit: { type: "integer", minimum: 1, maximum: LIST_ITEMS, description: `at most so many (${LIST_ITEMS})` } },
 	},
 	"job.show": { title: "Show a job", hints: ["read", "repeat"] },
