@@ -139,6 +139,7 @@ export type McpModule = {
 		job: number | undefined;
 		folder(given: string | undefined): string;
 		environment(): Promise<Record<string, string>>;
+		rendered(output: string, text: string): string;
 		version: string;
 	}): Promise<void>;
 };

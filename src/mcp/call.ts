@@ -13,7 +13,8 @@ export async function paramsOf(method: ToolMethod, given: Document, door: Door):
 			return { ...given, limit: atMost(given.limit, LIST_ITEMS, LIST_ITEMS) };
 		case "job.logs": {
 			const limit = atMost(given.limit, LOG_BYTES.usual, LOG_BYTES.most);
-			return { ...given, limit, offset: given.offset ?? (typeof limit === "number" ? -limit : undefined) };
+			const { raw: _, ...asked } = given;
+			return { ...asked, limit, offset: given.offset ?? (typeof limit === "number" ? -limit : undefined) };
 		}
 		default:
 			return given;

@@ -11,5 +11,7 @@ export type Door = {
 	folder(given: string | undefined): string;
 	/** The variables that a job takes along, as the setting `env` allows. */
 	environment(): Promise<Record<string, string>>;
+	/** An agent's JSON lines as text; `output` says whose they are. What is nobody's stays as it is. */
+	rendered(output: string, text: string): string;
 	readonly version: string;
 };

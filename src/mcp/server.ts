@@ -42,7 +42,8 @@ function createServer(door: Door): McpServer {
 
 async function answer(method: ToolMethod, given: Document, door: Door): Promise<CallToolResult> {
 	const params = await paramsOf(method, given, door);
-	const whole = await door.call(method, params);
+	const found = await door.call(method, params);
+	const whole = method === "job.logs" && given.raw !== true ? readable(found, door) : found;
 	const { document, notes } = bounded(method, whole, method === "job.list" ? params.limit : undefined);
 	if (method === "job.wait" && whole.done === false) notes.push(...(await progress(whole, door)));
 	if (method === "job.logs") notes.push(...furtherLog(whole));
@@ -85,6 +86,13 @@ async function doing(id: number, door: Door): Promise<string> {
 			? ""
 			: `: ${reasons[0].detail}${reasons.length > 1 ? ` (and ${reasons.length - 1} more reasons: job_why)` : ""}`;
 	return `Job ${id} is ${job.status}${position === null ? "" : `, number ${position} in line`}${why}.`;
+}
+
+/** A line that was begun before is left out: half of one cannot be read. */
+function readable(piece: Document, door: Door): Document {
+	const { output = "command", stream, offset, text } = piece as { output?: string; stream: string; offset: number; text: string };
+	if (output === "command" || stream !== "stdout") return piece;
+	return { ...piece, text: door.rendered(output, offset > 0 ? text.slice(text.indexOf("\n") + 1) : text) };
 }
 
 function furtherLog({ offset, next_offset, eof, ended }: Document): string[] {

@@ -41,9 +41,10 @@ const SKETCHES = {
 	"job.logs": {
 		title: "Read a job's log",
 		hints: ["read", "repeat"],
-		more: `Without \`offset\` it is the end of the log, ${LOG_BYTES.usual} bytes of it.`,
+		more: `Without \`offset\` it is the end of the log, ${LOG_BYTES.usual} bytes of it. What an agent wrote is given as text, unless \`raw\`.`,
 		fields: {
 			offset: { type: "integer", description: "the byte to begin at; below zero it counts from the end; else the end of the log" },
+			raw: { type: "boolean", description: "an agent's own JSON lines, as it wrote them" },
 			limit: { type: "integer", minimum: 1, maximum: LOG_BYTES.most, description: `bytes at most (${LOG_BYTES.usual})` },
 		},
 	},

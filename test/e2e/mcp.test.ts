@@ -55,7 +55,7 @@ describe("the tools", () => {
 			expect([name, hints.map((hint) => typeof annotations?.[hint])]).toEqual([name, hints.map(() => "boolean")]);
 			expect([name, annotations?.readOnlyHint]).toEqual([name, role === "viewer"]);
 			const fields = Object.keys(inputSchema.properties ?? {});
-			const own = name === "job_add" ? [...Object.keys(JOB_FIELDS), "when"] : [];
+			const own = name === "job_add" ? [...Object.keys(JOB_FIELDS), "when"] : name === "job_logs" ? ["raw"] : [];
 			expect([name, [...fields].sort()]).toEqual([name, [...new Set([...own, ...Object.keys(params)])].sort()]);
 			const needed = Object.entries(params).flatMap(([field, { needed: isNeeded }]) => (isNeeded ? [field] : []));
 			expect([name, inputSchema.required ?? []]).toEqual([name, needed]);
@@ -111,6 +111,18 @@ describe("the tools", () => {
 		expect((await call("scheduler_resume")).data).toMatchObject({ scope: "all", paused: false });
 		expect((await call("account_list")).data.accounts).toEqual([]);
 		expect((await call("budget_list")).data.budgets).toEqual([]);
+	});
+
+	test("an agent's log is given as text, or as it was written", { timeout: 120_000 }, async () => {
+		const home = new TestHome();
+		home.make('agents: { speaker: { command: [printf, "%s\\\\n", "{prompt}"], output: claude } }\n');
+		await home.up();
+		const { call } = await openMcp(home);
+		const line = JSON.stringify({ type: "assistant", message: { content: [{ type: "text", text: "I have thought about it" }] } });
+		await call("job_add", { agent: "speaker", prompt: line, name: "speaker", retry: 0 });
+		await call("job_wait", { ids: ["speaker"] });
+		expect((await call("job_logs", { id: "speaker" })).data.text).toBe("I have thought about it\n");
+		expect((await call("job_logs", { id: "speaker", raw: true })).data.text).toBe(`${line}\n`);
 	});
 
 	test("a daemon that goes away is started again by the next call", { timeout: 120_000 }, async () => {

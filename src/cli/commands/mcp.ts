@@ -2,6 +2,8 @@
 
 import { resolve } from "node:path";
 import { loadMcp } from "../../api/auto-start.ts";
+import { isFormat } from "../../core/agents/index.ts";
+import { createRenderer } from "../../core/agents/render.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
 import { EXIT, usage } from "../failure.ts";
@@ -18,6 +20,11 @@ export async function run(_call: Call, io: Io): Promise<number> {
 		job: world.insideOf(io.home),
 		folder: (given = ".") => resolve(world.cwd, given),
 		environment: async () => capture(world.env, await allowedNames({ ...io, ask: connections.call })),
+		rendered: (output, text) => {
+			if (!isFormat(output)) return text;
+			const renderer = createRenderer(output);
+			return `${renderer.push(text)}${renderer.end()}`;
+		},
 		version: await world.version(),
 	});
 	connections.close();
