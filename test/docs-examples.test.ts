@@ -1,7 +1,8 @@
 // Every shell example of the pages that people follow, run as it stands against the built product. The tutorial is a stranger's first ten minutes, word
 // for word.
 
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -54,6 +55,28 @@ test.each(PAGES)("%s: every example works as it says", { timeout: 120_000 }, asy
 	expect(faults).toEqual([]);
 	expect(run).toBeGreaterThan(2);
 });
+
+test.each(["README.md", "docs/concepts.md"])(
+	"%s: the library's examples run, and print what they say",
+	{ timeout: 60_000 },
+	async (page) => {
+		const blocks = [...readFileSync(join(ROOT, page), "utf8").matchAll(/^```js\n([\s\S]*?)^```$/gm)].map(([, code]) => code as string);
+		expect(blocks.length).toBeGreaterThan(0);
+		// Below the package, which finds itself by name there.
+		const folder = mkdtempSync(join(ROOT, "dist", "example-"));
+		onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+		const code = blocks.join("\n");
+		writeFileSync(join(folder, "example.mjs"), code);
+		const { stdout, stderr, status } = spawnSync(process.execPath, ["example.mjs"], { cwd: folder, encoding: "utf8" });
+		expect([status, stderr]).toEqual([0, ""]);
+		const promised = [...code.matchAll(/console\.log\(.*\); \/\/ (.*)$/gm)].map(
+			([, words = ""]) => words.split("…")[0]?.split("]: ")[0] as string,
+		);
+		expect(promised.length).toBeGreaterThan(0);
+		const flat = stdout.replace(/\s+/g, " ");
+		expect(promised.filter((words) => !flat.includes(words.replace(/\s+/g, " ").trim()))).toEqual([]);
+	},
+);
 
 describe("the check itself", () => {
 	test("sees examples, those that cannot run, and blocks it does not understand", () => {

@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { mcpReference } from "../scripts/mcp-reference.ts";
 import { rpcReference } from "../scripts/rpc-reference.ts";
 import { Metrics } from "../src/api/metrics.ts";
 import { INPUT_KEYS } from "../src/core/input.ts";
@@ -18,6 +19,10 @@ const page = (name: string) => readFileSync(join(dirname(fileURLToPath(import.me
 describe("the reference", () => {
 	test("rpc.md is what scripts/generate-docs.ts makes of the protocol", () => {
 		expect(page("rpc")).toBe(rpcReference());
+	});
+
+	test("mcp.md is what scripts/generate-docs.ts makes of the tools", () => {
+		expect(page("mcp")).toBe(mcpReference());
 	});
 
 	test("manifest.schema.json is what scripts/generate-docs.ts makes of the table, which has every field of a job", () => {
