@@ -1,6 +1,6 @@
 // `sluice mcp`, driven by the official client library over stdio against a real daemon: every tool, refusals, roles, bounds, and a run that uses it.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -131,6 +131,20 @@ describe("the tools", () => {
 		await call("job_add", { command: ["true"], name: "kept", runnable_at: "2999-01-01T00:00:00Z" });
 		expect(await home.run(["down"])).toMatchObject({ code: 0 });
 		expect((await call("job_list")).data.jobs).toMatchObject([{ name: "kept" }]);
+	});
+
+	test("a daemon that is killed while a call waits: the next one answers", { timeout: 120_000 }, async () => {
+		const home = new TestHome();
+		const { child } = await home.up();
+		const { call } = await openMcp(home, {}, home.path);
+		await call("job_add", { command: ["sh", "-c", "until [ -e go ]; do sleep 0.02; done"], name: "long" });
+		const waiting = call("job_wait", { ids: ["long"] });
+		await home.kill(child);
+		await until(() => home.leftovers().length > 0);
+		writeFileSync(join(home.path, "go"), "");
+		let waited = await waiting;
+		while (waited.data.done === false) waited = await call("job_wait", { ids: ["long"] });
+		expect(waited.data).toMatchObject({ done: true, jobs: [{ name: "long", status: "succeeded" }] });
 	});
 
 	test("the server ends when its client does", { timeout: 120_000 }, async () => {

@@ -8,6 +8,7 @@ import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
 import { EXIT, usage } from "../failure.ts";
 import type { Connection, Document, Io } from "../io.ts";
+import { AGAIN, PATIENCE } from "../program.ts";
 
 export async function run(_call: Call, io: Io): Promise<number> {
 	const { world } = io;
@@ -45,8 +46,18 @@ function keptConnection({ world, home }: Io): { call(method: string, params?: Do
 	};
 	return {
 		async call(method, params = {}) {
-			const connection = (await (open ?? reach())) as Connection;
-			return connection.call(method, { ...params, by: `mcp:${world.user()}` });
+			for (let tries = 0; ; tries++) {
+				try {
+					const connection = (await (open ?? reach())) as Connection;
+					return await connection.call(method, { ...params, by: `mcp:${world.user()}` });
+				} catch (error) {
+					// What only looks is asked again of the next daemon. A run waits for its own, which is not ours to start.
+					const { code } = error as { code?: unknown };
+					const isBack = code === "disconnected" || (code === "no_daemon" && world.insideOf(home) !== undefined);
+					if (!isBack || !AGAIN.includes(method) || tries >= PATIENCE.tries) throw error;
+					await new Promise<void>((resolve) => world.after(PATIENCE.everyMs, resolve));
+				}
+			}
 		},
 		close: () => void open?.then((connection) => connection?.close()),
 	};
