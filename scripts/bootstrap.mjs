@@ -1,4 +1,4 @@
-// Gets a checkout ready, then runs one thing: `node scripts/bootstrap.mjs test|demo|sim|bench|chaos [args…]`. Needs Node and npm, nothing else;
+// Gets a checkout ready, then runs one thing: `node scripts/bootstrap.mjs test|test-agents|demo|sim|bench|chaos [args…]`. Needs Node and npm, nothing else;
 // writes only inside the repository; says nothing when nothing is to be done.
 //
 //   install   node_modules is missing, or package-lock.json is not the one it was made from   → npm ci
@@ -17,10 +17,13 @@ const PROGRAMS = {
 	demo: "dist/scripts/demo.js",
 	sim: "dist/sim/main.js",
 	"sim-planted": "dist/sim/planted.js",
+	"sim-night": "dist/sim/night/main.js",
 	bench: "dist/bench/main.js",
 	chaos: "dist/chaos/main.js",
 };
 const BUILT_FROM = ["src", "web", "sim", "bench", "chaos", "test", "scripts", "tsconfig.json", "package.json"];
+/** Real agent programs, from npm into a cache; not part of `test`. */
+const AGENT_TESTS = ["--config=test/agents/vitest.config.ts", "--reporter=default", "--reporter=./test/agents/table.ts"];
 const INSTALL_STAMP = "node_modules/.sluice-install";
 const BUILD_STAMP = "dist/.sluice-build";
 const NEEDS_NODE = [20, 19];
@@ -146,13 +149,14 @@ function count(report) {
 
 async function main([what, ...args]) {
 	checkNode();
-	if (what !== "test" && !Object.hasOwn(PROGRAMS, what ?? "")) {
-		say(`usage: node scripts/bootstrap.mjs test|${Object.keys(PROGRAMS).join("|")} [args…]`);
+	if (what !== "test" && what !== "test-agents" && !Object.hasOwn(PROGRAMS, what ?? "")) {
+		say(`usage: node scripts/bootstrap.mjs test|test-agents|${Object.keys(PROGRAMS).join("|")} [args…]`);
 		return 2;
 	}
 	install();
 	build();
 	if (what === "test") return test(args);
+	if (what === "test-agents") return test([...AGENT_TESTS, ...args]);
 	if (!existsSync(inRoot(PROGRAMS[what]))) fail(`nothing to run: the build made no ${PROGRAMS[what]}`);
 	return runNode([inRoot(PROGRAMS[what]), ...args]);
 }

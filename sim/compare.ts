@@ -1,6 +1,6 @@
 // Holds the engine's jobs against the model's, field by field: the first difference, in words.
 
-import type { AgentState, JobView, LedgerView, StatusReport } from "../src/scheduler.ts";
+import type { AgentState, BudgetView, JobView, StatusReport } from "../src/scheduler.ts";
 import { same } from "./model/agree.ts";
 import { isHeldOff, lockRefusals } from "./model/locks.ts";
 import { viewOf } from "./model/standing.ts";
@@ -136,13 +136,13 @@ export function difference(state: State, view: ReadonlyMap<number, JobView>): st
 }
 
 /** Ledgers, likewise. */
-export function ledgerDifference(state: State, views: LedgerView[]): string | null {
+export function ledgerDifference(state: State, views: BudgetView[]): string | null {
 	for (const ledger of state.ledgers) {
 		const view = views.find((one) => one.subject === ledger.subject && one.dim === ledger.dim);
 		const mine = viewOf(state, ledger);
 		if (view === undefined) return `ledger ${ledger.subject} ${ledger.dim} is missing`;
-		if (view.used !== mine.used || view.limit !== mine.limit || view.over_limit !== mine.over_limit)
-			return `ledger ${ledger.subject} ${ledger.dim}: ${view.used} of ${view.limit} (${view.over_limit}), the model says ${mine.used} of ${mine.limit} (${mine.over_limit})`;
+		if (view.used !== mine.used || view.limit !== mine.limit || view.over_limit !== mine.over_limit || view.reserved !== mine.reserved)
+			return `ledger ${ledger.subject} ${ledger.dim}: ${view.used} of ${view.limit} (${view.over_limit}, ${view.reserved} reserved), the model says ${mine.used} of ${mine.limit} (${mine.over_limit}, ${mine.reserved} reserved)`;
 	}
 	return views.length > state.ledgers.length ? `${views.length} ledgers, the model has ${state.ledgers.length}` : null;
 }

@@ -1,6 +1,6 @@
 // Finds the reading of a call under which model and engine agree, where there is more than one: probes before or after it, a fault in it, calls in one turn.
 
-import type { JobView, LedgerView, StatusReport } from "../src/scheduler.ts";
+import type { BudgetView, JobView, StatusReport } from "../src/scheduler.ts";
 import type { Call } from "./call.ts";
 import { type Agents, accountDifference, agentDifference, difference, ledgerDifference } from "./compare.ts";
 import { Disagreement, type Seen } from "./model/agree.ts";
@@ -56,7 +56,7 @@ export function* followCall(state: State, call: Call, seen: Seen, context: Conte
 }
 
 /** All by which one can see whether a call was done. */
-export type Shown = { view: View; ledgers: LedgerView[]; holds: StatusReport["holds"]; agents: Agents };
+export type Shown = { view: View; ledgers: BudgetView[]; holds: StatusReport["holds"]; agents: Agents };
 
 /** A failed or unanswered call: it happened in whole or not at all (a sweep before it, and what was probed, count apart). */
 export function* followFault(state: State, call: Call, seen: Seen, context: Context, shown: Shown, mayHaveHappened: boolean): Fitting {

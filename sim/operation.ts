@@ -68,7 +68,15 @@ type Plain =
 	| { kind: "limit"; account: string; until_in?: number; retry_after_ms?: number; closed?: string }
 	| { kind: "clear_account"; account: string }
 	| { kind: "acquire" | "release"; account: string; holder: string }
-	| { kind: "grant"; subject: string; dim: string; limit: number | null; window?: "hour" | "day" | null; on_breach?: "finish" | "stop" }
+	| {
+			kind: "grant";
+			subject: string;
+			dim: string;
+			limit: number | null;
+			window?: "hour" | "day" | null;
+			on_breach?: "finish" | "stop";
+			reserve?: number;
+	  }
 	| { kind: "charge"; subject: string; dim: string; amount: number }
 	| { kind: "configure"; config: Config }
 	| { kind: "gc"; days: number }

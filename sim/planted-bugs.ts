@@ -126,6 +126,18 @@ export const BUGS: Bug[] = [
 		find: "used > ledger.limit : used >= ledger.limit",
 		replace: "used > ledger.limit : used > ledger.limit",
 	},
+	{
+		name: "runs set nothing aside of a budget",
+		file: "scheduler/claim.js",
+		find: "reserveBudgets(tx, job);",
+		replace: ";",
+	},
+	{
+		name: "what was set aside of a budget is kept",
+		file: "scheduler/budgets.js",
+		find: 'tx.count("usage", key, -amount);',
+		replace: ";",
+	},
 	{ name: "a deadline is let pass", file: "core/gates/deadline.js", find: "job.deadline > now", replace: "job.deadline > now - 3600000" },
 	{ name: "paused lanes start jobs", file: "core/gates/holds.js", find: "`lane:${bucket.lane}`, ...", replace: "..." },
 	{

@@ -140,6 +140,7 @@ function resolveStanding(op: Op, state: State): Call | undefined {
 						limit: op.limit,
 						...(op.window === undefined ? {} : { window: op.window }),
 						...(op.on_breach === undefined ? {} : { on_breach: op.on_breach }),
+						...(op.reserve === undefined ? {} : { reserve: op.reserve }),
 					},
 				],
 			};

@@ -116,6 +116,10 @@ export type StatusReport = {
 	hosts: { name: string; labels: string[]; heartbeat_at: number; state: string }[];
 	backpressure: string | null;
 	last_dispatch_at: number | null;
+	/** Jobs that wait for a person, the oldest first, a hundred at most. `question` is null where approval is asked for. */
+	needs_human: { job: number; name: string | null; question: string | null; since: number }[];
+	/** Budgets that are used up or near it, what is set aside included. */
+	budgets: BudgetView[];
 };
 
 export type News = { stirred: boolean; events: readonly EventRow[] };
@@ -148,6 +152,30 @@ export type BatchView = { name: string; open: number; total: number; owned: bool
 /** `present` is null while nobody has looked, or when looking failed. */
 export type ArtifactView = { artifact: string; repo: string | null; present: boolean | null; observed_at: number; error: string | null };
 
+/** `returning`: a limit is over, and starts are spaced until one has succeeded. */
+export type AccountView = {
+	name: string;
+	max: number | null;
+	max_api_calls: number;
+	/** Live runs, and call slots that are taken. */
+	running: number;
+	calls: number;
+	/** Lanes that list it. */
+	lanes: string[];
+	state: "open" | "returning" | "paused" | "rate_limited" | "closed";
+	since: number | null;
+	until: number | null;
+	/** The earliest next start. */
+	next_at: number | null;
+	/** Limits in a row; whether the provider named the reset. */
+	hits: number;
+	reset: boolean;
+	by: string | null;
+	reason: string | null;
+	/** All that keeps work from starting on it now. */
+	reasons: Reason[];
+};
+
 export type LedgerView = {
 	subject: string;
 	dim: string;
@@ -156,6 +184,15 @@ export type LedgerView = {
 	warn_at: number;
 	window: "hour" | "day" | null;
 	over_limit: boolean;
+};
+/** A ledger of an owner, a batch or a repo. */
+export type BudgetView = LedgerView & {
+	/** What live runs have set aside of it, and what each run that starts does. */
+	reserved: number;
+	reserve: number;
+	on_breach: "finish" | "stop";
+	/** When its window begins anew; null without one. */
+	refills_at: number | null;
 };
 
 export interface Scheduler {
@@ -247,6 +284,8 @@ export interface Scheduler {
 	/** `custom:` and `sentinel:` markers. */
 	mark(artifact: string, options?: Act & { absent?: boolean }): Promise<void>;
 
+	/** Those of the configuration, those that are held, and those that agents without one have of themselves. */
+	accounts(): Promise<AccountView[]>;
 	limit(account: string, report: { until?: number; retry_after_ms?: number; closed?: string }, options?: Act): Promise<void>;
 	clearAccount(account: string, options?: Act): Promise<void>;
 	acquireCall(account: string, holder: string): Promise<{ granted: boolean; in_use: number; limit: number }>;
@@ -255,11 +294,11 @@ export interface Scheduler {
 	grant(
 		subject: string,
 		dim: string,
-		grant: { limit: number | null; warn_at?: number; window?: "hour" | "day" | null; on_breach?: "finish" | "stop" },
+		grant: { limit: number | null; warn_at?: number; window?: "hour" | "day" | null; on_breach?: "finish" | "stop"; reserve?: number },
 		options?: Act,
-	): Promise<LedgerView>;
-	charge(subject: string, dim: string, amount: number): Promise<LedgerView & { warned: boolean; first_breach: boolean }>;
-	ledgers(subject?: string): Promise<LedgerView[]>;
+	): Promise<BudgetView>;
+	charge(subject: string, dim: string, amount: number): Promise<BudgetView & { warned: boolean; first_breach: boolean }>;
+	ledgers(subject?: string): Promise<BudgetView[]>;
 
 	configure(config: ConfigInput): Promise<void>;
 	config(): Config;

@@ -94,7 +94,8 @@ export type Read =
 			limit: number;
 	  }
 	| { read: "ahead"; bucket: number; rank: number; level: number; age_at: number; id: number; limit: number }
-	| { read: "oldest"; bucket: number }
+	/** Those of the bucket that have been ready longest, first the longest. */
+	| { read: "oldest"; bucket: number; limit: number }
 	| { read: "buckets"; line: string }
 	| { read: "due"; now: number; limit: number }
 	| { read: "next_due" }
@@ -124,7 +125,7 @@ export type Replies = {
 	specs: [number, JobSpec][];
 	line: Head[];
 	ahead: number;
-	oldest: Head | undefined;
+	oldest: Head[];
 	buckets: number[];
 	due: number[];
 	next_due: number | null;

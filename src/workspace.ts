@@ -37,6 +37,8 @@ export interface Workspaces {
 	has(job: Pick<Job, "repo">): boolean;
 	/** Made, or found again; the hooks before a run have gone well. May be called again for the same run after a crash. */
 	enter(claimed: Claimed, dir: string): Promise<Place | { refused: string }>;
+	/** Whether the worktree is other than when its run began; null when nobody can tell. */
+	changed(job: number): Promise<boolean | null>;
 	/** The program has ended: the last hook, the commit, the patch. The end as it counts. May be called again for the same run. */
 	leave(run: { job: number; attempt: number; dir: string }, ending: Ending): Promise<Ending>;
 }

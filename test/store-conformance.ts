@@ -85,8 +85,8 @@ function naive(tables: Tables, request: Read): unknown {
 		}
 		case "oldest": {
 			const rows = tables.job.filter((row) => row.bucket === request.bucket && row.ready_at !== null);
-			const [first] = rows.sort((a, b) => (a.ready_at as number) - (b.ready_at as number) || a.id - b.id);
-			return first && headOf(first);
+			rows.sort((a, b) => (a.ready_at as number) - (b.ready_at as number) || a.id - b.id);
+			return rows.slice(0, request.limit).map(headOf);
 		}
 		case "buckets":
 			return [...new Set(tables.job.filter((row) => row.line === request.line).map((row) => row.bucket))];
@@ -371,7 +371,7 @@ const someRead: fc.Arbitrary<Read> = fc.oneof(
 		limit,
 	}),
 	fc.record({ read: fc.constant("ahead" as const), ...place, age_at: fc.constantFrom(-1, 0, 3, 6, Number.MAX_SAFE_INTEGER), id, limit }),
-	fc.record({ read: fc.constant("oldest" as const), bucket: place.bucket }),
+	fc.record({ read: fc.constant("oldest" as const), bucket: place.bucket, limit }),
 	fc.record({ read: fc.constant("buckets" as const), line: fc.constantFrom(...LINES, "none") }),
 	fc.record({ read: fc.constant("due" as const), now: fc.integer({ min: -1, max: 110 }), limit }),
 	fc.constant<Read>({ read: "next_due" }),

@@ -68,7 +68,20 @@ describe("imports point one way", () => {
 		"program",
 		"workspace",
 	].map((name) => `src/${name}.ts`);
-	const FOLDERS = ["core", "stores", "host", "scheduler", "supervisor", "workspaces", "sources", "intake", "api", "daemon", "cli"] as const;
+	const FOLDERS = [
+		"core",
+		"stores",
+		"host",
+		"scheduler",
+		"supervisor",
+		"workspaces",
+		"sources",
+		"intake",
+		"api",
+		"daemon",
+		"cli",
+		"mcp",
+	] as const;
 	type Zone = (typeof FOLDERS)[number] | "web" | "protocol" | "contract" | "wiring" | "node" | "npm";
 
 	/** who → whom it may import besides its own kind. Wiring chooses implementations, so it sees them all. */
@@ -87,6 +100,7 @@ describe("imports point one way", () => {
 		web: ["core", "protocol", "npm"],
 		daemon: ["core", "contract", "wiring", "stores", "host", "supervisor", "workspaces", "sources", "intake", "api", "node", "npm"],
 		cli: ["core", "contract", "api", "host", "node", "npm"],
+		mcp: ["api", "npm"],
 	};
 
 	/** What can be asked of a daemon, and the documents it answers with: all that a page in a browser may see of it. */

@@ -30,6 +30,17 @@ export function transaction(db: Bare, work: () => void): void {
 	db.exec("COMMIT");
 }
 
+/** `warm`: jobs that go through before the clock starts. */
+export type Floor = { jobs: number; batch: number; warm?: number };
+
+/** Microseconds a job over slices of a batch each. */
+export function clocked({ jobs, batch, warm = 0 }: Floor, each: (from: number, to: number) => void): number {
+	slices(warm, batch, each);
+	const start = performance.now();
+	slices(jobs, batch, (from, to) => each(warm + from, warm + to));
+	return ((performance.now() - start) * 1000) / jobs;
+}
+
 /** Cuts 0 … count − 1 into slices and hands out each one's borders. */
 export function slices(count: number, size: number, each: (from: number, to: number) => void): void {
 	for (let from = 0; from < count; from += size) each(from, Math.min(count, from + size));

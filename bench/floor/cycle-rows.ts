@@ -1,14 +1,13 @@
 // The same floor strictly row by row: also what the store reads and removes a list at a time goes one by one.
 
 import { INSERT_JOB, UPDATE_JOB } from "../../src/stores/sql/writes.ts";
-import { createBare, prepare, slices, transaction } from "./bare.ts";
-import type { Floor } from "./cycle.ts";
+import { clocked, createBare, type Floor, prepare, transaction } from "./bare.ts";
 import { AT, LEASE_UNTIL, type Texts, texts } from "./texts.ts";
 
 /** Microseconds a cycle. */
-export function bareRowCycle(path: string, { jobs, batch }: Floor): number {
+export function bareRowCycle(path: string, floor: Floor): number {
 	const db = createBare(path);
-	const all = Array.from({ length: jobs }, (_, i) => texts(i + 1));
+	const all = Array.from({ length: (floor.warm ?? 0) + floor.jobs }, (_, i) => texts(i + 1));
 	const insert = prepare(db, INSERT_JOB);
 	const update = prepare(db, UPDATE_JOB);
 	const spec = prepare(db, "INSERT INTO spec (id, body) VALUES (?, ?)");
@@ -19,8 +18,7 @@ export function bareRowCycle(path: string, { jobs, batch }: Floor): number {
 	const remove = prepare(db, "DELETE FROM job WHERE id = ?");
 	const done = prepare(db, "INSERT INTO done (id, status, lane, batch, ended_at, doc) VALUES (?, ?, ?, ?, ?, ?)");
 	let seq = 0;
-	const start = performance.now();
-	slices(jobs, batch, (from, to) => {
+	const took = clocked(floor, (from, to) => {
 		const each = (work: (t: Texts) => void) =>
 			transaction(db, () => {
 				for (let i = from; i < to; i++) work(all[i] as Texts);
@@ -43,7 +41,6 @@ export function bareRowCycle(path: string, { jobs, batch }: Floor): number {
 			event.run(++seq, AT, "ended", t.id, "bench", t.finished);
 		});
 	});
-	const took = performance.now() - start;
 	db.close();
-	return (took * 1000) / jobs;
+	return took;
 }

@@ -1,15 +1,15 @@
 // The same floor with one statement a table and transaction: the batch's rows travel as one JSON array through json_each.
 
-import { createBare, prepare, slices, transaction } from "./bare.ts";
-import type { Floor } from "./cycle.ts";
+import { clocked, createBare, type Floor, prepare, slices, transaction } from "./bare.ts";
 import { AT, LEASE_UNTIL, type Texts, texts } from "./texts.ts";
 
 const KEYS = ["spec", "queued", "added", "running", "started", "ended", "finished"] as const satisfies (keyof Texts)[];
 
 /** Microseconds a cycle. */
-export function bareSetCycle(path: string, { jobs, batch }: Floor): number {
+export function bareSetCycle(path: string, floor: Floor): number {
+	const { batch } = floor;
 	const db = createBare(path);
-	const all = Array.from({ length: jobs }, (_, i) => texts(i + 1));
+	const all = Array.from({ length: (floor.warm ?? 0) + floor.jobs }, (_, i) => texts(i + 1));
 	const insert = prepare(
 		db,
 		`INSERT INTO job (line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, doc, id)
@@ -34,8 +34,9 @@ export function bareSetCycle(path: string, { jobs, batch }: Floor): number {
 		"INSERT INTO done (id, status, lane, batch, ended_at, doc) SELECT value ->> 0, 'succeeded', 'default', NULL, ?, value ->> 1 FROM json_each(?)",
 	);
 	// What each statement gets is made before the clock starts; only the fields that it reads.
-	const batches: Record<"ids" | (typeof KEYS)[number], string>[] = [];
-	slices(jobs, batch, (from, to) => {
+	type Lists = Record<"ids" | (typeof KEYS)[number], string>;
+	const batches: Lists[] = [];
+	slices(all.length, batch, (from, to) => {
 		const part = all.slice(from, to);
 		const lists = KEYS.map((key) => [key, JSON.stringify(part.map((t) => [t.id, t[key]]))]);
 		batches.push({ ids: JSON.stringify(part.map((t) => t.id)), ...Object.fromEntries(lists) });
@@ -45,8 +46,8 @@ export function bareSetCycle(path: string, { jobs, batch }: Floor): number {
 		event.run(seq, AT, kind, list);
 		seq += batch;
 	};
-	const start = performance.now();
-	for (const b of batches) {
+	const took = clocked(floor, (from) => {
+		const b = batches[from / batch] as Lists;
 		transaction(db, () => {
 			insert.run(AT, b.queued);
 			spec.run(b.spec);
@@ -64,8 +65,7 @@ export function bareSetCycle(path: string, { jobs, batch }: Floor): number {
 			done.run(AT, b.ended);
 			tell("ended", b.finished);
 		});
-	}
-	const took = performance.now() - start;
+	});
 	db.close();
-	return (took * 1000) / jobs;
+	return took;
 }

@@ -9,18 +9,24 @@ import { atLeast, type Row } from "../row.ts";
 import { ratio } from "../statistics.ts";
 
 const BATCH = 100;
+/**
+ * Jobs that go through before the clock starts, of each contender alike. The collection before a round finds no job alive and takes their shapes,
+ * and with these the compiled code that knows them: what would be measured is how fast V8 compiles it again.
+ */
+const WARM = 4000;
 
 export const cycle: Row = {
 	name: "cycle",
 	title: "add → claim → complete in batches of 100 over the floor",
 	async run(bench) {
 		const jobs = bench.size(10_000, 1000);
+		const floorOf = { jobs, batch: BATCH, warm: bench.size(WARM, 500) };
 		const { add, apply, floor, rows, sets } = await interleave(bench, [
-			{ name: "add", round: (path) => ours(path, jobs, "add") },
-			{ name: "apply", round: (path) => ours(path, jobs, "apply") },
-			{ name: "floor", round: (path) => bareCycle(path, { jobs, batch: BATCH }) },
-			{ name: "rows", round: (path) => bareRowCycle(path, { jobs, batch: BATCH }) },
-			{ name: "sets", round: (path) => bareSetCycle(path, { jobs, batch: BATCH }) },
+			{ name: "add", round: (path) => ours(path, floorOf, "add") },
+			{ name: "apply", round: (path) => ours(path, floorOf, "apply") },
+			{ name: "floor", round: (path) => bareCycle(path, floorOf) },
+			{ name: "rows", round: (path) => bareRowCycle(path, floorOf) },
+			{ name: "sets", round: (path) => bareSetCycle(path, floorOf) },
 		]);
 		// Throughputs, so the time of the floor goes on top.
 		return [
@@ -29,7 +35,7 @@ export const cycle: Row = {
 				bar: atLeast(0.6),
 				unit: "×",
 				measured: ratio(floor, add),
-				note: "the floor runs the store's own statements; its documents are made before its clock starts: it is SQL and nothing else.",
+				note: "the floor runs the store's own statements; its documents are made before its clock starts: it is SQL and nothing else. Each has run 4,000 jobs before its clock starts.",
 			},
 			{ what: "full cycle, apply of 100, throughput ÷ floor", unit: "×", measured: ratio(floor, apply) },
 			{ what: "full cycle, 100 adds a turn, throughput ÷ floor row by row", unit: "×", measured: ratio(rows, add) },
@@ -43,10 +49,11 @@ export const cycle: Row = {
 	},
 };
 
-async function ours(path: string, jobs: number, way: "add" | "apply"): Promise<number> {
+async function ours(path: string, { jobs, warm }: { jobs: number; warm: number }, way: "add" | "apply"): Promise<number> {
 	const engine = await openEngine(path);
-	const start = performance.now();
-	for (let from = 0; from < jobs; from += BATCH) {
+	let start = performance.now();
+	for (let from = 0; from < warm + jobs; from += BATCH) {
+		if (from === warm) start = performance.now();
 		const batch = Array.from({ length: BATCH }, (_, i) => payload(from + i));
 		if (way === "add") await Promise.all(batch.map((job) => engine.add(job)));
 		else await engine.apply({ jobs: batch });

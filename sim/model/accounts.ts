@@ -38,8 +38,11 @@ export function chooseAccount(state: State, job: ModelJob, now: number): { accou
 	if (job.account !== undefined) return { account: job.account, refusals: accountRefusals(state, job.account, now) };
 	if (job.prefer !== undefined && isWorthWaiting(state, job.prefer, now))
 		return { account: job.prefer, refusals: accountRefusals(state, job.prefer, now) };
-	const names = laneOf(state.config, job.lane).accounts;
-	if (names.length === 0) return { refusals: [] };
+	const listed = laneOf(state.config, job.lane).accounts;
+	// An agent without accounts has its program's own.
+	const names = listed.length === 0 && job.kind === "agent" && job.agent !== undefined ? [job.agent] : listed;
+	if (names.length === 0)
+		return { refusals: job.kind === "payload" ? accountRefusals(state, "default", now).filter(({ gate }) => gate === "holds") : [] };
 	const all: Refusal[] = [];
 	for (const name of names) {
 		const refusals = accountRefusals(state, name, now);
@@ -79,11 +82,11 @@ export function limitAccount(
 }
 
 /** A run on this account ended well. */
-export function succeedOn(state: State, name: string): void {
+export function succeedOn(state: State, name: string, startedAt: number): void {
 	const account = accountOf(state, name);
 	account.hits = 0;
-	// The provider's reset stays, and when it clears, starts are staggered all the same.
-	if (account.provider && account.until !== null && account.until > state.now) return;
+	// The provider's reset stays, and when it clears, starts are staggered all the same: until one that began after it has succeeded.
+	if (account.until !== null && (account.until > state.now ? account.provider : startedAt < account.until)) return;
 	account.staggered = false;
 	account.until = null;
 }

@@ -71,6 +71,9 @@ export function makeJob(state: State, id: number, input: JobInput, edges: Edge[]
 	for (const field of ["name", "repo", "account", "owner", "agent", "batch", "phase", "pinned_head"] as const) {
 		if (input[field] !== undefined) Object.assign(job, { [field]: input[field] });
 	}
+	// Whoever pays for the parent pays for it.
+	const owner = job.owner ?? find(state, job.path.at(-1) ?? 0)?.owner;
+	if (owner !== undefined) job.owner = owner;
 	if (typeof input.deadline === "number") job.deadline = input.deadline;
 	if (input.item !== undefined) job.item = itemKey(input);
 	if (input.requires_approval) job.approval = "needed";

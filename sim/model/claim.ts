@@ -4,6 +4,7 @@ import type { Claimed, ClaimOptions, PlanReport } from "../../src/scheduler.ts";
 import { chooseAccount } from "./accounts.ts";
 import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
 import { breakersOf, pace } from "./late.ts";
+import { reservedBy } from "./ledgers.ts";
 import { keptNow, lockRefusals, overdueForLocks } from "./locks.ts";
 import { best, type Filter, startable } from "./order.ts";
 import { settle } from "./settle.ts";
@@ -23,14 +24,15 @@ export function cycleBound(state: State, max: number): number {
 export function start(state: State, job: ModelJob, run: { worker: string; host: string; token: number }): void {
 	const { now } = state;
 	const { account } = chooseAccount(state, job, now);
+	const reserved = reservedBy(state, job);
 	job.status = "running";
 	job.attempt += 1;
-	job.run = { attempt: job.attempt, token: run.token, host: run.host, worker: run.worker, started_at: now, launched: false };
+	job.run = { attempt: job.attempt, token: run.token, host: run.host, worker: run.worker, started_at: now, launched: false, reserved };
 	if (job.prefer !== undefined && account !== job.prefer) note(state, "failover");
 	if (account !== undefined) {
 		job.run.account = account;
 		accountOf(state, account).last_start = now;
-	}
+	} else if (job.kind === "payload") accountOf(state, "default").last_start = now;
 	if (job.kind === "payload") job.run.lease_until = now + state.config.lease_ms;
 	for (const name of breakersOf(job)) {
 		const breaker = breakerOf(state, name);

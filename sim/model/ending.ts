@@ -74,7 +74,7 @@ export function endRun(state: State, job: ModelJob, ending: Partial<Ending> & { 
 	const kind: ExitKind = run.intent ?? ending.exit_kind;
 	delete job.run;
 	job.exit_kind = kind;
-	onAccount(state, run, kind, ending);
+	onAccount(state, job, run, kind, ending);
 	if (RAN.includes(ending.exit_kind)) {
 		job.dispatch_failures = 0;
 		launchWorked(state, job);
@@ -89,8 +89,9 @@ export function endRun(state: State, job: ModelJob, ending: Partial<Ending> & { 
 	if (kind !== "launch_failed") chargeRun(state, { ...job, run }, ending.usage ?? {}, state.now);
 }
 
-function onAccount(state: State, run: ModelRun, kind: ExitKind, ending: Partial<Ending>): void {
-	if (kind === "completed" && run.account !== undefined) succeedOn(state, run.account);
+function onAccount(state: State, job: ModelJob, run: ModelRun, kind: ExitKind, ending: Partial<Ending>): void {
+	const account = run.account ?? (job.kind === "payload" ? "default" : undefined);
+	if (kind === "completed" && account !== undefined) succeedOn(state, account, run.started_at);
 	if (kind === "rate_limited") limitAccount(state, run.account ?? "default", ending, state.now);
 }
 

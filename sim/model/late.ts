@@ -3,7 +3,7 @@
 import { laneOf } from "../../src/core/config.ts";
 import { chooseAccount } from "./accounts.ts";
 import { isInside } from "./hours.ts";
-import { isOverBudget } from "./ledgers.ts";
+import { isOut } from "./ledgers.ts";
 import type { Refusal } from "./refusal.ts";
 import { breakerOf, type ModelHost, type ModelJob, running, type State } from "./state.ts";
 
@@ -46,7 +46,7 @@ function budget(state: State, job: ModelJob, now: number): Refusal[] {
 		...(job.repo === undefined ? [] : [`repo:${job.repo}`]),
 	];
 	return state.ledgers
-		.filter((ledger) => subjects.includes(ledger.subject) && isOverBudget(state, ledger, now))
+		.filter((ledger) => subjects.includes(ledger.subject) && isOut(state, ledger, now))
 		.map((ledger) => ({ gate: "budget", codes: ["budget"], subject: `${ledger.subject}/${ledger.dim}` }));
 }
 

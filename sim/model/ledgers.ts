@@ -13,6 +13,26 @@ export function isOverBudget(state: State, ledger: Ledger, now: number): boolean
 	return ledger.subject.startsWith("pid:") ? used > ledger.limit : used >= ledger.limit;
 }
 
+/** What live runs have set aside of it: each as much as was asked for when it started. */
+export const reservedOf = (state: State, ledger: Ledger): number =>
+	running(state).reduce((sum, job) => sum + (job.run?.reserved[`${ledger.subject}/${ledger.dim}`] ?? 0), 0);
+
+/** Nothing more may start at its expense: used up, counting what is set aside. */
+export function isOut(state: State, ledger: Ledger, now: number): boolean {
+	if (isOverBudget(state, ledger, now)) return true;
+	const reserved = reservedOf(state, ledger);
+	return ledger.limit !== null && reserved > 0 && usedOf(state, ledger, now) + reserved >= ledger.limit;
+}
+
+/** One run of `runs`, and of the rest what its grant says. */
+export const reservedBy = (state: State, job: ModelJob): Record<string, number> =>
+	Object.fromEntries(
+		state.ledgers
+			.filter((ledger) => payers(job).includes(ledger.subject))
+			.map((ledger) => [`${ledger.subject}/${ledger.dim}`, ledger.reserve ?? (ledger.dim === "runs" ? 1 : 0)] as const)
+			.filter(([, amount]) => amount > 0),
+	);
+
 export const ledgerOf = (state: State, subject: string, dim: string) =>
 	state.ledgers.find((ledger) => ledger.subject === subject && ledger.dim === dim);
 

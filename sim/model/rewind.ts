@@ -5,7 +5,7 @@ import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { known } from "./control.ts";
 import { artifactKey } from "./refusal.ts";
 import { settle } from "./settle.ts";
-import { find, isActive, isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
+import { isActive, isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
 
 const dependsOn = (job: ModelJob, before: ModelJob): boolean =>
 	job.after.some((edge) => edge.job === before.id) ||

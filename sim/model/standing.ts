@@ -1,9 +1,9 @@
 // What stands apart from jobs: pauses, accounts, call slots, ledgers, facts, markers, configuration, agents of the kernel.
 
 import type { Facts } from "../../src/host.ts";
-import type { AgentState, LedgerView, Scope } from "../../src/scheduler.ts";
+import type { AgentState, BudgetView, LedgerView, Scope } from "../../src/scheduler.ts";
 import { accepted, agreeSame, refused, type Seen } from "./agree.ts";
-import { chargeLedger, isOverBudget, ledgerOf, stopRuns, usedOf } from "./ledgers.ts";
+import { chargeLedger, isOverBudget, ledgerOf, reservedOf, stopRuns, usedOf } from "./ledgers.ts";
 import { settle } from "./settle.ts";
 import type { Ledger, State } from "./state.ts";
 
@@ -56,25 +56,35 @@ export function releaseCall(state: State, account: string, holder: string, seen:
 	state.calls[account] = (state.calls[account] ?? []).filter((call) => call.holder !== holder);
 }
 
-export const viewOf = (state: State, ledger: Ledger): Omit<LedgerView, "warn_at"> => ({
+export const viewOf = (state: State, ledger: Ledger): Omit<LedgerView, "warn_at"> & Pick<BudgetView, "reserved"> => ({
 	subject: ledger.subject,
 	dim: ledger.dim,
 	used: usedOf(state, ledger, state.now),
 	limit: ledger.limit,
 	window: ledger.window,
 	over_limit: isOverBudget(state, ledger, state.now),
+	reserved: reservedOf(state, ledger),
 });
 
-function checkView(state: State, ledger: Ledger, view: LedgerView | undefined, what: string): void {
+/** A kernel's ledgers tell of nothing that is set aside. */
+function checkView(state: State, ledger: Ledger, view: LedgerView | BudgetView | undefined, what: string): void {
 	if (view === undefined) return;
 	const { subject, dim, used, limit, window, over_limit } = view;
-	agreeSame({ subject, dim, used, limit, window, over_limit }, viewOf(state, ledger), what);
+	const { reserved, ...mine } = viewOf(state, ledger);
+	agreeSame({ subject, dim, used, limit, window, over_limit }, mine, what);
+	if ("reserved" in view) agreeSame(view.reserved, reserved, `${what}: reserved`);
 }
 
-export type Grant = { limit: number | null; warn_at?: number; window?: "hour" | "day" | null; on_breach?: "finish" | "stop" };
+export type Grant = {
+	limit: number | null;
+	warn_at?: number;
+	window?: "hour" | "day" | null;
+	on_breach?: "finish" | "stop";
+	reserve?: number;
+};
 
 export function grant(state: State, subject: string, dim: string, terms: Grant, seen: Seen): void {
-	const result = accepted<LedgerView>(seen);
+	const result = accepted<BudgetView>(seen);
 	let ledger = ledgerOf(state, subject, dim);
 	if (ledger === undefined) {
 		ledger = { subject, dim, used: 0, limit: null, warn_at: 0.8, window: null, on_breach: "finish", since: state.now };
@@ -86,6 +96,7 @@ export function grant(state: State, subject: string, dim: string, terms: Grant, 
 	if (terms.window !== undefined) ledger.window = terms.window;
 	if (terms.on_breach !== undefined) ledger.on_breach = terms.on_breach;
 	if (terms.warn_at !== undefined) ledger.warn_at = terms.warn_at;
+	if (terms.reserve !== undefined) ledger.reserve = terms.reserve;
 	if (isOverBudget(state, ledger, state.now) && ledger.on_breach === "stop") stopRuns(state, subject);
 	settle(state, seen);
 	checkView(state, ledger, result, `grant ${subject} ${dim}`);
@@ -101,7 +112,7 @@ export function charge(state: State, subject: string, dim: string, amount: numbe
 		ledger = { subject, dim, used: 0, limit: null, warn_at: 0.8, window: null, on_breach: "finish", since: state.now };
 		state.ledgers.push(ledger);
 	}
-	const result = accepted<LedgerView & { warned: boolean; first_breach: boolean }>(seen);
+	const result = accepted<BudgetView & { warned: boolean; first_breach: boolean }>(seen);
 	const said = chargeLedger(state, ledger, amount, state.now);
 	settle(state, seen);
 	if (result === undefined) return;

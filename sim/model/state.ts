@@ -19,6 +19,8 @@ export type ModelRun = {
 	launched: boolean;
 	/** Started by run-now --force: past max_concurrent and its lane's cap. */
 	forced?: true;
+	/** By ledger. */
+	reserved: Record<string, number>;
 };
 
 export type ModelJob = {
@@ -125,6 +127,7 @@ export type Ledger = {
 	warn_at: number;
 	window: "hour" | "day" | null;
 	on_breach: "finish" | "stop";
+	reserve?: number;
 	/** Start of the window that `used` counts in. */
 	since: number;
 };

@@ -185,6 +185,7 @@ export function drawStanding(d: Drawing, id: number): Op {
 				limit: random.pick([null, 0, 1, 3, 50, 200]),
 				...(random.chance(0.3) ? { window: random.pick(["hour", "day", null] as const) } : {}),
 				...(random.chance(0.3) ? { on_breach: random.pick(["finish", "stop"] as const) } : {}),
+				...(random.chance(0.4) ? { reserve: random.pick([0, 1, 2, 30]) } : {}),
 			};
 		case "charge":
 			return { id, kind, subject, dim: random.pick(DIMS), amount: random.between(1, 40) };

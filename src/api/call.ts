@@ -39,5 +39,11 @@ export function shownAll(context: Context, views: readonly JobView[]): JobDocume
 function showing({ scheduler, config, supervisor }: Context, views: readonly JobView[]): Showing {
 	const live = views.some((view) => view.run) ? supervisor.live() : [];
 	const pids = new Map(live.map(({ run, pid }) => [run, pid]));
-	return { config: scheduler.config(), mask: { names: config.settings().secrets }, pidOf: (run) => pids.get(run) ?? null };
+	const progress = new Map(live.map((one) => [one.run, one.progress]));
+	return {
+		config: scheduler.config(),
+		mask: { names: config.settings().secrets },
+		pidOf: (run) => pids.get(run) ?? null,
+		progressOf: (run) => progress.get(run) ?? null,
+	};
 }

@@ -1,11 +1,13 @@
 // What the methods act on: the daemon's parts, handed in by its wiring. Methods call these and nothing private.
 
+import type { Format, Profile } from "../core/agents/profile.ts";
 import type { JobInput } from "../core/job.ts";
 import type { CatchUp } from "../core/slots.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Intake } from "../intake.ts";
 import type { Log } from "../log.ts";
 import type { FireResult, Scheduler, Scope, TriggerView } from "../scheduler.ts";
+import type { Progress } from "../supervisor/index.ts";
 import type { PruneReport, RepoSettings, WorktreeView } from "../workspace.ts";
 import type { Role } from "./fields.ts";
 
@@ -22,6 +24,8 @@ export type LogPiece = {
 	text: string;
 	eof: boolean;
 	ended: boolean;
+	/** How stdout is to be read: lines of JSON of an agent, or text. */
+	output: Format;
 };
 
 /** The part of the supervisor that methods use. */
@@ -32,7 +36,7 @@ export type Supervision = {
 	claimAlong?(): void;
 	freeze(scope: Scope): Promise<void>;
 	thaw(scope: Scope): Promise<void>;
-	live(): { run: string; job: number; pid: number | null; since: number }[];
+	live(): { run: string; job: number; pid: number | null; since: number; progress: Progress | null }[];
 	/** Why this agent cannot be started as the settings are; null when it can. */
 	agentProblem(agent: string): string | null;
 	/** Whose run-scoped token this is, while its run is live. */
@@ -71,6 +75,32 @@ export type TriggerHandle = {
 	list(): Promise<TriggerInfo[]>;
 	/** Adds its job now, whatever its schedule says; by its whole name, or the short one. */
 	run(name: string, by: string): Promise<FireResult>;
+};
+
+/** An agent as it is shown. `logged_in`: by the signs that a login leaves; null when nobody can tell. `accounts`: those with a folder of their own. */
+export type AgentDocument = {
+	name: string;
+	built_in: boolean;
+	output: Format;
+	program: string | null;
+	path: string | null;
+	version: string | null;
+	/** The version that its output was last compared with. */
+	tested: string | null;
+	resumes: boolean;
+	logged_in: boolean | null;
+	accounts: { account: string; home: string; logged_in: boolean }[];
+	problem: string | null;
+	hint: string | null;
+};
+export type ProfileDocument = AgentDocument & { profile: Omit<Profile, "permission_env"> };
+export type AgentHandle = {
+	list(): Promise<AgentDocument[]>;
+	show(name: string): Promise<ProfileDocument>;
+	/** Refuses a name that means none. */
+	profile(name: string): Profile;
+	/** How a person goes on with a session; null when that cannot be done. */
+	opening(name: string, session: string, account: string | null): { argv: string[]; env: Record<string, string> } | null;
 };
 
 /** `optional`: not there or not in use, and nothing asks for it. */
@@ -123,6 +153,7 @@ export type Context = {
 	supervisor: Supervision;
 	config: ConfigHandle;
 	triggers: TriggerHandle;
+	agents: AgentHandle;
 	repos: RepoHandle;
 	work: WorkHandle;
 	home: string;

@@ -6,6 +6,7 @@ import { type At, demand, doc, type Handler, type Handlers } from "./call.ts";
 import type { Caller, Context, Tokens } from "./context.ts";
 import type { Method } from "./fields.ts";
 import { accountMethods } from "./methods/account.ts";
+import { agentMethods } from "./methods/agent.ts";
 import { batchMethods } from "./methods/batch.ts";
 import { budgetMethods } from "./methods/budget.ts";
 import { configMethods, doctorMethods } from "./methods/config.ts";
@@ -118,6 +119,7 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...sessionMethods,
 	...laneMethods,
 	...accountMethods,
+	...agentMethods,
 	...budgetMethods,
 	...lockMethods,
 	...artifactMethods,

@@ -18,7 +18,8 @@ import type {
 } from "../core/job.ts";
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/retry.ts";
-import type { Ended, EventRow, JobView, StatusReport } from "../scheduler.ts";
+import type { BudgetView, Ended, EventRow, JobView, StatusReport } from "../scheduler.ts";
+import type { Progress } from "../supervisor/index.ts";
 import { type Mask, masked } from "./secrets.ts";
 
 /** RFC 3339, in UTC, to the millisecond. */
@@ -36,6 +37,8 @@ export type RunDocument = {
 	/** Of a live run of this host; null when it is not known. */
 	pid: number | null;
 	stop: { kind: StopKind; reason: string; by: string; at: Time } | null;
+	/** What a live agent of this host has done so far; null when it is not known. */
+	progress: Progress | null;
 };
 
 export type JobDocument = {
@@ -123,7 +126,11 @@ export type JobDocument = {
 	raw: boolean;
 	session: string | null;
 	question: string | null;
+	/** What a person said to the last question that was answered, and what that was. */
 	answer: string | null;
+	asked: string | null;
+	/** What its runs have told that they used, in all. */
+	usage: Record<string, number>;
 	/** What was wrong with a record that could not be read. */
 	broken: string | null;
 	version: number;
@@ -135,12 +142,16 @@ export type ReasonDocument = Omit<Reason, "since" | "clears_at" | "observed_at">
 	observed_at: Time | null;
 };
 export type EventDocument = { seq: number; at: Time; kind: string; job: number | null; by: string; data: Record<string, unknown> };
-export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" | "last_dispatch_at"> & {
+export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" | "last_dispatch_at" | "needs_human" | "budgets"> & {
 	schema_version: number;
 	paused_at: Time | null;
 	holds: { scope: string; kind: string; since: Time; until: Time | null; by: string; reason: string }[];
 	hosts: { name: string; labels: string[]; heartbeat_at: Time; state: string }[];
 	last_dispatch_at: Time | null;
+	/** Jobs that wait for a person, the oldest first. `question` is null where approval is asked for. */
+	needs_human: { job: number; name: string | null; question: string | null; since: Time }[];
+	/** Budgets that are used up or near it. */
+	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Time | null })[];
 	/** Why config.yml as it stands is not in force; null when it is. */
 	config_problem?: string | null;
 	/** Why there is no HTTP although a port is set; null when nothing is wrong. */
@@ -153,15 +164,20 @@ export type EndedDocument = { job: number; status: Status; retry_at: Time | null
 /** The last moment that RFC 3339 can name: later ones are shown as this. */
 const LAST = 253_402_300_799_999;
 export const rfc3339 = (ms: number): Time => new Date(Math.min(ms, LAST)).toISOString();
-const maybeTime = (ms: number | null | undefined): Time | null => (ms === null || ms === undefined ? null : rfc3339(ms));
+export const maybeTime = (ms: number | null | undefined): Time | null => (ms === null || ms === undefined ? null : rfc3339(ms));
 
 /** `pidOf`: of a live run, by its id. */
-export type Showing = { config: Config; mask: Mask; pidOf?: (run: string) => number | null };
+export type Showing = {
+	config: Config;
+	mask: Mask;
+	pidOf?: ((run: string) => number | null) | undefined;
+	progressOf?: ((run: string) => Progress | null) | undefined;
+};
 
 /** Its branch stays, as was asked for: there is nothing that the engine would have to follow. */
 const isKept = ({ spec }: JobView): boolean => spec.merge === "local" && !spec.no_merge;
 
-export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): JobDocument {
+export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: Showing): JobDocument {
 	const { spec } = view;
 	const colon = view.item?.indexOf(":") ?? -1;
 	return {
@@ -190,7 +206,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): Jo
 		backoff_until: maybeTime(view.backoff_until),
 		started_at: maybeTime(view.started_at),
 		ended_at: maybeTime(view.ended_at),
-		run: view.run ? runDocument(view.id, view.run, pidOf) : null,
+		run: view.run ? runDocument(view.id, view.run, { pidOf, progressOf }) : null,
 		last_run: view.last_run ? lastRun(view.id, view.last_run) : null,
 		batch: view.batch ?? null,
 		parent: view.parent,
@@ -246,6 +262,8 @@ export function jobDocument(view: JobView, { config, mask, pidOf }: Showing): Jo
 		session: view.session ?? null,
 		question: view.question ?? null,
 		answer: view.answer ?? null,
+		asked: view.asked ?? null,
+		usage: view.usage ?? {},
 		broken: view.broken ?? null,
 		version: spec.version,
 	};
@@ -262,7 +280,7 @@ function isSerial({ locks, item, phase, lane }: JobView): boolean {
 	);
 }
 
-export const runDocument = (job: number, run: Run, pidOf?: Showing["pidOf"]): RunDocument => ({
+export const runDocument = (job: number, run: Run, { pidOf, progressOf }: Pick<Showing, "pidOf" | "progressOf"> = {}): RunDocument => ({
 	id: `${job}.${run.attempt}`,
 	attempt: run.attempt,
 	host: run.host === "" ? null : run.host,
@@ -273,6 +291,7 @@ export const runDocument = (job: number, run: Run, pidOf?: Showing["pidOf"]): Ru
 	launched: run.launched ?? false,
 	pid: pidOf?.(`${job}.${run.attempt}`) ?? null,
 	stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
+	progress: progressOf?.(`${job}.${run.attempt}`) ?? null,
 });
 
 const lastRun = (job: number, run: NonNullable<Job["last_run"]>): NonNullable<JobDocument["last_run"]> => ({
@@ -312,6 +331,8 @@ export const statusDocument = (status: StatusReport): StatusDocument => ({
 	holds: status.holds.map((hold) => ({ ...hold, since: rfc3339(hold.since), until: maybeTime(hold.until) })),
 	hosts: status.hosts.map((host) => ({ ...host, heartbeat_at: rfc3339(host.heartbeat_at) })),
 	last_dispatch_at: maybeTime(status.last_dispatch_at),
+	needs_human: status.needs_human.map((one) => ({ ...one, since: rfc3339(one.since) })),
+	budgets: status.budgets.map((one) => ({ ...one, refills_at: maybeTime(one.refills_at) })),
 });
 
 export const endedDocument = ({ job, status, retry_at }: Ended): EndedDocument => ({ job, status, retry_at: maybeTime(retry_at) });

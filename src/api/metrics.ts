@@ -12,6 +12,7 @@ export class Metrics {
 	private readonly duration = new Histogram(DURATION);
 	private readonly ends = new Map<string, number>();
 	private readonly outcomes = new Map<string, number>();
+	private readonly usage = new Map<string, number>();
 	private added = 0;
 	/** When each live run began. */
 	private readonly began = new Map<number, number>();
@@ -52,6 +53,7 @@ export class Metrics {
 			return;
 		}
 		if (kind !== "ended" && kind !== "requeued") return;
+		for (const [dim, amount] of Object.entries((data.usage ?? {}) as Record<string, number>)) bump(this.usage, dim, amount);
 		if (kind === "ended") bump(this.outcomes, String(data.to));
 		const since = this.began.get(job);
 		if (since === undefined) return;
@@ -61,7 +63,7 @@ export class Metrics {
 	}
 
 	async text(): Promise<string> {
-		const [status, ledgers] = await Promise.all([this.scheduler.status(), this.scheduler.ledgers()]);
+		const [status, ledgers, accounts] = await Promise.all([this.scheduler.status(), this.scheduler.ledgers(), this.scheduler.accounts()]);
 		const lanes = Object.entries(status.lanes);
 		const capped = lanes.flatMap(([lane, { max }]) => (max === null ? [] : [{ labels: { lane }, value: max }]));
 		const holds = new Map<string, number>(["paused", "rate_limited", "account_closed", "breaker_open"].map((kind) => [kind, 0]));
@@ -96,6 +98,25 @@ export class Metrics {
 				ledgers.map(({ subject, dim, used }) => ({ labels: { subject, dim }, value: used })),
 			),
 			gauge("sluice_budget_limit", "Limits of budgets that have one.", limited),
+			gauge(
+				"sluice_budget_reserved",
+				"What live runs have set aside of a budget.",
+				ledgers.map(({ subject, dim, reserved }) => ({ labels: { subject, dim }, value: reserved })),
+			),
+			gauge(
+				"sluice_account_open",
+				"1 for accounts on which work may start, 0 for the others.",
+				accounts.map(({ name, reasons }) => ({ labels: { account: name }, value: reasons.length === 0 ? 1 : 0 })),
+			),
+			gauge(
+				"sluice_account_limited_until_seconds",
+				"When an account's limit is over, as epoch seconds.",
+				accounts.flatMap(({ name, state, until }) =>
+					state === "rate_limited" && until !== null ? [{ labels: { account: name }, value: until / 1000 }] : [],
+				),
+			),
+			gauge("sluice_needs_human", "Jobs that wait for a person, a hundred at most.", [{ value: status.needs_human.length }]),
+			counter("sluice_usage_total", "What runs have told that they used since the start, by dimension.", rows("dim", this.usage)),
 			gauge("sluice_cost_dollars", "Cost, by subject, in the present window of its budget.", cost),
 			counter("sluice_jobs_added_total", "Jobs added since the start.", [{ value: this.added }]),
 			counter("sluice_jobs_ended_total", "Jobs that came to their end since the start, by status.", rows("status", this.outcomes)),
@@ -107,7 +128,7 @@ export class Metrics {
 	}
 }
 
-const bump = (map: Map<string, number>, key: string) => map.set(key, (map.get(key) ?? 0) + 1);
+const bump = (map: Map<string, number>, key: string, by = 1) => map.set(key, (map.get(key) ?? 0) + by);
 const rows = (label: string, map: Map<string, number>) => [...map].map(([key, value]) => ({ labels: { [label]: key }, value }));
 type Samples = Extract<Family, { samples: unknown }>["samples"];
 const gauge = (name: string, help: string, samples: Samples): Family => ({ name, help, type: "gauge", samples });

@@ -2,6 +2,7 @@
 // completion and docs/reference/rpc.md all read it.
 
 import type { Method } from "./fields.ts";
+import { AGENT_METHODS } from "./protocol/agent.ts";
 import { CRON_METHODS } from "./protocol/cron.ts";
 import { JOB_METHODS } from "./protocol/job.ts";
 import { KERNEL_METHODS } from "./protocol/kernel.ts";
@@ -19,6 +20,7 @@ export const METHODS = {
 	...JOB_METHODS,
 	...SCHEDULER_METHODS,
 	...NOUN_METHODS,
+	...AGENT_METHODS,
 	...CRON_METHODS,
 	...REPO_METHODS,
 	...KERNEL_METHODS,

@@ -1,6 +1,8 @@
 // Reading a run's output, piece by piece, to its end or as it grows.
 
 import type { EventDocument } from "../api/documents.ts";
+import { isFormat } from "../core/agents/index.ts";
+import { createRenderer, type Renderer } from "../core/agents/render.ts";
 import { failureOf } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { hasEnded, type ShownJob } from "./job-lines.ts";
@@ -8,7 +10,7 @@ import { plain } from "./print.ts";
 import { tame } from "./sequences.ts";
 
 export type Wanted = { id: number | string; stream: "stdout" | "stderr"; attempt: number | undefined; raw: boolean };
-type Piece = { text: string; next_offset: number; eof: boolean; ended: boolean; run?: string | null };
+type Piece = { text: string; next_offset: number; eof: boolean; ended: boolean; run?: string | null; output?: string };
 
 /** How long the daemon may hold a question open while there is nothing new. */
 const WAIT_MS = 20_000;
@@ -53,14 +55,24 @@ async function printRun(io: Io, wanted: Wanted, how: "once" | "follow"): Promise
 	const { id, stream, attempt, raw } = wanted;
 	const colours = io.print.paint("dim", "x") === "x" ? "drop" : "keep";
 	let offset = 0;
+	let renderer: Renderer | undefined;
+	const write = (text: string) => {
+		if (text !== "") io.world.stdout.write(raw ? text : tame(text, colours));
+	};
 	for (;;) {
 		const params = { id, stream, offset, limit: PIECE, ...(attempt === undefined ? {} : { run: attempt }) };
 		const piece = (await io.ask("job.logs", how === "follow" ? { ...params, wait_ms: WAIT_MS } : params)) as unknown as Piece;
-		if (piece.text !== "") io.world.stdout.write(raw ? piece.text : tame(piece.text, colours));
+		const { output = "command" } = piece;
+		if (!raw && stream === "stdout" && output !== "command" && isFormat(output)) {
+			renderer ??= createRenderer(output);
+			write(renderer.push(piece.text));
+		} else write(piece.text);
+		const isLast = piece.eof && (how === "once" || piece.ended);
+		if (renderer && (isLast || (how === "once" && piece.next_offset === offset))) write(renderer.end());
 		const moved = piece.next_offset > offset;
 		offset = piece.next_offset;
 		if (piece.eof && piece.ended && offset === 0 && piece.run) await tellIfNeverStarted(io, id, piece.run);
-		if (piece.eof && (how === "once" || piece.ended)) return piece.run ?? undefined;
+		if (isLast) return piece.run ?? undefined;
 		if (how === "once" && !moved) return piece.run ?? undefined;
 	}
 }

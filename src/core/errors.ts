@@ -50,9 +50,9 @@ export class SluiceError extends Error {
 	}
 }
 
-/** We were wrong, not the caller: always on, ends the operation loudly. */
-export function assert(truth: unknown, what: string): asserts truth {
-	if (!truth) throw new Error(`assertion failed: ${what}`);
+/** We were wrong, not the caller: always on, ends the operation loudly. Words that have to be put together are a function: they are hardly ever needed. */
+export function assert(truth: unknown, what: string | (() => string)): asserts truth {
+	if (!truth) throw new Error(`assertion failed: ${typeof what === "string" ? what : what()}`);
 }
 
 /** The compiler names the places that a new case must touch. */

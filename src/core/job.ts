@@ -66,7 +66,7 @@ export const EXIT_KINDS = [
 export type ExitKind = (typeof EXIT_KINDS)[number];
 
 /** What a live run can be stopped as. */
-export const STOP_KINDS = ["cancelled", "timeout", "stalled", "preempted", "drained"] as const;
+export const STOP_KINDS = ["cancelled", "timeout", "stalled", "preempted", "drained", "rate_limited"] as const;
 export type StopKind = (typeof STOP_KINDS)[number];
 
 export const POLICIES = ["success", "failure", "any", "merged"] as const;
@@ -175,6 +175,8 @@ export type Run = {
 	intent?: { kind: StopKind; reason: string; by: string; at: number };
 	/** False until the host says that the process is there. */
 	launched?: boolean;
+	/** What it has reserved of budgets, by their keys in the counts; given back when it ends. */
+	reserved?: Record<string, number>;
 };
 
 /**
@@ -234,8 +236,11 @@ export type Job = {
 	merge_report?: MergeReport | undefined;
 	approval?: "needed" | "given" | undefined;
 	question?: string | undefined;
-	/** What a person said to its last question; handed to the next run. */
+	/** What a person said to its last question, and what that was; handed to the next run. */
 	answer?: string | undefined;
+	asked?: string | undefined;
+	/** What its runs have told that they used, in all: cost_micro, tokens … */
+	usage?: Record<string, number> | undefined;
 	/** Runs that ended as failures; iteration = 1 + this. */
 	failures?: number | undefined;
 	attempt: number;

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { announce, charged, isSpent, ledgerKey, refillsAt, usedNow } from "./ledger.ts";
+import { announce, charged, isSpent, isTaken, ledgerKey, refillsAt, reservedKey, reserveOf, usedNow } from "./ledger.ts";
 import type { Ledger } from "./world.ts";
 
 const HOUR = 3_600_000;
@@ -142,4 +142,29 @@ describe("for any charges", () => {
 
 test("the key of a ledger", () => {
 	expect(ledgerKey("owner:a/b", "tokens")).toBe("owner:a/b/tokens");
+});
+
+describe("set aside", () => {
+	test("one of runs, nothing of the rest, or what the grant says; never of a kernel's ledger", () => {
+		expect([ledger({ dim: "runs" }), ledger(), ledger({ reserve: 7 }), ledger({ dim: "runs", reserve: 0 })].map(reserveOf)).toEqual([
+			1, 0, 7, 0,
+		]);
+		expect(reserveOf(ledger({ subject: "pid:7", dim: "runs" }))).toBe(0);
+		expect(reservedKey(ledger())).toBe("budget:owner:ann/tokens");
+	});
+	test.each([
+		[99, 0, false],
+		[99, 1, true],
+		[60, 39, false],
+		[60, 40, true],
+		[100, 0, true],
+		[0, 200, true],
+	])("%d used and %d set aside of 100: taken %s", (used, reserved, taken) => {
+		expect(isTaken(ledger({ used }), reserved, NOW, "UTC")).toBe(taken);
+	});
+	test("no limit is never taken; a window that has passed leaves only what is set aside", () => {
+		expect(isTaken(ledger({ used: 1e9, limit: null }), 1e9, NOW, "UTC")).toBe(false);
+		const old = ledger({ used: 100, window: "day", window_at: DAY - 24 * HOUR });
+		expect([isTaken(old, 99, NOW, "UTC"), isTaken(old, 100, NOW, "UTC")]).toEqual([false, true]);
+	});
 });

@@ -16,6 +16,19 @@ export function isSpent(ledger: Ledger, now: number, timezone: string): boolean 
 	return ledger.subject.startsWith("pid:") ? used > ledger.limit : used >= ledger.limit;
 }
 
+/** What a run that starts now reserves of it. */
+export const reserveOf = (ledger: Ledger): number =>
+	ledger.reserve ?? (ledger.dim === "runs" && !ledger.subject.startsWith("pid:") ? 1 : 0);
+
+/** Under which the counts of live runs have what is reserved of a ledger. */
+export const reservedKey = (ledger: Pick<Ledger, "subject" | "dim">) => `budget:${ledgerKey(ledger.subject, ledger.dim)}`;
+
+/** Nothing more may start: it is used up, or would be if all that runs used what it has reserved. */
+export function isTaken(ledger: Ledger, reserved: number, now: number, timezone: string): boolean {
+	if (isSpent(ledger, now, timezone)) return true;
+	return ledger.limit !== null && reserved > 0 && usedNow(ledger, now, timezone) + reserved >= ledger.limit;
+}
+
 /** When a spent ledger with a window is good again. */
 export const refillsAt = (ledger: Ledger, now: number, timezone: string): number | undefined =>
 	ledger.window === null ? undefined : windowEnd(ledger.window, now, timezone);

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { readRecipe, renderRecipe, variablesOf } from "./recipe.ts";
 import { SHIPPED } from "./shipped-recipes.ts";
+import { promptFor } from "./telling.ts";
 
 const simple = (more: Record<string, unknown> = {}) => readRecipe({ command: ["echo", "{{word}}"], vars: { word: {} }, ...more }, "say");
 const fault = (call: () => unknown): { message: string; field: unknown; hint: unknown } => {
@@ -96,6 +97,18 @@ describe("rendering", () => {
 		const without = readRecipe({ agent: "a", prompt: "x" }, "r");
 		const given = { vars: {}, built: { args: "now" } };
 		expect([with_, without].map((one) => renderRecipe(one, given)[0]?.job.prompt)).toEqual(["x now {{y}}", "x\n\nnow"]);
+	});
+	test("what a prompt is told of earlier attempts is filled in when a run starts; what others brought is not looked at again", () => {
+		const recipe = readRecipe({ agent: "a", prompt: "{{text}} {{prior}} \\{{answer}} {{ last_error }}" }, "r");
+		const [one] = renderRecipe(recipe, { vars: {}, built: { text: "say {{answer}} and {{x}}", args: "{{prior}}" } });
+		expect(one?.job.prompt).toBe("say \\{{answer}} and {{x}} {{prior}} \\{{answer}} {{ last_error }}\n\n\\{{prior}}");
+		const told = { attempt: 1, past: null, branch: null, asked: null, answer: null, left: null };
+		expect(promptFor(one?.job.prompt ?? "", "template", told)).toBe("say {{answer}} and {{x}}  {{answer}} \n\n{{prior}}");
+		expect(fault(() => readRecipe({ command: ["echo", "{{last_error}}"] }, "r"))).toMatchObject({
+			field: "command[1]",
+			hint: expect.stringContaining("SLUICE_PRIOR_FILE"),
+		});
+		expect(fault(() => readRecipe({ agent: "a", prompt: "x", vars: { answer: "1" } }, "r"))).toMatchObject({ field: "vars.answer" });
 	});
 	test("which variables it asks for", () => {
 		expect(variablesOf(simple())).toEqual(["word"]);

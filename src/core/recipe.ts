@@ -1,12 +1,14 @@
 // Recipes: a job, or several that come after each other, with variables to be filled in. Read and rendered strictly: what is missing, misspelt or
 // unknown is an error before anything is added. Pure.
 //
-//   {{name}}    a variable of the recipe, or one of BUILT_IN        \{{    two braces as they are
+//   {{name}}    a variable of the recipe, or one of BUILT_IN; in a prompt also one of RUN_TIME, filled in at each start (telling.ts)
+//   \{{         two braces as they are
 
 import * as check from "./check.ts";
 import { SluiceError } from "./errors.ts";
 import { type JobInput, POLICIES, type Policy } from "./job.ts";
 import { nearest } from "./nearest.ts";
+import { asText, isRunTime, RUN_TIME } from "./telling.ts";
 
 /** What is filled in by whoever adds the job. `args` may be absent; asking for any other that is not there is an error. */
 export const BUILT_IN = ["item", "title", "text", "source", "repo", "phase", "branch", "base_branch", "batch", "args"] as const;
@@ -86,8 +88,8 @@ function varsOf(value: unknown): RecipeVar[] {
 	const vars = entries.map(([name, one]): RecipeVar => {
 		const field = `vars.${name.slice(0, 40)}`;
 		if (!NAME.test(name) || name === "__proto__") throw check.wrong(field, `${check.shown(name)} is not the name of a variable`);
-		if ((BUILT_IN as readonly string[]).includes(name))
-			throw check.wrong(field, "is filled in by itself", `take another name; these are: ${BUILT_IN.join(", ")}`);
+		if ((BUILT_IN as readonly string[]).includes(name) || isRunTime(name))
+			throw check.wrong(field, "is filled in by itself", `take another name; these are: ${[...BUILT_IN, ...RUN_TIME].join(", ")}`);
 		// `vars: {port: 80}` is short for a default.
 		const given = one === null || typeof one !== "object" ? (one === null ? {} : { default: one }) : check.record(one, field);
 		check.knownKeys(given, ["about", "required", "default", "pattern"], field);
@@ -261,8 +263,18 @@ function walk(value: unknown, field: string, change: (text: string, field: strin
 	return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, walk(one, `${field}.${key}`, change)]));
 }
 
+const isPrompt = (field: string): boolean => /(?:^|\.)prompt$/.test(field);
+
 function mustBeDeclared({ vars }: Recipe, { variable, field }: Use): void {
-	const known = [...BUILT_IN, ...vars.map(({ name }) => name)];
+	if (isRunTime(variable)) {
+		if (isPrompt(field)) return;
+		throw check.wrong(
+			field,
+			`{{${variable}}} is known only when a run starts`,
+			"a prompt can have it; commands find it in SLUICE_PRIOR_FILE",
+		);
+	}
+	const known = [...BUILT_IN, ...vars.map(({ name }) => name), ...RUN_TIME];
 	if (known.includes(variable)) return;
 	const guess = nearest(variable, known);
 	throw check.wrong(
@@ -304,13 +316,17 @@ export function renderRecipe(recipe: Recipe, { vars, built }: Given): Rendered[]
 		if (value !== undefined) values.set(name, value);
 	}
 	if (!values.has("args")) values.set("args", "");
-	const fill = (text: string, field: string): string =>
-		text.replace(VARIABLE, (part, variable: string | undefined) => {
-			if (variable === undefined) return part.slice(1);
+	const fill = (text: string, field: string): string => {
+		// A prompt is filled in once more when a run starts: what is put in here comes out of that as it is.
+		const late = isPrompt(field);
+		return text.replace(VARIABLE, (part, variable: string | undefined, at: number) => {
+			if (variable === undefined) return late && asText(text.slice(at + 1)).startsWith("\\") ? part : part.slice(1);
+			if (late && isRunTime(variable.trim())) return part;
 			const value = values.get(variable.trim());
-			if (value !== undefined) return value;
+			if (value !== undefined) return late ? asText(value) : value;
 			throw check.wrong(field, `recipe ${recipe.name} needs {{${variable.trim()}}}, and there is none`, HINTS[variable.trim() as BuiltIn]);
 		});
+	};
 	return recipe.steps.map(({ name, after, template }) => {
 		const at = name === "" ? "" : `steps.${name}.`;
 		const job = Object.fromEntries(Object.entries(template).map(([key, value]) => [key, walk(value, `${at}${key}`, fill)])) as JobInput;
@@ -322,7 +338,7 @@ export function renderRecipe(recipe: Recipe, { vars, built }: Given): Rendered[]
 /** Instructions that a template has no place for come after it. */
 const withArgs = (prompt: string, template: string, args: string | undefined): string => {
 	const text = prompt.trim();
-	return args === undefined || /\{\{\s*args\s*\}\}/.test(template) ? text : `${text}\n\n${args}`;
+	return args === undefined || /\{\{\s*args\s*\}\}/.test(template) ? text : `${text}\n\n${asText(args)}`;
 };
 
 const HINTS: Partial<Record<BuiltIn, string>> = {

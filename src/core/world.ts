@@ -47,6 +47,8 @@ export type Ledger = {
 	warned?: true;
 	breached?: true;
 	on_breach?: "finish" | "stop";
+	/** What each run at its expense is expected to use, counted as used while it runs. Absent: 1 of `runs`, nothing of the rest. */
+	reserve?: number;
 };
 
 export type HostRecord = {
@@ -58,7 +60,7 @@ export type HostRecord = {
 	state: "live" | "draining" | "gone";
 };
 
-/** Counts of live runs by what caps them: `all`, `lane:x`, `repo:x`, `account:x`, `host:x`, `resource:x`. */
+/** Counts of live runs by what caps them: `all`, `lane:x`, `repo:x`, `account:x`, `host:x`, `resource:x`; and what they reserve of `budget:<ledger>`. */
 export type Usage = ReadonlyMap<string, number>;
 
 export type World = {

@@ -117,6 +117,29 @@ describe("flag over environment over file over preset over default", () => {
 		const file = open("agents: {a: {command: [x]}}");
 		expect([file.engine().agents, file.settings().agents]).toEqual([[], { a: { command: ["x"] } }]);
 	});
+
+	test("agents: what is said of one, and what is wrong with it", () => {
+		const file = open(
+			"agents:\n  a:\n    output: codex\n    resume: [x, '{session}']\n    permissions: { full: [--yolo] }\n    env: { N: 2 }\n",
+		);
+		expect(file.settings().agents).toEqual({
+			a: { output: "codex", resume: ["x", "{session}"], permissions: { full: ["--yolo"] }, env: { N: "2" } },
+		});
+		expect(() => open("agents: {a: {resume: [x]}}")).toThrow(/agents\.a\.resume: names no session/);
+		expect(() => open("agents: {a: {output: cobol}}")).toThrow(/agents\.a\.output/);
+		expect(() => open("agents: {a: {permissions: {all: [x]}}}")).toThrow(/agents\.a\.permissions\.all/);
+		expect(() => open("agents: {a: {stop_signal: SIGKILL}}")).toThrow(/agents\.a\.stop_signal/);
+		expect(() => open("agents: {a: {comand: [x]}}")).toThrow(/agents\.a\.comand/);
+	});
+
+	test("accounts: the engine has the cap, the folder is ours", () => {
+		const file = open("accounts:\n  work: { max: 2, home: /homes/work/ }\n  other: {}\n");
+		expect(file.engine().accounts.work).toMatchObject({ max: 2 });
+		expect(file.settings().accounts).toMatchObject({ work: { home: "/homes/work" } });
+		expect(file.get("accounts.work.home")).toMatchObject([{ value: "/homes/work" }]);
+		expect(() => open("accounts: {work: {home: relative}}")).toThrow(/accounts\.work\.home: .* is not an absolute path/);
+		expect(() => open("accounts: {work: {hom: /x}}")).toThrow(/accounts\.work\.hom/);
+	});
 });
 
 describe("set", () => {

@@ -5,6 +5,7 @@ import { type Config, DEFAULTS, LANE_DEFAULT, PRESETS, type PresetName } from ".
 import { presetConfig, readConfig, withoutUnit } from "../core/config-input.ts";
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
+import { ACCOUNT, AGENT_KEYS } from "./agent-settings.ts";
 import { REPO, readSettings, SETTINGS, type Settings, SOURCE_DEFAULT } from "./settings.ts";
 
 export type Given = Record<string, unknown>;
@@ -26,9 +27,9 @@ export const KEYS: readonly string[] = [
 export const NAMED: Record<string, readonly string[]> = {
 	lanes: Object.keys(LANE_DEFAULT),
 	repos: ["max", "prefix", ...Object.keys(REPO).flatMap((name) => [name, withoutUnit(name) ?? name])],
-	accounts: ["max", "max_api_calls"],
+	accounts: ["max", "max_api_calls", ...Object.keys(ACCOUNT)],
 	hosts: ["max"],
-	agents: ["command"],
+	agents: AGENT_KEYS,
 	probes: ["command"],
 	resources: [],
 	sources: Object.keys(SOURCE_DEFAULT),
@@ -55,7 +56,7 @@ export function effective(layers: readonly Layer[]): Effective {
 			const ours: Given = {};
 			for (const [key, value] of Object.entries(layer.given)) {
 				if (key === "preset" || isEmptyGroup(key, value)) continue;
-				if (key === "repos") [engine.repos, ours.repos] = splitRepos(value);
+				if (key === "repos" || key === "accounts") [engine[key], ours[key]] = split(key, value);
 				else if (isEngineKey(key, value)) engine[key] = value;
 				else if (OURS.includes(key)) ours[key] = value;
 				else throw unknown(key);
@@ -66,8 +67,10 @@ export function effective(layers: readonly Layer[]): Effective {
 	return { preset, config, settings };
 }
 
-/** Of a repo, the engine needs its cap and prefix; the rest is ours. A wrong key is named by the one that is asked about it. */
-function splitRepos(value: unknown): [engine: unknown, ours: unknown] {
+/** Of a repo or an account the engine needs its caps and prefix; the rest is ours. A wrong key is named by the one that is asked about it. */
+function split(key: "repos" | "accounts", value: unknown): [engine: unknown, ours: unknown] {
+	const known = NAMED[key] as readonly string[];
+	const mine = key === "repos" ? REPO_KEYS : Object.keys(ACCOUNT);
 	if (typeof value !== "object" || value === null || Array.isArray(value)) return [value, {}];
 	const engine: Given = {};
 	const ours: Given = {};
@@ -78,9 +81,9 @@ function splitRepos(value: unknown): [engine: unknown, ours: unknown] {
 			continue;
 		}
 		const parts = Object.entries(entry);
-		const isOurs = ([key]: [string, unknown]) => REPO_KEYS.includes(key);
-		const unknown = parts.find(([key]) => !(NAMED.repos as readonly string[]).includes(key));
-		if (unknown) check.knownKeys(entry as Given, NAMED.repos as readonly string[], `repos.${name}`);
+		const isOurs = ([part]: [string, unknown]) => mine.includes(part);
+		const unknown = parts.find(([part]) => !known.includes(part));
+		if (unknown) check.knownKeys(entry as Given, known, `${key}.${name}`);
 		engine[name] = Object.fromEntries(parts.filter((part) => !isOurs(part)));
 		ours[name] = Object.fromEntries(parts.filter(isOurs));
 	}
@@ -131,11 +134,12 @@ export function environmentLayers(env: Record<string, string | undefined>, parse
 export function origins(now: Effective, layers: readonly Layer[]): Origin[] {
 	const base = flat({ ...DEFAULTS, ...SETTINGS, agents: [] });
 	const preset = now.preset === null ? base : flat({ ...PRESETS[now.preset], ...SETTINGS, agents: [] });
-	const { agents: profiles, repos: places, ...settings } = now.settings;
+	const { agents: profiles, repos: places, accounts: homes, ...settings } = now.settings;
+	const accounts = Object.fromEntries(Object.entries(now.config.accounts).map(([name, one]) => [name, { ...one, ...homes[name] }]));
 	const repos = Object.fromEntries(Object.entries(now.config.repos).map(([name, one]) => [name, { ...one, ...places[name] }]));
 	const all = [
 		["preset", now.preset] as const,
-		...flat({ ...now.config, repos }),
+		...flat({ ...now.config, repos, accounts }),
 		...flat(settings),
 		...flat({ agents: profiles }).filter(([key]) => key !== "agents"),
 	];

@@ -17,7 +17,7 @@ import { socketPath } from "../api/socket-path.ts";
 import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
 import { usersOf } from "../host/folder-users.ts";
-import { localHost, systemClock } from "../host/local.ts";
+import { localHost, systemClock, systemTimezone } from "../host/local.ts";
 import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
 import { runProgram } from "../host/program.ts";
@@ -30,6 +30,7 @@ import { openSources } from "../sources/index.ts";
 import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
 import { createWork } from "../workspaces/index.ts";
 import { waitForOrphans, workMark } from "../workspaces/orphans.ts";
+import { createAgents } from "./agents.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
@@ -228,7 +229,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			secret,
 			log,
 			workspaces: work,
-			settings: remembered(config.settings, (settings): SupervisorSettings => ({ ...settings, env: allowed() })),
+			settings: remembered(
+				config.settings,
+				(settings): SupervisorSettings => ({ ...settings, env: allowed(), timezone: systemTimezone() }),
+			),
 			onDispatch: (started) => {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
@@ -273,6 +277,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				home: options.home,
 				config: () => config.problem(),
 				agents: () => config.settings().agents,
+				accounts: () => config.settings().accounts,
 				jumps: watchdog.jumps,
 				socket,
 				env,
@@ -285,6 +290,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				supervisor,
 				config,
 				triggers,
+				agents: createAgents({ agents: () => config.settings().agents, accounts: () => config.settings().accounts, env: () => env }),
 				repos: createRepos({ config, git, scheduler, worktrees: work.worktrees }),
 				work: { ...work, lookForBusy },
 				home: home.path,

@@ -1,12 +1,12 @@
 // The check-up: what could be wrong on this machine, each with what was found and what to do. Changes nothing.
 
-import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { release } from "node:os";
-import { basename, delimiter, isAbsolute, join } from "node:path";
-import type { Checkup } from "../api/context.ts";
+import type { AgentDocument, Checkup } from "../api/context.ts";
 import { socketPath } from "../api/socket-path.ts";
+import type { CustomProfile } from "../core/agents/index.ts";
 import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../stores/sqlite/driver.ts";
+import { createAgents, find, versionOf as programVersion } from "./agents.ts";
 import type { Problem } from "./config-file.ts";
 import { networkKind } from "./home.ts";
 
@@ -15,7 +15,8 @@ export type Patient = {
 	/** What is wrong with config.yml, as the daemon or a fresh look finds it. */
 	config: () => Problem | null;
 	/** How agents are started, as the settings say; none where they cannot be read. */
-	agents?: () => Record<string, { command: string[] }>;
+	agents?: () => Record<string, CustomProfile>;
+	accounts?: () => Record<string, { home: string | null }>;
 	/** Jumps of the clock that were seen; absent without a daemon. */
 	jumps?: () => number;
 	/** Where the daemon listens, while it does. */
@@ -25,12 +26,11 @@ export type Patient = {
 
 type Finding = { ok: boolean; optional?: true; detail: string; hint?: string };
 const LEAST_FREE = 500_000_000;
-const VERSION_MS = 5000;
 export const OLDEST_NODE = "20.19.0";
-export const AGENTS = ["claude", "codex", "gemini", "opencode"] as const;
 
 export async function checkUp(patient: Patient): Promise<Checkup[]> {
-	const agents = patient.agents?.() ?? {};
+	const { agents = () => ({}), accounts = () => ({}), env } = patient;
+	const found = (await createAgents({ agents, accounts, env: () => env }).list()).filter(({ name }) => name !== "command");
 	const looks: [string, () => Finding | Promise<Finding>][] = [
 		["node", () => atLeast("Node", process.versions.node, OLDEST_NODE, "https://nodejs.org/en/download")],
 		["sqlite", sqlite],
@@ -42,10 +42,7 @@ export async function checkUp(patient: Patient): Promise<Checkup[]> {
 		["clock", () => clock(patient.jumps)],
 		["launcher", () => programs(patient.env)],
 		["git", () => git(patient.env)],
-		...[...new Set([...AGENTS, ...Object.keys(agents)])].map((name): [string, () => Finding | Promise<Finding>] => [
-			`agent ${name}`,
-			() => (Object.hasOwn(agents, name) ? agentInUse(name, agents[name]?.command[0] ?? "", patient.env) : agentUnused(name, patient.env)),
-		]),
+		...found.map((agent): [string, () => Finding] => [`agent ${agent.name}`, () => ofAgent(agent)]),
 	];
 	return Promise.all(
 		looks.map(async ([name, look]) => {
@@ -131,54 +128,30 @@ function programs(env: Patient["env"]): Finding {
 
 async function git(env: Patient["env"]): Promise<Finding> {
 	const path = find("git", env);
-	return path === null ? { ok: false, detail: "not installed", hint: "install git: repos and worktrees need it" } : version(path, env);
+	if (path === null) return { ok: false, detail: "not installed", hint: "install git: repos and worktrees need it" };
+	const found = await programVersion(path, env);
+	return "version" in found
+		? { ok: true, detail: `${found.version} (${path})` }
+		: { ok: false, detail: found.problem, hint: "install it again" };
 }
 
-/** One that the settings name: jobs count on it. */
-function agentInUse(name: string, program: string, env: Patient["env"]): Finding | Promise<Finding> {
-	if (program.includes("/") && !isAbsolute(program)) return { ok: true, detail: `${program}, in the folder of each job` };
-	const path = isAbsolute(program) ? (isProgram(program) ? program : null) : find(program, env);
-	if (path === null) return { ok: false, detail: `${program} is not there`, hint: `install it, or change agents.${name}.command` };
-	// Of others we do not know what they make of an option.
-	return (AGENTS as readonly string[]).includes(basename(path)) ? version(path, env) : { ok: true, detail: path };
-}
-
-async function agentUnused(name: string, env: Patient["env"]): Promise<Finding> {
-	const path = find(name, env);
-	if (path === null) return { ok: true, optional: true, detail: "not set up, not installed" };
-	const hint = `say how it is started: sluice config set agents.${name}.command '[${name}, …, "{prompt}"]'`;
-	const found = await version(path, env);
-	return found.ok ? { ok: true, optional: true, detail: `${found.detail}, not set up`, hint } : found;
-}
-
-function version(path: string, env: Patient["env"]): Promise<Finding> {
-	return new Promise((resolve) => {
-		execFile(path, ["--version"], { timeout: VERSION_MS, killSignal: "SIGKILL", env: env as NodeJS.ProcessEnv }, (error, stdout) => {
-			const line = stdout.trim().split("\n")[0]?.slice(0, 100) ?? "";
-			resolve(
-				error
-					? { ok: false, detail: `${path} --version fails: ${error.message.split("\n")[0]}`, hint: "install it again" }
-					: { ok: true, detail: `${line} (${path})` },
-			);
-		});
-	});
-}
-
-function isProgram(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return statSync(path).isFile();
-	} catch {
-		return false;
+/** One that the settings name is counted on by jobs; another one may be missing. */
+function ofAgent({ name, built_in, program, path, version, tested, logged_in, accounts, problem, hint }: AgentDocument): Finding {
+	if (path === null) {
+		if (built_in) return { ok: true, optional: true, detail: "not installed", ...(hint === null ? {} : { hint }) };
+		if (problem === null) return { ok: true, detail: `${program}, in the folder of each job` };
+		return { ok: false, detail: problem, hint: `install it, or change agents.${name}.command` };
 	}
-}
-
-/** The program that a name means, or null. */
-export function find(name: string, env: Patient["env"]): string | null {
-	for (const folder of (env.PATH ?? "").split(delimiter)) {
-		if (folder === "") continue;
-		const path = join(folder, name);
-		if (isProgram(path)) return path;
-	}
-	return null;
+	if (problem !== null) return { ok: false, detail: problem, hint: "install it again" };
+	const words = [
+		version === null ? path : `${version} (${path})`,
+		...(tested === null ? [] : [`tested with ${tested}`]),
+		...(logged_in === null ? [] : [logged_in ? "logged in" : "no login found"]),
+		...accounts.map((one) => `account ${one.account}: ${one.logged_in ? "logged in" : "no login found"}`),
+	];
+	const login =
+		logged_in === false || accounts.some((one) => !one.logged_in)
+			? { hint: "log in with the agent's own command; its account has a folder of its own where accounts.<name>.home says so" }
+			: {};
+	return { ok: true, ...(built_in ? { optional: true as const } : {}), detail: words.join(", "), ...login };
 }

@@ -64,7 +64,8 @@ export async function checkConfig(home: string): Promise<{ schema_version: numbe
 export async function doctor(home: string) {
 	const found = read(home);
 	const agents = () => ("settings" in found ? found.settings.agents : {});
-	const checks = await checkUp({ home, config: () => ("settings" in found ? null : found), agents, env: process.env });
+	const accounts = () => ("settings" in found ? found.settings.accounts : {});
+	const checks = await checkUp({ home, config: () => ("settings" in found ? null : found), agents, accounts, env: process.env });
 	return { schema_version: 1, ok: checks.every(({ ok }) => ok), checks };
 }
 

@@ -49,20 +49,26 @@ test("each kind of news reaches a webhook that wants it", async () => {
 	await t.succeed(good);
 	await t.fail(bad);
 	await t.end(asks, "needs_human", { question: "which one?" });
+	const careful = await t.add({ name: "careful", requires_approval: true });
 	await t.sluice.limit("work", { retry_after_ms: 1000 });
 	await t.sluice.limit("work", { closed: "log in again" });
 	await t.sluice.grant("owner:ann", "tokens", { limit: 10 });
 	await t.sluice.charge("owner:ann", "tokens", 20);
-	await until(() => heard.length >= 7);
-	expect(heard.map(({ kind, title, job, batch }) => [kind, title, job, batch]).sort()).toEqual([
-		["batch_done", "Batch night is done", null, "night"],
-		["budget", "owner:ann has used up its tokens", null, null],
-		["budget", "owner:ann is near the end of its tokens", null, null],
-		["job_failed", `job ${bad} (Break it) has failed`, bad, null],
-		["limit", "Account work is limited", null, null],
-		["needs_human", "Account work needs a person", null, null],
-		["needs_human", `job ${asks} (asker) needs a person`, asks, null],
-	]);
+	await until(() => heard.length >= 8);
+	expect(new Set(heard.map(({ kind, title, job, batch }) => JSON.stringify([kind, title, job, batch])))).toEqual(
+		new Set(
+			[
+				["batch_done", "Batch night is done", null, "night"],
+				["budget", "owner:ann has used up its tokens", null, null],
+				["budget", "owner:ann is near the end of its tokens", null, null],
+				["job_failed", `job ${bad} (Break it) has failed`, bad, null],
+				["limit", "Account work is limited", null, null],
+				["needs_human", "Account work needs a person", null, null],
+				["needs_human", `job ${careful} (careful) needs approval`, careful, null],
+				["needs_human", `job ${asks} (asker) needs a person`, asks, null],
+			].map((one) => JSON.stringify(one)),
+		),
+	);
 });
 
 test("a command gets them by its environment and on standard input, and only what it wants", async () => {

@@ -51,6 +51,7 @@ function kindOf({ kind, data }: EventRow): NotifyOn | undefined {
 		case "requeued":
 			return data.exit_kind === "needs_human" ? "needs_human" : undefined;
 		case "account_closed":
+		case "approval_asked":
 			return "needs_human";
 		case "limited":
 			return "limit";
@@ -84,7 +85,9 @@ export function noticeOf(kind: NotifyOn, { job, at, data, kind: event }: EventRo
 			case "needs_human":
 				return event === "account_closed"
 					? [`Account ${data.account} needs a person`, String(data.reason ?? "")]
-					: [`${who} needs a person`, String(view?.question ?? data.message ?? "")];
+					: event === "approval_asked"
+						? [`${who} needs approval`, `sluice approve ${job}, or sluice reject ${job}`]
+						: [`${who} needs a person`, String(view?.question ?? data.message ?? "")];
 			case "limit":
 				return [`Account ${data.account} is limited`, typeof data.until === "number" ? `until ${new Date(data.until).toISOString()}` : ""];
 			case "budget":

@@ -13,11 +13,7 @@ import { isTimezone } from "../core/window.ts";
 import { readSchedule } from "../host/schedule.ts";
 import { SOURCE_KINDS, type SourceSettings } from "../source.ts";
 import type { RepoSettings } from "../workspace.ts";
-
-export type AgentSettings = {
-	/** How it is started: argv, with {prompt} where the prompt goes. */
-	command: string[];
-};
+import { ACCOUNT, type AccountSettings, type AgentSettings, agentReaders, argv, folder, someArgv } from "./agent-settings.ts";
 
 export const NOTIFY_ON = ["batch_done", "job_failed", "needs_human", "limit", "budget"] as const;
 export type NotifyOn = (typeof NOTIFY_ON)[number];
@@ -63,9 +59,12 @@ export type Settings = {
 	/** Of jobs that name none; null = none. */
 	timeout_ms: number | null;
 	stall_timeout_ms: number | null;
+	/** An agent that waits for the end of a limit by itself is stopped after this long; null = never. */
+	agent_patience_ms: number | null;
 	/** `down` waits this long for runs before it leaves or stops them. */
 	down_grace_ms: number;
 	agents: Record<string, AgentSettings>;
+	accounts: Record<string, AccountSettings>;
 	/** Where each repo is and what is done there; `max` and `prefix` are the engine's. */
 	repos: Record<string, RepoSettings>;
 	/** Worktrees of ended jobs are kept this long; null = until they are merged or pruned. */
@@ -97,8 +96,10 @@ export const SETTINGS: Settings = {
 	stop: { grace_int_ms: 5000, grace_term_ms: 10_000 },
 	timeout_ms: null,
 	stall_timeout_ms: null,
+	agent_patience_ms: 60_000,
 	down_grace_ms: 10_000,
 	agents: {},
+	accounts: {},
 	repos: {},
 	worktree_retention_ms: 7 * 86_400_000,
 	probes: {},
@@ -163,15 +164,6 @@ const orNone =
 	(read: Reader<number>): Reader<number | null> =>
 	(value, field) =>
 		value === null ? null : read(value, field, 0);
-
-const argv: Reader<string[]> = (value, field) =>
-	check.list(value, field, 1000).map((one, index) => check.text(one, `${field}[${index}]`, { max: 100_000 }));
-
-const someArgv: Reader<string[]> = (value, field, before) => {
-	const words = argv(value, field, before);
-	if (words.length === 0 || words[0] === "") throw check.wrong(field, "names no program", 'for example ["claude", "-p", "{prompt}"]');
-	return words;
-};
 
 /** Names of variables, with `*` for any letters. */
 const patterns: Reader<string[]> = (value, field) =>
@@ -288,14 +280,6 @@ const paths: Reader<string[]> = (value, field) =>
 		return path;
 	});
 
-/** Of this machine's own disk: `~` is not a folder's name to anybody but a shell. */
-const folder: Reader<string | null> = (value, field) => {
-	if (value === null) return null;
-	const path = check.text(value, field, { max: 4096, lines: "one" });
-	if (!path.startsWith("/")) throw check.wrong(field, `${check.shown(path)} is not an absolute path`, "write the whole path, from / on");
-	return path.length > 1 ? path.replace(/\/+$/, "") : path;
-};
-
 const trust: Reader<boolean | string> = (value, field) => {
 	if (typeof value === "string" && /^[0-9a-f]{64}$/.test(value)) return value;
 	return check.flag(value, field);
@@ -326,8 +310,10 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	stop: group<Settings["stop"]>({ grace_int_ms: length, grace_term_ms: length }),
 	timeout_ms: orNone(length),
 	stall_timeout_ms: orNone(length),
+	agent_patience_ms: orNone(length),
 	down_grace_ms: length,
-	agents: map<AgentSettings>({ command: [] }, { command: someArgv }),
+	agents: map<AgentSettings>({}, agentReaders),
+	accounts: map<AccountSettings>(ACCOUNT, { home: folder }),
 	repos: map<RepoSettings>(REPO, { ...REPO_FILE_READERS, path: folder, trusted: trust }),
 	worktree_retention_ms: orNone(length),
 	probes: map<ProbeSettings>({ command: [] }, { command: someArgv }),

@@ -20,3 +20,6 @@ export const localHost: Host = {
 	},
 	turn: () => new Promise((resolve) => setImmediate(resolve)),
 };
+
+/** The zone of this machine's wall clock. */
+export const systemTimezone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;

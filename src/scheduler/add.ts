@@ -13,7 +13,7 @@ import type { Facts } from "../host.ts";
 import type { AddResult } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { type FactRecord, factsOf, isUnsettled, plainFacts } from "./facts.ts";
-import { position, viewJob } from "./look.ts";
+import { position, toView, viewJob } from "./look.ts";
 import { record, type Seen } from "./observe.ts";
 import { type ChainRecord, countBatch, endJob, joinChain, openJobs, place, tellAwaiting } from "./place.ts";
 import { cascade } from "./settle.ts";
@@ -47,12 +47,13 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: Add
 	job.id = tx.nextId("job");
 	// Looked at again: a twin that was replaced may be one of them.
 	const preds = after.length > 0 ? yield* predecessors(tx, after) : [];
-	yield* insertJob(tx, draft, preds);
+	yield* arrive(tx, job, yield* storeJob(tx, draft, preds), "announce");
 	markPredecessors(tx, preds);
 	// A twin that was replaced may have been its predecessor: the answer tells what has come of that.
 	if (tx.ended.length > 0) yield* cascade(tx);
 	const warnings = job.needs || tx.memory.ready > softLimit(tx.config) ? yield* warningsOf(tx, job) : [];
-	const result: AddResult = { outcome: "queued", job: yield* viewJob(tx, job), position: yield* position(tx, job) };
+	const view = preds.length === 0 ? toView(job, draft.spec, []) : yield* viewJob(tx, job);
+	const result: AddResult = { outcome: "queued", job: view, position: yield* position(tx, job) };
 	if (warnings.length > 0) result.warning = warnings.join("; ");
 	return result;
 }
@@ -196,6 +197,8 @@ function* addToFamily(tx: Tx, draft: Draft, id: number, field: string, coming: M
 		});
 	coming.set(root, (coming.get(root) ?? 0) + 1);
 	draft.job.path = path;
+	// Whoever pays for a job pays for what it brings about.
+	if (parent.owner !== undefined) draft.job.owner ??= parent.owner;
 	if (draft.parent_gate && !draft.after.some((one) => one.ref === id)) draft.after.push({ ref: id, policy: "success", gate: true });
 }
 
@@ -258,11 +261,6 @@ export function* replaceTwin(tx: Tx, id: number): Op<void> {
 	if (!twin.awaited) yield* tellAwaiting(tx, twin);
 }
 
-/** Stores the job and what finds it again; then the gates decide where it waits. `preds` are its predecessors as they are now. */
-export function* insertJob(tx: Tx, draft: Draft, given: readonly Predecessor[]): Op<void> {
-	yield* arrive(tx, draft.job, yield* storeJob(tx, draft, given), "announce");
-}
-
 /** Stores it with all that finds it again; where it waits is still to be decided. Returns its predecessors as they count for it. */
 export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], stage?: number): Op<Predecessor[]> {
 	const { job, spec, unique } = draft;
@@ -296,7 +294,7 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], s
 		job.chain = chain?.chain ?? job.id;
 		tx.put("chain", job.item, joinChain(chain, job));
 	}
-	if (job.batch !== undefined) yield* countBatch(tx, job.batch, 1, spec.owned === true);
+	if (job.batch !== undefined) yield* countBatch(tx, job.batch, "added", spec.owned === true);
 	job.bucket = tx.bucketFor(job, stage).id;
 	job.line = "new";
 	tx.create(job, spec);
@@ -321,6 +319,7 @@ function announce(tx: Tx, job: Job): void {
 	if (job.end_reason !== undefined) data.end_reason = job.end_reason;
 	else if (job.wait_reason) data.reason = job.wait_reason;
 	tx.event("added", job.id, data);
+	if (job.line === "human" && job.approval === "needed") tx.event("approval_asked", job.id, {});
 }
 
 /** The predecessors come from the caller here: the edges are not stored yet. */

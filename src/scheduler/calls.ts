@@ -7,6 +7,10 @@ type Calls = { holders: [string, number][] };
 
 const live = (tx: Tx, calls: Calls | null): Calls["holders"] => (calls?.holders ?? []).filter(([, until]) => until > tx.now);
 
+export function* callsInUse(tx: Tx, account: string): Op<number> {
+	return live(tx, yield* tx.get<Calls>("calls", account)).length;
+}
+
 export function* acquireCall(tx: Tx, account: string, holder: string): Op<{ granted: boolean; in_use: number; limit: number }> {
 	const limit = tx.config.accounts[account]?.max_api_calls ?? 10;
 	const others = live(tx, yield* tx.get<Calls>("calls", account)).filter(([name]) => name !== holder);

@@ -4,13 +4,15 @@ import type { Bucket } from "../core/bucket.ts";
 import { isDirect } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
 import { chooseAccount, footprint } from "../core/gates/capacity.ts";
+import { quotaOf } from "../core/gates/holds.ts";
 import { decide } from "../core/gates/index.ts";
 import { askPace } from "../core/gates/pace.ts";
 import { drop, type Job, type Run } from "../core/job.ts";
 import { type Head, plan } from "../core/plan.ts";
 import { holdKey } from "../core/world.ts";
 import type { Claimed, ClaimOptions } from "../scheduler.ts";
-import { ask, type Op } from "../store.ts";
+import type { Op } from "../store.ts";
+import { reserveBudgets } from "./budgets.ts";
 import { factsOf, plainFacts } from "./facts.ts";
 import { takeLocks } from "./locks.ts";
 import { place } from "./place.ts";
@@ -58,7 +60,7 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 		const request = step.value;
 		const real = tx.memory.buckets.get(request.bucket.id) ?? request.bucket;
 		if (request.ask === "heads") step = planner.next(yield* tx.window(real).heads(real, reach));
-		else if (request.ask === "oldest") step = planner.next(yield* oldest(tx, real));
+		else if (request.ask === "oldest") step = planner.next(yield* tx.window(real).oldest(real));
 		else {
 			if (!tx.peek(request.head.id)) yield* tx.load(tx.window(real).upcoming(request.head.id, want - jobs.length));
 			const job = yield* attempt(real, request.head);
@@ -80,12 +82,6 @@ function withoutOwner(bucket: Bucket): Bucket {
 	return rest;
 }
 
-function* oldest(tx: Tx, bucket: Bucket): Op<Head | undefined> {
-	const window = tx.window(bucket);
-	if (window.oldest === null) window.oldest = yield* ask({ read: "oldest", bucket: bucket.id });
-	return window.oldest;
-}
-
 /** The plan is checked again when it is carried out: the job's own gates decide once more. */
 function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job | undefined> {
 	const job = tx.peek(head.id) ?? (yield* tx.find(head.id));
@@ -103,7 +99,8 @@ function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job
 		yield* repark(tx, job, claimer);
 		return undefined;
 	}
-	yield* start(tx, job, bucket, claimer);
+	start(tx, job, bucket, claimer);
+	if (job.locks && job.kind !== "kernel") yield* takeLocks(tx, job);
 	return job;
 }
 
@@ -133,7 +130,7 @@ const BEFORE_RUN = [
 	"raw_exit_code",
 ] as const;
 
-function* start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): Op<void> {
+function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	const account = chooseAccount(bucket, tx.world(claimer.host)) ?? undefined;
 	tx.leave(job);
 	if (job.locks) for (const lock of job.locks) tx.changes.unlinks.push({ key: lock.key, role: "wants", job: job.id });
@@ -149,24 +146,23 @@ function* start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): Op<void> {
 	if (job.kind === "payload" || claimer.lease) run.lease_until = tx.now + tx.config.lease_ms;
 	job.run = run;
 	job.line = "run";
-	if (job.session !== undefined && job.prefer !== account) job.session = undefined;
+	// A session lives on one account; with another it starts afresh.
+	if (job.session !== undefined && (job.account ?? job.prefer) !== account) job.session = undefined;
 	drop(job, BEFORE_RUN);
 	if (run.lease_until !== undefined) job.due_at = run.lease_until;
 	job.started_at = tx.now;
 	const waited_ms = Math.max(0, tx.now - (job.ready_at ?? tx.now));
-	tx.move(job, "running", "started", {
-		attempt: run.attempt,
-		worker: run.worker,
-		waited_ms,
-		...(account === undefined ? {} : { account }),
-	});
+	const told: Record<string, unknown> = { attempt: run.attempt, worker: run.worker, waited_ms };
+	if (account !== undefined) told.account = account;
+	tx.move(job, "running", "started", told);
 	if (job.kind === "kernel") return;
 	for (const [key, amount] of footprint(bucket, account, claimer.host)) tx.count("usage", key, amount);
-	tx.setPace({ starts: tx.getPace().starts + 1 });
-	if (account !== undefined) stagger(tx, account);
+	tx.countStart();
+	if (tx.memory.ledgers.size > 0) reserveBudgets(tx, job as Job & { run: Run });
+	const quota = quotaOf(job.kind, account);
+	if (quota !== undefined) stagger(tx, quota);
 	if (job.agent !== undefined) probe(tx, `agent:${job.agent}`, job);
 	if (job.repo !== undefined) probe(tx, `repo:${job.repo}`, job);
-	if (job.locks) yield* takeLocks(tx, job);
 }
 
 /** After a limit, starts on the account are spaced until one has succeeded. */

@@ -143,6 +143,7 @@ export function* answer(tx: Tx, id: number, text: string): Op<void> {
 		throw new SluiceError("illegal_transition", `job ${id} is ${job.status} and has no open question`, { field: "id" });
 	const question = job.question;
 	job.question = undefined;
+	job.asked = question;
 	job.answer = text;
 	tx.touch(job);
 	tx.event("answered", id, { question, answer: text });

@@ -26,6 +26,14 @@ type Pending = {
 type Phase = "any" | "end" | "claim";
 const PHASES: readonly Phase[] = ["any", "end", "claim"];
 type Steps<T> = Generator<unknown, T, unknown>;
+type Drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => Steps<T>;
+/** `late`: how many of the group are left for the next one. */
+type Round = {
+	readonly group: readonly Pending[];
+	readonly started: number;
+	readonly results: { one: Pending; value?: unknown; error?: unknown }[];
+	late: number;
+};
 
 /** Operations in one transaction, and milliseconds after which the rest waits for the next: nobody is held up for long. */
 const GROUP = 512;
@@ -108,50 +116,9 @@ export class Engine {
 	}
 
 	private async group(group: Pending[]): Promise<void> {
-		const results: { one: Pending; value?: unknown; error?: unknown }[] = [];
-		const { clock } = this.options;
-		const started = clock.monotonic();
-		let late = 0;
+		const round: Round = { group, started: this.options.clock.monotonic(), results: [], late: 0 };
 		try {
-			await this.follow(
-				this.inTransaction(
-					group.flatMap((one) => one.jobs),
-					function* (tx, drive) {
-						for (const [index, one] of group.entries()) {
-							if (index > 0 && clock.monotonic() - started > GROUP_MS) {
-								late = group.length - index;
-								break;
-							}
-							let mark = tx.mutations;
-							const by = tx.by;
-							if (one.by !== undefined) tx.by = one.by;
-							try {
-								// Left over when the last of several ends was refused.
-								if (tx.ended.length > 0 && one.phase !== "end") {
-									yield* drive(cascade(tx));
-									mark = tx.mutations;
-								}
-								// Who claims sees what the others of the group have brought about.
-								if (one.phase === "claim" && index > 0 && group[index - 1]?.phase !== "claim" && tx.memory.all("settle").size > 0) {
-									yield* drive(settle(tx));
-									mark = tx.mutations;
-								}
-								// Most operations read nothing that is not at hand: they are over after their first step.
-								const op = one.task(tx);
-								const step = op.next();
-								const value = step.done ? step.value : yield* drive(op, step);
-								const together = one.phase === "end" && group[index + 1]?.phase === "end";
-								if (tx.ended.length > 0 && !together) yield* drive(cascade(tx));
-								results.push({ one, value });
-							} catch (error) {
-								if (!(error instanceof SluiceError) || error.code === "store" || tx.mutations !== mark) throw new Spoilt(one, error);
-								results.push({ one, error });
-							}
-							tx.by = by;
-						}
-					},
-				),
-			);
+			await this.follow(this.inTransaction(jobsOf(group), (tx, drive) => this.all(round, tx, drive)));
 		} catch (error) {
 			if (!(error instanceof Spoilt)) {
 				for (const one of group) one.reject(error);
@@ -161,15 +128,54 @@ export class Engine {
 			else for (const one of group) await this.group([one]);
 			return;
 		}
-		if (late > 0) this.queue.unshift(...group.slice(group.length - late));
-		for (const { one, value, error } of results) error === undefined ? one.resolve(value) : one.reject(error);
+		if (round.late > 0) this.queue.unshift(...group.slice(group.length - round.late));
+		for (const { one, value, error } of round.results) error === undefined ? one.resolve(value) : one.reject(error);
+	}
+
+	/**
+	 * The operations of a group, one after the other. A method, not a function made for each group: V8 gives every generator function that is
+	 * called a map of its own in the old space, and that would keep alive what the function closes over until the next full collection.
+	 */
+	private *all(round: Round, tx: Tx, drive: Drive): Steps<void> {
+		const { clock } = this.options;
+		const { group, started, results } = round;
+		for (let index = 0; index < group.length; index++) {
+			const one = group[index] as Pending;
+			if (index > 0 && clock.monotonic() - started > GROUP_MS) {
+				round.late = group.length - index;
+				return;
+			}
+			let mark = tx.mutations;
+			const by = tx.by;
+			if (one.by !== undefined) tx.by = one.by;
+			try {
+				// Left over when the last of several ends was refused.
+				if (tx.ended.length > 0 && one.phase !== "end") {
+					yield* drive(cascade(tx));
+					mark = tx.mutations;
+				}
+				// Who claims sees what the others of the group have brought about.
+				if (one.phase === "claim" && index > 0 && group[index - 1]?.phase !== "claim" && tx.memory.all("settle").size > 0) {
+					yield* drive(settle(tx));
+					mark = tx.mutations;
+				}
+				// Most operations read nothing that is not at hand: they are over after their first step.
+				const op = one.task(tx);
+				const step = op.next();
+				const value = step.done ? step.value : yield* drive(op, step);
+				const together = one.phase === "end" && group[index + 1]?.phase === "end";
+				if (tx.ended.length > 0 && !together) yield* drive(cascade(tx));
+				results.push({ one, value });
+			} catch (error) {
+				if (!(error instanceof SluiceError) || error.code === "store" || tx.mutations !== mark) throw new Spoilt(one, error);
+				results.push({ one, error });
+			}
+			tx.by = by;
+		}
 	}
 
 	/** begin · recall · sweep · settle · body · write · commit. On any error nothing of it is left, in the store or in memory. */
-	private *inTransaction(
-		jobs: readonly number[],
-		body: (tx: Tx, drive: <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => Steps<T>) => Steps<void>,
-	): Steps<void> {
+	private *inTransaction(jobs: readonly number[], body: (tx: Tx, drive: Drive) => Steps<void>): Steps<void> {
 		const { store, chance, by } = this.options;
 		const { fresh } = (yield store.begin()) as { fresh: boolean };
 		try {
@@ -267,6 +273,12 @@ function isHidden(tx: Tx, read: Read["read"]): boolean {
 		default:
 			return tx.pending();
 	}
+}
+
+function jobsOf(group: readonly Pending[]): number[] {
+	const jobs: number[] = [];
+	for (const one of group) jobs.push(...one.jobs);
+	return jobs;
 }
 
 class Spoilt extends Error {

@@ -2,12 +2,14 @@
 
 import { SluiceError } from "../core/errors.ts";
 import { footprint } from "../core/gates/capacity.ts";
+import { quotaOf } from "../core/gates/holds.ts";
 import { drop, type Job, type Run, type StopKind } from "../core/job.ts";
 import { afterRun, exitKindOf, type Next } from "../core/outcome.ts";
 import type { Ended, Ending } from "../scheduler.ts";
 import type { Op } from "../store.ts";
+import { chargeRun, releaseBudgets } from "./budgets.ts";
 import { recount } from "./facts.ts";
-import { accountWorks, chargeRun, launchFailed, launchWorked, limitAccount, probeUndecided } from "./limits.ts";
+import { accountWorks, launchFailed, launchWorked, limitAccount, probeUndecided } from "./limits.ts";
 import { releaseLocks } from "./locks.ts";
 import { endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
@@ -66,6 +68,7 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 	const { run } = job;
 	const exit_kind = exitKindOf(job, ending);
 	for (const [key, amount] of footprint(job, run.account, run.host === "" ? undefined : run.host)) tx.count("usage", key, -amount);
+	const released = releaseBudgets(tx, run);
 	tx.stirred = true;
 
 	let refunded = false;
@@ -74,8 +77,10 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 		markLaunched(tx, job);
 	else probeUndecided(tx, job);
 	if (exit_kind === "rate_limited") limitAccount(tx, run.account ?? "default", ending);
-	if (exit_kind === "completed" && run.account !== undefined) accountWorks(tx, run.account);
+	const quota = quotaOf(job.kind, run.account);
+	if (exit_kind === "completed" && quota !== undefined) accountWorks(tx, quota, run.started_at);
 	if (ending.session !== undefined) job.session = ending.session;
+	if (ending.usage !== undefined) job.usage = sum(job.usage, ending.usage);
 	if (ending.message !== undefined && exit_kind !== "completed") job.last_failure = ending.message;
 
 	const next: Next = refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance());
@@ -88,11 +93,16 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 		if (job.owner !== undefined || job.batch !== undefined || job.repo !== undefined)
 			yield* chargeRun(tx, job, { ...ending.usage, runs: 1, wall_s });
 	}
-	return {
-		job: job.id,
-		status: job.status,
-		...(next.to === "wait" && next.backoff_until !== undefined ? { retry_at: next.backoff_until } : {}),
-	};
+	released();
+	const ended: Ended = { job: job.id, status: job.status };
+	if (next.to === "wait" && next.backoff_until !== undefined) ended.retry_at = next.backoff_until;
+	return ended;
+}
+
+function sum(before: Record<string, number> | undefined, more: Record<string, number>): Record<string, number> {
+	const all = { ...before };
+	for (const [dim, amount] of Object.entries(more)) all[dim] = Math.min(Number.MAX_SAFE_INTEGER, (all[dim] ?? 0) + amount);
+	return all;
 }
 
 function* end(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "end" }>, ending: Ending): Op<void> {
@@ -109,17 +119,11 @@ function* end(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "end" }
 		if (tx.config.dispatch_breaker === "run") job.failures = (job.failures ?? 0) + 1;
 		else job.dispatch_failures = (job.dispatch_failures ?? 0) + 1;
 	}
-	const { to: _to, ...rest } = next;
 	const { run } = job;
 	(job as Job).run = undefined;
-	yield* endJob(tx, job, rest);
-	job.last_run = {
-		attempt: run.attempt,
-		host: run.host,
-		worker: run.worker,
-		...(run.account === undefined ? {} : { account: run.account }),
-		started_at: run.started_at,
-	};
+	yield* endJob(tx, job, ending.usage === undefined ? next : { ...next, usage: ending.usage });
+	const { attempt, host, worker, account, started_at } = run;
+	job.last_run = account === undefined ? { attempt, host, worker, started_at } : { attempt, host, worker, account, started_at };
 	if (job.locks) yield* releaseLocks(tx, job);
 }
 
@@ -152,6 +156,7 @@ function* wait(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "wait"
 		burns: next.burns,
 		...(next.backoff_until === undefined ? {} : { retry_at: next.backoff_until }),
 		...(ending.message === undefined ? {} : { message: ending.message }),
+		...(ending.usage === undefined ? {} : { usage: ending.usage }),
 	});
 	if (job.locks) yield* releaseLocks(tx, job);
 	// A predecessor was run again meanwhile.

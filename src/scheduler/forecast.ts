@@ -102,7 +102,8 @@ async function readJobs({ run }: Parts, config: Config): Promise<QueuedJob[]> {
 }
 
 function* queued(tx: Tx, job: Job, recipe: string | null): Op<QueuedJob> {
-	const account = job.run?.account ?? job.account ?? laneOf(tx.config, job.lane).accounts[0];
+	const account =
+		job.run?.account ?? job.account ?? laneOf(tx.config, job.lane).accounts[0] ?? (job.kind === "agent" ? job.agent : undefined);
 	const entry: QueuedJob = {
 		id: job.id,
 		name: job.name ?? null,

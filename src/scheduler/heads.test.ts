@@ -64,7 +64,7 @@ class List {
 			case "ahead":
 				return this.ahead(request, request, request.limit);
 			case "oldest":
-				return this.oldest();
+				return this.eldest().slice(0, request.limit);
 			default:
 				throw new Error(`not a read of a window: ${request.read}`);
 		}
@@ -74,8 +74,8 @@ class List {
 		const all = this.rows.filter((row) => row.rank === level.rank && row.level === level.level && before(row, bound));
 		return Math.min(limit, all.length);
 	}
-	oldest(): Head | undefined {
-		return [...this.rows].sort((a, b) => a.ready_at - b.ready_at || a.id - b.id)[0];
+	eldest(): Head[] {
+		return [...this.rows].sort((a, b) => a.ready_at - b.ready_at || a.id - b.id);
 	}
 	heads(reach: number): Head[] {
 		const [top] = this.rows;
@@ -138,6 +138,31 @@ describe("by example", () => {
 		expect(list.drive(list.window.heads(list.bucket, 50))).toEqual([back]);
 	});
 
+	test("the longest ready come a hundred a read, however they leave", () => {
+		const list = new List();
+		for (let at = 0; at < 200; at++) list.preset(head({ age_at: at, ready_at: 1000 - at }));
+		for (let left = 200; left > 0; left--) {
+			const [eldest] = list.eldest() as [Head];
+			expect(list.drive(list.window.oldest(list.bucket))).toEqual(eldest);
+			list.leave(eldest);
+		}
+		expect(list.reads).toBe(2);
+		const late = list.enter(head({ ready_at: 2000 }));
+		expect(list.drive(list.window.oldest(list.bucket))).toEqual(late);
+		expect(list.reads).toBe(2);
+	});
+
+	test("whoever is alone in its level knows its place without a read", () => {
+		const list = new List();
+		const place = (row: Head) => list.drive(list.window.ahead(list.bucket, row, row, row));
+		const first = list.enter(head());
+		expect(place(first)).toBe(0);
+		const reads = list.reads;
+		list.leave(first);
+		expect(place(list.enter(head({ age_at: 5 })))).toBe(0);
+		expect(list.reads).toBe(reads);
+	});
+
 	test("levels within reach of the age boost, the others not", () => {
 		const list = new List();
 		for (const level of [100, 60, 50, 49, 0]) list.preset(head({ level }));
@@ -190,7 +215,7 @@ describe("by property", () => {
 		{ weight: 2, arbitrary: fc.record({ do: fc.constant("enter" as const), heads: fc.array(some, { minLength: 1, maxLength: 12 }) }) },
 		{ weight: 2, arbitrary: fc.record({ do: fc.constant("leave" as const), picks: fc.array(fc.nat(), { minLength: 1, maxLength: 12 }) }) },
 		{ weight: 2, arbitrary: fc.record({ do: fc.constant("look" as const), reach: fc.constantFrom(0, 15, 50) }) },
-		{ weight: 1, arbitrary: fc.record({ do: fc.constant("oldest" as const) }) },
+		{ weight: 1, arbitrary: fc.record({ do: fc.constant("oldest" as const), count: fc.constantFrom(1, 3, 150), leaves: fc.boolean() }) },
 		{ weight: 2, arbitrary: fc.record({ do: fc.constant("ahead" as const), pick: fc.nat(), age_at: fc.nat({ max: 1100 }) }) },
 		{ weight: 1, arbitrary: fc.record({ do: fc.constant("newest" as const), pick: fc.nat() }) },
 		{ weight: 1, arbitrary: fc.record({ do: fc.constant("levels" as const), pick: fc.nat() }) },
@@ -226,8 +251,11 @@ describe("by property", () => {
 						for (const pick of one.picks) if (list.rows.length > 0) list.leave(list.rows[pick % list.rows.length] as Head);
 					} else if (one.do === "look") look(one.reach);
 					else if (one.do === "oldest") {
-						if (window.oldest === null) window.oldest = list.oldest();
-						same(window.oldest?.id, list.oldest()?.id);
+						for (let taken = 0; taken < one.count; taken++) {
+							const [eldest] = list.eldest();
+							same(list.drive(window.oldest(list.bucket))?.id, eldest?.id);
+							if (eldest && one.leaves) list.leave(eldest);
+						}
 					} else if (list.rows.length > 0) {
 						const row = list.rows[one.pick % list.rows.length] as Head;
 						if (one.do === "ahead")

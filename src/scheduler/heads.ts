@@ -10,6 +10,8 @@ const ROWS = 128;
 /** One level: its best rows in order. `complete` = these are all it has. */
 type Level = { rank: number; level: number; rows: Head[]; next: number; complete: boolean };
 
+type Elders = { rows: Head[]; next: number; complete: boolean };
+
 /** How many a level has: exact up to MANY, beyond it a lower bound. `newest` is the last in its order, when known. */
 export type Tally = { count: number; capped: boolean; newest: Head | undefined };
 export const MANY = 1000;
@@ -20,7 +22,8 @@ export class Window {
 	/** Highest first. All levels at or above the lowest are here; `complete` = there are none below. */
 	private levels: Level[] = [];
 	private complete = false;
-	oldest: Head | undefined | null = null;
+	/** Those that have been ready longest, once somebody has asked; `complete` = these are all. */
+	private elders: Elders | undefined;
 
 	/** The heads that can be best: the highest rank alone, or all levels of rank 0 within reach of the age boost. */
 	*heads(bucket: Bucket, reach: number): Op<Head[]> {
@@ -63,6 +66,15 @@ export class Window {
 		}
 	}
 
+	/** The one that has been ready longest. Several are fetched at once: each read makes the transaction write what it has first. */
+	*oldest(bucket: Bucket): Op<Head | undefined> {
+		const known = this.elders;
+		if (known && (known.complete || known.next < known.rows.length)) return known.rows[known.next];
+		const rows = yield* ask({ read: "oldest", bucket: bucket.id, limit: ROWS });
+		this.elders = { rows, next: 0, complete: rows.length < ROWS };
+		return rows[0];
+	}
+
 	/** The next ids that the plan is likely to ask for, so that their documents come in one read. */
 	upcoming(id: number, count: number): number[] {
 		for (const level of this.levels) {
@@ -82,6 +94,14 @@ export class Window {
 		}
 	}
 
+	/** How many stand before one that is the last of the only level there is, as one that has just come mostly is; undefined if that is not known. */
+	beforeLast(head: Head): number | undefined {
+		const only = this.levels.length === 1 && this.complete ? this.levels[0] : undefined;
+		if (only?.rank !== head.rank || only.level !== head.level) return undefined;
+		const tally = this.tallies.get(tallyKey(head));
+		return tally && tally.newest?.id === head.id ? tally.count - 1 : undefined;
+	}
+
 	/** How many of one level stand before a job of another, or of the same. */
 	*ahead(bucket: Bucket, level: { rank: number; level: number }, bound: { age_at: number; id: number }, self?: Head): Op<number> {
 		const key = tallyKey(level);
@@ -92,6 +112,8 @@ export class Window {
 			tally = { count, capped: count > MANY, newest: undefined };
 			this.tallies.set(key, tally);
 		}
+		// Alone, and counted exactly: nothing to look up.
+		if (self && !tally.capped && tally.count === 1) tally.newest = self;
 		if (tally.newest && earlier(tally.newest, bound)) return tally.count;
 		if (tally.newest && tally.newest.id === bound.id) return tally.count - 1;
 		const before = yield* ask({ read: "ahead", bucket: bucket.id, ...pick(level), ...bound, limit: MANY + 1 });
@@ -152,7 +174,7 @@ export class Window {
 
 	enter(head: Head): void {
 		this.count(head, 1);
-		if (this.oldest === undefined || (this.oldest && older(head, this.oldest))) this.oldest = head;
+		if (this.elders) join(this.elders, head);
 		let index = 0;
 		for (; index < this.levels.length; index++) {
 			const level = this.levels[index] as Level;
@@ -169,6 +191,7 @@ export class Window {
 
 	/** A row that should not be here any more, wherever it stands: it has been counted out already. */
 	discard(id: number): void {
+		if (this.elders) part(this.elders, id);
 		for (const level of this.levels) {
 			const at = level.rows.findIndex((row, index) => index >= level.next && row.id === id);
 			if (at >= 0) level.rows.splice(at, 1);
@@ -177,7 +200,7 @@ export class Window {
 
 	leave(head: Head): void {
 		this.count(head, -1);
-		if (this.oldest && this.oldest.id === head.id) this.oldest = null;
+		if (this.elders) part(this.elders, head.id);
 		for (const level of this.levels) {
 			if (level.rank !== head.rank || level.level !== head.level) continue;
 			if (level.rows[level.next]?.id === head.id) {
@@ -197,6 +220,33 @@ const pick = ({ rank, level }: { rank: number; level: number }) => ({ rank, leve
 const earlier = (a: { age_at: number; id: number }, b: { age_at: number; id: number }) =>
 	a.age_at !== b.age_at ? a.age_at < b.age_at : a.id < b.id;
 const older = (a: Head, b: Head) => (a.ready_at !== b.ready_at ? a.ready_at < b.ready_at : a.id < b.id);
+
+/** Into its place; beyond those that are known it is left for the next read. */
+function join(elders: Elders, head: Head): void {
+	const { rows, next } = elders;
+	let at = rows.length;
+	while (at > next && older(head, rows[at - 1] as Head)) at--;
+	if (at === rows.length && !elders.complete) return;
+	rows.splice(at, 0, head);
+	if (rows.length <= 2 * ROWS) return;
+	// Those that have left go, and those that are far from their turn.
+	elders.complete &&= rows.length - next <= ROWS;
+	elders.rows = rows.slice(next, next + ROWS);
+	elders.next = 0;
+}
+
+function part(elders: Elders, id: number): void {
+	const { rows, next } = elders;
+	if (rows[next]?.id === id) {
+		elders.next++;
+		return;
+	}
+	for (let at = next + 1; at < rows.length; at++)
+		if ((rows[at] as Head).id === id) {
+			rows.splice(at, 1);
+			return;
+		}
+}
 
 /** Into its place; past the end of a window that is not complete it is left for the refill. */
 function insert(level: Level, head: Head): void {

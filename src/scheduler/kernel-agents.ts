@@ -4,8 +4,8 @@ import * as check from "../core/check.ts";
 import { isSpent, usedNow } from "../core/ledger.ts";
 import type { AgentState, LedgerView } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
+import { alignWindow, chargeLedger, freshLedger, ledgerOf, putLedger, viewLedger } from "./budgets.ts";
 import { type AgentRecord, agentOf, checked, KernelError, pidOf, subjectOf } from "./kernel-input.ts";
-import { alignWindow, chargeLedger, freshLedger, ledgerOf, putLedger, viewLedger } from "./limits.ts";
 import type { Tx } from "./tx.ts";
 
 const AGENT_STATES = ["READY", "RUNNING", "WAITING", "SUSPENDED", "DEAD"] as const;

@@ -2,9 +2,9 @@
 
 import * as check from "../core/check.ts";
 import type { Act, Scheduler } from "../scheduler.ts";
+import { alignWindow, chargeLedger, freshLedger, ledgerOf, putLedger, viewBudget } from "./budgets.ts";
 import type { Engine, Task } from "./engine.ts";
 import { checkGrant } from "./library-input.ts";
-import { alignWindow, chargeLedger, freshLedger, ledgerOf, putLedger, viewLedger } from "./limits.ts";
 
 type Parts = { engine: Engine; run: <T>(task: Task<T>, act: Act | undefined) => Promise<T> };
 
@@ -13,10 +13,10 @@ export const ledgerMethods = ({ engine, run }: Parts): Pick<Scheduler, "grant" |
 		const checked = checkGrant(subject, dim, grant);
 		return run(function* (tx) {
 			const before = ledgerOf(tx, subject, dim) ?? freshLedger(subject, dim);
-			yield* putLedger(tx, alignWindow(tx, { ...before, ...checked, used: viewLedger(tx, before).used }));
+			yield* putLedger(tx, alignWindow(tx, { ...before, ...checked, used: viewBudget(tx, before).used }));
 			tx.event("granted", null, { subject, dim, limit: grant.limit });
 			tx.stirred = true;
-			return viewLedger(tx, ledgerOf(tx, subject, dim) ?? before);
+			return viewBudget(tx, ledgerOf(tx, subject, dim) ?? before);
 		}, act);
 	},
 	charge: async (subject, dim, amount) => {
@@ -26,13 +26,13 @@ export const ledgerMethods = ({ engine, run }: Parts): Pick<Scheduler, "grant" |
 			if (!ledgerOf(tx, subject, dim)) yield* putLedger(tx, freshLedger(subject, dim));
 			const news = yield* chargeLedger(tx, subject, dim, much);
 			const ledger = news?.ledger ?? freshLedger(subject, dim);
-			return { ...viewLedger(tx, ledger), warned: news?.warned ?? false, first_breach: news?.first_breach ?? false };
+			return { ...viewBudget(tx, ledger), warned: news?.warned ?? false, first_breach: news?.first_breach ?? false };
 		});
 	},
 	ledgers: async (subject) =>
 		engine.run(function* (tx) {
 			yield* [];
 			const lists = subject === undefined ? [...tx.memory.ledgers.values()] : [tx.memory.ledgers.get(subject) ?? []];
-			return lists.flat().map((ledger) => viewLedger(tx, ledger));
+			return lists.flat().map((ledger) => viewBudget(tx, ledger));
 		}),
 });

@@ -20,24 +20,25 @@ export function checkedScope(scope: unknown): string {
 	return scopeKey(given);
 }
 
+const ENDING = [
+	"job",
+	"token",
+	"exit_kind",
+	"exit_code",
+	"message",
+	"usage",
+	"session",
+	"until",
+	"retry_after_ms",
+	"closed",
+	"question",
+	"reboot",
+	"merge_status",
+] as const satisfies readonly (keyof Ending)[];
+
 export function checkEnding(ending: Ending): void {
 	const given = check.record(ending, "ending");
-	const known = [
-		"job",
-		"token",
-		"exit_kind",
-		"exit_code",
-		"message",
-		"usage",
-		"session",
-		"until",
-		"retry_after_ms",
-		"closed",
-		"question",
-		"reboot",
-		"merge_status",
-	];
-	check.knownKeys(given, known, "");
+	check.knownKeys(given, ENDING, "");
 	check.integer(ending.job, "job", 1);
 	check.integer(ending.token, "token", 1);
 	check.oneOf(ending.exit_kind, EXIT_KINDS, "exit_kind");
@@ -61,12 +62,12 @@ export function checkEnding(ending: Ending): void {
 export function checkGrant(
 	subject: string,
 	dim: string,
-	grant: { limit: number | null; warn_at?: number; window?: "hour" | "day" | null; on_breach?: "finish" | "stop" },
+	grant: { limit: number | null; warn_at?: number; window?: "hour" | "day" | null; on_breach?: "finish" | "stop"; reserve?: number },
 ) {
 	const match = /^(owner|batch|repo):(.+)$/.exec(check.word(subject, "subject"));
 	if (!match) throw check.wrong("subject", `${check.shown(subject)} is no ledger's subject`, "owner:<name>, batch:<name> or repo:<name>");
 	check.label(dim, "dim");
-	check.knownKeys(grant, ["limit", "warn_at", "window", "on_breach"], "");
+	check.knownKeys(grant, ["limit", "warn_at", "window", "on_breach", "reserve"], "");
 	return {
 		limit: grant.limit === null ? null : check.integer(grant.limit, "limit", 0),
 		...(grant.warn_at === undefined ? {} : { warn_at: check.number(grant.warn_at, "warn_at", 0, 1) }),
@@ -74,6 +75,7 @@ export function checkGrant(
 			? {}
 			: { window: grant.window === null ? null : check.oneOf(grant.window, ["hour", "day"] as const, "window") }),
 		...(grant.on_breach === undefined ? {} : { on_breach: check.oneOf(grant.on_breach, ["finish", "stop"] as const, "on_breach") }),
+		...(grant.reserve === undefined ? {} : { reserve: check.integer(grant.reserve, "reserve", 0) }),
 	};
 }
 

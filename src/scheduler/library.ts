@@ -4,17 +4,16 @@ import * as check from "../core/check.ts";
 import type { Config } from "../core/config.ts";
 import { presetConfig, readConfig } from "../core/config-input.ts";
 import { copy } from "../core/copy.ts";
-import { SluiceError } from "../core/errors.ts";
 import { factKeys, isProbed } from "../core/fact.ts";
 import { type Draft, draftJob } from "../core/input.ts";
 import { type JobInput, MERGE_STATUSES } from "../core/job.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Act, ConfigInput, EventRow, News, OpenOptions, Scheduler } from "../scheduler.ts";
 import { ask, type Op, type Store } from "../store.ts";
+import { accountMethods } from "./account-door.ts";
 import { type AddOptions, addJob } from "./add.ts";
 import { dropStaleStages, PIECE } from "./apply.ts";
 import { apply } from "./apply-run.ts";
-import { acquireCall, releaseCall } from "./calls.ts";
 import { claim, openCycle, startPicked } from "./claim.ts";
 import * as control from "./control.ts";
 import { withDoor } from "./door.ts";
@@ -27,7 +26,6 @@ import { readGraph } from "./graph.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
 import { checkAct, checkEnding, checkedScope, claimerOf, restamp } from "./library-input.ts";
-import { limitAccount } from "./limits.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
@@ -113,8 +111,11 @@ export async function createScheduler(
 		token: check.integer(value?.token, "token", 1),
 	});
 
-	/** Checks the input and looks for what it needs, then adds it in one transaction, in one way or another. */
-	async function adding<T>(
+	/**
+	 * Checks the input and looks for what it needs, then adds it in one transaction, in one way or another. Not async: the promise of the
+	 * transaction is the answer, and one around it would be made, resolved and thrown away for each job.
+	 */
+	function adding<T>(
 		input: JobInput,
 		act: Act & { force?: boolean },
 		add: (tx: Tx, draft: Draft, options: AddOptions) => Op<T>,
@@ -139,8 +140,17 @@ export async function createScheduler(
 		return keys.length > 0 ? looks.lookFor(keys, then) : then();
 	}
 
+	/** Whatever is wrong with the arguments comes as a rejection too. */
+	function promised<T>(call: () => Promise<T>): Promise<T> {
+		try {
+			return call();
+		} catch (error) {
+			return Promise.reject(error);
+		}
+	}
+
 	const scheduler: Scheduler = {
-		add: async (input, act) => adding(input, checkAct(act) ?? {}, addJob),
+		add: (input, act) => promised(() => adding(input, checkAct(act) ?? {}, addJob)),
 		...triggerMethods({ engine, run, adding }),
 
 		apply: async (manifest, act) =>
@@ -158,10 +168,11 @@ export async function createScheduler(
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
 		stop: (at, stop, act) => run((tx) => finishing.stop(tx, at, stop), act, [at.job]),
 		assigned: (name = hostName) => engine.run((tx) => assigned(tx, name)),
-		async complete(ending) {
-			check.taking("ending", () => checkEnding(ending));
-			return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
-		},
+		complete: (ending) =>
+			promised(() => {
+				check.taking("ending", () => checkEnding(ending));
+				return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
+			}),
 
 		cancel: async (at, act) =>
 			run((tx) => control.cancel(tx, id(at), act?.reason ?? "cancelled", act?.subtree ? "subtree" : "one"), act, [id(at)]),
@@ -237,25 +248,7 @@ export async function createScheduler(
 		mark: async (artifact, act) =>
 			run((tx) => mark(tx, check.text(artifact, "artifact", { max: 1000, lines: "one" }), act?.absent ? "absent" : "present"), act),
 
-		limit: async (account, report, act) => {
-			const name = knownAccount(account);
-			return run(function* (tx) {
-				limitAccount(tx, name, report);
-				yield* [];
-			}, act);
-		},
-		clearAccount: async (account, act) => {
-			const name = check.label(account, "account");
-			return run((tx) => control.clearAccount(tx, name), act);
-		},
-		acquireCall: async (account, holder) => {
-			const name = knownAccount(account);
-			const who = check.word(holder, "holder");
-			return engine.run((tx) => acquireCall(tx, name, who));
-		},
-		releaseCall: async (account, holder) =>
-			engine.run((tx) => releaseCall(tx, check.label(account, "account"), check.word(holder, "holder"))),
-
+		...accountMethods({ engine, run }),
 		...ledgerMethods({ engine, run }),
 
 		configure: async (input: ConfigInput) => {
@@ -329,16 +322,6 @@ export async function createScheduler(
 			}
 			if (some.length === 0) await heard;
 		}
-	}
-
-	function knownAccount(account: unknown): string {
-		const name = check.label(account, "account");
-		if (name !== "default" && !Object.hasOwn(config.accounts, name))
-			throw new SluiceError("not_found", `account: there is no account "${name}"`, {
-				field: "account",
-				hint: "add it under accounts in the configuration",
-			});
-		return name;
 	}
 
 	await engine.run(function* (tx) {

@@ -1,12 +1,9 @@
-// Holds on accounts, breakers on environments, ledgers of money: what keeps work from starting, and what lets it go on.
+// Holds on accounts, breakers on environments: what keeps work from starting, and what lets it go on. Money is in budgets.ts.
 
 import { isTerminal, type Job } from "../core/job.ts";
-import { announce, charged, isSpent, ledgerKey, usedNow } from "../core/ledger.ts";
 import { limitDelayMs } from "../core/retry.ts";
-import { windowStart } from "../core/window.ts";
-import { holdKey, type Ledger } from "../core/world.ts";
-import type { LedgerView } from "../scheduler.ts";
-import { ask, type Op } from "../store.ts";
+import { holdKey } from "../core/world.ts";
+import type { Op } from "../store.ts";
 import { place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -35,7 +32,7 @@ export function limitAccount(tx: Tx, account: string, report: LimitReport): void
 		scope,
 		by: tx.by,
 		since: tx.now,
-		reason: "rate limit",
+		reason: isReset ? "usage limit; the provider named the reset" : `rate limit, ${hits} in a row`,
 		until,
 		hits,
 		reset: isReset,
@@ -44,12 +41,15 @@ export function limitAccount(tx: Tx, account: string, report: LimitReport): void
 	tx.event("limited", null, { account, until, hits });
 }
 
-/** A run went well on the account: the count of limits starts anew, a back-off ends; a reset that the provider named stays. */
-export function accountWorks(tx: Tx, account: string): void {
+/**
+ * A run went well on the account: the count of limits starts anew, a back-off ends; a reset that the provider named stays. One that began before the
+ * limit says nothing about what comes after it: starts stay spaced.
+ */
+export function accountWorks(tx: Tx, account: string, startedAt: number): void {
 	const key = holdKey("rate_limited", `account:${account}`);
 	const hold = tx.memory.holds.get(key);
 	if (hold?.kind !== "rate_limited") return;
-	if (hold.reset && hold.until > tx.now) {
+	if (hold.until > tx.now ? hold.reset : startedAt < hold.until) {
 		tx.put("hold", key, { ...hold, hits: 0 });
 		return;
 	}
@@ -70,6 +70,7 @@ const scopesOf = (job: Job): string[] => [
 
 /** The process was there: the environment works. */
 export function launchWorked(tx: Tx, job: Job): void {
+	if (job.agent === undefined && job.repo === undefined) return;
 	for (const scope of scopesOf(job)) {
 		if (tx.memory.recall("breaker", scope) !== null) tx.put("breaker", scope, null);
 		const key = holdKey("breaker_open", scope);
@@ -137,95 +138,4 @@ function* refund(tx: Tx, jobs: number[]): Op<void> {
 		job.backoff_until = undefined;
 		yield* place(tx, job);
 	}
-}
-
-// ---- ledgers ------------------------------------------------------------------------------------------------------------------------
-
-export function viewLedger(tx: Tx, ledger: Ledger): LedgerView {
-	const { timezone } = tx.config;
-	return {
-		subject: ledger.subject,
-		dim: ledger.dim,
-		used: usedNow(ledger, tx.now, timezone),
-		limit: ledger.limit,
-		warn_at: ledger.warn_at,
-		window: ledger.window,
-		over_limit: isSpent(ledger, tx.now, timezone),
-	};
-}
-
-export function ledgerOf(tx: Tx, subject: string, dim: string): Ledger | undefined {
-	return tx.memory.ledgers.get(subject)?.find((ledger) => ledger.dim === dim);
-}
-
-export function* putLedger(tx: Tx, ledger: Ledger): Op<{ warned: boolean; first_breach: boolean }> {
-	const before = ledgerOf(tx, ledger.subject, ledger.dim);
-	const spentBefore = before !== undefined && isSpent(before, tx.now, tx.config.timezone);
-	const spent = isSpent(ledger, tx.now, tx.config.timezone);
-	const news = announce(ledger, tx.now, tx.config.timezone);
-	tx.put("ledger", ledgerKey(ledger.subject, ledger.dim), news.ledger);
-	if (news.warned) tx.event("budget_warned", null, { subject: ledger.subject, dim: ledger.dim, used: ledger.used, limit: ledger.limit });
-	if (news.first_breach) {
-		tx.event("budget_breached", null, { subject: ledger.subject, dim: ledger.dim, used: ledger.used, limit: ledger.limit });
-		if (ledger.on_breach === "stop") yield* stopRuns(tx, ledger);
-	}
-	if (spent !== spentBefore) {
-		if (!spent) tx.stirred = true;
-		if (ledger.subject.startsWith("batch:")) tx.put("settle", `batch/${ledger.subject.slice(6)}`, { after: 0 });
-	}
-	return news;
-}
-
-/** `on_breach: stop`: what runs at their expense is asked to stop. */
-function* stopRuns(tx: Tx, ledger: Ledger): Op<void> {
-	const [kind, name] = [ledger.subject.slice(0, ledger.subject.indexOf(":")), ledger.subject.slice(ledger.subject.indexOf(":") + 1)];
-	const filter = {
-		status: ["running" as const],
-		...(kind === "owner" ? { owner: name } : kind === "batch" ? { batch: name } : { repo: name }),
-	};
-	for (const { id } of yield* ask({ read: "active", filter, after: 0, limit: 10_000 })) {
-		const job = yield* tx.find(id);
-		if (!job?.run || job.run.intent) continue;
-		job.run.intent = { kind: "cancelled", reason: `budget: ${ledger.dim} of ${ledger.subject} is used up`, by: tx.by, at: tx.now };
-		tx.touch(job);
-		tx.event("stop_asked", id, { reason: job.run.intent.reason });
-	}
-}
-
-export function* chargeLedger(
-	tx: Tx,
-	subject: string,
-	dim: string,
-	amount: number,
-): Op<{ ledger: Ledger; warned: boolean; first_breach: boolean } | undefined> {
-	const ledger = ledgerOf(tx, subject, dim);
-	if (!ledger) return undefined;
-	const news = yield* putLedger(tx, charged(ledger, amount, tx.now, tx.config.timezone));
-	return { ledger: ledgerOf(tx, subject, dim) as Ledger, ...news };
-}
-
-export const freshLedger = (subject: string, dim: string): Ledger => ({
-	subject,
-	dim,
-	used: 0,
-	limit: null,
-	warn_at: 0.8,
-	window: null,
-	window_at: 0,
-});
-
-export const alignWindow = (tx: Tx, ledger: Ledger): Ledger => ({
-	...ledger,
-	window_at: ledger.window === null ? 0 : windowStart(ledger.window, tx.now, tx.config.timezone),
-});
-
-/** What a run cost goes to its owner, its batch and its repo, where they keep a ledger for it. */
-export function* chargeRun(tx: Tx, job: Job, usage: Record<string, number>): Op<void> {
-	const subjects = [
-		...(job.owner === undefined ? [] : [`owner:${job.owner}`]),
-		...(job.batch === undefined ? [] : [`batch:${job.batch}`]),
-		...(job.repo === undefined ? [] : [`repo:${job.repo}`]),
-	];
-	for (const subject of subjects)
-		for (const [dim, amount] of Object.entries(usage)) if (amount !== 0) yield* chargeLedger(tx, subject, dim, amount);
 }

@@ -16,6 +16,7 @@ import { HOLD_KINDS } from "../core/world.ts";
 import type { JobView, PlanReport, Scheduler, StatusReport, Why } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { depths } from "./add.ts";
+import { viewBudget } from "./budgets.ts";
 import { type Claimer, dispatch } from "./claim.ts";
 import { factsOf } from "./facts.ts";
 import { MANY } from "./heads.ts";
@@ -78,6 +79,12 @@ export function* position(tx: Tx, job: Job): Op<number | null> {
 		)
 			continue;
 		const window = tx.window(bucket);
+		const known = bucket.id === job.bucket ? window.beforeLast(mine) : undefined;
+		if (known !== undefined) {
+			before += known;
+			if (before > MANY) return null;
+			continue;
+		}
 		for (const level of yield* window.levelsDownTo(bucket, { rank: mine.rank, level: mine.level - order.age_boost_max })) {
 			if (level.rank < mine.rank) continue;
 			const bound =
@@ -147,7 +154,10 @@ export function* status(tx: Tx): Op<StatusReport> {
 				since: hold.since,
 				until: "until" in hold ? (hold.until ?? null) : null,
 				by: hold.by,
-				reason: hold.reason,
+				reason:
+					hold.kind === "rate_limited" && hold.until <= tx.now
+						? `${hold.reason}; it is over, starts are spaced until one succeeds`
+						: hold.reason,
 			}))
 			.sort((a, b) => HOLD_KINDS.indexOf(a.kind) - HOLD_KINDS.indexOf(b.kind) || (a.scope < b.scope ? -1 : 1)),
 		hosts: [...memory.hosts.values()].map(({ name, labels, heartbeat_at, state }) => ({ name, labels, heartbeat_at, state })),
@@ -158,7 +168,29 @@ export function* status(tx: Tx): Op<StatusReport> {
 						.join(", ")})${memory.ready >= hard ? "; new jobs are deferred" : ""}`
 				: null,
 		last_dispatch_at: tx.getPace().last_dispatch_at,
+		needs_human: yield* waitingForPeople(tx),
+		budgets: [...memory.ledgers.values()].flat().flatMap((ledger) => {
+			const view = viewBudget(tx, ledger);
+			const near = view.limit !== null && view.used + view.reserved >= view.limit * view.warn_at;
+			return near && !view.subject.startsWith("pid:") ? [view] : [];
+		}),
 	};
+}
+
+const PEOPLE = 100;
+
+function* waitingForPeople(tx: Tx): Op<StatusReport["needs_human"]> {
+	const ids: number[] = [];
+	for (const bucket of yield* ask({ read: "buckets", line: "human" }))
+		ids.push(...(yield* ask({ read: "line", line: "human", bucket, limit: PEOPLE })).map(({ id }) => id));
+	yield* tx.load(ids);
+	return ids
+		.flatMap((id) => {
+			const job = tx.isComing(id) ? undefined : tx.peek(id);
+			return job ? [{ job: id, name: job.name ?? null, question: job.question ?? null, since: job.since ?? job.created_at }] : [];
+		})
+		.sort((a, b) => a.since - b.since || a.job - b.job)
+		.slice(0, PEOPLE);
 }
 
 const SHOWN = 1000;

@@ -113,8 +113,8 @@ export class Memory {
 		this.ledgers.set(subject, value ? [...rest, value] : rest);
 	}
 
-	keepSpec(id: number, spec: JobSpec, chars: number): void {
-		if (chars <= KEPT_SPEC_CHARS) this.specs.set(id, spec);
+	keepSpec(id: number, spec: JobSpec): void {
+		if (restOf(KEPT_SPEC_CHARS, spec) >= 0) this.specs.set(id, spec);
 	}
 
 	/** Jobs that will hardly be asked for soon; kept, they would only be carried along from one garbage collection to the next. */
@@ -138,6 +138,18 @@ const isStanding = (kind: RecordKind) => (STANDING as readonly string[]).include
 function set<V>(map: Map<string, V>, key: string, value: V | null): void {
 	if (value === null) map.delete(key);
 	else map.set(key, value);
+}
+
+/** What is left of so many characters once this is written; below zero as soon as it does not fit. */
+function restOf(chars: number, value: unknown): number {
+	if (typeof value === "string") return chars - value.length - 2;
+	if (typeof value !== "object" || value === null) return chars - 8;
+	let rest = chars;
+	for (const key in value) {
+		rest = restOf(rest - key.length - 4, (value as Record<string, unknown>)[key]);
+		if (rest < 0) break;
+	}
+	return rest;
 }
 
 function trimMap<K>(map: Map<K, unknown>, kept: number): void {

@@ -30,8 +30,14 @@ export function* place(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
 	const decision = decide(job, facts ?? plainFacts(tx, job) ?? (yield* factsOf(tx, job)), tx.world());
 	if (job.runnable_at > job.created_at && job.runnable_at <= tx.now && job.kind !== "kernel") job.timely = true;
 	if (decision.kind === "end") yield* endJob(tx, job, ending(decision.verdict));
-	else if (decision.kind === "ready") yield* makeReady(tx, job);
-	else yield* park(tx, job, decision);
+	else if (decision.kind === "ready") {
+		if (job.line === "new") makeReady(tx, job, tx.now);
+		else if (job.line !== "") {
+			const since = readySince(tx, job);
+			yield* unplace(tx, job);
+			makeReady(tx, job, since);
+		}
+	} else yield* park(tx, job, decision);
 	return decision;
 }
 
@@ -63,10 +69,7 @@ const readySince = (tx: Tx, job: Job): number =>
 
 const PARKED = ["wait_reason", "gate", "since", "backoff_until"] as const;
 
-function* makeReady(tx: Tx, job: Job): Op<void> {
-	if (job.line === "") return;
-	const since = readySince(tx, job);
-	if (job.line !== "new") yield* unplace(tx, job);
+function makeReady(tx: Tx, job: Job, since: number): void {
 	job.ready_at ??= since;
 	drop(job, PARKED);
 	job.line = "";
@@ -87,6 +90,7 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 		return;
 	}
 	const since = readySince(tx, job);
+	const asks = to.line === "human" && job.line !== to.line && to.reason.code === "approval";
 	if (job.line !== to.line) {
 		yield* unplace(tx, job);
 		job.since = tx.now;
@@ -106,6 +110,7 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 	setDue(tx, job, to.until);
 	if (job.status !== to.status) tx.move(job, to.status, "parked", { reason: to.reason });
 	else tx.touch(job);
+	if (asks && job.id !== tx.arriving) tx.event("approval_asked", job.id, {});
 	if (to.line.startsWith("lock:")) tx.stirred = true;
 }
 
@@ -125,7 +130,14 @@ export function setDue(tx: Tx, job: Job, until: number | undefined): void {
 	job.due_at = times.length === 0 ? undefined : Math.min(...times);
 }
 
-export type Ending = { status: Terminal; exit_kind?: ExitKind; exit_code: number | null; raw_exit_code?: number; end_reason?: string };
+export type Ending = {
+	status: Terminal;
+	exit_kind?: ExitKind;
+	exit_code: number | null;
+	raw_exit_code?: number;
+	end_reason?: string;
+	usage?: Record<string, number>;
+};
 
 const ENDED = ["due_at", "wait_reason", "gate", "since", "backoff_until", "ready_at", "rank", "forced", "question", "reserve_at"] as const;
 
@@ -143,16 +155,27 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	if (end.exit_kind !== undefined) job.exit_kind = end.exit_kind;
 	if (end.raw_exit_code !== undefined) job.raw_exit_code = end.raw_exit_code;
 	if (end.end_reason !== undefined) job.end_reason = end.end_reason;
-	const { status: _status, ...data } = end;
-	tx.move(job, end.status, "ended", { ...data, attempt: job.attempt });
+	tx.move(job, end.status, "ended", toldOf(job, end));
 	if (job.item !== undefined) yield* leaveChain(tx, job, job.item);
-	if (job.batch !== undefined) yield* countBatch(tx, job.batch, -1);
+	if (job.batch !== undefined) yield* countBatch(tx, job.batch, "ended");
 	if (job.produces) yield* doubtProducts(tx, job);
 	if (job.awaited) yield* tellAwaiting(tx, job);
 	if (job.dependents) {
 		tx.ended.push(job);
 		tx.unsettled.add(job.id);
 	}
+}
+
+/** What its last event says. Field by field, since this runs for every end: no copies of copies. */
+function toldOf(job: Job, end: Ending): Record<string, unknown> {
+	const told: Record<string, unknown> = {};
+	if (end.exit_kind !== undefined) told.exit_kind = end.exit_kind;
+	told.exit_code = end.exit_code;
+	if (end.raw_exit_code !== undefined) told.raw_exit_code = end.raw_exit_code;
+	if (end.end_reason !== undefined) told.end_reason = end.end_reason;
+	if (end.usage !== undefined) told.usage = end.usage;
+	told.attempt = job.attempt;
+	return told;
 }
 
 /** Who works on an item: the chain, by its first job, and how many of it are open. `jobs`: which, where that is not the first alone. */
@@ -183,13 +206,14 @@ export type Stage = { from: number; to: number; at: number; batches?: string[] }
 
 export type BatchRecord = { open: number; total: number; owned?: true };
 
-/** A batch closes by itself when its last job has ended, unless its caller owns it. */
-export function* countBatch(tx: Tx, batch: string, by: number, owned = false): Op<void> {
+/** `again`: an ended one of it goes on, which makes it no bigger. A batch closes by itself when its last job has ended, unless its caller owns it. */
+export function* countBatch(tx: Tx, batch: string, how: "added" | "again" | "ended", owned = false): Op<void> {
 	const before = (yield* tx.get<BatchRecord>("batch", batch)) ?? { open: 0, total: 0 };
+	const open = before.open + (how === "ended" ? -1 : 1);
 	const after: BatchRecord = {
 		...before,
-		open: before.open + by,
-		total: before.total + Math.max(0, by),
+		open,
+		total: Math.max(open, before.total + (how === "added" ? 1 : 0)),
 		...(owned ? { owned: true } : {}),
 	};
 	tx.put("batch", batch, after);

@@ -1,7 +1,7 @@
 // What time alone brings about: delays and back-offs that are over, deadlines, leases, overdue locks. Before anything else in a transaction.
 
 import { isWaiting, type Job } from "../core/job.ts";
-import { isSpent, refillsAt } from "../core/ledger.ts";
+import { isTaken, refillsAt, reservedKey } from "../core/ledger.ts";
 import { outsideHours } from "../core/window.ts";
 import { ask, type Op } from "../store.ts";
 import { finish } from "./finish.ts";
@@ -64,7 +64,8 @@ export function* nextWake(tx: Tx): Op<number | null> {
 	if (config.cycle_interval_ms > 0) at(pace.last_cycle_at + config.cycle_interval_ms);
 	if (config.spawn_delay_ms > 0) at(pace.last_start_at + config.spawn_delay_ms);
 	for (const ledgers of memory.ledgers.values())
-		for (const ledger of ledgers) if (isSpent(ledger, now, config.timezone)) at(refillsAt(ledger, now, config.timezone));
+		for (const ledger of ledgers)
+			if (isTaken(ledger, memory.usage.get(reservedKey(ledger)) ?? 0, now, config.timezone)) at(refillsAt(ledger, now, config.timezone));
 	for (const lane of Object.values(config.lanes))
 		if (lane.active_hours.length > 0) at(outsideHours(lane.active_hours, now, config.timezone) ?? undefined);
 	return Number.isFinite(wake) ? wake : null;

@@ -47,7 +47,7 @@ export class Tx {
 	readonly plainFacts: JobFacts;
 	private readonly dirty = new Set<number>();
 	private readonly newSpecs = new Map<number, JobSpec>();
-	private readonly counters = { usage: new Set<string>(), depth: new Set<string>() };
+	private readonly counters = { usage: new Set<string>(), depth: new Set<string>(), bucket: new Set<number>() };
 	private readonly records = new Map<string, [RecordKind, string, unknown | null]>();
 	private readonly ids: Ids;
 	private readonly pace: Pace;
@@ -95,6 +95,11 @@ export class Tx {
 		const first = this.ids.job + 1;
 		this.ids.job += count;
 		return first;
+	}
+
+	countStart(): void {
+		this.counted.pace = true;
+		this.pace.starts++;
 	}
 
 	setPace(change: Partial<Pace>): void {
@@ -157,7 +162,7 @@ export class Tx {
 		if (missing.length === 0) return found;
 		for (const [id, spec] of yield* ask({ read: "specs", ids: missing })) {
 			found.set(id, spec);
-			this.memory.keepSpec(id, spec, sizeOf(spec));
+			this.memory.keepSpec(id, spec);
 		}
 		return found;
 	}
@@ -171,12 +176,12 @@ export class Tx {
 		this.dirty.add(job.id);
 		this.changes.specs.push([job.id, spec]);
 		this.newSpecs.set(job.id, spec);
-		this.memory.keepSpec(job.id, spec, sizeOf(spec));
+		this.memory.keepSpec(job.id, spec);
 	}
 
 	touch(job: Job): void {
 		this.mutations++;
-		assert(this.memory.jobs.get(job.id)?.job === job, `job ${job.id} is not the remembered one`);
+		assert(this.memory.jobs.get(job.id)?.job === job, () => `job ${job.id} is not the remembered one`);
 		this.dirty.add(job.id);
 	}
 
@@ -225,7 +230,7 @@ export class Tx {
 			job.bucket = bucket.id;
 		}
 		bucket.ready++;
-		this.putBucket(bucket);
+		this.counters.bucket.add(bucket.id);
 		if (bucket.stage === undefined) {
 			this.stirred = true;
 			if (bucket.kind !== "kernel") this.memory.ready++;
@@ -235,11 +240,11 @@ export class Tx {
 
 	leave(job: Job): void {
 		const bucket = this.memory.buckets.get(job.bucket);
-		assert(bucket && bucket.ready > 0, `job ${job.id} leaves bucket ${job.bucket}, which has none ready`);
+		assert(bucket && bucket.ready > 0, () => `job ${job.id} leaves bucket ${job.bucket}, which has none ready`);
 		bucket.ready--;
 		if (bucket.stage === undefined && bucket.kind !== "kernel") this.memory.ready--;
 		this.window(bucket).leave(this.headOf(job));
-		this.putBucket(bucket);
+		this.counters.bucket.add(bucket.id);
 	}
 
 	window(bucket: Bucket): Window {
@@ -260,11 +265,6 @@ export class Tx {
 			age_at: ageAt(job, config),
 			ready_at: job.ready_at ?? job.created_at,
 		};
-	}
-
-	private putBucket(bucket: Bucket): void {
-		const key = this.memory.bucketKeys.get(bucket.id) as string;
-		this.records.set(`bucket\n${key}`, ["bucket", key, bucket]);
 	}
 
 	// ---- records --------------------------------------------------------------------------------------------------------------------
@@ -293,7 +293,7 @@ export class Tx {
 	count(kind: "usage" | "depth", key: string, by: number): void {
 		const map = this.memory[kind];
 		const next = (map.get(key) ?? 0) + by;
-		assert(next >= 0, `${kind} of ${key} fell to ${next}`);
+		assert(next >= 0, () => `${kind} of ${key} fell to ${next}`);
 		this.mutations++;
 		if (next === 0) map.delete(key);
 		else map.set(key, next);
@@ -308,6 +308,7 @@ export class Tx {
 			this.dirty.size > 0 ||
 			this.counters.usage.size > 0 ||
 			this.counters.depth.size > 0 ||
+			this.counters.bucket.size > 0 ||
 			this.records.size > 0 ||
 			this.events.length > this.flushedEvents ||
 			this.counted.ids ||
@@ -353,6 +354,12 @@ export class Tx {
 			for (const key of this.counters[kind]) changes.records.push([kind, key, memory[kind].get(key) ?? null]);
 			this.counters[kind].clear();
 		}
+		for (const id of this.counters.bucket) {
+			const key = memory.bucketKeys.get(id);
+			// One that is gone by now has its own record of that.
+			if (key !== undefined) this.records.set(`bucket\n${key}`, ["bucket", key, memory.buckets.get(id)]);
+		}
+		this.counters.bucket.clear();
 		changes.records.push(...this.records.values());
 		this.records.clear();
 		this.changes = noChanges();
@@ -379,14 +386,4 @@ export class Tx {
 			job,
 		};
 	}
-}
-
-/** About how long a spec is; strings are what makes it so. */
-function sizeOf(spec: JobSpec): number {
-	let chars = 100;
-	for (const value of Object.values(spec)) {
-		if (typeof value === "string") chars += value.length;
-		else if (typeof value === "object" && value !== null) chars += JSON.stringify(value).length;
-	}
-	return chars;
 }

@@ -1,5 +1,9 @@
 // The clocks of a live run: its total time, and its silence.
 
+import { waitsFor } from "../core/agents/waiting.ts";
+import { type AgentRun, readOn } from "./agent.ts";
+import { tailOf } from "./agent-end.ts";
+import { TAIL_BYTES } from "./exit.ts";
 import type { Floor } from "./floor.ts";
 import { STREAMS } from "./log-limit.ts";
 import type { LiveRun } from "./run.ts";
@@ -28,14 +32,38 @@ export function checkClocks(floor: Floor, run: LiveRun, now: number): number {
 	return next;
 }
 
-/** Has it written anything since we listened last? */
+/** Has it written anything since we listened last, or does a tool of it run? */
 export function listen(floor: Floor, run: LiveRun, now: number): void {
+	const behind = readOn(floor, run);
+	if (run.agent !== null) losePatience(floor, run, run.agent, now);
 	if (!run.silence) return;
-	const bytes = STREAMS.reduce((sum, stream) => sum + (floor.disk.size(`${run.dir}/${stream}.log`) ?? 0), 0);
-	if (bytes === run.silence.bytes) return;
+	const { agent, silence } = run;
+	const reading = agent === null || agent.output === "command" ? null : agent.reader.reading;
+	// A tool that is silent for two hours is at work. What cannot be read fast enough is not silence either.
+	if (behind || (reading !== null && reading.tools.size > 0)) silence.since = now;
+	// An agent that only tells, for ever, that it will try again has fallen silent.
+	const heard = reading?.heard ?? STREAMS.reduce((sum, stream) => sum + (floor.disk.size(`${run.dir}/${stream}.log`) ?? 0), 0);
+	if (heard === silence.heard) return;
 	// The first look only says where it stands.
-	if (run.silence.bytes >= 0 || bytes > 0) run.silence.since = now;
-	run.silence.bytes = bytes;
+	if (silence.heard >= 0 || heard > 0) silence.since = now;
+	silence.heard = heard;
+}
+
+/** A slot is not for waiting in: what waits for the end of a limit by itself is stopped, and goes on when the account may. */
+function losePatience(floor: Floor, run: LiveRun, agent: AgentRun, now: number): void {
+	const allowed = floor.settings().agent_patience_ms;
+	if (allowed === null || agent.output === "command" || run.stage !== "running" || run.stop || run.asking || run.frozen !== null) return;
+	const waited = waitsFor(agent.output, agent.reader.reading, lastWordsOnStderr(floor, run));
+	agent.waitsSince = waited === null ? null : (agent.waitsSince ?? now);
+	if (waited === null || agent.waitsSince === null || now - agent.waitsSince < allowed) return;
+	agent.waited = waited;
+	void askStop(floor, run, "rate_limited", `it waited for a limit to end: ${waited.text}`);
+}
+
+/** Its end, if that is where it wrote last. */
+function lastWordsOnStderr(floor: Floor, run: LiveRun): string {
+	const at = (stream: "stdout" | "stderr") => floor.disk.changedAt(`${run.dir}/${stream}.log`) ?? 0;
+	return at("stderr") > at("stdout") ? tailOf(floor, run, "stderr", TAIL_BYTES) : "";
 }
 
 /** 90000 → "1m30s". */

@@ -79,7 +79,16 @@ describe("logs", () => {
 	test("are read by attempt, stream and offset, while it runs and afterwards", async () => {
 		const on = await supervise();
 		await on.add();
-		expect(on.supervisor.logs(1)).toEqual({ run: "1.1", stream: "stdout", offset: 0, next_offset: 0, text: "", eof: true, ended: false });
+		expect(on.supervisor.logs(1)).toEqual({
+			run: "1.1",
+			stream: "stdout",
+			offset: 0,
+			next_offset: 0,
+			text: "",
+			eof: true,
+			ended: false,
+			output: "command",
+		});
 		on.processes.log("1.1", "stdout", "grün");
 		expect(on.supervisor.logs(1, { limit: 4 })).toMatchObject({ text: "grü", next_offset: 4, eof: false });
 		expect(on.supervisor.logs(1, { offset: 4 })).toMatchObject({ text: "n", next_offset: 5, eof: true });

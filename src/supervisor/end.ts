@@ -3,6 +3,7 @@
 import type { ExitKind } from "../core/job.ts";
 import { troubleOf } from "../disk.ts";
 import type { Ending } from "../scheduler.ts";
+import { accountOf, concluded, tailOf } from "./agent-end.ts";
 import { endingOf, lastLine, type Over, oneLine, TAIL_BYTES } from "./exit.ts";
 import { type Floor, forget, isOvertaken } from "./floor.ts";
 import { boundLogs } from "./log-limit.ts";
@@ -38,25 +39,32 @@ export function settle(floor: Floor, run: LiveRun, seen: Over): void {
 	run.signal = seen.state === "exited" ? seen.signal : null;
 	boundLogs(floor, run);
 	if (run.stop === null && seen.state === "exited") {
-		leave(
-			floor,
-			run,
-			endingOf(run, seen, () => tailOf(floor, run)),
-		);
+		conclude(floor, run, seen);
 		floor.alarm.at(floor.clearing.later(run.mark, now));
 		return;
 	}
 	run.stage = "clearing";
 	floor.step?.("clearing", run.id);
 	// What the end is called is decided last: a stop may still be asked for.
-	floor.clearing.add(run.mark, now, () =>
+	floor.clearing.add(run.mark, now, () => conclude(floor, run, seen));
+	floor.alarm.at(now);
+}
+
+/** A command's end is known at once; what an agent wrote has to be read first. */
+function conclude(floor: Floor, run: LiveRun, seen: Over): void {
+	if (run.agent === null) {
 		leave(
 			floor,
 			run,
-			endingOf(run, seen, () => tailOf(floor, run)),
-		),
-	);
-	floor.alarm.at(now);
+			endingOf(run, seen, () => lastLine(tailOf(floor, run, "stderr", TAIL_BYTES))),
+		);
+		return;
+	}
+	run.stage = "leaving";
+	void concluded(floor, run, seen).then((ending) => {
+		// Closed meanwhile: the next life reads it once more.
+		if (!floor.closed) leave(floor, run, ending);
+	});
 }
 
 /** A run that had a workspace leaves it first: what it did must be committed before anybody hears that it is done. */
@@ -74,15 +82,6 @@ function leave(floor: Floor, run: LiveRun, ending: Ending): void {
 			if (!floor.closed) report(floor, run, counts);
 		})
 		.catch((error) => floor.log.error("a run's end could not be reported", { run: run.id, error: troubleOf(error) }));
-}
-
-function tailOf(floor: Floor, run: LiveRun): string {
-	const path = `${run.dir}/stderr.log`;
-	const size = floor.disk.size(path) ?? 0;
-	const bytes = floor.disk.readAt(path, Math.max(0, size - TAIL_BYTES), TAIL_BYTES);
-	// A letter that the cut went through is no letter.
-	const first = bytes.findIndex((byte) => byte < 0x80 || byte >= 0xc0);
-	return lastLine(new TextDecoder().decode(bytes.subarray(Math.max(0, first))));
 }
 
 /** It could not be started at all. */
@@ -165,6 +164,7 @@ export function writeOutcome(floor: Floor, run: LiveRun, ending: Ending): void {
 		started_at: run.since,
 		ended_at: floor.clock.now(),
 		...(run.stop ? { stopped: { kind: run.stop.kind, reason: run.stop.reason } } : {}),
+		...accountOf(run.agent),
 		...(run.fenced ? { fenced: true } : {}),
 		...(run.logsCut.size > 0 ? { logs_cut: [...run.logsCut] } : {}),
 	};

@@ -36,7 +36,7 @@ describe("a run", () => {
 		expect(JSON.stringify(on.file("1.1", "run.json"))).not.toContain("blue");
 		expect(on.file("1.1", "payload.json")).toEqual({ a: 1 });
 		expect([mode(on.path("1.1", "")), mode(on.path("1.1", "run.json"))]).toEqual([0o700, 0o600]);
-		expect(on.supervisor.live()).toEqual([{ run: "1.1", job, pid: expect.any(Number), since: on.clock.now() }]);
+		expect(on.supervisor.live()).toEqual([{ run: "1.1", job, pid: expect.any(Number), since: on.clock.now(), progress: null }]);
 		on.processes.exit("1.1", 0);
 		await on.settle();
 		expect(await on.show(job)).toMatchObject({ status: "succeeded", exit_code: 0, exit_kind: "completed" });
@@ -173,8 +173,8 @@ describe("an agent", () => {
 
 	test("that nothing is said about fails to launch, and says what to set", async () => {
 		const on = await supervise();
-		const job = await on.add({ agent: "claude", prompt: "x" });
-		expect((await on.show(job)).last_failure).toBe('nothing says how to start the agent "claude": set agents.claude.command');
+		const job = await on.add({ agent: "mine", prompt: "x" });
+		expect((await on.show(job)).last_failure).toBe('nothing says how to start the agent "mine": set agents.mine.command');
 		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "launch_failed" });
 		expect(on.supervisor.idle()).toBe(true);
 	});

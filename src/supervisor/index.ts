@@ -4,6 +4,7 @@
 
 import { troubleOf } from "../disk.ts";
 import type { EventRow, News, Scope } from "../scheduler.ts";
+import { type Progress, progressOf } from "./agent.ts";
 import { createAlarm } from "./alarm.ts";
 import { createClearing } from "./clearing.ts";
 import { checkClocks, listen } from "./clocks.ts";
@@ -19,6 +20,7 @@ import type { LiveRun } from "./run.ts";
 import { isOverdue, startRun } from "./start.ts";
 import { abandon, askStop, beginStop, climb } from "./stop.ts";
 
+export type { Progress } from "./agent.ts";
 export { type Parts, STEPS, type Step } from "./floor.ts";
 export type { LogOptions, LogPart, Stream } from "./logs.ts";
 export { SETTINGS, type SupervisorSettings } from "./settings.ts";
@@ -34,7 +36,8 @@ export type Supervisor = {
 	thaw(scope: Scope): Promise<void>;
 	/** Null when there is no such run on this host. */
 	logs(job: number, options?: LogOptions): LogPart | null;
-	live(): { run: string; job: number; pid: number | null; since: number }[];
+	/** `progress`: of an agent, as far as its output was read. */
+	live(): { run: string; job: number; pid: number | null; since: number; progress: Progress | null }[];
 	idle(): boolean;
 	/** Why this agent cannot be started as the settings are; null when it can. */
 	agentProblem(agent: string): string | null;
@@ -299,7 +302,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 					const seen = processes.look(run.id, run.dir);
 					if (seen.state === "alive") run.pid = seen.pid;
 				}
-				return { run: run.id, job: run.job, pid: run.pid, since: run.since };
+				return { run: run.id, job: run.job, pid: run.pid, since: run.since, progress: progressOf(run.agent) };
 			}),
 		idle: () => floor.live.size === 0,
 		agentProblem: (agent) => agentProblem(agent, floor.settings()),

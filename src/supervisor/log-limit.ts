@@ -1,6 +1,7 @@
 // Bounds what a run's logs take up.
 
 import { troubleOf } from "../disk.ts";
+import { moveOn } from "./agent.ts";
 import type { Floor } from "./floor.ts";
 import type { LiveRun } from "./run.ts";
 
@@ -25,6 +26,7 @@ export function boundLogs(floor: Floor, run: LiveRun): void {
 			const end = new TextDecoder().decode(floor.disk.readAt(path, size - tail, tail));
 			floor.disk.cut(path, head);
 			floor.disk.append(path, `\n[sluice: ${size - head - tail} bytes left out: the log was longer than ${max} bytes]\n${end}`);
+			if (stream === "stdout") moveOn(run.agent, { head, tail, before: size, after: floor.disk.size(path) ?? 0 });
 			if (!run.logsCut.has(stream)) floor.log.warn("a log is over max_log", { run: run.id, stream, size, max });
 			run.logsCut.add(stream);
 		} catch (error) {

@@ -1,5 +1,7 @@
 // Reading what a run has written, from any offset on, while it runs and afterwards.
 
+import type { Format } from "../core/agents/profile.ts";
+import { recordIn } from "./agent.ts";
 import type { Floor } from "./floor.ts";
 import { folderOf } from "./run.ts";
 
@@ -24,6 +26,8 @@ export type LogPart = {
 	eof: boolean;
 	/** Nothing more will come. */
 	ended: boolean;
+	/** How stdout is to be read. */
+	output: Format;
 };
 
 export const LOG_PART = 64 * 1024;
@@ -56,7 +60,17 @@ export function readLog(floor: Pick<Floor, "disk" | "live" | "runs" | "homeTag">
 		text: new TextDecoder().decode(bytes.subarray(0, whole)),
 		eof: next >= size,
 		ended,
+		output: outputOf(disk, dir),
 	};
+}
+
+/** One that cannot be read is text. */
+function outputOf(disk: Pick<Floor, "disk">["disk"], dir: string): Format {
+	try {
+		return recordIn(JSON.parse(disk.read(`${dir}/run.json`) ?? "null"))?.output ?? "command";
+	} catch {
+		return "command";
+	}
 }
 
 export function lastAttempt({ disk, runs }: Pick<Floor, "disk" | "runs">, job: number): number | null {

@@ -1,12 +1,17 @@
 // What a run is started with: argv, folder, environment, and the files that go into its folder first. Pure.
 
+import { type Before, continues, promptForResumed } from "../core/agents/continuing.ts";
+import { GEMINI_DEFAULTS } from "../core/agents/gemini.ts";
+import { isFormat, profileOf } from "../core/agents/index.ts";
+import { commandLine, FORMATS, type Profile } from "../core/agents/profile.ts";
+import { nearest } from "../core/nearest.ts";
+import { promptFor } from "../core/telling.ts";
 import type { Claimed } from "../scheduler.ts";
 import type { Place } from "../workspace.ts";
+import { type AgentRecord, agentOf, homeOf } from "./agent.ts";
 import type { Prior } from "./prior.ts";
 import type { SupervisorSettings } from "./settings.ts";
 
-/** Longer prompts come through standard input: the system bounds each argument. */
-const MAX_ARGUMENT = 128 * 1024 - 1;
 const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 export type Prepared = {
@@ -15,32 +20,44 @@ export type Prepared = {
 	env: Record<string, string>;
 	stdin: "prompt.md" | null;
 	files: [name: string, text: string][];
+	agent: AgentRecord | null;
 };
 
-export type Given = { run: string; socket: string; home: string | null; token: string; dir: string };
+export type Given = { run: string; dir: string; socket: string; home: string | null; token: string };
+/** What came before, and where it takes place. */
+export type Circumstances = { prior?: Prior | null; before?: Before | null; place?: Place | null };
 
 /** The reason, in words, when nothing can be started. */
 export function prepare(
-	{ job, spec, run }: Claimed,
+	claimed: Claimed,
 	settings: SupervisorSettings,
 	given: Given,
-	prior: Prior | null = null,
-	place: Place | null = null,
+	{ prior = null, before = null, place = null }: Circumstances = {},
 ): Prepared | { refused: string } {
+	const { job, spec, run } = claimed;
 	const files: Prepared["files"] = prior === null ? [] : [["prior.json", prior.text]];
 	const told = place?.told ?? null;
 	if (told !== null) files.push(["told.md", told]);
-	const prompt = told === null || spec.prompt === undefined ? spec.prompt : `${spec.prompt}\n\n${told}`;
 	if (spec.payload !== undefined) files.push(["payload.json", JSON.stringify(spec.payload)]);
 	if (spec.input_patch !== undefined) files.push(["input.patch", spec.input_patch]);
-	const started = job.kind === "agent" ? agentCommand(job.agent ?? "", prompt ?? "", settings) : { argv: spec.command ?? [], stdin: null };
-	if ("refused" in started) return started;
-	if (started.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
-	if (prompt !== undefined) files.push(["prompt.md", prompt]);
+	const agent = agentOf(claimed, settings);
+	const refused = agent === null ? null : agentProblem(agent.name, settings);
+	if (refused !== null) return { refused };
+	const profile = agent === null ? null : profileOf(agent.name, settings.agents);
+	const work =
+		profile === null
+			? { argv: spec.command ?? [], stdin: null, prompt: withTold(spec.prompt, told) }
+			: ofAgent(profile, claimed, { prior, before, place });
+	if (work.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
+	if (work.prompt !== undefined) files.push(["prompt.md", work.prompt]);
+	const permission = spec.permission ?? "edit";
 	const env: Record<string, string> = {
 		PATH: USUAL_PATH,
 		...settings.env,
+		...profile?.env,
+		...profile?.permission_env[permission],
 		...spec.env,
+		...accountEnv(profile, run.account, settings),
 		...place?.env,
 		...prior?.env,
 		SLUICE_JOB_ID: String(job.id),
@@ -53,25 +70,59 @@ export function prepare(
 	if (given.home !== null) env.SLUICE_HOME = given.home;
 	// A job that was added from inside a run may have brought that run's mark: it would be stopped along with it.
 	delete env.SLUICE_MARK;
-	return { ...started, cwd: place?.cwd ?? spec.cwd ?? env.HOME ?? "/", env, files };
+	if (profile?.output === "gemini" && env[GEMINI_DEFAULTS.variable] === undefined) {
+		files.push([GEMINI_DEFAULTS.file, GEMINI_DEFAULTS.text]);
+		env[GEMINI_DEFAULTS.variable] = `${given.dir}/${GEMINI_DEFAULTS.file}`;
+	}
+	const record = agent && profile ? { ...agent, home: homeOf(profile, env), session: work.session ?? null } : null;
+	const { argv } = work;
+	return {
+		argv,
+		stdin: work.stdin === null ? null : "prompt.md",
+		cwd: place?.cwd ?? spec.cwd ?? env.HOME ?? "/",
+		env,
+		files,
+		agent: record,
+	};
 }
 
 /** Why an agent cannot be started whatever the job; null when its command is known. */
 export function agentProblem(agent: string, { agents }: Pick<SupervisorSettings, "agents">): string | null {
-	const profile = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
-	if (profile && profile.command.length > 0) return null;
-	return `nothing says how to start the agent "${agent}": set agents.${agent}.command`;
+	const profile = profileOf(agent, agents);
+	if (profile !== null && profile.command.length > 0) return null;
+	const guess = isFormat(agent) ? undefined : nearest(agent, [...FORMATS.filter((one) => one !== "command"), ...Object.keys(agents)]);
+	return `nothing says how to start the agent "${agent}": set agents.${agent}.command${guess ? `, or did you mean "${guess}"?` : ""}`;
 }
 
-function agentCommand(agent: string, prompt: string, settings: SupervisorSettings): Pick<Prepared, "argv" | "stdin"> | { refused: string } {
-	const refused = agentProblem(agent, settings);
-	if (refused !== null) return { refused };
-	const { command } = settings.agents[agent] as { command: string[] };
-	const wanted = command.some((word) => word.includes("{prompt}"));
-	const argv = command.map((word) => word.replaceAll("{prompt}", () => prompt));
-	if (wanted && argv.every(fits)) return { argv, stdin: null };
-	return { argv: command.filter((word) => word !== "{prompt}").map((word) => word.replaceAll("{prompt}", "")), stdin: "prompt.md" };
+type Work = { argv: string[]; stdin: "prompt" | null; prompt: string | undefined; session?: string };
+
+/** A session that can go on does, with what is new; else it starts afresh, and is told of what was before. */
+function ofAgent(profile: Profile, { job, spec, run }: Claimed, { prior, before, place }: Required<Circumstances>): Work {
+	const wish = { model: spec.model, permission: spec.permission ?? ("edit" as const) };
+	const told = place?.told ?? null;
+	// Ralph begins each run with a fresh context.
+	const next = profile.resume.length === 0 || spec.mode === "ralph" ? null : continues(before, job.session);
+	if (before !== null && next !== null && "session" in next) {
+		const prompt = promptForResumed(before.exit_kind, before.exit_kind === "needs_human" ? job.answer : undefined, told);
+		return { ...commandLine(profile, { ...wish, prompt, session: next.session }), prompt, session: next.session };
+	}
+	const full = promptFor(spec.prompt ?? "", spec.recipe === undefined ? "text" : "template", {
+		attempt: run.attempt,
+		past: prior?.past ?? null,
+		branch: place?.env.SLUICE_PRIOR_BRANCH ?? null,
+		asked: job.asked ?? null,
+		answer: job.answer ?? null,
+		left: next !== null && "left" in next ? next.left : null,
+	});
+	const prompt = told === null ? full : `${full}\n\n${told}`;
+	return { ...commandLine(profile, { ...wish, prompt }), prompt: spec.prompt === undefined && prompt === "" ? undefined : prompt };
 }
 
-/** Bytes count, not characters: at most three of them to one. */
-const fits = (word: string) => word.length * 3 <= MAX_ARGUMENT || new TextEncoder().encode(word).length <= MAX_ARGUMENT;
+const withTold = (prompt: string | undefined, told: string | null) =>
+	told === null || prompt === undefined ? prompt : `${prompt}\n\n${told}`;
+
+/** The account's own folder, where it has one: over whatever the job brought, since limits are counted by account. */
+function accountEnv(profile: Profile | null, account: string | undefined, { accounts }: SupervisorSettings): Record<string, string> {
+	const home = account !== undefined && Object.hasOwn(accounts, account) ? accounts[account]?.home : null;
+	return home && profile?.home_variable ? { [profile.home_variable]: home } : {};
+}

@@ -5,6 +5,7 @@ import { type Finding, reconcile } from "../core/reconcile.ts";
 import { troubleOf } from "../disk.ts";
 import type { Sighting } from "../processes.ts";
 import type { Claimed } from "../scheduler.ts";
+import { agentOf, enlistAgent, recordIn } from "./agent.ts";
 import { settle } from "./end.ts";
 import { type Floor, remember } from "./floor.ts";
 import { enlist, type LiveRun, markOf } from "./run.ts";
@@ -63,7 +64,7 @@ export async function reconcileRuns(floor: Floor, strangers: "with strangers" | 
 		if (!claimed || !seen) continue;
 		if (seen.state === "unstarted" && !claimed.run.intent) {
 			const earlier = floor.live.get(duty.run) ?? enlist(claimed, floor, 0);
-			startRun(floor, claimed, { secret: secretOf(floor, earlier), handOvers: earlier.overdue ? earlier.handOvers : 0 });
+			startRun(floor, claimed, { secret: secretIn(descriptionOf(floor, earlier)), handOvers: earlier.overdue ? earlier.handOvers : 0 });
 			report.started++;
 			continue;
 		}
@@ -86,7 +87,10 @@ function lookAt(floor: Floor, id: string, { job, run }: Claimed): Sighting {
 function take(floor: Floor, claimed: Claimed, seen: Sighting): LiveRun {
 	const { clock, disk } = floor;
 	const run = enlist(claimed, floor, clock.monotonic());
-	run.secret = secretOf(floor, run);
+	const described = descriptionOf(floor, run);
+	run.secret = secretIn(described);
+	const agent = run.kind === "agent" ? (recordIn(described) ?? agentOf(claimed, floor.settings())) : null;
+	if (agent) run.agent = enlistAgent(agent);
 	if (seen.state === "alive") {
 		run.stage = "running";
 		run.pid = seen.pid;
@@ -99,13 +103,16 @@ function take(floor: Floor, claimed: Claimed, seen: Sighting): LiveRun {
 	return run;
 }
 
-/** Its token, if it has been given one: a launcher that was slow may still start it with that. */
-function secretOf(floor: Floor, run: LiveRun): string | null {
+/** Its run.json; empty when it cannot be read. */
+function descriptionOf(floor: Floor, run: LiveRun): { token?: unknown } {
 	try {
-		const { token } = JSON.parse(floor.disk.read(`${run.dir}/run.json`) ?? "{}") as { token?: unknown };
-		return typeof token === "string" && token.length > 10 ? token : null;
+		const found: unknown = JSON.parse(floor.disk.read(`${run.dir}/run.json`) ?? "{}");
+		return typeof found === "object" && found !== null ? found : {};
 	} catch (error) {
 		floor.log.warn("run.json cannot be read: the run's own calls will be refused", { run: run.id, error: troubleOf(error) });
-		return null;
+		return {};
 	}
 }
+
+/** Its token, if it has been given one: a launcher that was slow may still start it with that. */
+const secretIn = ({ token }: { token?: unknown }): string | null => (typeof token === "string" && token.length > 10 ? token : null);

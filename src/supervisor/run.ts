@@ -10,6 +10,7 @@
 import { runId, type StopKind } from "../core/job.ts";
 import type { Claimed, Ending, Scope } from "../scheduler.ts";
 import type { Workspaces } from "../workspace.ts";
+import type { AgentRun } from "./agent.ts";
 
 export type LiveRun = {
 	/** "7.1" */
@@ -20,6 +21,8 @@ export type LiveRun = {
 	readonly dir: string;
 	readonly mark: string;
 	readonly kind: "command" | "agent";
+	/** Null for a command. */
+	agent: AgentRun | null;
 	readonly scope: Scope;
 	/** Epoch milliseconds of the claim. */
 	readonly since: number;
@@ -37,7 +40,8 @@ export type LiveRun = {
 	deadline: number | null;
 	/** The time it was given, for words. */
 	timeoutMs: number | null;
-	silence: { allowed: number; since: number; bytes: number } | null;
+	/** `heard`: how much of its output was there when we listened last. */
+	silence: { allowed: number; since: number; heard: number } | null;
 	/** A stop that is being asked for, then one on record; the first rung is climbed only then. */
 	asking: boolean;
 	stop: Stop | null;
@@ -74,6 +78,7 @@ export function enlist({ job, spec: _spec, run }: Claimed, place: Place, now: nu
 		dir: folderOf(place, job.id, run.attempt),
 		mark: markOf(place, id),
 		kind: job.kind === "agent" ? "agent" : "command",
+		agent: null,
 		scope: {
 			lane,
 			...(repo === undefined ? {} : { repo }),

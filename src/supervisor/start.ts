@@ -4,10 +4,11 @@
 import { troubleOf } from "../disk.ts";
 import type { Claimed } from "../scheduler.ts";
 import type { Place, Workspaces } from "../workspace.ts";
+import { enlistAgent, recordOf } from "./agent.ts";
 import { launchFailed, see } from "./end.ts";
 import { type Floor, remember } from "./floor.ts";
 import { type Prepared, prepare } from "./prepare.ts";
-import { priorOf } from "./prior.ts";
+import { beforeOf, priorOf } from "./prior.ts";
 import { enlist, type LiveRun } from "./run.ts";
 
 /** A hand-over that nothing has come of: the launcher died with it in hand, or the disk refuses the marker. */
@@ -25,17 +26,18 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 	remember(floor, run);
 	setClocks(floor, run, claimed, 0);
 	const settings = floor.settings();
-	const given = { run: run.id, socket: floor.socket, home: floor.home ?? null, token: run.secret, dir: run.dir };
+	const given = { run: run.id, dir: run.dir, socket: floor.socket, home: floor.home ?? null, token: run.secret };
 	try {
 		if (floor.disk.makeFolder(run.dir) === "there" && earlier === null) setAside(floor, run);
 	} catch (error) {
 		launchFailed(floor, run, `the run's folder could not be made: ${troubleOf(error)}`);
 		return run;
 	}
-	const prior = priorOf(floor, run);
+	const prior = priorOf(floor, run, claimed.job);
+	const before = run.kind === "agent" ? beforeOf(floor, run) : null;
 	if (run.housed && floor.workspaces)
-		enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, prior, place)));
-	else go(floor, run, claimed, prepare(claimed, settings, given, prior));
+		enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, { prior, before, place })));
+	else go(floor, run, claimed, prepare(claimed, settings, given, { prior, before }));
 	return run;
 }
 
@@ -44,6 +46,7 @@ function go(floor: Floor, run: LiveRun, claimed: Claimed, prepared: Prepared | {
 		launchFailed(floor, run, prepared.refused);
 		return;
 	}
+	run.agent = prepared.agent === null ? null : enlistAgent(prepared.agent);
 	try {
 		describe(floor, run, claimed, prepared);
 	} catch (error) {
@@ -85,6 +88,7 @@ function describe({ disk, clock }: Floor, run: LiveRun, { job }: Claimed, prepar
 		env_names: Object.keys(prepared.env).sort(),
 		cwd: prepared.cwd,
 		...(job.agent === undefined ? {} : { agent: job.agent }),
+		...(run.agent === null ? {} : { agent_run: recordOf(run.agent) }),
 		mark: run.mark,
 		token: run.secret,
 		created_at: clock.now(),
@@ -135,7 +139,7 @@ export function setClocks(floor: Floor, run: LiveRun, { spec }: Claimed, elapsed
 	}
 	const allowed = spec.stall_timeout_ms ?? stall_timeout_ms;
 	if (allowed !== null) {
-		run.silence = { allowed, since: now, bytes: -1 };
+		run.silence = { allowed, since: now, heard: -1 };
 		floor.alarm.at(now + allowed);
 	}
 }

@@ -1,6 +1,6 @@
 // Stopping a run. The intent is on record before the first signal; from then on nothing but its whole tree being gone ends it.
 //
-//   rung   an agent    a command    then waits for
+//   rung   an agent    a command    then waits for      (an agent's profile may begin with SIGTERM, too)
 //   0      SIGINT      SIGTERM      grace_int, grace_term
 //   1      SIGTERM     SIGKILL      grace_term, –
 //   2      SIGKILL                  –
@@ -63,7 +63,7 @@ export function climb(floor: Floor, run: LiveRun, now: number): number {
 	if (see(floor, run)) return Number.POSITIVE_INFINITY;
 	if (run.stage === "launching") return keepFromStarting(floor, run, now);
 	if (stop.signalAt <= now) {
-		const rungs = RUNGS[run.kind];
+		const rungs = run.agent?.stop_signal === "SIGINT" ? RUNGS.agent : RUNGS.command;
 		const signal = rungs[stop.rung] ?? "SIGKILL";
 		floor.processes.signal(run.id, run.dir, signal);
 		// One that is frozen hears it only then.

@@ -6,7 +6,7 @@ import type { Claimed } from "../scheduler.ts";
 import type { Place, PruneReport, Workspaces, WorktreeView } from "../workspace.ts";
 import { captureDiff } from "./capture.ts";
 import { runHook, variablesOf } from "./hooks.ts";
-import { leaveWorktree, patchOf } from "./leaving.ts";
+import { isChanged, leaveWorktree, patchOf } from "./leaving.ts";
 import { createMakers } from "./makers.ts";
 import { createMergeQueue } from "./merge-queue.ts";
 import { createLine, type Parts, type Yard } from "./parts.ts";
@@ -70,6 +70,10 @@ export function createWork(parts: Parts): Work {
 	return {
 		has: ({ repo }) => repoOf(repo) !== null,
 		enter,
+		async changed(job) {
+			const record = recordOf(yard, job);
+			return record === null ? null : isChanged(yard, record, worktreeOf(yard, record.repo, job)).catch(() => null);
+		},
 		async leave({ job, dir }, ending) {
 			const record = recordOf(yard, job);
 			const repo = record && yard.repo(record.repo);

@@ -49,6 +49,13 @@ async function collect(yard: Yard, record: WorktreeRecord, path: string): Promis
 	return null;
 }
 
+/** Whether anything is other than when the run began, committed or not. */
+export async function isChanged({ git }: Pick<Yard, "git">, record: WorktreeRecord, path: string): Promise<boolean> {
+	const head = await git.ask(path, ["rev-parse", "--verify", "HEAD^{commit}"]);
+	if (head !== (record.entered_head ?? record.base_commit)) return true;
+	return (await git.ask(path, ["status", "--porcelain", "-z", "--untracked-files=normal"])) !== "";
+}
+
 /** All that the run changed, committed or not, new files too. */
 async function writePatch(yard: Yard, record: WorktreeRecord, path: string, dir: string): Promise<void> {
 	const { git, disk } = yard;

@@ -109,7 +109,7 @@ describe("with a daemon", () => {
 			[["config", "set", "max_concurent", "5"], 2],
 			[["config", "set", "max_concurrent", "many"], 2],
 			[["config", "unset", "max_concurent"], 2],
-			[["account", "clear", "nobody"], 3],
+			[["account", "clear", "elsewhere"], 3],
 			[["budget", "grant", "nonsense", "tokens", "5"], 2],
 			[["artifact", "mark", "nonsense"], 2],
 			[["apply", manifest], 2],

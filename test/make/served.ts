@@ -8,11 +8,13 @@ import { answerText, type Door, type Session } from "../../src/api/dispatch.ts";
 import type { Answer, ErrorBody, MethodName, Params, Result } from "../../src/api/protocol.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/api/serve.ts";
 import { SluiceError } from "../../src/core/errors.ts";
+import { createAgents } from "../../src/daemon/agents.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
 import { createIntake } from "../../src/intake/index.ts";
 import { SILENT } from "../../src/log.ts";
 import type { Scope } from "../../src/scheduler.ts";
 import { openSources } from "../../src/sources/index.ts";
+import type { Supervisor } from "../../src/supervisor/index.ts";
 import { agentProblem } from "../../src/supervisor/prepare.ts";
 import { makeFolder } from "./folder.ts";
 import { openStand, type Stand, type StandOptions } from "./stand.ts";
@@ -21,7 +23,7 @@ export const TOKENS = { operator: "operator-token-of-this-test", viewer: "viewer
 
 /** What the pretended parts have been asked, and what they will answer. */
 export type Pretended = {
-	logs: Map<string, Omit<LogPiece, "run" | "stream" | "offset" | "next_offset">>;
+	logs: Map<string, Omit<LogPiece, "run" | "stream" | "offset" | "next_offset" | "output">>;
 	runTokens: Map<string, { job: number; run: string }>;
 	frozen: [what: "freeze" | "thaw", scope: Scope][];
 	downs: unknown[];
@@ -30,7 +32,7 @@ export type Pretended = {
 	secrets: string[];
 	triggers: TriggerInfo[];
 	agents: Record<string, { command: string[] }>;
-	live: { run: string; job: number; pid: number | null; since: number }[];
+	live: ReturnType<Supervisor["live"]>;
 	doors: { port: number | null; problem: string | null; ready: boolean };
 };
 
@@ -98,7 +100,16 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 				const log = pretended.logs.get(`${job}.${attempt}`);
 				if (!log) return null;
 				const text = log.text.slice(offset, offset + limit);
-				return { run: `${job}.${attempt}`, stream, offset, next_offset: offset + text.length, text, eof: log.eof, ended: log.ended };
+				return {
+					run: `${job}.${attempt}`,
+					stream,
+					offset,
+					next_offset: offset + text.length,
+					text,
+					eof: log.eof,
+					ended: log.ended,
+					output: "command",
+				};
 			},
 			freeze: async (scope) => void pretended.frozen.push(["freeze", scope]),
 			thaw: async (scope) => void pretended.frozen.push(["thaw", scope]),
@@ -120,6 +131,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			check: (text) => (text === "bad" ? [{ code: "unknown_key", message: "bad: there is no such key", field: "bad", hint: null }] : []),
 			settings: () => ({ secrets: pretended.secrets }),
 		},
+		agents: createAgents({ agents: () => pretended.agents, accounts: () => ({}), env: () => ({ PATH: "" }) }),
 		triggers: { list: async () => pretended.triggers, run: async (name) => ({ outcome: "added", job: name.length }) },
 		repos: {
 			list: async () => [],

@@ -1,53 +1,47 @@
-// The methods of accounts: which are open, limited or closed.
+// The methods of accounts: which are open, limited or closed, and why; slots for calls.
 
 import { SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
+import type { AccountView } from "../../scheduler.ts";
 import { type At, doc, type Handlers } from "../call.ts";
-import { statusDocument } from "../documents.ts";
+import { maybeTime, reasonDocument } from "../documents.ts";
 import type { AccountDocument } from "../protocol/nouns.ts";
 
-/** The strongest hold is shown: a closed account is closed, whatever else holds it. */
-const STATES = [
-	["account_closed", "closed"],
-	["rate_limited", "rate_limited"],
-	["paused", "paused"],
-] as const;
+const documentOf = (view: AccountView): AccountDocument => ({
+	...view,
+	since: maybeTime(view.since),
+	until: maybeTime(view.until),
+	next_at: maybeTime(view.next_at),
+	reasons: view.reasons.map(reasonDocument),
+});
 
-async function accounts({ context }: At): Promise<AccountDocument[]> {
-	const config = context.scheduler.config();
-	const { holds } = statusDocument(await context.scheduler.status());
-	const held = holds.flatMap(({ scope }) => (scope.startsWith("account:") ? [scope.slice("account:".length)] : []));
-	return [...new Set([...Object.keys(config.accounts), ...held])].map((name) => {
-		const mine = holds.filter(({ scope }) => scope === `account:${name}`);
-		const [kind, state] = STATES.find(([kind]) => mine.some((hold) => hold.kind === kind)) ?? [undefined, "open" as const];
-		const hold = mine.find((one) => one.kind === kind);
-		const { max, max_api_calls } = (Object.hasOwn(config.accounts, name) ? config.accounts[name] : undefined) ?? {
-			max: null,
-			max_api_calls: 0,
-		};
-		return {
-			name,
-			max,
-			max_api_calls,
-			state,
-			since: hold?.since ?? null,
-			until: hold?.until ?? null,
-			by: hold?.by ?? null,
-			reason: hold?.reason ?? null,
-		};
-	});
-}
+const accounts = async ({ context }: At): Promise<AccountDocument[]> => (await context.scheduler.accounts()).map(documentOf);
 
-/** The account as it is now; `default` is there without being named anywhere. */
+/** `default` is there without being named anywhere. */
+const OPEN: Omit<AccountDocument, "name"> = {
+	max: null,
+	max_api_calls: 10,
+	running: 0,
+	calls: 0,
+	lanes: [],
+	state: "open",
+	since: null,
+	until: null,
+	next_at: null,
+	hits: 0,
+	reset: false,
+	by: null,
+	reason: null,
+	reasons: [],
+};
+
+/** The account as it is now. */
 async function account(name: string, at: At): Promise<AccountDocument> {
-	const found = (await accounts(at)).find((one) => one.name === name);
-	const open = { name, max: null, max_api_calls: 0, state: "open" as const, since: null, until: null, by: null, reason: null };
-	return found ?? open;
-}
-
-async function mustKnow(name: string, at: At): Promise<void> {
-	const names = ["default", ...(await accounts(at)).map((one) => one.name)];
-	if (names.includes(name)) return;
+	const all = await accounts(at);
+	const found = all.find((one) => one.name === name);
+	if (found) return found;
+	const names = ["default", ...at.context.scheduler.config().agents, ...all.map((one) => one.name)];
+	if (names.includes(name)) return { name, ...OPEN };
 	const guess = nearest(name, names);
 	throw new SluiceError("not_found", `name: there is no account "${name}"`, {
 		field: "name",
@@ -55,15 +49,22 @@ async function mustKnow(name: string, at: At): Promise<void> {
 	});
 }
 
+/** A run speaks for itself alone. */
+function holderOf(holder: string | undefined, { session, by }: At): string {
+	const { job } = session.caller;
+	return job === undefined ? (holder ?? by) : `job:${job}`;
+}
+
 export const accountMethods: Handlers<"account"> = {
 	"account.list": async (_params, at) => doc({ accounts: await accounts(at) }),
+	"account.show": async ({ name }, at) => doc({ account: await account(name, at) }),
 	"account.clear": async ({ name }, at) => {
-		await mustKnow(name, at);
+		await account(name, at);
 		await at.context.scheduler.clearAccount(name, { by: at.by });
-		return doc({ account: await account(name, at) });
+		return doc({ account: { ...OPEN, name, ...(await accounts(at)).find((one) => one.name === name) } });
 	},
 	"account.limit": async ({ name, until, retry_after_ms, closed }, at) => {
-		await mustKnow(name, at);
+		await account(name, at);
 		const report = {
 			...(until === undefined ? {} : { until: until as number }),
 			...(retry_after_ms === undefined ? {} : { retry_after_ms: retry_after_ms as number }),
@@ -71,5 +72,10 @@ export const accountMethods: Handlers<"account"> = {
 		};
 		await at.context.scheduler.limit(name, report, { by: at.by });
 		return doc({ account: await account(name, at) });
+	},
+	"account.acquire": async ({ name, holder }, at) => doc(await at.context.scheduler.acquireCall(name, holderOf(holder, at))),
+	"account.release": async ({ name, holder }, at) => {
+		await at.context.scheduler.releaseCall(name, holderOf(holder, at));
+		return doc({ released: true });
 	},
 };

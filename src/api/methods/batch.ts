@@ -7,6 +7,7 @@ import type { BatchView, JobView } from "../../scheduler.ts";
 import { type At, doc, type Handlers, shownAll } from "../call.ts";
 import { batchEtas } from "../eta.ts";
 import type { BatchDocument } from "../protocol/nouns.ts";
+import { costOf } from "./budget.ts";
 
 const PAGE = 1000;
 /** What `batch.retry` takes up again; what was blocked by it comes along. */
@@ -33,7 +34,8 @@ async function documentOf(
 ): Promise<BatchDocument> {
 	const counts: BatchDocument["counts"] = {};
 	for (const { status } of jobs) counts[status] = (counts[status] ?? 0) + 1;
-	const cost = (await context.scheduler.ledgers(`batch:${name}`)).find(({ dim }) => dim === "cost_micro");
+	const { usage, runs } = costOf(name, jobs);
+	const ledger = (await context.scheduler.ledgers(`batch:${name}`)).find(({ dim }) => dim === "cost_micro");
 	return {
 		name,
 		state: open === 0 && !owned ? "closed" : "open",
@@ -42,7 +44,9 @@ async function documentOf(
 		owned,
 		counts,
 		progress: total === 0 ? 1 : Math.round((1000 * (total - open)) / total) / 1000,
-		cost_micro: cost?.used ?? null,
+		runs,
+		usage,
+		cost_micro: usage.cost_micro ?? ledger?.used ?? null,
 		eta: open === 0 ? null : (etas.get(name) ?? null),
 	};
 }

@@ -1,20 +1,77 @@
-// The methods of budgets.
+// The methods of budgets: what is granted, what is used, what jobs have cost.
 
-import { doc, type Handlers } from "../call.ts";
+import { SluiceError } from "../../core/errors.ts";
+import type { BudgetView, JobView } from "../../scheduler.ts";
+import { type At, demand, doc, type Handlers } from "../call.ts";
+import { maybeTime } from "../documents.ts";
+import type { BudgetDocument, COST_GROUPS, CostDocument } from "../protocol/nouns.ts";
+
+export const budgetDocument = (view: BudgetView): BudgetDocument => ({ ...view, refills_at: maybeTime(view.refills_at) });
+
+type Group = (typeof COST_GROUPS)[number];
+type Only = { batch?: string | undefined; owner?: string | undefined; repo?: string | undefined };
+
+const PAGE = 1000;
+
+/** What the runs of these jobs told that they used, in all. */
+export function costOf(name: string | null, jobs: readonly JobView[]): CostDocument {
+	const usage: Record<string, number> = {};
+	for (const job of jobs) for (const [dim, amount] of Object.entries(job.usage ?? {})) usage[dim] = (usage[dim] ?? 0) + amount;
+	return {
+		name,
+		jobs: jobs.length,
+		runs: jobs.reduce((sum, { attempt }) => sum + attempt, 0),
+		cost_micro: usage.cost_micro ?? 0,
+		tokens: usage.tokens ?? 0,
+		usage,
+	};
+}
+
+async function report(per: Group, { batch, owner, repo }: Only, { context }: At): Promise<CostDocument[]> {
+	const groups = new Map<string | null, JobView[]>();
+	const filter = { all: true, limit: PAGE, ...(batch === undefined ? {} : { batch }), ...(repo === undefined ? {} : { repo }) };
+	for (let after = 0; ; ) {
+		const some = await context.scheduler.list({ ...filter, after });
+		for (const job of some) {
+			// One that has not run has cost nothing.
+			if (job.attempt === 0 || (owner !== undefined && job.owner !== owner)) continue;
+			const name = per === "job" ? String(job.id) : (job[per] ?? null);
+			const group = groups.get(name);
+			if (group) group.push(job);
+			else groups.set(name, [job]);
+		}
+		const last = some.at(-1);
+		if (last === undefined || some.length < PAGE) break;
+		after = last.id;
+	}
+	return [...groups]
+		.map(([name, jobs]) => costOf(name, jobs))
+		.sort((a, b) => b.cost_micro - a.cost_micro || b.tokens - a.tokens || b.runs - a.runs || (String(a.name) < String(b.name) ? -1 : 1));
+}
 
 export const budgetMethods: Handlers<"budget"> = {
-	"budget.list": async ({ subject }, { context }) => doc({ budgets: await context.scheduler.ledgers(subject) }),
-	"budget.grant": async ({ subject, dim, limit, window, warn_at, on_breach }, { context, by }) => {
+	"budget.list": async ({ subject }, { context }) => doc({ budgets: (await context.scheduler.ledgers(subject)).map(budgetDocument) }),
+	"budget.grant": async ({ subject, dim, limit, window, warn_at, on_breach, reserve }, { context, by }) => {
 		const grant = {
 			limit,
 			...(window === undefined ? {} : { window }),
 			...(warn_at === undefined ? {} : { warn_at }),
 			...(on_breach === undefined ? {} : { on_breach }),
+			...(reserve === undefined ? {} : { reserve }),
 		};
-		return doc({ budget: await context.scheduler.grant(subject, dim, grant, { by }) });
+		return doc({ budget: budgetDocument(await context.scheduler.grant(subject, dim, grant, { by })) });
 	},
-	"budget.report": async ({ subject, dim, amount }, { context }) => {
-		const { warned, first_breach, ...budget } = await context.scheduler.charge(subject, dim, amount);
-		return doc({ budget, warned, first_breach });
+	"budget.report": async ({ per = "batch", batch, owner, repo, subject, dim, amount }, at) => {
+		if (subject === undefined && dim === undefined && amount === undefined)
+			return doc({ per, costs: await report(per, { batch, owner, repo }, at) });
+		demand(at.session.caller, "operator", "budget.report");
+		const missing = subject === undefined ? "subject" : dim === undefined ? "dim" : amount === undefined ? "amount" : undefined;
+		if (subject === undefined || dim === undefined || amount === undefined)
+			throw new SluiceError("invalid", `${missing}: is missing`, {
+				field: missing ?? "subject",
+				hint: "a charge takes subject, dim and amount; without all three the costs are reported",
+			});
+		const { warned, first_breach, ...budget } = await at.context.scheduler.charge(subject, dim, amount);
+		return doc({ budget: budgetDocument(budget), warned, first_breach });
 	},
 };

@@ -95,7 +95,7 @@ const pause = ({ context }: At, ms: number) => new Promise<void>((resolve) => co
 
 /** Whoever was ready to wait asks again; the others are told. */
 function noRun(job: number, run: number | undefined, stream: LogPiece["stream"], why: string, patient: boolean): LogPiece {
-	if (patient) return { run: null, stream, offset: 0, next_offset: 0, text: "", eof: true, ended: false };
+	if (patient) return { run: null, stream, offset: 0, next_offset: 0, text: "", eof: true, ended: false, output: "command" };
 	throw new SluiceError("not_found", run === undefined ? `job ${job} has no log: ${why}` : `there is no log of run ${job}.${run}`, {
 		field: run === undefined ? "id" : "run",
 		hint: "why tells what it waits for, history what has happened to it",

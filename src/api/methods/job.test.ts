@@ -21,14 +21,14 @@ describe("job.add", () => {
 	test("warns of an agent that nothing says how to start, also in a manifest", async () => {
 		const desk = await openDesk();
 		expect(await desk.call("job.add", { agent: "claude", prompt: "x" })).not.toHaveProperty("warning");
-		const warning = 'nothing says how to start the agent "codex": set agents.codex.command';
-		expect(await desk.call("job.add", { agent: "codex", prompt: "x" })).toMatchObject({ outcome: "queued", warning });
-		expect(await desk.call("job.add", { agent: "codex", prompt: "x", needs: ["custom:a:b"], on_missing: "wait" })).toMatchObject({
+		const warning = 'nothing says how to start the agent "other": set agents.other.command';
+		expect(await desk.call("job.add", { agent: "other", prompt: "x" })).toMatchObject({ outcome: "queued", warning });
+		expect(await desk.call("job.add", { agent: "other", prompt: "x", needs: ["custom:a:b"], on_missing: "wait" })).toMatchObject({
 			warning: `nothing produces custom:a:b yet; ${warning}`,
 		});
 		const jobs = [{ prompt: "x" }, { agent: "claude", prompt: "y" }];
 		for (const check of [true, false])
-			expect(await desk.call("job.apply", { manifest: { defaults: { agent: "codex" }, jobs }, check })).toMatchObject({ warning });
+			expect(await desk.call("job.apply", { manifest: { defaults: { agent: "other" }, jobs }, check })).toMatchObject({ warning });
 		expect(await desk.call("job.apply", { manifest: { jobs: jobs.slice(1) } })).not.toHaveProperty("warning");
 	});
 
@@ -86,7 +86,7 @@ describe("looking", () => {
 		await desk.t.add();
 		await desk.t.start();
 		expect((await desk.call("job.show", { id: 1 })).job.run).toMatchObject({ id: "1.1", pid: null });
-		desk.pretended.live = [{ run: "1.1", job: 1, pid: 77, since: 0 }];
+		desk.pretended.live = [{ run: "1.1", job: 1, pid: 77, since: 0, progress: null }];
 		expect((await desk.call("job.show", { id: 1 })).job.run).toMatchObject({ id: "1.1", pid: 77 });
 		expect((await desk.call("job.list", {})).jobs[0]?.run).toMatchObject({ pid: 77 });
 	});
@@ -212,6 +212,7 @@ describe("job.logs", () => {
 			text: "wor",
 			eof: true,
 			ended: true,
+			output: "command",
 		});
 		expect(await desk.refused("job.logs", { id: 1, run: 2 })).toMatchObject({ code: -32004, data: { field: "run" } });
 	});

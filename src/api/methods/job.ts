@@ -23,6 +23,19 @@ const asChild = (input: JobInput, { session }: At): JobInput => {
 	return job === undefined || input.parent !== undefined ? input : { ...input, parent: job };
 };
 
+/** Who pays for a run pays for what it adds: it cannot have somebody else pay. */
+async function mustPay(owners: readonly (string | undefined)[], { context, session }: At): Promise<void> {
+	const { job } = session.caller;
+	if (job === undefined || owners.every((owner) => owner === undefined)) return;
+	const { owner: payer } = await context.scheduler.show(job);
+	const other = owners.find((owner) => owner !== undefined && owner !== payer);
+	if (payer === undefined || other === undefined) return;
+	throw new SluiceError("forbidden", `owner: what job ${job} adds is paid by its own owner ${payer}, not by ${other}`, {
+		field: "owner",
+		hint: "leave the owner out",
+	});
+}
+
 async function captured({ cwd, input_patch }: JobInput, { context }: At): Promise<string> {
 	const refuse = (why: string) => new SluiceError("invalid", `capture_diff: ${why}`, { field: "capture_diff" });
 	if (input_patch !== undefined) throw refuse("contradicts input_patch");
@@ -46,6 +59,7 @@ export const jobMethods: Handlers<"job"> = {
 		const options = { by, force: force === true };
 		const input = capture_diff ? { ...given, input_patch: await captured(given, at) } : given;
 		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.intake.expand(input);
+		await mustPay([input.owner, first.owner, ...rest.map(({ owner }) => owner)], at);
 		if (rest.length > 0) return addAll([first, ...rest], options, at);
 		const adding = context.scheduler.add(asChild(first, at), options);
 		context.supervisor.claimAlong?.();
@@ -67,6 +81,7 @@ export const jobMethods: Handlers<"job"> = {
 	"job.apply": async ({ manifest: given, check, force }, at) => {
 		const { scheduler } = at.context;
 		const manifest = await withRecipes(given, at);
+		await mustPay([manifest.defaults?.owner, ...(Array.isArray(manifest.jobs) ? manifest.jobs.map((job) => job?.owner) : [])], at);
 		const whole = at.session.caller.job === undefined ? manifest : { ...manifest, defaults: asChild(manifest.defaults ?? {}, at) };
 		const result = await scheduler.apply(whole, { by: at.by, force: force === true, check: check === true });
 		const agents = manifest.jobs.map((job) => job.agent ?? (job.command === undefined ? manifest.defaults?.agent : undefined));

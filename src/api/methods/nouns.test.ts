@@ -25,6 +25,8 @@ describe("scheduler", () => {
 			hosts: [{ name: "local", labels: [], heartbeat_at: at(NOON), state: "live" }],
 			backpressure: null,
 			last_dispatch_at: null,
+			needs_human: [],
+			budgets: [],
 			config_problem: null,
 			http_problem: null,
 		});
@@ -122,13 +124,92 @@ describe("nouns", () => {
 		expect(await desk.refused("budget.grant", { subject: "ann", dim: "runs", limit: 1 })).toMatchObject({ data: { field: "subject" } });
 	});
 
+	test("one account, with all that keeps work from it; slots for calls", async () => {
+		const desk = await openDesk({ config: { accounts: { work: { max_api_calls: 1 } }, lanes: { default: { accounts: ["work"] } } } });
+		await desk.call("account.limit", { name: "work", closed: "auth: log in again" });
+		await desk.call("scheduler.pause", { account: "work", reason: "lunch" });
+		expect((await desk.call("account.show", { name: "work" })).account).toMatchObject({
+			state: "closed",
+			lanes: ["default"],
+			reasons: [{ code: "paused" }, { code: "account_closed", detail: "account work is closed: auth: log in again" }],
+		});
+		expect(await desk.call("account.acquire", { name: "work", holder: "a" })).toMatchObject({ granted: true, in_use: 1, limit: 1 });
+		expect(await desk.call("account.acquire", { name: "work", holder: "b" })).toMatchObject({ granted: false });
+		await desk.call("account.release", { name: "work", holder: "a" });
+		expect(await desk.call("account.acquire", { name: "work" })).toMatchObject({ granted: true });
+		expect(await desk.refused("account.show", { name: "wrok" })).toMatchObject({ data: { hint: 'did you mean "work"?' } });
+		expect(await desk.refused("account.acquire", { name: "wrok" })).toMatchObject({ code: -32004 });
+	});
+
+	test("what jobs have cost, by batch and by other traits", async () => {
+		const desk = await openDesk();
+		const run = async (input: object, usage?: Record<string, number>) => {
+			const id = await desk.t.add(input);
+			await desk.t.start();
+			await desk.t.end(id, "completed", usage === undefined ? {} : { usage });
+		};
+		await run({ batch: "night", owner: "ann" }, { cost_micro: 300, tokens: 7 });
+		await run({ batch: "night", owner: "bo" }, { cost_micro: 200, gpu_s: 4 });
+		await run({ batch: "day" }, { cost_micro: 900 });
+		await run({});
+		await desk.t.add({ batch: "never" });
+		expect(await desk.call("budget.report", {})).toEqual({
+			schema_version: 1,
+			per: "batch",
+			costs: [
+				{ name: "day", jobs: 1, runs: 1, cost_micro: 900, tokens: 0, usage: { cost_micro: 900 } },
+				{ name: "night", jobs: 2, runs: 2, cost_micro: 500, tokens: 7, usage: { cost_micro: 500, tokens: 7, gpu_s: 4 } },
+				{ name: null, jobs: 1, runs: 1, cost_micro: 0, tokens: 0, usage: {} },
+			],
+		});
+		expect(await desk.call("budget.report", { per: "job", batch: "night", owner: "bo" })).toMatchObject({
+			costs: [{ name: "2", cost_micro: 200 }],
+		});
+		expect((await desk.call("batch.show", { name: "night" })).batch).toMatchObject({ cost_micro: 500, runs: 2 });
+		expect(await desk.refused("budget.report", { subject: "owner:ann" })).toMatchObject({ data: { field: "dim" } });
+	});
+
+	test("a question is in the status, with what can be answered; so is a budget that is used up", async () => {
+		const desk = await openDesk();
+		const id = await desk.t.add({ agent: "claude", prompt: "x", name: "paint", owner: "ann" });
+		await desk.t.start();
+		await desk.call("budget.grant", { subject: "owner:ann", dim: "cost_micro", limit: 100 });
+		await desk.t.end(id, "needs_human", { question: "which colour?", usage: { cost_micro: 150 } });
+		const asked = await desk.t.add({ requires_approval: true });
+		expect(await desk.call("scheduler.status", {})).toMatchObject({
+			needs_human: [
+				{ job: id, name: "paint", question: "which colour?", since: at(NOON) },
+				{ job: asked, name: null, question: null },
+			],
+			budgets: [{ subject: "owner:ann", used: 150, limit: 100, over_limit: true, refills_at: null }],
+		});
+		expect((await desk.call("job.answer", { id, text: "blue" })).job).toMatchObject({
+			question: null,
+			asked: "which colour?",
+			answer: "blue",
+		});
+		expect((await desk.call("scheduler.status", {})).needs_human.map(({ job }) => job)).toEqual([asked]);
+	});
+
 	test("locks, artifacts, hosts and batches are listed", async () => {
 		const desk = await openDesk();
 		await desk.t.add({ locks: ["db"], batch: "night" });
 		await desk.t.start();
 		expect((await desk.call("lock.list", {})).locks).toEqual([{ key: "db", holders: [{ job: 1, mode: "exclusive" }], reserved_for: null }]);
 		expect((await desk.call("batch.list", {})).batches).toEqual([
-			{ name: "night", state: "open", open: 1, total: 1, owned: false, counts: { running: 1 }, progress: 0, cost_micro: null, eta: null },
+			{
+				name: "night",
+				state: "open",
+				open: 1,
+				total: 1,
+				owned: false,
+				counts: { running: 1 },
+				progress: 0,
+				runs: 1,
+				usage: {},
+				cost_micro: null,
+				eta: null,
+			},
 		]);
 		expect((await desk.call("host.list", {})).hosts.map(({ name }) => name)).toEqual(["local"]);
 		expect(await desk.call("artifact.mark", { artifact: "custom:review:A-1" })).toMatchObject({ present: true });

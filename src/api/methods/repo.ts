@@ -38,7 +38,10 @@ export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
 				hint: view.repo === undefined ? "it runs in the home folder" : "it has not run yet, or its worktree was removed after the merge",
 			});
 		const { repo, branch, base_branch, there } = worktree ?? { repo: view.repo ?? null, branch: null, base_branch: null, there: true };
-		return doc({ job, repo, path, branch, base_branch, there, session: view.session ?? null });
+		const session = view.session ?? null;
+		const account = view.run?.account ?? view.last_run?.account ?? view.account ?? null;
+		const resume = session === null || view.agent === undefined ? null : context.agents.opening(view.agent, session, account);
+		return doc({ job, repo, path, branch, base_branch, there, session, resume });
 	},
 };
 

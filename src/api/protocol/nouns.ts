@@ -3,9 +3,9 @@
 import type { LaneConfig } from "../../core/config.ts";
 import type { Status } from "../../core/job.ts";
 import type { ItemView, RecipeView, SourceView } from "../../intake.ts";
-import type { LedgerView } from "../../scheduler.ts";
+import type { AccountView, BudgetView } from "../../scheduler.ts";
 import type { Checkup, Problem, Setting } from "../context.ts";
-import type { JobDocument, Time } from "../documents.ts";
+import type { JobDocument, ReasonDocument, Time } from "../documents.ts";
 import { choice, decimal, duration, flag, json, maybe, method, orNull, text, time, whole, word, words } from "../fields.ts";
 import type { RangeDocument } from "../forecast-document.ts";
 
@@ -15,12 +15,38 @@ export type AccountDocument = {
 	name: string;
 	max: number | null;
 	max_api_calls: number;
-	state: "open" | "paused" | "rate_limited" | "closed";
+	/** Live runs, and call slots that are taken. */
+	running: number;
+	calls: number;
+	/** Lanes that list it. */
+	lanes: string[];
+	/** `returning`: a limit is over, starts are spaced until one has succeeded. `closed`: until a person clears it. */
+	state: AccountView["state"];
 	since: Time | null;
 	until: Time | null;
+	/** The earliest next start, after a limit. */
+	next_at: Time | null;
+	/** Limits in a row; whether the provider named the reset. */
+	hits: number;
+	reset: boolean;
 	by: string | null;
 	reason: string | null;
+	/** All that keeps work from starting on it now. */
+	reasons: ReasonDocument[];
 };
+export type BudgetDocument = Omit<BudgetView, "refills_at"> & { refills_at: Time | null };
+/** What jobs have told that they used, in one group of them. */
+export type CostDocument = {
+	/** The group's name; null for jobs that belong to none. */
+	name: string | null;
+	jobs: number;
+	runs: number;
+	cost_micro: number;
+	tokens: number;
+	/** Every dimension that was told of. */
+	usage: Record<string, number>;
+};
+export const COST_GROUPS = ["batch", "owner", "repo", "lane", "agent", "job"] as const;
 export type LockDocument = { key: string; holders: { job: number; mode: "shared" | "exclusive" }[]; reserved_for: number | null };
 export type ArtifactDocument = { artifact: string; repo: string | null; present: boolean | null; observed_at: Time; error: string | null };
 export type HostDocument = { name: string; labels: string[]; heartbeat_at: Time; state: string };
@@ -35,7 +61,9 @@ export type BatchDocument = {
 	counts: Partial<Record<Status, number>>;
 	/** Share of its jobs that have ended. */
 	progress: number;
-	/** Null where no ledger tells it. */
+	/** Attempts of its jobs, and what they told that they used; null while none has told what it cost. */
+	runs: number;
+	usage: Record<string, number>;
 	cost_micro: number | null;
 	/** When its last job is likely to end; null where that cannot be told. */
 	eta: RangeDocument | null;
@@ -64,7 +92,27 @@ export const NOUN_METHODS = {
 		role: "viewer",
 		about: "Accounts, and which are limited or closed, until when, why.",
 		params: {},
-		result: "{accounts: [{name, max, max_api_calls, state, since, until, by, reason}]}",
+		result:
+			"{accounts: [{name, max, max_api_calls, running, calls, lanes, state, since, until, next_at, hits, reset, by, reason, reasons: [Reason]}]}",
+	}),
+	"account.show": method<Doc<{ account: AccountDocument }>>()({
+		role: "viewer",
+		about: "One account: whether work may start on it, and all that keeps it from that.",
+		params: { name: word("the account") },
+		result: "{account}",
+	}),
+	"account.acquire": method<Doc<{ granted: boolean; in_use: number; limit: number }>>()({
+		role: "run",
+		about:
+			"Takes one of an account's `max_api_calls` slots, if one is free. It comes back by itself after `lease_ms`; taking it again renews it.",
+		params: { name: word("the account"), holder: maybe(word("who takes it; inside a run its own job, whatever is said")) },
+		result: "{granted, in_use, limit}",
+	}),
+	"account.release": method<Doc<{ released: boolean }>>()({
+		role: "run",
+		about: "Gives a slot back.",
+		params: { name: word("the account"), holder: maybe(word("who has it; inside a run its own job, whatever is said")) },
+		result: "{released}",
 	}),
 	"account.clear": method<Doc<{ account: AccountDocument }>>()({
 		role: "operator",
@@ -83,13 +131,13 @@ export const NOUN_METHODS = {
 		},
 		result: "{account}",
 	}),
-	"budget.list": method<Doc<{ budgets: LedgerView[] }>>()({
+	"budget.list": method<Doc<{ budgets: BudgetDocument[] }>>()({
 		role: "viewer",
 		about: "Budgets by subject and dimension.",
 		params: { subject: maybe(word("only of `owner:<name>`, `batch:<name>` or `repo:<name>`")) },
-		result: "{budgets: [{subject, dim, used, limit, warn_at, window, over_limit}]}",
+		result: "{budgets: [{subject, dim, used, limit, warn_at, window, over_limit, reserved, reserve, on_breach, refills_at}]}",
 	}),
-	"budget.grant": method<Doc<{ budget: LedgerView }>>()({
+	"budget.grant": method<Doc<{ budget: BudgetDocument }>>()({
 		role: "operator",
 		about: "Sets a limit; what waited for it goes on at once.",
 		params: {
@@ -99,18 +147,27 @@ export const NOUN_METHODS = {
 			window: maybe(orNull(choice("begins anew each", ["hour", "day"]))),
 			warn_at: maybe(decimal("share of the limit at which to warn (0.8)", 0, 1)),
 			on_breach: maybe(choice("what becomes of runs in flight (finish)", ["finish", "stop"])),
+			reserve: maybe(whole("what each run sets aside while it runs (1 of `runs`, else 0)", 0, Number.MAX_SAFE_INTEGER)),
 		},
 		result: "{budget}",
 	}),
-	"budget.report": method<Doc<{ budget: LedgerView; warned: boolean; first_breach: boolean }>>()({
-		role: "operator",
-		about: "Reports use that no run of ours told; below zero takes back.",
+	"budget.report": method<
+		| Doc<{ per: (typeof COST_GROUPS)[number]; costs: CostDocument[] }>
+		| Doc<{ budget: BudgetDocument; warned: boolean; first_breach: boolean }>
+	>()({
+		role: "viewer",
+		about:
+			"What jobs have cost, as their runs told it, by batch or another trait, the dearest first. With `subject`, `dim` and `amount`, an operator's business: charges use that no run of ours told; below zero takes back.",
 		params: {
-			subject: word("`owner:<name>`, `batch:<name>` or `repo:<name>`"),
-			dim: word("the dimension"),
-			amount: whole("as a delta, in whole units", -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+			per: maybe(choice("one line per (batch)", COST_GROUPS)),
+			batch: maybe(word("only jobs of this batch")),
+			owner: maybe(word("only jobs of this owner")),
+			repo: maybe(word("only jobs of this repo")),
+			subject: maybe(word("charge: `owner:<name>`, `batch:<name>` or `repo:<name>`")),
+			dim: maybe(word("charge: the dimension")),
+			amount: maybe(whole("charge: as a delta, in whole units", -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)),
 		},
-		result: "{budget, warned, first_breach}",
+		result: "{per, costs: [{name, jobs, runs, cost_micro, tokens, usage}]}, or {budget, warned, first_breach}",
 	}),
 	"lock.list": method<Doc<{ locks: LockDocument[] }>>()({
 		role: "viewer",
@@ -147,7 +204,7 @@ export const NOUN_METHODS = {
 		about:
 			"Batches: how many jobs in which state, how many still open, what they cost and when they will be done, as far as that is known.",
 		params: { all: maybe(flag("closed ones too")) },
-		result: "{batches: [{name, state, open, total, owned, counts, progress, cost_micro, eta: {p50, p90}}]}",
+		result: "{batches: [{name, state, open, total, owned, counts, progress, runs, usage, cost_micro, eta: {p50, p90}}]}",
 	}),
 	"batch.show": method<Doc<{ batch: BatchDocument; jobs: JobDocument[] }>>()({
 		role: "viewer",

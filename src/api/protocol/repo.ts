@@ -13,6 +13,8 @@ export type OpenDocument = Doc<{
 	base_branch: string | null;
 	there: boolean;
 	session: string | null;
+	/** How a person goes on with it, in that folder: argv, and variables that it needs. */
+	resume: { argv: string[]; env: Record<string, string> } | null;
 }>;
 
 const name = word("the repo");
@@ -63,9 +65,9 @@ export const REPO_METHODS = {
 	}),
 	"job.open": method<OpenDocument>()({
 		role: "viewer",
-		about: "Where a job works: its worktree and branch, or its folder; and its agent's session.",
+		about: "Where a job works: its worktree and branch, or its folder; its agent's session, and how to go on with it by hand.",
 		params: { id: id() },
-		result: "{job, repo, path, branch, base_branch, there, session}",
+		result: "{job, repo, path, branch, base_branch, there, session, resume: {argv, env}}",
 	}),
 	"scheduler.prune": method<Doc<PruneReport>>()({
 		role: "operator",

@@ -64,7 +64,9 @@ export const LOOK: readonly CommandSpec[] = [
 	{
 		name: "logs",
 		help: "What a job has written.",
-		more: ["Without --raw, what would move the cursor or hide text is left out; colours stay."],
+		more: [
+			"Without --raw, an agent's JSON lines are told in words, and what would move the cursor or hide text is left out; colours stay.",
+		],
 		args: [ID],
 		options: [
 			{ name: "follow", short: "f", type: "flag", help: "Stay until the job has ended." },

@@ -1,6 +1,8 @@
-// Lanes, accounts, budgets, locks, artifacts and hosts; upkeep and the rest: described.
+// Lanes, locks, artifacts and hosts; upkeep and the rest: described.
 
 import type { CommandSpec } from "../command.ts";
+import { AGENTS } from "./agent.ts";
+import { MONEY } from "./money.ts";
 import { PRUNE, REPOS } from "./repo.ts";
 
 const list = (noun: string, help: string, says: string): CommandSpec => ({
@@ -33,42 +35,8 @@ export const NOUNS: readonly CommandSpec[] = [
 		examples: [["sluice lane set code --max 8 --priority 100", "eight at a time, before others"]],
 		load: loadSet,
 	},
-	list("account", "Accounts: open, limited or closed, and until when.", "who may go on"),
-	{
-		name: "account clear",
-		help: "Open an account that was limited or closed.",
-		args: [{ name: "NAME", help: "The account.", take: "one" }],
-		examples: [["sluice account clear work", "after logging in again"]],
-		load: loadSet,
-	},
-	list("budget", "Budgets: what is used of what is granted.", "who has how much left"),
-	{
-		name: "budget grant",
-		help: "Grant a budget.",
-		args: [
-			{ name: "SUBJECT", help: "owner:NAME, batch:NAME or repo:NAME.", take: "one" },
-			{ name: "DIMENSION", help: "runs, wall_s, tokens, cost_micro or a word of your own.", take: "one" },
-			{ name: "LIMIT", help: "A whole number, or none.", take: "one" },
-		],
-		options: [
-			{ name: "window", type: "text", value: "SPAN", help: "Begin anew each hour or day.", choices: ["hour", "day", "none"] },
-			{ name: "warn-at", type: "text", value: "SHARE", help: "Warn at this share of it, such as 0.8." },
-			{ name: "on-breach", type: "text", value: "WHAT", help: "What becomes of runs when it is used up.", choices: ["finish", "stop"] },
-		],
-		examples: [["sluice budget grant owner:ann cost_micro 5000000 --window day", "five dollars a day"]],
-		load: loadSet,
-	},
-	{
-		name: "budget report",
-		help: "Report use that no run has told; below zero takes back.",
-		args: [
-			{ name: "SUBJECT", help: "owner:NAME, batch:NAME or repo:NAME.", take: "one" },
-			{ name: "DIMENSION", help: "tokens, cost_micro or a word of your own.", take: "one" },
-			{ name: "AMOUNT", help: "A whole number, as a difference.", take: "one" },
-		],
-		examples: [["sluice budget report owner:ann tokens 1200", "what an agent elsewhere used"]],
-		load: loadSet,
-	},
+	...AGENTS,
+	...MONEY,
 	list("lock", "Locks: who holds them, for whom one is kept free.", "what is taken"),
 	list("artifact", "Artifacts that jobs need or produce, and whether they are there.", "what is there"),
 	marker("set", "Say that an artifact is there, or is not."),

@@ -8,6 +8,7 @@ import { counted } from "../print.ts";
 import { rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
+import { dollars } from "./noun-set.ts";
 import { gauge } from "./status.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
@@ -66,7 +67,7 @@ function printBatches({ print, world }: Io, batches: readonly BatchDocument[]): 
 		Object.entries(counts)
 			.map(([status, count]) => `${count} ${statusWords(status)}`)
 			.join(", "),
-		cost_micro === null ? "" : `$${(cost_micro / 1e6).toFixed(2)}`,
+		cost_micro === null ? "" : dollars(cost_micro),
 		eta ? rangeWords(eta, world.now()) : "",
 		owned ? "closed by its owner" : state === "closed" ? "closed" : "",
 	]);

@@ -28,6 +28,25 @@ here  live   gpu     5s ago
 		expect((await line.run("status")).out).toContain("\nNo HTTP: port 7420 is taken by another program\n");
 	});
 
+	test("status tells who is asked and which budget is used up", async () => {
+		const line = await openCommandLine({
+			"scheduler.status": {
+				...STATUS,
+				needs_human: [
+					{ job: 7, name: "paint", question: "which\u001b[31m colour?", since: ago(60_000) },
+					{ job: 8, name: null, question: null, since: ago(1000) },
+				],
+				budgets: [
+					{ subject: "owner:ann", dim: "cost_micro", used: 5_000_000, limit: 5_000_000, reserved: 0, over_limit: true, refills_at: null },
+				],
+			},
+		});
+		const { out } = await line.run("status");
+		expect(out).toContain("Needs you: job 7 (paint) asks: which colour?\n  since 1m ago → sluice answer 7 TEXT\n");
+		expect(out).toContain("Needs you: job 8 needs approval\n  since 1s ago → sluice approve 8\n");
+		expect(out).toContain("Budget: owner:ann has used $5.00 of $5.00\n");
+	});
+
 	test("status without a daemon says so and starts none", async () => {
 		const line = await openCommandLine(undefined);
 		expect(await line.run("status")).toMatchObject({ code: 0, out: "No daemon is running.\n" });
@@ -185,6 +204,30 @@ web
 			"position",
 			"priority",
 		]);
+	});
+
+	test("a branch that could not be merged is told of in list and why, with what to do", async () => {
+		const ended = { status: "succeeded", started_at: ago(3000), ended_at: ago(1000) };
+		const merged = (merge_status: string, message: string) => job(7, { ...ended, merge_status, merge_report: { message } });
+		const line = await openCommandLine({
+			"job.list": {
+				jobs: [
+					merged("conflict", "a.txt changed on both sides"),
+					merged("verify_failed", "verify failed: exit code 1"),
+					merged("merged", ""),
+				],
+			},
+			"job.why": { job: merged("conflict", "a.txt changed on both sides"), reasons: [], position: null, priority: { total: 0, terms: [] } },
+		});
+		const rows = (await line.run("list --all")).out.trimEnd().split("\n").slice(1);
+		expect(rows.map((row) => row.replace(/^.* in 2s/, ""))).toEqual([
+			", not merged: conflict, a.txt changed on both sides",
+			", not merged: verify failed: exit code 1",
+			"",
+		]);
+		const { out } = await line.run("why 7");
+		expect(out).toContain("not merged: conflict, a.txt changed on both sides");
+		expect(out).toContain("sluice open 7; mend it there and commit, then: sluice rerun 7");
 	});
 
 	test("why of one whose turn it is not, that runs, that has ended", async () => {

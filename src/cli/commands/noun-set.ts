@@ -3,13 +3,23 @@
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Document, type Io } from "../io.ts";
+import { durationOf, instantOf, localTime, timeOf } from "../times.ts";
 
-type Change = { method: string; params(call: Call): Document; said(document: Document, call: Call): string };
+type Change = { method: string; params(call: Call, io: Io): Document; said(document: Document, call: Call): string };
 
 function whole(text: string, name: string): number {
 	if (!/^-?\d{1,15}$/.test(text)) throw usage(`${name} must be a whole number, not ${JSON.stringify(text)}`);
 	return Number(text);
 }
+/** Money is stored in millionths of a dollar; people write dollars. */
+export function amountOf(text: string, dim: string, name: string): number {
+	const [, sign = "", units, parts = ""] = /^(-?)\$(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
+	if (units === undefined) return whole(text, name);
+	if (dim !== "cost_micro") throw usage(`${name}: ${JSON.stringify(text)} is money, and ${dim} is not`, "dollars go with cost_micro");
+	return (sign === "-" ? -1 : 1) * (Number(units) * 1_000_000 + Number(parts.padEnd(6, "0")));
+}
+export const dollars = (micro: number): string => `$${(micro / 1e6).toFixed(micro % 10_000 === 0 ? 2 : 4)}`;
+
 const wholeOrNone = (text: string, name: string): number | null => (text === "none" ? null : whole(text, name));
 
 const marker = (verb: string): Change => ({
@@ -37,6 +47,25 @@ const CHANGES: Record<string, Change> = {
 			return `lane ${name}: ${max === null ? "no cap" : `${max} at most`}, base priority ${priority}`;
 		},
 	},
+	"account limit": {
+		method: "account.limit",
+		params(call, io) {
+			const now = io.world.now();
+			return {
+				name: call.arg("NAME"),
+				...(call.has("until") ? { until: timeOf(call.text("until") as string, "until", now) } : {}),
+				...(call.has("for") ? { retry_after_ms: durationOf(call.text("for") as string, "for") } : {}),
+				...(call.has("closed") ? { closed: call.text("closed") } : {}),
+			};
+		},
+		said({ account }) {
+			const { name, state, until } = account as { name: string; state: string; until: string | null };
+			const at = instantOf(until);
+			return state === "closed"
+				? `account ${name} is closed`
+				: `account ${name} is limited${at === undefined ? "" : ` until ${localTime(at)}`}`;
+		},
+	},
 	"account clear": {
 		method: "account.clear",
 		params: (call) => ({ name: call.arg("NAME") }),
@@ -52,29 +81,29 @@ const CHANGES: Record<string, Change> = {
 			return {
 				subject: call.arg("SUBJECT"),
 				dim: call.arg("DIMENSION"),
-				limit: wholeOrNone(call.arg("LIMIT"), "LIMIT"),
+				limit: call.arg("LIMIT") === "none" ? null : amountOf(call.arg("LIMIT"), call.arg("DIMENSION"), "LIMIT"),
 				...(window === undefined ? {} : { window: window === "none" ? null : window }),
 				...(warnAt === undefined ? {} : { warn_at: Number(warnAt) }),
 				...(call.has("on-breach") ? { on_breach: call.text("on-breach") } : {}),
+				...(call.has("reserve") ? { reserve: amountOf(call.text("reserve") as string, call.arg("DIMENSION"), "--reserve") } : {}),
 			};
 		},
-		said: ({ budget }) => budgetWords(budget as Ledger),
-	},
-	"budget report": {
-		method: "budget.report",
-		params: (call) => ({ subject: call.arg("SUBJECT"), dim: call.arg("DIMENSION"), amount: whole(call.arg("AMOUNT"), "AMOUNT") }),
 		said: ({ budget }) => budgetWords(budget as Ledger),
 	},
 	"artifact set": marker("set"),
 	"artifact mark": marker("mark"),
 };
 
-type Ledger = { subject: string; dim: string; used: number; limit: number | null };
-const budgetWords = ({ subject, dim, used, limit }: Ledger) => `${subject} has used ${used} of ${limit ?? "unlimited"} ${dim}`;
+export type Ledger = { subject: string; dim: string; used: number; limit: number | null };
+export function budgetWords({ subject, dim, used, limit }: Ledger): string {
+	const money = dim === "cost_micro";
+	const amount = (one: number) => (money ? dollars(one) : String(one));
+	return `${subject} has used ${amount(used)} of ${limit === null ? "unlimited" : amount(limit)}${money ? "" : ` ${dim}`}`;
+}
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const change = CHANGES[call.command.name] as Change;
-	const document = await io.ask(change.method, change.params(call));
+	const document = await io.ask(change.method, change.params(call, io));
 	answer(io, document, () => io.print.say(change.said(document, call)));
 	return undefined;
 }

@@ -86,6 +86,7 @@ describe("nouns and upkeep", () => {
 		const line = await openCommandLine({
 			"lane.set": { lane: { name: "code", max: null, priority: 5 } },
 			"account.clear": { account: {} },
+			"account.limit": { account: { name: "work", state: "closed", until: null } },
 			"budget.grant": { budget: { subject: "owner:ann", dim: "tokens", used: 1, limit: 5 } },
 			"budget.report": { budget: { subject: "owner:ann", dim: "tokens", used: 1, limit: null } },
 			"artifact.set": { artifact: "custom:a:b", present: true },
@@ -106,6 +107,12 @@ describe("nouns and upkeep", () => {
 			"owner:ann has used 1 of unlimited tokens\n",
 			{ subject: "owner:ann", dim: "tokens", amount: -5 },
 		]);
+		expect(await said("budget grant owner:ann cost_micro $5.25 --reserve $0.50")).toEqual([
+			expect.any(String),
+			{ subject: "owner:ann", dim: "cost_micro", limit: 5_250_000, reserve: 500_000 },
+		]);
+		expect(await said("account limit work --for 5m")).toEqual(["account work is closed\n", { name: "work", retry_after_ms: 300_000 }]);
+		expect(await said("account limit work --closed why")).toEqual(["account work is closed\n", { name: "work", closed: "why" }]);
 		expect(await said("artifact mark custom:a:b --absent")).toEqual([
 			"custom:a:b is not there\n",
 			{ artifact: "custom:a:b", absent: true },
@@ -117,9 +124,59 @@ describe("nouns and upkeep", () => {
 			"lane set code --max many",
 			"budget grant a b many",
 			"budget grant a b 1 --warn-at 2",
+			"budget grant a tokens $5",
+			"budget report owner:ann tokens",
+			"budget report owner:ann tokens 5 --per owner",
+			"budget report --per moon",
+			"account limit work --for soon",
+			"account limit work --for 5m --closed why",
+			"account show",
 			"gc --days -1",
 		])
 			expect([wrong, (await line.run(wrong)).code]).toEqual([wrong, 2]);
+	});
+
+	test("account show and the report of costs", async () => {
+		const line = await openCommandLine({
+			"account.show": {
+				account: {
+					name: "work",
+					state: "closed",
+					since: ago(60_000),
+					until: null,
+					next_at: null,
+					by: "daemon",
+					reason: "auth",
+					hits: 0,
+					reset: false,
+					running: 1,
+					max: 3,
+					calls: 0,
+					max_api_calls: 10,
+					lanes: ["code"],
+					reasons: [{ detail: "account work is closed: auth" }],
+				},
+			},
+			"budget.report": {
+				per: "batch",
+				costs: [
+					{ name: "night", jobs: 2, runs: 3, cost_micro: 1_250_000, tokens: 70, usage: { cost_micro: 1_250_000, tokens: 70, gpu_s: 4 } },
+					{ name: null, jobs: 1, runs: 1, cost_micro: 0, tokens: 0, usage: {} },
+				],
+			},
+		});
+		const shown = (await line.run("account show work")).out;
+		for (const part of [
+			"account work  closed until a person clears it",
+			"1 of 3",
+			"account work is closed: auth",
+			"sluice account clear work",
+		])
+			expect(shown).toContain(part);
+		expect((await line.run("budget report --per batch --owner ann")).out).toBe(
+			"BATCH       JOBS  RUNS  TOKENS   COST  BESIDES\nnight          2     3      70  $1.25  4 gpu_s\n(no batch)     1     1\n",
+		);
+		expect(line.asked.at(-1)?.params).toEqual({ per: "batch", owner: "ann" });
 	});
 
 	test("export", async () => {

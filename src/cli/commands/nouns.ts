@@ -6,6 +6,7 @@ import { plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { type Column, table } from "../table.ts";
 import { instantOf, relative } from "../times.ts";
+import { dollars } from "./noun-set.ts";
 import { gauge } from "./status.ts";
 
 type Row = Record<string, unknown>;
@@ -27,6 +28,9 @@ const time = (name: string, title: string) => ({
 	},
 });
 
+/** Money in dollars, the rest as it is. */
+const amount = (value: unknown, dim: unknown) => (dim === "cost_micro" && typeof value === "number" ? dollars(value) : plain(value));
+
 const LISTS: Record<string, Listed> = {
 	lane: {
 		of: "lanes",
@@ -47,13 +51,15 @@ const LISTS: Record<string, Listed> = {
 	},
 	account: {
 		of: "accounts",
-		empty: "no accounts are configured; accounts.<name> in the configuration makes one",
+		empty: "no accounts; accounts.<name> in the configuration makes one, and agents without one have their own",
 		columns: [
 			field("name", "ACCOUNT"),
 			{ title: "STATE", cell: ({ state }, io) => io.print.paint(state === "open" ? "green" : "yellow", plain(state).replaceAll("_", " ")) },
 			time("since", "SINCE"),
 			time("until", "ENDS"),
+			count("running"),
 			cap("max", "MAX"),
+			field("lanes"),
 			field("by"),
 			field("reason"),
 		],
@@ -67,15 +73,17 @@ const LISTS: Record<string, Listed> = {
 			{
 				title: "USED",
 				...right,
-				cell: ({ used, over_limit }, io) => (over_limit ? io.print.paint("red", plain(used)) : plain(used)),
+				cell: ({ used, dim, over_limit }, io) => (over_limit ? io.print.paint("red", amount(used, dim)) : amount(used, dim)),
 			},
-			cap("limit", "LIMIT"),
+			{ title: "RUNNING", ...right, cell: ({ reserved, dim }) => (reserved ? amount(reserved, dim) : "") },
+			{ title: "LIMIT", ...right, cell: ({ limit, dim }) => (limit === null ? "–" : amount(limit, dim)) },
 			{
 				title: "",
 				...right,
 				cell: ({ used, limit }) => (typeof limit === "number" && limit > 0 ? `${Math.round((100 * Number(used)) / limit)} %` : ""),
 			},
 			{ title: "WINDOW", cell: ({ window }) => (window === null || window === undefined ? "" : `each ${plain(window)}`) },
+			{ title: "THEN", cell: ({ on_breach }) => (on_breach === "stop" ? "stop runs" : "") },
 		],
 	},
 	lock: {

@@ -9,6 +9,7 @@ import { printable } from "../sequences.ts";
 import { wrap } from "../table.ts";
 import { durationWords, instantOf, localTime, relative } from "../times.ts";
 import { fieldsOf, wantedFields } from "./list.ts";
+import { dollars } from "./noun-set.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.show", { id: idOf(call.arg("ID")) });
@@ -46,6 +47,19 @@ function printText({ print }: Io, title: string, text: string): void {
 		.flatMap((line) => wrap(printable(line), Math.min(print.width, 120) - 2));
 	for (const line of lines.slice(0, 40)) print.out(`  ${line}`);
 	if (lines.length > 40) print.out(print.paint("dim", `  … ${lines.length - 40} more lines; --json has them all`));
+}
+
+const usageWords = (used: Record<string, number>): string =>
+	Object.entries(used)
+		.map(([dim, amount]) => (dim === "cost_micro" ? dollars(amount) : `${amount} ${printable(dim)}`))
+		.join(", ");
+
+/** What a live agent is at, in a line. */
+function progressWords(progress: { turns: number; tool_calls: number; tool: string | null; tokens: number } | null | undefined): string {
+	if (!progress) return "";
+	const { turns, tool_calls, tool, tokens } = progress;
+	const counts = `${turns} turns, ${tool_calls} tool calls, ${tokens} tokens`;
+	return tool === null ? counts : `${printable(tool.replaceAll("\n", " ").slice(0, 100))} (${counts})`;
 }
 
 const ms = (value: number | null | undefined) => (typeof value === "number" ? durationWords(value) : "");
@@ -91,7 +105,9 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["hosts", plain(job.host_labels)],
 		["approval", plain(job.approval)],
 		["question", plain(job.question)],
+		["was asked", plain(job.asked)],
 		["answer", plain(job.answer)],
+		["used", usageWords(job.usage ?? {})],
 		["timeout", ms(job.timeout)],
 		["retries", job.retry && job.retry.max > 0 ? `${job.failures ?? 0} of ${job.retry.max} used` : ""],
 		["last failure", plain(job.last_failure)],
@@ -102,6 +118,8 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 				: "",
 		],
 		["run", job.run ? `${job.run.id} on ${plain(job.run.host ?? job.run.worker)}${job.run.pid ? `, pid ${job.run.pid}` : ""}` : ""],
+		["doing", progressWords(job.run?.progress)],
+		["session", plain(job.session)],
 		["took", tookOf(job)],
 		["added", when(job.created_at)],
 		["starts", isWaiting(job) && runnable > now ? when(job.runnable_at) : ""],

@@ -4,10 +4,12 @@ import type { StatusDocument } from "../../api/documents.ts";
 import type { Call } from "../command.ts";
 import { CliFailure } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
+import { labelOf } from "../job-lines.ts";
 import { plain } from "../print.ts";
 import { printable } from "../sequences.ts";
-import { table } from "../table.ts";
+import { cut, table } from "../table.ts";
 import { instantOf, relative } from "../times.ts";
+import { budgetWords } from "./noun-set.ts";
 
 const EVERY_MS = 1000;
 
@@ -61,6 +63,19 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	if (status.http_problem) lines.push(paint("yellow", `No HTTP: ${printable(status.http_problem)}`));
 	if (status.backpressure) lines.push(paint("yellow", `Backpressure: ${printable(status.backpressure)}`));
 	if (status.last_dispatch_at) lines.push(`Last start: ${ago(status.last_dispatch_at)}`);
+	for (const { job, name, question, since } of status.needs_human ?? []) {
+		const what = question === null ? "needs approval" : `asks: ${printable(question)}`;
+		const then = question === null ? `sluice approve ${job}` : `sluice answer ${job} TEXT`;
+		lines.push(
+			cut(paint("yellow", `Needs you: ${labelOf({ id: job, name })} ${what}`), print.width),
+			paint("dim", `  since ${ago(since)} → ${then}`),
+		);
+	}
+	for (const { reserved, over_limit, refills_at, ...budget } of status.budgets ?? []) {
+		const more = [reserved > 0 && "some of it set aside by what runs", refills_at && `begins anew ${ago(refills_at)}`].filter(Boolean);
+		const words = `Budget: ${printable(budgetWords(budget))}${more.length > 0 ? `, ${more.join(", ")}` : ""}`;
+		lines.push(paint(over_limit ? "red" : "yellow", words));
+	}
 	const dim = (text: string) => paint("dim", text);
 	const lanes = Object.entries(status.lanes).map(([name, lane]) => [
 		printable(name),

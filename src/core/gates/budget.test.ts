@@ -59,3 +59,14 @@ test("a kernel entry's owner is its ledger's subject, and stops only past the li
 	expect(ask({ kind: "kernel", owner: "pid:7" }, ledger("pid:7", 100))).toBeNull();
 	expect(ask({ kind: "kernel", owner: "pid:7" }, ledger("pid:7", 101))).toHaveLength(1);
 });
+
+test("what live runs have set aside counts, and is said", () => {
+	const one = ledger("owner:ann", 60);
+	const at = (reserved: number) =>
+		budget.ask(
+			makeBucket({ owner: "ann" }),
+			world({ ledgers: new Map([["owner:ann", [one]]]), usage: new Map([["budget:owner:ann/tokens", reserved]]) }),
+		);
+	expect(at(39)).toBeNull();
+	expect(at(40)).toMatchObject([{ detail: "owner:ann has used 60 of 100 tokens; what runs now has reserved 40" }]);
+});

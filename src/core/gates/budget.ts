@@ -1,8 +1,8 @@
-// Gate 11: no dimension of the owner's or repo's ledger is used up. (A batch's ledger is asked for each job: see batch-hold.ts.)
+// Gate 11: no dimension of the owner's or repo's ledger is used up, what live runs have reserved of it included. (A batch's ledger is asked for each job: see batch-hold.ts.)
 
 import { pass, refuse } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
-import { isSpent, refillsAt, usedNow } from "../ledger.ts";
+import { isTaken, refillsAt, reservedKey, usedNow } from "../ledger.ts";
 import type { Reason } from "../reason.ts";
 import type { World } from "../world.ts";
 
@@ -10,8 +10,10 @@ export function budgetReasons(subject: string, world: World): Reason[] {
 	const reasons: Reason[] = [];
 	for (const ledger of world.ledgers.get(subject) ?? []) {
 		const { timezone } = world.config;
-		if (!isSpent(ledger, world.now, timezone)) continue;
-		const detail = `${subject} has used ${usedNow(ledger, world.now, timezone)} of ${ledger.limit} ${ledger.dim}`;
+		const reserved = world.usage.get(reservedKey(ledger)) ?? 0;
+		if (!isTaken(ledger, reserved, world.now, timezone)) continue;
+		const used = `${subject} has used ${usedNow(ledger, world.now, timezone)} of ${ledger.limit} ${ledger.dim}`;
+		const detail = reserved > 0 ? `${used}; what runs now has reserved ${reserved}` : used;
 		const clears = refillsAt(ledger, world.now, timezone);
 		reasons.push(refuse("budget", "budget", `${subject}/${ledger.dim}`, detail, clears === undefined ? {} : { clears_at: clears }));
 	}

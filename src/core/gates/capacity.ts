@@ -5,7 +5,7 @@ import type { Bucket } from "../bucket.ts";
 import { isDirect, laneOf } from "../config.ts";
 import { inWords, type Reason } from "../reason.ts";
 import type { World } from "../world.ts";
-import { accountReasons, accountsOf } from "./holds.ts";
+import { accountsOf, isOpen } from "./holds.ts";
 import { suits } from "./host.ts";
 
 const full = (code: "capacity" | "safety_cap", subject: string, used: number, limit: number): Reason =>
@@ -60,10 +60,10 @@ export const capacity = {
 /** The first account that is open and has room; undefined when none is involved, null when all are shut or full. */
 export function chooseAccount(bucket: Bucket, world: World): string | undefined | null {
 	for (const name of accountsOf(bucket, world)) {
-		if (name === undefined) return undefined;
+		if (name === undefined) return isOpen(bucket, name, world) ? undefined : null;
 		const max = world.config.accounts[name]?.max;
 		const room = max === null || max === undefined || (world.usage.get(`account:${name}`) ?? 0) < max;
-		if (room && accountReasons(name, world).length === 0) return name;
+		if (room && isOpen(bucket, name, world)) return name;
 	}
 	return null;
 }

@@ -138,6 +138,27 @@ describe("accounts", () => {
 	});
 });
 
+describe("without an account", () => {
+	const until = NOW + 60_000;
+	test("an agent has its own, by its name; a lane's come first", () => {
+		expect(accountsOf(makeBucket({ kind: "agent", agent: "claude" }), world({}))).toEqual(["claude"]);
+		expect(ask({ kind: "agent", agent: "claude" }, [limited("claude", until)])).toMatchObject([
+			{ code: "rate_limited", subject: "account:claude" },
+		]);
+		expect(ask({ kind: "agent", agent: "codex" }, [limited("claude", until), limited("default", until)])).toBeNull();
+		const config: Config = {
+			...DEFAULTS,
+			accounts: { a: { max: null, max_api_calls: 1 } },
+			lanes: { default: { ...LANE_DEFAULT, accounts: ["a"] } },
+		};
+		expect(ask({ kind: "agent", agent: "claude" }, [limited("claude", until)], config)).toBeNull();
+	});
+	test("what outside workers run waits for the nameless one; commands for none", () => {
+		expect(ask({ kind: "payload" }, [limited("default", until)])).toMatchObject([{ code: "rate_limited", subject: "account:default" }]);
+		expect(ask({ kind: "command" }, [limited("default", until)])).toBeNull();
+	});
+});
+
 describe("breakers", () => {
 	test("open, until the next probe", () => {
 		expect(ask({ agent: "claude" }, [breaker("agent:claude", NOW + 1000)])).toEqual([

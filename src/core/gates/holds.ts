@@ -54,7 +54,27 @@ export function breakerReason(scope: string, world: World): Reason | undefined {
 	});
 }
 
-/** The accounts that a job of this bucket may run on, best first; [undefined] when none is involved. */
+/** What outside workers run out of that name no account. */
+const NAMELESS = "default";
+
+/** Whose quota a run uses: its account's. One that an outside worker ran without naming any uses that of all of its kind; a command uses none. */
+export const quotaOf = (kind: Bucket["kind"], account: string | undefined): string | undefined =>
+	account ?? (kind === "payload" ? NAMELESS : undefined);
+
+/** Why nothing may start with this choice of account; empty when it may. */
+const quotaReasons = (bucket: Bucket, account: string | undefined, world: World): Reason[] => {
+	const quota = quotaOf(bucket.kind, account);
+	return quota === undefined || world.holds.size === 0 ? [] : accountReasons(quota, world);
+};
+
+/** Whether a run on it may start, as far as holds go. */
+export const isOpen = (bucket: Bucket, account: string | undefined, world: World): boolean =>
+	quotaReasons(bucket, account, world).length === 0;
+
+/**
+ * The accounts that a job of this bucket may run on, best first; [undefined] when none is involved. An agent that nobody gave accounts has the one
+ * that its program is logged in with: it goes by the agent's name.
+ */
 export function accountsOf(bucket: Bucket, world: World): (string | undefined)[] {
 	if (bucket.account !== undefined) return [bucket.account];
 	const listed = laneOf(world.config, bucket.lane).accounts;
@@ -66,19 +86,21 @@ export function accountsOf(bucket: Bucket, world: World): (string | undefined)[]
 		const others = listed.filter((name) => name !== bucket.prefer);
 		return others.length > 0 ? others : [bucket.prefer];
 	}
-	return listed.length > 0 ? listed : [undefined];
+	return listed.length > 0 ? listed : [bucket.kind === "agent" ? bucket.agent : undefined];
 }
 
 export const holds = {
 	name: "holds" as const,
 	ask(bucket: Bucket, world: World): Reason[] | null {
 		if (bucket.kind === "kernel") return pass;
+		const { active_hours } = laneOf(world.config, bucket.lane);
+		// Mostly nothing is held at all; this is asked for every start.
+		if (world.holds.size === 0 && active_hours.length === 0) return pass;
 		const reasons: Reason[] = [];
 		for (const scope of ["all", `lane:${bucket.lane}`, ...(bucket.repo === undefined ? [] : [`repo:${bucket.repo}`])]) {
 			const paused = pausedReason(scope, world);
 			if (paused) reasons.push(paused);
 		}
-		const { active_hours } = laneOf(world.config, bucket.lane);
 		if (active_hours.length > 0) {
 			const opens = outsideHours(active_hours, world.now, world.config.timezone);
 			if (opens !== null) {
@@ -95,7 +117,7 @@ export const holds = {
 				if (open) reasons.push(open);
 			}
 		const accounts = accountsOf(bucket, world);
-		const shut = accounts.map((name) => (name === undefined ? [] : accountReasons(name, world)));
+		const shut = accounts.map((name) => quotaReasons(bucket, name, world));
 		if (shut.every((list) => list.length > 0)) {
 			// Its session's account, which it would rather have, keeps it waiting too.
 			if (bucket.prefer !== undefined && !accounts.includes(bucket.prefer)) reasons.push(...accountReasons(bucket.prefer, world));

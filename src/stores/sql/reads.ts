@@ -57,8 +57,8 @@ export function query(request: Read): Query {
 		}
 		case "oldest":
 			return {
-				sql: `SELECT ${HEAD} FROM job WHERE bucket = ? AND ready_at IS NOT NULL ORDER BY ready_at, id LIMIT 1`,
-				params: [request.bucket],
+				sql: `SELECT ${HEAD} FROM job WHERE bucket = ? AND ready_at IS NOT NULL ORDER BY ready_at, id LIMIT ?`,
+				params: [request.bucket, request.limit],
 			};
 		case "buckets":
 			return {
@@ -186,9 +186,8 @@ export function reply(request: Read, rows: Row[]): unknown {
 		case "standing":
 			return rows.map(([kind, key, body]) => [kind, key, JSON.parse(text(body))]);
 		case "line":
-			return rows.map(head);
 		case "oldest":
-			return rows[0] && head(rows[0]);
+			return rows.map(head);
 		case "ahead":
 		case "next_due":
 			return rows[0]?.[0] ?? null;

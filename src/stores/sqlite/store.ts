@@ -24,6 +24,9 @@ PRAGMA temp_store = MEMORY;
 PRAGMA wal_autocheckpoint = 1000;
 `;
 
+/** SQLite is not fair: of many processes on a loaded machine one may be passed over again and again before it has its turn. */
+const PATIENCE_MS = 30_000;
+
 /** Rows in one INSERT. */
 const WIDE = 20;
 
@@ -36,7 +39,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 	let database: Database;
 	try {
 		database = openDatabase(path);
-		database.exec(`PRAGMA busy_timeout = ${options.busyMs ?? 10_000};`);
+		database.exec(`PRAGMA busy_timeout = ${options.busyMs ?? PATIENCE_MS};`);
 		database.exec(PRAGMAS);
 		migrate(database, path);
 	} catch (error) {

@@ -1,0 +1,51 @@
+// The methods of agents: which there are, how they are started, and what is made of their output.
+
+import type { Outcome, Used } from "../../core/agents/happening.ts";
+import type { ExitKind } from "../../core/job.ts";
+import type { AgentDocument, ProfileDocument } from "../context.ts";
+import type { Time } from "../documents.ts";
+import { maybe, method, text, whole, word } from "../fields.ts";
+
+type Doc<T> = { schema_version: number } & T;
+
+/** What is not known is left out. `retry_after` is in seconds, as in the header of that name. */
+export type JudgementDocument = {
+	outcome: Outcome;
+	exit_kind: ExitKind;
+	until?: Time;
+	retry_after?: number;
+	session_id?: string;
+	usage: Omit<Used, "cost_micro">;
+	cost_micro?: number;
+	message?: string;
+	question?: string;
+};
+
+/** More goes through the command line, which reads files piece by piece. */
+const MOST = 4_000_000;
+
+export const AGENT_METHODS = {
+	"agent.list": method<Doc<{ agents: AgentDocument[] }>>()({
+		role: "viewer",
+		about: "Agents: built in or of the configuration; where each is installed, its version, whether there are signs of a login.",
+		params: {},
+		result: "{agents: [{name, built_in, output, program, path, version, tested, resumes, logged_in, accounts, problem, hint}]}",
+	}),
+	"agent.show": method<Doc<{ agent: ProfileDocument }>>()({
+		role: "viewer",
+		about: "One agent with its profile: how it is started, resumed, stopped and read.",
+		params: { name: word("the agent") },
+		result: "{agent: {…, profile: {output, command, resume, open, model, permissions, stop_signal, env, home_variable}}}",
+	}),
+	"agent.judge": method<Doc<JudgementDocument>>()({
+		role: "viewer",
+		about: "What is made of recorded output: for writing and debugging profiles. Changes nothing.",
+		params: {
+			name: word("the agent"),
+			stdout: text("what it wrote", MOST),
+			stderr: maybe(text("what it wrote to stderr", MOST)),
+			exit: whole("its exit code; 128 + n for a signal", 0, 255),
+		},
+		result: "{outcome, exit_kind, until?, retry_after?, session_id?, usage, cost_micro?, message?, question?}",
+	}),
+} as const;

@@ -1,0 +1,39 @@
+// Agents: described.
+
+import type { CommandSpec } from "../command.ts";
+
+const load = () => import("../commands/agent.ts");
+const NAME = {
+	name: "NAME",
+	help: "The agent: claude, codex, gemini, opencode, command, or one of the configuration.",
+	take: "one",
+} as const;
+
+export const AGENTS: readonly CommandSpec[] = [
+	{
+		name: "agent list",
+		help: "Agents: installed where, which version, logged in or not.",
+		examples: [["sluice agent list", "what can be given to --agent"]],
+		load,
+	},
+	{
+		name: "agent show",
+		help: "One agent: how it is started, resumed, stopped and read.",
+		args: [NAME],
+		examples: [["sluice agent show claude", "its profile in force"]],
+		load,
+	},
+	{
+		name: "agent judge",
+		help: "What is made of recorded output: for writing and debugging profiles.",
+		more: ["Built-in agents are judged without a daemon, and files may be of any size."],
+		args: [NAME],
+		options: [
+			{ name: "stdout", type: "text", value: "FILE", help: "What it wrote; - for standard input." },
+			{ name: "stderr", type: "text", value: "FILE", help: "What it wrote to stderr." },
+			{ name: "exit", type: "number", value: "N", help: "Its exit code; 128 + n for a signal." },
+		],
+		examples: [["sluice agent judge claude --stdout out.jsonl --exit 1", "limited, until when?"]],
+		load,
+	},
+];

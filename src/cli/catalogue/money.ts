@@ -1,0 +1,100 @@
+// Accounts and budgets: described.
+
+import type { CommandSpec } from "../command.ts";
+
+const loadSet = () => import("../commands/noun-set.ts");
+const ACCOUNT = { name: "NAME", help: "The account.", take: "one" } as const;
+
+export const MONEY: readonly CommandSpec[] = [
+	{
+		name: "account list",
+		help: "Accounts: open, limited or closed, and until when.",
+		examples: [["sluice account list", "who may go on"]],
+		load: () => import("../commands/nouns.ts"),
+	},
+	{
+		name: "account show",
+		help: "One account: whether work may start on it, and all that keeps it from that.",
+		args: [ACCOUNT],
+		examples: [["sluice account show work", "why nothing starts on it"]],
+		load: () => import("../commands/account-show.ts"),
+	},
+	{
+		name: "account limit",
+		help: "Say that a provider has limited an account, or that it is closed.",
+		more: ["With none of the options it is held for a few seconds, longer each time."],
+		args: [ACCOUNT],
+		options: [
+			{ name: "until", type: "text", value: "TIME", help: "The reset that the provider named." },
+			{ name: "for", type: "text", value: "SPAN", help: "Or how long it said to wait." },
+			{ name: "closed", type: "text", value: "WHY", help: "Closed until a person clears it." },
+		],
+		excludes: [["until", "for", "closed"]],
+		examples: [
+			["sluice account limit work --until 14:00", "nothing starts on it before"],
+			["sluice account limit work --closed 'card expired'", "until account clear"],
+		],
+		load: loadSet,
+	},
+	{
+		name: "account clear",
+		help: "Open an account that was limited or closed.",
+		args: [ACCOUNT],
+		examples: [["sluice account clear work", "after logging in again"]],
+		load: loadSet,
+	},
+	{
+		name: "budget list",
+		help: "Budgets: what is used of what is granted.",
+		examples: [["sluice budget list", "who has how much left"]],
+		load: () => import("../commands/nouns.ts"),
+	},
+	{
+		name: "budget grant",
+		help: "Grant a budget.",
+		args: [
+			{ name: "SUBJECT", help: "owner:NAME, batch:NAME or repo:NAME.", take: "one" },
+			{ name: "DIMENSION", help: "runs, wall_s, tokens, cost_micro or a word of your own.", take: "one" },
+			{ name: "LIMIT", help: "A whole number, dollars such as $5 for cost_micro, or none.", take: "one" },
+		],
+		options: [
+			{ name: "window", type: "text", value: "SPAN", help: "Begin anew each hour or day.", choices: ["hour", "day", "none"] },
+			{ name: "warn-at", type: "text", value: "SHARE", help: "Warn at this share of it, such as 0.8." },
+			{ name: "on-breach", type: "text", value: "WHAT", help: "What becomes of runs when it is used up.", choices: ["finish", "stop"] },
+			{ name: "reserve", type: "text", value: "AMOUNT", help: "What each run sets aside of it while it runs." },
+		],
+		examples: [
+			["sluice budget grant owner:ann cost_micro '$5' --window day", "five dollars a day"],
+			["sluice budget grant batch:night cost_micro '$20' --reserve '$0.50' --on-breach stop", "and not a run more than fits"],
+		],
+		load: loadSet,
+	},
+	{
+		name: "budget report",
+		help: "What jobs have cost, by batch or another trait; or report use that no run has told.",
+		more: ["With SUBJECT, DIMENSION and AMOUNT it charges that ledger; below zero takes back."],
+		args: [
+			{ name: "SUBJECT", help: "owner:NAME, batch:NAME or repo:NAME.", take: "optional" },
+			{ name: "DIMENSION", help: "tokens, cost_micro or a word of your own.", take: "optional" },
+			{ name: "AMOUNT", help: "A whole number, as a difference.", take: "optional" },
+		],
+		options: [
+			{
+				name: "per",
+				type: "text",
+				value: "TRAIT",
+				help: "One line for each batch, or another trait.",
+				choices: ["batch", "owner", "repo", "lane", "agent", "job"],
+			},
+			{ name: "batch", type: "text", value: "NAME", help: "Only jobs of this batch." },
+			{ name: "owner", type: "text", value: "NAME", help: "Only jobs of this owner." },
+			{ name: "repo", type: "text", value: "NAME", help: "Only jobs of this repo." },
+		],
+		examples: [
+			["sluice budget report", "what each batch has cost"],
+			["sluice budget report --per job --batch night", "the dearest jobs of one batch"],
+			["sluice budget report owner:ann tokens 1200", "what an agent elsewhere used"],
+		],
+		load: () => import("../commands/budget-report.ts"),
+	},
+];

@@ -1,0 +1,122 @@
+// sluice agent list, show, judge.
+
+import { closeSync, openSync, readSync } from "node:fs";
+import { resolve } from "node:path";
+import type { AgentDocument, ProfileDocument } from "../../api/context.ts";
+import { judgementDocument } from "../../api/judgement-document.ts";
+import { isFormat } from "../../core/agents/index.ts";
+import type { Format } from "../../core/agents/profile.ts";
+import { createReader } from "../../core/agents/reading.ts";
+import { systemTimezone } from "../../host/local.ts";
+import type { Call } from "../command.ts";
+import { usage } from "../failure.ts";
+import { answer, type Document, type Io } from "../io.ts";
+import { shellWord } from "../job-lines.ts";
+import { plain } from "../print.ts";
+import { printable } from "../sequences.ts";
+import { table } from "../table.ts";
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const verb = call.command.name.split(" ")[1];
+	if (verb === "judge") return judge(call, io);
+	if (verb === "show") return show(call, io);
+	const document = await io.ask("agent.list");
+	answer(io, document, () => {
+		const columns = [
+			{ title: "AGENT" },
+			{ title: "VERSION", shrink: 8 },
+			{ title: "LOGIN" },
+			{ title: "RESUMES" },
+			{ title: "PROGRAM", shrink: 12 },
+		];
+		const rows = (document.agents as AgentDocument[]).map((one) => [
+			printable(one.name),
+			one.version === null ? "" : printable(one.version),
+			loginWords(one.logged_in),
+			one.resumes ? "yes" : "no",
+			one.problem === null ? plain(one.path ?? one.program ?? "any command") : io.print.paint("yellow", plain(one.problem)),
+		]);
+		for (const line of table(columns, rows, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
+	});
+	return undefined;
+}
+
+const loginWords = (found: boolean | null) => (found === null ? "" : found ? "yes" : "not found");
+
+async function show(call: Call, io: Io): Promise<undefined> {
+	const document = await io.ask("agent.show", { name: call.arg("NAME") });
+	answer(io, document, () => {
+		const { profile, accounts, ...agent } = document.agent as ProfileDocument;
+		const words = (argv: readonly string[]) => argv.map(shellWord).join(" ");
+		const rows: [string, string][] = [
+			["agent", agent.name],
+			["program", agent.path ?? agent.program ?? ""],
+			["version", [agent.version, agent.tested === null ? null : `tested with ${agent.tested}`].filter(Boolean).join(", ")],
+			["login", loginWords(agent.logged_in)],
+			...accounts.map((one): [string, string] => [`account ${one.account}`, `${one.home}, login ${loginWords(one.logged_in)}`]),
+			["problem", agent.problem ?? ""],
+			["output", profile.output],
+			["command", words(profile.command)],
+			["resume", words(profile.resume)],
+			["model", words(profile.model)],
+			...Object.entries(profile.permissions).map(([mode, argv]): [string, string] => [`permission ${mode}`, words(argv)]),
+			["stop signal", profile.stop_signal],
+			[
+				"env",
+				Object.entries(profile.env)
+					.map(([name, value]) => `${name}=${value}`)
+					.join(" "),
+			],
+			["home", profile.home_variable ?? ""],
+		];
+		for (const [name, value] of rows) if (value !== "") io.print.out(`${io.print.paint("dim", name.padEnd(16))} ${printable(value)}`);
+	});
+	return undefined;
+}
+
+async function judge(call: Call, io: Io): Promise<undefined> {
+	const name = call.arg("NAME") as string;
+	const [stdout, stderr, exit] = [call.text("stdout"), call.text("stderr"), call.number("exit")];
+	if (stdout === undefined) throw usage("--stdout is missing", "the file with what it wrote, or - for standard input");
+	if (exit === undefined) throw usage("--exit is missing", "its exit code: 0, 1 …");
+	if (exit < 0 || exit > 255) throw usage("--exit goes from 0 to 255", "128 + n for a signal");
+	const format = isFormat(name) ? name : ((await io.ask("agent.show", { name })).agent as ProfileDocument).profile.output;
+	const reader = createReader(format as Format);
+	if (stdout === "-") for await (const part of io.world.stdin) reader.push(typeof part === "string" ? Buffer.from(part) : part);
+	else forEachPiece(resolve(io.world.cwd, stdout), "stdout", (bytes) => reader.push(bytes));
+	let said = "";
+	if (stderr !== undefined)
+		// Reasons stand at the end.
+		forEachPiece(resolve(io.world.cwd, stderr), "stderr", (bytes) => {
+			said = (said + bytes.toString("utf8")).slice(-KEPT);
+		});
+	const found = judgementDocument(format as Format, reader.end(), { exit, stderr: said, now: io.world.now(), timezone: systemTimezone() });
+	const document: Document = { schema_version: 1, ...found };
+	answer(io, document, () => {
+		const { usage: used, ...rest } = found;
+		for (const [key, value] of [...Object.entries(rest), ["tokens", used.tokens] as const])
+			io.print.out(`${io.print.paint("dim", key.padEnd(12))} ${printable(String(value))}`);
+	});
+	return undefined;
+}
+
+const KEPT = 64 * 1024;
+const PIECE = 1024 * 1024;
+
+/** Of whatever size it is. */
+function forEachPiece(path: string, option: string, call: (bytes: Buffer) => void): void {
+	const buffer = Buffer.alloc(PIECE);
+	let file: number | undefined;
+	try {
+		file = openSync(path, "r");
+		for (;;) {
+			const length = readSync(file, buffer);
+			if (length === 0) return;
+			call(buffer.subarray(0, length));
+		}
+	} catch (error) {
+		throw usage(`--${option}: ${(error as Error).message}`);
+	} finally {
+		if (file !== undefined) closeSync(file);
+	}
+}

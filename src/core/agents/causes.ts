@@ -1,0 +1,98 @@
+// Why a call of a model failed: from the status of an HTTP answer, and from prose, where there is nothing better. Looked at only where an agent tells of an
+// error, never in what it says otherwise.
+
+import { isTimezone, windowEnd, windowStart } from "../window.ts";
+import type { Cause } from "./happening.ts";
+
+export function causeOfStatus(status: unknown): Cause {
+	if (typeof status !== "number") return "unknown";
+	if (status === 429) return "throttled";
+	if (status === 401 || status === 403) return "auth";
+	if (status === 402) return "billing";
+	if (status === 413) return "context";
+	if (status === 408 || status >= 500) return "transient";
+	return "unknown";
+}
+
+/** The first that fits. Limits before billing: their words often tell how to buy more. */
+const WORDS: readonly [Cause, RegExp][] = [
+	[
+		"session_gone",
+		/no conversation found|no rollout found|session (?:\S+ )?not found|invalid session identifier|no (?:previous )?sessions? found/i,
+	],
+	["limited", /usage limit|(?<!rate )limit reached|hit your [\w-]+ limit|daily quota|quota.{0,40}per ?day|weekly limit/i],
+	["throttled", /\b429\b|too many requests|rate.?limit|resource.?exhausted|(?:retry|try again) (?:in|after) \d/i],
+	[
+		"billing",
+		/credit balance|insufficient.?(?:quota|funds)|billing|payment required|out of credits|quota exceeded|spend(?:ing)? (?:cap|limit)/i,
+	],
+	[
+		"auth",
+		/\b401\b|unauthori[sz]ed|api.?key (?:is )?(?:not valid|invalid)|(?:invalid|incorrect|missing) (?:x-)?api.?key|not logged in|please run \/login|log ?in required|authentication|invalid_grant|auth method|oauth token|\b403 forbidden/i,
+	],
+	["context", /context.?(?:window|length)|prompt is too long|maximum context|input is too long|exceeds the maximum number of tokens/i],
+	["budget", /maximum budget|maximum number of turns|max.?(?:session.?)?turns|turn limit/i],
+	["needs_human", /not (?:running in|inside) a trusted directory|untrusted workspace/i],
+	[
+		"transient",
+		/overload|at capacity|high demand|server error|unavailable|bad gateway|\b5\d\d\b|timed? ?out|econnre|enotfound|eai_again|socket hang up|network error|stream (?:disconnected|error)|fetch failed|connection (?:error|failed|reset|refused|closed)|unable to connect/i,
+	],
+];
+
+export const causeOfText = (text: string): Cause => WORDS.find(([, pattern]) => pattern.test(text))?.[0] ?? "unknown";
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** "Please try again in 1.5s", "in 6m0s", "Retrying after 35820ms": the last one counts. */
+export function delayIn(text: string): number | undefined {
+	const found = [
+		...text.matchAll(
+			/(?:retry(?:ing)?|try again) (?:in|after) ((?:\d{1,9}(?:\.\d{1,6})? ?(?:ms|milliseconds?|seconds?|secs?|s|minutes?|mins?|m|hours?|h)(?![a-z]) ?)+)/gi,
+		),
+	];
+	const [, spans] = found.at(-1) ?? [];
+	if (spans === undefined) return undefined;
+	let sum = 0;
+	for (const [, amount, unit = ""] of spans.matchAll(/(\d+(?:\.\d+)?) ?([a-z]+)/gi)) {
+		const short = /^(?:ms|milli)/i.test(unit) ? "ms" : unit.slice(0, 1).toLowerCase();
+		sum += Number(amount) * (UNITS[short] ?? 1000);
+	}
+	return Math.ceil(sum);
+}
+
+const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const DAY = 86_400_000;
+/** A moment that has just passed was meant, not the one of tomorrow. */
+const JUST_NOW = 15 * 60_000;
+
+/** "resets 10:01pm (UTC)", "try again at Nov 18th, 2026 10:05 PM", "regain access on 2026-12-01 at 00:00 UTC": in the zone that is named, else in `timezone`. */
+export function momentIn(text: string, now: number, timezone: string): number | undefined {
+	const epoch = /limit reached\|(\d{10})\b/.exec(text)?.[1];
+	if (epoch !== undefined) return Number(epoch) * 1000;
+	const [, written, time] = /(?:regain access|try again|resets?)(?: at| on)? (\d{4}-\d\d-\d\d)(?: at |T| )(\d\d:\d\d)/i.exec(text) ?? [];
+	if (written !== undefined) return Date.parse(`${written}T${time}:00Z`);
+	const match =
+		/(?:resets?|try again|available)(?: again)?(?: at| on)? (?:([a-z]{3})[a-z]* (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}),?)?(?: at)? )?(\d{1,2})(?::(\d\d))? ?(am|pm)(?: \(([\w/+-]+)\))?/i.exec(
+			text,
+		);
+	if (!match) return undefined;
+	const [, month, day, year, hour, minute = "0", half, named] = match;
+	const zone = named !== undefined && isTimezone(named) ? named : timezone;
+	const clock = (((Number(hour) % 12) + (half?.toLowerCase() === "pm" ? 12 : 0)) * 60 + Number(minute)) * 60_000;
+	if (month === undefined) {
+		const today = windowStart("day", now, zone) + clock;
+		return today > now - JUST_NOW ? today : windowEnd("day", now, zone) + clock;
+	}
+	const index = MONTHS.indexOf(month.toLowerCase());
+	if (index < 0) return undefined;
+	const noon = (of: number) => Date.UTC(of, index, Number(day), 12);
+	const thisYear = new Date(now).getUTCFullYear();
+	const date = year !== undefined ? noon(Number(year)) : noon(thisYear) > now - 180 * DAY ? noon(thisYear) : noon(thisYear + 1);
+	return windowStart("day", date, zone) + clock;
+}
+
+/** A tool call that was refused, going by what came back. */
+export const isDenial = (text: string): boolean =>
+	/rejected permission|permission (?:was |has been )?(?:denied|rejected) (?:by|for)|requires (?:user )?(?:approval|confirmation)|haven't granted|denied by (?:policy|user)|auto-rejecting/i.test(
+		text,
+	);

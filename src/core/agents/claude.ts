@@ -1,0 +1,217 @@
+// Claude Code: `claude -p --output-format stream-json --verbose`. One object a line; the order of keys is not stable, so nothing is matched by prefix.
+
+import { causeOfStatus, causeOfText } from "./causes.ts";
+import { type Cause, type Happening, type Interpret, type Json, NOTHING, type Used } from "./happening.ts";
+import { countIn, isObject, listIn, microIn, numberIn, objectIn, short, textIn } from "./json.ts";
+import type { Known, Profile } from "./profile.ts";
+
+export const CLAUDE: Profile = {
+	output: "claude",
+	command: ["claude", "-p", "--output-format", "stream-json", "--verbose", "{options}", "--", "{prompt}"],
+	resume: ["claude", "-p", "--output-format", "stream-json", "--verbose", "--resume", "{session}", "{options}", "--", "{prompt}"],
+	open: ["claude", "--resume", "{session}"],
+	model: ["--model", "{model}"],
+	permissions: {
+		ask: ["--permission-mode", "default"],
+		edit: ["--permission-mode", "acceptEdits"],
+		full: ["--permission-mode", "bypassPermissions"],
+	},
+	permission_env: {},
+	// So that it still prints its result.
+	stop_signal: "SIGINT",
+	// Its own 10 retries hold a slot for three minutes.
+	env: { CLAUDE_CODE_MAX_RETRIES: "2", DISABLE_AUTOUPDATER: "1" },
+	home_variable: "CLAUDE_CONFIG_DIR",
+};
+
+export const CLAUDE_KNOWN: Known = {
+	tested: "2.1.325",
+	home: ".claude",
+	logins: {
+		files: [".credentials.json"],
+		variables: [
+			"ANTHROPIC_API_KEY",
+			"ANTHROPIC_AUTH_TOKEN",
+			"CLAUDE_CODE_OAUTH_TOKEN",
+			"CLAUDE_CODE_USE_BEDROCK",
+			"CLAUDE_CODE_USE_VERTEX",
+		],
+	},
+	install: "npm install -g @anthropic-ai/claude-code, then claude and /login",
+};
+
+const ERRORS: Record<string, Cause> = {
+	authentication_failed: "auth",
+	oauth_org_not_allowed: "auth",
+	account_on_hold: "auth",
+	verification_required: "auth",
+	cloud_credential_error: "auth",
+	billing_error: "billing",
+	rate_limit: "throttled",
+	overloaded: "transient",
+	server_error: "transient",
+};
+const ENDS: Record<string, Cause> = {
+	error_max_turns: "budget",
+	error_max_budget_usd: "budget",
+	max_turns: "budget",
+	budget_exhausted: "budget",
+	prompt_too_long: "context",
+	aborted_streaming: "aborted",
+	aborted_tools: "aborted",
+	usage_limit_reached: "limited",
+};
+const causeOfWord = (word: unknown): Cause =>
+	(typeof word === "string" && Object.hasOwn(ERRORS, word) ? ERRORS[word] : undefined) ?? "unknown";
+const endOfWord = (word: unknown): Cause => (typeof word === "string" && Object.hasOwn(ENDS, word) ? ENDS[word] : undefined) ?? "unknown";
+const firstKnown = (...causes: Cause[]): Cause => causes.find((cause) => cause !== "unknown") ?? "unknown";
+
+export const interpretClaude: Interpret = (event) => {
+	const happened: Happening[] = [];
+	const session = textIn(event.session_id);
+	if (session !== "") happened.push({ is: "session", id: session });
+	switch (event.type) {
+		case "system":
+			if (event.subtype === "api_retry") happened.push(retry(event));
+			break;
+		case "assistant":
+			happened.push(...assistant(event));
+			break;
+		case "user":
+			for (const one of listIn(objectIn(event.message).content)) {
+				const part = objectIn(one);
+				if (part.type !== "tool_result") continue;
+				const how = part.is_error === true ? "failed" : "ok";
+				happened.push({ is: "tool_done", id: textIn(part.tool_use_id), how, text: resultText(part.content) });
+			}
+			break;
+		case "rate_limit_event":
+			happened.push(...window(objectIn(event.rate_limit_info)));
+			break;
+		case "result":
+			happened.push(...result(event));
+			break;
+	}
+	return happened;
+};
+
+function retry(event: Json): Happening {
+	const cause = firstKnown(causeOfWord(event.error), causeOfStatus(event.error_status), "transient");
+	const after = countIn(event.retry_delay_ms);
+	const text = `${textIn(event.error) || "no connection"}${typeof event.error_status === "number" ? ` (${event.error_status})` : ""}`;
+	return { is: "retry", cause, text: `${text}, try ${countIn(event.attempt)} of ${countIn(event.max_retries)}`, retry_after_ms: after };
+}
+
+function assistant(event: Json): Happening[] {
+	const message = objectIn(event.message);
+	const parts = listIn(message.content).map(objectIn);
+	if (typeof event.error === "string") {
+		const info = objectIn(objectIn(event.api_error_params).rate_limit_info);
+		const text = parts.map((part) => textIn(part.text)).join(" ");
+		// One that the program cannot name is most often a stream that broke.
+		const nameless: Cause = event.error === "unknown" ? firstKnown(causeOfText(text), "transient") : "unknown";
+		const cause = firstKnown(endOfWord(event.api_error), causeOfWord(event.error), nameless);
+		return [{ is: "trouble", cause, text, ...(typeof info.resetsAt === "number" ? { until: info.resetsAt * 1000 } : {}) }];
+	}
+	const happened: Happening[] = [];
+	const usage = objectIn(message.usage);
+	const input = countIn(usage.input_tokens) + countIn(usage.cache_creation_input_tokens) + countIn(usage.cache_read_input_tokens);
+	if (textIn(message.id) !== "") happened.push({ is: "call", id: textIn(message.id), input });
+	for (const part of parts) {
+		if (part.type === "text" && textIn(part.text) !== "") happened.push({ is: "said", text: textIn(part.text) });
+		else if (part.type === "thinking") happened.push({ is: "thought", text: textIn(part.thinking) });
+		else if (part.type === "tool_use")
+			happened.push({ is: "tool", id: textIn(part.id), name: textIn(part.name), text: toolText(objectIn(part.input)) });
+	}
+	return happened;
+}
+
+function window(info: Json): Happening[] {
+	const until = typeof info.resetsAt === "number" ? info.resetsAt * 1000 : null;
+	// Paid for beyond the plan: it goes on. Without a window it is no limit of the plan, but too many requests at once.
+	const isOfPlan = until !== null || textIn(info.rateLimitType) !== "";
+	if (info.status === "rejected" && info.isUsingOverage !== true) return isOfPlan ? [{ is: "limit", until }] : [];
+	if (info.status !== "allowed_warning") return [];
+	const share = typeof info.utilization === "number" ? `${Math.round(info.utilization * 100)} %` : "most";
+	return [{ is: "notice", text: `${share} of the ${textIn(info.rateLimitType).replaceAll("_", "-") || "usual"} limit is used` }];
+}
+
+function result(event: Json): Happening[] {
+	const badly = event.is_error === true || (typeof event.subtype === "string" && event.subtype !== "success");
+	const errors = listIn(event.errors).map(textIn).join("; ");
+	const text = textIn(event.result) || errors;
+	const denied = listIn(event.permission_denials).map((one) => denialText(objectIn(one)));
+	const cause = badly
+		? firstKnown(
+				endOfWord(event.subtype),
+				endOfWord(event.terminal_reason),
+				endOfWord(event.api_error),
+				causeOfStatus(event.api_error_status),
+				causeOfText(text),
+			)
+		: "unknown";
+	const happened: Happening[] = [];
+	if (isObject(event.usage) || isObject(event.modelUsage)) {
+		const since = event.model_usage_since_last_result;
+		const own = isObject(since) ? usedBy(since, null) : undefined;
+		happened.push({ is: "used", scope: "either", used: totalOf(event), ...(own ? { own } : {}) });
+	}
+	happened.push({ is: "ended", how: badly ? "badly" : "well", cause, text, denied });
+	return happened;
+}
+
+/** By model where that is told: `usage` leaves out the call that broke a budget. */
+function totalOf(event: Json): Used {
+	const models = objectIn(event.modelUsage);
+	const cost = microIn(event.total_cost_usd);
+	if (Object.keys(models).length > 0) return usedBy(models, cost);
+	const usage = objectIn(event.usage);
+	const [input_tokens, output_tokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];
+	const [cached_tokens, cache_write_tokens] = [countIn(usage.cache_read_input_tokens), countIn(usage.cache_creation_input_tokens)];
+	const tokens = input_tokens + output_tokens + cached_tokens + cache_write_tokens;
+	return { tokens, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro: cost };
+}
+
+function usedBy(models: Json, cost: number | null): Used {
+	const sum = { ...NOTHING };
+	let dollars = 0;
+	for (const one of Object.values(models).map(objectIn)) {
+		sum.input_tokens += countIn(one.inputTokens);
+		sum.output_tokens += countIn(one.outputTokens);
+		sum.cached_tokens += countIn(one.cacheReadInputTokens);
+		sum.cache_write_tokens += countIn(one.cacheCreationInputTokens);
+		dollars += numberIn(one.costUSD);
+	}
+	sum.tokens = sum.input_tokens + sum.output_tokens + sum.cached_tokens + sum.cache_write_tokens;
+	sum.cost_micro = cost ?? microIn(dollars);
+	return sum;
+}
+
+/** The part of a tool's input that a person wants to see. */
+export function toolText(input: Json): string {
+	for (const key of ["command", "file_path", "path", "filePath", "pattern", "query", "url", "description", "prompt"]) {
+		const text = textIn(input[key]);
+		if (text !== "") return short(text, 500);
+	}
+	const whole = JSON.stringify(input);
+	return whole === "{}" ? "" : short(whole, 500);
+}
+
+function denialText(denial: Json): string {
+	const input = objectIn(denial.tool_input);
+	const questions = listIn(input.questions)
+		.map((one) => textIn(objectIn(one).question))
+		.filter((one) => one !== "");
+	if (questions.length > 0) return questions.join(" ");
+	return `${textIn(denial.tool_name) || "a tool"}: ${toolText(input)}`;
+}
+
+function resultText(content: unknown): string {
+	if (typeof content === "string") return short(content, 2000);
+	return short(
+		listIn(content)
+			.map((part) => textIn(objectIn(part).text))
+			.join(" "),
+		2000,
+	);
+}

@@ -1,0 +1,130 @@
+// Codex: `codex exec --json`. An `error` is not the end, only `turn.completed` and `turn.failed` are. Usage is that of the whole thread.
+
+import { causeOfText, delayIn } from "./causes.ts";
+import { interpretAppServer } from "./codex-app-server.ts";
+import type { Happening, Interpret, Json, Used } from "./happening.ts";
+import { countIn, listIn, objectIn, short, textIn } from "./json.ts";
+import type { Known, Profile } from "./profile.ts";
+
+export const CODEX: Profile = {
+	output: "codex",
+	command: ["codex", "exec", "--json", "--skip-git-repo-check", "{options}", "--", "{prompt}"],
+	resume: ["codex", "exec", "resume", "--json", "--skip-git-repo-check", "{options}", "--", "{session}", "{prompt}"],
+	open: ["codex", "resume", "{session}"],
+	model: ["-m", "{model}"],
+	// It never asks when it runs by itself: what is not allowed fails. By -c, since `resume` has no option for it.
+	permissions: {
+		ask: ["-c", 'sandbox_mode="read-only"'],
+		edit: ["-c", 'sandbox_mode="workspace-write"'],
+		full: ["-c", 'sandbox_mode="danger-full-access"'],
+	},
+	permission_env: {},
+	stop_signal: "SIGINT",
+	env: {},
+	home_variable: "CODEX_HOME",
+};
+
+export const CODEX_KNOWN: Known = {
+	tested: "0.166.0",
+	home: ".codex",
+	logins: { files: ["auth.json"], variables: ["OPENAI_API_KEY", "CODEX_API_KEY"] },
+	install: "npm install -g @openai/codex, then codex login",
+};
+
+export const interpretCodex: Interpret = (event) => {
+	if (typeof event.method === "string") return interpretAppServer(event.method, objectIn(event.params));
+	switch (event.type) {
+		case "thread.started":
+			return textIn(event.thread_id) === "" ? [] : [{ is: "session", id: textIn(event.thread_id) }];
+		case "turn.started":
+			return [{ is: "turn" }];
+		case "item.started":
+		case "item.updated":
+		case "item.completed":
+			return item(event.type, objectIn(event.item));
+		case "error":
+			return [trouble(textIn(event.message))];
+		case "turn.completed":
+			return [
+				{ is: "used", scope: "session", used: usedIn(objectIn(event.usage)) },
+				{ is: "ended", how: "well", cause: "unknown", text: "" },
+			];
+		case "turn.failed": {
+			const text = textIn(objectIn(event.error).message);
+			return [{ is: "ended", how: "badly", cause: causeOfText(text), text }];
+		}
+		default:
+			return [];
+	}
+};
+
+function trouble(text: string): Happening {
+	const cause = causeOfText(text);
+	const delay = delayIn(text);
+	return { is: /^Reconnecting/.test(text) ? "retry" : "trouble", cause, text, ...(delay === undefined ? {} : { retry_after_ms: delay }) };
+}
+
+function item(kind: string, one: Json): Happening[] {
+	const id = textIn(one.id);
+	switch (one.type) {
+		case "agent_message":
+			return kind === "item.completed" ? [{ is: "said", text: textIn(one.text) }] : [];
+		case "reasoning":
+			return kind === "item.completed" ? [{ is: "thought", text: textIn(one.text) }] : [];
+		case "error":
+			return [{ is: "notice", text: textIn(one.message) }];
+		case "todo_list": {
+			const items = listIn(one.items).map(objectIn);
+			const done = items.filter((todo) => todo.completed === true).length;
+			return [{ is: "notice", text: `plan: ${done} of ${items.length} done` }];
+		}
+		case "command_execution":
+		case "file_change":
+		case "mcp_tool_call":
+		case "collab_tool_call":
+		case "web_search":
+			return tool(kind, id, one);
+		default:
+			return [];
+	}
+}
+
+function tool(kind: string, id: string, one: Json): Happening[] {
+	const started: Happening = { is: "tool", id, name: nameOf(one), text: textOf(one) };
+	if (kind === "item.started") return [started];
+	if (kind !== "item.completed") return [];
+	const how = one.status === "declined" ? "denied" : one.status === "failed" ? "failed" : "ok";
+	const text = how === "denied" ? textOf(one) : short(textIn(one.aggregated_output) || textIn(objectIn(one.error).message), 2000);
+	return [started, { is: "tool_done", id, how, text }];
+}
+
+const nameOf = (one: Json): string =>
+	one.type === "mcp_tool_call"
+		? `${textIn(one.server)}.${textIn(one.tool)}`
+		: one.type === "command_execution"
+			? "shell"
+			: textIn(one.type);
+
+function textOf(one: Json): string {
+	if (one.type === "file_change")
+		return short(
+			listIn(one.changes)
+				.map(objectIn)
+				.map((change) => `${textIn(change.kind)} ${textIn(change.path)}`)
+				.join(", "),
+			500,
+		);
+	return short(textIn(one.command) || textIn(one.query), 500);
+}
+
+export function usedIn(usage: Json): Used {
+	const [input_tokens, output_tokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];
+	return {
+		tokens: input_tokens + output_tokens,
+		input_tokens,
+		output_tokens,
+		cached_tokens: countIn(usage.cached_input_tokens),
+		cache_write_tokens: countIn(usage.cache_write_input_tokens),
+		cost_micro: null,
+	};
+}

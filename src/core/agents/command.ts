@@ -1,0 +1,19 @@
+// Anything else: its output is text, its exit code says everything.
+
+import type { Interpret } from "./happening.ts";
+import type { Profile } from "./profile.ts";
+
+export const COMMAND: Profile = {
+	output: "command",
+	command: [],
+	resume: [],
+	open: [],
+	model: [],
+	permissions: { ask: [], edit: [], full: [] },
+	permission_env: {},
+	stop_signal: "SIGINT",
+	env: {},
+	home_variable: null,
+};
+
+export const interpretCommand: Interpret = () => [];

@@ -1,0 +1,129 @@
+// Gemini CLI: `gemini --prompt=… -o stream-json`. It tells no cost and no reset time; some ends are told only by its exit code.
+
+import { windowEnd } from "../window.ts";
+import { causeOfStatus, causeOfText, isDenial } from "./causes.ts";
+import { toolText } from "./claude.ts";
+import type { Cause, Happening, Interpret, Json, Used } from "./happening.ts";
+import { countIn, isObject, objectIn, short, textIn } from "./json.ts";
+import type { Known, Profile } from "./profile.ts";
+
+const PLAIN = ["gemini", "-o", "stream-json", "--skip-trust"];
+
+export const GEMINI: Profile = {
+	output: "gemini",
+	command: [...PLAIN, "{options}", "--prompt={prompt}"],
+	resume: [...PLAIN, "--resume={session}", "{options}", "--prompt={prompt}"],
+	open: ["gemini", "--resume={session}"],
+	model: ["--model={model}"],
+	permissions: {
+		ask: ["--approval-mode=default"],
+		edit: ["--approval-mode=auto_edit"],
+		full: ["--approval-mode=yolo"],
+	},
+	permission_env: {},
+	stop_signal: "SIGINT",
+	env: {},
+	home_variable: "GEMINI_CLI_HOME",
+};
+
+export const GEMINI_KNOWN: Known = {
+	tested: "0.61.0",
+	// The variable names the folder that .gemini is in.
+	home: "",
+	logins: {
+		files: [".gemini/oauth_creds.json"],
+		variables: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GENAI_USE_VERTEXAI"],
+	},
+	install: "npm install -g @google/gemini-cli, then gemini",
+};
+
+/** Its retries, ten by themselves, are turned down by a file of defaults: whatever the user's own settings say comes first. */
+export const GEMINI_DEFAULTS = {
+	variable: "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
+	file: "gemini-defaults.json",
+	text: '{"general":{"maxAttempts":2}}\n',
+};
+
+export const interpretGemini: Interpret = (event) => {
+	switch (event.type) {
+		case "init":
+			return textIn(event.session_id) === "" ? [] : [{ is: "session", id: textIn(event.session_id) }];
+		case "message":
+			if (event.role !== "assistant") return [];
+			return [{ is: "said", text: textIn(event.content), ...(event.delta === true ? { piece: true as const } : {}) }];
+		case "tool_use":
+			return [{ is: "tool", id: textIn(event.tool_id), name: textIn(event.tool_name), text: toolText(objectIn(event.parameters)) }];
+		case "tool_result": {
+			const wrong = textIn(objectIn(event.error).message);
+			const how = event.status === "success" ? "ok" : isDenial(`${wrong} ${textIn(event.output)}`) ? "denied" : "failed";
+			return [{ is: "tool_done", id: textIn(event.tool_id), how, text: short(textIn(event.output) || wrong, 2000) }];
+		}
+		case "error": {
+			const text = textIn(event.message);
+			return [event.severity === "warning" ? { is: "notice", text } : { is: "trouble", cause: causeOfText(text), text }];
+		}
+		case "result":
+			return result(event);
+		default:
+			// `-o json`: one object, without a type.
+			return isObject(event.stats) && event.type === undefined ? single(event) : [];
+	}
+};
+
+function result(event: Json): Happening[] {
+	const stats = objectIn(event.stats);
+	const used: Happening[] = isObject(event.stats) ? [{ is: "used", scope: "process", used: usedIn(stats) }] : [];
+	if (event.status === "success") return [...used, { is: "ended", how: "well", cause: "unknown", text: "" }];
+	const text = textIn(objectIn(event.error).message);
+	const cause = causeOfText(text);
+	const limit: Happening[] = cause === "limited" ? [{ is: "limit", until: dayEnd(textIn(event.timestamp)) }] : [];
+	return [...used, ...limit, { is: "ended", how: "badly", cause, text }];
+}
+
+/** Daily quotas begin anew at midnight in California. */
+const dayEnd = (timestamp: string): number | null => {
+	const at = Date.parse(timestamp);
+	return Number.isNaN(at) ? null : windowEnd("day", at, "America/Los_Angeles");
+};
+
+function single(event: Json): Happening[] {
+	const session: Happening[] = textIn(event.session_id) === "" ? [] : [{ is: "session", id: textIn(event.session_id) }];
+	if (isObject(event.error)) {
+		const text = textIn(event.error.message);
+		return [...session, { is: "ended", how: "badly", cause: causeOfText(text), text }];
+	}
+	const models = Object.values(objectIn(objectIn(event.stats).models)).map((one) => objectIn(objectIn(one).tokens));
+	const sum = (key: string) => models.reduce((total, one) => total + countIn(one[key]), 0);
+	const used: Used = {
+		tokens: sum("total"),
+		input_tokens: sum("prompt"),
+		output_tokens: sum("candidates"),
+		cached_tokens: sum("cached"),
+		cache_write_tokens: 0,
+		cost_micro: null,
+	};
+	return [
+		...session,
+		{ is: "said", text: textIn(event.response) },
+		{ is: "used", scope: "process", used },
+		{ is: "ended", how: "well", cause: "unknown", text: "" },
+	];
+}
+
+const usedIn = (stats: Json): Used => ({
+	tokens: countIn(stats.total_tokens),
+	input_tokens: countIn(stats.input_tokens),
+	output_tokens: countIn(stats.output_tokens),
+	cached_tokens: countIn(stats.cached),
+	cache_write_tokens: 0,
+	cost_micro: null,
+});
+
+const CODES: Record<number, Cause> = { 41: "auth", 53: "budget", 55: "needs_human", 130: "aborted" };
+
+/** What its exit code alone says: its own, or the status of the API's last answer modulo 256. */
+export function causeOfGeminiExit(code: number): Cause {
+	const own = CODES[code];
+	if (own !== undefined) return own;
+	return causeOfStatus([401, 402, 403, 413, 429, 500, 502, 503, 504].find((status) => status % 256 === code));
+}

@@ -1,0 +1,46 @@
+// The agents that are known: each with its profile and its way of reading. CONTRIBUTING.md says how another one is added.
+
+import { CLAUDE, CLAUDE_KNOWN, interpretClaude } from "./claude.ts";
+import { CODEX, CODEX_KNOWN, interpretCodex } from "./codex.ts";
+import { COMMAND, interpretCommand } from "./command.ts";
+import { GEMINI, GEMINI_KNOWN, interpretGemini } from "./gemini.ts";
+import type { Interpret } from "./happening.ts";
+import { interpretOpencode, OPENCODE, OPENCODE_KNOWN } from "./opencode.ts";
+import type { Format, Known, Profile } from "./profile.ts";
+
+export type Adapter = { profile: Profile; known: Known | null; interpret: Interpret };
+
+export const ADAPTERS: Record<Format, Adapter> = {
+	claude: { profile: CLAUDE, known: CLAUDE_KNOWN, interpret: interpretClaude },
+	codex: { profile: CODEX, known: CODEX_KNOWN, interpret: interpretCodex },
+	gemini: { profile: GEMINI, known: GEMINI_KNOWN, interpret: interpretGemini },
+	opencode: { profile: OPENCODE, known: OPENCODE_KNOWN, interpret: interpretOpencode },
+	command: { profile: COMMAND, known: null, interpret: interpretCommand },
+};
+
+/** What a configuration may say of an agent; what it leaves out is that of the built-in one, if there is one of that output. */
+export type CustomProfile = { [K in keyof Profile]?: Profile[K] | undefined };
+
+export const isFormat = (name: string): name is Format => Object.hasOwn(ADAPTERS, name);
+
+/**
+ * The profile behind a name. One that has a command of its own is judged by its exit code, unless it says how its output is to be read: a command that was
+ * written for people prints for people.
+ */
+export function profileOf(name: string, custom: Readonly<Record<string, CustomProfile>>): Profile | null {
+	const own = Object.hasOwn(custom, name) ? (custom[name] as CustomProfile) : undefined;
+	const output = own?.output ?? (own?.command === undefined && isFormat(name) ? name : "command");
+	if (own === undefined && !isFormat(name)) return null;
+	const base = ADAPTERS[output].profile;
+	const given = Object.fromEntries(Object.entries(own ?? {}).filter(([, value]) => value !== undefined));
+	// The built-in's way of resuming starts the built-in's program.
+	const resume = own?.command !== undefined && own.resume === undefined ? [] : base.resume;
+	// Nor does a command that has no place for them want its options.
+	const takes = own?.command === undefined || own.command.includes("{options}");
+	const { model, permissions } = takes ? base : COMMAND;
+	const merged: Profile = { ...base, resume, model, ...given, output };
+	return { ...merged, permissions: { ...permissions, ...own?.permissions }, env: { ...base.env, ...own?.env } };
+}
+
+/** The adapters' own part of a profile that starts one of their programs. */
+export const knownOf = (profile: Profile): Known | null => ADAPTERS[profile.output].known;

@@ -1,0 +1,59 @@
+// Reading JSON that others have written: fields of whatever type, lines that are cut off, lines with something else in front.
+
+import type { Json } from "./happening.ts";
+
+export const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+export const objectIn = (value: unknown): Json => (isObject(value) ? value : {});
+export const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+export const textIn = (value: unknown): string => (typeof value === "string" ? value : "");
+export const numberIn = (value: unknown): number => (typeof value === "number" && Number.isFinite(value) ? value : 0);
+/** A count: whole and not below zero. */
+export const countIn = (value: unknown): number => Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(numberIn(value))));
+/** Dollars → millionths of one. */
+export const microIn = (value: unknown): number | null => (typeof value === "number" ? countIn(value * 1e6) : null);
+
+/** The object on a line, or null. Words in front of it (a warning without an end of line) are passed over. */
+export function objectOn(line: string): Json | null {
+	const start = line.indexOf("{");
+	if (start < 0) return null;
+	const found = parsed(start === 0 ? line : line.slice(start));
+	if (found !== null || start === 0) return found;
+	// What stood in front had a brace of its own.
+	const next = line.indexOf('{"', start + 1);
+	return next < 0 ? null : parsed(line.slice(next));
+}
+
+function parsed(text: string): Json | null {
+	try {
+		const value: unknown = JSON.parse(text);
+		return isObject(value) ? value : null;
+	} catch {
+		return null;
+	}
+}
+
+/** Of an object whose end is missing: its members up to the last whole one. Null when there is none. */
+export function beginningOf(line: string): Json | null {
+	const start = line.indexOf("{");
+	if (start < 0) return null;
+	let depth = 0;
+	let inside = false;
+	let whole = -1;
+	for (let at = start; at < line.length; at++) {
+		const letter = line[at];
+		if (inside) {
+			if (letter === "\\") at++;
+			else if (letter === '"') inside = false;
+			continue;
+		}
+		if (letter === '"') inside = true;
+		else if (letter === "{" || letter === "[") depth++;
+		else if (letter === "}" || letter === "]") depth--;
+		else if (letter === "," && depth === 1) whole = at;
+	}
+	return whole < 0 ? null : parsed(`${line.slice(start, whole)}}`);
+}
+
+/** Not too long for a document that is kept. */
+export const short = (text: string, max: number): string =>
+	text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`;

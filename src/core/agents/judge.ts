@@ -1,0 +1,197 @@
+// What became of an agent's run, from what it wrote and how it exited. The first row that fits counts.
+//
+//   it told of                                        outcome
+//   (format `command`)                                ok for exit code 0, killed for a signal, else crashed
+//   an end, well; tool calls that were denied         needs_human, unless the run has changed something
+//   an end, well                                      ok
+//   a budget, a full context, being stopped           budget, context, killed
+//   a limit of its plan                               limited, until it resets
+//   an error with a cause                             that cause
+//   retries that went on to the last                  their cause
+//   a limit whose end it waited for, until stopped    that limit
+//   nothing, and a signal                             killed
+//   nothing, but stderr or the exit code has a cause  that cause
+//   a beginning without an end, exit code 0           transient: it can go on where it broke off
+//   nothing at all                                    crashed
+//
+// An exit code of 0 is not enough, nor is another one.
+
+import type { ExitKind } from "../job.ts";
+import { causeOfText, delayIn, momentIn } from "./causes.ts";
+import { causeOfGeminiExit } from "./gemini.ts";
+import type { Cause, Outcome, Trouble, Used } from "./happening.ts";
+import { short } from "./json.ts";
+import type { Format } from "./profile.ts";
+import type { Reading } from "./reading.ts";
+import { settleUsage } from "./usage.ts";
+
+/** As a shell would say it: 128 + n for a signal. `signal` where it is known for certain. */
+export type Exit = { code: number; signal?: string | null };
+export type About = {
+	/** The end of what it wrote to stderr. */
+	stderr: string;
+	/** Epoch milliseconds, and the zone of times without one. */
+	now: number;
+	timezone: string;
+	/** What its session had used before; null when that is not known. */
+	before: Used | null;
+	/** Whether files have changed; absent when nobody knows. */
+	changed?: boolean;
+	/** When the limit ends, from elsewhere. */
+	reset?: number | null;
+	/** It was stopped because it waited for this by itself. */
+	waited?: Trouble | null;
+};
+
+export type Judgement = {
+	outcome: Outcome;
+	until: number | null;
+	retry_after_ms: number | null;
+	session: string | null;
+	/** What was to be resumed is not there. */
+	session_gone: boolean;
+	used: Used;
+	/** The session's mark from now on; null when nobody knows. */
+	total: Used | null;
+	/** What it said last, or what was wrong. */
+	message: string | null;
+	question: string | null;
+};
+
+const SIGNALS = new Set([129, 130, 131, 134, 137, 143]);
+/** What `timeout` exits with: it was ended from outside. */
+const TIMED_OUT = 124;
+
+export function judge(format: Format, reading: Reading, exit: Exit, about: About): Judgement {
+	const { delta, total } = settleUsage(reading, about.before);
+	const stderr = lastLine(about.stderr);
+	const found = verdict(format, reading, exit, about, stderr);
+	const outcome = found.outcome;
+	const limit = outcome === "limited" ? limitEnd(reading, about, found.message) : null;
+	const delay = outcome === "throttled" || (outcome === "limited" && limit === null) ? delayOf(reading, about, found.message) : null;
+	return {
+		outcome,
+		until: limit,
+		retry_after_ms: delay,
+		session: reading.session ?? found.session ?? null,
+		session_gone: found.gone === true,
+		used: delta,
+		total,
+		message: found.message === "" ? null : short(found.message, 4000),
+		question: outcome === "needs_human" ? short(found.question ?? found.message, 4000) : null,
+	};
+}
+
+type Verdict = { outcome: Outcome; message: string; question?: string; gone?: boolean; session?: string };
+
+function verdict(format: Format, reading: Reading, exit: Exit, about: About, stderr: string): Verdict {
+	const bySignal = (exit.signal ?? null) !== null || SIGNALS.has(exit.code);
+	if (format === "command") {
+		if (exit.code === 0) return { outcome: "ok", message: reading.message };
+		return { outcome: bySignal ? "killed" : "crashed", message: stderr || `exit code ${exit.code}` };
+	}
+	const { denied } = reading;
+	const refused = (): Verdict => {
+		const asks = denied.map((one) => `- ${one}`).join("\n");
+		return { outcome: "needs_human", message: reading.message, question: `it was not allowed to:\n${asks}\n\n${reading.message}`.trim() };
+	};
+	// Half a last word of one that was killed is not its word.
+	const ended = reading.cut && bySignal ? null : reading.ended;
+	if (ended?.how === "well") {
+		if (denied.length === 0 || about.changed === true) return { outcome: "ok", message: reading.message };
+		return refused();
+	}
+	const inUse = /Session ID (\S+) is already in use/.exec(about.stderr)?.[1];
+	if (inUse !== undefined) return { outcome: "transient", message: stderr, session: inUse };
+	const text = ended?.text || reading.trouble?.text || reading.retry?.text || about.waited?.text || "";
+	// Stopped while it waited: that it was stopped is no news.
+	const isStopped = ended === null || ended.cause === "aborted" || ended.cause === "unknown";
+	const told = firstKnown(isStopped ? (about.waited?.cause ?? "unknown") : "unknown", causeTold({ ...reading, ended }));
+	if (told !== "unknown" && !(told === "transient" && bySignal && !ended)) return ofCause(told, text || stderr);
+	if (bySignal && (ended === null || ended.cause === "unknown"))
+		return { outcome: "killed", message: text || `ended by ${exit.signal ?? `signal ${exit.code - 128}`}` };
+	// It has said what was wrong; only the cause is not known.
+	const elsewhere = firstKnown(
+		ended ? "unknown" : causeOfText(about.stderr),
+		ended ? "unknown" : causeOfText(reading.noise),
+		format === "gemini" ? causeOfGeminiExit(exit.code) : "unknown",
+	);
+	if (elsewhere !== "unknown")
+		return ofCause(elsewhere, text || lineAbout(elsewhere, about.stderr) || reading.noise || stderr || `exit code ${exit.code}`);
+	if (ended || reading.trouble) return { outcome: "crashed", message: text || stderr || `exit code ${exit.code}` };
+	if (exit.code === TIMED_OUT && reading.events > 0) return { outcome: "killed", message: stderr || "it was ended for taking too long" };
+	if (exit.code === 0) {
+		// opencode stops there, without a word.
+		if (denied.length > 0) return refused();
+		if (reading.events > 0) return { outcome: "transient", message: "it exited with 0, but its output breaks off before the end" };
+		const what = reading.noise === "" ? "nothing" : "nothing that can be read";
+		return { outcome: "crashed", message: `it exited with 0 and said ${what}${stderr ? `: ${stderr}` : ""}` };
+	}
+	if (exit.code === 127 || exit.code === 126)
+		return { outcome: "crashed", message: stderr || `the program was not found (exit code ${exit.code})` };
+	return { outcome: "crashed", message: stderr || reading.noise || `exit code ${exit.code}` };
+}
+
+/** The events' own account of what was wrong. */
+function causeTold({ ended, limit, trouble, retry }: Reading): Cause {
+	const hard: Cause[] = ["budget", "context", "aborted", "session_gone"];
+	if (ended && hard.includes(ended.cause)) return ended.cause;
+	if (limit) return "limited";
+	return firstKnown(trouble?.cause ?? "unknown", ended?.cause ?? "unknown", retry?.cause ?? "unknown");
+}
+
+const firstKnown = (...causes: Cause[]): Cause => causes.find((cause) => cause !== "unknown") ?? "unknown";
+
+function ofCause(cause: Exclude<Cause, "unknown">, message: string): Verdict {
+	if (cause === "aborted") return { outcome: "killed", message };
+	if (cause === "session_gone") return { outcome: "transient", message, gone: true };
+	return { outcome: cause, message };
+}
+
+function limitEnd({ limit, trouble }: Reading, about: About, text: string): number | null {
+	return about.reset ?? limit?.until ?? trouble?.until ?? momentIn(text, about.now, about.timezone) ?? null;
+}
+
+function delayOf({ trouble, retry }: Reading, { stderr, waited }: About, text: string): number | null {
+	return delayIn(text) ?? trouble?.retry_after_ms ?? retry?.retry_after_ms ?? waited?.retry_after_ms ?? delayIn(stderr) ?? null;
+}
+
+function lastLine(text: string): string {
+	const lines = text.split(/[\r\n]+/).filter((line) => line.trim() !== "");
+	return plain(lines.at(-1) ?? "");
+}
+
+/** A stack trace ends in words that say nothing. */
+function lineAbout(cause: Cause, stderr: string): string {
+	const lines = stderr.split(/[\r\n]+/).filter((line) => causeOfText(line) === cause);
+	return plain(lines.at(-1) ?? "");
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go
+const plain = (line: string) => short(line.replace(/\u001b\[[0-9;]*m/g, "").trim(), 1000);
+
+/** The run's end as the scheduler counts it. A transient error is a crash to it: agents are tried again after those. */
+export function exitKindFor(format: Format, outcome: Outcome): ExitKind {
+	switch (outcome) {
+		case "ok":
+			return "completed";
+		case "needs_human":
+			return "needs_human";
+		case "limited":
+		case "throttled":
+		case "auth":
+		case "billing":
+			return "rate_limited";
+		case "budget":
+			return "cancelled";
+		case "context":
+			return "failed";
+		case "transient":
+		case "killed":
+			return "crashed";
+		case "crashed":
+			return format === "command" ? "failed" : "crashed";
+		default:
+			return outcome satisfies never;
+	}
+}

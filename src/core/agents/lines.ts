@@ -1,0 +1,77 @@
+// Bytes → lines, as they come, in bounded memory. A line that is longer than agents may write is passed over.
+
+/** Agents write a tool's whole output on one line; more than this is no line. */
+export const MAX_LINE = 10 * 1024 * 1024;
+
+export type Lines = {
+	push(bytes: Uint8Array): void;
+	/** What is left without an end of line; null when the last line was whole. */
+	end(): string | null;
+	/** Lines that were too long. */
+	readonly skipped: number;
+};
+
+export function createLines(call: (line: string) => void, max = MAX_LINE): Lines {
+	let parts: Uint8Array[] = [];
+	let held = 0;
+	let tooLong = false;
+	let skipped = 0;
+
+	const take = (last: Uint8Array): string => {
+		if (parts.length === 0) return new TextDecoder().decode(last);
+		const all = new Uint8Array(held + last.length);
+		let at = 0;
+		for (const part of [...parts, last]) {
+			all.set(part, at);
+			at += part.length;
+		}
+		return new TextDecoder().decode(all);
+	};
+	const hold = (part: Uint8Array): void => {
+		if (tooLong || part.length === 0) return;
+		if (held + part.length > max) {
+			tooLong = true;
+			skipped++;
+			parts = [];
+			held = 0;
+			return;
+		}
+		// Of its own: the caller may use its buffer again.
+		parts.push(part.slice());
+		held += part.length;
+	};
+
+	return {
+		push(bytes) {
+			let from = 0;
+			for (;;) {
+				const newline = bytes.indexOf(10, from);
+				if (newline < 0) break;
+				const last = bytes.subarray(from, newline);
+				from = newline + 1;
+				if (!tooLong && held + last.length <= max) {
+					const line = take(last);
+					parts = [];
+					held = 0;
+					call(line);
+					continue;
+				}
+				if (!tooLong) skipped++;
+				tooLong = false;
+				parts = [];
+				held = 0;
+			}
+			hold(bytes.subarray(from));
+		},
+		end() {
+			if (tooLong || held === 0) return null;
+			const line = take(new Uint8Array(0));
+			parts = [];
+			held = 0;
+			return line;
+		},
+		get skipped() {
+			return skipped;
+		},
+	};
+}

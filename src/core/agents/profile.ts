@@ -1,0 +1,74 @@
+// How an agent is started, resumed and stopped: data, the same for those that are built in and for those of the configuration; and the argv made from it.
+
+export const FORMATS = ["claude", "codex", "gemini", "opencode", "command"] as const;
+/** How an agent's output is read. `command`: not at all, its exit code says everything. */
+export type Format = (typeof FORMATS)[number];
+
+export const PERMISSIONS = ["ask", "edit", "full"] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+export type Profile = {
+	output: Format;
+	/** argv: `{prompt}` where the prompt goes, `{options}` where those of model and permission go. Without `{prompt}` it comes through standard input. */
+	command: string[];
+	/** The same for going on with a session, `{session}`; empty = it cannot. */
+	resume: string[];
+	/** How a person goes on with a session at a terminal; empty = not at all. */
+	open: string[];
+	/** Options for a model, with `{model}`. */
+	model: string[];
+	/** Options for each permission mode. */
+	permissions: Record<Permission, string[]>;
+	/** What it is asked to stop with first. */
+	stop_signal: "SIGINT" | "SIGTERM";
+	/** Variables, under those of the job. Not for secrets. */
+	env: Record<string, string>;
+	/** Variables for a permission mode, where there is no option for it. */
+	permission_env: Partial<Record<Permission, Record<string, string>>>;
+	/** The variable that names the folder of its login and sessions; null = it has none. */
+	home_variable: string | null;
+};
+
+/** What we know of a program that ships with a profile. */
+export type Known = {
+	/** The version that its output was last compared with. */
+	tested: string;
+	/** Folder of its login and sessions, below HOME. */
+	home: string;
+	/** Files in there that a login leaves behind, and variables that stand for one. */
+	logins: { files: string[]; variables: string[] };
+	install: string;
+};
+
+export type Wish = {
+	prompt: string;
+	model?: string | undefined;
+	permission?: Permission | undefined;
+	session?: string | undefined;
+};
+
+/** Longer prompts come through standard input: the system bounds each argument. */
+const MAX_ARGUMENT = 128 * 1024 - 1;
+
+export function commandLine(profile: Profile, wish: Wish): { argv: string[]; stdin: "prompt" | null } {
+	const template = wish.session === undefined ? profile.command : profile.resume;
+	const options = [
+		...(wish.model === undefined ? [] : profile.model.map((word) => word.replaceAll("{model}", () => wish.model as string))),
+		...(wish.permission === undefined ? [] : profile.permissions[wish.permission]),
+	];
+	const placed = template.includes("{options}") ? template : [...template.slice(0, 1), "{options}", ...template.slice(1)];
+	const words = placed.flatMap((word) => {
+		if (word === "{options}") return options;
+		return [wish.session === undefined ? word : word.replaceAll("{session}", () => wish.session as string)];
+	});
+	const wanted = words.some((word) => word.includes("{prompt}"));
+	const argv = words.map((word) => word.replaceAll("{prompt}", () => wish.prompt));
+	if (wanted && argv.every(fits)) return { argv, stdin: null };
+	return {
+		argv: words.filter((word) => !/^(?:--?[\w-]+=)?\{prompt\}$/.test(word)).map((word) => word.replaceAll("{prompt}", "")),
+		stdin: "prompt",
+	};
+}
+
+/** Bytes count, not characters: at most three of them to one. */
+const fits = (word: string) => word.length * 3 <= MAX_ARGUMENT || new TextEncoder().encode(word).length <= MAX_ARGUMENT;

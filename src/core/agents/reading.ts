@@ -1,0 +1,216 @@
+// What is known of an agent from the lines it has written so far: a fold over its happenings, in bounded memory.
+
+import type { Happening, Json, Trouble, Used } from "./happening.ts";
+import { NOTHING } from "./happening.ts";
+import { ADAPTERS } from "./index.ts";
+import { beginningOf, objectOn, short } from "./json.ts";
+import { createLines } from "./lines.ts";
+import type { Format } from "./profile.ts";
+
+const MESSAGE_MAX = 4000;
+const TOOLS_MAX = 1000;
+const DENIALS_MAX = 20;
+const SPREAD_MAX = 1_000_000;
+
+export type Reading = {
+	session: string | null;
+	/** What it said last. */
+	message: string;
+	/** Tools that run now, by id. */
+	tools: Map<string, { name: string; text: string }>;
+	tool_calls: number;
+	turns: number;
+	denied: string[];
+	retry: Trouble | null;
+	limit: { until: number | null } | null;
+	trouble: Trouble | null;
+	steps: Used | null;
+	total: { scope: "process" | "session" | "either"; used: Used; own?: Used | undefined } | null;
+	/** Tokens that went into the model, as far as single calls were seen. */
+	seen: number;
+	ended: Extract<Happening, { is: "ended" }> | null;
+	events: number;
+	/** Lines that told anything but that it tries again. */
+	heard: number;
+	/** The last line that was no event. */
+	noise: string;
+	/** The last line has no end. */
+	cut: boolean;
+	skipped: number;
+};
+
+export type Reader = {
+	push(bytes: Uint8Array): void;
+	/** Nothing more comes. May be asked for more than once. */
+	end(): Reading;
+	readonly reading: Reading;
+};
+
+const fresh = (): Reading => ({
+	session: null,
+	message: "",
+	tools: new Map(),
+	tool_calls: 0,
+	turns: 0,
+	denied: [],
+	retry: null,
+	limit: null,
+	trouble: null,
+	steps: null,
+	total: null,
+	seen: 0,
+	ended: null,
+	events: 0,
+	heard: 0,
+	noise: "",
+	cut: false,
+	skipped: 0,
+});
+
+/** `onHappening` and `onNoise` hear of everything in its order, for whoever shows it. */
+export function createReader(
+	format: Format,
+	onHappening: (happening: Happening) => void = () => {},
+	onNoise: (line: string) => void = () => {},
+): Reader {
+	const interpret = ADAPTERS[format].interpret;
+	const reading = fresh();
+	let lastCall = "";
+	let lastInput = 0;
+	let isPiece = false;
+	let loose: string | null = null;
+
+	const line = (text: string) => {
+		reading.heard++;
+		if (format === "command") {
+			if (text.trim() !== "") reading.message = short(text.trim(), MESSAGE_MAX);
+			onNoise(text);
+			return;
+		}
+		const event = objectOn(text) ?? spread(text);
+		if (event === null) {
+			onNoise(text);
+			if (text.trim() !== "") reading.noise = short(text.trim(), MESSAGE_MAX);
+			return;
+		}
+		see(interpret(event));
+	};
+	/** An object over several lines, as `gemini -o json` prints it: known when its last line comes. */
+	const spread = (text: string): Json | null => {
+		if (text.startsWith("{")) loose = "";
+		else if (loose === null) return null;
+		loose = `${loose}${text}\n`;
+		if (loose.length > SPREAD_MAX) loose = null;
+		if (loose === null || !text.startsWith("}")) return null;
+		const found = objectOn(loose);
+		loose = null;
+		return found;
+	};
+	const see = (happened: Happening[]) => {
+		if (happened.length > 0) reading.events++;
+		if (happened.some((one) => one.is === "retry")) reading.heard--;
+		for (const one of happened) {
+			take(one);
+			onHappening(one);
+		}
+	};
+	/** The call that was in trouble has been answered after all. */
+	const goesOn = () => {
+		reading.retry = null;
+		reading.limit = null;
+		reading.trouble = null;
+		reading.ended = null;
+	};
+	const take = (one: Happening): void => {
+		switch (one.is) {
+			case "session":
+				if (isSessionId(one.id)) reading.session = one.id;
+				return;
+			case "said":
+				goesOn();
+				if (one.text === "") return;
+				reading.message = short(isPiece && one.piece ? reading.message + one.text : one.text, MESSAGE_MAX);
+				isPiece = one.piece === true;
+				return;
+			case "turn":
+				reading.turns++;
+				return;
+			case "tool":
+				goesOn();
+				isPiece = false;
+				if (!reading.tools.has(one.id)) reading.tool_calls++;
+				if (reading.tools.size < TOOLS_MAX) reading.tools.set(one.id, { name: one.name, text: one.text });
+				return;
+			case "tool_done":
+				if (one.how === "denied" && reading.denied.length < DENIALS_MAX)
+					reading.denied.push(one.text || reading.tools.get(one.id)?.name || "a tool");
+				reading.tools.delete(one.id);
+				return;
+			case "call":
+				// The same call is told again with each of its parts, and may grow.
+				if (one.id !== lastCall) {
+					reading.turns++;
+					lastInput = 0;
+				}
+				lastCall = one.id;
+				reading.seen += Math.max(0, one.input - lastInput);
+				lastInput = Math.max(lastInput, one.input);
+				return;
+			case "retry":
+				reading.retry = one;
+				return;
+			case "limit":
+				reading.limit = { until: one.until };
+				return;
+			case "trouble":
+				reading.trouble = one;
+				return;
+			case "used":
+				if (one.scope === "step") reading.steps = plus(reading.steps ?? NOTHING, one.used);
+				else reading.total = { scope: one.scope, used: one.used, own: one.own };
+				return;
+			case "ended":
+				reading.ended = one;
+				reading.tools.clear();
+				if (one.denied) reading.denied = one.denied.slice(0, DENIALS_MAX);
+				if (one.text !== "" && one.how === "well") reading.message = short(one.text, MESSAGE_MAX);
+				return;
+			case "thought":
+			case "notice":
+				return;
+			default:
+				one satisfies never;
+		}
+	};
+
+	const lines = createLines(line);
+	return {
+		push: (bytes) => lines.push(bytes),
+		end() {
+			const rest = lines.end();
+			reading.skipped = lines.skipped;
+			if (rest === null || rest.trim() === "") return reading;
+			if (format === "command" || objectOn(rest) !== null || (loose !== null && rest.startsWith("}"))) line(rest);
+			else {
+				reading.cut = true;
+				const some = beginningOf(rest);
+				if (some) see(interpret(some));
+				else line(rest);
+			}
+			return reading;
+		},
+		reading,
+	};
+}
+
+/** It goes into a command line and a path. */
+const isSessionId = (id: string) => /^[\w][\w.:-]{0,199}$/.test(id);
+
+export const plus = (one: Used, other: Used): Used => ({
+	tokens: one.tokens + other.tokens,
+	input_tokens: one.input_tokens + other.input_tokens,
+	output_tokens: one.output_tokens + other.output_tokens,
+	cached_tokens: one.cached_tokens + other.cached_tokens,
+	cache_write_tokens: one.cache_write_tokens + other.cache_write_tokens,
+	cost_micro: one.cost_micro === null && other.cost_micro === null ? null : (one.cost_micro ?? 0) + (other.cost_micro ?? 0),
+});

@@ -1,0 +1,108 @@
+// What an attempt is told of the ones before it, in its prompt. Pure.
+//
+//   {{prior}}          all of it, in words; empty in a first attempt
+//   {{attempt}}        which attempt this is
+//   {{prior_branch}}   where the last one worked
+//   {{last_error}}     what it ended with
+//   {{log_tail}}       the end of what it wrote
+//   {{question}}       what it asked a person last
+//   {{answer}}         what the person said
+//
+// A recipe's prompt may have these where it wants them; they are filled in at each start. A prompt that has none of them gets {{prior}} at its end.
+
+import type { ExitKind } from "./job.ts";
+
+export const RUN_TIME = ["prior", "attempt", "prior_branch", "last_error", "log_tail", "question", "answer"] as const;
+export type RunTime = (typeof RUN_TIME)[number];
+
+export type Past = {
+	attempt: number;
+	exit_kind: ExitKind;
+	message: string | null;
+	/** The end of what it wrote, as people read it. */
+	tail: string;
+};
+export type Telling = {
+	/** Which attempt is about to start. */
+	attempt: number;
+	past: Past | null;
+	branch: string | null;
+	asked: string | null;
+	answer: string | null;
+	/** Why the agent's session is not gone on with; null when there was none. */
+	left: string | null;
+};
+
+const NAMES = RUN_TIME.join("|");
+const PLACE = new RegExp(`\\\\?\\{\\{\\s*(${NAMES})\\s*\\}\\}`, "g");
+
+/** Text that somebody brought, as a part of a prompt that is filled in later: it is not looked at again. */
+export const asText = (text: string): string => text.replace(PLACE, (place) => `\\${place}`);
+
+export const isRunTime = (name: string): name is RunTime => (RUN_TIME as readonly string[]).includes(name);
+
+/** `template`: made by a recipe, so that places in it are meant. */
+export function promptFor(prompt: string, kind: "template" | "text", telling: Telling): string {
+	const words = priorWords(telling);
+	if (kind === "text") return joined(prompt, words);
+	const values: Record<RunTime, string> = {
+		prior: words,
+		attempt: String(telling.attempt),
+		prior_branch: telling.past === null ? "" : (telling.branch ?? ""),
+		last_error: telling.past?.message ?? "",
+		log_tail: telling.past?.tail ?? "",
+		question: telling.asked ?? "",
+		answer: telling.answer ?? "",
+	};
+	let placed = false;
+	const filled = prompt.replace(PLACE, (place, name: RunTime) => {
+		if (place.startsWith("\\")) return place.slice(1);
+		placed = true;
+		return values[name];
+	});
+	return placed ? filled.replace(/\n{3,}/g, "\n\n").trim() : joined(filled, words);
+}
+
+const joined = (prompt: string, words: string): string => (words === "" ? prompt : `${prompt}\n\n${words}`);
+
+const ENDS: Record<ExitKind, string> = {
+	completed: "ended well",
+	failed: "failed",
+	crashed: "crashed",
+	cancelled: "was cancelled",
+	timeout: "ran out of time",
+	stalled: "was stopped since nothing came from it any more",
+	rate_limited: "was stopped by a limit of its account",
+	needs_human: "asked for a person",
+	lost: "was cut off",
+	preempted: "was stopped to make room",
+	drained: "was stopped for maintenance",
+	launch_failed: "could not be started",
+};
+/** Ends that say something about the work; the others only interrupted it. */
+const TELLING_ENDS: readonly ExitKind[] = ["failed", "crashed", "timeout", "stalled"];
+
+function priorWords({ attempt, past, branch, asked, answer, left }: Telling): string {
+	if (past === null) return "";
+	const counts = TELLING_ENDS.includes(past.exit_kind);
+	const lines = [
+		`This is attempt ${attempt} at this task. Attempt ${past.attempt} ${ENDS[past.exit_kind]}${counts && past.message ? `: ${past.message.replace(/\.+$/, "")}` : ""}.`,
+	];
+	if (branch !== null) lines.push(`What it did is on branch ${branch}, in this folder.`);
+	if (left !== null) lines.push(`You do not have its memory (${left}).`);
+	if (branch !== null || left !== null) lines.push("See what is there already before you begin.");
+	const parts = [lines.join(" ")];
+	if (answer !== null)
+		parts.push(asked === null ? `A person was asked, and answered:\n${answer}` : `It asked a person:\n${asked}\nThe answer:\n${answer}`);
+	if (counts && past.tail !== "") parts.push(`The end of what it wrote:\n${past.tail.replace(/^/gm, "    ")}`);
+	return parts.join("\n\n");
+}
+
+const TAIL_LINES = 20;
+const TAIL_CHARS = 2_000;
+
+/** The last lines of a log, not too many. */
+export function lastLines(text: string): string {
+	const lines = text.trimEnd().split("\n").slice(-TAIL_LINES).join("\n");
+	return lines.length <= TAIL_CHARS ? lines : `…${lines.slice(-TAIL_CHARS).replace(/^[\udc00-\udfff]/, "")}`;
+}

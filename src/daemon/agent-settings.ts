@@ -1,0 +1,70 @@
+// What config.yml may say of agents and accounts: type, meaning and check; and the readers of argv and folders that other settings share.
+
+import type { CustomProfile } from "../core/agents/index.ts";
+import { FORMATS, PERMISSIONS, type Permission } from "../core/agents/profile.ts";
+import * as check from "../core/check.ts";
+import type { Reader, Readers } from "../core/config-input.ts";
+
+/** What the configuration says of an agent; the rest is that of the built-in one. */
+export type AgentSettings = Omit<CustomProfile, "permission_env">;
+/** What it says of an account beside what the engine needs. */
+export type AccountSettings = {
+	/** The folder of its login and sessions: what CLAUDE_CONFIG_DIR, CODEX_HOME … are set to. Null = the agent's own. */
+	home: string | null;
+};
+
+export const ACCOUNT: AccountSettings = { home: null };
+
+export const argv: Reader<string[]> = (value, field) =>
+	check.list(value, field, 1000).map((one, index) => check.text(one, `${field}[${index}]`, { max: 100_000 }));
+
+export const someArgv: Reader<string[]> = (value, field, before) => {
+	const words = argv(value, field, before);
+	if (words.length === 0 || words[0] === "") throw check.wrong(field, "names no program", 'for example ["claude", "-p", "{prompt}"]');
+	return words;
+};
+
+/** Of this machine's own disk: `~` is not a folder's name to anybody but a shell. */
+export const folder: Reader<string | null> = (value, field) => {
+	if (value === null) return null;
+	const path = check.text(value, field, { max: 4096, lines: "one" });
+	if (!path.startsWith("/")) throw check.wrong(field, `${check.shown(path)} is not an absolute path`, "write the whole path, from / on");
+	return path.length > 1 ? path.replace(/\/+$/, "") : path;
+};
+
+const variables: Reader<Record<string, string> | undefined> = (value, field) =>
+	Object.fromEntries(
+		Object.entries(check.record(value, field)).map(([name, one]) => {
+			if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw check.wrong(`${field}.${name.slice(0, 60)}`, "is not the name of a variable");
+			return [name, check.text(typeof one === "number" ? String(one) : one, `${field}.${name}`, { max: 10_000 })];
+		}),
+	);
+
+const permissions: Reader<Record<Permission, string[]> | undefined> = (value, field, before) => {
+	const given = check.record(value, field);
+	check.knownKeys(given, PERMISSIONS, field);
+	const read = Object.entries(given).map(([mode, words]) => [mode, argv(words, `${field}.${mode}`, [])]);
+	return { ...before, ...Object.fromEntries(read) };
+};
+
+export const agentReaders: Readers<AgentSettings> = {
+	command: (value, field) => someArgv(value, field, []),
+	output: (value, field) => check.oneOf(value, FORMATS, field),
+	resume: (value, field) => {
+		const words = argv(value, field, []);
+		if (words.length > 0 && !words.some((word) => word.includes("{session}")))
+			throw check.wrong(
+				field,
+				"names no session",
+				'put {session} where it goes, for example ["mine", "--resume", "{session}", "{prompt}"]',
+			);
+		return words;
+	},
+	open: (value, field) => argv(value, field, []),
+	model: (value, field) => argv(value, field, []),
+	permissions,
+	stop_signal: (value, field) => check.oneOf(value, ["SIGINT", "SIGTERM"] as const, field),
+	env: variables,
+	home_variable: (value, field) => (value === null ? null : check.text(value, field, { max: 200, lines: "one" })),
+};
+export const AGENT_KEYS = Object.keys(agentReaders);

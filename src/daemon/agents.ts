@@ -1,0 +1,129 @@
+// The agents of this machine: which are installed, in which version, and whether there are signs of a login. Looks only; asks no provider.
+
+import { execFile } from "node:child_process";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { basename, delimiter, isAbsolute, join } from "node:path";
+import type { AgentDocument, AgentHandle } from "../api/context.ts";
+import { ADAPTERS, type CustomProfile, isFormat, knownOf, profileOf } from "../core/agents/index.ts";
+import { FORMATS, type Profile } from "../core/agents/profile.ts";
+import { SluiceError } from "../core/errors.ts";
+import { nearest } from "../core/nearest.ts";
+
+export type Env = Record<string, string | undefined>;
+const VERSION_MS = 5000;
+export const AGENTS = FORMATS.filter((name) => name !== "command");
+
+export type AgentParts = {
+	agents: () => Record<string, CustomProfile>;
+	accounts: () => Record<string, { home: string | null }>;
+	/** What runs get of the daemon's environment decides what they find; the rest is looked at, too, since jobs bring their own. */
+	env: () => Env;
+};
+
+export function createAgents({ agents, accounts, env }: AgentParts): AgentHandle {
+	const names = () => [...new Set([...AGENTS, "command", ...Object.keys(agents())])];
+	const look = (name: string) => lookAt(name, profileOf(name, agents()) as Profile, { env: env(), accounts: accounts(), own: agents() });
+	return {
+		list: () => Promise.all(names().map(look)),
+		async show(name) {
+			const profile = this.profile(name);
+			const { permission_env: _, ...shown } = profile;
+			return { ...(await look(name)), profile: shown };
+		},
+		opening(name, session, account) {
+			const profile = profileOf(name, agents());
+			if (!profile || profile.open.length === 0) return null;
+			const home = account !== null && Object.hasOwn(accounts(), account) ? accounts()[account]?.home : null;
+			const env = home && profile.home_variable ? { [profile.home_variable]: home } : {};
+			return { argv: profile.open.map((word) => word.replaceAll("{session}", () => session)), env };
+		},
+		profile(name) {
+			const found = profileOf(name, agents());
+			if (found) return found;
+			const guess = nearest(name, names());
+			throw new SluiceError("not_found", `name: there is no agent "${name.slice(0, 60)}"`, {
+				field: "name",
+				hint: guess ? `did you mean "${guess}"?` : `known: ${names().join(", ")}`,
+			});
+		},
+	};
+}
+
+type Surroundings = { env: Env; accounts: Record<string, { home: string | null }>; own: Record<string, CustomProfile> };
+
+async function lookAt(name: string, profile: Profile, { env, accounts, own }: Surroundings): Promise<AgentDocument> {
+	const [program = ""] = profile.command;
+	// Of others we do not know what they make of an option.
+	const found = programOf(program, env);
+	const known = knownOf(profile);
+	const asks = found !== null && (AGENTS as readonly string[]).includes(basename(found));
+	const version = asks ? await versionOf(found, env) : null;
+	const homes = known ? Object.entries(accounts).flatMap(([account, { home }]) => (home === null ? [] : [{ account, home }])) : [];
+	return {
+		name,
+		built_in: isFormat(name) && !Object.hasOwn(own, name),
+		output: profile.output,
+		program: program === "" ? null : program,
+		path: found,
+		version: version && "version" in version ? version.version : null,
+		tested: known?.tested ?? null,
+		resumes: profile.resume.length > 0,
+		logged_in: known && found ? isLoggedIn(profile, env, null) : null,
+		accounts: homes.map(({ account, home }) => ({ account, home, logged_in: isLoggedIn(profile, env, home) })),
+		problem:
+			program === ""
+				? name === "command"
+					? null
+					: "nothing says how to start it"
+				: version && "problem" in version
+					? version.problem
+					: found === null && !isRelative(program)
+						? `${program} is not there`
+						: null,
+		hint: found === null && known ? known.install : null,
+	};
+}
+
+const isRelative = (program: string) => program.includes("/") && !isAbsolute(program);
+
+/** A path in a job's own folder cannot be looked at. */
+export const programOf = (program: string, env: Env): string | null =>
+	program === "" || isRelative(program) ? null : isAbsolute(program) ? (isProgram(program) ? program : null) : find(program, env);
+
+/** By what a login leaves behind: a file, or a variable. False is a guess: some keep it elsewhere. */
+function isLoggedIn(profile: Profile, env: Env, home: string | null): boolean {
+	const { known } = ADAPTERS[profile.output];
+	if (!known) return false;
+	if (home === null && known.logins.variables.some((name) => (env[name] ?? "") !== "")) return true;
+	const named = profile.home_variable === null ? undefined : env[profile.home_variable];
+	const folder = home ?? (named || join(env.HOME ?? "/", known.home));
+	return known.logins.files.some((file) => existsSync(join(folder, file)));
+}
+
+export function versionOf(path: string, env: Env): Promise<{ version: string } | { problem: string }> {
+	return new Promise((resolve) => {
+		execFile(path, ["--version"], { timeout: VERSION_MS, killSignal: "SIGKILL", env: env as NodeJS.ProcessEnv }, (error, stdout) => {
+			const line = stdout.trim().split("\n")[0]?.slice(0, 100) ?? "";
+			resolve(error ? { problem: `${path} --version fails: ${error.message.split("\n")[0]}` } : { version: line });
+		});
+	});
+}
+
+function isProgram(path: string): boolean {
+	try {
+		accessSync(path, constants.X_OK);
+		return statSync(path).isFile();
+	} catch {
+		return false;
+	}
+}
+
+/** The program that a name means, or null. */
+export function find(name: string, env: Env): string | null {
+	for (const folder of (env.PATH ?? "").split(delimiter)) {
+		if (folder === "") continue;
+		const path = join(folder, name);
+		if (isProgram(path)) return path;
+	}
+	return null;
+}

@@ -1,0 +1,104 @@
+// The library's methods of accounts: which may be used, limits that are reported, opening them again, slots for calls.
+
+import * as check from "../core/check.ts";
+import { SluiceError } from "../core/errors.ts";
+import { accountReasons } from "../core/gates/holds.ts";
+import { nearest } from "../core/nearest.ts";
+import { holdKey } from "../core/world.ts";
+import type { AccountView, Act, Scheduler } from "../scheduler.ts";
+import { acquireCall, callsInUse, releaseCall } from "./calls.ts";
+import { clearAccount } from "./control.ts";
+import type { Engine, Task } from "./engine.ts";
+import { limitAccount } from "./limits.ts";
+import type { Tx } from "./tx.ts";
+
+type Parts = { engine: Engine; run: <T>(task: Task<T>, act: Act | undefined) => Promise<T> };
+type Methods = Pick<Scheduler, "accounts" | "limit" | "clearAccount" | "acquireCall" | "releaseCall">;
+
+export const accountMethods = ({ engine, run }: Parts): Methods => ({
+	accounts: () =>
+		engine.run(function* (tx) {
+			const views: AccountView[] = [];
+			for (const name of namesOf(tx)) views.push(viewOf(tx, name, yield* callsInUse(tx, name)));
+			return views;
+		}),
+	limit: async (account, report, act) => {
+		const name = check.label(account, "account");
+		return run(function* (tx) {
+			mustKnow(tx, name);
+			limitAccount(tx, name, report);
+			yield* [];
+		}, act);
+	},
+	clearAccount: async (account, act) => {
+		const name = check.label(account, "account");
+		return run((tx) => clearAccount(tx, name), act);
+	},
+	acquireCall: async (account, holder) => {
+		const name = check.label(account, "account");
+		const who = check.word(holder, "holder");
+		return engine.run((tx) => {
+			mustKnow(tx, name);
+			return acquireCall(tx, name, who);
+		});
+	},
+	releaseCall: async (account, holder) =>
+		engine.run((tx) => releaseCall(tx, check.label(account, "account"), check.word(holder, "holder"))),
+});
+
+/** Those of the configuration, those that are held, and those that agents have of themselves. */
+function namesOf({ config, memory }: Tx): string[] {
+	const names = new Set(Object.keys(config.accounts));
+	for (const { scope } of memory.holds.values()) if (scope.startsWith("account:")) names.add(scope.slice("account:".length));
+	for (const key of memory.usage.keys()) if (key.startsWith("account:")) names.add(key.slice("account:".length));
+	for (const { kind, agent, account, lane } of memory.buckets.values())
+		if (kind === "agent" && agent !== undefined && account === undefined && !(config.lanes[lane]?.accounts.length ?? 0)) names.add(agent);
+	return [...names].sort();
+}
+
+function mustKnow(tx: Tx, name: string): void {
+	const names = ["default", ...tx.config.agents, ...namesOf(tx)];
+	if (names.includes(name)) return;
+	const guess = nearest(name, names);
+	throw new SluiceError("not_found", `account: there is no account "${name}"`, {
+		field: "account",
+		hint: guess ? `did you mean "${guess}"?` : "add it under accounts in the configuration",
+	});
+}
+
+function viewOf(tx: Tx, name: string, calls: number): AccountView {
+	const { config, memory, now } = tx;
+	const { max = null, max_api_calls = 10 } = (Object.hasOwn(config.accounts, name) ? config.accounts[name] : undefined) ?? {};
+	const scope = `account:${name}`;
+	const reasons = accountReasons(name, tx.world());
+	const limited = memory.holds.get(holdKey("rate_limited", scope));
+	const limit = limited?.kind === "rate_limited" ? limited : undefined;
+	const state = memory.holds.has(holdKey("account_closed", scope))
+		? "closed"
+		: limit && limit.until > now
+			? "rate_limited"
+			: reasons.some(({ code }) => code === "paused")
+				? "paused"
+				: limit
+					? "returning"
+					: "open";
+	const kind = { closed: "account_closed", rate_limited: "rate_limited", returning: "rate_limited", paused: "paused", open: null } as const;
+	const hold = kind[state] === null ? undefined : memory.holds.get(holdKey(kind[state], scope));
+	return {
+		name,
+		max,
+		max_api_calls,
+		running: memory.usage.get(scope) ?? 0,
+		calls,
+		lanes: Object.entries(config.lanes).flatMap(([lane, { accounts }]) => (accounts.includes(name) ? [lane] : [])),
+		state,
+		since: hold?.since ?? null,
+		until: hold && "until" in hold ? (hold.until ?? null) : null,
+		next_at: limit && state !== "closed" ? Math.max(limit.until, limit.next_at) : null,
+		hits: limit?.hits ?? 0,
+		reset: limit?.reset ?? false,
+		by: hold?.by ?? null,
+		reason: hold?.reason ?? null,
+		reasons,
+	};
+}

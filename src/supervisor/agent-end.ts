@@ -1,0 +1,193 @@
+// The end of an agent's run: what it wrote, judged, as the scheduler is told it. A stop that was asked for decides what the end is called, not what it cost.
+//
+//   outcome              exit kind       besides
+//   ok                   completed
+//   needs_human          needs_human     the question
+//   limited, throttled   rate_limited    until, retry_after
+//   auth, billing        rate_limited    the account is closed
+//   budget               cancelled
+//   context              failed
+//   transient, crashed   crashed
+//   waited for a limit   rate_limited    as limited, throttled: it was stopped for that
+//   session is gone      lost            burns nothing: the next run starts afresh
+
+import { isRolloutOf, resetInRollout, usedInRollout } from "../core/agents/codex-rollout.ts";
+import { NOTHING, type Used } from "../core/agents/happening.ts";
+import { knownOf, profileOf } from "../core/agents/index.ts";
+import { type About, exitKindFor, type Judgement, judge } from "../core/agents/judge.ts";
+import { troubleOf } from "../disk.ts";
+import type { Ending } from "../scheduler.ts";
+import { type AgentRun, readAll } from "./agent.ts";
+import { endingOf, lastLine, type Over, oneLine } from "./exit.ts";
+import type { Floor } from "./floor.ts";
+import { folderOf, type LiveRun } from "./run.ts";
+
+/** Reasons stand at the end; stack traces before them are long. */
+const STDERR_BYTES = 64 * 1024;
+const ROLLOUT_BYTES = 256 * 1024;
+const DAYS_MAX = 400;
+
+/** `agentEnding` for a run of an agent; the exit alone for any other. Never rejects. */
+export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise<Ending> {
+	const tail = tailOf(floor, run, "stderr", STDERR_BYTES);
+	const plain = endingOf(run, seen, () => lastLine(tail.slice(-4096)));
+	const { agent } = run;
+	if (agent === null) return plain;
+	try {
+		let reading = await readAll(floor, { dir: run.dir, agent });
+		const code = seen.state === "exited" ? seen.code : 137;
+		const settings = floor.settings();
+		const about: About = {
+			stderr: tail,
+			now: floor.clock.now(),
+			timezone: settings.timezone,
+			before: markOf(floor, run, reading.session ?? agent.session, agent),
+			waited: agent.waited,
+		};
+		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
+		let found = judge(agent.output, reading, exit, about);
+		if (agent.output === "codex" && (found.outcome === "limited" || reading.total === null)) {
+			const record = codexRecord(floor, agent, found.session ?? agent.session);
+			const used = usedInRollout(record);
+			// A turn that was broken off tells nothing of what it used.
+			if (reading.total === null && used !== null) reading = { ...reading, total: { scope: "session", used } };
+			const reset = found.outcome === "limited" ? resetInRollout(record) : null;
+			found = judge(agent.output, reading, exit, { ...about, reset });
+		}
+		if (found.outcome === "needs_human" && reading.ended?.how === "well" && (await floor.workspaces?.changed(run.job)) === true)
+			found = judge(agent.output, reading, exit, { ...about, changed: true });
+		agent.judgement = found;
+		return endingFrom(floor, run, agent, seen, plain, found);
+	} catch (error) {
+		// What it wrote cannot be read: its exit still counts.
+		floor.log.error("an agent's output could not be judged", { run: run.id, error: troubleOf(error) });
+		return plain;
+	}
+}
+
+function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, plain: Ending, found: Judgement): Ending {
+	const told = {
+		...(found.session === null ? {} : { session: found.session }),
+		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
+	};
+	const when = {
+		// One of the clocks is wrong, or the words were: a hold that is over already would let it run into the same wall at once.
+		...(found.until === null || found.until <= floor.clock.now() ? {} : { until: found.until }),
+		...(found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms }),
+	};
+	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when };
+	if (run.stop !== null || seen.state === "gone") return { ...plain, ...told };
+	if (seen.launch_failed !== null) {
+		const profile = profileOf(agent.name, floor.settings().agents);
+		const known = profile && knownOf(profile);
+		return known ? { ...plain, message: oneLine(`${plain.message}; install it: ${known.install}`) } : plain;
+	}
+	if (agent.output === "command") return { ...plain, ...told };
+	const message = found.message === null ? {} : { message: oneLine(found.message) };
+	const at = { job: run.job, token: run.token, exit_code: seen.code, ...told };
+	if (found.session_gone)
+		return {
+			...at,
+			exit_kind: "lost",
+			reboot: true,
+			message: oneLine(`its session is gone, the next run starts afresh: ${found.message}`),
+		};
+	const exit_kind = exitKindFor(agent.output, found.outcome);
+	switch (found.outcome) {
+		case "ok":
+			return { ...at, exit_kind };
+		case "needs_human":
+			return { ...at, exit_kind, ...message, question: found.question ?? "the agent asks for a person" };
+		case "limited":
+		case "throttled":
+			return { ...at, exit_kind, ...message, ...when };
+		case "auth":
+		case "billing":
+			return { ...at, exit_kind, ...message, closed: oneLine(`${found.outcome}: ${found.message ?? "refused"}`) };
+		case "budget":
+			return { ...at, exit_kind, message: oneLine(`budget: ${found.message ?? "used up"}`) };
+		case "killed":
+			return { ...at, exit_kind, message: plain.message ?? oneLine(found.message ?? "it was killed") };
+		case "context":
+		case "transient":
+		case "crashed":
+			return { ...at, exit_kind, message: oneLine(`${found.outcome}: ${found.message ?? `exit code ${seen.code}`}`) };
+		default:
+			return found.outcome satisfies never;
+	}
+}
+
+const chargesOf = ({ tokens, cost_micro }: Used): Record<string, number> => ({ tokens, ...(cost_micro === null ? {} : { cost_micro }) });
+
+export function tailOf({ disk }: Floor, { dir }: { dir: string }, stream: "stdout" | "stderr", bytes: number): string {
+	const path = `${dir}/${stream}.log`;
+	const size = disk.size(path) ?? 0;
+	const text = disk.readAt(path, Math.max(0, size - bytes), bytes);
+	// A letter that the cut went through is no letter.
+	const first = text.findIndex((byte) => byte < 0x80 || byte >= 0xc0);
+	return new TextDecoder().decode(text.subarray(Math.max(0, first)));
+}
+
+/** What the session had used before this run: the account of the last run that told of it. */
+function markOf(floor: Floor, run: LiveRun, session: string | null, agent: AgentRun): Used | null {
+	if (session === null || session !== agent.session) return NOTHING;
+	for (let attempt = run.attempt - 1; attempt > 0; attempt--) {
+		const { session: earlier, session_total } = accountIn(floor, folderOf(floor, run.job, attempt)) ?? {};
+		if (earlier === session && typeof session_total === "object" && session_total !== null) return { ...NOTHING, ...session_total };
+	}
+	return null;
+}
+
+/** A run's outcome.json, or null. */
+export function accountIn({ disk }: Pick<Floor, "disk">, dir: string): Record<string, unknown> | null {
+	try {
+		const found: unknown = JSON.parse(disk.read(`${dir}/outcome.json`) ?? "null");
+		return typeof found === "object" ? (found as Record<string, unknown> | null) : null;
+	} catch {
+		return null;
+	}
+}
+
+/** The end of Codex's own record of a session. The newest days first: a session that was begun long ago is rare. */
+function codexRecord({ disk }: Floor, { home }: AgentRun, session: string | null): string {
+	if (home === null || session === null) return "";
+	const isIt = isRolloutOf(session);
+	const newest = (path: string) =>
+		disk
+			.list(path)
+			.filter((name) => /^\d+$/.test(name))
+			.sort((one, other) => Number(other) - Number(one))
+			.map((name) => `${path}/${name}`);
+	let looked = 0;
+	for (const year of newest(`${home}/sessions`))
+		for (const month of newest(year))
+			for (const day of newest(month)) {
+				if (++looked > DAYS_MAX) return "";
+				const name = disk.list(day).find(isIt);
+				if (name === undefined) continue;
+				const size = disk.size(`${day}/${name}`) ?? 0;
+				const end = disk.readAt(`${day}/${name}`, Math.max(0, size - ROLLOUT_BYTES), ROLLOUT_BYTES);
+				return new TextDecoder().decode(end);
+			}
+	return "";
+}
+
+/** What outcome.json says of an agent's run, beside what it says of any. */
+export function accountOf(agent: AgentRun | null): Record<string, unknown> {
+	if (agent === null || agent.judgement === null) return {};
+	const { outcome, session, session_gone, used, total, until, retry_after_ms, message, question } = agent.judgement;
+	return {
+		agent: agent.name,
+		account: agent.account,
+		outcome,
+		// One that was cut off before it could say so went on with it all the same.
+		session: session ?? (session_gone ? null : agent.session),
+		...(session_gone ? { session_gone } : {}),
+		usage: used,
+		...(total === null ? {} : { session_total: total }),
+		...(until === null ? {} : { until }),
+		...(retry_after_ms === null ? {} : { retry_after_ms }),
+		...(message === null ? {} : { last_message: message }),
+		...(question === null ? {} : { question }),
+	};
+}

@@ -1,0 +1,5 @@
+// claude, the real program, behind a real daemon.
+
+import { throughDaemon } from "./through-daemon.ts";
+
+throughDaemon("claude");

@@ -1,0 +1,5 @@
+// codex, the real program, behind a real daemon.
+
+import { throughDaemon } from "./through-daemon.ts";
+
+throughDaemon("codex");

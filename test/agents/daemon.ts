@@ -1,0 +1,126 @@
+// A real daemon with accounts of an agent program, spoken to through the command line as a person would.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import type { JobDocument } from "../../src/api/documents.ts";
+import { TestHome, until } from "../make/daemon.ts";
+import type { Place } from "./place.ts";
+import { MODELS, PERMISSIONS, type Sandbox } from "./sandbox.ts";
+
+export type Account = { state: string; until: string | null; reason: string | null };
+/** What a run's folder says of its end. */
+export type RunOutcome = {
+	exit_kind: string;
+	outcome: string;
+	session: string | null;
+	account: string | null;
+	until?: number;
+	retry_after_ms?: number;
+	last_message?: string;
+	usage: { tokens: number; input_tokens: number; output_tokens: number; cached_tokens: number; cost_micro: number | null };
+};
+
+/** After a reset, before the account is used again. */
+export const MARGIN_MS = 300;
+
+/** The lane whose jobs run on whichever account is open. */
+export const POOL = "pool";
+
+export class AgentDaemon {
+	private readonly home = new TestHome();
+	private constructor(
+		private readonly place: Place,
+		private readonly work: string,
+		private readonly env: Record<string, string>,
+	) {}
+
+	static async open(place: Place, accounts: Record<string, Sandbox>): Promise<AgentDaemon> {
+		const env = Object.values(accounts)[0]?.env ?? {};
+		const daemon = new AgentDaemon(place, place.workFolder(), env);
+		const config = {
+			accounts: Object.fromEntries(Object.entries(accounts).map(([name, { home }]) => [name, { home }])),
+			lanes: { [POOL]: { accounts: Object.keys(accounts) } },
+			rate_limit: { margin_ms: MARGIN_MS, stagger_ms: 100 },
+			agent_retry: { max: 2, base_ms: 500, cap_ms: 500 },
+			agent_patience_ms: 5000,
+		};
+		daemon.home.make(stringify(config));
+		await daemon.home.up({ PATH: place.path });
+		// Charged with all that is used, and far from ever stopping anything.
+		for (const dim of ["tokens", "cost_micro"]) await daemon.say("budget", "grant", "owner:ann", dim, "1000000000");
+		return daemon;
+	}
+
+	/** One command, which has to go well. */
+	async say(...words: string[]): Promise<string> {
+		const said = await this.home.run(words, { cwd: this.work });
+		if (said.code !== 0) throw new Error(`sluice ${words.join(" ")} ended with ${said.code}: ${said.err}\n${this.home.log()}`);
+		return said.out;
+	}
+
+	private async ask<T>(...words: string[]): Promise<T> {
+		return JSON.parse(await this.say(...words, "--json")) as T;
+	}
+
+	/** Adds a job for the agent, on an account or in the lane that may use any; its number. */
+	async add(where: string, prompt: string): Promise<number> {
+		const env = Object.entries({ PATH: this.place.path, ...this.env }).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
+		const { agent } = this.place;
+		const on = where === POOL ? ["--lane", POOL] : ["--account", where];
+		const how = ["--agent", agent, "--model", MODELS[agent], "--permission", PERMISSIONS[agent], ...on, "--owner", "ann"];
+		const { job } = await this.ask<{ job: JobDocument }>("add", ...how, "--cwd", this.work, ...env, prompt);
+		return job.id;
+	}
+
+	async show(id: number): Promise<JobDocument> {
+		return (await this.ask<{ job: JobDocument }>("show", String(id))).job;
+	}
+
+	async list(): Promise<JobDocument[]> {
+		return (await this.ask<{ jobs: JobDocument[] }>("list", "--all")).jobs;
+	}
+
+	async ended(id: number): Promise<JobDocument> {
+		return until(async () => {
+			const job = await this.show(id);
+			return job.ended_at === null ? undefined : job;
+		});
+	}
+
+	async account(name: string): Promise<Account> {
+		const { accounts } = await this.ask<{ accounts: (Account & { name: string })[] }>("account", "list");
+		return accounts.find((one) => one.name === name) as Account;
+	}
+
+	async reasons(id: number): Promise<string[]> {
+		const { reasons } = await this.ask<{ reasons: { code: string }[] }>("why", String(id));
+		return reasons.map(({ code }) => code);
+	}
+
+	async used(dim: "tokens" | "cost_micro"): Promise<number> {
+		const { budgets } = await this.ask<{ budgets: { dim: string; used: number }[] }>("budget", "list");
+		return budgets.find((one) => one.dim === dim)?.used ?? 0;
+	}
+
+	/** A run's own account of its end, once there is one. */
+	async outcome(id: number, attempt: number): Promise<RunOutcome> {
+		const path = join(this.home.path, "runs", String(id), String(attempt), "outcome.json");
+		return until(() => {
+			try {
+				return JSON.parse(readFileSync(path, "utf8")) as RunOutcome;
+			} catch {
+				return undefined;
+			}
+		});
+	}
+
+	log(id: number, attempt: number, stream: "stdout" | "stderr"): string {
+		return readFileSync(join(this.home.path, "runs", String(id), String(attempt), `${stream}.log`), "utf8");
+	}
+
+	file = (name: string) => join(this.work, name);
+
+	/** Processes that a run of this daemon has started and that still live. */
+	leftovers = () => this.home.leftovers();
+}

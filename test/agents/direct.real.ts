@@ -1,0 +1,40 @@
+// Each agent program as it is, without a daemon: every answer that an API can give becomes the outcome that the adapter promises.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { costOf, tokensOf, usageFor } from "./charges.ts";
+import { runDirectly } from "./direct.ts";
+import { Place } from "./place.ts";
+import { AGENT_NAMES } from "./programs.ts";
+import { FAILURES } from "./scenarios.ts";
+
+describe.each(AGENT_NAMES)("%s", (agent) => {
+	test("a turn with a tool call, and a second one in the same session", async () => {
+		const place = await Place.open(agent);
+		const account = place.account("key-a");
+		const work = place.workFolder();
+		place.api.script("key-a", [{ shell: "echo made > made.txt", usage: usageFor(agent) }], { say: "all done" });
+		const first = await runDirectly(place, account, work, { prompt: "make the file", record: "tool" });
+		expect(first.judged).toMatchObject({ outcome: "ok", message: "all done" });
+		expect(existsSync(join(work, "made.txt"))).toBe(true);
+		expect(first.judged.used.tokens).toBe(tokensOf(place.api.handed("key-a")));
+		expect(first.judged.used.cost_micro).toBe(costOf(agent, place.api.handed("key-a")));
+		const session = first.judged.session!;
+		const second = await runDirectly(place, account, work, { prompt: "go on", session, before: first.judged.total!, record: "resume" });
+		expect(second.judged).toMatchObject({ outcome: "ok", session });
+		expect(JSON.stringify(place.api.turnsOf("key-a").at(-1)!.asked.body)).toContain("make the file");
+		expect(second.judged.total!.tokens).toBe(tokensOf(place.api.handed("key-a")));
+		expect(second.judged.total!.cost_micro).toBe(costOf(agent, place.api.handed("key-a")));
+	});
+
+	test.each(FAILURES)("$name", async (scenario) => {
+		const place = await Place.open(agent);
+		place.api.script("key-a", scenario.turns, scenario.last);
+		const account = place.account("key-a", scenario.login);
+		const told = await runDirectly(place, account, place.workFolder(), { record: scenario.name });
+		const outcome = typeof scenario.outcome === "string" ? scenario.outcome : scenario.outcome[agent];
+		expect(told.judged.outcome, `${told.stdout}\n${told.stderr}`).toBe(outcome);
+		if (outcome === "limited" && agent === "claude") expect(told.judged.until).toBe(place.api.resetOf("key-a"));
+	});
+});

@@ -1,0 +1,90 @@
+// One run of a real agent program without a daemon: started as its profile says, read and judged as the supervisor would.
+
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { GEMINI_DEFAULTS } from "../../src/core/agents/gemini.ts";
+import { NOTHING, type Trouble, type Used } from "../../src/core/agents/happening.ts";
+import { profileOf } from "../../src/core/agents/index.ts";
+import { type Judgement, judge } from "../../src/core/agents/judge.ts";
+import { commandLine } from "../../src/core/agents/profile.ts";
+import { createReader } from "../../src/core/agents/reading.ts";
+import { waitsFor } from "../../src/core/agents/waiting.ts";
+import type { Place } from "./place.ts";
+import { record } from "./record.ts";
+import { MODELS, PERMISSIONS, type Sandbox } from "./sandbox.ts";
+
+export type Told = { argv: string[]; code: number | null; signal: string | null; stdout: string; stderr: string; judged: Judgement };
+
+export type Wish = {
+	prompt?: string;
+	session?: string;
+	before?: Used;
+	/** What it is called when it is recorded. */
+	record?: string;
+};
+
+/** Beyond what a short retry-after asks for. */
+const PATIENCE_MS = 8_000;
+
+export async function runDirectly(place: Place, account: Sandbox, cwd: string, wish: Wish = {}): Promise<Told> {
+	const profile = profileOf(place.agent, {})!;
+	const { argv } = commandLine(profile, {
+		prompt: wish.prompt ?? "do it",
+		model: MODELS[place.agent],
+		permission: PERMISSIONS[place.agent],
+		session: wish.session,
+	});
+	const defaults = join(place.folder, GEMINI_DEFAULTS.file);
+	writeFileSync(defaults, GEMINI_DEFAULTS.text);
+	const env = {
+		PATH: place.path,
+		...profile.env,
+		...account.env,
+		[profile.home_variable!]: account.home,
+		[GEMINI_DEFAULTS.variable]: defaults,
+	};
+	const child = spawn(argv[0]!, argv.slice(1), { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+	onTestFinished(() => void child.kill("SIGKILL"));
+	const reader = createReader(profile.output);
+	let [stdout, stderr, lastOnStderr] = ["", "", ""];
+	let waited: Trouble | null = null;
+	let timer: NodeJS.Timeout | undefined;
+	/** Silent for a while: is it a limit that it waits for? */
+	const listen = () => {
+		clearTimeout(timer);
+		timer = setTimeout(() => {
+			waited = waitsFor(profile.output, reader.reading, lastOnStderr);
+			if (waited) child.kill(profile.stop_signal);
+		}, PATIENCE_MS);
+	};
+	child.stdout.on("data", (chunk: Buffer) => {
+		reader.push(chunk);
+		stdout += chunk;
+		lastOnStderr = "";
+		listen();
+	});
+	child.stderr.on("data", (chunk) => {
+		stderr += chunk;
+		lastOnStderr += chunk;
+		listen();
+	});
+	const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+		child.once("error", reject);
+		child.once("close", (...how) => resolve(how));
+	});
+	clearTimeout(timer);
+	const about = { stderr, now: Date.now(), timezone: "UTC", before: wish.before ?? NOTHING, waited };
+	const told = {
+		argv,
+		code,
+		signal,
+		stdout,
+		stderr,
+		judged: judge(profile.output, reader.end(), { code: code ?? 128 + constants.signals[signal!], signal }, about),
+	};
+	if (process.env.SLUICE_AGENT_RECORD) record(process.env.SLUICE_AGENT_RECORD, place, wish.record ?? "run", told);
+	return told;
+}

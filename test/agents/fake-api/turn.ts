@@ -1,0 +1,94 @@
+// What the fake API can be told to answer, in words that fit every provider, and what each provider's dialect has to say about them.
+
+/** Tokens of one answer, disjoint: `input` is what was neither read from nor written to a cache, `output` includes the reasoning. */
+export type Handed = { input: number; cacheRead: number; cacheWrite: number; output: number; reasoning: number };
+
+export const NOTHING: Handed = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+export const USUAL: Handed = { input: 400, cacheRead: 300, cacheWrite: 0, output: 50, reasoning: 0 };
+
+export function sum(parts: Handed[]): Handed {
+	const total = { ...NOTHING };
+	for (const part of parts) for (const key of Object.keys(total) as (keyof Handed)[]) total[key] += part[key];
+	return total;
+}
+
+export type Failure =
+	/** Too many requests; try again in so many seconds. */
+	| { fail: "throttled"; retryAfterS?: number }
+	/** The subscription's quota is used up, from when this is first answered, for so many seconds. */
+	| { fail: "limited"; resetsInS: number }
+	| { fail: "overloaded" }
+	| { fail: "unavailable" }
+	| { fail: "internal" }
+	| { fail: "auth" }
+	| { fail: "billing" }
+	| { fail: "context" };
+
+export type Turn =
+	| { say: string; usage?: Handed }
+	/** The program's shell tool, with this command. */
+	| { shell: string; usage?: Handed }
+	/** A tool that was offered, by its name. */
+	| { tool: string; input: Record<string, unknown>; usage?: Handed }
+	/** The request is taken and never answered. */
+	| { hang: "silent" }
+	| Failure;
+
+/** A request as a dialect has understood it. */
+export type Asked = {
+	/** Whose: the key that came with it. */
+	key: string;
+	model: string;
+	/** Housekeeping of the program (a title, a count), which no script should be spent on. */
+	side: boolean;
+	body: Record<string, unknown>;
+};
+
+export type Reply = { status: number; headers?: Record<string, string>; body: string };
+
+/** One provider's way of talking. */
+export type Dialect = {
+	name: "anthropic" | "responses" | "gemini" | "chat";
+	/** Nothing if the path is not this provider's. */
+	read(request: { method: string; path: string; headers: Record<string, string>; body: string }): Asked | undefined;
+	say(asked: Asked, text: string, usage: Handed, id: number): Reply;
+	tool(asked: Asked, name: string, input: Record<string, unknown>, usage: Handed, id: number): Reply;
+	/** The tool that runs shell commands, as the program offers it, and what it is called with. */
+	shell(asked: Asked, command: string): { name: string; input: Record<string, unknown> };
+	/** `resetsAt`: when the quota that is used up comes back, unix seconds. */
+	fail(failure: Failure, resetsAt: number): Reply;
+};
+
+export const SSE = { "content-type": "text/event-stream", "cache-control": "no-cache" };
+export const JSON_TYPE = { "content-type": "application/json" };
+
+export const jsonReply = (status: number, body: unknown, headers: Record<string, string> = {}): Reply => ({
+	status,
+	headers: { ...JSON_TYPE, ...headers },
+	body: JSON.stringify(body),
+});
+
+/** Server-sent events; each has the name of its type where a provider gives names. */
+export const eventsReply = (events: { type?: string }[]): Reply => ({
+	status: 200,
+	headers: SSE,
+	body: events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""),
+});
+
+export const retryAfter = (seconds: number | undefined): Record<string, string> =>
+	seconds === undefined ? {} : { "retry-after": String(seconds) };
+
+export function parse(body: string): Record<string, unknown> {
+	try {
+		return JSON.parse(body) as Record<string, unknown>;
+	} catch {
+		return {};
+	}
+}
+
+/** The shell tool that was offered, and what its command argument is called. */
+export function shellTool(offered: { name: string; properties: Record<string, unknown> }[]): { name: string; argument: "cmd" | "command" } {
+	const found = offered.find(({ name }) => /^(bash|exec_command|shell_command|shell|run_shell_command)$/i.test(name));
+	if (!found) return { name: "no_shell_was_offered", argument: "command" };
+	return { name: found.name, argument: "cmd" in found.properties ? "cmd" : "command" };
+}

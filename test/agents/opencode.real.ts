@@ -1,0 +1,5 @@
+// opencode, the real program, behind a real daemon.
+
+import { throughDaemon } from "./through-daemon.ts";
+
+throughDaemon("opencode");

@@ -1,0 +1,42 @@
+// Where a test of real agent programs takes place: a folder of its own, a fake API, the programs on the path, all gone when the test ends.
+
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { makeFolder } from "../make/folder.ts";
+import { FakeApi } from "./fake-api/server.ts";
+import { binFolder, cacheFolder, install } from "./install.ts";
+import type { AgentName } from "./programs.ts";
+import { type Login, makeSandbox, type Sandbox } from "./sandbox.ts";
+
+export class Place {
+	private constructor(
+		readonly agent: AgentName,
+		readonly folder: string,
+		readonly api: FakeApi,
+		/** The program's folder, in front of the usual path. */
+		readonly path: string,
+	) {}
+
+	static async open(agent: AgentName): Promise<Place> {
+		const cache = cacheFolder();
+		const installed = await install(agent, cache);
+		const folder = makeFolder();
+		const api = await FakeApi.open();
+		onTestFinished(() => api.close());
+		return new Place(agent, folder, api, `${binFolder([installed], cache)}:${process.env.PATH}`);
+	}
+
+	account(key: string, login: Login = "api_key"): Sandbox {
+		return makeSandbox(this.agent, this.folder, this.api.url, key, login);
+	}
+
+	/** A folder with a git repository to work in. */
+	workFolder(name = "work"): string {
+		const folder = join(this.folder, name);
+		mkdirSync(folder, { recursive: true });
+		execFileSync("git", ["init", "-q", folder]);
+		return folder;
+	}
+}

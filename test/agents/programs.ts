@@ -1,0 +1,42 @@
+// The agent programs that are tried for real: which package, which version, and where in it the program lies.
+//
+// Nothing here runs an install script: where a program is a native binary, the package of this platform holds it, and that package alone is installed.
+
+export type AgentName = "claude" | "codex" | "gemini" | "opencode";
+
+export type AgentProgram = {
+	name: AgentName;
+	version: string;
+	/** What is asked of the registry, `name@version`. */
+	packages: string[];
+	/** The program, from `node_modules`. */
+	path: string;
+};
+
+export const AGENT_NAMES: readonly AgentName[] = ["claude", "codex", "gemini", "opencode"];
+
+const VERSIONS: Record<AgentName, string> = { claude: "2.1.325", codex: "0.166.0", gemini: "0.61.0", opencode: "1.18.33" };
+
+/** What to install where; `platform` and `arch` are Node's words, which are also the packages'. */
+export function agentProgram(name: AgentName, { platform, arch }: { platform: string; arch: string }): AgentProgram {
+	const version = VERSIONS[name];
+	const here = `${platform}-${arch}`;
+	switch (name) {
+		case "claude": {
+			const packaged = `@anthropic-ai/claude-code-${here}`;
+			return { name, version, packages: [`${packaged}@${version}`], path: `${packaged}/claude` };
+		}
+		case "codex":
+			// The wrapper in Node is what people have on their path, and it starts the binary as its child: both are tried.
+			return {
+				name,
+				version,
+				packages: [`@openai/codex@${version}`, `@openai/codex-${here}@npm:@openai/codex@${version}-${here}`],
+				path: "@openai/codex/bin/codex.js",
+			};
+		case "gemini":
+			return { name, version, packages: [`@google/gemini-cli@${version}`], path: "@google/gemini-cli/bundle/gemini.js" };
+		case "opencode":
+			return { name, version, packages: [`opencode-${here}@${version}`], path: `opencode-${here}/bin/opencode` };
+	}
+}
