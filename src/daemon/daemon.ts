@@ -10,7 +10,6 @@
 
 import { rmSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
 import type { Checkup } from "../api/context.ts";
 import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
@@ -46,7 +45,7 @@ import { openLog } from "./log.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
 import { createTriggers } from "./triggers.ts";
-import { packageFolder, readVersion } from "./version.ts";
+import { readVersion, webFolder } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
 
 export type DaemonOptions = {
@@ -309,7 +308,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			socketPath: socket,
 			port: config.settings().port,
 			tokens: home.tokens,
-			web: join(packageFolder(), "dist", "web"),
+			web: webFolder(),
 		});
 		const { port, close } = serving;
 		undo.push(close);

@@ -12,3 +12,6 @@ export function packageFolder(): string {
 
 export const readVersion = (): string =>
 	(JSON.parse(readFileSync(join(packageFolder(), "package.json"), "utf8")) as { version: string }).version;
+
+/** Where the dashboard's bundle is. */
+export const webFolder = (): string => join(packageFolder(), "dist", "web");

@@ -29,6 +29,7 @@ describe("scheduler", () => {
 			budgets: [],
 			config_problem: null,
 			http_problem: null,
+			now: expect.any(String),
 		});
 	});
 
