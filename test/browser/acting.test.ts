@@ -281,9 +281,12 @@ describe("views", () => {
 		await page.keyboard.press("?");
 		await page.getByRole("dialog", { name: "Keys" }).waitFor();
 		await page.keyboard.press("Escape");
+		await page.getByRole("dialog").waitFor({ state: "detached" });
 		await page.keyboard.press("ArrowDown");
 		await page.keyboard.press("Enter");
+		await page.getByRole("heading", { name: /second/ }).waitFor();
 		await page.keyboard.press("c");
+		await page.getByRole("dialog").waitFor();
 		await page.keyboard.press("Tab");
 		await page.keyboard.press("Tab");
 		await page.keyboard.press("Enter");
