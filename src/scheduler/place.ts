@@ -219,6 +219,13 @@ export function* countBatch(tx: Tx, batch: string, by: number, owned = false): O
 	if (after.open === 0 && !after.owned) tx.closing.add(batch);
 }
 
+/** A job that was counted already is open again. */
+export function* reopenInBatch(tx: Tx, batch: string): Op<void> {
+	const before = (yield* tx.get<BatchRecord>("batch", batch)) ?? { open: 0, total: 0 };
+	const open = before.open + 1;
+	tx.put("batch", batch, { ...before, open, total: Math.max(before.total, open) } satisfies BatchRecord);
+}
+
 /** What is closed at the end of a transaction, and has nothing more to come, is told of. */
 export function* closeBatches(tx: Tx): Op<void> {
 	const coming = new Set([...tx.memory.all("stage").values()].flatMap((stage) => (stage as Stage).batches ?? []));

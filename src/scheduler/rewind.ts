@@ -8,7 +8,7 @@ import type { RewindReport } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { allPredecessors, type FactRecord, isUnsettled, recount, wantFact } from "./facts.ts";
 import { mustFind } from "./look.ts";
-import { type ChainRecord, countBatch, joinChain, place, unplace } from "./place.ts";
+import { type ChainRecord, joinChain, place, reopenInBatch, unplace } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 const MAX_SET = 100_000;
@@ -148,7 +148,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 	const was = job.status;
 	if (isWaiting(was)) yield* unplace(tx, job);
 	else {
-		if (job.batch !== undefined) yield* countBatch(tx, job.batch, 1);
+		if (job.batch !== undefined) yield* reopenInBatch(tx, job.batch);
 		if (job.last_run)
 			tx.changes.runs.push({
 				job: job.id,
