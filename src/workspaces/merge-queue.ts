@@ -116,7 +116,8 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 			if (due) record.follow_up_due = true;
 			writeRecord(yard, record);
 		}
-		if (!unchanged) await told(record.job, status, "message" in rest ? { ...rest, message: rest.message.slice(0, 1000) } : rest);
+		const follow = record.follow_up_due ? { follow_up: true } : {};
+		if (!unchanged) await told(record.job, status, "message" in rest ? { ...rest, message: rest.message.slice(0, 1000), ...follow } : rest);
 		yard.step?.("merge-told", record.job);
 		if (status === "merged") {
 			log.info("merged", { job: record.job, repo: record.repo, base: record.base_branch, commit: result.commit });

@@ -206,6 +206,36 @@ web
 		]);
 	});
 
+	test("why of one that waits for a merge, and of the one whose merge it is", async () => {
+		const priority = { total: 0, terms: [] };
+		const torn = job(10, {
+			name: "torn",
+			status: "succeeded",
+			merge_status: "conflict",
+			merge_report: { files: ["a.txt"], message: "a.txt changed on both sides" },
+			started_at: ago(3000),
+			ended_at: ago(1000),
+		});
+		const reasons = [{ gate: "after", code: "dependencies", subject: "job:10", detail: "waiting on job 10" }];
+		const waits = job(14, { status: "waiting_on_deps", after: [{ job: 10, policy: "merged" }] });
+		const asks = (merge_status: string) =>
+			openCommandLine({ "job.why": { job: waits, reasons, position: null, priority }, "job.show": { job: { ...torn, merge_status } } });
+		expect((await (await asks("conflict")).run("why 14")).out).toContain(
+			"  waiting on job 10: it has succeeded, not merged: conflict\n  → see what that one waits for: sluice why 10\n",
+		);
+		expect((await (await asks("pending")).run("why 14")).out).toContain(
+			"  waiting on job 10: it has succeeded, to be merged\n  → it goes on as soon as that is merged\n",
+		);
+		const line = await openCommandLine({ "job.why": { job: torn, reasons: [], position: null, priority }, "job.list": { jobs: [torn] } });
+		expect((await line.run("why 10")).out).toBe(`Job 10 (torn) has ended: succeeded in 2s, not merged: conflict.
+  make test
+
+  a.txt changed on both sides
+  → mend it where it stands: sluice open 10; then once more: sluice rerun 10
+`);
+		expect((await line.run("list --all")).out).toContain("in 2s, not merged: conflict\n");
+	});
+
 	test("why of one whose turn it is not, that runs, that has ended", async () => {
 		const turn = [
 			{
