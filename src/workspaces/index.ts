@@ -20,6 +20,8 @@ export type Work = Workspaces & {
 	/** Merges begin, and worktrees that are long over go. */
 	start(): void;
 	stop(): Promise<void>;
+	/** Jobs whose merge goes on only if a person sees to it. */
+	stuckMerges(): number[];
 	/** Something in this repo has changed. */
 	stir(repo: string): void;
 	prune(act: "remove" | "only look"): Promise<PruneReport>;
@@ -94,6 +96,7 @@ export function createWork(parts: Parts): Work {
 			await merges.stop();
 		},
 		stir: (repo) => merges.stir(repo),
+		stuckMerges: () => merges.stuck(),
 		makers: makers.of,
 		capture: (folder) => captureDiff(yard, folder),
 		prune: (act) => prune(yard, { what: "ended", act }),

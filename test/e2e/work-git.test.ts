@@ -318,6 +318,15 @@ describe("merging", () => {
 		await until(() => repo.branches().filter((name) => name.startsWith("sluice/")).length === 7 || kept.length);
 		const artifacts = (await client.call("artifact.list", {})).artifacts.filter(({ artifact }) => artifact.startsWith("sentinel:"));
 		expect(artifacts).toHaveLength(7);
+		// They need a person, and the status says so.
+		const unmerged = await until(async () => {
+			const found = (await client.call("scheduler.status", {})).unmerged ?? [];
+			return found.length === 7 ? found : undefined;
+		});
+		expect(unmerged.find(({ job }) => job === conflict?.id)).toMatchObject({
+			merge_status: "conflict",
+			message: "sum.txt changed on both sides",
+		});
 	});
 
 	test("a dirty base waits and goes on when it is clean; what comes after the merge waits for it", async () => {

@@ -25,6 +25,7 @@ describe("scheduler", () => {
 			hosts: [{ name: "local", labels: [], heartbeat_at: at(NOON), state: "live" }],
 			backpressure: null,
 			last_dispatch_at: null,
+			unmerged: [],
 			needs_human: [],
 			budgets: [],
 			config_problem: null,

@@ -2,7 +2,8 @@
 
 import type { Scope } from "../../scheduler.ts";
 import { demand, doc, type Handlers } from "../call.ts";
-import { rfc3339, statusDocument } from "../documents.ts";
+import type { Context } from "../context.ts";
+import { rfc3339, type StatusDocument, statusDocument } from "../documents.ts";
 import { forecastDocument } from "../forecast-document.ts";
 import { PROTOCOL } from "../protocol.ts";
 import { prune } from "./repo.ts";
@@ -24,9 +25,24 @@ const named = (scope: Scope): string =>
 		.map(([kind, name]) => `${kind}:${name}`)
 		.join(" ") || "all";
 
+const MOST_UNMERGED = 100;
+
+async function unmerged({ scheduler, work }: Context): Promise<NonNullable<StatusDocument["unmerged"]>> {
+	const found: NonNullable<StatusDocument["unmerged"]> = [];
+	for (const id of work.stuckMerges().slice(0, MOST_UNMERGED)) {
+		// One that is gone, or on its way again, is not stuck any more.
+		const job = await scheduler.show(id).catch(() => null);
+		if (job?.status !== "succeeded" || (job.merge_status !== "conflict" && job.merge_status !== "verify_failed")) continue;
+		const { name = null, merge_status, merge_report, ended_at } = job;
+		found.push({ job: id, name, merge_status, message: merge_report?.message ?? null, since: rfc3339(ended_at ?? job.created_at) });
+	}
+	return found;
+}
+
 export const schedulerMethods: Handlers<"scheduler"> = {
 	"scheduler.status": async (_params, { context }) => ({
 		...statusDocument(await context.scheduler.status()),
+		unmerged: await unmerged(context),
 		config_problem: context.config.problem?.()?.message ?? null,
 		http_problem: context.doors().problem,
 	}),

@@ -4,7 +4,7 @@ import type { StatusDocument } from "../../api/documents.ts";
 import type { Call } from "../command.ts";
 import { CliFailure } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
-import { labelOf } from "../job-lines.ts";
+import { labelOf, unmergedWords } from "../job-lines.ts";
 import { plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { cut, table } from "../table.ts";
@@ -69,6 +69,13 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 		lines.push(
 			cut(paint("yellow", `Needs you: ${labelOf({ id: job, name })} ${what}`), print.width),
 			paint("dim", `  since ${ago(since)} → ${then}`),
+		);
+	}
+	for (const { job, name, merge_status, message, since } of status.unmerged ?? []) {
+		const what = `${unmergedWords({ status: "succeeded", merge_status })}${message === null ? "" : `, ${printable(message)}`}`;
+		lines.push(
+			cut(paint("yellow", `Needs you: ${labelOf({ id: job, name })} ${what}`), print.width),
+			paint("dim", `  since ${ago(since)} → sluice why ${job}`),
 		);
 	}
 	for (const { reserved, over_limit, refills_at, ...budget } of status.budgets ?? []) {
