@@ -35,6 +35,10 @@ describe("scheduler", () => {
 
 	test("pause and resume reach the processes when asked to", async () => {
 		const desk = await openDesk();
+		expect(await desk.refused("scheduler.pause", { lane: "defualt" })).toMatchObject({
+			data: { code: "not_found", hint: 'did you mean "default"?' },
+		});
+		expect(await desk.refused("scheduler.pause", { repo: "app" })).toMatchObject({ data: { code: "not_found", field: "repo" } });
 		expect(await desk.call("scheduler.pause", { lane: "default", freeze: true })).toMatchObject({ scope: "lane:default", frozen: true });
 		expect(await desk.call("scheduler.resume", { lane: "default" })).toMatchObject({ scope: "lane:default", paused: false });
 		expect(desk.pretended.frozen).toEqual([

@@ -1,5 +1,7 @@
 // The methods of the whole queue and of the daemon.
 
+import { SluiceError } from "../../core/errors.ts";
+import { nearest } from "../../core/nearest.ts";
 import type { Scope } from "../../scheduler.ts";
 import { demand, doc, type Handlers } from "../call.ts";
 import type { Context } from "../context.ts";
@@ -24,6 +26,16 @@ const named = (scope: Scope): string =>
 	Object.entries(scope)
 		.map(([kind, name]) => `${kind}:${name}`)
 		.join(" ") || "all";
+
+/** A pause of what is misspelt would hold nothing. Batches and accounts may come later than their pause. */
+function mustBeKnown(what: "lane" | "repo", name: string | undefined, all: readonly string[]): void {
+	if (name === undefined || all.includes(name)) return;
+	const guess = nearest(name, all);
+	throw new SluiceError("not_found", `${what}: there is no ${what} "${name}"`, {
+		field: what,
+		hint: guess ? `did you mean "${guess}"?` : all.length > 0 ? `known: ${all.join(", ")}` : `there are no ${what}s yet`,
+	});
+}
 
 const MOST_UNMERGED = 100;
 
@@ -61,6 +73,9 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 			}),
 		),
 	"scheduler.pause": async ({ reason, freeze, until, ...given }, { context, by }) => {
+		const { lanes, repos } = context.scheduler.config();
+		mustBeKnown("lane", given.lane, Object.keys(lanes));
+		mustBeKnown("repo", given.repo, Object.keys(repos));
 		const scope = scopeOf(given);
 		const more = { ...(reason === undefined ? {} : { reason }), ...(until === undefined ? {} : { until: until as number }) };
 		await context.scheduler.pause(scope, { by, ...more });
