@@ -137,11 +137,11 @@ const viewOf = (yard: Yard, record: WorktreeRecord): WorktreeView => {
 	return { job, repo, path, branch, base_branch, there: yard.disk.changedAt(path) !== null };
 };
 
-/** A run after the first is told where the last one worked; one that has to mend a merge, what is in its way. */
+/** A run after the first is told where the last one worked, unless it begins anew; one that has to mend a merge, what is in its way. */
 function priorOf(record: WorktreeRecord): Record<string, string> {
-	const { told } = record;
+	const { told, attempt, named, begun_by = 1 } = record;
 	return {
-		...(record.attempt > 1 ? { SLUICE_PRIOR_BRANCH: record.branch } : {}),
+		...(attempt > (named ? 1 : begun_by) ? { SLUICE_PRIOR_BRANCH: record.branch } : {}),
 		...(told ? { SLUICE_MERGE_STATUS: told.status, SLUICE_MERGE_FILES: told.files.join("\n"), SLUICE_MERGE_MESSAGE: told.message } : {}),
 	};
 }

@@ -272,7 +272,10 @@ describe("the life of a worktree", () => {
 	test("a rewound job begins anew, and what it had is on a rescue ref", async () => {
 		const repo = makeRepository();
 		const { home, client } = await town(repo);
-		const job = await add(client, `[ -e left ] && exit 9; ${commitFile("first.txt", "1")}; touch left; [ "$SLUICE_ATTEMPT" = 2 ]`);
+		const job = await add(
+			client,
+			`[ -e left ] && exit 9; [ -n "$SLUICE_PRIOR_BRANCH" ] && exit 8; ${commitFile("first.txt", "1")}; touch left; [ "$SLUICE_ATTEMPT" = 2 ]`,
+		);
 		expect(await ended(client, job)).toMatchObject({ status: "failed", exit_code: 1 });
 		await client.call("job.retry", { id: job });
 		await merged(client, job);
