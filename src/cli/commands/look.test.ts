@@ -1,7 +1,7 @@
 // Commands that look: what they print for what the daemon answers.
 
 import { describe, expect, test } from "vitest";
-import { ago, Gone, job, NOW, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
+import { ago, Gone, job, NOW, openCommandLine, Refusal, STATUS } from "../../../test/make/command-line.ts";
 
 describe("looking", () => {
 	test("status", async () => {
@@ -47,6 +47,21 @@ here  live   gpu     5s ago
 		expect(out).toContain("Needs you: job 8 needs approval\n  since 1s ago → sluice approve 8\n");
 		expect(out).toContain("Needs you: job 9 not merged: conflict, a.txt changed on both sides\n  since 2s ago → sluice why 9\n");
 		expect(out).toContain("Budget: owner:ann has used $5.00 of $5.00\n");
+	});
+
+	test("status --watch outlives a daemon that comes back", async () => {
+		const turns = [{ ...STATUS, running: 1 }, Gone, { ...STATUS, running: 2 }];
+		const line = await openCommandLine({
+			"scheduler.status": () => {
+				const turn = turns.shift();
+				if (turn === Gone) throw new Gone();
+				// The end of the test, not of the daemon.
+				if (turn === undefined) throw new Refusal("enough", { code: "invalid" });
+				return turn as typeof STATUS;
+			},
+		});
+		const { out } = await line.run("status --watch");
+		expect(out.match(/Running: \d/g)).toEqual(["Running: 1", "Running: 2"]);
 	});
 
 	test("status without a daemon says so and starts none", async () => {

@@ -34,9 +34,10 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 async function watch(io: Io): Promise<never> {
 	const live = io.world.stdout.isTTY === true && !io.json;
 	let last = "";
-	for (;;) {
-		const document = await io.askIfRunning("scheduler.status");
-		if (!document) throw new CliFailure("no_daemon", "no daemon is running", "sluice up starts it");
+	let document = await io.askIfRunning("scheduler.status");
+	if (!document) throw new CliFailure("no_daemon", "no daemon is running", "sluice up starts it");
+	// From here on with patience: a daemon that goes away may be on its way back.
+	for (; ; document = await io.ask("scheduler.status")) {
 		const said = JSON.stringify(document);
 		const lines = io.json ? [said] : statusLines(document as StatusDocument, io);
 		if (live) io.world.stdout.write(`\u001b[H\u001b[J${lines.join("\n")}\n`);
