@@ -31,8 +31,8 @@ export function start(state: State, job: ModelJob, run: { worker: string; host: 
 	if (job.prefer !== undefined && account !== job.prefer) note(state, "failover");
 	if (account !== undefined) {
 		job.run.account = account;
-		accountOf(state, account).last_start = now;
-	} else if (job.kind === "payload") accountOf(state, "default").last_start = now;
+		accountOf(state, account).spaced_until = now + state.config.rate_limit.stagger_ms;
+	} else if (job.kind === "payload") accountOf(state, "default").spaced_until = now + state.config.rate_limit.stagger_ms;
 	if (job.kind === "payload") job.run.lease_until = now + state.config.lease_ms;
 	for (const name of breakersOf(job)) {
 		const breaker = breakerOf(state, name);
