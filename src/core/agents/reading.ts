@@ -153,6 +153,7 @@ export function createReader(
 					lastInput = 0;
 				}
 				lastCall = one.id;
+				goesOn();
 				reading.seen += Math.max(0, one.input - lastInput);
 				lastInput = Math.max(lastInput, one.input);
 				return;
@@ -176,6 +177,8 @@ export function createReader(
 				if (one.text !== "" && one.how === "well") reading.message = short(one.text, MESSAGE_MAX);
 				return;
 			case "thought":
+				goesOn();
+				return;
 			case "notice":
 				return;
 			default:
