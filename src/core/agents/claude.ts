@@ -193,8 +193,17 @@ export function toolText(input: Json): string {
 		const text = textIn(input[key]);
 		if (text !== "") return short(text, 500);
 	}
-	const whole = JSON.stringify(input);
+	const whole = writtenOut(input);
 	return whole === "{}" ? "" : short(whole, 500);
+}
+
+/** What is nested deeper than can be followed has no text; it comes from a program that may print anything. */
+function writtenOut(input: Json): string {
+	try {
+		return JSON.stringify(input);
+	} catch {
+		return "…";
+	}
 }
 
 function denialText(denial: Json): string {
