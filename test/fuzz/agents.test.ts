@@ -1,5 +1,7 @@
 // Adapters on output that nobody has seen: other key order, unknown events, lines cut anywhere, lines of others in between, lines that are too long, garbage.
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { OUTCOMES } from "../../src/core/agents/happening.ts";
@@ -191,6 +193,22 @@ describe("bounded memory", () => {
 		const denials = Array.from({ length: 20 }, () => ({ tool_name: long, tool_input: {} }));
 		reader.push(Buffer.from(`${JSON.stringify({ type: "result", subtype: "success", permission_denials: denials })}\n`));
 		expect(Math.max(...reader.end().denied.map((one) => one.length))).toBeLessThan(2000);
+	});
+
+	test("what is kept of a long text does not keep the rest of it", () => {
+		setFlagsFromString("--expose-gc");
+		const collect = runInNewContext("gc") as () => void;
+		const reader = createReader("claude");
+		const long = "n".repeat(2_000_000);
+		collect();
+		const before = process.memoryUsage().heapUsed;
+		for (let n = 0; n < 50; n++) {
+			const part = { type: "tool_use", id: String(n), name: "Bash", input: { command: n + long } };
+			reader.push(Buffer.from(`${JSON.stringify({ type: "assistant", message: { id: "m", content: [part] } })}\n`));
+		}
+		collect();
+		expect(process.memoryUsage().heapUsed - before).toBeLessThan(30e6);
+		expect(reader.reading.tools.size).toBe(50);
 	});
 
 	test("a gigabyte goes through a reader that holds little of it", () => {

@@ -61,6 +61,9 @@ export function beginningOf(line: string): Json | null {
 	return whole < 0 ? null : parsed(`${line.slice(start, whole)}}`);
 }
 
-/** Not too long for a document that is kept. */
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Not too long for a document that is kept. A copy: a mere slice would keep the ten megabytes that it is of. */
 export const short = (text: string, max: number): string =>
-	text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+	text.length <= max ? text : `${decoder.decode(encoder.encode(text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")))}…`;
