@@ -1,6 +1,7 @@
 // Agents that end oddly: words and numbers that mean something else, or cannot be stored. None of it costs a session, a charge or an account.
 
 import { describe, expect, test } from "vitest";
+import { capture } from "../../test/make/capture.ts";
 import { MINUTE, NOON, SECOND } from "../../test/make/fakes.ts";
 import { argvOf, held, play, stand } from "../../test/make/played.ts";
 
@@ -22,6 +23,18 @@ describe("its own words are not taken for the provider's", () => {
 		expect(await on.show(job)).toMatchObject({ status: "queued", exit_kind: "crashed", failures: 1 });
 		expect((await on.sluice.status()).holds).toEqual([]);
 	});
+});
+
+test("a tool's login that is refused is not its account's: the model has answered it", async () => {
+	const on = await stand();
+	const job = await on.add({ agent: "claude", prompt: "x" });
+	const lines = capture("claude-tool").stdout.toString().trimEnd().split("\n");
+	on.processes.log("1.1", "stdout", `${lines.slice(0, -1).join("\n")}\n`);
+	on.processes.log("1.1", "stderr", "mcp server tracker: 401 Unauthorized\nfatal: out of memory\n");
+	on.processes.exit("1.1", 1);
+	await on.settle();
+	expect(await on.show(job)).toMatchObject({ exit_kind: "crashed", failures: 1, last_failure: "crashed: fatal: out of memory" });
+	expect((await on.sluice.status()).holds).toEqual([]);
 });
 
 describe("what cannot be stored does not cost the rest", () => {

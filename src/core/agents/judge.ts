@@ -115,8 +115,8 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 		return { outcome: "killed", message: text || `ended by ${exit.signal ?? `signal ${exit.code - 128}`}` };
 	// It has said what was wrong; only the cause is not known.
 	const elsewhere = firstKnown(
-		ended ? "unknown" : causeOfText(about.stderr),
-		ended ? "unknown" : causeOfText(reading.noise),
+		ended ? "unknown" : ofOthersToo(about.stderr, reading),
+		ended ? "unknown" : ofOthersToo(reading.noise, reading),
 		format === "gemini" ? causeOfGeminiExit(exit.code) : "unknown",
 	);
 	if (elsewhere !== "unknown")
@@ -133,6 +133,13 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	if (exit.code === 127 || exit.code === 126)
 		return { outcome: "crashed", message: stderr || `the program was not found (exit code ${exit.code})` };
 	return { outcome: "crashed", message: stderr || reading.noise || `exit code ${exit.code}` };
+}
+
+/** Its tools write there, too. Whom the model has answered is logged in and has paid: that is somebody else's trouble, and must not close the account. */
+function ofOthersToo(text: string, { message, tool_calls }: Reading): Cause {
+	const cause = causeOfText(text);
+	const isAnswered = message !== "" || tool_calls > 0;
+	return isAnswered && (cause === "auth" || cause === "billing") ? "unknown" : cause;
 }
 
 /** The events' own account of what was wrong. */
