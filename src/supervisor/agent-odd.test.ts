@@ -78,6 +78,16 @@ describe("what cannot be stored does not cost the rest", () => {
 	});
 });
 
+test("what it wrote last is told to the next attempt without what no argument may have", async () => {
+	const on = await stand();
+	await on.add({ agent: "claude", prompt: "the task" });
+	on.processes.log("1.1", "stderr", "one\u0000two\u001b[31mred\u001b[0m\n\tdone\n");
+	on.processes.exit("1.1", 1);
+	await on.settle();
+	await on.pass(2 * MINUTE);
+	expect(argvOf(on, "1.2").at(-1)).toMatch(/The end of what it wrote:\n {4}one twored\n {4}\tdone$/);
+});
+
 describe("cut off", () => {
 	test("by a signal from elsewhere, it goes on", async () => {
 		const on = await stand();

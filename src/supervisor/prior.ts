@@ -5,7 +5,7 @@ import { OUTCOMES } from "../core/agents/happening.ts";
 import { EXIT_KINDS, type Job } from "../core/job.ts";
 import { lastLines, type Past } from "../core/telling.ts";
 import { accountIn } from "./agent-end.ts";
-import { TAIL_BYTES } from "./exit.ts";
+import { storable, TAIL_BYTES } from "./exit.ts";
 import type { Floor } from "./floor.ts";
 import { folderOf, type LiveRun } from "./run.ts";
 
@@ -60,7 +60,8 @@ function pastOf(attempt: number, outcome: Record<string, unknown>, { stdout, std
 		tail: lastLines(
 			[said, stderr]
 				.filter((part) => typeof part === "string" && part.trim() !== "")
-				.map((part) => String(part).trimEnd())
+				// It becomes part of a prompt, and so of an argument, which may not have everything that a log has.
+				.map((part) => storable(String(part)))
 				.join("\n"),
 		),
 	};
