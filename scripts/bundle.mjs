@@ -3,6 +3,7 @@
 //   dist/cli.cjs         the command, in one file: nothing of a command runs before it is called
 //   dist/daemon.js       the daemon's code, for commands that need it (up, doctor, config check without a daemon)
 //   dist/daemon-main.js  the daemon as a program
+//   dist/mcp.js          the server for agents, for `sluice mcp`; the package that speaks the protocol is loaded from node_modules
 //
 // The command is CommonJS: `sluice add -- true` took 22 ms of CPU over bare `node -e 0` that way, 48 ms as ES modules in chunks.
 
@@ -40,6 +41,14 @@ await build({
 	external: ["@photostructure/sqlite"],
 	// Its modules are CommonJS for Node, which a bundle of ES modules cannot carry; those for browsers are the same code.
 	alias: { yaml: join(ROOT, "node_modules/yaml/browser/dist/index.js") },
+	banner: { js: BANNER },
+});
+await build({
+	...common,
+	entryPoints: { mcp: join(ROOT, "src/mcp/server.ts") },
+	outdir: out,
+	format: "esm",
+	packages: "external",
 	banner: { js: BANNER },
 });
 await build({

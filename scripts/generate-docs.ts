@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { manifestSchemaText } from "../src/core/manifest-schema.ts";
+import { mcpReference } from "./mcp-reference.ts";
 import { rpcReference } from "./rpc-reference.ts";
 
 // Built, this file is dist/scripts/generate-docs.js.
@@ -11,6 +12,7 @@ const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 for (const [path, text] of [
 	["docs/reference/rpc.md", rpcReference()],
+	["docs/reference/mcp.md", mcpReference()],
 	["docs/reference/manifest.schema.json", manifestSchemaText()],
 ] as const) {
 	writeFileSync(join(ROOT, path), text);

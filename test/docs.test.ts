@@ -1,20 +1,28 @@
 // The parts of the reference that are made from the source, or that must name what it has: compared.
 
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { mcpReference } from "../scripts/mcp-reference.ts";
 import { rpcReference } from "../scripts/rpc-reference.ts";
 import { Metrics } from "../src/api/metrics.ts";
 import { INPUT_KEYS } from "../src/core/input.ts";
+import { STATUSES } from "../src/core/job.ts";
 import { JOB_FIELDS, manifestSchemaText } from "../src/core/manifest-schema.ts";
+import { REASON_CODES } from "../src/core/reason.ts";
 import { openStand } from "./make/stand.ts";
 
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
 const page = (name: string) => readFileSync(join(dirname(fileURLToPath(import.meta.url)), "..", "docs", "reference", `${name}.md`), "utf8");
 
 describe("the reference", () => {
 	test("rpc.md is what scripts/generate-docs.ts makes of the protocol", () => {
 		expect(page("rpc")).toBe(rpcReference());
+	});
+
+	test("mcp.md is what scripts/generate-docs.ts makes of the tools", () => {
+		expect(page("mcp")).toBe(mcpReference());
 	});
 
 	test("manifest.schema.json is what scripts/generate-docs.ts makes of the table, which has every field of a job", () => {
@@ -36,5 +44,54 @@ describe("the reference", () => {
 		]);
 		expect(real.length).toBeGreaterThan(10);
 		expect(rows).toEqual(real);
+	});
+
+	test("events.md names each kind of event that is written, and no other", () => {
+		const folder = join(ROOT, "src/scheduler");
+		const source = readdirSync(folder)
+			.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+			.map((name) => readFileSync(join(folder, name), "utf8"))
+			.join("\n");
+		const written = [...source.matchAll(/\btx\.event\(\s*"(\w+)"/g), ...source.matchAll(/\bevent\("(\w+)"/g)].map(
+			([, kind]) => kind as string,
+		);
+		const moves = [...source.matchAll(/\btx\.move\([^;]*?,\s*"(\w+)",/gs)].map(([, kind]) => kind as string);
+		const rows = [...page("events").matchAll(/^\| `(\w+)` \|/gm)].map(([, kind]) => kind as string);
+		expect(written.length).toBeGreaterThan(15);
+		expect([...new Set(written)].filter((kind) => !rows.includes(kind))).toEqual([]);
+		expect(rows.filter((kind) => !new RegExp(`"${kind}"`).test(source))).toEqual([]);
+		expect(moves.filter((kind) => !rows.includes(kind) && !(STATUSES as readonly string[]).includes(kind))).toEqual([]);
+	});
+});
+
+describe("the guide", () => {
+	const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+
+	test("operating.md has a section for each reason, in their order", () => {
+		const part = read("docs/operating.md").split("\n## By reason\n")[1]?.split("\n## ")[0] ?? "";
+		expect([...part.matchAll(/^### (\w+)$/gm)].map(([, code]) => code)).toEqual(Object.keys(REASON_CODES));
+	});
+
+	test("links lead to files that are there, and to headings that they have", () => {
+		const pages = ["README.md", ...readdirSync(join(ROOT, "docs"), { recursive: true }).map((name) => `docs/${name}`)].filter((name) =>
+			name.endsWith(".md"),
+		);
+		const anchors = (text: string) =>
+			[...text.replace(/^```[\s\S]*?^```/gm, "").matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+				title
+					.toLowerCase()
+					.replace(/[^\p{L}\p{N} _-]/gu, "")
+					.replaceAll(" ", "-"),
+			);
+		const broken = pages.flatMap((from) =>
+			[...read(from).matchAll(/(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)/g)].flatMap(([, to = ""]) => {
+				if (/^[a-z]+:/.test(to)) return [];
+				const [path = "", anchor] = to.split("#");
+				const target = path === "" ? from : join(dirname(from), path);
+				if (!existsSync(join(ROOT, target))) return [`${from}: ${to}`];
+				return anchor !== undefined && !anchors(read(target)).includes(anchor) ? [`${from}: ${to}`] : [];
+			}),
+		);
+		expect(broken).toEqual([]);
 	});
 });

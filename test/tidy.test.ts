@@ -67,7 +67,20 @@ describe("imports point one way", () => {
 		"program",
 		"workspace",
 	].map((name) => `src/${name}.ts`);
-	const FOLDERS = ["core", "stores", "host", "scheduler", "supervisor", "workspaces", "sources", "intake", "api", "daemon", "cli"] as const;
+	const FOLDERS = [
+		"core",
+		"stores",
+		"host",
+		"scheduler",
+		"supervisor",
+		"workspaces",
+		"sources",
+		"intake",
+		"api",
+		"daemon",
+		"cli",
+		"mcp",
+	] as const;
 	type Zone = (typeof FOLDERS)[number] | "contract" | "wiring" | "node" | "npm";
 
 	/** who → whom it may import besides its own kind. Wiring chooses implementations, so it sees them all. */
@@ -85,6 +98,7 @@ describe("imports point one way", () => {
 		api: ["core", "contract", "supervisor", "host", "node"],
 		daemon: ["core", "contract", "wiring", "stores", "host", "supervisor", "workspaces", "sources", "intake", "api", "node", "npm"],
 		cli: ["core", "contract", "api", "host", "node", "npm"],
+		mcp: ["api", "npm"],
 	};
 
 	function zoneOf(path: string): Exclude<Zone, "node" | "npm"> | undefined {

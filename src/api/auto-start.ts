@@ -132,6 +132,22 @@ export async function loadDaemon(program = built("daemon.js")): Promise<DaemonMo
 	return (await import(pathToFileURL(program).href)) as DaemonModule;
 }
 
+/** The server for agents, likewise; what it is handed is `Door` of mcp/door.ts. */
+export type McpModule = {
+	serve(door: {
+		call(method: string, params: Record<string, unknown>): Promise<Record<string, unknown>>;
+		job: number | undefined;
+		folder(given: string | undefined): string;
+		environment(): Promise<Record<string, string>>;
+		rendered(output: string, text: string): string;
+		version: string;
+	}): Promise<void>;
+};
+
+export async function loadMcp(program = built("mcp.js")): Promise<McpModule> {
+	return (await import(pathToFileURL(program).href)) as McpModule;
+}
+
 /** A built file of this package, wherever we ourselves were built to. */
 function built(name: string): string {
 	let folder = dirname(fileURLToPath(import.meta.url));

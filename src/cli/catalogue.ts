@@ -5,6 +5,7 @@ import { ADD, APPLY } from "./catalogue/add.ts";
 import { CONTROL } from "./catalogue/control.ts";
 import { CRON } from "./catalogue/cron.ts";
 import { LOOK } from "./catalogue/look.ts";
+import { MCP } from "./catalogue/mcp.ts";
 import { NOUNS, UPKEEP } from "./catalogue/nouns.ts";
 import { SLING, WORK } from "./catalogue/sling.ts";
 import type { CommandSpec } from "./command.ts";
@@ -13,7 +14,7 @@ export const SECTIONS: readonly (readonly [title: string, commands: readonly Com
 	["Adding", [ADD, APPLY, SLING]],
 	["Looking", LOOK],
 	["Acting", ACT],
-	["Controlling", CONTROL],
+	["Controlling", [...CONTROL, MCP]],
 	["Nouns", [...NOUNS, ...WORK]],
 	["Times and triggers", CRON],
 	["Upkeep", UPKEEP],

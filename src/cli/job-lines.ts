@@ -54,13 +54,30 @@ export function remark(job: ShownJob, now: number): string {
 	}
 	const took = tookOf(job);
 	const reason = printable(job.end_reason ?? "");
-	if (job.status === "succeeded") return took === "" ? reason : `in ${took}`;
+	if (job.status === "succeeded") return [took === "" ? reason : `in ${took}`, mergeWords(job)].filter(Boolean).join(", ");
 	const launch = launchWords(job);
 	if (launch !== undefined) return launch;
 	if (reason !== "") return reason;
 	const code = typeof job.exit_code === "number" && job.exit_code !== 0 ? `exit code ${job.exit_code}` : "";
 	const kind = job.exit_kind && !["failed", "cancelled", "completed"].includes(job.exit_kind) ? job.exit_kind.replaceAll("_", " ") : "";
 	return [kind, code, took && `after ${took}`].filter(Boolean).join(", ");
+}
+
+/** What stands between its branch and the base, if anything does: it has ended well, and is not done. */
+export function mergeWords({ merge_status, merge_report }: ShownJob): string {
+	const message = printable(merge_report?.message ?? "").split("\n")[0] as string;
+	switch (merge_status) {
+		case "pending":
+			return "waits to be merged";
+		case "conflict":
+			return `not merged: conflict${message && `, ${message}`}`;
+		case "verify_failed":
+			return `not merged: ${message || "verify failed"}`;
+		case "base_dirty":
+			return "not merged yet: its base has uncommitted changes";
+		default:
+			return "";
+	}
 }
 
 /** Why its last run could not be started; `circuit-broken` only says that no more tries are made. */

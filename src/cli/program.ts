@@ -61,7 +61,7 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, pri
 }
 
 /** Asked again, of the next daemon, when one goes away in the middle: they only look. */
-const AGAIN: readonly string[] = [
+export const AGAIN: readonly string[] = [
 	"job.wait",
 	"job.logs",
 	"job.list",
@@ -72,7 +72,7 @@ const AGAIN: readonly string[] = [
 	"scheduler.status",
 ];
 /** How long and how often a daemon that has gone is looked for: it may be on its way back. */
-const PATIENCE = { tries: 40, everyMs: 250 };
+export const PATIENCE = { tries: 40, everyMs: 250 };
 
 function createIo(globals: Globals, world: World, print: Printer, connections: Connection[]): Io {
 	let open: Promise<Connection | undefined> | undefined;

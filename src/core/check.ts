@@ -72,7 +72,12 @@ export function text(
 	field: string,
 	{ max = MAX_TEXT, lines = "many" }: { max?: number; lines?: "one" | "many" } = {},
 ): string {
-	if (typeof value !== "string") throw wrong(field, `must be text, not ${shown(value)}`);
+	if (typeof value !== "string")
+		throw wrong(
+			field,
+			`must be text, not ${shown(value)}`,
+			/^(number|boolean)$/.test(typeof value) ? `put it in quotes: "${value}"` : undefined,
+		);
 	if (value.length > max)
 		throw new SluiceError("limit", `${field}: ${value.length} characters, at most ${max}`, { field, hint: "put long text into a file" });
 	for (let index = 0; index < value.length; index++) {

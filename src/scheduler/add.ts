@@ -294,7 +294,7 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], s
 		job.chain = chain?.chain ?? job.id;
 		tx.put("chain", job.item, joinChain(chain, job));
 	}
-	if (job.batch !== undefined) yield* countBatch(tx, job.batch, 1, spec.owned === true);
+	if (job.batch !== undefined) yield* countBatch(tx, job.batch, "added", spec.owned === true);
 	job.bucket = tx.bucketFor(job, stage).id;
 	job.line = "new";
 	tx.create(job, spec);

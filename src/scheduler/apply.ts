@@ -69,10 +69,10 @@ export function* prepare(manifest: Manifest, config: Config, options: { now: num
 	for (const [index, { job: input, from }] of expanded.entries()) {
 		if (index % 200 === 199) yield;
 		const field = `jobs[${from}]`;
-		const merged = check.taking(
-			field,
-			() => ({ ...(batch === undefined ? {} : { batch }), ...defaults, ...check.record(input, field) }) as JobInput,
-		);
+		const merged = check.taking(field, () => {
+			const own = check.record(input, field);
+			return { ...(batch === undefined ? {} : { batch }), ...defaultsFor(own, defaults), ...own } as JobInput;
+		});
 		const draft = draftJob(merged, config, { ...options, field });
 		const node: Node = { draft, index, field, job: 0, leads: false, after: [] };
 		nodes.push(node);
@@ -119,6 +119,20 @@ function* producersFirst(nodes: Node[]): Generator<void, Node[] | null, void> {
 	];
 	const sorted: Sorted<Node> = yield* sortGraph(nodes, before);
 	return "order" in sorted ? sorted.order : null;
+}
+
+/** A job that says itself what it runs takes nothing over about that: a command among agents, an agent among commands. */
+function defaultsFor(own: Record<string, unknown>, defaults: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+	if (defaults === undefined) return undefined;
+	if (own.command !== undefined && own.agent === undefined && defaults.agent !== undefined) {
+		const { agent: _, prompt: __, model: ___, permission: ____, ...rest } = defaults;
+		return rest;
+	}
+	if (own.agent !== undefined && own.command === undefined && defaults.command !== undefined) {
+		const { command: _, ...rest } = defaults;
+		return rest;
+	}
+	return defaults;
 }
 
 /** Faults of the defaults are said to be there. They need not be a job by themselves: what is missing is filled in for the check. */

@@ -157,7 +157,7 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	if (end.end_reason !== undefined) job.end_reason = end.end_reason;
 	tx.move(job, end.status, "ended", toldOf(job, end));
 	if (job.item !== undefined) yield* leaveChain(tx, job, job.item);
-	if (job.batch !== undefined) yield* countBatch(tx, job.batch, -1);
+	if (job.batch !== undefined) yield* countBatch(tx, job.batch, "ended");
 	if (job.produces) yield* doubtProducts(tx, job);
 	if (job.awaited) yield* tellAwaiting(tx, job);
 	if (job.dependents) {
@@ -206,13 +206,14 @@ export type Stage = { from: number; to: number; at: number; batches?: string[] }
 
 export type BatchRecord = { open: number; total: number; owned?: true };
 
-/** A batch closes by itself when its last job has ended, unless its caller owns it. */
-export function* countBatch(tx: Tx, batch: string, by: number, owned = false): Op<void> {
+/** `again`: an ended one of it goes on, which makes it no bigger. A batch closes by itself when its last job has ended, unless its caller owns it. */
+export function* countBatch(tx: Tx, batch: string, how: "added" | "again" | "ended", owned = false): Op<void> {
 	const before = (yield* tx.get<BatchRecord>("batch", batch)) ?? { open: 0, total: 0 };
+	const open = before.open + (how === "ended" ? -1 : 1);
 	const after: BatchRecord = {
 		...before,
-		open: before.open + by,
-		total: before.total + Math.max(0, by),
+		open,
+		total: Math.max(open, before.total + (how === "added" ? 1 : 0)),
 		...(owned ? { owned: true } : {}),
 	};
 	tx.put("batch", batch, after);

@@ -34,6 +34,9 @@ describe("registers", () => {
 		await t.start(1);
 		await t.succeed(id);
 		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 1, total: 2, owned: false }]);
+		// One that is run again is not one more.
+		await t.sluice.retry(id);
+		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 2, total: 2, owned: false }]);
 	});
 
 	test("an owned batch closes when its owner says so: at once, or with its last job", async () => {
@@ -69,6 +72,22 @@ describe("registers", () => {
 		await t.sluice.mark("custom:review:A-1");
 		expect(await t.sluice.lastEvent()).toBe(before + 1);
 		expect((await t.events()).map(({ seq }) => seq)).toEqual([...Array(before + 1).keys()].map((n) => n + 1));
+	});
+
+	test("a job of a manifest that says itself what it runs takes over the rest of the defaults", async () => {
+		const t = await openStand();
+		await t.sluice.apply({
+			defaults: { agent: "claude", prompt: "Tidy", model: "small", priority: 3 },
+			jobs: [{ name: "tidy" }, { name: "log", command: ["git", "log"] }],
+		});
+		await t.sluice.apply({ defaults: { command: ["make"] }, jobs: [{ name: "make" }, { name: "ask", agent: "claude", prompt: "Why?" }] });
+		const kinds = (await t.sluice.list()).map(({ name, kind, agent, priority, spec }) => [name, kind, agent, spec.model, priority]);
+		expect(kinds).toEqual([
+			["tidy", "agent", "claude", "small", 3],
+			["log", "command", undefined, undefined, 3],
+			["make", "command", undefined, undefined, 0],
+			["ask", "agent", "claude", undefined, 0],
+		]);
 	});
 
 	test("a manifest that is only checked adds nothing, and says what is wrong with it", async () => {

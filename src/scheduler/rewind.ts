@@ -148,7 +148,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 	const was = job.status;
 	if (isWaiting(was)) yield* unplace(tx, job);
 	else {
-		if (job.batch !== undefined) yield* countBatch(tx, job.batch, 1);
+		if (job.batch !== undefined) yield* countBatch(tx, job.batch, "again");
 		if (job.last_run)
 			tx.changes.runs.push({
 				job: job.id,

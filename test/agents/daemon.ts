@@ -77,6 +77,10 @@ export class AgentDaemon {
 		return (await this.ask<{ job: JobDocument }>("show", String(id))).job;
 	}
 
+	async list(): Promise<JobDocument[]> {
+		return (await this.ask<{ jobs: JobDocument[] }>("list", "--all")).jobs;
+	}
+
 	async ended(id: number): Promise<JobDocument> {
 		return until(async () => {
 			const job = await this.show(id);

@@ -34,12 +34,13 @@ function end(pid: number): void {
 export type Said = { code: number; out: string; err: string };
 
 export class TestHome {
-	readonly path = join(makeFolder(), "home");
+	readonly path: string;
 	readonly daemons: ChildProcess[] = [];
 	/** Remembered, since the home may be gone when its processes are looked for. */
 	private tag = "";
 
-	constructor() {
+	constructor(path = join(makeFolder(), "home")) {
+		this.path = path;
 		onTestFinished(async () => {
 			for (const child of this.daemons) await this.kill(child);
 			this.endOther();
@@ -58,7 +59,9 @@ export class TestHome {
 		};
 		for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
 			const words = owner(pid);
-			if (words[2] === "--home" && words[3] === this.path) end(Number(pid));
+			// Flags of Node may stand before the program.
+			const at = words.indexOf("--home");
+			if (at > 0 && at < 5 && words[at + 1] === this.path) end(Number(pid));
 		}
 	}
 

@@ -206,6 +206,30 @@ web
 		]);
 	});
 
+	test("a branch that could not be merged is told of in list and why, with what to do", async () => {
+		const ended = { status: "succeeded", started_at: ago(3000), ended_at: ago(1000) };
+		const merged = (merge_status: string, message: string) => job(7, { ...ended, merge_status, merge_report: { message } });
+		const line = await openCommandLine({
+			"job.list": {
+				jobs: [
+					merged("conflict", "a.txt changed on both sides"),
+					merged("verify_failed", "verify failed: exit code 1"),
+					merged("merged", ""),
+				],
+			},
+			"job.why": { job: merged("conflict", "a.txt changed on both sides"), reasons: [], position: null, priority: { total: 0, terms: [] } },
+		});
+		const rows = (await line.run("list --all")).out.trimEnd().split("\n").slice(1);
+		expect(rows.map((row) => row.replace(/^.* in 2s/, ""))).toEqual([
+			", not merged: conflict, a.txt changed on both sides",
+			", not merged: verify failed: exit code 1",
+			"",
+		]);
+		const { out } = await line.run("why 7");
+		expect(out).toContain("not merged: conflict, a.txt changed on both sides");
+		expect(out).toContain("sluice open 7; mend it there and commit, then: sluice rerun 7");
+	});
+
 	test("why of one whose turn it is not, that runs, that has ended", async () => {
 		const turn = [
 			{

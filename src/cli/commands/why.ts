@@ -72,6 +72,8 @@ function explain(why: Why, io: Io, culprit: ShownJob | undefined): string[] {
 	if (isWaiting(job)) lines.push("", ...standing(why, paint));
 	if (why.eta) lines.push(...(isWaiting(job) ? [] : [""]), `  ${paint("dim", "eta     ")}  ${etaWords(why.eta, job, now)}`);
 	else if (hasEnded(job) && job.status !== "succeeded") lines.push("", paint("dim", `  → ${afterwards(job, culprit)}`));
+	else if (job.merge_status === "conflict" || job.merge_status === "verify_failed")
+		lines.push("", paint("dim", `  → where it works: sluice open ${job.id}; mend it there and commit, then: sluice rerun ${job.id}`));
 	return lines;
 }
 

@@ -98,11 +98,14 @@ export const anthropic: Dialect = {
 		return { key, model: String(asked.model), side, body: asked };
 	},
 	say: (asked, text, usage, id) => stream(asked, { type: "text", text: "" }, { type: "text_delta", text }, "end_turn", usage, id),
-	shell(asked, command, usage, id) {
+	tool(asked, name, input, usage, id) {
+		const delta = { type: "input_json_delta", partial_json: JSON.stringify(input) };
+		return stream(asked, { type: "tool_use", id: `toolu_${id}`, name, input: {} }, delta, "tool_use", usage, id);
+	},
+	shell(asked, command) {
 		const tools = (asked.body.tools ?? []) as Tool[];
 		const { name, argument } = shellTool(tools.map((tool) => ({ name: tool.name, properties: tool.input_schema?.properties ?? {} })));
-		const delta = { type: "input_json_delta", partial_json: JSON.stringify({ [argument]: command, description: "do as told" }) };
-		return stream(asked, { type: "tool_use", id: `toolu_${id}`, name, input: {} }, delta, "tool_use", usage, id);
+		return { name, input: { [argument]: command, description: "do as told" } };
 	},
 	fail,
 };

@@ -69,12 +69,14 @@ export const chat: Dialect = {
 		return { key: headers.authorization?.replace(/^Bearer /, "") ?? "", model: String(asked.model), side, body: asked };
 	},
 	say: (asked, text, usage, id) => stream(asked, { content: text }, "stop", usage, id),
-	shell(asked, command, usage, id) {
+	tool(asked, name, input, usage, id) {
+		const call = { index: 0, id: `call_${id}`, type: "function", function: { name, arguments: JSON.stringify(input) } };
+		return stream(asked, { tool_calls: [call] }, "tool_calls", usage, id);
+	},
+	shell(asked, command) {
 		const tools = ((asked.body.tools ?? []) as Tool[]).flatMap((tool) => (tool.function ? [tool.function] : []));
 		const { name, argument } = shellTool(tools.map((tool) => ({ name: tool.name, properties: tool.parameters?.properties ?? {} })));
-		const args = JSON.stringify({ [argument]: command, description: "do as told" });
-		const call = { index: 0, id: `call_${id}`, type: "function", function: { name, arguments: args } };
-		return stream(asked, { tool_calls: [call] }, "tool_calls", usage, id);
+		return { name, input: { [argument]: command, description: "do as told" } };
 	},
 	fail,
 };

@@ -71,14 +71,15 @@ export const gemini: Dialect = {
 		return { key: headers["x-goog-api-key"] ?? "", model: found[1] ?? "", side: !streamed, body: asked };
 	},
 	say: (asked, text, usage) => answer({ text }, usage, asked.body.streamed, asked.model),
-	shell(asked, command, usage) {
+	tool: (asked, name, input, usage) => answer({ functionCall: { name, args: input } }, usage, true, asked.model),
+	shell(asked, command) {
 		const offered = ((asked.body.tools ?? []) as Tool[]).flatMap((tool) => tool.functionDeclarations ?? []);
 		const described = offered.map((tool) => ({
 			name: tool.name,
 			properties: (tool.parametersJsonSchema ?? tool.parameters)?.properties ?? {},
 		}));
 		const { name, argument } = shellTool(described);
-		return answer({ functionCall: { name, args: { [argument]: command, description: "do as told" } } }, usage, true, asked.model);
+		return { name, input: { [argument]: command, description: "do as told" } };
 	},
 	fail,
 };

@@ -82,13 +82,20 @@ export const responses: Dialect = {
 	say(_asked, text, usage, id) {
 		return stream({ type: "message", id: `msg_${id}`, role: "assistant", content: [{ type: "output_text", text }] }, usage, id);
 	},
-	shell(asked, command, usage, id) {
+	tool(asked, name, input, usage, id) {
+		// Tools of a server are offered under its name, and called so.
+		const within = ((asked.body.tools ?? []) as Tool[]).find(
+			(tool) => tool.type === "namespace" && name.startsWith(`${tool.name}__`),
+		)?.name;
+		const own = within === undefined ? { name } : { namespace: within, name: name.slice(within.length + 2) };
+		const call = { type: "function_call", id: `fc_${id}`, call_id: `call_${id}`, ...own, arguments: JSON.stringify(input) };
+		return stream(call, usage, id);
+	},
+	shell(asked, command) {
 		const tools = ((asked.body.tools ?? []) as Tool[]).filter((tool) => tool.type === "function");
 		const { name, argument } = shellTool(tools.map((tool) => ({ name: tool.name ?? "", properties: tool.parameters?.properties ?? {} })));
 		// The oldest of these tools takes the words of a command line.
-		const value = name === "shell" ? ["bash", "-lc", command] : command;
-		const call = { type: "function_call", id: `fc_${id}`, call_id: `call_${id}`, name, arguments: JSON.stringify({ [argument]: value }) };
-		return stream(call, usage, id);
+		return { name, input: { [argument]: name === "shell" ? ["bash", "-lc", command] : command } };
 	},
 	fail,
 };

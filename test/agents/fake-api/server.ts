@@ -98,12 +98,15 @@ export class FakeApi {
 		const id = ++this.count;
 		const at = Date.now();
 		const turn = asked.side ? { say: "A title", usage: NOTHING } : this.next(asked.key, at);
-		const usage = "say" in turn || "shell" in turn ? (turn.usage ?? USUAL) : NOTHING;
+		const usage = "say" in turn || "shell" in turn || "tool" in turn ? (turn.usage ?? USUAL) : NOTHING;
 		this.served.push({ at, dialect: dialect.name, asked, turn, usage });
 		if ("hang" in turn) return;
 		if ("fail" in turn) send(response, dialect.fail(turn, this.resetOf(asked.key) / 1000));
 		else if ("say" in turn) send(response, dialect.say(asked, turn.say, usage, id));
-		else send(response, dialect.shell(asked, turn.shell, usage, id));
+		else {
+			const { name, input } = "tool" in turn ? { name: turn.tool, input: turn.input } : dialect.shell(asked, turn.shell);
+			send(response, dialect.tool(asked, name, input, usage, id));
+		}
 	}
 
 	private next(key: string, now: number): Turn {

@@ -28,6 +28,8 @@ export type Turn =
 	| { say: string; usage?: Handed }
 	/** The program's shell tool, with this command. */
 	| { shell: string; usage?: Handed }
+	/** A tool that was offered, by its name. */
+	| { tool: string; input: Record<string, unknown>; usage?: Handed }
 	/** The request is taken and never answered. */
 	| { hang: "silent" }
 	| Failure;
@@ -50,7 +52,9 @@ export type Dialect = {
 	/** Nothing if the path is not this provider's. */
 	read(request: { method: string; path: string; headers: Record<string, string>; body: string }): Asked | undefined;
 	say(asked: Asked, text: string, usage: Handed, id: number): Reply;
-	shell(asked: Asked, command: string, usage: Handed, id: number): Reply;
+	tool(asked: Asked, name: string, input: Record<string, unknown>, usage: Handed, id: number): Reply;
+	/** The tool that runs shell commands, as the program offers it, and what it is called with. */
+	shell(asked: Asked, command: string): { name: string; input: Record<string, unknown> };
 	/** `resetsAt`: when the quota that is used up comes back, unix seconds. */
 	fail(failure: Failure, resetsAt: number): Reply;
 };

@@ -1,0 +1,119 @@
+// Answers of a size that an agent can read: long lists and texts are cut, and a note says how to get the rest. Nothing is cut in silence.
+
+import type { Document } from "./door.ts";
+
+/** Jobs of one list; bytes of a log. */
+export const LIST_ITEMS = 100;
+export const LOG_BYTES = { usual: 16_000, most: 40_000 } as const;
+/** Characters of a whole answer as JSON, and of one text inside of it. */
+const WHOLE = 40_000;
+const TEXT = 4_000;
+const PART = 10_000;
+
+export type Bounded = { document: Document; notes: string[] };
+
+/** The list that an answer consists of, and where the rest of it is; `last` is what was kept last. */
+const LISTS: Record<string, { key: string; rest(last: Document, document: Document): string }[]> = {
+	"job.list": [{ key: "jobs", rest: (last) => `ask again with \`after: ${last.id}\`, or narrow it by status, lane, repo or batch` }],
+	"job.why": [{ key: "reasons", rest: (_, { job }) => `\`sluice why ${(job as Document).id}\` in a shell prints all` }],
+	"job.wait": [{ key: "jobs", rest: () => "wait for fewer at once" }],
+	"job.graph": [
+		{ key: "nodes", rest: () => "narrow it by `job` with `max_depth`, or by `batch`" },
+		{ key: "edges", rest: () => "narrow it by `job` with `max_depth`, or by `batch`" },
+	],
+	"scheduler.forecast": [{ key: "jobs", rest: () => "narrow it by `batch`" }],
+	"job.cancel": [
+		{ key: "cancelled", rest: () => "`job_list` with status cancelled shows them" },
+		{ key: "requested", rest: () => "`job_list` with status running shows them" },
+	],
+	"job.retry": [
+		{ key: "reset", rest: () => "`job_list` shows them" },
+		{ key: "restarted", rest: () => "`job_list` shows them" },
+		{ key: "last_successful", rest: () => "`job_show` of each tells more" },
+	],
+	"budget.list": [{ key: "budgets", rest: () => "`sluice budget list` in a shell prints all" }],
+	"account.list": [{ key: "accounts", rest: () => "`sluice account list` in a shell prints all" }],
+};
+
+/** `limit`: how many of a list were asked for; as many as that may not be all. */
+export function bounded(method: string, answer: Document, limit?: unknown): Bounded {
+	const notes: string[] = [];
+	const whole = method === "job.logs" || (method === "job.graph" && typeof answer.text === "string");
+	let document = whole ? cutWhole(method, answer, notes) : (cutTexts(answer, notes) as Document);
+	const lists = LISTS[method] ?? [];
+	document = said(document);
+	for (const { key, rest } of lists) {
+		const all = document[key];
+		if (!Array.isArray(all) || all.length === 0) continue;
+		if (all.length === limit) notes.push(`There may be more ${key}: ${rest(all[all.length - 1] as Document, document)}.`);
+		const room = (WHOLE - sizeOf({ ...document, [key]: [] })) / (lists.length > 1 ? 2 : 1);
+		const kept = fitting(all, Math.max(room, 2_000));
+		if (kept === all.length) continue;
+		const last = all[kept - 1] as Document;
+		if (all.length === limit) notes.pop();
+		notes.push(`${kept} of ${all.length} ${key} are shown: ${rest(last, document)}.`);
+		document = { ...document, [key]: all.slice(0, kept) };
+	}
+	return { document: sizeOf(document) > WHOLE ? cutParts(document, notes) : document, notes };
+}
+
+/** Still too long: side lists and the big fields of a job are cut as well. */
+function cutParts(document: Document, notes: string[]): Document {
+	const cut = ([key, value]: [string, unknown]): [string, unknown] => {
+		if (sizeOf(value) <= PART) return [key, value];
+		if (isObject(value) && key === "job") return [key, Object.fromEntries(Object.entries(value).map(cut))];
+		if (Array.isArray(value)) {
+			const kept = fitting(value, PART);
+			notes.push(`${kept} of ${value.length} ${key} are shown.`);
+			return [key, value.slice(0, kept)];
+		}
+		return [key, typeof value === "string" ? value : cutTexts(JSON.stringify(value), notes)];
+	};
+	return Object.fromEntries(Object.entries(document).map(cut));
+}
+
+const sizeOf = (value: unknown) => JSON.stringify(value ?? null).length;
+
+/** How many from the front fit; one always does. */
+function fitting(all: readonly unknown[], room: number): number {
+	let used = 0;
+	for (const [index, one] of all.entries()) {
+		used += sizeOf(one) + 1;
+		if (used > room) return Math.max(1, index);
+	}
+	return all.length;
+}
+
+/** A job has seventy fields, most of them null: those of a job and of the entries of lists are left out, and so are empty lists in them. */
+const said = (document: Document): Document =>
+	Object.fromEntries(
+		Object.entries(document).map(([key, value]) => [key, Array.isArray(value) ? value.map(spare) : key === "job" ? spare(value) : value]),
+	);
+const spare = (one: unknown): unknown =>
+	isObject(one) ? Object.fromEntries(Object.entries(one).filter(([, value]) => !(value === null || isEmpty(value)))) : one;
+const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
+const isObject = (value: unknown): value is Document => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** Prompts, payloads, failures: long texts anywhere inside. */
+function cutTexts(value: unknown, notes: string[]): unknown {
+	if (typeof value === "string" && value.length > TEXT) {
+		const left = value.length - TEXT;
+		const note = "Texts that end in `… (N more characters)` were cut; `sluice show ID --json` in a shell has them whole.";
+		if (!notes.includes(note)) notes.push(note);
+		return `${value.slice(0, TEXT)}… (${left} more characters)`;
+	}
+	if (Array.isArray(value)) return value.map((one) => cutTexts(one, notes));
+	if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, cutTexts(one, notes)]));
+	return value;
+}
+
+/** A log was bounded when it was asked for; a drawing is cut at a line. */
+function cutWhole(method: string, answer: Document, notes: string[]): Document {
+	const text = String(answer.text ?? "");
+	if (method === "job.logs" || text.length <= WHOLE) return answer;
+	const cut = text.slice(0, text.lastIndexOf("\n", WHOLE) + 1);
+	notes.push(
+		`The drawing is cut after ${cut.length} of ${text.length} characters: narrow it by \`job\` with \`max_depth\`, or by \`batch\`.`,
+	);
+	return { ...answer, text: cut };
+}

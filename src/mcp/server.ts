@@ -1,0 +1,102 @@
+// `sluice mcp`: the methods as tools for agents, over stdin and stdout. Loaded by that command alone, with the package that speaks the protocol.
+
+import { type CallToolResult, type ListToolsResult, McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { bounded } from "./bounds.ts";
+import { paramsOf } from "./call.ts";
+import type { Document, Door } from "./door.ts";
+import { methodOf, TOOLS, type ToolMethod } from "./tools.ts";
+import { wordsFor } from "./words.ts";
+
+/** Read by the model before it chooses a tool. */
+const INSTRUCTIONS =
+	"Sluice schedules jobs: commands and coding agents. job_add adds one, job_why says why it waits, job_wait waits for it (ask again until `done`), job_logs reads its output. Fields that are null or empty are left out. " +
+	"Inside a run of Sluice, `when: after_this_job` adds a follow-up that starts once your own job has succeeded.";
+
+/** Resolves when the other side has closed the connection. */
+export async function serve(door: Door): Promise<void> {
+	const { stdin } = process;
+	// Listened to before anything is read: a client that goes at once is not missed.
+	const closed = new Promise<void>((resolve) => {
+		for (const event of ["end", "close", "error"]) stdin.once(event, () => resolve());
+	});
+	const handle = serveStdio(() => createServer(door));
+	await closed;
+	await handle.close();
+}
+
+function createServer(door: Door): McpServer {
+	const mcp = new McpServer({ name: "sluice", version: door.version }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
+	mcp.server.setRequestHandler("tools/list", () => ({ tools: [...TOOLS] }) as ListToolsResult);
+	mcp.server.setRequestHandler("tools/call", async ({ params }) => {
+		const method = methodOf(params.name);
+		if (!method) return refusal({ code: "unknown_method", message: `there is no tool ${params.name}`, hint: "tools/list names them all" });
+		try {
+			return await answer(method, (params.arguments ?? {}) as Document, door);
+		} catch (error) {
+			return refusal(error as Failure);
+		}
+	});
+	return mcp;
+}
+
+async function answer(method: ToolMethod, given: Document, door: Door): Promise<CallToolResult> {
+	const params = await paramsOf(method, given, door);
+	const found = await door.call(method, params);
+	const whole = method === "job.logs" && given.raw !== true ? readable(found, door) : found;
+	const { document, notes } = bounded(method, whole, method === "job.list" ? params.limit : undefined);
+	if (method === "job.wait" && whole.done === false) notes.push(...(await progress(whole, door)));
+	if (method === "job.logs") notes.push(...furtherLog(whole));
+	const structuredContent = notes.length > 0 ? { ...document, note: notes.join("\n") } : document;
+	return { content: [{ type: "text", text: [wordsFor(method, document), ...notes].join("\n") }], structuredContent };
+}
+
+type Failure = { code?: unknown; message: string; hint?: unknown; field?: unknown };
+
+/** The same code and hint as at every other door. */
+function refusal({ code, message, hint, field }: Failure): CallToolResult {
+	const error = { code: typeof code === "string" ? code : "internal", message, hint: hint ?? null, ...(field ? { field } : {}) };
+	const text = `${error.code}: ${message}${hint ? `\n${hint}` : ""}`;
+	return { isError: true, content: [{ type: "text", text }], structuredContent: { schema_version: 1, error } };
+}
+
+const EXPLAINED = 5;
+
+/** What those that are waited for are doing; a few of them, since each is a question of its own. */
+async function progress({ jobs }: Document, door: Door): Promise<string[]> {
+	const open = (jobs as { id: number; status: string; exit_kind: string | null }[]).filter(({ status }) =>
+		["queued", "waiting_on_deps", "waiting_on_locks", "running"].includes(status),
+	);
+	const lines = await Promise.all(open.slice(0, EXPLAINED).map(({ id }) => doing(id, door)));
+	const more = open.length > EXPLAINED ? [`and ${open.length - EXPLAINED} more`] : [];
+	return [`${open.length} of ${(jobs as unknown[]).length} have not ended: call job_wait again to go on waiting.`, ...lines, ...more];
+}
+
+async function doing(id: number, door: Door): Promise<string> {
+	const { job, reasons, position } = (await door.call("job.why", { id })) as {
+		job: { status: string; started_at: string | null; after: { job: number }[] };
+		reasons: { detail: string }[];
+		position: number | null;
+	};
+	if (door.job !== undefined && job.after.some((one) => one.job === door.job))
+		return `Job ${id} comes after your own job ${door.job}: it starts once you have ended well, so do not wait for it.`;
+	if (job.status === "running") return `Job ${id} runs since ${job.started_at}; job_logs shows its output.`;
+	const why =
+		reasons[0] === undefined
+			? ""
+			: `: ${reasons[0].detail}${reasons.length > 1 ? ` (and ${reasons.length - 1} more reasons: job_why)` : ""}`;
+	return `Job ${id} is ${job.status}${position === null ? "" : `, number ${position} in line`}${why}.`;
+}
+
+/** A line that was begun before is left out: half of one cannot be read. */
+function readable(piece: Document, door: Door): Document {
+	const { output = "command", stream, offset, text } = piece as { output?: string; stream: string; offset: number; text: string };
+	if (output === "command" || stream !== "stdout") return piece;
+	return { ...piece, text: door.rendered(output, offset > 0 ? text.slice(text.indexOf("\n") + 1) : text) };
+}
+
+function furtherLog({ offset, next_offset, eof, ended }: Document): string[] {
+	const before = Number(offset) > 0 ? [`Bytes 0 to ${offset} come before: \`offset: 0\`.`] : [];
+	const after = ended && eof ? [] : [`It goes on: ask again with \`offset: ${next_offset}\`${ended ? "" : " and `wait_ms`"}.`];
+	return [...before, ...after];
+}
