@@ -28,7 +28,12 @@ export function start(state: State, job: ModelJob, run: { worker: string; host: 
 	job.status = "running";
 	job.attempt += 1;
 	job.run = { attempt: job.attempt, token: run.token, host: run.host, worker: run.worker, started_at: now, launched: false, reserved };
-	if (job.prefer !== undefined && account !== job.prefer) note(state, "failover");
+	if (job.prefer !== undefined && account !== job.prefer) {
+		note(state, "failover");
+		// It starts afresh there: nothing is left to wait for.
+		delete job.prefer;
+		delete job.session;
+	}
 	if (account !== undefined) {
 		job.run.account = account;
 		accountOf(state, account).spaced_until = now + state.config.rate_limit.stagger_ms;
