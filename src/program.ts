@@ -27,7 +27,14 @@ export function faultOf({ code, stdout, stderr, trouble }: ProgramEnd): string |
 	return said === "" ? how : `${how}: ${said}`;
 }
 
+/** Without colours and other control characters: it is stored, and becomes part of variables and prompts, which cannot have a NUL. */
 export function lastLineOf(text: string): string {
-	const line = text.trimEnd().split("\n").at(-1)?.trim() ?? "";
-	return line.length > 500 ? `${line.slice(0, 500)}…` : line;
+	const last = text.trimEnd().split("\n").at(-1) ?? "";
+	const line = last
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go
+		.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]/g, "")
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go
+		.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ")
+		.trim();
+	return line.length > 500 ? `${line.slice(0, 500).replace(/[\ud800-\udbff]$/, "")}…` : line;
 }

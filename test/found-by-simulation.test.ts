@@ -316,3 +316,13 @@ describe("a claim in the same turn as an end", () => {
 		expect(claimed.map(({ job }) => job.id)).toEqual([user]);
 	});
 });
+
+describe("a job that replaces another", () => {
+	it("is answered with what comes of it for those that waited for the other's product", async () => {
+		const stand = await openStand({ config: { on_missing: "block" } });
+		const first = await stand.add({ unique: { key: "u" } });
+		const user = await stand.add({ needs: [`job:${first}`] });
+		const added = await stand.tryAdd({ unique: { key: "u", policy: "replace" }, after: [user] });
+		expect(added).toMatchObject({ outcome: "queued", job: { status: "blocked_by_dependency" } });
+	});
+});

@@ -42,6 +42,32 @@ describe("accounts", () => {
 		expect((await t.show(id)).session).toBe("s-1");
 	});
 
+	test("one that was left for another account is not waited for any more", async () => {
+		const config = { accounts: { a: {}, b: {} }, lanes: { default: { accounts: ["a", "b"] } }, rate_limit: { stagger_ms: 0 } };
+		const t = await openStand({ config });
+		const id = await t.add(AGENT);
+		await t.start();
+		await t.end(id, "rate_limited", { until: t.clock.now() + 40 * 60_000, session: "s-1" });
+		expect(await t.start()).toEqual([id]);
+		// On the other one it was cut off before it had a session.
+		await t.wait(20 * 60_000);
+		await t.end(id, "lost", { reboot: true });
+		expect(await t.start()).toEqual([id]);
+		expect((await t.show(id)).run?.account).toBe("b");
+	});
+
+	test("a limit without an end that anybody can write down still has one, and bad reports are refused", async () => {
+		const t = await openStand({ config: { accounts: { a: {} } } });
+		for (const report of [{ until: 8.64e15 }, { retry_after_ms: 8.64e15 }]) {
+			await t.sluice.limit("a", report);
+			const [account] = await t.sluice.accounts();
+			expect(new Date(account?.until ?? Number.NaN).toISOString()).toMatch(/^\+275760/);
+			expect(new Date(account?.next_at ?? Number.NaN).toISOString()).toMatch(/^\+275760/);
+		}
+		for (const report of [{ until: Number.NaN }, { until: 1.5 }, { retry_after_ms: -1 }, { closed: "a\u0000" }])
+			await expect(t.sluice.limit("a", report)).rejects.toMatchObject({ code: "invalid" });
+	});
+
 	test("a run from before the limit does not end the spacing of starts after it", async () => {
 		const t = await openStand({ config: { max_concurrent: 10 } });
 		const ids = [await t.add(AGENT), await t.add(AGENT)];

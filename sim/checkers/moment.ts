@@ -26,8 +26,8 @@ export type Memory = {
 	staged: { from: number; to: number }[];
 	/** Status by replaying events. */
 	replayed: Map<number, string>;
-	/** Overdue for locks: their place when first seen so, and how many took a key of theirs since. */
-	kept: Map<number, { place: number; passed: number }>;
+	/** Overdue for locks: their place when first seen so, and when that was; how many took a key of theirs since. */
+	kept: Map<number, { place: number; passed: number; at: number }>;
 	/** Keys that were kept for a job at the last step: "key/job". */
 	kept_keys: Set<string>;
 	/** Ran at the last step. */

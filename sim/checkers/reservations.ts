@@ -18,6 +18,8 @@ function keysDue({ view, memory }: Moment, job: ModelJob): Lock[] {
 	return due;
 }
 
+const retryAfter = (overdue_after: number) => Math.max(1000, Math.min(60_000, overdue_after));
+
 export const reservations: Checker = {
 	name: "reservations",
 	check(moment) {
@@ -46,9 +48,11 @@ export const reservations: Checker = {
 		overdue.forEach((job, index) => {
 			const since = memory.kept.get(job.id);
 			if (since === undefined) {
-				memory.kept.set(job.id, { place: index + 1, passed: 0 });
+				memory.kept.set(job.id, { place: index + 1, passed: 0, at: state.now });
 				return;
 			}
+			// One that something else held back until now tries for its keys again after a while.
+			if (state.now - since.at < retryAfter(state.config.order.overdue_after_ms)) return;
 			const due = keysDue(moment, job);
 			const robbers = started.filter((other) => {
 				const model = find(state, other.id);

@@ -24,7 +24,7 @@ export function accountRefusals(state: State, name: string, now: number): Refusa
 
 function isSpaced(state: State, name: string, now: number): boolean {
 	const account = accountOf(state, name);
-	return account.staggered && account.last_start !== null && account.last_start + state.config.rate_limit.stagger_ms > now;
+	return account.staggered && account.spaced_until !== null && account.spaced_until > now;
 }
 
 /** A session's account is waited for, unless its hold lasts too long beyond now. */
@@ -70,7 +70,7 @@ export function limitAccount(
 	}
 	account.hits += 1;
 	account.staggered = true;
-	account.last_start = null;
+	account.spaced_until = null;
 	const backoff = 1000 * 2 ** Math.min(account.hits, 6);
 	const until =
 		report.until === undefined ? now + Math.max(report.retry_after_ms ?? 0, backoff) : report.until + state.config.rate_limit.margin_ms;
@@ -92,5 +92,5 @@ export function succeedOn(state: State, name: string, startedAt: number): void {
 }
 
 export function clearAccount(state: State, name: string): void {
-	state.accounts[name] = { hits: 0, until: null, provider: false, closed: null, staggered: false, last_start: null };
+	state.accounts[name] = { hits: 0, until: null, provider: false, closed: null, staggered: false, spaced_until: null };
 }

@@ -28,11 +28,16 @@ export function start(state: State, job: ModelJob, run: { worker: string; host: 
 	job.status = "running";
 	job.attempt += 1;
 	job.run = { attempt: job.attempt, token: run.token, host: run.host, worker: run.worker, started_at: now, launched: false, reserved };
-	if (job.prefer !== undefined && account !== job.prefer) note(state, "failover");
+	if (job.prefer !== undefined && account !== job.prefer) {
+		note(state, "failover");
+		// It starts afresh there: nothing is left to wait for.
+		delete job.prefer;
+		delete job.session;
+	}
 	if (account !== undefined) {
 		job.run.account = account;
-		accountOf(state, account).last_start = now;
-	} else if (job.kind === "payload") accountOf(state, "default").last_start = now;
+		accountOf(state, account).spaced_until = now + state.config.rate_limit.stagger_ms;
+	} else if (job.kind === "payload") accountOf(state, "default").spaced_until = now + state.config.rate_limit.stagger_ms;
 	if (job.kind === "payload") job.run.lease_until = now + state.config.lease_ms;
 	for (const name of breakersOf(job)) {
 		const breaker = breakerOf(state, name);

@@ -108,7 +108,8 @@ export type Account = {
 	closed: string | null;
 	/** After a limit, until a success: starts are spaced. */
 	staggered: boolean;
-	last_start: number | null;
+	/** By the setting of the moment of its last start. */
+	spaced_until: number | null;
 };
 
 export type Breaker = {
@@ -207,7 +208,7 @@ export const waiting = (state: State) => state.jobs.filter((job) => isWaiting(jo
 export const running = (state: State) => state.jobs.filter((job) => job.status === "running" && !isKernel(job));
 
 export const accountOf = (state: State, name: string): Account => {
-	state.accounts[name] ??= { hits: 0, until: null, provider: false, closed: null, staggered: false, last_start: null };
+	state.accounts[name] ??= { hits: 0, until: null, provider: false, closed: null, staggered: false, spaced_until: null };
 	return state.accounts[name];
 };
 

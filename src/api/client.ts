@@ -1,6 +1,7 @@
 // Talks to a daemon over its socket. Small on purpose: every command of the CLI loads it, so it takes nothing from protocol.ts but types.
 
 import { createConnection, type Socket } from "node:net";
+import { dirname } from "node:path";
 import type { Answer, ErrorData, MethodName, Params, Result } from "./protocol.ts";
 
 /** PROTOCOL of protocol.ts, which is too much to load for a number. Said with every call: a daemon of another one refuses before it does anything. */
@@ -39,8 +40,10 @@ export function connect(path: string): Promise<Client> {
 	return new Promise((resolve, reject) => {
 		const socket = createConnection(path);
 		socket.once("error", (error: NodeJS.ErrnoException) => {
+			const message =
+				error.code === "ENOTDIR" ? `${dirname(path)} is no folder: name another home with --home or SLUICE_HOME` : error.message;
 			const gone = error.code === "ENOENT" || error.code === "ECONNREFUSED";
-			reject(new RpcError(gone ? "no daemon is running" : error.message, null, { code: gone ? "no_daemon" : "disconnected" }));
+			reject(new RpcError(gone ? "no daemon is running" : message, null, { code: gone ? "no_daemon" : "disconnected" }));
 		});
 		socket.once("connect", () => resolve(clientOn(socket)));
 	});

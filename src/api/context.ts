@@ -141,6 +141,8 @@ export type RepoHandle = {
 export type WorkHandle = {
 	prune(act: "remove" | "only look"): Promise<PruneReport>;
 	worktrees(): WorktreeView[];
+	/** Jobs whose merge goes on only if a person sees to it. */
+	stuckMerges(): number[];
 	/** Looks whether git is in the middle of something in any repo, and tells the scheduler: rewinds hang on it. */
 	lookForBusy(): Promise<void>;
 	/** The diff of the working tree that a folder is in. */

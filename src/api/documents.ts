@@ -150,6 +150,8 @@ export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" 
 	last_dispatch_at: Time | null;
 	/** Jobs that wait for a person, the oldest first. `question` is null where approval is asked for. */
 	needs_human: { job: number; name: string | null; question: string | null; since: Time }[];
+	/** Jobs that went well, whose merge goes on only if a person sees to it: a hundred at most. */
+	unmerged?: { job: number; name: string | null; merge_status: MergeStatus; message: string | null; since: Time }[];
 	/** Budgets that are used up or near it. */
 	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Time | null })[];
 	/** Why config.yml as it stands is not in force; null when it is. */

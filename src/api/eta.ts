@@ -14,8 +14,10 @@ export type EtaDocument = {
 	stuck: string | null;
 };
 
-/** A forecast serves all questions for this long, or for ten times what it took: many questions cost little more than one. */
-const FRESH_MS = 2000;
+/**
+ * A forecast serves all questions for ten times what it took: many questions cost little more than one, and in a queue of the usual size whoever asks
+ * after an act of theirs is not told how it was before.
+ */
 const TIMES = 10;
 /** A long queue takes longer to play: the answer goes without, and the next one has it. */
 const PATIENCE_MS = 500;
@@ -74,7 +76,7 @@ function make(context: Context, now: number): Kept {
 	entry.forecast = context.scheduler.forecast({}).catch(() => null);
 	void entry.forecast.then(() => {
 		const end = context.clock.monotonic();
-		entry.until = end + Math.max(FRESH_MS, TIMES * (end - now));
+		entry.until = end + TIMES * (end - now);
 	});
 	kept.set(context, entry);
 	return entry;

@@ -54,7 +54,7 @@ export function remark(job: ShownJob, now: number): string {
 	}
 	const took = tookOf(job);
 	const reason = printable(job.end_reason ?? "");
-	if (job.status === "succeeded") return [took === "" ? reason : `in ${took}`, mergeWords(job)].filter(Boolean).join(", ");
+	if (job.status === "succeeded") return [took === "" ? reason : `in ${took}`, unmergedWords(job)].filter(Boolean).join(", ");
 	const launch = launchWords(job);
 	if (launch !== undefined) return launch;
 	if (reason !== "") return reason;
@@ -63,22 +63,20 @@ export function remark(job: ShownJob, now: number): string {
 	return [kind, code, took && `after ${took}`].filter(Boolean).join(", ");
 }
 
-/** What stands between its branch and the base, if anything does: it has ended well, and is not done. */
-export function mergeWords({ merge_status, merge_report }: ShownJob): string {
-	const message = printable(merge_report?.message ?? "").split("\n")[0] as string;
-	switch (merge_status) {
-		case "pending":
-			return "waits to be merged";
-		case "conflict":
-			return `not merged: conflict${message && `, ${message}`}`;
-		case "verify_failed":
-			return `not merged: ${message || "verify failed"}`;
-		case "base_dirty":
-			return "not merged yet: its base has uncommitted changes";
-		default:
-			return "";
-	}
-}
+const UNMERGED: Record<string, string | undefined> = {
+	conflict: "not merged: conflict",
+	verify_failed: "not merged: verify failed",
+	base_dirty: "not merged yet: its base is being worked in",
+	pending: "to be merged",
+	requested: "merge requested",
+};
+/** Of one that went well and whose work is not in its base; empty when it is there, or is not meant to be. */
+export const unmergedWords = (job: Pick<ShownJob, "status" | "merge_status">): string =>
+	job.status === "succeeded" ? (UNMERGED[job.merge_status ?? ""] ?? "") : "";
+
+/** Nothing but a person, or a run that the repo's settings ask for, brings such a merge further. */
+export const isMergeStuck = (job: Pick<ShownJob, "status" | "merge_status">): boolean =>
+	job.status === "succeeded" && (job.merge_status === "conflict" || job.merge_status === "verify_failed");
 
 /** Why its last run could not be started; `circuit-broken` only says that no more tries are made. */
 export function launchWords(job: Pick<ShownJob, "exit_kind" | "end_reason" | "last_failure" | "attempt">): string | undefined {

@@ -115,6 +115,13 @@ export function label(value: unknown, field: string): string {
 	return it;
 }
 
+/** Wherever a job is meant, a number is its id: nobody could call it by such a name. */
+export function jobName(value: unknown, field: string): string {
+	const it = label(value, field);
+	if (/^\d+$/.test(it)) throw wrong(field, `${shown(it)} is a number, and would be taken for a job's id`, "add a letter");
+	return it;
+}
+
 export function oneOf<T extends string>(value: unknown, options: readonly T[], field: string): T {
 	if (typeof value === "string" && (options as readonly string[]).includes(value)) return value as T;
 	const guess = typeof value === "string" ? nearest(value, options) : undefined;

@@ -138,7 +138,7 @@ function readJob(value: unknown, config: Config, { now, force, field = "" }: Dra
 		exit_kind: undefined,
 		last_run: undefined,
 	};
-	if (input.name !== undefined) job.name = check.label(input.name, at("name"));
+	if (input.name !== undefined) job.name = check.jobName(input.name, at("name"));
 	if (input.batch !== undefined) job.batch = check.label(input.batch, at("batch"));
 	if (input.deadline !== undefined && input.deadline !== null) {
 		job.deadline = check.instant(input.deadline, at("deadline"));

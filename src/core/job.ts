@@ -81,8 +81,8 @@ export const isMerging = ({ status, will_merge, merge_status }: Pick<Job, "statu
 	will_merge === true &&
 	(merge_status === "pending" || merge_status === "base_dirty" || merge_status === "conflict" || merge_status === "verify_failed");
 
-/** What there is to say about a merge: files that stand in its way, words, the commit that has it. */
-export type MergeReport = { files?: string[]; message?: string; commit?: string };
+/** What there is to say about a merge: files that stand in its way, words, the commit that has it, whether the job is run again for it. */
+export type MergeReport = { files?: string[]; message?: string; commit?: string; follow_up?: boolean };
 
 export type LockMode = "shared" | "exclusive";
 export type Lock = { key: string; mode: LockMode };

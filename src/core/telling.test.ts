@@ -50,6 +50,14 @@ The end of what it wrote:
 		expect(promptFor("no place", "template", AGAIN)).toMatch(/^no place\n\nThis is attempt 3/);
 	});
 
+	test("has the answer also where nobody made a place for it, or nothing else is left of the run that asked", () => {
+		const answered = { ...AGAIN, asked: "red or blue?", answer: "blue" };
+		const words = "It asked a person:\nred or blue?\nThe answer:\nblue";
+		expect(promptFor("try {{attempt}}", "template", answered)).toBe(`try 3\n\n${words}`);
+		expect(promptFor("try {{attempt}}: {{answer}}", "template", answered)).toBe("try 3: blue");
+		expect(promptFor("do it", "text", { ...answered, past: null })).toBe(`do it\n\n${words}`);
+	});
+
 	test("keeps braces that somebody brought, whatever stands in them", () => {
 		const brought = asText("what is {{answer}}? and \\{{prior}}?");
 		expect(promptFor(brought, "template", FIRST)).toBe("what is {{answer}}? and \\{{prior}}?");

@@ -8,7 +8,8 @@
 //   {{question}}       what it asked a person last
 //   {{answer}}         what the person said
 //
-// A recipe's prompt may have these where it wants them; they are filled in at each start. A prompt that has none of them gets {{prior}} at its end.
+// A recipe's prompt may have these where it wants them; they are filled in at each start. A prompt that has none of them gets {{prior}} at its end; one
+// without {{prior}} and {{answer}} gets the answer there, if there is one.
 
 import type { ExitKind } from "./job.ts";
 
@@ -54,13 +55,16 @@ export function promptFor(prompt: string, kind: "template" | "text", telling: Te
 		question: telling.asked ?? "",
 		answer: telling.answer ?? "",
 	};
-	let placed = false;
+	const placed = new Set<RunTime>();
 	const filled = prompt.replace(PLACE, (place, name: RunTime) => {
 		if (place.startsWith("\\")) return place.slice(1);
-		placed = true;
+		placed.add(name);
 		return values[name];
 	});
-	return placed ? filled.replace(/\n{3,}/g, "\n\n").trim() : joined(filled, words);
+	if (placed.size === 0) return joined(filled, words);
+	const made = filled.replace(/\n{3,}/g, "\n\n").trim();
+	// Somebody took the trouble to answer: that is not left out.
+	return placed.has("prior") || placed.has("answer") ? made : joined(made, answerWords(telling));
 }
 
 const joined = (prompt: string, words: string): string => (words === "" ? prompt : `${prompt}\n\n${words}`);
@@ -82,8 +86,14 @@ const ENDS: Record<ExitKind, string> = {
 /** Ends that say something about the work; the others only interrupted it. */
 const TELLING_ENDS: readonly ExitKind[] = ["failed", "crashed", "timeout", "stalled"];
 
-function priorWords({ attempt, past, branch, asked, answer, left }: Telling): string {
-	if (past === null) return "";
+function answerWords({ asked, answer }: Telling): string {
+	if (answer === null) return "";
+	return asked === null ? `A person was asked, and answered:\n${answer}` : `It asked a person:\n${asked}\nThe answer:\n${answer}`;
+}
+
+function priorWords(telling: Telling): string {
+	const { attempt, past, branch, left } = telling;
+	if (past === null) return answerWords(telling);
 	const counts = TELLING_ENDS.includes(past.exit_kind);
 	const lines = [
 		`This is attempt ${attempt} at this task. Attempt ${past.attempt} ${ENDS[past.exit_kind]}${counts && past.message ? `: ${past.message.replace(/\.+$/, "")}` : ""}.`,
@@ -92,8 +102,8 @@ function priorWords({ attempt, past, branch, asked, answer, left }: Telling): st
 	if (left !== null) lines.push(`You do not have its memory (${left}).`);
 	if (branch !== null || left !== null) lines.push("See what is there already before you begin.");
 	const parts = [lines.join(" ")];
-	if (answer !== null)
-		parts.push(asked === null ? `A person was asked, and answered:\n${answer}` : `It asked a person:\n${asked}\nThe answer:\n${answer}`);
+	const answered = answerWords(telling);
+	if (answered !== "") parts.push(answered);
 	if (counts && past.tail !== "") parts.push(`The end of what it wrote:\n${past.tail.replace(/^/gm, "    ")}`);
 	return parts.join("\n\n");
 }

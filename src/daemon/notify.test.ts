@@ -14,7 +14,7 @@ import { startNotify } from "./notify.ts";
 import { NOTIFY_ON, type NotifySettings } from "./settings.ts";
 
 async function open(settings: NotifySettings[], path = "/usr/bin:/bin") {
-	const t = await openStand({ config: { accounts: { work: {} } } });
+	const t = await openStand({ config: { accounts: { work: {} }, repos: { app: {} } } });
 	const warned: string[] = [];
 	const log = {
 		...SILENT,
@@ -54,7 +54,12 @@ test("each kind of news reaches a webhook that wants it", async () => {
 	await t.sluice.limit("work", { closed: "log in again" });
 	await t.sluice.grant("owner:ann", "tokens", { limit: 10 });
 	await t.sluice.charge("owner:ann", "tokens", 20);
-	await until(() => heard.length >= 8);
+	const [torn, mended] = [await t.add({ repo: "app", name: "torn" }), await t.add({ repo: "app", name: "mended" })];
+	await t.start();
+	for (const id of [torn, mended]) await t.succeed(id);
+	await t.sluice.merged(mended, "conflict", { message: "a.txt changed on both sides", follow_up: true });
+	await t.sluice.merged(torn, "conflict", { message: "a.txt changed on both sides" });
+	await until(() => heard.length >= 9);
 	expect(new Set(heard.map(({ kind, title, job, batch }) => JSON.stringify([kind, title, job, batch])))).toEqual(
 		new Set(
 			[
@@ -66,6 +71,7 @@ test("each kind of news reaches a webhook that wants it", async () => {
 				["needs_human", "Account work needs a person", null, null],
 				["needs_human", `job ${careful} (careful) needs approval`, careful, null],
 				["needs_human", `job ${asks} (asker) needs a person`, asks, null],
+				["needs_human", `job ${torn} (torn) is not merged: conflict`, torn, null],
 			].map((one) => JSON.stringify(one)),
 		),
 	);

@@ -53,6 +53,11 @@ function kindOf({ kind, data }: EventRow): NotifyOn | undefined {
 		case "account_closed":
 		case "approval_asked":
 			return "needs_human";
+		case "merge":
+			// Where the job is run again for it, nobody is needed yet.
+			return (data.merge_status === "conflict" || data.merge_status === "verify_failed") && data.follow_up !== true
+				? "needs_human"
+				: undefined;
 		case "limited":
 			return "limit";
 		case "budget_warned":
@@ -87,7 +92,9 @@ export function noticeOf(kind: NotifyOn, { job, at, data, kind: event }: EventRo
 					? [`Account ${data.account} needs a person`, String(data.reason ?? "")]
 					: event === "approval_asked"
 						? [`${who} needs approval`, `sluice approve ${job}, or sluice reject ${job}`]
-						: [`${who} needs a person`, String(view?.question ?? data.message ?? "")];
+						: event === "merge"
+							? [`${who} is not merged: ${data.merge_status === "conflict" ? "conflict" : "verify failed"}`, String(data.message ?? "")]
+							: [`${who} needs a person`, String(view?.question ?? data.message ?? "")];
 			case "limit":
 				return [`Account ${data.account} is limited`, typeof data.until === "number" ? `until ${new Date(data.until).toISOString()}` : ""];
 			case "budget":

@@ -9,6 +9,7 @@ import type { AccountView, Act, Scheduler } from "../scheduler.ts";
 import { acquireCall, callsInUse, releaseCall } from "./calls.ts";
 import { clearAccount } from "./control.ts";
 import type { Engine, Task } from "./engine.ts";
+import { checkLimit } from "./library-input.ts";
 import { limitAccount } from "./limits.ts";
 import type { Tx } from "./tx.ts";
 
@@ -24,9 +25,10 @@ export const accountMethods = ({ engine, run }: Parts): Methods => ({
 		}),
 	limit: async (account, report, act) => {
 		const name = check.label(account, "account");
+		const checked = checkLimit(report);
 		return run(function* (tx) {
 			mustKnow(tx, name);
-			limitAccount(tx, name, report);
+			limitAccount(tx, name, checked);
 			yield* [];
 		}, act);
 	},

@@ -16,7 +16,7 @@ import { type FactRecord, factsOf, isUnsettled, plainFacts } from "./facts.ts";
 import { position, toView, viewJob } from "./look.ts";
 import { record, type Seen } from "./observe.ts";
 import { type ChainRecord, countBatch, endJob, joinChain, openJobs, place, tellAwaiting } from "./place.ts";
-import { cascade } from "./settle.ts";
+import { cascade, settle } from "./settle.ts";
 import type { Tx } from "./tx.ts";
 
 /** `limit` "none": a full queue does not turn it away; triggers are not asked to come again later. */
@@ -51,6 +51,7 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: Add
 	markPredecessors(tx, preds);
 	// A twin that was replaced may have been its predecessor: the answer tells what has come of that.
 	if (tx.ended.length > 0) yield* cascade(tx);
+	if (replaced !== undefined && tx.memory.all("settle").size > 0) yield* settle(tx);
 	const warnings = job.needs || tx.memory.ready > softLimit(tx.config) ? yield* warningsOf(tx, job) : [];
 	const view = preds.length === 0 ? toView(job, draft.spec, []) : yield* viewJob(tx, job);
 	const result: AddResult = { outcome: "queued", job: view, position: yield* position(tx, job) };

@@ -148,6 +148,7 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	job.line = "run";
 	// A session lives on one account; with another it starts afresh.
 	if (job.session !== undefined && (job.account ?? job.prefer) !== account) job.session = undefined;
+	if (job.prefer !== undefined && job.prefer !== account) job.prefer = undefined;
 	drop(job, BEFORE_RUN);
 	if (run.lease_until !== undefined) job.due_at = run.lease_until;
 	job.started_at = tx.now;

@@ -7,6 +7,7 @@ import { EXIT_KINDS, MERGE_STATUSES } from "../core/job.ts";
 import type { Act, ClaimOptions, Ending, OpenOptions } from "../scheduler.ts";
 import type { Claimer } from "./claim.ts";
 import { scopeKey } from "./control.ts";
+import type { LimitReport } from "./limits.ts";
 
 export function restamp(job: { created_at: number; runnable_at: number }, now: number, defaulted: boolean): void {
 	job.created_at = now;
@@ -57,6 +58,15 @@ export function checkEnding(ending: Ending): void {
 		check.label(dim, `usage.${dim.slice(0, 40)}`);
 		check.integer(amount, `usage.${dim}`, 0);
 	}
+}
+
+export function checkLimit(report: LimitReport): LimitReport {
+	const given = check.record(report, "report") as LimitReport;
+	check.knownKeys(given, ["until", "retry_after_ms", "closed"], "");
+	if (given.until !== undefined) check.integer(given.until, "until", 0, check.MAX_TIME);
+	if (given.retry_after_ms !== undefined) check.integer(given.retry_after_ms, "retry_after_ms", 0, check.MAX_TIME);
+	if (given.closed !== undefined) check.text(given.closed, "closed");
+	return { ...given };
 }
 
 export function checkGrant(

@@ -1,5 +1,6 @@
 // Holds on accounts, breakers on environments: what keeps work from starting, and what lets it go on. Money is in budgets.ts.
 
+import { MAX_TIME } from "../core/check.ts";
 import { isTerminal, type Job } from "../core/job.ts";
 import { limitDelayMs } from "../core/retry.ts";
 import { holdKey } from "../core/world.ts";
@@ -25,8 +26,8 @@ export function limitAccount(tx: Tx, account: string, report: LimitReport): void
 	const reset = report.until !== undefined;
 	const wanted =
 		report.until !== undefined ? report.until + tx.config.rate_limit.margin_ms : tx.now + limitDelayMs(hits, report.retry_after_ms);
-	const until = Math.max(wanted, known?.until ?? 0);
-	const isReset = until === wanted ? reset : (known?.reset ?? reset);
+	const until = Math.min(MAX_TIME, Math.max(wanted, known?.until ?? 0));
+	const isReset = until === Math.min(MAX_TIME, wanted) ? reset : (known?.reset ?? reset);
 	tx.put("hold", key, {
 		kind: "rate_limited",
 		scope,

@@ -39,6 +39,23 @@ describe("registers", () => {
 		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 2, total: 2, owned: false }]);
 	});
 
+	test("a job that is run again is counted once in its batch", async () => {
+		const t = await openStand();
+		const [one, two] = [await t.add({ batch: "docs" }), await t.add({ batch: "docs" })];
+		await t.sluice.cancel(one);
+		await t.sluice.cancel(two);
+		for (const id of [one, two]) await t.sluice.retry(id);
+		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 2, total: 2, owned: false }]);
+		await t.start();
+		await t.succeed(one);
+		await t.sluice.rerun(one);
+		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 2, total: 2, owned: false }]);
+		await t.start();
+		for (const id of [one, two]) await t.succeed(id);
+		expect(await t.sluice.batches()).toEqual([{ name: "docs", open: 0, total: 2, owned: false }]);
+		expect((await t.events()).filter(({ kind }) => kind === "batch_closed").map(({ data }) => data.total)).toEqual([2, 2]);
+	});
+
 	test("an owned batch closes when its owner says so: at once, or with its last job", async () => {
 		const t = await openStand();
 		const [one, two] = [await t.add({ batch: "mine", owned: true }), await t.add({ batch: "later", owned: true })];

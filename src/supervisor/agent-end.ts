@@ -14,11 +14,12 @@
 import { isRolloutOf, resetInRollout, usedInRollout } from "../core/agents/codex-rollout.ts";
 import { NOTHING, type Used } from "../core/agents/happening.ts";
 import { knownOf, profileOf } from "../core/agents/index.ts";
+import { countIn } from "../core/agents/json.ts";
 import { type About, exitKindFor, type Judgement, judge } from "../core/agents/judge.ts";
 import { troubleOf } from "../disk.ts";
 import type { Ending } from "../scheduler.ts";
 import { type AgentRun, readAll } from "./agent.ts";
-import { endingOf, lastLine, type Over, oneLine } from "./exit.ts";
+import { endingOf, lastLine, type Over, oneLine, storable } from "./exit.ts";
 import type { Floor } from "./floor.ts";
 import { folderOf, type LiveRun } from "./run.ts";
 
@@ -56,6 +57,8 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 		}
 		if (found.outcome === "needs_human" && reading.ended?.how === "well" && (await floor.workspaces?.changed(run.job)) === true)
 			found = judge(agent.output, reading, exit, { ...about, changed: true });
+		// Words about a session that is not there, where none was to go on: somebody else's, and no reason to start again for nothing.
+		if (agent.session === null) found = { ...found, session_gone: false };
 		agent.judgement = found;
 		return endingFrom(floor, run, agent, seen, plain, found);
 	} catch (error) {
@@ -97,7 +100,7 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		case "ok":
 			return { ...at, exit_kind };
 		case "needs_human":
-			return { ...at, exit_kind, ...message, question: found.question ?? "the agent asks for a person" };
+			return { ...at, exit_kind, ...message, question: storable(found.question ?? "the agent asks for a person") };
 		case "limited":
 		case "throttled":
 			return { ...at, exit_kind, ...message, ...when };
@@ -117,7 +120,10 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 	}
 }
 
-const chargesOf = ({ tokens, cost_micro }: Used): Record<string, number> => ({ tokens, ...(cost_micro === null ? {} : { cost_micro }) });
+const chargesOf = ({ tokens, cost_micro }: Used): Record<string, number> => ({
+	tokens: countIn(tokens),
+	...(cost_micro === null ? {} : { cost_micro: countIn(cost_micro) }),
+});
 
 export function tailOf({ disk }: Floor, { dir }: { dir: string }, stream: "stdout" | "stderr", bytes: number): string {
 	const path = `${dir}/${stream}.log`;

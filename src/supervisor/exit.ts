@@ -46,15 +46,19 @@ export function lastLine(text: string): string {
 	return "";
 }
 
-/** Without colours and other control characters, and not too long: it is stored, and shown in terminals. */
-export function oneLine(text: string): string {
-	const plain = text
+/** Without colours and other control characters but ends of lines: it is stored, and shown in terminals. */
+export const storable = (text: string): string =>
+	text
 		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go
 		.replace(/\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|.)/g, "")
 		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go
-		.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ")
+		.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]+/g, " ")
 		.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd")
 		.trim();
+
+/** The same on one line, and not too long. */
+export function oneLine(text: string): string {
+	const plain = storable(text).replace(/[\n\t]+/g, " ");
 	if (plain.length <= MESSAGE_MAX) return plain;
 	return `${plain.slice(0, MESSAGE_MAX - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }

@@ -46,6 +46,17 @@ describe("a limit that it waits for by itself", () => {
 		for (const job of [codex, opencode]) expect((await on.show(job)).status).toBe("running");
 	});
 
+	test("is over when it thinks, however long", async () => {
+		const on = await stand();
+		const job = await on.add({ agent: "codex", prompt: "x" });
+		const { stdout } = capture("codex-429then");
+		on.processes.log("1.1", "stdout", stdout.toString().split("\n").slice(0, 5).join("\n").concat("\n"));
+		await on.pass(10 * SECOND);
+		on.processes.log("1.1", "stdout", '{"type":"item.completed","item":{"id":"i","type":"reasoning","text":"hm"}}\n');
+		await on.pass(HOUR);
+		expect(await on.show(job)).toMatchObject({ status: "running", attempt: 1 });
+	});
+
 	test("is waited for where the settings say so", async () => {
 		const on = await stand({ settings: { agent_patience_ms: null } });
 		const job = await on.add({ agent: "codex", prompt: "x" });

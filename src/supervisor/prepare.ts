@@ -103,7 +103,7 @@ function ofAgent(profile: Profile, { job, spec, run }: Claimed, { prior, before,
 	// Ralph begins each run with a fresh context.
 	const next = profile.resume.length === 0 || spec.mode === "ralph" ? null : continues(before, job.session);
 	if (before !== null && next !== null && "session" in next) {
-		const prompt = promptForResumed(before.exit_kind, before.exit_kind === "needs_human" ? job.answer : undefined, told);
+		const prompt = promptForResumed(before.exit_kind, before.awaits_answer ? job.answer : undefined, told);
 		return { ...commandLine(profile, { ...wish, prompt, session: next.session }), prompt, session: next.session };
 	}
 	const full = promptFor(spec.prompt ?? "", spec.recipe === undefined ? "text" : "template", {

@@ -1,11 +1,11 @@
 // What a run is told of the one before it: how it ended, its last words, where. In its environment, and as a file.
 
-import type { Before } from "../core/agents/continuing.ts";
+import { type Before, CUT_OFF } from "../core/agents/continuing.ts";
 import { OUTCOMES } from "../core/agents/happening.ts";
 import { EXIT_KINDS, type Job } from "../core/job.ts";
 import { lastLines, type Past } from "../core/telling.ts";
 import { accountIn } from "./agent-end.ts";
-import { TAIL_BYTES } from "./exit.ts";
+import { storable, TAIL_BYTES } from "./exit.ts";
 import type { Floor } from "./floor.ts";
 import { folderOf, type LiveRun } from "./run.ts";
 
@@ -60,7 +60,8 @@ function pastOf(attempt: number, outcome: Record<string, unknown>, { stdout, std
 		tail: lastLines(
 			[said, stderr]
 				.filter((part) => typeof part === "string" && part.trim() !== "")
-				.map((part) => String(part).trimEnd())
+				// It becomes part of a prompt, and so of an argument, which may not have everything that a log has.
+				.map((part) => storable(String(part)))
 				.join("\n"),
 		),
 	};
@@ -68,6 +69,7 @@ function pastOf(attempt: number, outcome: Record<string, unknown>, { stdout, std
 
 /** How the last run ended that was there at all: whether its session goes on hangs on it. */
 export function beforeOf(floor: Floor, run: LiveRun): Before | null {
+	let last: Before | null = null;
 	for (let attempt = run.attempt - 1; attempt > 0; attempt--) {
 		const account = accountIn(floor, folderOf(floor, run.job, attempt));
 		const exit_kind = EXIT_KINDS.find((kind) => kind === account?.exit_kind);
@@ -75,9 +77,11 @@ export function beforeOf(floor: Floor, run: LiveRun): Before | null {
 		if (account === null || exit_kind === undefined || exit_kind === "launch_failed") continue;
 		const session = typeof account.session === "string" ? account.session : null;
 		const outcome = OUTCOMES.find((one) => one === account.outcome) ?? null;
-		return { exit_kind, outcome, session, session_gone: account.session_gone === true };
+		last ??= { exit_kind, outcome, session, session_gone: account.session_gone === true, awaits_answer: false };
+		if (exit_kind === "needs_human") return { ...last, awaits_answer: true };
+		if (!CUT_OFF.includes(exit_kind)) return last;
 	}
-	return null;
+	return last;
 }
 
 function tail({ disk }: Floor, dir: string, stream: "stdout" | "stderr"): string {

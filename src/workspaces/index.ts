@@ -20,6 +20,8 @@ export type Work = Workspaces & {
 	/** Merges begin, and worktrees that are long over go. */
 	start(): void;
 	stop(): Promise<void>;
+	/** Jobs whose merge goes on only if a person sees to it. */
+	stuckMerges(): number[];
 	/** Something in this repo has changed. */
 	stir(repo: string): void;
 	prune(act: "remove" | "only look"): Promise<PruneReport>;
@@ -94,6 +96,7 @@ export function createWork(parts: Parts): Work {
 			await merges.stop();
 		},
 		stir: (repo) => merges.stir(repo),
+		stuckMerges: () => merges.stuck(),
 		makers: makers.of,
 		capture: (folder) => captureDiff(yard, folder),
 		prune: (act) => prune(yard, { what: "ended", act }),
@@ -134,11 +137,11 @@ const viewOf = (yard: Yard, record: WorktreeRecord): WorktreeView => {
 	return { job, repo, path, branch, base_branch, there: yard.disk.changedAt(path) !== null };
 };
 
-/** A run after the first is told where the last one worked; one that has to mend a merge, what is in its way. */
+/** A run after the first is told where the last one worked, unless it begins anew; one that has to mend a merge, what is in its way. */
 function priorOf(record: WorktreeRecord): Record<string, string> {
-	const { told } = record;
+	const { told, attempt, named, begun_by = 1 } = record;
 	return {
-		...(record.attempt > 1 ? { SLUICE_PRIOR_BRANCH: record.branch } : {}),
+		...(attempt > (named ? 1 : begun_by) ? { SLUICE_PRIOR_BRANCH: record.branch } : {}),
 		...(told ? { SLUICE_MERGE_STATUS: told.status, SLUICE_MERGE_FILES: told.files.join("\n"), SLUICE_MERGE_MESSAGE: told.message } : {}),
 	};
 }

@@ -26,11 +26,16 @@ const COMMAND_MS = 300_000;
 export const sentinelOf = (job: number, status: "conflict" | "verify_failed") =>
 	`sentinel:${status === "conflict" ? "merge-conflict" : "verify-failed"}-${job}`;
 
+const isStuck = ({ status, merge_status }: JobView): boolean =>
+	status === "succeeded" && (merge_status === "conflict" || merge_status === "verify_failed");
+
 export type MergeQueue = {
 	/** Looks at one job, or at all that have a worktree. */
 	look(job?: number): void;
 	/** Something in this repo has changed: what waits for it is tried at once. */
 	stir(repo: string): void;
+	/** Jobs whose merge goes on only if a person sees to it. */
+	stuck(): number[];
 	/** No new merges; resolves when the one under way is over. */
 	stop(): Promise<void>;
 };
@@ -42,6 +47,8 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 	const busy = new Map<number, Promise<void>>();
 	/** Nothing to do until something happens to it. */
 	const settled = new Set<number>();
+	/** In conflict, or refused by verify, and not run again for it. */
+	const stuck = new Set<number>();
 	const waits = new Map<number, { tries: number; until: number; repo: string }>();
 	let closed = false;
 	let cancel = () => {};
@@ -60,6 +67,8 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		if (closed || !record) return;
 		const repo = yard.repo(record.repo);
 		const job = await shown(id);
+		if (job && isStuck(job) && !record.follow_up_due) stuck.add(id);
+		else stuck.delete(id);
 		if (job?.status !== "succeeded" || !job.will_merge) return void settled.add(id);
 		if (record.follow_up_due) return followUp(record);
 		if (job.merge_status === "merged") return clear(repo, record);
@@ -116,7 +125,8 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 			if (due) record.follow_up_due = true;
 			writeRecord(yard, record);
 		}
-		if (!unchanged) await told(record.job, status, "message" in rest ? { ...rest, message: rest.message.slice(0, 1000) } : rest);
+		const follow = record.follow_up_due ? { follow_up: true } : {};
+		if (!unchanged) await told(record.job, status, "message" in rest ? { ...rest, message: rest.message.slice(0, 1000), ...follow } : rest);
 		yard.step?.("merge-told", record.job);
 		if (status === "merged") {
 			log.info("merged", { job: record.job, repo: record.repo, base: record.base_branch, commit: result.commit });
@@ -124,7 +134,10 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 			await clear(repo, record);
 		} else if (status === "base_dirty") wait(record, LOOK_MS);
 		else if (record.follow_up_due) await followUp(record);
-		else settled.add(record.job);
+		else {
+			settled.add(record.job);
+			if (status === "conflict" || status === "verify_failed") stuck.add(record.job);
+		}
 	}
 
 	async function told(job: number, status: MergeResult["status"], report: object): Promise<void> {
@@ -195,6 +208,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		for (const { kind, job } of events) {
 			if (job === null) continue;
 			if (kind === "reset" || kind === "ended" || kind === "merge") settled.delete(job);
+			if (kind === "reset" || kind === "ended") stuck.delete(job);
 			if (kind === "ended") ended.push(job);
 		}
 		// Where no job works in a repo, an end costs no look at the disk for each of them.
@@ -219,6 +233,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 
 	return {
 		look,
+		stuck: () => [...stuck],
 		stir(repo) {
 			for (const [job, wait] of waits) {
 				if (wait.repo !== repo || wait.tries > 0) continue;

@@ -25,6 +25,8 @@ export type WorktreeRecord = {
 	base_commit: string;
 	state: "making" | "made" | "ready" | "removing";
 	attempt: number;
+	/** The run that it was made for: after a rewind not the job's first. Absent in older records. */
+	begun_by?: number;
 	title: string;
 	strategy: "direct" | "mr" | "local" | "none";
 	/** Epoch milliseconds of the last `enter`. */

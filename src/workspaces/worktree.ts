@@ -66,6 +66,7 @@ async function draft(yard: Yard, repo: Repo, { job, spec, run }: Claimed): Promi
 		base_commit: commit,
 		state: "making",
 		attempt: run.attempt,
+		begun_by: run.attempt,
 		title: title.slice(0, 200),
 		strategy: "none",
 		entered_at: yard.clock.now(),

@@ -201,15 +201,17 @@ export function throughDaemon(agent: AgentName): void {
 			return { id, word };
 		};
 
-		test("killed during a tool call: its tools go with it, and it is tried again", async () => {
+		test("killed during a tool call: its tools go with it, and its session goes on", async () => {
 			const stand = await open();
 			const { daemon } = stand;
 			const { id, word } = await beginToolCall(stand);
 			const killed = daemon.leftovers().filter((pid) => isProgram(pid, agent));
 			expect(killed.length).toBeGreaterThan(0);
 			for (const pid of killed) process.kill(pid, "SIGKILL");
-			expect(await daemon.outcome(id, 1)).toMatchObject({ outcome: "killed", exit_kind: "crashed" });
+			const first = await daemon.outcome(id, 1);
+			expect(first).toMatchObject({ outcome: "killed", exit_kind: "crashed", session: expect.any(String) });
 			expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", attempt: 2, failures: 1 });
+			expect((await daemon.outcome(id, 2)).session).toBe(first.session);
 			await until(() => processesWith(word).length === 0 && daemon.leftovers().length === 0);
 		});
 

@@ -272,7 +272,10 @@ describe("the life of a worktree", () => {
 	test("a rewound job begins anew, and what it had is on a rescue ref", async () => {
 		const repo = makeRepository();
 		const { home, client } = await town(repo);
-		const job = await add(client, `[ -e left ] && exit 9; ${commitFile("first.txt", "1")}; touch left; [ "$SLUICE_ATTEMPT" = 2 ]`);
+		const job = await add(
+			client,
+			`[ -e left ] && exit 9; [ -n "$SLUICE_PRIOR_BRANCH" ] && exit 8; ${commitFile("first.txt", "1")}; touch left; [ "$SLUICE_ATTEMPT" = 2 ]`,
+		);
 		expect(await ended(client, job)).toMatchObject({ status: "failed", exit_code: 1 });
 		await client.call("job.retry", { id: job });
 		await merged(client, job);
@@ -318,6 +321,15 @@ describe("merging", () => {
 		await until(() => repo.branches().filter((name) => name.startsWith("sluice/")).length === 7 || kept.length);
 		const artifacts = (await client.call("artifact.list", {})).artifacts.filter(({ artifact }) => artifact.startsWith("sentinel:"));
 		expect(artifacts).toHaveLength(7);
+		// They need a person, and the status says so.
+		const unmerged = await until(async () => {
+			const found = (await client.call("scheduler.status", {})).unmerged ?? [];
+			return found.length === 7 ? found : undefined;
+		});
+		expect(unmerged.find(({ job }) => job === conflict?.id)).toMatchObject({
+			merge_status: "conflict",
+			message: "sum.txt changed on both sides",
+		});
 	});
 
 	test("a dirty base waits and goes on when it is clean; what comes after the merge waits for it", async () => {

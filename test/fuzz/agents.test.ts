@@ -1,11 +1,14 @@
 // Adapters on output that nobody has seen: other key order, unknown events, lines cut anywhere, lines of others in between, lines that are too long, garbage.
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { OUTCOMES } from "../../src/core/agents/happening.ts";
 import { createLines, MAX_LINE } from "../../src/core/agents/lines.ts";
 import { FORMATS } from "../../src/core/agents/profile.ts";
 import { createReader } from "../../src/core/agents/reading.ts";
+import { createRenderer } from "../../src/core/agents/render.ts";
 import { type Capture, captures, judged } from "../make/capture.ts";
 
 const ALL = captures();
@@ -141,6 +144,15 @@ describe("a stated outcome, and never an exception", () => {
 		);
 	});
 
+	test("an event that goes deeper than anybody can follow", () => {
+		const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+		const tool = `{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t","name":"T","input":{"a":${deep}}}]}}`;
+		const made = ALL.find(({ name }) => name === "claude-ok") as Capture;
+		expect(verdict(made, [tool, ...linesOf(made)])).toEqual(verdict(made, linesOf(made)));
+		const shown = createRenderer("claude");
+		expect(shown.push(`${[tool, ...linesOf(made)].join("\n")}\n`)).toMatch(/tokens, \$/);
+	});
+
 	test("garbage", () => {
 		fc.assert(
 			fc.property(
@@ -166,6 +178,37 @@ describe("bounded memory", () => {
 		expect(seen).toEqual(["after"]);
 		expect(lines.skipped).toBe(1);
 		expect(lines.end()).toBe("last");
+	});
+
+	test("tools with long names that never end are not kept whole", () => {
+		const reader = createReader("claude");
+		const long = "n".repeat(1_000_000);
+		for (let n = 0; n < 50; n++) {
+			const part = { type: "tool_use", id: `${n}${long}`, name: long, input: {} };
+			reader.push(Buffer.from(`${JSON.stringify({ type: "assistant", message: { id: "m", content: [part] } })}\n`));
+		}
+		const kept = [...reader.reading.tools].map(([id, { name, text }]) => id.length + name.length + text.length);
+		expect(kept).toHaveLength(50);
+		expect(Math.max(...kept)).toBeLessThan(2000);
+		const denials = Array.from({ length: 20 }, () => ({ tool_name: long, tool_input: {} }));
+		reader.push(Buffer.from(`${JSON.stringify({ type: "result", subtype: "success", permission_denials: denials })}\n`));
+		expect(Math.max(...reader.end().denied.map((one) => one.length))).toBeLessThan(2000);
+	});
+
+	test("what is kept of a long text does not keep the rest of it", () => {
+		setFlagsFromString("--expose-gc");
+		const collect = runInNewContext("gc") as () => void;
+		const reader = createReader("claude");
+		const long = "n".repeat(2_000_000);
+		collect();
+		const before = process.memoryUsage().heapUsed;
+		for (let n = 0; n < 50; n++) {
+			const part = { type: "tool_use", id: String(n), name: "Bash", input: { command: n + long } };
+			reader.push(Buffer.from(`${JSON.stringify({ type: "assistant", message: { id: "m", content: [part] } })}\n`));
+		}
+		collect();
+		expect(process.memoryUsage().heapUsed - before).toBeLessThan(30e6);
+		expect(reader.reading.tools.size).toBe(50);
 	});
 
 	test("a gigabyte goes through a reader that holds little of it", () => {

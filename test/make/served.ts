@@ -151,6 +151,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 		work: {
 			prune: async () => ({ removed: [], kept: [] }),
 			worktrees: () => [],
+			stuckMerges: () => [],
 			lookForBusy: async () => {},
 			diff: async () => null,
 			capture: async () => "",

@@ -45,6 +45,8 @@ describe("job.add", () => {
 
 	test("wrong input is the scheduler's own error", async () => {
 		const desk = await openDesk();
+		// `show 12` means the job with that id.
+		expect(await desk.refused("job.add", { command: ["x"], name: "12" })).toMatchObject({ data: { code: "invalid", field: "name" } });
 		expect(await desk.refused("job.add", { command: ["x"], lain: "code" })).toMatchObject({
 			code: -32602,
 			data: { code: "unknown_key", field: "lain", hint: 'did you mean "lane"?' },

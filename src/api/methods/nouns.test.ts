@@ -25,6 +25,7 @@ describe("scheduler", () => {
 			hosts: [{ name: "local", labels: [], heartbeat_at: at(NOON), state: "live" }],
 			backpressure: null,
 			last_dispatch_at: null,
+			unmerged: [],
 			needs_human: [],
 			budgets: [],
 			config_problem: null,
@@ -35,6 +36,10 @@ describe("scheduler", () => {
 
 	test("pause and resume reach the processes when asked to", async () => {
 		const desk = await openDesk();
+		expect(await desk.refused("scheduler.pause", { lane: "defualt" })).toMatchObject({
+			data: { code: "not_found", hint: 'did you mean "default"?' },
+		});
+		expect(await desk.refused("scheduler.pause", { repo: "app" })).toMatchObject({ data: { code: "not_found", field: "repo" } });
 		expect(await desk.call("scheduler.pause", { lane: "default", freeze: true })).toMatchObject({ scope: "lane:default", frozen: true });
 		expect(await desk.call("scheduler.resume", { lane: "default" })).toMatchObject({ scope: "lane:default", paused: false });
 		expect(desk.pretended.frozen).toEqual([

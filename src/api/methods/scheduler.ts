@@ -1,8 +1,11 @@
 // The methods of the whole queue and of the daemon.
 
+import { SluiceError } from "../../core/errors.ts";
+import { nearest } from "../../core/nearest.ts";
 import type { Scope } from "../../scheduler.ts";
 import { demand, doc, type Handlers } from "../call.ts";
-import { rfc3339, statusDocument } from "../documents.ts";
+import type { Context } from "../context.ts";
+import { rfc3339, type StatusDocument, statusDocument } from "../documents.ts";
 import { forecastDocument } from "../forecast-document.ts";
 import { PROTOCOL } from "../protocol.ts";
 import { prune } from "./repo.ts";
@@ -24,9 +27,34 @@ const named = (scope: Scope): string =>
 		.map(([kind, name]) => `${kind}:${name}`)
 		.join(" ") || "all";
 
+/** A pause of what is misspelt would hold nothing. Batches and accounts may come later than their pause. */
+function mustBeKnown(what: "lane" | "repo", name: string | undefined, all: readonly string[]): void {
+	if (name === undefined || all.includes(name)) return;
+	const guess = nearest(name, all);
+	throw new SluiceError("not_found", `${what}: there is no ${what} "${name}"`, {
+		field: what,
+		hint: guess ? `did you mean "${guess}"?` : all.length > 0 ? `known: ${all.join(", ")}` : `there are no ${what}s yet`,
+	});
+}
+
+const MOST_UNMERGED = 100;
+
+async function unmerged({ scheduler, work }: Context): Promise<NonNullable<StatusDocument["unmerged"]>> {
+	const found: NonNullable<StatusDocument["unmerged"]> = [];
+	for (const id of work.stuckMerges().slice(0, MOST_UNMERGED)) {
+		// One that is gone, or on its way again, is not stuck any more.
+		const job = await scheduler.show(id).catch(() => null);
+		if (job?.status !== "succeeded" || (job.merge_status !== "conflict" && job.merge_status !== "verify_failed")) continue;
+		const { name = null, merge_status, merge_report, ended_at } = job;
+		found.push({ job: id, name, merge_status, message: merge_report?.message ?? null, since: rfc3339(ended_at ?? job.created_at) });
+	}
+	return found;
+}
+
 export const schedulerMethods: Handlers<"scheduler"> = {
 	"scheduler.status": async (_params, { context }) => ({
 		...statusDocument(await context.scheduler.status()),
+		unmerged: await unmerged(context),
 		config_problem: context.config.problem?.()?.message ?? null,
 		http_problem: context.doors().problem,
 		now: rfc3339(context.clock.now()),
@@ -46,6 +74,9 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 			}),
 		),
 	"scheduler.pause": async ({ reason, freeze, until, ...given }, { context, by }) => {
+		const { lanes, repos } = context.scheduler.config();
+		mustBeKnown("lane", given.lane, Object.keys(lanes));
+		mustBeKnown("repo", given.repo, Object.keys(repos));
 		const scope = scopeOf(given);
 		const more = { ...(reason === undefined ? {} : { reason }), ...(until === undefined ? {} : { until: until as number }) };
 		await context.scheduler.pause(scope, { by, ...more });

@@ -10,7 +10,10 @@ export const ACT: readonly CommandSpec[] = [
 		name: "cancel",
 		help: "End jobs: waiting ones at once, running ones after a stop.",
 		args: [IDS],
-		options: [{ name: "subtree", type: "flag", help: "And everything that comes after them." }, REASON],
+		options: [
+			{ name: "subtree", type: "flag", help: "And everything that comes after them, and their children; else those go on." },
+			REASON,
+		],
 		examples: [
 			["sluice cancel 7", "one"],
 			["sluice cancel 7 --subtree --reason 'wrong branch'", "and what comes after it"],

@@ -114,6 +114,7 @@ jobs:
 
 	test("a file that is not there", async () => {
 		const line = await openCommandLine(SETTINGS);
+		expect(await line.run("apply /")).toMatchObject({ code: 2, err: expect.stringContaining("/ is a folder") });
 		expect(await line.run("apply no.yml")).toEqual({ code: 3, out: "", err: "sluice: there is no file no.yml\n" });
 	});
 });

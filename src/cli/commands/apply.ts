@@ -37,7 +37,9 @@ function readFile(path: string, file: string): string {
 		return readFileSync(path, "utf8");
 	} catch (error) {
 		const { code, message } = error as NodeJS.ErrnoException;
-		throw code === "ENOENT" ? new CliFailure("not_found", `there is no file ${file}`) : usage(message);
+		throw code === "ENOENT"
+			? new CliFailure("not_found", `there is no file ${file}`)
+			: usage(code === "EISDIR" ? `${file} is a folder` : message);
 	}
 }
 

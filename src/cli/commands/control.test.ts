@@ -99,6 +99,10 @@ describe("controlling", () => {
 		expect(text).toContain("\npreset: loops\n");
 		expect(text).toContain("# max_concurrent: 50\n");
 		expect(await line.run(["init", "--home", home])).toMatchObject({ code: 4, err: expect.stringContaining("is there already") });
+		expect(await line.run(["init", "--home", join(home, "config.yml")])).toMatchObject({
+			code: 1,
+			err: expect.stringContaining("cannot write"),
+		});
 		expect(await line.run("init --preset loop")).toMatchObject({ code: 2, err: expect.stringContaining('did you mean "loops"?') });
 	});
 
@@ -110,6 +114,8 @@ describe("controlling", () => {
 		expect((await line.run("up --port 99999")).code).toBe(2);
 		const none = await openCommandLine(undefined);
 		expect(await none.run("down")).toEqual({ code: 0, out: "", err: "no daemon is running\n" });
+		// Runs outlive a daemon: this one has stopped none.
+		expect((await none.run("down --stop-runs")).err).toContain("what an earlier one left running goes on: sluice up --detach");
 		const down = async (running: number, options = "") => {
 			const leaving = { call: async () => ({ schema_version: 1, stopping: true, running }), close() {}, closed: Promise.resolve() };
 			return (await none.run(`down ${options}`, { connect: async () => leaving })).err;

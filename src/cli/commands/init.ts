@@ -1,6 +1,6 @@
 // sluice init: a first configuration, with comments.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Call } from "../command.ts";
 import { CliFailure } from "../failure.ts";
@@ -16,7 +16,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		writeFileSync(path, text, { flag: "wx", mode: 0o600 });
 	} catch (error) {
 		const { code, message } = error as NodeJS.ErrnoException;
-		if (code !== "EEXIST")
+		if (code !== "EEXIST" || !existsSync(path))
 			throw new CliFailure("store", `cannot write ${path}: ${message}`, "name another home with --home or SLUICE_HOME");
 		throw new CliFailure(
 			"conflict",

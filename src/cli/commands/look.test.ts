@@ -1,7 +1,7 @@
 // Commands that look: what they print for what the daemon answers.
 
 import { describe, expect, test } from "vitest";
-import { ago, Gone, job, NOW, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
+import { ago, Gone, job, NOW, openCommandLine, Refusal, STATUS } from "../../../test/make/command-line.ts";
 
 describe("looking", () => {
 	test("status", async () => {
@@ -36,6 +36,7 @@ here  live   gpu     5s ago
 					{ job: 7, name: "paint", question: "which\u001b[31m colour?", since: ago(60_000) },
 					{ job: 8, name: null, question: null, since: ago(1000) },
 				],
+				unmerged: [{ job: 9, name: null, merge_status: "conflict", message: "a.txt changed on both sides", since: ago(2000) }],
 				budgets: [
 					{ subject: "owner:ann", dim: "cost_micro", used: 5_000_000, limit: 5_000_000, reserved: 0, over_limit: true, refills_at: null },
 				],
@@ -44,7 +45,23 @@ here  live   gpu     5s ago
 		const { out } = await line.run("status");
 		expect(out).toContain("Needs you: job 7 (paint) asks: which colour?\n  since 1m ago → sluice answer 7 TEXT\n");
 		expect(out).toContain("Needs you: job 8 needs approval\n  since 1s ago → sluice approve 8\n");
+		expect(out).toContain("Needs you: job 9 not merged: conflict, a.txt changed on both sides\n  since 2s ago → sluice why 9\n");
 		expect(out).toContain("Budget: owner:ann has used $5.00 of $5.00\n");
+	});
+
+	test("status --watch outlives a daemon that comes back", async () => {
+		const turns = [{ ...STATUS, running: 1 }, Gone, { ...STATUS, running: 2 }];
+		const line = await openCommandLine({
+			"scheduler.status": () => {
+				const turn = turns.shift();
+				if (turn === Gone) throw new Gone();
+				// The end of the test, not of the daemon.
+				if (turn === undefined) throw new Refusal("enough", { code: "invalid" });
+				return turn as typeof STATUS;
+			},
+		});
+		const { out } = await line.run("status --watch");
+		expect(out.match(/Running: \d/g)).toEqual(["Running: 1", "Running: 2"]);
 	});
 
 	test("status without a daemon says so and starts none", async () => {
@@ -206,28 +223,34 @@ web
 		]);
 	});
 
-	test("a branch that could not be merged is told of in list and why, with what to do", async () => {
-		const ended = { status: "succeeded", started_at: ago(3000), ended_at: ago(1000) };
-		const merged = (merge_status: string, message: string) => job(7, { ...ended, merge_status, merge_report: { message } });
-		const line = await openCommandLine({
-			"job.list": {
-				jobs: [
-					merged("conflict", "a.txt changed on both sides"),
-					merged("verify_failed", "verify failed: exit code 1"),
-					merged("merged", ""),
-				],
-			},
-			"job.why": { job: merged("conflict", "a.txt changed on both sides"), reasons: [], position: null, priority: { total: 0, terms: [] } },
+	test("why of one that waits for a merge, and of the one whose merge it is", async () => {
+		const priority = { total: 0, terms: [] };
+		const torn = job(10, {
+			name: "torn",
+			status: "succeeded",
+			merge_status: "conflict",
+			merge_report: { files: ["a.txt"], message: "a.txt changed on both sides" },
+			started_at: ago(3000),
+			ended_at: ago(1000),
 		});
-		const rows = (await line.run("list --all")).out.trimEnd().split("\n").slice(1);
-		expect(rows.map((row) => row.replace(/^.* in 2s/, ""))).toEqual([
-			", not merged: conflict, a.txt changed on both sides",
-			", not merged: verify failed: exit code 1",
-			"",
-		]);
-		const { out } = await line.run("why 7");
-		expect(out).toContain("not merged: conflict, a.txt changed on both sides");
-		expect(out).toContain("sluice open 7; mend it there and commit, then: sluice rerun 7");
+		const reasons = [{ gate: "after", code: "dependencies", subject: "job:10", detail: "waiting on job 10" }];
+		const waits = job(14, { status: "waiting_on_deps", after: [{ job: 10, policy: "merged" }] });
+		const asks = (merge_status: string) =>
+			openCommandLine({ "job.why": { job: waits, reasons, position: null, priority }, "job.show": { job: { ...torn, merge_status } } });
+		expect((await (await asks("conflict")).run("why 14")).out).toContain(
+			"  waiting on job 10: it has succeeded, not merged: conflict\n  → see what that one waits for: sluice why 10\n",
+		);
+		expect((await (await asks("pending")).run("why 14")).out).toContain(
+			"  waiting on job 10: it has succeeded, to be merged\n  → it goes on as soon as that is merged\n",
+		);
+		const line = await openCommandLine({ "job.why": { job: torn, reasons: [], position: null, priority }, "job.list": { jobs: [torn] } });
+		expect((await line.run("why 10")).out).toBe(`Job 10 (torn) has ended: succeeded in 2s, not merged: conflict.
+  make test
+
+  a.txt changed on both sides
+  → mend it where it stands: sluice open 10; then once more: sluice rerun 10
+`);
+		expect((await line.run("list --all")).out).toContain("in 2s, not merged: conflict\n");
 	});
 
 	test("why of one whose turn it is not, that runs, that has ended", async () => {

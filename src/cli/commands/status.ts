@@ -4,7 +4,7 @@ import type { StatusDocument } from "../../api/documents.ts";
 import type { Call } from "../command.ts";
 import { CliFailure } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
-import { labelOf } from "../job-lines.ts";
+import { labelOf, unmergedWords } from "../job-lines.ts";
 import { plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { cut, table } from "../table.ts";
@@ -34,9 +34,10 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 async function watch(io: Io): Promise<never> {
 	const live = io.world.stdout.isTTY === true && !io.json;
 	let last = "";
-	for (;;) {
-		const document = await io.askIfRunning("scheduler.status");
-		if (!document) throw new CliFailure("no_daemon", "no daemon is running", "sluice up starts it");
+	let document = await io.askIfRunning("scheduler.status");
+	if (!document) throw new CliFailure("no_daemon", "no daemon is running", "sluice up starts it");
+	// From here on with patience: a daemon that goes away may be on its way back.
+	for (; ; document = await io.ask("scheduler.status")) {
 		const said = JSON.stringify(document);
 		const lines = io.json ? [said] : statusLines(document as StatusDocument, io);
 		if (live) io.world.stdout.write(`\u001b[H\u001b[J${lines.join("\n")}\n`);
@@ -69,6 +70,13 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 		lines.push(
 			cut(paint("yellow", `Needs you: ${labelOf({ id: job, name })} ${what}`), print.width),
 			paint("dim", `  since ${ago(since)} → ${then}`),
+		);
+	}
+	for (const { job, name, merge_status, message, since } of status.unmerged ?? []) {
+		const what = `${unmergedWords({ status: "succeeded", merge_status })}${message === null ? "" : `, ${printable(message)}`}`;
+		lines.push(
+			cut(paint("yellow", `Needs you: ${labelOf({ id: job, name })} ${what}`), print.width),
+			paint("dim", `  since ${ago(since)} → sluice why ${job}`),
 		);
 	}
 	for (const { reserved, over_limit, refills_at, ...budget } of status.budgets ?? []) {

@@ -4,7 +4,7 @@ import type { ReasonDocument } from "../../api/documents.ts";
 import type { EtaDocument } from "../../api/eta.ts";
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
-import { hasEnded, isWaiting, labelOf, type ShownJob, statusWords, subjectOf } from "../job-lines.ts";
+import { hasEnded, isMergeStuck, isWaiting, labelOf, type ShownJob, statusWords, subjectOf, unmergedWords } from "../job-lines.ts";
 import { counted, type Paint, paintStatus, plain } from "../print.ts";
 import { rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
@@ -29,12 +29,31 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	return undefined;
 }
 
-/** In words; for one that is blocked, the job that all goes back to is looked up. */
-export const explained = async (why: Why, io: Io): Promise<string[]> => explain(why, io, await culpritOf(why.job, io));
+/** Other jobs that the words are about: the one that all goes back to if this one is blocked, and those whose merge it waits for. */
+type Others = { culprit: ShownJob | undefined; unmerged: Map<string, ShownJob> };
+
+export const explained = async (why: Why, io: Io): Promise<string[]> =>
+	explain(why, io, { culprit: await culpritOf(why.job, io), unmerged: await unmergedOf(why, io) });
+
+const find = async (id: number, io: Io): Promise<ShownJob | undefined> =>
+	(await io.ask("job.show", { id }).catch(() => undefined))?.job as ShownJob | undefined;
+
+/** By the reason's subject. The reason only says which job is waited for, and that one may have ended well. */
+async function unmergedOf({ job, reasons }: Why, io: Io): Promise<Map<string, ShownJob>> {
+	const waited = new Set((job.after ?? []).filter(({ policy }) => policy === "merged").map((one) => `job:${one.job}`));
+	const found = new Map<string, ShownJob>();
+	for (const { code, subject } of reasons) {
+		if (code !== "dependencies" || !waited.has(subject) || found.size >= MOST_LOOKED_UP) continue;
+		const other = await find(Number(idIn(subject)), io);
+		if (other && unmergedWords(other) !== "") found.set(subject, other);
+	}
+	return found;
+}
 
 const BLOCKED_BY = /^dependency failed for job (\d+) /;
 /** Further back nobody wants to be led. */
 const LONGEST_CHAIN = 100;
+const MOST_LOOKED_UP = 20;
 
 /** The first in a chain of blocked jobs that is not itself blocked; undefined when no job is to blame, or it is gone. */
 async function culpritOf(job: ShownJob, io: Io): Promise<ShownJob | undefined> {
@@ -42,7 +61,7 @@ async function culpritOf(job: ShownJob, io: Io): Promise<ShownJob | undefined> {
 	for (let steps = 0; found?.status === "blocked_by_dependency" && steps < LONGEST_CHAIN; steps++) {
 		const id = BLOCKED_BY.exec(found.end_reason ?? "")?.[1];
 		if (id === undefined) return undefined;
-		found = (await io.ask("job.show", { id: Number(id) }).catch(() => undefined))?.job as ShownJob | undefined;
+		found = await find(Number(id), io);
 	}
 	return found;
 }
@@ -53,7 +72,7 @@ async function culpritOf(job: ShownJob, io: Io): Promise<ShownJob | undefined> {
  *   1. waiting on locks: db, held by job 3 (for 2m 10s)
  *      → wait, or end the holder: sluice cancel 3
  */
-function explain(why: Why, io: Io, culprit: ShownJob | undefined): string[] {
+function explain(why: Why, io: Io, { culprit, unmerged }: Others): string[] {
 	const { job, reasons } = why;
 	const { paint } = io.print;
 	const now = io.world.now();
@@ -65,15 +84,18 @@ function explain(why: Why, io: Io, culprit: ShownJob | undefined): string[] {
 	if (reasons.length > 0) lines.push("");
 	reasons.forEach((reason, index) => {
 		const number = reasons.length > 1 ? `${index + 1}. ` : "";
-		lines.push(`  ${number}${sentence(reason, paint, now)}`);
-		const advice = ADVICE[reason.code]?.(reason, job);
+		const other = unmerged.get(reason.subject);
+		lines.push(`  ${number}${sentence(reason, paint, now)}${other ? `: it has succeeded, ${unmergedWords(other)}` : ""}`);
+		const advice = other && !isMergeStuck(other) ? "it goes on as soon as that is merged" : ADVICE[reason.code]?.(reason, job);
 		if (advice) lines.push(paint("dim", `  ${pad("", number.length)}→ ${advice}`));
 	});
 	if (isWaiting(job)) lines.push("", ...standing(why, paint));
 	if (why.eta) lines.push(...(isWaiting(job) ? [] : [""]), `  ${paint("dim", "eta     ")}  ${etaWords(why.eta, job, now)}`);
 	else if (hasEnded(job) && job.status !== "succeeded") lines.push("", paint("dim", `  → ${afterwards(job, culprit)}`));
-	else if (job.merge_status === "conflict" || job.merge_status === "verify_failed")
-		lines.push("", paint("dim", `  → where it works: sluice open ${job.id}; mend it there and commit, then: sluice rerun ${job.id}`));
+	if (job.status === "succeeded" && job.merge_report?.message && unmergedWords(job) !== "")
+		lines.push("", `  ${paint("yellow", cut(printable(job.merge_report.message), width))}`);
+	if (isMergeStuck(job))
+		lines.push(paint("dim", `  → mend it where it stands: sluice open ${job.id}; then once more: sluice rerun ${job.id}`));
 	return lines;
 }
 

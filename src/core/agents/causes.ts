@@ -39,7 +39,13 @@ const WORDS: readonly [Cause, RegExp][] = [
 	],
 ];
 
-export const causeOfText = (text: string): Cause => WORDS.find(([, pattern]) => pattern.test(text))?.[0] ?? "unknown";
+/** `index.js:429:10`, `line 401`: numbers that are no status. */
+const POSITION = /(?<=\.\w{1,5}):\d+(?::\d+)?|\blines? \d+/gi;
+
+export function causeOfText(text: string): Cause {
+	const words = text.replace(POSITION, "");
+	return WORDS.find(([, pattern]) => pattern.test(words))?.[0] ?? "unknown";
+}
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
@@ -70,7 +76,7 @@ export function momentIn(text: string, now: number, timezone: string): number | 
 	const epoch = /limit reached\|(\d{10})\b/.exec(text)?.[1];
 	if (epoch !== undefined) return Number(epoch) * 1000;
 	const [, written, time] = /(?:regain access|try again|resets?)(?: at| on)? (\d{4}-\d\d-\d\d)(?: at |T| )(\d\d:\d\d)/i.exec(text) ?? [];
-	if (written !== undefined) return Date.parse(`${written}T${time}:00Z`);
+	if (written !== undefined) return Date.parse(`${written}T${time}:00Z`) || undefined;
 	const match =
 		/(?:resets?|try again|available)(?: again)?(?: at| on)? (?:([a-z]{3})[a-z]* (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}),?)?(?: at)? )?(\d{1,2})(?::(\d\d))? ?(am|pm)(?: \(([\w/+-]+)\))?/i.exec(
 			text,

@@ -2,7 +2,7 @@
 
 import { causeOfStatus, causeOfText } from "./causes.ts";
 import { type Cause, type Happening, type Interpret, type Json, NOTHING, type Used } from "./happening.ts";
-import { countIn, isObject, listIn, microIn, numberIn, objectIn, short, textIn } from "./json.ts";
+import { countIn, isObject, listIn, microIn, numberIn, objectIn, secondsIn, short, textIn } from "./json.ts";
 import type { Known, Profile } from "./profile.ts";
 
 export const CLAUDE: Profile = {
@@ -111,7 +111,7 @@ function assistant(event: Json): Happening[] {
 		// One that the program cannot name is most often a stream that broke.
 		const nameless: Cause = event.error === "unknown" ? firstKnown(causeOfText(text), "transient") : "unknown";
 		const cause = firstKnown(endOfWord(event.api_error), causeOfWord(event.error), nameless);
-		return [{ is: "trouble", cause, text, ...(typeof info.resetsAt === "number" ? { until: info.resetsAt * 1000 } : {}) }];
+		return [{ is: "trouble", cause, text, until: secondsIn(info.resetsAt) ?? undefined }];
 	}
 	const happened: Happening[] = [];
 	const usage = objectIn(message.usage);
@@ -127,7 +127,7 @@ function assistant(event: Json): Happening[] {
 }
 
 function window(info: Json): Happening[] {
-	const until = typeof info.resetsAt === "number" ? info.resetsAt * 1000 : null;
+	const until = secondsIn(info.resetsAt);
 	// Paid for beyond the plan: it goes on. Without a window it is no limit of the plan, but too many requests at once.
 	const isOfPlan = until !== null || textIn(info.rateLimitType) !== "";
 	if (info.status === "rejected" && info.isUsingOverage !== true) return isOfPlan ? [{ is: "limit", until }] : [];
@@ -193,8 +193,17 @@ export function toolText(input: Json): string {
 		const text = textIn(input[key]);
 		if (text !== "") return short(text, 500);
 	}
-	const whole = JSON.stringify(input);
+	const whole = writtenOut(input);
 	return whole === "{}" ? "" : short(whole, 500);
+}
+
+/** What is nested deeper than can be followed has no text; it comes from a program that may print anything. */
+function writtenOut(input: Json): string {
+	try {
+		return JSON.stringify(input);
+	} catch {
+		return "…";
+	}
 }
 
 function denialText(denial: Json): string {

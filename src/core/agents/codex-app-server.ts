@@ -2,7 +2,7 @@
 
 import { causeOfText } from "./causes.ts";
 import type { Cause, Happening, Json } from "./happening.ts";
-import { countIn, isObject, objectIn, short, textIn } from "./json.ts";
+import { countIn, isObject, objectIn, secondsIn, short, textIn } from "./json.ts";
 
 const CAUSES: Record<string, Cause> = {
 	contextWindowExceeded: "context",
@@ -86,8 +86,8 @@ function item(state: "started" | "completed", one: Json): Happening[] {
 export function resetIn(limits: Json, keys: { share: string; reset: string }): number | null {
 	let until: number | null = null;
 	for (const window of [objectIn(limits.primary), objectIn(limits.secondary)]) {
-		const [share, reset] = [window[keys.share], window[keys.reset]];
-		if (typeof share === "number" && share >= 100 && typeof reset === "number") until = Math.max(until ?? 0, reset * 1000);
+		const [share, reset] = [window[keys.share], secondsIn(window[keys.reset])];
+		if (typeof share === "number" && share >= 100 && reset !== null) until = Math.max(until ?? 0, reset);
 	}
 	return until;
 }

@@ -3,7 +3,7 @@
 //   the run before ended as                         its session
 //   a limit, a drain, preempted, lost               goes on
 //   needs_human                                     goes on, with the answer
-//   something transient                             goes on
+//   something transient, or killed by nobody here   goes on
 //   timeout, stalled, failed, crashed, context      is left: the same would come of it
 //   completed                                       is left, and not spoken of
 //   any, and its session is gone                    cannot go on
@@ -12,7 +12,16 @@ import type { ExitKind } from "../job.ts";
 import type { Outcome } from "./happening.ts";
 
 /** What is known of the run before: from its own account. */
-export type Before = { exit_kind: ExitKind; outcome: Outcome | null; session: string | null; session_gone: boolean };
+export type Before = {
+	exit_kind: ExitKind;
+	outcome: Outcome | null;
+	session: string | null;
+	session_gone: boolean;
+	/** It asked, or it was to bring the answer and was cut off: whether that has arrived, nobody knows. */
+	awaits_answer: boolean;
+};
+/** Ends that leave open whether its prompt was heard. */
+export const CUT_OFF: readonly ExitKind[] = ["lost", "drained", "preempted", "crashed"];
 
 const GOES_ON: readonly ExitKind[] = ["rate_limited", "drained", "preempted", "lost", "needs_human"];
 
@@ -24,7 +33,9 @@ export function continues(before: Before | null, session: string | undefined): {
 	if (before.session === null) return null;
 	// The scheduler drops it when the job starts on another account, or is begun anew.
 	if (session !== before.session) return { left: "it starts on another account, or anew" };
-	if (GOES_ON.includes(before.exit_kind) || before.outcome === "transient") return { session };
+	// A timeout kills too, but for a reason; what a signal from elsewhere ended was at work.
+	const isBrokenOff = before.exit_kind === "crashed" && (before.outcome === "transient" || before.outcome === "killed");
+	if (GOES_ON.includes(before.exit_kind) || isBrokenOff) return { session };
 	return { left: `the run before ended as ${before.exit_kind}` };
 }
 

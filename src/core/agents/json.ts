@@ -12,6 +12,13 @@ export const countIn = (value: unknown): number => Math.min(Number.MAX_SAFE_INTE
 /** Dollars → millionths of one. */
 export const microIn = (value: unknown): number | null => (typeof value === "number" ? countIn(value * 1e6) : null);
 
+/** The last moment that there is a date for, with years to spare: what is added to it still has one. */
+const LAST_MOMENT = 8e15;
+/** Milliseconds since 1970, whole; null for what is no moment. */
+export const momentOr = (ms: number): number | null => (ms > 0 && ms <= LAST_MOMENT ? Math.round(ms) : null);
+/** The same from seconds, as most providers tell it. */
+export const secondsIn = (value: unknown): number | null => (typeof value === "number" ? momentOr(value * 1000) : null);
+
 /** The object on a line, or null. Words in front of it (a warning without an end of line) are passed over. */
 export function objectOn(line: string): Json | null {
 	const start = line.indexOf("{");
@@ -54,6 +61,9 @@ export function beginningOf(line: string): Json | null {
 	return whole < 0 ? null : parsed(`${line.slice(start, whole)}}`);
 }
 
-/** Not too long for a document that is kept. */
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Not too long for a document that is kept. A copy: a mere slice would keep the ten megabytes that it is of. */
 export const short = (text: string, max: number): string =>
-	text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+	text.length <= max ? text : `${decoder.decode(encoder.encode(text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")))}…`;

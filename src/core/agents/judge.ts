@@ -20,7 +20,7 @@ import type { ExitKind } from "../job.ts";
 import { causeOfText, delayIn, momentIn } from "./causes.ts";
 import { causeOfGeminiExit } from "./gemini.ts";
 import type { Cause, Outcome, Trouble, Used } from "./happening.ts";
-import { short } from "./json.ts";
+import { momentOr, short } from "./json.ts";
 import type { Format } from "./profile.ts";
 import type { Reading } from "./reading.ts";
 import { settleUsage } from "./usage.ts";
@@ -67,12 +67,12 @@ export function judge(format: Format, reading: Reading, exit: Exit, about: About
 	const stderr = lastLine(about.stderr);
 	const found = verdict(format, reading, exit, about, stderr);
 	const outcome = found.outcome;
-	const limit = outcome === "limited" ? limitEnd(reading, about, found.message) : null;
+	const limit = outcome === "limited" ? momentOr(limitEnd(reading, about, found.message) ?? 0) : null;
 	const delay = outcome === "throttled" || (outcome === "limited" && limit === null) ? delayOf(reading, about, found.message) : null;
 	return {
 		outcome,
 		until: limit,
-		retry_after_ms: delay,
+		retry_after_ms: delay === null ? null : Math.min(delay, LONGEST_MS),
 		session: reading.session ?? found.session ?? null,
 		session_gone: found.gone === true,
 		used: delta,
@@ -81,6 +81,9 @@ export function judge(format: Format, reading: Reading, exit: Exit, about: About
 		question: outcome === "needs_human" ? short(found.question ?? found.message, 4000) : null,
 	};
 }
+
+/** What asks to wait for longer than a year is a mistake, and would end after the last date there is. */
+const LONGEST_MS = 366 * 86_400_000;
 
 type Verdict = { outcome: Outcome; message: string; question?: string; gone?: boolean; session?: string };
 
@@ -112,8 +115,8 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 		return { outcome: "killed", message: text || `ended by ${exit.signal ?? `signal ${exit.code - 128}`}` };
 	// It has said what was wrong; only the cause is not known.
 	const elsewhere = firstKnown(
-		ended ? "unknown" : causeOfText(about.stderr),
-		ended ? "unknown" : causeOfText(reading.noise),
+		ended ? "unknown" : ofOthersToo(about.stderr, reading),
+		ended ? "unknown" : ofOthersToo(reading.noise, reading),
 		format === "gemini" ? causeOfGeminiExit(exit.code) : "unknown",
 	);
 	if (elsewhere !== "unknown")
@@ -130,6 +133,13 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	if (exit.code === 127 || exit.code === 126)
 		return { outcome: "crashed", message: stderr || `the program was not found (exit code ${exit.code})` };
 	return { outcome: "crashed", message: stderr || reading.noise || `exit code ${exit.code}` };
+}
+
+/** Its tools write there, too. Whom the model has answered is logged in and has paid: that is somebody else's trouble, and must not close the account. */
+function ofOthersToo(text: string, { message, tool_calls }: Reading): Cause {
+	const cause = causeOfText(text);
+	const isAnswered = message !== "" || tool_calls > 0;
+	return isAnswered && (cause === "auth" || cause === "billing") ? "unknown" : cause;
 }
 
 /** The events' own account of what was wrong. */

@@ -9,7 +9,9 @@ import type { Format } from "./profile.ts";
 
 const MESSAGE_MAX = 4000;
 const TOOLS_MAX = 1000;
+const NAME_MAX = 200;
 const DENIALS_MAX = 20;
+const DENIAL_MAX = 1000;
 const SPREAD_MAX = 1_000_000;
 
 export type Reading = {
@@ -138,13 +140,13 @@ export function createReader(
 			case "tool":
 				goesOn();
 				isPiece = false;
-				if (!reading.tools.has(one.id)) reading.tool_calls++;
-				if (reading.tools.size < TOOLS_MAX) reading.tools.set(one.id, { name: one.name, text: one.text });
+				if (!reading.tools.has(keyOf(one))) reading.tool_calls++;
+				if (reading.tools.size < TOOLS_MAX) reading.tools.set(keyOf(one), { name: short(one.name, NAME_MAX), text: one.text });
 				return;
 			case "tool_done":
 				if (one.how === "denied" && reading.denied.length < DENIALS_MAX)
-					reading.denied.push(one.text || reading.tools.get(one.id)?.name || "a tool");
-				reading.tools.delete(one.id);
+					reading.denied.push(short(one.text, DENIAL_MAX) || reading.tools.get(keyOf(one))?.name || "a tool");
+				reading.tools.delete(keyOf(one));
 				return;
 			case "call":
 				// The same call is told again with each of its parts, and may grow.
@@ -153,6 +155,7 @@ export function createReader(
 					lastInput = 0;
 				}
 				lastCall = one.id;
+				goesOn();
 				reading.seen += Math.max(0, one.input - lastInput);
 				lastInput = Math.max(lastInput, one.input);
 				return;
@@ -172,10 +175,12 @@ export function createReader(
 			case "ended":
 				reading.ended = one;
 				reading.tools.clear();
-				if (one.denied) reading.denied = one.denied.slice(0, DENIALS_MAX);
+				if (one.denied) reading.denied = one.denied.slice(0, DENIALS_MAX).map((text) => short(text, DENIAL_MAX));
 				if (one.text !== "" && one.how === "well") reading.message = short(one.text, MESSAGE_MAX);
 				return;
 			case "thought":
+				goesOn();
+				return;
 			case "notice":
 				return;
 			default:
@@ -202,6 +207,8 @@ export function createReader(
 		reading,
 	};
 }
+
+const keyOf = ({ id }: { id: string }): string => short(id, NAME_MAX);
 
 /** It goes into a command line and a path. */
 const isSessionId = (id: string) => /^[\w][\w.:-]{0,199}$/.test(id);
