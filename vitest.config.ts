@@ -6,6 +6,8 @@ export default defineConfig({
 	test: {
 		include: ["src/**/*.test.ts", "web/**/*.test.ts", "test/**/*.test.ts", "sim/**/*.test.ts"],
 		pool: "forks",
+		// Half of the tests wait for processes, the other half computes: two at a time suit two cores.
+		maxWorkers: 2,
 		testTimeout: 60_000,
 		hookTimeout: 60_000,
 		teardownTimeout: 10_000,

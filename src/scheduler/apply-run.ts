@@ -19,7 +19,7 @@ export type ApplyParts = {
 };
 
 /** A piece is cut so that its transaction takes about this long, on whatever machine: nobody else is held up for longer. */
-const PIECE_MS = 14;
+const PIECE_MS = 7;
 
 export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult> {
 	const { clock, host, config, lookFor } = parts;
