@@ -63,6 +63,30 @@ export type Item = {
 	report?: string;
 };
 
+/** An open item of which nothing is known but its name: what a source has to say is put over it. */
+export const plainItem = (source: string, id: string): Item => ({
+	source,
+	id,
+	kind: "task",
+	title: id,
+	text: "",
+	status: "open",
+	open: true,
+	in_progress: false,
+	blocked_by: [],
+	members: [],
+	batch: null,
+	phase: null,
+	flow: null,
+	parallelizable: null,
+	priority: 0,
+	branch: null,
+	owner: null,
+	eligible: false,
+	place: id,
+	mark: "",
+});
+
 /** Something is wrong with one item; all others go on. */
 export type ItemFault = { source: string; id: string | null; place: string; code: string; message: string; hint: string | null };
 

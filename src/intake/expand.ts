@@ -2,7 +2,7 @@
 
 import { SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
-import type { Item } from "../source.ts";
+import { type Item, plainItem } from "../source.ts";
 import { jobsOf } from "./jobs.ts";
 import type { RecipeBook } from "./recipe-book.ts";
 
@@ -49,27 +49,5 @@ export async function expand(
 /** An item that no source has is one of the caller's own: its id is all that is known. */
 async function itemOf(parts: { find(id: string): Promise<Item | null> }, id: string, source: string | undefined): Promise<Item> {
 	const found = source === undefined || source === "inline" ? null : await parts.find(`${source}:${id}`);
-	if (found) return found;
-	return {
-		source: source ?? "inline",
-		id,
-		kind: "task",
-		title: id,
-		text: "",
-		status: "open",
-		open: true,
-		in_progress: false,
-		blocked_by: [],
-		members: [],
-		batch: null,
-		phase: null,
-		flow: null,
-		parallelizable: null,
-		priority: 0,
-		branch: null,
-		owner: null,
-		eligible: false,
-		place: id,
-		mark: "",
-	};
+	return found ?? plainItem(source ?? "inline", id);
 }

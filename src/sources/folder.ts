@@ -4,7 +4,7 @@ import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import * as check from "../core/check.ts";
 import { SluiceError } from "../core/errors.ts";
-import type { Item, ItemFault, Source, SourceSettings } from "../source.ts";
+import { type Item, type ItemFault, plainItem, type Source, type SourceSettings } from "../source.ts";
 
 const KINDS = /\.(?:md|txt|prompt)$/;
 
@@ -43,23 +43,9 @@ export function openFolder(name: string, settings: SourceSettings): Source {
 		const first = (text.split("\n", 1)[0] as string).replace(/^#+\s*/, "").trim();
 		const { mtimeMs, size, ino } = await lstat(real);
 		return {
-			source: name,
-			id,
-			kind: "task",
+			...plainItem(name, id),
 			title: check.text(first, `${path}: title`, { max: 10_000, lines: "one" }),
 			text,
-			status: "open",
-			open: true,
-			in_progress: false,
-			blocked_by: [],
-			members: [],
-			batch: null,
-			phase: null,
-			flow: null,
-			parallelizable: null,
-			priority: 0,
-			branch: null,
-			owner: null,
 			eligible: true,
 			place: path,
 			mark: `${ino} ${mtimeMs} ${size}`,

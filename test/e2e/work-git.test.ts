@@ -5,6 +5,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
+import { WORK_STEPS } from "../../src/workspaces/parts.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { makeRepository, Repository } from "../make/repository.ts";
@@ -557,24 +558,7 @@ describe("odd repositories: a named error on that job, and all others go on", ()
 });
 
 describe("killed with SIGKILL", () => {
-	const steps = [
-		"worktree-noted",
-		"worktree-adding",
-		"worktree-added",
-		"worktree-ready",
-		"run-committed",
-		"merge-begun",
-		"merge-rebased",
-		"merge-verified",
-		"merge-moving",
-		"merge-moved",
-		"merge-told",
-		"removal-begun",
-		"removal-rescued",
-		"removal-cleaned",
-	];
-
-	test.each(steps)("at %s: the next daemon goes on, and nothing is lost or done twice", async (step) => {
+	test.each(WORK_STEPS)("at %s: the next daemon goes on, and nothing is lost or done twice", async (step) => {
 		const repo = makeRepository();
 		const { home, child, client } = await town(repo, { verify: ["test", "-e", "a.txt"] }, { SLUICE_CHAOS_STEP: step });
 		// Not committed: what is found on the rescue ref afterwards.
