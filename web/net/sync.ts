@@ -44,6 +44,8 @@ const RECENT = 2000;
 export class Sync {
 	private link: Link;
 	private failures = 0;
+	/** A snapshot has come: there is something to show, and it can grow old. */
+	private loaded = false;
 	private stopped = false;
 	private fetching = false;
 	private gathering: (() => void) | null = null;
@@ -94,6 +96,7 @@ export class Sync {
 		const ended = await door.call("job.list", { recent: RECENT, limit: RECENT, fields: [...FIELDS] });
 		// One that ended between the two lists is in both: the second knows better.
 		jobs.replace([...found, ...ended.jobs], seq);
+		this.loaded = true;
 		this.heard();
 		this.parts.changed([]);
 	}
@@ -227,7 +230,7 @@ export class Sync {
 		if (this.stopped) return;
 		const refused = error instanceof Refused && error.code === "wrong_token";
 		this.failures++;
-		const phase = refused ? "refused" : this.link.phase === "loading" ? "loading" : "stale";
+		const phase = refused ? "refused" : this.loaded ? "stale" : "loading";
 		this.say({ phase, problem: error instanceof Error ? error.message : String(error) });
 	}
 

@@ -1,0 +1,48 @@
+// What the page says of its connection, with a daemon that answers as told.
+
+import { expect, test } from "vitest";
+import { Jobs } from "../state/jobs.ts";
+import { type Door, Refused } from "./door.ts";
+import { type Phase, Sync } from "./sync.ts";
+
+const lost = () => Promise.reject(new Refused("offline", "the daemon cannot be reached"));
+
+async function phases(daemon: { lists: boolean }, tries: number): Promise<{ seen: Phase[]; rows: number }> {
+	const jobs = new Jobs();
+	const seen: Phase[] = [];
+	let left = tries;
+	const door: Door = {
+		call: (async () => (daemon.lists ? { jobs: [], seq: 7, total: 0 } : lost())) as unknown as Door["call"],
+		stream: lost,
+		poll: lost,
+	};
+	await new Promise<void>((resolve) => {
+		const sync: Sync = new Sync({
+			door,
+			jobs,
+			after(_, call) {
+				if (left-- === 0) {
+					sync.stop();
+					resolve();
+				}
+				const waiting = setImmediate(call);
+				return () => clearImmediate(waiting);
+			},
+			monotonic: () => 0,
+			changed: () => {},
+			linked: ({ phase }) => {
+				if (seen.at(-1) !== phase) seen.push(phase);
+			},
+		});
+		void sync.run();
+	});
+	return { seen, rows: jobs.rows.size };
+}
+
+test("cut off between the first list and the first event: what is shown is stale, not loading", async () => {
+	expect((await phases({ lists: true }, 5)).seen).toEqual(["loading", "stale"]);
+});
+
+test("never reached: there is nothing that could be stale", async () => {
+	expect((await phases({ lists: false }, 5)).seen).toEqual(["loading"]);
+});
