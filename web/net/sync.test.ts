@@ -25,8 +25,11 @@ async function phases(daemon: { lists: boolean }, tries: number): Promise<{ seen
 					sync.stop();
 					resolve();
 				}
-				const waiting = setImmediate(call);
-				return () => clearImmediate(waiting);
+				let wanted = true;
+				void Promise.resolve().then(() => wanted && call());
+				return () => {
+					wanted = false;
+				};
 			},
 			monotonic: () => 0,
 			changed: () => {},

@@ -164,7 +164,11 @@ describe("signals", () => {
 		onTestFinished(() => {
 			for (const pid of left) if (startOf(pid) !== null) process.kill(pid, "SIGKILL");
 		});
-		await bed.launch("1.2", ["sh", "-c", "sleep 1000 & echo $!; env -i /bin/sleep 1000 & echo $!; setsid sh -c 'echo 0; exec sleep 1000' & wait"]);
+		await bed.launch("1.2", [
+			"sh",
+			"-c",
+			"sleep 1000 & echo $!; env -i /bin/sleep 1000 & echo $!; setsid sh -c 'echo 0; exec sleep 1000' & wait",
+		]);
 		await until(() => said("1.2").length === 3 && bed.processes.sweep([bed.markOf("1.2")]).get(bed.markOf("1.2"))?.length === 3);
 		// What stays on purpose may start something while a later run is there: not the later one's, either.
 		const stayed = () => readFileSync(`/proc/${left[1]}/task/${left[1]}/children`, "latin1").trim().split(" ").map(Number);
