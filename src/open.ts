@@ -32,7 +32,7 @@ async function openShared(
 	const { openPostgres } = await import("./stores/postgres/store.ts");
 	const { monotonic } = given ?? systemClock;
 	const store = await openPostgres(url, {
-		writer: secret(),
+		writer: secret(12),
 		monotonic,
 		after: (ms, call) => host.after(ms, call),
 		clock: given ? "caller" : "database",
