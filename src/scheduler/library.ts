@@ -30,7 +30,7 @@ import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
 import * as registers from "./registers.ts";
-import { rewind } from "./rewind.ts";
+import { rewind, rewindAll } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
 import { triggerMethods } from "./trigger-door.ts";
 import type { Tx } from "./tx.ts";
@@ -177,6 +177,10 @@ export async function createScheduler(
 		cancel: async (at, act) =>
 			run((tx) => control.cancel(tx, id(at), act?.reason ?? "cancelled", act?.subtree ? "subtree" : "one"), act, [id(at)]),
 		retry: async (at, act) => rewound(at, "downstream", act),
+		retryAll: async (at, act) => {
+			const wanted = check.list(at, "ids", 10_000).map((one) => check.integer(one, "ids", 1));
+			return andRestarted(await run((tx) => rewindAll(tx, wanted), act, wanted));
+		},
 		rerun: async (at, act) => rewound(at, "alone", act),
 		promote: async (at, act) => run((tx) => control.promote(tx, id(at)), act, [id(at)]),
 		demote: async (at, act) => run((tx) => control.demote(tx, id(at)), act, [id(at)]),
@@ -302,8 +306,10 @@ export async function createScheduler(
 		},
 	};
 
-	async function rewound(at: number, what: "downstream" | "alone", act: Act | undefined) {
-		const report = await run((tx) => rewind(tx, id(at), what), act, [id(at)]);
+	const rewound = async (at: number, what: "downstream" | "alone", act: Act | undefined) =>
+		andRestarted(await run((tx) => rewind(tx, id(at), what), act, [id(at)]));
+
+	async function andRestarted<T extends { reset: number[] }>(report: T): Promise<T & { restarted: number[] }> {
 		await tick();
 		return engine.run(function* (tx) {
 			yield* tx.load(report.reset);

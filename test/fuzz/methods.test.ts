@@ -114,6 +114,12 @@ const CALLS: Record<string, Call> = {
 		"id",
 		...ACT,
 	),
+	retryAll: call(
+		(s, ids, options) => s.retryAll(ids, options),
+		() => [[1, 999], act],
+		"ids",
+		...ACT,
+	),
 	rerun: call(
 		(s, id, options) => s.rerun(id, options),
 		() => [1, act],
