@@ -239,6 +239,8 @@ export interface Scheduler {
 	answer(id: number, text: string, options?: Act): Promise<void>;
 	pause(scope?: Scope, options?: Act & { until?: number }): Promise<void>;
 	resume(scope?: Scope, options?: Act): Promise<void>;
+	/** The environment is mended: the open breaker of an agent or repo is closed without a probe. False: none was open. */
+	closeBreaker(of: { agent: string } | { repo: string }, options?: Act): Promise<boolean>;
 	clear(options?: Act & { item?: string }): Promise<{ cleared: number[] }>;
 	/** What became of a succeeded job's branch, with what there is to say about it. */
 	merged(id: number, status: NonNullable<Job["merge_status"]>, report?: MergeReport): Promise<void>;

@@ -25,7 +25,8 @@ import { makeForecast } from "./forecast.ts";
 import { readGraph } from "./graph.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
-import { checkAct, checkEnding, checkedScope, claimerOf, restamp } from "./library-input.ts";
+import { checkAct, checkEnding, checkedBreaker, checkedScope, claimerOf, restamp } from "./library-input.ts";
+import { closeBreaker } from "./limits.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
@@ -178,7 +179,7 @@ export async function createScheduler(
 			run((tx) => control.cancel(tx, id(at), act?.reason ?? "cancelled", act?.subtree ? "subtree" : "one"), act, [id(at)]),
 		retry: async (at, act) => rewound(at, "downstream", act),
 		retryAll: async (at, act) => {
-			const wanted = check.list(at, "ids", 10_000).map((one) => check.integer(one, "ids", 1));
+			const wanted = check.taking("ids", () => check.list(at, "ids", 10_000).map((one) => check.integer(one, "ids", 1)));
 			return andRestarted(await run((tx) => rewindAll(tx, wanted), act, wanted));
 		},
 		rerun: async (at, act) => rewound(at, "alone", act),
@@ -202,6 +203,10 @@ export async function createScheduler(
 		resume: async (scope = {}, act) => {
 			const key = checkedScope(scope);
 			return run((tx) => control.resume(tx, key), act);
+		},
+		closeBreaker: async (of, act) => {
+			const scope = checkedBreaker(of);
+			return run((tx) => closeBreaker(tx, scope), act);
 		},
 		clear: async (act) => run((tx) => control.clear(tx, act?.item), act),
 		merged: async (at, status, report) => {

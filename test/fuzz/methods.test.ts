@@ -303,6 +303,14 @@ const CALLS: Record<string, Call> = {
 		"closed",
 		...ACT,
 	),
+	closeBreaker: call(
+		(s, of, options) => s.closeBreaker(of, options),
+		() => [{ agent: "claude" }, act],
+		"of",
+		"agent",
+		"repo",
+		...ACT,
+	),
 	clearAccount: call(
 		(s, account, options) => s.clearAccount(account, options),
 		() => ["work", act],
