@@ -8,27 +8,27 @@ import { type Server, startServer } from "../test/make/postgres-server.ts";
 /** PostgreSQL's own defaults where the tests' server has others; history tables of gigabytes need the WAL to last between two checkpoints. */
 const SETTINGS = { shared_buffers: "'128MB'", max_wal_size: "'4GB'" };
 
-let server: Promise<Pick<Server, "url" | "end">> | undefined;
+let server: Promise<Pick<Server, "url">> | undefined;
 let made = 0;
 
-/** Starts it at the first call. It ends with this process: its guard sees to that, and `endPostgres` removes its folder. */
-function postgres(): Promise<Pick<Server, "url" | "end">> {
-	const given = process.env.SLUICE_TEST_POSTGRES;
-	server ??= given
-		? Promise.resolve({ url: (database) => (database ? withDatabase(given, database) : given), end: () => {} })
-		: startServer({ durability: "full", settings: SETTINGS });
+/** Starts it at the first call; it ends with this process. */
+function postgres(): Promise<Pick<Server, "url">> {
+	server ??= open();
 	return server;
+}
+
+async function open(): Promise<Pick<Server, "url">> {
+	const given = process.env.SLUICE_TEST_POSTGRES;
+	if (given) return { url: (database) => (database ? withDatabase(given, database) : given) };
+	const started = await startServer({ durability: "full", settings: SETTINGS });
+	process.once("exit", started.end);
+	return started;
 }
 
 function withDatabase(url: string, database: string): string {
 	const other = new URL(url);
 	other.pathname = `/${database}`;
 	return other.href;
-}
-
-export async function endPostgres(): Promise<void> {
-	(await server?.catch(() => undefined))?.end();
-	server = undefined;
 }
 
 export async function connect(url: string): Promise<Client> {

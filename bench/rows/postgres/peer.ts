@@ -8,7 +8,7 @@ import { bullmq } from "../../peer/bullmq.ts";
 import { graphile } from "../../peer/graphile.ts";
 import { pgBoss } from "../../peer/pg-boss.ts";
 import { countdown, type Peer } from "../../peer/queue.ts";
-import { inDatabase } from "../../postgres.ts";
+import { inDatabase, postgresVersion } from "../../postgres.ts";
 import { atLeast, type Bar, type Measure, type Row } from "../../row.ts";
 import { perSecond, ratio, type Sample } from "../../statistics.ts";
 
@@ -57,7 +57,7 @@ export const pgPeer: Row = {
 			{ what: "PostgreSQL: 20,000 no-ops, ours, work()", unit: "jobs/s", measured: perSecond(of("work")) },
 			{ what: "PostgreSQL: 20,000 no-ops, ours, claim and complete by hand", unit: "jobs/s", measured: perSecond(of("claim")) },
 			{ what: "PostgreSQL: 20,000 no-ops, ours, add, claim, complete in turn", unit: "jobs/s", measured: perSecond(of("cycle")) },
-			{ what: "PostgreSQL: 20,000 no-ops, bare loop", unit: "jobs/s", measured: perSecond(of("bare")) },
+			{ what: "PostgreSQL: 20,000 no-ops, bare loop", unit: "jobs/s", measured: perSecond(of("bare")), note: await postgresVersion() },
 			...peers.map((peer) => ({ what: `PostgreSQL: 20,000 no-ops, ${peer.name}`, unit: "jobs/s", measured: perSecond(of(peer.name)) })),
 		];
 	},
