@@ -1,5 +1,6 @@
 // The peer: graphile-worker, as it comes and with its local queue (jobs taken and completed in batches, which it then has to itself).
 
+import { Pool } from "pg";
 import { peerPackage, VERSIONS } from "./install.ts";
 import { batches, countdown, type Peer, type PeerRun, type Starter } from "./queue.ts";
 
@@ -7,8 +8,8 @@ type Runner = { stop(): Promise<void> };
 type Task = (payload: unknown) => Promise<void>;
 type Job = { identifier: string; payload: object };
 type Module = {
-	run(options: { preset: object; taskList: Record<string, Task> }): Promise<Runner>;
-	makeWorkerUtils(options: { connectionString: string; logger: unknown }): Promise<{
+	run(options: { preset: object; pgPool: Pool; taskList: Record<string, Task> }): Promise<Runner>;
+	makeWorkerUtils(options: { pgPool: Pool; logger: unknown }): Promise<{
 		migrate(): Promise<void>;
 		addJob(identifier: string, payload: object): Promise<unknown>;
 		addJobs(jobs: Job[]): Promise<unknown>;
@@ -27,32 +28,41 @@ export async function graphile(): Promise<{ plain: Peer; local: Peer } | null> {
 	if (!imported) return null;
 	const found = imported.default ?? imported;
 	const logger = new found.Logger(() => () => {});
-	const presetOf = (url: string, worker: object) => ({
+	const presetOf = (worker: object) => ({
 		extends: [found.WorkerPreset],
 		worker: {
-			connectionString: url,
-			maxPoolSize: CONCURRENCY + 2,
 			logger,
 			taskDirectory: "/nonexistent",
 			crontabFile: "/nonexistent",
 			...worker,
 		},
 	});
-	const adder = async (url: string) => {
-		const made = await found.makeWorkerUtils({ connectionString: url, logger });
-		await made.migrate();
-		return made;
+	/** Its own pools outlive its stop, and the database does not. */
+	const open = async (url: string) => {
+		const pgPool = new Pool({ connectionString: url, max: CONCURRENCY + 4 });
+		pgPool.on("error", () => {});
+		pgPool.on("connect", (client) => client.on("error", () => {}));
+		const adding = await found.makeWorkerUtils({ pgPool, logger });
+		await adding.migrate();
+		return {
+			adding,
+			run: (worker: object, task: Task) => found.run({ preset: presetOf(worker), pgPool, taskList: { bench: task } }),
+			async end() {
+				await adding.release();
+				await pgPool.end();
+			},
+		};
 	};
 	const process = (worker: object) => async (url: string, run: PeerRun) => {
-		const adding = await adder(url);
-		const start = performance.now();
+		const { adding, run: start, end } = await open(url);
+		const begun = performance.now();
 		for (const batch of batches(run)) await adding.addJobs(batch.map((n) => ({ identifier: "bench", payload: { n } })));
 		const all = countdown(run.jobs);
-		const runner = await found.run({ preset: presetOf(url, worker), taskList: { bench: async () => all.call() } });
+		const runner = await start(worker, async () => all.call());
 		await all.done;
 		await runner.stop();
-		const took = performance.now() - start;
-		await adding.release();
+		const took = performance.now() - begun;
+		await end();
 		return (took * 1000) / run.jobs;
 	};
 	const version = VERSIONS["graphile-worker"];
@@ -62,9 +72,9 @@ export async function graphile(): Promise<{ plain: Peer; local: Peer } | null> {
 			keeps: `no events, no global caps; ${CONCURRENCY} at a time`,
 			process: process({ concurrentJobs: CONCURRENCY }),
 			async starter(url: string): Promise<Starter> {
-				const adding = await adder(url);
+				const { adding, run: start, end } = await open(url);
 				let started = () => {};
-				const runner = await found.run({ preset: presetOf(url, { concurrentJobs: 1 }), taskList: { bench: async () => started() } });
+				const runner = await start({ concurrentJobs: 1 }, async () => started());
 				return {
 					add: (n) => adding.addJob("bench", { n }),
 					onStart(call) {
@@ -72,7 +82,7 @@ export async function graphile(): Promise<{ plain: Peer; local: Peer } | null> {
 					},
 					async end() {
 						await runner.stop();
-						await adding.release();
+						await end();
 					},
 				};
 			},
