@@ -41,7 +41,7 @@ import { startWorker } from "./worker.ts";
 export type Parts = { store: Store; clock: Clock; host: Host; chance: () => number };
 
 export async function createScheduler(
-	options: Omit<OpenOptions, "path" | "clock" | "host" | "chance" | "fault">,
+	options: Omit<OpenOptions, "path" | "url" | "clock" | "host" | "chance" | "fault">,
 	parts: Parts,
 ): Promise<Scheduler> {
 	let config: Config = readConfig(options.config ?? {}, presetConfig(options.preset));
@@ -97,7 +97,7 @@ export async function createScheduler(
 			else if (!more && (wake === null || wake > clock.now())) {
 				waker.wake();
 				for (const call of watchers) call({ stirred: true, events: [] });
-				if (looks.watched.size === 0) return wake;
+				if (looks.watched.size === 0 && !parts.store.listen) return wake;
 				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
 			}
 		}
@@ -295,6 +295,7 @@ export async function createScheduler(
 		async close() {
 			if (closed) return;
 			closed = true;
+			deafen?.();
 			cancelTimer();
 			waker.close();
 			await ticking?.catch(() => {});
@@ -323,6 +324,13 @@ export async function createScheduler(
 			if (some.length === 0) await heard;
 		}
 	}
+
+	// Others have written: a hint, with the poll behind it.
+	const deafen = parts.store.listen?.(() => {
+		waker.wake();
+		for (const call of watchers) call({ stirred: true, events: [] });
+		schedule(clock.now());
+	});
 
 	await engine.run(function* (tx) {
 		const facts = yield* ask({ read: "standing", kinds: ["fact"] });
