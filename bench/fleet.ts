@@ -1,12 +1,12 @@
 // Opens the scheduler under test on PostgreSQL the way every row does: events, caps and fencing on, caps that count but do not bind.
 
-import { type ConfigInput, type OpenOptions, openScheduler, type Scheduler } from "../src/index.ts";
+import { type ConfigInput, openScheduler, type Scheduler } from "../src/index.ts";
 import { payload, success } from "./engine.ts";
 
 const CONFIG: ConfigInput = { max_concurrent: 10_000, safety_cap: 0 };
 
 export const openFleet = (url: string, { config = {}, name = "bench" }: { config?: ConfigInput; name?: string } = {}): Promise<Scheduler> =>
-	openScheduler({ url, config: { ...CONFIG, ...config }, by: "bench", join: { name } } as unknown as OpenOptions);
+	openScheduler({ url, config: { ...CONFIG, ...config }, by: "bench", join: { name } });
 
 /** So many at a time, all of one turn of the event loop: they share a transaction. */
 export async function addAll(engine: Scheduler, jobs: number, batch: number, input: (n: number) => object = payload): Promise<void> {
