@@ -194,6 +194,8 @@ export interface Store {
 	commit(): Maybe<void>;
 	rollback(): Maybe<void>;
 	close(): Maybe<void>;
+	/** Whether somebody else has committed since our last transaction. Cheap, outside of one. Only a hint. Absent in stores that have other ways to tell. */
+	isStale?(): boolean;
 }
 
 /** An operation of the scheduler: yields reads, returns its result. */

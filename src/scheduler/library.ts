@@ -26,6 +26,7 @@ import { readGraph } from "./graph.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
 import { checkAct, checkEnding, checkedScope, claimerOf, restamp } from "./library-input.ts";
+import { listenForOthers } from "./listening.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
@@ -74,11 +75,11 @@ export async function createScheduler(
 		});
 	};
 	engine.onCommit = (news) => {
-		const { stirred, probes, events, more, due } = news;
+		const { stirred, probes, events, heard, more, due } = news;
 		looks.note(news);
 		if (events.length > 0 || stirred) {
 			waker.wake();
-			for (const call of watchers) call({ stirred, events });
+			for (const call of watchers) call({ stirred, events, heard });
 		}
 		if (more || probes.size > 0) schedule(clock.now());
 		else if (events.length > 0) schedule(Math.min(due ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms));
@@ -96,7 +97,7 @@ export async function createScheduler(
 			if (looks.asked.size > 0) await looks.asking();
 			else if (!more && (wake === null || wake > clock.now())) {
 				waker.wake();
-				for (const call of watchers) call({ stirred: true, events: [] });
+				for (const call of watchers) call({ stirred: true, events: [], heard: [] });
 				if (looks.watched.size === 0) return wake;
 				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
 			}
@@ -296,6 +297,7 @@ export async function createScheduler(
 			if (closed) return;
 			closed = true;
 			cancelTimer();
+			stopListening();
 			waker.close();
 			await ticking?.catch(() => {});
 			await engine.close();
@@ -333,5 +335,6 @@ export async function createScheduler(
 		yield* joinHost(tx, { name: hostName, labels: options.join?.labels ?? [], repos: options.join?.repos ?? null });
 	});
 	schedule(clock.now());
+	const stopListening = listenForOthers({ store: parts.store, host, engine, everyMs: options.poll_others_ms });
 	return withDoor(scheduler);
 }

@@ -203,9 +203,9 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		}
 	}
 
-	const unwatch = scheduler.watch(({ events }) => {
+	const unwatch = scheduler.watch(({ events, heard }) => {
 		const ended: number[] = [];
-		for (const { kind, job } of events) {
+		for (const { kind, job } of [...events, ...heard]) {
 			if (job === null) continue;
 			if (kind === "reset" || kind === "ended" || kind === "merge") settled.delete(job);
 			if (kind === "reset" || kind === "ended") stuck.delete(job);
