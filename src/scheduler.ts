@@ -115,7 +115,7 @@ export type StatusReport = {
 	max_concurrent: number;
 	lanes: Record<string, { queued: number; running: number; max: number | null }>;
 	holds: { scope: string; kind: string; since: number; until: number | null; by: string; reason: string }[];
-	hosts: { name: string; labels: string[]; heartbeat_at: number; state: string }[];
+	hosts: { name: string; labels: string[]; repos: string[] | null; heartbeat_at: number; state: string }[];
 	backpressure: string | null;
 	last_dispatch_at: number | null;
 	/** Jobs that wait for a person, the oldest first, a hundred at most. `question` is null where approval is asked for. */
@@ -312,6 +312,8 @@ export interface Scheduler {
 		options?: { host?: string; reboot?: boolean },
 	): Promise<{ adopted: string[]; ended: string[]; lost: string[]; start: string[] }>;
 	heartbeat(host?: string): Promise<void>;
+	/** The repos that this host can work in; null = any. Jobs of others do not come here. */
+	offer(repos: string[] | null): Promise<void>;
 
 	/** Runs `fn` for jobs of the lane, up to `concurrency` at a time, until stopped. A thrown error is a failed run. */
 	work(lane: string, fn: (job: Claimed) => Promise<unknown>, options?: { concurrency?: number; worker?: string }): Worker;

@@ -46,6 +46,7 @@ import { openLog } from "./log.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
 import { createTriggers } from "./triggers.ts";
+import { offeredRepos } from "./url-repos.ts";
 import { readVersion, webFolder } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
 
@@ -130,6 +131,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			clock,
 			list: (page) => scheduler.list(page),
 			makers: (name, artifact) => work.makers(name, artifact),
+			freshen: (name) => work.freshen(name),
 		});
 		/** Items come from the sources, all other facts from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
@@ -140,7 +142,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			clock,
 			host,
 			by: "daemon",
-			join: { name: hostName },
+			join: { name: hostName, ...(shared ? { repos: offeredRepos(config) } : {}) },
 			...(shared ? { poll_others_ms: OTHERS_MS } : {}),
 		});
 		undo.push(() => scheduler.close());
@@ -150,8 +152,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			const next = engineOf(from);
 			if (JSON.stringify(next) !== told) await scheduler.configure(completeInput(next, scheduler.config()));
 			told = JSON.stringify(next);
+			await offer(from);
 			repoFiles.arm(from);
 		};
+		/** Alone it gets all jobs there are, and says itself what is wrong with their repos. */
+		const offer = async (from: Parameters<typeof engineOf>[0] = config) => void (shared && (await scheduler.offer(offeredRepos(from))));
 		let told = JSON.stringify(engineOf(config));
 		const repoFiles = followRepoFiles({
 			watchPaths,
@@ -298,7 +303,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				config,
 				triggers,
 				agents: createAgents({ agents: () => config.settings().agents, accounts: () => config.settings().accounts, env: () => env }),
-				repos: createRepos({ config, git, scheduler, worktrees: work.worktrees }),
+				repos: createRepos({ config, git, scheduler, clone: (name) => `${home.clones}/${name}`, worktrees: work.worktrees }),
 				work: { ...work, lookForBusy },
 				home: home.path,
 				version,
@@ -327,7 +332,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(logDepths({ scheduler, host, log }));
 		undo.push(
 			heartbeats(
-				() => scheduler.heartbeat(hostName),
+				() => Promise.all([scheduler.heartbeat(hostName), offer()]),
 				(error) => log.warn("the heartbeat failed", { error }),
 			),
 		);
@@ -369,7 +374,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		throw error;
 	}
 
-	function heartbeats(beat: () => Promise<void>, failed: (error: unknown) => void): () => void {
+	function heartbeats(beat: () => Promise<unknown>, failed: (error: unknown) => void): () => void {
 		let cancel = () => {};
 		const next = () => {
 			cancel = localHost.after(HEARTBEAT_MS, () => {

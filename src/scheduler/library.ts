@@ -35,7 +35,7 @@ import { rewind } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
 import { triggerMethods } from "./trigger-door.ts";
 import type { Tx } from "./tx.ts";
-import { assigned, beat, dropEmptyBuckets, gcSome, joinHost, recover } from "./upkeep.ts";
+import { assigned, beat, dropEmptyBuckets, gcSome, joinHost, offer, recover } from "./upkeep.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
 
@@ -283,6 +283,7 @@ export async function createScheduler(
 		},
 		recover: async (found, more = {}) => engine.run((tx) => recover(tx, more.host ?? hostName, found, more.reboot === true)),
 		heartbeat: (name = hostName) => engine.run((tx) => beat(tx, name)),
+		offer: (repos) => engine.run((tx) => offer(tx, hostName, repos)),
 		work: (lane, fn, more = {}) => startWorker({ engine, waker, host, config: () => config, clock }, check.label(lane, "lane"), fn, more),
 		tick: async (how = {}) => {
 			if (how.cycle === "now")
