@@ -118,10 +118,14 @@ export type RepoDocument = Omit<RepoSettings, "trusted"> & {
 	/** "merge", "rebase" … while git is in the middle of one. */
 	busy: string | null;
 	problem: string | null;
+	/** Hosts that jobs of this repo may run on. */
+	hosts: string[];
 	worktrees: WorktreeView[];
 };
+/** One of `path` and `url`. */
 export type NewRepo = {
-	path: string;
+	path?: string | undefined;
+	url?: string | undefined;
 	name?: string | undefined;
 	prefix?: string | undefined;
 	base_branch?: string | undefined;

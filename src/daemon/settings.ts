@@ -7,6 +7,7 @@ import { ALLOWED } from "../core/environment.ts";
 import { SluiceError } from "../core/errors.ts";
 import { INPUT_KEYS } from "../core/input.ts";
 import type { JobInput } from "../core/job.ts";
+import { urlFault, withoutCredentials } from "../core/repo-url.ts";
 import { CATCH_UPS, type CatchUp } from "../core/slots.ts";
 import { branch } from "../core/spec.ts";
 import { isTimezone } from "../core/window.ts";
@@ -126,6 +127,7 @@ export const SOURCE_DEFAULT: SourceSettings = {
 
 export const REPO: RepoSettings = {
 	path: null,
+	url: null,
 	base_branch: null,
 	verify: [],
 	verify_timeout_ms: 30 * 60_000,
@@ -301,6 +303,29 @@ export const REPO_FILE_READERS = {
 /** Those of its keys that are the engine's. */
 export const REPO_ENGINE_READERS = { max: cap, prefix };
 
+const url: Reader<string | null> = (value, field) => {
+	if (value === null) return null;
+	if (typeof value !== "string") throw check.wrong(field, `must be text, not ${check.shown(value)}`);
+	const fault = urlFault(value);
+	if (fault !== undefined)
+		throw check.wrong(field, `${check.shown(withoutCredentials(value))} ${fault}`, 'for example "git@example.org:team/app.git"');
+	return value;
+};
+
+const repoMap = map<RepoSettings>(REPO, { ...REPO_FILE_READERS, path: folder, url, trusted: trust });
+
+const repos: Reader<Settings["repos"]> = (value, field, before) => {
+	const all = repoMap(value, field, before);
+	for (const [name, one] of Object.entries(all))
+		if (one.path !== null && one.url !== null)
+			throw check.wrong(
+				`${field}.${name}`,
+				"has a path and a url",
+				"give one of them: a folder of this host, or where every host clones it from",
+			);
+	return all;
+};
+
 export const readSettings: Reader<Settings> = group<Settings>({
 	port: orNone(whole(0, 65_535)),
 	env: patterns,
@@ -314,7 +339,7 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	down_grace_ms: length,
 	agents: map<AgentSettings>({}, agentReaders),
 	accounts: map<AccountSettings>(ACCOUNT, { home: folder }),
-	repos: map<RepoSettings>(REPO, { ...REPO_FILE_READERS, path: folder, trusted: trust }),
+	repos,
 	worktree_retention_ms: orNone(length),
 	probes: map<ProbeSettings>({ command: [] }, { command: someArgv }),
 	keep_awake: (value, field) => check.oneOf(value, ["never", "while_running"], field),

@@ -74,6 +74,16 @@ export function* beat(tx: Tx, name: string): Op<void> {
 	yield* [];
 }
 
+/** What it offers may bring work here that waited for it. */
+export function* offer(tx: Tx, name: string, repos: string[] | null): Op<void> {
+	const host = tx.memory.hosts.get(name);
+	yield* [];
+	if (!host || JSON.stringify(host.repos) === JSON.stringify(repos)) return;
+	tx.put("host", name, { ...host, repos } satisfies HostRecord);
+	tx.event("host_offers", null, { host: name, repos });
+	tx.stirred = true;
+}
+
 /** The running jobs of a host that its processes carry: kernel entries and payloads are in other hands. */
 function* runningOn(host: string): Op<Job[]> {
 	const running: Job[] = [];

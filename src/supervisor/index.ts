@@ -150,6 +150,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 	function onNews(news: News): void {
 		guarded(() => {
 			for (const event of news.events) hear(event);
+			for (const event of news.heard) hear(event);
 			if (news.stirred) claimSoon();
 		});
 	}

@@ -120,7 +120,8 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 	let lookedAt = clock.monotonic();
 	// Listening begins before looking: an end in between is not missed. Passes without events tell of other processes' commits, perhaps; they come
 	// every second of a busy time, so many jobs are looked at less often.
-	const off = scheduler.watch(({ events }) => {
+	const off = scheduler.watch((news) => {
+		const events = news.heard.length === 0 ? news.events : [...news.events, ...news.heard];
 		if (events.length === 0 && clock.monotonic() - lookedAt >= open.size * LOOK_EACH_MS) {
 			lookedAt = clock.monotonic();
 			doubted = new Set(open);

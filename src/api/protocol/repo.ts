@@ -24,7 +24,7 @@ export const REPO_METHODS = {
 		role: "viewer",
 		about: "Repos: where they are, how they merge, whether anything can be done there now.",
 		params: {},
-		result: "{repos: [{name, path, base, head, merge, problem, busy, file, worktrees, …}]}",
+		result: "{repos: [{name, path, url, hosts, base, head, merge, problem, busy, file, worktrees, …}]}",
 	}),
 	"repo.show": method<Doc<{ repo: RepoDocument }>>()({
 		role: "viewer",
@@ -34,9 +34,10 @@ export const REPO_METHODS = {
 	}),
 	"repo.add": method<Doc<{ repo: RepoDocument }>>()({
 		role: "operator",
-		about: "Registers a git repository, or changes one: kept in the configuration file, in force at once.",
+		about: "Registers a git repository, by its folder or by a URL, or changes one: kept in the configuration file, in force at once.",
 		params: {
-			path: text("its folder: absolute", 4096),
+			path: maybe(text("its folder: absolute", 4096)),
+			url: maybe(text("instead of a folder: where each host that needs it clones it from", 2000)),
 			name: maybe(word("how it is called; else by its folder")),
 			prefix: maybe(word("prefix of the ids of its items")),
 			base_branch: maybe(word("jobs begin and merge here; else what is checked out")),
