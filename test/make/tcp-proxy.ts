@@ -25,7 +25,8 @@ export async function openTcpProxy(port: number): Promise<Proxy> {
 	const server = createServer((inward) => {
 		inward.on("error", () => {});
 		if (state === "cut") return void inward.destroy();
-		const onward = connect(port, "127.0.0.1");
+		const onward = connect({ port, host: "127.0.0.1", noDelay: true });
+		inward.setNoDelay(true);
 		onward.on("error", () => {});
 		const pair: [Socket, Socket] = [inward, onward];
 		pairs.add(pair);
