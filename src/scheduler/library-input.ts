@@ -21,6 +21,15 @@ export function checkedScope(scope: unknown): string {
 	return scopeKey(given);
 }
 
+/** Breakers are of one agent or one repo. */
+export function checkedBreaker(of: unknown): string {
+	const given = check.record(of, "of");
+	check.knownKeys(given, ["agent", "repo"], "of");
+	const [[kind, name] = ["agent", undefined], ...more] = Object.entries(given).filter(([, value]) => value !== undefined);
+	if (name === undefined || more.length > 0) throw check.wrong("of", "give one agent or one repo");
+	return `${kind}:${check.label(name, `of.${kind}`)}`;
+}
+
 const ENDING = [
 	"job",
 	"token",

@@ -2,7 +2,7 @@
 
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-export type Proxy = {
+export type Network = {
 	port: number;
 	/** Ends every connection, and refuses new ones until `mend`. */
 	cut(): void;
@@ -18,15 +18,14 @@ export type Proxy = {
 	close(): void;
 };
 
-export async function openTcpProxy(port: number): Promise<Proxy> {
+export async function openTcpProxy(port: number): Promise<Network> {
 	let state: "open" | "cut" | "answers" | "requests" | "frozen" = "open";
 	let delay = 0;
 	const pairs = new Set<[Socket, Socket]>();
-	const server = createServer((inward) => {
+	const server = createServer({ noDelay: true }, (inward) => {
 		inward.on("error", () => {});
 		if (state === "cut") return void inward.destroy();
 		const onward = connect({ port, host: "127.0.0.1", noDelay: true });
-		inward.setNoDelay(true);
 		onward.on("error", () => {});
 		const pair: [Socket, Socket] = [inward, onward];
 		pairs.add(pair);

@@ -108,13 +108,23 @@ class PostgresStore implements Store {
 	}
 
 	async begin(): Promise<{ fresh: boolean; now?: number }> {
-		this.options.fault?.("begin");
+		this.pass("begin");
 		const { monotonic, guess } = this.options;
 		if (guess !== "never" && this.known !== null && !this.warned && monotonic() - this.syncedAt < SYNC_MS)
 			return this.begun(true, this.now());
 		const before = this.known;
 		const { version, now } = await this.lock();
 		return this.begun(version === before, now);
+	}
+
+	/** Whoever dies here takes the connection along. */
+	private pass(point: string): void {
+		try {
+			this.options.fault?.(point);
+		} catch (error) {
+			this.connection?.cut();
+			throw error;
+		}
 	}
 
 	private begun(fresh: boolean, now: number): { fresh: boolean; now?: number } {
@@ -135,20 +145,20 @@ class PostgresStore implements Store {
 	}
 
 	write(changes: Changes): void {
-		this.options.fault?.("flush");
+		this.pass("flush");
 		if (this.open) this.send(changes);
 		else this.wanted.push(changes);
 	}
 
 	async commit(): Promise<void> {
-		this.options.fault?.("commit");
+		this.pass("commit");
 		if (this.open) await this.commitOpen(this.open);
 		else if (this.wanted.length > 1) {
 			await this.openGuess();
 			await this.commitOpen(this.open as unknown as Open);
 		} else if (this.wanted.length === 1) await this.commitGuess(this.wanted[0] as Changes);
 		else await this.confirm();
-		this.options.fault?.("committed");
+		this.pass("committed");
 	}
 
 	async rollback(): Promise<void> {
