@@ -12,6 +12,7 @@ import { median, sample } from "../../statistics.ts";
 
 const BATCH = 100;
 const SLOW_MS = 5;
+const HOSTS = 1000;
 
 export const pgLoad: Row = {
 	name: "pg-load",
@@ -38,6 +39,11 @@ async function measureLoad(url: string, bench: Bench): Promise<Measure[]> {
 		const slow = await measureKinds(kinds, other, Math.ceil(times / 4));
 		const slowPing = await ping(pings, Math.ceil(times / 4));
 		proxy.slow(0);
+		await query(
+			url,
+			`INSERT INTO sluice.record (kind, key, body) SELECT kind, key || '-' || n, body FROM sluice.record, generate_series(1, ${HOSTS}) AS n WHERE kind = 'host' AND key = 'other'`,
+		);
+		const crowded = (await measureKinds({ poll: { run: () => near.tick() } }, other, times)).poll as number[];
 		const measures = Object.keys(kinds).map((kind): Measure => {
 			const [quick, late] = [fast[kind] as number[], slow[kind] as number[]];
 			const trips = (median(late) - median(quick)) / (slowPing - fastPing);
@@ -51,6 +57,7 @@ async function measureLoad(url: string, bench: Bench): Promise<Measure[]> {
 		return [
 			{ what: "fleet: round trip", unit: "ms", measured: sample([fastPing]) },
 			...measures,
+			{ what: `fleet: poll with nothing to do, ${HOSTS.toLocaleString("en")} more hosts on record`, unit: "ms", measured: sample(crowded) },
 			...(await volume(other, url, bench)),
 			...(await fanOut(url, bench)),
 		];
@@ -61,7 +68,7 @@ async function measureLoad(url: string, bench: Bench): Promise<Measure[]> {
 	}
 }
 
-type Kind = { before?(): Promise<void>; run(): Promise<unknown> };
+type Kind = { run(): Promise<unknown> };
 
 function kindsOf(engine: Scheduler): Record<string, Kind> {
 	let held: Awaited<ReturnType<Scheduler["claim"]>> = [];
