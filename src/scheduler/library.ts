@@ -30,6 +30,7 @@ import { listenForOthers } from "./listening.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
+import { createOutputs, dropOldAsks } from "./outputs.ts";
 import * as registers from "./registers.ts";
 import { rewind } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
@@ -52,6 +53,7 @@ export async function createScheduler(
 	const hostName = options.join?.name ?? "local";
 	const waker = createWaker();
 	const looks = createLooks(host, engine);
+	const between = createOutputs({ engine, clock, host, name: hostName });
 	const watchers = new Set<(news: News) => void>();
 	let closed = false;
 
@@ -77,6 +79,7 @@ export async function createScheduler(
 	engine.onCommit = (news) => {
 		const { stirred, probes, events, heard, more, due } = news;
 		looks.note(news);
+		if (news.asks.size > 0) between.note(news.asks);
 		if (events.length > 0 || stirred) {
 			waker.wake();
 			for (const call of watchers) call({ stirred, events, heard });
@@ -91,6 +94,7 @@ export async function createScheduler(
 		for (;;) {
 			const { wake, more } = await engine.run(function* (tx) {
 				yield* dropStaleStages(tx);
+				dropOldAsks(tx);
 				yield* dropEmptyBuckets(tx);
 				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0 };
 			});
@@ -293,6 +297,7 @@ export async function createScheduler(
 				});
 			return tick();
 		},
+		outputs: between.outputs,
 		kernel: kernelDoor(engine, () => config),
 		async close() {
 			if (closed) return;
