@@ -12,8 +12,10 @@ import type { Outputs } from "./output.ts";
 export type ConfigInput = Record<string, unknown>;
 
 export type OpenOptions = {
-	/** SQLite file; ":memory:" for tests. */
-	path: string;
+	/** SQLite file; ":memory:" for tests. This or `url`. */
+	path?: string;
+	/** A PostgreSQL database that several hosts share: postgres://user@host/database, with ?schema=NAME for another schema than `sluice`. */
+	url?: string;
 	preset?: PresetName;
 	config?: ConfigInput;
 	clock?: Clock;
@@ -149,6 +151,7 @@ export type TriggerView = {
 export type FireResult = { outcome: "added"; job: number } | { outcome: "open"; job: number } | { outcome: "past" };
 
 export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[] };
+export type RewindAllReport = Omit<RewindReport, "last_successful"> & { skipped: { job: number; reason: string }[] };
 
 /** A lock that is held or kept free for somebody. */
 export type LockView = { key: string; holders: { job: number; mode: "shared" | "exclusive" }[]; reserved_for: number | null };
@@ -230,6 +233,8 @@ export interface Scheduler {
 	cancel(id: number, options?: Act & { subtree?: boolean }): Promise<{ cancelled: number[]; requested: number[] }>;
 	/** Rewind: this job and everything downstream of it. */
 	retry(id: number, options?: Act): Promise<RewindReport>;
+	/** The same for several, in one transaction. One that cannot be rewound is skipped and keeps none of the others from it. */
+	retryAll(ids: readonly number[], options?: Act): Promise<RewindAllReport>;
 	rerun(id: number, options?: Act): Promise<RewindReport>;
 	promote(id: number, options?: Act): Promise<void>;
 	demote(id: number, options?: Act): Promise<void>;
@@ -240,6 +245,8 @@ export interface Scheduler {
 	answer(id: number, text: string, options?: Act): Promise<void>;
 	pause(scope?: Scope, options?: Act & { until?: number }): Promise<void>;
 	resume(scope?: Scope, options?: Act): Promise<void>;
+	/** The environment is mended: the open breaker of an agent or repo is closed without a probe. False: none was open. */
+	closeBreaker(of: { agent: string } | { repo: string }, options?: Act): Promise<boolean>;
 	clear(options?: Act & { item?: string }): Promise<{ cleared: number[] }>;
 	/** What became of a succeeded job's branch, with what there is to say about it. */
 	merged(id: number, status: NonNullable<Job["merge_status"]>, report?: MergeReport): Promise<void>;

@@ -21,6 +21,15 @@ export function checkedScope(scope: unknown): string {
 	return scopeKey(given);
 }
 
+/** Breakers are of one agent or one repo. */
+export function checkedBreaker(of: unknown): string {
+	const given = check.record(of, "of");
+	check.knownKeys(given, ["agent", "repo"], "of");
+	const [[kind, name] = ["agent", undefined], ...more] = Object.entries(given).filter(([, value]) => value !== undefined);
+	if (name === undefined || more.length > 0) throw check.wrong("of", "give one agent or one repo");
+	return `${kind}:${check.label(name, `of.${kind}`)}`;
+}
+
 const ENDING = [
 	"job",
 	"token",
@@ -121,10 +130,14 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		const given = check.record(options, "options") as OpenOptions;
 		check.knownKeys(
 			given as Record<string, unknown>,
-			["path", "preset", "config", "clock", "host", "chance", "by", "join", "drive", "fault", "piece", "poll_others_ms"],
+			["path", "url", "preset", "config", "clock", "host", "chance", "by", "join", "drive", "fault", "piece", "poll_others_ms"],
 			"",
 		);
-		if (check.text(given.path, "path", { max: 4096, lines: "one" }) === "")
+		if (given.url !== undefined) {
+			if (!/^postgres(?:ql)?:\/\//.test(check.text(given.url, "url", { max: 4096, lines: "one" })))
+				throw check.wrong("url", "is no address of a PostgreSQL database", "postgres://user@host:5432/database");
+			if (given.path !== undefined) throw check.wrong("path", "is given together with url", "give one of them: a file, or a database");
+		} else if (check.text(given.path, "path", { max: 4096, lines: "one" }) === "")
 			throw check.wrong("path", "is empty", 'give a file, or ":memory:" for a queue that ends with the process');
 		if (given.by !== undefined) check.word(given.by, "by");
 		if (given.preset !== undefined) check.oneOf(given.preset, Object.keys(PRESETS) as PresetName[], "preset");

@@ -25,14 +25,15 @@ import { makeForecast } from "./forecast.ts";
 import { readGraph } from "./graph.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
-import { checkAct, checkEnding, checkedScope, claimerOf, restamp } from "./library-input.ts";
+import { checkAct, checkEnding, checkedBreaker, checkedScope, claimerOf, restamp } from "./library-input.ts";
+import { closeBreaker } from "./limits.ts";
 import { listenForOthers } from "./listening.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
 import { createOutputs, dropOldAsks } from "./outputs.ts";
 import * as registers from "./registers.ts";
-import { rewind } from "./rewind.ts";
+import { rewind, rewindAll } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
 import { triggerMethods } from "./trigger-door.ts";
 import type { Tx } from "./tx.ts";
@@ -43,7 +44,7 @@ import { startWorker } from "./worker.ts";
 export type Parts = { store: Store; clock: Clock; host: Host; chance: () => number };
 
 export async function createScheduler(
-	options: Omit<OpenOptions, "path" | "clock" | "host" | "chance" | "fault">,
+	options: Omit<OpenOptions, "path" | "url" | "clock" | "host" | "chance" | "fault">,
 	parts: Parts,
 ): Promise<Scheduler> {
 	let config: Config = readConfig(options.config ?? {}, presetConfig(options.preset));
@@ -102,7 +103,7 @@ export async function createScheduler(
 			else if (!more && (wake === null || wake > clock.now())) {
 				waker.wake();
 				for (const call of watchers) call({ stirred: true, events: [], heard: [] });
-				if (looks.watched.size === 0) return wake;
+				if (looks.watched.size === 0 && !parts.store.listen) return wake;
 				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
 			}
 		}
@@ -182,6 +183,10 @@ export async function createScheduler(
 		cancel: async (at, act) =>
 			run((tx) => control.cancel(tx, id(at), act?.reason ?? "cancelled", act?.subtree ? "subtree" : "one"), act, [id(at)]),
 		retry: async (at, act) => rewound(at, "downstream", act),
+		retryAll: async (at, act) => {
+			const wanted = check.taking("ids", () => check.list(at, "ids", 10_000).map((one) => check.integer(one, "ids", 1)));
+			return andRestarted(await run((tx) => rewindAll(tx, wanted), act, wanted));
+		},
 		rerun: async (at, act) => rewound(at, "alone", act),
 		promote: async (at, act) => run((tx) => control.promote(tx, id(at)), act, [id(at)]),
 		demote: async (at, act) => run((tx) => control.demote(tx, id(at)), act, [id(at)]),
@@ -203,6 +208,10 @@ export async function createScheduler(
 		resume: async (scope = {}, act) => {
 			const key = checkedScope(scope);
 			return run((tx) => control.resume(tx, key), act);
+		},
+		closeBreaker: async (of, act) => {
+			const scope = checkedBreaker(of);
+			return run((tx) => closeBreaker(tx, scope), act);
 		},
 		clear: async (act) => run((tx) => control.clear(tx, act?.item), act),
 		merged: async (at, status, report) => {
@@ -310,8 +319,10 @@ export async function createScheduler(
 		},
 	};
 
-	async function rewound(at: number, what: "downstream" | "alone", act: Act | undefined) {
-		const report = await run((tx) => rewind(tx, id(at), what), act, [id(at)]);
+	const rewound = async (at: number, what: "downstream" | "alone", act: Act | undefined) =>
+		andRestarted(await run((tx) => rewind(tx, id(at), what), act, [id(at)]));
+
+	async function andRestarted<T extends { reset: number[] }>(report: T): Promise<T & { restarted: number[] }> {
 		await tick();
 		return engine.run(function* (tx) {
 			yield* tx.load(report.reset);
@@ -341,6 +352,11 @@ export async function createScheduler(
 		yield* joinHost(tx, { name: hostName, labels: options.join?.labels ?? [], repos: options.join?.repos ?? null });
 	});
 	schedule(clock.now());
-	const stopListening = listenForOthers({ store: parts.store, host, engine, everyMs: options.poll_others_ms });
+	const stopListening = listenForOthers({
+		store: parts.store,
+		host,
+		engine,
+		everyMs: options.drive === "manual" ? undefined : options.poll_others_ms,
+	});
 	return withDoor(scheduler);
 }
