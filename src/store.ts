@@ -67,7 +67,11 @@ export type RecordKind =
 	| "family"
 	| "calls"
 	| "agent"
-	| "trigger";
+	| "trigger"
+	/** Between hosts: what is kept of runs, what they ask each other, and the answers. `output` and `reply` are large. */
+	| "output"
+	| "ask"
+	| "reply";
 
 export type ListFilter = {
 	status?: readonly Status[];

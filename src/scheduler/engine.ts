@@ -69,6 +69,7 @@ export class Engine {
 		doubted: ReadonlySet<string>;
 		events: readonly EventRecord[];
 		heard: readonly EventRecord[];
+		asks: ReadonlyMap<string, unknown>;
 		more: boolean;
 		due: number | null | undefined;
 	}) => void = () => {};
@@ -228,7 +229,8 @@ export class Engine {
 			more ||= this.memory.all("settle").size > 0;
 			this.seen = lastSeq(this.memory);
 			const { probes, doubted, events } = tx;
-			this.onCommit({ stirred: tx.stirred || heard.length > 0, probes, doubted, events, heard, more, due: this.memory.nextDue });
+			const asks = this.memory.all("ask");
+			this.onCommit({ stirred: tx.stirred || heard.length > 0, probes, doubted, events, heard, asks, more, due: this.memory.nextDue });
 		} catch (error) {
 			this.memory = undefined;
 			yield store.rollback();
@@ -292,8 +294,10 @@ function isHidden(tx: Tx, read: Read["read"]): boolean {
 		case "jobs":
 		case "done":
 		case "specs":
-		case "records":
 			return false;
+		case "records":
+			// Only those that are put aside: the others are at hand.
+			return changes.records.length > 0;
 		case "edges":
 		case "fan":
 		case "preds":
