@@ -5,6 +5,7 @@ import type { Forecast } from "./core/forecast.ts";
 import type { Graph } from "./core/graph-text.ts";
 import type { After, ExitKind, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "./core/job.ts";
 import type { Reason } from "./core/reason.ts";
+import type { Fleet, HostView } from "./fleet.ts";
 import type { Clock, Facts, Host } from "./host.ts";
 
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
@@ -21,8 +22,13 @@ export type OpenOptions = {
 	chance?: () => number;
 	/** Who acts, when a call does not say. */
 	by?: string;
-	/** This host's name, labels and repos; `repos` absent = all. */
-	join?: { name?: string; labels?: string[]; repos?: string[] };
+	/**
+	 * This host's name, labels and repos; `repos` absent = all. `home`: where several hosts share the store, whose name it is. Such a host has a lease that
+	 * `heartbeat` renews: one that is not heard of for `stale_after_ms` loses its runs to others. And it hears of what the others do.
+	 */
+	join?: { name?: string; labels?: string[]; repos?: string[]; home?: string };
+	/** "shared": the settings are those in the store, for all who have it open; `config` and `preset` count only if it has none yet. */
+	settings?: "own" | "shared";
 	/** "manual": nothing happens by itself; call `tick()`. For tests and the simulator. */
 	drive?: "auto" | "manual";
 	/** Called at each named point of a transaction; may throw, as a crash or a full disk would. For the simulator. */
@@ -113,7 +119,7 @@ export type StatusReport = {
 	max_concurrent: number;
 	lanes: Record<string, { queued: number; running: number; max: number | null }>;
 	holds: { scope: string; kind: string; since: number; until: number | null; by: string; reason: string }[];
-	hosts: { name: string; labels: string[]; heartbeat_at: number; state: string }[];
+	hosts: HostView[];
 	backpressure: string | null;
 	last_dispatch_at: number | null;
 	/** Jobs that wait for a person, the oldest first, a hundred at most. `question` is null where approval is asked for. */
@@ -195,7 +201,9 @@ export type BudgetView = LedgerView & {
 	refills_at: number | null;
 };
 
-export interface Scheduler {
+export type { HostView } from "./fleet.ts";
+
+export interface Scheduler extends Fleet {
 	add(job: JobInput, options?: Act & { force?: boolean }): Promise<AddResult>;
 	/** With `check` everything is looked at and nothing is added: `jobs` is empty. */
 	apply(manifest: Manifest, options?: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult>;
@@ -300,15 +308,17 @@ export interface Scheduler {
 	charge(subject: string, dim: string, amount: number): Promise<BudgetView & { warned: boolean; first_breach: boolean }>;
 	ledgers(subject?: string): Promise<BudgetView[]>;
 
-	configure(config: ConfigInput): Promise<void>;
+	/** `more`: what else is kept with shared settings, by key, for whoever reads it there; null takes a key out. */
+	configure(config: ConfigInput, options?: Act & { more?: Record<string, unknown> }): Promise<void>;
 	config(): Config;
+	/** What else is kept with the settings; empty where they are not shared. */
+	more(): Record<string, unknown>;
 	gc(options?: { days?: number }): Promise<{ deleted: number; kept: number }>;
 	/** What this host found at start: recovery is the next reconcile, nothing more. */
 	recover(
 		found: { run: string; state: "alive" | "exited" | "gone" | "unstarted"; exit_code?: number }[],
 		options?: { host?: string; reboot?: boolean },
 	): Promise<{ adopted: string[]; ended: string[]; lost: string[]; start: string[] }>;
-	heartbeat(host?: string): Promise<void>;
 
 	/** Runs `fn` for jobs of the lane, up to `concurrency` at a time, until stopped. A thrown error is a failed run. */
 	work(lane: string, fn: (job: Claimed) => Promise<unknown>, options?: { concurrency?: number; worker?: string }): Worker;

@@ -193,6 +193,8 @@ export interface Store {
 	write(changes: Changes): Maybe<void>;
 	commit(): Maybe<void>;
 	rollback(): Maybe<void>;
+	/** Whether this process is the one of all that share the store that does what only one has to do. A store of one machine has none: see `Scheduler.leads`. */
+	lead?(): Maybe<boolean>;
 	close(): Maybe<void>;
 }
 

@@ -378,7 +378,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		return go;
 	}
 
-	function heartbeats(beat: () => Promise<void>, failed: (error: unknown) => void): () => void {
+	function heartbeats(beat: () => Promise<unknown>, failed: (error: unknown) => void): () => void {
 		let cancel = () => {};
 		const next = () => {
 			cancel = localHost.after(HEARTBEAT_MS, () => {

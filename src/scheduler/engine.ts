@@ -42,7 +42,14 @@ const GROUP_MS = 25;
 const JUMP_MS = 5_000;
 const GRACE_MS = 30_000;
 
-export type EngineOptions = { store: Store; clock: Clock; host: Host; chance: () => number; by: string; config: () => Config };
+export type EngineOptions = {
+	store: Store;
+	clock: Clock;
+	host: Host;
+	chance: () => number;
+	by: string;
+	config: (memory: Memory) => Config;
+};
 
 export class Engine {
 	private readonly queue: Pending[] = [];
@@ -184,7 +191,7 @@ export class Engine {
 				this.memory = Memory.from(rows);
 			}
 			const leases = this.checkClock();
-			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(), chance, by });
+			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(this.memory), chance, by });
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
 			if (jobs.length > 0) yield* drive(tx.load(jobs));
 			let more = false;

@@ -21,8 +21,11 @@ import { Engine, type Task } from "./engine.ts";
 import type { FactRecord } from "./facts.ts";
 import * as finishing from "./finish.ts";
 import { extend, finish, started } from "./finish.ts";
+import { createFleet } from "./fleet-door.ts";
 import { makeForecast } from "./forecast.ts";
 import { readGraph } from "./graph.ts";
+import { createHearing } from "./hearing.ts";
+import { watchHosts } from "./hosts.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
 import { checkAct, checkEnding, checkedScope, claimerOf, restamp } from "./library-input.ts";
@@ -31,10 +34,11 @@ import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
 import * as registers from "./registers.ts";
 import { rewind } from "./rewind.ts";
+import { createSharedSettings } from "./shared-settings.ts";
 import { nextWake } from "./sweep.ts";
 import { triggerMethods } from "./trigger-door.ts";
 import type { Tx } from "./tx.ts";
-import { assigned, beat, dropEmptyBuckets, gcSome, joinHost, recover } from "./upkeep.ts";
+import { assigned, dropEmptyBuckets, gcSome, recover } from "./upkeep.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
 
@@ -47,17 +51,32 @@ export async function createScheduler(
 	let config: Config = readConfig(options.config ?? {}, presetConfig(options.preset));
 	const by = options.by ?? "library";
 	const { clock, host } = parts;
-	const engine = new Engine({ ...parts, by, config: () => config });
+	const shared = options.settings === "shared" ? createSharedSettings(config) : null;
+	const engine = new Engine({ ...parts, by, config: (memory) => (shared ? followShared(shared.in(memory)) : config) });
 	const hostName = options.join?.name ?? "local";
+	const fleet = createFleet({ engine, clock, store: parts.store, name: hostName });
+	/** With others on the same store: what they do is heard of. */
+	const hearing = options.join?.home === undefined ? null : createHearing();
 	const waker = createWaker();
 	const looks = createLooks(host, engine);
 	const watchers = new Set<(news: News) => void>();
 	let closed = false;
+	/** The next transaction: it begins with what is on record. */
+	function* lookAround(): Op<void> {
+		yield* [];
+	}
+	/** Somebody else may have changed them; whoever is affected hears of the event. */
+	function followShared(next: Config): Config {
+		config = next;
+		return next;
+	}
 
 	// ---- the loop -------------------------------------------------------------------------------------------------------------------
 	let cancelTimer = () => {};
 	let timerAt = Number.POSITIVE_INFINITY;
 	let ticking: Promise<unknown> | undefined;
+	/** Until when nothing happens by itself. */
+	let quietUntil = Number.NEGATIVE_INFINITY;
 	/** An earlier tick that is set already stays: a busy queue must not push it ahead of itself for ever. */
 	const schedule = (at: number | null) => {
 		if (closed || options.drive === "manual" || at === null || at >= timerAt) return;
@@ -76,6 +95,7 @@ export async function createScheduler(
 	engine.onCommit = (news) => {
 		const { stirred, probes, events, more, due } = news;
 		looks.note(news);
+		hearing?.told(events);
 		if (events.length > 0 || stirred) {
 			waker.wake();
 			for (const call of watchers) call({ stirred, events });
@@ -84,20 +104,30 @@ export async function createScheduler(
 		else if (events.length > 0) schedule(Math.min(due ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms));
 	};
 
-	/** Sweeps, settles and probes until nothing is left to do now. */
+	/** Sweeps, settles, probes and listens until nothing is left to do now. */
 	async function tick(): Promise<number | null> {
 		await looks.again();
+		const due = clock.now() >= quietUntil;
+		const heard: EventRow[] = [];
 		for (;;) {
-			const { wake, more } = await engine.run(function* (tx) {
+			const { wake, more, others } = await engine.run(function* (tx) {
+				fleet.see(tx);
+				yield* watchHosts(tx);
 				yield* dropStaleStages(tx);
 				yield* dropEmptyBuckets(tx);
-				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0 };
+				const others = hearing ? yield* hearing.look(tx) : null;
+				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0, others };
 			});
+			if (others) heard.push(...(hearing?.take(others) ?? []));
 			if (looks.asked.size > 0) await looks.asking();
-			else if (!more && (wake === null || wake > clock.now())) {
-				waker.wake();
-				for (const call of watchers) call({ stirred: true, events: [] });
-				if (looks.watched.size === 0) return wake;
+			else if (!more && !others?.more && (wake === null || wake > clock.now())) {
+				// One look in vain, because others might have done something, is no news.
+				if (!hearing || due || heard.length > 0) {
+					waker.wake();
+					for (const call of watchers) call({ stirred: true, events: heard });
+				}
+				quietUntil = wake ?? Number.POSITIVE_INFINITY;
+				if (looks.watched.size === 0 && !hearing) return wake;
 				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
 			}
 		}
@@ -162,7 +192,13 @@ export async function createScheduler(
 
 		async claim(request) {
 			const claimer = check.taking("claim", () => claimerOf(request));
-			return engine.run((tx) => claim(tx, claimer), { phase: "claim" });
+			return engine.run(
+				(tx) => {
+					if (claimer.host === hostName) fleet.check(tx);
+					return claim(tx, claimer);
+				},
+				{ phase: "claim" },
+			);
 		},
 		started: (at) => engine.run((tx) => started(tx, token(at)), { jobs: [at.job] }),
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
@@ -251,23 +287,34 @@ export async function createScheduler(
 		...accountMethods({ engine, run }),
 		...ledgerMethods({ engine, run }),
 
-		configure: async (input: ConfigInput) => {
+		configure: async (input: ConfigInput, act) => {
 			const before = config;
-			const next = readConfig(input, config);
-			await engine.run(function* (tx) {
+			let next = readConfig(input, config);
+			await run(function* (tx) {
+				if (shared)
+					shared.write(
+						tx,
+						(stored) => {
+							next = readConfig(input, stored);
+							return next;
+						},
+						act?.more,
+					);
 				if (JSON.stringify(before.order) !== JSON.stringify(next.order)) {
 					tx.memory.windows.clear();
 					tx.put("settle", "rekey", { after: 0 });
 				}
 				tx.event("configured", null, { keys: Object.keys(input) });
 				yield* [];
-			});
+			}, act);
 			// In force once it is on record; what a raised cap lets through goes at once.
 			config = next;
+			if (shared) await engine.run(() => lookAround());
 			waker.wake();
 			schedule(clock.now());
 		},
 		config: () => copy(config),
+		more: () => copy(shared?.more() ?? {}),
 		gc: async ({ days = 7 } = {}) => {
 			const before = clock.now() - check.number(days, "days", 0, 100_000) * 86_400_000;
 			const total = { deleted: 0, kept: 0 };
@@ -281,7 +328,7 @@ export async function createScheduler(
 			return total;
 		},
 		recover: async (found, more = {}) => engine.run((tx) => recover(tx, more.host ?? hostName, found, more.reboot === true)),
-		heartbeat: (name = hostName) => engine.run((tx) => beat(tx, name)),
+		...fleet.methods(run),
 		work: (lane, fn, more = {}) => startWorker({ engine, waker, host, config: () => config, clock }, check.label(lane, "lane"), fn, more),
 		tick: async (how = {}) => {
 			if (how.cycle === "now")
@@ -330,7 +377,16 @@ export async function createScheduler(
 			if (!isProbed(key)) continue;
 			looks.watch(key, (value as FactRecord).asked ? "asked" : "known");
 		}
-		yield* joinHost(tx, { name: hostName, labels: options.join?.labels ?? [], repos: options.join?.repos ?? null });
+		if (shared && !shared.isThere(tx)) {
+			shared.write(tx, (first) => first);
+			tx.event("configured", null, { keys: Object.keys(options.config ?? {}) });
+		}
+		yield* fleet.join(tx, {
+			name: hostName,
+			labels: options.join?.labels ?? [],
+			repos: options.join?.repos ?? null,
+			home: options.join?.home,
+		});
 	});
 	schedule(clock.now());
 	return withDoor(scheduler);

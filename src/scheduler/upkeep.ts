@@ -1,10 +1,9 @@
-// Upkeep: old jobs forgotten, runs matched with what their host finds, hosts that come and go.
+// Upkeep: old jobs forgotten, runs matched with what their host finds.
 
 import { copy } from "../core/copy.ts";
 import { jobOfArtifact } from "../core/fact.ts";
 import { isTerminal, type Job, runId } from "../core/job.ts";
 import { reconcile } from "../core/reconcile.ts";
-import type { HostRecord } from "../core/world.ts";
 import type { Claimed, Scheduler } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { finish, started } from "./finish.ts";
@@ -60,19 +59,6 @@ function* isReferred(tx: Tx, job: Job): Op<boolean> {
 }
 
 const isActive = (job: Job | undefined): boolean => job !== undefined && !isTerminal(job.status);
-
-export function* joinHost(tx: Tx, host: Omit<HostRecord, "heartbeat_at" | "state">): Op<void> {
-	tx.put("host", host.name, { ...host, heartbeat_at: tx.now, state: "live" } satisfies HostRecord);
-	tx.event("host_joined", null, { host: host.name, labels: host.labels });
-	tx.stirred = true;
-	yield* [];
-}
-
-export function* beat(tx: Tx, name: string): Op<void> {
-	const host = tx.memory.hosts.get(name);
-	if (host) tx.put("host", name, { ...host, heartbeat_at: tx.now, state: "live" });
-	yield* [];
-}
 
 /** The running jobs of a host that its processes carry: kernel entries and payloads are in other hands. */
 function* runningOn(host: string): Op<Job[]> {

@@ -322,14 +322,15 @@ function Hosts() {
 		<section class="panel" aria-label="Hosts">
 			<h2>Hosts</h2>
 			<ul class="list">
-				{(app.status?.hosts ?? []).map(({ name, labels, heartbeat_at, state }) => (
+				{(app.status?.hosts ?? []).map(({ name, labels, heartbeat_at, state, running, max }) => (
 					<li key={name}>
 						<span>
 							<b>{name}</b> <span class="dim">{labels.join(", ")}</span>{" "}
 							{state === "live" ? null : <span class="chip">{inWords(state)}</span>}
 						</span>
 						<span class="dim">
-							<Moment at={Date.parse(heartbeat_at)} />
+							{running}
+							{max === null ? "" : ` of ${max}`} running, <Moment at={Date.parse(heartbeat_at)} />
 						</span>
 					</li>
 				))}
