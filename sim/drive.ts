@@ -21,6 +21,7 @@ import { sweep } from "./model/sweep.ts";
 import type { Context } from "./model.ts";
 import { noteCall } from "./note.ts";
 import type { Op, Plan, Slot } from "./operation.ts";
+import type { Place } from "./place.ts";
 import { type Names, recoverCall, resolve } from "./resolve.ts";
 import { type Engine, World } from "./world.ts";
 
@@ -46,7 +47,7 @@ const AGAIN = [
 const STAGE_DEAD_MS = 61_000;
 const GRACE_MS = 30_000;
 
-export type DriveOptions = { thorough?: boolean; skip?: string[] };
+export type DriveOptions = { thorough?: boolean; skip?: string[]; place?: (seed: number) => Place };
 
 export class Drive {
 	readonly world: World;
@@ -59,7 +60,7 @@ export class Drive {
 	private readonly memory: Memory = newMemory();
 	private readonly slots = new Map<Slot, number>();
 	private readonly ids = new Map<number, Slot>();
-	private readonly reader = new EventReader();
+	private readonly reader: EventReader;
 	/** By the monotonic clock: until then leases are spared, since the wall clock has jumped. */
 	private graceUntil = Number.NEGATIVE_INFINITY;
 	/** Events read since the last check. */
@@ -68,7 +69,8 @@ export class Drive {
 
 	constructor(plan: Plan, options: DriveOptions = {}) {
 		this.plan = plan;
-		this.world = new World(plan);
+		this.world = new World(plan, options.place?.(plan.seed));
+		this.reader = new EventReader(options.place ? "slow" : "prompt");
 		this.state = emptyState(plan.config, plan.start);
 		this.thorough = options.thorough ?? false;
 		this.skip = options.skip ?? [];

@@ -1,4 +1,4 @@
-// The simulator: node dist/sim/main.js --seeds N [--seed FIRST] [--steps N] [--shrink] [--parallel P] [--marks] [--thorough]
+// The simulator: node dist/sim/main.js --seeds N [--seed FIRST] [--steps N] [--shrink] [--parallel P] [--marks] [--thorough] [--postgres]
 
 import { readArguments, wholeNumber } from "../scripts/arguments.ts";
 import { DEFAULTS, PRESETS } from "../src/core/config.ts";
@@ -6,6 +6,7 @@ import { Marks } from "./marks.ts";
 import { same } from "./model/agree.ts";
 import type { Plan } from "./operation.ts";
 import { type Share, shareOut } from "./parallel.ts";
+import { openPostgresPlaces } from "./place.ts";
 import { type Failure, runSeed, type SeedOptions } from "./run-seed.ts";
 import { shrink } from "./shrink.ts";
 import { planFor } from "./workload.ts";
@@ -22,6 +23,7 @@ const values = readArguments("sim", {
 	jobs: { type: "string" },
 	marks: { type: "boolean", default: false },
 	thorough: { type: "boolean", default: false },
+	postgres: { type: "boolean", default: false },
 	skip: { type: "string", multiple: true, default: [] },
 	show: { type: "boolean", default: false },
 	share: { type: "boolean", default: false },
@@ -35,6 +37,10 @@ const options: SeedOptions = {
 	skip: values.skip,
 	...(values.steps === undefined ? {} : { steps: whole("steps") }),
 };
+
+/** One server a process, for all of its seeds. */
+const places = values.postgres && !values.show ? await openPostgresPlaces() : undefined;
+if (places) options.place = places.place;
 
 const describe = (failure: Failure) => `seed ${failure.seed}, step ${failure.step}, ${failure.message}`;
 
@@ -106,4 +112,8 @@ async function main(): Promise<void> {
 	process.exitCode = total.bad > 0 || missing.length > 0 ? 1 : 0;
 }
 
-await main();
+try {
+	await main();
+} finally {
+	await places?.end();
+}

@@ -4,11 +4,13 @@ import { Drive } from "./drive.ts";
 import { liveness } from "./liveness.ts";
 import type { Marks } from "./marks.ts";
 import type { Op, Plan } from "./operation.ts";
+import type { Place } from "./place.ts";
 import { planFor } from "./workload.ts";
 
 export type Failure = { seed: number; step: number; op: Op | undefined; message: string };
 export type Verdict = { failure?: Failure; steps: number; marks: Marks };
-export type SeedOptions = { steps?: number; thorough?: boolean; skip?: string[] };
+/** `place`: another store than the plan's own. */
+export type SeedOptions = { steps?: number; thorough?: boolean; skip?: string[]; place?: (seed: number) => Place };
 
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<Verdict> {
 	return runPlan(planFor(seed, options.steps), options);

@@ -12,8 +12,10 @@ import type { Clock, Facts, Host } from "./host.ts";
 export type ConfigInput = Record<string, unknown>;
 
 export type OpenOptions = {
-	/** SQLite file; ":memory:" for tests. */
-	path: string;
+	/** SQLite file; ":memory:" for tests. This or `url`. */
+	path?: string;
+	/** A PostgreSQL database that several hosts share: postgres://user@host/database, with ?schema=NAME for another schema than `sluice`. */
+	url?: string;
 	preset?: PresetName;
 	config?: ConfigInput;
 	clock?: Clock;

@@ -186,16 +186,29 @@ export const noChanges = (): Changes => ({
 
 type Maybe<T> = T | Promise<T>;
 
+/**
+ * The transaction is gone, with nothing of it done, though nothing was wrong with it: somebody else has committed since what was remembered, or
+ * the connection broke. Whoever began it begins again.
+ */
+export class Outrun extends Error {}
+
 export interface Store {
-	/** Takes the write lock. `fresh` is false when somebody else has committed since our last transaction: what was remembered may be wrong. */
-	begin(): Maybe<{ fresh: boolean }>;
+	/**
+	 * Takes the write lock, or guesses that nobody else has committed and takes it later: then any later call may throw `Outrun`. `fresh` is false
+	 * when somebody else has committed since our last transaction: what was remembered may be wrong. `now` is the store's own clock, which counts
+	 * where several machines share it.
+	 */
+	begin(): Maybe<{ fresh: boolean; now?: number }>;
 	read<R extends Read>(request: R): Maybe<Replies[R["read"]]>;
+	/** What cannot be written may be told as late as by `commit`. */
 	write(changes: Changes): Maybe<void>;
 	commit(): Maybe<void>;
 	rollback(): Maybe<void>;
-	/** Whether this process is the one of all that share the store that does what only one has to do. A store of one machine has none: see `Scheduler.leads`. */
-	lead?(): Maybe<boolean>;
 	close(): Maybe<void>;
+	/** Calls back when somebody else may have committed: only a hint, may come late or not at all. Returns how to end it. */
+	listen?(call: () => void): () => void;
+	/** Whether this one does what only one of several hosts should do. A store of one machine has no such question. */
+	lead?(): Maybe<boolean>;
 }
 
 /** An operation of the scheduler: yields reads, returns its result. */

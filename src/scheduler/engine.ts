@@ -5,7 +5,7 @@
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
-import { ask, type EventRecord, type Op, type Read, type Store } from "../store.ts";
+import { ask, type EventRecord, type Op, Outrun, type Read, type Store } from "../store.ts";
 import { Memory, STANDING } from "./memory.ts";
 import { closeBatches } from "./place.ts";
 import { cascade, settle } from "./settle.ts";
@@ -30,7 +30,7 @@ type Drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => Steps<T>;
 /** `late`: how many of the group are left for the next one. */
 type Round = {
 	readonly group: readonly Pending[];
-	readonly started: number;
+	started: number;
 	readonly results: { one: Pending; value?: unknown; error?: unknown }[];
 	late: number;
 };
@@ -38,6 +38,8 @@ type Round = {
 /** Operations in one transaction, and milliseconds after which the rest waits for the next: nobody is held up for long. */
 const GROUP = 512;
 const GROUP_MS = 25;
+/** A store that is waited for holds up nobody in this process, only other hosts. */
+const WAITED_GROUP_MS = 250;
 /** A gap between wall and monotonic clock that counts as a jump, and how long leases are spared after one. */
 const JUMP_MS = 5_000;
 const GRACE_MS = 30_000;
@@ -56,6 +58,8 @@ export class Engine {
 	private running: Promise<void> | undefined;
 	private memory: Memory | undefined;
 	private closed = false;
+	/** The store answers with promises. */
+	private isWaitedFor = false;
 	private wall: number;
 	private mono: number;
 	private graceUntil = Number.NEGATIVE_INFINITY;
@@ -90,17 +94,18 @@ export class Engine {
 	async dryRun<T>(task: Task<T>): Promise<T> {
 		while (this.running) await this.running;
 		if (this.closed) throw closedError();
-		const work = this.inTransaction([], function* (tx, drive) {
-			const result = yield* drive(task(tx));
-			throw new ThrowAway(result);
-		});
-		try {
-			await this.follow(work);
-		} catch (error) {
-			if (error instanceof ThrowAway) return error.result as T;
-			throw error;
+		for (;;) {
+			const work = this.inTransaction([], function* (tx, drive) {
+				const result = yield* drive(task(tx));
+				throw new ThrowAway(result);
+			});
+			try {
+				await this.follow(work);
+			} catch (error) {
+				if (error instanceof ThrowAway) return error.result as T;
+				if (!(error instanceof Outrun)) throw error;
+			}
 		}
-		throw new Error("assertion failed: a dry run was kept");
 	}
 
 	async close(): Promise<void> {
@@ -123,10 +128,12 @@ export class Engine {
 	}
 
 	private async group(group: Pending[]): Promise<void> {
-		const round: Round = { group, started: this.options.clock.monotonic(), results: [], late: 0 };
+		const round: Round = { group, started: 0, results: [], late: 0 };
 		try {
 			await this.follow(this.inTransaction(jobsOf(group), (tx, drive) => this.all(round, tx, drive)));
 		} catch (error) {
+			// The store tells when it gives up: then it is no longer an Outrun.
+			if (error instanceof Outrun) return this.group(group);
 			if (!(error instanceof Spoilt)) {
 				for (const one of group) one.reject(error);
 				return;
@@ -145,10 +152,13 @@ export class Engine {
 	 */
 	private *all(round: Round, tx: Tx, drive: Drive): Steps<void> {
 		const { clock } = this.options;
-		const { group, started, results } = round;
+		const { group, results } = round;
+		// The wait for the lock does not count: it would leave ever less to do with it.
+		round.started = clock.monotonic();
+		const limit = this.isWaitedFor ? WAITED_GROUP_MS : GROUP_MS;
 		for (let index = 0; index < group.length; index++) {
 			const one = group[index] as Pending;
-			if (index > 0 && clock.monotonic() - started > GROUP_MS) {
+			if (index > 0 && clock.monotonic() - round.started > limit) {
 				round.late = group.length - index;
 				return;
 			}
@@ -174,6 +184,7 @@ export class Engine {
 				if (tx.ended.length > 0 && !together) yield* drive(cascade(tx));
 				results.push({ one, value });
 			} catch (error) {
+				if (error instanceof Outrun) throw error;
 				if (!(error instanceof SluiceError) || error.code === "store" || tx.mutations !== mark) throw new Spoilt(one, error);
 				results.push({ one, error });
 			}
@@ -184,13 +195,13 @@ export class Engine {
 	/** begin · recall · sweep · settle · body · write · commit. On any error nothing of it is left, in the store or in memory. */
 	private *inTransaction(jobs: readonly number[], body: (tx: Tx, drive: Drive) => Steps<void>): Steps<void> {
 		const { store, chance, by } = this.options;
-		const { fresh } = (yield store.begin()) as { fresh: boolean };
+		const { fresh, now } = (yield store.begin()) as { fresh: boolean; now?: number };
 		try {
 			if (!fresh || !this.memory) {
 				const rows = (yield store.read({ read: "standing", kinds: STANDING })) as Parameters<typeof Memory.from>[0];
 				this.memory = Memory.from(rows);
 			}
-			const leases = this.checkClock();
+			const leases = this.checkClock(now);
 			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(this.memory), chance, by });
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
 			if (jobs.length > 0) yield* drive(tx.load(jobs));
@@ -236,6 +247,7 @@ export class Engine {
 		while (!step.done) {
 			const value = step.value;
 			if (value instanceof Promise) {
+				this.isWaitedFor = true;
 				let reply: unknown;
 				try {
 					reply = await value;
@@ -250,9 +262,9 @@ export class Engine {
 	}
 
 	/** Reads both clocks. After a jump (a laptop that slept, a corrected clock) those who are alive get time to say so before leases end. */
-	private checkClock(): "expire" | "renew" {
+	private checkClock(now: number | undefined): "expire" | "renew" {
 		const { clock } = this.options;
-		const [wall, mono] = [clock.now(), clock.monotonic()];
+		const [wall, mono] = [now ?? clock.now(), clock.monotonic()];
 		const drift = wall - this.wall - (mono - this.mono);
 		if (Math.abs(drift) > JUMP_MS) this.graceUntil = mono + GRACE_MS;
 		this.wall = wall;

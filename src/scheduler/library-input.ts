@@ -121,10 +121,14 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		const given = check.record(options, "options") as OpenOptions;
 		check.knownKeys(
 			given as Record<string, unknown>,
-			["path", "preset", "config", "clock", "host", "chance", "by", "join", "settings", "drive", "fault", "piece"],
+			["path", "url", "preset", "config", "clock", "host", "chance", "by", "join", "settings", "drive", "fault", "piece"],
 			"",
 		);
-		if (check.text(given.path, "path", { max: 4096, lines: "one" }) === "")
+		if (given.url !== undefined) {
+			if (!/^postgres(?:ql)?:\/\//.test(check.text(given.url, "url", { max: 4096, lines: "one" })))
+				throw check.wrong("url", "is no address of a PostgreSQL database", "postgres://user@host:5432/database");
+			if (given.path !== undefined) throw check.wrong("path", "is given together with url", "give one of them: a file, or a database");
+		} else if (check.text(given.path, "path", { max: 4096, lines: "one" }) === "")
 			throw check.wrong("path", "is empty", 'give a file, or ":memory:" for a queue that ends with the process');
 		if (given.by !== undefined) check.word(given.by, "by");
 		if (given.preset !== undefined) check.oneOf(given.preset, Object.keys(PRESETS) as PresetName[], "preset");

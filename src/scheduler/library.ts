@@ -38,14 +38,14 @@ import { createSharedSettings } from "./shared-settings.ts";
 import { nextWake } from "./sweep.ts";
 import { triggerMethods } from "./trigger-door.ts";
 import type { Tx } from "./tx.ts";
-import { assigned, dropEmptyBuckets, gcSome, recover } from "./upkeep.ts";
+import { assigned, dropEmptyBuckets, forgetBefore, recover } from "./upkeep.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
 
 export type Parts = { store: Store; clock: Clock; host: Host; chance: () => number };
 
 export async function createScheduler(
-	options: Omit<OpenOptions, "path" | "clock" | "host" | "chance" | "fault">,
+	options: Omit<OpenOptions, "path" | "url" | "clock" | "host" | "chance" | "fault">,
 	parts: Parts,
 ): Promise<Scheduler> {
 	let config: Config = readConfig(options.config ?? {}, presetConfig(options.preset));
@@ -127,7 +127,7 @@ export async function createScheduler(
 					for (const call of watchers) call({ stirred: true, events: heard });
 				}
 				quietUntil = wake ?? Number.POSITIVE_INFINITY;
-				if (looks.watched.size === 0 && !hearing) return wake;
+				if (looks.watched.size === 0 && !hearing && !parts.store.listen) return wake;
 				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
 			}
 		}
@@ -317,15 +317,7 @@ export async function createScheduler(
 		more: () => copy(shared?.more() ?? {}),
 		gc: async ({ days = 7 } = {}) => {
 			const before = clock.now() - check.number(days, "days", 0, 100_000) * 86_400_000;
-			const total = { deleted: 0, kept: 0 };
-			for (let cursor: Parameters<typeof gcSome>[2] | null = { ended_at: -1, id: 0 }; cursor; ) {
-				const at: Parameters<typeof gcSome>[2] = cursor;
-				const some = await engine.run((tx) => gcSome(tx, before, at));
-				total.deleted += some.deleted;
-				total.kept += some.kept;
-				cursor = some.next;
-			}
-			return total;
+			return forgetBefore((task) => engine.run(task), before);
 		},
 		recover: async (found, more = {}) => engine.run((tx) => recover(tx, more.host ?? hostName, found, more.reboot === true)),
 		...fleet.methods(run),
@@ -342,6 +334,7 @@ export async function createScheduler(
 		async close() {
 			if (closed) return;
 			closed = true;
+			deafen?.();
 			cancelTimer();
 			waker.close();
 			await ticking?.catch(() => {});
@@ -370,6 +363,13 @@ export async function createScheduler(
 			if (some.length === 0) await heard;
 		}
 	}
+
+	// Others have written: a hint, with the poll behind it.
+	const deafen = parts.store.listen?.(() => {
+		waker.wake();
+		for (const call of watchers) call({ stirred: true, events: [] });
+		schedule(clock.now());
+	});
 
 	await engine.run(function* (tx) {
 		const facts = yield* ask({ read: "standing", kinds: ["fact"] });

@@ -14,6 +14,22 @@ const KEPT_BUCKETS = 100;
 
 export type GcCursor = { ended_at: number; id: number };
 
+/** Forgets what ended before a time and is not referred to any more, piece by piece. */
+export async function forgetBefore(
+	run: <T>(task: (tx: Tx) => Op<T>) => Promise<T>,
+	before: number,
+): Promise<{ deleted: number; kept: number }> {
+	const total = { deleted: 0, kept: 0 };
+	for (let cursor: GcCursor | null = { ended_at: -1, id: 0 }; cursor; ) {
+		const at: GcCursor = cursor;
+		const some: { deleted: number; kept: number; next: GcCursor | null } = await run((tx) => gcSome(tx, before, at));
+		total.deleted += some.deleted;
+		total.kept += some.kept;
+		cursor = some.next;
+	}
+	return total;
+}
+
 /** Forgets some terminal jobs that ended before a time and that no active job still refers to. */
 export function* gcSome(tx: Tx, before: number, after: GcCursor): Op<{ deleted: number; kept: number; next: GcCursor | null }> {
 	const old = yield* ask({ read: "old", before, after, limit: PIECE });

@@ -103,7 +103,7 @@ export function query(request: Read): Query {
 				params: [request.kind, JSON.stringify(request.keys)],
 			};
 		case "standing":
-			return { sql: "SELECT kind, key, body FROM record WHERE kind IN {keys}", params: [JSON.stringify(request.kinds)] };
+			return { sql: "SELECT kind, key, body FROM record WHERE kind IN {keys} ORDER BY kind, key", params: [JSON.stringify(request.kinds)] };
 		case "runs":
 			return { sql: "SELECT doc FROM run WHERE job = ? ORDER BY attempt", params: [request.job] };
 		case "events":

@@ -3,8 +3,8 @@
 import type { Changes } from "../../store.ts";
 
 export type Cell = string | number | null;
-/** A statement to be run for each row of parameters: `width` cells make a row. One flat list, since a list for each row costs more than its SQL's share. */
-export type Write = { sql: string; width: number; cells: Cell[] };
+/** A statement to be run for each row of parameters: `width` cells make a row; `forgets`: the same jobs, table by table. One flat list, since a list for each row costs more than its SQL's share. */
+export type Write = { sql: string; width: number; cells: Cell[]; forgets?: true };
 
 const marks = (count: number) => Array.from({ length: count }, () => "?").join(", ");
 
@@ -16,21 +16,26 @@ export const INSERT_JOB = `INSERT INTO job (line, bucket, rank, level, age_at, r
 export const UPDATE_JOB =
 	"UPDATE job SET line = ?, bucket = ?, rank = ?, level = ?, age_at = ?, ready_at = ?, due_at = ?, status = ?, lane = ?, batch = ?, doc = ? WHERE id = ?";
 
-const INSERT_DONE = `INSERT INTO done (id, status, lane, batch, ended_at, doc) VALUES (${marks(6)})`;
-const INSERT_SPEC = `INSERT INTO spec (id, body) VALUES (${marks(2)})`;
-const INSERT_EDGE = `INSERT INTO edge (pred, job, policy, seq) VALUES (${marks(4)})`;
-const INSERT_LINK = `INSERT INTO link (key, role, job) VALUES (${marks(3)}) ON CONFLICT DO NOTHING`;
-const INSERT_RUN = `INSERT INTO run (job, attempt, doc) VALUES (${marks(3)})`;
-const INSERT_EVENT = `INSERT INTO event (seq, at, kind, job, by, data) VALUES (${marks(6)})`;
-const INSERT_RECORD = `INSERT INTO record (kind, key, body) VALUES (${marks(3)}) ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body`;
+export const INSERT_DONE = `INSERT INTO done (id, status, lane, batch, ended_at, doc) VALUES (${marks(6)})`;
+export const INSERT_SPEC = `INSERT INTO spec (id, body) VALUES (${marks(2)})`;
+export const INSERT_EDGE = `INSERT INTO edge (pred, job, policy, seq) VALUES (${marks(4)})`;
+export const INSERT_LINK = `INSERT INTO link (key, role, job) VALUES (${marks(3)}) ON CONFLICT DO NOTHING`;
+export const INSERT_RUN = `INSERT INTO run (job, attempt, doc) VALUES (${marks(3)})`;
+export const INSERT_EVENT = `INSERT INTO event (seq, at, kind, job, by, data) VALUES (${marks(6)})`;
+export const INSERT_RECORD = `INSERT INTO record (kind, key, body) VALUES (${marks(3)}) ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body`;
+
+export const DELETE_UNDONE = "DELETE FROM done WHERE id IN {ids}";
+export const DELETE_JOB = "DELETE FROM job WHERE id IN {ids}";
+export const DELETE_LINK = "DELETE FROM link WHERE key = ? AND role = ? AND job = ?";
+export const DELETE_RECORD = "DELETE FROM record WHERE kind = ? AND key = ?";
 
 /** While a job runs nobody asks for its place in the order: fewer columns, fewer indexes to look at. */
-const UPDATE_RUNNING = "UPDATE job SET line = ?, ready_at = ?, due_at = ?, status = ?, doc = ? WHERE id = ?";
+export const UPDATE_RUNNING = "UPDATE job SET line = ?, ready_at = ?, due_at = ?, status = ?, doc = ? WHERE id = ?";
 
 /** In an order that a reader of the log would expect; each list is empty for most transactions. */
 export function* writes(changes: Changes): Generator<Write> {
 	const { insert, update, running, remove, done, undone, specs, edges, links, unlinks, runs, events, records, forget } = changes;
-	if (undone.length > 0) yield list("DELETE FROM done WHERE id IN {ids}", undone);
+	if (undone.length > 0) yield list(DELETE_UNDONE, undone);
 	if (insert.length > 0) yield jobRows(INSERT_JOB, insert);
 	if (update.length > 0) yield jobRows(UPDATE_JOB, update);
 	if (running.length > 0) {
@@ -38,7 +43,7 @@ export function* writes(changes: Changes): Generator<Write> {
 		for (const row of running) cells.push(row.line, row.ready_at, row.due_at, row.status, JSON.stringify(row.job), row.id);
 		yield { sql: UPDATE_RUNNING, width: 6, cells };
 	}
-	if (remove.length > 0) yield list("DELETE FROM job WHERE id IN {ids}", remove);
+	if (remove.length > 0) yield list(DELETE_JOB, remove);
 	if (done.length > 0) {
 		const cells: Cell[] = [];
 		for (const job of done) cells.push(job.id, job.status, job.lane, job.batch ?? null, job.ended_at ?? 0, JSON.stringify(job));
@@ -54,7 +59,7 @@ export function* writes(changes: Changes): Generator<Write> {
 		for (const edge of edges) cells.push(edge.pred, edge.job, edge.policy, edge.seq);
 		yield { sql: INSERT_EDGE, width: 4, cells };
 	}
-	if (unlinks.length > 0) yield linkRows("DELETE FROM link WHERE key = ? AND role = ? AND job = ?", unlinks);
+	if (unlinks.length > 0) yield linkRows(DELETE_LINK, unlinks);
 	if (links.length > 0) yield linkRows(INSERT_LINK, links);
 	if (runs.length > 0) {
 		const cells: Cell[] = [];
@@ -74,9 +79,10 @@ export function* writes(changes: Changes): Generator<Write> {
 			else kept.push(kind, key, JSON.stringify(value));
 		}
 		if (kept.length > 0) yield { sql: INSERT_RECORD, width: 3, cells: kept };
-		if (gone.length > 0) yield { sql: "DELETE FROM record WHERE kind = ? AND key = ?", width: 2, cells: gone };
+		if (gone.length > 0) yield { sql: DELETE_RECORD, width: 2, cells: gone };
 	}
-	if (forget.length > 0) for (const [table, column] of FORGET) yield list(`DELETE FROM ${table} WHERE ${column} IN {ids}`, forget);
+	if (forget.length > 0)
+		for (const [table, column] of FORGET) yield { ...list(`DELETE FROM ${table} WHERE ${column} IN {ids}`, forget), forgets: true };
 }
 
 const list = (sql: string, ids: readonly number[]): Write => ({ sql, width: 1, cells: [JSON.stringify(ids)] });
@@ -95,7 +101,7 @@ function linkRows(sql: string, links: Changes["links"]): Write {
 }
 
 /** Where a job leaves traces. Edges from a forgotten job to a kept one stay: the kept one still tells what it came after. */
-const FORGET = [
+export const FORGET = [
 	["job", "id"],
 	["done", "id"],
 	["spec", "id"],

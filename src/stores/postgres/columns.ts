@@ -1,0 +1,149 @@
+// What a transaction writes, as lists of columns: each list is one table's rows, each column one array. The function in the database and its
+// callers are both made from this, so that they cannot disagree.
+
+import type { Cell, Write } from "../sql/writes.ts";
+import * as sql from "../sql/writes.ts";
+
+type Type = "bigint" | "double precision" | "text";
+/** `document`: a text that is JSON itself. */
+type Column = { name: string; type: Type; content?: "document" };
+/** `sql` is the shared statement that it stands for. */
+type List = { sql: string; columns: readonly Column[]; statement: string };
+
+const id = (name: string): Column => ({ name, type: "bigint" });
+const real = (name: string): Column => ({ name, type: "double precision" });
+const text = (name: string): Column => ({ name, type: "text" });
+const document = (name: string): Column => ({ name, type: "text", content: "document" });
+
+const JOB = [
+	text("line"),
+	id("bucket"),
+	real("rank"),
+	real("level"),
+	real("age_at"),
+	real("ready_at"),
+	real("due_at"),
+	text("status"),
+	text("lane"),
+	text("batch"),
+	document("doc"),
+	id("id"),
+];
+
+/** In the order in which they are carried out; `$` stands for the rows. */
+const LISTS: readonly List[] = [
+	{ sql: sql.DELETE_UNDONE, columns: [id("id")], statement: "DELETE FROM done WHERE id = ANY($id)" },
+	{ sql: sql.INSERT_JOB, columns: JOB, statement: `INSERT INTO job (${JOB.map((one) => one.name).join(", ")}) SELECT * FROM $` },
+	{
+		sql: sql.UPDATE_JOB,
+		columns: JOB,
+		statement: `UPDATE job SET ${JOB.slice(0, -1)
+			.map(({ name }) => `${name} = n.${name}`)
+			.join(", ")} FROM $ WHERE job.id = n.id`,
+	},
+	{
+		sql: sql.UPDATE_RUNNING,
+		columns: [text("line"), real("ready_at"), real("due_at"), text("status"), document("doc"), id("id")],
+		statement:
+			"UPDATE job SET line = n.line, ready_at = n.ready_at, due_at = n.due_at, status = n.status, doc = n.doc FROM $ WHERE job.id = n.id",
+	},
+	{ sql: sql.DELETE_JOB, columns: [id("id")], statement: "DELETE FROM job WHERE id = ANY($id)" },
+	{
+		sql: sql.INSERT_DONE,
+		columns: [id("id"), text("status"), text("lane"), text("batch"), real("ended_at"), document("doc")],
+		statement: "INSERT INTO done (id, status, lane, batch, ended_at, doc) SELECT * FROM $",
+	},
+	{ sql: sql.INSERT_SPEC, columns: [id("id"), document("body")], statement: "INSERT INTO spec (id, body) SELECT * FROM $" },
+	{
+		sql: sql.INSERT_EDGE,
+		columns: [id("pred"), id("job"), text("policy"), id("seq")],
+		statement: "INSERT INTO edge (pred, job, policy, seq) SELECT * FROM $",
+	},
+	{
+		sql: sql.DELETE_LINK,
+		columns: [text("key"), text("role"), id("job")],
+		statement: "DELETE FROM link USING $ WHERE link.key = n.key AND link.role = n.role AND link.job = n.job",
+	},
+	{
+		sql: sql.INSERT_LINK,
+		columns: [text("key"), text("role"), id("job")],
+		statement: "INSERT INTO link (key, role, job) SELECT * FROM $ ON CONFLICT DO NOTHING",
+	},
+	{
+		sql: sql.INSERT_RUN,
+		columns: [id("job"), id("attempt"), document("doc")],
+		statement: "INSERT INTO run (job, attempt, doc) SELECT * FROM $",
+	},
+	{
+		sql: sql.INSERT_EVENT,
+		columns: [id("seq"), real("at"), text("kind"), id("job"), text("by"), document("data")],
+		statement: "INSERT INTO event (seq, at, kind, job, by, data) SELECT * FROM $",
+	},
+	{
+		sql: sql.INSERT_RECORD,
+		columns: [text("kind"), text("key"), document("body")],
+		statement: "INSERT INTO record (kind, key, body) SELECT * FROM $ ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body",
+	},
+	{
+		sql: sql.DELETE_RECORD,
+		columns: [text("kind"), text("key")],
+		statement: "DELETE FROM record USING $ WHERE record.kind = n.kind AND record.key = n.key",
+	},
+	{
+		sql: "forget",
+		columns: [id("id")],
+		statement: sql.FORGET.map(([table, column]) => `DELETE FROM ${table} WHERE ${column} = ANY($id)`).join("; "),
+	},
+];
+
+const NAMES = LISTS.map((_, index) => `l${index}`);
+const AT = new Map(LISTS.map((list, index) => [list.sql, index]));
+const parameter = (list: number, column: string) => `${NAMES[list]}_${column}`;
+const OFFSETS = LISTS.map((_, index) => LISTS.slice(0, index).reduce((sum, list) => sum + list.columns.length, 0));
+
+/** All parameters of the function, in order. */
+export const PARAMETERS = LISTS.flatMap((list, index) =>
+	list.columns.map((column) => ({ name: parameter(index, column.name), type: `${column.type}[]` })),
+);
+
+/** The function's body: one statement a list, none for a list that is not given. */
+export const BODY = LISTS.map((list, index) => {
+	const names = list.columns.map((column) => parameter(index, column.name));
+	const rows = `unnest(${names.join(", ")}) AS n(${list.columns.map((column) => column.name).join(", ")})`;
+	const statement = list.statement.replaceAll("$id", parameter(index, "id")).replace("$", () => rows);
+	return `IF ${names[names.length - 1]} IS NOT NULL THEN ${statement}; END IF;`;
+}).join("\n\t");
+
+/** The arguments for one set of writes: an array literal for each column, null where there is nothing. */
+export function argumentsFor(writes: Iterable<Write>): (string | null)[] {
+	const values: (string | null)[] = PARAMETERS.map(() => null);
+	for (const { sql, width, cells, forgets } of writes) {
+		const index = AT.get(forgets ? "forget" : sql);
+		if (index === undefined) throw new Error(`assertion failed: no list for ${sql}`);
+		const { columns } = LISTS[index] as List;
+		const offset = OFFSETS[index] as number;
+		if (columns.length === 1 && width === 1) {
+			// A list of numbers comes as one JSON text.
+			values[offset] = `{${(cells[0] as string).slice(1, -1)}}`;
+			continue;
+		}
+		for (let column = 0; column < width; column++) values[offset + column] = literal(columns[column] as Column, cells, column, width);
+	}
+	return values;
+}
+
+function literal({ type, content }: Column, cells: readonly Cell[], from: number, step: number): string {
+	let out = "{";
+	for (let at = from; at < cells.length; at += step) {
+		if (at !== from) out += ",";
+		const cell = cells[at] as Cell;
+		if (cell === null) out += "NULL";
+		else if (type !== "text") out += String(cell);
+		// JSON within JSON is quoted just as an element of an array is: it has no control characters left.
+		else out += content === "document" ? JSON.stringify(cell) : quoted(String(cell));
+	}
+	return `${out}}`;
+}
+
+const SPECIAL = /["\\]/;
+export const quoted = (value: string): string => (SPECIAL.test(value) ? `"${value.replace(/["\\]/g, "\\$&")}"` : `"${value}"`);

@@ -1,0 +1,155 @@
+// One connection to PostgreSQL: queries go out without waiting for each other, answers come in order. What breaks it is told as one kind of
+// error, and the next use makes a new one.
+
+import { SluiceError } from "../../core/errors.ts";
+
+export type Result = { rows: unknown[][]; command: string };
+type Listener = (...args: never[]) => void;
+type Client = {
+	connect(): Promise<unknown>;
+	query(config: { text: string; values?: readonly unknown[]; rowMode: "array" }): Promise<Result | Result[]>;
+	end(): Promise<void>;
+	on(event: string, call: Listener): unknown;
+	connection?: { stream?: { destroy(): void } };
+};
+type Module = { default: { Client: new (config: Record<string, unknown>) => Client } };
+
+/** The connection is gone; whether the last thing asked was done is not known. */
+export class Lost extends Error {}
+
+export type Address = { url: string; schema: string; display: string };
+
+const SCHEMA = /^[a-z_][a-z0-9_]{0,40}$/;
+
+/** `?schema=` is ours; the rest of the URL is PostgreSQL's. The password is never shown. */
+export function addressOf(text: string): Address {
+	let url: URL;
+	try {
+		url = new URL(text);
+	} catch {
+		throw new SluiceError("store", "the store's URL cannot be read", { hint: "postgres://user@host:5432/database" });
+	}
+	const schema = url.searchParams.get("schema") ?? "sluice";
+	if (!SCHEMA.test(schema))
+		throw new SluiceError("store", `the schema ${JSON.stringify(schema)} in the store's URL is no plain name`, {
+			hint: "small letters, digits and _, at most 40",
+		});
+	url.searchParams.delete("schema");
+	const shown = new URL(url);
+	if (shown.password) shown.password = "***";
+	return { url: url.toString(), schema, display: shown.toString() };
+}
+
+/** Types by number: whole and real numbers as numbers, the rest as text. */
+const NUMBERS = new Set([20, 21, 23, 700, 701, 1700]);
+const types = { getTypeParser: (type: number) => (NUMBERS.has(type) ? Number : (text: string) => text) };
+
+let loaded: Promise<Module> | undefined;
+
+/** Loaded by the first who wants it: most never do. */
+function load(): Promise<Module> {
+	loaded ??= import("pg") as unknown as Promise<Module>;
+	return loaded;
+}
+
+export type Connection = {
+	query(text: string, values?: readonly unknown[]): Promise<Result>;
+	/** Several statements without parameters, one answer for each. */
+	script(text: string): Promise<Result[]>;
+	/** Called with the payload of each notice. */
+	onNotice(call: (payload: string) => void): void;
+	readonly alive: boolean;
+	/** Cuts it off: what is under way fails at once. */
+	cut(): void;
+	end(): Promise<void>;
+};
+
+export type ConnectOptions = { patienceMs: number; name: string };
+
+export async function connect(address: Address, { patienceMs, name }: ConnectOptions): Promise<Connection> {
+	const { Client } = (await load()).default;
+	const client = new Client({
+		connectionString: address.url,
+		application_name: name,
+		connectionTimeoutMillis: patienceMs,
+		query_timeout: patienceMs,
+		keepAlive: true,
+		pipeline: true,
+		types,
+	});
+	let alive = true;
+	let call: (payload: string) => void = () => {};
+	const gone = () => {
+		alive = false;
+	};
+	client.on("error", gone);
+	client.on("end", gone);
+	client.on("notification", ((notice: { payload?: string }) => call(notice.payload ?? "")) as Listener);
+	try {
+		await client.connect();
+	} catch (error) {
+		alive = false;
+		void client.end().catch(() => {});
+		throw asError(error, address);
+	}
+	const run = async (text: string, values?: readonly unknown[]): Promise<Result | Result[]> => {
+		if (!alive) throw new Lost("the connection is gone");
+		try {
+			return await client.query(values ? { text, values, rowMode: "array" } : { text, rowMode: "array" });
+		} catch (error) {
+			const told = asError(error, address);
+			if (told instanceof Lost && alive) {
+				alive = false;
+				client.connection?.stream?.destroy();
+			}
+			throw told;
+		}
+	};
+	return {
+		query: (text, values = []) => run(text, values) as Promise<Result>,
+		script: async (text) => {
+			const results = await run(text);
+			return Array.isArray(results) ? results : [results];
+		},
+		onNotice(next) {
+			call = next;
+		},
+		get alive() {
+			return alive;
+		},
+		cut() {
+			alive = false;
+			client.connection?.stream?.destroy();
+		},
+		async end() {
+			alive = false;
+			await client.end().catch(() => {});
+		},
+	};
+}
+
+/** By SQLSTATE, or its first two characters. */
+const REFUSALS: [RegExp, string, string][] = [
+	[/^28/, "the database refuses this user", "check user and password in the store's URL, and pg_hba.conf"],
+	[/^3D000/, "there is no such database", "createdb makes one; its name is the last part of the URL"],
+	[/^42501/, "this role may not do that", "docs/fleet.md says which grants a host needs"],
+	[/^53100/, "the database's disk is full", "free some space there: nothing was lost, the last transaction was not acknowledged"],
+	[/^25006/, "the database is read-only", "is this a standby? use the primary's address"],
+];
+/** Shutting down, starting up, too many connections, ended by an administrator or a timeout: worth another try. */
+const PASSING = /^(?:57P0|53300|08|25P0[34]|40)/;
+const BROKEN = /terminated|timeout|timed out|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOST|ENET|not queryable|closed|reset/i;
+
+function asError(error: unknown, { display }: Address): Error {
+	const code = (error as { code?: unknown }).code;
+	const message =
+		error instanceof Error ? error.message || (error as { errors?: Error[] }).errors?.[0]?.message || "no answer" : String(error);
+	if (typeof code === "string") {
+		for (const [pattern, what, hint] of REFUSALS)
+			if (pattern.test(code)) return new SluiceError("store", `${display}: ${what} (${message})`, { hint, cause: error });
+		if (PASSING.test(code)) return new Lost(message, { cause: error });
+		if (/^(?=.*\d)[0-9A-Z]{5}$/.test(code)) return error as Error;
+	}
+	if (typeof code === "string" || BROKEN.test(message)) return new Lost(message, { cause: error });
+	return error instanceof Error ? error : new Error(message);
+}

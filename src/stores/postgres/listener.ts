@@ -1,0 +1,97 @@
+// The one connection with state of a session: it hears notices of other writers and holds the leader's lock. Where it is lost, hints stop and
+// somebody else leads until it is back; nothing else depends on it.
+
+import { type Address, type Connection, connect } from "./connection.ts";
+
+export type ListenerParts = {
+	address: Address;
+	channel: string;
+	/** Our own notices are no news. */
+	self: string;
+	patienceMs: number;
+	after(ms: number, call: () => void): () => void;
+	heard(): void;
+};
+
+const AGAIN_MS = 1_000;
+const LEADER_LOCK = 7_551_222;
+
+export function openListener(parts: ListenerParts) {
+	const { address, channel, self, after } = parts;
+	const calls = new Set<() => void>();
+	let connection: Connection | undefined;
+	let closed = false;
+	let leads = false;
+	let cancel = () => {};
+	let starting: Promise<void> | undefined;
+
+	const tell = () => {
+		parts.heard();
+		for (const call of calls) call();
+	};
+
+	async function open(): Promise<void> {
+		try {
+			const next = await connect(address, { patienceMs: parts.patienceMs, name: `sluice ${self} listener` });
+			next.onNotice((who) => {
+				if (who !== self) tell();
+			});
+			await next.query(`LISTEN ${channel}`);
+			if (closed) return void (await next.end());
+			connection = next;
+			// Something may have been missed.
+			tell();
+		} catch {
+			// Tried again below.
+		}
+	}
+
+	/** Looks now and then whether it is still there: a connection that listens has no other way to tell. */
+	function watch(): void {
+		if (closed) return;
+		cancel = after(AGAIN_MS, () => {
+			void (async () => {
+				if (!connection?.alive) {
+					leads = false;
+					await open();
+				} else if (leads) await connection.query("SELECT 1").catch(() => {});
+				watch();
+			})();
+		});
+	}
+
+	return {
+		start(): void {
+			starting = open().then(watch);
+		},
+		listen(call: () => void): () => void {
+			calls.add(call);
+			return () => calls.delete(call);
+		},
+		/** A notice for transactions that went without one. */
+		send(): void {
+			if (connection?.alive) void connection.query("SELECT pg_notify($1, $2)", [channel, self]).catch(() => {});
+		},
+		async lead(): Promise<boolean> {
+			await starting;
+			if (!connection?.alive) {
+				leads = false;
+				return false;
+			}
+			if (leads) return true;
+			try {
+				const { rows } = await connection.query("SELECT pg_try_advisory_lock($1, hashtext($2))", [LEADER_LOCK, channel]);
+				leads = rows[0]?.[0] === "t";
+			} catch {
+				leads = false;
+			}
+			return leads;
+		},
+		async close(): Promise<void> {
+			closed = true;
+			cancel();
+			await starting?.catch(() => {});
+			await connection?.end();
+		},
+	};
+}

@@ -1,0 +1,72 @@
+// The tables of the shared migrations in PostgreSQL's words, and what only a database of many hosts needs: the head that transactions queue
+// at, the writers by whom an unknown outcome is told, and the function that writes.
+
+import { createHash } from "node:crypto";
+import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
+import { BODY, PARAMETERS } from "./columns.ts";
+
+/** Raised by the function when somebody else has committed since. */
+export const STALE = "SL001";
+
+const TABLES = ["job", "done", "spec", "edge", "link", "run", "event", "record"];
+const NAMED = new RegExp(`\\b(FROM|INTO|UPDATE|JOIN|ON|TABLE|USING) (${[...TABLES, "head", "writer"].join("|")})\\b(?!\\.)`, "g");
+
+/** Tables by their full names: a search path would be state of a session, which a pooler does not keep. */
+export const qualified = (sql: string, schema: string): string =>
+	sql.replace(NAMED, (_, word: string, table: string) => `${word} "${schema}".${table}`);
+
+/** Numbers that may be fractions, as weights of the order can make them. */
+const REAL = /\b(rank|level|age_at|ready_at|due_at|ended_at|at) INTEGER/g;
+
+const translated = (sql: string) =>
+	sql
+		.replace(REAL, "$1 double precision")
+		.replaceAll("INTEGER", "bigint")
+		.replaceAll("TEXT", 'text COLLATE "C"')
+		.replaceAll(" WITHOUT ROWID", "");
+
+/** Rows of `job` and `record` are rewritten again and again: room on the page keeps that cheap, and their dead rows are cleared early. */
+const TUNING = `
+ALTER TABLE job SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.05);
+ALTER TABLE record SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
+CREATE TABLE head (one boolean PRIMARY KEY DEFAULT true CHECK (one), version bigint NOT NULL, schema bigint NOT NULL) WITH (fillfactor = 10);
+INSERT INTO head (version, schema) VALUES (0, 0);
+CREATE TABLE writer (name text PRIMARY KEY, last bigint NOT NULL, at timestamptz NOT NULL DEFAULT now()) WITH (fillfactor = 50);
+`;
+
+/** A name of its own for each form of the function: hosts of two versions can work side by side while a fleet is upgraded. */
+export const WRITER = `write_${createHash("sha256").update(BODY).update(JSON.stringify(PARAMETERS)).digest("hex").slice(0, 10)}`;
+
+/**
+ * Writes one set of changes. With `expected` it is a transaction of its own that holds only if nobody has committed since; without, it is a
+ * part of one that has the lock. Its plans are made once a session; what makes PostgreSQL prefer a scan over an index is turned off, since
+ * tables that were empty a moment ago fool it.
+ */
+const WRITE = (schema: string) => `
+CREATE OR REPLACE FUNCTION "${schema}".${WRITER}(expected bigint, who text, txn bigint, notice text, ${PARAMETERS.map(({ name, type }) => `${name} ${type}`).join(", ")})
+RETURNS double precision LANGUAGE plpgsql
+SET search_path = "${schema}", pg_temp
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
+AS $write$
+#variable_conflict use_column
+DECLARE found bigint;
+BEGIN
+	IF expected IS NOT NULL THEN
+		SELECT version INTO found FROM head FOR UPDATE;
+		IF found <> expected THEN RAISE EXCEPTION 'stale' USING ERRCODE = '${STALE}'; END IF;
+	END IF;
+	UPDATE head SET version = version + 1;
+	INSERT INTO writer (name, last) VALUES (who, txn) ON CONFLICT (name) DO UPDATE SET last = excluded.last, at = now();
+	${BODY}
+	IF notice IS NOT NULL THEN PERFORM pg_notify(notice, who); END IF;
+	RETURN extract(epoch FROM clock_timestamp()) * 1000;
+END
+$write$;
+`;
+
+/** Everything for an empty schema, or from an older one. Runs in one transaction under a lock. */
+export function migration(schema: string, from: number): string {
+	const steps = MIGRATIONS.slice(from).map((step) => translated(step.sql));
+	const first = from === 0 ? TUNING : "";
+	return `SET LOCAL search_path = "${schema}", pg_temp;\n${steps.join("\n")}\n${first}\n${WRITE(schema)}\nUPDATE head SET schema = ${SCHEMA_VERSION};`;
+}

@@ -1,0 +1,383 @@
+// The store on PostgreSQL. Transactions of all hosts stand in line at one row, `head`, whose version counts commits.
+//
+// While nobody else commits, a transaction is one statement: what it read is remembered, what it writes goes out together with the version
+// that it rests on, and the database refuses it when that has moved (`Outrun`: begin again, this time with the lock). One that has to read
+// takes the lock first. Nothing here is state of a session, but for the one connection that listens.
+//
+// A connection that breaks in the middle is made anew and the transaction's fate is looked up: each writer's last transaction is on record.
+
+import { SluiceError } from "../../core/errors.ts";
+import type { Changes, Read, Replies, Store } from "../../store.ts";
+import { Outrun } from "../../store.ts";
+import { query, reply } from "../sql/reads.ts";
+import { writes } from "../sql/writes.ts";
+import { argumentsFor, PARAMETERS } from "./columns.ts";
+import { type Address, addressOf, type Connection, connect, Lost, type Result } from "./connection.ts";
+import { translate } from "./dialect.ts";
+import { openListener } from "./listener.ts";
+import { prepareSchema } from "./prepare.ts";
+import { STALE, WRITER } from "./schema.ts";
+
+export type PostgresOptions = {
+	/** Tells this writer from all others. */
+	writer: string;
+	monotonic(): number;
+	after(ms: number, call: () => void): () => void;
+	/** How long a lost connection is tried again, and an answer waited for, before an operation fails. */
+	patienceMs?: number;
+	/** How long a transaction may be silent with the lock: one whose host is stopped in the middle must not hold up the others for longer. */
+	idleMs?: number;
+	/** `never`: every transaction takes the lock first. */
+	guess?: "alone" | "never";
+	/** Whose `now` transactions get: the database's, which is the same for all hosts, or the caller's own. */
+	clock?: "database" | "caller";
+	/** Called at `begin`, `flush`, `commit` and `committed`; may throw, as a network would. For the simulator. */
+	fault?: (point: string) => void;
+};
+
+const PATIENCE_MS = 20_000;
+const IDLE_MS = 5_000;
+/** Without an answer for so long the database's clock is asked again. */
+const SYNC_MS = 10_000;
+/** Notices at most so often: the first at once, the rest together. */
+const NOTICE_MS = 10;
+
+const beginText = (schema: string, idleMs: number) =>
+	`BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${idleMs}; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; ` +
+	`SET LOCAL enable_sort = off; SET LOCAL jit = off; SELECT version FROM "${schema}".head FOR UPDATE; SELECT extract(epoch FROM clock_timestamp()) * 1000`;
+
+type Open = { version: number; failed: Promise<unknown>[] };
+
+export async function openPostgres(url: string, options: PostgresOptions): Promise<Store & { now(): number }> {
+	const address = addressOf(url);
+	const store = new PostgresStore(address, options);
+	await store.start();
+	return store;
+}
+
+class PostgresStore implements Store {
+	private connection: Connection | undefined;
+	private readonly patienceMs: number;
+	private readonly listener: ReturnType<typeof openListener>;
+	private readonly writeText: string;
+	private readonly beginText: string;
+	/** The version that what was remembered rests on; null: unknown. */
+	private known: number | null = null;
+	/** Database time minus monotonic time, and when it was learnt. */
+	private offset = 0;
+	private syncedAt = Number.NEGATIVE_INFINITY;
+	/** A notice has come: guessing would be in vain. */
+	private warned = false;
+	private txn = 0;
+	/** The transaction that has the lock; without one, what a guess wants to write. */
+	private open: Open | undefined;
+	private wanted: Changes[] = [];
+	private noticedAt = Number.NEGATIVE_INFINITY;
+	private noticeDue: (() => void) | undefined;
+	private closed = false;
+
+	constructor(
+		private readonly address: Address,
+		private readonly options: PostgresOptions,
+	) {
+		this.patienceMs = options.patienceMs ?? PATIENCE_MS;
+		const marks = Array.from({ length: PARAMETERS.length + 4 }, (_, index) => `$${index + 1}`).join(", ");
+		this.writeText = `SELECT "${address.schema}".${WRITER}(${marks})`;
+		this.beginText = beginText(address.schema, options.idleMs ?? IDLE_MS);
+		this.listener = openListener({
+			address,
+			channel: channelOf(address),
+			self: options.writer,
+			patienceMs: this.patienceMs,
+			after: options.after,
+			heard: () => {
+				this.warned = true;
+			},
+		});
+	}
+
+	async start(): Promise<void> {
+		const connection = await this.reach();
+		await prepareSchema(connection, this.address);
+		this.listener.start();
+	}
+
+	/** The database's time, as far as it is known without asking. */
+	now(): number {
+		return Math.floor(this.options.monotonic() + this.offset);
+	}
+
+	async begin(): Promise<{ fresh: boolean; now?: number }> {
+		this.pass("begin");
+		const { monotonic, guess } = this.options;
+		if (guess !== "never" && this.known !== null && !this.warned && monotonic() - this.syncedAt < SYNC_MS)
+			return this.begun(true, this.now());
+		const before = this.known;
+		const { version, now } = await this.lock();
+		return this.begun(version === before, now);
+	}
+
+	/** Whoever dies here takes the connection along. */
+	private pass(point: string): void {
+		try {
+			this.options.fault?.(point);
+		} catch (error) {
+			this.connection?.cut();
+			throw error;
+		}
+	}
+
+	private begun(fresh: boolean, now: number): { fresh: boolean; now?: number } {
+		return this.options.clock === "caller" ? { fresh } : { fresh, now };
+	}
+
+	async read<R extends Read>(request: R): Promise<Replies[R["read"]]> {
+		const { text, values } = translate(query(request), this.address.schema);
+		const opening = this.open ? undefined : this.openGuess();
+		opening?.catch(() => {});
+		// The lock and the question go out together.
+		const answer = this.guarded(this.live().query(text, values));
+		if (opening) {
+			answer.catch(() => {});
+			await opening;
+		}
+		return reply(request, (await answer).rows) as Replies[R["read"]];
+	}
+
+	write(changes: Changes): void {
+		this.pass("flush");
+		if (this.open) this.send(changes);
+		else this.wanted.push(changes);
+	}
+
+	async commit(): Promise<void> {
+		this.pass("commit");
+		if (this.open) await this.commitOpen(this.open);
+		else if (this.wanted.length > 1) {
+			await this.openGuess();
+			await this.commitOpen(this.open as unknown as Open);
+		} else if (this.wanted.length === 1) await this.commitGuess(this.wanted[0] as Changes);
+		else await this.confirm();
+		this.pass("committed");
+	}
+
+	async rollback(): Promise<void> {
+		const wasOpen = this.open !== undefined;
+		this.forget();
+		if (!wasOpen || !this.connection?.alive) return;
+		try {
+			await this.connection.query("ROLLBACK");
+		} catch {
+			// Then it is gone with its connection.
+			this.connection.cut();
+		}
+	}
+
+	async close(): Promise<void> {
+		this.closed = true;
+		this.noticeDue?.();
+		const wasOpen = this.open !== undefined;
+		this.forget();
+		await this.listener.close();
+		if (wasOpen) this.connection?.cut();
+		else await this.connection?.end();
+	}
+
+	listen(call: () => void): () => void {
+		return this.listener.listen(call);
+	}
+
+	lead(): Promise<boolean> {
+		return this.listener.lead();
+	}
+
+	// ---- with the lock --------------------------------------------------------------------------------------------------------------
+
+	private async lock(): Promise<{ version: number; now: number }> {
+		const connection = await this.reach();
+		this.warned = false;
+		const results = await this.guarded(connection.script(this.beginText));
+		const version = Number(results[results.length - 2]?.rows[0]?.[0]);
+		const now = this.learn(Number(results[results.length - 1]?.rows[0]?.[0]));
+		this.open = { version, failed: [] };
+		this.known = version;
+		return { version, now };
+	}
+
+	/** What was guessed turns out to need the lock: only if nobody has come in between does it go on. */
+	private async openGuess(): Promise<void> {
+		const expected = this.known;
+		const connection = this.live();
+		const opened: Open = { version: expected as number, failed: [] };
+		// In place before the answer comes: what follows is sent behind it, and fails with it.
+		this.open = opened;
+		const asked = this.guarded(connection.script(this.beginText));
+		for (const changes of this.wanted.splice(0)) this.send(changes);
+		const results = await asked;
+		this.learn(Number(results[results.length - 1]?.rows[0]?.[0]));
+		const version = Number(results[results.length - 2]?.rows[0]?.[0]);
+		if (version !== expected) throw new Outrun(`version ${version} instead of ${expected}`);
+	}
+
+	/** Not waited for: the commit behind it tells. */
+	private send(changes: Changes): void {
+		const open = this.open as Open;
+		const sent = this.guarded(this.live().query(this.writeText, this.values(null, changes)));
+		open.version++;
+		sent.catch(() => {});
+		open.failed.push(sent);
+	}
+
+	private async commitOpen(open: Open): Promise<void> {
+		const wrote = open.failed.length > 0;
+		const committing = this.live().query("COMMIT");
+		committing.catch(() => {});
+		try {
+			// The first to fail says why.
+			for (const one of open.failed) await one;
+			const { command } = await committing;
+			if (command !== "COMMIT") throw new Error(`assertion failed: the commit ended as ${command}`);
+		} catch (error) {
+			if (!wrote || !(error instanceof Lost || error instanceof Outrun)) throw asOutrun(error);
+			if (!(await this.wasCommitted())) throw asOutrun(error);
+			open.version = -1;
+		}
+		this.done(open.version < 0 ? null : open.version);
+	}
+
+	// ---- without it -----------------------------------------------------------------------------------------------------------------
+
+	private async commitGuess(changes: Changes): Promise<void> {
+		const expected = this.known as number;
+		let result: Result;
+		try {
+			result = await this.live().query(this.writeText, this.values(expected, changes));
+		} catch (error) {
+			if ((error as { code?: string }).code === STALE) throw this.outrun("somebody else has committed");
+			if (!(error instanceof Lost)) throw error;
+			if (!(await this.wasCommitted())) throw this.outrun(error.message);
+			this.done(null);
+			return;
+		}
+		this.learn(Number(result.rows[0]?.[0]));
+		this.done(expected + 1);
+	}
+
+	/** Nothing is to be written: what was answered from memory must still be so. */
+	private async confirm(): Promise<void> {
+		const { rows } = await this.guarded(
+			this.live().query(`SELECT version, extract(epoch FROM clock_timestamp()) * 1000 FROM "${this.address.schema}".head`),
+		);
+		this.learn(Number(rows[0]?.[1]));
+		if (Number(rows[0]?.[0]) !== this.known) throw this.outrun("somebody else has committed");
+		this.done(this.known);
+	}
+
+	private values(expected: number | null, changes: Changes): unknown[] {
+		this.txn++;
+		return [expected, this.options.writer, this.txn, this.noticeChannel(), ...argumentsFor(writes(changes))];
+	}
+
+	// ---- notices --------------------------------------------------------------------------------------------------------------------
+
+	/** The channel, if a notice is due with this transaction; else one goes out soon for all that come meanwhile. */
+	private noticeChannel(): string | null {
+		const { monotonic, after } = this.options;
+		const now = monotonic();
+		if (now - this.noticedAt >= NOTICE_MS && !this.noticeDue) {
+			this.noticedAt = now;
+			return channelOf(this.address);
+		}
+		this.noticeDue ??= after(NOTICE_MS, () => {
+			this.noticeDue = undefined;
+			this.noticedAt = this.options.monotonic();
+			if (this.closed || !this.connection?.alive) return;
+			this.listener.send();
+		});
+		return null;
+	}
+
+	// ---- the connection -------------------------------------------------------------------------------------------------------------
+
+	private live(): Connection {
+		if (!this.connection?.alive) throw this.outrun("the connection is gone");
+		return this.connection;
+	}
+
+	/** A connection, now or as soon as there is one; after the patience is over, an error that says so. */
+	private async reach(): Promise<Connection> {
+		if (this.connection?.alive) return this.connection;
+		const { monotonic, after, writer } = this.options;
+		this.known = null;
+		const until = monotonic() + this.patienceMs;
+		for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
+			try {
+				this.connection = await connect(this.address, { patienceMs: this.patienceMs, name: `sluice ${writer}` });
+				return this.connection;
+			} catch (error) {
+				if (!(error instanceof Lost)) throw error;
+				if (this.closed || monotonic() + wait > until)
+					throw new SluiceError("store", `${this.address.display} cannot be reached (${error.message})`, {
+						hint: "is PostgreSQL up, and the address right? Nothing is lost: what runs goes on, and catches up",
+						cause: error,
+					});
+			}
+			await new Promise<void>((resolve) => after(wait, resolve));
+		}
+	}
+
+	/**
+	 * Whether our last transaction made it, though the answer did not. The lock waits for what may still be under way; a new version keeps out
+	 * what may still arrive.
+	 */
+	private async wasCommitted(): Promise<boolean> {
+		const txn = this.txn;
+		this.forget();
+		for (;;) {
+			const connection = await this.reach();
+			try {
+				const { schema } = this.address;
+				await connection.script(`BEGIN; UPDATE "${schema}".head SET version = version + 1`);
+				const { rows } = await connection.query(`SELECT last FROM "${schema}".writer WHERE name = $1`, [this.options.writer]);
+				await connection.query("COMMIT");
+				return Number(rows[0]?.[0] ?? 0) >= txn;
+			} catch (error) {
+				if (!(error instanceof Lost)) throw error;
+			}
+		}
+	}
+
+	/** What breaks the connection makes the transaction begin again. */
+	private async guarded<T>(asked: Promise<T>): Promise<T> {
+		try {
+			return await asked;
+		} catch (error) {
+			if (error instanceof Lost) throw this.outrun(error.message);
+			throw error;
+		}
+	}
+
+	private learn(now: number): number {
+		this.syncedAt = this.options.monotonic();
+		this.offset = now - this.syncedAt;
+		return Math.floor(now);
+	}
+
+	private done(version: number | null): void {
+		this.open = undefined;
+		this.wanted = [];
+		this.known = version;
+	}
+
+	private forget(): void {
+		this.done(null);
+	}
+
+	private outrun(why: string): Outrun {
+		this.known = null;
+		return new Outrun(why);
+	}
+}
+
+const channelOf = ({ schema }: Address) => `sluice_${schema}`;
+const asOutrun = (error: unknown): unknown => (error instanceof Lost ? new Outrun(error.message) : error);
