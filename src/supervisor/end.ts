@@ -6,6 +6,7 @@ import type { Ending } from "../scheduler.ts";
 import { accountOf, concluded, tailOf } from "./agent-end.ts";
 import { endingOf, lastLine, type Over, oneLine, TAIL_BYTES } from "./exit.ts";
 import { type Floor, forget, isOvertaken } from "./floor.ts";
+import { hold } from "./freeze.ts";
 import { boundLogs } from "./log-limit.ts";
 import type { LiveRun } from "./run.ts";
 
@@ -25,11 +26,16 @@ export function see(floor: Floor, run: LiveRun): boolean {
 		settle(floor, run, seen);
 		return true;
 	}
-	if (seen.state === "alive") {
-		run.pid = seen.pid;
-		run.stage = "running";
-	}
+	if (seen.state === "alive") begun(floor, run, seen.pid);
 	return false;
+}
+
+function begun(floor: Floor, run: LiveRun, pid: number): void {
+	run.pid = pid;
+	if (run.stage !== "launching") return;
+	run.stage = "running";
+	floor.step?.("started", run.id);
+	if (run.frozen !== null) hold(floor, [run]);
 }
 
 /** The program is over. A stopped or lost run ends when its whole tree is gone, another one at once, and its leftovers are seen to later. */
