@@ -273,15 +273,17 @@ function paint(context: CanvasRenderingContext2D, { lanes, window, now, width, h
 	context.fillRect(0, 0, width, AXIS);
 	context.fillStyle = colour.dim;
 	const isFine = marks.length > 1 && (marks[1] as number) - (marks[0] as number) < 60_000;
-	for (const at of marks) {
-		const text = moment(at, now);
-		context.fillText(isFine ? text : text.slice(0, -3), x(at) + 4, AXIS / 2);
-	}
 	const here = Math.round(x(now));
+	for (const at of marks) {
+		const text = isFine ? moment(at, now) : moment(at, now).slice(0, -3);
+		const [from, to] = [x(at) + 4, x(at) + 8 + context.measureText(text).width];
+		// The word for this moment goes before a number.
+		if (to < here || from > here + 34) context.fillText(text, from, AXIS / 2);
+	}
 	if (here >= GUTTER && here <= width) {
 		context.fillStyle = colour.accent;
 		context.fillRect(here, 0, 1, height);
-		context.fillText("now", here + 4, AXIS - 6);
+		context.fillText("now", here + 4, AXIS / 2);
 	}
 }
 
