@@ -160,7 +160,8 @@ export class App {
 
 	private heard(events: readonly EventDocument[]): void {
 		this.tell("jobs");
-		if (events.length > 0) this.look();
+		// A list may bring what waits for a lock: who has it is asked with the rest.
+		if (events.length > 0 || this.jobs.columns.all.blocked.length > 0) this.look();
 	}
 
 	/** Status and clock; once a second at most. */

@@ -11,7 +11,8 @@ const browser = new TestBrowser();
 test("what agents cost, wherever it counts; why, when and what a job did; its log for people, and raw", async () => {
 	const site = await openNight();
 	const { ids } = site;
-	const page = await browser.page();
+	// Tall enough for every card of a column.
+	const page = await browser.page({ viewport: { width: 1280, height: 1600 } });
 	await enter(page, site);
 	// The board: reasons, lanes, cost, time.
 	await column(page, "Done").locator(".card", { hasText: "parser" }).getByText("$1.42").waitFor();

@@ -21,7 +21,8 @@ const ran = (command: string, result: string) =>
 	)}\n`;
 const cost = (dollars: number) => (text: string) => text.replaceAll("0.016724999999999997", String(dollars));
 
-export async function openNight(): Promise<Night> {
+/** `pace`: how much longer the small jobs take; pictures want bars that can be seen. */
+export async function openNight(pace = 1): Promise<Night> {
 	const repository = makeRepository({ "greeting.txt": "hello\n" });
 	const player = new Player("claude")
 		.plays("claude-tool", cost(1.42))
@@ -66,6 +67,18 @@ environment_breaker: {failures: 2, cooldown: 1h}
 	const login = await agent("login", "Find out why the login test is flaky");
 	const greeting = await agent("greeting", "Be more polite in greeting.txt", { repo: "app", no_merge: true, lane: "review" });
 	for (const name of ["docs", "lint"]) await ended(await sh(`sleep 0.3; echo ${name} checked`, { ...night, name, lane: "docs" }));
+	const parts = ["Lint the migrations", "Refresh the API docs", "Measure the cold start", "Add a retry to uploads", "Review request 418"];
+	const short = parts.flatMap((title, at) =>
+		[1, 2].map((n) =>
+			sh(`sleep ${(((at * 7 + n * 5) % 9) / 10) * pace}`, {
+				...night,
+				batch: n === 1 ? "night" : "docs",
+				title,
+				lane: ["code", "docs", "review"][(at + n) % 3],
+			}),
+		),
+	);
+	await client.call("job.wait", { ids: await Promise.all(short) });
 	const broken = await ended(await sh("echo 'expected 42 rows, found 41' >&2; exit 3", { ...night, name: "count-rows", lane: "review" }));
 	for (const n of [1, 2]) await add({ agent: "ghost", prompt: "boo", name: `ghost-${n}`, lane: "review" });
 	const writes = await agent("schema", "Add the missing indexes", { batch: "open" });

@@ -61,7 +61,7 @@ export function Timeline() {
 	const lanes = useMemo(() => {
 		const fits = matcher(filter);
 		return barsOf([...app.jobs.rows.values()].filter(fits), forecast.value, now, window);
-	}, [turn, Math.floor(now / 1000), view, filter, forecast.value]);
+	}, [turn, app.jobs.rows.size === 0, Math.floor(now / 1000), view, filter, forecast.value]);
 	if (app.link.phase === "loading" && app.jobs.rows.size === 0) return <Loading what="the timeline" />;
 	const zoom = (factor: number) => setView({ ...view, spanMs: Math.min(7 * 86_400_000, Math.max(10_000, view.spanMs * factor)) });
 	const shift = (share: number) => setView({ ...view, offsetMs: view.offsetMs + share * view.spanMs });
