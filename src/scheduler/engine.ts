@@ -6,6 +6,7 @@ import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
 import { ask, type EventRecord, type Op, Outrun, type Read, type Store } from "../store.ts";
+import { fetchLocks } from "./locks.ts";
 import { type Ids, Memory, STANDING } from "./memory.ts";
 import { closeBatches } from "./place.ts";
 import { cascade, settle } from "./settle.ts";
@@ -205,7 +206,10 @@ export class Engine {
 			const leases = this.checkClock(now);
 			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(), chance, by });
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
-			if (jobs.length > 0) yield* drive(tx.load(jobs));
+			if (jobs.length > 0) {
+				yield* drive(tx.load(jobs));
+				yield* drive(fetchLocks(tx, jobs));
+			}
 			let more = false;
 			if (
 				tx.memory.nextDue === undefined ||
@@ -300,6 +304,7 @@ function isHidden(tx: Tx, read: Read["read"]): boolean {
 		case "preds_of":
 			return changes.edges.length > 0 || changes.forget.length > 0;
 		case "links":
+		case "wanting":
 			return changes.links.length > 0 || changes.unlinks.length > 0 || changes.forget.length > 0;
 		default:
 			return tx.pending();

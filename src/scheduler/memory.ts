@@ -43,6 +43,9 @@ export class Memory {
 	readonly usage = new Map<string, number>();
 	readonly depth = new Map<string, number>();
 	readonly ledgers = new Map<string, Ledger[]>();
+	/** Lock keys whose wanting jobs (role `wants`) are all known; lines of a lock in which nobody waits. */
+	readonly wants = new Map<string, Set<number>>();
+	readonly quiet = new Set<string>();
 	/** Ready jobs that queue limits count: all but kernel entries and an apply that is still coming in. */
 	ready = 0;
 	/** No job is due before this; undefined = ask. */
@@ -143,6 +146,8 @@ export class Memory {
 		trimMap(this.jobs, KEPT_JOBS);
 		trimMap(this.specs, KEPT_JOBS);
 		for (const [kind, map] of this.records) if (!isStanding(kind)) trimMap(map, KEPT_KEYS);
+		trimMap(this.wants, KEPT_KEYS);
+		if (this.quiet.size > KEPT_KEYS) this.quiet.clear();
 	}
 }
 
