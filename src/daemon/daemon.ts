@@ -140,7 +140,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 
 		const scheduler = await openScheduler({
-			path: shared?.store ?? home.database,
+			...(shared && /^postgres(?:ql)?:\/\//.test(shared.store) ? { url: shared.store } : { path: shared?.store ?? home.database }),
 			config: completeInput(engineOf(config), DEFAULTS),
 			clock,
 			host,
