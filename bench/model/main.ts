@@ -50,7 +50,7 @@ const WAYS: { name: string; way: Partial<Fleet> }[] = [
 
 const constants: Constants = { ...MEASURED, ...(values.rtt === undefined ? {} : { rttMs: Number(values.rtt) }) };
 const quicker = Number(values.faster);
-for (const key of ["base", "host", "claim", "started", "end", "heartbeat", "lease"] as const) {
+for (const key of ["base", "host", "claim", "started", "end", "heartbeat"] as const) {
 	const cost: Cost = constants[key];
 	constants[key] = { ...cost, ms: cost.ms / quicker };
 }

@@ -100,11 +100,11 @@ export function play(fleet: Fleet, constants: Constants): Outcome {
 			group(ends.length, seconds(constants.claim)) +
 			group(starts, seconds(constants.started)) +
 			(beat ? seconds(constants.heartbeat) : 0);
-		freeAt = begun + took;
 		const writes = ends.length > 0 || starts > 0 || beat;
+		freeAt = begun + took + (writes ? constants.syncMs / 1000 : 0);
 		if (begun >= fleet.seconds) {
 			counted.transactions++;
-			counted.busy += took;
+			counted.busy += freeAt - begun;
 			waits.push(freeAt - host.since);
 			if (!writes) counted.looks++;
 			counted.starts += ends.length;
