@@ -6,6 +6,7 @@ import type { Graph } from "./core/graph-text.ts";
 import type { After, ExitKind, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "./core/job.ts";
 import type { Reason } from "./core/reason.ts";
 import type { Clock, Facts, Host } from "./host.ts";
+import type { Outputs } from "./output.ts";
 
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
 export type ConfigInput = Record<string, unknown>;
@@ -25,6 +26,8 @@ export type OpenOptions = {
 	by?: string;
 	/** This host's name, labels and repos; `repos` absent = all. */
 	join?: { name?: string; labels?: string[]; repos?: string[] };
+	/** Other processes write to the same store: so often we look whether they have. Absent = what they did is seen with our next transaction. */
+	poll_others_ms?: number;
 	/** "manual": nothing happens by itself; call `tick()`. For tests and the simulator. */
 	drive?: "auto" | "manual";
 	/** Called at each named point of a transaction; may throw, as a crash or a full disk would. For the simulator. */
@@ -115,7 +118,7 @@ export type StatusReport = {
 	max_concurrent: number;
 	lanes: Record<string, { queued: number; running: number; max: number | null }>;
 	holds: { scope: string; kind: string; since: number; until: number | null; by: string; reason: string }[];
-	hosts: { name: string; labels: string[]; heartbeat_at: number; state: string }[];
+	hosts: { name: string; labels: string[]; repos: string[] | null; heartbeat_at: number; state: string }[];
 	backpressure: string | null;
 	last_dispatch_at: number | null;
 	/** Jobs that wait for a person, the oldest first, a hundred at most. `question` is null where approval is asked for. */
@@ -124,7 +127,8 @@ export type StatusReport = {
 	budgets: BudgetView[];
 };
 
-export type News = { stirred: boolean; events: readonly EventRow[] };
+/** `events`: of this process's commit. `heard`: what others have committed since the last time; not always all of it. */
+export type News = { stirred: boolean; events: readonly EventRow[]; heard: readonly EventRow[] };
 export type EventRow = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
 
 /** What if: other caps than those in force. `batch`: only its jobs are told of. */
@@ -282,7 +286,7 @@ export interface Scheduler {
 	lastEvent(): Promise<number>;
 	/**
 	 * Calls back after each commit of this process that told of something, or after which something may be startable, and now and then besides. Returns
-	 * how to end it. Only a hint: what other processes commit is seen at the next poll. Must not throw.
+	 * how to end it. Only a hint: what other processes commit is seen with the next transaction, and at the next poll (`poll_others_ms`). Must not throw.
 	 */
 	watch(call: (news: News) => void): () => void;
 
@@ -316,12 +320,16 @@ export interface Scheduler {
 		options?: { host?: string; reboot?: boolean },
 	): Promise<{ adopted: string[]; ended: string[]; lost: string[]; start: string[] }>;
 	heartbeat(host?: string): Promise<void>;
+	/** The repos that this host can work in; null = any. Jobs of others do not come here. */
+	offer(repos: string[] | null): Promise<void>;
 
 	/** Runs `fn` for jobs of the lane, up to `concurrency` at a time, until stopped. A thrown error is a failed run. */
 	work(lane: string, fn: (job: Claimed) => Promise<unknown>, options?: { concurrency?: number; worker?: string }): Worker;
 	/** One pass by hand: sweeps, settles, probes. Returns when the next one is due, or null. `cycle: "now"` does not wait for the next cycle. */
 	tick(options?: { cycle?: "now" }): Promise<number | null>;
 	readonly kernel: Kernel;
+	/** What hosts that share the store know of each other's runs. */
+	readonly outputs: Outputs;
 	close(): Promise<void>;
 }
 

@@ -67,7 +67,11 @@ export type RecordKind =
 	| "family"
 	| "calls"
 	| "agent"
-	| "trigger";
+	| "trigger"
+	/** Between hosts: what is kept of runs, what they ask each other, and the answers. `output` and `reply` are large. */
+	| "output"
+	| "ask"
+	| "reply";
 
 export type ListFilter = {
 	status?: readonly Status[];
@@ -215,6 +219,8 @@ export interface Store {
 	listen?(call: () => void): () => void;
 	/** Whether this one does what only one of several hosts should do. A store of one machine has no such question. */
 	lead?(): Maybe<boolean>;
+	/** Whether somebody else has committed since our last transaction. Cheap, outside of one. Only a hint. Absent in stores that have other ways to tell. */
+	isStale?(): boolean;
 }
 
 /** An operation of the scheduler: yields reads, returns its result. */

@@ -146,7 +146,7 @@ export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" 
 	schema_version: number;
 	paused_at: Time | null;
 	holds: { scope: string; kind: string; since: Time; until: Time | null; by: string; reason: string }[];
-	hosts: { name: string; labels: string[]; heartbeat_at: Time; state: string }[];
+	hosts: { name: string; labels: string[]; repos: string[] | null; heartbeat_at: Time; state: string }[];
 	last_dispatch_at: Time | null;
 	/** Jobs that wait for a person, the oldest first. `question` is null where approval is asked for. */
 	needs_human: { job: number; name: string | null; question: string | null; since: Time }[];

@@ -9,7 +9,7 @@
 //   record   daemon.json
 
 import { rmSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { tmpdir } from "node:os";
 import type { Checkup } from "../api/context.ts";
 import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
@@ -30,12 +30,15 @@ import { createSupervisor, type SupervisorSettings } from "../supervisor/index.t
 import { createWork } from "../workspaces/index.ts";
 import { waitForOrphans, workMark } from "../workspaces/orphans.ts";
 import { createAgents } from "./agents.ts";
+import { atOnce } from "./at-once.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
 import { logDepths } from "./depths.ts";
 import { checkUp } from "./doctor.ts";
+import { createElsewhere } from "./elsewhere.ts";
 import { createGround, pick, remembered } from "./ground.ts";
+import { heartbeats } from "./heartbeats.ts";
 import { prepareHome } from "./home.ts";
 import { createHooks } from "./hooks.ts";
 import { openIntake } from "./intake.ts";
@@ -45,6 +48,8 @@ import { openLog } from "./log.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
 import { createTriggers } from "./triggers.ts";
+import { offeredRepos } from "./url-repos.ts";
+import { userName } from "./user-name.ts";
 import { readVersion, webFolder } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
 
@@ -53,6 +58,8 @@ export type DaemonOptions = {
 	/** Over the setting. */
 	port?: number | null | undefined;
 	env?: Record<string, string | undefined>;
+	/** A store that other hosts use too, and how this one is called there; without it the home's own, and "local". */
+	shared?: { store: string; host: string } | undefined;
 	/** Each line of the log, for a person who watches. */
 	echo?: (line: string) => void;
 };
@@ -71,7 +78,9 @@ export type Daemon = {
 };
 
 /** This machine, as the store knows it: not its network name, which changes with the network. */
-const HOST = "local";
+const ALONE = "local";
+/** How often we look whether other hosts have written. */
+const OTHERS_MS = 100;
 const HEARTBEAT_MS = 30_000;
 /** No operation takes a tenth of this. */
 const STUCK_MS = 10_000;
@@ -79,6 +88,8 @@ const STUCK_MS = 10_000;
 /** Throws a SluiceError when it cannot start; then nothing is left running. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 	const env = options.env ?? process.env;
+	const { shared } = options;
+	const hostName = shared?.host ?? ALONE;
 	const clock = systemClock;
 	const startedAt = clock.now();
 	const version = readVersion();
@@ -123,17 +134,19 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			clock,
 			list: (page) => scheduler.list(page),
 			makers: (name, artifact) => work.makers(name, artifact),
+			freshen: (name) => work.freshen(name),
 		});
 		/** Items come from the sources, all other facts from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 
 		const scheduler = await openScheduler({
-			path: home.database,
+			path: shared?.store ?? home.database,
 			config: completeInput(engineOf(config), DEFAULTS),
 			clock,
 			host,
 			by: "daemon",
-			join: { name: HOST },
+			join: { name: hostName, ...(shared ? { repos: offeredRepos(config) } : {}) },
+			...(shared ? { poll_others_ms: OTHERS_MS } : {}),
 		});
 		undo.push(() => scheduler.close());
 		let triggersIn: Pick<typeof SETTINGS, "cron" | "watches"> = config.settings();
@@ -142,8 +155,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			const next = engineOf(from);
 			if (JSON.stringify(next) !== told) await scheduler.configure(completeInput(next, scheduler.config()));
 			told = JSON.stringify(next);
+			await offer(from);
 			repoFiles.arm(from);
 		};
+		/** Alone it gets all jobs there are, and says itself what is wrong with their repos. */
+		const offer = async (from: Parameters<typeof engineOf>[0] = config) => void (shared && (await scheduler.offer(offeredRepos(from))));
 		let told = JSON.stringify(engineOf(config));
 		const repoFiles = followRepoFiles({
 			watchPaths,
@@ -224,7 +240,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			homeTag: home.tag,
 			socket,
 			home: home.path,
-			hostName: HOST,
+			hostName,
 			secret,
 			log,
 			workspaces: work,
@@ -236,7 +252,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
 			},
+			...(shared ? { onEnded: (run) => others.keepSoon(run) } : {}),
 			...(step ? { step } : {}),
+		});
+		const others = createElsewhere({
+			outputs: scheduler.outputs,
+			logs: supervisor.logs,
+			work,
+			disk: localDisk,
+			clock,
+			host,
+			log,
+			runs: home.runs,
+			name: hostName,
+			keptBytes: () => config.settings().logs.shared_kb * 1024,
 		});
 
 		const lookForBusy = async () => {
@@ -290,8 +319,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				config,
 				triggers,
 				agents: createAgents({ agents: () => config.settings().agents, accounts: () => config.settings().accounts, env: () => env }),
-				repos: createRepos({ config, git, scheduler, worktrees: work.worktrees }),
+				repos: createRepos({ config, git, scheduler, clone: (name) => `${home.clones}/${name}`, worktrees: work.worktrees }),
 				work: { ...work, lookForBusy },
+				...(shared ? { elsewhere: others.elsewhere } : {}),
 				home: home.path,
 				version,
 				pid: process.pid,
@@ -319,7 +349,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(logDepths({ scheduler, host, log }));
 		undo.push(
 			heartbeats(
-				() => scheduler.heartbeat(HOST),
+				HEARTBEAT_MS,
+				() => Promise.all([scheduler.heartbeat(hostName), offer()]),
 				(error) => log.warn("the heartbeat failed", { error }),
 			),
 		);
@@ -327,6 +358,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const found = await supervisor.start();
 		await intake.start();
 		reconciled = true;
+		if (shared) {
+			undo.push(scheduler.outputs.answer(others.answer));
+			others.makeUp().catch((error) => log.warn("earlier runs could not be kept for other hosts", { error }));
+		}
 		work.start();
 		undo.push(() => {
 			const mark = workMark(home.tag);
@@ -359,42 +394,5 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 	} catch (error) {
 		await unwind();
 		throw error;
-	}
-
-	/** One at a time; what is asked for meanwhile is done once more afterwards. */
-	function atOnce(act: () => Promise<unknown>, failed: (error: unknown) => void): () => void {
-		let [running, again] = [false, false];
-		const go = () => {
-			again = running;
-			if (running) return;
-			running = true;
-			act()
-				.catch(failed)
-				.finally(() => {
-					running = false;
-					if (again) go();
-				});
-		};
-		return go;
-	}
-
-	function heartbeats(beat: () => Promise<void>, failed: (error: unknown) => void): () => void {
-		let cancel = () => {};
-		const next = () => {
-			cancel = localHost.after(HEARTBEAT_MS, () => {
-				beat().catch(failed);
-				next();
-			});
-		};
-		next();
-		return () => cancel();
-	}
-}
-
-function userName(env: Record<string, string | undefined>): string {
-	try {
-		return userInfo().username;
-	} catch {
-		return env.USER ?? "owner";
 	}
 }

@@ -162,6 +162,11 @@ const ARGUMENTS = {
 	gc: [optional(object("options", { days: (value, field) => check.number(value, field, 0, 100_000) }))],
 	recover: [found, optional(object("options", { host: check.label, reboot: check.flag }))],
 	heartbeat: [at("host", maybe(check.label))],
+	offer: [
+		at("repos", (value, field) =>
+			value === null ? null : check.list(value, field).map((one, index) => check.label(one, `${field}[${index}]`)),
+		),
+	],
 } satisfies Partial<Record<keyof Scheduler, Reader[]>>;
 
 type Method = (...args: never[]) => Promise<unknown>;

@@ -130,7 +130,7 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		const given = check.record(options, "options") as OpenOptions;
 		check.knownKeys(
 			given as Record<string, unknown>,
-			["path", "url", "preset", "config", "clock", "host", "chance", "by", "join", "drive", "fault", "piece"],
+			["path", "url", "preset", "config", "clock", "host", "chance", "by", "join", "drive", "fault", "piece", "poll_others_ms"],
 			"",
 		);
 		if (given.url !== undefined) {
@@ -143,6 +143,7 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		if (given.preset !== undefined) check.oneOf(given.preset, Object.keys(PRESETS) as PresetName[], "preset");
 		if (given.drive !== undefined) check.oneOf(given.drive, ["auto", "manual"], "drive");
 		if (given.piece !== undefined) check.integer(given.piece, "piece", 1);
+		if (given.poll_others_ms !== undefined) check.integer(given.poll_others_ms, "poll_others_ms", 1, 3_600_000);
 		const own: OpenOptions = { ...given };
 		if (given.config !== undefined)
 			own.config = copy(check.json(check.record(given.config, "config"), "config")) as NonNullable<OpenOptions["config"]>;

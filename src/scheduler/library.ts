@@ -27,15 +27,17 @@ import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
 import { checkAct, checkEnding, checkedBreaker, checkedScope, claimerOf, restamp } from "./library-input.ts";
 import { closeBreaker } from "./limits.ts";
+import { listenForOthers } from "./listening.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
+import { createOutputs, dropOldAsks } from "./outputs.ts";
 import * as registers from "./registers.ts";
 import { rewind, rewindAll } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
 import { triggerMethods } from "./trigger-door.ts";
 import type { Tx } from "./tx.ts";
-import { assigned, beat, dropEmptyBuckets, gcSome, joinHost, recover } from "./upkeep.ts";
+import { assigned, beat, dropEmptyBuckets, gcSome, joinHost, offer, recover } from "./upkeep.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
 
@@ -52,6 +54,7 @@ export async function createScheduler(
 	const hostName = options.join?.name ?? "local";
 	const waker = createWaker();
 	const looks = createLooks(host, engine);
+	const between = createOutputs({ engine, clock, host, name: hostName });
 	const watchers = new Set<(news: News) => void>();
 	let closed = false;
 
@@ -75,11 +78,12 @@ export async function createScheduler(
 		});
 	};
 	engine.onCommit = (news) => {
-		const { stirred, probes, events, more, due } = news;
+		const { stirred, probes, events, heard, more, due } = news;
 		looks.note(news);
+		if (news.asks.size > 0) between.note(news.asks);
 		if (events.length > 0 || stirred) {
 			waker.wake();
-			for (const call of watchers) call({ stirred, events });
+			for (const call of watchers) call({ stirred, events, heard });
 		}
 		if (more || probes.size > 0) schedule(clock.now());
 		else if (events.length > 0) schedule(Math.min(due ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms));
@@ -91,13 +95,14 @@ export async function createScheduler(
 		for (;;) {
 			const { wake, more } = await engine.run(function* (tx) {
 				yield* dropStaleStages(tx);
+				dropOldAsks(tx);
 				yield* dropEmptyBuckets(tx);
 				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0 };
 			});
 			if (looks.asked.size > 0) await looks.asking();
 			else if (!more && (wake === null || wake > clock.now())) {
 				waker.wake();
-				for (const call of watchers) call({ stirred: true, events: [] });
+				for (const call of watchers) call({ stirred: true, events: [], heard: [] });
 				if (looks.watched.size === 0 && !parts.store.listen) return wake;
 				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
 			}
@@ -291,6 +296,7 @@ export async function createScheduler(
 		},
 		recover: async (found, more = {}) => engine.run((tx) => recover(tx, more.host ?? hostName, found, more.reboot === true)),
 		heartbeat: (name = hostName) => engine.run((tx) => beat(tx, name)),
+		offer: (repos) => engine.run((tx) => offer(tx, hostName, repos)),
 		work: (lane, fn, more = {}) => startWorker({ engine, waker, host, config: () => config, clock }, check.label(lane, "lane"), fn, more),
 		tick: async (how = {}) => {
 			if (how.cycle === "now")
@@ -300,12 +306,13 @@ export async function createScheduler(
 				});
 			return tick();
 		},
+		outputs: between.outputs,
 		kernel: kernelDoor(engine, () => config),
 		async close() {
 			if (closed) return;
 			closed = true;
-			deafen?.();
 			cancelTimer();
+			stopListening();
 			waker.close();
 			await ticking?.catch(() => {});
 			await engine.close();
@@ -336,13 +343,6 @@ export async function createScheduler(
 		}
 	}
 
-	// Others have written: a hint, with the poll behind it.
-	const deafen = parts.store.listen?.(() => {
-		waker.wake();
-		for (const call of watchers) call({ stirred: true, events: [] });
-		schedule(clock.now());
-	});
-
 	await engine.run(function* (tx) {
 		const facts = yield* ask({ read: "standing", kinds: ["fact"] });
 		for (const [, key, value] of facts) {
@@ -352,5 +352,11 @@ export async function createScheduler(
 		yield* joinHost(tx, { name: hostName, labels: options.join?.labels ?? [], repos: options.join?.repos ?? null });
 	});
 	schedule(clock.now());
+	const stopListening = listenForOthers({
+		store: parts.store,
+		host,
+		engine,
+		everyMs: options.drive === "manual" ? undefined : options.poll_others_ms,
+	});
 	return withDoor(scheduler);
 }

@@ -159,7 +159,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 						: hold.reason,
 			}))
 			.sort((a, b) => HOLD_KINDS.indexOf(a.kind) - HOLD_KINDS.indexOf(b.kind) || (a.scope < b.scope ? -1 : 1)),
-		hosts: [...memory.hosts.values()].map(({ name, labels, heartbeat_at, state }) => ({ name, labels, heartbeat_at, state })),
+		hosts: [...memory.hosts.values()].map(({ name, labels, repos, heartbeat_at, state }) => ({ name, labels, repos, heartbeat_at, state })),
 		backpressure:
 			memory.ready > soft
 				? `Queue delayed; respecting caps (${Object.entries(depths(tx))

@@ -7,7 +7,20 @@ import type { Hold, HostRecord, Ledger } from "../core/world.ts";
 import type { RecordKind } from "../store.ts";
 import type { Window } from "./heads.ts";
 
-export const STANDING = ["meta", "bucket", "hold", "host", "usage", "depth", "ledger", "reserve", "settle", "stage", "breaker"] as const;
+export const STANDING = [
+	"meta",
+	"bucket",
+	"hold",
+	"host",
+	"usage",
+	"depth",
+	"ledger",
+	"reserve",
+	"settle",
+	"stage",
+	"breaker",
+	"ask",
+] as const;
 const KEPT_JOBS = 20_000;
 const KEPT_KEYS = 50_000;
 /** Longer specs are read again when they are needed. */

@@ -8,6 +8,7 @@ import type { HostRecord } from "../core/world.ts";
 import type { Claimed, Scheduler } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { finish, started } from "./finish.ts";
+import { dropOutputs } from "./outputs.ts";
 import type { Tx } from "./tx.ts";
 
 const PIECE = 200;
@@ -23,6 +24,7 @@ export function* gcSome(tx: Tx, before: number, after: GcCursor): Op<{ deleted: 
 		if (yield* isReferred(tx, job)) continue;
 		if (job.name !== undefined) tx.put("name", job.name, null);
 		tx.put("family", String(job.id), null);
+		dropOutputs(tx, job.id, job.attempt);
 		tx.forget(job.id);
 		deleted++;
 	}
@@ -72,6 +74,16 @@ export function* beat(tx: Tx, name: string): Op<void> {
 	const host = tx.memory.hosts.get(name);
 	if (host) tx.put("host", name, { ...host, heartbeat_at: tx.now, state: "live" });
 	yield* [];
+}
+
+/** What it offers may bring work here that waited for it. */
+export function* offer(tx: Tx, name: string, repos: string[] | null): Op<void> {
+	const host = tx.memory.hosts.get(name);
+	yield* [];
+	if (!host || JSON.stringify(host.repos) === JSON.stringify(repos)) return;
+	tx.put("host", name, { ...host, repos } satisfies HostRecord);
+	tx.event("host_offers", null, { host: name, repos });
+	tx.stirred = true;
 }
 
 /** The running jobs of a host that its processes carry: kernel entries and payloads are in other hands. */

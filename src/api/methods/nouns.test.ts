@@ -22,7 +22,7 @@ describe("scheduler", () => {
 			max_concurrent: 4,
 			lanes: { default: { queued: 1, running: 0, max: null } },
 			holds: [{ scope: "all", kind: "paused", since: at(NOON), until: at(NOON + MINUTE), by: "ann", reason: "lunch" }],
-			hosts: [{ name: "local", labels: [], heartbeat_at: at(NOON), state: "live" }],
+			hosts: [{ name: "local", labels: [], repos: null, heartbeat_at: at(NOON), state: "live" }],
 			backpressure: null,
 			last_dispatch_at: null,
 			unmerged: [],

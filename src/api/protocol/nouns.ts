@@ -49,7 +49,7 @@ export type CostDocument = {
 export const COST_GROUPS = ["batch", "owner", "repo", "lane", "agent", "job"] as const;
 export type LockDocument = { key: string; holders: { job: number; mode: "shared" | "exclusive" }[]; reserved_for: number | null };
 export type ArtifactDocument = { artifact: string; repo: string | null; present: boolean | null; observed_at: Time; error: string | null };
-export type HostDocument = { name: string; labels: string[]; heartbeat_at: Time; state: string };
+export type HostDocument = { name: string; labels: string[]; repos: string[] | null; heartbeat_at: Time; state: string };
 export type BatchDocument = {
 	name: string;
 	/** `closed` once all of its jobs have ended, unless its owner still holds it open. */
@@ -197,7 +197,7 @@ export const NOUN_METHODS = {
 		role: "viewer",
 		about: "Hosts, with their labels and last sign of life.",
 		params: {},
-		result: "{hosts: [{name, labels, heartbeat_at, state}]}",
+		result: "{hosts: [{name, labels, repos, heartbeat_at, state}]}",
 	}),
 	"batch.list": method<Doc<{ batches: BatchDocument[] }>>()({
 		role: "viewer",

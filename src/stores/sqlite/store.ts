@@ -127,6 +127,9 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 			}
 			dataVersion = -1;
 		},
+		isStale() {
+			return guarded(() => Number((prepare("PRAGMA data_version").all()[0] as unknown[])[0]) !== dataVersion);
+		},
 		close() {
 			// A transaction left open would keep the write lock for as long as this process lives.
 			try {
