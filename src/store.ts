@@ -69,6 +69,9 @@ export type RecordKind =
 	| "agent"
 	| "trigger";
 
+/** The record `meta`/`moved`: everything was moved to another store, and nothing may be done with this one any more. */
+export type Moved = { to: string; at: number };
+
 export type ListFilter = {
 	status?: readonly Status[];
 	lane?: string;
