@@ -5,8 +5,10 @@ import { payload, success } from "./engine.ts";
 
 const CONFIG: ConfigInput = { max_concurrent: 10_000, safety_cap: 0 };
 
-export const openFleet = (url: string, { config = {}, name = "bench" }: { config?: ConfigInput; name?: string } = {}): Promise<Scheduler> =>
-	openScheduler({ url, config: { ...CONFIG, ...config }, by: "bench", join: { name } });
+export const openFleet = (
+	url: string,
+	{ config = {}, name = "bench", drive = "auto" }: { config?: ConfigInput; name?: string; drive?: "auto" | "manual" } = {},
+): Promise<Scheduler> => openScheduler({ url, config: { ...CONFIG, ...config }, by: "bench", join: { name }, drive });
 
 /** So many at a time, all of one turn of the event loop: they share a transaction. */
 export async function addAll(engine: Scheduler, jobs: number, batch: number, input: (n: number) => object = payload): Promise<void> {

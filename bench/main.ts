@@ -31,6 +31,7 @@ import { pgBloat } from "./rows/postgres/bloat.ts";
 import { pgCaps } from "./rows/postgres/caps.ts";
 import { pgDepth } from "./rows/postgres/depth.ts";
 import { pgHistory } from "./rows/postgres/history.ts";
+import { pgLoad } from "./rows/postgres/load.ts";
 import { pgPeer } from "./rows/postgres/peer.ts";
 import { pgStart } from "./rows/postgres/start.ts";
 import { processes } from "./rows/processes.ts";
@@ -65,6 +66,7 @@ const ROWS: readonly Row[] = [
 	pgCaps,
 	pgDepth,
 	pgBloat,
+	pgLoad,
 	pgHistory,
 ];
 

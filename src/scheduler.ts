@@ -6,6 +6,7 @@ import type { Graph } from "./core/graph-text.ts";
 import type { After, ExitKind, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "./core/job.ts";
 import type { Reason } from "./core/reason.ts";
 import type { Clock, Facts, Host } from "./host.ts";
+import type { Outputs } from "./output.ts";
 
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
 export type ConfigInput = Record<string, unknown>;
@@ -327,6 +328,8 @@ export interface Scheduler {
 	/** One pass by hand: sweeps, settles, probes. Returns when the next one is due, or null. `cycle: "now"` does not wait for the next cycle. */
 	tick(options?: { cycle?: "now" }): Promise<number | null>;
 	readonly kernel: Kernel;
+	/** What hosts that share the store know of each other's runs. */
+	readonly outputs: Outputs;
 	close(): Promise<void>;
 }
 

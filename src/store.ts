@@ -67,7 +67,11 @@ export type RecordKind =
 	| "family"
 	| "calls"
 	| "agent"
-	| "trigger";
+	| "trigger"
+	/** Between hosts: what is kept of runs, what they ask each other, and the answers. `output` and `reply` are large. */
+	| "output"
+	| "ask"
+	| "reply";
 
 /** The record `meta`/`moved`: everything was moved to another store, and nothing may be done with this one any more. */
 export type Moved = { to: string; at: number };
@@ -109,6 +113,10 @@ export type Read =
 	/** All edges into several jobs, each job's in their order. */
 	| { read: "preds_of"; jobs: readonly number[] }
 	| { read: "links"; key: string; role: Role; after: number; limit: number }
+	/** Links of role `wants` under several keys. */
+	| { read: "wanting"; keys: readonly string[]; limit: number }
+	/** Which of several lines somebody stands in. */
+	| { read: "awaited"; lines: readonly string[] }
 	| { read: "records"; kind: RecordKind; keys: readonly string[] }
 	| { read: "standing"; kinds: readonly RecordKind[] }
 	| { read: "runs"; job: number }
@@ -137,6 +145,8 @@ export type Replies = {
 	preds: { pred: number; policy: Policy; seq: number }[];
 	preds_of: { job: number; pred: number; policy: Policy }[];
 	links: number[];
+	wanting: { key: string; job: number }[];
+	awaited: string[];
 	records: [string, unknown][];
 	standing: [RecordKind, string, unknown][];
 	runs: RunRow[];

@@ -60,6 +60,7 @@ describe("imports point one way", () => {
 		"processes",
 		"disk",
 		"log",
+		"output",
 		"scheduler",
 		"agent",
 		"source",

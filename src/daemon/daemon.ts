@@ -9,7 +9,7 @@
 //   record   daemon.json
 
 import { rmSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { tmpdir } from "node:os";
 import type { Checkup } from "../api/context.ts";
 import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
@@ -36,7 +36,9 @@ import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
 import { logDepths } from "./depths.ts";
 import { checkUp } from "./doctor.ts";
+import { createElsewhere } from "./elsewhere.ts";
 import { createGround, pick, remembered } from "./ground.ts";
+import { heartbeats } from "./heartbeats.ts";
 import { prepareHome } from "./home.ts";
 import { createHooks } from "./hooks.ts";
 import { openIntake } from "./intake.ts";
@@ -47,6 +49,7 @@ import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
 import { createTriggers } from "./triggers.ts";
 import { offeredRepos } from "./url-repos.ts";
+import { userName } from "./user-name.ts";
 import { readVersion, webFolder } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
 
@@ -249,7 +252,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
 			},
+			...(shared ? { onEnded: (run) => others.keepSoon(run) } : {}),
 			...(step ? { step } : {}),
+		});
+		const others = createElsewhere({
+			outputs: scheduler.outputs,
+			logs: supervisor.logs,
+			work,
+			disk: localDisk,
+			clock,
+			host,
+			log,
+			runs: home.runs,
+			name: hostName,
+			keptBytes: () => config.settings().logs.shared_kb * 1024,
 		});
 
 		const lookForBusy = async () => {
@@ -305,6 +321,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				agents: createAgents({ agents: () => config.settings().agents, accounts: () => config.settings().accounts, env: () => env }),
 				repos: createRepos({ config, git, scheduler, clone: (name) => `${home.clones}/${name}`, worktrees: work.worktrees }),
 				work: { ...work, lookForBusy },
+				...(shared ? { elsewhere: others.elsewhere } : {}),
 				home: home.path,
 				version,
 				pid: process.pid,
@@ -332,6 +349,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(logDepths({ scheduler, host, log }));
 		undo.push(
 			heartbeats(
+				HEARTBEAT_MS,
 				() => Promise.all([scheduler.heartbeat(hostName), offer()]),
 				(error) => log.warn("the heartbeat failed", { error }),
 			),
@@ -340,6 +358,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const found = await supervisor.start();
 		await intake.start();
 		reconciled = true;
+		if (shared) {
+			undo.push(scheduler.outputs.answer(others.answer));
+			others.makeUp().catch((error) => log.warn("earlier runs could not be kept for other hosts", { error }));
+		}
 		work.start();
 		undo.push(() => {
 			const mark = workMark(home.tag);
@@ -372,25 +394,5 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 	} catch (error) {
 		await unwind();
 		throw error;
-	}
-
-	function heartbeats(beat: () => Promise<unknown>, failed: (error: unknown) => void): () => void {
-		let cancel = () => {};
-		const next = () => {
-			cancel = localHost.after(HEARTBEAT_MS, () => {
-				beat().catch(failed);
-				next();
-			});
-		};
-		next();
-		return () => cancel();
-	}
-}
-
-function userName(env: Record<string, string | undefined>): string {
-	try {
-		return userInfo().username;
-	} catch {
-		return env.USER ?? "owner";
 	}
 }

@@ -53,6 +53,8 @@ export type Settings = {
 	secrets: string[];
 	/** Each log of a run at most. */
 	max_log_bytes: number;
+	/** Of each log of a run, so much of its end is kept in a store that several hosts share, beside the first 64 kB; 0 = nothing is kept there. */
+	logs: { shared_kb: number };
 	/** Run folders of ended jobs are kept this long. */
 	log_retention_ms: number;
 	/** Between the agent's own signal and SIGTERM, and between that and SIGKILL. */
@@ -93,6 +95,7 @@ export const SETTINGS: Settings = {
 	env: [...ALLOWED],
 	secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
 	max_log_bytes: 1_000_000_000,
+	logs: { shared_kb: 256 },
 	log_retention_ms: 30 * 86_400_000,
 	stop: { grace_int_ms: 5000, grace_term_ms: 10_000 },
 	timeout_ms: null,
@@ -331,6 +334,7 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	env: patterns,
 	secrets: patterns,
 	max_log_bytes: size,
+	logs: group<Settings["logs"]>({ shared_kb: whole(0, 10_000) }),
 	log_retention_ms: length,
 	stop: group<Settings["stop"]>({ grace_int_ms: length, grace_term_ms: length }),
 	timeout_ms: orNone(length),

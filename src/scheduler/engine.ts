@@ -6,6 +6,7 @@ import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
 import { ask, type EventRecord, type Moved, type Op, Outrun, type Read, type Store } from "../store.ts";
+import { fetchLocks } from "./locks.ts";
 import { type Ids, Memory, STANDING } from "./memory.ts";
 import { closeBatches } from "./place.ts";
 import { cascade, settle } from "./settle.ts";
@@ -68,6 +69,7 @@ export class Engine {
 		doubted: ReadonlySet<string>;
 		events: readonly EventRecord[];
 		heard: readonly EventRecord[];
+		asks: ReadonlyMap<string, unknown>;
 		more: boolean;
 		due: number | null | undefined;
 	}) => void = () => {};
@@ -205,7 +207,10 @@ export class Engine {
 			const leases = this.checkClock(now);
 			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(), chance, by });
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
-			if (jobs.length > 0) yield* drive(tx.load(jobs));
+			if (jobs.length > 0) {
+				yield* drive(tx.load(jobs));
+				yield* drive(fetchLocks(tx, jobs));
+			}
 			let more = false;
 			if (
 				tx.memory.nextDue === undefined ||
@@ -225,7 +230,8 @@ export class Engine {
 			more ||= this.memory.all("settle").size > 0;
 			this.seen = lastSeq(this.memory);
 			const { probes, doubted, events } = tx;
-			this.onCommit({ stirred: tx.stirred || heard.length > 0, probes, doubted, events, heard, more, due: this.memory.nextDue });
+			const asks = this.memory.all("ask");
+			this.onCommit({ stirred: tx.stirred || heard.length > 0, probes, doubted, events, heard, asks, more, due: this.memory.nextDue });
 		} catch (error) {
 			this.memory = undefined;
 			yield store.rollback();
@@ -289,14 +295,17 @@ function isHidden(tx: Tx, read: Read["read"]): boolean {
 		case "jobs":
 		case "done":
 		case "specs":
-		case "records":
 			return false;
+		case "records":
+			// Only those that are put aside: the others are at hand.
+			return changes.records.length > 0;
 		case "edges":
 		case "fan":
 		case "preds":
 		case "preds_of":
 			return changes.edges.length > 0 || changes.forget.length > 0;
 		case "links":
+		case "wanting":
 			return changes.links.length > 0 || changes.unlinks.length > 0 || changes.forget.length > 0;
 		default:
 			return tx.pending();

@@ -31,6 +31,7 @@ import { listenForOthers } from "./listening.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
+import { createOutputs, dropOldAsks } from "./outputs.ts";
 import * as registers from "./registers.ts";
 import { rewind, rewindAll } from "./rewind.ts";
 import { nextWake } from "./sweep.ts";
@@ -53,6 +54,7 @@ export async function createScheduler(
 	const hostName = options.join?.name ?? "local";
 	const waker = createWaker();
 	const looks = createLooks(host, engine);
+	const between = createOutputs({ engine, clock, host, name: hostName });
 	const watchers = new Set<(news: News) => void>();
 	let closed = false;
 
@@ -78,6 +80,7 @@ export async function createScheduler(
 	engine.onCommit = (news) => {
 		const { stirred, probes, events, heard, more, due } = news;
 		looks.note(news);
+		if (news.asks.size > 0) between.note(news.asks);
 		if (events.length > 0 || stirred) {
 			waker.wake();
 			for (const call of watchers) call({ stirred, events, heard });
@@ -92,6 +95,7 @@ export async function createScheduler(
 		for (;;) {
 			const { wake, more } = await engine.run(function* (tx) {
 				yield* dropStaleStages(tx);
+				dropOldAsks(tx);
 				yield* dropEmptyBuckets(tx);
 				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0 };
 			});
@@ -302,6 +306,7 @@ export async function createScheduler(
 				});
 			return tick();
 		},
+		outputs: between.outputs,
 		kernel: kernelDoor(engine, () => config),
 		async close() {
 			if (closed) return;

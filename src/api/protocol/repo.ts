@@ -7,11 +7,14 @@ import { choice, flag, id, maybe, method, orNull, text, whole, word } from "../f
 type Doc<T> = { schema_version: number } & T;
 export type OpenDocument = Doc<{
 	job: number;
+	/** The host that the folder is on, where several share the store. */
+	host: string | null;
 	repo: string | null;
 	path: string;
 	branch: string | null;
 	base_branch: string | null;
-	there: boolean;
+	/** Null: its host does not answer. */
+	there: boolean | null;
 	session: string | null;
 	/** How a person goes on with it, in that folder: argv, and variables that it needs. */
 	resume: { argv: string[]; env: Record<string, string> } | null;
@@ -58,7 +61,7 @@ export const REPO_METHODS = {
 		params: { name },
 		result: "{removed}",
 	}),
-	"job.diff": method<Doc<{ job: number; patch: string; from: "worktree" | "run" }>>()({
+	"job.diff": method<Doc<{ job: number; patch: string; from: "worktree" | "run"; host?: string }>>()({
 		role: "viewer",
 		about: "What a job has changed, as a patch: in its worktree, or in its last run when that is gone.",
 		params: { id: id() },
@@ -68,7 +71,7 @@ export const REPO_METHODS = {
 		role: "viewer",
 		about: "Where a job works: its worktree and branch, or its folder; its agent's session, and how to go on with it by hand.",
 		params: { id: id() },
-		result: "{job, repo, path, branch, base_branch, there, session, resume: {argv, env}}",
+		result: "{job, host, repo, path, branch, base_branch, there, session, resume: {argv, env}}",
 	}),
 	"scheduler.prune": method<Doc<PruneReport>>()({
 		role: "operator",

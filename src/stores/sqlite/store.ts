@@ -32,7 +32,10 @@ const WIDE = 20;
 
 const dialect = (sql: string) =>
 	sql.includes("{")
-		? sql.replaceAll("{ids}", "(SELECT value FROM json_each(?))").replaceAll("{keys}", "(SELECT value FROM json_each(?))")
+		? sql
+				.replaceAll("{ids}", "(SELECT value FROM json_each(?))")
+				.replaceAll("{keys}", "(SELECT value FROM json_each(?))")
+				.replaceAll("{texts}", "json_each(?) AS e")
 		: sql;
 
 export function openSqlite(path: string, options: SqliteOptions = {}): Store {
