@@ -38,8 +38,8 @@ await build({
 	chunkNames: "chunks/[name]-[hash]",
 	splitting: true,
 	format: "esm",
-	// Has a binary of its own, found from its own folder; loaded only where Node's SQLite is too old.
-	external: ["@photostructure/sqlite"],
+	// Has a binary of its own, found from its own folder; loaded only where Node's SQLite is too old. pg is CommonJS that requires parts of Node.
+	external: ["@photostructure/sqlite", "pg"],
 	// Its modules are CommonJS for Node, which a bundle of ES modules cannot carry; those for browsers are the same code.
 	alias: { yaml: join(ROOT, "node_modules/yaml/browser/dist/index.js") },
 	banner: { js: BANNER },

@@ -126,6 +126,17 @@ export type DaemonModule = {
 	install(options: { home: string; port: number | null | undefined }): Promise<string[]>;
 	checkConfig(home: string): Promise<Record<string, unknown>>;
 	doctor(home: string): Promise<Record<string, unknown>>;
+	migrateStore(request: MoveWish): Promise<Record<string, unknown>>;
+};
+
+/** What `sluice migrate-store` asks for: see src/daemon/move-store.ts. */
+export type MoveWish = {
+	from: string;
+	to: string;
+	check: boolean;
+	replace: boolean;
+	again: boolean;
+	progress?: (at: { table: string; step: "copy" | "compare"; done: number; total: number }) => void;
 };
 
 export async function loadDaemon(program = built("daemon.js")): Promise<DaemonModule> {

@@ -1,5 +1,6 @@
 // What a command works with: the connection to the daemon, opened when it is first needed, and the ways to print.
 
+import type { MoveWish } from "../api/auto-start.ts";
 import type { Printer, Stream } from "./print.ts";
 
 export type Document = Record<string, unknown>;
@@ -26,6 +27,8 @@ export type DaemonDoor = {
 	/** As `config.check` and `doctor.run` answer, without a daemon. */
 	checkConfig(home: string): Promise<Document>;
 	doctor(home: string): Promise<Document>;
+	/** Moves everything from one store to another. */
+	migrateStore(wish: MoveWish): Promise<Document>;
 };
 
 /** The world around the program; tests hand in their own. */
