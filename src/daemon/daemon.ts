@@ -9,13 +9,15 @@
 //   record   daemon.json
 
 import { rmSync } from "node:fs";
-import { tmpdir, userInfo } from "node:os";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Checkup } from "../api/context.ts";
 import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
 import { usersOf } from "../host/folder-users.ts";
+import { openGuard } from "../host/guard.ts";
 import { localHost, systemClock, systemTimezone } from "../host/local.ts";
 import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
@@ -30,6 +32,7 @@ import { createSupervisor, type SupervisorSettings } from "../supervisor/index.t
 import { createWork } from "../workspaces/index.ts";
 import { waitForOrphans, workMark } from "../workspaces/orphans.ts";
 import { createAgents } from "./agents.ts";
+import { atOnce } from "./at-once.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
@@ -40,22 +43,18 @@ import { prepareHome } from "./home.ts";
 import { createHooks } from "./hooks.ts";
 import { openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
+import { keepLease } from "./lease.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
+import { type DaemonOptions, flagsOf, userName } from "./options.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
+import { bindHome, hostNameOf, storeOf } from "./store.ts";
 import { createTriggers } from "./triggers.ts";
-import { readVersion, webFolder } from "./version.ts";
+import { packageFolder, readVersion, webFolder } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
 
-export type DaemonOptions = {
-	home: string;
-	/** Over the setting. */
-	port?: number | null | undefined;
-	env?: Record<string, string | undefined>;
-	/** Each line of the log, for a person who watches. */
-	echo?: (line: string) => void;
-};
+export type { DaemonOptions } from "./options.ts";
 
 export type Daemon = {
 	readonly pid: number;
@@ -70,9 +69,8 @@ export type Daemon = {
 	readonly stopped: Promise<void>;
 };
 
-/** This machine, as the store knows it: not its network name, which changes with the network. */
-const HOST = "local";
-const HEARTBEAT_MS = 30_000;
+/** The thread that watches the loop is made only then. */
+const LOOP_WATCH_MS = 30_000;
 /** No operation takes a tenth of this. */
 const STUCK_MS = 10_000;
 
@@ -94,10 +92,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(() => lock.release());
 
 		let secrets: () => readonly string[] = () => SETTINGS.secrets;
+		const masked = [home.tokens.operator, home.tokens.viewer];
 		const log = openLog({
 			path: home.log,
 			clock,
-			masked: [home.tokens.operator, home.tokens.viewer],
+			masked,
 			secrets: () => secrets(),
 			...(options.echo ? { echo: options.echo } : {}),
 		});
@@ -107,12 +106,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const config = openConfigFile({
 			path: home.config,
 			env,
-			flags: options.port === undefined ? {} : { port: options.port },
+			flags: flagsOf(options),
 			host: localHost,
 			log,
 		});
 		undo.push(() => config.close());
 		secrets = () => config.settings().secrets;
+		const store = storeOf(config.settings(), home);
+		masked.push(...store.secrets);
+		const hostName = hostNameOf(config.settings(), store);
 
 		const sources = openSources({ host: localHost, clock, env: () => pick(env, ["*"]) });
 		undo.push(() => sources.close());
@@ -127,15 +129,43 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		/** Items come from the sources, all other facts from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 
+		const guard = store.shared
+			? openGuard({
+					program: join(packageFolder(), "dist", "lease-guard.js"),
+					file: join(home.path, "lease"),
+					prefix: `${home.tag}-`,
+					runs: home.runs,
+					died: () => log.warn("the guard of this host's lease has died; it is started again"),
+				})
+			: null;
+		const askedAt = guard?.now() ?? 0;
 		const scheduler = await openScheduler({
-			path: home.database,
+			...store.at,
 			config: completeInput(engineOf(config), DEFAULTS),
-			clock,
+			// A database's clock counts for all of its hosts.
+			...("url" in store.at ? {} : { clock }),
 			host,
-			by: "daemon",
-			join: { name: HOST },
+			by: store.shared ? `daemon:${hostName}` : "daemon",
+			join: { name: hostName, labels: config.settings().host.labels, ...(store.shared ? { home: home.tag } : {}) },
 		});
 		undo.push(() => scheduler.close());
+		const lease = keepLease({
+			scheduler,
+			host: localHost,
+			log,
+			guard,
+			lost: () => supervisor.lookAgain(),
+			overtaken: (why) => {
+				log.error(`the daemon stops: ${why}`);
+				void stop({ runs: "stop", by: "lease" }).catch((error) => log.error("stopping failed", { error }));
+			},
+		});
+		undo.push(() => lease.stop());
+		lease.granted(askedAt);
+		await bindHome(home, store, () => scheduler.identify(`${home.tag}-${secret(9)}`)).catch(async (error) => {
+			await lease.leave();
+			throw error;
+		});
 		let triggersIn: Pick<typeof SETTINGS, "cron" | "watches"> = config.settings();
 		/** What the engine is told: also of what a repo's own file says. */
 		const takeOver = async (from: Parameters<typeof engineOf>[0]) => {
@@ -224,7 +254,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			homeTag: home.tag,
 			socket,
 			home: home.path,
-			hostName: HOST,
+			hostName,
 			secret,
 			log,
 			workspaces: work,
@@ -261,6 +291,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				log.info("stopping", { by, runs, live: supervisor.live().length });
 				try {
 					await supervisor.drain({ graceMs: graceMs ?? config.settings().down_grace_ms, runs });
+					await lease.leave();
 					log.info("stopped", { left: supervisor.live().length });
 				} finally {
 					await unwind();
@@ -278,6 +309,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				agents: () => config.settings().agents,
 				accounts: () => config.settings().accounts,
 				jumps: watchdog.jumps,
+				store: store.shown,
 				socket,
 				env,
 			});
@@ -313,16 +345,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const { port, close } = serving;
 		undo.push(close);
 
-		const loop = watchLoop({ path: home.log, stuckMs: STUCK_MS, lookMs: STUCK_MS / 4, startMs: HEARTBEAT_MS });
+		const loop = watchLoop({ path: home.log, stuckMs: STUCK_MS, lookMs: STUCK_MS / 4, startMs: LOOP_WATCH_MS });
 		const watchdog = startWatchdog({ clock, host, log, scheduler, loop });
 		undo.push(() => watchdog.stop());
 		undo.push(logDepths({ scheduler, host, log }));
-		undo.push(
-			heartbeats(
-				() => scheduler.heartbeat(HOST),
-				(error) => log.warn("the heartbeat failed", { error }),
-			),
-		);
+		lease.start();
 
 		const found = await supervisor.start();
 		await intake.start();
@@ -354,47 +381,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		config.follow();
 		await triggers.reload();
 		ready();
+		if (store.shared)
+			log.info("this host shares a store", { host: hostName, labels: config.settings().host.labels.join(","), store: store.shown });
 		log.info("the daemon is up", { pid: process.pid, version, port, ...found });
 		return { pid: process.pid, port, socket, home: home.path, reload: () => config.reload(), stop, stopped };
 	} catch (error) {
 		await unwind();
 		throw error;
-	}
-
-	/** One at a time; what is asked for meanwhile is done once more afterwards. */
-	function atOnce(act: () => Promise<unknown>, failed: (error: unknown) => void): () => void {
-		let [running, again] = [false, false];
-		const go = () => {
-			again = running;
-			if (running) return;
-			running = true;
-			act()
-				.catch(failed)
-				.finally(() => {
-					running = false;
-					if (again) go();
-				});
-		};
-		return go;
-	}
-
-	function heartbeats(beat: () => Promise<unknown>, failed: (error: unknown) => void): () => void {
-		let cancel = () => {};
-		const next = () => {
-			cancel = localHost.after(HEARTBEAT_MS, () => {
-				beat().catch(failed);
-				next();
-			});
-		};
-		next();
-		return () => cancel();
-	}
-}
-
-function userName(env: Record<string, string | undefined>): string {
-	try {
-		return userInfo().username;
-	} catch {
-		return env.USER ?? "owner";
 	}
 }

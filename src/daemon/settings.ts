@@ -9,6 +9,7 @@ import { INPUT_KEYS } from "../core/input.ts";
 import type { JobInput } from "../core/job.ts";
 import { CATCH_UPS, type CatchUp } from "../core/slots.ts";
 import { branch } from "../core/spec.ts";
+import { isDatabase } from "../core/store-address.ts";
 import { isTimezone } from "../core/window.ts";
 import { readSchedule } from "../host/schedule.ts";
 import { SOURCE_KINDS, type SourceSettings } from "../source.ts";
@@ -44,6 +45,10 @@ export type WatchSettings = {
 export type ProbeSettings = { command: string[] };
 
 export type Settings = {
+	/** A SQLite file, or postgres://…, that several hosts share; null = the home's own file. */
+	store: string | null;
+	/** This machine, where several share a store. Name: null = the machine's own; `local` in a home with a store of its own. */
+	host: { name: string | null; labels: string[] };
 	/** HTTP on 127.0.0.1; 0 = any free port, null = none. */
 	port: number | null;
 	/** Variables that are captured from the caller at `add`; `*` stands for any letters. */
@@ -88,6 +93,8 @@ export type Settings = {
 };
 
 export const SETTINGS: Settings = {
+	store: null,
+	host: { name: null, labels: [] },
 	port: 7420,
 	env: [...ALLOWED],
 	secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
@@ -301,7 +308,21 @@ export const REPO_FILE_READERS = {
 /** Those of its keys that are the engine's. */
 export const REPO_ENGINE_READERS = { max: cap, prefix };
 
+/** Not shown in what is wrong with it: it may hold a password. */
+const store: Reader<string | null> = (value, field) => {
+	if (value === null) return null;
+	if (typeof value !== "string" || value.length > 4096 || /[\0\n]/.test(value) || !(isDatabase(value) || /^(?:\/|~\/)./.test(value)))
+		throw check.wrong(
+			field,
+			"is neither a whole path nor an address of PostgreSQL",
+			'"/srv/sluice/fleet.db", or "postgres://user@host/database"',
+		);
+	return value;
+};
+
 export const readSettings: Reader<Settings> = group<Settings>({
+	store,
+	host: group<Settings["host"]>({ name: labelOrNone, labels: (value, field) => check.labels(value, field) }),
 	port: orNone(whole(0, 65_535)),
 	env: patterns,
 	secrets: patterns,
