@@ -13,7 +13,13 @@ import { type MoveDocument, type MoveRequest, moveStore } from "./move-store.ts"
 import type { Settings } from "./settings.ts";
 import { packageFolder } from "./version.ts";
 
-type Place = { home: string; port: number | null | undefined };
+type Place = {
+	home: string;
+	port: number | null | undefined;
+	store?: string | undefined;
+	name?: string | undefined;
+	labels?: readonly string[] | undefined;
+};
 
 /**
  * Runs a daemon in this process until it is told to stop; resolves with the exit code.

@@ -33,6 +33,8 @@ export type Supervisor = {
 	drain(options: { graceMs: number; runs: "leave" | "stop" }): Promise<void>;
 	/** A job is being added in this turn: the claim goes into the same transaction, so that the start waits for one sync of the disk and not for two. */
 	claimAlong(): void;
+	/** Matches processes with what is assigned, soon: somebody else may have the runs by now. */
+	lookAgain(): void;
 	freeze(scope: Scope): Promise<void>;
 	thaw(scope: Scope): Promise<void>;
 	/** Null when there is no such run on this host. */
@@ -146,6 +148,12 @@ export function createSupervisor(parts: Parts): Supervisor {
 		alarm.at(scanAt);
 	}
 
+	function lookAgain(): void {
+		const now = clock.monotonic();
+		[scanAt, reconcileAt] = [now, now];
+		alarm.at(now);
+	}
+
 	function onNews(news: News): void {
 		guarded(() => {
 			for (const event of news.events) hear(event);
@@ -166,7 +174,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 			if (exit_kind === undefined || exit_kind === run.ending.exit_kind) return;
 			run.ending = { ...run.ending, exit_kind };
 			writeOutcome(floor, run, run.ending);
-		}
+		} else if ((event.kind === "ended" || event.kind === "requeued") && !run.ending && event.data.attempt === run.attempt) lookAgain();
 	}
 
 	function onProcess(id: string): void {
@@ -284,6 +292,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 			wakeWaiting();
 		},
 		claimAlong: claimSoon,
+		lookAgain,
 		freeze: async (scope) => freeze(floor, scope),
 		thaw: async (scope) => thaw(floor, scope),
 		logs: (job, options) => readLog(floor, job, options),
