@@ -16,7 +16,7 @@ export type HostOptions = {
 	/** The database, without a network between. */
 	url: string;
 	config: string;
-	/** What node is to run as a daemon, but for the store and the name. */
+	/** What node is to run as a daemon. */
 	daemon: readonly string[];
 };
 
@@ -52,7 +52,7 @@ export class FleetHost {
 		this.wanted = true;
 		const url = new URL(this.options.url);
 		url.port = String(this.network.port);
-		this.daemon = startDaemon(this.home, undefined, [...this.options.daemon, "--store", url.toString(), "--name", this.name]);
+		this.daemon = startDaemon(this.home, { argv: [...this.options.daemon, "--name", this.name], env: { SLUICE_STORE: url.toString() } });
 	}
 
 	/** One that ended by itself (its store was away too long when it started, say) is started again, as an init would. */

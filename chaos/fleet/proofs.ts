@@ -65,6 +65,10 @@ export function judgeLines(
 			continue;
 		}
 		if (begun.has(line.run)) faults.push(`${line.run} began twice`);
+		if (attempt.endedAt !== null && line.at > attempt.endedAt + 1 && !isSuspended(harms, line.host, line.at))
+			faults.push(
+				`${line.run} began on ${line.host} ${Math.round(line.at - attempt.endedAt)} ms after its end in the store (${attempt.exitKind})`,
+			);
 		begun.add(line.run);
 		if (attempt.host !== line.host) faults.push(`${line.run} ran on ${line.host}, and the store says on ${attempt.host}`);
 		// One that was killed wrote no end: the store's counts, and the kernel's locks have shown that nobody came too early.

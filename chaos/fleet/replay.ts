@@ -89,10 +89,10 @@ export function replay(events: readonly Told[], pieces: ReadonlyMap<number, Piec
 		const wanted = piece.cancel ? "cancelled" : one.attempt > piece.fails ? "completed" : "failed";
 		if (one.exitKind === "lost") {
 			lost++;
-			const since = lostHosts.get(one.host) ?? -1;
-			const killed = harms.some(({ host, kills, from, to }) => host === one.host && kills && from <= at && to >= one.startedAt);
-			if (since < one.startedAt && !killed)
-				faults.push(`event ${seq}: attempt ${id}.${one.attempt} on ${one.host} was lost without a cause`);
+			const harmed = harms.filter(({ host, from, to }) => (host === one.host || host === "*") && from <= at && to >= one.startedAt);
+			const given = (lostHosts.get(one.host) ?? -1) >= one.startedAt;
+			const cause = given || harmed.some(({ kills }) => kills) || (/could not renew/.test(one.message) && harmed.length > 0);
+			if (!cause) faults.push(`event ${seq}: attempt ${id}.${one.attempt} on ${one.host} was lost without a cause: ${one.message}`);
 		} else if (one.exitKind !== wanted)
 			faults.push(
 				`event ${seq}: attempt ${id}.${one.attempt} (${piece.name}) ended as ${one.exitKind} instead of ${wanted}: ${one.message}`,

@@ -4,8 +4,7 @@ import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "../../src/api/client.ts";
-import { startServer } from "../../test/make/postgres-server.ts";
+import { type Server, startServer } from "../../test/make/postgres-server.ts";
 import { randomOf } from "../work.ts";
 import { Database } from "./database.ts";
 import { type Disturbance, disturb, drawPlans } from "./disturbances.ts";
@@ -42,7 +41,7 @@ export type RoundReport = {
 /** How many hosts may be in trouble at once: the others go on with the work. */
 const AT_ONCE = 2;
 const graceMs = (ms: number) => Math.min(30_000, Math.ceil(ms / 10));
-const REFUSED = /its job has moved on|has been overtaken|no longer its own/;
+const REFUSED = /its job has moved on/;
 
 export async function playRound(options: RoundOptions): Promise<RoundReport> {
 	const { seed, jobs, hosts: count = 4, staleMs, say = () => {} } = options;
@@ -62,15 +61,11 @@ export async function playRound(options: RoundOptions): Promise<RoundReport> {
 	try {
 		const url = await server.makeDatabase();
 		const names = Array.from({ length: count }, (_, n) => `h${n + 1}`);
-		for (const name of names)
-			hosts.push(
-				await FleetHost.make({ name, folder, url, daemon: options.daemon, config: "stop: {grace_int: 200ms, grace_term: 500ms}\n" }),
-			);
+		const config = configFor(settingsFor(names, staleMs));
+		for (const name of names) hosts.push(await FleetHost.make({ name, folder, url, daemon: options.daemon, config }));
 		const database = new Database(url);
 		const [first] = hosts as [FleetHost];
-		first.up();
-		await first.ask((at) => configure(at, settingsFor(names, staleMs)));
-		for (const host of hosts.slice(1)) host.up();
+		for (const host of hosts) host.up();
 		for (const host of hosts) await host.ask((at) => at.call("scheduler.status", {}));
 		for (const host of hosts) whole.add(host);
 		await first.ask((at) => at.call("job.apply", { manifest: manifestOf(pieces, program, proofs) }));
@@ -79,7 +74,7 @@ export async function playRound(options: RoundOptions): Promise<RoundReport> {
 		let over = false;
 		const total = pieces.length;
 		const cancelling = cancelSome(hosts, pieces, database, () => over);
-		const restarting = restart(options, server, database, total, say);
+		const restarting = restart({ ...options, server, database, total, harms, say });
 		const disturbing = disturbAll({ ...options, random, hosts, whole, harms, say, progress: async () => (await database.ended()) / total });
 		for (let before = -1; ; ) {
 			const ended = await database.ended();
@@ -110,9 +105,11 @@ export async function playRound(options: RoundOptions): Promise<RoundReport> {
 	return report;
 }
 
-async function configure(at: Client, settings: Record<string, unknown>): Promise<void> {
-	for (const [key, value] of Object.entries(settings)) await at.call("config.set", { key, value } as never);
-}
+/** All hosts begin with the same file; what counts for all is the store's from then on. */
+const configFor = (settings: Record<string, unknown>): string =>
+	Object.entries({ ...settings, stop: { grace_int: "200ms", grace_term: "500ms" } })
+		.map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`)
+		.join("");
 
 type Trouble = Omit<RoundOptions, "hosts"> & {
 	random: () => number;
@@ -145,21 +142,18 @@ async function disturbAll({ random, hosts, whole, harms, staleMs, only, progress
 	await Promise.all(open);
 }
 
+type Restarts = RoundOptions & { server: Server; database: Database; total: number; harms: Harm[]; say: (line: string) => void };
+
 /** Spread over the work; the one in the middle without a shutdown. */
-async function restart(
-	{ restarts, only }: RoundOptions,
-	server: Awaited<ReturnType<typeof startServer>>,
-	database: Database,
-	total: number,
-	say: (line: string) => void,
-): Promise<void> {
+async function restart({ restarts, server, database, total, harms, say }: Restarts): Promise<void> {
 	for (let n = 1; n <= restarts; n++) {
-		const due = ((total * n) / (restarts + 1)) * (only ? 0.5 : 1);
-		for (let ended = 0; ended < due; ended = await database.ended()) await sleep(200);
+		for (let ended = 0; ended < (total * n) / (restarts + 2); ended = await database.ended()) await sleep(200);
 		const mode = n === Math.ceil(restarts / 2) ? "immediate" : "fast";
-		say(`  PostgreSQL is restarted (${mode})`);
+		const from = Date.now();
 		server.stop(mode);
 		server.start();
+		harms.push({ host: "*", what: `restart ${mode}`, from, to: Date.now(), kills: false });
+		say(`  PostgreSQL was restarted (${mode}) in ${Date.now() - from} ms`);
 	}
 }
 
