@@ -39,7 +39,8 @@ await build({
 	chunkNames: "chunks/[name]-[hash]",
 	splitting: true,
 	format: "esm",
-	// Has a binary of its own, found from its own folder; loaded only where Node's SQLite is too old. pg is CommonJS that requires parts of Node.
+	// Loaded only by those who need them, from their own folders: the one has a binary there, the other requires modules as it goes, which a bundle of ES
+	// modules cannot.
 	external: ["@photostructure/sqlite", "pg"],
 	// Its modules are CommonJS for Node, which a bundle of ES modules cannot carry; those for browsers are the same code.
 	alias: { yaml: join(ROOT, "node_modules/yaml/browser/dist/index.js") },
