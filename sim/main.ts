@@ -1,17 +1,20 @@
-// The simulator: node dist/sim/main.js --seeds N [--seed FIRST] [--steps N] [--shrink] [--parallel P] [--marks] [--thorough]
+// The simulator: node dist/sim/main.js --seeds N [--seed FIRST] [--steps N] [--shrink] [--parallel P] [--marks] [--thorough] [--postgres]
 
 import { readArguments, wholeNumber } from "../scripts/arguments.ts";
 import { DEFAULTS, PRESETS } from "../src/core/config.ts";
 import { Marks } from "./marks.ts";
 import { same } from "./model/agree.ts";
 import type { Plan } from "./operation.ts";
-import { type Share, shareOut } from "./parallel.ts";
+import { type Hearer, type Share, shareOut } from "./parallel.ts";
+import { openPostgresPlaces } from "./place.ts";
 import { type Failure, runSeed, type SeedOptions } from "./run-seed.ts";
 import { shrink } from "./shrink.ts";
 import { planFor } from "./workload.ts";
 
 /** From this many seeds on, every mark must have been reached. */
 const ENOUGH = 300;
+/** After so many seeds a long run tells how far it is. */
+const NEWS = 500;
 
 const values = readArguments("sim", {
 	seeds: { type: "string", default: "100" },
@@ -22,6 +25,7 @@ const values = readArguments("sim", {
 	jobs: { type: "string" },
 	marks: { type: "boolean", default: false },
 	thorough: { type: "boolean", default: false },
+	postgres: { type: "boolean", default: false },
 	skip: { type: "string", multiple: true, default: [] },
 	show: { type: "boolean", default: false },
 	share: { type: "boolean", default: false },
@@ -36,10 +40,14 @@ const options: SeedOptions = {
 	...(values.steps === undefined ? {} : { steps: whole("steps") }),
 };
 
+/** One server a process, for all of its seeds. */
+const places = values.postgres && !values.show ? await openPostgresPlaces() : undefined;
+if (places) options.place = places.place;
+
 const describe = (failure: Failure) => `seed ${failure.seed}, step ${failure.step}, ${failure.message}`;
 
 /** One process's share of the seeds, told to the parent or to the terminal. */
-async function runShare(first: number, count: number, step: number, stopAfter: number, tell: (failure: Failure) => void): Promise<Share> {
+async function runShare(first: number, count: number, step: number, stopAfter: number, tell: Hearer): Promise<Share> {
 	const marks = new Marks();
 	let steps = 0;
 	let bad = 0;
@@ -49,9 +57,10 @@ async function runShare(first: number, count: number, step: number, stopAfter: n
 		steps += verdict.steps;
 		done += 1;
 		marks.merge(verdict.marks.counts);
+		tell.went(1);
 		if (verdict.failure === undefined) continue;
 		bad += 1;
-		tell(verdict.failure);
+		tell.failed(verdict.failure);
 	}
 	return { seeds: done, steps, bad, marks: [...marks.counts] };
 }
@@ -81,10 +90,18 @@ async function main(): Promise<void> {
 	const stopAfter = whole("stop-after");
 	if (values.show) return print(planFor(first, options.steps));
 	const failures: Failure[] = [];
-	const tell = (failure: Failure) => {
-		failures.push(failure);
-		if (values.share) process.send?.({ failure });
-		else console.log(describe(failure));
+	let done = 0;
+	const tell: Hearer = {
+		failed(failure) {
+			failures.push(failure);
+			if (values.share) process.send?.({ failure });
+			else console.log(describe(failure));
+		},
+		went(count) {
+			done += count;
+			if (values.share) process.send?.({ done: count });
+			else if (done % NEWS === 0 && done < seeds) console.error(`sim: ${done} of ${seeds} seeds, ${failures.length} bad`);
+		},
 	};
 	if (values.share) {
 		const share = await runShare(first, seeds, Number(process.env.SIM_STEP ?? "1"), stopAfter, tell);
@@ -106,4 +123,8 @@ async function main(): Promise<void> {
 	process.exitCode = total.bad > 0 || missing.length > 0 ? 1 : 0;
 }
 
-await main();
+try {
+	await main();
+} finally {
+	await places?.end();
+}

@@ -4,18 +4,23 @@ import { Drive } from "./drive.ts";
 import { liveness } from "./liveness.ts";
 import type { Marks } from "./marks.ts";
 import type { Op, Plan } from "./operation.ts";
+import type { Place } from "./place.ts";
 import { planFor } from "./workload.ts";
 
 export type Failure = { seed: number; step: number; op: Op | undefined; message: string };
 export type Verdict = { failure?: Failure; steps: number; marks: Marks };
-export type SeedOptions = { steps?: number; thorough?: boolean; skip?: string[] };
+/** `place`: another store than the plan's own. */
+export type SeedOptions = { steps?: number; thorough?: boolean; skip?: string[]; place?: (seed: number) => Place };
 
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<Verdict> {
 	return runPlan(planFor(seed, options.steps), options);
 }
 
+/** Every so many seeds are looked at in full at each step, `why` of every waiting job above all; the others by samples. */
+const THOROUGH = 4;
+
 export async function runPlan(plan: Plan, options: SeedOptions = {}): Promise<Verdict> {
-	const drive = new Drive(plan, options);
+	const drive = new Drive(plan, { ...options, thorough: options.thorough === true || plan.seed % THOROUGH === 0 });
 	let op: Op | undefined;
 	try {
 		await drive.begin();

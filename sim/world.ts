@@ -1,13 +1,11 @@
 // The outside of one simulated run: a clock, a host that answers probes, faults, and the engines that live and die in it.
 
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Config } from "../src/core/config.ts";
 import type { Clock, Facts, FactValue, Host } from "../src/host.ts";
 import { openScheduler } from "../src/index.ts";
 import type { OpenOptions, Scheduler } from "../src/scheduler.ts";
 import type { Fault, Plan } from "./operation.ts";
+import { type Place, sqlitePlace } from "./place.ts";
 import { hash, randomFrom } from "./random.ts";
 
 export class Crash extends Error {
@@ -33,8 +31,6 @@ function newLife(): Life {
 	return life;
 }
 
-const scratch = () => mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "sluice-sim-"));
-
 export class World {
 	wall: number;
 	mono = 1_000_000;
@@ -47,15 +43,15 @@ export class World {
 	readonly met = new Map<string, number>();
 	readonly engines: (Engine | undefined)[] = [];
 	private readonly plan: Plan;
-	private readonly folder: string | undefined;
+	private readonly place: Place;
 	private readonly chance: () => number;
 	private fault: { plan: Fault; passed: number } | undefined;
 
-	constructor(plan: Plan) {
+	constructor(plan: Plan, place: Place = sqlitePlace(plan.file ? "file" : "memory")) {
 		this.plan = plan;
 		this.wall = plan.start;
 		this.facts = new Map(Object.entries(plan.facts));
-		this.folder = plan.file ? scratch() : undefined;
+		this.place = place;
 		this.chance = randomFrom(plan.seed ^ 0x5eed).next;
 	}
 
@@ -68,7 +64,7 @@ export class World {
 		const joined = this.plan.hosts[index];
 		if (joined === undefined) throw new Error(`no host ${index} in this plan`);
 		const options: OpenOptions = {
-			path: this.folder === undefined ? ":memory:" : join(this.folder, "sim.db"),
+			...(await this.place.options()),
 			config: config as unknown as Record<string, unknown>,
 			clock: this.clock,
 			host: this.hostFor(life),
@@ -107,12 +103,8 @@ export class World {
 			life.end();
 			throw new Crash(`crash at ${point}`);
 		}
-		const full = armed.plan.kind === "full";
-		throw Object.assign(new Error(full ? "database or disk is full" : "database is locked"), {
-			code: "ERR_SQLITE_ERROR",
-			errcode: full ? 13 : 5,
-			errstr: full ? "database or disk is full" : "database is locked",
-		});
+		const error = this.place.trouble(armed.plan);
+		if (error) throw error;
 	}
 
 	/** Waiting for the host is a place to die in, too. */
@@ -166,6 +158,6 @@ export class World {
 		for (const engine of this.engines) {
 			if (engine !== undefined && !engine.life.over) await engine.scheduler.close();
 		}
-		if (this.folder !== undefined) rmSync(this.folder, { recursive: true, force: true });
+		await this.place.end();
 	}
 }

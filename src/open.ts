@@ -2,7 +2,7 @@
 
 import { chance, localHost, systemClock } from "./host/local.ts";
 import { secret } from "./host/secret.ts";
-import type { Clock, Host } from "./host.ts";
+import type { Clock } from "./host.ts";
 import { createScheduler } from "./scheduler/library.ts";
 import { checkOpen } from "./scheduler/library-input.ts";
 import type { OpenOptions, Scheduler } from "./scheduler.ts";
@@ -15,7 +15,7 @@ export async function openScheduler(options: OpenOptions): Promise<Scheduler> {
 	const { store, clock } =
 		url === undefined
 			? { store: openSqlite(path as string, fault ? { fault } : {}), clock: given ?? systemClock }
-			: await openShared(url, { given, host, fault });
+			: await openShared(url, { given, fault });
 	try {
 		return await createScheduler(rest, { store, clock, host, chance: dice });
 	} catch (error) {
@@ -27,14 +27,15 @@ export async function openScheduler(options: OpenOptions): Promise<Scheduler> {
 /** Where several machines share a store its clock is theirs, unless the caller brings one. The driver is loaded here, by those who need it. */
 async function openShared(
 	url: string,
-	{ given, host, fault }: { given: Clock | undefined; host: Host; fault: OpenOptions["fault"] },
+	{ given, fault }: { given: Clock | undefined; fault: OpenOptions["fault"] },
 ): Promise<{ store: Store; clock: Clock }> {
 	const { openPostgres } = await import("./stores/postgres/store.ts");
-	const { monotonic } = given ?? systemClock;
+	// Patience with a network is a matter of real time, whatever the scheduler's clock says.
+	const { monotonic } = systemClock;
 	const store = await openPostgres(url, {
 		writer: secret(12),
 		monotonic,
-		after: (ms, call) => host.after(ms, call),
+		after: localHost.after,
 		clock: given ? "caller" : "database",
 		...(fault ? { fault } : {}),
 	});

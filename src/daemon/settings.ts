@@ -13,6 +13,7 @@ import { isTimezone } from "../core/window.ts";
 import { readSchedule } from "../host/schedule.ts";
 import { SOURCE_KINDS, type SourceSettings } from "../source.ts";
 import type { RepoSettings } from "../workspace.ts";
+import { readStore, readUrl } from "./addresses.ts";
 import { ACCOUNT, type AccountSettings, type AgentSettings, agentReaders, argv, folder, someArgv } from "./agent-settings.ts";
 
 export const NOTIFY_ON = ["batch_done", "job_failed", "needs_human", "limit", "budget"] as const;
@@ -44,6 +45,10 @@ export type WatchSettings = {
 export type ProbeSettings = { command: string[] };
 
 export type Settings = {
+	/** A SQLite file, or postgres://…, that several hosts share; null = the home's own file. */
+	store: string | null;
+	/** This machine, where several share a store. Name: null = the machine's own; `local` in a home with a store of its own. */
+	host: { name: string | null; labels: string[] };
 	/** HTTP on 127.0.0.1; 0 = any free port, null = none. */
 	port: number | null;
 	/** Variables that are captured from the caller at `add`; `*` stands for any letters. */
@@ -52,6 +57,8 @@ export type Settings = {
 	secrets: string[];
 	/** Each log of a run at most. */
 	max_log_bytes: number;
+	/** Of each log of a run, so much of its end is kept in a store that several hosts share, beside the first 64 kB; 0 = nothing is kept there. */
+	logs: { shared_kb: number };
 	/** Run folders of ended jobs are kept this long. */
 	log_retention_ms: number;
 	/** Between the agent's own signal and SIGTERM, and between that and SIGKILL. */
@@ -88,10 +95,13 @@ export type Settings = {
 };
 
 export const SETTINGS: Settings = {
+	store: null,
+	host: { name: null, labels: [] },
 	port: 7420,
 	env: [...ALLOWED],
 	secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
 	max_log_bytes: 1_000_000_000,
+	logs: { shared_kb: 256 },
 	log_retention_ms: 30 * 86_400_000,
 	stop: { grace_int_ms: 5000, grace_term_ms: 10_000 },
 	timeout_ms: null,
@@ -126,6 +136,7 @@ export const SOURCE_DEFAULT: SourceSettings = {
 
 export const REPO: RepoSettings = {
 	path: null,
+	url: null,
 	base_branch: null,
 	verify: [],
 	verify_timeout_ms: 30 * 60_000,
@@ -301,11 +312,28 @@ export const REPO_FILE_READERS = {
 /** Those of its keys that are the engine's. */
 export const REPO_ENGINE_READERS = { max: cap, prefix };
 
+const repoMap = map<RepoSettings>(REPO, { ...REPO_FILE_READERS, path: folder, url: readUrl, trusted: trust });
+
+const repos: Reader<Settings["repos"]> = (value, field, before) => {
+	const all = repoMap(value, field, before);
+	for (const [name, one] of Object.entries(all))
+		if (one.path !== null && one.url !== null)
+			throw check.wrong(
+				`${field}.${name}`,
+				"has a path and a url",
+				"give one of them: a folder of this host, or where every host clones it from",
+			);
+	return all;
+};
+
 export const readSettings: Reader<Settings> = group<Settings>({
+	store: readStore,
+	host: group<Settings["host"]>({ name: labelOrNone, labels: (value, field) => check.labels(value, field) }),
 	port: orNone(whole(0, 65_535)),
 	env: patterns,
 	secrets: patterns,
 	max_log_bytes: size,
+	logs: group<Settings["logs"]>({ shared_kb: whole(0, 10_000) }),
 	log_retention_ms: length,
 	stop: group<Settings["stop"]>({ grace_int_ms: length, grace_term_ms: length }),
 	timeout_ms: orNone(length),
@@ -314,7 +342,7 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	down_grace_ms: length,
 	agents: map<AgentSettings>({}, agentReaders),
 	accounts: map<AccountSettings>(ACCOUNT, { home: folder }),
-	repos: map<RepoSettings>(REPO, { ...REPO_FILE_READERS, path: folder, trusted: trust }),
+	repos,
 	worktree_retention_ms: orNone(length),
 	probes: map<ProbeSettings>({ command: [] }, { command: someArgv }),
 	keep_awake: (value, field) => check.oneOf(value, ["never", "while_running"], field),

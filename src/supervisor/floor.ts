@@ -50,6 +50,8 @@ export type Parts = {
 	log: Log;
 	/** After a pass that started jobs. Must not throw. */
 	onDispatch?: (started: { job: number; repo: string | null }[]) => void;
+	/** The end of a run is on record. Must not throw. */
+	onEnded?: (run: { job: number; attempt: number }) => void;
 	step?: (step: Step, run: string) => void;
 };
 
@@ -67,6 +69,17 @@ export type Floor = Parts & {
 	forgotten: Set<string>;
 	onForgotten(): void;
 };
+
+/** Shorter runs are never seen to start: their end says so. Long enough for a program that is not there to be found out on a slow machine. */
+const STARTED_MS = 250;
+/** One that shall be frozen is to be caught early. */
+const SOON_MS = 20;
+
+/** It has been handed over. Nobody tells of its start, so it is looked for. */
+export function expectStart({ clock, alarm }: Floor, run: LiveRun): void {
+	run.lookAt = clock.monotonic() + (run.frozen === null ? STARTED_MS : SOON_MS);
+	alarm.at(run.lookAt);
+}
 
 export function remember(floor: Floor, run: LiveRun): void {
 	floor.live.set(run.id, run);

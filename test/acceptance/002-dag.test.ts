@@ -134,7 +134,7 @@ describe("after", () => {
 		const path = join(makeFolder(), "sluice.db");
 		const t = await openStand({ preset: "dag", path });
 		const before = await t.done();
-		makeUnreadable(path, before);
+		await makeUnreadable(path, before);
 		const job = await t.add({ after: [before] });
 		const { status, wait_reason } = await t.show(job);
 		expect(status).toBe("blocked_by_dependency");
@@ -145,7 +145,7 @@ describe("after", () => {
 		const path = join(makeFolder(), "sluice.db");
 		const t = await openStand({ preset: "dag", path });
 		const [broken, sound] = [await t.add(), await t.add()];
-		makeUnreadable(path, broken);
+		await makeUnreadable(path, broken);
 		expect(await t.start()).toEqual([sound]);
 		expect(await t.show(broken)).toMatchObject({ status: "failed", exit_code: 1 });
 	});

@@ -126,10 +126,16 @@ export class Stand {
 	}
 }
 
+/** Where stands keep their jobs: a SQLite file or memory, unless the file of tests that imports this one wants another store. */
+let place: (path: string) => Promise<Pick<OpenOptions, "path" | "url">> = async (path) => ({ path });
+export const placeStands = (next: typeof place): void => {
+	place = next;
+};
+
 export async function openStand(options: StandOptions = {}): Promise<Stand> {
-	const { clock = new FakeClock(), host = new FakeHost(), ...rest } = options;
+	const { clock = new FakeClock(), host = new FakeHost(), path = ":memory:", ...rest } = options;
 	// Without jitter unless a test brings its own dice: 0.5 is the middle of the range.
-	const sluice = await openScheduler({ path: ":memory:", chance: () => 0.5, ...rest, clock, host, drive: "manual" });
+	const sluice = await openScheduler({ ...(await place(path)), chance: () => 0.5, ...rest, clock, host, drive: "manual" });
 	onTestFinished(() => sluice.close());
 	return new Stand(sluice, clock, host, options);
 }

@@ -2,7 +2,7 @@
 
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-export type Proxy = {
+export type Network = {
 	port: number;
 	/** Ends every connection, and refuses new ones until `mend`. */
 	cut(): void;
@@ -11,6 +11,8 @@ export type Proxy = {
 	loseAnswers(): void;
 	/** What the client sends from now on is lost, and with the first of it the connection. */
 	loseRequests(): void;
+	/** The same, from the first request on that is nothing but COMMIT. */
+	beforeCommit(then: "loseAnswers" | "loseRequests"): void;
 	/** Nothing goes through in either direction, and nobody is told. */
 	freeze(): void;
 	/** Each piece waits so long. */
@@ -18,14 +20,15 @@ export type Proxy = {
 	close(): void;
 };
 
-export async function openTcpProxy(port: number): Promise<Proxy> {
+export async function openTcpProxy(port: number): Promise<Network> {
 	let state: "open" | "cut" | "answers" | "requests" | "frozen" = "open";
 	let delay = 0;
+	let atCommit: "answers" | "requests" | undefined;
 	const pairs = new Set<[Socket, Socket]>();
-	const server = createServer((inward) => {
+	const server = createServer({ noDelay: true }, (inward) => {
 		inward.on("error", () => {});
 		if (state === "cut") return void inward.destroy();
-		const onward = connect(port, "127.0.0.1");
+		const onward = connect({ port, host: "127.0.0.1", noDelay: true });
 		onward.on("error", () => {});
 		const pair: [Socket, Socket] = [inward, onward];
 		pairs.add(pair);
@@ -39,6 +42,10 @@ export async function openTcpProxy(port: number): Promise<Proxy> {
 		const carry = (from: Socket, to: Socket, lost: "answers" | "requests") =>
 			from.on("data", (piece) => {
 				if (state === "frozen") return;
+				if (atCommit && lost === "requests" && piece.includes("COMMIT\0")) {
+					state = atCommit;
+					atCommit = undefined;
+				}
 				if (state === lost) {
 					state = "open";
 					return end();
@@ -72,6 +79,9 @@ export async function openTcpProxy(port: number): Promise<Proxy> {
 		},
 		loseRequests() {
 			state = "requests";
+		},
+		beforeCommit(then) {
+			atCommit = then === "loseAnswers" ? "answers" : "requests";
 		},
 		freeze() {
 			state = "frozen";

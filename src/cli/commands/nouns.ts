@@ -127,7 +127,8 @@ const LISTS: Record<string, Listed> = {
 		empty: "no repos; sluice repo add registers one",
 		columns: [
 			field("name", "REPO"),
-			field("path"),
+			{ title: "PLACE", shrink: 12, cell: ({ path, url }) => plain(path ?? url ?? "") },
+			{ title: "HOSTS", cell: ({ hosts }) => plain(hosts) },
 			field("base"),
 			field("merge"),
 			cap("max", "MAX"),
@@ -141,7 +142,22 @@ const LISTS: Record<string, Listed> = {
 			},
 		],
 	},
-	host: { of: "hosts", empty: "no hosts", columns: [field("name", "HOST"), field("state"), field("labels"), time("heartbeat_at", "SEEN")] },
+	host: {
+		of: "hosts",
+		empty: "no hosts",
+		columns: [
+			field("name", "HOST"),
+			{
+				title: "STATE",
+				cell: ({ state, gone }, io) =>
+					io.print.paint(state === "live" ? "green" : "yellow", gone ? `${plain(state)} (${plain(gone)})` : plain(state)),
+			},
+			count("running"),
+			cap("max", "MAX"),
+			field("labels"),
+			time("heartbeat_at", "SEEN"),
+		],
+	},
 };
 
 export async function run(call: Call, io: Io): Promise<undefined> {

@@ -1,0 +1,67 @@
+// Where a simulated run keeps its jobs: SQLite, or a PostgreSQL behind a network that loses requests, answers and whole connections.
+
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { type Server, startServer } from "../test/make/postgres-server.ts";
+import { type Network, openTcpProxy } from "../test/make/tcp-proxy.ts";
+import type { Fault } from "./operation.ts";
+
+export type Place = {
+	options(): Promise<{ path: string } | { url: string }>;
+	/** What a full disk or a busy file is here: an error to throw, or a network that misbehaves from now on. */
+	trouble(fault: Fault): Error | undefined;
+	end(): Promise<void>;
+};
+
+export function sqlitePlace(where: "file" | "memory"): Place {
+	const folder = where === "file" ? mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "sluice-sim-")) : undefined;
+	return {
+		options: async () => ({ path: folder === undefined ? ":memory:" : join(folder, "sim.db") }),
+		trouble({ kind }) {
+			const text = kind === "full" ? "database or disk is full" : "database is locked";
+			return Object.assign(new Error(text), { code: "ERR_SQLITE_ERROR", errcode: kind === "full" ? 13 : 5, errstr: text });
+		},
+		async end() {
+			if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}
+
+/** A server for many seeds; each has a schema of its own. */
+export async function openPostgresPlaces(): Promise<{ place(seed: number): Place; end(): Promise<void> }> {
+	const server: Server = await startServer();
+	const proxy: Network = await openTcpProxy(server.port);
+	const admin = new pg.Client({ connectionString: server.url() });
+	await admin.connect();
+	return {
+		place(seed) {
+			const schema = `seed_${seed}`;
+			return {
+				options: async () => ({ url: `postgres://sluice@127.0.0.1:${proxy.port}/postgres?schema=${schema}` }),
+				trouble({ kind, point, nth }) {
+					// By turns: the work was done and nobody was told, it never arrived, the line went dead.
+					if (point !== "commit") {
+						proxy.cut();
+						proxy.mend();
+					} else if (kind === "full") proxy.loseAnswers();
+					else if (nth === 1) proxy.loseRequests();
+					else proxy.slow(2);
+					return undefined;
+				},
+				async end() {
+					proxy.slow(0);
+					proxy.cut();
+					proxy.mend();
+					await admin.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
+				},
+			};
+		},
+		async end() {
+			await admin.end();
+			proxy.close();
+			server.end();
+		},
+	};
+}
