@@ -20,6 +20,7 @@ import { viewBudget } from "./budgets.ts";
 import { type Claimer, dispatch } from "./claim.ts";
 import { factsOf } from "./facts.ts";
 import { MANY } from "./heads.ts";
+import { viewHosts } from "./hosts.ts";
 import type { Tx } from "./tx.ts";
 
 export function* mustFind(tx: Tx, id: number): Op<Job> {
@@ -159,7 +160,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 						: hold.reason,
 			}))
 			.sort((a, b) => HOLD_KINDS.indexOf(a.kind) - HOLD_KINDS.indexOf(b.kind) || (a.scope < b.scope ? -1 : 1)),
-		hosts: [...memory.hosts.values()].map(({ name, labels, repos, heartbeat_at, state }) => ({ name, labels, repos, heartbeat_at, state })),
+		hosts: viewHosts(tx),
 		backpressure:
 			memory.ready > soft
 				? `Queue delayed; respecting caps (${Object.entries(depths(tx))

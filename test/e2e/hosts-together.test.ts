@@ -122,7 +122,7 @@ describe("a run on another host", () => {
 			exit_code: 3,
 		});
 		const account = await other.run(["show", String(id), "--outcome"]);
-		expect([account.code, account.out]).toEqual([0, expect.stringMatching(/exit kind +failed[^]*host +[ab]\n/)]);
+		expect([account.code, account.out]).toEqual([0, expect.stringMatching(/exit kind +failed[\s\S]*host +[ab]\n/)]);
 		await owner.kill(owner.daemons[0] as NonNullable<(typeof owner.daemons)[0]>);
 		expect((await other.client.call("job.diff", { id })).patch).toContain("+new");
 		expect(await other.client.call("job.open", { id })).toMatchObject({ host: at, path, there: null });
