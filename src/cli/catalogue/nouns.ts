@@ -63,6 +63,29 @@ export const UPKEEP: readonly CommandSpec[] = [
 		load: () => import("../commands/export.ts"),
 	},
 	{
+		name: "migrate-store",
+		help: "Move everything from one store to another: SQLite to PostgreSQL, or back.",
+		more: [
+			"A store is a home, a SQLite file, or postgres://user@host/database. Jobs that wait or have ended, their events, numbers, runs and settings",
+			"are kept. Refused while a job runs or a daemon works with either. All of it or nothing is moved; the old store refuses work afterwards.",
+		],
+		args: [
+			{ name: "FROM", help: "The store that has the jobs.", take: "one", completes: "file" },
+			{ name: "TO", help: "An empty one, or a place for it.", take: "one", completes: "file" },
+		],
+		options: [
+			{ name: "check", type: "flag", help: "Only say what would be moved, and what is in the way." },
+			{ name: "replace", type: "flag", help: "Delete what TO has." },
+			{ name: "again", type: "flag", help: "Also if FROM was moved before." },
+		],
+		examples: [
+			["sluice migrate-store ~/.sluice postgres://sluice@db.example/sluice", "to a database that several hosts can share"],
+			["sluice migrate-store postgres://sluice@db.example/sluice ~/.sluice --replace", "and back"],
+			["sluice migrate-store --check ~/.sluice postgres://sluice@db.example/sluice", "what is in the way?"],
+		],
+		load: () => import("../commands/migrate-store.ts"),
+	},
+	{
 		name: "completion",
 		help: "Completion for your shell, ids included.",
 		args: [{ name: "SHELL", help: "bash, zsh or fish.", take: "one", completes: ["bash", "zsh", "fish"] }],
