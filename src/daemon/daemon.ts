@@ -252,7 +252,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
 			},
-			...(shared ? { onEnded: (run) => others.keepSoon(run) } : {}),
+			...(shared ? { company: "others" as const, onEnded: (run) => others.keepSoon(run) } : {}),
 			...(step ? { step } : {}),
 		});
 		const others = createElsewhere({
