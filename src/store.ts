@@ -73,6 +73,9 @@ export type RecordKind =
 	| "ask"
 	| "reply";
 
+/** The record `meta`/`moved`: everything was moved to another store, and nothing may be done with this one any more. */
+export type Moved = { to: string; at: number };
+
 export type ListFilter = {
 	status?: readonly Status[];
 	lane?: string;

@@ -1,5 +1,6 @@
 // What a command works with: the connection to the daemon, opened when it is first needed, and the ways to print.
 
+import type { MoveWish } from "../api/auto-start.ts";
 import type { Printer, Stream } from "./print.ts";
 
 export type Document = Record<string, unknown>;
@@ -13,7 +14,13 @@ export type Connection = {
 };
 
 /** `port` null: no HTTP side; undefined: as the settings say. */
-export type DaemonOptions = { home: string; port: number | null | undefined };
+export type DaemonOptions = {
+	home: string;
+	port: number | null | undefined;
+	store: string | undefined;
+	name: string | undefined;
+	labels: readonly string[];
+};
 
 /** What needs the daemon's own code: loaded only for the commands that do it. */
 export type DaemonDoor = {
@@ -26,6 +33,8 @@ export type DaemonDoor = {
 	/** As `config.check` and `doctor.run` answer, without a daemon. */
 	checkConfig(home: string): Promise<Document>;
 	doctor(home: string): Promise<Document>;
+	/** Moves everything from one store to another. */
+	migrateStore(wish: MoveWish): Promise<Document>;
 };
 
 /** The world around the program; tests hand in their own. */

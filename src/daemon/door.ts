@@ -9,10 +9,17 @@ import { openConfigFile, type Problem } from "./config-file.ts";
 import { type Daemon, startDaemon } from "./daemon.ts";
 import { checkUp } from "./doctor.ts";
 import { installService } from "./install.ts";
+import { type MoveDocument, type MoveRequest, moveStore } from "./move-store.ts";
 import type { Settings } from "./settings.ts";
 import { packageFolder } from "./version.ts";
 
-type Place = { home: string; port: number | null | undefined };
+type Place = {
+	home: string;
+	port: number | null | undefined;
+	store?: string | undefined;
+	name?: string | undefined;
+	labels?: readonly string[] | undefined;
+};
 
 /**
  * Runs a daemon in this process until it is told to stop; resolves with the exit code.
@@ -68,6 +75,8 @@ export async function doctor(home: string) {
 	const checks = await checkUp({ home, config: () => ("settings" in found ? null : found), agents, accounts, env: process.env });
 	return { schema_version: 1, ok: checks.every(({ ok }) => ok), checks };
 }
+
+export const migrateStore = (request: MoveRequest): Promise<MoveDocument> => moveStore(request);
 
 /** The settings that a daemon would start with, or why it would not. */
 function read(home: string): { settings: Settings } | Problem {

@@ -5,7 +5,7 @@
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
-import { ask, type EventRecord, type Op, Outrun, type Read, type Store } from "../store.ts";
+import { ask, type EventRecord, type Moved, type Op, Outrun, type Read, type Store } from "../store.ts";
 import { fetchLocks } from "./locks.ts";
 import { type Ids, Memory, STANDING } from "./memory.ts";
 import { closeBatches } from "./place.ts";
@@ -48,7 +48,14 @@ const GRACE_MS = 30_000;
 const HEARD = 1000;
 const NOTHING: readonly EventRecord[] = [];
 
-export type EngineOptions = { store: Store; clock: Clock; host: Host; chance: () => number; by: string; config: () => Config };
+export type EngineOptions = {
+	store: Store;
+	clock: Clock;
+	host: Host;
+	chance: () => number;
+	by: string;
+	config: (memory: Memory) => Config;
+};
 
 export class Engine {
 	private readonly queue: Pending[] = [];
@@ -201,10 +208,11 @@ export class Engine {
 			if (!fresh || !this.memory) {
 				const rows = (yield store.read({ read: "standing", kinds: STANDING })) as Parameters<typeof Memory.from>[0];
 				this.memory = Memory.from(rows);
+				refuseMoved(this.memory);
 			}
 			const heard = fresh ? NOTHING : yield* this.listen();
 			const leases = this.checkClock(now);
-			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(), chance, by });
+			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(this.memory), chance, by });
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
 			if (jobs.length > 0) {
 				yield* drive(tx.load(jobs));
@@ -309,6 +317,15 @@ function isHidden(tx: Tx, read: Read["read"]): boolean {
 		default:
 			return tx.pending();
 	}
+}
+
+/** Its jobs are somebody else's now: done here as well they would be done twice. */
+function refuseMoved(memory: Memory): void {
+	const moved = memory.recall("meta", "moved") as Moved | null;
+	if (moved)
+		throw new SluiceError("store", `this store was moved to ${moved.to} at ${new Date(moved.at).toISOString()}`, {
+			hint: "use that one; sluice migrate-store moves it back",
+		});
 }
 
 const lastSeq = (memory: Memory): number => (memory.recall("meta", "ids") as Ids | null)?.seq ?? 0;

@@ -34,7 +34,13 @@ let server: Server | undefined;
 afterAll(() => server?.end());
 const STORES: [string, () => Promise<string>][] = [
 	["SQLite", async () => join(makeFolder(), "shared.db")],
-	["PostgreSQL", async () => (server ??= await startServer()).makeDatabase()],
+	[
+		"PostgreSQL",
+		async () => {
+			server ??= await startServer();
+			return server.makeDatabase();
+		},
+	],
 ];
 
 describe.each(STORES)("a run on another host, on %s", (_, makeStore) => {

@@ -11,6 +11,8 @@ export type Network = {
 	loseAnswers(): void;
 	/** What the client sends from now on is lost, and with the first of it the connection. */
 	loseRequests(): void;
+	/** The same, from the first request on that is nothing but COMMIT. */
+	beforeCommit(then: "loseAnswers" | "loseRequests"): void;
 	/** Nothing goes through in either direction, and nobody is told. */
 	freeze(): void;
 	/** Each piece waits so long. */
@@ -21,6 +23,7 @@ export type Network = {
 export async function openTcpProxy(port: number): Promise<Network> {
 	let state: "open" | "cut" | "answers" | "requests" | "frozen" = "open";
 	let delay = 0;
+	let atCommit: "answers" | "requests" | undefined;
 	const pairs = new Set<[Socket, Socket]>();
 	const server = createServer({ noDelay: true }, (inward) => {
 		inward.on("error", () => {});
@@ -39,6 +42,10 @@ export async function openTcpProxy(port: number): Promise<Network> {
 		const carry = (from: Socket, to: Socket, lost: "answers" | "requests") =>
 			from.on("data", (piece) => {
 				if (state === "frozen") return;
+				if (atCommit && lost === "requests" && piece.includes("COMMIT\0")) {
+					state = atCommit;
+					atCommit = undefined;
+				}
 				if (state === lost) {
 					state = "open";
 					return end();
@@ -72,6 +79,9 @@ export async function openTcpProxy(port: number): Promise<Network> {
 		},
 		loseRequests() {
 			state = "requests";
+		},
+		beforeCommit(then) {
+			atCommit = then === "loseAnswers" ? "answers" : "requests";
 		},
 		freeze() {
 			state = "frozen";

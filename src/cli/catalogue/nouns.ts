@@ -1,7 +1,8 @@
-// Lanes, locks, artifacts and hosts; upkeep and the rest: described.
+// Lanes, locks and artifacts; upkeep and the rest: described.
 
 import type { CommandSpec } from "../command.ts";
 import { AGENTS } from "./agent.ts";
+import { HOSTS } from "./host.ts";
 import { MONEY } from "./money.ts";
 import { PRUNE, REPOS } from "./repo.ts";
 
@@ -42,7 +43,7 @@ export const NOUNS: readonly CommandSpec[] = [
 	marker("set", "Say that an artifact is there, or is not."),
 	marker("mark", "The same as artifact set."),
 	...REPOS,
-	list("host", "Hosts that run jobs.", "which machines are there"),
+	...HOSTS,
 ];
 
 export const UPKEEP: readonly CommandSpec[] = [
@@ -60,6 +61,29 @@ export const UPKEEP: readonly CommandSpec[] = [
 		help: "All jobs and their events, as JSON lines.",
 		examples: [["sluice export > jobs.jsonl", "each line has a `type`: job or event"]],
 		load: () => import("../commands/export.ts"),
+	},
+	{
+		name: "migrate-store",
+		help: "Move everything from one store to another: SQLite to PostgreSQL, or back.",
+		more: [
+			"A store is a home, a SQLite file, or postgres://user@host/database. Jobs that wait or have ended, their events, numbers, runs and settings",
+			"are kept. Refused while a job runs or a daemon works with either. All of it or nothing is moved; the old store refuses work afterwards.",
+		],
+		args: [
+			{ name: "FROM", help: "The store that has the jobs.", take: "one", completes: "file" },
+			{ name: "TO", help: "An empty one, or a place for it.", take: "one", completes: "file" },
+		],
+		options: [
+			{ name: "check", type: "flag", help: "Only say what would be moved, and what is in the way." },
+			{ name: "replace", type: "flag", help: "Delete what TO has." },
+			{ name: "again", type: "flag", help: "Also if FROM was moved before." },
+		],
+		examples: [
+			["sluice migrate-store ~/.sluice postgres://sluice@db.example/sluice", "to a database that several hosts can share"],
+			["sluice migrate-store postgres://sluice@db.example/sluice ~/.sluice --replace", "and back"],
+			["sluice migrate-store --check ~/.sluice postgres://sluice@db.example/sluice", "what is in the way?"],
+		],
+		load: () => import("../commands/migrate-store.ts"),
 	},
 	{
 		name: "completion",
@@ -81,7 +105,7 @@ export const UPKEEP: readonly CommandSpec[] = [
 	{
 		name: "__complete",
 		help: "Words for completion.",
-		args: [{ name: "KIND", help: "job or lane.", take: "one" }],
+		args: [{ name: "KIND", help: "job, lane or host.", take: "one" }],
 		examples: [["sluice __complete job", ""]],
 		hidden: true,
 		load: () => import("../commands/complete.ts"),

@@ -74,15 +74,19 @@ export type Connection = {
 	end(): Promise<void>;
 };
 
-export type ConnectOptions = { patienceMs: number; name: string };
+/** `queryMs`: how long an answer is waited for, where that is not the same. */
+export type ConnectOptions = { patienceMs: number; queryMs?: number; name: string };
 
-export async function connect(address: Pick<Address, "url" | "display">, { patienceMs, name }: ConnectOptions): Promise<Connection> {
+export async function connect(
+	address: Pick<Address, "url" | "display">,
+	{ patienceMs, queryMs = patienceMs, name }: ConnectOptions,
+): Promise<Connection> {
 	const { Client } = (await load()).default;
 	const client = new Client({
 		connectionString: address.url,
 		application_name: name,
 		connectionTimeoutMillis: patienceMs,
-		query_timeout: patienceMs,
+		query_timeout: queryMs,
 		keepAlive: true,
 		pipeline: true,
 		types,

@@ -14,7 +14,9 @@ export type ListenerParts = {
 };
 
 const AGAIN_MS = 1_000;
-const LEADER_LOCK = 7_551_222;
+/** With a digest of the channel: an advisory lock of whoever leads. */
+export const LEADER_LOCK = 7_551_222;
+export const channelOf = ({ schema }: Address): string => `sluice_${schema}`;
 
 export function openListener(parts: ListenerParts) {
 	const { address, channel, self, after } = parts;

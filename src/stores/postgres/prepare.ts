@@ -8,18 +8,25 @@ import { migration, WRITER } from "./schema.ts";
 export const OLDEST_POSTGRES = 14;
 const LOCK = 7_551_221;
 
-export async function prepareSchema(connection: Connection, { schema, display }: Address): Promise<void> {
+/** Of the server, in numbers: 160004 is 16.4. */
+export async function checkVersion(connection: Connection, { display }: Address): Promise<number> {
 	const server = Number((await connection.query("SHOW server_version_num")).rows[0]?.[0]);
 	if (server < OLDEST_POSTGRES * 10_000)
 		throw new SluiceError("store", `${display} runs PostgreSQL ${Math.floor(server / 10_000)}`, {
 			hint: `${OLDEST_POSTGRES} or newer is needed`,
 		});
+	return server;
+}
+
+export async function prepareSchema(connection: Connection, address: Address): Promise<void> {
+	const { schema } = address;
+	await checkVersion(connection, address);
 	if (await isReady()) return;
 	await connection.query("BEGIN");
 	try {
 		await connection.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
 		if (!(await isReady())) {
-			const version = await versionNow();
+			const version = await versionIn(connection, address);
 			if (version === null) await connection.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
 			await connection.script(migration(schema, version ?? 0));
 		}
@@ -30,30 +37,30 @@ export async function prepareSchema(connection: Connection, { schema, display }:
 	}
 
 	async function isReady(): Promise<boolean> {
-		if ((await versionNow()) !== SCHEMA_VERSION) return false;
+		if ((await versionIn(connection, address)) !== SCHEMA_VERSION) return false;
 		const { rows } = await connection.query(
 			"SELECT 1 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1 AND p.proname = $2",
 			[schema, WRITER],
 		);
 		return rows.length > 0;
 	}
+}
 
-	/** null: nothing of ours is there yet. */
-	async function versionNow(): Promise<number | null> {
-		const tables = await connection.query(
-			"SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'",
-			[schema],
-		);
-		if (tables.rows.length === 0) return null;
-		if (!tables.rows.some(([name]) => name === "head"))
-			throw new SluiceError("store", `the schema ${schema} in ${display} belongs to another program`, {
-				hint: "name another: …?schema=NAME",
-			});
-		const version = Number((await connection.query(`SELECT schema FROM "${schema}".head`)).rows[0]?.[0]);
-		if (version > SCHEMA_VERSION)
-			throw new SluiceError("store", `${display} was written by a newer Sluice (schema ${version}, this one knows ${SCHEMA_VERSION})`, {
-				hint: "upgrade this Sluice, or use another database",
-			});
-		return version;
-	}
+/** null: nothing of ours is there yet. Refuses what is another program's, or too new. */
+export async function versionIn(connection: Connection, { schema, display }: Address): Promise<number | null> {
+	const tables = await connection.query(
+		"SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'",
+		[schema],
+	);
+	if (tables.rows.length === 0) return null;
+	if (!tables.rows.some(([name]) => name === "head"))
+		throw new SluiceError("store", `the schema ${schema} in ${display} belongs to another program`, {
+			hint: "name another: …?schema=NAME",
+		});
+	const version = Number((await connection.query(`SELECT schema FROM "${schema}".head`)).rows[0]?.[0]);
+	if (version > SCHEMA_VERSION)
+		throw new SluiceError("store", `${display} was written by a newer Sluice (schema ${version}, this one knows ${SCHEMA_VERSION})`, {
+			hint: "upgrade this Sluice, or use another database",
+		});
+	return version;
 }

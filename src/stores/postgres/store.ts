@@ -15,7 +15,7 @@ import { argumentsFor, PARAMETERS } from "./columns.ts";
 import { type Address, addressOf, type Connection, connect, Lost, type Result } from "./connection.ts";
 import { translate } from "./dialect.ts";
 import { Foresight } from "./foresight.ts";
-import { openListener } from "./listener.ts";
+import { channelOf, openListener } from "./listener.ts";
 import { prepareSchema } from "./prepare.ts";
 import { STALE, WRITER } from "./schema.ts";
 
@@ -394,5 +394,4 @@ class PostgresStore implements Store {
 	}
 }
 
-const channelOf = ({ schema }: Address) => `sluice_${schema}`;
 const asOutrun = (error: unknown): unknown => (error instanceof Lost ? new Outrun(error.message) : error);

@@ -44,7 +44,7 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 		database = openDatabase(path);
 		database.exec(`PRAGMA busy_timeout = ${options.busyMs ?? PATIENCE_MS};`);
 		database.exec(PRAGMAS);
-		migrate(database, path);
+		bringUpToDate(database, path);
 	} catch (error) {
 		throw storeError(error, path);
 	}
@@ -146,31 +146,26 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 	};
 }
 
-function migrate(database: Database, path: string): void {
-	const statement = database.prepare("PRAGMA user_version");
+/** The schema's version; 0: nothing is there yet. Refuses what is not ours, or too new. */
+export function versionIn(database: Database, path: string): number {
+	// One statement, so one moment: another process may just be making the tables.
+	const statement = database.prepare("SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)");
 	statement.setReturnArrays(true);
-	const versionNow = () => Number((statement.all()[0] as unknown[])[0]);
-	const tables = () => {
-		const count = database.prepare("SELECT count(*) FROM sqlite_master");
-		count.setReturnArrays(true);
-		return Number((count.all()[0] as unknown[])[0]);
-	};
-	const check = (version: number) => {
-		if (version > SCHEMA_VERSION)
-			throw new SluiceError("store", `${path} was written by a newer Sluice (schema ${version}, this one knows ${SCHEMA_VERSION})`, {
-				hint: "upgrade this Sluice, or use another file",
-			});
-	};
-	check(versionNow());
-	if (versionNow() === SCHEMA_VERSION) return;
+	const [version, tables] = (statement.all()[0] as unknown[]).map(Number) as [number, number];
+	if (version > SCHEMA_VERSION)
+		throw new SluiceError("store", `${path} was written by a newer Sluice (schema ${version}, this one knows ${SCHEMA_VERSION})`, {
+			hint: "upgrade this Sluice, or use another file",
+		});
+	if (version === 0 && tables > 0) throw new SluiceError("store", `${path} is a database of another program`, { hint: "use another file" });
+	return version;
+}
+
+export function bringUpToDate(database: Database, path: string): void {
+	if (versionIn(database, path) === SCHEMA_VERSION) return;
 	database.exec("BEGIN IMMEDIATE");
 	try {
-		// Another process may have migrated while we waited for the lock.
-		const version = versionNow();
-		check(version);
-		if (version === 0 && tables() > 0)
-			throw new SluiceError("store", `${path} is a database of another program`, { hint: "use another file" });
-		for (const step of MIGRATIONS.slice(version)) database.exec(step.sql);
+		// Another process may have done it while we waited for the lock.
+		for (const step of MIGRATIONS.slice(versionIn(database, path))) database.exec(step.sql);
 		database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 		database.exec("COMMIT");
 	} catch (error) {
@@ -187,7 +182,7 @@ const HINTS: [RegExp, string, string][] = [
 	[/unable to open/i, "the file cannot be opened", "check that its folder exists and can be written"],
 ];
 
-function storeError(error: unknown, path: string): Error {
+export function storeError(error: unknown, path: string): Error {
 	if (error instanceof SluiceError) return error;
 	const message = error instanceof Error ? error.message : String(error);
 	for (const [pattern, what, hint] of HINTS)

@@ -1,0 +1,130 @@
+// A PostgreSQL database as an end of a move. One connection, one transaction: nothing is state of a session, so a pooler may be between.
+
+import { SluiceError } from "../../core/errors.ts";
+import { type Address, addressOf, type Connection, connect, Lost } from "../postgres/connection.ts";
+import { translate } from "../postgres/dialect.ts";
+import { channelOf, LEADER_LOCK } from "../postgres/listener.ts";
+import { checkVersion, prepareSchema, versionIn } from "../postgres/prepare.ts";
+import type { Cell, End, Row } from "./tables.ts";
+
+/** A commit of very much may take its time. */
+const PATIENCE_MS = 120_000;
+const LOCK_PATIENCE_MS = 10_000;
+const REACH_MS = 10_000;
+
+/** `look` makes nothing: null where there is no store yet. `make`: made where it is missing. `use`: must be there. `mover` names this move. */
+export async function openDatabaseEnd(url: string, purpose: "look" | "use" | "make", mover: string): Promise<End | null> {
+	const address = addressOf(url);
+	const connection = await reach(address, mover);
+	try {
+		await checkVersion(connection, address);
+		const there = (await versionIn(connection, address)) !== null;
+		if (!there && purpose === "use")
+			throw new SluiceError("not_found", `there is no store in ${address.display} (schema ${address.schema})`, {
+				hint: "name a home, a SQLite file or a postgres:// URL; another schema is …?schema=NAME",
+			});
+		if (!there && purpose === "look") {
+			await connection.end();
+			return null;
+		}
+		if (purpose !== "look") await prepareSchema(connection, address);
+		return databaseEnd(connection, address, mover);
+	} catch (error) {
+		await connection.end();
+		throw plainly(error, address);
+	}
+}
+
+async function reach(address: Address, mover: string): Promise<Connection> {
+	try {
+		return await connect(address, { patienceMs: REACH_MS, queryMs: PATIENCE_MS, name: `sluice ${mover}` });
+	} catch (error) {
+		throw plainly(error, address);
+	}
+}
+
+function databaseEnd(first: Connection, address: Address, mover: string): End {
+	let connection = first;
+	const { schema, display } = address;
+	let begun = false;
+	const run = async (text: string, values: readonly unknown[] = []): Promise<Row[]> => {
+		try {
+			return (await connection.query(text, values)).rows as Row[];
+		} catch (error) {
+			throw plainly(error, address);
+		}
+	};
+	return {
+		display: schema === "sluice" ? display : `${display} (schema ${schema})`,
+		async begin() {
+			try {
+				await connection.script(
+					`BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = ${LOCK_PATIENCE_MS}; ` +
+						"SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off",
+				);
+				begun = true;
+				// Whoever leads has it open, whatever the leases say.
+				const [row] = await run("SELECT pg_try_advisory_xact_lock($1, hashtext($2))", [LEADER_LOCK, channelOf(address)]);
+				if (row?.[0] !== "t") return "busy";
+				await run(`SELECT version FROM "${schema}".head FOR UPDATE`);
+				return "locked";
+			} catch (error) {
+				if ((error as { code?: unknown }).code === "55P03") return "busy";
+				throw plainly(error, address);
+			}
+		},
+		now: async () => Number((await run("SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)"))[0]?.[0]),
+		async select(sql, params = []) {
+			const { text, values } = translate({ sql, params: [...params] }, schema);
+			return run(text, values);
+		},
+		async append({ name, columns }, rows) {
+			const names = Object.keys(columns);
+			const arrays = names.map((_, index) => rows.map((row) => row[index] as Cell));
+			const types = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
+			await run(`INSERT INTO "${schema}".${name} (${names.join(", ")}) SELECT * FROM unnest(${types.join(", ")})`, arrays);
+		},
+		clear: async ({ name }) => void (await run(`DELETE FROM "${schema}".${name}`)),
+		async commit() {
+			// Whoever has it open forgets what it knew, and is told.
+			await run(`UPDATE "${schema}".head SET version = version + 1`);
+			await run(`INSERT INTO "${schema}".writer (name, last) VALUES ($1, 1)`, [mover]);
+			await run("SELECT pg_notify($1, $2)", [channelOf(address), mover]);
+			try {
+				await connection.query("COMMIT");
+			} catch (error) {
+				if (!(error instanceof Lost)) throw plainly(error, address);
+				// The lock waits for what may still be under way.
+				connection = await reach(address, mover);
+				await connection.script(`BEGIN; SELECT version FROM "${schema}".head FOR UPDATE`);
+				const done = await run(`SELECT 1 FROM "${schema}".writer WHERE name = $1`, [mover]);
+				await run("COMMIT");
+				if (done.length === 0) return "lost";
+			}
+			begun = false;
+			await statistics();
+			return "committed";
+		},
+		async close() {
+			if (begun && connection.alive) connection.cut();
+			else await connection.end();
+		},
+	};
+
+	/** The planner knows nothing of what has just come in; a role without the right goes without. */
+	async function statistics(): Promise<void> {
+		for (const table of ["job", "done", "edge", "link", "event", "record"])
+			await connection.query(`ANALYZE "${schema}".${table}`).catch(() => {});
+	}
+}
+
+function plainly(error: unknown, { display }: Address): Error {
+	if (error instanceof Lost)
+		return new SluiceError("store", `${display} cannot be reached (${error.message})`, {
+			hint: "is PostgreSQL up, and the address right? Nothing was moved",
+			cause: error,
+		});
+	if ((error as { code?: unknown }).code === "22021")
+		return new SluiceError("store", `${display} takes no text with the character NUL`, { hint: "nothing was moved", cause: error });
+	return error instanceof Error ? error : new Error(String(error));
+}

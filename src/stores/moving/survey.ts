@@ -1,0 +1,59 @@
+// What a store holds, as far as it decides whether it can be moved, and where to.
+
+import type { Moved } from "../../store.ts";
+import { type End, type Row, TABLES } from "./tables.ts";
+
+export type Running = { id: number; name: string | null; host: string | null };
+export type Survey = {
+	/** Rows of each table. */
+	rows: Record<string, number>;
+	/** The first of the jobs that run, and how many there are. */
+	running: { jobs: Running[]; count: number };
+	/** Hosts whose lease is not over. */
+	live: { name: string; left_ms: number }[];
+	/** Where it has been moved before. */
+	moved: Moved | null;
+};
+
+const SHOWN = 10;
+
+/** `held`: the tag of a home whose lock is ours, so that no daemon of it can be running, whatever its lease says. */
+export async function survey(end: End, held: string | null): Promise<Survey> {
+	const rows: Record<string, number> = {};
+	for (const { name } of TABLES) rows[name] = Number((await end.select(`SELECT count(*) FROM ${name}`))[0]?.[0]);
+	const running = await end.select("SELECT id, doc FROM job WHERE status = ? ORDER BY id LIMIT ?", ["running", SHOWN]);
+	const [count] = await end.select("SELECT count(*) FROM job WHERE status = ?", ["running"]);
+	const now = await end.now();
+	const hosts = await end.select("SELECT body FROM record WHERE kind = ? ORDER BY key", ["host"]);
+	const [moved] = await end.select("SELECT body FROM record WHERE kind = ? AND key = ?", ["meta", "moved"]);
+	return {
+		rows,
+		running: { jobs: running.map(runningJob), count: Number(count?.[0]) },
+		live: hosts.flatMap((row) => liveHost(parsed(row[0]), { now, held })),
+		moved: moved ? (parsed(moved[0]) as Moved) : null,
+	};
+}
+
+export const isEmpty = ({ rows }: Survey): boolean => Object.values(rows).every((count) => count === 0);
+
+function runningJob([id, doc]: Row): Running {
+	const { name, run } = parsed(doc) as { name?: unknown; run?: { host?: unknown } };
+	return { id: Number(id), name: typeof name === "string" ? name : null, host: typeof run?.host === "string" ? run.host : null };
+}
+
+function liveHost(record: Record<string, unknown>, { now, held }: { now: number; held: string | null }): Survey["live"] {
+	const { name, state, lease_until, home } = record;
+	if (state === "gone" || typeof lease_until !== "number" || lease_until <= now) return [];
+	if (held !== null && home === held) return [];
+	return [{ name: String(name), left_ms: lease_until - now }];
+}
+
+/** One document that cannot be read must not be in the way of the others. */
+function parsed(text: unknown): Record<string, unknown> {
+	try {
+		const value: unknown = JSON.parse(String(text));
+		return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+	} catch {
+		return {};
+	}
+}

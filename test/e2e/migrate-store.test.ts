@@ -1,0 +1,137 @@
+// sluice migrate-store at the command line: a home's queue to PostgreSQL and back, refused while it is in use, killed in the middle.
+
+import { spawn } from "node:child_process";
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openScheduler } from "../../src/open.ts";
+import { TestHome, until } from "../make/daemon.ts";
+import { dumpDatabase, dumpFile } from "../make/dumped.ts";
+import { type Server, startServer } from "../make/postgres-server.ts";
+import { withDatabase } from "../make/store-file.ts";
+
+let server: Server;
+beforeAll(async () => {
+	server = await startServer();
+});
+afterAll(() => server?.end());
+
+const QUICK = "stop: {grace_int: 100ms, grace_term: 300ms}\n";
+
+test("a home: refused while its daemon or a job of it runs; then moved, and back, and the daemon goes on", async () => {
+	const home = new TestHome();
+	home.make(QUICK);
+	const { child, client } = await home.up();
+	await client.call("job.add", { command: ["true"], name: "done" });
+	await client.call("job.wait", { ids: [1], timeout_ms: 20_000 });
+	await client.call("job.add", { command: ["sleep", "600"], name: "long" });
+	await client.call("job.add", { command: ["true"], name: "later", after: ["long"] });
+	await until(async () => (await client.call("job.show", { id: 2 })).job.status === "running");
+	const url = await server.makeDatabase();
+	const move = (...more: string[]) => home.run(["migrate-store", home.path, url, ...more]);
+
+	expect(await move()).toMatchObject({ code: 4, out: "", err: expect.stringContaining("a daemon is running in this home already") });
+	await home.kill(child);
+	expect(await move()).toMatchObject({
+		code: 4,
+		err: expect.stringMatching(/a job is running in .*: 2 \(long\) on local.*\n.*sluice down --stop-runs/s),
+	});
+	const checked = await move("--check", "--json");
+	expect(checked.code).toBe(4);
+	expect(JSON.parse(checked.out)).toMatchObject({
+		moved: false,
+		jobs: { waiting: 1, running: 1, ended: 1 },
+		objections: [{ what: "running" }],
+	});
+
+	await home.up();
+	expect(await home.run(["down", "--stop-runs"])).toMatchObject({ code: 0 });
+	const before = dumpFile(join(home.path, "sluice.db"));
+	expect(await move("--check")).toMatchObject({ code: 0, out: expect.stringContaining("would be moved: 2 jobs that wait, 1 that ended") });
+	const moved = await move("--json");
+	expect(JSON.parse(moved.out)).toMatchObject({ schema_version: 1, moved: true, marked: true, jobs: { waiting: 2, running: 0, ended: 1 } });
+	expect(await dumpDatabase(url)).toEqual(before);
+
+	const refused = home.spawn();
+	await home.gone(refused);
+	expect(refused.exitCode).toBe(1);
+	expect(refused.said()).toContain("this store was moved to postgres://");
+
+	expect(await home.run(["migrate-store", url, home.path, "--replace"])).toMatchObject({
+		code: 0,
+		err: expect.stringMatching(/^moved: 2 jobs/),
+	});
+	expect(dumpFile(join(home.path, "sluice.db"))).toEqual(before);
+	const again = await home.up();
+	await again.client.call("job.cancel", { id: 2 });
+	expect((await again.client.call("job.add", { command: ["true"] })) as unknown).toMatchObject({ job: { id: 4 } });
+	const waited = await again.client.call("job.wait", { ids: [4], timeout_ms: 20_000 });
+	expect(waited.jobs[0]).toMatchObject({ status: "succeeded" });
+});
+
+test("usage: both stores are named, and are stores", async () => {
+	const home = new TestHome();
+	expect(await home.run(["migrate-store", home.path])).toMatchObject({ code: 2 });
+	expect(await home.run(["migrate-store", home.path, "mysql://x/y"])).toMatchObject({
+		code: 2,
+		err: expect.stringContaining("no kind of store"),
+	});
+	expect(await home.run(["migrate-store", home.path, server.url()])).toMatchObject({
+		code: 3,
+		err: expect.stringContaining("there is no store at"),
+	});
+	expect(existsSync(home.path)).toBe(false);
+});
+
+/** Many jobs in little time: the documents of one, again and again. */
+async function manyJobs(path: string, count: number): Promise<void> {
+	const scheduler = await openScheduler({ path, join: { name: "here" } });
+	await scheduler.add({ command: ["true"] });
+	await scheduler.close();
+	withDatabase(path, (database) => {
+		const numbers = `WITH RECURSIVE n (id) AS (SELECT 2 UNION ALL SELECT id + 1 FROM n WHERE id < ${count})`;
+		database.exec(`INSERT INTO job SELECT n.id, line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, json_set(doc, '$.id', n.id)
+			FROM job, (${numbers} SELECT id FROM n) AS n WHERE job.id = 1`);
+		database.exec(`INSERT INTO spec SELECT n.id, body FROM spec, (${numbers} SELECT id FROM n) AS n WHERE spec.id = 1`);
+	});
+}
+
+test("killed in the middle, in either direction: nothing is there, and it can be begun again", async () => {
+	const home = new TestHome();
+	home.make();
+	const path = join(home.path, "sluice.db");
+	await manyJobs(path, 60_000);
+	// Compared as texts: of so many rows nobody reads the difference.
+	const before = JSON.stringify(dumpFile(path));
+	const url = await server.makeDatabase();
+	const kill = (...words: string[]) =>
+		new Promise<string>((resolve) => {
+			let said = "";
+			const child = spawn(process.execPath, [TestHome.command(), "migrate-store", ...words], { stdio: ["ignore", "ignore", "pipe"] });
+			child.stderr.on("data", (chunk) => {
+				said += chunk;
+				// It has told of its first rows, and has more before it.
+				if (said.includes("copied")) child.kill("SIGKILL");
+			});
+			child.once("close", (_, signal) => resolve(signal ?? said));
+		});
+	expect(await kill(path, url)).toBe("SIGKILL");
+	await until(async () => (await dumpDatabase(url)).job?.length === 0);
+	expect(await home.run(["migrate-store", path, url])).toMatchObject({ code: 0, err: expect.stringContaining("compared 51") });
+	expect(JSON.stringify(await dumpDatabase(url)) === before).toBe(true);
+
+	rmSync(home.path, { recursive: true });
+	expect(await kill(url, home.path)).toBe("SIGKILL");
+	expect(Object.values(dumpFile(path)).flat()).toEqual([]);
+	// The server may not have noticed yet that its client is gone.
+	await until(async () => {
+		const client = new pg.Client({ connectionString: url });
+		await client.connect();
+		const { rows } = await client.query("SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'sluice move%'");
+		await client.end();
+		return rows.length === 0;
+	});
+	expect(await home.run(["migrate-store", url, home.path])).toMatchObject({ code: 0 });
+	expect(JSON.stringify(dumpFile(path)) === before).toBe(true);
+});
