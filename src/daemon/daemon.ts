@@ -259,6 +259,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			log,
 			runs: home.runs,
 			name: hostName,
+			isThere: async (name) => (await scheduler.hosts()).some((one) => one.name === name && one.state !== "gone"),
 			keptBytes: () => config.settings().logs.shared_kb * 1024,
 		});
 
