@@ -61,12 +61,19 @@ export async function checkConfig(home: string): Promise<{ schema_version: numbe
 	return { schema_version: 1, ok: problem === null, problems: problem ? [problem] : [] };
 }
 
-/** As `doctor.run` answers, without a daemon. */
-export async function doctor(home: string) {
+/** As `doctor.run` answers, without a daemon; `store` is looked at instead of the settings' one. */
+export async function doctor(home: string, store: string | null = null) {
 	const found = read(home);
 	const agents = () => ("settings" in found ? found.settings.agents : {});
 	const accounts = () => ("settings" in found ? found.settings.accounts : {});
-	const checks = await checkUp({ home, config: () => ("settings" in found ? null : found), agents, accounts, env: process.env });
+	const checks = await checkUp({
+		home,
+		config: () => ("settings" in found ? null : found),
+		agents,
+		accounts,
+		database: () => store,
+		env: process.env,
+	});
 	return { schema_version: 1, ok: checks.every(({ ok }) => ok), checks };
 }
 
