@@ -13,8 +13,15 @@ const BIN = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url));
 
 export type Daemon = { child: ChildProcess; gone: Promise<number | null> };
 
-/** `step`: where it shall kill itself, as `name[:nth]`. `argv`: what node is to run. */
-export function startDaemon(home: string, step?: string, argv: readonly string[] = [BIN, "up", "--port", "0"]): Daemon {
+export type Start = {
+	/** Where it shall kill itself, as `name[:nth]`. */
+	step?: string | undefined;
+	/** What node is to run. */
+	argv?: readonly string[] | undefined;
+	env?: Record<string, string>;
+};
+
+export function startDaemon(home: string, { step, argv = [BIN, "up", "--port", "0"], env = {} }: Start = {}): Daemon {
 	const log = openSync(join(home, "chaos.log"), "a");
 	const child = spawn(process.execPath, argv, {
 		env: {
@@ -22,6 +29,7 @@ export function startDaemon(home: string, step?: string, argv: readonly string[]
 			HOME: home,
 			SLUICE_HOME: home,
 			...(step === undefined ? {} : { SLUICE_CHAOS_STEP: step }),
+			...env,
 		},
 		stdio: ["ignore", log, log],
 	});

@@ -17,7 +17,7 @@ export class Lives {
 		private readonly argv: string[] | undefined,
 		private readonly onDeath: () => void,
 	) {
-		this.daemon = startDaemon(home, step, argv);
+		this.daemon = startDaemon(home, { step, argv });
 	}
 
 	get pid(): number | undefined {
@@ -44,7 +44,7 @@ export class Lives {
 		if (this.daemon !== dead) return;
 		this.kills++;
 		this.onDeath();
-		this.daemon = startDaemon(this.home, undefined, this.argv);
+		this.daemon = startDaemon(this.home, { argv: this.argv });
 	}
 
 	async client(): Promise<Client> {

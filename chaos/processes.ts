@@ -26,3 +26,36 @@ export function strays(home: string): Stray[] {
 	}
 	return found;
 }
+
+type Row = { pid: number; parent: number; session: number };
+
+function rowOf(pid: number): Row | undefined {
+	try {
+		const [, state, parent, , session] = /\) (\S) (\d+) (\d+) (\d+) /.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
+		return state === undefined || state === "Z" ? undefined : { pid, parent: Number(parent), session: Number(session) };
+	} catch {
+		return undefined;
+	}
+}
+
+/** The strays of a home with everything that belongs to them: what they have started, and the shells that lead their sessions and carry no mark. */
+export function family(home: string): Stray[] {
+	const found = new Map(strays(home).map((stray) => [stray.pid, stray]));
+	const rows = readdirSync("/proc").flatMap((entry) => (/^\d+$/.test(entry) ? (rowOf(Number(entry)) ?? []) : []));
+	const own = rowOf(process.pid)?.session;
+	const sessions = new Set(rows.filter(({ pid, session }) => found.has(pid) && session !== own).map(({ session }) => session));
+	for (let before = -1; before !== found.size; ) {
+		before = found.size;
+		for (const { pid, parent } of rows)
+			if (!found.has(pid) && (found.has(parent) || sessions.has(pid))) found.set(pid, { pid, command: commandOf(pid) });
+	}
+	return [...found.values()];
+}
+
+function commandOf(pid: number): string {
+	try {
+		return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ").trim();
+	} catch {
+		return "";
+	}
+}

@@ -20,6 +20,7 @@ const PROGRAMS = {
 	"sim-night": "dist/sim/night/main.js",
 	bench: "dist/bench/main.js",
 	chaos: "dist/chaos/main.js",
+	"chaos-fleet": "dist/chaos/fleet/main.js",
 };
 const BUILT_FROM = ["src", "web", "sim", "bench", "chaos", "test", "scripts", "tsconfig.json", "package.json"];
 /** Real agent programs, from npm into a cache; not part of `test`. */

@@ -3,6 +3,7 @@
 //   dist/cli.cjs         the command, in one file: nothing of a command runs before it is called
 //   dist/daemon.js       the daemon's code, for commands that need it (up, doctor, config check without a daemon)
 //   dist/daemon-main.js  the daemon as a program
+//   dist/lease-guard.js  ends a host's runs before its lease ends, whatever has become of the daemon
 //   dist/mcp.js          the server for agents, for `sluice mcp`; the package that speaks the protocol is loaded from node_modules
 //   dist/web/            the dashboard: a page, one file of code, one of style
 //
@@ -38,10 +39,18 @@ await build({
 	chunkNames: "chunks/[name]-[hash]",
 	splitting: true,
 	format: "esm",
-	// Has a binary of its own, found from its own folder; loaded only where Node's SQLite is too old. pg is CommonJS that requires parts of Node.
+	// Loaded only by those who need them, from their own folders: the one has a binary there, the other requires modules as it goes, which a bundle of ES
+	// modules cannot.
 	external: ["@photostructure/sqlite", "pg"],
 	// Its modules are CommonJS for Node, which a bundle of ES modules cannot carry; those for browsers are the same code.
 	alias: { yaml: join(ROOT, "node_modules/yaml/browser/dist/index.js") },
+	banner: { js: BANNER },
+});
+await build({
+	...common,
+	entryPoints: { "lease-guard": join(ROOT, "src/host/lease-guard.ts") },
+	outdir: out,
+	format: "esm",
 	banner: { js: BANNER },
 });
 await build({

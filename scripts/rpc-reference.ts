@@ -13,7 +13,7 @@ JSON-RPC 2.0 over two doors, the same methods behind both:
 - \`POST /rpc\` on 127.0.0.1 (port 7420 unless the configuration says otherwise), with \`Authorization: Bearer <token>\`. The home's files \`token\` and
   \`viewer-token\` hold the operator's and the viewer's.
 
-\`\`\`sh
+\`\`\`sh no-run: needs nc and curl, and the usual port
 printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"job.add","params":{"command":["make","test"]}}' | nc -U -N ~/.sluice/sluice.sock
 curl -s -H "Authorization: Bearer $(cat ~/.sluice/token)" -d '{"jsonrpc":"2.0","id":1,"method":"scheduler.status"}' http://127.0.0.1:7420/rpc
 \`\`\`

@@ -1,7 +1,7 @@
 // Plays a plan: each operation against the engine and against the model, then every check.
 
 import { isWaiting } from "../src/core/job.ts";
-import type { EventRow, Why } from "../src/scheduler.ts";
+import type { EventRow, JobView, Why } from "../src/scheduler.ts";
 import { attempt, isStoreTrouble, patiently } from "./attempt.ts";
 import { type Call, perform } from "./call.ts";
 import { checkAll } from "./checkers/index.ts";
@@ -9,9 +9,8 @@ import { type Memory, newMemory } from "./checkers/moment.ts";
 import { untrueReasons } from "./checkers/reasons.ts";
 import { checkTimer } from "./checkers/timer.ts";
 import { difference } from "./compare.ts";
-import { EventReader } from "./event-reader.ts";
 import { type Fitting, followCall, followFault, followOrder } from "./follow.ts";
-import { type Glance, glance, keptDuring } from "./glance.ts";
+import { type Glance, Glancer, keptDuring } from "./glance.ts";
 import { look } from "./look.ts";
 import { Marks } from "./marks.ts";
 import { Disagreement, type Seen } from "./model/agree.ts";
@@ -44,8 +43,21 @@ const AGAIN = [
 	"kernel.ledger.check",
 ];
 
+/** What may change many ended jobs at once is looked at in full, and everything now and then. */
+const WIDE = ["gc", "apply", "retry", "rerun"];
+const LOOK_AT_ALL = 8;
+
 const STAGE_DEAD_MS = 61_000;
 const GRACE_MS = 30_000;
+
+const waitingOf = (seen: Glance) => [...seen.jobs.values()].filter((job) => isWaiting(job.status) && job.kind !== "kernel");
+
+/** Its reasons tell what is known of the world. */
+const hangsOnFacts = (job: JobView) =>
+	job.needs !== undefined || job.conditions !== undefined || job.pinned_head !== undefined || job.item !== undefined;
+
+const looksOf = ({ status, wait_reason, ready_at, attempt, backoff_until, priority, rank }: JobView) =>
+	[status, wait_reason?.detail, ready_at, attempt, backoff_until, priority, rank].join("|");
 
 export type DriveOptions = { thorough?: boolean; skip?: string[]; place?: (seed: number) => Place };
 
@@ -60,13 +72,16 @@ export class Drive {
 	private readonly memory: Memory = newMemory();
 	private readonly slots = new Map<Slot, number>();
 	private readonly ids = new Map<number, Slot>();
-	private readonly reader = new EventReader();
+	private readonly glancer = new Glancer();
 	/** By the monotonic clock: until then leases are spared, since the wall clock has jumped. */
 	private graceUntil = Number.NEGATIVE_INFINITY;
+	private looks = 0;
 	/** Events read since the last check. */
 	private events: EventRow[] = [];
-	/** What `why` said when last asked, and at which glance. */
+	/** What `why` said of jobs at the last glance. */
 	private answers: { at: Glance; whys: Map<number, Why> } | undefined;
+	/** Waiting jobs as they were seen at the last check. */
+	private before = new Map<number, string>();
 	readonly names: Names = { idOf: (slot) => this.slots.get(slot), slotOf: (id) => this.ids.get(id) ?? `#${id}` };
 
 	constructor(plan: Plan, options: DriveOptions = {}) {
@@ -106,7 +121,7 @@ export class Drive {
 		const via = op.via ?? 0;
 		if (op.kind === "advance") {
 			this.advance(op.ms, op.jump ?? 0);
-			return this.compareAndCheck(await this.glance());
+			return this.compareAndCheck(await this.glance("tick"));
 		}
 		if (op.kind === "crash") {
 			world.kill(via);
@@ -162,7 +177,7 @@ export class Drive {
 			world.kill(via);
 			await this.open(via);
 		}
-		const seen = await this.glance();
+		const seen = await this.glance(outcome === "died" || op?.fault !== undefined ? undefined : call.method);
 		const { jobs } = seen;
 		const context: Context = { host: engine.host, probed: world.probed, ...(op?.kind === "configure" ? { config: op.config } : {}) };
 		const modelCall = told === undefined ? call : ({ method: "observe", args: [told] } as Call);
@@ -239,7 +254,7 @@ export class Drive {
 		const first = readings.next().value;
 		if (!first) throw new Disagreement("there is no reading");
 		if (this.world.probed.length === 0) return first;
-		const answers = await this.whys(seen);
+		const answers = await this.whys(seen, hangsOnFacts);
 		const isTrue = (state: State) => {
 			const copy = copyState(state);
 			sweep(copy, { job: (id) => seen.jobs.get(id), fresh: [] });
@@ -250,15 +265,23 @@ export class Drive {
 		return first;
 	}
 
-	/** What the engine says of every job that waits. Asked in one turn, as they cost a transaction each otherwise. */
-	private async whys(seen: Glance): Promise<Map<number, Why>> {
-		if (this.answers?.at === seen) return this.answers.whys;
+	/** What the engine says of waiting jobs. Asked in one turn, as they cost a transaction each otherwise. */
+	private async whys(seen: Glance, isWanted: (job: JobView) => boolean): Promise<Map<number, Why>> {
 		const { scheduler } = await this.engine(0);
-		const waiting = [...seen.jobs.values()].filter((job) => isWaiting(job.status) && job.kind !== "kernel");
-		const answers = await patiently(Promise.all(waiting.map(async ({ id }) => [id, await scheduler.why(id)] as const)), "why");
-		const whys = new Map(answers);
-		this.answers = { at: seen, whys };
+		if (this.answers?.at !== seen) this.answers = { at: seen, whys: new Map() };
+		const { whys } = this.answers;
+		const asked = waitingOf(seen).filter((job) => !whys.has(job.id) && isWanted(job));
+		const answers = await patiently(Promise.all(asked.map(({ id }) => scheduler.why(id))), "why");
+		for (const why of answers) whys.set(why.job.id, why);
 		return whys;
+	}
+
+	/** All of them in a thorough run; else those that have changed, and every third of the others in turn. */
+	private async checkedWhys(seen: Glance): Promise<Map<number, Why>> {
+		const { before, thorough, steps } = this;
+		const shown = new Map(waitingOf(seen).map((job) => [job.id, looksOf(job)]));
+		this.before = shown;
+		return this.whys(seen, ({ id }) => thorough || before.get(id) !== shown.get(id) || (id + steps) % 3 === 0);
 	}
 
 	private prepare(): void {
@@ -276,10 +299,11 @@ export class Drive {
 		}
 	}
 
-	/** Everything the engine shows; asked of the first one that lives. */
-	async glance(): Promise<Glance> {
+	/** Everything the engine shows after a call; asked of the first one that lives. */
+	async glance(call?: Call["method"]): Promise<Glance> {
 		const { scheduler } = await this.engine(0);
-		const seen = await glance(scheduler, this.reader, this.state.agents.length > 0 ? "kernel" : "jobs");
+		const which = this.thorough || call === undefined || WIDE.includes(call) || ++this.looks % LOOK_AT_ALL === 0 ? "all" : "active";
+		const seen = await this.glancer.glance(scheduler, this.state.agents.length > 0 ? "kernel" : "jobs", which);
 		this.events.push(...seen.events);
 		return seen;
 	}
@@ -295,7 +319,7 @@ export class Drive {
 		this.events = [];
 		const { scheduler } = await this.engine(0);
 		await patiently(
-			checkAll({ step: this.steps, state, view, scheduler, marks, memory, events, thorough, skip, whys: () => this.whys(seen) }),
+			checkAll({ step: this.steps, state, view, scheduler, marks, memory, events, thorough, skip, whys: () => this.checkedWhys(seen) }),
 			"checks",
 		);
 	}

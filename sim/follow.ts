@@ -68,6 +68,8 @@ export function* followFault(state: State, call: Call, seen: Seen, context: Cont
 		readings.push(
 			(copy) => step(copy, call, seen, context),
 			(copy) => step(copy, call, seen, { ...context, probes: "last" }),
+			// What it had found out was not kept.
+			(copy) => step(copy, call, seen, quiet),
 		);
 	const fits = (copy: State) =>
 		difference(copy, shown.view) ??

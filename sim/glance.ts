@@ -2,28 +2,53 @@
 
 import type { EventRow, JobView, ReadyEntry, Scheduler } from "../src/scheduler.ts";
 import { patiently } from "./attempt.ts";
-import type { EventReader } from "./event-reader.ts";
+import { EventReader } from "./event-reader.ts";
 import type { State } from "./model/state.ts";
 
 export type Glance = { jobs: Map<number, JobView>; events: EventRow[] };
 
-/** Looking is a call too, and may bring something about, such as the next reservation: then the jobs are looked at again. */
-export async function glance(scheduler: Scheduler, reader: EventReader, with_: "kernel" | "jobs"): Promise<Glance> {
-	const events: EventRow[] = [];
-	for (let look = 0; ; look++) {
-		const { jobs, last } = await patiently(shown(scheduler, with_), "list");
-		const news = await patiently(reader.read(scheduler, last), "events");
-		events.push(...news);
-		if (look > LOOKS || (await patiently(scheduler.lastEvent(), "lastEvent")) === last) return { jobs, events };
+const LOOKS = 10;
+type With = "kernel" | "jobs";
+
+/** Looks at the engine again and again. Ended jobs are mostly as they were: between looks at all, only those that an event names are fetched. */
+export class Glancer {
+	private readonly reader = new EventReader();
+	private jobs: Glance["jobs"] = new Map();
+
+	/** Looking is a call too, and may bring something about, such as the next reservation: then the jobs are looked at again. */
+	async glance(scheduler: Scheduler, with_: With, which: "all" | "active"): Promise<Glance> {
+		const events: EventRow[] = [];
+		for (let look = 0; ; look++) {
+			const { jobs, last } = await patiently(shown(scheduler, with_, which), "list");
+			const news = await patiently(this.reader.read(scheduler, last), "events");
+			events.push(...news);
+			if (which === "active") await this.addEnded(scheduler, jobs, events);
+			if (look > LOOKS || (await patiently(scheduler.lastEvent(), "lastEvent")) === last) {
+				this.jobs = jobs;
+				return { jobs, events };
+			}
+		}
+	}
+
+	private async addEnded(scheduler: Scheduler, jobs: Glance["jobs"], events: EventRow[]): Promise<void> {
+		const named = new Set(events.flatMap(({ job }) => (job === null || jobs.has(job) ? [] : [job])));
+		for (const [id, job] of this.jobs) {
+			if (jobs.has(id)) continue;
+			if (isEnded(job)) jobs.set(id, job);
+			else named.add(id);
+		}
+		if (named.size === 0) return;
+		for (const job of await patiently(scheduler.list({ ids: [...named] }), "list")) jobs.set(job.id, job);
 	}
 }
 
-const LOOKS = 10;
+const isEnded = (job: JobView) => ENDED.includes(job.status);
+const ENDED = ["succeeded", "failed", "cancelled", "blocked_by_dependency", "expired"];
 
 /** All that is asked in one turn is answered in one transaction. */
-async function shown(scheduler: Scheduler, with_: "kernel" | "jobs"): Promise<{ jobs: Glance["jobs"]; last: number }> {
+async function shown(scheduler: Scheduler, with_: With, which: "all" | "active"): Promise<{ jobs: Glance["jobs"]; last: number }> {
 	const [list, kernel, last] = await Promise.all([
-		scheduler.list({ all: true, limit: 100_000 }),
+		scheduler.list({ all: which === "all", limit: 100_000 }),
 		// Entries of the kernel have a list of their own.
 		with_ === "kernel" ? scheduler.kernel.list({ limit: 1000 }) : undefined,
 		scheduler.lastEvent(),
@@ -76,8 +101,7 @@ export function keptDuring(events: EventRow[], before: Reserved): (job: number |
 			at.set(job, now);
 			now = now.filter((one) => one.job !== job);
 		}
-		if (["succeeded", "failed", "cancelled", "blocked_by_dependency", "expired"].includes(String(data.to)))
-			now = now.filter((one) => one.job !== job);
+		if (ENDED.includes(String(data.to))) now = now.filter((one) => one.job !== job);
 	}
 	return (job) => (job === undefined ? now : (at.get(job) ?? now));
 }

@@ -5,7 +5,7 @@ import { DEFAULTS, PRESETS } from "../src/core/config.ts";
 import { Marks } from "./marks.ts";
 import { same } from "./model/agree.ts";
 import type { Plan } from "./operation.ts";
-import { type Share, shareOut } from "./parallel.ts";
+import { type Hearer, type Share, shareOut } from "./parallel.ts";
 import { openPostgresPlaces } from "./place.ts";
 import { type Failure, runSeed, type SeedOptions } from "./run-seed.ts";
 import { shrink } from "./shrink.ts";
@@ -13,6 +13,8 @@ import { planFor } from "./workload.ts";
 
 /** From this many seeds on, every mark must have been reached. */
 const ENOUGH = 300;
+/** After so many seeds a long run tells how far it is. */
+const NEWS = 500;
 
 const values = readArguments("sim", {
 	seeds: { type: "string", default: "100" },
@@ -45,7 +47,7 @@ if (places) options.place = places.place;
 const describe = (failure: Failure) => `seed ${failure.seed}, step ${failure.step}, ${failure.message}`;
 
 /** One process's share of the seeds, told to the parent or to the terminal. */
-async function runShare(first: number, count: number, step: number, stopAfter: number, tell: (failure: Failure) => void): Promise<Share> {
+async function runShare(first: number, count: number, step: number, stopAfter: number, tell: Hearer): Promise<Share> {
 	const marks = new Marks();
 	let steps = 0;
 	let bad = 0;
@@ -55,9 +57,10 @@ async function runShare(first: number, count: number, step: number, stopAfter: n
 		steps += verdict.steps;
 		done += 1;
 		marks.merge(verdict.marks.counts);
+		tell.went(1);
 		if (verdict.failure === undefined) continue;
 		bad += 1;
-		tell(verdict.failure);
+		tell.failed(verdict.failure);
 	}
 	return { seeds: done, steps, bad, marks: [...marks.counts] };
 }
@@ -87,10 +90,18 @@ async function main(): Promise<void> {
 	const stopAfter = whole("stop-after");
 	if (values.show) return print(planFor(first, options.steps));
 	const failures: Failure[] = [];
-	const tell = (failure: Failure) => {
-		failures.push(failure);
-		if (values.share) process.send?.({ failure });
-		else console.log(describe(failure));
+	let done = 0;
+	const tell: Hearer = {
+		failed(failure) {
+			failures.push(failure);
+			if (values.share) process.send?.({ failure });
+			else console.log(describe(failure));
+		},
+		went(count) {
+			done += count;
+			if (values.share) process.send?.({ done: count });
+			else if (done % NEWS === 0 && done < seeds) console.error(`sim: ${done} of ${seeds} seeds, ${failures.length} bad`);
+		},
 	};
 	if (values.share) {
 		const share = await runShare(first, seeds, Number(process.env.SIM_STEP ?? "1"), stopAfter, tell);

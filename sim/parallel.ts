@@ -4,15 +4,11 @@ import { fork } from "node:child_process";
 import type { Failure } from "./run-seed.ts";
 
 export type Share = { seeds: number; steps: number; bad: number; marks: [string, number][] };
-type Message = { failure: Failure } | { share: Share };
+type Message = { failure: Failure } | { share: Share } | { done: number };
+/** Told of what comes in from the processes. */
+export type Hearer = { failed(failure: Failure): void; went(seeds: number): void };
 
-export async function shareOut(
-	first: number,
-	seeds: number,
-	processes: number,
-	args: string[],
-	tell: (failure: Failure) => void,
-): Promise<Share> {
+export async function shareOut(first: number, seeds: number, processes: number, args: string[], tell: Hearer): Promise<Share> {
 	const total: Share = { seeds: 0, steps: 0, bad: 0, marks: [] };
 	const one = (index: number) =>
 		new Promise<void>((done, fail) => {
@@ -24,7 +20,8 @@ export async function shareOut(
 			);
 			let told = false;
 			child.on("message", (message: Message) => {
-				if ("failure" in message) return tell(message.failure);
+				if ("failure" in message) return tell.failed(message.failure);
+				if ("done" in message) return tell.went(message.done);
 				told = true;
 				total.seeds += message.share.seeds;
 				total.steps += message.share.steps;

@@ -16,8 +16,11 @@ export async function runSeed(seed: number, options: SeedOptions = {}): Promise<
 	return runPlan(planFor(seed, options.steps), options);
 }
 
+/** Every so many seeds are looked at in full at each step, `why` of every waiting job above all; the others by samples. */
+const THOROUGH = 4;
+
 export async function runPlan(plan: Plan, options: SeedOptions = {}): Promise<Verdict> {
-	const drive = new Drive(plan, options);
+	const drive = new Drive(plan, { ...options, thorough: options.thorough === true || plan.seed % THOROUGH === 0 });
 	let op: Op | undefined;
 	try {
 		await drive.begin();

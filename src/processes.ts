@@ -35,17 +35,17 @@ export type Sighting =
 	/** `reboot`: the machine was restarted since. */
 	| { state: "gone"; reboot: boolean };
 
-/** Only a hint: may come late, twice or never, then a look finds it. */
-export type ProcessNews = { run: string; kind: "started" | "exited" };
-
 export interface Processes {
 	/**
 	 * Hands it to the launcher; resolves as soon as it is handed over, long before anything runs. Rejects when the launcher cannot be had or the run's
 	 * folder cannot be written. Starting an attempt twice is impossible: whoever starts it makes the marker `start`, and only one can.
 	 */
 	launch(launch: Launch): Promise<void>;
-	/** The shim of a run has started or ended. One listener; the last one given counts. Must not throw. */
-	onNews(call: (news: ProcessNews) => void): void;
+	/**
+	 * This run has exited, or is worth a look. Only a hint: may come late, twice or never, then a look finds it. One listener; the last one given counts.
+	 * Must not throw.
+	 */
+	onNews(call: (run: string) => void): void;
 	/** Synchronous, cheap: a few small files. Depends on nothing but the folder and the process table, so that any later process may ask. */
 	look(run: string, dir: string): Sighting;
 	/** Makes the marker itself, so that this attempt can never start, not even by a launcher that still has it in its pipe. False when it has started. */

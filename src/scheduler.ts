@@ -5,7 +5,9 @@ import type { Forecast } from "./core/forecast.ts";
 import type { Graph } from "./core/graph-text.ts";
 import type { After, ExitKind, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "./core/job.ts";
 import type { Reason } from "./core/reason.ts";
+import type { Fleet, HostView } from "./fleet.ts";
 import type { Clock, Facts, Host } from "./host.ts";
+import type { Kernel } from "./kernel.ts";
 import type { Outputs } from "./output.ts";
 
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
@@ -24,8 +26,13 @@ export type OpenOptions = {
 	chance?: () => number;
 	/** Who acts, when a call does not say. */
 	by?: string;
-	/** This host's name, labels and repos; `repos` absent = all. */
-	join?: { name?: string; labels?: string[]; repos?: string[] };
+	/**
+	 * This host's name, labels and repos; `repos` absent = all. `home`: where several hosts share the store, whose name it is. Such a host has a lease that
+	 * `heartbeat` renews: one that is not heard of for `stale_after_ms` loses its runs to others. And it hears of what the others do.
+	 */
+	join?: { name?: string; labels?: string[]; repos?: string[]; home?: string };
+	/** "shared": the settings are those in the store, for all who have it open; `config` and `preset` count only if it has none yet. */
+	settings?: "own" | "shared";
 	/** Other processes write to the same store: so often we look whether they have. Absent = what they did is seen with our next transaction. */
 	poll_others_ms?: number;
 	/** "manual": nothing happens by itself; call `tick()`. For tests and the simulator. */
@@ -118,7 +125,7 @@ export type StatusReport = {
 	max_concurrent: number;
 	lanes: Record<string, { queued: number; running: number; max: number | null }>;
 	holds: { scope: string; kind: string; since: number; until: number | null; by: string; reason: string }[];
-	hosts: { name: string; labels: string[]; repos: string[] | null; heartbeat_at: number; state: string }[];
+	hosts: HostView[];
 	backpressure: string | null;
 	last_dispatch_at: number | null;
 	/** Jobs that wait for a person, the oldest first, a hundred at most. `question` is null where approval is asked for. */
@@ -202,7 +209,9 @@ export type BudgetView = LedgerView & {
 	refills_at: number | null;
 };
 
-export interface Scheduler {
+export type { HostView } from "./fleet.ts";
+
+export interface Scheduler extends Fleet {
 	add(job: JobInput, options?: Act & { force?: boolean }): Promise<AddResult>;
 	/** With `check` everything is looked at and nothing is added: `jobs` is empty. */
 	apply(manifest: Manifest, options?: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult>;
@@ -311,15 +320,17 @@ export interface Scheduler {
 	charge(subject: string, dim: string, amount: number): Promise<BudgetView & { warned: boolean; first_breach: boolean }>;
 	ledgers(subject?: string): Promise<BudgetView[]>;
 
-	configure(config: ConfigInput): Promise<void>;
+	/** `more`: what else is kept with shared settings, by key, for whoever reads it there; null takes a key out. */
+	configure(config: ConfigInput, options?: Act & { more?: Record<string, unknown> }): Promise<void>;
 	config(): Config;
+	/** What else is kept with the settings; empty where they are not shared. */
+	more(): Record<string, unknown>;
 	gc(options?: { days?: number }): Promise<{ deleted: number; kept: number }>;
 	/** What this host found at start: recovery is the next reconcile, nothing more. */
 	recover(
 		found: { run: string; state: "alive" | "exited" | "gone" | "unstarted"; exit_code?: number }[],
 		options?: { host?: string; reboot?: boolean },
 	): Promise<{ adopted: string[]; ended: string[]; lost: string[]; start: string[] }>;
-	heartbeat(host?: string): Promise<void>;
 	/** The repos that this host can work in; null = any. Jobs of others do not come here. */
 	offer(repos: string[] | null): Promise<void>;
 
@@ -335,63 +346,4 @@ export interface Scheduler {
 
 export type Worker = { stop(): Promise<void> };
 
-/** The kernel contract of 004; times here are epoch seconds, as 004 has them. */
-export type ReadyEntry = {
-	sched_id: number;
-	pid: number;
-	priority: number;
-	runnable_at: number;
-	deadline: number | null;
-	trigger: string;
-	payload: unknown;
-	state: "queued" | "dispatched" | "completed" | "expired" | "cancelled";
-	worker_id: string | null;
-	created_at: number;
-	dispatched_at: number | null;
-	completed_at: number | null;
-	exit_kind: string | null;
-};
-export type EnqueueParams = {
-	pid: number;
-	priority?: number;
-	runnable_at?: number;
-	deadline?: number | null;
-	trigger?: string;
-	payload?: unknown;
-};
-export type AgentState = "READY" | "RUNNING" | "WAITING" | "SUSPENDED" | "DEAD";
-
-export interface Kernel {
-	enqueue(params: EnqueueParams): Promise<{ sched_id: number }>;
-	enqueueUnique(params: EnqueueParams & { dedupe_by: ("pid" | "trigger" | "priority")[] }): Promise<{ sched_id: number; created: boolean }>;
-	claim(params: { worker_id: string; max_n?: number; now?: number; admission_check?: boolean }): Promise<{ entries: ReadyEntry[] }>;
-	complete(params: {
-		sched_id: number;
-		exit_kind: "completed" | "cancelled" | "failed" | "crashed";
-		worker_id?: string;
-	}): Promise<{ sched_id: number; state: "completed"; prev_state: string }>;
-	cancel(params: { sched_id: number }): Promise<{ sched_id: number; state: "cancelled" }>;
-	get(params: { sched_id: number }): Promise<ReadyEntry>;
-	list(params?: { state?: string; pid?: number; limit?: number; offset?: number }): Promise<{ entries: ReadyEntry[]; total: number }>;
-	gcExpired(params?: { now?: number }): Promise<{ swept: number }>;
-	gcDispatched(params: { stale_seconds: number }): Promise<{ swept: number }>;
-	extend(params: { sched_id: number; worker_id: string }): Promise<{ sched_id: number; cancel_requested: boolean }>;
-	agent: {
-		create(params: { name: string }): Promise<{ pid: number; state: AgentState }>;
-		transition(params: { pid: number; to: AgentState }): Promise<{ pid: number; state: AgentState; prev_state: AgentState }>;
-		get(params: { pid: number }): Promise<{ pid: number; name: string; state: AgentState }>;
-		list(): Promise<{ pid: number; name: string; state: AgentState }[]>;
-	};
-	ledger: {
-		grant(params: { pid: number; dim: string; limit: number; warn_at?: number; window?: "hour" | "day" | null }): Promise<LedgerView>;
-		charge(params: {
-			pid: number;
-			dim: string;
-			amount: number;
-		}): Promise<{ used: number; limit: number | null; over_limit: boolean; warned: boolean; first_breach: boolean }>;
-		refund(params: { pid: number; dim: string; amount: number }): Promise<{ used: number; limit: number | null; over_limit: boolean }>;
-		check(params: { pid: number; dim: string; amount: number }): Promise<{ would_exceed: boolean }>;
-		get(params: { pid: number }): Promise<LedgerView[]>;
-		listBreached(): Promise<LedgerView[]>;
-	};
-}
+export type { AgentState, EnqueueParams, Kernel, ReadyEntry } from "./kernel.ts";

@@ -1,6 +1,7 @@
 // The page's one state: jobs, the daemon's status, where one is, what is being said. Parts of the page listen to the channels that they show.
 
 import type { EventDocument, StatusDocument } from "../src/api/documents.ts";
+import type { LockDocument } from "../src/api/protocol/nouns.ts";
 import type { MethodName, Params, Result } from "../src/api/protocol.ts";
 import { type Door, openDoor, Refused } from "./net/door.ts";
 import { type Link, Sync } from "./net/sync.ts";
@@ -33,6 +34,8 @@ export class App {
 	door: Door | null = null;
 	link: Link = { phase: "loading", heardAt: 0, problem: null };
 	status: StatusDocument | null = null;
+	/** Asked for while a job waits for one. */
+	locks: readonly LockDocument[] = [];
 	/** Grows whenever something besides jobs may have changed: limits, holds, batches. */
 	news = 0;
 	me: { role: string; version: string; home: string } | null = null;
@@ -157,7 +160,8 @@ export class App {
 
 	private heard(events: readonly EventDocument[]): void {
 		this.tell("jobs");
-		if (events.length > 0) this.look();
+		// A list may bring what waits for a lock: who has it is asked with the rest.
+		if (events.length > 0 || this.jobs.columns.all.blocked.length > 0) this.look();
 	}
 
 	/** Status and clock; once a second at most. */
@@ -189,6 +193,8 @@ export class App {
 		const before = now();
 		const status = await door.call("scheduler.status", {});
 		if (status.now !== undefined) this.offsetMs = Math.round(Date.parse(status.now) - (before + now()) / 2);
+		const waits = this.jobs.columns.all.blocked.some((row) => row.status === "waiting_on_locks");
+		this.locks = waits ? (await door.call("lock.list", {})).locks : [];
 		this.status = status;
 		this.news++;
 		this.tell("status");
@@ -204,21 +210,29 @@ export class App {
 	}
 
 	/** Does something, and says what came of it. */
-	async act<M extends MethodName>(method: M, params: Params<M>, done: (result: Result<M>) => string, undo?: () => void): Promise<void> {
+	async act<M extends MethodName>(
+		method: M,
+		params: Params<M>,
+		done: (result: Result<M>) => string,
+		undo?: () => void,
+	): Promise<"done" | "failed"> {
 		if (!this.mayAct) {
 			this.say("failed", ONLY_LOOK);
-			return;
+			return "failed";
 		}
+		let how: "done" | "failed" = "done";
 		try {
 			const result = await this.call(method, params);
 			// Before it is said to be done it is seen to be: what stands there can be acted on again at once.
 			await this.ask().catch(() => {});
 			this.say("done", done(result), undo);
 		} catch (error) {
+			how = "failed";
 			const hint = error instanceof Refused && error.hint ? `: ${error.hint}` : "";
 			this.say("failed", `${error instanceof Error ? error.message : String(error)}${hint}`);
 		}
 		this.look();
+		return how;
 	}
 
 	say(kind: Toast["kind"], text: string, undo?: () => void): void {

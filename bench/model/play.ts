@@ -18,6 +18,8 @@ export type Fleet = {
 	wake: "all" | "free";
 	/** `lock`: looking stands in line like everything else. `apart`: it reads without the lock. */
 	look: "lock" | "apart";
+	/** `all`: a transaction after somebody else's reads every standing record. `changed`: only what has changed since its host last looked. */
+	reads: "all" | "changed";
 	/** A look after a notice waits a random part of this. */
 	spreadSeconds: number;
 	/** Seconds that are played, after as many that are not counted. */
@@ -61,7 +63,8 @@ export function play(fleet: Fleet, constants: Constants): Outcome {
 	const gaps: number[] = [];
 	const seconds = ({ ms, trips }: Cost) => (ms + trips * constants.rttMs) / 1000;
 	const lasting = () => -Math.log(1 - random()) * fleet.runSeconds;
-	const base = seconds(constants.base) + fleet.hosts * seconds(constants.host);
+	const known = fleet.reads === "all" ? fleet.hosts : 0;
+	const base = seconds(constants.base) + known * seconds(constants.host);
 	const idle = new Set<number>();
 	let freeAt = 0;
 
@@ -85,7 +88,7 @@ export function play(fleet: Fleet, constants: Constants): Outcome {
 	/** Reads apart cost the database as much, but nobody waits for them. */
 	const look = (index: number, at: number) => {
 		if (fleet.look === "lock") wants(index, at);
-		else if (at >= fleet.seconds) counted.beside += (constants.base.ms + fleet.hosts * constants.host.ms) / 1000;
+		else if (at >= fleet.seconds) counted.beside += (constants.base.ms + known * constants.host.ms) / 1000;
 	};
 
 	/** The next in line has the lock: what has come up until now is done in one transaction. */
@@ -100,11 +103,11 @@ export function play(fleet: Fleet, constants: Constants): Outcome {
 			group(ends.length, seconds(constants.claim)) +
 			group(starts, seconds(constants.started)) +
 			(beat ? seconds(constants.heartbeat) : 0);
-		freeAt = begun + took;
 		const writes = ends.length > 0 || starts > 0 || beat;
+		freeAt = begun + took + (writes ? constants.syncMs / 1000 : 0);
 		if (begun >= fleet.seconds) {
 			counted.transactions++;
-			counted.busy += took;
+			counted.busy += freeAt - begun;
 			waits.push(freeAt - host.since);
 			if (!writes) counted.looks++;
 			counted.starts += ends.length;

@@ -53,7 +53,7 @@ export type Moment = {
 	/** State before this step. */
 	view: ReadonlyMap<number, JobView>;
 	scheduler: Scheduler;
-	/** What the engine says of every job that waits. */
+	/** What the engine says of jobs that wait. */
 	whys: () => Promise<ReadonlyMap<number, Why>>;
 	marks: Marks;
 	memory: Memory;

@@ -1,4 +1,4 @@
-// Local time, the slow way: a fresh formatter for each question.
+// Local time, the slow way: all is read from what a formatter says.
 
 const cache = new Map<string, Intl.DateTimeFormat>();
 
@@ -19,8 +19,22 @@ function formatter(timezone: string): Intl.DateTimeFormat {
 	return format;
 }
 
-/** "2026-01-05", "08:30". */
-function local(at: number, timezone: string): { day: string; clock: string } {
+type Local = { day: string; clock: string };
+const minutes = new Map<string, Local>();
+
+/** "2026-01-05", "08:30". The same for all of a minute, so it is asked for once. */
+function local(at: number, timezone: string): Local {
+	const key = `${Math.floor(at / 60_000)} ${timezone}`;
+	let found = minutes.get(key);
+	if (found === undefined) {
+		if (minutes.size > 10_000) minutes.clear();
+		found = format(at, timezone);
+		minutes.set(key, found);
+	}
+	return found;
+}
+
+function format(at: number, timezone: string): Local {
 	const parts = Object.fromEntries(
 		formatter(timezone)
 			.formatToParts(at)

@@ -64,8 +64,9 @@ export function rewind(state: State, id: number, scope: "downstream" | "alone", 
 	const points = state.jobs.filter((job) => job.status === "succeeded" && !set.includes(job) && dependsOn(root, job)).map((job) => job.id);
 	for (const job of set) {
 		reset(job);
-		// What it made is no longer there to be found.
+		// What it made is no longer there to be found, or must be looked at again.
 		state.markers = state.markers.filter((marker) => !job.produces.includes(marker));
+		for (const artifact of job.produces) delete state.facts[artifactKey(artifact, job.repo)];
 	}
 	// For a moment it is active again, even if it ends at once: who waited for its end has not been ready without a break.
 	for (const job of waiting(state)) {

@@ -5,7 +5,7 @@ import { REASON_CODES } from "../../src/core/reason.ts";
 import { adopt, type Seen } from "./agree.ts";
 import { batchRefusals } from "./late.ts";
 import { lockRefusals } from "./locks.ts";
-import { artifactKey, early, type Refusal, rest } from "./refusal.ts";
+import { artifactKey, deadline, early, type Refusal, rest, time } from "./refusal.ts";
 import { isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
 
 /** A terminal end of a job that was waiting or whose run is over. */
@@ -28,7 +28,7 @@ export function settle(state: State, seen: Seen): void {
 	for (let changed = true; changed; ) {
 		changed = false;
 		for (const job of waiting(state)) {
-			const verdicts = early(state, job, now).flatMap((refusal) => (refusal.verdict === undefined ? [] : [refusal.verdict]));
+			const verdicts = early(state, job, now).flatMap((refusal) => refusal.verdict ?? []);
 			if (verdicts.length === 0) continue;
 			const one = adopt(verdicts, (verdict) => {
 				const view = seen.job(job.id);
@@ -62,9 +62,10 @@ function park(state: State, job: ModelJob): void {
 	// A time that was seen to come before is not what it waited for, even if it lies ahead again since the clock was set back.
 	const delayed = job.come ? 0 : job.runnable_at;
 	if (job.runnable_at <= now) job.come = true;
-	if (rest(state, job).length > 0) delete job.rest_at;
+	const others = rest(state, job);
+	if (others.length > 0) delete job.rest_at;
 	else job.rest_at ??= now;
-	const refusals = early(state, job, now);
+	const refusals = [...time(job, now), ...deadline(job, now), ...others];
 	if (refusals.length > 0) delete job.ready_at;
 	else {
 		job.ready_at ??= Math.min(now, Math.max(job.rest_at ?? now, delayed, job.backoff_until ?? 0));

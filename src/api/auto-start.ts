@@ -23,6 +23,10 @@ export function scrubbed(env: Record<string, string | undefined>): Record<string
 
 export type StartOptions = {
 	port?: number | null | undefined;
+	/** Handed over in the environment: it may hold a password, and everybody can see arguments. */
+	store?: string | undefined;
+	name?: string | undefined;
+	labels?: readonly string[] | undefined;
 	/** The daemon's program; the built one when not given. */
 	program?: string;
 	env?: Record<string, string | undefined>;
@@ -46,9 +50,11 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 	const log = openLog(home, path);
 	const before = fstatSync(log).size;
 	const port = options.port === undefined ? [] : ["--port", String(options.port ?? "none")];
-	const child = spawn(process.execPath, [...NODE_FLAGS, program, "--home", home, ...port], {
+	const name = options.name === undefined ? [] : ["--name", options.name];
+	const labels = (options.labels ?? []).flatMap((label) => ["--label", label]);
+	const child = spawn(process.execPath, [...NODE_FLAGS, program, "--home", home, ...port, ...name, ...labels], {
 		cwd: home,
-		env: scrubbed(options.env ?? process.env),
+		env: { ...scrubbed(options.env ?? process.env), ...(options.store === undefined ? {} : { SLUICE_STORE: options.store }) },
 		detached: true,
 		stdio: ["ignore", log, log],
 	});
@@ -122,7 +128,14 @@ function tail(path: string, from: number): string {
 
 /** What needs the daemon's own code. It is a program of its own, beside ours; nothing of it is loaded before. */
 export type DaemonModule = {
-	serve(options: { home: string; port: number | null | undefined; echo?: (line: string) => void }): Promise<number>;
+	serve(options: {
+		home: string;
+		port: number | null | undefined;
+		store?: string | undefined;
+		name?: string | undefined;
+		labels?: readonly string[] | undefined;
+		echo?: (line: string) => void;
+	}): Promise<number>;
 	install(options: { home: string; port: number | null | undefined }): Promise<string[]>;
 	checkConfig(home: string): Promise<Record<string, unknown>>;
 	doctor(home: string, store?: string | null): Promise<Record<string, unknown>>;

@@ -18,6 +18,7 @@ import type {
 } from "../core/job.ts";
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/retry.ts";
+import type { HostView } from "../fleet.ts";
 import type { BudgetView, Ended, EventRow, JobView, StatusReport } from "../scheduler.ts";
 import type { Progress } from "../supervisor/index.ts";
 import { type Mask, masked } from "./secrets.ts";
@@ -142,11 +143,19 @@ export type ReasonDocument = Omit<Reason, "since" | "clears_at" | "observed_at">
 	observed_at: Time | null;
 };
 export type EventDocument = { seq: number; at: Time; kind: string; job: number | null; by: string; data: Record<string, unknown> };
+/** `lease_until` is null for a host without a lease: the only one of its store. */
+export type HostDocument = Omit<HostView, "heartbeat_at" | "joined_at" | "lease_until" | "drain"> & {
+	heartbeat_at: Time;
+	joined_at: Time | null;
+	lease_until: Time | null;
+	drain: { by: string; at: Time; reason: string } | null;
+};
+
 export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" | "last_dispatch_at" | "needs_human" | "budgets"> & {
 	schema_version: number;
 	paused_at: Time | null;
 	holds: { scope: string; kind: string; since: Time; until: Time | null; by: string; reason: string }[];
-	hosts: { name: string; labels: string[]; repos: string[] | null; heartbeat_at: Time; state: string }[];
+	hosts: HostDocument[];
 	last_dispatch_at: Time | null;
 	/** Jobs that wait for a person, the oldest first. `question` is null where approval is asked for. */
 	needs_human: { job: number; name: string | null; question: string | null; since: Time }[];
@@ -331,10 +340,18 @@ export const statusDocument = (status: StatusReport): StatusDocument => ({
 	...status,
 	paused_at: maybeTime(status.paused_at),
 	holds: status.holds.map((hold) => ({ ...hold, since: rfc3339(hold.since), until: maybeTime(hold.until) })),
-	hosts: status.hosts.map((host) => ({ ...host, heartbeat_at: rfc3339(host.heartbeat_at) })),
+	hosts: status.hosts.map(hostDocument),
 	last_dispatch_at: maybeTime(status.last_dispatch_at),
 	needs_human: status.needs_human.map((one) => ({ ...one, since: rfc3339(one.since) })),
 	budgets: status.budgets.map((one) => ({ ...one, refills_at: maybeTime(one.refills_at) })),
 });
 
 export const endedDocument = ({ job, status, retry_at }: Ended): EndedDocument => ({ job, status, retry_at: maybeTime(retry_at) });
+
+export const hostDocument = (host: HostView): HostDocument => ({
+	...host,
+	heartbeat_at: rfc3339(host.heartbeat_at),
+	joined_at: maybeTime(host.joined_at),
+	lease_until: maybeTime(host.lease_until),
+	drain: host.drain && { ...host.drain, at: rfc3339(host.drain.at) },
+});

@@ -4,6 +4,7 @@
 import type { Method } from "./fields.ts";
 import { AGENT_METHODS } from "./protocol/agent.ts";
 import { CRON_METHODS } from "./protocol/cron.ts";
+import { HOST_METHODS } from "./protocol/host.ts";
 import { JOB_METHODS } from "./protocol/job.ts";
 import { KERNEL_METHODS } from "./protocol/kernel.ts";
 import { NOUN_METHODS } from "./protocol/nouns.ts";
@@ -20,6 +21,7 @@ export const METHODS = {
 	...JOB_METHODS,
 	...SCHEDULER_METHODS,
 	...NOUN_METHODS,
+	...HOST_METHODS,
 	...AGENT_METHODS,
 	...CRON_METHODS,
 	...REPO_METHODS,

@@ -3,7 +3,7 @@
 import type { Io } from "./io.ts";
 
 /** What the shell offers after an option or for an argument. */
-export type Completes = "job" | "file" | "folder" | "lane" | "command" | readonly string[];
+export type Completes = "job" | "file" | "folder" | "lane" | "host" | "command" | readonly string[];
 
 export type OptionSpec = {
 	name: string;

@@ -1,4 +1,4 @@
-// Completion scripts for bash, zsh and fish, made from the commands' descriptions. Ids and lanes are asked of a running daemon by `sluice __complete`.
+// Completion scripts for bash, zsh and fish, made from the commands' descriptions. Ids, lanes and hosts are asked of a running daemon by `sluice __complete`.
 
 import { type CommandSpec, type Completes, GLOBAL_OPTIONS, type OptionSpec } from "./command.ts";
 
@@ -23,6 +23,7 @@ export function bash(commands: readonly CommandSpec[]): string {
 		action(completes, (list) => `__sluice_words ${quoted(list.join(" "))}`, {
 			job: "__sluice_ask job",
 			lane: "__sluice_ask lane",
+			host: "__sluice_ask host",
 			file: "__sluice_files",
 			folder: "__sluice_folders",
 			nothing: ":",
@@ -82,6 +83,7 @@ export function zsh(commands: readonly CommandSpec[]): string {
 		action(completes, (list) => `(${list.join(" ")})`, {
 			job: "__sluice_jobs",
 			lane: "__sluice_lanes",
+			host: "__sluice_hosts",
 			file: "_files",
 			folder: "_files -/",
 			nothing: " ",
@@ -112,6 +114,7 @@ __sluice_ask() {
 }
 __sluice_jobs() { __sluice_ask job }
 __sluice_lanes() { __sluice_ask lane }
+__sluice_hosts() { __sluice_ask host }
 
 _sluice() {
 	local -a commands verbs
@@ -145,6 +148,7 @@ export function fish(commands: readonly CommandSpec[]): string {
 		action(completes, (list) => ` -xa ${quoted(list.join(" "))}`, {
 			job: " -xa '(sluice __complete job 2>/dev/null)'",
 			lane: " -xa '(sluice __complete lane 2>/dev/null)'",
+			host: " -xa '(sluice __complete host 2>/dev/null)'",
 			file: " -rF",
 			folder: " -xa '(__fish_complete_directories)'",
 			nothing: " -x",
@@ -153,6 +157,7 @@ export function fish(commands: readonly CommandSpec[]): string {
 		action(completes, (list) => ` -a ${quoted(list.join(" "))}`, {
 			job: " -a '(sluice __complete job 2>/dev/null)'",
 			lane: " -a '(sluice __complete lane 2>/dev/null)'",
+			host: " -a '(sluice __complete host 2>/dev/null)'",
 			file: " -F",
 			folder: " -a '(__fish_complete_directories)'",
 		});

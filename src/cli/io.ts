@@ -14,7 +14,13 @@ export type Connection = {
 };
 
 /** `port` null: no HTTP side; undefined: as the settings say. */
-export type DaemonOptions = { home: string; port: number | null | undefined };
+export type DaemonOptions = {
+	home: string;
+	port: number | null | undefined;
+	store: string | undefined;
+	name: string | undefined;
+	labels: readonly string[];
+};
 
 /** What needs the daemon's own code: loaded only for the commands that do it. */
 export type DaemonDoor = {

@@ -30,6 +30,12 @@ describe("times", () => {
 		[180_000, "in 3m"],
 		[-7_200_000, "2h ago"],
 		[3 * 86_400_000, "in 3d"],
+		[2_500, "in 3s"],
+		[7_199_700, "in 2h"],
+		[6_000_000, "in 1h 40m"],
+		[59_500, "in 1m"],
+		[95_000, "in 1m 40s"],
+		[-7_199_000, "1h ago"],
 	])("%i ms from now is %s", (ms, words) => {
 		expect(relative(NOW + ms, NOW)).toBe(words);
 	});

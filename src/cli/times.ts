@@ -32,12 +32,14 @@ export function shortDuration(ms: number): string {
 	return `${Math.max(0, Math.floor(ms / SECOND))}s`;
 }
 
-/** Relative to now: "in 3m", "12s ago", "now". */
+/** Relative to now: "in 3m 10s", "12s ago", "now". */
 export function relative(at: number, now: number): string {
 	const gap = at - now;
 	if (Math.abs(gap) < SECOND) return "now";
-	// Rounded up ahead and down behind: what is said to come in 3m does not come sooner.
-	return gap > 0 ? `in ${shortDuration(gap + (gap < MINUTE ? SECOND - 1 : 0))}` : `${shortDuration(-gap)} ago`;
+	if (gap < 0) return `${shortDuration(-gap)} ago`;
+	// Rounded up ahead and down behind: what is said to come in 3m does not come sooner, and what is nearly two hours off is not said to be one.
+	const step = gap < MINUTE ? SECOND : gap < HOUR ? 10 * SECOND : gap < DAY ? MINUTE : HOUR;
+	return `in ${durationWords(Math.ceil(gap / step) * step).replace(/^(\d+)\.\d+s$/, "$1s")}`;
 }
 
 /** RFC 3339 text or epoch milliseconds from a document; undefined when it has none. */

@@ -37,7 +37,7 @@ export function systemWorld(): World {
 		homeOf,
 		async daemon() {
 			const { loadDaemon, startDaemon } = await import("../api/auto-start.ts");
-			return { ...(await loadDaemon()), start: ({ home, port }) => startDaemon(home, { port }) };
+			return { ...(await loadDaemon()), start: ({ home, ...options }) => startDaemon(home, options) };
 		},
 		insideOf: (given) => (own(given) && /^[1-9]\d*$/.test(env.SLUICE_JOB_ID ?? "") ? Number(env.SLUICE_JOB_ID) : undefined),
 		onSignal(call) {

@@ -117,6 +117,7 @@ const readers: Readers<Config> = {
 	environment_breaker: group<Config["environment_breaker"]>({ failures: whole(0, 1000), cooldown_ms: length }),
 	rate_limit: group<Config["rate_limit"]>({ margin_ms: length, stagger_ms: length, failover_after_ms: length }),
 	lease_ms: (value, field) => check.integer(check.duration(value, field), field, 1000, check.MAX_TIME),
+	stale_after_ms: (value, field) => check.integer(check.duration(value, field), field, 1000, 86_400_000),
 	timezone: (value, field) => {
 		const name = check.text(value, field, { max: 60, lines: "one" });
 		if (!isTimezone(name)) throw check.wrong(field, `${check.shown(name)} is not a time zone`, 'for example "Europe/Berlin" or "UTC"');

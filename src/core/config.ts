@@ -60,6 +60,8 @@ export type Config = {
 	environment_breaker: { failures: number; cooldown_ms: number };
 	rate_limit: { margin_ms: number; stagger_ms: number; failover_after_ms: number };
 	lease_ms: number;
+	/** Where several hosts share a store: one that has not been heard of for this long is stale, and soon lost. */
+	stale_after_ms: number;
 	timezone: string;
 	kernel: { enabled: boolean };
 };
@@ -111,6 +113,7 @@ export const DEFAULTS: Config = {
 	environment_breaker: { failures: 3, cooldown_ms: 60_000 },
 	rate_limit: { margin_ms: 5_000, stagger_ms: 1_000, failover_after_ms: 1_800_000 },
 	lease_ms: 600_000,
+	stale_after_ms: 600_000,
 	timezone: "UTC",
 	kernel: { enabled: true },
 };

@@ -57,7 +57,19 @@ export type HostRecord = {
 	/** null = every repo. */
 	repos: string[] | null;
 	heartbeat_at: number;
-	state: "live" | "draining" | "gone";
+	/** As it was last written down; core/fleet.ts says what that amounts to now. */
+	state: "live" | "stale" | "gone";
+	joined_at?: number;
+	/** The home that holds the name, and until when: only where several hosts share a store. Its token tells this life of it from earlier ones. */
+	home?: string;
+	token?: number;
+	lease_until?: number;
+	/** When it was found stale. */
+	stale_at?: number;
+	/** A person told it to claim nothing. */
+	drain?: { by: string; at: number; reason: string };
+	/** Lost: its runs were given to others. */
+	gone?: "left" | "lost";
 };
 
 /** Counts of live runs by what caps them: `all`, `lane:x`, `repo:x`, `account:x`, `host:x`, `resource:x`; and what they reserve of `budget:<ledger>`. */

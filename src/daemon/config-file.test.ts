@@ -65,7 +65,7 @@ describe("mistakes say where they are and what was meant", () => {
 
 	test("in a variable and on the command line, too", () => {
 		expect(complaint("", { env: { SLUICE_PORT: "high" } })).toBe('SLUICE_PORT: port: must be a whole number, not "high"');
-		expect(complaint("", { flags: { port: 70_000 } })).toBe("--port: port: must be from 0 to 65535, not 70000");
+		expect(complaint("", { flags: { "--port": { port: 70_000 } } })).toBe("--port: port: must be from 0 to 65535, not 70000");
 	});
 
 	test("a file that cannot be read is one clear message", () => {
@@ -89,7 +89,7 @@ describe("flag over environment over file over preset over default", () => {
 			"# mine\npreset: town\nspawn_delay: 2s\nport: 1\nsafety_cap: 3\nretry: 2\nagents:\n  x: {command: [run, '{prompt}']}\n",
 			{
 				env: { SLUICE_PORT: "2", SLUICE_SAFETY_CAP: "4", SLUICE_HOME: "/x", SLUICE_TOKEN: "t", SLUICE_NONSENSE: "1" },
-				flags: { port: 3 },
+				flags: { "--port": { port: 3 } },
 			},
 		);
 		expect(origin(file, "port")).toEqual([3, "--port"]);

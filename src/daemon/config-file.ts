@@ -52,8 +52,8 @@ export type ConfigFile = {
 export type ConfigSources = {
 	path: string;
 	env?: Record<string, string | undefined>;
-	/** From the command line, by key; its place is said as `--port`. */
-	flags?: Given;
+	/** From the command line, by option: what each says. */
+	flags?: Record<string, Given>;
 	host: Pick<Host, "after">;
 	log: Log;
 };
@@ -70,10 +70,7 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 	const { path, host, log } = sources;
 	const above = [
 		...environmentLayers(sources.env ?? {}, parseValue),
-		...Object.entries(sources.flags ?? {}).map(([key, value]) => ({
-			place: () => `--${key.replaceAll("_", "-")}`,
-			given: { [key]: value },
-		})),
+		...Object.entries(sources.flags ?? {}).map(([flag, given]) => ({ place: () => flag, given })),
 	];
 
 	const stateOf = (text: string | null): State => {

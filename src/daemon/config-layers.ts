@@ -5,6 +5,7 @@ import { type Config, DEFAULTS, LANE_DEFAULT, PRESETS, type PresetName } from ".
 import { presetConfig, readConfig, withoutUnit } from "../core/config-input.ts";
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
+import { shownStore } from "../core/store-address.ts";
 import { ACCOUNT, AGENT_KEYS } from "./agent-settings.ts";
 import { REPO, readSettings, SETTINGS, type Settings, SOURCE_DEFAULT } from "./settings.ts";
 
@@ -143,10 +144,11 @@ export function origins(now: Effective, layers: readonly Layer[]): Origin[] {
 		...flat(settings),
 		...flat({ agents: profiles }).filter(([key]) => key !== "agents"),
 	];
-	return all.map(([key, value]) => {
+	return all.map(([key, plain]) => {
+		const value = key === "store" && typeof plain === "string" ? shownStore(plain) : plain;
 		for (const layer of [...layers].reverse()) if (isGiven(layer.given, key)) return { key, value, origin: layer.place(key) };
 		const same = (table: [string, unknown][]) =>
-			table.some(([one, other]) => one === key && JSON.stringify(other) === JSON.stringify(value));
+			table.some(([one, other]) => one === key && JSON.stringify(other) === JSON.stringify(plain));
 		return { key, value, origin: !same(base) && same(preset) ? `preset ${now.preset}` : "default" };
 	});
 }

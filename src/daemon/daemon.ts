@@ -13,7 +13,6 @@ import { tmpdir } from "node:os";
 import type { Checkup } from "../api/context.ts";
 import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
-import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
 import { usersOf } from "../host/folder-users.ts";
 import { localHost, systemClock, systemTimezone } from "../host/local.ts";
@@ -24,7 +23,6 @@ import { watchRepos } from "../host/repo-watch.ts";
 import { readSchedule } from "../host/schedule.ts";
 import { secret } from "../host/secret.ts";
 import { watchPaths } from "../host/watch-paths.ts";
-import { openScheduler } from "../open.ts";
 import { openSources } from "../sources/index.ts";
 import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
 import { createWork } from "../workspaces/index.ts";
@@ -45,24 +43,17 @@ import { openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
+import { type DaemonOptions, flagsOf, userName } from "./options.ts";
+import { openQueue } from "./queue.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
+import { hostNameOf, storeOf } from "./store.ts";
 import { createTriggers } from "./triggers.ts";
 import { offeredRepos } from "./url-repos.ts";
-import { userName } from "./user-name.ts";
 import { readVersion, webFolder } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
 
-export type DaemonOptions = {
-	home: string;
-	/** Over the setting. */
-	port?: number | null | undefined;
-	env?: Record<string, string | undefined>;
-	/** A store that other hosts use too, and how this one is called there; without it the home's own, and "local". */
-	shared?: { store: string; host: string } | undefined;
-	/** Each line of the log, for a person who watches. */
-	echo?: (line: string) => void;
-};
+export type { DaemonOptions } from "./options.ts";
 
 export type Daemon = {
 	readonly pid: number;
@@ -77,19 +68,15 @@ export type Daemon = {
 	readonly stopped: Promise<void>;
 };
 
-/** This machine, as the store knows it: not its network name, which changes with the network. */
-const ALONE = "local";
-/** How often we look whether other hosts have written. */
-const OTHERS_MS = 100;
-const HEARTBEAT_MS = 30_000;
+const OFFER_MS = 30_000;
+/** The thread that watches the loop is made only then. */
+const LOOP_WATCH_MS = 30_000;
 /** No operation takes a tenth of this. */
 const STUCK_MS = 10_000;
 
 /** Throws a SluiceError when it cannot start; then nothing is left running. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 	const env = options.env ?? process.env;
-	const { shared } = options;
-	const hostName = shared?.host ?? ALONE;
 	const clock = systemClock;
 	const startedAt = clock.now();
 	const version = readVersion();
@@ -105,10 +92,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(() => lock.release());
 
 		let secrets: () => readonly string[] = () => SETTINGS.secrets;
+		const masked = [home.tokens.operator, home.tokens.viewer];
 		const log = openLog({
 			path: home.log,
 			clock,
-			masked: [home.tokens.operator, home.tokens.viewer],
+			masked,
 			secrets: () => secrets(),
 			...(options.echo ? { echo: options.echo } : {}),
 		});
@@ -118,12 +106,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const config = openConfigFile({
 			path: home.config,
 			env,
-			flags: options.port === undefined ? {} : { port: options.port },
+			flags: flagsOf(options),
 			host: localHost,
 			log,
 		});
 		undo.push(() => config.close());
 		secrets = () => config.settings().secrets;
+		const store = storeOf(config.settings(), home);
+		masked.push(...store.secrets);
+		const hostName = hostNameOf(config.settings(), store);
 
 		const sources = openSources({ host: localHost, clock, env: () => pick(env, ["*"]) });
 		undo.push(() => sources.close());
@@ -139,16 +130,18 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		/** Items come from the sources, all other facts from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 
-		const scheduler = await openScheduler({
-			path: shared?.store ?? home.database,
-			config: completeInput(engineOf(config), DEFAULTS),
-			clock,
+		const { scheduler, lease } = await openQueue({
+			store,
+			home,
+			config,
+			hostName,
 			host,
-			by: "daemon",
-			join: { name: hostName, ...(shared ? { repos: offeredRepos(config) } : {}) },
-			...(shared ? { poll_others_ms: OTHERS_MS } : {}),
+			clock,
+			log,
+			undo,
+			lost: () => supervisor.lookAgain(),
+			overtaken: () => void stop({ runs: "stop", by: "lease" }).catch((error) => log.error("stopping failed", { error })),
 		});
-		undo.push(() => scheduler.close());
 		let triggersIn: Pick<typeof SETTINGS, "cron" | "watches"> = config.settings();
 		/** What the engine is told: also of what a repo's own file says. */
 		const takeOver = async (from: Parameters<typeof engineOf>[0]) => {
@@ -159,7 +152,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			repoFiles.arm(from);
 		};
 		/** Alone it gets all jobs there are, and says itself what is wrong with their repos. */
-		const offer = async (from: Parameters<typeof engineOf>[0] = config) => void (shared && (await scheduler.offer(offeredRepos(from))));
+		const offer = async (from: Parameters<typeof engineOf>[0] = config) =>
+			void (store.shared && (await scheduler.offer(offeredRepos(from))));
 		let told = JSON.stringify(engineOf(config));
 		const repoFiles = followRepoFiles({
 			watchPaths,
@@ -252,7 +246,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
 			},
-			...(shared ? { onEnded: (run) => others.keepSoon(run) } : {}),
+			...(store.shared ? { onEnded: (run) => others.keepSoon(run) } : {}),
 			...(step ? { step } : {}),
 		});
 		const others = createElsewhere({
@@ -290,6 +284,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				log.info("stopping", { by, runs, live: supervisor.live().length });
 				try {
 					await supervisor.drain({ graceMs: graceMs ?? config.settings().down_grace_ms, runs });
+					await lease.leave();
 					log.info("stopped", { left: supervisor.live().length });
 				} finally {
 					await unwind();
@@ -307,6 +302,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				agents: () => config.settings().agents,
 				accounts: () => config.settings().accounts,
 				jumps: watchdog.jumps,
+				store: store.shown,
+				database: () => ("url" in store.at ? store.at.url : null),
 				socket,
 				env,
 			});
@@ -321,7 +318,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				agents: createAgents({ agents: () => config.settings().agents, accounts: () => config.settings().accounts, env: () => env }),
 				repos: createRepos({ config, git, scheduler, clone: (name) => `${home.clones}/${name}`, worktrees: work.worktrees }),
 				work: { ...work, lookForBusy },
-				...(shared ? { elsewhere: others.elsewhere } : {}),
+				...(store.shared ? { elsewhere: others.elsewhere } : {}),
 				home: home.path,
 				version,
 				pid: process.pid,
@@ -343,22 +340,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const { port, close } = serving;
 		undo.push(close);
 
-		const loop = watchLoop({ path: home.log, stuckMs: STUCK_MS, lookMs: STUCK_MS / 4, startMs: HEARTBEAT_MS });
+		const loop = watchLoop({ path: home.log, stuckMs: STUCK_MS, lookMs: STUCK_MS / 4, startMs: LOOP_WATCH_MS });
 		const watchdog = startWatchdog({ clock, host, log, scheduler, loop });
 		undo.push(() => watchdog.stop());
 		undo.push(logDepths({ scheduler, host, log }));
-		undo.push(
-			heartbeats(
-				HEARTBEAT_MS,
-				() => Promise.all([scheduler.heartbeat(hostName), offer()]),
-				(error) => log.warn("the heartbeat failed", { error }),
-			),
-		);
+		lease.start();
+		if (store.shared) undo.push(heartbeats(OFFER_MS, offer, (error) => log.warn("what this host offers could not be told", { error })));
 
 		const found = await supervisor.start();
 		await intake.start();
 		reconciled = true;
-		if (shared) {
+		if (store.shared) {
 			undo.push(scheduler.outputs.answer(others.answer));
 			others.makeUp().catch((error) => log.warn("earlier runs could not be kept for other hosts", { error }));
 		}
@@ -389,6 +381,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		config.follow();
 		await triggers.reload();
 		ready();
+		if (store.shared)
+			log.info("this host shares a store", { host: hostName, labels: config.settings().host.labels.join(","), store: store.shown });
 		log.info("the daemon is up", { pid: process.pid, version, port, ...found });
 		return { pid: process.pid, port, socket, home: home.path, reload: () => config.reload(), stop, stopped };
 	} catch (error) {

@@ -24,6 +24,8 @@ export type Patient = {
 	database?: () => string | null;
 	/** Where the daemon listens, while it does. */
 	socket?: string;
+	/** Where its queue is, without passwords; absent without a daemon. */
+	store?: string;
 	env: Record<string, string | undefined>;
 };
 
@@ -41,6 +43,9 @@ export async function checkUp(patient: Patient): Promise<Checkup[]> {
 		["home", () => home(patient.home)],
 		["disk", () => free(patient.home)],
 		["config", () => configuration(patient.config())],
+		...(patient.store === undefined
+			? []
+			: [["store", (): Finding => ({ ok: true, detail: patient.store as string })] as [string, () => Finding]]),
 		["socket", () => socket(patient)],
 		["clock", () => clock(patient.jumps)],
 		["launcher", () => programs(patient.env)],

@@ -3,6 +3,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { SluiceError } from "../core/errors.ts";
+import { isDatabase } from "../core/store-address.ts";
 import { localHost } from "../host/local.ts";
 import { SILENT } from "../log.ts";
 import { openConfigFile, type Problem } from "./config-file.ts";
@@ -13,7 +14,13 @@ import { type MoveDocument, type MoveRequest, moveStore } from "./move-store.ts"
 import type { Settings } from "./settings.ts";
 import { packageFolder } from "./version.ts";
 
-type Place = { home: string; port: number | null | undefined };
+type Place = {
+	home: string;
+	port: number | null | undefined;
+	store?: string | undefined;
+	name?: string | undefined;
+	labels?: readonly string[] | undefined;
+};
 
 /**
  * Runs a daemon in this process until it is told to stop; resolves with the exit code.
@@ -71,13 +78,16 @@ export async function doctor(home: string, store: string | null = null) {
 		config: () => ("settings" in found ? null : found),
 		agents,
 		accounts,
-		database: () => store,
+		database: () => store ?? databaseIn(found),
 		env: process.env,
 	});
 	return { schema_version: 1, ok: checks.every(({ ok }) => ok), checks };
 }
 
 export const migrateStore = (request: MoveRequest): Promise<MoveDocument> => moveStore(request);
+
+const databaseIn = (found: { settings: Settings } | Problem): string | null =>
+	"settings" in found && found.settings.store !== null && isDatabase(found.settings.store) ? found.settings.store : null;
 
 /** The settings that a daemon would start with, or why it would not. */
 function read(home: string): { settings: Settings } | Problem {

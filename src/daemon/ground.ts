@@ -28,7 +28,8 @@ export type Parts = {
 
 export function createGround({ config, home, env, clock, list, makers, freshen }: Parts) {
 	// Asked for several times a run: what our environment is does not change, so only another setting makes it anew.
-	const surroundings = { ...env };
+	// Where the store is, perhaps with a password, is nothing for programs that we start.
+	const { SLUICE_STORE: _store, ...surroundings } = env;
 	const allowed = remembered(
 		() => config.settings().env,
 		(wanted) => pick(surroundings, wanted),

@@ -7,13 +7,13 @@ import { ALLOWED } from "../core/environment.ts";
 import { SluiceError } from "../core/errors.ts";
 import { INPUT_KEYS } from "../core/input.ts";
 import type { JobInput } from "../core/job.ts";
-import { urlFault, withoutCredentials } from "../core/repo-url.ts";
 import { CATCH_UPS, type CatchUp } from "../core/slots.ts";
 import { branch } from "../core/spec.ts";
 import { isTimezone } from "../core/window.ts";
 import { readSchedule } from "../host/schedule.ts";
 import { SOURCE_KINDS, type SourceSettings } from "../source.ts";
 import type { RepoSettings } from "../workspace.ts";
+import { readStore, readUrl } from "./addresses.ts";
 import { ACCOUNT, type AccountSettings, type AgentSettings, agentReaders, argv, folder, someArgv } from "./agent-settings.ts";
 
 export const NOTIFY_ON = ["batch_done", "job_failed", "needs_human", "limit", "budget"] as const;
@@ -45,6 +45,10 @@ export type WatchSettings = {
 export type ProbeSettings = { command: string[] };
 
 export type Settings = {
+	/** A SQLite file, or postgres://…, that several hosts share; null = the home's own file. */
+	store: string | null;
+	/** This machine, where several share a store. Name: null = the machine's own; `local` in a home with a store of its own. */
+	host: { name: string | null; labels: string[] };
 	/** HTTP on 127.0.0.1; 0 = any free port, null = none. */
 	port: number | null;
 	/** Variables that are captured from the caller at `add`; `*` stands for any letters. */
@@ -91,6 +95,8 @@ export type Settings = {
 };
 
 export const SETTINGS: Settings = {
+	store: null,
+	host: { name: null, labels: [] },
 	port: 7420,
 	env: [...ALLOWED],
 	secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
@@ -306,16 +312,7 @@ export const REPO_FILE_READERS = {
 /** Those of its keys that are the engine's. */
 export const REPO_ENGINE_READERS = { max: cap, prefix };
 
-const url: Reader<string | null> = (value, field) => {
-	if (value === null) return null;
-	if (typeof value !== "string") throw check.wrong(field, `must be text, not ${check.shown(value)}`);
-	const fault = urlFault(value);
-	if (fault !== undefined)
-		throw check.wrong(field, `${check.shown(withoutCredentials(value))} ${fault}`, 'for example "git@example.org:team/app.git"');
-	return value;
-};
-
-const repoMap = map<RepoSettings>(REPO, { ...REPO_FILE_READERS, path: folder, url, trusted: trust });
+const repoMap = map<RepoSettings>(REPO, { ...REPO_FILE_READERS, path: folder, url: readUrl, trusted: trust });
 
 const repos: Reader<Settings["repos"]> = (value, field, before) => {
 	const all = repoMap(value, field, before);
@@ -330,6 +327,8 @@ const repos: Reader<Settings["repos"]> = (value, field, before) => {
 };
 
 export const readSettings: Reader<Settings> = group<Settings>({
+	store: readStore,
+	host: group<Settings["host"]>({ name: labelOrNone, labels: (value, field) => check.labels(value, field) }),
 	port: orNone(whole(0, 65_535)),
 	env: patterns,
 	secrets: patterns,

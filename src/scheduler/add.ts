@@ -5,7 +5,7 @@ import { hardLimit, softLimit } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import { artifactKey, factKeys, isMarker, itemKey, jobOfArtifact } from "../core/fact.ts";
 import { deadEnd, fits } from "../core/gates/after.ts";
-import { suits } from "../core/gates/host.ts";
+import { lacks } from "../core/gates/host.ts";
 import type { Draft } from "../core/input.ts";
 import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../core/job.ts";
 import { nearest } from "../core/nearest.ts";
@@ -152,15 +152,9 @@ export function* checkJob(
 	if (draft.parent !== undefined) yield* addToFamily(tx, draft, draft.parent, at("parent"), coming);
 	if (job.item !== undefined) yield* checkItem(tx, job, force, at("item"), seen);
 	if ((job.host_labels || (job.repo !== undefined && job.kind !== "payload")) && !force) {
-		const hosts = [...tx.memory.hosts.values()].filter((host) => host.state !== "gone");
-		if (
-			!hosts.some((host) =>
-				suits(
-					{ ...host, state: "live" },
-					{ ...(job.repo === undefined ? {} : { repo: job.repo }), ...(job.host_labels ? { labels: job.host_labels } : {}) },
-				),
-			)
-		) {
+		const wish = { ...(job.repo === undefined ? {} : { repo: job.repo }), ...(job.host_labels ? { labels: job.host_labels } : {}) };
+		// One that is draining, stale or gone may come back; one that was removed will not.
+		if (![...tx.memory.hosts.values()].some((host) => lacks(host, wish).length === 0)) {
 			const wants = [
 				...(job.repo === undefined ? [] : [`repo ${job.repo}`]),
 				...(job.host_labels ?? []).map((label) => `label ${label}`),

@@ -158,7 +158,7 @@ const ARGUMENTS = {
 	grant: [subject, word("dim"), plain("grant"), act()],
 	charge: [subject, word("dim"), at("amount", whole(-Number.MAX_SAFE_INTEGER))],
 	ledgers: [at("subject", maybe(check.word))],
-	configure: [plain("config")],
+	configure: [plain("config"), act({ more: (value, field) => copy(check.json(check.record(value, field), field)) })],
 	gc: [optional(object("options", { days: (value, field) => check.number(value, field, 0, 100_000) }))],
 	recover: [found, optional(object("options", { host: check.label, reboot: check.flag }))],
 	heartbeat: [at("host", maybe(check.label))],
@@ -167,6 +167,10 @@ const ARGUMENTS = {
 			value === null ? null : check.list(value, field).map((one, index) => check.label(one, `${field}[${index}]`)),
 		),
 	],
+	drain: [at("host", check.label), act({ stop: check.flag })],
+	undrain: [at("host", check.label), act()],
+	removeHost: [at("host", check.label), act()],
+	identify: [word("name")],
 } satisfies Partial<Record<keyof Scheduler, Reader[]>>;
 
 type Method = (...args: never[]) => Promise<unknown>;

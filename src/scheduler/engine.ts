@@ -48,7 +48,14 @@ const GRACE_MS = 30_000;
 const HEARD = 1000;
 const NOTHING: readonly EventRecord[] = [];
 
-export type EngineOptions = { store: Store; clock: Clock; host: Host; chance: () => number; by: string; config: () => Config };
+export type EngineOptions = {
+	store: Store;
+	clock: Clock;
+	host: Host;
+	chance: () => number;
+	by: string;
+	config: (memory: Memory) => Config;
+};
 
 export class Engine {
 	private readonly queue: Pending[] = [];
@@ -205,7 +212,7 @@ export class Engine {
 			}
 			const heard = fresh ? NOTHING : yield* this.listen();
 			const leases = this.checkClock(now);
-			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(), chance, by });
+			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(this.memory), chance, by });
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
 			if (jobs.length > 0) {
 				yield* drive(tx.load(jobs));

@@ -7,7 +7,7 @@ import { fits } from "../core/gates/after.ts";
 import { askBatch } from "../core/gates/batch-hold.ts";
 import { shut } from "../core/gates/index.ts";
 import { isMerging, type Job, type Lock, type Status } from "../core/job.ts";
-import { ask, type Op } from "../store.ts";
+import { ask, type Op, type Replies } from "../store.ts";
 import type { Tx } from "./tx.ts";
 
 /** What is known of a fact. `asked`: a host should look; until it answers the value is in doubt. */
@@ -31,13 +31,16 @@ export const plainFacts = (tx: Tx, job: Job): JobFacts | undefined =>
 		? tx.plainFacts
 		: undefined;
 
-/** `which`: all predecessors for `why`; only the next open one to decide where the job waits (dead ends are dealt with when they happen). */
-export function* factsOf(tx: Tx, job: Job, which: "all" | "next" = "next"): Op<JobFacts> {
+/**
+ * `which`: all predecessors for `why`, by its edges where they have been read; only the next open one to decide where the job waits (dead ends
+ * are dealt with when they happen).
+ */
+export function* factsOf(tx: Tx, job: Job, which: "all" | "next" | Edges = "next"): Op<JobFacts> {
 	const plain = which === "next" ? plainFacts(tx, job) : undefined;
 	if (plain) return plain;
 	const facts: JobFacts = {
 		now: tx.now,
-		after: which === "all" ? yield* allPredecessors(tx, job) : yield* nextPredecessor(tx, job),
+		after: which === "next" ? yield* nextPredecessor(tx, job) : yield* allPredecessors(tx, job, which === "all" ? undefined : which),
 		artifacts: yield* neededArtifacts(tx, job),
 		conditions: yield* observed(
 			tx,
@@ -126,8 +129,13 @@ function predecessor(tx: Tx, pred: number, policy: Predecessor["policy"]): Prede
 	return { job: pred, policy, status: job?.status ?? "missing", ...merge };
 }
 
-export function* allPredecessors(tx: Tx, job: Job): Op<Predecessor[]> {
-	const edges = yield* ask({ read: "preds", job: job.id, from: 0, limit: 1_000_000 });
+export type Edges = Replies["preds"];
+
+/** What it comes after. */
+export const edgesOf = (job: Job): Op<Edges> => ask({ read: "preds", job: job.id, from: 0, limit: 1_000_000 });
+
+export function* allPredecessors(tx: Tx, job: Job, known?: Edges): Op<Predecessor[]> {
+	const edges = known ?? (yield* edgesOf(job));
 	yield* tx.load(edges.map((edge) => edge.pred));
 	return edges.map((edge) => predecessor(tx, edge.pred, edge.policy));
 }

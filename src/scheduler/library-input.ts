@@ -130,7 +130,7 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		const given = check.record(options, "options") as OpenOptions;
 		check.knownKeys(
 			given as Record<string, unknown>,
-			["path", "url", "preset", "config", "clock", "host", "chance", "by", "join", "drive", "fault", "piece", "poll_others_ms"],
+			["path", "url", "preset", "config", "clock", "host", "chance", "by", "join", "settings", "drive", "fault", "piece", "poll_others_ms"],
 			"",
 		);
 		if (given.url !== undefined) {
@@ -142,6 +142,7 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		if (given.by !== undefined) check.word(given.by, "by");
 		if (given.preset !== undefined) check.oneOf(given.preset, Object.keys(PRESETS) as PresetName[], "preset");
 		if (given.drive !== undefined) check.oneOf(given.drive, ["auto", "manual"], "drive");
+		if (given.settings !== undefined) check.oneOf(given.settings, ["own", "shared"], "settings");
 		if (given.piece !== undefined) check.integer(given.piece, "piece", 1);
 		if (given.poll_others_ms !== undefined) check.integer(given.poll_others_ms, "poll_others_ms", 1, 3_600_000);
 		const own: OpenOptions = { ...given };
@@ -149,8 +150,9 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 			own.config = copy(check.json(check.record(given.config, "config"), "config")) as NonNullable<OpenOptions["config"]>;
 		if (given.join === undefined) return own;
 		const join = check.record(given.join, "join") as NonNullable<OpenOptions["join"]>;
-		check.knownKeys(join, ["name", "labels", "repos"], "join");
+		check.knownKeys(join, ["name", "labels", "repos", "home"], "join");
 		if (join.name !== undefined) check.label(join.name, "join.name");
+		if (join.home !== undefined) check.word(join.home, "join.home");
 		if (join.labels !== undefined) check.labels(join.labels, "join.labels");
 		if (join.repos !== undefined)
 			check.list(join.repos, "join.repos").forEach((repo, index) => {

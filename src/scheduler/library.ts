@@ -21,8 +21,10 @@ import { Engine, type Task } from "./engine.ts";
 import type { FactRecord } from "./facts.ts";
 import * as finishing from "./finish.ts";
 import { extend, finish, started } from "./finish.ts";
+import { createFleet } from "./fleet-door.ts";
 import { makeForecast } from "./forecast.ts";
 import { readGraph } from "./graph.ts";
+import { offer, watchHosts } from "./hosts.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
 import { checkAct, checkEnding, checkedBreaker, checkedScope, claimerOf, restamp } from "./library-input.ts";
@@ -34,10 +36,11 @@ import { always, mark, record, type Seen } from "./observe.ts";
 import { createOutputs, dropOldAsks } from "./outputs.ts";
 import * as registers from "./registers.ts";
 import { rewind, rewindAll } from "./rewind.ts";
+import { createSharedSettings } from "./shared-settings.ts";
 import { nextWake } from "./sweep.ts";
 import { triggerMethods } from "./trigger-door.ts";
 import type { Tx } from "./tx.ts";
-import { assigned, beat, dropEmptyBuckets, gcSome, joinHost, offer, recover } from "./upkeep.ts";
+import { assigned, dropEmptyBuckets, forgetBefore, recover } from "./upkeep.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
 
@@ -50,13 +53,24 @@ export async function createScheduler(
 	let config: Config = readConfig(options.config ?? {}, presetConfig(options.preset));
 	const by = options.by ?? "library";
 	const { clock, host } = parts;
-	const engine = new Engine({ ...parts, by, config: () => config });
+	const shared = options.settings === "shared" ? createSharedSettings(config) : null;
+	const engine = new Engine({ ...parts, by, config: (memory) => (shared ? followShared(shared.in(memory)) : config) });
 	const hostName = options.join?.name ?? "local";
+	const fleet = createFleet({ engine, clock, store: parts.store, name: hostName });
 	const waker = createWaker();
 	const looks = createLooks(host, engine);
 	const between = createOutputs({ engine, clock, host, name: hostName });
 	const watchers = new Set<(news: News) => void>();
 	let closed = false;
+	/** The next transaction: it begins with what is on record. */
+	function* lookAround(): Op<void> {
+		yield* [];
+	}
+	/** Somebody else may have changed them; whoever is affected hears of the event. */
+	function followShared(next: Config): Config {
+		config = next;
+		return next;
+	}
 
 	// ---- the loop -------------------------------------------------------------------------------------------------------------------
 	let cancelTimer = () => {};
@@ -94,6 +108,8 @@ export async function createScheduler(
 		await looks.again();
 		for (;;) {
 			const { wake, more } = await engine.run(function* (tx) {
+				fleet.see(tx);
+				yield* watchHosts(tx);
 				yield* dropStaleStages(tx);
 				dropOldAsks(tx);
 				yield* dropEmptyBuckets(tx);
@@ -168,7 +184,13 @@ export async function createScheduler(
 
 		async claim(request) {
 			const claimer = check.taking("claim", () => claimerOf(request));
-			return engine.run((tx) => claim(tx, claimer), { phase: "claim" });
+			return engine.run(
+				(tx) => {
+					if (claimer.host === hostName) fleet.check(tx);
+					return claim(tx, claimer);
+				},
+				{ phase: "claim" },
+			);
 		},
 		started: (at) => engine.run((tx) => started(tx, token(at)), { jobs: [at.job] }),
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
@@ -265,38 +287,41 @@ export async function createScheduler(
 		...accountMethods({ engine, run }),
 		...ledgerMethods({ engine, run }),
 
-		configure: async (input: ConfigInput) => {
+		configure: async (input: ConfigInput, act) => {
 			const before = config;
-			const next = readConfig(input, config);
-			await engine.run(function* (tx) {
+			let next = readConfig(input, config);
+			await run(function* (tx) {
+				if (shared)
+					shared.write(
+						tx,
+						(stored) => {
+							next = readConfig(input, stored);
+							return next;
+						},
+						act?.more,
+					);
 				if (JSON.stringify(before.order) !== JSON.stringify(next.order)) {
 					tx.memory.windows.clear();
 					tx.put("settle", "rekey", { after: 0 });
 				}
 				tx.event("configured", null, { keys: Object.keys(input) });
 				yield* [];
-			});
+			}, act);
 			// In force once it is on record; what a raised cap lets through goes at once.
 			config = next;
+			if (shared) await engine.run(() => lookAround());
 			waker.wake();
 			schedule(clock.now());
 		},
 		config: () => copy(config),
+		more: () => copy(shared?.more() ?? {}),
 		gc: async ({ days = 7 } = {}) => {
 			const before = clock.now() - check.number(days, "days", 0, 100_000) * 86_400_000;
-			const total = { deleted: 0, kept: 0 };
-			for (let cursor: Parameters<typeof gcSome>[2] | null = { ended_at: -1, id: 0 }; cursor; ) {
-				const at: Parameters<typeof gcSome>[2] = cursor;
-				const some = await engine.run((tx) => gcSome(tx, before, at));
-				total.deleted += some.deleted;
-				total.kept += some.kept;
-				cursor = some.next;
-			}
-			return total;
+			return forgetBefore((task) => engine.run(task), before);
 		},
 		recover: async (found, more = {}) => engine.run((tx) => recover(tx, more.host ?? hostName, found, more.reboot === true)),
-		heartbeat: (name = hostName) => engine.run((tx) => beat(tx, name)),
 		offer: (repos) => engine.run((tx) => offer(tx, hostName, repos)),
+		...fleet.methods(run),
 		work: (lane, fn, more = {}) => startWorker({ engine, waker, host, config: () => config, clock }, check.label(lane, "lane"), fn, more),
 		tick: async (how = {}) => {
 			if (how.cycle === "now")
@@ -349,7 +374,16 @@ export async function createScheduler(
 			if (!isProbed(key)) continue;
 			looks.watch(key, (value as FactRecord).asked ? "asked" : "known");
 		}
-		yield* joinHost(tx, { name: hostName, labels: options.join?.labels ?? [], repos: options.join?.repos ?? null });
+		if (shared && !shared.isThere(tx)) {
+			shared.write(tx, (first) => first);
+			tx.event("configured", null, { keys: Object.keys(options.config ?? {}) });
+		}
+		yield* fleet.join(tx, {
+			name: hostName,
+			labels: options.join?.labels ?? [],
+			repos: options.join?.repos ?? null,
+			home: options.join?.home,
+		});
 	});
 	schedule(clock.now());
 	const stopListening = listenForOthers({

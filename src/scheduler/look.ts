@@ -18,8 +18,9 @@ import { ask, type Op } from "../store.ts";
 import { depths } from "./add.ts";
 import { viewBudget } from "./budgets.ts";
 import { type Claimer, dispatch } from "./claim.ts";
-import { factsOf } from "./facts.ts";
+import { type Edges, edgesOf, factsOf } from "./facts.ts";
 import { MANY } from "./heads.ts";
+import { viewHosts } from "./hosts.ts";
 import type { Tx } from "./tx.ts";
 
 export function* mustFind(tx: Tx, id: number): Op<Job> {
@@ -32,13 +33,12 @@ export function* mustFind(tx: Tx, id: number): Op<Job> {
 	});
 }
 
-export function* viewJob(tx: Tx, job: Job): Op<JobView> {
+/** `known`: what it comes after, where that has been read. */
+export function* viewJob(tx: Tx, job: Job, known?: Edges): Op<JobView> {
 	const spec =
 		tx.spec(job.id) ?? (yield* tx.specs([job.id])).get(job.id) ?? ({ version: 1, enqueued_at: job.created_at } satisfies JobSpec);
 	const edges =
-		job.created_at === tx.now && job.deps_left === undefined && tx.changes.edges.length === 0
-			? []
-			: yield* ask({ read: "preds", job: job.id, from: 0, limit: 100_000 });
+		known ?? (job.created_at === tx.now && job.deps_left === undefined && tx.changes.edges.length === 0 ? [] : yield* edgesOf(job));
 	return toView(
 		job,
 		spec,
@@ -116,9 +116,10 @@ function boundFor(mine: Head, gap: number, kernel: boolean, tx: Tx): { age_at: n
 
 export function* why(tx: Tx, id: number): Op<Why> {
 	const job = yield* mustFind(tx, id);
-	const view = yield* viewJob(tx, job);
+	const edges = yield* edgesOf(job);
+	const view = yield* viewJob(tx, job, edges);
 	const bucket = tx.memory.buckets.get(job.bucket) ?? bucketOf(job, job.bucket);
-	const reasons = isWaiting(job.status) ? allReasons(job, bucket, yield* factsOf(tx, job, "all"), tx.world()) : [];
+	const reasons = isWaiting(job.status) ? allReasons(job, bucket, yield* factsOf(tx, job, edges), tx.world()) : [];
 	const place = yield* position(tx, job);
 	if (isWaiting(job.status) && reasons.length === 0) {
 		const detail = place === null ? "eligible; waiting for its turn" : `eligible; number ${place} of its lane`;
@@ -159,7 +160,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 						: hold.reason,
 			}))
 			.sort((a, b) => HOLD_KINDS.indexOf(a.kind) - HOLD_KINDS.indexOf(b.kind) || (a.scope < b.scope ? -1 : 1)),
-		hosts: [...memory.hosts.values()].map(({ name, labels, repos, heartbeat_at, state }) => ({ name, labels, repos, heartbeat_at, state })),
+		hosts: viewHosts(tx),
 		backpressure:
 			memory.ready > soft
 				? `Queue delayed; respecting caps (${Object.entries(depths(tx))

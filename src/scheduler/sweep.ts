@@ -5,6 +5,7 @@ import { isTaken, refillsAt, reservedKey } from "../core/ledger.ts";
 import { outsideHours } from "../core/window.ts";
 import { ask, type Op } from "../store.ts";
 import { finish } from "./finish.ts";
+import { nextHostAt } from "./hosts.ts";
 import { dropIdleReservations, isOverdue, reserve } from "./locks.ts";
 import { place } from "./place.ts";
 import { cascade } from "./settle.ts";
@@ -60,6 +61,7 @@ export function* nextWake(tx: Tx): Op<number | null> {
 		if ("until" in hold) at(hold.until);
 		if (hold.kind === "rate_limited") at(hold.next_at);
 	}
+	at(nextHostAt(tx));
 	const pace = tx.getPace();
 	if (config.cycle_interval_ms > 0) at(pace.last_cycle_at + config.cycle_interval_ms);
 	if (config.spawn_delay_ms > 0) at(pace.last_start_at + config.spawn_delay_ms);

@@ -1,10 +1,9 @@
-// Upkeep: old jobs forgotten, runs matched with what their host finds, hosts that come and go.
+// Upkeep: old jobs forgotten, runs matched with what their host finds.
 
 import { copy } from "../core/copy.ts";
 import { jobOfArtifact } from "../core/fact.ts";
 import { isTerminal, type Job, runId } from "../core/job.ts";
 import { reconcile } from "../core/reconcile.ts";
-import type { HostRecord } from "../core/world.ts";
 import type { Claimed, Scheduler } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { finish, started } from "./finish.ts";
@@ -15,6 +14,22 @@ const PIECE = 200;
 const KEPT_BUCKETS = 100;
 
 export type GcCursor = { ended_at: number; id: number };
+
+/** Forgets what ended before a time and is not referred to any more, piece by piece. */
+export async function forgetBefore(
+	run: <T>(task: (tx: Tx) => Op<T>) => Promise<T>,
+	before: number,
+): Promise<{ deleted: number; kept: number }> {
+	const total = { deleted: 0, kept: 0 };
+	for (let cursor: GcCursor | null = { ended_at: -1, id: 0 }; cursor; ) {
+		const at: GcCursor = cursor;
+		const some: { deleted: number; kept: number; next: GcCursor | null } = await run((tx) => gcSome(tx, before, at));
+		total.deleted += some.deleted;
+		total.kept += some.kept;
+		cursor = some.next;
+	}
+	return total;
+}
 
 /** Forgets some terminal jobs that ended before a time and that no active job still refers to. */
 export function* gcSome(tx: Tx, before: number, after: GcCursor): Op<{ deleted: number; kept: number; next: GcCursor | null }> {
@@ -62,29 +77,6 @@ function* isReferred(tx: Tx, job: Job): Op<boolean> {
 }
 
 const isActive = (job: Job | undefined): boolean => job !== undefined && !isTerminal(job.status);
-
-export function* joinHost(tx: Tx, host: Omit<HostRecord, "heartbeat_at" | "state">): Op<void> {
-	tx.put("host", host.name, { ...host, heartbeat_at: tx.now, state: "live" } satisfies HostRecord);
-	tx.event("host_joined", null, { host: host.name, labels: host.labels });
-	tx.stirred = true;
-	yield* [];
-}
-
-export function* beat(tx: Tx, name: string): Op<void> {
-	const host = tx.memory.hosts.get(name);
-	if (host) tx.put("host", name, { ...host, heartbeat_at: tx.now, state: "live" });
-	yield* [];
-}
-
-/** What it offers may bring work here that waited for it. */
-export function* offer(tx: Tx, name: string, repos: string[] | null): Op<void> {
-	const host = tx.memory.hosts.get(name);
-	yield* [];
-	if (!host || JSON.stringify(host.repos) === JSON.stringify(repos)) return;
-	tx.put("host", name, { ...host, repos } satisfies HostRecord);
-	tx.event("host_offers", null, { host: name, repos });
-	tx.stirred = true;
-}
 
 /** The running jobs of a host that its processes carry: kernel entries and payloads are in other hands. */
 function* runningOn(host: string): Op<Job[]> {

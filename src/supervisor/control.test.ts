@@ -71,6 +71,7 @@ describe("freeze", () => {
 		await on.add();
 		await on.supervisor.freeze({});
 		on.processes.start("1.1");
+		await on.pass(50);
 		expect(on.processes.machine.shims.get("home-1.1")?.stopped).toBe(true);
 	});
 });

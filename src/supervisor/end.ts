@@ -4,8 +4,9 @@ import type { ExitKind } from "../core/job.ts";
 import { troubleOf } from "../disk.ts";
 import type { Ending } from "../scheduler.ts";
 import { accountOf, concluded, tailOf } from "./agent-end.ts";
-import { endingOf, lastLine, type Over, oneLine, TAIL_BYTES } from "./exit.ts";
+import { endedForLease, endingOf, lastLine, type Over, oneLine, TAIL_BYTES } from "./exit.ts";
 import { type Floor, forget, isOvertaken } from "./floor.ts";
+import { hold } from "./freeze.ts";
 import { boundLogs } from "./log-limit.ts";
 import type { LiveRun } from "./run.ts";
 
@@ -25,11 +26,16 @@ export function see(floor: Floor, run: LiveRun): boolean {
 		settle(floor, run, seen);
 		return true;
 	}
-	if (seen.state === "alive") {
-		run.pid = seen.pid;
-		run.stage = "running";
-	}
+	if (seen.state === "alive") begun(floor, run, seen.pid);
 	return false;
+}
+
+function begun(floor: Floor, run: LiveRun, pid: number): void {
+	run.pid = pid;
+	if (run.stage !== "launching") return;
+	run.stage = "running";
+	floor.step?.("started", run.id);
+	if (run.frozen !== null) hold(floor, [run]);
 }
 
 /** The program is over. A stopped or lost run ends when its whole tree is gone, another one at once, and its leftovers are seen to later. */
@@ -56,6 +62,7 @@ function conclude(floor: Floor, run: LiveRun, seen: Over): void {
 		leave(
 			floor,
 			run,
+			seen,
 			endingOf(run, seen, () => lastLine(tailOf(floor, run, "stderr", TAIL_BYTES))),
 		);
 		return;
@@ -63,12 +70,14 @@ function conclude(floor: Floor, run: LiveRun, seen: Over): void {
 	run.stage = "leaving";
 	void concluded(floor, run, seen).then((ending) => {
 		// Closed meanwhile: the next life reads it once more.
-		if (!floor.closed) leave(floor, run, ending);
+		if (!floor.closed) leave(floor, run, seen, ending);
 	});
 }
 
 /** A run that had a workspace leaves it first: what it did must be committed before anybody hears that it is done. */
-function leave(floor: Floor, run: LiveRun, ending: Ending): void {
+function leave(floor: Floor, run: LiveRun, seen: Over, judged: Ending): void {
+	const ended = run.stop === null && !(seen.state === "exited" && seen.code === 0) && floor.disk.size(`${run.dir}/lease`) !== null;
+	const ending = ended ? endedForLease(judged) : judged;
 	if (!run.housed || !floor.workspaces || run.fenced || floor.closed) {
 		report(floor, run, ending);
 		return;

@@ -6,6 +6,7 @@
 //   another exit code            failed           the last line of its stderr
 //   a usual signal               crashed          which, and that line
 //   no process, no exit          lost             "scheduler recovery"
+//   ended for its host's lease   lost             the same, and why
 //   anything, after a stop       the stop's       the stop's reason
 
 import type { ExitKind } from "../core/job.ts";
@@ -62,3 +63,13 @@ export function oneLine(text: string): string {
 	if (plain.length <= MESSAGE_MAX) return plain;
 	return `${plain.slice(0, MESSAGE_MAX - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
+
+/** Its host could not renew its lease and ended it: whatever its program made of the signal is not its own doing. */
+export const endedForLease = ({ job, token, session, usage }: Ending): Ending => ({
+	job,
+	token,
+	exit_kind: "lost",
+	message: "scheduler recovery: its host could not renew its lease",
+	...(session === undefined ? {} : { session }),
+	...(usage === undefined ? {} : { usage }),
+});

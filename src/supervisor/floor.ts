@@ -70,6 +70,17 @@ export type Floor = Parts & {
 	onForgotten(): void;
 };
 
+/** Shorter runs are never seen to start: their end says so. Long enough for a program that is not there to be found out on a slow machine. */
+const STARTED_MS = 250;
+/** One that shall be frozen is to be caught early. */
+const SOON_MS = 20;
+
+/** It has been handed over. Nobody tells of its start, so it is looked for. */
+export function expectStart({ clock, alarm }: Floor, run: LiveRun): void {
+	run.lookAt = clock.monotonic() + (run.frozen === null ? STARTED_MS : SOON_MS);
+	alarm.at(run.lookAt);
+}
+
 export function remember(floor: Floor, run: LiveRun): void {
 	floor.live.set(run.id, run);
 	floor.byJob.set(run.job, run);

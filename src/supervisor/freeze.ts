@@ -2,7 +2,7 @@
 
 import { troubleOf } from "../disk.ts";
 import type { Scope } from "../scheduler.ts";
-import type { Floor } from "./floor.ts";
+import { expectStart, type Floor } from "./floor.ts";
 import { isIn, type LiveRun } from "./run.ts";
 
 /** A process can start another one while it is looked for: until a pass finds nothing new. */
@@ -15,6 +15,7 @@ export function freeze(floor: Floor, scope: Scope): void {
 	const runs = matching(floor, scope).filter((run) => run.stop === null);
 	for (const run of runs) {
 		run.frozen ??= floor.clock.monotonic();
+		if (run.stage === "launching") expectStart(floor, run);
 		try {
 			floor.disk.write(`${run.dir}/frozen`, "");
 		} catch (error) {

@@ -37,12 +37,13 @@ describe("a run", () => {
 		expect(on.file("1.1", "payload.json")).toEqual({ a: 1 });
 		expect([mode(on.path("1.1", "")), mode(on.path("1.1", "run.json"))]).toEqual([0o700, 0o600]);
 		expect(on.supervisor.live()).toEqual([{ run: "1.1", job, pid: expect.any(Number), since: on.clock.now(), progress: null }]);
+		await on.pass(SECOND);
 		on.processes.exit("1.1", 0);
 		await on.settle();
 		expect(await on.show(job)).toMatchObject({ status: "succeeded", exit_code: 0, exit_kind: "completed" });
 		expect(on.file("1.1", "outcome.json")).toMatchObject({ version: 1, exit_kind: "completed", exit_code: 0, signal: null, message: null });
 		expect(on.steps.filter((step) => step.startsWith("1.1"))).toEqual(
-			["claimed", "folder-made", "started", "launched", "exit-seen", "outcome-written", "completed"].map((step) => `1.1 ${step}`),
+			["claimed", "folder-made", "launched", "started", "exit-seen", "outcome-written", "completed"].map((step) => `1.1 ${step}`),
 		);
 		expect(on.supervisor.idle()).toBe(true);
 	});

@@ -10,8 +10,8 @@ import { createAlarm } from "./alarm.ts";
 import { createClearing } from "./clearing.ts";
 import { checkClocks, listen } from "./clocks.ts";
 import { see, writeOutcome } from "./end.ts";
-import { type Floor, isOvertaken, type Parts } from "./floor.ts";
-import { freeze, hold, thaw } from "./freeze.ts";
+import { expectStart, type Floor, isOvertaken, type Parts } from "./floor.ts";
+import { freeze, thaw } from "./freeze.ts";
 import { boundLogs } from "./log-limit.ts";
 import { type LogOptions, type LogPart, readLog } from "./logs.ts";
 import { agentProblem } from "./prepare.ts";
@@ -33,6 +33,8 @@ export type Supervisor = {
 	drain(options: { graceMs: number; runs: "leave" | "stop" }): Promise<void>;
 	/** A job is being added in this turn: the claim goes into the same transaction, so that the start waits for one sync of the disk and not for two. */
 	claimAlong(): void;
+	/** Matches processes with what is assigned, soon: somebody else may have the runs by now. */
+	lookAgain(): void;
 	freeze(scope: Scope): Promise<void>;
 	thaw(scope: Scope): Promise<void>;
 	/** Null when there is no such run on this host. */
@@ -53,8 +55,6 @@ export type Supervisor = {
 };
 
 const CLAIM_MAX = 100;
-/** Shorter runs never tell that they started: their end says so. Long enough for a program that is not there to be found out on a slow machine. */
-const STARTED_MS = 250;
 const SCAN_MS = 5_000;
 const RECONCILE_MS = 10_000;
 const RETENTION_MS = 6 * 3_600_000;
@@ -68,8 +68,6 @@ export function createSupervisor(parts: Parts): Supervisor {
 	let scanAt = Number.POSITIVE_INFINITY;
 	let reconcileAt = Number.POSITIVE_INFINITY;
 	let reconciling = false;
-	let tellAt = Number.POSITIVE_INFINITY;
-	let untold: LiveRun[] = [];
 	let waiting: (() => void)[] = [];
 	let unwatch = () => {};
 	let cancelRetention = () => {};
@@ -150,6 +148,12 @@ export function createSupervisor(parts: Parts): Supervisor {
 		alarm.at(scanAt);
 	}
 
+	function lookAgain(): void {
+		const now = clock.monotonic();
+		[scanAt, reconcileAt] = [now, now];
+		alarm.at(now);
+	}
+
 	function onNews(news: News): void {
 		guarded(() => {
 			for (const event of news.events) hear(event);
@@ -170,25 +174,21 @@ export function createSupervisor(parts: Parts): Supervisor {
 			if (exit_kind === undefined || exit_kind === run.ending.exit_kind) return;
 			run.ending = { ...run.ending, exit_kind };
 			writeOutcome(floor, run, run.ending);
-		}
+		} else if ((event.kind === "ended" || event.kind === "requeued") && !run.ending && event.data.attempt === run.attempt) lookAgain();
 	}
 
-	function onProcess(id: string, kind: "started" | "exited"): void {
+	function onProcess(id: string): void {
 		const run = floor.live.get(id);
-		if (!run || floor.closed) return;
-		if (kind === "exited") {
-			see(floor, run);
-			return;
-		}
-		if (run.stage !== "launching") return;
-		run.stage = "running";
-		parts.step?.("started", run.id);
-		if (run.frozen !== null) hold(floor, [run]);
-		if (run.told) return;
-		untold.push(run);
-		if (tellAt !== Number.POSITIVE_INFINITY) return;
-		tellAt = clock.monotonic() + STARTED_MS;
-		alarm.at(tellAt);
+		if (run && !floor.closed) see(floor, run);
+	}
+
+	/** When to look again. */
+	function awaitStart(run: LiveRun, now: number): number {
+		if (run.stage !== "launching" || run.entering) return Number.POSITIVE_INFINITY;
+		if (run.lookAt > now) return run.lookAt;
+		if (!see(floor, run)) expectStart(floor, run);
+		tellStarted(run);
+		return run.lookAt;
 	}
 
 	function tellStarted(run: LiveRun): void {
@@ -203,7 +203,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 	function beat(): void {
 		if (floor.closed) return;
 		try {
-			alarm.at(Math.min(attend(clock.monotonic()), scanAt, tellAt));
+			alarm.at(Math.min(attend(clock.monotonic()), scanAt));
 		} catch (error) {
 			fault(error);
 			alarm.at(clock.monotonic() + 1_000);
@@ -212,14 +212,9 @@ export function createSupervisor(parts: Parts): Supervisor {
 
 	function attend(now: number): number {
 		let next = Number.POSITIVE_INFINITY;
-		if (tellAt <= now) {
-			tellAt = Number.POSITIVE_INFINITY;
-			const some = untold;
-			untold = [];
-			for (const run of some) tellStarted(run);
-		}
 		if (scanAt <= now) scan(now);
 		for (const run of [...floor.live.values()]) {
+			next = Math.min(next, awaitStart(run, now));
 			next = Math.min(next, checkClocks(floor, run, now));
 			next = Math.min(next, climb(floor, run, now));
 		}
@@ -269,7 +264,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 
 	return {
 		async start() {
-			processes.onNews(({ run, kind }) => guarded(() => onProcess(run, kind)));
+			processes.onNews((run) => guarded(() => onProcess(run)));
 			const report = await reconcileRuns(floor, "with strangers");
 			open = true;
 			unwatch = scheduler.watch(onNews);
@@ -297,13 +292,14 @@ export function createSupervisor(parts: Parts): Supervisor {
 			wakeWaiting();
 		},
 		claimAlong: claimSoon,
+		lookAgain,
 		freeze: async (scope) => freeze(floor, scope),
 		thaw: async (scope) => thaw(floor, scope),
 		logs: (job, options) => readLog(floor, job, options),
 		outcome: (job, attempt) => accountIn(floor, folderOf(floor, job, attempt)),
 		live: () =>
 			[...floor.live.values()].map((run) => {
-				if (run.pid === null && run.stage === "running") {
+				if (run.pid === null && (run.stage === "launching" || run.stage === "running")) {
 					const seen = processes.look(run.id, run.dir);
 					if (seen.state === "alive") run.pid = seen.pid;
 				}

@@ -1,7 +1,7 @@
 // A run that this host carries, and its folder: `<runs>/<job>/<attempt>/`.
 //
 //   stage       from                          to
-//   launching   claimed, or found unstarted   running: its shim says so, or a look does
+//   launching   claimed, or found unstarted   running: a look finds it so
 //   running     adopted                       clearing (stopped, lost), leaving or ending (it exited by itself)
 //   clearing    its program is gone           leaving, ending: nothing that carries its mark is alive any more
 //   leaving     it had a workspace            ending: its work is committed, its patch written
@@ -49,6 +49,8 @@ export type LiveRun = {
 	frozen: number | null;
 	/** Monotonic milliseconds of the hand-over to the launcher, which one it was, and whether another is due since nothing came of it. */
 	launchedAt: number;
+	/** Monotonic milliseconds of the next look whether it has started. */
+	lookAt: number;
 	handOvers: number;
 	overdue: boolean;
 	/** Somebody else has the job: its processes go, its end is nobody's business. */
@@ -99,6 +101,7 @@ export function enlist({ job, spec: _spec, run }: Claimed, place: Place, now: nu
 		stop: null,
 		frozen: null,
 		launchedAt: now,
+		lookAt: Number.POSITIVE_INFINITY,
 		handOvers: 1,
 		overdue: false,
 		fenced: false,

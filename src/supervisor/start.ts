@@ -6,7 +6,7 @@ import type { Claimed } from "../scheduler.ts";
 import type { Place, Workspaces } from "../workspace.ts";
 import { enlistAgent, recordOf } from "./agent.ts";
 import { launchFailed, see } from "./end.ts";
-import { type Floor, remember } from "./floor.ts";
+import { expectStart, type Floor, remember } from "./floor.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { beforeOf, priorOf } from "./prior.ts";
 import { enlist, type LiveRun } from "./run.ts";
@@ -98,6 +98,7 @@ function describe({ disk, clock }: Floor, run: LiveRun, { job }: Claimed, prepar
 }
 
 function handOver(floor: Floor, run: LiveRun, { argv, cwd, env, stdin }: Prepared): void {
+	expectStart(floor, run);
 	const launch = { run: run.id, dir: run.dir, mark: run.mark, argv, cwd, env, ...(stdin === null ? {} : { stdin: `${run.dir}/${stdin}` }) };
 	floor.processes.launch(launch).then(
 		() => floor.step?.("launched", run.id),

@@ -45,6 +45,7 @@ export function createWork(parts: Parts): Work {
 	const merges = createMergeQueue(yard);
 	const makers = createMakers(yard);
 	let cancelTidy = () => {};
+	let looks = 0;
 	const repoOf = (name: string | undefined) => (name === undefined ? null : yard.repo(name));
 
 	async function enter(claimed: Claimed, dir: string): Promise<Place | { refused: string }> {
@@ -126,11 +127,14 @@ export function createWork(parts: Parts): Work {
 			const record = recordOf(yard, job);
 			const path = record && worktreeOf(yard, record.repo, job);
 			if (record && path && record.state === "ready" && yard.disk.size(`${path}/.git`) !== null) {
-				const into = `${path}.diff`;
-				await patchOf(yard, { path, from: record.base_commit, index: `${path}.diff-index`, into, untouched: false });
-				const patch = readPatch(yard, into);
-				yard.disk.remove(into);
-				return { patch: patch ?? "", from: "worktree" };
+				// Several may look at the same time, each into files of its own.
+				const into = `${path}.diff-${++looks}`;
+				try {
+					await patchOf(yard, { path, from: record.base_commit, index: `${into}-index`, into, untouched: false });
+					return { patch: readPatch(yard, into) ?? "", from: "worktree" };
+				} finally {
+					yard.disk.remove(into);
+				}
 			}
 			for (let at = attempt; at > 0; at--) {
 				const patch = readPatch(yard, `${yard.runs}/${job}/${at}/output.patch`);

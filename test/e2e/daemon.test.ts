@@ -179,7 +179,9 @@ test("a daemon that kills itself at each step of a run loses nothing", async () 
 		const home = new TestHome();
 		const first = await home.up({ SLUICE_CHAOS_STEP: step });
 		const proof = join(home.path, "proof");
-		const job = await add(first.client, home, `echo once >> ${proof}`).catch(() => 1);
+		// Only runs that last are seen to start: this one lasts until the daemon is gone.
+		const lasts = step === "started" ? `; while kill -0 ${first.child.pid}; do sleep 0.05; done` : "";
+		const job = await add(first.client, home, `echo once >> ${proof}${lasts}`).catch(() => 1);
 		await home.gone(first.child);
 		expect([step, first.child.signalCode]).toEqual([step, "SIGKILL"]);
 		const { client } = await home.up();

@@ -2,11 +2,12 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { hosts, type TestHost } from "../make/host.ts";
+import { type Server, startServer } from "../make/postgres-server.ts";
 import { makeRepository } from "../make/repository.ts";
 
 const add = async (client: Client, job: Record<string, unknown>): Promise<number> => {
@@ -29,9 +30,22 @@ async function split({ a, b }: { a: Host; b: Host }, id: number): Promise<{ owne
 }
 const ended = (client: Client, id: number) => client.call("job.wait", { ids: [id], timeout_ms: WAIT });
 
-describe("a run on another host", () => {
+let server: Server | undefined;
+afterAll(() => server?.end());
+const STORES: [string, () => Promise<string>][] = [
+	["SQLite", async () => join(makeFolder(), "shared.db")],
+	[
+		"PostgreSQL",
+		async () => {
+			server ??= await startServer();
+			return server.makeDatabase();
+		},
+	],
+];
+
+describe.each(STORES)("a run on another host, on %s", (_, makeStore) => {
 	test("is cancelled from here", async () => {
-		const both = await hosts({ a: CONFIG, b: CONFIG });
+		const both = await hosts({ a: CONFIG, b: CONFIG }, await makeStore());
 		const id = await add(both.a.client, { command: ["sleep", "600"] });
 		const { other } = await split(both, id);
 		await other.client.call("job.cancel", { id });
@@ -39,7 +53,7 @@ describe("a run on another host", () => {
 	});
 
 	test("its log is read while it grows, and to its end", async () => {
-		const both = await hosts({ a: CONFIG, b: CONFIG });
+		const both = await hosts({ a: CONFIG, b: CONFIG }, await makeStore());
 		const flag = join(makeFolder(), "go");
 		const id = await add(both.a.client, sh(`echo first; while ! test -e ${flag}; do sleep 0.05; done; echo second; echo oops >&2`));
 		const { other, at } = await split(both, id);
@@ -64,7 +78,7 @@ describe("a run on another host", () => {
 
 	test("what it has written is there when its host is not, as far as it was kept", async () => {
 		const config = `${CONFIG}logs: {shared_kb: 1}\n`;
-		const both = await hosts({ a: config, b: config });
+		const both = await hosts({ a: config, b: config }, await makeStore());
 		const id = await add(both.a.client, sh("i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done"));
 		const { owner, other, at } = await split(both, id);
 		await ended(other.client, id);
@@ -78,7 +92,9 @@ describe("a run on another host", () => {
 		expect(said.out).toBe(whole.slice(0, 65_536) + whole.slice(-1024));
 		expect(said.err).toContain(`bytes are left out: they are only on host ${at}`);
 	});
+});
 
+describe("a run on another host", () => {
 	test("a crash between its end and its keeping is made up for by the next daemon", async () => {
 		const both = await hosts({ a: CONFIG, b: CONFIG });
 		const id = await add(both.a.client, sh("echo said"));
@@ -122,7 +138,7 @@ describe("a run on another host", () => {
 			exit_code: 3,
 		});
 		const account = await other.run(["show", String(id), "--outcome"]);
-		expect([account.code, account.out]).toEqual([0, expect.stringMatching(/exit kind +failed[^]*host +[ab]\n/)]);
+		expect([account.code, account.out]).toEqual([0, expect.stringMatching(/exit kind +failed[\s\S]*host +[ab]\n/)]);
 		await owner.kill(owner.daemons[0] as NonNullable<(typeof owner.daemons)[0]>);
 		expect((await other.client.call("job.diff", { id })).patch).toContain("+new");
 		expect(await other.client.call("job.open", { id })).toMatchObject({ host: at, path, there: null });

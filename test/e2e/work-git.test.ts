@@ -1,8 +1,8 @@
 // Jobs on real repositories with a real daemon: facts, worktrees, hooks, merges, and what crashes leave behind.
 
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { WORK_STEPS } from "../../src/workspaces/parts.ts";
@@ -241,6 +241,10 @@ describe("the life of a worktree", () => {
 		await ended(client, job);
 		const { patch } = await client.call("job.diff", { id: job });
 		for (const line of ["+committed", "+new", "+more"]) expect(patch).toContain(line);
+		// Several may look at the same time.
+		const looks = await Promise.all(Array.from({ length: 5 }, () => client.call("job.diff", { id: job })));
+		expect(looks.map((look) => look.patch === patch)).toEqual([true, true, true, true, true]);
+		expect(readdirSync(dirname(worktree(home, job)))).toEqual([String(job), `${job}.json`]);
 		const place = await client.call("job.open", { id: job });
 		expect(place).toMatchObject({ path: worktree(home, job), there: true, base_branch: "main" });
 		expect(await client.call("scheduler.prune", { dry_run: true })).toMatchObject({

@@ -1,18 +1,18 @@
 // A real Chromium, one for each test file, and pages of it that may not make a mistake: an error in one fails the test.
 
-import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import chromium from "@sparticuz/chromium";
 import { type Browser, type BrowserContextOptions, chromium as driver, type Page } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
-import { TestHome } from "./daemon.ts";
+import { afterAll, beforeAll, expect, onTestFinished, vi } from "vitest";
+import type { Site } from "./site.ts";
 
 export class TestBrowser {
 	private browser: Browser | undefined;
 
 	constructor() {
+		// A browser beside a busy simulation is slow: what is waited for comes, or the test's own limit ends it.
+		vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 		beforeAll(async () => {
 			this.browser = await driver.launch({ executablePath: await chromium.executablePath(), args: ["--no-sandbox", "--disable-gpu"] });
 		});
@@ -23,7 +23,7 @@ export class TestBrowser {
 	async page(options: BrowserContextOptions = {}): Promise<Page> {
 		const context = await (this.browser as Browser).newContext({ viewport: { width: 1280, height: 800 }, ...options });
 		onTestFinished(() => context.close());
-		context.setDefaultTimeout(20_000);
+		context.setDefaultTimeout(90_000);
 		const page = await context.newPage();
 		watch(page);
 		return page;
@@ -45,40 +45,6 @@ export function watch(page: Page): void {
 		void dialog.dismiss();
 	});
 	onTestFinished(() => expect(mistakes).toEqual([]));
-}
-
-export type Site = {
-	home: TestHome;
-	url: string;
-	token: string;
-	viewer: string;
-	client: Awaited<ReturnType<TestHome["up"]>>["client"];
-	/** Adds a job; its number. */
-	add(input: Record<string, unknown>): Promise<number>;
-	/** A script of the shell. */
-	sh(script: string, more?: Record<string, unknown>): Promise<number>;
-};
-
-export async function openSite(config = ""): Promise<Site> {
-	const home = new TestHome();
-	home.make(config);
-	const { client } = await home.up();
-	const { port } = await client.call("scheduler.version", {});
-	const read = (name: string) => readFileSync(join(home.path, name), "utf8").trim();
-	const add = async (input: Record<string, unknown>) => {
-		const result = await client.call("job.add", { cwd: "/", ...input });
-		if (result.outcome !== "queued") throw new Error(JSON.stringify(result));
-		return result.job.id;
-	};
-	return {
-		home,
-		client,
-		url: `http://127.0.0.1:${port}/`,
-		token: read("token"),
-		viewer: read("viewer-token"),
-		add,
-		sh: (script, more = {}) => add({ command: ["/bin/sh", "-c", script], ...more }),
-	};
 }
 
 /** Something between the browser and the daemon that can be cut, and that can hold streams back. */

@@ -149,7 +149,7 @@ export const STATUS = {
 	max_concurrent: 4,
 	lanes: { default: { queued: 12, running: 2, max: null }, code: { queued: 0, running: 1, max: 2 } },
 	holds: [{ scope: "lane:code", kind: "paused", since: ago(60_000), until: null, by: "bo", reason: "release day" }],
-	hosts: [{ name: "here", labels: ["gpu"], heartbeat_at: ago(5000), state: "live" }],
+	hosts: [{ name: "here", labels: ["gpu"], heartbeat_at: ago(5000), state: "live", running: 2, max: 4 }],
 	backpressure: null,
 	last_dispatch_at: ago(12_000),
 };

@@ -1,7 +1,7 @@
 // Processes as a test wants them: nothing runs but what the test makes run, and signals do what the program was said to do with them.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import type { Launch, Processes, ProcessNews, Sighting } from "../../src/processes.ts";
+import type { Launch, Processes, Sighting } from "../../src/processes.ts";
 
 type Program = { pid: number; ignores: Set<NodeJS.Signals>; stopped: boolean; got: NodeJS.Signals[] };
 
@@ -23,7 +23,7 @@ export class FakeMachine {
 }
 
 export class FakeProcesses implements Processes {
-	private call: (news: ProcessNews) => void = () => {};
+	private call: (run: string) => void = () => {};
 	/** False: hand-overs stay with the launcher until `start` is called. */
 	prompt = true;
 	/** False: nobody tells of anything. */
@@ -52,7 +52,6 @@ export class FakeProcesses implements Processes {
 			return;
 		}
 		this.machine.shims.set(launch.mark, program);
-		this.tell({ run, kind: "started" });
 	}
 
 	/** A process that the run started in a session of its own. */
@@ -67,7 +66,7 @@ export class FakeProcesses implements Processes {
 		const launch = this.launchOf(run);
 		this.machine.shims.delete(launch.mark);
 		writeFileSync(`${launch.dir}/exit`, launchFailed === null ? `1 ${code}\n` : `1 launch ${code} ${launchFailed}\n`);
-		this.tell({ run, kind: "exited" });
+		this.tell(run);
 	}
 
 	/** Shim and program vanish without a word. */
@@ -85,7 +84,7 @@ export class FakeProcesses implements Processes {
 		writeFileSync(`${this.launchOf(run).dir}/${stream}.log`, text, { flag: "a" });
 	}
 
-	onNews(call: (news: ProcessNews) => void): void {
+	onNews(call: (run: string) => void): void {
 		this.call = call;
 	}
 
@@ -130,7 +129,7 @@ export class FakeProcesses implements Processes {
 		// A killed shim writes nothing, and one without its folder cannot.
 		if (signal === "SIGKILL" || !existsSync(dir)) return;
 		writeFileSync(`${dir}/exit`, `1 ${signal === "SIGINT" ? 130 : 143}\n`);
-		this.tell({ run, kind: "exited" });
+		this.tell(run);
 	}
 
 	sweep(marks: readonly string[]): Map<string, number[]> {
@@ -190,7 +189,7 @@ export class FakeProcesses implements Processes {
 		return launch;
 	}
 
-	private tell(news: ProcessNews): void {
-		if (this.tells) this.call(news);
+	private tell(run: string): void {
+		if (this.tells) this.call(run);
 	}
 }

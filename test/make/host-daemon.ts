@@ -3,7 +3,7 @@
 import { startDaemon } from "../../src/daemon/daemon.ts";
 
 const [home = "", store = "", host = ""] = process.argv.slice(2);
-const daemon = await startDaemon({ home, port: 0, shared: { store, host } });
+const daemon = await startDaemon({ home, port: 0, store, name: host });
 process.once("SIGTERM", () => void daemon.stop());
 await daemon.stopped;
 process.exit(0);

@@ -33,8 +33,10 @@ export class TestHost extends TestHome {
 }
 
 /** Hosts by these names, up and connected, each with its own configuration. */
-export async function hosts<N extends string>(configs: Record<N, string>): Promise<Record<N, TestHost & { client: Client }>> {
-	const store = join(makeFolder(), "shared.db");
+export async function hosts<N extends string>(
+	configs: Record<N, string>,
+	store = join(makeFolder(), "shared.db"),
+): Promise<Record<N, TestHost & { client: Client }>> {
 	const all: [string, TestHost & { client: Client }][] = [];
 	for (const [name, config] of Object.entries<string>(configs)) {
 		const host = new TestHost(name, store);

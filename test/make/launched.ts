@@ -5,14 +5,14 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { openProcesses } from "../../src/host/processes/index.ts";
-import type { Launch, Processes, ProcessNews, Sighting } from "../../src/processes.ts";
+import type { Launch, Processes, Sighting } from "../../src/processes.ts";
 import { makeFolder } from "./folder.ts";
 
 export type Launched = {
 	home: string;
 	processes: Processes;
-	/** What came through the FIFO, in order. */
-	news: ProcessNews[];
+	/** The runs that were told of as exited, in order. */
+	news: string[];
 	dirOf(run: string): string;
 	markOf(run: string): string;
 	/** Launches with an ordinary environment, unless told otherwise. */
@@ -28,7 +28,7 @@ export async function makeLaunched(options: { home?: string; tag?: string } = {}
 	const home = options.home ?? makeFolder();
 	const tag = options.tag ?? `test${randomBytes(6).toString("hex")}`;
 	const processes = await openProcesses({ home });
-	const news: ProcessNews[] = [];
+	const news: string[] = [];
 	const launched = new Set<string>();
 	processes.onNews((one) => news.push(one));
 	const dirOf = (run: string) => join(home, run);

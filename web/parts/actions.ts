@@ -105,11 +105,11 @@ export function priority(id: number, now: number): void {
 }
 
 export const setMax = (max: number) =>
-	void app.act("config.set", { key: "max_concurrent", value: max }, () => `At most ${max} runs at the same time from now on.`);
-export const setLane = (name: string, max: number | null) =>
-	void app.act("lane.set", { name, max }, () =>
-		max === null ? `Lane ${name} has no cap any more.` : `Lane ${name}: at most ${max} runs.`,
+	app.act("config.set", { key: "max_concurrent", value: max }, () =>
+		max > 0 ? `At most ${max} runs at the same time from now on.` : "No cap on runs at the same time any more.",
 	);
+export const setLane = (name: string, max: number | null) =>
+	app.act("lane.set", { name, max }, () => (max === null ? `Lane ${name} has no cap any more.` : `Lane ${name}: at most ${max} runs.`));
 
 export function clearAccount(name: string): void {
 	app.confirm({

@@ -1,5 +1,6 @@
 // The frame around every view: where one can go, the search, the pause, and how fresh what is shown is.
 
+import { useEffect, useRef } from "preact/hooks";
 import { app } from "../app.ts";
 import { monotonic } from "../outside.ts";
 import { addressOf, VIEWS, type View } from "../state/place.ts";
@@ -18,6 +19,9 @@ const NAMES: Record<View, string> = {
 
 export function Shell() {
 	useNews("place");
+	const nav = useRef<HTMLElement>(null);
+	// On a narrow screen the views are a row that scrolls.
+	useEffect(() => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [app.place.view]);
 	return (
 		<header class="top">
 			<a class="skip" href="#main">
@@ -31,7 +35,7 @@ export function Shell() {
 				</svg>
 				Sluice
 			</span>
-			<nav aria-label="Views">
+			<nav aria-label="Views" ref={nav}>
 				{VIEWS.map((view, index) => (
 					<a
 						key={view}

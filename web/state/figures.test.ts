@@ -20,6 +20,8 @@ const row = (id: number, more: Partial<Row>): Row => ({
 	repo: null,
 	batch: null,
 	agent: null,
+	account: null,
+	locks: [],
 	branch: null,
 	reason: null,
 	asks: null,

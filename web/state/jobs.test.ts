@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { EventDocument } from "../../src/api/documents.ts";
 import { COLUMNS, Columns, columnOf, filtered, matcher, shown } from "./board.ts";
+import { heldBy } from "./held.ts";
 import { Jobs } from "./jobs.ts";
 import { addressOf, placeOf, tokenOf } from "./place.ts";
 import { commandLine, labelOf, type Row, rowOf, type Wanted } from "./row.ts";
@@ -35,6 +36,7 @@ const job = (id: number, more: Partial<Wanted> = {}): Wanted => ({
 	lane: "code",
 	owner: null,
 	account: null,
+	locks: [],
 	approval: null,
 	question: null,
 	item: null,
@@ -169,5 +171,46 @@ describe("places and labels", () => {
 		expect(labelOf({ id: 1, name: null, title: null, prompt: null, command: null })).toBe("job 1");
 		expect(commandLine(["/bin/sh", "-c", "make all"])).toBe("make all");
 		expect(commandLine(["make", "all"])).toBe("make all");
+	});
+});
+
+describe("what its record does not tell", () => {
+	const hold = (kind: string, scope: string) => ({ kind, scope, since: "", until: null, by: "ann", reason: "" });
+
+	test("a job that could start is held by what concerns it", () => {
+		const row = rowOf(job(1, { lane: "docs", agent: "claude", account: "work" }), 1);
+		const said = (...holds: ReturnType<typeof hold>[]) => heldBy({ holds, locks: [] })(row);
+		expect(said()).toBe(null);
+		expect(said(hold("paused", "lane:code"))).toBe(null);
+		expect(said(hold("paused", "lane:docs"))).toBe("lane docs is paused");
+		expect(said(hold("paused", "lane:docs"), hold("paused", "all"))).toBe("everything is paused");
+		expect(said(hold("breaker_open", "agent:claude"))).toBe("agent claude has an open breaker");
+		expect(said(hold("rate_limited", "account:work"))).toBe("account work is rate limited");
+		expect(heldBy({ holds: [hold("paused", "lane:docs")], locks: [] })(rowOf(job(1, { lane: "docs", status: "running" }), 1))).toBe(null);
+	});
+
+	test("who has the lock that a job waits for", () => {
+		const waits = (mode: "shared" | "exclusive") => rowOf(job(1, { status: "waiting_on_locks", locks: [{ key: "db", mode }] }), 1);
+		const said = (
+			mode: "shared" | "exclusive",
+			holders: { job: number; mode: "shared" | "exclusive" }[],
+			reserved_for: number | null = null,
+		) => heldBy({ holds: [], locks: [{ key: "db", holders, reserved_for }] })(waits(mode));
+		expect(said("exclusive", [{ job: 3, mode: "shared" }])).toBe("lock db, held by job 3");
+		expect(
+			said("exclusive", [
+				{ job: 3, mode: "shared" },
+				{ job: 4, mode: "shared" },
+			]),
+		).toBe("lock db, held by job 3 and 1 more");
+		expect(said("shared", [{ job: 3, mode: "shared" }])).toBe(null);
+		expect(said("shared", [{ job: 3, mode: "shared" }], 9)).toBe("lock db, kept for job 9");
+	});
+
+	test("a job that waits again does not run since its last start", () => {
+		const started_at = "2026-01-01T00:00:01.000Z";
+		expect(rowOf(job(1, { started_at, attempt: 1 }), 1).startedAt).toBe(null);
+		expect(rowOf(job(1, { started_at, status: "running" }), 1).startedAt).toBe(Date.parse(started_at));
+		expect(rowOf(job(1, { started_at, status: "failed", ended_at: started_at }), 1).startedAt).toBe(Date.parse(started_at));
 	});
 });

@@ -32,6 +32,7 @@ export const FIELDS = [
 	"lane",
 	"owner",
 	"account",
+	"locks",
 	"approval",
 	"question",
 	"item",
@@ -48,6 +49,9 @@ export type Row = {
 	repo: string | null;
 	batch: string | null;
 	agent: string | null;
+	account: string | null;
+	/** Kept while it waits for one of them. */
+	locks: readonly { key: string; mode: "shared" | "exclusive" }[];
 	/** The branch that it begins from or writes on, where it has one. */
 	branch: string | null;
 	/** Why it waits or how it ended, in one line. */
@@ -68,6 +72,7 @@ export type Row = {
 	seq: number;
 };
 
+const NO_LOCKS: Row["locks"] = [];
 const time = (text: string | null | undefined): number | null => (text ? Date.parse(text) : null);
 const firstLine = (text: string): string => text.trimStart().split("\n", 1)[0]?.trim() ?? "";
 const SHELLS = /(?:^|\/)(?:ba|z|da)?sh$/;
@@ -119,13 +124,16 @@ export function rowOf(job: Wanted, seq: number): Row {
 		repo: job.repo,
 		batch: job.batch,
 		agent: job.agent,
+		account: job.account,
+		locks: job.status === "waiting_on_locks" ? job.locks : NO_LOCKS,
 		branch,
 		reason: reason === null ? null : firstLine(reason).slice(0, 300),
 		asks,
 		ready: job.status === "queued" && !job.blocked,
 		createdAt: time(job.created_at) ?? 0,
 		readyAt: time(job.ready_at),
-		startedAt: time(job.started_at),
+		// One that waits again has a start behind it that is over.
+		startedAt: job.status === "running" || job.ended_at !== null ? time(job.started_at) : null,
 		endedAt: time(job.ended_at),
 		attempt: job.attempt,
 		costMicros: job.usage?.cost_micro ?? null,

@@ -7,6 +7,7 @@ import { JobLink, Loading, Running, Span, StatusDot } from "../parts/bits.tsx";
 import { useNews } from "../parts/hooks.ts";
 import { Virtual } from "../parts/virtual.tsx";
 import { ABOUT, type Board as BoardRows, COLUMNS, type Column, filtered, TITLES } from "../state/board.ts";
+import { heldBy } from "../state/held.ts";
 import type { Row } from "../state/row.ts";
 import { count, dollars } from "../state/words.ts";
 import { First } from "./first.tsx";
@@ -14,11 +15,12 @@ import { First } from "./first.tsx";
 const CARD = 66;
 
 export function Board() {
-	useNews("jobs", "place", "link");
+	useNews("jobs", "place", "link", "status");
 	const { filter } = app.place;
 	const { version } = app.jobs;
 	const { q, lane, repo, batch, status } = filter;
 	const board = useMemo(() => ({ ...filtered(app.jobs.columns, filter) }), [version, q, lane, repo, batch, status]);
+	const held = heldBy({ holds: app.status?.holds ?? [], locks: app.locks });
 	const [chosen, choose] = useState<Column | null>(null);
 	if (app.link.phase === "loading" && app.jobs.rows.size === 0) return <Loading what="jobs" />;
 	if (app.jobs.rows.size === 0) return <First />;
@@ -55,14 +57,16 @@ export function Board() {
 			) : null}
 			<div class="board" data-columns={columns.length}>
 				{columns.map((column) => (
-					<ColumnList key={column} column={column} rows={board[column]} open={column === open ? "open" : "shut"} />
+					<ColumnList key={column} column={column} rows={board[column]} held={held} open={column === open ? "open" : "shut"} />
 				))}
 			</div>
 		</>
 	);
 }
 
-function ColumnList({ column, rows, open }: { column: Column; rows: BoardRows[Column]; open: "open" | "shut" }) {
+type ColumnProps = { column: Column; rows: BoardRows[Column]; held: (row: Row) => string | null; open: "open" | "shut" };
+
+function ColumnList({ column, rows, held, open }: ColumnProps) {
 	return (
 		<section class={`column ${column} ${open}`} aria-label={TITLES[column]}>
 			<h2 title={ABOUT[column]}>
@@ -71,31 +75,39 @@ function ColumnList({ column, rows, open }: { column: Column; rows: BoardRows[Co
 			{rows.length === 0 ? (
 				<p class="nothing">none</p>
 			) : (
-				<Virtual items={rows} each={CARD} label={TITLES[column]} keyOf={(row) => row.id} draw={(row) => <Card row={row} />} />
+				<Virtual
+					items={rows}
+					each={CARD}
+					label={TITLES[column]}
+					keyOf={(row) => row.id}
+					draw={(row) => <Card row={row} held={held(row)} />}
+				/>
 			)}
 		</section>
 	);
 }
 
 /** Drawn again only when its job has changed: thousands of others do so meanwhile. */
-class Card extends Component<{ row: Row }> {
-	override shouldComponentUpdate(next: { row: Row }): boolean {
-		return next.row !== this.props.row;
+class Card extends Component<{ row: Row; held: string | null }> {
+	override shouldComponentUpdate(next: { row: Row; held: string | null }): boolean {
+		return next.row !== this.props.row || next.held !== this.props.held;
 	}
 
 	override render() {
-		const { row } = this.props;
+		const { row, held } = this.props;
+		const reason = held ?? row.reason;
+		const where = [row.repo, row.batch, row.agent].filter(Boolean).join(" · ");
 		return (
 			<article class={`card ${row.status}`}>
 				<JobLinkCard row={row} />
-				<p class="why" title={row.reason ?? ""}>
-					{row.reason ?? (row.ready ? "ready" : "")}
+				<p class="why" title={reason ?? ""}>
+					{reason ?? (row.ready ? "ready" : "")}
 				</p>
 				<p class="facts">
 					<LaneChip lane={row.lane} />
-					{row.repo ? <span class="chip">{row.repo}</span> : null}
-					{row.batch ? <span class="chip">{row.batch}</span> : null}
-					{row.agent ? <span class="chip">{row.agent}</span> : null}
+					<span class="where dim" title={where}>
+						{where}
+					</span>
 					<span class="end">
 						{row.costMicros ? <span class="num dim">{dollars(row.costMicros)}</span> : null}
 						<Took row={row} />

@@ -54,6 +54,7 @@ function Caps({ lanes, paused }: { lanes: LaneDocument[]; paused: (scope: string
 						used={status.running}
 						queued={status.queued_total}
 						max={status.max_concurrent > 0 ? status.max_concurrent : null}
+						least={1}
 						set={(max) => setMax(max ?? -1)}
 						scope={{}}
 						paused={status.paused}
@@ -66,6 +67,7 @@ function Caps({ lanes, paused }: { lanes: LaneDocument[]; paused: (scope: string
 						used={running}
 						queued={queued}
 						max={max}
+						least={0}
 						set={(next) => setLane(name, next)}
 						scope={{ lane: name }}
 						paused={paused(`lane:${name}`)}
@@ -88,19 +90,24 @@ type GaugeProps = {
 	used: number;
 	queued: number;
 	max: number | null;
-	set: (max: number | null) => void;
+	/** A lane can be shut; of everything, 0 would mean no cap. */
+	least: 0 | 1;
+	set: (max: number | null) => Promise<"done" | "failed">;
 	scope: Scope;
 	paused: boolean;
 };
 
 /** The bar shows what is used; its handle is the cap. What is typed or dragged counts when one lets go. */
-function Gauge({ name, used, queued, max, set, scope, paused }: GaugeProps) {
+function Gauge({ name, used, queued, max, least, set, scope, paused }: GaugeProps) {
 	const [draft, setDraft] = useState<number | null>(max);
 	useEffect(() => setDraft(max), [max]);
 	const top = Math.max(8, (draft ?? 0) * 1.25, used * 1.25, (max ?? 0) * 1.25);
 	const end = Math.ceil(top / 4) * 4;
-	const commit = (value: number | null) => {
-		if (value !== max) set(value);
+	const commit = async (value: number | null) => {
+		if (value === max) return;
+		const isGood = value === null || (Number.isSafeInteger(value) && value >= least);
+		if (!isGood) app.say("failed", `A cap is a whole number from ${least} on; empty is none.`);
+		if (!isGood || (await set(value)) === "failed") setDraft(max);
 	};
 	return (
 		<div class={`gauge ${paused ? "held" : ""}`}>
@@ -111,14 +118,14 @@ function Gauge({ name, used, queued, max, set, scope, paused }: GaugeProps) {
 				<div class="fill" style={{ width: `${Math.min(100, (used / end) * 100)}%` }} />
 				<input
 					type="range"
-					min={0}
+					min={least}
 					max={end}
 					value={draft ?? end}
 					disabled={!app.mayAct}
 					aria-label={`Cap of ${name}`}
 					aria-valuetext={draft === null ? "no cap" : `${draft} runs`}
 					onInput={(event) => setDraft(Number(event.currentTarget.value))}
-					onChange={(event) => commit(Number(event.currentTarget.value))}
+					onChange={(event) => void commit(Number(event.currentTarget.value))}
 				/>
 			</div>
 			<div class="figures num">
@@ -126,14 +133,14 @@ function Gauge({ name, used, queued, max, set, scope, paused }: GaugeProps) {
 				<span class="dim"> of </span>
 				<input
 					type="number"
-					min={0}
+					min={least}
 					max={1000000}
 					value={draft ?? ""}
 					placeholder="∞"
 					disabled={!app.mayAct}
 					aria-label={`Cap of ${name}, as a number; empty is none`}
 					onInput={(event) => setDraft(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}
-					onChange={(event) => commit(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}
+					onChange={(event) => void commit(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}
 				/>
 				<span class="dim queued">{count(queued)} queued</span>
 			</div>

@@ -1,6 +1,5 @@
 // Where jobs run: the repositories they work on, the hosts that run them.
 
-import type { HostDocument } from "../../src/api/protocol/nouns.ts";
 import type { Result } from "../../src/api/protocol.ts";
 import { app } from "../app.ts";
 import { pause, resume } from "../parts/actions.ts";
@@ -39,11 +38,8 @@ export function Repos({ repos, paused }: { repos: Result<"repo.list">["repos"]; 
 	);
 }
 
-/** Told where several hosts share the work, and not before. */
-type HostSeen = HostDocument & { running?: number; max?: number | null };
-
 export function Hosts() {
-	const hosts: HostSeen[] = app.status?.hosts ?? [];
+	const hosts = app.status?.hosts ?? [];
 	return (
 		<section class="panel" aria-label="Hosts">
 			<h2>
@@ -60,15 +56,11 @@ export function Hosts() {
 									{label}
 								</span>
 							))}
-							{running === undefined ? null : (
-								<>
-									<br />
-									<span class="dim num">
-										{count(running)}
-										{max === undefined || max === null ? "" : ` of ${count(max)}`} running
-									</span>
-								</>
-							)}
+							<br />
+							<span class="dim num">
+								{count(running)}
+								{max === null ? "" : ` of ${count(max)}`} running
+							</span>
 						</span>
 						<span class="dim" title="its last sign of life">
 							<Moment at={Date.parse(heartbeat_at)} />

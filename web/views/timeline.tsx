@@ -61,7 +61,7 @@ export function Timeline() {
 	const lanes = useMemo(() => {
 		const fits = matcher(filter);
 		return barsOf([...app.jobs.rows.values()].filter(fits), forecast.value, now, window);
-	}, [turn, Math.floor(now / 1000), view, filter, forecast.value]);
+	}, [turn, app.jobs.rows.size === 0, Math.floor(now / 1000), view, filter, forecast.value]);
 	if (app.link.phase === "loading" && app.jobs.rows.size === 0) return <Loading what="the timeline" />;
 	const zoom = (factor: number) => setView({ ...view, spanMs: Math.min(7 * 86_400_000, Math.max(10_000, view.spanMs * factor)) });
 	const shift = (share: number) => setView({ ...view, offsetMs: view.offsetMs + share * view.spanMs });
@@ -273,15 +273,17 @@ function paint(context: CanvasRenderingContext2D, { lanes, window, now, width, h
 	context.fillRect(0, 0, width, AXIS);
 	context.fillStyle = colour.dim;
 	const isFine = marks.length > 1 && (marks[1] as number) - (marks[0] as number) < 60_000;
-	for (const at of marks) {
-		const text = moment(at, now);
-		context.fillText(isFine ? text : text.slice(0, -3), x(at) + 4, AXIS / 2);
-	}
 	const here = Math.round(x(now));
+	for (const at of marks) {
+		const text = isFine ? moment(at, now) : moment(at, now).slice(0, -3);
+		const [from, to] = [x(at) + 4, x(at) + 8 + context.measureText(text).width];
+		// The word for this moment goes before a number.
+		if (to < here || from > here + 34) context.fillText(text, from, AXIS / 2);
+	}
 	if (here >= GUTTER && here <= width) {
 		context.fillStyle = colour.accent;
 		context.fillRect(here, 0, 1, height);
-		context.fillText("now", here + 4, AXIS - 6);
+		context.fillText("now", here + 4, AXIS / 2);
 	}
 }
 

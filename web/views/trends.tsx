@@ -160,7 +160,7 @@ function Chart({
 				cursor: { points: { size: 6 }, y: false },
 				scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(least, (high ?? 0) * 1.1)] } },
 				axes: [
-					{ ...axis, values: (_, values) => values.map((value) => moment(value * 1000, now()).slice(0, -3)) },
+					{ ...axis, size: 30, values: (_, values) => values.map((value) => moment(value * 1000, now()).slice(0, -3)) },
 					{ ...axis, size: 58, values: (_, values) => values.map((value) => unit(value)) },
 				],
 				series: [

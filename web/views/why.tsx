@@ -25,7 +25,7 @@ export function Why({ told: { job, reasons, position, priority: sum, eta } }: { 
 						<li key={`${reason.gate} ${reason.subject} ${reason.detail}`}>
 							<span class="chip">{inWords(reason.code)}</span>
 							<span>
-								<ReasonText detail={reason.detail} subject={reason.subject} />
+								<ReasonText detail={reason.detail} subject={reason.subject} own={job.id} />
 								<span class="dim">
 									{reason.holder && reason.holder.length > 0 ? ` · held by ${reason.holder.slice(0, 10).join(", ")}` : ""}
 									{reason.since ? (
@@ -74,9 +74,9 @@ export function Why({ told: { job, reasons, position, priority: sum, eta } }: { 
 	);
 }
 
-function ReasonText({ detail, subject }: { detail: string; subject: string }) {
+function ReasonText({ detail, subject, own }: { detail: string; subject: string; own: number }) {
 	const other = /^job:(\d+)$/.exec(subject)?.[1];
-	return other ? <JobLink id={Number(other)}>{detail}</JobLink> : <span>{detail}</span>;
+	return other && Number(other) !== own ? <JobLink id={Number(other)}>{detail}</JobLink> : <span>{detail}</span>;
 }
 
 function Ended({ job }: { job: JobDocument }) {
@@ -97,7 +97,7 @@ function Ended({ job }: { job: JobDocument }) {
 					<dd>{job.end_reason}</dd>
 				</>
 			) : null}
-			{job.last_failure ? (
+			{job.last_failure && job.last_failure !== job.end_reason ? (
 				<>
 					<dt>Last failure</dt>
 					<dd class="said">{job.last_failure}</dd>
@@ -136,7 +136,7 @@ function Expected({ eta: { start, end, basis, stuck }, isRunning }: { eta: NonNu
 	return (
 		<section class="panel" aria-label="Expected">
 			<h2>
-				Expected <span class="dim">{basis ? `by ${count(basis.runs)} runs, ${basis.of}` : ""}</span>
+				Expected <span class="dim">{basis ? `by ${count(basis.runs)} ${basis.runs === 1 ? "run" : "runs"}, ${basis.of}` : ""}</span>
 			</h2>
 			{end === null ? (
 				<p class="dim">No time can be told{stuck === null ? "." : `: ${stuck}`}</p>

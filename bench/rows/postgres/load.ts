@@ -1,6 +1,7 @@
 // What a fleet asks of its database, measured: the time that each kind of transaction has the lock when somebody else has always just committed,
 // its round trips, WAL and events a job, and what a notice costs for each that listens. docs/fleet-load.md builds on these.
 
+import { readFileSync } from "node:fs";
 import type { Client } from "pg";
 import type { Scheduler } from "../../../src/index.ts";
 import { openTcpProxy } from "../../../test/make/tcp-proxy.ts";
@@ -25,39 +26,43 @@ async function measureLoad(url: string, bench: Bench): Promise<Measure[]> {
 	const proxy = await openTcpProxy(Number(new URL(url).port));
 	const through = new URL(url);
 	through.port = String(proxy.port);
-	const [near, other] = [
-		await openFleet(through.href, { drive: "manual", name: "near" }),
-		await openFleet(url, { drive: "manual", name: "other" }),
-	];
+	const near = await openFleet(through.href, { drive: "manual", name: "near" });
+	const backend = await backendOf(url);
+	const other = await openFleet(url, { drive: "manual", name: "other" });
 	const pings = await connect(through.href);
 	try {
 		await addAll(other, bench.size(20_000, 3000), BATCH);
 		const kinds = kindsOf(near);
-		const fast = await measureKinds(kinds, other, times);
+		const fast = await measureKinds(kinds, other, times, backend);
 		const fastPing = await ping(pings, times);
 		proxy.slow(SLOW_MS);
-		const slow = await measureKinds(kinds, other, Math.ceil(times / 4));
+		const slow = await measureKinds(kinds, other, Math.ceil(times / 4), backend);
 		const slowPing = await ping(pings, Math.ceil(times / 4));
 		proxy.slow(0);
 		await query(
 			url,
 			`INSERT INTO sluice.record (kind, key, body) SELECT kind, key || '-' || n, body FROM sluice.record, generate_series(1, ${HOSTS}) AS n WHERE kind = 'host' AND key = 'other'`,
 		);
-		const crowded = (await measureKinds({ poll: { run: () => near.tick() } }, other, times)).poll as number[];
+		const crowded = (await measureKinds({ poll: { run: () => near.tick() } }, other, times, backend)).poll as Cost[];
 		const measures = Object.keys(kinds).map((kind): Measure => {
-			const [quick, late] = [fast[kind] as number[], slow[kind] as number[]];
-			const trips = (median(late) - median(quick)) / (slowPing - fastPing);
+			const [quick, late] = [fast[kind] as Cost[], slow[kind] as Cost[]];
+			const trips = (median(late.map(({ ms }) => ms)) - median(quick.map(({ ms }) => ms))) / (slowPing - fastPing);
 			return {
 				what: `fleet: ${kind}, after another's commit`,
 				unit: "ms",
-				measured: sample(quick),
-				note: `${trips.toFixed(1)} round trips`,
+				measured: sample(quick.map(({ ms }) => ms)),
+				note: `${processorOf(quick)}, ${trips.toFixed(1)} round trips`,
 			};
 		});
 		return [
 			{ what: "fleet: round trip", unit: "ms", measured: sample([fastPing]) },
 			...measures,
-			{ what: `fleet: poll with nothing to do, ${HOSTS.toLocaleString("en")} more hosts on record`, unit: "ms", measured: sample(crowded) },
+			{
+				what: `fleet: poll with nothing to do, ${HOSTS.toLocaleString("en")} more hosts on record`,
+				unit: "ms",
+				measured: sample(crowded.map(({ ms }) => ms)),
+				note: processorOf(crowded),
+			},
 			...(await volume(other, url, bench)),
 			...(await fanOut(url, bench)),
 		];
@@ -98,15 +103,46 @@ function kindsOf(engine: Scheduler): Record<string, Kind> {
 	};
 }
 
+/** Milliseconds by the clock; and of processor, which says the same on a busy machine. */
+type Cost = { ms: number; host: number; database: number };
+
+const processorOf = (costs: Cost[]): string =>
+	`${median(costs.map(({ host }) => host)).toFixed(2)} ms of processor of the host, ${median(costs.map(({ database }) => database)).toFixed(2)} ms of the database`;
+
+/** The process that serves the one connection there is. */
+async function backendOf(url: string): Promise<number> {
+	const [row] = await query<{ pid: number }>(
+		url,
+		"SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'sluice%' AND application_name NOT LIKE '%listener'",
+	);
+	return row?.pid ?? 0;
+}
+
+/** How long a process has run so far, in milliseconds, exactly; 0 where Linux does not tell. */
+function ranMs(pid: number): number {
+	try {
+		return Number(readFileSync(`/proc/${pid}/schedstat`, "latin1").split(" ")[0]) / 1e6;
+	} catch {
+		return 0;
+	}
+}
+
 /** Each kind in turn, and before each the other commits something: nothing that was remembered holds. */
-async function measureKinds(kinds: Record<string, Kind>, other: Scheduler, times: number): Promise<Record<string, number[]>> {
-	const found: Record<string, number[]> = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, []]));
+async function measureKinds(
+	kinds: Record<string, Kind>,
+	other: Scheduler,
+	times: number,
+	backend: number,
+): Promise<Record<string, Cost[]>> {
+	const found: Record<string, Cost[]> = Object.fromEntries(Object.keys(kinds).map((kind) => [kind, []]));
 	for (let n = -1; n < times; n++)
 		for (const [kind, { run }] of Object.entries(kinds)) {
 			await other.heartbeat();
-			const start = performance.now();
+			const [start, ran, used] = [performance.now(), ranMs(backend), process.cpuUsage()];
 			await run();
-			if (n >= 0) found[kind]?.push(performance.now() - start);
+			const { user, system } = process.cpuUsage(used);
+			const cost = { ms: performance.now() - start, host: (user + system) / 1000, database: ranMs(backend) - ran };
+			if (n >= 0) found[kind]?.push(cost);
 		}
 	return found;
 }

@@ -1,8 +1,8 @@
-// The methods of lanes, locks, artifacts and hosts.
+// The methods of lanes, locks and artifacts.
 
 import { type Config, laneOf } from "../../core/config.ts";
 import { type At, doc, type Handler, type Handlers } from "../call.ts";
-import { rfc3339, statusDocument } from "../documents.ts";
+import { rfc3339 } from "../documents.ts";
 import type { LaneDocument } from "../protocol/nouns.ts";
 
 export const laneMethods: Handlers<"lane"> = {
@@ -46,8 +46,4 @@ export const artifactMethods: Handlers<"artifact"> = {
 		doc({ artifacts: (await context.scheduler.artifacts()).map((one) => ({ ...one, observed_at: rfc3339(one.observed_at) })) }),
 	"artifact.set": setMarker,
 	"artifact.mark": setMarker,
-};
-
-export const hostMethods: Handlers<"host"> = {
-	"host.list": async (_params, { context }) => doc({ hosts: statusDocument(await context.scheduler.status()).hosts }),
 };

@@ -1,4 +1,4 @@
-// The methods of the nouns: lanes, accounts, budgets, locks, artifacts, hosts, batches, sources, recipes, the configuration, the check-up.
+// The methods of the nouns: lanes, accounts, budgets, locks, artifacts, batches, sources, recipes, the configuration, the check-up.
 
 import type { LaneConfig } from "../../core/config.ts";
 import type { Status } from "../../core/job.ts";
@@ -49,7 +49,6 @@ export type CostDocument = {
 export const COST_GROUPS = ["batch", "owner", "repo", "lane", "agent", "job"] as const;
 export type LockDocument = { key: string; holders: { job: number; mode: "shared" | "exclusive" }[]; reserved_for: number | null };
 export type ArtifactDocument = { artifact: string; repo: string | null; present: boolean | null; observed_at: Time; error: string | null };
-export type HostDocument = { name: string; labels: string[]; repos: string[] | null; heartbeat_at: Time; state: string };
 export type BatchDocument = {
 	name: string;
 	/** `closed` once all of its jobs have ended, unless its owner still holds it open. */
@@ -192,12 +191,6 @@ export const NOUN_METHODS = {
 		about: "Sets or removes a marker: `custom:<type>:<key>`, `sentinel:<slug>`.",
 		params: { artifact: text("the marker", 1000), absent: maybe(flag("remove it")) },
 		result: "{artifact, present}",
-	}),
-	"host.list": method<Doc<{ hosts: HostDocument[] }>>()({
-		role: "viewer",
-		about: "Hosts, with their labels and last sign of life.",
-		params: {},
-		result: "{hosts: [{name, labels, repos, heartbeat_at, state}]}",
 	}),
 	"batch.list": method<Doc<{ batches: BatchDocument[] }>>()({
 		role: "viewer",

@@ -1,7 +1,8 @@
-// Lanes, locks, artifacts and hosts; upkeep and the rest: described.
+// Lanes, locks and artifacts; upkeep and the rest: described.
 
 import type { CommandSpec } from "../command.ts";
 import { AGENTS } from "./agent.ts";
+import { HOSTS } from "./host.ts";
 import { MONEY } from "./money.ts";
 import { PRUNE, REPOS } from "./repo.ts";
 
@@ -42,7 +43,7 @@ export const NOUNS: readonly CommandSpec[] = [
 	marker("set", "Say that an artifact is there, or is not."),
 	marker("mark", "The same as artifact set."),
 	...REPOS,
-	list("host", "Hosts that run jobs.", "which machines are there"),
+	...HOSTS,
 ];
 
 export const UPKEEP: readonly CommandSpec[] = [
@@ -104,7 +105,7 @@ export const UPKEEP: readonly CommandSpec[] = [
 	{
 		name: "__complete",
 		help: "Words for completion.",
-		args: [{ name: "KIND", help: "job or lane.", take: "one" }],
+		args: [{ name: "KIND", help: "job, lane or host.", take: "one" }],
 		examples: [["sluice __complete job", ""]],
 		hidden: true,
 		load: () => import("../commands/complete.ts"),

@@ -11,7 +11,8 @@ const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_.@+-]*$/u;
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	try {
-		const offers = call.arg("KIND") === "lane" ? await lanes(io) : await jobs(io);
+		const kind = call.arg("KIND");
+		const offers = kind === "lane" ? await lanes(io) : kind === "host" ? await hosts(io) : await jobs(io);
 		for (const [word, says] of offers) if (PLAIN.test(word)) io.print.out(`${word}\t${says}`);
 	} catch {
 		// A shell that is completing has no place for an error.
@@ -33,5 +34,13 @@ async function lanes(io: Io): Promise<[string, string][]> {
 	return ((document?.lanes ?? []) as { name: string; queued: number; running: number }[]).map(({ name, queued, running }) => [
 		name,
 		`${queued} queued, ${running} running`,
+	]);
+}
+
+async function hosts(io: Io): Promise<[string, string][]> {
+	const document = await io.askIfRunning("host.list");
+	return ((document?.hosts ?? []) as { name: string; state: string; running: number }[]).map(({ name, state, running }) => [
+		name,
+		`${state}, ${running} running`,
 	]);
 }

@@ -17,8 +17,8 @@ code          0        1    2  █░
 HOLD       KIND    SINCE   BY  REASON
 lane:code  paused  1m ago  bo  release day
 
-HOST  STATE  LABELS  SEEN
-here  live   gpu     5s ago
+HOST  STATE  RUNNING  MAX  LABELS  SEEN
+here  live         2    4  gpu     5s ago
 `);
 		expect(JSON.parse((await line.run("status --json")).out)).toEqual({ schema_version: 1, ...STATUS });
 	});

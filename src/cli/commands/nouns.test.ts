@@ -55,8 +55,8 @@ describe("nouns and upkeep", () => {
 		],
 		[
 			"host",
-			{ hosts: [{ name: "here", labels: ["gpu", "mac"], heartbeat_at: ago(2000), state: "live" }] },
-			"HOST  STATE  LABELS    SEEN\nhere  live   gpu, mac  2s ago\n",
+			{ hosts: [{ name: "here", labels: ["gpu", "mac"], heartbeat_at: ago(2000), state: "live", running: 1, max: null, gone: null }] },
+			"HOST  STATE  RUNNING  MAX  LABELS    SEEN\nhere  live         1    –  gpu, mac  2s ago\n",
 		],
 		[
 			"batch",

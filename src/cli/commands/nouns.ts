@@ -142,7 +142,22 @@ const LISTS: Record<string, Listed> = {
 			},
 		],
 	},
-	host: { of: "hosts", empty: "no hosts", columns: [field("name", "HOST"), field("state"), field("labels"), time("heartbeat_at", "SEEN")] },
+	host: {
+		of: "hosts",
+		empty: "no hosts",
+		columns: [
+			field("name", "HOST"),
+			{
+				title: "STATE",
+				cell: ({ state, gone }, io) =>
+					io.print.paint(state === "live" ? "green" : "yellow", gone ? `${plain(state)} (${plain(gone)})` : plain(state)),
+			},
+			count("running"),
+			cap("max", "MAX"),
+			field("labels"),
+			time("heartbeat_at", "SEEN"),
+		],
+	},
 };
 
 export async function run(call: Call, io: Io): Promise<undefined> {

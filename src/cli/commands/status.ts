@@ -118,8 +118,22 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 		{ title: "REASON", shrink: 10 },
 	];
 	if (holds.length > 0) lines.push("", ...table(holdColumns, holds, print.width, dim));
-	const hosts = status.hosts.map((host) => [printable(host.name), host.state, plain(host.labels), ago(host.heartbeat_at)]);
-	const hostColumns = [{ title: "HOST", shrink: 8 }, { title: "STATE" }, { title: "LABELS", shrink: 8 }, { title: "SEEN" }];
+	const hosts = status.hosts.map((host) => [
+		printable(host.name),
+		host.state === "live" ? host.state : paint("yellow", host.state),
+		String(host.running),
+		host.max === null ? "–" : String(host.max),
+		plain(host.labels),
+		ago(host.heartbeat_at),
+	]);
+	const hostColumns = [
+		{ title: "HOST", shrink: 8 },
+		{ title: "STATE" },
+		{ title: "RUNNING", ...count },
+		{ title: "MAX", ...count },
+		{ title: "LABELS", shrink: 8 },
+		{ title: "SEEN" },
+	];
 	if (hosts.length > 0) lines.push("", ...table(hostColumns, hosts, print.width, dim));
 	return lines;
 }

@@ -97,5 +97,6 @@ export function createRenderer(format: Format): Renderer {
 function indented(text: string): string[] {
 	const lines = text.split("\n").filter((one) => one.trim() !== "");
 	const shown = lines.slice(0, OUTPUT_LINES).map((one) => `  ${short(one, 200)}`);
-	return lines.length > OUTPUT_LINES ? [...shown, `  … ${lines.length - OUTPUT_LINES} lines more`] : shown;
+	const left = lines.length - OUTPUT_LINES;
+	return left > 0 ? [...shown, `  … ${left} ${left === 1 ? "line" : "lines"} more`] : shown;
 }

@@ -45,7 +45,7 @@ export const capacity = {
 		if (world.host !== undefined) check(`host:${world.host}`, config.hosts[world.host]?.max);
 		else if (bucket.kind !== "payload" || bucket.labels) {
 			// Nobody in particular asks: it is full when every host that could take it is.
-			const able = world.hosts.filter((one) => suits(one, bucket));
+			const able = world.hosts.filter((one) => suits(one, bucket, world.now));
 			const busy = able.filter((one) => isFull(`host:${one.name}`, config.hosts[one.name]?.max, world));
 			if (able.length > 0 && busy.length === able.length) for (const one of able) check(`host:${one.name}`, config.hosts[one.name]?.max);
 		}

@@ -22,7 +22,10 @@ const ask = (one: Partial<Bucket>, hosts: HostRecord[], asking?: string) =>
 
 test.each([
 	[machine("h"), {}, true],
-	[machine("h", { state: "draining" }), {}, false],
+	[machine("h", { drain: { by: "ann", at: 0, reason: "" } }), {}, false],
+	[machine("h", { state: "stale" }), {}, false],
+	[machine("h", { lease_until: 1 }), {}, true],
+	[machine("h", { lease_until: 0 }), {}, false],
 	[machine("h", { state: "gone" }), {}, false],
 	[machine("h"), { repo: "web" }, true],
 	[machine("h", { repos: ["web"] }), { repo: "web" }, true],
@@ -31,7 +34,7 @@ test.each([
 	[machine("h", { labels: ["gpu", "big"] }), { labels: ["gpu"] }, true],
 	[machine("h", { labels: ["gpu"] }), { labels: ["gpu", "big"] }, false],
 ] as [HostRecord, Partial<Bucket>, boolean][])("%j for %j", (record, one, yes) => {
-	expect(suits(record, makeBucket(one))).toBe(yes);
+	expect(suits(record, makeBucket(one), NOW)).toBe(yes);
 });
 
 test("one of several is enough", () => {
@@ -40,9 +43,23 @@ test("one of several is enough", () => {
 
 test("none: what it would need", () => {
 	expect(ask({ repo: "web", labels: ["gpu"] }, [machine("a")])).toEqual([
-		{ gate: "host", code: "no_host", subject: "repo web,label gpu", detail: "no live host with repo web, label gpu" },
+		{ gate: "host", code: "no_host", subject: "repo web,label gpu", detail: "no live host with repo web, label gpu: a lacks label gpu" },
 	]);
 	expect(ask({}, [])?.[0]?.detail).toBe("no live host");
+});
+
+test("none: why each host is none, the nearest first", () => {
+	const hosts = [
+		machine("a"),
+		machine("b", { labels: ["gpu"], drain: { by: "ann", at: 0, reason: "" } }),
+		machine("c", { labels: ["gpu"], lease_until: 0 }),
+		machine("d", { state: "gone" }),
+		machine("e", { repos: ["api"] }),
+	];
+	expect(ask({ repo: "web", labels: ["gpu"] }, hosts)?.[0]?.detail).toBe(
+		"no live host with repo web, label gpu: b is draining; c has not been heard of; a lacks label gpu; 1 more",
+	);
+	expect(ask({}, [machine("d", { state: "gone" })])?.[0]?.detail).toBe("no live host: d is gone");
 });
 
 test("a host that asks gets only what it suits itself", () => {

@@ -2,13 +2,37 @@
 
 import { pass, refuse } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
+import { type HostState, hostState } from "../fleet.ts";
 import type { Reason } from "../reason.ts";
 import type { HostRecord, World } from "../world.ts";
 
-export function suits(host: HostRecord, bucket: Pick<Bucket, "repo" | "labels">): boolean {
-	if (host.state !== "live") return false;
-	if (bucket.repo !== undefined && host.repos !== null && !host.repos.includes(bucket.repo)) return false;
-	return bucket.labels === undefined || bucket.labels.every((label) => host.labels.includes(label));
+type Wish = Pick<Bucket, "repo" | "labels">;
+
+/** What of this a host does not have, as words. */
+export function lacks(host: Pick<HostRecord, "labels" | "repos">, wish: Wish): string[] {
+	const repo = wish.repo !== undefined && host.repos !== null && !host.repos.includes(wish.repo) ? [`repo ${wish.repo}`] : [];
+	return [...repo, ...(wish.labels ?? []).filter((label) => !host.labels.includes(label)).map((label) => `label ${label}`)];
+}
+
+export const suits = (host: HostRecord, wish: Wish, now: number): boolean =>
+	hostState(host, now) === "live" && lacks(host, wish).length === 0;
+
+/** Hosts that are named in a reason; with more of them it would be no line any more. */
+const NAMED = 3;
+const STATE_WORDS: Record<HostState, string> = { live: "", draining: "is draining", stale: "has not been heard of", gone: "is gone" };
+
+/** Why each host is none for it: `a is draining; b lacks label gpu`. */
+function whyNot(hosts: readonly HostRecord[], wish: Wish, now: number): string {
+	const words = hosts.flatMap((one): [number, string][] => {
+		const missing = lacks(one, wish);
+		const state = STATE_WORDS[hostState(one, now)];
+		// One that has what it takes comes first: it is the nearest to an answer.
+		if (missing.length === 0) return state === "" ? [] : [[0, `${one.name} ${state}`]];
+		return hostState(one, now) === "gone" ? [] : [[1, `${one.name} lacks ${missing.join(", ")}`]];
+	});
+	const lines = words.sort(([a], [b]) => a - b).map(([, text]) => text);
+	const more = lines.length > NAMED ? [`${lines.length - NAMED} more`] : [];
+	return [...lines.slice(0, NAMED), ...more].join("; ");
 }
 
 export const host = {
@@ -16,12 +40,13 @@ export const host = {
 	ask(bucket: Bucket, world: World): Reason[] | null {
 		if (bucket.kind === "kernel" || (bucket.kind === "payload" && bucket.labels === undefined && world.host === undefined)) return pass;
 		const candidates = world.host === undefined ? world.hosts : world.hosts.filter((one) => one.name === world.host);
-		if (candidates.some((one) => suits(one, bucket))) return pass;
+		if (candidates.some((one) => suits(one, bucket, world.now))) return pass;
 		const wants = [
 			...(bucket.repo === undefined ? [] : [`repo ${bucket.repo}`]),
 			...(bucket.labels ?? []).map((label) => `label ${label}`),
 		];
 		const what = wants.length > 0 ? ` with ${wants.join(", ")}` : "";
-		return [refuse("host", "no_host", wants.join(","), `no live host${what}`)];
+		const why = whyNot(candidates, bucket, world.now);
+		return [refuse("host", "no_host", wants.join(","), `no live host${what}${why === "" ? "" : `: ${why}`}`)];
 	},
 };

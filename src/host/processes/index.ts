@@ -1,9 +1,9 @@
 // The process layer of this machine: opens the FIFO and the shims, and answers from run folders and the process table.
 
 import { join } from "node:path";
-import type { Processes, ProcessNews } from "../../processes.ts";
+import type { Processes } from "../../processes.ts";
 import { openFifo } from "./fifo.ts";
-import { hasProc, hasTrueUptime, procTable } from "./proc.ts";
+import { hasProc, procTable } from "./proc.ts";
 import { findPrograms } from "./programs.ts";
 import { psTable } from "./ps.ts";
 import { checkLaunch, prelude } from "./shim.ts";
@@ -15,13 +15,13 @@ export async function openProcesses(options: { home: string }): Promise<Processe
 	const programs = findPrograms();
 	const table = hasProc() ? procTable() : psTable(programs.ps ?? "/bin/ps");
 	const path = join(options.home, "exits");
-	let listener: (news: ProcessNews) => void = () => {};
+	let listener: (run: string) => void = () => {};
 	const shims = openShims({
 		programs,
-		prelude: prelude(programs, { boot: table.boot, fifo: path, self: table.self, uptime: table.self === "proc" && hasTrueUptime() }),
+		prelude: prelude(programs, { boot: table.boot, fifo: path, self: table.self }),
 		look: (dir) => sight(dir, table),
 		giveUp: (dir, why) => recordFailure(dir, table, why),
-		tell: (news) => listener(news),
+		tell: (run) => listener(run),
 	});
 	const fifo = await openFifo(path, programs.mkfifo, shims.heard);
 
@@ -35,7 +35,8 @@ export async function openProcesses(options: { home: string }): Promise<Processe
 		},
 		look(run, dir) {
 			const sighting = sight(dir, table);
-			if (sighting.state === "exited" || sighting.state === "gone") shims.ended(run);
+			if (sighting.state === "alive") shims.started(run);
+			else if (sighting.state !== "unstarted") shims.ended(run);
 			return sighting;
 		},
 		signal: (_run, dir, signal) => signalRun(dir, table, signal),

@@ -14,6 +14,8 @@ export type ProcessTable = {
 	carries(pid: number, mark: string): boolean;
 	/** Whether it leads its process group, so that a signal to the group is for it and its own alone. */
 	leads(pid: number): boolean;
+	/** The program that a shim runs; `ready` when it is no copy of the shim any more. Null when there is none, or nobody can tell. */
+	childOf(shim: number): { pid: number; ready: boolean } | null;
 	/** Its children, theirs and so on, as far as they are in its session. Costs as much as there are of them, however many processes live. */
 	below(pid: number): number[];
 };
@@ -44,6 +46,10 @@ export function procTable(): ProcessTable {
 		},
 		carries: (pid, mark) => pid !== process.pid && markOf(pid) === mark,
 		leads: (pid) => statOf(pid)?.group === pid,
+		childOf(shim) {
+			const pid = childrenOf(shim).find((child) => statOf(child) !== null);
+			return pid === undefined ? null : { pid, ready: lineOf(pid) !== lineOf(shim) };
+		},
 		below(pid) {
 			const session = statOf(pid)?.session;
 			const found = new Set([pid]);
@@ -75,13 +81,7 @@ function childrenOf(pid: number): number[] {
 	);
 }
 
-/** Whether /proc/uptime, in hundredths, is the clock of start times. Containers may be shown one of their own, from another file system. */
-export function hasTrueUptime(): boolean {
-	const devices = ["/proc/uptime", "/proc/self/stat"].map((path) => quietly(() => statSync(path).dev));
-	const uptime = Number.parseFloat(readSmall("/proc/uptime")?.toString("latin1") ?? "");
-	const start = Number(statOf(process.pid)?.start);
-	return devices[0] === devices[1] && Math.abs(uptime - start / 100 - process.uptime()) < 2;
-}
+const lineOf = (pid: number): string | undefined => readSmall(`/proc/${pid}/cmdline`)?.toString("latin1");
 
 /** The mark in a process's environment, if the process is ours to signal. */
 function markOf(pid: number): string | null {

@@ -39,6 +39,13 @@ export function psTable(ps: string): ProcessTable {
 		carries: (pid, mark) => pid !== process.pid && lines("-p", String(pid)).some((line) => markIn(line)?.mark === mark),
 		// The shell's job control has made it one.
 		leads: () => true,
+		childOf(shim) {
+			const line = ask("-axo", "pid=,ppid=,stat=")
+				.split("\n")
+				.map((one) => one.trim().split(/\s+/))
+				.find(([, parent, stat]) => Number(parent) === shim && !stat?.startsWith("Z"));
+			return line ? { pid: Number(line[0]), ready: true } : null;
+		},
 		below: () => [],
 	};
 }

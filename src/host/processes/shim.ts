@@ -7,46 +7,36 @@ import type { Programs } from "./programs.ts";
 /*
  * A shim is an `sh` that leads a session, reads commands from a pipe and runs one program at a time in its foreground, in that session. (In the background,
  * with `&`, sh makes the program ignore SIGINT.) Nothing but builtins and one fork stands between the command and the exec: one program more, such as
- * setsid(1), would cost as much as a short run itself.
+ * setsid(1), would cost as much as a short run itself, and what is done after the fork costs twice, since each page that it touches is copied first.
  *
- * | step | who     | file, in the run's folder                                                                       |
- * |------|---------|-------------------------------------------------------------------------------------------------|
- * | 1    | shim    | start: `1 <shim's pid> <its start time> <boot>`, made exclusively; who cannot make it, does nothing |
- * | 2    | program | start: `<pid> <start time>` appended, before it becomes the program                               |
- * | 3    | program | stdout.log, stderr.log opened for appending; exec                                                 |
- * | 4    | shim    | exit: `1 <code>`, or `1 launch <code> <why>` when the program could not be started                |
+ * | step | who     | file, in the run's folder                                                                                  |
+ * |------|---------|------------------------------------------------------------------------------------------------------------|
+ * | 1    | shim    | start: `1 <shim's pid> <its start time> <boot>`, `mark <mark>`; made exclusively; who cannot, does nothing |
+ * | 2    | program | stdout.log, stderr.log opened for appending; exec                                                          |
+ * | 3    | shim    | exit: `1 <code>`, or `1 launch <code> <why>` when the program could not be started                         |
  *
- * Reading one's own start time is the dearest thing here: sh reads byte by byte, and /proc/self/stat is long. So, where the clock of /proc/uptime is that
- * of the start times, the program writes `~<hundredths of uptime>` for its own: whoever had that pid by then and has it still is the same process.
+ * Which process the program is stands nowhere: it is the child of the shim, and carries the mark.
  *
  * A disk that is full or read-only refuses the line in `exit`: the shim waits for room, so that no end is lost; a folder that is gone lets it go.
- * News goes to the FIFO after 2 and 4; `<>` opens it whether or not anybody reads, and `-p` keeps us from making a file of that name.
+ * News goes to the FIFO after 3; `<>` opens it whether or not anybody reads, and `-p` keeps us from making a file of that name.
  */
 
 /** Said once to each shim, whose own output goes nowhere. `_P _T`: its own pid and start time. Names begin with `_` since the program's variables are set in the same shell, later. */
-export function prelude(programs: Programs, host: { boot: string; fifo: string; self: "proc" | "ps"; uptime: boolean }): string {
+export function prelude(programs: Programs, host: { boot: string; fifo: string; self: "proc" | "ps" }): string {
+	// sh reads byte by byte, and this line is long; but it is read once.
 	const identity =
 		host.self === "proc"
-			? `_self() { read -r _p ${"_x ".repeat(20)}_t _x </proc/self/stat; }`
-			: `_self() { _p=$(exec ${programs.sh} -c 'echo $PPID'); _t=$(LC_ALL=C TZ=UTC ${programs.ps ?? "ps"} -o lstart= -p "$_p"); _t=$(IFS=' '; set -- $_t; IFS=_; echo "$*"); }`;
-	// `cd -P` is the one builtin that tells a subshell its own pid.
-	const identityNow = host.uptime
-		? `_being() { cd -P /proc/self && _p=\${PWD#/proc/} && read -r _t _x </proc/uptime && _t="~\${_t%.*}\${_t#*.}" || _self; }`
-		: "_being() { _self; }";
+			? `read -r _P ${"_x ".repeat(20)}_T _x </proc/self/stat`
+			: `_P=$$; _T=$(LC_ALL=C TZ=UTC ${programs.ps ?? "ps"} -o lstart= -p $$); _T=$(IFS=' '; set -- $_T; IFS=_; echo "$*")`;
 	return `${programs.setsid ? "" : "set -m\n"}trap : INT TERM HUP QUIT
 _F=${quote(host.fifo)} _B=${quote(host.boot)}
 ${identity}
-${identityNow}
 _say() { [ -p "$_F" ] && echo "$*" 1<>"$_F"; }
-_begin() { set -C; command echo "1 $_P $_T $_B" >"$_d/start"; _x=$?; set +C; return $_x; }
-_fail() { printf '1 launch %s %s\\n' "$1" "$2" >"$_d/exit"; exit 125; }
+_begin() { set -C; command echo "1 $_P $_T $_B
+mark $_m" >"$_d/start"; _x=$?; set +C; return $_x; }
+_fail() { printf '1 launch 126 %s\\n' "$*" >"$_d/exit"; exit 125; }
 _enter() {
-_being
-echo "$_p $_t" >>"$_d/start" || exit 125
-_say "started $_r"
-command exec <"$_i" || _fail 126 "cannot read stdin: $_i"
-cd -- "$_c" || { [ -d "$_c" ] && _fail 126 "cannot enter cwd: $_c"; _fail 126 "no such cwd: $_c"; }
-command exec >>"$_d/stdout.log" 2>>"$_d/stderr.log" || _fail 126 "cannot write the logs in $_d"
+cd -- "$_c" 2>/dev/null || { [ -d "$_c" ] && _fail "cannot enter cwd: $_c"; _fail "no such cwd: $_c"; }
 unset PWD OLDPWD SHLVL _
 }
 _file() {
@@ -68,28 +58,34 @@ printf %s "no such program in PATH: $1"
 _put() { until printf '%s\\n' "$*" >"$_d/exit"; do [ -d "$_d" ] || return; sleep 1; done; }
 _end() {
 case $1 in
+1|2) if [ -e "$_d/stderr.log" ]; then _put "1 $1"
+elif [ -r "$_i" ]; then _put "1 launch 126 cannot write the logs in $_d"
+else _put "1 launch 126 cannot read stdin: $_i"; fi ;;
 125) [ -s "$_d/exit" ] || _put "1 $1" ;;
 126|127) _x=$(_why "$2" 2>/dev/null)
 if [ -n "$_x" ]; then _put "1 launch $1 $_x"; else _put "1 $1"; fi ;;
 *) _put "1 $1" ;;
 esac
 }
-_self; _P=$_p _T=$_t
 `;
 }
 
 /** One run, for a shim that has heard the prelude. One compound command: cut short by our death, it is a syntax error and not half a run. */
 export function runText(launch: Launch, programs: Programs, shim: string): string {
 	const { run, dir, argv, cwd, stdin } = launch;
-	const env: [string, string][] = [...Object.entries(launch.env), ["SLUICE_MARK", launch.mark]];
-	const plain = env.filter(([name]) => isPlain(name));
-	const odd = env.filter(([name]) => !isPlain(name)).map(([name, value]) => `${name}=${value}`);
+	const plain = [`SLUICE_MARK=${launch.mark}`];
+	const odd: string[] = [];
+	for (const [name, value] of Object.entries(launch.env)) {
+		if (isPlain(name)) plain.push(`${name}=${quote(value)}`);
+		else odd.push(`${name}=${value}`);
+	}
 	const words = odd.length > 0 ? [programs.env ?? "env", ...odd, ...argv] : argv;
 	// With job control (no setsid) bash drops the rest of a command whose foreground job died of SIGINT; and there, `&` leaves SIGINT alone.
 	const after = programs.setsid ? "" : " & wait $!";
-	return `if _d=${quote(dir)} _r=${quote(run)} _c=${quote(cwd)} _i=${quote(stdin ?? "/dev/null")}; _begin; then
-_vars() { export ${plain.map(([name, value]) => `${name}=${quote(value)}`).join(" ")}; }
-(_enter; _vars; exec ${words.map(quote).join(" ")})${after}
+	// What is opened here is opened after the fork, before `_vars` makes the run's variables of ours. Where that fails there is no stderr.log: `_end` looks.
+	return `if _d=${quote(dir)} _r=${quote(run)} _m=${launch.mark} _c=${quote(cwd)} _i=${quote(stdin ?? "/dev/null")}; _begin; then
+_vars() { export ${plain.join(" ")}; }
+(_enter; _vars; exec ${words.map(quote).join(" ")}) <"$_i" >>"$_d/stdout.log" 2>>"$_d/stderr.log"${after}
 _end $? ${quote(argv[0] as string)} || exit
 _say "exited $_r ${shim}"
 else _say "idle $_r ${shim}"; fi
@@ -129,7 +125,7 @@ export function checkLaunch(launch: Launch): void {
 		if (name === "" || name.includes("=") || name.includes("\0")) throw bad("env", `not the name of a variable: ${JSON.stringify(name)}`);
 		if (name === "SLUICE_MARK") throw bad("env.SLUICE_MARK", "SLUICE_MARK is set from the mark alone");
 		checkString(`${name}=${value}`, `env.${name}`);
-		if (!isPlain(name) && program.includes("=")) throw bad(`env.${name}`, "cannot be passed on to a program with = in its name");
+		if (program.includes("=") && !isPlain(name)) throw bad(`env.${name}`, "cannot be passed on to a program with = in its name");
 	}
 
 	function checkString(text: string, field: string) {

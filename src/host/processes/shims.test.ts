@@ -78,7 +78,7 @@ describe("the daemon is killed", () => {
 			expect(await bed.end(run)).toMatchObject({ state: "exited", code: 5 });
 			expect(bed.read(run, "stdout.log")).toBe("done\n");
 		}
-		await until(() => Object.keys(runs).every((run) => bed.news.some((news) => news.run === run && news.kind === "exited")));
+		await until(() => Object.keys(runs).every((run) => bed.news.includes(run)));
 		// And its shims are gone, all of them.
 		await until(() => shims.every((pid) => startOf(pid) === null));
 	});
@@ -111,20 +111,32 @@ describe("a shim is killed", () => {
 		const bed = await makeLaunched();
 		const gate = join(bed.home, "gate");
 		await bed.launch("1.1", ["sh", "-c", `while [ ! -e '${gate}' ]; do sleep 0.01; done`]);
-		await until(() => bed.look("1.1").state === "alive" && bed.read("1.1", "start").split("\n").length === 3);
+		await until(() => bed.processes.sweep([bed.markOf("1.1")]).size === 1);
+		const before = bed.look("1.1");
 		process.kill(shimOf(bed.read("1.1", "start")), "SIGKILL");
-		await until(() => bed.news.some(({ kind }) => kind === "exited"));
-		expect(bed.look("1.1").state).toBe("alive");
+		await until(() => bed.news.length > 0);
+		expect(bed.look("1.1")).toEqual(before);
 		await bed.launch("1.2", ["true"]);
 		expect(await bed.end("1.2")).toMatchObject({ code: 0 });
 		writeFileSync(gate, "");
 		expect(await bed.end("1.1")).toEqual({ state: "gone", reboot: false });
 	});
 
+	test("its program can still be stopped, with what is below it", async () => {
+		const bed = await makeLaunched();
+		await bed.launch("1.1", ["sh", "-c", "sleep 1000 & wait"]);
+		await until(() => bed.processes.sweep([bed.markOf("1.1")]).get(bed.markOf("1.1"))?.length === 2);
+		process.kill(shimOf(bed.read("1.1", "start")), "SIGKILL");
+		await until(() => bed.news.length > 0);
+		expect(bed.processes.signal("1.1", bed.dirOf("1.1"), "SIGKILL")).toBe(true);
+		expect(await bed.end("1.1")).toEqual({ state: "gone", reboot: false });
+		expect(bed.processes.signal("1.1", bed.dirOf("1.1"), "SIGKILL")).toBe(false);
+	});
+
 	test("SIGTERM to a shim costs nothing: it stays for the end of its program", async () => {
 		const bed = await makeLaunched();
 		await bed.launch("1.1", ["sleep", "1000"]);
-		await until(() => bed.look("1.1").state === "alive" && bed.read("1.1", "start").split("\n").length === 3);
+		await until(() => bed.look("1.1").state === "alive");
 		for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) process.kill(shimOf(bed.read("1.1", "start")), signal);
 		bed.processes.signal("1.1", bed.dirOf("1.1"), "SIGKILL");
 		expect(await bed.end("1.1")).toMatchObject({ state: "exited", signal: "SIGKILL" });
@@ -158,5 +170,5 @@ test("closing leaves runs alone, and nothing idle behind", async () => {
 	expect(parentOf(shimOf(first.read("1.1", "start")))).toBe(process.pid);
 	expect(second.processes.signal("1.1", second.dirOf("1.1"), "SIGTERM")).toBe(true);
 	expect(await second.end("1.1")).toMatchObject({ signal: "SIGTERM" });
-	await until(() => second.news.some(({ run, kind }) => run === "1.1" && kind === "exited"));
+	await until(() => second.news.includes("1.1"));
 });

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { SluiceError } from "../../core/errors.ts";
-import type { Launch, ProcessNews, Sighting } from "../../processes.ts";
+import type { Launch, Sighting } from "../../processes.ts";
 import type { Programs } from "./programs.ts";
 import { launchText, runText } from "./shim.ts";
 
@@ -24,6 +24,8 @@ export type Shims = {
 	hand(launch: Launch): Promise<void>;
 	/** From the FIFO. */
 	heard(line: string): void;
+	/** A look has found that a run has started. */
+	started(run: string): void;
 	/** A look has found the end of a run, perhaps before the news. */
 	ended(run: string): void;
 	close(): Promise<void>;
@@ -35,14 +37,14 @@ export function openShims(parts: {
 	look: (dir: string) => Sighting;
 	/** Keeps an attempt from ever starting, and writes down why it did not. */
 	giveUp: (dir: string, why: string) => void;
-	tell: (news: ProcessNews) => void;
+	tell: (run: string) => void;
 }): Shims {
 	const { programs, prelude, look, giveUp, tell } = parts;
 	const tag = randomBytes(4).toString("hex");
 	const shims = new Map<string, Shim>();
 	const busy = new Map<string, Shim>();
 	const idle: Shim[] = [];
-	/** Handed to the launcher, and no news yet. */
+	/** Handed to the launcher, and not seen yet. */
 	const handed = new Map<string, Launch>();
 	const tries = new WeakMap<Launch, number>();
 	let launcher: ChildProcess | null = null;
@@ -92,11 +94,11 @@ export function openShims(parts: {
 			} catch {
 				// A folder that cannot be written to. The look that this news asks for finds the same.
 			}
-			tell({ run: launch.run, kind: "exited" });
+			tell(launch.run);
 		};
 		const count = (tries.get(launch) ?? 0) + 1;
 		tries.set(launch, count);
-		if (look(launch.dir).state !== "unstarted") tell({ run: launch.run, kind: "exited" });
+		if (look(launch.dir).state !== "unstarted") tell(launch.run);
 		else if (count < TRIES) hand(launch).catch(failed);
 		else failed(null);
 	}
@@ -143,8 +145,10 @@ export function openShims(parts: {
 			handed.delete(run);
 			const shim = shims.get(id ?? "");
 			if (shim) free(shim, run);
-			if (kind === "started" || kind === "exited") tell({ run, kind });
+			// Shims of an earlier version tell of starts, too.
+			if (kind === "exited") tell(run);
 		},
+		started: (run) => void handed.delete(run),
 		ended(run) {
 			handed.delete(run);
 			const shim = busy.get(run);

@@ -7,6 +7,7 @@ import { buildSync } from "esbuild";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeLaunched, until } from "../../../test/make/launched.ts";
 import { procTable } from "./proc.ts";
+import { signalRun } from "./sight.ts";
 
 const BOOT = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 const startOf = procTable().startOf;
@@ -59,10 +60,27 @@ describe("a marker", () => {
 		expect(bed.signal("SIGKILL")).toBe(false);
 	});
 
-	test("of a shim that has not told its program yet counts as alive; its program cannot be signalled", async () => {
+	test("leads from the shim to its program", async () => {
+		const bed = await makeLaunched();
+		await bed.launch("1.1", ["sleep", "1000"]);
+		await until(() => bed.processes.sweep([bed.markOf("1.1")]).size === 1);
+		const [pid] = bed.processes.sweep([bed.markOf("1.1")]).get(bed.markOf("1.1")) ?? [];
+		expect(bed.look("1.1")).toEqual({ state: "alive", pid, started: `${startOf(pid as number)}@${BOOT}` });
+		expect(bed.read("1.1", "start")).toMatch(new RegExp(`^1 \\d+ \\d+ ${BOOT}\nmark ${bed.markOf("1.1")}\n$`));
+	});
+
+	test("leads to its program by the mark, where nobody tells whose child is whose", async () => {
+		const bed = await makeLaunched();
+		await bed.launch("1.1", ["sleep", "1000"]);
+		await until(() => bed.processes.sweep([bed.markOf("1.1")]).size === 1);
+		expect(signalRun(bed.dirOf("1.1"), { ...procTable(), childOf: () => null }, "SIGKILL")).toBe(true);
+		expect(await bed.end("1.1")).toMatchObject({ state: "exited", signal: "SIGKILL" });
+	});
+
+	test("of a shim that has no program yet counts as alive; nobody is signalled", async () => {
 		const other = stranger();
 		const start = startOf(other.pid);
-		const bed = await forge(`1 ${other.pid} ${start} ${BOOT}\n`);
+		const bed = await forge(`1 ${other.pid} ${start} ${BOOT}\nmark nobody-1.1\n`);
 		expect(bed.seen()).toMatchObject({ state: "alive", pid: other.pid });
 		expect(bed.signal("SIGKILL")).toBe(true);
 		expect(startOf(other.pid)).toBe(start);

@@ -7,10 +7,13 @@ import { quietly, readSmall } from "./reading.ts";
 
 /** `start`: its start time; or `~` and a time at which it was there, in the same units: whoever has the pid since before then is it. */
 type Being = { pid: number; start: string };
-type Start = { shim: Being; boot: string; program: Being | null };
+/** `program`: of an earlier version, which wrote it down; now it has the mark instead. */
+type Start = { shim: Being; boot: string; program: Being | null; mark: string | null };
 
 /** A marker that was made but not written (a full disk, a crash) counts as unstarted for so long; then nobody is going to write it any more. */
 const MARKER_GRACE_MS = 10_000;
+/** Milliseconds. */
+const PATIENCE = 50;
 
 /** Numbers are those of Linux and macOS alike. 128 + another number is an exit code like any other. */
 const USUAL: Record<number, string> = {
@@ -40,13 +43,30 @@ export function sight(dir: string, table: ProcessTable): Sighting {
 	if (start === "none" || start === "fresh") return { state: "unstarted" };
 	if (start === "stale") return { state: "gone", reboot: false };
 	if (start.boot !== table.boot) return readExit(dir) ?? { state: "gone", reboot: true };
-	// The shim counts too: between the program's end and the line in `exit` only it is there, and before the program as well.
-	for (const being of [start.program, start.shim]) {
-		const since = being && startIf(being, table);
-		if (being && since) return readExit(dir) ?? { state: "alive", pid: being.pid, started: `${since}@${start.boot}` };
-	}
+	const being = beingOf(start, table);
+	if (being) return readExit(dir) ?? { state: "alive", pid: being.pid, started: `${being.start}@${start.boot}` };
 	// It may have ended since we looked first.
 	return readExit(dir) ?? { state: "gone", reboot: false };
+}
+
+/** Who stands for the run: its program; before and after the program, until the line in `exit`, its shim; when the shim was killed, whoever is left. */
+function beingOf({ shim, program, mark }: Start, table: ProcessTable): Being | null {
+	const exact = ({ pid }: Being, start: string | null) => (start === null ? null : { pid, start });
+	const told = program && exact(program, startIf(program, table));
+	if (told) return told;
+	const start = startIf(shim, table);
+	if (start === null) return mark === null ? null : oldestOf(mark, table);
+	const child = mark === null ? null : table.childOf(shim.pid);
+	return (child && exact({ ...child, start: "" }, table.startOf(child.pid))) ?? { pid: shim.pid, start };
+}
+
+/** The first of those that carry the mark: the program itself, as long as it lives. */
+function oldestOf(mark: string, table: ProcessTable): Being | null {
+	const found = (table.carriers((one) => one === mark).get(mark) ?? []).flatMap((pid) => {
+		const start = table.startOf(pid);
+		return start === null ? [] : [{ pid, start }];
+	});
+	return found.sort((a, b) => Number(a.start) - Number(b.start) || a.pid - b.pid)[0] ?? null;
 }
 
 /** Makes the marker in nobody's name: seen as gone from then on. */
@@ -67,16 +87,30 @@ export function recordFailure(dir: string, table: ProcessTable, why: string): vo
 
 /** True when somebody was there, even if the signal was refused. */
 export function signalRun(dir: string, table: ProcessTable, signal: NodeJS.Signals): boolean {
-	// Between the shim's marker and the program's line there are some microseconds: waited for, since a lost SIGINT costs a whole grace.
+	// Between the shim's marker and the exec there are some microseconds: waited for, since a lost SIGINT costs a whole grace.
 	for (let tries = 0; ; tries++) {
 		if (readExit(dir)) return false;
 		const start = readStart(dir);
 		if (typeof start === "string" || start.boot !== table.boot) return false;
-		if (start.program) return signalProgram(start.program, table, signal);
-		if (!startIf(start.shim, table)) return false;
-		if (tries === 50) return true;
+		const { shim, program, mark } = start;
+		if (program) return signalProgram(program, table, signal);
+		if (!startIf(shim, table)) {
+			const left = mark === null ? null : oldestOf(mark, table);
+			return left !== null && signalProgram(left, table, signal);
+		}
+		const child = mark === null ? null : table.childOf(shim.pid);
+		if (child?.ready || tries === PATIENCE) return signalChild(child, start, table, signal, dir);
 		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
 	}
+}
+
+/** Its shim lives. Where children cannot be seen, the mark tells; where there are none yet, the next signal will find one. */
+function signalChild(child: { pid: number } | null, { mark }: Start, table: ProcessTable, signal: NodeJS.Signals, dir: string): boolean {
+	const start = child && table.startOf(child.pid);
+	const program = child && start ? { pid: child.pid, start } : mark === null ? null : oldestOf(mark, table);
+	// It was the shim's child after we had looked for an exit: if there is one now, the shim may have gone on.
+	if (readExit(dir)) return false;
+	return program === null || signalProgram(program, table, signal);
 }
 
 /** False when the process is gone. */
@@ -123,10 +157,15 @@ function readExit(dir: string): Sighting | null {
 function readStart(dir: string): Start | "none" | "fresh" | "stale" {
 	const text = readSmall(`${dir}/start`)?.toString();
 	if (text === undefined) return "none";
-	const [, shimPid, shimStart, boot, pid, start] = /^1 (\d+) (\S+) (\S+)\n(?:(\d+) (\S+)\n)?/.exec(text) ?? [];
+	const [, shimPid, shimStart, boot, pid, start, mark] = /^1 (\d+) (\S+) (\S+)\n(?:(?:(\d+) (\S+)|mark (\S+))\n)?/.exec(text) ?? [];
 	if (!shimStart || !boot) {
 		const age = Date.now() - (quietly(() => statSync(`${dir}/start`).mtimeMs) ?? 0);
 		return age >= 0 && age < MARKER_GRACE_MS ? "fresh" : "stale";
 	}
-	return { shim: { pid: Number(shimPid), start: shimStart }, boot, program: start ? { pid: Number(pid), start } : null };
+	return {
+		shim: { pid: Number(shimPid), start: shimStart },
+		boot,
+		program: start ? { pid: Number(pid), start } : null,
+		mark: mark ?? null,
+	};
 }

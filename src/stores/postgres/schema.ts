@@ -49,14 +49,12 @@ SET search_path = "${schema}", pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $write$
 #variable_conflict use_column
-DECLARE found bigint;
+DECLARE moved bigint;
 BEGIN
-	IF expected IS NOT NULL THEN
-		SELECT version INTO found FROM head FOR UPDATE;
-		IF found <> expected THEN RAISE EXCEPTION 'stale' USING ERRCODE = '${STALE}'; END IF;
-	END IF;
-	UPDATE head SET version = version + 1;
-	INSERT INTO writer (name, last) VALUES (who, txn) ON CONFLICT (name) DO UPDATE SET last = excluded.last, at = now();
+	UPDATE head SET version = version + 1 WHERE expected IS NULL OR version = expected RETURNING version INTO moved;
+	IF moved IS NULL THEN RAISE EXCEPTION 'stale' USING ERRCODE = '${STALE}'; END IF;
+	UPDATE writer SET last = txn, at = now() WHERE name = who;
+	IF NOT FOUND THEN INSERT INTO writer (name, last) VALUES (who, txn); END IF;
 	${BODY}
 	IF notice IS NOT NULL THEN PERFORM pg_notify(notice, who); END IF;
 	RETURN extract(epoch FROM clock_timestamp()) * 1000;

@@ -1,0 +1,90 @@
+// Keeps this host's lease: heartbeats, each of which feeds the guard that ends the runs should they stay away. Without a guard (a store of its own): heartbeats alone.
+
+import { beatMs, marginMs } from "../core/fleet.ts";
+import { troubleOf } from "../disk.ts";
+import type { Guard } from "../host/guard.ts";
+import type { Host } from "../host.ts";
+import type { Log } from "../log.ts";
+import type { Scheduler } from "../scheduler.ts";
+
+export type LeaseParts = {
+	scheduler: Pick<Scheduler, "heartbeat" | "leave" | "config">;
+	host: Pick<Host, "after">;
+	log: Log;
+	guard: Guard | null;
+	/** The runs that we had are somebody else's by now. */
+	lost(): void;
+	/** Another one has this host's name: nothing that we do counts any more. */
+	overtaken(why: string): void;
+};
+
+export type LeaseKeeper = {
+	/** The lease was granted to somebody who asked for it then, by the guard's clock. */
+	granted(askedAt: number): void;
+	start(): void;
+	beat(): Promise<void>;
+	/** The last one: gives the name up if nothing runs any more, else leaves the runs to the guard. */
+	leave(): Promise<void>;
+	stop(): void;
+};
+
+/** After a failure, sooner: a store that was away for a moment must not cost the lease. */
+const HURRY = 4;
+
+export function keepLease({ scheduler, host, log, guard, lost, overtaken }: LeaseParts): LeaseKeeper {
+	let cancel = () => {};
+	let stopped = false;
+	const staleAfter = () => scheduler.config().stale_after_ms;
+
+	function granted(askedAt: number): void {
+		guard?.feed(askedAt + staleAfter() / 1000, marginMs(staleAfter()));
+	}
+
+	async function beat(): Promise<void> {
+		// The answer may take long; the lease surely holds so long from when we asked.
+		const askedAt = guard?.now() ?? 0;
+		const answer = await scheduler.heartbeat();
+		granted(askedAt);
+		if (!answer.lost) return;
+		log.error("this host was not heard of for too long: its runs were given up, and what is left of them is stopped");
+		lost();
+	}
+
+	function next(ms: number): void {
+		if (stopped) return;
+		cancel = host.after(ms, () => {
+			beat().then(
+				() => next(beatMs(staleAfter())),
+				(error) => {
+					if (stopped) return;
+					if ((error as { code?: unknown }).code === "fenced") return overtaken(troubleOf(error));
+					log.warn("the heartbeat failed; it is tried again", { error: troubleOf(error) });
+					next(beatMs(staleAfter()) / HURRY);
+				},
+			);
+		});
+	}
+
+	return {
+		granted,
+		beat,
+		start: () => next(beatMs(staleAfter())),
+		async leave() {
+			stopped = true;
+			cancel();
+			if (!guard) return;
+			try {
+				const askedAt = guard.now();
+				const { left } = await scheduler.leave();
+				if (left) guard.end();
+				else granted(askedAt);
+			} catch (error) {
+				log.warn("this host could not say that it leaves; it is given up when its lease is over", { error: troubleOf(error) });
+			}
+		},
+		stop() {
+			stopped = true;
+			cancel();
+		},
+	};
+}

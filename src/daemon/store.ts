@@ -1,0 +1,74 @@
+// Which store a daemon works on: its home's own file, or one that it shares with other hosts. And the bond between a home and its store.
+
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { homedir, hostname } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { SluiceError } from "../core/errors.ts";
+import { isDatabase, secretsIn, shownStore } from "../core/store-address.ts";
+import { type Home, networkKind } from "./home.ts";
+import type { Settings } from "./settings.ts";
+import { writeWhole } from "./write-file.ts";
+
+export type StorePlace = {
+	at: { path: string } | { url: string };
+	/** Other hosts may be there: names, leases and settings count. */
+	shared: boolean;
+	/** Without passwords. */
+	shown: string;
+	secrets: string[];
+};
+
+export function storeOf({ store }: Pick<Settings, "store">, home: Pick<Home, "database">): StorePlace {
+	if (store === null) return { at: { path: home.database }, shared: false, shown: home.database, secrets: [] };
+	if (isDatabase(store)) return { at: { url: store }, shared: true, shown: shownStore(store), secrets: secretsIn(store) };
+	const path = realPath(store.replace(/^~(?=\/)/, homedir()));
+	const kind = existsSync(dirname(path)) ? networkKind(dirname(path)) : null;
+	if (kind !== null)
+		throw new SluiceError("store", `the store ${path} is on a network file system (${kind}), where locks cannot be trusted`, {
+			field: "store",
+			hint: "hosts on several machines share a PostgreSQL database",
+		});
+	return { at: { path }, shared: path !== realPath(home.database), shown: path, secrets: [] };
+}
+
+function realPath(path: string): string {
+	try {
+		return realpathSync(path);
+	} catch {
+		try {
+			return join(realpathSync(dirname(path)), basename(path));
+		} catch {
+			return path;
+		}
+	}
+}
+
+/** What this machine is called: letters, digits and a few signs, as names of hosts are. */
+export function hostNameOf({ host }: Pick<Settings, "host">, { shared }: StorePlace, machine: string = hostname()): string {
+	if (host.name !== null) return host.name;
+	if (!shared) return "local";
+	return (
+		(machine.split(".")[0] ?? "")
+			.replaceAll(/[^\p{L}\p{N}_+-]+/gu, "-")
+			.replace(/^-+|-+$/g, "")
+			.slice(0, 60) || "host"
+	);
+}
+
+/**
+ * Run folders are named by numbers that a store gives out: those of two stores must not meet in one home. The first store that a home works on is the
+ * one that it belongs to, for as long as it has runs.
+ */
+export async function bindHome(home: Pick<Home, "path" | "runs">, store: StorePlace, identify: () => Promise<string>): Promise<void> {
+	const path = join(home.path, "store");
+	const id = await identify();
+	const text = `${id} ${store.shared ? "shared" : "own"} ${store.shown}\n`;
+	const [, known, kind, where] = /^(\S+) (shared|own) (.*)\n?$/.exec(existsSync(path) ? readFileSync(path, "utf8") : "") ?? [];
+	const strange = known !== id && (store.shared || kind === "shared");
+	if (strange && readdirSync(home.runs).length > 0)
+		throw new SluiceError("conflict", `the runs in ${home.runs} belong to another store${where === undefined ? "" : ` (${where})`}`, {
+			field: "store",
+			hint: "a home belongs to one store: set SLUICE_HOME to a new folder, or use the store that it had",
+		});
+	if (known !== id || !text.endsWith(`${kind} ${where}\n`)) writeWhole(path, text);
+}

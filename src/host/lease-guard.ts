@@ -1,0 +1,85 @@
+// A program of its own that ends a host's runs before its lease ends, whatever has become of the daemon: `node lease-guard.js LEASE ID PREFIX RUNS`.
+//
+//   the lease's file        then
+//   is gone                 nothing is left to guard: exit
+//   names another guard     a later daemon has its own: exit
+//   until − margin passed   SIGTERM to all that carries a mark of this home's runs, each noted in its folder before
+//   until − margin/2        SIGKILL, again and again
+//
+// Times are those of the machine's uptime, which goes on while it sleeps. A daemon that is merely restarted feeds the file again in time.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { uptime } from "node:os";
+import { hasProc, procTable } from "./processes/proc.ts";
+import { findPrograms } from "./processes/programs.ts";
+import { psTable } from "./processes/ps.ts";
+import { signalOne } from "./processes/sight.ts";
+
+/** In seconds of uptime. */
+export type Lease = { id: string; until: number; margin: number };
+
+const [file = "", id = "", prefix = "", runs = ""] = process.argv.slice(2);
+const daemon = process.ppid;
+const LONGEST_MS = 1000;
+
+function readLease(): Lease | null {
+	try {
+		return JSON.parse(readFileSync(file, "utf8")) as Lease;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") process.exit(0);
+		// Cannot be read now: what was known counts on.
+		return null;
+	}
+}
+
+let lease: Lease = { id, until: Number.POSITIVE_INFINITY, margin: 0 };
+const table = hasProc() ? procTable() : psTable(findPrograms().ps ?? "/bin/ps");
+const isRun = (mark: string) => mark.startsWith(prefix) && /^\d+\.\d+$/.test(mark.slice(prefix.length));
+const noted = new Set<string>();
+
+/** So that the run's end is not taken for its own fault. */
+function note(mark: string): void {
+	if (noted.has(mark)) return;
+	noted.add(mark);
+	try {
+		writeFileSync(`${runs}/${mark.slice(prefix.length).replace(".", "/")}/lease`, "1 ended: the lease of its host could not be renewed\n", {
+			mode: 0o600,
+		});
+	} catch {
+		// A full disk must not save it.
+	}
+}
+
+function end(signal: "SIGTERM" | "SIGKILL"): number {
+	let count = 0;
+	for (const [mark, pids] of table.carriers(isRun)) {
+		note(mark);
+		for (const pid of pids)
+			if (table.carries(pid, mark)) {
+				count++;
+				signalOne(pid, signal);
+				// One that is frozen hears it only then.
+				if (signal === "SIGTERM") signalOne(pid, "SIGCONT");
+			}
+	}
+	return count;
+}
+
+let termed = Number.NEGATIVE_INFINITY;
+function look(): void {
+	lease = readLease() ?? lease;
+	if (lease.id !== id) process.exit(0);
+	const now = uptime();
+	const from = lease.until - lease.margin;
+	let left = 0;
+	if (now >= lease.until - lease.margin / 2) left = end("SIGKILL");
+	else if (now >= from) {
+		// Once: a program that clears up is not disturbed again.
+		if (termed !== from) end("SIGTERM");
+		termed = from;
+	}
+	// Nobody is there any more who could renew it, and nothing that it was for.
+	if (now > lease.until && left === 0 && process.ppid !== daemon) process.exit(0);
+	setTimeout(look, Math.min(LONGEST_MS, Math.max(50, (lease.margin * 1000) / 8)));
+}
+look();

@@ -1,0 +1,81 @@
+// The library's methods about hosts, and what one scheduler knows of itself as a host: which life of it this is, and how far its clock is from the store's.
+
+import { copy } from "../core/copy.ts";
+import type { Clock } from "../host.ts";
+import type { Act, Scheduler } from "../scheduler.ts";
+import type { Op, Store } from "../store.ts";
+import type { Engine, Task } from "./engine.ts";
+import * as hosts from "./hosts.ts";
+import type { Tx } from "./tx.ts";
+
+type Methods = Pick<Scheduler, "heartbeat" | "hosts" | "drain" | "undrain" | "removeHost" | "leave" | "leads" | "now" | "identify">;
+type Run = <T>(task: Task<T>, act: Act | undefined) => Promise<T>;
+
+/** Clocks of one machine that differ by less than this are the same one, read at two moments. */
+const SAME_MS = 1000;
+
+export function createFleet({ engine, clock, store, name }: { engine: Engine; clock: Clock; store: Store; name: string }) {
+	let life: hosts.Life;
+	let skew = 0;
+
+	function see(tx: Tx): void {
+		const ahead = tx.now - clock.now();
+		skew = Math.abs(ahead) < SAME_MS ? 0 : ahead;
+	}
+
+	return {
+		see,
+		*join(tx: Tx, host: hosts.Joining): Op<void> {
+			see(tx);
+			life = yield* hosts.joinHost(tx, host);
+		},
+		/** That it is still the one that holds its name. */
+		check: (tx: Tx) => hosts.checkLife(tx, name, life),
+		methods: (run: Run): Methods => ({
+			heartbeat: async (host = name) => {
+				const mine = host === name ? life : undefined;
+				const { life: next, ...answer } = await engine.run((tx) => {
+					see(tx);
+					return hosts.beat(tx, host, mine);
+				});
+				if (mine !== undefined && life === mine) life = next;
+				return answer;
+			},
+			hosts: () =>
+				engine.run(function* (tx) {
+					yield* [];
+					return copy(hosts.viewHosts(tx));
+				}),
+			drain: async (host, act) => {
+				const view = await run((tx) => hosts.drain(tx, host, act?.reason ?? ""), act);
+				const stopping: number[] = [];
+				for (let after: number | null = act?.stop ? 0 : null; after !== null; ) {
+					const from: number = after;
+					const some: { stopping: number[]; next: number | null } = await run((tx) => hosts.stopSome(tx, host, from), act);
+					stopping.push(...some.stopping);
+					after = some.next;
+				}
+				return { host: copy(view), stopping };
+			},
+			undrain: async (host, act) => copy(await run((tx) => hosts.undrain(tx, host), act)),
+			removeHost: async (host, act) => run((tx) => hosts.remove(tx, host), act),
+			leave: () => engine.run((tx) => hosts.leave(tx, name, life)),
+			leads: async () => {
+				if (store.lead) return store.lead();
+				if (life === undefined) return true;
+				return engine.run(function* (tx) {
+					yield* [];
+					return hosts.isFirst(tx, name, life);
+				});
+			},
+			now: () => clock.now() + skew,
+			identify: (wanted) =>
+				engine.run(function* (tx) {
+					const known = yield* tx.get<{ id: string }>("meta", "identity");
+					if (known) return known.id;
+					tx.put("meta", "identity", { id: wanted });
+					return wanted;
+				}),
+		}),
+	};
+}

@@ -1,0 +1,169 @@
+// Pauses at every scope, caps, accounts, budgets and holds in a real browser; what each action did is asked of the daemon.
+
+import { expect, test } from "vitest";
+import { enter, TestBrowser, toast } from "../make/browser.ts";
+import { until } from "../make/daemon.ts";
+import { makeRepository } from "../make/repository.ts";
+import { openSite } from "../make/site.ts";
+
+const browser = new TestBrowser();
+
+test("pause and resume at each scope, and take a pause back", async () => {
+	const site = await openSite(`lanes: {code: {}}\naccounts: {work: {}}\nrepos: {app: {path: ${makeRepository().path}}}\n`);
+	await site.sh("true", { after: [await site.sh("sleep 60")], batch: "night" });
+	const page = await browser.page();
+	await enter(page, site);
+	const paused = async () => (await site.client.call("scheduler.status", {})).holds.map(({ scope }) => scope);
+
+	await page.getByRole("banner").getByRole("button", { name: "Pause" }).click();
+	await toast(page, "Paused everything").waitFor();
+	expect(await paused()).toEqual(["all"]);
+	await page.getByText("Paused by token").waitFor();
+	await page.getByRole("banner").getByRole("button", { name: "Resume" }).click();
+	await toast(page, "Resumed everything").waitFor();
+	expect(await paused()).toEqual([]);
+	await toast(page, "Resumed everything").getByRole("button", { name: "Undo" }).click();
+	await until(async () => (await paused()).length === 1);
+	await toast(page, "Paused everything").last().getByRole("button", { name: "Undo" }).click();
+	await until(async () => (await paused()).length === 0);
+
+	await page.keyboard.press("4");
+	const places = {
+		lane: ["code", page.locator(".gauge", { hasText: "lane code" })],
+		repo: ["app", page.getByRole("region", { name: "Repos" }).locator("li", { hasText: "app" })],
+		account: ["work", page.getByRole("region", { name: "Accounts" }).locator("li", { hasText: "work" })],
+	} as const;
+	for (const [kind, [name, place]] of Object.entries(places)) {
+		await place.getByRole("button", { name: "Pause" }).click();
+		await toast(page, `Paused ${kind} ${name}`).waitFor();
+		expect(await paused()).toEqual([`${kind}:${name}`]);
+		await place.getByText("paused", { exact: true }).waitFor();
+		await place.getByRole("button", { name: "Resume" }).click();
+		await toast(page, `Resumed ${kind} ${name}`).waitFor();
+		expect(await paused()).toEqual([]);
+	}
+	await page.keyboard.press("5");
+	const batch = page.locator(".batches li", { hasText: "night" });
+	await batch.getByRole("button", { name: "Pause" }).click();
+	await toast(page, "Paused batch night").waitFor();
+	expect(await paused()).toEqual(["batch:night"]);
+	await batch.getByRole("button", { name: "Resume" }).click();
+	await toast(page, "Resumed batch night").waitFor();
+	expect(await paused()).toEqual([]);
+});
+
+test("caps by field, by handle and by key; none at all", async () => {
+	const site = await openSite("max_concurrent: 2\nlanes: {code: {max: 2}}\n");
+	await site.sh("sleep 60", { lane: "code" });
+	const page = await browser.page();
+	await enter(page, site, "?view=limits");
+	const status = () => site.client.call("scheduler.status", {});
+	const lane = page.locator(".gauge", { hasText: "lane code" });
+	const field = lane.getByLabel("Cap of lane code, as a number");
+	await field.fill("5");
+	await page.keyboard.press("Enter");
+	await toast(page, "Lane code: at most 5 runs.").waitFor();
+	expect((await status()).lanes.code?.max).toBe(5);
+	const handle = lane.getByRole("slider");
+	await handle.focus();
+	await page.keyboard.press("ArrowLeft");
+	await toast(page, "Lane code: at most 4 runs.").waitFor();
+	// The bar ends at 8: a quarter of it is 2.
+	expect(await handle.getAttribute("max")).toBe("8");
+	const box = (await handle.boundingBox())!;
+	await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+	await page.mouse.down();
+	await page.mouse.move(box.x + box.width / 4, box.y + box.height / 2, { steps: 5 });
+	await page.mouse.up();
+	await toast(page, "Lane code: at most 2 runs.").waitFor();
+	expect((await status()).lanes.code?.max).toBe(2);
+	await field.fill("");
+	await page.keyboard.press("Tab");
+	await toast(page, "Lane code has no cap any more.").waitFor();
+	expect((await status()).lanes.code?.max).toBe(null);
+	const all = page.locator(".gauge", { hasText: "everything" });
+	await all.getByRole("spinbutton").fill("7");
+	await page.keyboard.press("Tab");
+	await toast(page, "At most 7 runs").waitFor();
+	expect((await status()).max_concurrent).toBe(7);
+	// 0 would be no cap at all: it has to be said as that.
+	for (const bad of ["0", "2.5"]) {
+		await all.getByRole("spinbutton").fill(bad);
+		await page.keyboard.press("Tab");
+		await page.locator(".toast.failed").last().waitFor();
+		await until(async () => (await all.getByRole("spinbutton").inputValue()) === "7");
+		expect((await status()).max_concurrent).toBe(7);
+	}
+	await all.getByRole("slider").focus();
+	await page.keyboard.press("Home");
+	await toast(page, "At most 1 runs").waitFor();
+	await all.getByRole("spinbutton").fill("");
+	await page.keyboard.press("Tab");
+	await toast(page, "No cap on runs").waitFor();
+	expect((await status()).max_concurrent).toBe(-1);
+});
+
+test("holds of every kind can be cleared; budgets are granted", async () => {
+	const site = await openSite(`
+accounts: {work: {}, spare: {}}
+agents: {ghost: {command: [/nonexistent/ghost]}}
+environment_breaker: {failures: 2, cooldown: 1h}
+`);
+	const page = await browser.page();
+	await enter(page, site, "?view=limits");
+	const holds = async () => (await site.client.call("scheduler.status", {})).holds.map(({ kind, scope }) => `${kind} ${scope}`);
+	const panel = page.getByRole("region", { name: "Holds" });
+	const clear = (name: string) => panel.getByRole("button", { name: `Clear: ${name}` }).click();
+
+	const ghosts = [await site.add({ agent: "ghost", prompt: "a" }), await site.add({ agent: "ghost", prompt: "b" })];
+	await panel.getByText("breaker open").waitFor();
+	await panel.getByText(/nonexistent/).waitFor();
+	await until(async () => (await holds()).includes("breaker_open agent:ghost"));
+	await site.client.call("job.cancel", { ids: ghosts });
+	await clear("breaker open, agent:ghost");
+	await toast(page, "The breaker of agent ghost is closed: its jobs start again.").waitFor();
+	expect(await holds()).toEqual([]);
+
+	await site.client.call("scheduler.pause", { account: "spare", reason: "holiday" });
+	await panel.getByText("holiday").waitFor();
+	await clear("paused, account:spare");
+	await toast(page, "Resumed account spare").waitFor();
+	expect(await holds()).toEqual([]);
+
+	for (const [kind, report] of [
+		["rate limited", { retry_after_ms: 3_600_000 }],
+		["account closed", { closed: "no money" }],
+	] as const) {
+		await site.client.call("account.limit", { name: "work", ...report });
+		await clear(`${kind}, account:work`);
+		await page.getByRole("dialog").getByRole("button", { name: "Open it" }).click();
+		await until(async () => (await holds()).length === 0);
+		await toast(page, "Account work is open").last().waitFor();
+	}
+	await site.client.call("account.limit", { name: "work", retry_after_ms: 3_600_000 });
+	const accounts = page.getByRole("region", { name: "Accounts" });
+	await accounts
+		.getByText(/59 m \d|1 h 00 m/)
+		.first()
+		.waitFor();
+	await accounts.getByRole("button", { name: "Open…" }).click();
+	await page.getByRole("button", { name: "Keep as it is" }).click();
+	expect(await holds()).toEqual(["rate_limited account:work"]);
+	await accounts.getByRole("button", { name: "Open…" }).click();
+	await page.getByRole("dialog").getByRole("button", { name: "Open it" }).click();
+	await until(async () => (await holds()).length === 0);
+
+	await site.client.call("budget.report", { subject: "owner:ann", dim: "cost_micro", amount: 2_500_000 });
+	await site.client.call("scheduler.pause", {});
+	const limit = () => page.getByRole("button", { name: "Limit of cost_micro for owner:ann" }).click();
+	await limit();
+	await page.getByLabel("Limit", { exact: true }).fill("nine");
+	await page.keyboard.press("Enter");
+	await toast(page, "A limit is a whole number").waitFor();
+	await limit();
+	await page.getByLabel("Limit", { exact: true }).fill("9000000");
+	await page.keyboard.press("Enter");
+	await toast(page, "cost_micro up to 9,000,000").waitFor();
+	await page.getByText("$2.50 of $9.00").waitFor();
+	await page.getByRole("region", { name: "Hosts" }).getByText("local").waitFor();
+});

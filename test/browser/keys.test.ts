@@ -1,0 +1,62 @@
+// The dashboard with keys alone.
+
+import { expect, test } from "vitest";
+import { card, enter, TestBrowser, toast } from "../make/browser.ts";
+import { until } from "../make/daemon.ts";
+import { openSite } from "../make/site.ts";
+
+const browser = new TestBrowser();
+const CONFIG = "max_concurrent: 2\nlanes: {code: {max: 2}, docs: {}}\naccounts: {work: {}}\n";
+
+test("with keys alone: from the board to a job, its log, a cancel, the graph, and back", async () => {
+	const site = await openSite(CONFIG);
+	const first = await site.sh("echo said; sleep 60", { name: "first" });
+	const second = await site.sh("true", { name: "second", after: [first] });
+	const page = await browser.page();
+	await enter(page, site);
+	await card(page, first).waitFor();
+	const focus = () => page.evaluate("document.activeElement?.dataset?.card ?? document.activeElement?.tagName");
+	await page.keyboard.press("ArrowDown");
+	expect(await focus()).toBe(String(second));
+	await page.keyboard.press("ArrowRight");
+	expect(await focus()).toBe(String(first));
+	await page.keyboard.press("Enter");
+	await page.getByRole("heading", { name: /first/ }).waitFor();
+	await page.keyboard.press("l");
+	await page.locator(".lines").getByText("said").waitFor();
+	await page.keyboard.press("c");
+	await page.getByRole("dialog").waitFor();
+	await page.keyboard.press("Escape");
+	await page.getByRole("dialog").waitFor({ state: "detached" });
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("2");
+	await page.getByRole("application").focus();
+	await until(async () => (await page.getByRole("application").getAttribute("data-drawn")) === "2");
+	await page.keyboard.press("ArrowRight");
+	await page.locator(".beside").getByText("first").waitFor();
+	await page.keyboard.press("ArrowRight");
+	await page.locator(".beside").getByText("second").waitFor();
+	await page.keyboard.press("Enter");
+	await page.getByRole("heading", { name: /second/ }).waitFor();
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("/");
+	await page.keyboard.type("second");
+	expect(page.url()).toContain("q=second");
+	await page.keyboard.press("Escape");
+	await page.keyboard.press("1");
+	await card(page, first).waitFor({ state: "detached" });
+	await page.keyboard.press("?");
+	await page.getByRole("dialog", { name: "Keys" }).waitFor();
+	await page.keyboard.press("Escape");
+	await page.getByRole("dialog").waitFor({ state: "detached" });
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("Enter");
+	await page.getByRole("heading", { name: /second/ }).waitFor();
+	await page.keyboard.press("c");
+	await page.getByRole("dialog").waitFor();
+	await page.keyboard.press("Tab");
+	await page.keyboard.press("Tab");
+	await page.keyboard.press("Enter");
+	await toast(page, `Cancelled job ${second}`).waitFor();
+	await site.client.call("job.cancel", { id: first });
+});

@@ -1,0 +1,185 @@
+// Several daemons, each with a home of its own, on one store: who gets what, what a dead or paused one loses, and that no attempt runs beside the next.
+
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Client } from "../../src/api/client.ts";
+import { TestHome, until } from "../make/daemon.ts";
+import { makeFolder } from "../make/folder.ts";
+
+const QUICK = "poll_interval: 100ms\nretry: {max: 3, base_ms: 10, on: [lost]}\nstop: {grace_int: 100ms, grace_term: 300ms}\n";
+
+type Started = Awaited<ReturnType<TestHome["up"]>> & { home: TestHome };
+
+function makeFleet(staleAfter = "3s") {
+	const folder = makeFolder();
+	const store = join(folder, "fleet.db");
+	return {
+		folder,
+		store,
+		async up(name: string, more: string = "", home = new TestHome(join(folder, name))): Promise<Started> {
+			if (!existsSync(home.path)) home.make(`stale_after: ${staleAfter}\n${QUICK}host: {name: ${name}, labels: [on-${name}]}\n${more}`);
+			return { home, ...(await home.up({ SLUICE_STORE: store })) };
+		},
+	};
+}
+const add = async (client: Client, command: string[], more: Record<string, unknown> = {}): Promise<number> =>
+	((await client.call("job.add", { command, ...more })) as { job: { id: number } }).job.id;
+const show = async (client: Client, id: number) => (await client.call("job.show", { id })).job;
+const reaches = (client: Client, id: number, ...wanted: string[]) =>
+	until(async () => {
+		const job = await show(client, id);
+		return wanted.includes(job.status) ? job : undefined;
+	});
+const ended = (client: Client, id: number) => reaches(client, id, "succeeded", "failed", "cancelled");
+const stateOf = async (client: Client, name: string) => (await client.call("host.list", {})).hosts.find((one) => one.name === name)?.state;
+const isAlive = (pid: number): boolean => {
+	try {
+		return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+	} catch {
+		return false;
+	}
+};
+
+/** Its first attempt never ends by itself; each later one says whether the first was still alive when it began. */
+const PROOF = `if [ ! -e "$1" ]; then echo $$ >"$1.new"; mv "$1.new" "$1"; sleep 600 & wait; fi
+read -r first <"$1"; if kill -0 "$first" 2>/dev/null; then echo both; else echo alone; fi >"$1.later"`;
+
+describe("two daemons on one store", () => {
+	test("labels say where, both are seen from both, and a stop asked for at one reaches the other", async () => {
+		const fleet = makeFleet();
+		const [a, b] = [await fleet.up("a"), await fleet.up("b")];
+		const jobs = await Promise.all(["on-a", "on-b"].map((label) => add(a.client, ["true"], { host_labels: [label] })));
+		const hosts = await Promise.all(jobs.map(async (id) => (await ended(b.client, id)).last_run?.host));
+		expect(hosts).toEqual(["a", "b"]);
+		expect((await b.client.call("scheduler.status", {})).hosts.map(({ name, state, labels }) => [name, state, labels])).toEqual([
+			["a", "live", ["on-a"]],
+			["b", "live", ["on-b"]],
+		]);
+		await expect(add(a.client, ["true"], { host_labels: ["on-c"] })).rejects.toThrow(/no host has label on-c/);
+
+		const long = await add(a.client, ["sleep", "600"], { host_labels: ["on-b"] });
+		await reaches(a.client, long, "running");
+		await a.client.call("job.cancel", { ids: [long] });
+		expect(await ended(a.client, long)).toMatchObject({ status: "cancelled" });
+		expect(b.home.leftovers()).toEqual([]);
+	});
+
+	test("the second that wants a name is refused, with a word of what to do", async () => {
+		const fleet = makeFleet();
+		await fleet.up("a");
+		const other = new TestHome(join(fleet.folder, "other"));
+		other.make(`${QUICK}host: {name: a}\n`);
+		const child = other.spawn({ SLUICE_STORE: fleet.store });
+		await other.gone(child);
+		expect(child.exitCode).toBe(4);
+		expect(child.said()).toMatch(/the host name "a" is held by the daemon of another home[\s\S]*sluice up --name/);
+	});
+
+	test("drained, a host starts nothing; down, it leaves", async () => {
+		const fleet = makeFleet();
+		const [a, b] = [await fleet.up("a"), await fleet.up("b")];
+		await b.client.call("host.drain", { name: "a" });
+		const job = await add(a.client, ["true"], { host_labels: ["on-a"] });
+		const { reasons } = await b.client.call("job.why", { id: job });
+		expect(reasons[0]).toMatchObject({ code: "no_host", detail: expect.stringContaining("a is draining") });
+		await a.client.call("host.undrain", { name: "a" });
+		await ended(b.client, job);
+		await a.client.call("scheduler.down", {});
+		await a.home.gone(a.child);
+		expect(await stateOf(b.client, "a")).toBe("gone");
+		expect(existsSync(join(a.home.path, "lease"))).toBe(false);
+	});
+
+	test("killed and started again within its lease, a host keeps its runs", async () => {
+		const fleet = makeFleet("9s");
+		const [a, b] = [await fleet.up("a"), await fleet.up("b")];
+		const file = join(fleet.folder, "go-on");
+		const job = await add(a.client, ["sh", "-c", `echo $$ >${file}.pid; until [ -e ${file} ]; do sleep 0.02; done`], {
+			host_labels: ["on-a"],
+		});
+		await until(() => existsSync(`${file}.pid`));
+		await a.home.kill(a.child);
+		const again = await fleet.up("a", "", a.home);
+		// Longer than the lease that the killed one had: this one renews it.
+		const [before] = (await b.client.call("host.list", {})).hosts;
+		await until(async () => {
+			const [now] = (await b.client.call("host.list", {})).hosts;
+			return Date.parse(now?.heartbeat_at ?? "") > Date.parse(before?.lease_until ?? "");
+		});
+		expect((await show(b.client, job)).status).toBe("running");
+		expect((await again.client.call("host.show", { name: "a" })).jobs.map(({ id }) => id)).toEqual([job]);
+		writeFileSync(file, "");
+		expect(await ended(b.client, job)).toMatchObject({ status: "succeeded", attempt: 1 });
+	}, 30_000);
+
+	test("paused beyond its lease: its runs end before others have them, and what it says afterwards does not count", async () => {
+		const fleet = makeFleet();
+		const [a, b] = [await fleet.up("a"), await fleet.up("b")];
+		const proof = join(fleet.folder, "proof");
+		await b.client.call("host.drain", { name: "b" });
+		const job = await add(a.client, ["sh", "-c", PROOF, "sh", proof]);
+		const first = await until(() => (existsSync(proof) ? Number(readFileSync(proof, "utf8")) : 0));
+		await b.client.call("host.undrain", { name: "b" });
+		a.child.kill("SIGSTOP");
+		await until(() => !isAlive(first));
+		expect(await stateOf(b.client, "a")).toBe("live");
+		expect((await show(b.client, job)).status).toBe("running");
+
+		expect(await ended(b.client, job)).toMatchObject({ status: "succeeded", attempt: 2, last_run: { host: "b" } });
+		expect(readFileSync(`${proof}.later`, "utf8")).toBe("alone\n");
+		expect(await stateOf(b.client, "a")).toBe("gone");
+		a.child.kill("SIGCONT");
+		await until(async () => (await stateOf(b.client, "a")) === "live");
+		expect(await show(b.client, job)).toMatchObject({ status: "succeeded", attempt: 2 });
+		expect(a.home.log()).toMatch(/its runs were given up/);
+		expect(await ended(b.client, await add(b.client, ["true"], { host_labels: ["on-a"] }))).toMatchObject({ status: "succeeded" });
+		expect(a.home.leftovers()).toEqual([]);
+	}, 30_000);
+
+	test("killed for good: its guard ends its runs, then others have them", async () => {
+		const fleet = makeFleet();
+		const [a, b] = [await fleet.up("a"), await fleet.up("b")];
+		const proof = join(fleet.folder, "proof");
+		await b.client.call("host.drain", { name: "b" });
+		const job = await add(a.client, ["sh", "-c", PROOF, "sh", proof]);
+		await until(() => existsSync(proof));
+		await b.client.call("host.undrain", { name: "b" });
+		await a.home.kill(a.child);
+		expect(await ended(b.client, job)).toMatchObject({ status: "succeeded", attempt: 2, last_run: { host: "b" } });
+		expect(readFileSync(`${proof}.later`, "utf8")).toBe("alone\n");
+		expect(a.home.leftovers()).toEqual([]);
+	}, 30_000);
+
+	test("a host alone that was paused finds its runs lost, not failed", async () => {
+		const fleet = makeFleet();
+		const a = await fleet.up("a");
+		const proof = join(fleet.folder, "proof");
+		const job = await add(a.client, ["sh", "-c", PROOF, "sh", proof]);
+		const first = await until(() => (existsSync(proof) ? Number(readFileSync(proof, "utf8")) : 0));
+		a.child.kill("SIGSTOP");
+		await until(() => !isAlive(first));
+		a.child.kill("SIGCONT");
+		expect(await ended(a.client, job)).toMatchObject({ status: "succeeded", attempt: 2 });
+		const { events } = await a.client.call("job.history", { id: job });
+		expect(events.find(({ kind }) => kind === "requeued")?.data).toMatchObject({ exit_kind: "lost" });
+	}, 30_000);
+
+	test("a home with runs of one store is refused another", async () => {
+		const fleet = makeFleet();
+		const a = await fleet.up("a");
+		await ended(a.client, await add(a.client, ["true"]));
+		await a.home.kill(a.child);
+		const child = a.home.spawn({ SLUICE_STORE: join(fleet.folder, "another.db") });
+		await a.home.gone(child);
+		expect([child.exitCode, child.said()]).toEqual([4, expect.stringMatching(/belong to another store \(.*fleet\.db\)/)]);
+	});
+});
+
+test("a home with a store of its own has no lease and no guard", async () => {
+	const home = new TestHome();
+	home.make("stale_after: 1s\n");
+	const { client } = await home.up();
+	expect((await client.call("host.list", {})).hosts).toMatchObject([{ name: "local", lease_until: null }]);
+	expect(existsSync(join(home.path, "lease"))).toBe(false);
+});

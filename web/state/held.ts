@@ -1,0 +1,43 @@
+// What keeps a job from starting that its own record does not tell: a hold on its lane, repo, batch, agent or account; who has its lock. Pure.
+
+import type { StatusDocument } from "../../src/api/documents.ts";
+import type { LockDocument } from "../../src/api/protocol/nouns.ts";
+import type { Row } from "./row.ts";
+
+type Hold = StatusDocument["holds"][number];
+export type Around = { holds: readonly Hold[]; locks: readonly LockDocument[] };
+
+const WORDS: Record<string, string> = {
+	paused: "is paused",
+	rate_limited: "is rate limited",
+	account_closed: "is closed",
+	breaker_open: "has an open breaker",
+};
+
+/** Looks holds and locks up by key: thousands of rows ask. */
+export function heldBy({ holds, locks }: Around): (row: Row) => string | null {
+	const byScope = new Map<string, Hold>();
+	for (const hold of holds) if (!byScope.has(hold.scope)) byScope.set(hold.scope, hold);
+	const byKey = new Map(locks.map((lock) => [lock.key, lock]));
+	return (row) => {
+		if (row.status === "waiting_on_locks") return lockWords(row, byKey);
+		if (!row.ready || byScope.size === 0) return null;
+		if (byScope.has("all")) return "everything is paused";
+		for (const kind of ["lane", "repo", "batch", "agent", "account"] as const) {
+			const hold = row[kind] === null ? undefined : byScope.get(`${kind}:${row[kind]}`);
+			if (hold) return `${kind} ${row[kind]} ${WORDS[hold.kind] ?? "is held"}`;
+		}
+		return null;
+	};
+}
+
+/** The first of its locks that it cannot have. */
+function lockWords({ id, locks }: Row, byKey: ReadonlyMap<string, LockDocument>): string | null {
+	for (const { key, mode } of locks) {
+		const { holders = [], reserved_for = null } = byKey.get(key) ?? {};
+		const [first, ...others] = holders.filter(({ job, mode: held }) => job !== id && (mode === "exclusive" || held === "exclusive"));
+		if (first) return `lock ${key}, held by job ${first.job}${others.length > 0 ? ` and ${others.length} more` : ""}`;
+		if (reserved_for !== null && reserved_for !== id) return `lock ${key}, kept for job ${reserved_for}`;
+	}
+	return null;
+}
