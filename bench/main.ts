@@ -26,6 +26,14 @@ import { graph } from "./rows/graph.ts";
 import { idle } from "./rows/idle.ts";
 import { memory } from "./rows/memory.ts";
 import { peer } from "./rows/peer.ts";
+import { pgAdds } from "./rows/postgres/adds.ts";
+import { pgBloat } from "./rows/postgres/bloat.ts";
+import { pgCaps } from "./rows/postgres/caps.ts";
+import { pgDepth } from "./rows/postgres/depth.ts";
+import { pgHistory } from "./rows/postgres/history.ts";
+import { pgLoad } from "./rows/postgres/load.ts";
+import { pgPeer } from "./rows/postgres/peer.ts";
+import { pgStart } from "./rows/postgres/start.ts";
 import { processes } from "./rows/processes.ts";
 import { slot } from "./rows/slot.ts";
 import { spawn } from "./rows/spawn.ts";
@@ -52,6 +60,14 @@ const ROWS: readonly Row[] = [
 	worktree,
 	cards,
 	browser,
+	pgPeer,
+	pgAdds,
+	pgStart,
+	pgCaps,
+	pgDepth,
+	pgBloat,
+	pgLoad,
+	pgHistory,
 ];
 
 async function main(): Promise<number> {

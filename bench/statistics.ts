@@ -21,3 +21,9 @@ export function ratio(over: Sample, under: Sample): Sample {
 	const pairs = over.values.map((value, i) => value / (under.values[i] ?? Number.NaN));
 	return { values: pairs, median: over.median / under.median, min: Math.min(...pairs), max: Math.max(...pairs) };
 }
+
+/** Of microseconds a job, jobs a second. */
+export function perSecond({ values, median, min, max }: Sample): Sample {
+	const flip = (us: number) => 1e6 / us;
+	return { values: values.map(flip), median: flip(median), min: flip(max), max: flip(min) };
+}

@@ -7,7 +7,7 @@ import { Crash, type Engine } from "./world.ts";
 
 export type Outcome = { result: unknown } | { error: NonNullable<Seen["error"]>; raw: unknown } | "died";
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_S = 30;
 
 export async function attempt(engine: Engine, call: Call): Promise<Outcome> {
 	const work = perform(engine.scheduler, call).then(
@@ -33,7 +33,12 @@ function describe(raw: unknown): NonNullable<Seen["error"]> {
 export async function patiently<T>(work: Promise<T>, what: string): Promise<T> {
 	let timer: NodeJS.Timeout | undefined;
 	const tooLong = new Promise<never>((_, no) => {
-		timer = setTimeout(() => no(new Disagreement(`${what} did not answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+		// Second by second: one timer would also run out while the whole machine stood still.
+		const wait = (seconds: number) => {
+			if (seconds === 0) no(new Disagreement(`${what} did not answer within ${PATIENCE_S} s`));
+			else timer = setTimeout(wait, 1000, seconds - 1);
+		};
+		wait(PATIENCE_S);
 	});
 	try {
 		return await Promise.race([work, tooLong]);

@@ -1,7 +1,7 @@
 // Plays a plan: each operation against the engine and against the model, then every check.
 
 import { isWaiting } from "../src/core/job.ts";
-import type { EventRow } from "../src/scheduler.ts";
+import type { EventRow, Why } from "../src/scheduler.ts";
 import { attempt, isStoreTrouble, patiently } from "./attempt.ts";
 import { type Call, perform } from "./call.ts";
 import { checkAll } from "./checkers/index.ts";
@@ -16,7 +16,7 @@ import { look } from "./look.ts";
 import { Marks } from "./marks.ts";
 import { Disagreement, type Seen } from "./model/agree.ts";
 import { isOverBudget } from "./model/ledgers.ts";
-import { emptyState, type State } from "./model/state.ts";
+import { copyState, emptyState, type State } from "./model/state.ts";
 import { sweep } from "./model/sweep.ts";
 import type { Context } from "./model.ts";
 import { noteCall } from "./note.ts";
@@ -60,17 +60,18 @@ export class Drive {
 	private readonly memory: Memory = newMemory();
 	private readonly slots = new Map<Slot, number>();
 	private readonly ids = new Map<number, Slot>();
-	private readonly reader: EventReader;
+	private readonly reader = new EventReader();
 	/** By the monotonic clock: until then leases are spared, since the wall clock has jumped. */
 	private graceUntil = Number.NEGATIVE_INFINITY;
 	/** Events read since the last check. */
 	private events: EventRow[] = [];
+	/** What `why` said when last asked, and at which glance. */
+	private answers: { at: Glance; whys: Map<number, Why> } | undefined;
 	readonly names: Names = { idOf: (slot) => this.slots.get(slot), slotOf: (id) => this.ids.get(id) ?? `#${id}` };
 
 	constructor(plan: Plan, options: DriveOptions = {}) {
 		this.plan = plan;
 		this.world = new World(plan, options.place?.(plan.seed));
-		this.reader = new EventReader(options.place ? "slow" : "prompt");
 		this.state = emptyState(plan.config, plan.start);
 		this.thorough = options.thorough ?? false;
 		this.skip = options.skip ?? [];
@@ -202,6 +203,7 @@ export class Drive {
 		for (const [index, engine] of this.world.engines.entries()) {
 			if (index !== via && engine !== undefined) await perform(engine.scheduler, call);
 		}
+		this.answers = undefined;
 	}
 
 	/** Calls of one turn, none waiting for another. */
@@ -237,18 +239,26 @@ export class Drive {
 		const first = readings.next().value;
 		if (!first) throw new Disagreement("there is no reading");
 		if (this.world.probed.length === 0) return first;
-		const { scheduler } = await this.engine(0);
-		const waiting = [...seen.jobs.values()].filter((job) => isWaiting(job.status) && job.kind !== "kernel");
-		const whys = await patiently(Promise.all(waiting.map(async ({ id }) => [id, await scheduler.why(id)] as const)), "why");
-		const answers = new Map(whys);
+		const answers = await this.whys(seen);
 		const isTrue = (state: State) => {
-			const copy = structuredClone(state);
+			const copy = copyState(state);
 			sweep(copy, { job: (id) => seen.jobs.get(id), fresh: [] });
 			return untrueReasons(copy, answers) === null;
 		};
 		if (isTrue(first)) return first;
 		for (const other of readings) if (isTrue(other)) return other;
 		return first;
+	}
+
+	/** What the engine says of every job that waits. Asked in one turn, as they cost a transaction each otherwise. */
+	private async whys(seen: Glance): Promise<Map<number, Why>> {
+		if (this.answers?.at === seen) return this.answers.whys;
+		const { scheduler } = await this.engine(0);
+		const waiting = [...seen.jobs.values()].filter((job) => isWaiting(job.status) && job.kind !== "kernel");
+		const answers = await patiently(Promise.all(waiting.map(async ({ id }) => [id, await scheduler.why(id)] as const)), "why");
+		const whys = new Map(answers);
+		this.answers = { at: seen, whys };
+		return whys;
 	}
 
 	private prepare(): void {
@@ -284,7 +294,10 @@ export class Drive {
 		const { state, marks, memory, thorough, skip, events } = this;
 		this.events = [];
 		const { scheduler } = await this.engine(0);
-		await patiently(checkAll({ step: this.steps, state, view, scheduler, marks, memory, events, thorough, skip }), "checks");
+		await patiently(
+			checkAll({ step: this.steps, state, view, scheduler, marks, memory, events, thorough, skip, whys: () => this.whys(seen) }),
+			"checks",
+		);
 	}
 
 	async end(): Promise<void> {

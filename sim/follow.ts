@@ -4,7 +4,7 @@ import type { BudgetView, JobView, StatusReport } from "../src/scheduler.ts";
 import type { Call } from "./call.ts";
 import { type Agents, accountDifference, agentDifference, difference, ledgerDifference } from "./compare.ts";
 import { Disagreement, type Seen } from "./model/agree.ts";
-import type { State } from "./model/state.ts";
+import { copyState, type State } from "./model/state.ts";
 import { sweep } from "./model/sweep.ts";
 import { type Context, LOOKS_TWICE, step } from "./model.ts";
 
@@ -17,7 +17,7 @@ function* fitting(state: State, readings: Reading[], fits: (state: State) => str
 	let any = false;
 	const found: string[] = [];
 	for (const reading of readings) {
-		const copy = structuredClone(state);
+		const copy = copyState(state);
 		try {
 			reading(copy);
 		} catch (error) {
@@ -49,7 +49,7 @@ export function* followCall(state: State, call: Call, seen: Seen, context: Conte
 	// What a refused add found out on the way is not kept.
 	if (seen.error !== undefined)
 		readings.unshift((copy) => {
-			reading("first")(structuredClone(copy));
+			reading("first")(copyState(copy));
 			sweep(copy, seen);
 		});
 	yield* fitting(state, readings, (copy) => difference(copy, view), "");
@@ -89,7 +89,7 @@ export function* followOrder(state: State, made: { call: Call; seen: Seen }[], c
 						const then: Context = index === at && probes !== "refused" ? { ...context, probes } : { ...context, probed: [] };
 						if (probes === "refused" && seen.error !== undefined) {
 							// What a refused add found out on the way is not kept.
-							step(structuredClone(copy), call, seen, { ...context, probes: "first" });
+							step(copyState(copy), call, seen, { ...context, probes: "first" });
 							sweep(copy, seen);
 						} else step(copy, call, seen, then);
 					}

@@ -7,35 +7,30 @@ import type { State } from "./model/state.ts";
 
 export type Glance = { jobs: Map<number, JobView>; events: EventRow[] };
 
-/** Looking at the events is a call too, and may bring something about, such as the next reservation: then the jobs are looked at again. */
+/** Looking is a call too, and may bring something about, such as the next reservation: then the jobs are looked at again. */
 export async function glance(scheduler: Scheduler, reader: EventReader, with_: "kernel" | "jobs"): Promise<Glance> {
 	const events: EventRow[] = [];
 	for (let look = 0; ; look++) {
-		const jobs = await jobsOf(scheduler, with_);
-		const news = await patiently(reader.read(scheduler), "events");
+		const { jobs, last } = await patiently(shown(scheduler, with_), "list");
+		const news = await patiently(reader.read(scheduler, last), "events");
 		events.push(...news);
-		if (look > LOOKS || !isOutdated(jobs, news)) return { jobs, events };
+		if (look > LOOKS || (await patiently(scheduler.lastEvent(), "lastEvent")) === last) return { jobs, events };
 	}
 }
 
 const LOOKS = 10;
 
-/** A job has moved since it was looked at. */
-function isOutdated(jobs: Glance["jobs"], news: EventRow[]): boolean {
-	const last = new Map<number, unknown>();
-	for (const { job, data } of news) if (job !== null && data.to !== undefined) last.set(job, data.to);
-	return [...last].some(([job, to]) => jobs.has(job) && jobs.get(job)?.status !== to);
-}
-
-async function jobsOf(scheduler: Scheduler, with_: "kernel" | "jobs"): Promise<Glance["jobs"]> {
-	const list = await patiently(scheduler.list({ all: true, limit: 100_000 }), "list");
+/** All that is asked in one turn is answered in one transaction. */
+async function shown(scheduler: Scheduler, with_: "kernel" | "jobs"): Promise<{ jobs: Glance["jobs"]; last: number }> {
+	const [list, kernel, last] = await Promise.all([
+		scheduler.list({ all: true, limit: 100_000 }),
+		// Entries of the kernel have a list of their own.
+		with_ === "kernel" ? scheduler.kernel.list({ limit: 1000 }) : undefined,
+		scheduler.lastEvent(),
+	]);
 	const jobs = new Map(list.map((job) => [job.id, job]));
-	// Entries of the kernel have a list of their own.
-	if (with_ === "kernel") {
-		const { entries } = await patiently(scheduler.kernel.list({ limit: 1000 }), "kernel.list");
-		for (const entry of entries) jobs.set(entry.sched_id, entryView(entry, jobs.get(entry.sched_id)));
-	}
-	return jobs;
+	for (const entry of kernel?.entries ?? []) jobs.set(entry.sched_id, entryView(entry, jobs.get(entry.sched_id)));
+	return { jobs, last };
 }
 
 const STATUS_OF = { queued: "queued", dispatched: "running", completed: "succeeded", expired: "expired", cancelled: "cancelled" } as const;

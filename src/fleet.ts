@@ -28,6 +28,8 @@ export interface Fleet {
 	 * (`fenced`) when another one has its name, or when it was removed.
 	 */
 	heartbeat(host?: string): Promise<{ state: HostState; lost: boolean }>;
+	/** The repos that this host can work in; null = any. Jobs of others do not come here. */
+	offer(repos: string[] | null): Promise<void>;
 	hosts(): Promise<HostView[]>;
 	/** It claims nothing from now on; with `stop`, what runs on it is stopped too, and goes back into the queue. */
 	drain(host: string, options?: Act & { stop?: boolean }): Promise<{ host: HostView; stopping: number[] }>;
@@ -42,4 +44,6 @@ export interface Fleet {
 	now(): number;
 	/** What tells this store from others, for ever; the first that asks names it. */
 	identify(name: string): Promise<string>;
+	/** What else is kept with the settings; empty where they are not shared. */
+	more(): Record<string, unknown>;
 }

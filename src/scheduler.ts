@@ -7,6 +7,7 @@ import type { After, ExitKind, Job, JobInput, JobSpec, MergeReport, Run, Status,
 import type { Reason } from "./core/reason.ts";
 import type { Fleet, HostView } from "./fleet.ts";
 import type { Clock, Facts, Host } from "./host.ts";
+import type { Outputs } from "./output.ts";
 
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
 export type ConfigInput = Record<string, unknown>;
@@ -24,13 +25,12 @@ export type OpenOptions = {
 	chance?: () => number;
 	/** Who acts, when a call does not say. */
 	by?: string;
-	/**
-	 * This host's name, labels and repos; `repos` absent = all. `home`: where several hosts share the store, whose name it is. Such a host has a lease that
-	 * `heartbeat` renews: one that is not heard of for `stale_after_ms` loses its runs to others. And it hears of what the others do.
-	 */
+	/** This host's name, labels and repos; `repos` absent = all. `home`: whose name it is, where several share the store; then it has a lease (`heartbeat`). */
 	join?: { name?: string; labels?: string[]; repos?: string[]; home?: string };
 	/** "shared": the settings are those in the store, for all who have it open; `config` and `preset` count only if it has none yet. */
 	settings?: "own" | "shared";
+	/** Other processes write to the same store: so often we look whether they have. Absent = what they did is seen with our next transaction. */
+	poll_others_ms?: number;
 	/** "manual": nothing happens by itself; call `tick()`. For tests and the simulator. */
 	drive?: "auto" | "manual";
 	/** Called at each named point of a transaction; may throw, as a crash or a full disk would. For the simulator. */
@@ -130,7 +130,8 @@ export type StatusReport = {
 	budgets: BudgetView[];
 };
 
-export type News = { stirred: boolean; events: readonly EventRow[] };
+/** `events`: of this process's commit. `heard`: what others have committed since the last time; not always all of it. */
+export type News = { stirred: boolean; events: readonly EventRow[]; heard: readonly EventRow[] };
 export type EventRow = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
 
 /** What if: other caps than those in force. `batch`: only its jobs are told of. */
@@ -153,6 +154,7 @@ export type TriggerView = {
 export type FireResult = { outcome: "added"; job: number } | { outcome: "open"; job: number } | { outcome: "past" };
 
 export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[] };
+export type RewindAllReport = Omit<RewindReport, "last_successful"> & { skipped: { job: number; reason: string }[] };
 
 /** A lock that is held or kept free for somebody. */
 export type LockView = { key: string; holders: { job: number; mode: "shared" | "exclusive" }[]; reserved_for: number | null };
@@ -203,8 +205,6 @@ export type BudgetView = LedgerView & {
 	refills_at: number | null;
 };
 
-export type { HostView } from "./fleet.ts";
-
 export interface Scheduler extends Fleet {
 	add(job: JobInput, options?: Act & { force?: boolean }): Promise<AddResult>;
 	/** With `check` everything is looked at and nothing is added: `jobs` is empty. */
@@ -236,6 +236,8 @@ export interface Scheduler extends Fleet {
 	cancel(id: number, options?: Act & { subtree?: boolean }): Promise<{ cancelled: number[]; requested: number[] }>;
 	/** Rewind: this job and everything downstream of it. */
 	retry(id: number, options?: Act): Promise<RewindReport>;
+	/** The same for several, in one transaction. One that cannot be rewound is skipped and keeps none of the others from it. */
+	retryAll(ids: readonly number[], options?: Act): Promise<RewindAllReport>;
 	rerun(id: number, options?: Act): Promise<RewindReport>;
 	promote(id: number, options?: Act): Promise<void>;
 	demote(id: number, options?: Act): Promise<void>;
@@ -246,6 +248,8 @@ export interface Scheduler extends Fleet {
 	answer(id: number, text: string, options?: Act): Promise<void>;
 	pause(scope?: Scope, options?: Act & { until?: number }): Promise<void>;
 	resume(scope?: Scope, options?: Act): Promise<void>;
+	/** The environment is mended: the open breaker of an agent or repo is closed without a probe. False: none was open. */
+	closeBreaker(of: { agent: string } | { repo: string }, options?: Act): Promise<boolean>;
 	clear(options?: Act & { item?: string }): Promise<{ cleared: number[] }>;
 	/** What became of a succeeded job's branch, with what there is to say about it. */
 	merged(id: number, status: NonNullable<Job["merge_status"]>, report?: MergeReport): Promise<void>;
@@ -285,7 +289,7 @@ export interface Scheduler extends Fleet {
 	lastEvent(): Promise<number>;
 	/**
 	 * Calls back after each commit of this process that told of something, or after which something may be startable, and now and then besides. Returns
-	 * how to end it. Only a hint: what other processes commit is seen at the next poll. Must not throw.
+	 * how to end it. Only a hint: what other processes commit is seen with the next transaction, and at the next poll (`poll_others_ms`). Must not throw.
 	 */
 	watch(call: (news: News) => void): () => void;
 
@@ -313,8 +317,6 @@ export interface Scheduler extends Fleet {
 	/** `more`: what else is kept with shared settings, by key, for whoever reads it there; null takes a key out. */
 	configure(config: ConfigInput, options?: Act & { more?: Record<string, unknown> }): Promise<void>;
 	config(): Config;
-	/** What else is kept with the settings; empty where they are not shared. */
-	more(): Record<string, unknown>;
 	gc(options?: { days?: number }): Promise<{ deleted: number; kept: number }>;
 	/** What this host found at start: recovery is the next reconcile, nothing more. */
 	recover(
@@ -327,6 +329,8 @@ export interface Scheduler extends Fleet {
 	/** One pass by hand: sweeps, settles, probes. Returns when the next one is due, or null. `cycle: "now"` does not wait for the next cycle. */
 	tick(options?: { cycle?: "now" }): Promise<number | null>;
 	readonly kernel: Kernel;
+	/** What hosts that share the store know of each other's runs. */
+	readonly outputs: Outputs;
 	close(): Promise<void>;
 }
 

@@ -67,7 +67,11 @@ export type RecordKind =
 	| "family"
 	| "calls"
 	| "agent"
-	| "trigger";
+	| "trigger"
+	/** Between hosts: what is kept of runs, what they ask each other, and the answers. `output` and `reply` are large. */
+	| "output"
+	| "ask"
+	| "reply";
 
 export type ListFilter = {
 	status?: readonly Status[];
@@ -106,6 +110,10 @@ export type Read =
 	/** All edges into several jobs, each job's in their order. */
 	| { read: "preds_of"; jobs: readonly number[] }
 	| { read: "links"; key: string; role: Role; after: number; limit: number }
+	/** Links of role `wants` under several keys. */
+	| { read: "wanting"; keys: readonly string[]; limit: number }
+	/** Which of several lines somebody stands in. */
+	| { read: "awaited"; lines: readonly string[] }
 	| { read: "records"; kind: RecordKind; keys: readonly string[] }
 	| { read: "standing"; kinds: readonly RecordKind[] }
 	| { read: "runs"; job: number }
@@ -134,6 +142,8 @@ export type Replies = {
 	preds: { pred: number; policy: Policy; seq: number }[];
 	preds_of: { job: number; pred: number; policy: Policy }[];
 	links: number[];
+	wanting: { key: string; job: number }[];
+	awaited: string[];
 	records: [string, unknown][];
 	standing: [RecordKind, string, unknown][];
 	runs: RunRow[];
@@ -209,6 +219,8 @@ export interface Store {
 	listen?(call: () => void): () => void;
 	/** Whether this one does what only one of several hosts should do. A store of one machine has no such question. */
 	lead?(): Maybe<boolean>;
+	/** Whether somebody else has committed since our last transaction. Cheap, outside of one. Only a hint. Absent in stores that have other ways to tell. */
+	isStale?(): boolean;
 }
 
 /** An operation of the scheduler: yields reads, returns its result. */

@@ -10,7 +10,9 @@ export type Hook = (typeof HOOKS)[number];
 export type RepoSettings = {
 	/** Its folder; null = the name is only a label, and runs take place in the job's own folder. */
 	path: string | null;
-	/** Jobs begin and merge here; null = the branch that is checked out in its folder. */
+	/** Instead of a folder: each host that needs it clones it from here. */
+	url: string | null;
+	/** Jobs begin and merge here; null = the branch that is checked out in its folder, or that origin calls its default. */
 	base_branch: string | null;
 	/** Must exit with 0 before the base moves: argv; empty = none. */
 	verify: string[];

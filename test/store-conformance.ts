@@ -129,6 +129,10 @@ function naive(tables: Tables, request: Read): unknown {
 				.map((link) => link.job)
 				.sort((a, b) => a - b)
 				.slice(0, request.limit);
+		case "wanting":
+			return tables.link.filter((link) => link.role === "wants" && request.keys.includes(link.key)).map(({ key, job }) => ({ key, job }));
+		case "awaited":
+			return request.lines.filter((line) => tables.job.some((row) => row.line === line));
 		case "records":
 			return tables.record
 				.filter(([kind, key]) => kind === request.kind && request.keys.includes(key))
@@ -176,7 +180,18 @@ function naive(tables: Tables, request: Read): unknown {
 }
 
 /** Reads whose answer has no order of its own. */
-const UNORDERED = new Set<Read["read"]>(["jobs", "done", "specs", "buckets", "records", "standing", "range", "ended_in"]);
+const UNORDERED = new Set<Read["read"]>([
+	"jobs",
+	"done",
+	"specs",
+	"buckets",
+	"records",
+	"standing",
+	"range",
+	"ended_in",
+	"wanting",
+	"awaited",
+]);
 
 async function compare(store: Store, tables: Tables, request: Read): Promise<void> {
 	const [found, expected] = [await store.read(request), naive(tables, request)];
@@ -380,6 +395,8 @@ const someRead: fc.Arbitrary<Read> = fc.oneof(
 	fc.record({ read: fc.constant("preds" as const), job: id, from: fc.nat({ max: 4 }), limit }),
 	fc.record({ read: fc.constant("preds_of" as const), jobs: fc.array(id) }),
 	fc.record({ read: fc.constant("links" as const), key: fc.constantFrom(...KEYS), role: fc.constantFrom(...ROLES), after: id, limit }),
+	fc.record({ read: fc.constant("wanting" as const), keys: fc.subarray(KEYS), limit: fc.constant(1000) }),
+	fc.record({ read: fc.constant("awaited" as const), lines: fc.subarray([...LINES, "none"]) }),
 	fc.record({ read: fc.constant("records" as const), kind: fc.constantFrom(...KINDS), keys: fc.array(fc.constantFrom(...KEYS)) }),
 	fc.record({ read: fc.constant("standing" as const), kinds: fc.subarray(KINDS) }),
 	fc.record({ read: fc.constantFrom("runs" as const, "history" as const), job: id }),

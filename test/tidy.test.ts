@@ -61,6 +61,7 @@ describe("imports point one way", () => {
 		"processes",
 		"disk",
 		"log",
+		"output",
 		"scheduler",
 		"agent",
 		"source",
@@ -145,8 +146,9 @@ describe("imports point one way", () => {
 		expect(wrong).toEqual([]);
 	});
 
-	test("nothing imports a test", () => {
-		expect(SOURCES.flatMap((path) => importsOf(path).flatMap((name) => (isTest(name) ? [`${path} imports ${name}`] : [])))).toEqual([]);
+	test("nothing imports a test, but for those that run others again on another store", () => {
+		const rest = SOURCES.filter((path) => !/\/on-[\w-]+\.test\.ts$/.test(path));
+		expect(rest.flatMap((path) => importsOf(path).flatMap((name) => (isTest(name) ? [`${path} imports ${name}`] : [])))).toEqual([]);
 	});
 });
 

@@ -106,6 +106,8 @@ export class App {
 			history.replaceState(null, "", addressOf(this.place));
 			this.signIn(token);
 		});
+		// What is drawn on a canvas does not follow by itself.
+		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.tell("place"));
 		every(1000, () => this.tell("clock"));
 		const token = recall(TOKEN);
 		if (token !== null) this.open(token);

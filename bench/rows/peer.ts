@@ -5,7 +5,7 @@ import { type Contender, interleave } from "../interleave.ts";
 import { betterLike } from "../peer/better-like.ts";
 import { realBetter, runPlainjob, runPlainjobForked } from "../peer/plainjob.ts";
 import { atLeast, type Bench, type Measure, type Row } from "../row.ts";
-import { ratio, type Sample } from "../statistics.ts";
+import { perSecond, ratio, type Sample } from "../statistics.ts";
 
 const IN_FLIGHT = 64;
 
@@ -57,11 +57,6 @@ async function betterIsThere(bench: Bench): Promise<boolean> {
 	const connection = await realBetter(bench.freshFile("better"));
 	connection?.close();
 	return connection !== null;
-}
-
-function perSecond({ values, median, min, max }: Sample): Sample {
-	const flip = (us: number) => 1e6 / us;
-	return { values: values.map(flip), median: flip(median), min: flip(max), max: flip(min) };
 }
 
 async function ours(path: string, jobs: number): Promise<number> {

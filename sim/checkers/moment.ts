@@ -1,6 +1,6 @@
 // What a checker sees: the engine's jobs after a step, the model's state, and what earlier steps left in memory.
 
-import type { EventRow, JobView, Scheduler } from "../../src/scheduler.ts";
+import type { EventRow, JobView, Scheduler, Why } from "../../src/scheduler.ts";
 import type { Marks } from "../marks.ts";
 import type { State } from "../model/state.ts";
 
@@ -53,6 +53,8 @@ export type Moment = {
 	/** State before this step. */
 	view: ReadonlyMap<number, JobView>;
 	scheduler: Scheduler;
+	/** What the engine says of every job that waits. */
+	whys: () => Promise<ReadonlyMap<number, Why>>;
 	marks: Marks;
 	memory: Memory;
 	/** Events that came with this step. */

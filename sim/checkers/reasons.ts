@@ -7,7 +7,7 @@ import { late, pace } from "../model/late.ts";
 import { lockRefusals } from "../model/locks.ts";
 import { prioritySum } from "../model/order.ts";
 import { early, type Refusal } from "../model/refusal.ts";
-import { find, isWaiting, type ModelJob, type State } from "../model/state.ts";
+import { find, isWaiting, type ModelJob, type State, waiting } from "../model/state.ts";
 import { type Checker, CheckFailed, type Moment, must } from "./moment.ts";
 
 export const allRefusals = (state: State, job: ModelJob): Refusal[] => [
@@ -109,9 +109,11 @@ function checkHolders(state: State, job: ModelJob, reason: Reason): void {
 export const reasons: Checker = {
 	name: "reasons",
 	async check(moment) {
-		const waiting = moment.state.jobs.filter((job) => isWaiting(job) && job.kind !== "kernel");
-		// Asked in one turn, as they cost a transaction each otherwise.
-		const answers = await Promise.all(waiting.map((job) => moment.scheduler.why(job.id)));
-		for (const [index, job] of waiting.entries()) checkJob(moment, job, answers[index] as Why);
+		const answers = await moment.whys();
+		for (const job of waiting(moment.state)) {
+			const why = answers.get(job.id);
+			must(why !== undefined, `job ${job.id} waits and was not asked about`);
+			checkJob(moment, job, why);
+		}
 	},
 };

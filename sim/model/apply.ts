@@ -5,7 +5,7 @@ import type { ApplyResult, Manifest } from "../../src/scheduler.ts";
 import { duplicateOf, edgesOf, enter, makeJob } from "./add.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { settle } from "./settle.ts";
-import { find, isActive, type State } from "./state.ts";
+import { copyState, find, isActive, type State } from "./state.ts";
 import { faultsOf, itemKey } from "./validate.ts";
 
 const nameOf = (one: number | string | { job: number | string }) => (typeof one === "object" ? one.job : one);
@@ -30,7 +30,7 @@ export function apply(state: State, manifest: Manifest, options: { force?: boole
 		...job,
 	}));
 	const cyclic = hasCycle(inputs);
-	const before = structuredClone({ ...state, facts: {}, past: [] });
+	const before = copyState({ ...state, facts: {}, past: [] });
 	const skipped: { name: string; job: number }[] = [];
 	const names: Record<string, number> = {};
 	const ids = [...seen.fresh];

@@ -8,7 +8,7 @@ import { reservedBy } from "./ledgers.ts";
 import { keptNow, lockRefusals, overdueForLocks } from "./locks.ts";
 import { best, type Filter, startable } from "./order.ts";
 import { settle } from "./settle.ts";
-import { accountOf, breakerOf, type ModelJob, note, type State } from "./state.ts";
+import { accountOf, breakerOf, copyState, type ModelJob, note, type State } from "./state.ts";
 
 /** How many starts this cycle may make, before any cap. */
 export function cycleBound(state: State, max: number): number {
@@ -152,7 +152,7 @@ export function claim(state: State, options: ClaimOptions, seen: Seen): void {
 
 /** What a pass would start now; checked against `plan()`. */
 export function checkPlan(state: State, report: PlanReport, max: number | undefined, host?: string): void {
-	const copy = structuredClone(state);
+	const copy = copyState(state);
 	const taken = take(
 		copy,
 		{ worker: "plan", max: max ?? 1000 },

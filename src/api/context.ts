@@ -26,12 +26,16 @@ export type LogPiece = {
 	ended: boolean;
 	/** How stdout is to be read: lines of JSON of an agent, or text. */
 	output: Format;
+	/** The host that had the run, where that is another one. */
+	host?: string;
 };
 
 /** The part of the supervisor that methods use. */
 export type Supervision = {
 	/** Null when there is no such run on this host. */
 	logs(job: number, options: { attempt?: number; stream?: Stream; offset?: number; limit?: number }): (LogPiece & { run: string }) | null;
+	/** The account of a run that has ended here. */
+	outcome(job: number, attempt: number): Record<string, unknown> | null;
 	/** A job is being added in this turn: it may be claimed in the same transaction. */
 	claimAlong?(): void;
 	freeze(scope: Scope): Promise<void>;
@@ -118,10 +122,14 @@ export type RepoDocument = Omit<RepoSettings, "trusted"> & {
 	/** "merge", "rebase" … while git is in the middle of one. */
 	busy: string | null;
 	problem: string | null;
+	/** Hosts that jobs of this repo may run on. */
+	hosts: string[];
 	worktrees: WorktreeView[];
 };
+/** One of `path` and `url`. */
 export type NewRepo = {
-	path: string;
+	path?: string | undefined;
+	url?: string | undefined;
 	name?: string | undefined;
 	prefix?: string | undefined;
 	base_branch?: string | undefined;
@@ -150,8 +158,27 @@ export type WorkHandle = {
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
 };
 
+/** Runs of other hosts, through the store that they share. Null: nobody knows of such a run, or its host does not answer and nothing was kept. */
+export type Elsewhere = {
+	/** Waits for something new at most `wait_ms`. */
+	logs(
+		job: number,
+		attempt: number,
+		options: { stream: Stream; offset?: number; limit?: number; wait_ms: number },
+	): Promise<(LogPiece & { run: string }) | null>;
+	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run"; host: string } | null>;
+	/** `there`: null when its host does not answer. */
+	place(
+		job: number,
+		attempt: number,
+	): Promise<{ host: string; path: string; branch: string; base_branch: string; there: boolean | null } | null>;
+	outcome(job: number, attempt: number): Promise<{ host: string; outcome: Record<string, unknown> } | null>;
+};
+
 export type Context = {
 	scheduler: Scheduler;
+	/** Absent where no other host has the store. */
+	elsewhere?: Elsewhere | undefined;
 	supervisor: Supervision;
 	config: ConfigHandle;
 	triggers: TriggerHandle;

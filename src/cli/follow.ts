@@ -10,7 +10,16 @@ import { plain } from "./print.ts";
 import { tame } from "./sequences.ts";
 
 export type Wanted = { id: number | string; stream: "stdout" | "stderr"; attempt: number | undefined; raw: boolean };
-type Piece = { text: string; next_offset: number; eof: boolean; ended: boolean; run?: string | null; output?: string };
+type Piece = {
+	host?: string;
+	offset?: number;
+	text: string;
+	next_offset: number;
+	eof: boolean;
+	ended: boolean;
+	run?: string | null;
+	output?: string;
+};
 
 /** How long the daemon may hold a question open while there is nothing new. */
 const WAIT_MS = 20_000;
@@ -63,6 +72,11 @@ async function printRun(io: Io, wanted: Wanted, how: "once" | "follow"): Promise
 		const params = { id, stream, offset, limit: PIECE, ...(attempt === undefined ? {} : { run: attempt }) };
 		const piece = (await io.ask("job.logs", how === "follow" ? { ...params, wait_ms: WAIT_MS } : params)) as unknown as Piece;
 		const { output = "command" } = piece;
+		// Only of a log that another host has, and has not kept whole for us.
+		if (piece.host !== undefined && (piece.offset ?? 0) > offset)
+			io.print.say(
+				io.print.paintTalk("yellow", `${(piece.offset ?? 0) - offset} bytes are left out: they are only on host ${plain(piece.host)}`),
+			);
 		if (!raw && stream === "stdout" && output !== "command" && isFormat(output)) {
 			renderer ??= createRenderer(output);
 			write(renderer.push(piece.text));

@@ -1,5 +1,7 @@
 // Where a store is: a SQLite file or a PostgreSQL database; and how that may be shown, since an address can hold a password.
 
+import * as check from "./check.ts";
+
 const POSTGRES = /^postgres(?:ql)?:\/\//;
 
 export const isDatabase = (store: string): boolean => POSTGRES.test(store);
@@ -30,4 +32,16 @@ function plain(text: string): string {
 	} catch {
 		return text;
 	}
+}
+
+/** Not shown in what is wrong with it: it may hold a password. */
+export function checkStore(value: unknown, field: string): string | null {
+	if (value === null) return null;
+	if (typeof value !== "string" || value.length > 4096 || /[\0\n]/.test(value) || !(isDatabase(value) || /^(?:\/|~\/)./.test(value)))
+		throw check.wrong(
+			field,
+			"is neither a whole path nor an address of PostgreSQL",
+			'"/srv/sluice/fleet.db", or "postgres://user@host/database"',
+		);
+	return value;
 }

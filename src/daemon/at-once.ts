@@ -1,4 +1,4 @@
-// A look that many may ask for and that is taken one at a time.
+// Something that is asked for more often than it can be done.
 
 /** One at a time; what is asked for meanwhile is done once more afterwards. */
 export function atOnce(act: () => Promise<unknown>, failed: (error: unknown) => void): () => void {

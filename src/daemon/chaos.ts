@@ -2,7 +2,7 @@
 
 import { SluiceError } from "../core/errors.ts";
 import { STEPS, type Step } from "../supervisor/index.ts";
-import { WORK_STEPS, type WorkStep } from "../workspaces/index.ts";
+import { CLONE_STEPS, WORK_STEPS, type WorkStep } from "../workspaces/index.ts";
 
 export function chaosStep(
 	wish: string | undefined,
@@ -11,7 +11,7 @@ export function chaosStep(
 	if (!wish) return undefined;
 	const [name = "", count = "1"] = wish.split(":");
 	const left = Number(count);
-	const all: readonly string[] = [...STEPS, ...WORK_STEPS];
+	const all: readonly string[] = [...STEPS, ...WORK_STEPS, ...CLONE_STEPS];
 	if (!all.includes(name) || !Number.isInteger(left) || left < 1)
 		throw new SluiceError("invalid", `SLUICE_CHAOS_STEP: ${JSON.stringify(wish)} is no step`, {
 			hint: `<step>[:n]; steps: ${all.join(", ")}`,

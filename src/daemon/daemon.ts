@@ -10,19 +10,16 @@
 
 import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Checkup } from "../api/context.ts";
 import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { DEFAULTS } from "../core/config.ts";
 import { localDisk } from "../host/disk.ts";
 import { usersOf } from "../host/folder-users.ts";
-import { openGuard } from "../host/guard.ts";
 import { localHost, systemClock, systemTimezone } from "../host/local.ts";
 import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
 import { runProgram } from "../host/program.ts";
-import { watchRepos } from "../host/repo-watch.ts";
 import { readSchedule } from "../host/schedule.ts";
 import { secret } from "../host/secret.ts";
 import { watchPaths } from "../host/watch-paths.ts";
@@ -38,24 +35,30 @@ import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
 import { logDepths } from "./depths.ts";
 import { checkUp } from "./doctor.ts";
+import { createElsewhere } from "./elsewhere.ts";
+import { followRepos } from "./follow-repos.ts";
 import { createGround, pick, remembered } from "./ground.ts";
 import { prepareHome } from "./home.ts";
 import { createHooks } from "./hooks.ts";
 import { openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
-import { keepLease } from "./lease.ts";
+import { guardOf, keepLease } from "./lease.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
-import { type DaemonOptions, flagsOf, userName } from "./options.ts";
+import { type DaemonOptions, flagsOf } from "./options.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
+import { createStopping } from "./stopping.ts";
 import { bindHome, hostNameOf, storeOf } from "./store.ts";
 import { createTriggers } from "./triggers.ts";
-import { packageFolder, readVersion, webFolder } from "./version.ts";
+import { offeredRepos } from "./url-repos.ts";
+import { userName } from "./user-name.ts";
+import { readVersion, webFolder } from "./version.ts";
 import { startWatchdog } from "./watchdog.ts";
 
 export type { DaemonOptions } from "./options.ts";
 
+type StopWish = { runs?: "leave" | "stop"; graceMs?: number | undefined; by?: string };
 export type Daemon = {
 	readonly pid: number;
 	readonly port: number | null;
@@ -64,11 +67,13 @@ export type Daemon = {
 	/** Reads config.yml again. */
 	reload(): Promise<void>;
 	/** Drains and closes; a second call waits for the first. */
-	stop(options?: { runs?: "leave" | "stop"; graceMs?: number | undefined; by?: string }): Promise<void>;
+	stop(options?: StopWish): Promise<void>;
 	/** Resolves when it has stopped, whoever asked for it. */
 	readonly stopped: Promise<void>;
 };
 
+/** How often we look whether other hosts have written, where the store does not tell. */
+const OTHERS_MS = 100;
 /** The thread that watches the loop is made only then. */
 const LOOP_WATCH_MS = 30_000;
 /** No operation takes a tenth of this. */
@@ -125,19 +130,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			clock,
 			list: (page) => scheduler.list(page),
 			makers: (name, artifact) => work.makers(name, artifact),
+			freshen: (name) => work.freshen(name),
 		});
 		/** Items come from the sources, all other facts from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 
-		const guard = store.shared
-			? openGuard({
-					program: join(packageFolder(), "dist", "lease-guard.js"),
-					file: join(home.path, "lease"),
-					prefix: `${home.tag}-`,
-					runs: home.runs,
-					died: () => log.warn("the guard of this host's lease has died; it is started again"),
-				})
-			: null;
+		const guard = store.shared ? guardOf(home, log) : null;
 		const askedAt = guard?.now() ?? 0;
 		const scheduler = await openScheduler({
 			...store.at,
@@ -146,7 +144,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			...("url" in store.at ? {} : { clock }),
 			host,
 			by: store.shared ? `daemon:${hostName}` : "daemon",
-			join: { name: hostName, labels: config.settings().host.labels, ...(store.shared ? { home: home.tag } : {}) },
+			join: {
+				name: hostName,
+				labels: config.settings().host.labels,
+				...(store.shared ? { home: home.tag, repos: offeredRepos(config) } : {}),
+			},
+			...(store.shared ? { poll_others_ms: OTHERS_MS } : {}),
 		});
 		undo.push(() => scheduler.close());
 		const lease = keepLease({
@@ -159,21 +162,25 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				log.error(`the daemon stops: ${why}`);
 				void stop({ runs: "stop", by: "lease" }).catch((error) => log.error("stopping failed", { error }));
 			},
+			also: () => offer(),
 		});
 		undo.push(() => lease.stop());
 		lease.granted(askedAt);
-		await bindHome(home, store, () => scheduler.identify(`${home.tag}-${secret(9)}`)).catch(async (error) => {
-			await lease.leave();
-			throw error;
-		});
+		await bindHome(home, store, () => scheduler.identify(`${home.tag}-${secret(9)}`)).catch((error) =>
+			lease.leave().then(() => Promise.reject(error)),
+		);
 		let triggersIn: Pick<typeof SETTINGS, "cron" | "watches"> = config.settings();
 		/** What the engine is told: also of what a repo's own file says. */
 		const takeOver = async (from: Parameters<typeof engineOf>[0]) => {
 			const next = engineOf(from);
 			if (JSON.stringify(next) !== told) await scheduler.configure(completeInput(next, scheduler.config()));
 			told = JSON.stringify(next);
+			await offer(from);
 			repoFiles.arm(from);
 		};
+		/** Alone it gets all jobs there are, and says itself what is wrong with their repos. */
+		const offer = async (from: Parameters<typeof engineOf>[0] = config) =>
+			void (store.shared && (await scheduler.offer(offeredRepos(from))));
 		let told = JSON.stringify(engineOf(config));
 		const repoFiles = followRepoFiles({
 			watchPaths,
@@ -266,7 +273,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
 			},
+			...(store.shared ? { onEnded: (run) => others.keepSoon(run) } : {}),
 			...(step ? { step } : {}),
+		});
+		const others = createElsewhere({
+			outputs: scheduler.outputs,
+			logs: supervisor.logs,
+			work,
+			disk: localDisk,
+			clock,
+			host,
+			log,
+			runs: home.runs,
+			name: hostName,
+			keptBytes: () => config.settings().logs.shared_kb * 1024,
 		});
 
 		const lookForBusy = async () => {
@@ -275,31 +295,16 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			if (seen.length > 0) await scheduler.observe(Object.fromEntries(seen));
 		};
 
-		/** A stop that is asked for while we are still starting comes after that. */
-		let ready = () => {};
-		const started = new Promise<void>((resolve) => {
-			ready = resolve;
+		const { ready, stopped, stop } = createStopping(async ({ runs = "leave", graceMs, by = "daemon" }: StopWish) => {
+			log.info("stopping", { by, runs, live: supervisor.live().length });
+			try {
+				await supervisor.drain({ graceMs: graceMs ?? config.settings().down_grace_ms, runs });
+				await lease.leave();
+				log.info("stopped", { left: supervisor.live().length });
+			} finally {
+				await unwind();
+			}
 		});
-		let stopping: Promise<void> | undefined;
-		let finished = () => {};
-		const stopped = new Promise<void>((resolve) => {
-			finished = resolve;
-		});
-		const stop: Daemon["stop"] = ({ runs = "leave", graceMs, by = "daemon" } = {}) => {
-			stopping ??= (async () => {
-				await started;
-				log.info("stopping", { by, runs, live: supervisor.live().length });
-				try {
-					await supervisor.drain({ graceMs: graceMs ?? config.settings().down_grace_ms, runs });
-					await lease.leave();
-					log.info("stopped", { left: supervisor.live().length });
-				} finally {
-					await unwind();
-					finished();
-				}
-			})();
-			return stopping;
-		};
 
 		await triggers.arm();
 		const doctor = (): Promise<Checkup[]> =>
@@ -322,8 +327,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				config,
 				triggers,
 				agents: createAgents({ agents: () => config.settings().agents, accounts: () => config.settings().accounts, env: () => env }),
-				repos: createRepos({ config, git, scheduler, worktrees: work.worktrees }),
+				repos: createRepos({ config, git, scheduler, clone: (name) => `${home.clones}/${name}`, worktrees: work.worktrees }),
 				work: { ...work, lookForBusy },
+				...(store.shared ? { elsewhere: others.elsewhere } : {}),
 				home: home.path,
 				version,
 				pid: process.pid,
@@ -354,26 +360,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const found = await supervisor.start();
 		await intake.start();
 		reconciled = true;
+		if (store.shared) {
+			undo.push(scheduler.outputs.answer(others.answer));
+			others.makeUp().catch((error) => log.warn("earlier runs could not be kept for other hosts", { error }));
+		}
 		work.start();
 		undo.push(() => {
 			const mark = workMark(home.tag);
 			processes.signalAll(mark, processes.sweep([mark]).get(mark) ?? [], "SIGTERM");
 			return work.stop();
 		});
-		const looking = atOnce(
-			() => scheduler.tick(),
-			(error) => log.warn("a look at what has changed failed", { error }),
-		);
-		const watching = watchRepos({
-			host,
-			repos: placed,
-			files: host.files,
-			changed: (name) => {
-				host.stir(name);
-				work.stir(name);
-				looking();
-			},
-		});
+		const watching = followRepos({ host, repos: placed, stir: (name) => work.stir(name), scheduler, log });
 		watching.look();
 		undo.push(() => watching.close());
 		writeRecord(home.record, { pid: process.pid, version, port, started_at: new Date(startedAt).toISOString() });
@@ -381,9 +378,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		config.follow();
 		await triggers.reload();
 		ready();
-		if (store.shared)
-			log.info("this host shares a store", { host: hostName, labels: config.settings().host.labels.join(","), store: store.shown });
-		log.info("the daemon is up", { pid: process.pid, version, port, ...found });
+		log.info("the daemon is up", {
+			pid: process.pid,
+			version,
+			port,
+			...(store.shared ? { host: hostName, store: store.shown } : {}),
+			...found,
+		});
 		return { pid: process.pid, port, socket, home: home.path, reload: () => config.reload(), stop, stopped };
 	} catch (error) {
 		await unwind();

@@ -13,6 +13,7 @@ import type { openConfigFile } from "./config-file.ts";
 import type { prepareHome } from "./home.ts";
 import { settingsOf } from "./repos.ts";
 import { matches } from "./settings.ts";
+import { createFetching } from "./url-repos.ts";
 import { wantedFacts } from "./wanted-facts.ts";
 
 export type Parts = {
@@ -22,9 +23,10 @@ export type Parts = {
 	clock: Clock;
 	list: Scheduler["list"];
 	makers: (repo: string, artifact: string) => string[];
+	freshen: (repo: string) => Promise<void>;
 };
 
-export function createGround({ config, home, env, clock, list, makers }: Parts) {
+export function createGround({ config, home, env, clock, list, makers, freshen }: Parts) {
 	// Asked for several times a run: what our environment is does not change, so only another setting makes it anew.
 	// Where the store is, perhaps with a password, is nothing for programs that we start.
 	const { SLUICE_STORE: _store, ...surroundings } = env;
@@ -35,12 +37,16 @@ export function createGround({ config, home, env, clock, list, makers }: Parts) 
 	const git = openGit({ run: runProgram, env: () => ({ ...pick(env, ["GIT_CONFIG_*"]), ...allowed() }), mark: gitMark(home.tag) });
 	const repo = (name: string): Repo | null => {
 		const settings = settingsOf(config, name);
-		return settings === null || settings.path === null ? null : { ...settings, name, path: settings.path };
+		const path = settings?.path ?? (settings?.url ? `${home.clones}/${name}` : null);
+		return settings === null || path === null ? null : { ...settings, name, path };
 	};
 	const placed = (): Record<string, Repo> => {
 		const all = Object.keys(config.engine().repos).map((name) => [name, repo(name)] as const);
 		return Object.fromEntries(all.filter((entry): entry is [string, Repo] => entry[1] !== null));
 	};
+	const wanted = wantedFacts({ clock, list });
+	const names = () => Object.keys(placed()).filter((name) => placed()[name]?.url !== null);
+	const fetching = createFetching({ clock, names, wanted, freshen });
 	const facts = withFacts(localHost, {
 		git,
 		run: runProgram,
@@ -52,11 +58,15 @@ export function createGround({ config, home, env, clock, list, makers }: Parts) 
 		probes: () => Object.fromEntries(Object.entries(config.settings().probes).map(([name, { command }]) => [name, command])),
 		env: allowed,
 		cwd: home.path,
-		wanted: wantedFacts({ clock, list }),
+		wanted,
 		hasPatch: (job) =>
 			localDisk.list(`${home.runs}/${job}`).some((name) => localDisk.size(`${home.runs}/${job}/${name}/output.patch`) !== null),
 	});
-	return { allowed, git, repo, placed, facts };
+	const probe = (keys: string[]) => {
+		fetching.look(keys);
+		return facts.probe(keys);
+	};
+	return { allowed, git, repo, placed, facts: { ...facts, probe } };
 }
 
 /** Makes it again only when what it is made from is another object. */

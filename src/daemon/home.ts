@@ -18,6 +18,8 @@ export type Home = {
 	log: string;
 	runs: string;
 	worktrees: string;
+	/** Of repos that are registered by URL. */
+	clones: string;
 	recipes: string;
 	/** Tells this home's runs and branches from those of others; never changes. */
 	tag: string;
@@ -65,7 +67,7 @@ export function prepareHome(path: string, options: { typeOf?: (path: string) => 
 				hint: "set SLUICE_HOME to a folder on a local disk",
 			});
 		tighten(real, 0o700, repaired);
-		for (const folder of ["runs", "worktrees", "recipes"]) makeFolder(join(real, folder));
+		for (const folder of ["runs", "worktrees", "repos", "recipes"]) makeFolder(join(real, folder));
 		const keep = (name: string, fresh: () => string) => kept(join(real, name), fresh, repaired);
 		return {
 			path: real,
@@ -76,6 +78,7 @@ export function prepareHome(path: string, options: { typeOf?: (path: string) => 
 			log: join(real, "daemon.log"),
 			runs: join(real, "runs"),
 			worktrees: join(real, "worktrees"),
+			clones: join(real, "repos"),
 			recipes: join(real, "recipes"),
 			tag: keep("tag", tag),
 			tokens: { operator: keep("token", () => secret(32)), viewer: keep("viewer-token", () => secret(32)) },

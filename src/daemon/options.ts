@@ -1,7 +1,5 @@
 // What a daemon is started with, besides its settings.
 
-import { userInfo } from "node:os";
-
 export type DaemonOptions = {
 	home: string;
 	/** Over the settings. */
@@ -21,12 +19,4 @@ export function flagsOf({ port, store, name, labels = [] }: DaemonOptions): Reco
 		...(name === undefined ? {} : { "--name": { host: { name } } }),
 		...(labels.length === 0 ? {} : { "--label": { host: { labels } } }),
 	};
-}
-
-export function userName(env: Record<string, string | undefined>): string {
-	try {
-		return userInfo().username;
-	} catch {
-		return env.USER ?? "owner";
-	}
 }

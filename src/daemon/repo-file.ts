@@ -11,7 +11,7 @@ import { REPO_ENGINE_READERS, REPO_FILE_READERS } from "./settings.ts";
 
 /** All that can be said of a repo: the daemon's keys and the engine's. */
 export type WholeRepo = RepoSettings & { max: number | null; prefix: string | null };
-type FileKeys = Omit<WholeRepo, "path" | "trusted">;
+type FileKeys = Omit<WholeRepo, "path" | "url" | "trusted">;
 export type RepoFile =
 	| { state: "none" }
 	/** `changed`: another text than the one that was trusted. */
@@ -43,7 +43,7 @@ export function withRepoFile(settings: WholeRepo): { settings: WholeRepo; file: 
 }
 
 export const parse = (text: string, before: WholeRepo): FileKeys => {
-	const { path: _path, trusted: _trusted, ...keys } = before;
+	const { path: _path, url: _url, trusted: _trusted, ...keys } = before;
 	const file = readConfigText(text, FILE);
 	try {
 		return readKeys(file.given, "", keys);

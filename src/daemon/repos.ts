@@ -3,9 +3,11 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { NewRepo, RepoDocument, RepoHandle } from "../api/context.ts";
+import * as check from "../core/check.ts";
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
+import { nameOfUrl, urlFault, withoutCredentials } from "../core/repo-url.ts";
 import { currentBranch, type Git, headOf, localRef } from "../git.ts";
 import { busyWith } from "../host/repo-facts.ts";
 import type { WatchPaths } from "../host.ts";
@@ -18,9 +20,14 @@ import { REPO } from "./settings.ts";
 export type RepoParts = {
 	config: ConfigFile;
 	git: Git;
-	scheduler: Pick<Scheduler, "list">;
+	scheduler: Pick<Scheduler, "list" | "status">;
+	/** Where this host keeps the clone of a repo that is registered by URL. */
+	clone: (name: string) => string;
 	worktrees: (repo: string) => WorktreeView[];
 };
+
+/** Somebody waits for the answer. */
+const LOOK_MS = 20_000;
 
 type InForce = Pick<ConfigFile, "settings" | "engine">;
 
@@ -43,8 +50,8 @@ export const settingsOf = (config: InForce, name: string): WholeRepo | null => {
 export function engineOf(config: InForce): Config {
 	const engine = config.engine();
 	const repos = Object.keys(engine.repos).map((name) => {
-		const { max, prefix, path, merge } = settingsOf(config, name) as WholeRepo;
-		return [name, { max, prefix, merge: path === null ? ("none" as const) : merge }] as const;
+		const { max, prefix, path, url, merge } = settingsOf(config, name) as WholeRepo;
+		return [name, { max, prefix, merge: path === null && url === null ? ("none" as const) : merge }] as const;
 	});
 	return { ...engine, repos: Object.fromEntries(repos) };
 }
@@ -65,7 +72,7 @@ export function followRepoFiles({ watchPaths, changed }: { watchPaths: WatchPath
 	};
 }
 
-export function createRepos({ config, git, scheduler, worktrees }: RepoParts): RepoHandle {
+export function createRepos({ config, git, scheduler, clone, worktrees }: RepoParts): RepoHandle {
 	const names = () => Object.keys(config.engine().repos);
 
 	function known(name: string): WholeRepo {
@@ -81,11 +88,20 @@ export function createRepos({ config, git, scheduler, worktrees }: RepoParts): R
 	async function view(name: string): Promise<RepoDocument> {
 		const { trusted: _trusted, ...settings } = known(name);
 		const { file } = withRepoFile(writtenOf(config, name) as WholeRepo);
+		const nothing = { problem: null, head: null, base: settings.base_branch, busy: null };
+		const place = settings.path ?? (settings.url === null ? null : clone(name));
 		const look =
-			settings.path === null ? { problem: "it has no folder", head: null, base: null, busy: null } : await lookAt(settings.path, settings);
+			place === null
+				? { ...nothing, problem: "it has no folder", base: null }
+				: settings.url !== null && !existsSync(place)
+					? nothing
+					: await lookAt(place, settings);
+		const { hosts } = await scheduler.status();
 		return {
 			name,
 			...settings,
+			url: settings.url === null ? null : withoutCredentials(settings.url),
+			hosts: hosts.filter(({ repos }) => repos === null || repos.includes(name)).map((host) => host.name),
 			file: file.state,
 			file_problem: file.state === "bad" ? file.problem : null,
 			...look,
@@ -106,11 +122,59 @@ export function createRepos({ config, git, scheduler, worktrees }: RepoParts): R
 		}
 	}
 
+	/** Nothing is cloned now: whichever host gets its first job does that. But a mistake in the address is found out now, not by that job. */
+	async function addByUrl({ url, name, ...more }: NewRepo & { url: string }, by: string): Promise<RepoDocument> {
+		const fault = urlFault(url);
+		const shown = withoutCredentials(url);
+		if (fault !== undefined)
+			throw new SluiceError("invalid", `url: ${JSON.stringify(shown)} ${fault}`, {
+				field: "url",
+				hint: 'for example "git@example.org:team/app.git", or a whole path',
+			});
+		const wanted = check.label(name ?? nameOfUrl(url), "name");
+		const before = names().includes(wanted) ? known(wanted) : null;
+		if (before && before.url !== url && (before.path !== null || before.url !== null))
+			throw new SluiceError("conflict", `repo ${wanted} is registered already, at ${before.path ?? withoutCredentials(before.url ?? "")}`, {
+				field: "name",
+				hint: `give it another name, or: sluice config set repos.${wanted}.url`,
+			});
+		if (more.base_branch !== undefined) localRef(more.base_branch);
+		const wants = more.base_branch === undefined ? [] : [localRef(more.base_branch)];
+		const seen = await git
+			.tell("/", ["ls-remote", "--exit-code", "--", url, ...wants], { timeoutMs: LOOK_MS })
+			.catch((error) => error as Error);
+		if (seen instanceof Error || (seen.code !== 0 && seen.code !== 2)) {
+			const said =
+				seen instanceof Error ? seen.message : (seen.stderr.split("\n").find((line) => /^(?:fatal|error): /.test(line)) ?? seen.stderr);
+			throw new SluiceError(
+				"invalid",
+				`${shown} cannot be read: ${withoutCredentials(
+					said
+						.replace(/^(?:fatal|error): /, "")
+						.trim()
+						.slice(0, 500),
+				)}`,
+				{
+					field: "url",
+					hint: "git ls-remote, as the daemon's user, says more",
+				},
+			);
+		}
+		if (seen.code === 2 && wants.length > 0)
+			throw new SluiceError("not_found", `${shown} has no branch ${JSON.stringify(more.base_branch)}`, { field: "base_branch" });
+		await config.set(`repos.${wanted}.url`, url, by);
+		for (const [key, value] of Object.entries(more)) if (value !== undefined) await config.set(`repos.${wanted}.${key}`, value, by);
+		return view(wanted);
+	}
+
 	return {
 		list: () => Promise.all(names().map(view)),
 		show: view,
-		async add({ path, name, ...more }: NewRepo, by) {
-			const root = await rootOf(git, path);
+		async add({ path, url, name, ...more }: NewRepo, by) {
+			if ((path === undefined) === (url === undefined))
+				throw new SluiceError("invalid", "a repo has a path or a url, one of them", { field: path === undefined ? "path" : "url" });
+			if (url !== undefined) return addByUrl({ url, name, ...more }, by);
+			const root = await rootOf(git, path ?? "");
 			const wanted = name ?? basename(root);
 			if (names().includes(wanted)) {
 				const { path: at } = known(wanted);

@@ -7,9 +7,10 @@ import { ALLOWED } from "../core/environment.ts";
 import { SluiceError } from "../core/errors.ts";
 import { INPUT_KEYS } from "../core/input.ts";
 import type { JobInput } from "../core/job.ts";
+import { urlFault, withoutCredentials } from "../core/repo-url.ts";
 import { CATCH_UPS, type CatchUp } from "../core/slots.ts";
 import { branch } from "../core/spec.ts";
-import { isDatabase } from "../core/store-address.ts";
+import { checkStore } from "../core/store-address.ts";
 import { isTimezone } from "../core/window.ts";
 import { readSchedule } from "../host/schedule.ts";
 import { SOURCE_KINDS, type SourceSettings } from "../source.ts";
@@ -57,6 +58,8 @@ export type Settings = {
 	secrets: string[];
 	/** Each log of a run at most. */
 	max_log_bytes: number;
+	/** Of each log of a run, so much of its end is kept in a store that several hosts share, beside the first 64 kB; 0 = nothing is kept there. */
+	logs: { shared_kb: number };
 	/** Run folders of ended jobs are kept this long. */
 	log_retention_ms: number;
 	/** Between the agent's own signal and SIGTERM, and between that and SIGKILL. */
@@ -99,6 +102,7 @@ export const SETTINGS: Settings = {
 	env: [...ALLOWED],
 	secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
 	max_log_bytes: 1_000_000_000,
+	logs: { shared_kb: 256 },
 	log_retention_ms: 30 * 86_400_000,
 	stop: { grace_int_ms: 5000, grace_term_ms: 10_000 },
 	timeout_ms: null,
@@ -133,6 +137,7 @@ export const SOURCE_DEFAULT: SourceSettings = {
 
 export const REPO: RepoSettings = {
 	path: null,
+	url: null,
 	base_branch: null,
 	verify: [],
 	verify_timeout_ms: 30 * 60_000,
@@ -308,25 +313,37 @@ export const REPO_FILE_READERS = {
 /** Those of its keys that are the engine's. */
 export const REPO_ENGINE_READERS = { max: cap, prefix };
 
-/** Not shown in what is wrong with it: it may hold a password. */
-const store: Reader<string | null> = (value, field) => {
+const url: Reader<string | null> = (value, field) => {
 	if (value === null) return null;
-	if (typeof value !== "string" || value.length > 4096 || /[\0\n]/.test(value) || !(isDatabase(value) || /^(?:\/|~\/)./.test(value)))
-		throw check.wrong(
-			field,
-			"is neither a whole path nor an address of PostgreSQL",
-			'"/srv/sluice/fleet.db", or "postgres://user@host/database"',
-		);
+	if (typeof value !== "string") throw check.wrong(field, `must be text, not ${check.shown(value)}`);
+	const fault = urlFault(value);
+	if (fault !== undefined)
+		throw check.wrong(field, `${check.shown(withoutCredentials(value))} ${fault}`, 'for example "git@example.org:team/app.git"');
 	return value;
 };
 
+const repoMap = map<RepoSettings>(REPO, { ...REPO_FILE_READERS, path: folder, url, trusted: trust });
+
+const repos: Reader<Settings["repos"]> = (value, field, before) => {
+	const all = repoMap(value, field, before);
+	for (const [name, one] of Object.entries(all))
+		if (one.path !== null && one.url !== null)
+			throw check.wrong(
+				`${field}.${name}`,
+				"has a path and a url",
+				"give one of them: a folder of this host, or where every host clones it from",
+			);
+	return all;
+};
+
 export const readSettings: Reader<Settings> = group<Settings>({
-	store,
+	store: checkStore,
 	host: group<Settings["host"]>({ name: labelOrNone, labels: (value, field) => check.labels(value, field) }),
 	port: orNone(whole(0, 65_535)),
 	env: patterns,
 	secrets: patterns,
 	max_log_bytes: size,
+	logs: group<Settings["logs"]>({ shared_kb: whole(0, 10_000) }),
 	log_retention_ms: length,
 	stop: group<Settings["stop"]>({ grace_int_ms: length, grace_term_ms: length }),
 	timeout_ms: orNone(length),
@@ -335,7 +352,7 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	down_grace_ms: length,
 	agents: map<AgentSettings>({}, agentReaders),
 	accounts: map<AccountSettings>(ACCOUNT, { home: folder }),
-	repos: map<RepoSettings>(REPO, { ...REPO_FILE_READERS, path: folder, trusted: trust }),
+	repos,
 	worktree_retention_ms: orNone(length),
 	probes: map<ProbeSettings>({ command: [] }, { command: someArgv }),
 	keep_awake: (value, field) => check.oneOf(value, ["never", "while_running"], field),

@@ -57,9 +57,10 @@ export function createTriggers(parts: TriggerParts): Triggers {
 		queue = result.catch(() => {});
 		return result;
 	};
-	const unwatch = scheduler.watch(({ events }) => {
+	const unwatch = scheduler.watch(({ events, heard }) => {
+		const all = [...events, ...heard];
 		for (const entry of entries.values())
-			if (entry.kind === "cron" && entry.waits && events.some(({ kind, job }) => kind === "ended" && job === entry.state.job)) {
+			if (entry.kind === "cron" && entry.waits && all.some(({ kind, job }) => kind === "ended" && job === entry.state.job)) {
 				entry.waits = false;
 				look();
 			}

@@ -14,11 +14,14 @@ import type { Claimed, ClaimOptions } from "../scheduler.ts";
 import type { Op } from "../store.ts";
 import { reserveBudgets } from "./budgets.ts";
 import { factsOf, plainFacts } from "./facts.ts";
-import { takeLocks } from "./locks.ts";
+import type { Window } from "./heads.ts";
+import { fetchLocks, hasLocksAtHand, takeLocks, unwant } from "./locks.ts";
 import { place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 export const MAX_CLAIM = 1000;
+/** Jobs whose locks are looked up together, though fewer may be wanted now. */
+const LOOK_AHEAD = 32;
 
 export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
 	lanes?: readonly string[] | undefined;
@@ -62,7 +65,7 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 		if (request.ask === "heads") step = planner.next(yield* tx.window(real).heads(real, reach));
 		else if (request.ask === "oldest") step = planner.next(yield* tx.window(real).oldest(real));
 		else {
-			if (!tx.peek(request.head.id)) yield* tx.load(tx.window(real).upcoming(request.head.id, want - jobs.length));
+			yield* lookAhead(tx, tx.window(real), request.head.id, want - jobs.length);
 			const job = yield* attempt(real, request.head);
 			if (job) jobs.push(job);
 			if (request.bucket !== real) request.bucket.ready = real.ready;
@@ -71,6 +74,16 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	}
 	if (!kernel && jobs.length > 0) tx.setPace({ last_cycle_at: tx.now, last_start_at: tx.now, last_dispatch_at: tx.now });
 	return jobs;
+}
+
+/** Documents of those that the plan is likely to come to next, and what is known of their locks: a few reads for many. */
+function* lookAhead(tx: Tx, window: Window, id: number, count: number): Op<void> {
+	const job = tx.peek(id);
+	if (!job) yield* tx.load(window.upcoming(id, count));
+	if (!tx.peek(id)?.locks || hasLocksAtHand(tx, tx.peek(id) as Job)) return;
+	const ids = window.upcoming(id, Math.max(count, LOOK_AHEAD));
+	yield* tx.load(ids);
+	yield* fetchLocks(tx, ids);
 }
 
 /** The next pass need not wait for its cycle. */
@@ -133,7 +146,7 @@ const BEFORE_RUN = [
 function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	const account = chooseAccount(bucket, tx.world(claimer.host)) ?? undefined;
 	tx.leave(job);
-	if (job.locks) for (const lock of job.locks) tx.changes.unlinks.push({ key: lock.key, role: "wants", job: job.id });
+	if (job.locks) unwant(tx, job);
 	job.attempt++;
 	const run: Run = {
 		attempt: job.attempt,

@@ -166,6 +166,11 @@ const ARGUMENTS = {
 	undrain: [at("host", check.label), act()],
 	removeHost: [at("host", check.label), act()],
 	identify: [word("name")],
+	offer: [
+		at("repos", (value, field) =>
+			value === null ? null : check.list(value, field).map((one, index) => check.label(one, `${field}[${index}]`)),
+		),
+	],
 } satisfies Partial<Record<keyof Scheduler, Reader[]>>;
 
 type Method = (...args: never[]) => Promise<unknown>;

@@ -6,7 +6,8 @@ import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
 import { ask, type EventRecord, type Op, Outrun, type Read, type Store } from "../store.ts";
-import { Memory, STANDING } from "./memory.ts";
+import { fetchLocks } from "./locks.ts";
+import { type Ids, Memory, STANDING } from "./memory.ts";
 import { closeBatches } from "./place.ts";
 import { cascade, settle } from "./settle.ts";
 import { sweep } from "./sweep.ts";
@@ -43,6 +44,9 @@ const WAITED_GROUP_MS = 250;
 /** A gap between wall and monotonic clock that counts as a jump, and how long leases are spared after one. */
 const JUMP_MS = 5_000;
 const GRACE_MS = 30_000;
+/** Events of other processes that are handed on at once. */
+const HEARD = 1000;
+const NOTHING: readonly EventRecord[] = [];
 
 export type EngineOptions = {
 	store: Store;
@@ -62,6 +66,8 @@ export class Engine {
 	private isWaitedFor = false;
 	private wall: number;
 	private mono: number;
+	/** The last event that we have told of: ours, or one of another process. */
+	private seen: number | undefined;
 	private graceUntil = Number.NEGATIVE_INFINITY;
 	/** Called after each commit. */
 	onCommit: (news: {
@@ -69,6 +75,8 @@ export class Engine {
 		probes: ReadonlySet<string>;
 		doubted: ReadonlySet<string>;
 		events: readonly EventRecord[];
+		heard: readonly EventRecord[];
+		asks: ReadonlyMap<string, unknown>;
 		more: boolean;
 		due: number | null | undefined;
 	}) => void = () => {};
@@ -201,10 +209,14 @@ export class Engine {
 				const rows = (yield store.read({ read: "standing", kinds: STANDING })) as Parameters<typeof Memory.from>[0];
 				this.memory = Memory.from(rows);
 			}
+			const heard = fresh ? NOTHING : yield* this.listen();
 			const leases = this.checkClock(now);
 			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(this.memory), chance, by });
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
-			if (jobs.length > 0) yield* drive(tx.load(jobs));
+			if (jobs.length > 0) {
+				yield* drive(tx.load(jobs));
+				yield* drive(fetchLocks(tx, jobs));
+			}
 			let more = false;
 			if (
 				tx.memory.nextDue === undefined ||
@@ -222,12 +234,21 @@ export class Engine {
 			this.memory.forget(tx.over);
 			this.memory.trim();
 			more ||= this.memory.all("settle").size > 0;
-			this.onCommit({ stirred: tx.stirred, probes: tx.probes, doubted: tx.doubted, events: tx.events, more, due: this.memory.nextDue });
+			this.seen = lastSeq(this.memory);
+			const { probes, doubted, events } = tx;
+			const asks = this.memory.all("ask");
+			this.onCommit({ stirred: tx.stirred || heard.length > 0, probes, doubted, events, heard, asks, more, due: this.memory.nextDue });
 		} catch (error) {
 			this.memory = undefined;
 			yield store.rollback();
 			throw error;
 		}
+	}
+
+	/** What other processes have told of since our last commit. Of very much only the first part: it is a hint, and whoever needs all of it reads the events. */
+	private *listen(): Steps<readonly EventRecord[]> {
+		if (this.seen === undefined) return NOTHING;
+		return (yield this.options.store.read({ read: "events", since: this.seen, limit: HEARD })) as EventRecord[];
 	}
 
 	private *drive<T>(tx: Tx, op: Op<T>, begun?: IteratorResult<Read, T>): Steps<T> {
@@ -280,19 +301,24 @@ function isHidden(tx: Tx, read: Read["read"]): boolean {
 		case "jobs":
 		case "done":
 		case "specs":
-		case "records":
 			return false;
+		case "records":
+			// Only those that are put aside: the others are at hand.
+			return changes.records.length > 0;
 		case "edges":
 		case "fan":
 		case "preds":
 		case "preds_of":
 			return changes.edges.length > 0 || changes.forget.length > 0;
 		case "links":
+		case "wanting":
 			return changes.links.length > 0 || changes.unlinks.length > 0 || changes.forget.length > 0;
 		default:
 			return tx.pending();
 	}
 }
+
+const lastSeq = (memory: Memory): number => (memory.recall("meta", "ids") as Ids | null)?.seq ?? 0;
 
 function jobsOf(group: readonly Pending[]): number[] {
 	const jobs: number[] = [];

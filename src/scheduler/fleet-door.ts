@@ -8,7 +8,10 @@ import type { Engine, Task } from "./engine.ts";
 import * as hosts from "./hosts.ts";
 import type { Tx } from "./tx.ts";
 
-type Methods = Pick<Scheduler, "heartbeat" | "hosts" | "drain" | "undrain" | "removeHost" | "leave" | "leads" | "now" | "identify">;
+type Methods = Pick<
+	Scheduler,
+	"heartbeat" | "offer" | "hosts" | "drain" | "undrain" | "removeHost" | "leave" | "leads" | "now" | "identify"
+>;
 type Run = <T>(task: Task<T>, act: Act | undefined) => Promise<T>;
 
 /** Clocks of one machine that differ by less than this are the same one, read at two moments. */
@@ -41,6 +44,7 @@ export function createFleet({ engine, clock, store, name }: { engine: Engine; cl
 				if (mine !== undefined && life === mine) life = next;
 				return answer;
 			},
+			offer: (repos) => engine.run((tx) => hosts.offer(tx, name, repos)),
 			hosts: () =>
 				engine.run(function* (tx) {
 					yield* [];

@@ -13,7 +13,13 @@ type Level = { rank: number; level: number; rows: Head[]; next: number; complete
 type Elders = { rows: Head[]; next: number; complete: boolean };
 
 /** How many a level has: exact up to MANY, beyond it a lower bound. `newest` is the last in its order, when known. */
-export type Tally = { count: number; capped: boolean; newest: Head | undefined };
+export type Tally = {
+	count: number;
+	capped: boolean;
+	newest: Head | undefined;
+	/** From here on more than MANY stand before. */
+	far?: { age_at: number; id: number } | undefined;
+};
 export const MANY = 1000;
 const tallyKey = (head: { rank: number; level: number }) => `${head.rank}/${head.level}`;
 
@@ -116,7 +122,9 @@ export class Window {
 		if (self && !tally.capped && tally.count === 1) tally.newest = self;
 		if (tally.newest && earlier(tally.newest, bound)) return tally.count;
 		if (tally.newest && tally.newest.id === bound.id) return tally.count - 1;
+		if (tally.far && !earlier(bound, tally.far)) return MANY + 1;
 		const before = yield* ask({ read: "ahead", bucket: bucket.id, ...pick(level), ...bound, limit: MANY + 1 });
+		if (before > MANY) tally.far = bound;
 		if (self && !tally.capped && before === tally.count - 1) tally.newest = self;
 		return before;
 	}
@@ -128,7 +136,10 @@ export class Window {
 		tally.count += by;
 		if (by === 1) {
 			if (tally.newest && earlier(tally.newest, head)) tally.newest = head;
-		} else if (tally.newest?.id === head.id) tally.newest = undefined;
+		} else {
+			if (tally.newest?.id === head.id) tally.newest = undefined;
+			tally.far = undefined;
+		}
 		// From a lower bound nothing exact can be counted down.
 		if (tally.capped && tally.count <= MANY) this.tallies.delete(key);
 	}

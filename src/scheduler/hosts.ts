@@ -111,6 +111,16 @@ export function checkLife(tx: Tx, name: string, life: Life): void {
 	if (host.token !== life) throw overtaken(name);
 }
 
+/** What it offers may bring work here that waited for it. */
+export function* offer(tx: Tx, name: string, repos: string[] | null): Op<void> {
+	const host = tx.memory.hosts.get(name);
+	yield* [];
+	if (!host || JSON.stringify(host.repos) === JSON.stringify(repos)) return;
+	tx.put("host", name, { ...host, repos } satisfies HostRecord);
+	tx.event("host_offers", null, { host: name, repos });
+	tx.stirred = true;
+}
+
 /** Leaves for good, if nothing of it runs any more; else it keeps its lease, so that the next daemon of its home finds its runs. */
 export function* leave(tx: Tx, name: string, life: Life): Op<{ left: boolean }> {
 	checkLife(tx, name, life);

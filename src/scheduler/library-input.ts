@@ -21,6 +21,15 @@ export function checkedScope(scope: unknown): string {
 	return scopeKey(given);
 }
 
+/** Breakers are of one agent or one repo. */
+export function checkedBreaker(of: unknown): string {
+	const given = check.record(of, "of");
+	check.knownKeys(given, ["agent", "repo"], "of");
+	const [[kind, name] = ["agent", undefined], ...more] = Object.entries(given).filter(([, value]) => value !== undefined);
+	if (name === undefined || more.length > 0) throw check.wrong("of", "give one agent or one repo");
+	return `${kind}:${check.label(name, `of.${kind}`)}`;
+}
+
 const ENDING = [
 	"job",
 	"token",
@@ -121,7 +130,7 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		const given = check.record(options, "options") as OpenOptions;
 		check.knownKeys(
 			given as Record<string, unknown>,
-			["path", "url", "preset", "config", "clock", "host", "chance", "by", "join", "settings", "drive", "fault", "piece"],
+			["path", "url", "preset", "config", "clock", "host", "chance", "by", "join", "settings", "drive", "fault", "piece", "poll_others_ms"],
 			"",
 		);
 		if (given.url !== undefined) {
@@ -135,6 +144,7 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		if (given.drive !== undefined) check.oneOf(given.drive, ["auto", "manual"], "drive");
 		if (given.settings !== undefined) check.oneOf(given.settings, ["own", "shared"], "settings");
 		if (given.piece !== undefined) check.integer(given.piece, "piece", 1);
+		if (given.poll_others_ms !== undefined) check.integer(given.poll_others_ms, "poll_others_ms", 1, 3_600_000);
 		const own: OpenOptions = { ...given };
 		if (given.config !== undefined)
 			own.config = copy(check.json(check.record(given.config, "config"), "config")) as NonNullable<OpenOptions["config"]>;

@@ -24,16 +24,18 @@ import { extend, finish, started } from "./finish.ts";
 import { createFleet } from "./fleet-door.ts";
 import { makeForecast } from "./forecast.ts";
 import { readGraph } from "./graph.ts";
-import { createHearing } from "./hearing.ts";
 import { watchHosts } from "./hosts.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
-import { checkAct, checkEnding, checkedScope, claimerOf, restamp } from "./library-input.ts";
+import { checkAct, checkEnding, checkedBreaker, checkedScope, claimerOf, restamp } from "./library-input.ts";
+import { closeBreaker } from "./limits.ts";
+import { listenForOthers } from "./listening.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
+import { createOutputs, dropOldAsks } from "./outputs.ts";
 import * as registers from "./registers.ts";
-import { rewind } from "./rewind.ts";
+import { rewind, rewindAll } from "./rewind.ts";
 import { createSharedSettings } from "./shared-settings.ts";
 import { nextWake } from "./sweep.ts";
 import { triggerMethods } from "./trigger-door.ts";
@@ -55,10 +57,9 @@ export async function createScheduler(
 	const engine = new Engine({ ...parts, by, config: (memory) => (shared ? followShared(shared.in(memory)) : config) });
 	const hostName = options.join?.name ?? "local";
 	const fleet = createFleet({ engine, clock, store: parts.store, name: hostName });
-	/** With others on the same store: what they do is heard of. */
-	const hearing = options.join?.home === undefined ? null : createHearing();
 	const waker = createWaker();
 	const looks = createLooks(host, engine);
+	const between = createOutputs({ engine, clock, host, name: hostName });
 	const watchers = new Set<(news: News) => void>();
 	let closed = false;
 	/** The next transaction: it begins with what is on record. */
@@ -75,8 +76,6 @@ export async function createScheduler(
 	let cancelTimer = () => {};
 	let timerAt = Number.POSITIVE_INFINITY;
 	let ticking: Promise<unknown> | undefined;
-	/** Until when nothing happens by itself. */
-	let quietUntil = Number.NEGATIVE_INFINITY;
 	/** An earlier tick that is set already stays: a busy queue must not push it ahead of itself for ever. */
 	const schedule = (at: number | null) => {
 		if (closed || options.drive === "manual" || at === null || at >= timerAt) return;
@@ -93,41 +92,34 @@ export async function createScheduler(
 		});
 	};
 	engine.onCommit = (news) => {
-		const { stirred, probes, events, more, due } = news;
+		const { stirred, probes, events, heard, more, due } = news;
 		looks.note(news);
-		hearing?.told(events);
+		if (news.asks.size > 0) between.note(news.asks);
 		if (events.length > 0 || stirred) {
 			waker.wake();
-			for (const call of watchers) call({ stirred, events });
+			for (const call of watchers) call({ stirred, events, heard });
 		}
 		if (more || probes.size > 0) schedule(clock.now());
 		else if (events.length > 0) schedule(Math.min(due ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms));
 	};
 
-	/** Sweeps, settles, probes and listens until nothing is left to do now. */
+	/** Sweeps, settles and probes until nothing is left to do now. */
 	async function tick(): Promise<number | null> {
 		await looks.again();
-		const due = clock.now() >= quietUntil;
-		const heard: EventRow[] = [];
 		for (;;) {
-			const { wake, more, others } = await engine.run(function* (tx) {
+			const { wake, more } = await engine.run(function* (tx) {
 				fleet.see(tx);
 				yield* watchHosts(tx);
 				yield* dropStaleStages(tx);
+				dropOldAsks(tx);
 				yield* dropEmptyBuckets(tx);
-				const others = hearing ? yield* hearing.look(tx) : null;
-				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0, others };
+				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0 };
 			});
-			if (others) heard.push(...(hearing?.take(others) ?? []));
 			if (looks.asked.size > 0) await looks.asking();
-			else if (!more && !others?.more && (wake === null || wake > clock.now())) {
-				// One look in vain, because others might have done something, is no news.
-				if (!hearing || due || heard.length > 0) {
-					waker.wake();
-					for (const call of watchers) call({ stirred: true, events: heard });
-				}
-				quietUntil = wake ?? Number.POSITIVE_INFINITY;
-				if (looks.watched.size === 0 && !hearing && !parts.store.listen) return wake;
+			else if (!more && (wake === null || wake > clock.now())) {
+				waker.wake();
+				for (const call of watchers) call({ stirred: true, events: [], heard: [] });
+				if (looks.watched.size === 0 && !parts.store.listen) return wake;
 				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
 			}
 		}
@@ -213,6 +205,10 @@ export async function createScheduler(
 		cancel: async (at, act) =>
 			run((tx) => control.cancel(tx, id(at), act?.reason ?? "cancelled", act?.subtree ? "subtree" : "one"), act, [id(at)]),
 		retry: async (at, act) => rewound(at, "downstream", act),
+		retryAll: async (at, act) => {
+			const wanted = check.taking("ids", () => check.list(at, "ids", 10_000).map((one) => check.integer(one, "ids", 1)));
+			return andRestarted(await run((tx) => rewindAll(tx, wanted), act, wanted));
+		},
 		rerun: async (at, act) => rewound(at, "alone", act),
 		promote: async (at, act) => run((tx) => control.promote(tx, id(at)), act, [id(at)]),
 		demote: async (at, act) => run((tx) => control.demote(tx, id(at)), act, [id(at)]),
@@ -234,6 +230,10 @@ export async function createScheduler(
 		resume: async (scope = {}, act) => {
 			const key = checkedScope(scope);
 			return run((tx) => control.resume(tx, key), act);
+		},
+		closeBreaker: async (of, act) => {
+			const scope = checkedBreaker(of);
+			return run((tx) => closeBreaker(tx, scope), act);
 		},
 		clear: async (act) => run((tx) => control.clear(tx, act?.item), act),
 		merged: async (at, status, report) => {
@@ -330,20 +330,23 @@ export async function createScheduler(
 				});
 			return tick();
 		},
+		outputs: between.outputs,
 		kernel: kernelDoor(engine, () => config),
 		async close() {
 			if (closed) return;
 			closed = true;
-			deafen?.();
 			cancelTimer();
+			stopListening();
 			waker.close();
 			await ticking?.catch(() => {});
 			await engine.close();
 		},
 	};
 
-	async function rewound(at: number, what: "downstream" | "alone", act: Act | undefined) {
-		const report = await run((tx) => rewind(tx, id(at), what), act, [id(at)]);
+	const rewound = async (at: number, what: "downstream" | "alone", act: Act | undefined) =>
+		andRestarted(await run((tx) => rewind(tx, id(at), what), act, [id(at)]));
+
+	async function andRestarted<T extends { reset: number[] }>(report: T): Promise<T & { restarted: number[] }> {
 		await tick();
 		return engine.run(function* (tx) {
 			yield* tx.load(report.reset);
@@ -364,13 +367,6 @@ export async function createScheduler(
 		}
 	}
 
-	// Others have written: a hint, with the poll behind it.
-	const deafen = parts.store.listen?.(() => {
-		waker.wake();
-		for (const call of watchers) call({ stirred: true, events: [] });
-		schedule(clock.now());
-	});
-
 	await engine.run(function* (tx) {
 		const facts = yield* ask({ read: "standing", kinds: ["fact"] });
 		for (const [, key, value] of facts) {
@@ -389,5 +385,11 @@ export async function createScheduler(
 		});
 	});
 	schedule(clock.now());
+	const stopListening = listenForOthers({
+		store: parts.store,
+		host,
+		engine,
+		everyMs: options.drive === "manual" ? undefined : options.poll_others_ms,
+	});
 	return withDoor(scheduler);
 }

@@ -83,6 +83,18 @@ export function launchWorked(tx: Tx, job: Job): void {
 	}
 }
 
+/** A person says that the environment is mended: nothing is probed any more. Whether one was open. */
+export function* closeBreaker(tx: Tx, scope: string): Op<boolean> {
+	if (tx.memory.recall("breaker", scope) !== null) tx.put("breaker", scope, null);
+	const key = holdKey("breaker_open", scope);
+	if (!tx.memory.holds.has(key)) return false;
+	tx.put("hold", key, null);
+	tx.event("breaker_closed", null, { scope });
+	tx.stirred = true;
+	yield* [];
+	return true;
+}
+
 /** The probe ended without telling anything: another may go. */
 export function probeUndecided(tx: Tx, job: Job): void {
 	for (const scope of scopesOf(job)) {

@@ -14,6 +14,9 @@ import type { Tx } from "./tx.ts";
 
 /** How many ready jobs are put back, or shared waiters woken, at once; the rest follows in the next transactions. */
 const SOME = 200;
+/** Jobs that want one of several keys: looked up together up to so many. */
+const WANTING = 2000;
+const MODES: readonly LockMode[] = ["exclusive", "shared"];
 
 export function* takeLocks(tx: Tx, job: Job): Op<void> {
 	const kept = new Map<string, Reservation>();
@@ -41,9 +44,64 @@ export function* releaseLocks(tx: Tx, job: Job): Op<void> {
 	for (const { key } of job.locks ?? []) yield* pump(tx, key);
 }
 
+/** Whoever takes one of its locks finds it: it is ready, and could have taken them. */
+export function want(tx: Tx, job: Job): void {
+	for (const { key } of job.locks ?? []) {
+		tx.changes.links.push({ key, role: "wants", job: job.id });
+		tx.memory.wants.get(key)?.add(job.id);
+	}
+}
+
+export function unwant(tx: Tx, job: Job): void {
+	for (const { key } of job.locks ?? []) {
+		tx.changes.unlinks.push({ key, role: "wants", job: job.id });
+		tx.memory.wants.get(key)?.delete(job.id);
+	}
+}
+
+/** Whether taking and giving back its locks needs no more reads, unless somebody waits for them. */
+export const hasLocksAtHand = ({ memory }: Tx, job: Job): boolean =>
+	(job.locks ?? []).every(({ key }) => memory.wants.has(key) && memory.recall("lock", key) !== undefined);
+
+/** Who holds, wants and awaits the locks of several jobs, in three reads: one by one each would be a journey to a store behind a network. */
+export function* fetchLocks(tx: Tx, ids: readonly number[]): Op<void> {
+	const { memory } = tx;
+	const keys = new Set<string>();
+	for (const id of ids) for (const { key } of tx.peek(id)?.locks ?? []) keys.add(key);
+	if (keys.size === 0) return;
+	yield* tx.fetch("lock", keys);
+	const unknown = [...keys].filter((key) => !memory.wants.has(key));
+	if (unknown.length > 0) {
+		const rows = yield* ask({ read: "wanting", keys: unknown, limit: WANTING });
+		// Where the limit has cut something off, nothing is known of anybody.
+		if (rows.length < WANTING) {
+			for (const key of unknown) memory.wants.set(key, new Set());
+			for (const { key, job } of rows) memory.wants.get(key)?.add(job);
+		}
+	}
+	const lines = [...keys].flatMap((key) => MODES.map((mode) => lockLine(key, mode))).filter((line) => !memory.quiet.has(line));
+	if (lines.length === 0) return;
+	const waiting = new Set(yield* ask({ read: "awaited", lines }));
+	for (const line of lines) if (!waiting.has(line)) memory.quiet.add(line);
+}
+
+/** Jobs that want the key and could have it, by their numbers. */
+function* wantingJobs(tx: Tx, key: string, limit: number): Op<number[]> {
+	const known = tx.memory.wants.get(key);
+	if (known) return [...known].sort((a, b) => a - b).slice(0, limit);
+	return yield* ask({ read: "links", key, role: "wants", after: 0, limit });
+}
+
+function* waitingBuckets(tx: Tx, line: string): Op<number[]> {
+	if (tx.memory.quiet.has(line)) return [];
+	const buckets = yield* ask({ read: "buckets", line });
+	if (buckets.length === 0) tx.memory.quiet.add(line);
+	return buckets;
+}
+
 /** Ready jobs that can no longer take the key go back into its line. */
 export function* evict(tx: Tx, key: string): Op<void> {
-	const wanting = yield* ask({ read: "links", key, role: "wants", after: 0, limit: SOME + 1 });
+	const wanting = yield* wantingJobs(tx, key, SOME + 1);
 	if (wanting.length > SOME) tx.put("settle", `evict/${key}`, { after: wanting[SOME - 1] as number });
 	yield* putBack(tx, wanting.slice(0, SOME));
 }
@@ -88,10 +146,10 @@ export function* pump(tx: Tx, key: string): Op<void> {
 
 function* wakeExclusive(tx: Tx, key: string): Op<void> {
 	const line = lockLine(key, "exclusive");
-	const buckets = yield* ask({ read: "buckets", line });
+	const buckets = yield* waitingBuckets(tx, line);
 	if (buckets.length === 0) return;
 	const awake = new Map<number, Head>();
-	const wanting = yield* ask({ read: "links", key, role: "wants", after: 0, limit: 50 });
+	const wanting = yield* wantingJobs(tx, key, 50);
 	yield* tx.load(wanting);
 	for (const id of wanting) {
 		const job = tx.peek(id);
@@ -117,7 +175,7 @@ function* wakeExclusive(tx: Tx, key: string): Op<void> {
 export function* wakeShared(tx: Tx, key: string): Op<boolean> {
 	const line = lockLine(key, "shared");
 	let left = SOME;
-	for (const bucket of yield* ask({ read: "buckets", line }))
+	for (const bucket of yield* waitingBuckets(tx, line))
 		while (left-- > 0) {
 			const best = yield* bestWaiter(tx, line, bucket);
 			if (!best || !(yield* canTake(tx, best, key))) break;

@@ -71,14 +71,13 @@ export function* position(tx: Tx, job: Job): Op<number | null> {
 	const mine = tx.headOf(job);
 	const boost = job.kind === "kernel" ? 0 : ageBoost(mine.age_at, tx.now, tx.config);
 	let before = 0;
-	for (const bucket of tx.memory.buckets.values()) {
-		if (
-			bucket.ready === 0 ||
-			bucket.stage !== undefined ||
-			bucket.lane !== job.lane ||
-			(bucket.kind === "kernel") !== (job.kind === "kernel")
-		)
-			continue;
+	const buckets = [...tx.memory.buckets.values()].filter(
+		(bucket) =>
+			bucket.ready > 0 && bucket.stage === undefined && bucket.lane === job.lane && (bucket.kind === "kernel") === (job.kind === "kernel"),
+	);
+	// Alone in its lane: nothing to look up.
+	if (buckets.length === 1 && buckets[0]?.ready === 1) return 1;
+	for (const bucket of buckets) {
 		const window = tx.window(bucket);
 		const known = bucket.id === job.bucket ? window.beforeLast(mine) : undefined;
 		if (known !== undefined) {

@@ -7,7 +7,20 @@ import type { Hold, HostRecord, Ledger } from "../core/world.ts";
 import type { RecordKind } from "../store.ts";
 import type { Window } from "./heads.ts";
 
-export const STANDING = ["meta", "bucket", "hold", "host", "usage", "depth", "ledger", "reserve", "settle", "stage", "breaker"] as const;
+export const STANDING = [
+	"meta",
+	"bucket",
+	"hold",
+	"host",
+	"usage",
+	"depth",
+	"ledger",
+	"reserve",
+	"settle",
+	"stage",
+	"breaker",
+	"ask",
+] as const;
 const KEPT_JOBS = 20_000;
 const KEPT_KEYS = 50_000;
 /** Longer specs are read again when they are needed. */
@@ -30,6 +43,9 @@ export class Memory {
 	readonly usage = new Map<string, number>();
 	readonly depth = new Map<string, number>();
 	readonly ledgers = new Map<string, Ledger[]>();
+	/** Lock keys whose wanting jobs (role `wants`) are all known; lines of a lock in which nobody waits. */
+	readonly wants = new Map<string, Set<number>>();
+	readonly quiet = new Set<string>();
 	/** Ready jobs that queue limits count: all but kernel entries and an apply that is still coming in. */
 	ready = 0;
 	/** No job is due before this; undefined = ask. */
@@ -130,6 +146,8 @@ export class Memory {
 		trimMap(this.jobs, KEPT_JOBS);
 		trimMap(this.specs, KEPT_JOBS);
 		for (const [kind, map] of this.records) if (!isStanding(kind)) trimMap(map, KEPT_KEYS);
+		trimMap(this.wants, KEPT_KEYS);
+		if (this.quiet.size > KEPT_KEYS) this.quiet.clear();
 	}
 }
 

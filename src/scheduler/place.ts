@@ -18,7 +18,7 @@ import { type Decision, decide } from "../core/gates/index.ts";
 import { drop, type ExitKind, isWaiting, type Job, type Terminal } from "../core/job.ts";
 import type { Op } from "../store.ts";
 import { doubtFact, factsOf, plainFacts } from "./facts.ts";
-import { giveUpReservations, pump } from "./locks.ts";
+import { giveUpReservations, pump, unwant, want } from "./locks.ts";
 import type { Tx } from "./tx.ts";
 
 /** Asks the gates and moves the job there. */
@@ -53,13 +53,12 @@ export function* unplace(tx: Tx, job: Job): Op<void> {
 	if (line === "") {
 		tx.leave(job);
 		if (job.locks) {
-			for (const lock of job.locks) tx.changes.unlinks.push({ key: lock.key, role: "wants", job: job.id });
+			unwant(tx, job);
 			job.line = "end";
 			tx.touch(job);
 			for (const lock of job.locks) yield* pump(tx, lock.key);
 		}
-	} else if (line.startsWith("batch:"))
-		for (const lock of job.locks ?? []) tx.changes.unlinks.push({ key: lock.key, role: "wants", job: job.id });
+	} else if (line.startsWith("batch:")) unwant(tx, job);
 	job.line = "end";
 }
 
@@ -76,7 +75,7 @@ function makeReady(tx: Tx, job: Job, since: number): void {
 	setDue(tx, job, undefined);
 	if (job.status !== "queued") tx.move(job, "queued", "ready");
 	else tx.touch(job);
-	if (job.locks) for (const lock of job.locks) tx.changes.links.push({ key: lock.key, role: "wants", job: job.id });
+	if (job.locks) want(tx, job);
 	tx.enter(job);
 }
 
@@ -96,8 +95,8 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 		job.since = tx.now;
 		job.line = to.line;
 		// Held by its batch, it could have its locks: when somebody takes them, that comes first in its reasons.
-		if (to.line.startsWith("batch:"))
-			for (const lock of job.locks ?? []) tx.changes.links.push({ key: lock.key, role: "wants", job: job.id });
+		if (to.line.startsWith("batch:")) want(tx, job);
+		tx.memory.quiet.delete(to.line);
 	}
 	if (to.gate === "locks" || to.gate === "holds" || to.gate === "budget") job.ready_at ??= since;
 	else {

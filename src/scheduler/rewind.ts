@@ -1,10 +1,10 @@
-// retry (rewind) and rerun: ended jobs back into the queue, with everything downstream of them or alone.
+// retry (rewind), of one or of several, and rerun: ended jobs back into the queue, with everything downstream of them or alone.
 
 import { SluiceError } from "../core/errors.ts";
 import { artifactKey, isMarker, isProbed, jobOfArtifact } from "../core/fact.ts";
 import { fits } from "../core/gates/after.ts";
 import { drop, isTerminal, isWaiting, type Job } from "../core/job.ts";
-import type { RewindReport } from "../scheduler.ts";
+import type { RewindAllReport, RewindReport } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { allPredecessors, type FactRecord, isUnsettled, recount, wantFact } from "./facts.ts";
 import { mustFind } from "./look.ts";
@@ -12,27 +12,65 @@ import { type ChainRecord, countBatch, joinChain, place, unplace } from "./place
 import type { Tx } from "./tx.ts";
 
 const MAX_SET = 100_000;
+/** Numbers that an event names. */
+const NAMED = 1000;
 
 export function* rewind(tx: Tx, id: number, what: "downstream" | "alone"): Op<RewindReport> {
 	const root = yield* mustFind(tx, id);
-	if (root.kind === "kernel") throw new SluiceError("illegal_transition", `job ${id} is a kernel entry: enqueue it again`, { field: "id" });
+	refuseKernel(root);
 	const set = what === "alone" ? new Map([[id, root]]) : yield* downstream(tx, root);
-	const running = [...set.values()].filter((job) => job.status === "running");
-	if (running.length > 0)
-		throw new SluiceError(
-			"conflict",
-			`cannot rewind job ${id}: ${running.map((job) => job.id).join(", ")} ${running.length > 1 ? "are" : "is"} running`,
-			{ field: "id", hint: "cancel or wait for them first" },
-		);
+	refuseRunning(id, set);
 	if (what === "alone" && !isTerminal(root.status) && (root.backoff_until ?? 0) <= tx.now)
 		throw new SluiceError("illegal_transition", `job ${id} is ${root.status}: only an ended job, or one in back-off, can be rerun`, {
 			field: "id",
 		});
 	yield* refuseMidMerge(tx, set);
+	yield* refuseItems(tx, set);
 	yield* retakeItems(tx, set);
-
-	const order = [...set.values()].sort((a, b) => a.id - b.id);
 	if (what === "alone" && root.dependents && isTerminal(root.status)) yield* reopenEdges(tx, root);
+	const reset = yield* putBack(tx, set);
+	const last_successful = yield* lastSuccessful(tx, root);
+	tx.event(what === "alone" ? "rerun" : "rewound", id, { reset: reset.slice(0, NAMED) });
+	return { reset, restarted: [], last_successful };
+}
+
+/**
+ * Several at once, each with what comes after it; what comes after two of them is put back once. One that cannot be is left as it is, and said why:
+ * the others are not kept from it.
+ */
+export function* rewindAll(tx: Tx, ids: readonly number[]): Op<Omit<RewindAllReport, "restarted">> {
+	const all = new Map<number, Job>();
+	const seen: Followers = new Map();
+	const skipped: RewindAllReport["skipped"] = [];
+	const roots: { id: number; reset: number[] }[] = [];
+	for (const id of ids) {
+		if (all.has(id)) continue;
+		const fresh = new Map<number, Job>();
+		try {
+			const root = yield* mustFind(tx, id);
+			refuseKernel(root);
+			const set = yield* downstream(tx, root, seen);
+			refuseRunning(id, set);
+			for (const [one, job] of set) if (!all.has(one)) fresh.set(one, job);
+			yield* refuseMidMerge(tx, fresh);
+			yield* refuseItems(tx, fresh);
+		} catch (error) {
+			if (!(error instanceof SluiceError) || error.code === "store") throw error;
+			skipped.push({ job: id, reason: error.message });
+			continue;
+		}
+		yield* retakeItems(tx, fresh);
+		for (const [one, job] of fresh) all.set(one, job);
+		roots.push({ id, reset: [...fresh.keys()].sort((a, b) => a - b) });
+	}
+	const reset = yield* putBack(tx, all);
+	for (const { id, reset: own } of roots) tx.event("rewound", id, { reset: own.slice(0, NAMED) });
+	return { reset, skipped };
+}
+
+/** Resets them all before the first is placed: each is decided by what the others are then. Their numbers. */
+function* putBack(tx: Tx, set: ReadonlyMap<number, Job>): Op<number[]> {
+	const order = [...set.values()].sort((a, b) => a.id - b.id);
 	for (const job of order) {
 		yield* reset(tx, job);
 		for (const note of ["edges", "merge"]) tx.put("settle", `${note}/${job.id}`, null);
@@ -43,31 +81,35 @@ export function* rewind(tx: Tx, id: number, what: "downstream" | "alone"): Op<Re
 		yield* place(tx, job, yield* recount(tx, job));
 	}
 	for (const job of tx.reopened.splice(0)) if (isWaiting(job.status)) yield* place(tx, job);
-	const last_successful = yield* lastSuccessful(tx, root);
-	tx.event(what === "alone" ? "rerun" : "rewound", id, { reset: order.map((job) => job.id).slice(0, 1000) });
 	tx.stirred = true;
-	return { reset: order.map((job) => job.id), restarted: [], last_successful };
+	return order.map((job) => job.id);
 }
 
+function refuseKernel({ id, kind }: Job): void {
+	if (kind === "kernel") throw new SluiceError("illegal_transition", `job ${id} is a kernel entry: enqueue it again`, { field: "id" });
+}
+
+function refuseRunning(id: number, set: ReadonlyMap<number, Job>): void {
+	const running = [...set.values()].filter((job) => job.status === "running");
+	if (running.length > 0)
+		throw new SluiceError(
+			"conflict",
+			`cannot rewind job ${id}: ${running.map((job) => job.id).join(", ")} ${running.length > 1 ? "are" : "is"} running`,
+			{ field: "id", hint: "cancel or wait for them first" },
+		);
+}
+
+/** What comes right after a job, as it was read: kept while several are rewound, whose ways meet. */
+type Followers = Map<number, number[]>;
+
 /** Root plus everything reached over after-edges and from its products to their consumers. */
-function* downstream(tx: Tx, root: Job): Op<Map<number, Job>> {
+function* downstream(tx: Tx, root: Job, seen: Followers = new Map()): Op<Map<number, Job>> {
 	const found = new Map<number, Job>([[root.id, root]]);
 	const open = [root];
-	for (let job = open.shift(); job; job = open.shift()) {
-		const next: number[] = [];
-		for (let after = 0; job.dependents; ) {
-			const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
-			next.push(...edges.map((edge) => edge.job));
-			if (edges.length < 1000) break;
-			after = next[next.length - 1] as number;
-		}
-		const keys = [
-			...(job.produces ?? []).map((artifact) => artifactKey(artifact, job?.repo)),
-			`artifact:job:${job.id}`,
-			`artifact:patch:${job.id}`,
-		];
-		for (const key of keys) next.push(...(yield* ask({ read: "links", key, role: "needs", after: 0, limit: 10_000 })));
-		yield* tx.load(next);
+	for (let at = 0; at < open.length; at++) {
+		const job = open[at] as Job;
+		const next = seen.get(job.id) ?? (yield* followers(tx, job));
+		seen.set(job.id, next);
 		for (const id of next) {
 			const one = tx.peek(id);
 			if (!one || found.has(id)) continue;
@@ -81,6 +123,24 @@ function* downstream(tx: Tx, root: Job): Op<Map<number, Job>> {
 			});
 	}
 	return found;
+}
+
+function* followers(tx: Tx, job: Job): Op<number[]> {
+	const next: number[] = [];
+	for (let after = 0; job.dependents; ) {
+		const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
+		next.push(...edges.map((edge) => edge.job));
+		if (edges.length < 1000) break;
+		after = next[next.length - 1] as number;
+	}
+	const keys = [
+		...(job.produces ?? []).map((artifact) => artifactKey(artifact, job.repo)),
+		`artifact:job:${job.id}`,
+		`artifact:patch:${job.id}`,
+	];
+	for (const key of keys) next.push(...(yield* ask({ read: "links", key, role: "needs", after: 0, limit: 10_000 })));
+	yield* tx.load(next);
+	return next;
 }
 
 /** Dependents that still wait had counted it as done: by the gates' table it is open again. */
@@ -107,7 +167,7 @@ function* reopenEdges(tx: Tx, root: Job): Op<void> {
 	}
 }
 
-function* refuseMidMerge(tx: Tx, set: Map<number, Job>): Op<void> {
+function* refuseMidMerge(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
 	const repos = new Set([...set.values()].flatMap((job) => (job.repo === undefined ? [] : [job.repo])));
 	for (const repo of repos) {
 		const busy = yield* tx.get<FactRecord>("fact", `busy:${repo}`);
@@ -119,9 +179,12 @@ function* refuseMidMerge(tx: Tx, set: Map<number, Job>): Op<void> {
 	}
 }
 
-/** The item lock belongs to the chain: taken again, or the rewind is refused naming who has it. */
-function* retakeItems(tx: Tx, set: Map<number, Job>): Op<void> {
-	const again = [...set.values()].filter((job) => job.item !== undefined && isTerminal(job.status));
+/** Those that left the chain of their item when they ended. */
+const leftItems = (set: ReadonlyMap<number, Job>) => [...set.values()].filter((job) => job.item !== undefined && isTerminal(job.status));
+
+/** The item lock belongs to the chain: it can be taken again, or the rewind is refused naming who has it. */
+function* refuseItems(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
+	const again = leftItems(set);
 	for (const job of again) {
 		const chain = yield* tx.get<ChainRecord>("chain", job.item as string);
 		if (chain && chain.chain !== job.chain)
@@ -137,7 +200,10 @@ function* retakeItems(tx: Tx, set: Map<number, Job>): Op<void> {
 			throw new SluiceError("conflict", `jobs of two chains of item ${job.item} cannot be rewound together`, { field: "id" });
 		taken.set(job.item as string, job.chain as number);
 	}
-	for (const job of again) {
+}
+
+function* retakeItems(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
+	for (const job of leftItems(set)) {
 		const chain = yield* tx.get<ChainRecord>("chain", job.item as string);
 		tx.put("chain", job.item as string, joinChain(chain, job));
 	}

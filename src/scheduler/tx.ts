@@ -290,6 +290,12 @@ export class Tx {
 		this.records.set(`${kind}\n${key}`, [kind, key, value]);
 	}
 
+	/** A large one that is not worth remembering: it is read from the store by whoever wants it. */
+	putAside(kind: "output" | "reply", key: string, value: unknown | null): void {
+		this.mutations++;
+		this.changes.records.push([kind, key, value]);
+	}
+
 	count(kind: "usage" | "depth", key: string, by: number): void {
 		const map = this.memory[kind];
 		const next = (map.get(key) ?? 0) + by;

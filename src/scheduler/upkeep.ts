@@ -7,6 +7,7 @@ import { reconcile } from "../core/reconcile.ts";
 import type { Claimed, Scheduler } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { finish, started } from "./finish.ts";
+import { dropOutputs } from "./outputs.ts";
 import type { Tx } from "./tx.ts";
 
 const PIECE = 200;
@@ -38,6 +39,7 @@ export function* gcSome(tx: Tx, before: number, after: GcCursor): Op<{ deleted: 
 		if (yield* isReferred(tx, job)) continue;
 		if (job.name !== undefined) tx.put("name", job.name, null);
 		tx.put("family", String(job.id), null);
+		dropOutputs(tx, job.id, job.attempt);
 		tx.forget(job.id);
 		deleted++;
 	}

@@ -125,6 +125,7 @@ function record(floor: Floor, run: LiveRun, ending: Ending): void {
 		() => {
 			floor.step?.("completed", run.id);
 			forget(floor, run);
+			floor.onEnded?.({ job: run.job, attempt: run.attempt });
 		},
 		(error) => unrecorded(floor, run, error),
 	);

@@ -5,6 +5,7 @@
 import { troubleOf } from "../disk.ts";
 import type { EventRow, News, Scope } from "../scheduler.ts";
 import { type Progress, progressOf } from "./agent.ts";
+import { accountIn } from "./agent-end.ts";
 import { createAlarm } from "./alarm.ts";
 import { createClearing } from "./clearing.ts";
 import { checkClocks, listen } from "./clocks.ts";
@@ -16,7 +17,7 @@ import { type LogOptions, type LogPart, readLog } from "./logs.ts";
 import { agentProblem } from "./prepare.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
 import { dropForgotten, dropOldFolders } from "./retention.ts";
-import type { LiveRun } from "./run.ts";
+import { folderOf, type LiveRun } from "./run.ts";
 import { isOverdue, startRun } from "./start.ts";
 import { abandon, askStop, beginStop, climb } from "./stop.ts";
 
@@ -38,6 +39,8 @@ export type Supervisor = {
 	thaw(scope: Scope): Promise<void>;
 	/** Null when there is no such run on this host. */
 	logs(job: number, options?: LogOptions): LogPart | null;
+	/** Its account of a run, once that has ended here: outcome.json. */
+	outcome(job: number, attempt: number): Record<string, unknown> | null;
 	/** `progress`: of an agent, as far as its output was read. */
 	live(): { run: string; job: number; pid: number | null; since: number; progress: Progress | null }[];
 	idle(): boolean;
@@ -158,6 +161,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 	function onNews(news: News): void {
 		guarded(() => {
 			for (const event of news.events) hear(event);
+			for (const event of news.heard) hear(event);
 			if (news.stirred) claimSoon();
 		});
 	}
@@ -305,6 +309,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 		freeze: async (scope) => freeze(floor, scope),
 		thaw: async (scope) => thaw(floor, scope),
 		logs: (job, options) => readLog(floor, job, options),
+		outcome: (job, attempt) => accountIn(floor, folderOf(floor, job, attempt)),
 		live: () =>
 			[...floor.live.values()].map((run) => {
 				if (run.pid === null && run.stage === "running") {

@@ -5,16 +5,17 @@ import { troubleOf } from "../disk.ts";
 import type { Claimed } from "../scheduler.ts";
 import type { Place, PruneReport, Workspaces, WorktreeView } from "../workspace.ts";
 import { captureDiff } from "./capture.ts";
+import { createClones } from "./clones.ts";
 import { runHook, variablesOf } from "./hooks.ts";
 import { isChanged, leaveWorktree, patchOf } from "./leaving.ts";
 import { createMakers } from "./makers.ts";
 import { createMergeQueue } from "./merge-queue.ts";
-import { createLine, type Parts, type Yard } from "./parts.ts";
+import { createLine, type Parts, type Repo, type Yard } from "./parts.ts";
 import { prune } from "./prune.ts";
-import { allRecords, recordOf, type WorktreeRecord, worktreeOf } from "./record.ts";
+import { allRecords, readRecord, recordOf, type WorktreeRecord, worktreeOf } from "./record.ts";
 import { ensureWorktree } from "./worktree.ts";
 
-export { type Parts, type Repo, WORK_STEPS, type WorkStep } from "./parts.ts";
+export { CLONE_STEPS, type Parts, type Repo, WORK_STEPS, type WorkStep } from "./parts.ts";
 
 export type Work = Workspaces & {
 	/** Merges begin, and worktrees that are long over go. */
@@ -22,6 +23,8 @@ export type Work = Workspaces & {
 	stop(): Promise<void>;
 	/** Jobs whose merge goes on only if a person sees to it. */
 	stuckMerges(): number[];
+	/** Fetches a repo that is registered by URL, in the background; what is wrong is only told to the log. */
+	freshen(repo: string): Promise<void>;
 	/** Something in this repo has changed. */
 	stir(repo: string): void;
 	prune(act: "remove" | "only look"): Promise<PruneReport>;
@@ -38,7 +41,7 @@ const TIDY_MS = 3_600_000;
 const MOST_PATCH = 5_000_000;
 
 export function createWork(parts: Parts): Work {
-	const yard: Yard = { ...parts, line: createLine() };
+	const yard: Yard = { ...parts, ...createClones(parts), line: createLine() };
 	const merges = createMergeQueue(yard);
 	const makers = createMakers(yard);
 	let cancelTidy = () => {};
@@ -46,8 +49,9 @@ export function createWork(parts: Parts): Work {
 
 	async function enter(claimed: Claimed, dir: string): Promise<Place | { refused: string }> {
 		const repo = repoOf(claimed.job.repo);
-		if (!repo) return { refused: `no folder is known of repo ${claimed.job.repo}: set repos.${claimed.job.repo}.path` };
+		if (!repo) return { refused: `no folder is known of repo ${claimed.job.repo}: set repos.${claimed.job.repo}.path, or its url` };
 		try {
+			await bringUpToDate(repo, claimed.job.id);
 			const record = await yard.line(repo.path, () => ensureWorktree(yard, repo, claimed, dir));
 			makers.note(record);
 			const fault = await runHook(yard, repo, "before_run", record, dir);
@@ -59,6 +63,16 @@ export function createWork(parts: Parts): Work {
 			};
 		} catch (error) {
 			return { refused: `no worktree in repo ${repo.name}: ${troubleOf(error)}` };
+		}
+	}
+
+	/** A worktree that is there goes on without origin; one that is to be made cannot begin from something old. */
+	async function bringUpToDate(repo: Repo, job: number): Promise<void> {
+		try {
+			await yard.freshen(repo);
+		} catch (error) {
+			if (readRecord(yard, repo.name, job)?.state !== "ready") throw error;
+			yard.log.warn("a run goes on with what was fetched before", { job, error: troubleOf(error) });
 		}
 	}
 
@@ -94,6 +108,10 @@ export function createWork(parts: Parts): Work {
 		async stop() {
 			cancelTidy();
 			await merges.stop();
+		},
+		async freshen(name) {
+			const repo = yard.repo(name);
+			if (repo) await yard.freshen(repo).catch((error) => yard.log.warn(troubleOf(error)));
 		},
 		stir: (repo) => merges.stir(repo),
 		stuckMerges: () => merges.stuck(),

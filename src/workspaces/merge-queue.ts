@@ -70,11 +70,13 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		if (job && isStuck(job) && !record.follow_up_due) stuck.add(id);
 		else stuck.delete(id);
 		if (job?.status !== "succeeded" || !job.will_merge) return void settled.add(id);
+		// A later attempt ran on another host: what counts is there.
+		if (job.attempt > record.attempt) return void settled.add(id);
 		if (record.follow_up_due) return followUp(record);
 		if (job.merge_status === "merged") return clear(repo, record);
 		if (job.merge_status !== "pending" && job.merge_status !== "base_dirty") return void settled.add(id);
 		try {
-			if (!repo) throw new Error(`no folder is known of repo ${record.repo}: set repos.${record.repo}.path`);
+			if (!repo) throw new Error(`no folder is known of repo ${record.repo}: set repos.${record.repo}.path, or its url`);
 			const result = await merge(repo, record, job);
 			// Cut short by our own going: it says nothing, and the next life tries again.
 			if (closed && result.status !== "merged") return;
@@ -203,9 +205,9 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		}
 	}
 
-	const unwatch = scheduler.watch(({ events }) => {
+	const unwatch = scheduler.watch(({ events, heard }) => {
 		const ended: number[] = [];
-		for (const { kind, job } of events) {
+		for (const { kind, job } of [...events, ...heard]) {
 			if (job === null) continue;
 			if (kind === "reset" || kind === "ended" || kind === "merge") settled.delete(job);
 			if (kind === "reset" || kind === "ended") stuck.delete(job);

@@ -3,11 +3,13 @@
 //   1. the base is checked out somewhere and dirty, or in the middle of something   → base_dirty, it waits
 //   2. the branch is rebased on the base (one that has merges is merged)             → conflict, with the files
 //   3. the repo's verify command, on the result                                     → verify_failed
-//   4. noted: from, to; then the base is moved where it is checked out, else its ref → moved meanwhile: from 1 again
+//   4. noted: from, to; then the base is moved where it is checked out, else its ref;
+//      of a repo by URL at origin, and only if it is still there where it was seen      → moved meanwhile: from 1 again
 //
 // A crash before 4 leaves nothing that counts. After it, the note tells whether the base has moved.
 
 import { createHash } from "node:crypto";
+import { withoutCredentials } from "../core/repo-url.ts";
 import { troubleOf } from "../disk.ts";
 import { GitError, headOf, isAncestor, localRef } from "../git.ts";
 import { faultOf } from "../program.ts";
@@ -32,6 +34,7 @@ const SLOW_MS = 30 * 60_000;
 export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord, dir: string): Promise<MergeResult> {
 	const { git } = yard;
 	for (let round = 1; round <= ROUNDS; round++) {
+		await yard.freshen(repo);
 		await settleMove(yard, repo, record);
 		const tip = await headOf(git, repo.path, record.branch);
 		const base = await headOf(git, repo.path, record.base_branch);
@@ -57,7 +60,7 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 		record.moving = { from: base, to: joined.commit, tip };
 		writeRecord(yard, record);
 		yard.step?.("merge-moving", record.job);
-		const moved = await move(yard, repo, record, joined.commit, base);
+		const moved = await (repo.url === null ? move : push)(yard, repo, record, joined.commit, base);
 		if (moved !== null) {
 			// git refused as a whole: nothing is half done, and the note must not say so.
 			delete record.moving;
@@ -167,6 +170,23 @@ async function verify(
 	const changed = await yard.git.ask(place, ["diff", "--name-only", "-z", base, commit, "--"]);
 	const files = changed.split("\0").filter((path) => path !== "");
 	return { status: "verify_failed", files: files.slice(0, 1000), message: `verify failed: ${fault}` };
+}
+
+/**
+ * The base at origin, from where it was seen to where it shall be, or not at all. What became of a push that broke off is seen by looking: `null` and
+ * "again" as below; rejects when origin refuses, or cannot be reached.
+ */
+async function push(yard: Yard, repo: Repo, record: WorktreeRecord, to: string, from: string): Promise<"again" | null> {
+	const ref = localRef(record.base_branch);
+	const args = ["push", "--quiet", "--no-verify", `--force-with-lease=${ref}:${from}`, "origin", `${to}:${ref}`];
+	const { code, stderr } = await yard.git.tell(repo.path, args, { timeoutMs: SLOW_MS });
+	yard.step?.("merge-pushed", record.job);
+	await yard.freshen(repo);
+	const now = await headOf(yard.git, repo.path, record.base_branch);
+	if (now !== null && (await isAncestor(yard.git, repo.path, to, now))) return null;
+	if (code === 0 || now !== from) return "again";
+	const said = stderr.split("\n").find((line) => /^(?:fatal|error| ! |remote: \S)/.test(line)) ?? stderr.trim();
+	throw new GitError(withoutCredentials(`git push: ${said.trim().slice(0, 500)}`), code, "");
 }
 
 /** null: done; "again": somebody else moved the base; else why it cannot be moved now. */

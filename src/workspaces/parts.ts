@@ -7,6 +7,7 @@ import type { Log } from "../log.ts";
 import type { RunProgram } from "../program.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { RepoSettings } from "../workspace.ts";
+import type { Clones } from "./clones.ts";
 
 /** Named points in the life of a worktree and of a merge, in their order. A test that ends the process at each of them finds what a crash leaves. */
 export const WORK_STEPS = [
@@ -26,9 +27,11 @@ export const WORK_STEPS = [
 	"removal-cleaned",
 	"removal-done",
 ] as const;
-export type WorkStep = (typeof WORK_STEPS)[number];
+/** Those that only repos by URL come to, besides. */
+export const CLONE_STEPS = ["clone-begun", "clone-fetched", "merge-pushed"] as const;
+export type WorkStep = (typeof WORK_STEPS | typeof CLONE_STEPS)[number];
 
-/** A repo that has a folder. */
+/** A repo that has a folder here: its own, or that of its clone (`url`). */
 export type Repo = RepoSettings & { name: string; path: string };
 
 export type Parts = {
@@ -72,7 +75,7 @@ export function createLine(): <T>(key: string, act: () => Promise<T>) => Promise
 
 export type Line = ReturnType<typeof createLine>;
 /** `line`: git's own bookkeeping of a repo is changed by one at a time. */
-export type Yard = Parts & { line: Line };
+export type Yard = Parts & Clones & { line: Line };
 
 /** Words for hooks, commands and runs. */
 export const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? "");

@@ -47,6 +47,7 @@ placeStands(async (path) => {
 
 changeBy(async (path, sql) => {
 	for (const table of ["job", "done"]) await admin.query(sql(`"${byPath.get(path)}".${table}`));
+	await admin.query(`UPDATE "${byPath.get(path)}".head SET version = version + 1`);
 });
 
 await import("./000-cards.test.ts");

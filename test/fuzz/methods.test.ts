@@ -114,6 +114,12 @@ const CALLS: Record<string, Call> = {
 		"id",
 		...ACT,
 	),
+	retryAll: call(
+		(s, ids, options) => s.retryAll(ids, options),
+		() => [[1, 999], act],
+		"ids",
+		...ACT,
+	),
 	rerun: call(
 		(s, id, options) => s.rerun(id, options),
 		() => [1, act],
@@ -295,6 +301,14 @@ const CALLS: Record<string, Call> = {
 		"until",
 		"retry_after_ms",
 		"closed",
+		...ACT,
+	),
+	closeBreaker: call(
+		(s, of, options) => s.closeBreaker(of, options),
+		() => [{ agent: "claude" }, act],
+		"of",
+		"agent",
+		"repo",
 		...ACT,
 	),
 	clearAccount: call(

@@ -33,6 +33,7 @@ export type Pretended = {
 	triggers: TriggerInfo[];
 	agents: Record<string, { command: string[] }>;
 	live: ReturnType<Supervisor["live"]>;
+	outcomes: Map<string, Record<string, unknown>>;
 	doors: { port: number | null; problem: string | null; ready: boolean };
 };
 
@@ -85,6 +86,7 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		triggers: [],
 		agents: { claude: { command: ["claude"] } },
 		live: [],
+		outcomes: new Map(),
 		doors: { port: 7420, problem: null, ready: true },
 	};
 	return new Desk(t, contextOf(t, pretended), pretended);
@@ -111,6 +113,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 					output: "command",
 				};
 			},
+			outcome: (job, attempt) => pretended.outcomes.get(`${job}.${attempt}`) ?? null,
 			freeze: async (scope) => void pretended.frozen.push(["freeze", scope]),
 			thaw: async (scope) => void pretended.frozen.push(["thaw", scope]),
 			live: () => pretended.live,

@@ -1,14 +1,21 @@
 // Reads one run's log by ranges: the end first, more at either side when one comes near it, new lines while one follows, and any place that a search finds.
+// An agent's log is shown as `sluice logs` does, unless it is wanted as it is.
 
-import { append, EMPTY, findLine, type Log, lineCount, PIECE_BYTES, pieceOf, prepend } from "../state/log-pieces.ts";
+import { createRenderer } from "../../src/core/agents/render.ts";
+import { append, EMPTY, findLine, type Log, lineCount, PIECE_BYTES, type Piece, pieceOf, prepend, size } from "../state/log-pieces.ts";
+import { hasWholeLine, type Reading, readingOf, Shown } from "../state/log-shown.ts";
 
-export type Part = { run: string | null; offset: number; next_offset: number; text: string; eof: boolean; ended: boolean };
+export type Part = { run: string | null; offset: number; next_offset: number; text: string; eof: boolean; ended: boolean; output?: string };
 export type Read = (range: { offset: number; limit: number; wait_ms?: number }, signal: AbortSignal) => Promise<Part>;
+type Begins = "at a line" | "anywhere";
 
 /** Bytes that a search reads at once, and before a match that are shown. */
 const SEARCHED = 900_000;
 const BEFORE = 30_000;
 const WAIT_MS = 10_000;
+/** Of JSON, a piece may show few lines: so many are wanted before it is enough, from so many pieces. */
+const ENOUGH = 150;
+const PIECES = 10;
 
 export type LogState = {
 	log: Log;
@@ -16,11 +23,17 @@ export type LogState = {
 	size: number;
 	problem: string | null;
 	run: string | null;
+	/** What the run writes: `command` is text. */
+	output: string;
+	reading: Reading;
 };
 
+type Scan = (words: string, begin: number, end: number, signal: AbortSignal, progress: (bytes: number) => void) => Promise<number | null>;
+
 export class LogReader {
-	state: LogState = { log: EMPTY, ended: false, size: 0, problem: null, run: null };
+	state: LogState = { log: EMPTY, ended: false, size: 0, problem: null, run: null, output: "command", reading: "raw" };
 	private busy = false;
+	private shown: Shown | null = null;
 	private readonly cut = new AbortController();
 	private searching: AbortController | null = null;
 
@@ -28,6 +41,7 @@ export class LogReader {
 		private readonly read: Read,
 		/** `before`: so many lines were put before those that were there. */
 		private readonly changed: (before: number) => void,
+		private readonly how: { stream: "stdout" | "stderr"; as: "shown" | "raw" } = { stream: "stdout", as: "raw" },
 	) {}
 
 	close(): void {
@@ -53,41 +67,59 @@ export class LogReader {
 		}
 	}
 
+	/** What an agent writes is read by whole lines, however long one is. */
+	private async ask(range: { offset: number; limit: number; wait_ms?: number }, begins: Begins): Promise<Part> {
+		const part = await this.read(range, this.cut.signal);
+		const { output = "command" } = part;
+		const reading = readingOf(output, this.how.stream, this.how.as);
+		if (reading !== this.state.reading || output !== this.state.output) this.state = { ...this.state, reading, output };
+		if (reading === "raw") this.shown = null;
+		else this.shown ??= new Shown(reading);
+		const isWhole = this.shown === null || hasWholeLine(part.text, begins) || (part.offset === 0 && part.eof);
+		if (isWhole || range.limit >= SEARCHED) return part;
+		if (range.offset < 0 && part.offset > 0) return this.read({ offset: -SEARCHED, limit: SEARCHED }, this.cut.signal);
+		return part.eof ? part : this.read({ offset: part.offset, limit: SEARCHED }, this.cut.signal);
+	}
+
+	private pieceOf(part: Part, begins: Begins): Piece {
+		return (
+			this.shown?.on(part, begins, part.eof && part.ended ? "last" : "more") ?? pieceOf(part.offset, part.next_offset, part.text, begins)
+		);
+	}
+
 	private take(part: Part, log: Log): Partial<LogState> {
 		return { log, ended: part.ended, size: Math.max(this.state.size, part.next_offset), problem: null, run: part.run };
 	}
 
+	/** A new beginning, with enough before it. */
+	private async begin(range: { offset: number; limit: number; wait_ms?: number }): Promise<void> {
+		const part = await this.ask(range, range.offset === 0 ? "at a line" : "anywhere");
+		const piece = this.pieceOf(part, part.offset > 0 ? "anywhere" : "at a line");
+		this.set(this.take(part, append({ ...EMPTY }, piece, part.eof)));
+		if (this.shown && range.offset < 0)
+			for (let n = 0; n < PIECES && lineCount(this.state.log) < ENOUGH && !this.state.log.atStart; n++) await this.putBefore();
+	}
+
 	/** The end of the log; also of the next run, when there is one. */
-	toEnd = (): Promise<void> =>
-		this.alone(async () => {
-			const part = await this.read({ offset: -PIECE_BYTES, limit: PIECE_BYTES, wait_ms: 1 }, this.cut.signal);
-			const piece = pieceOf(part.offset, part.next_offset, part.text, part.offset > 0 ? "anywhere" : "at a line");
-			this.set(this.take(part, append({ ...EMPTY }, piece, part.eof)));
-		});
+	toEnd = (): Promise<void> => this.alone(() => this.begin({ offset: -PIECE_BYTES, limit: PIECE_BYTES, wait_ms: 1 }));
 
 	toStart = (): Promise<void> => this.jump(0);
 
-	private jump = (offset: number): Promise<void> =>
-		this.alone(async () => {
-			const part = await this.read({ offset, limit: PIECE_BYTES }, this.cut.signal);
-			this.set(
-				this.take(
-					part,
-					append({ ...EMPTY }, pieceOf(part.offset, part.next_offset, part.text, offset > 0 ? "anywhere" : "at a line"), part.eof),
-				),
-			);
-		});
+	private jump = (offset: number): Promise<void> => this.alone(() => this.begin({ offset, limit: PIECE_BYTES }));
 
 	/** What comes before the first line that is kept. */
-	before = (): Promise<void> =>
-		this.alone(async () => {
-			const first = this.state.log.pieces[0];
-			if (!first || this.state.log.atStart || first.from === 0) return;
-			const offset = Math.max(0, first.from - PIECE_BYTES);
-			const part = await this.read({ offset, limit: first.from - offset }, this.cut.signal);
-			const piece = pieceOf(part.offset, part.next_offset, part.text, offset > 0 ? "anywhere" : "at a line");
-			this.set(this.take(part, prepend(this.state.log, piece)), piece.lines.length);
-		});
+	before = (): Promise<void> => this.alone(() => this.putBefore());
+
+	private async putBefore(): Promise<void> {
+		const first = this.state.log.pieces[0];
+		if (!first || this.state.log.atStart || first.from === 0) return;
+		const range = (bytes: number) => ({ offset: Math.max(0, first.from - bytes), limit: Math.min(bytes, first.from) });
+		let part = await this.read(range(PIECE_BYTES), this.cut.signal);
+		if (this.shown && part.offset > 0 && !hasWholeLine(part.text, "anywhere")) part = await this.read(range(SEARCHED), this.cut.signal);
+		const begins = part.offset > 0 ? "anywhere" : "at a line";
+		const piece = this.shown?.before(part, begins) ?? pieceOf(part.offset, part.next_offset, part.text, begins);
+		this.set(this.take(part, prepend(this.state.log, piece)), piece.lines.length);
+	}
 
 	/** What comes after the last one; at the end of a live log it waits for more. */
 	behind = (patience: "wait" | "now"): Promise<void> =>
@@ -96,10 +128,10 @@ export class LogReader {
 			if (ended && log.atEnd) return;
 			const offset = log.pieces.at(-1)?.to ?? 0;
 			const waits = patience === "wait" && log.atEnd ? { wait_ms: WAIT_MS } : {};
-			const part = await this.read({ offset, limit: PIECE_BYTES, ...waits }, this.cut.signal);
-			const isOther = run !== null && part.run !== run;
-			const piece = pieceOf(part.offset, part.next_offset, part.text, "at a line");
-			this.set(this.take(part, append(isOther ? { ...EMPTY } : log, piece, part.eof)));
+			const part = await this.ask({ offset, limit: PIECE_BYTES, ...waits }, "at a line");
+			if (run !== null && part.run !== run) return this.begin({ offset: -PIECE_BYTES, limit: PIECE_BYTES });
+			const piece = this.pieceOf(part, "at a line");
+			this.set(this.take(part, append(log, piece, part.eof)));
 		});
 
 	/** The number of the line, after `from`, that has the words; reads on to the end, then from the start. −1: nowhere. */
@@ -110,9 +142,10 @@ export class LogReader {
 		const searching = new AbortController();
 		this.searching = searching;
 		const begin = this.state.log.pieces.at(-1)?.to ?? 0;
+		const scan = this.shown ? this.scanShown : this.scan;
 		const found =
-			(await this.scan(words, begin, Number.POSITIVE_INFINITY, searching.signal, progress)) ??
-			(await this.scan(words, 0, begin, searching.signal, progress));
+			(await scan(words, begin, Number.POSITIVE_INFINITY, searching.signal, progress)) ??
+			(await scan(words, 0, begin, searching.signal, progress));
 		if (found === null || searching.signal.aborted) return -1;
 		await this.jump(Math.max(0, found - BEFORE));
 		const line = findLine(this.state.log, words, 0);
@@ -125,13 +158,7 @@ export class LogReader {
 	}
 
 	/** The byte at which the words begin; null when they are not there. */
-	private async scan(
-		words: string,
-		begin: number,
-		end: number,
-		signal: AbortSignal,
-		progress: (bytes: number) => void,
-	): Promise<number | null> {
+	private scan: Scan = async (words, begin, end, signal, progress) => {
 		const wanted = words.toLowerCase();
 		const encoder = new TextEncoder();
 		let tail = "";
@@ -147,5 +174,30 @@ export class LogReader {
 			offset = part.next_offset;
 		}
 		return null;
-	}
+	};
+
+	/** The same for what is shown of an agent's log: the byte at which the line begins that brings the words. */
+	private scanShown: Scan = async (words, begin, end, signal, progress) => {
+		if (this.state.reading === "raw") return null;
+		const renderer = createRenderer(this.state.reading);
+		const wanted = words.toLowerCase();
+		let [tail, rest] = ["", ""];
+		for (let offset = begin; offset < end && !signal.aborted; ) {
+			const part = await this.read({ offset, limit: SEARCHED }, signal);
+			const text = rest + part.text;
+			const textAt = part.next_offset - size(text);
+			let from = 0;
+			for (let to = text.indexOf("\n") + 1; to > 0; to = text.indexOf("\n", from) + 1) {
+				tail = (tail + renderer.push(text.slice(from, to)).toLowerCase()).slice(-100_000);
+				if (tail.includes(wanted)) return textAt + size(text.slice(0, from));
+				tail = tail.slice(-wanted.length);
+				from = to;
+			}
+			rest = text.slice(from);
+			progress(part.next_offset - begin);
+			if (part.eof || part.next_offset <= offset) return null;
+			offset = part.next_offset;
+		}
+		return null;
+	};
 }

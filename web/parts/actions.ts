@@ -5,7 +5,7 @@ import type { Row } from "../state/row.ts";
 import { count } from "../state/words.ts";
 
 export type Scope = { lane?: string; repo?: string; batch?: string; account?: string };
-const scopeWords = (scope: Scope): string =>
+const scopeWords = (scope: Scope | { agent: string }): string =>
 	Object.entries(scope)
 		.map(([kind, name]) => `${kind} ${name}`)
 		.join(" ") || "everything";
@@ -180,10 +180,17 @@ export function clearQueue(): void {
 	});
 }
 
+export function closeBreaker(scope: { agent: string } | { repo: string }): void {
+	const what = scopeWords(scope);
+	void app.act("scheduler.resume", scope, ({ breaker_closed }) =>
+		breaker_closed ? `The breaker of ${what} is closed: its jobs start again.` : `The breaker of ${what} had closed already.`,
+	);
+}
+
 /** What ends a hold, by what it is about. */
 export function clearHold({ scope, kind }: { scope: string; kind: string }): void {
 	const [what = "", name = ""] = scope.split(/:(.*)/s);
 	if (kind === "paused") resume(what === "all" || what === "" ? {} : { [what]: name });
 	else if (what === "account") clearAccount(name);
-	else app.say("failed", "A breaker closes by itself, with the first launch that works.");
+	else if (what === "agent" || what === "repo") closeBreaker({ [what]: name } as { agent: string });
 }

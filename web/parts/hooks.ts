@@ -55,8 +55,13 @@ export function useSize<E extends HTMLElement>(): { ref: { current: E | null }; 
 /** Whether dark colours are in force. */
 export const isDark = (): boolean => app.theme === "dark" || (app.theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
 
-/** A colour of the style sheet, for what is drawn on a canvas. */
+/** Colours of the style sheet, for what is drawn on a canvas: there they are pairs, one for light and one for dark. */
 export function colours<const K extends string>(...names: K[]): Record<K, string> {
 	const style = getComputedStyle(document.documentElement);
-	return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()])) as Record<K, string>;
+	const way = isDark() ? 2 : 1;
+	const one = (name: string) => {
+		const text = style.getPropertyValue(`--${name}`).trim();
+		return /^light-dark\((#\w+), ?(#\w+)\)$/.exec(text)?.[way] ?? text;
+	};
+	return Object.fromEntries(names.map((name) => [name, one(name)])) as Record<K, string>;
 }

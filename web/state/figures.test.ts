@@ -106,7 +106,7 @@ describe("a log by pieces", () => {
 	});
 
 	test("from the middle begins with a whole line; before it fits what is read next", () => {
-		const middle = pieceOf(10, 30, "rest of one\nnext €\n", "anywhere");
+		const middle = pieceOf(10, 31, "rest of one\nnext €\n", "anywhere");
 		expect([middle.from, middle.lines]).toEqual([22, ["next €"]]);
 		const log = prepend(append(EMPTY, middle, true), pieceOf(0, 22, "first\nall of one line\n", "at a line"));
 		expect([lineAt(log, 0), lineAt(log, 2), log.atStart]).toEqual(["first", "next €", true]);

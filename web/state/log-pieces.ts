@@ -14,9 +14,9 @@ export const LONGEST = 4000;
 
 export const EMPTY: Log = { pieces: [], atStart: false, atEnd: false };
 
-const size = (text: string): number => new TextEncoder().encode(text).length;
+export const size = (text: string): number => new TextEncoder().encode(text).length;
 
-function linesOf(text: string): string[] {
+export function linesOf(text: string): string[] {
 	if (text === "") return [];
 	const whole = text.endsWith("\n") ? text.slice(0, -1) : text;
 	return whole.split("\n").flatMap((line) => {
@@ -30,15 +30,19 @@ function linesOf(text: string): string[] {
 /** What was read from `offset` on. In the middle of a log the rest of a line that began before is left out: it belongs to the piece before. */
 export function pieceOf(offset: number, next: number, text: string, begins: "at a line" | "anywhere"): Piece {
 	const first = begins === "anywhere" ? text.indexOf("\n") : -1;
-	const skipped = first < 0 ? "" : text.slice(0, first + 1);
-	return { from: offset + size(skipped), to: next, lines: linesOf(text.slice(skipped.length)), open: text !== "" && !text.endsWith("\n") };
+	const kept = text.slice(first + 1);
+	// Counted from the end: a letter that is cut in two at the beginning has other bytes than it is shown with.
+	const from = first < 0 ? offset : Math.max(offset, next - size(kept));
+	return { from, to: next, lines: linesOf(kept), open: text !== "" && !text.endsWith("\n") };
 }
 
 /** The piece follows the last one; pieces at the far end are dropped. */
 export function append(log: Log, piece: Piece, atEnd: boolean): Log {
 	const last = log.pieces.at(-1);
-	if (!last) return { pieces: piece.lines.length > 0 ? [piece] : [], atStart: piece.from === 0, atEnd };
-	if (piece.lines.length === 0) return { ...log, atEnd };
+	if (!last) return { pieces: piece.to > piece.from ? [piece] : [], atStart: piece.from === 0, atEnd };
+	if (piece.to === last.to && atEnd === log.atEnd) return log;
+	// Bytes that show nothing are behind one all the same.
+	if (piece.lines.length === 0) return { ...log, pieces: [...log.pieces.slice(0, -1), { ...last, to: piece.to }], atEnd };
 	let before = last;
 	let lines = piece.lines;
 	const [open, first] = [last.lines.at(-1) ?? "", lines[0] ?? ""];
@@ -59,7 +63,7 @@ export function append(log: Log, piece: Piece, atEnd: boolean): Log {
 
 /** The piece ends where the first one begins. */
 export function prepend(log: Log, piece: Piece): Log {
-	const pieces = piece.lines.length === 0 ? log.pieces : [piece, ...log.pieces];
+	const pieces = piece.to === piece.from ? log.pieces : [piece, ...log.pieces];
 	const kept = pieces.slice(0, KEPT);
 	return { pieces: kept, atStart: piece.from === 0, atEnd: log.atEnd && kept.length === pieces.length };
 }
@@ -73,6 +77,11 @@ export function lineAt({ pieces }: Log, index: number): string {
 		left -= lines.length;
 	}
 	return "";
+}
+
+/** The lines from one number to before another, as far as they are kept. */
+export function linesIn(log: Log, from: number, to: number): string[] {
+	return Array.from({ length: Math.max(0, to - from) }, (_, index) => lineAt(log, from + index));
 }
 
 /** The number of the next line that has the words, from a line on; −1 when none of those that are kept does. */

@@ -1,17 +1,18 @@
 // One job: why it waits, how its priority adds up, its log, its runs, what it changed, what happened to it, and what can be done about it.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { JobDocument } from "../../src/api/documents.ts";
 import { isTerminal } from "../../src/core/job.ts";
 import { app } from "../app.ts";
 import { answer, approve, cancel, demote, priority, promote, reject, rerun, retry, runNow } from "../parts/actions.ts";
-import { JobLink, Loading, Moment, Problem, Running, Span, StatusChip } from "../parts/bits.tsx";
+import { Loading, Moment, Problem, Running, Span, StatusChip } from "../parts/bits.tsx";
 import { useAsked, useNews } from "../parts/hooks.ts";
 import { addressOf, TABS, type Tab } from "../state/place.ts";
 import { labelOf } from "../state/row.ts";
-import { count, dollars, inWords, span } from "../state/words.ts";
+import { dollars, inWords } from "../state/words.ts";
 import { Details, Diff, History, Runs } from "./job-past.tsx";
 import { LogView } from "./log.tsx";
+import { Why } from "./why.tsx";
 
 const NAMES: Record<Tab, string> = { why: "Why", log: "Log", runs: "Runs", diff: "Diff", history: "History", details: "Details" };
 
@@ -61,7 +62,7 @@ export function JobView({ id }: { id: number }) {
 				))}
 			</div>
 			<section class={`tab ${tab}`} role="tabpanel" aria-label={NAMES[tab]}>
-				{tab === "why" ? <Why {...why.value} /> : null}
+				{tab === "why" ? <Why told={why.value} /> : null}
 				{tab === "log" ? <LogView key={id} job={job} /> : null}
 				{tab === "runs" ? <Runs id={id} fresh={`${row?.seq}`} /> : null}
 				{tab === "diff" ? <Diff id={id} fresh={`${row?.status}`} /> : null}
@@ -168,143 +169,5 @@ function Head({ job }: { job: JobDocument }) {
 			) : null}
 			{waits && job.question !== null ? <p class="question">{job.question}</p> : null}
 		</div>
-	);
-}
-
-type Told = { job: JobDocument } & Pick<import("../../src/api/protocol.ts").Result<"job.why">, "reasons" | "position" | "priority">;
-/** A job can wait for a thousand others. */
-const SHOWN = 50;
-
-function Why({ job, reasons, position, priority: sum }: Told) {
-	const [all, showAll] = useState(false);
-	const some = all ? reasons : reasons.slice(0, SHOWN);
-	return (
-		<div class="panels">
-			<section class="panel wide">
-				<h2>{isTerminal(job.status) ? "How it ended" : job.status === "running" ? "It runs" : "Why it waits"}</h2>
-				{isTerminal(job.status) || job.status === "running" ? <Ended job={job} /> : null}
-				<ol class="reasons">
-					{some.map((reason) => (
-						<li key={`${reason.gate} ${reason.subject} ${reason.detail}`}>
-							<span class="chip">{inWords(reason.code)}</span>
-							<span>
-								<ReasonText detail={reason.detail} subject={reason.subject} />
-								<span class="dim">
-									{reason.holder && reason.holder.length > 0 ? ` · held by ${reason.holder.slice(0, 10).join(", ")}` : ""}
-									{reason.since ? (
-										<>
-											{" "}
-											· since <Moment at={Date.parse(reason.since)} />
-										</>
-									) : null}
-									{reason.clears_at ? (
-										<>
-											{" "}
-											· clears <Moment at={Date.parse(reason.clears_at)} />
-										</>
-									) : null}
-								</span>
-							</span>
-						</li>
-					))}
-				</ol>
-				{reasons.length > some.length ? (
-					<button type="button" class="small" onClick={() => showAll(true)}>
-						Show all {count(reasons.length)} reasons
-					</button>
-				) : null}
-				{reasons.length === 0 && !isTerminal(job.status) && job.status !== "running" ? <p>Nothing: it is about to start.</p> : null}
-			</section>
-			<section class="panel">
-				<h2>
-					Priority <span class="num">{count(sum.total)}</span>
-				</h2>
-				<table class="plain">
-					<tbody>
-						{sum.terms.map(({ name, value }) => (
-							<tr key={name}>
-								<th scope="row">{inWords(name)}</th>
-								<td class="num right">{value > 0 ? `+${count(value)}` : count(value)}</td>
-							</tr>
-						))}
-					</tbody>
-				</table>
-				{position !== null ? <p class="dim">Number {count(position)} of its lane's ready jobs.</p> : null}
-			</section>
-			<Around job={job} />
-		</div>
-	);
-}
-
-function ReasonText({ detail, subject }: { detail: string; subject: string }) {
-	const other = /^job:(\d+)$/.exec(subject)?.[1];
-	return other ? <JobLink id={Number(other)}>{detail}</JobLink> : <span>{detail}</span>;
-}
-
-function Ended({ job }: { job: JobDocument }) {
-	return (
-		<dl class="pairs">
-			{job.exit_kind ? (
-				<>
-					<dt>Exit</dt>
-					<dd>
-						{inWords(job.exit_kind)}
-						{job.exit_code !== null ? ` (${job.exit_code})` : ""}
-					</dd>
-				</>
-			) : null}
-			{job.end_reason ? (
-				<>
-					<dt>Reason</dt>
-					<dd>{job.end_reason}</dd>
-				</>
-			) : null}
-			{job.last_failure ? (
-				<>
-					<dt>Last failure</dt>
-					<dd class="said">{job.last_failure}</dd>
-				</>
-			) : null}
-			{job.started_at ? (
-				<>
-					<dt>Waited</dt>
-					<dd>{span(Math.max(0, Date.parse(job.started_at) - Date.parse(job.ready_at ?? job.created_at)))}</dd>
-				</>
-			) : null}
-			<dt>Attempt</dt>
-			<dd>{job.attempt}</dd>
-		</dl>
-	);
-}
-
-function Around({ job }: { job: JobDocument }) {
-	if (job.after.length === 0 && job.locks.length === 0 && job.parent === null) return null;
-	return (
-		<section class="panel">
-			<h2>Hangs on</h2>
-			<ul class="list">
-				{job.after.slice(0, 100).map(({ job: id, policy }) => (
-					<li key={id}>
-						<JobLink id={id}>
-							<span class="num">{id}</span> {app.jobs.rows.get(id)?.label ?? ""}
-						</JobLink>
-						<span class="dim">{policy}</span>
-					</li>
-				))}
-				{job.locks.map(({ key, mode }) => (
-					<li key={key}>
-						<span>lock {key}</span>
-						<span class="dim">{mode}</span>
-					</li>
-				))}
-				{job.parent !== null ? (
-					<li>
-						<JobLink id={job.parent}>
-							added by job <span class="num">{job.parent}</span>
-						</JobLink>
-					</li>
-				) : null}
-			</ul>
-		</section>
 	);
 }

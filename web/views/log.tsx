@@ -7,7 +7,8 @@ import { LogReader } from "../net/log-reader.ts";
 import { after } from "../outside.ts";
 import { useSize } from "../parts/hooks.ts";
 import { shown } from "../state/board.ts";
-import { lineAt, lineCount } from "../state/log-pieces.ts";
+import { lineCount, linesIn } from "../state/log-pieces.ts";
+import { kindOfLine } from "../state/log-shown.ts";
 import { bytes } from "../state/words.ts";
 
 const LINE = 18;
@@ -15,8 +16,10 @@ const LINE = 18;
 export function LogView({ job }: { job: JobDocument }) {
 	const [stream, setStream] = useState<"stdout" | "stderr">("stdout");
 	const [attempt, setAttempt] = useState<number | null>(null);
+	const [as, setAs] = useState<"shown" | "raw">("shown");
 	return (
-		<Log key={`${stream} ${attempt}`} job={job} stream={stream} attempt={attempt}>
+		// The last run is another one after a retry: its log begins anew.
+		<Log key={`${stream} ${attempt ?? `last ${job.attempt}`} ${as}`} job={job} stream={stream} attempt={attempt} as={as} setAs={setAs}>
 			<select
 				aria-label="Which run"
 				value={attempt ?? ""}
@@ -37,9 +40,17 @@ export function LogView({ job }: { job: JobDocument }) {
 	);
 }
 
-type LogProps = { job: JobDocument; stream: "stdout" | "stderr"; attempt: number | null; children: preact.ComponentChildren };
+type LogProps = {
+	job: JobDocument;
+	stream: "stdout" | "stderr";
+	attempt: number | null;
+	/** An agent's log: for people, or the lines of JSON that it wrote. */
+	as: "shown" | "raw";
+	setAs: (as: "shown" | "raw") => void;
+	children: preact.ComponentChildren;
+};
 
-function Log({ job, stream, attempt, children }: LogProps) {
+function Log({ job, stream, attempt, as, setAs, children }: LogProps) {
 	const { ref, height } = useSize<HTMLDivElement>();
 	const [, draw] = useState(0);
 	const [top, setTop] = useState(0);
@@ -58,6 +69,7 @@ function Log({ job, stream, attempt, children }: LogProps) {
 					shift.current += before;
 					draw((n) => n + 1);
 				},
+				{ stream, as },
 			),
 		[],
 	);
@@ -73,7 +85,11 @@ function Log({ job, stream, attempt, children }: LogProps) {
 					await pause(2000);
 					if (open) await reader.toEnd();
 				} else if (!following.current || (ended && log.atEnd)) await pause(300);
-				else await reader.behind("wait");
+				else {
+					await reader.behind("wait");
+					// The beginning of a line is no news yet.
+					if (reader.state.log === log) await pause(300);
+				}
 			}
 		})();
 		return () => {
@@ -81,7 +97,8 @@ function Log({ job, stream, attempt, children }: LogProps) {
 			reader.close();
 		};
 	}, [reader]);
-	const { log, ended, size, problem } = reader.state;
+	const { log, ended, size, problem, output, reading } = reader.state;
+	const isAgents = stream === "stdout" && output !== "command";
 	const total = lineCount(log);
 	// What was put before keeps the lines that one reads where they are; who follows stays at the end.
 	useLayoutEffect(() => {
@@ -119,6 +136,11 @@ function Log({ job, stream, attempt, children }: LogProps) {
 		<div class="log">
 			<div class="tools">
 				{children}
+				{isAgents ? (
+					<label title="The lines of JSON that the agent wrote, as they are">
+						<input type="checkbox" checked={as === "raw"} onChange={(event) => setAs(event.currentTarget.checked ? "raw" : "shown")} /> raw
+					</label>
+				) : null}
 				<label>
 					<input
 						type="checkbox"
@@ -188,9 +210,9 @@ function Log({ job, stream, attempt, children }: LogProps) {
 			>
 				<div style={{ height: `${total * LINE}px` }} class="stretch" />
 				<pre style={{ transform: `translateY(${from * LINE}px)` }}>
-					{Array.from({ length: to - from }, (_, index) => (
-						<span key={from + index} class={from + index === mark ? "hit" : ""}>
-							{lineAt(log, from + index)}
+					{linesIn(log, from, to).map((line, index) => (
+						<span key={from + index} class={`${from + index === mark ? "hit" : ""} ${reading === "raw" ? "" : kindOfLine(line)}`}>
+							{line}
 							{"\n"}
 						</span>
 					))}

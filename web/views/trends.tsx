@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import { app } from "../app.ts";
 import { every, now } from "../outside.ts";
 import { Empty } from "../parts/bits.tsx";
-import { colours, useNews, useSize } from "../parts/hooks.ts";
+import { colours, isDark, useNews, useSize } from "../parts/hooks.ts";
 import { matcher } from "../state/board.ts";
 import { type Trends, trendsOf } from "../state/trends.ts";
 import { moment, span } from "../state/words.ts";
@@ -141,7 +141,7 @@ function Chart({
 		trends.at,
 		...lines.map(({ key, bars }) => (bars ? trends[key].map((value) => value || null) : trends[key])),
 	] as uPlot.AlignedData;
-	const dark = document.documentElement.dataset.theme;
+	const dark = isDark();
 	useEffect(() => {
 		const element = ref.current;
 		if (!element || width < 40) return;

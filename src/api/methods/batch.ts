@@ -10,6 +10,8 @@ import type { BatchDocument } from "../protocol/nouns.ts";
 import { costOf } from "./budget.ts";
 
 const PAGE = 1000;
+/** Jobs that are put back in one transaction: nobody else is held up for long. */
+const PIECE = 250;
 /** What `batch.retry` takes up again; what was blocked by it comes along. */
 const RETRIED = ["failed", "cancelled", "expired"];
 
@@ -65,6 +67,20 @@ async function mustKnow(name: string, { context }: At): Promise<BatchView> {
 	});
 }
 
+/** One that has ended since, or with one before it, is left as it is. */
+async function cancelOpen(
+	id: number,
+	reason: string | undefined,
+	{ context, by }: At,
+): Promise<{ cancelled: number[]; requested: number[] }> {
+	try {
+		return await context.scheduler.cancel(id, { by, ...(reason === undefined ? {} : { reason }) });
+	} catch (error) {
+		if (error instanceof SluiceError && error.code === "illegal_transition") return { cancelled: [], requested: [] };
+		throw error;
+	}
+}
+
 export const batchMethods: Handlers<"batch"> = {
 	"batch.list": async ({ all }, at) => {
 		const batches: BatchDocument[] = [];
@@ -84,32 +100,26 @@ export const batchMethods: Handlers<"batch"> = {
 	},
 	"batch.cancel": async ({ name, reason }, at) => {
 		await mustKnow(name, at);
-		const cancelled: number[] = [];
-		const requested: number[] = [];
-		for (const { id } of (await jobsOf(name, at)).filter(({ status }) => !isTerminal(status))) {
-			// It may have ended since, or with one before it.
-			if (isTerminal((await at.context.scheduler.show(id)).status)) continue;
-			const report = await at.context.scheduler.cancel(id, { by: at.by, ...(reason === undefined ? {} : { reason }) });
-			cancelled.push(...report.cancelled);
-			requested.push(...report.requested);
-		}
+		const open = (await jobsOf(name, at)).filter(({ status }) => !isTerminal(status));
+		// All in one turn, so that they share transactions.
+		const reports = await Promise.all(open.map(({ id }) => cancelOpen(id, reason, at)));
+		const cancelled = reports.flatMap((report) => report.cancelled);
+		const requested = reports.flatMap((report) => report.requested);
 		return doc({ cancelled, requested });
 	},
 	"batch.retry": async ({ name }, at) => {
 		await mustKnow(name, at);
+		await at.context.work.lookForBusy();
 		const reset = new Set<number>();
 		const restarted = new Set<number>();
 		const skipped: { job: number; reason: string }[] = [];
-		for (const { id } of (await jobsOf(name, at)).filter(({ status }) => RETRIED.includes(status))) {
-			if (reset.has(id)) continue;
-			try {
-				const report = await at.context.scheduler.retry(id, { by: at.by });
-				for (const one of report.reset) reset.add(one);
-				for (const one of report.restarted) restarted.add(one);
-			} catch (error) {
-				if (!(error instanceof SluiceError)) throw error;
-				skipped.push({ job: id, reason: error.message });
-			}
+		const ids = (await jobsOf(name, at)).filter(({ status }) => RETRIED.includes(status)).map(({ id }) => id);
+		for (let from = 0; from < ids.length; from += PIECE) {
+			const some = ids.slice(from, from + PIECE).filter((id) => !reset.has(id));
+			const report = await at.context.scheduler.retryAll(some, { by: at.by });
+			for (const one of report.reset) reset.add(one);
+			for (const one of report.restarted) restarted.add(one);
+			skipped.push(...report.skipped);
 		}
 		return doc({ reset: [...reset], restarted: [...restarted], skipped });
 	},

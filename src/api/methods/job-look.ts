@@ -16,7 +16,7 @@ const LOG_LOOK_MS = 150;
 /** A job that is waited for is looked at without any news of it this often at most, times the number of such jobs. */
 const LOOK_EACH_MS = 10;
 
-type Looks = "job.show" | "job.list" | "job.why" | "job.history" | "job.graph" | "job.logs" | "job.wait";
+type Looks = "job.show" | "job.list" | "job.why" | "job.history" | "job.graph" | "job.logs" | "job.outcome" | "job.wait";
 
 export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 	"job.show": async ({ id }, { context }) => doc({ job: shown(context, await context.scheduler.show(await resolve(context, id))) }),
@@ -60,6 +60,19 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 
 	"job.logs": async (params, at) => doc(await logs(params, at)),
 
+	"job.outcome": async ({ id, run }, { context }) => {
+		const job = await resolve(context, id);
+		const attempt = run ?? (await context.scheduler.show(job)).attempt;
+		const here = context.supervisor.outcome(job, attempt);
+		const found = here ? { host: null, outcome: here } : await context.elsewhere?.outcome(job, attempt);
+		if (!found)
+			throw new SluiceError("not_found", `there is no account of run ${job}.${attempt}`, {
+				field: run === undefined ? "id" : "run",
+				hint: "there is one as soon as it has ended, for as long as its logs are kept",
+			});
+		return doc({ job, run: `${job}.${attempt}`, ...found });
+	},
+
 	"job.wait": async (params, at) => {
 		const ids = await Promise.all(params.ids.map((ref) => resolve(at.context, ref)));
 		return doc(await waitFor([...new Set(ids)], params.timeout_ms ?? LIMITS.wait_ms, at));
@@ -71,9 +84,11 @@ const only = (job: JobDocument, fields: readonly string[]): JobDocument =>
 	Object.fromEntries(Object.entries(job).filter(([key]) => fields.includes(key))) as JobDocument;
 
 async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: Params<"job.logs">, at: At): Promise<LogPiece> {
-	const { supervisor, scheduler, clock } = at.context;
+	const { supervisor, scheduler, clock, elsewhere } = at.context;
 	const job = await resolve(at.context, id);
-	const { status, exit_kind, last_failure } = await scheduler.show(job);
+	const view = await scheduler.show(job);
+	const { status, exit_kind, last_failure } = view;
+	let last = view.attempt;
 	const why = exit_kind === "launch_failed" && last_failure ? `it could not be started: ${last_failure}` : "it has not run here";
 	const until = clock.monotonic() + wait_ms;
 	const options = {
@@ -82,12 +97,29 @@ async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: 
 		...(offset === undefined ? {} : { offset }),
 		...(limit === undefined ? {} : { limit }),
 	};
+	/** Here, or on the host that has the run; an earlier attempt that was here only if there is no other. */
+	const read = async (): Promise<(LogPiece & { run: string }) | null> => {
+		if (!elsewhere) return supervisor.logs(job, options);
+		const attempt = run ?? last;
+		const left = Math.max(0, until - clock.monotonic());
+		const piece =
+			attempt === 0
+				? null
+				: (supervisor.logs(job, { ...options, attempt }) ?? (await elsewhere.logs(job, attempt, { ...options, wait_ms: left })));
+		return piece ?? (run === undefined && left === 0 ? supervisor.logs(job, options) : null);
+	};
+	const whereElse = async (): Promise<string | null> => {
+		const host = elsewhere && (run ?? last) > 0 ? await scheduler.outputs.ranOn(job, run ?? last) : null;
+		return host === null ? null : `it is on host ${host}, which does not answer`;
+	};
 	for (let waiting = !isTerminal(status); ; ) {
-		const piece = supervisor.logs(job, options);
+		const piece = await read();
 		if (piece && (piece.text !== "" || piece.ended)) return piece;
-		if (!waiting || clock.monotonic() >= until) return piece ?? noRun(job, run, stream, why, wait_ms > 0 && waiting);
+		if (!waiting || clock.monotonic() >= until) return piece ?? noRun(job, run, stream, (await whereElse()) ?? why, wait_ms > 0 && waiting);
 		await pause(at, Math.min(LOG_LOOK_MS, until - clock.monotonic()));
-		waiting = piece !== null || !isTerminal((await scheduler.show(job)).status);
+		const now = await scheduler.show(job);
+		last = now.attempt;
+		waiting = piece !== null || !isTerminal(now.status);
 	}
 }
 
@@ -96,7 +128,8 @@ const pause = ({ context }: At, ms: number) => new Promise<void>((resolve) => co
 /** Whoever was ready to wait asks again; the others are told. */
 function noRun(job: number, run: number | undefined, stream: LogPiece["stream"], why: string, patient: boolean): LogPiece {
 	if (patient) return { run: null, stream, offset: 0, next_offset: 0, text: "", eof: true, ended: false, output: "command" };
-	throw new SluiceError("not_found", run === undefined ? `job ${job} has no log: ${why}` : `there is no log of run ${job}.${run}`, {
+	const what = run === undefined ? `job ${job} has no log: ${why}` : `there is no log of run ${job}.${run}`;
+	throw new SluiceError("not_found", run !== undefined && /on host/.test(why) ? `${what}: ${why}` : what, {
 		field: run === undefined ? "id" : "run",
 		hint: "why tells what it waits for, history what has happened to it",
 	});
@@ -120,7 +153,8 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 	let lookedAt = clock.monotonic();
 	// Listening begins before looking: an end in between is not missed. Passes without events tell of other processes' commits, perhaps; they come
 	// every second of a busy time, so many jobs are looked at less often.
-	const off = scheduler.watch(({ events }) => {
+	const off = scheduler.watch((news) => {
+		const events = news.heard.length === 0 ? news.events : [...news.events, ...news.heard];
 		if (events.length === 0 && clock.monotonic() - lookedAt >= open.size * LOOK_EACH_MS) {
 			lookedAt = clock.monotonic();
 			doubted = new Set(open);

@@ -64,6 +64,34 @@ describe("scheduler", () => {
 		expect(desk.pretended.frozen).toHaveLength(2);
 	});
 
+	test("resume closes the open breaker of an agent or a repo; its jobs go on at once", async () => {
+		const desk = await openDesk({
+			config: { environment_breaker: { failures: 2 }, agents: ["claude"], repos: { app: {} }, dispatch_breaker: "off" },
+		});
+		for (const [kind, name] of [
+			["agent", "claude"],
+			["repo", "app"],
+		] as const) {
+			const job = () => desk.t.add(kind === "agent" ? { agent: name, prompt: "x" } : { repo: name });
+			const [one, two, waits] = [await job(), await job(), await job()];
+			await desk.t.start(2);
+			for (const id of [one, two]) await desk.t.end(id, "launch_failed", { message: "not there" });
+			expect((await desk.call("scheduler.status", {})).holds).toMatchObject([{ kind: "breaker_open", scope: `${kind}:${name}` }]);
+			expect(await desk.t.start()).toEqual([]);
+			const resumed = await desk.call("scheduler.resume", { [kind]: name });
+			expect(resumed).toEqual({ schema_version: 1, scope: `${kind}:${name}`, paused: false, breaker_closed: true });
+			expect((await desk.call("scheduler.status", {})).holds).toEqual([]);
+			expect(await desk.t.start()).toEqual([one, two, waits]);
+			expect((await desk.t.events()).at(-4)).toMatchObject({ kind: "breaker_closed", job: null, by: "ann" });
+			for (const id of [one, two, waits]) await desk.t.succeed(id);
+			expect(await desk.call("scheduler.resume", { [kind]: name })).toMatchObject({ breaker_closed: false });
+		}
+		expect(await desk.refused("scheduler.resume", { agent: "cluade" })).toMatchObject({
+			data: { code: "not_found", hint: 'did you mean "claude"?' },
+		});
+		expect(await desk.refused("scheduler.resume", { agent: "claude", lane: "default" })).toMatchObject({ data: { code: "invalid" } });
+	});
+
 	test("run tells its plan; clear ends what waits, or one item's jobs", async () => {
 		const desk = await openDesk({ config: { max_concurrent: 1 } });
 		await desk.t.add({ item: "A-1" });

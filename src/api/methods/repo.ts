@@ -19,7 +19,9 @@ export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
 	"job.diff": async ({ id }, { context }) => {
 		const job = await resolve(context, id);
 		const { attempt } = await context.scheduler.show(job);
-		const found = await context.work.diff(job, attempt);
+		// The worktree of an attempt that another host has overtaken says nothing.
+		const away = context.elsewhere && attempt > 0 ? await context.elsewhere.diff(job, attempt) : null;
+		const found = away ?? (await context.work.diff(job, attempt));
 		if (!found)
 			throw new SluiceError("not_found", `job ${job} has changed nothing that is known here`, {
 				field: "id",
@@ -30,18 +32,21 @@ export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
 	"job.open": async ({ id }, { context }) => {
 		const job = await resolve(context, id);
 		const view = await context.scheduler.show(job);
-		const worktree = context.work.worktrees().find((one) => one.job === job);
+		const away = context.elsewhere && view.attempt > 0 ? await context.elsewhere.place(job, view.attempt) : null;
+		const host = context.elsewhere && view.attempt > 0 ? await context.scheduler.outputs.ranOn(job, view.attempt) : null;
+		const worktree = away ?? context.work.worktrees().find((one) => one.job === job);
 		const path = worktree?.path ?? view.spec.cwd;
 		if (path === undefined)
 			throw new SluiceError("not_found", `job ${job} has no worktree and no folder of its own`, {
 				field: "id",
 				hint: view.repo === undefined ? "it runs in the home folder" : "it has not run yet, or its worktree was removed after the merge",
 			});
-		const { repo, branch, base_branch, there } = worktree ?? { repo: view.repo ?? null, branch: null, base_branch: null, there: true };
+		const { branch, base_branch, there } = worktree ?? { branch: null, base_branch: null, there: true };
+		const repo = view.repo ?? null;
 		const session = view.session ?? null;
 		const account = view.run?.account ?? view.last_run?.account ?? view.account ?? null;
 		const resume = session === null || view.agent === undefined ? null : context.agents.opening(view.agent, session, account);
-		return doc({ job, repo, path, branch, base_branch, there, session, resume });
+		return doc({ job, host, repo, path, branch, base_branch, there, session, resume });
 	},
 };
 

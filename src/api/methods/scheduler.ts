@@ -28,13 +28,23 @@ const named = (scope: Scope): string =>
 		.join(" ") || "all";
 
 /** A pause of what is misspelt would hold nothing. Batches and accounts may come later than their pause. */
-function mustBeKnown(what: "lane" | "repo", name: string | undefined, all: readonly string[]): void {
+function mustBeKnown(what: "lane" | "repo" | "agent", name: string | undefined, all: readonly string[]): void {
 	if (name === undefined || all.includes(name)) return;
 	const guess = nearest(name, all);
 	throw new SluiceError("not_found", `${what}: there is no ${what} "${name}"`, {
 		field: what,
 		hint: guess ? `did you mean "${guess}"?` : all.length > 0 ? `known: ${all.join(", ")}` : `there are no ${what}s yet`,
 	});
+}
+
+/** An agent cannot be paused, but what opened its breaker can be mended. */
+async function resumeAgent(agent: string, scope: Scope, { scheduler }: Context, by: string) {
+	if (Object.keys(scope).length > 0)
+		throw new SluiceError("invalid", "scope: give one of lane, repo, batch, account, agent, or none for everything", { field: "agent" });
+	const { holds } = await scheduler.status();
+	if (!holds.some((hold) => hold.scope === `agent:${agent}`)) mustBeKnown("agent", agent, scheduler.config().agents);
+	const breaker_closed = await scheduler.closeBreaker({ agent }, { by });
+	return { scope: `agent:${agent}`, paused: false, breaker_closed };
 }
 
 const MOST_UNMERGED = 100;
@@ -83,11 +93,14 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		if (freeze) await context.supervisor.freeze(scope);
 		return doc({ scope: named(scope), paused: true, frozen: freeze === true });
 	},
-	"scheduler.resume": async (given, { context, by }) => {
+	"scheduler.resume": async ({ agent, ...given }, { context, by }) => {
 		const scope = scopeOf(given);
+		if (agent !== undefined) return doc(await resumeAgent(agent, scope, context, by));
 		await context.scheduler.resume(scope, { by });
 		await context.supervisor.thaw(scope);
-		return doc({ scope: named(scope), paused: false });
+		const { repo } = given;
+		const breaker_closed = repo !== undefined && (await context.scheduler.closeBreaker({ repo }, { by }));
+		return doc({ scope: named(scope), paused: false, breaker_closed });
 	},
 	"scheduler.clear": async ({ item }, { context, by }) => {
 		// Items that come from no source are kept under `inline`.

@@ -151,7 +151,14 @@ export const JOB_METHODS = {
 			limit: maybe(whole("bytes at most (65,536)", 1, 1_000_000)),
 			wait_ms: maybe(whole("when nothing is there yet, wait so long for more", 0, 25_000)),
 		},
-		result: "{run, stream, offset, next_offset, text, eof, ended, output}",
+		result: "{run, stream, offset, next_offset, text, eof, ended, output, host?}",
+	}),
+	"job.outcome": method<Doc<{ job: number; run: string; host: string | null; outcome: Record<string, unknown> }>>()({
+		role: "viewer",
+		about:
+			"The account of a run that has ended: how, when, its last words, what it used. `host` is the one that had it, where several share a store.",
+		params: { id: id(), run: maybe(whole("the attempt; the last one when absent", 1, 1_000_000)) },
+		result: "{job, run, host, outcome: {exit_kind, exit_code, signal, message, started_at, ended_at, …}}",
 	}),
 	"job.wait": method<Doc<{ jobs: WaitedJob[]; done: boolean }>>()({
 		role: "viewer",

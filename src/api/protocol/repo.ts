@@ -7,11 +7,14 @@ import { choice, flag, id, maybe, method, orNull, text, whole, word } from "../f
 type Doc<T> = { schema_version: number } & T;
 export type OpenDocument = Doc<{
 	job: number;
+	/** The host that the folder is on, where several share the store. */
+	host: string | null;
 	repo: string | null;
 	path: string;
 	branch: string | null;
 	base_branch: string | null;
-	there: boolean;
+	/** Null: its host does not answer. */
+	there: boolean | null;
 	session: string | null;
 	/** How a person goes on with it, in that folder: argv, and variables that it needs. */
 	resume: { argv: string[]; env: Record<string, string> } | null;
@@ -24,7 +27,7 @@ export const REPO_METHODS = {
 		role: "viewer",
 		about: "Repos: where they are, how they merge, whether anything can be done there now.",
 		params: {},
-		result: "{repos: [{name, path, base, head, merge, problem, busy, file, worktrees, …}]}",
+		result: "{repos: [{name, path, url, hosts, base, head, merge, problem, busy, file, worktrees, …}]}",
 	}),
 	"repo.show": method<Doc<{ repo: RepoDocument }>>()({
 		role: "viewer",
@@ -34,9 +37,10 @@ export const REPO_METHODS = {
 	}),
 	"repo.add": method<Doc<{ repo: RepoDocument }>>()({
 		role: "operator",
-		about: "Registers a git repository, or changes one: kept in the configuration file, in force at once.",
+		about: "Registers a git repository, by its folder or by a URL, or changes one: kept in the configuration file, in force at once.",
 		params: {
-			path: text("its folder: absolute", 4096),
+			path: maybe(text("its folder: absolute", 4096)),
+			url: maybe(text("instead of a folder: where each host that needs it clones it from", 2000)),
 			name: maybe(word("how it is called; else by its folder")),
 			prefix: maybe(word("prefix of the ids of its items")),
 			base_branch: maybe(word("jobs begin and merge here; else what is checked out")),
@@ -57,7 +61,7 @@ export const REPO_METHODS = {
 		params: { name },
 		result: "{removed}",
 	}),
-	"job.diff": method<Doc<{ job: number; patch: string; from: "worktree" | "run" }>>()({
+	"job.diff": method<Doc<{ job: number; patch: string; from: "worktree" | "run"; host?: string }>>()({
 		role: "viewer",
 		about: "What a job has changed, as a patch: in its worktree, or in its last run when that is gone.",
 		params: { id: id() },
@@ -67,7 +71,7 @@ export const REPO_METHODS = {
 		role: "viewer",
 		about: "Where a job works: its worktree and branch, or its folder; its agent's session, and how to go on with it by hand.",
 		params: { id: id() },
-		result: "{job, repo, path, branch, base_branch, there, session, resume: {argv, env}}",
+		result: "{job, host, repo, path, branch, base_branch, there, session, resume: {argv, env}}",
 	}),
 	"scheduler.prune": method<Doc<PruneReport>>()({
 		role: "operator",

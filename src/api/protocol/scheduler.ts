@@ -63,11 +63,11 @@ export const SCHEDULER_METHODS = {
 		},
 		result: "{scope, paused, frozen}",
 	}),
-	"scheduler.resume": method<Doc<{ scope: string; paused: boolean }>>()({
+	"scheduler.resume": method<Doc<{ scope: string; paused: boolean; breaker_closed: boolean }>>()({
 		role: "operator",
-		about: "Ends a pause, and lets frozen runs go on.",
-		params: scope,
-		result: "{scope, paused}",
+		about: "Ends a pause, and lets frozen runs go on; closes the open breaker of a repo or an agent.",
+		params: { ...scope, agent: maybe(word("this agent, which has an open breaker")) },
+		result: "{scope, paused, breaker_closed}",
 	}),
 	"scheduler.clear": method<Doc<{ cleared: number[] }>>()({
 		role: "operator",

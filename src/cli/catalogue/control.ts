@@ -88,12 +88,14 @@ export const CONTROL: readonly CommandSpec[] = [
 	},
 	{
 		name: "resume",
-		help: "End a pause; frozen runs go on.",
-		options: SCOPE,
-		excludes: [SCOPE_NAMES],
+		help: "End a pause; frozen runs go on; an open breaker is closed.",
+		more: ["The breaker of an agent or a repo opens when several launches in a row fail, and closes by itself with a probe that works."],
+		options: [...SCOPE, { name: "agent", type: "text", value: "NAME", help: "Close the breaker of this agent." }],
+		excludes: [[...SCOPE_NAMES, "agent"]],
 		examples: [
 			["sluice resume", "everything"],
 			["sluice resume --lane code", "what was paused as a lane"],
+			["sluice resume --agent claude", "it is installed now: do not wait for the probe"],
 		],
 		load: () => import("../commands/pause.ts"),
 	},

@@ -40,9 +40,14 @@ export const LOOK: readonly CommandSpec[] = [
 		name: "show",
 		help: "All that is known of a job.",
 		args: [ID],
-		options: [{ name: "fields", type: "text", value: "A,B,…", help: "What is shown, by the names of the JSON document." }],
+		options: [
+			{ name: "fields", type: "text", value: "A,B,…", help: "What is shown, by the names of the JSON document." },
+			{ name: "outcome", type: "flag", help: "Instead: the account of its last run, on whichever host that was." },
+			{ name: "run", type: "number", value: "N", help: "With --outcome: of attempt N." },
+		],
 		examples: [
 			["sluice show 7", "by number"],
+			["sluice show 7 --outcome", "how its last run ended, and its last words"],
 			["sluice show build --json", "by name, as JSON"],
 		],
 		load: () => import("../commands/show.ts"),

@@ -22,9 +22,13 @@ export const REPOS: readonly CommandSpec[] = [
 	},
 	{
 		name: "repo add",
-		help: "Register a git repository, or change one.",
-		args: [{ name: "FOLDER", help: "A folder in it; else where you are.", take: "optional", completes: "folder" }],
+		help: "Register a git repository, by its folder or by a URL, or change one.",
+		more: ["With --url no folder is given, but a name: each host that gets a job of it clones it, and work goes back there."],
+		args: [
+			{ name: "FOLDER", help: "A folder in it; else where you are. With --url: how it is called.", take: "optional", completes: "folder" },
+		],
 		options: [
+			{ name: "url", type: "text", value: "URL", help: "Where it is cloned from: a URL of git's, or a whole path." },
 			{ name: "name", type: "text", value: "NAME", help: "How it is called; else by its folder." },
 			{ name: "prefix", type: "text", value: "TEXT", help: "Prefix of the ids of its items." },
 			{ name: "base-branch", type: "text", value: "BRANCH", help: "Jobs begin and merge here; else what is checked out." },
@@ -34,6 +38,7 @@ export const REPOS: readonly CommandSpec[] = [
 		examples: [
 			["sluice repo add", "the one you are in"],
 			["sluice repo add ~/src/app --base-branch develop --merge mr", "requests instead of merges"],
+			["sluice repo add app --url git@example.org:team/app.git", "on every host, cloned when it is needed"],
 		],
 		load,
 	},

@@ -16,6 +16,14 @@ describe("controlling", () => {
 		expect(line.asked.at(-1)?.params).toEqual({});
 	});
 
+	test("resume of an agent closes its breaker, or says that none is open", async () => {
+		const line = await openCommandLine({ "scheduler.resume": ({ agent }) => ({ scope: "x", breaker_closed: agent === "claude" }) });
+		expect((await line.run("resume --agent claude")).err).toBe("resumed: agent claude, and its breaker is closed\n");
+		expect((await line.run("resume --agent codex")).err).toBe("agent codex has no open breaker\n");
+		expect((await line.run("resume --repo app")).err).toBe("resumed: repo app\n");
+		expect((await line.run("resume --repo app --agent codex")).code).toBe(2);
+	});
+
 	test("clear asks, and refuses where nobody can answer", async () => {
 		const line = await openCommandLine({ "scheduler.clear": { cleared: [1, 2] }, "scheduler.status": STATUS });
 		const says = (text: string) =>

@@ -127,7 +127,8 @@ const LISTS: Record<string, Listed> = {
 		empty: "no repos; sluice repo add registers one",
 		columns: [
 			field("name", "REPO"),
-			field("path"),
+			{ title: "PLACE", shrink: 12, cell: ({ path, url }) => plain(path ?? url ?? "") },
+			{ title: "HOSTS", cell: ({ hosts }) => plain(hosts) },
 			field("base"),
 			field("merge"),
 			cap("max", "MAX"),

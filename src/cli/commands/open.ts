@@ -36,6 +36,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.open", { id: idOf(call.arg("ID")) });
 	answer(io, document, () => {
 		io.print.out(plain(document.path));
+		if (document.host !== null) io.print.say(`on host ${plain(document.host)}`);
 		if (document.branch !== null) io.print.say(`branch ${plain(document.branch)}, from ${plain(document.base_branch)}`);
 		if (document.session !== null) io.print.say(`session ${plain(document.session)}`);
 		const { resume } = document as { resume?: { argv: string[]; env: Record<string, string> } | null };

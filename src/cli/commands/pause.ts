@@ -1,4 +1,4 @@
-// sluice pause and resume: everything, or one lane, repo, batch or account.
+// sluice pause and resume: everything, or one lane, repo, batch or account; resume also closes breakers.
 
 import type { Call } from "../command.ts";
 import { answer, type Document, type Io } from "../io.ts";
@@ -7,13 +7,22 @@ import { durationOf } from "../times.ts";
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const params: Document = {};
 	let words = "everything";
-	for (const name of ["lane", "repo", "batch", "account"])
+	const scopes = ["lane", "repo", "batch", "account", ...(call.command.name === "resume" ? ["agent"] : [])];
+	for (const name of scopes)
 		if (call.has(name)) {
 			params[name] = call.text(name);
 			words = `${name} ${call.text(name)}`;
 		}
 	if (call.command.name === "resume") {
-		answer(io, await io.ask("scheduler.resume", params), () => io.print.say(`resumed: ${words}`));
+		const document = await io.ask("scheduler.resume", params);
+		const { breaker_closed } = document as { breaker_closed?: boolean };
+		answer(io, document, () =>
+			io.print.say(
+				params.agent !== undefined && !breaker_closed
+					? `${words} has no open breaker`
+					: `resumed: ${words}${breaker_closed ? ", and its breaker is closed" : ""}`,
+			),
+		);
 		return undefined;
 	}
 	if (call.flag("freeze")) params.freeze = true;

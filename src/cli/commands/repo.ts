@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import type { Call } from "../command.ts";
+import { usage } from "../failure.ts";
 import { answer, type Document, type Io } from "../io.ts";
 import { plain } from "../print.ts";
 import { pad } from "../table.ts";
@@ -16,7 +17,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 			return io.print.say(`${plain(document.removed)} is no longer registered; its folder and branches stay`);
 		const repo = document.repo as Repo;
 		if (call.command.name === "repo show") return show(repo, io);
-		io.print.say(`repo ${repo.name} at ${plain(repo.path)}${repo.base ? `, base ${plain(repo.base)}` : ""}`);
+		io.print.say(`repo ${repo.name} at ${plain(repo.path ?? repo.url)}${repo.base ? `, base ${plain(repo.base)}` : ""}`);
 		const word = FILE_WORDS[repo.file];
 		if (word) io.print.say(`${word(repo.name)}${repo.file_problem ? `: ${plain(repo.file_problem)}` : ""}`);
 		if (repo.problem) io.print.say(io.print.paintTalk("yellow", plain(repo.problem)));
@@ -35,17 +36,20 @@ function requestOf(call: Call, io: Io): [method: string, params: Document] {
 	const method = call.command.name.replace(" ", ".");
 	if (method === "repo.trust") return [method, { name: call.arg("NAME"), ...(call.flag("off") ? { off: true } : {}) }];
 	if (method !== "repo.add") return [method, { name: call.arg("NAME") }];
+	const url = call.text("url");
+	const [place] = call.args("FOLDER");
+	if (url !== undefined && place !== undefined && call.text("name") !== undefined && call.text("name") !== place)
+		throw usage("--url takes one name: the argument, or --name", "leave one of them out");
 	const given = Object.entries({
-		name: call.text("name"),
+		url,
+		path: url === undefined ? resolve(io.world.cwd, place ?? ".") : undefined,
+		name: call.text("name") ?? (url === undefined ? undefined : place),
 		prefix: call.text("prefix"),
 		base_branch: call.text("base-branch"),
 		merge: call.text("merge"),
 		max: call.number("max"),
 	});
-	return [
-		method,
-		{ path: resolve(io.world.cwd, call.args("FOLDER")[0] ?? "."), ...Object.fromEntries(given.filter(([, value]) => value !== undefined)) },
-	];
+	return [method, Object.fromEntries(given.filter(([, value]) => value !== undefined))];
 }
 
 function show(repo: Repo, io: Io): void {

@@ -1,6 +1,7 @@
 // sluice show: all that is known of a job, the most telling first.
 
 import type { Call } from "../command.ts";
+import { usage } from "../failure.ts";
 import { answer, type Io, idOf } from "../io.ts";
 import { cellOf, hasEnded, isWaiting, remark, type ShownJob, shellWord, statusWords, tookOf } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
@@ -12,6 +13,8 @@ import { fieldsOf, wantedFields } from "./list.ts";
 import { dollars } from "./noun-set.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
+	if (call.flag("outcome")) return outcome(call, io);
+	if (call.number("run") !== undefined) throw usage("--run needs --outcome", "logs --run N shows what that run has written");
 	const document = await io.ask("job.show", { id: idOf(call.arg("ID")) });
 	const [job] = (await (io.json ? [document.job] : withLockWords(io, [document.job as ShownJob]))) as [ShownJob];
 	const wanted = await wantedFields(call, io, "show");
@@ -29,6 +32,23 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		print.out(`${print.paint("bold", `job ${job.id}${job.name ? ` ${printable(job.name)}` : ""}`)}  ${headline(job, io)}`);
 		for (const line of pairs(rowsOf(job, world.now()), print.paint)) print.out(line);
 		if (job.prompt) printText(io, "prompt", job.prompt);
+	});
+	return undefined;
+}
+
+async function outcome(call: Call, io: Io): Promise<undefined> {
+	const run = call.number("run");
+	if (call.text("fields") !== undefined) throw usage("--fields and --outcome contradict each other", "give one of them");
+	const document = await io.ask("job.outcome", { id: idOf(call.arg("ID")), ...(run === undefined ? {} : { run }) });
+	answer(io, document, () => {
+		const { version: _version, last_message, ...rest } = document.outcome as Record<string, unknown>;
+		const host = document.host === null ? {} : { host: document.host };
+		const rows = Object.entries({ ...rest, ...host }).flatMap(([key, value]) => {
+			const text = /_at$/.test(key) && typeof value === "number" ? localTime(value) : plain(value);
+			return text === "" ? [] : [[key.replaceAll("_", " "), text] as const];
+		});
+		for (const line of pairs(rows, io.print.paint)) io.print.out(line);
+		if (typeof last_message === "string" && last_message !== "") printText(io, "last message", last_message);
 	});
 	return undefined;
 }

@@ -175,7 +175,8 @@ const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string)
 	quiet_hours: ({ subject }) => `change lanes.${nameIn(subject)}.active_hours if it is urgent`,
 	rate_limited: ({ subject }) => `if you know better: sluice account clear ${nameIn(subject)}`,
 	account_closed: ({ subject }) => `settle it with the provider, then: sluice account clear ${nameIn(subject)}`,
-	breaker_open: () => "mend what made the launches fail; a probe tries again by itself",
+	breaker_open: ({ subject }) =>
+		`mend what made the launches fail; a probe tries by itself, or at once: sluice resume --${subject.replace(":", " ")}`,
 	budget: ({ subject }) => `grant more: sluice budget grant ${printable(subject.replace("/", " "))} LIMIT`,
 	no_host: () => "start a host that has its repo and labels; see sluice host list",
 	capacity: ({ subject }, job) =>

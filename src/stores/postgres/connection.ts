@@ -17,11 +17,12 @@ type Module = { default: { Client: new (config: Record<string, unknown>) => Clie
 /** The connection is gone; whether the last thing asked was done is not known. */
 export class Lost extends Error {}
 
-export type Address = { url: string; schema: string; display: string };
+/** `direct`: past a pooler, for the one connection that listens. */
+export type Address = { url: string; direct: string; schema: string; display: string };
 
 const SCHEMA = /^[a-z_][a-z0-9_]{0,40}$/;
 
-/** `?schema=` is ours; the rest of the URL is PostgreSQL's. The password is never shown. */
+/** `?schema=` and `?direct=host:port` are ours; the rest of the URL is PostgreSQL's. The password is never shown. */
 export function addressOf(text: string): Address {
 	let url: URL;
 	try {
@@ -34,10 +35,19 @@ export function addressOf(text: string): Address {
 		throw new SluiceError("store", `the schema ${JSON.stringify(schema)} in the store's URL is no plain name`, {
 			hint: "small letters, digits and _, at most 40",
 		});
-	url.searchParams.delete("schema");
+	const past = url.searchParams.get("direct");
+	for (const ours of ["schema", "direct"]) url.searchParams.delete(ours);
+	const direct = new URL(url);
+	if (past !== null) {
+		direct.host = past;
+		if (!/^[^/?#@\s]+$/.test(past) || direct.host !== past)
+			throw new SluiceError("store", `direct=${past} in the store's URL is no address`, {
+				hint: "host:port of the server behind the pooler",
+			});
+	}
 	const shown = new URL(url);
 	if (shown.password) shown.password = "***";
-	return { url: url.toString(), schema, display: shown.toString() };
+	return { url: url.toString(), direct: direct.toString(), schema, display: shown.toString() };
 }
 
 /** Types by number: whole and real numbers as numbers, the rest as text. */
@@ -66,7 +76,7 @@ export type Connection = {
 
 export type ConnectOptions = { patienceMs: number; name: string };
 
-export async function connect(address: Address, { patienceMs, name }: ConnectOptions): Promise<Connection> {
+export async function connect(address: Pick<Address, "url" | "display">, { patienceMs, name }: ConnectOptions): Promise<Connection> {
 	const { Client } = (await load()).default;
 	const client = new Client({
 		connectionString: address.url,
@@ -140,7 +150,7 @@ const REFUSALS: [RegExp, string, string][] = [
 const PASSING = /^(?:57P0|53300|08|25P0[34]|40)/;
 const BROKEN = /terminated|timeout|timed out|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOST|ENET|not queryable|closed|reset/i;
 
-function asError(error: unknown, { display }: Address): Error {
+function asError(error: unknown, { display }: Pick<Address, "display">): Error {
 	const code = (error as { code?: unknown }).code;
 	const message =
 		error instanceof Error ? error.message || (error as { errors?: Error[] }).errors?.[0]?.message || "no answer" : String(error);

@@ -16,9 +16,10 @@ function shapeOf(sql: string, schema: string): Shape {
 		const lists: Shape["lists"][number][] = [];
 		const text = qualified(sql, schema)
 			.replaceAll("doc ->>", "doc::json ->>")
-			.replace(/IN \{(ids|keys)\}|\?/g, (mark, list: "ids" | "keys" | undefined) => {
-				lists.push(list ?? null);
+			.replace(/IN \{(ids|keys)\}|\{texts\}|\?/g, (mark, list: "ids" | "keys" | undefined) => {
+				lists.push(mark === "{texts}" ? "keys" : (list ?? null));
 				if (mark === "?") return `$${lists.length}`;
+				if (mark === "{texts}") return `unnest($${lists.length}::text[]) AS e(value)`;
 				return `= ANY($${lists.length}::${list === "ids" ? "bigint" : "text"}[])`;
 			});
 		shape = { text, lists };

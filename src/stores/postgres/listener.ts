@@ -32,7 +32,7 @@ export function openListener(parts: ListenerParts) {
 
 	async function open(): Promise<void> {
 		try {
-			const next = await connect(address, { patienceMs: parts.patienceMs, name: `sluice ${self} listener` });
+			const next = await connect({ ...address, url: address.direct }, { patienceMs: parts.patienceMs, name: `sluice ${self} listener` });
 			next.onNotice((who) => {
 				if (who !== self) tell();
 			});

@@ -238,6 +238,22 @@ describe("others", () => {
 		expect(await recordOf(other, "k")).toBe("last");
 	});
 
+	test("where a pooler stands between, the listener goes past it", async () => {
+		const pooler = await openTcpProxy(server.port);
+		onTestFinished(() => pooler.close());
+		const schema = newSchema();
+		const one = await opened(`${urlOf(schema, pooler.port)}&direct=127.0.0.1:${server.port}`);
+		const other = await opened(urlOf(schema));
+		expect(await one.lead?.()).toBe(true);
+		pooler.cut();
+		let heard = 0;
+		one.listen?.(() => heard++);
+		await write(other, "k", 1);
+		await until(() => heard > 0);
+		pooler.mend();
+		expect(await recordOf(one, "k")).toBe(1);
+	});
+
 	test("one leads at a time; when it goes another does", async () => {
 		const schema = newSchema();
 		const one = await openPostgres(urlOf(schema), parts());
@@ -297,6 +313,7 @@ describe("opening", () => {
 		await admin(`CREATE TABLE "${foreign}".job (id int)`);
 		await expect(openPostgres(urlOf(foreign), parts())).rejects.toThrow(/belongs to another program/);
 		await expect(openPostgres(`${server.url()}?schema=a"b`, parts())).rejects.toThrow(/no plain name/);
+		await expect(openPostgres(`${server.url()}?direct=a/b`, parts())).rejects.toThrow(/no address/);
 		await expect(openPostgres(server.url("nowhere"), parts())).rejects.toThrow(/no such database/);
 	});
 });

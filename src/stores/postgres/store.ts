@@ -14,6 +14,7 @@ import { writes } from "../sql/writes.ts";
 import { argumentsFor, PARAMETERS } from "./columns.ts";
 import { type Address, addressOf, type Connection, connect, Lost, type Result } from "./connection.ts";
 import { translate } from "./dialect.ts";
+import { Foresight } from "./foresight.ts";
 import { openListener } from "./listener.ts";
 import { prepareSchema } from "./prepare.ts";
 import { STALE, WRITER } from "./schema.ts";
@@ -60,6 +61,8 @@ class PostgresStore implements Store {
 	private readonly patienceMs: number;
 	private readonly listener: ReturnType<typeof openListener>;
 	private readonly writeText: string;
+	private readonly foresight: Foresight;
+	private readonly ask = (text: string, values: readonly unknown[]) => this.live().query(text, values);
 	private readonly beginText: string;
 	/** The version that what was remembered rests on; null: unknown. */
 	private known: number | null = null;
@@ -81,6 +84,7 @@ class PostgresStore implements Store {
 		private readonly options: PostgresOptions,
 	) {
 		this.patienceMs = options.patienceMs ?? PATIENCE_MS;
+		this.foresight = new Foresight(address.schema);
 		const marks = Array.from({ length: PARAMETERS.length + 4 }, (_, index) => `$${index + 1}`).join(", ");
 		this.writeText = `SELECT "${address.schema}".${WRITER}(${marks})`;
 		this.beginText = beginText(address.schema, options.idleMs ?? IDLE_MS);
@@ -132,11 +136,15 @@ class PostgresStore implements Store {
 	}
 
 	async read<R extends Read>(request: R): Promise<Replies[R["read"]]> {
+		const coming = this.open ? this.foresight.find(request) : undefined;
+		const foreseen = coming && (await this.guarded(coming));
+		if (foreseen !== undefined) return foreseen;
 		const { text, values } = translate(query(request), this.address.schema);
 		const opening = this.open ? undefined : this.openGuess();
 		opening?.catch(() => {});
 		// The lock and the question go out together.
 		const answer = this.guarded(this.live().query(text, values));
+		this.foresight.bringDocuments(request, this.ask);
 		if (opening) {
 			answer.catch(() => {});
 			await opening;
@@ -196,7 +204,9 @@ class PostgresStore implements Store {
 	private async lock(): Promise<{ version: number; now: number }> {
 		const connection = await this.reach();
 		this.warned = false;
-		const results = await this.guarded(connection.script(this.beginText));
+		const asked = this.guarded(connection.script(this.beginText));
+		this.foresight.begin(this.ask);
+		const results = await asked;
 		const version = Number(results[results.length - 2]?.rows[0]?.[0]);
 		const now = this.learn(Number(results[results.length - 1]?.rows[0]?.[0]));
 		this.open = { version, failed: [] };
@@ -222,6 +232,7 @@ class PostgresStore implements Store {
 	/** Not waited for: the commit behind it tells. */
 	private send(changes: Changes): void {
 		const open = this.open as Open;
+		this.foresight.forget();
 		const sent = this.guarded(this.live().query(this.writeText, this.values(null, changes)));
 		open.version++;
 		sent.catch(() => {});
@@ -230,8 +241,11 @@ class PostgresStore implements Store {
 
 	private async commitOpen(open: Open): Promise<void> {
 		const wrote = open.failed.length > 0;
+		this.foresight.learn();
 		const committing = this.live().query("COMMIT");
 		committing.catch(() => {});
+		// Nothing that has to last: whoever asked need not wait until the lock is back.
+		if (!wrote) return this.done(open.version);
 		try {
 			// The first to fail says why.
 			for (const one of open.failed) await one;
@@ -365,6 +379,7 @@ class PostgresStore implements Store {
 
 	private done(version: number | null): void {
 		this.open = undefined;
+		this.foresight.forget();
 		this.wanted = [];
 		this.known = version;
 	}

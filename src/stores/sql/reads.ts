@@ -1,4 +1,5 @@
-// Every read as SQL, shared by the dialects. `?` are parameters; `{ids}` is the dialect's list of numbers, `{keys}` its list of texts.
+// Every read as SQL, shared by the dialects. `?` are parameters; `{ids}` is the dialect's list of numbers, `{keys}` its list of texts, `{texts}`
+// the same as a table `e` with a column `value`.
 
 import type { ListFilter, Read } from "../../store.ts";
 
@@ -97,6 +98,16 @@ export function query(request: Read): Query {
 				sql: "SELECT job FROM link WHERE key = ? AND role = ? AND job > ? ORDER BY job LIMIT ?",
 				params: [request.key, request.role, request.after, request.limit],
 			};
+		case "wanting":
+			return {
+				sql: "SELECT key, job FROM link WHERE role = 'wants' AND key IN {keys} LIMIT ?",
+				params: [JSON.stringify(request.keys), request.limit],
+			};
+		case "awaited":
+			return {
+				sql: "SELECT e.value FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value)",
+				params: [JSON.stringify(request.lines)],
+			};
 		case "records":
 			return {
 				sql: "SELECT key, body FROM record WHERE kind = ? AND key IN {keys}",
@@ -194,9 +205,12 @@ export function reply(request: Read, rows: Row[]): unknown {
 		case "buckets":
 		case "due":
 		case "links":
+		case "awaited":
 		case "range":
 		case "ended_in":
 			return rows.map(first);
+		case "wanting":
+			return rows.map(([key, job]) => ({ key, job }));
 		case "edges":
 			return rows.map(([job, policy]) => ({ job, policy }));
 		case "fan":

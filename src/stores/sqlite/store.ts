@@ -32,7 +32,10 @@ const WIDE = 20;
 
 const dialect = (sql: string) =>
 	sql.includes("{")
-		? sql.replaceAll("{ids}", "(SELECT value FROM json_each(?))").replaceAll("{keys}", "(SELECT value FROM json_each(?))")
+		? sql
+				.replaceAll("{ids}", "(SELECT value FROM json_each(?))")
+				.replaceAll("{keys}", "(SELECT value FROM json_each(?))")
+				.replaceAll("{texts}", "json_each(?) AS e")
 		: sql;
 
 export function openSqlite(path: string, options: SqliteOptions = {}): Store {
@@ -123,6 +126,9 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 				// SQLite has rolled back by itself (disk full, I/O error): there is no transaction left to end.
 			}
 			dataVersion = -1;
+		},
+		isStale() {
+			return guarded(() => Number((prepare("PRAGMA data_version").all()[0] as unknown[])[0]) !== dataVersion);
 		},
 		close() {
 			// A transaction left open would keep the write lock for as long as this process lives.

@@ -1,0 +1,46 @@
+// What a claim costs on PostgreSQL with a global cap, caps of its lane, its owner's account and exclusive locks, over what it costs without any.
+
+import { payload } from "../../engine.ts";
+import { addAll, openFleet } from "../../fleet.ts";
+import { dropDatabase, makeDatabase } from "../../postgres.ts";
+import { atMost, type Row } from "../../row.ts";
+import { BATCH, BATCHES, SINGLES } from "./claims.ts";
+import { comparePair } from "./pair.ts";
+
+const LANES = 4;
+/** More than run at once, so that no job waits for its lock: what is measured is counting, not waiting. */
+const LOCKS = 1000;
+const CAPPED = {
+	max_concurrent: 1000,
+	safety_cap: 2000,
+	lanes: Object.fromEntries(Array.from({ length: LANES }, (_, i) => [`lane-${i}`, { max: 500 }])),
+};
+const FREE = { max_concurrent: -1, safety_cap: 0 };
+
+const capped = (n: number) => ({ ...payload(n), lane: `lane-${n % LANES}`, locks: [`lock-${n % LOCKS}`] });
+
+export const pgCaps: Row = {
+	name: "pg-caps",
+	title: "claims on PostgreSQL with caps and locks over without",
+	async run(bench) {
+		const urls = [await makeDatabase("free"), await makeDatabase("capped")] as const;
+		const free = await openFleet(urls[0], { config: FREE });
+		const caps = await openFleet(urls[1], { config: CAPPED });
+		try {
+			const jobs = bench.size(2000, 20 + SINGLES + BATCHES * BATCH);
+			await addAll(free, jobs, BATCH);
+			await addAll(caps, jobs, BATCH, capped);
+			return await comparePair(
+				bench,
+				"with caps and locks ÷ without",
+				atMost(1.5),
+				{ name: "with caps and locks", engine: caps, input: capped },
+				{ name: "without", engine: free },
+				`a global cap, a cap on each of ${LANES} lanes, an exclusive lock a job; ${jobs.toLocaleString("en")} queued; none of them binds.`,
+			);
+		} finally {
+			await Promise.all([free.close(), caps.close()]);
+			for (const url of urls) await dropDatabase(url);
+		}
+	},
+};

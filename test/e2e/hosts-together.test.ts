@@ -1,0 +1,160 @@
+// Two daemons on one store: what is asked of one reaches the runs of the other, and what these have written is read from everywhere.
+
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Client } from "../../src/api/client.ts";
+import { until } from "../make/daemon.ts";
+import { makeFolder } from "../make/folder.ts";
+import { hosts, type TestHost } from "../make/host.ts";
+import { makeRepository } from "../make/repository.ts";
+
+const add = async (client: Client, job: Record<string, unknown>): Promise<number> => {
+	const { job: added } = (await client.call("job.add", job)) as { job: { id: number } };
+	return added.id;
+};
+const show = async (client: Client, id: number) => (await client.call("job.show", { id })).job;
+const CONFIG = "stop: {grace_int: 100ms, grace_term: 300ms}\n";
+type Host = TestHost & { client: Client };
+const sh = (script: string) => ({ command: ["/bin/sh", "-c", script] });
+const WAIT = 25_000;
+
+/** The host that has the job's run, and the other one. */
+async function split({ a, b }: { a: Host; b: Host }, id: number): Promise<{ owner: Host; other: Host; at: string }> {
+	const host = await until(async () => {
+		const { run, last_run } = await show(a.client, id);
+		return run?.host ?? last_run?.host;
+	});
+	return host === "a" ? { owner: a, other: b, at: "a" } : { owner: b, other: a, at: "b" };
+}
+const ended = (client: Client, id: number) => client.call("job.wait", { ids: [id], timeout_ms: WAIT });
+
+describe("a run on another host", () => {
+	test("is cancelled from here", async () => {
+		const both = await hosts({ a: CONFIG, b: CONFIG });
+		const id = await add(both.a.client, { command: ["sleep", "600"] });
+		const { other } = await split(both, id);
+		await other.client.call("job.cancel", { id });
+		expect((await ended(other.client, id)).jobs[0]).toMatchObject({ status: "cancelled", exit_code: 143 });
+	});
+
+	test("its log is read while it grows, and to its end", async () => {
+		const both = await hosts({ a: CONFIG, b: CONFIG });
+		const flag = join(makeFolder(), "go");
+		const id = await add(both.a.client, sh(`echo first; while ! test -e ${flag}; do sleep 0.05; done; echo second; echo oops >&2`));
+		const { other, at } = await split(both, id);
+		const first = await other.client.call("job.logs", { id, wait_ms: WAIT });
+		expect(first).toMatchObject({ run: `${id}.1`, text: "first\n", next_offset: 6, ended: false, host: at });
+		// Asked before there is anything to read: it comes when it is there.
+		const second = other.client.call("job.logs", { id, offset: 6, wait_ms: WAIT });
+		writeFileSync(flag, "");
+		expect(await second).toMatchObject({ text: "second\n", next_offset: 13 });
+		await ended(other.client, id);
+		const last = await until(async () => {
+			const piece = await other.client.call("job.logs", { id, offset: 13 });
+			return piece.ended ? piece : undefined;
+		});
+		expect(last).toMatchObject({ text: "", eof: true, ended: true });
+		expect(await other.client.call("job.logs", { id, stream: "stderr" })).toMatchObject({ text: "oops\n", host: at });
+		const said = await other.run(["logs", String(id)]);
+		expect([said.code, said.out]).toEqual([0, "first\nsecond\n"]);
+		const followed = await other.run(["logs", "-f", String(id)]);
+		expect([followed.code, followed.out]).toEqual([0, "first\nsecond\n"]);
+	});
+
+	test("what it has written is there when its host is not, as far as it was kept", async () => {
+		const config = `${CONFIG}logs: {shared_kb: 1}\n`;
+		const both = await hosts({ a: config, b: config });
+		const id = await add(both.a.client, sh("i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done"));
+		const { owner, other, at } = await split(both, id);
+		await ended(other.client, id);
+		const whole = readFileSync(join(owner.path, "runs", String(id), "1", "stdout.log"), "utf8");
+		// Its host answers: all of it.
+		expect((await other.run(["logs", String(id)])).out).toBe(whole);
+		await until(async () => (await other.client.call("job.logs", { id, offset: -100 })).host === at);
+		await owner.kill(owner.daemons[0] as NonNullable<(typeof owner.daemons)[0]>);
+		const said = await other.run(["logs", String(id)]);
+		expect(said.code).toBe(0);
+		expect(said.out).toBe(whole.slice(0, 65_536) + whole.slice(-1024));
+		expect(said.err).toContain(`bytes are left out: they are only on host ${at}`);
+	});
+
+	test("a crash between its end and its keeping is made up for by the next daemon", async () => {
+		const both = await hosts({ a: CONFIG, b: CONFIG });
+		const id = await add(both.a.client, sh("echo said"));
+		const { owner, other } = await split(both, id);
+		await ended(other.client, id);
+		await owner.kill(owner.daemons[0] as NonNullable<(typeof owner.daemons)[0]>);
+		const { openDatabase } = await import("../../src/stores/sqlite/driver.ts");
+		const database = openDatabase(owner.store);
+		database.exec("DELETE FROM record WHERE kind = 'output'");
+		database.close();
+		const next = await owner.up();
+		await until(async () => {
+			const piece = await other.client.call("job.logs", { id }).catch(() => null);
+			return piece?.text === "said\n";
+		});
+		await next.client.call("scheduler.down", {});
+		await owner.gone(next.child);
+		expect((await other.client.call("job.logs", { id })).text).toBe("said\n");
+	});
+
+	test("its worktree, its diff and its account are known here", async () => {
+		const repo = makeRepository();
+		const config = `${CONFIG}repos: {r: {url: ${JSON.stringify(repo.path)}, merge: local}}\n`;
+		const both = await hosts({ a: config, b: config });
+		const flag = join(makeFolder(), "go");
+		const id = await add(both.a.client, { ...sh(`echo new > new.txt; while ! test -e ${flag}; do sleep 0.05; done; exit 3`), repo: "r" });
+		const { owner, other, at } = await split(both, id);
+		const path = join(owner.path, "worktrees", "r", String(id));
+		await until(() => existsSync(join(path, "new.txt")));
+		expect(await other.client.call("job.open", { id })).toMatchObject({
+			host: at,
+			path,
+			branch: expect.stringMatching(/^sluice\//),
+			there: true,
+		});
+		expect((await other.client.call("job.diff", { id })).patch).toContain("+new");
+		writeFileSync(flag, "");
+		await ended(other.client, id);
+		expect((await until(() => other.client.call("job.outcome", { id }).catch(() => null))).outcome).toMatchObject({
+			exit_kind: "failed",
+			exit_code: 3,
+		});
+		const account = await other.run(["show", String(id), "--outcome"]);
+		expect([account.code, account.out]).toEqual([0, expect.stringMatching(/exit kind +failed[\s\S]*host +[ab]\n/)]);
+		await owner.kill(owner.daemons[0] as NonNullable<(typeof owner.daemons)[0]>);
+		expect((await other.client.call("job.diff", { id })).patch).toContain("+new");
+		expect(await other.client.call("job.open", { id })).toMatchObject({ host: at, path, there: null });
+	});
+
+	test("is retried here when it is asked for here", async () => {
+		const both = await hosts({ a: CONFIG, b: CONFIG });
+		const flag = join(makeFolder(), "flag");
+		const id = await add(both.a.client, sh(`test -e ${flag} && { echo again; exit; }; touch ${flag}; exit 1`));
+		const { owner, other } = await split(both, id);
+		await ended(other.client, id);
+		await owner.client.call("config.set", { key: `hosts.${owner.name}.max`, value: 0 });
+		await other.client.call("job.retry", { id });
+		await until(async () => (await show(owner.client, id)).status === "succeeded");
+		expect((await show(other.client, id)).last_run?.host).toBe(other.name);
+		const [here, there] = await Promise.all([owner, other].map((host) => host.client.call("job.logs", { id, run: 2 })));
+		expect([here?.text, there?.text]).toEqual(["again\n", "again\n"]);
+		expect((await other.client.call("job.logs", { id, run: 1, stream: "stderr" })).run).toBe(`${id}.1`);
+	});
+});
+
+test("a home of its own keeps nothing of this", async () => {
+	const { TestHome } = await import("../make/daemon.ts");
+	const home = new TestHome();
+	home.make();
+	const { client } = await home.up();
+	const id = await add(client, sh("echo alone"));
+	await ended(client, id);
+	expect((await client.call("job.logs", { id })).text).toBe("alone\n");
+	const { openDatabase } = await import("../../src/stores/sqlite/driver.ts");
+	const database = openDatabase(join(home.path, "sluice.db"));
+	const kept = database.prepare("SELECT kind FROM record WHERE kind IN ('output', 'ask', 'reply')").all();
+	database.close();
+	expect(kept).toEqual([]);
+});

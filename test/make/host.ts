@@ -1,0 +1,46 @@
+// Several hosts on one store: a daemon each, a process of its own with a home of its own, all on one file.
+
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import type { Client } from "../../src/api/client.ts";
+import { TestHome } from "./daemon.ts";
+import { makeFolder } from "./folder.ts";
+import { makeProgram } from "./program.ts";
+
+let program: string | undefined;
+
+export class TestHost extends TestHome {
+	constructor(
+		readonly name: string,
+		readonly store: string,
+	) {
+		super(join(makeFolder(), name));
+	}
+
+	override spawn(env: Record<string, string> = {}) {
+		program ??= makeProgram("test/make/host-daemon.ts");
+		const child = spawn(process.execPath, [program, this.path, this.store, this.name], {
+			env: { PATH: process.env.PATH ?? "", HOME: this.path, ...env },
+			stdio: ["ignore", "ignore", "pipe"],
+		});
+		this.daemons.push(child);
+		let said = "";
+		child.stderr?.on("data", (chunk) => {
+			said += chunk;
+		});
+		return Object.assign(child, { said: () => said });
+	}
+}
+
+/** Hosts by these names, up and connected, each with its own configuration. */
+export async function hosts<N extends string>(configs: Record<N, string>): Promise<Record<N, TestHost & { client: Client }>> {
+	const store = join(makeFolder(), "shared.db");
+	const all: [string, TestHost & { client: Client }][] = [];
+	for (const [name, config] of Object.entries<string>(configs)) {
+		const host = new TestHost(name, store);
+		host.make(config);
+		const { client } = await host.up();
+		all.push([name, Object.assign(host, { client })]);
+	}
+	return Object.fromEntries(all) as Record<N, TestHost & { client: Client }>;
+}

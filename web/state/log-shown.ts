@@ -1,0 +1,69 @@
+// An agent's log for people: whole lines of its JSON in, lines as `sluice logs` prints them out. Pure.
+
+import { isFormat } from "../../src/core/agents/index.ts";
+import type { Format } from "../../src/core/agents/profile.ts";
+import { createRenderer, type Renderer } from "../../src/core/agents/render.ts";
+import { linesOf, type Piece, size } from "./log-pieces.ts";
+
+/** How a log is read: as it is, or as an agent's. */
+export type Reading = "raw" | Exclude<Format, "command">;
+
+export const readingOf = (output: string | undefined, stream: "stdout" | "stderr", how: "shown" | "raw"): Reading =>
+	how === "raw" || stream === "stderr" || output === undefined || !isFormat(output) || output === "command" ? "raw" : output;
+
+export type Text = { offset: number; next_offset: number; text: string };
+
+/** Stands for a line of which neither the beginning nor the end is in sight. */
+const TOO_LONG = "· a line that is too long to be shown here";
+
+/** Shows text that goes on where the one before it ended, as long as it does. */
+export class Shown {
+	private renderer: Renderer;
+	private next = -1;
+	/** The text before ended within a line that was passed over: its rest is, too. */
+	private within = false;
+
+	constructor(private readonly format: Exclude<Format, "command">) {
+		this.renderer = createRenderer(format);
+	}
+
+	/** What follows. Only whole lines are taken, until `last` says that no more will come: `to` is where to read on. */
+	on(part: Text, begins: "at a line" | "anywhere", last: "last" | "more"): Piece {
+		const from = this.within && part.offset === this.next ? "anywhere" : begins;
+		if (begins === "anywhere" || part.offset !== this.next) this.renderer = createRenderer(this.format);
+		this.within = from === "anywhere" && !part.text.includes("\n") && last === "more";
+		this.next = part.next_offset;
+		if (this.within) return { from: part.offset, to: part.next_offset, lines: begins === from ? [TOO_LONG] : [], open: false };
+		const whole = wholeLines(part, from, last);
+		this.next = whole.to;
+		const text = this.renderer.push(whole.text) + (last === "last" ? this.renderer.end() : "");
+		return { from: whole.from, to: whole.to, lines: linesOf(text), open: text !== "" && !text.endsWith("\n") };
+	}
+
+	/** What stands before: shown by itself. */
+	before(part: Text, begins: "at a line" | "anywhere"): Piece {
+		const whole = wholeLines(part, begins, "more");
+		const renderer = createRenderer(this.format);
+		const text = renderer.push(whole.text) + renderer.end();
+		if (whole.text === "") return { from: part.offset, to: part.next_offset, lines: [TOO_LONG], open: false };
+		return { from: whole.from, to: part.next_offset, lines: linesOf(text), open: false };
+	}
+}
+
+/** Bytes are counted from the end: a letter that is cut in two at the beginning has other bytes than it is shown with. */
+function wholeLines({ offset, next_offset, text }: Text, begins: "at a line" | "anywhere", last: "last" | "more") {
+	const first = begins === "anywhere" ? text.indexOf("\n") + 1 || text.length : 0;
+	const end = last === "last" ? text.length : Math.max(first, text.lastIndexOf("\n") + 1);
+	const at = (index: number) => Math.max(offset, next_offset - size(text.slice(index)));
+	return { from: first === 0 ? offset : at(first), to: at(end), text: text.slice(first, end) };
+}
+
+export const hasWholeLine = (text: string, begins: "at a line" | "anywhere"): boolean =>
+	begins === "at a line" ? text.includes("\n") : text.indexOf("\n") !== text.lastIndexOf("\n");
+
+/** What a line is, by its first sign, as the renderer writes them. */
+export function kindOfLine(line: string): "tool" | "trouble" | "aside" | "" {
+	if (line.startsWith("▸ ")) return "tool";
+	if (line.startsWith("! ")) return "trouble";
+	return line.startsWith("· ") || line.startsWith("… ") || line.startsWith("  ") ? "aside" : "";
+}

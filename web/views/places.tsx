@@ -1,0 +1,81 @@
+// Where jobs run: the repositories they work on, the hosts that run them.
+
+import type { HostDocument } from "../../src/api/protocol/nouns.ts";
+import type { Result } from "../../src/api/protocol.ts";
+import { app } from "../app.ts";
+import { pause, resume } from "../parts/actions.ts";
+import { Moment } from "../parts/bits.tsx";
+import { count, inWords } from "../state/words.ts";
+
+export function Repos({ repos, paused }: { repos: Result<"repo.list">["repos"]; paused: (scope: string) => boolean }) {
+	if (repos.length === 0) return null;
+	return (
+		<section class="panel" aria-label="Repos">
+			<h2>Repos</h2>
+			<ul class="list">
+				{repos.map(({ name, base, busy, problem, max }) => (
+					<li key={name}>
+						<span>
+							<b>{name}</b> {paused(`repo:${name}`) ? <span class="chip paused">paused</span> : null}{" "}
+							<span class="dim">
+								{base ?? ""} {max === null ? "" : `at most ${max} runs`}
+							</span>
+							{problem || busy ? (
+								<>
+									<br />
+									<span class="dim">{problem ?? `git is in the middle of a ${busy}`}</span>
+								</>
+							) : null}
+						</span>
+						{app.mayAct ? (
+							<button type="button" class="small" onClick={() => (paused(`repo:${name}`) ? resume({ repo: name }) : pause({ repo: name }))}>
+								{paused(`repo:${name}`) ? "Resume" : "Pause"}
+							</button>
+						) : null}
+					</li>
+				))}
+			</ul>
+		</section>
+	);
+}
+
+/** Told where several hosts share the work, and not before. */
+type HostSeen = HostDocument & { running?: number; max?: number | null };
+
+export function Hosts() {
+	const hosts: HostSeen[] = app.status?.hosts ?? [];
+	return (
+		<section class="panel" aria-label="Hosts">
+			<h2>
+				Hosts <span class="dim">where jobs run</span>
+			</h2>
+			{hosts.length === 0 ? <p class="nothing">none: nothing can start</p> : null}
+			<ul class="list">
+				{hosts.map(({ name, labels, heartbeat_at, state, running, max }) => (
+					<li key={name}>
+						<span>
+							<b>{name}</b> {state === "live" ? null : <span class={`chip host ${state}`}>{inWords(state)}</span>}{" "}
+							{labels.map((label) => (
+								<span key={label} class="chip">
+									{label}
+								</span>
+							))}
+							{running === undefined ? null : (
+								<>
+									<br />
+									<span class="dim num">
+										{count(running)}
+										{max === undefined || max === null ? "" : ` of ${count(max)}`} running
+									</span>
+								</>
+							)}
+						</span>
+						<span class="dim" title="its last sign of life">
+							<Moment at={Date.parse(heartbeat_at)} />
+						</span>
+					</li>
+				))}
+			</ul>
+		</section>
+	);
+}

@@ -1,0 +1,193 @@
+// Why a job waits or how it ended, how its priority adds up, when it is expected, and what it hangs on.
+
+import { useState } from "preact/hooks";
+import type { JobDocument } from "../../src/api/documents.ts";
+import type { Result } from "../../src/api/protocol.ts";
+import { isTerminal } from "../../src/core/job.ts";
+import { app } from "../app.ts";
+import { JobLink, Moment } from "../parts/bits.tsx";
+import { count, inWords, moment, span } from "../state/words.ts";
+
+type Told = Result<"job.why">;
+/** A job can wait for a thousand others. */
+const SHOWN = 50;
+
+export function Why({ told: { job, reasons, position, priority: sum, eta } }: { told: Told }) {
+	const [all, showAll] = useState(false);
+	const some = all ? reasons : reasons.slice(0, SHOWN);
+	return (
+		<div class="panels">
+			<section class="panel wide">
+				<h2>{isTerminal(job.status) ? "How it ended" : job.status === "running" ? "It runs" : "Why it waits"}</h2>
+				{isTerminal(job.status) || job.status === "running" ? <Ended job={job} /> : null}
+				<ol class="reasons">
+					{some.map((reason) => (
+						<li key={`${reason.gate} ${reason.subject} ${reason.detail}`}>
+							<span class="chip">{inWords(reason.code)}</span>
+							<span>
+								<ReasonText detail={reason.detail} subject={reason.subject} />
+								<span class="dim">
+									{reason.holder && reason.holder.length > 0 ? ` · held by ${reason.holder.slice(0, 10).join(", ")}` : ""}
+									{reason.since ? (
+										<>
+											{" "}
+											· since <Moment at={Date.parse(reason.since)} />
+										</>
+									) : null}
+									{reason.clears_at ? (
+										<>
+											{" "}
+											· clears <Moment at={Date.parse(reason.clears_at)} />
+										</>
+									) : null}
+								</span>
+							</span>
+						</li>
+					))}
+				</ol>
+				{reasons.length > some.length ? (
+					<button type="button" class="small" onClick={() => showAll(true)}>
+						Show all {count(reasons.length)} reasons
+					</button>
+				) : null}
+				{reasons.length === 0 && !isTerminal(job.status) && job.status !== "running" ? <p>Nothing: it is about to start.</p> : null}
+			</section>
+			<section class="panel">
+				<h2>
+					Priority <span class="num">{count(sum.total)}</span>
+				</h2>
+				<table class="plain">
+					<tbody>
+						{sum.terms.map(({ name, value }) => (
+							<tr key={name}>
+								<th scope="row">{inWords(name)}</th>
+								<td class="num right">{value > 0 ? `+${count(value)}` : count(value)}</td>
+							</tr>
+						))}
+					</tbody>
+				</table>
+				{position !== null ? <p class="dim">Number {count(position)} of its lane's ready jobs.</p> : null}
+			</section>
+			{eta ? <Expected eta={eta} isRunning={job.status === "running"} /> : null}
+			<Around job={job} />
+		</div>
+	);
+}
+
+function ReasonText({ detail, subject }: { detail: string; subject: string }) {
+	const other = /^job:(\d+)$/.exec(subject)?.[1];
+	return other ? <JobLink id={Number(other)}>{detail}</JobLink> : <span>{detail}</span>;
+}
+
+function Ended({ job }: { job: JobDocument }) {
+	return (
+		<dl class="pairs">
+			{job.exit_kind ? (
+				<>
+					<dt>Exit</dt>
+					<dd>
+						{inWords(job.exit_kind)}
+						{job.exit_code !== null ? ` (${job.exit_code})` : ""}
+					</dd>
+				</>
+			) : null}
+			{job.end_reason ? (
+				<>
+					<dt>Reason</dt>
+					<dd>{job.end_reason}</dd>
+				</>
+			) : null}
+			{job.last_failure ? (
+				<>
+					<dt>Last failure</dt>
+					<dd class="said">{job.last_failure}</dd>
+				</>
+			) : null}
+			{job.started_at ? (
+				<>
+					<dt>Waited</dt>
+					<dd>{span(Math.max(0, Date.parse(job.started_at) - Date.parse(job.ready_at ?? job.created_at)))}</dd>
+				</>
+			) : null}
+			{job.merge_report?.message ? (
+				<>
+					<dt>Merge</dt>
+					<dd class="said">{job.merge_report.message}</dd>
+				</>
+			) : null}
+			<dt>Attempt</dt>
+			<dd>{job.attempt}</dd>
+		</dl>
+	);
+}
+
+/** Half of the plays, and nine of ten. */
+function Between({ range }: { range: { p50: string; p90: string } }) {
+	const [half, most] = [moment(Date.parse(range.p50), app.now()), moment(Date.parse(range.p90), app.now())];
+	return (
+		<span class="num">
+			{half}
+			{most === half ? "" : ` – ${most}`}
+		</span>
+	);
+}
+
+function Expected({ eta: { start, end, basis, stuck }, isRunning }: { eta: NonNullable<Told["eta"]>; isRunning: boolean }) {
+	return (
+		<section class="panel" aria-label="Expected">
+			<h2>
+				Expected <span class="dim">{basis ? `by ${count(basis.runs)} runs, ${basis.of}` : ""}</span>
+			</h2>
+			{end === null ? (
+				<p class="dim">No time can be told{stuck === null ? "." : `: ${stuck}`}</p>
+			) : (
+				<dl class="pairs">
+					{start && !isRunning ? (
+						<>
+							<dt>Starts</dt>
+							<dd>
+								<Between range={start} />
+							</dd>
+						</>
+					) : null}
+					<dt>Ends</dt>
+					<dd>
+						<Between range={end} />
+					</dd>
+				</dl>
+			)}
+		</section>
+	);
+}
+
+function Around({ job }: { job: JobDocument }) {
+	if (job.after.length === 0 && job.locks.length === 0 && job.parent === null) return null;
+	return (
+		<section class="panel">
+			<h2>Hangs on</h2>
+			<ul class="list">
+				{job.after.slice(0, 100).map(({ job: id, policy }) => (
+					<li key={id}>
+						<JobLink id={id}>
+							<span class="num">{id}</span> {app.jobs.rows.get(id)?.label ?? ""}
+						</JobLink>
+						<span class="dim">{policy}</span>
+					</li>
+				))}
+				{job.locks.map(({ key, mode }) => (
+					<li key={key}>
+						<span>lock {key}</span>
+						<span class="dim">{mode}</span>
+					</li>
+				))}
+				{job.parent !== null ? (
+					<li>
+						<JobLink id={job.parent}>
+							added by job <span class="num">{job.parent}</span>
+						</JobLink>
+					</li>
+				) : null}
+			</ul>
+		</section>
+	);
+}
