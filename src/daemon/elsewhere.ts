@@ -33,6 +33,7 @@ export type ElsewhereParts = {
 
 /** An answer goes through the store as one record. */
 const MOST_BYTES = 256 * 1024;
+const MOST_TOLD = 64 * 1024;
 const MOST_PATCH = 1_000_000;
 /** Whoever asks waits so much longer than the one who answers. */
 const ROUND_MS = 5_000;
@@ -82,11 +83,31 @@ export function createElsewhere(parts: ElsewhereParts) {
 			.list(runs)
 			.filter((job) => /^[1-9]\d{0,14}$/.test(job) && (disk.changedAt(`${runs}/${job}`) ?? 0) > since)
 			.flatMap((job) => disk.list(`${runs}/${job}`).map((attempt) => ({ job: Number(job), attempt: Number(attempt) })))
-			.filter(({ job, attempt }) => attempt > 0 && disk.size(`${folder(job, attempt)}/outcome.json`) !== null)
+			.filter(
+				({ job, attempt }) =>
+					attempt > 0 && ["run.json", "outcome.json"].every((file) => disk.size(`${folder(job, attempt)}/${file}`) !== null),
+			)
 			.slice(-MOST_LATE);
 		for (const run of await outputs.missing(late)) {
 			await keep(run);
 			await host.turn();
+		}
+	}
+
+	/** Only what a later run is told of: the account, and the end of each log. Its session is not here. */
+	async function bring({ job, attempt }: { job: number; attempt: number }): Promise<void> {
+		try {
+			const kept = await outputs.read(job, attempt);
+			if (!kept?.outcome || kept.host === name) return;
+			const dir = folder(job, attempt);
+			disk.makeFolder(dir);
+			for (const stream of ["stdout", "stderr"] as const) {
+				const last = kept[stream].parts.at(-1);
+				if (last) disk.write(`${dir}/${stream}.log`, new TextDecoder().decode(unpack(last.packed).slice(-MOST_TOLD)));
+			}
+			disk.write(`${dir}/outcome.json`, `${JSON.stringify({ ...kept.outcome, session_gone: true, elsewhere: kept.host })}\n`);
+		} catch (error) {
+			log.warn("what another host has kept of a run cannot be had", { run: `${job}.${attempt}`, error: troubleOf(error) });
 		}
 	}
 
@@ -162,7 +183,7 @@ export function createElsewhere(parts: ElsewhereParts) {
 		},
 	};
 
-	return { elsewhere, keepSoon, makeUp, answer };
+	return { elsewhere, keepSoon, makeUp, bring, answer };
 }
 
 function accountIn(text: string | null): Record<string, unknown> | null {

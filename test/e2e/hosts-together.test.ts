@@ -161,6 +161,26 @@ describe("a run on another host", () => {
 	});
 });
 
+test("a run is told of the one before it, though that was on another host", async () => {
+	const both = await hosts({ a: CONFIG, b: CONFIG });
+	const flag = join(makeFolder(), "flag");
+	const told = '{ echo "$SLUICE_PRIOR_ATTEMPT $SLUICE_PRIOR_EXIT"; cat "$SLUICE_PRIOR_FILE"; exit; }';
+	const id = await add(both.a.client, sh(`test -e ${flag} && ${told}; touch ${flag}; echo last words; exit 4`));
+	const { owner, other } = await split(both, id);
+	await ended(other.client, id);
+	await until(() => other.client.call("job.outcome", { id }).catch(() => null));
+	await owner.client.call("scheduler.down", {});
+	await owner.gone(owner.daemons[0] as NonNullable<(typeof owner.daemons)[0]>);
+	await other.client.call("job.rerun", { id });
+	await until(async () => (await show(other.client, id)).status === "succeeded");
+	const { text } = await other.client.call("job.logs", { id });
+	expect(text).toMatch(/^1 failed\n/);
+	expect(JSON.parse(text.slice(text.indexOf("{")))).toMatchObject({ attempt: 1, exit_code: 4, stdout_tail: "last words\n" });
+	// It is not mistaken for a run of this host.
+	expect(await other.client.call("job.outcome", { id, run: 1 })).toMatchObject({ host: owner.name });
+	expect(await other.client.call("job.logs", { id, run: 1 })).toMatchObject({ host: owner.name, text: "last words\n" });
+});
+
 describe("an agent that asked on another host", () => {
 	const QUESTION = /^it was not allowed to/;
 	async function asked() {
