@@ -32,7 +32,7 @@ export type DaemonDoor = {
 	install(options: DaemonOptions): Promise<string[]>;
 	/** As `config.check` and `doctor.run` answer, without a daemon. */
 	checkConfig(home: string): Promise<Document>;
-	doctor(home: string): Promise<Document>;
+	doctor(home: string, store?: string | null): Promise<Document>;
 	/** Moves everything from one store to another. */
 	migrateStore(wish: MoveWish): Promise<Document>;
 };

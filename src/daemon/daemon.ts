@@ -306,6 +306,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				accounts: () => config.settings().accounts,
 				jumps: watchdog.jumps,
 				store: store.shown,
+				database: () => ("url" in store.at ? store.at.url : null),
 				socket,
 				env,
 			});

@@ -5,6 +5,7 @@ import { release } from "node:os";
 import type { AgentDocument, Checkup } from "../api/context.ts";
 import { socketPath } from "../api/socket-path.ts";
 import type { CustomProfile } from "../core/agents/index.ts";
+import { systemClock } from "../host/local.ts";
 import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../stores/sqlite/driver.ts";
 import { createAgents, find, versionOf as programVersion } from "./agents.ts";
 import type { Problem } from "./config-file.ts";
@@ -19,6 +20,8 @@ export type Patient = {
 	accounts?: () => Record<string, { home: string | null }>;
 	/** Jumps of the clock that were seen; absent without a daemon. */
 	jumps?: () => number;
+	/** The store's URL, where that is a database. */
+	database?: () => string | null;
 	/** Where the daemon listens, while it does. */
 	socket?: string;
 	/** Where its queue is, without passwords; absent without a daemon. */
@@ -49,7 +52,9 @@ export async function checkUp(patient: Patient): Promise<Checkup[]> {
 		["git", () => git(patient.env)],
 		...found.map((agent): [string, () => Finding] => [`agent ${agent.name}`, () => ofAgent(agent)]),
 	];
-	return Promise.all(
+	const url = patient.database?.() ?? null;
+	const database = url === null ? [] : await (await import("../stores/postgres/checks.ts")).checkDatabase(url, systemClock.now);
+	const here = await Promise.all(
 		looks.map(async ([name, look]) => {
 			try {
 				return { name, ...(await look()) };
@@ -58,6 +63,7 @@ export async function checkUp(patient: Patient): Promise<Checkup[]> {
 			}
 		}),
 	);
+	return [...here, ...database];
 }
 
 const atLeast = (what: string, version: string, oldest: string, hint: string): Finding =>

@@ -3,6 +3,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { SluiceError } from "../core/errors.ts";
+import { isDatabase } from "../core/store-address.ts";
 import { localHost } from "../host/local.ts";
 import { SILENT } from "../log.ts";
 import { openConfigFile, type Problem } from "./config-file.ts";
@@ -67,16 +68,26 @@ export async function checkConfig(home: string): Promise<{ schema_version: numbe
 	return { schema_version: 1, ok: problem === null, problems: problem ? [problem] : [] };
 }
 
-/** As `doctor.run` answers, without a daemon. */
-export async function doctor(home: string) {
+/** As `doctor.run` answers, without a daemon; `store` is looked at instead of the settings' one. */
+export async function doctor(home: string, store: string | null = null) {
 	const found = read(home);
 	const agents = () => ("settings" in found ? found.settings.agents : {});
 	const accounts = () => ("settings" in found ? found.settings.accounts : {});
-	const checks = await checkUp({ home, config: () => ("settings" in found ? null : found), agents, accounts, env: process.env });
+	const checks = await checkUp({
+		home,
+		config: () => ("settings" in found ? null : found),
+		agents,
+		accounts,
+		database: () => store ?? databaseIn(found),
+		env: process.env,
+	});
 	return { schema_version: 1, ok: checks.every(({ ok }) => ok), checks };
 }
 
 export const migrateStore = (request: MoveRequest): Promise<MoveDocument> => moveStore(request);
+
+const databaseIn = (found: { settings: Settings } | Problem): string | null =>
+	"settings" in found && found.settings.store !== null && isDatabase(found.settings.store) ? found.settings.store : null;
 
 /** The settings that a daemon would start with, or why it would not. */
 function read(home: string): { settings: Settings } | Problem {

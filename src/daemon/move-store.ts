@@ -3,6 +3,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SluiceError } from "../core/errors.ts";
+import { isDatabase } from "../core/store-address.ts";
 import { systemClock } from "../host/local.ts";
 import { secret } from "../host/secret.ts";
 import { openDatabaseEnd } from "../stores/moving/database-end.ts";
@@ -125,7 +126,7 @@ async function open(place: Place, purpose: "look" | "use" | "make", undo: (() =>
 }
 
 function placeOf(text: string, field: string): Place {
-	if (/^postgres(?:ql)?:\/\//.test(text)) return { kind: "database", url: text };
+	if (isDatabase(text)) return { kind: "database", url: text };
 	if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text))
 		throw new SluiceError("invalid", `${JSON.stringify(text.replace(/:.*/s, "://…"))} is no kind of store`, {
 			field,

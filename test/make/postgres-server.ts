@@ -68,9 +68,12 @@ const freePort = () =>
 export async function startServer({
 	durability = "none",
 	settings = {},
+	files = {},
 }: {
 	durability?: "none" | "full";
 	settings?: Record<string, string>;
+	/** Files for its data folder, which only it can read. */
+	files?: Record<string, string>;
 } = {}): Promise<Server> {
 	const { initdb, pg_ctl } = await binaries();
 	const folder = mkdtempSync(join(tmpdir(), "sluice-pg-"));
@@ -105,6 +108,10 @@ export async function startServer({
 			.join(""),
 	);
 	if (isRoot) chownSync(join(data, "postgresql.auto.conf"), NOBODY, NOBODY);
+	for (const [name, text] of Object.entries(files)) {
+		writeFileSync(join(data, name), text, { mode: 0o600 });
+		if (isRoot) chownSync(join(data, name), NOBODY, NOBODY);
+	}
 	const start = () => {
 		// pg_ctl keeps its streams open in the server: nothing may wait for their end.
 		const { status } = spawnSync(pg_ctl, ["-D", data, "-l", join(folder, "log"), "-w", "-t", "60", "start"], {

@@ -165,7 +165,13 @@ export const CONTROL: readonly CommandSpec[] = [
 	{
 		name: "doctor",
 		help: "Look for what could be wrong on this machine.",
-		examples: [["sluice doctor", "each finding says what to do"]],
+		options: [
+			{ name: "store", type: "text", value: "URL", help: "Look at this database, too, instead of the one that the settings name." },
+		],
+		examples: [
+			["sluice doctor", "each finding says what to do"],
+			["sluice doctor --store postgres://sluice@db.example/sluice", "could this database be a store?"],
+		],
 		load: () => import("../commands/doctor.ts"),
 	},
 ];

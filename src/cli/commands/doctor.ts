@@ -1,14 +1,19 @@
 // sluice doctor: what could be wrong on this machine. Works without a daemon, which may be what is wrong.
 
 import type { Checkup } from "../../api/context.ts";
+import { isDatabase } from "../../core/store-address.ts";
 import type { Call } from "../command.ts";
-import { EXIT } from "../failure.ts";
+import { EXIT, usage } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
 import { printable } from "../sequences.ts";
 import { pad } from "../table.ts";
 
-export async function run(_call: Call, io: Io): Promise<number> {
-	const document = (await io.askIfRunning("doctor.run")) ?? (await (await io.world.daemon()).doctor(io.world.homeOf(io.home)));
+export async function run(call: Call, io: Io): Promise<number> {
+	const store = call.text("store");
+	if (store !== undefined && !isDatabase(store))
+		throw usage(`--store must be the URL of a database, not ${JSON.stringify(store)}`, "postgres://user@host:5432/database");
+	const here = async () => (await io.world.daemon()).doctor(io.world.homeOf(io.home), store);
+	const document = store === undefined ? ((await io.askIfRunning("doctor.run")) ?? (await here())) : await here();
 	const checks = document.checks as Checkup[];
 	const { print } = io;
 	answer(io, document, () => {

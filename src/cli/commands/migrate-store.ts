@@ -47,8 +47,8 @@ export async function run(call: Call, io: Io): Promise<number> {
 	return objections.length > 0 ? EXIT.illegal : EXIT.done;
 }
 
-/** A line for each so many rows: small stores are silent. */
-const STEP = 50_000;
+/** A line for so many rows at least: small stores are silent, of large ones each table has twenty. */
+const STEP = 5_000;
 
 function progressOf(io: Io): NonNullable<MoveWish["progress"]> {
 	let told = 0;
@@ -56,7 +56,7 @@ function progressOf(io: Io): NonNullable<MoveWish["progress"]> {
 	return (at) => {
 		const name = `${at.step} ${at.table}`;
 		if (name !== table) [table, told] = [name, 0];
-		if (at.done - told < STEP) return;
+		if (at.done - told < Math.max(STEP, at.total / 20)) return;
 		told = at.done;
 		io.print.say(`${at.step === "copy" ? "copied" : "compared"} ${at.done} of ${at.total} rows of ${at.table}`);
 	};

@@ -22,6 +22,9 @@ export type Address = { url: string; direct: string; schema: string; display: st
 
 const SCHEMA = /^[a-z_][a-z0-9_]{0,40}$/;
 
+const STRICT = ["require", "verify-ca", "verify-full"];
+const SSL_MODES = ["disable", "no-verify", ...STRICT];
+
 /** `?schema=` and `?direct=host:port` are ours; the rest of the URL is PostgreSQL's. The password is never shown. */
 export function addressOf(text: string): Address {
 	let url: URL;
@@ -35,6 +38,11 @@ export function addressOf(text: string): Address {
 		throw new SluiceError("store", `the schema ${JSON.stringify(schema)} in the store's URL is no plain name`, {
 			hint: "small letters, digits and _, at most 40",
 		});
+	const mode = url.searchParams.get("sslmode");
+	if (mode !== null && !SSL_MODES.includes(mode))
+		throw new SluiceError("store", `sslmode=${mode} in the store's URL is not known`, { hint: `${SSL_MODES.join(", ")}` });
+	// All that encrypts also looks who answers, but for the one that says that it does not.
+	if (mode !== null && STRICT.includes(mode)) url.searchParams.set("sslmode", "verify-full");
 	const past = url.searchParams.get("direct");
 	for (const ours of ["schema", "direct"]) url.searchParams.delete(ours);
 	const direct = new URL(url);
@@ -47,6 +55,7 @@ export function addressOf(text: string): Address {
 	}
 	const shown = new URL(url);
 	if (shown.password) shown.password = "***";
+	shown.searchParams.delete("password");
 	return { url: url.toString(), direct: direct.toString(), schema, display: shown.toString() };
 }
 
@@ -82,15 +91,24 @@ export async function connect(
 	{ patienceMs, queryMs = patienceMs, name }: ConnectOptions,
 ): Promise<Connection> {
 	const { Client } = (await load()).default;
-	const client = new Client({
-		connectionString: address.url,
-		application_name: name,
-		connectionTimeoutMillis: patienceMs,
-		query_timeout: queryMs,
-		keepAlive: true,
-		pipeline: true,
-		types,
-	});
+	let client: Client;
+	try {
+		client = new Client({
+			connectionString: address.url,
+			application_name: name,
+			connectionTimeoutMillis: patienceMs,
+			query_timeout: queryMs,
+			keepAlive: true,
+			pipeline: true,
+			types,
+		});
+	} catch (error) {
+		// It reads the files of certificates at once.
+		throw new SluiceError("store", `${address.display}: ${error instanceof Error ? error.message : String(error)}`, {
+			hint: "check sslrootcert, sslcert and sslkey in the store's URL",
+			cause: error,
+		});
+	}
 	let alive = true;
 	let call: (payload: string) => void = () => {};
 	const gone = () => {
@@ -150,6 +168,8 @@ const REFUSALS: [RegExp, string, string][] = [
 	[/^53100/, "the database's disk is full", "free some space there: nothing was lost, the last transaction was not acknowledged"],
 	[/^25006/, "the database is read-only", "is this a standby? use the primary's address"],
 ];
+/** Of TLS: nothing that another try would mend. */
+const CERTIFICATES = /CERT|UNABLE_TO_(?:GET|VERIFY)|ERR_TLS|ERR_SSL|does not support SSL/;
 /** Shutting down, starting up, too many connections, ended by an administrator or a timeout: worth another try. */
 const PASSING = /^(?:57P0|53300|08|25P0[34]|40)/;
 const BROKEN = /terminated|timeout|timed out|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOST|ENET|not queryable|closed|reset/i;
@@ -158,6 +178,11 @@ function asError(error: unknown, { display }: Pick<Address, "display">): Error {
 	const code = (error as { code?: unknown }).code;
 	const message =
 		error instanceof Error ? error.message || (error as { errors?: Error[] }).errors?.[0]?.message || "no answer" : String(error);
+	if (CERTIFICATES.test(`${code} ${message}`))
+		return new SluiceError("store", `${display}: the connection cannot be encrypted as asked for (${message})`, {
+			hint: "name the certificate of whoever signed the server's: sslrootcert=FILE; and the server by the name in its certificate",
+			cause: error,
+		});
 	if (typeof code === "string") {
 		for (const [pattern, what, hint] of REFUSALS)
 			if (pattern.test(code)) return new SluiceError("store", `${display}: ${what} (${message})`, { hint, cause: error });
