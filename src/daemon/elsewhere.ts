@@ -11,6 +11,7 @@ import type { Clock, Host } from "../host.ts";
 import type { Log } from "../log.ts";
 import type { KeptPatch, Outputs, Question, RunOutput } from "../output.ts";
 import type { LogOptions, LogPart } from "../supervisor/index.ts";
+import type { WorktreeView } from "../workspace.ts";
 import type { Work } from "../workspaces/index.ts";
 import { isKept, keepLog, pack, readKept, unpack } from "./kept-log.ts";
 
@@ -113,7 +114,7 @@ export function createElsewhere(parts: ElsewhereParts) {
 
 	async function answer(question: Question): Promise<unknown> {
 		if (question.what === "diff") return parts.work.diff(question.job, question.attempt);
-		if (question.what === "place") return parts.work.worktrees().find(({ job }) => job === question.job) ?? null;
+		if (question.what === "place") return { worktree: parts.work.worktrees().find(({ job }) => job === question.job) ?? null };
 		const { job, attempt, stream, offset, limit, wait_ms } = question;
 		const until = clock.monotonic() + Math.min(wait_ms, HOLD_MS);
 		for (;;) {
@@ -172,10 +173,11 @@ export function createElsewhere(parts: ElsewhereParts) {
 		async place(job, attempt) {
 			const from = await owner(job, attempt);
 			if (from === null) return null;
-			const found = (await inquire(from, { what: "place", job })) as ReturnType<Work["worktrees"]>[number] | null;
+			const answer = (await inquire(from, { what: "place", job })) as { worktree: WorktreeView | null } | null;
+			const found = answer?.worktree;
 			if (found) return { host: from, path: found.path, branch: found.branch, base_branch: found.base_branch, there: found.there };
 			const kept = (await outputs.read(job, attempt))?.place;
-			return kept ? { host: from, ...kept, there: null } : null;
+			return kept ? { host: from, ...kept, there: answer === null ? null : false } : null;
 		},
 		async outcome(job, attempt) {
 			const kept = await outputs.read(job, attempt);

@@ -138,6 +138,8 @@ describe("a run on another host", () => {
 			exit_kind: "failed",
 			exit_code: 3,
 		});
+		await owner.client.call("scheduler.prune", {});
+		expect(await other.client.call("job.open", { id })).toMatchObject({ host: at, path, there: false });
 		const account = await other.run(["show", String(id), "--outcome"]);
 		expect([account.code, account.out]).toEqual([0, expect.stringMatching(/exit kind +failed[\s\S]*host +[ab]\n/)]);
 		await owner.kill(owner.daemons[0] as NonNullable<(typeof owner.daemons)[0]>);
