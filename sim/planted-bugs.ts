@@ -159,7 +159,7 @@ export const BUGS: Bug[] = [
 	{
 		name: "a limited account is used",
 		file: "scheduler/limits.js",
-		find: "const until = Math.max(wanted, known?.until ?? 0);",
+		find: "const until = Math.min(MAX_TIME, Math.max(wanted, known?.until ?? 0));",
 		replace: "const until = tx.now;",
 	},
 	{

@@ -96,6 +96,8 @@ export type Ending = {
 	/** lost: the machine went down; burns nothing. */
 	reboot?: boolean;
 	merge_status?: Job["merge_status"];
+	/** Its host has what the next run goes on with: while it is live, no other gets it. */
+	stays?: boolean;
 };
 export type Ended = { job: number; status: Status; retry_at?: number };
 

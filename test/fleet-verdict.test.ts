@@ -43,7 +43,8 @@ class Story {
 		this.event("started", job, { from: "queued", to: "running", attempt, worker: `host:${host}` }).line("begin", `${job}.${attempt}`, host);
 	end = (job: number, attempt = 1, host = "a") =>
 		this.line("end", `${job}.${attempt}`, host).event("ended", job, { from: "running", to: "succeeded", exit_kind: "completed", attempt });
-	lose = (job: number, attempt = 1) => this.event("requeued", job, { from: "running", to: "queued", exit_kind: "lost", attempt });
+	lose = (job: number, attempt = 1) =>
+		this.event("requeued", job, { from: "running", to: "queued", exit_kind: "lost", attempt, message: "scheduler recovery" });
 	loseHost = (host: string) => this.event("host_lost", null, { host });
 	judge(harms: Harm[] = []): string[] {
 		const { faults, attempts } = replay(this.events, this.pieces, harms);

@@ -16,6 +16,8 @@ export function readLines(text: string): Line[] {
 		});
 }
 
+/** The store's times are those of its transactions, which began a little before they were over. */
+const CLOCK_MS = 500;
 /** Time that a suspended host's programs may have after it is woken: until its guard has ended them. */
 const WAKING_MS = 5_000;
 const isSuspended = (harms: readonly Harm[], host: string, at: number): boolean =>
@@ -49,7 +51,7 @@ export function judgeLines(
 			live.delete(line.run);
 			const attempt = attempts.get(line.run);
 			// A host's programs end before the store gives its runs to others.
-			if (attempt?.endedAt !== null && attempt && line.at > attempt.endedAt + 1) {
+			if (attempt?.endedAt !== null && attempt && line.at > attempt.endedAt + CLOCK_MS) {
 				beyond++;
 				if (!isSuspended(harms, line.host, line.at))
 					faults.push(
@@ -65,7 +67,7 @@ export function judgeLines(
 			continue;
 		}
 		if (begun.has(line.run)) faults.push(`${line.run} began twice`);
-		if (attempt.endedAt !== null && line.at > attempt.endedAt + 1 && !isSuspended(harms, line.host, line.at))
+		if (attempt.endedAt !== null && line.at > attempt.endedAt + CLOCK_MS && !isSuspended(harms, line.host, line.at))
 			faults.push(
 				`${line.run} began on ${line.host} ${Math.round(line.at - attempt.endedAt)} ms after its end in the store (${attempt.exitKind})`,
 			);

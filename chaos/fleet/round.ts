@@ -1,6 +1,6 @@
 // One round of a fleet: four hosts on one PostgreSQL, work with locks, caps and dependencies, everything done to them that can be done; then the verdict.
 
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -55,7 +55,12 @@ export async function playRound(options: RoundOptions): Promise<RoundReport> {
 	const begun = Date.now();
 	const report: RoundReport = { seed, faults: [], folder, seconds: 0, harms: [], figures: {}, highest: { store: {}, programs: {} } };
 	const { harms, faults } = report;
-	const server = await startServer({ durability: "full" });
+	const serverLog = join(folder, "postgres");
+	mkdirSync(serverLog);
+	// Written by whoever the server runs as.
+	chmodSync(folder, 0o711);
+	chmodSync(serverLog, 0o777);
+	const server = await startServer({ durability: "full", settings: { logging_collector: "on", log_directory: `'${serverLog}'` } });
 	const hosts: FleetHost[] = [];
 	const whole = new Set<FleetHost>();
 	try {
@@ -205,6 +210,7 @@ async function judge({
 	if (jobs.length !== pieces.length) faults.push(`${jobs.length} jobs instead of ${pieces.length}`);
 	const byId = new Map(jobs.map(({ id, name }) => [id, byName.get(name) as Piece]));
 	const events = await database.events();
+	writeFileSync(join(report.folder, "events.json"), events.map((event) => `${JSON.stringify(event)}\n`).join(""));
 	const verdict = replay(events, byId, harms);
 	const read = (name: string) => (existsSync(join(proofs, name)) ? readFileSync(join(proofs, name), "utf8") : "");
 	const proof = judgeLines(readLines(read("log")), verdict.attempts, byId, harms);

@@ -13,6 +13,7 @@ export type Bucket = {
 	agent?: string;
 	uses?: Record<string, number>;
 	labels?: string[];
+	stays?: string;
 	forced?: true;
 	/** Belongs to an `apply` that is not committed yet: nothing in it may start. */
 	stage?: number;
@@ -20,7 +21,7 @@ export type Bucket = {
 	ready: number;
 };
 
-type Traits = Pick<Job, "kind" | "lane" | "repo" | "account" | "prefer" | "owner" | "agent" | "uses" | "host_labels" | "forced">;
+type Traits = Pick<Job, "kind" | "lane" | "repo" | "account" | "prefer" | "owner" | "agent" | "uses" | "host_labels" | "stays" | "forced">;
 
 /** Equal keys, equal answers of the gates. Plain jobs get a short key, since this runs for every add. */
 export function bucketKey(job: Traits, stage?: number): string {
@@ -33,13 +34,15 @@ export function bucketKey(job: Traits, stage?: number): string {
 		job.agent === undefined &&
 		job.uses === undefined &&
 		job.host_labels === undefined &&
+		job.stays === undefined &&
 		job.forced === undefined &&
 		stage === undefined
 	)
 		return plain;
 	const uses = job.uses && Object.entries(job.uses).sort(([a], [b]) => (a < b ? -1 : 1));
 	const labels = job.host_labels && [...job.host_labels].sort();
-	return `${plain}/${JSON.stringify([job.repo, job.account, job.prefer, job.owner, job.agent, uses, labels, job.forced, stage])}`;
+	const more = job.stays === undefined ? "" : `/${job.stays}`;
+	return `${plain}/${JSON.stringify([job.repo, job.account, job.prefer, job.owner, job.agent, uses, labels, job.forced, stage])}${more}`;
 }
 
 export function bucketOf(job: Traits, id: number, stage?: number): Bucket {
@@ -51,6 +54,7 @@ export function bucketOf(job: Traits, id: number, stage?: number): Bucket {
 	if (job.agent !== undefined) bucket.agent = job.agent;
 	if (job.uses !== undefined) bucket.uses = job.uses;
 	if (job.host_labels !== undefined) bucket.labels = job.host_labels;
+	if (job.stays !== undefined) bucket.stays = job.stays;
 	if (job.forced) bucket.forced = true;
 	if (stage !== undefined) bucket.stage = stage;
 	return bucket;

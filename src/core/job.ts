@@ -261,6 +261,8 @@ export type Job = {
 	waited_on?: string[] | undefined;
 	bucket: number;
 	run?: Run | undefined;
+	/** The host that has what its next run goes on with: a worktree, a session. While that is live, no other gets it. */
+	stays?: string | undefined;
 	/** Where and when the run was that ended it. */
 	last_run?: Pick<Run, "attempt" | "host" | "worker" | "account" | "started_at"> | undefined;
 	ended_at?: number | undefined;

@@ -246,7 +246,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
 			},
-			...(store.shared ? { onEnded: (run) => others.keepSoon(run) } : {}),
+			...(store.shared ? { company: "others" as const, onEnded: (run) => others.keepSoon(run) } : {}),
 			...(step ? { step } : {}),
 		});
 		const others = createElsewhere({
@@ -259,6 +259,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			log,
 			runs: home.runs,
 			name: hostName,
+			isThere: async (name) => (await scheduler.hosts()).some((one) => one.name === name && one.state !== "gone"),
 			keptBytes: () => config.settings().logs.shared_kb * 1024,
 		});
 

@@ -25,6 +25,8 @@ export type ElsewhereParts = {
 	/** Folder of all run folders. */
 	runs: string;
 	name: string;
+	/** Whether a host can be expected to answer. */
+	isThere: (host: string) => Promise<boolean>;
 	/** Bytes of the end of each log that are kept. */
 	keptBytes: () => number;
 };
@@ -106,7 +108,7 @@ export function createElsewhere(parts: ElsewhereParts) {
 	const silent = new Map<string, number>();
 
 	async function inquire(to: string, question: Question, waitMs = 0): Promise<unknown> {
-		if ((silent.get(to) ?? 0) > clock.monotonic()) return null;
+		if ((silent.get(to) ?? 0) > clock.monotonic() || !(await parts.isThere(to))) return null;
 		const began = clock.monotonic();
 		const found = await outputs.inquire(to, question, waitMs + ROUND_MS);
 		if (found === null && clock.monotonic() - began >= waitMs + ROUND_MS) silent.set(to, clock.monotonic() + SILENT_MS);

@@ -85,6 +85,8 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 
 	const next: Next = refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance());
 	job.due_at = undefined;
+	if (ending.stays && run.host !== "") job.stays = run.host;
+	else if (job.stays !== undefined) drop(job, ["stays"]);
 	if (next.to === "end") yield* end(tx, job, next, ending);
 	else yield* wait(tx, job, next, ending);
 	// Last, since a budget that this breaks may stop runs, and this one has ended already.

@@ -44,6 +44,7 @@ const ENDING = [
 	"question",
 	"reboot",
 	"merge_status",
+	"stays",
 ] as const satisfies readonly (keyof Ending)[];
 
 export function checkEnding(ending: Ending): void {
@@ -62,6 +63,7 @@ export function checkEnding(ending: Ending): void {
 	if (ending.question !== undefined) check.text(ending.question, "question");
 	if (ending.merge_status !== undefined) check.oneOf(ending.merge_status, MERGE_STATUSES, "merge_status");
 	if (ending.reboot !== undefined) check.flag(ending.reboot, "reboot");
+	if (ending.stays !== undefined) check.flag(ending.stays, "stays");
 	if (ending.usage === undefined) return;
 	for (const [dim, amount] of Object.entries(check.record(ending.usage, "usage"))) {
 		check.label(dim, `usage.${dim.slice(0, 40)}`);

@@ -115,16 +115,20 @@ export function neverStarted(floor: Floor, run: LiveRun): void {
  */
 function report(floor: Floor, run: LiveRun, ending: Ending): void {
 	run.stage = "ending";
-	run.ending = ending;
+	run.ending = floor.company === "others" && hasSomethingToGoOnWith(run, ending) ? { ...ending, stays: true } : ending;
 	if (run.fenced || floor.closed) {
 		writeOutcome(floor, run, ending);
 		forget(floor, run);
 		return;
 	}
-	record(floor, run, ending);
+	record(floor, run, run.ending);
 	floor.claimSoon();
 	writeOutcome(floor, run, ending);
 }
+
+/** A worktree, or a session. One that could not even be started here may have more luck elsewhere. */
+const hasSomethingToGoOnWith = (run: LiveRun, { exit_kind, session }: Ending): boolean =>
+	exit_kind !== "launch_failed" && (run.housed || session !== undefined);
 
 function record(floor: Floor, run: LiveRun, ending: Ending): void {
 	floor.scheduler.complete(ending).then(

@@ -50,6 +50,8 @@ export type Parts = {
 	log: Log;
 	/** After a pass that started jobs. Must not throw. */
 	onDispatch?: (started: { job: number; repo: string | null }[]) => void;
+	/** Whether other hosts may get a job's next run: then it is said which has to come back here. */
+	company?: "alone" | "others";
 	/** The end of a run is on record. Must not throw. */
 	onEnded?: (run: { job: number; attempt: number }) => void;
 	step?: (step: Step, run: string) => void;

@@ -60,3 +60,95 @@ test("with keys alone: from the board to a job, its log, a cancel, the graph, an
 	await toast(page, `Cancelled job ${second}`).waitFor();
 	await site.client.call("job.cancel", { id: first });
 });
+
+test("every kind of action with keys alone", async () => {
+	const site = await openSite(
+		`${CONFIG}agents: {ghost: {command: [/nonexistent/ghost]}}\nenvironment_breaker: {failures: 2, cooldown: 1h}\n`,
+	);
+	const { client } = site;
+	await client.call("scheduler.pause", { lane: "code" });
+	const [waits, other] = [await site.sh("true", { lane: "code", name: "waits" }), await site.sh("true", { lane: "code", name: "other" })];
+	const careful = await site.sh("true", { name: "careful", requires_approval: true });
+	const asks = await site.add({ payload: { n: 1 }, lane: "docs", name: "curious", command: undefined });
+	const { claimed } = await client.call("job.claim", { worker: "w", lanes: ["docs"] });
+	await client.call("job.complete", { job: asks, token: claimed[0]!.run.token, exit_kind: "needs_human", question: "Which colour?" });
+	for (const prompt of ["a", "b"]) await site.add({ agent: "ghost", prompt });
+	const show = async (id: number) => (await client.call("job.show", { id })).job;
+	const status = () => client.call("scheduler.status", {});
+	const page = await browser.page();
+	await enter(page, site);
+	/** From control to control, as far as there are any. */
+	const tabTo = async (name: RegExp) => {
+		for (let n = 0; n < 120; n++) {
+			await page.keyboard.press("Tab");
+			const label = "(document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '').trim()";
+			if (name.test((await page.evaluate(label)) as string)) return;
+		}
+		throw new Error(`no way to ${name} with Tab`);
+	};
+	const open = async (id: number) => {
+		await page.keyboard.press("Escape");
+		await page.keyboard.press("/");
+		await page.keyboard.press("ControlOrMeta+A");
+		await page.keyboard.type(`#${id}`);
+		await page.keyboard.press("Escape");
+		await card(page, id).waitFor();
+		await page.keyboard.press("ArrowDown");
+		await page.keyboard.press("Enter");
+		await page.locator(".jobhead .id", { hasText: String(id) }).waitFor();
+	};
+	await page.keyboard.press("p");
+	await toast(page, "Paused everything").waitFor();
+	await page.getByRole("banner").getByRole("button", { name: "Resume" }).waitFor();
+	await page.keyboard.press("p");
+	await toast(page, "Resumed everything").waitFor();
+
+	await open(waits);
+	await page.keyboard.press("t");
+	await toast(page, `Job ${waits} is first`).waitFor();
+	await page.keyboard.press("c");
+	await page.getByRole("dialog").waitFor();
+	await page.keyboard.type("by hand");
+	await page.keyboard.press("Enter");
+	await toast(page, `Cancelled job ${waits}`).waitFor();
+	expect((await show(waits)).end_reason).toBe("by hand");
+	await page.keyboard.press("r");
+	await page.getByRole("dialog").waitFor();
+	await tabTo(/^Retry$/);
+	await page.keyboard.press("Enter");
+	await toast(page, `Put back job ${waits}`).waitFor();
+	expect((await show(waits)).status).toBe("queued");
+
+	await open(careful);
+	await page.keyboard.press("a");
+	await toast(page, `Approved job ${careful}`).waitFor();
+	await open(asks);
+	await tabTo(/^Answer…$/);
+	await page.keyboard.press("Enter");
+	await page.getByRole("dialog").waitFor();
+	await page.keyboard.type("green");
+	await tabTo(/^Send the answer$/);
+	await page.keyboard.press("Enter");
+	await toast(page, `Answered job ${asks}`).waitFor();
+	expect((await show(asks)).answer).toBe("green");
+	await open(other);
+	await tabTo(/^Priority…$/);
+	await page.keyboard.press("Enter");
+	await page.getByRole("dialog").waitFor();
+	await page.keyboard.press("ControlOrMeta+A");
+	await page.keyboard.type("7");
+	await page.keyboard.press("Enter");
+	await toast(page, "has priority 7").waitFor();
+
+	await page.keyboard.press("4");
+	await page.getByRole("region", { name: "Holds" }).getByText("breaker open").waitFor();
+	await tabTo(/^Cap of lane code, as a number/);
+	await page.keyboard.press("ControlOrMeta+A");
+	await page.keyboard.type("3");
+	await page.keyboard.press("Enter");
+	await toast(page, "Lane code: at most 3 runs.").waitFor();
+	await tabTo(/^Clear: breaker open, agent:ghost$/);
+	await page.keyboard.press("Enter");
+	await toast(page, "The breaker of agent ghost is closed").waitFor();
+	await until(async () => (await status()).lanes.code?.max === 3);
+});

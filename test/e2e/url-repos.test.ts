@@ -204,9 +204,28 @@ describe("several hosts", () => {
 		const job = await add(a.client, script);
 		const failed = await until_(a.client, job, ({ status }) => status === "failed");
 		const [first, second] = failed.last_run?.host === "a" ? [a, b] : [b, a];
-		await first.client.call("config.set", { key: `hosts.${first.name}.max`, value: 0 });
+		// It no longer has the repo, so the other one gets it.
+		await first.client.call("config.unset", { key: "repos.r" });
 		await second.client.call("job.rerun", { id: job });
 		await merged(b.client, job);
 		expect(origin.git("ls-tree", "--name-only", "main").split("\n")).toEqual(["README.md", "good.txt"]);
+	});
+
+	test("a job goes on on the host that has its worktree", async () => {
+		const { origin } = makeOrigin();
+		const config = settingsFor({ url: origin.path, merge: "local" });
+		const { a, b } = await hosts({ a: config, b: config });
+		const job = await add(a.client, 'echo "$SLUICE_HOME" >> where; git rev-parse --show-toplevel >> where; test "$(wc -l < where)" -ge 8');
+		for (let round = 0; round < 3; round++) {
+			await until_(b.client, job, ({ status, attempt }) => status === "failed" && attempt === round + 1);
+			await b.client.call("job.rerun", { id: job });
+		}
+		const { last_run } = await until_(b.client, job, ({ status }) => status === "succeeded");
+		const { path } = last_run?.host === "a" ? a : b;
+		const where = readFileSync(join(path, "worktrees", "r", String(job), "where"), "utf8")
+			.trim()
+			.split("\n");
+		expect(where).toHaveLength(8);
+		expect(new Set(where).size).toBe(2);
 	});
 });

@@ -31,6 +31,12 @@ function end(pid: number): void {
 	}
 }
 
+/** What daemons are told besides: where their store is, say. Asked for each home, at each start of its daemon. */
+let surroundings: (home: string) => Promise<Record<string, string>> = async () => ({});
+export const placeHomes = (next: typeof surroundings): void => {
+	surroundings = next;
+};
+
 export type Said = { code: number; out: string; err: string };
 
 export class TestHome {
@@ -144,7 +150,7 @@ export class TestHome {
 
 	/** Starts it and connects. */
 	async up(env: Record<string, string> = {}): Promise<{ child: ChildProcess; client: Client }> {
-		const child = this.spawn(env);
+		const child = this.spawn({ ...(await surroundings(this.path)), ...env });
 		const client = await until(async () => {
 			if (child.exitCode !== null) throw new Error(`the daemon ended with ${child.exitCode}: ${child.said()}`);
 			return connect(this.socket).catch(() => undefined);

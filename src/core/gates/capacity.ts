@@ -6,7 +6,7 @@ import { isDirect, laneOf } from "../config.ts";
 import { inWords, type Reason } from "../reason.ts";
 import type { World } from "../world.ts";
 import { accountsOf, isOpen } from "./holds.ts";
-import { suits } from "./host.ts";
+import { ableHosts } from "./host.ts";
 
 const full = (code: "capacity" | "safety_cap", subject: string, used: number, limit: number): Reason =>
 	refuse("capacity", code, subject, `${subject === "all" ? "max_concurrent" : inWords(subject)} is full: ${used} of ${limit} running`);
@@ -45,7 +45,7 @@ export const capacity = {
 		if (world.host !== undefined) check(`host:${world.host}`, config.hosts[world.host]?.max);
 		else if (bucket.kind !== "payload" || bucket.labels) {
 			// Nobody in particular asks: it is full when every host that could take it is.
-			const able = world.hosts.filter((one) => suits(one, bucket, world.now));
+			const able = ableHosts(bucket, world.hosts, world.now);
 			const busy = able.filter((one) => isFull(`host:${one.name}`, config.hosts[one.name]?.max, world));
 			if (able.length > 0 && busy.length === able.length) for (const one of able) check(`host:${one.name}`, config.hosts[one.name]?.max);
 		}

@@ -73,3 +73,15 @@ test("outside workers bring their own place, kernel entries need none", () => {
 	expect(ask({ kind: "kernel" }, [])).toBeNull();
 	expect(ask({ kind: "payload", labels: ["gpu"] }, [machine("a")])).toHaveLength(1);
 });
+
+test("a job that has a worktree or a session on a host goes there, while that is live and has what it takes", () => {
+	const hosts = [machine("a"), machine("b")];
+	expect(ask({ stays: "a" }, hosts)).toBeNull();
+	expect(ask({ stays: "a" }, hosts, "a")).toBeNull();
+	expect(ask({ stays: "a" }, hosts, "b")).toEqual([
+		{ gate: "host", code: "no_host", subject: "host a", detail: "it goes on on host a, which has its worktree or its session" },
+	]);
+	expect(ask({ stays: "a" }, [machine("a", { state: "gone" }), machine("b")], "b")).toBeNull();
+	expect(ask({ stays: "a", repo: "web" }, [machine("a", { repos: [] }), machine("b")], "b")).toBeNull();
+	expect(ask({ stays: "c" }, hosts, "b")).toBeNull();
+});

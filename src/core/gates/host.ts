@@ -1,4 +1,4 @@
-// Gate 12: a live host has the repo and the labels. Outside workers bring their own place to run.
+// Gate 12: a live host has the repo and the labels; of several, the one that has what the job goes on with. Outside workers bring their own place to run.
 
 import { pass, refuse } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
@@ -35,12 +35,23 @@ function whyNot(hosts: readonly HostRecord[], wish: Wish, now: number): string {
 	return [...lines.slice(0, NAMED), ...more].join("; ");
 }
 
+/** The hosts that it may go to: the one that has its worktree or session, while that can take it; else all that can. */
+export function ableHosts(bucket: Wish & Pick<Bucket, "stays">, hosts: readonly HostRecord[], now: number): HostRecord[] {
+	const able = hosts.filter((one) => suits(one, bucket, now));
+	const bound = bucket.stays === undefined ? undefined : able.find(({ name }) => name === bucket.stays);
+	return bound ? [bound] : able;
+}
+
 export const host = {
 	name: "host" as const,
 	ask(bucket: Bucket, world: World): Reason[] | null {
 		if (bucket.kind === "kernel" || (bucket.kind === "payload" && bucket.labels === undefined && world.host === undefined)) return pass;
+		const able = ableHosts(bucket, world.hosts, world.now);
+		if (able.some(({ name }) => world.host === undefined || name === world.host)) return pass;
+		const [bound] = able;
+		if (bound && bound.name === bucket.stays)
+			return [refuse("host", "no_host", `host ${bound.name}`, `it goes on on host ${bound.name}, which has its worktree or its session`)];
 		const candidates = world.host === undefined ? world.hosts : world.hosts.filter((one) => one.name === world.host);
-		if (candidates.some((one) => suits(one, bucket, world.now))) return pass;
 		const wants = [
 			...(bucket.repo === undefined ? [] : [`repo ${bucket.repo}`]),
 			...(bucket.labels ?? []).map((label) => `label ${label}`),

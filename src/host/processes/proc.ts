@@ -14,8 +14,10 @@ export type ProcessTable = {
 	carries(pid: number, mark: string): boolean;
 	/** Whether it leads its process group, so that a signal to the group is for it and its own alone. */
 	leads(pid: number): boolean;
-	/** The program that a shim runs; `ready` when it is no copy of the shim any more. Null when there is none, or nobody can tell. */
-	childOf(shim: number): { pid: number; ready: boolean } | null;
+	/** The one child that a shim has at a time, and when it began. Null when there is none, or nobody can tell. */
+	childOf(shim: number): { pid: number; start: string } | null;
+	/** Whether a child is still a copy of its parent: it has no program of its own yet. */
+	isCopy(child: number, parent: number): boolean;
 	/** Its children, theirs and so on, as far as they are in its session. Costs as much as there are of them, however many processes live. */
 	below(pid: number): number[];
 };
@@ -47,9 +49,13 @@ export function procTable(): ProcessTable {
 		carries: (pid, mark) => pid !== process.pid && markOf(pid) === mark,
 		leads: (pid) => statOf(pid)?.group === pid,
 		childOf(shim) {
-			const pid = childrenOf(shim).find((child) => statOf(child) !== null);
-			return pid === undefined ? null : { pid, ready: lineOf(pid) !== lineOf(shim) };
+			for (const pid of childrenOfThread(shim, shim)) {
+				const start = statOf(pid)?.start;
+				if (start !== undefined) return { pid, start };
+			}
+			return null;
 		},
+		isCopy: (child, parent) => lineOf(child) === lineOf(parent),
 		below(pid) {
 			const session = statOf(pid)?.session;
 			const found = new Set([pid]);
@@ -76,10 +82,11 @@ function statOf(pid: number): { group: number; session: number; start: string } 
 /** Each thread has those that it started. */
 function childrenOf(pid: number): number[] {
 	const threads = quietly(() => readdirSync(`/proc/${pid}/task`)) ?? [];
-	return threads.flatMap(
-		(thread) => readSmall(`/proc/${pid}/task/${thread}/children`)?.toString("latin1").match(/\d+/g)?.map(Number) ?? [],
-	);
+	return threads.flatMap((thread) => childrenOfThread(pid, thread));
 }
+
+const childrenOfThread = (pid: number, thread: number | string): number[] =>
+	readSmall(`/proc/${pid}/task/${thread}/children`)?.toString("latin1").match(/\d+/g)?.map(Number) ?? [];
 
 const lineOf = (pid: number): string | undefined => readSmall(`/proc/${pid}/cmdline`)?.toString("latin1");
 

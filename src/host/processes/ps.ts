@@ -44,8 +44,11 @@ export function psTable(ps: string): ProcessTable {
 				.split("\n")
 				.map((one) => one.trim().split(/\s+/))
 				.find(([, parent, stat]) => Number(parent) === shim && !stat?.startsWith("Z"));
-			return line ? { pid: Number(line[0]), ready: true } : null;
+			const pid = Number(line?.[0] ?? 0);
+			const start = pid > 0 ? this.startOf(pid) : null;
+			return start === null ? null : { pid, start };
 		},
+		isCopy: () => false,
 		below: () => [],
 	};
 }

@@ -51,13 +51,11 @@ export function sight(dir: string, table: ProcessTable): Sighting {
 
 /** Who stands for the run: its program; before and after the program, until the line in `exit`, its shim; when the shim was killed, whoever is left. */
 function beingOf({ shim, program, mark }: Start, table: ProcessTable): Being | null {
-	const exact = ({ pid }: Being, start: string | null) => (start === null ? null : { pid, start });
-	const told = program && exact(program, startIf(program, table));
-	if (told) return told;
+	const told = program && startIf(program, table);
+	if (program && told) return { pid: program.pid, start: told };
 	const start = startIf(shim, table);
 	if (start === null) return mark === null ? null : oldestOf(mark, table);
-	const child = mark === null ? null : table.childOf(shim.pid);
-	return (child && exact({ ...child, start: "" }, table.startOf(child.pid))) ?? { pid: shim.pid, start };
+	return (mark === null ? null : table.childOf(shim.pid)) ?? { pid: shim.pid, start };
 }
 
 /** The first of those that carry the mark: the program itself, as long as it lives. */
@@ -99,15 +97,14 @@ export function signalRun(dir: string, table: ProcessTable, signal: NodeJS.Signa
 			return left !== null && signalProgram(left, table, signal);
 		}
 		const child = mark === null ? null : table.childOf(shim.pid);
-		if (child?.ready || tries === PATIENCE) return signalChild(child, start, table, signal, dir);
+		if ((child && !table.isCopy(child.pid, shim.pid)) || tries === PATIENCE) return signalChild(dir, child, mark, table, signal);
 		Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
 	}
 }
 
-/** Its shim lives. Where children cannot be seen, the mark tells; where there are none yet, the next signal will find one. */
-function signalChild(child: { pid: number } | null, { mark }: Start, table: ProcessTable, signal: NodeJS.Signals, dir: string): boolean {
-	const start = child && table.startOf(child.pid);
-	const program = child && start ? { pid: child.pid, start } : mark === null ? null : oldestOf(mark, table);
+/** Its shim lives. Where children cannot be seen, the mark tells; where there is nobody yet, a later signal will find somebody. */
+function signalChild(dir: string, child: Being | null, mark: string | null, table: ProcessTable, signal: NodeJS.Signals): boolean {
+	const program = child ?? (mark === null ? null : oldestOf(mark, table));
 	// It was the shim's child after we had looked for an exit: if there is one now, the shim may have gone on.
 	if (readExit(dir)) return false;
 	return program === null || signalProgram(program, table, signal);

@@ -5,7 +5,10 @@ import type { Cell, Write } from "../sql/writes.ts";
 import * as sql from "../sql/writes.ts";
 
 type Type = "bigint" | "double precision" | "text";
-/** `document`: a text that is JSON itself. */
+/**
+ * `document`: a text that is JSON itself, so has no control characters: a column of them goes as one text with SEPARATOR between. Quoting each as
+ * an element of an array, and taking that apart again, would cost both sides more than the rest of the row.
+ */
 type Column = { name: string; type: Type; content?: "document" };
 /** `sql` is the shared statement that it stands for. */
 type List = { sql: string; columns: readonly Column[]; statement: string };
@@ -14,6 +17,9 @@ const id = (name: string): Column => ({ name, type: "bigint" });
 const real = (name: string): Column => ({ name, type: "double precision" });
 const text = (name: string): Column => ({ name, type: "text" });
 const document = (name: string): Column => ({ name, type: "text", content: "document" });
+
+/** What JSON never contains as it is: the record separator. */
+const SEPARATOR = "\x1e";
 
 const JOB = [
 	text("line"),
@@ -103,13 +109,19 @@ const OFFSETS = LISTS.map((_, index) => LISTS.slice(0, index).reduce((sum, list)
 
 /** All parameters of the function, in order. */
 export const PARAMETERS = LISTS.flatMap((list, index) =>
-	list.columns.map((column) => ({ name: parameter(index, column.name), type: `${column.type}[]` })),
+	list.columns.map((column) => ({
+		name: parameter(index, column.name),
+		type: column.content === "document" ? "text" : `${column.type}[]`,
+	})),
 );
 
 /** The function's body: one statement a list, none for a list that is not given. */
 export const BODY = LISTS.map((list, index) => {
 	const names = list.columns.map((column) => parameter(index, column.name));
-	const rows = `unnest(${names.join(", ")}) AS n(${list.columns.map((column) => column.name).join(", ")})`;
+	const arrays = list.columns.map((column, at) =>
+		column.content === "document" ? `string_to_array(${names[at]}, chr(${SEPARATOR.charCodeAt(0)}))` : names[at],
+	);
+	const rows = `unnest(${arrays.join(", ")}) AS n(${list.columns.map((column) => column.name).join(", ")})`;
 	const statement = list.statement.replaceAll("$id", parameter(index, "id")).replace("$", () => rows);
 	return `IF ${names[names.length - 1]} IS NOT NULL THEN ${statement}; END IF;`;
 }).join("\n\t");
@@ -133,14 +145,18 @@ export function argumentsFor(writes: Iterable<Write>): (string | null)[] {
 }
 
 function literal({ type, content }: Column, cells: readonly Cell[], from: number, step: number): string {
+	if (content === "document") {
+		let joined = cells[from] as string;
+		for (let at = from + step; at < cells.length; at += step) joined += SEPARATOR + (cells[at] as string);
+		return joined;
+	}
 	let out = "{";
 	for (let at = from; at < cells.length; at += step) {
 		if (at !== from) out += ",";
 		const cell = cells[at] as Cell;
 		if (cell === null) out += "NULL";
 		else if (type !== "text") out += String(cell);
-		// JSON within JSON is quoted just as an element of an array is: it has no control characters left.
-		else out += content === "document" ? JSON.stringify(cell) : quoted(String(cell));
+		else out += quoted(String(cell));
 	}
 	return `${out}}`;
 }

@@ -185,6 +185,8 @@ describe("a connection that breaks", () => {
 		const proxy = await openTcpProxy(server.port);
 		onTestFinished(() => proxy.close());
 		const url = urlOf(newSchema(), proxy.port).replace("sluice@", "sluice:secret@");
+		// The tables are there before: making them may take longer than that patience.
+		await opened(url);
 		const store = await opened(url, { patienceMs: 300 });
 		await write(store, "k", 1);
 		proxy.cut();
