@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { beatMs } from "../core/fleet.ts";
+import { localHost } from "../host/local.ts";
 import { keepLease } from "./lease.ts";
 
 const STALE_MS = 12_000;
@@ -39,11 +40,11 @@ function stand() {
 		ring: () => timer?.call(),
 		async answer() {
 			answers.shift()?.give({ state: "live", lost: false });
-			await new Promise((resolve) => setImmediate(resolve));
+			await localHost.turn();
 		},
 		async fail() {
 			answers.shift()?.fail(new Error("away"));
-			await new Promise((resolve) => setImmediate(resolve));
+			await localHost.turn();
 		},
 	};
 }
