@@ -48,6 +48,7 @@ import { openLog } from "./log.ts";
 import { type DaemonOptions, flagsOf } from "./options.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
+import { bringAlong, shareConfig } from "./shared-config.ts";
 import { createStopping } from "./stopping.ts";
 import { bindHome, hostNameOf, storeOf } from "./store.ts";
 import { createTriggers } from "./triggers.ts";
@@ -108,16 +109,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(() => log.close());
 		for (const line of home.repaired) log.warn(line);
 
-		const config = openConfigFile({
+		const file = openConfigFile({
 			path: home.config,
 			env,
 			flags: flagsOf(options),
 			host: localHost,
 			log,
 		});
-		undo.push(() => config.close());
-		secrets = () => config.settings().secrets;
-		const store = storeOf(config.settings(), home);
+		undo.push(() => file.close());
+		secrets = () => file.settings().secrets;
+		const store = storeOf(file.settings(), home);
+		const config = store.shared ? shareConfig(file, { scheduler: () => scheduler }) : file;
 		masked.push(...store.secrets);
 		const hostName = hostNameOf(config.settings(), store);
 
@@ -139,7 +141,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const askedAt = guard?.now() ?? 0;
 		const scheduler = await openScheduler({
 			...store.at,
-			config: completeInput(engineOf(config), DEFAULTS),
+			config: completeInput(engineOf(file), DEFAULTS),
+			settings: store.shared ? "shared" : "own",
 			// A database's clock counts for all of its hosts.
 			...("url" in store.at ? {} : { clock }),
 			host,
@@ -147,7 +150,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			join: {
 				name: hostName,
 				labels: config.settings().host.labels,
-				...(store.shared ? { home: home.tag, repos: offeredRepos(config) } : {}),
+				...(store.shared ? { home: home.tag, repos: offeredRepos(file) } : {}),
 			},
 			...(store.shared ? { poll_others_ms: OTHERS_MS } : {}),
 		});
@@ -173,7 +176,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		/** What the engine is told: also of what a repo's own file says. */
 		const takeOver = async (from: Parameters<typeof engineOf>[0]) => {
 			const next = engineOf(from);
-			if (JSON.stringify(next) !== told) await scheduler.configure(completeInput(next, scheduler.config()));
+			if (store.shared) await bringAlong(scheduler, next, log);
+			else if (JSON.stringify(next) !== told) await scheduler.configure(completeInput(next, scheduler.config()));
 			told = JSON.stringify(next);
 			await offer(from);
 			repoFiles.arm(from);
@@ -181,11 +185,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		/** Alone it gets all jobs there are, and says itself what is wrong with their repos. */
 		const offer = async (from: Parameters<typeof engineOf>[0] = config) =>
 			void (store.shared && (await scheduler.offer(offeredRepos(from))));
-		let told = JSON.stringify(engineOf(config));
+		let told = JSON.stringify(engineOf(file));
+		if (store.shared) await bringAlong(scheduler, engineOf(file), log);
 		const repoFiles = followRepoFiles({
 			watchPaths,
 			changed: atOnce(
-				() => takeOver(config),
+				() => takeOver(file),
 				(error) => log.warn("a repo's sluice.yml could not be taken over", { error }),
 			),
 		});
