@@ -225,6 +225,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			watchPaths,
 			settings: () => triggersIn,
 			expand: intake.expand,
+			company: store.shared ? "others" : "alone",
 		});
 		undo.push(() => triggers.stop());
 
