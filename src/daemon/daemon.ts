@@ -155,6 +155,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			...(store.shared ? { poll_others_ms: OTHERS_MS } : {}),
 		});
 		undo.push(() => scheduler.close());
+		const storeClock = { ...clock, now: () => scheduler.now() };
 		const lease = keepLease({
 			scheduler,
 			host: localHost,
@@ -219,7 +220,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const triggers = createTriggers({
 			scheduler,
 			host,
-			clock,
+			clock: storeClock,
 			log,
 			readSchedule,
 			watchPaths,
@@ -261,7 +262,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			scheduler,
 			processes,
 			host,
-			clock,
+			clock: storeClock,
 			disk: localDisk,
 			runs: home.runs,
 			homeTag: home.tag,
@@ -342,7 +343,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				startedAt,
 				doors: () => ({ port: serving?.port ?? null, problem: serving?.problem ?? null, ready: reconciled }),
 				log,
-				clock,
+				clock: storeClock,
 				host,
 				user: userName(env),
 				down: ({ runs, graceMs, by }) => void stop({ runs, graceMs, by }).catch((error) => log.error("stopping failed", { error })),
