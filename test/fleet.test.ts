@@ -284,3 +284,16 @@ test("settings in the store: the first host brings them, all have them, whoever 
 	expect(a.sluice.config()).toMatchObject({ max_concurrent: 2, lanes: { code: { max: 5 } } });
 	expect(a.sluice.more()).toEqual({});
 });
+
+test("a trigger that two hosts have fires once a slot", async () => {
+	const fleet = makeFleet();
+	const [a, b] = [await fleet.open("a"), await fleet.open("b")];
+	const since = (await a.sluice.arm("cron:nightly", "0 3 * * *")).since;
+	fleet.clock.pass(MINUTE);
+	expect((await b.sluice.arm("cron:nightly", "0 3 * * *")).since).toBe(since);
+	const slot = fleet.clock.now();
+	const firing = { slot, job: { command: ["true"] } };
+	const outcomes = await Promise.all([a, b].map(async (one) => (await one.sluice.fire("cron:nightly", firing)).outcome));
+	expect(outcomes.sort()).toEqual(["added", "past"]);
+	expect(await a.sluice.list()).toHaveLength(1);
+});

@@ -36,7 +36,6 @@ import { logDepths } from "./depths.ts";
 import { checkUp } from "./doctor.ts";
 import { createElsewhere } from "./elsewhere.ts";
 import { createGround, pick, remembered } from "./ground.ts";
-import { heartbeats } from "./heartbeats.ts";
 import { prepareHome } from "./home.ts";
 import { createHooks } from "./hooks.ts";
 import { openIntake } from "./intake.ts";
@@ -47,6 +46,7 @@ import { type DaemonOptions, flagsOf, userName } from "./options.ts";
 import { openQueue } from "./queue.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
+import { bringAlong, shareConfig } from "./shared-config.ts";
 import { hostNameOf, storeOf } from "./store.ts";
 import { createTriggers } from "./triggers.ts";
 import { offeredRepos } from "./url-repos.ts";
@@ -68,7 +68,6 @@ export type Daemon = {
 	readonly stopped: Promise<void>;
 };
 
-const OFFER_MS = 30_000;
 /** The thread that watches the loop is made only then. */
 const LOOP_WATCH_MS = 30_000;
 /** No operation takes a tenth of this. */
@@ -103,16 +102,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(() => log.close());
 		for (const line of home.repaired) log.warn(line);
 
-		const config = openConfigFile({
+		const file = openConfigFile({
 			path: home.config,
 			env,
 			flags: flagsOf(options),
 			host: localHost,
 			log,
 		});
-		undo.push(() => config.close());
-		secrets = () => config.settings().secrets;
-		const store = storeOf(config.settings(), home);
+		undo.push(() => file.close());
+		secrets = () => file.settings().secrets;
+		const store = storeOf(file.settings(), home);
+		const config = store.shared ? shareConfig(file, { scheduler: () => scheduler }) : file;
 		masked.push(...store.secrets);
 		const hostName = hostNameOf(config.settings(), store);
 
@@ -133,7 +133,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const { scheduler, lease } = await openQueue({
 			store,
 			home,
-			config,
+			config: file,
 			hostName,
 			host,
 			clock,
@@ -141,12 +141,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			undo,
 			lost: () => supervisor.lookAgain(),
 			overtaken: () => void stop({ runs: "stop", by: "lease" }).catch((error) => log.error("stopping failed", { error })),
+			also: () => offer(),
 		});
+		const storeClock = { ...clock, now: () => scheduler.now() };
 		let triggersIn: Pick<typeof SETTINGS, "cron" | "watches"> = config.settings();
 		/** What the engine is told: also of what a repo's own file says. */
 		const takeOver = async (from: Parameters<typeof engineOf>[0]) => {
 			const next = engineOf(from);
-			if (JSON.stringify(next) !== told) await scheduler.configure(completeInput(next, scheduler.config()));
+			if (store.shared) await bringAlong(scheduler, next, log);
+			else if (JSON.stringify(next) !== told) await scheduler.configure(completeInput(next, scheduler.config()));
 			told = JSON.stringify(next);
 			await offer(from);
 			repoFiles.arm(from);
@@ -154,11 +157,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		/** Alone it gets all jobs there are, and says itself what is wrong with their repos. */
 		const offer = async (from: Parameters<typeof engineOf>[0] = config) =>
 			void (store.shared && (await scheduler.offer(offeredRepos(from))));
-		let told = JSON.stringify(engineOf(config));
+		let told = JSON.stringify(engineOf(file));
+		if (store.shared) await bringAlong(scheduler, engineOf(file), log);
 		const repoFiles = followRepoFiles({
 			watchPaths,
 			changed: atOnce(
-				() => takeOver(config),
+				() => takeOver(file),
 				(error) => log.warn("a repo's sluice.yml could not be taken over", { error }),
 			),
 		});
@@ -187,12 +191,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const triggers = createTriggers({
 			scheduler,
 			host,
-			clock,
+			clock: storeClock,
 			log,
 			readSchedule,
 			watchPaths,
 			settings: () => triggersIn,
 			expand: intake.expand,
+			company: store.shared ? "others" : "alone",
 		});
 		undo.push(() => triggers.stop());
 
@@ -228,7 +233,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			scheduler,
 			processes,
 			host,
-			clock,
+			clock: storeClock,
 			disk: localDisk,
 			runs: home.runs,
 			homeTag: home.tag,
@@ -328,7 +333,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				startedAt,
 				doors: () => ({ port: serving?.port ?? null, problem: serving?.problem ?? null, ready: reconciled }),
 				log,
-				clock,
+				clock: storeClock,
 				host,
 				user: userName(env),
 				down: ({ runs, graceMs, by }) => void stop({ runs, graceMs, by }).catch((error) => log.error("stopping failed", { error })),
@@ -348,7 +353,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(() => watchdog.stop());
 		undo.push(logDepths({ scheduler, host, log }));
 		lease.start();
-		if (store.shared) undo.push(heartbeats(OFFER_MS, offer, (error) => log.warn("what this host offers could not be told", { error })));
 
 		const found = await supervisor.start();
 		await intake.start();

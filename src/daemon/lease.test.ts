@@ -29,6 +29,7 @@ function stand() {
 		guard: { now: () => now, feed: (until) => void fed.push(until), end() {} },
 		lost: () => {},
 		overtaken: () => {},
+		also: async () => {},
 	});
 	return {
 		keeper,

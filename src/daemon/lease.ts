@@ -1,11 +1,14 @@
 // Keeps this host's lease: heartbeats, each of which feeds the guard that ends the runs should they stay away. Without a guard (a store of its own): heartbeats alone.
 
+import { join } from "node:path";
 import { beatMs, marginMs } from "../core/fleet.ts";
 import { troubleOf } from "../disk.ts";
-import type { Guard } from "../host/guard.ts";
+import { type Guard, openGuard } from "../host/guard.ts";
 import type { Host } from "../host.ts";
 import type { Log } from "../log.ts";
 import type { Scheduler } from "../scheduler.ts";
+import type { Home } from "./home.ts";
+import { packageFolder } from "./version.ts";
 
 export type LeaseParts = {
 	scheduler: Pick<Scheduler, "heartbeat" | "leave" | "config">;
@@ -16,6 +19,8 @@ export type LeaseParts = {
 	lost(): void;
 	/** Another one has this host's name: nothing that we do counts any more. */
 	overtaken(why: string): void;
+	/** With each heartbeat. */
+	also(): Promise<void>;
 };
 
 export type LeaseKeeper = {
@@ -28,10 +33,19 @@ export type LeaseKeeper = {
 	stop(): void;
 };
 
+export const guardOf = (home: Pick<Home, "path" | "tag" | "runs">, log: Log): Guard =>
+	openGuard({
+		program: join(packageFolder(), "dist", "lease-guard.js"),
+		file: join(home.path, "lease"),
+		prefix: `${home.tag}-`,
+		runs: home.runs,
+		died: () => log.warn("the guard of this host's lease has died; it is started again"),
+	});
+
 /** After a failure, sooner: a store that was away for a moment must not cost the lease. */
 const HURRY = 4;
 
-export function keepLease({ scheduler, host, log, guard, lost, overtaken }: LeaseParts): LeaseKeeper {
+export function keepLease({ scheduler, host, log, guard, lost, overtaken, also }: LeaseParts): LeaseKeeper {
 	let cancel = () => {};
 	let stopped = false;
 	/** When the lease that we have was asked for: it counts from then. */
@@ -48,9 +62,11 @@ export function keepLease({ scheduler, host, log, guard, lost, overtaken }: Leas
 		const askedAt = guard?.now() ?? 0;
 		const answer = await scheduler.heartbeat();
 		granted(askedAt);
-		if (!answer.lost) return;
-		log.error("this host was not heard of for too long: its runs were given up, and what is left of them is stopped");
-		lost();
+		if (answer.lost) {
+			log.error("this host was not heard of for too long: its runs were given up, and what is left of them is stopped");
+			lost();
+		}
+		await also();
 	}
 
 	/** A beat after the last one was asked for: an answer that took long has used up a part of the lease. */

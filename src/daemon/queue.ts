@@ -1,8 +1,6 @@
 // The queue as this host has it: opened, joined under a name with a lease, and bound to this home.
 
-import { join } from "node:path";
 import { DEFAULTS } from "../core/config.ts";
-import { openGuard } from "../host/guard.ts";
 import { localHost } from "../host/local.ts";
 import { secret } from "../host/secret.ts";
 import type { Clock, Host } from "../host.ts";
@@ -12,11 +10,10 @@ import type { Scheduler } from "../scheduler.ts";
 import type { ConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
 import type { Home } from "./home.ts";
-import { keepLease, type LeaseKeeper } from "./lease.ts";
+import { guardOf, keepLease, type LeaseKeeper } from "./lease.ts";
 import { engineOf } from "./repos.ts";
 import { bindHome, type StorePlace } from "./store.ts";
 import { offeredRepos } from "./url-repos.ts";
-import { packageFolder } from "./version.ts";
 
 /** How often we look whether other hosts have written, where the store does not tell. */
 const OTHERS_MS = 100;
@@ -34,23 +31,18 @@ export type QueueParts = {
 	lost(): void;
 	/** Another one has this host's name. */
 	overtaken(): void;
+	/** With each heartbeat. */
+	also(): Promise<void>;
 };
 
 export async function openQueue(parts: QueueParts): Promise<{ scheduler: Scheduler; lease: LeaseKeeper }> {
 	const { store, home, config, hostName, host, clock, log, undo } = parts;
-	const guard = store.shared
-		? openGuard({
-				program: join(packageFolder(), "dist", "lease-guard.js"),
-				file: join(home.path, "lease"),
-				prefix: `${home.tag}-`,
-				runs: home.runs,
-				died: () => log.warn("the guard of this host's lease has died; it is started again"),
-			})
-		: null;
+	const guard = store.shared ? guardOf(home, log) : null;
 	const askedAt = guard?.now() ?? 0;
 	const scheduler = await openScheduler({
 		...store.at,
 		config: completeInput(engineOf(config), DEFAULTS),
+		settings: store.shared ? "shared" : "own",
 		// A database's clock counts for all of its hosts.
 		...("url" in store.at ? {} : { clock }),
 		host,
@@ -69,6 +61,7 @@ export async function openQueue(parts: QueueParts): Promise<{ scheduler: Schedul
 		log,
 		guard,
 		lost: parts.lost,
+		also: parts.also,
 		overtaken: (why) => {
 			log.error(`the daemon stops: ${why}`);
 			parts.overtaken();

@@ -38,6 +38,8 @@ export type TriggerParts = {
 	settings: () => Wanted;
 	/** The jobs that a recipe makes. */
 	expand: (input: JobInput) => Promise<JobInput[]>;
+	/** "others": further hosts have triggers in the same store; those that we do not know are theirs. */
+	company?: "alone" | "others";
 };
 
 /** The wall clock may be set, and timers sleep with the machine: looked at again at least so often. */
@@ -182,7 +184,10 @@ export function createTriggers(parts: TriggerParts): Triggers {
 				(state, mark) => ({ kind: "watch", name, mark, state, settings, end: watchEntry(name, settings) }),
 			]);
 		}
-		for (const { name } of await scheduler.triggers()) if (/^(?:cron|watch):/.test(name) && !wanted.has(name)) await scheduler.disarm(name);
+		for (const { name } of await scheduler.triggers()) {
+			const isOurs = parts.company !== "others" || entries.has(name);
+			if (isOurs && /^(?:cron|watch):/.test(name) && !wanted.has(name)) await scheduler.disarm(name);
+		}
 		for (const [name, entry] of [...entries]) {
 			if (wanted.get(name)?.[0] === entry.mark) continue;
 			if (entry.kind === "watch") entry.end();

@@ -65,6 +65,23 @@ describe("two daemons on one store", () => {
 		expect(b.home.leftovers()).toEqual([]);
 	});
 
+	test("settings are the store's: a cap that is raised at one starts jobs at the other", async () => {
+		const fleet = makeFleet("60s");
+		const a = await fleet.up("a", "max_concurrent: 1\n");
+		const b = await fleet.up("b", "max_concurrent: 7\n");
+		expect((await b.client.call("config.get", { key: "max_concurrent" })).settings).toEqual([
+			{ key: "max_concurrent", value: 1, origin: "store" },
+		]);
+		expect(b.home.log()).toMatch(/do not count.*max_concurrent/);
+		expect(a.home.log()).not.toMatch(/do not count/);
+		const first = await add(a.client, ["sleep", "600"], { host_labels: ["on-a"] });
+		await reaches(a.client, first, "running");
+		const second = await add(a.client, ["true"], { host_labels: ["on-b"] });
+		expect((await show(b.client, second)).status).toBe("queued");
+		await a.client.call("config.set", { key: "max_concurrent", value: "2" });
+		expect(await ended(a.client, second)).toMatchObject({ status: "succeeded", last_run: { host: "b" } });
+	}, 30_000);
+
 	test("the second that wants a name is refused, with a word of what to do", async () => {
 		const fleet = makeFleet();
 		await fleet.up("a");
