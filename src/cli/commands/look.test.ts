@@ -36,7 +36,10 @@ here  live         2    4  gpu     5s ago
 					{ job: 7, name: "paint", question: "which\u001b[31m colour?", since: ago(60_000) },
 					{ job: 8, name: null, question: null, since: ago(1000) },
 				],
-				unmerged: [{ job: 9, name: null, merge_status: "conflict", message: "a.txt changed on both sides", since: ago(2000) }],
+				unmerged: [
+					{ job: 9, name: null, merge_status: "conflict", message: "a.txt changed on both sides", since: ago(2000) },
+					{ job: 8, name: "rude", merge_status: "verify_failed", message: "verify failed: exit code 1", since: ago(2000) },
+				],
 				budgets: [
 					{ subject: "owner:ann", dim: "cost_micro", used: 5_000_000, limit: 5_000_000, reserved: 0, over_limit: true, refills_at: null },
 				],
@@ -46,6 +49,7 @@ here  live         2    4  gpu     5s ago
 		expect(out).toContain("Needs you: job 7 (paint) asks: which colour?\n  since 1m ago → sluice answer 7 TEXT\n");
 		expect(out).toContain("Needs you: job 8 needs approval\n  since 1s ago → sluice approve 8\n");
 		expect(out).toContain("Needs you: job 9 not merged: conflict, a.txt changed on both sides\n  since 2s ago → sluice why 9\n");
+		expect(out).toContain("Needs you: job 8 (rude) not merged: verify failed, exit code 1\n");
 		expect(out).toContain("Budget: owner:ann has used $5.00 of $5.00\n");
 	});
 

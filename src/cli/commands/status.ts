@@ -73,7 +73,7 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 		);
 	}
 	for (const { job, name, merge_status, message, since } of status.unmerged ?? []) {
-		const what = `${unmergedWords({ status: "succeeded", merge_status })}${message === null ? "" : `, ${printable(message)}`}`;
+		const what = `${unmergedWords({ status: "succeeded", merge_status })}${message === null ? "" : `, ${printable(message.replace(/^verify failed: /, ""))}`}`;
 		lines.push(
 			cut(paint("yellow", `Needs you: ${labelOf({ id: job, name })} ${what}`), print.width),
 			paint("dim", `  since ${ago(since)} → sluice why ${job}`),
@@ -121,8 +121,9 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	const hosts = status.hosts.map((host) => [
 		printable(host.name),
 		host.state === "live" ? host.state : paint("yellow", host.state),
-		String(host.running),
-		host.max === null ? "–" : String(host.max),
+		// A daemon of before does not tell.
+		String(host.running ?? ""),
+		String(host.max ?? "–"),
 		plain(host.labels),
 		ago(host.heartbeat_at),
 	]);
