@@ -34,13 +34,12 @@ export class Database {
 		return Number((await this.ask("SELECT count(*) AS n FROM sluice.done"))[0]?.n);
 	}
 
-	async jobs(): Promise<{ id: number; name: string; running: boolean }[]> {
-		const rows = await this.ask("SELECT id, status, doc FROM sluice.job UNION ALL SELECT id, status, doc FROM sluice.done ORDER BY id");
-		return rows.map(({ id, status, doc }) => ({
-			id: Number(id),
-			name: (JSON.parse(String(doc)) as { name: string }).name,
-			running: status === "running",
-		}));
+	jobs = () => this.named("SELECT id, doc FROM sluice.job UNION ALL SELECT id, doc FROM sluice.done ORDER BY id");
+	running = () => this.named("SELECT id, doc FROM sluice.job WHERE status = 'running'");
+
+	private async named(text: string): Promise<{ id: number; name: string }[]> {
+		const rows = await this.ask(text);
+		return rows.map(({ id, doc }) => ({ id: Number(id), name: (JSON.parse(String(doc)) as { name: string }).name }));
 	}
 
 	async events(): Promise<Told[]> {

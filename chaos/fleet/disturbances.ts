@@ -41,7 +41,13 @@ function lengthOf(what: Disturbance, chance: number, { staleMs, graceMs }: Lease
 	return what === "slow" ? 1000 + chance * 2000 : chance ** 2 * (staleMs / 3);
 }
 
+/** What is done to a host that has nothing to do shows little. */
+async function busy(host: FleetHost): Promise<void> {
+	for (let tries = 0; tries < 50 && host.runProcesses().length === 0; tries++) await sleep(100);
+}
+
 export async function disturb(host: FleetHost, { what, ms }: Plan, harms: Harm[]): Promise<void> {
+	await busy(host);
 	const harm: Harm = { host: host.name, what, from: Date.now(), to: Number.POSITIVE_INFINITY, kills: false };
 	harms.push(harm);
 	switch (what) {

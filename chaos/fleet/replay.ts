@@ -21,6 +21,8 @@ export type Attempt = {
 
 export type Verdict = { faults: string[]; attempts: Map<string, Attempt>; lost: number; highest: Record<string, number> };
 
+/** What was done to a host can cost it its lease a little later. */
+const AFTERMATH_MS = 10_000;
 const TERMINAL = ["succeeded", "failed", "cancelled", "blocked_by_dependency"];
 const FAILURES = ["failed", "crashed", "timeout", "stalled", "lost"];
 
@@ -89,7 +91,7 @@ export function replay(events: readonly Told[], pieces: ReadonlyMap<number, Piec
 		const wanted = piece.cancel ? "cancelled" : one.attempt > piece.fails ? "completed" : "failed";
 		if (one.exitKind === "lost") {
 			lost++;
-			const harmed = harms.filter(({ from, to }) => from <= at && to >= one.startedAt);
+			const harmed = harms.filter(({ from, to }) => from <= at && to + AFTERMATH_MS >= one.startedAt);
 			const given = (lostHosts.get(one.host) ?? -1) >= one.startedAt;
 			const killed = harmed.some(({ host, kills }) => host === one.host && kills);
 			// A host that is stopped in a transaction holds up all others for some seconds: their leases may not outlast that.

@@ -63,6 +63,13 @@ export async function playRound(options: RoundOptions): Promise<RoundReport> {
 	const server = await startServer({ durability: "full", settings: { logging_collector: "on", log_directory: `'${serverLog}'` } });
 	const hosts: FleetHost[] = [];
 	const whole = new Set<FleetHost>();
+	const endAll = async () => {
+		for (const host of hosts) await host.end();
+		server.end();
+	};
+	// Daemons and their runs would outlive us.
+	const interrupted = () => void endAll().finally(() => process.exit(130));
+	for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, interrupted);
 	try {
 		const url = await server.makeDatabase();
 		const names = Array.from({ length: count }, (_, n) => `h${n + 1}`);
@@ -102,9 +109,9 @@ export async function playRound(options: RoundOptions): Promise<RoundReport> {
 	} catch (error) {
 		faults.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
 	} finally {
-		for (const host of hosts) await host.end();
+		for (const signal of ["SIGINT", "SIGTERM"] as const) process.removeListener(signal, interrupted);
+		await endAll();
 		if (faults.length > 0) appendFileSync(join(folder, "faults"), `${faults.join("\n")}\n${JSON.stringify(harms)}\n`);
-		server.end();
 		if (faults.length === 0) rmSync(folder, { recursive: true, force: true });
 	}
 	return report;
@@ -166,8 +173,8 @@ async function restart({ restarts, server, database, total, harms, say }: Restar
 async function cancelSome(hosts: FleetHost[], pieces: readonly Piece[], database: Database, over: () => boolean): Promise<void> {
 	const open = new Set(pieces.filter((piece) => piece.cancel).map((piece) => piece.name));
 	while (open.size > 0 && !over()) {
-		for (const { id, name, running } of await database.jobs()) {
-			if (!open.has(name) || !running) continue;
+		for (const { id, name } of await database.running()) {
+			if (!open.has(name)) continue;
 			const host = hosts[id % hosts.length] as FleetHost;
 			if (await host.tries((at) => at.call("job.cancel", { id }), 2000)) open.delete(name);
 		}

@@ -34,9 +34,12 @@ const HURRY = 4;
 export function keepLease({ scheduler, host, log, guard, lost, overtaken }: LeaseParts): LeaseKeeper {
 	let cancel = () => {};
 	let stopped = false;
+	/** When the lease that we have was asked for: it counts from then. */
+	let heldFrom: number | undefined;
 	const staleAfter = () => scheduler.config().stale_after_ms;
 
 	function granted(askedAt: number): void {
+		heldFrom = askedAt;
 		guard?.feed(askedAt + staleAfter() / 1000, marginMs(staleAfter()));
 	}
 
@@ -50,11 +53,14 @@ export function keepLease({ scheduler, host, log, guard, lost, overtaken }: Leas
 		lost();
 	}
 
+	/** A beat after the last one was asked for: an answer that took long has used up a part of the lease. */
+	const dueMs = () => Math.max(0, beatMs(staleAfter()) - (guard && heldFrom !== undefined ? (guard.now() - heldFrom) * 1000 : 0));
+
 	function next(ms: number): void {
 		if (stopped) return;
 		cancel = host.after(ms, () => {
 			beat().then(
-				() => next(beatMs(staleAfter())),
+				() => next(dueMs()),
 				(error) => {
 					if (stopped) return;
 					if ((error as { code?: unknown }).code === "fenced") return overtaken(troubleOf(error));
@@ -68,7 +74,7 @@ export function keepLease({ scheduler, host, log, guard, lost, overtaken }: Leas
 	return {
 		granted,
 		beat,
-		start: () => next(beatMs(staleAfter())),
+		start: () => next(dueMs()),
 		async leave() {
 			stopped = true;
 			cancel();

@@ -10,6 +10,7 @@ import { localHost, systemClock } from "../../src/host/local.ts";
 import { openScheduler } from "../../src/open.ts";
 import { makeFolder } from "../make/folder.ts";
 import { Desk, openDesk, openDoors } from "../make/served.ts";
+import { placeOf } from "../make/stand.ts";
 
 const CLIENT = join(dirname(fileURLToPath(import.meta.url)), "..", "python", "kernel-client.py");
 const hasPython = spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 6))"]).status === 0;
@@ -20,7 +21,7 @@ async function openKernel(config: Record<string, unknown> = {}): Promise<{ desk:
 	const { t, context, pretended } = await openDesk();
 	await t.sluice.close();
 	const path = join(makeFolder(), "sluice.db");
-	const scheduler = await openScheduler({ path, preset: "kernel", config, clock: systemClock, host: localHost });
+	const scheduler = await openScheduler({ ...(await placeOf(path)), preset: "kernel", config, clock: systemClock, host: localHost });
 	const desk = new Desk(t, { ...context, scheduler }, pretended);
 	const { socket, serving } = await openDoors(desk, { port: null });
 	onTestFinished(async () => {

@@ -55,5 +55,6 @@ await import("./001-town.test.ts");
 await import("./002-dag.test.ts");
 await import("./003-loops.test.ts");
 await import("./004-kernel.test.ts");
+await import("./004-python.test.ts");
 await import("./operators.test.ts");
 await import("./reasons.test.ts");

@@ -131,6 +131,8 @@ let place: (path: string) => Promise<Pick<OpenOptions, "path" | "url">> = async 
 export const placeStands = (next: typeof place): void => {
 	place = next;
 };
+/** The same for tests that open a scheduler by themselves. */
+export const placeOf = (path: string): ReturnType<typeof place> => place(path);
 
 export async function openStand(options: StandOptions = {}): Promise<Stand> {
 	const { clock = new FakeClock(), host = new FakeHost(), path = ":memory:", ...rest } = options;

@@ -1,0 +1,91 @@
+// When heartbeats are given: a lease counts from when it was asked for, so an answer that took long is followed by the next question at once.
+
+import { expect, test } from "vitest";
+import { beatMs } from "../core/fleet.ts";
+import { localHost } from "../host/local.ts";
+import { keepLease } from "./lease.ts";
+
+const STALE_MS = 12_000;
+
+/** A clock by hand, in seconds; the last timer that was set; answers that are given by hand. */
+function stand() {
+	let now = 100;
+	let timer: { ms: number; call: () => void } | undefined;
+	const answers: { give: (answer: { state: "live"; lost: boolean }) => void; fail: (error: unknown) => void }[] = [];
+	const fed: number[] = [];
+	const keeper = keepLease({
+		scheduler: {
+			heartbeat: () => new Promise((give, fail) => void answers.push({ give, fail })),
+			leave: async () => ({ left: true }),
+			config: () => ({ stale_after_ms: STALE_MS }) as never,
+		},
+		host: {
+			after: (ms, call) => {
+				timer = { ms, call };
+				return () => {};
+			},
+		},
+		log: { debug() {}, info() {}, warn() {}, error() {} } as never,
+		guard: { now: () => now, feed: (until) => void fed.push(until), end() {} },
+		lost: () => {},
+		overtaken: () => {},
+	});
+	return {
+		keeper,
+		fed,
+		pass: (seconds: number) => {
+			now += seconds;
+		},
+		timer: () => timer?.ms,
+		ring: () => timer?.call(),
+		async answer() {
+			answers.shift()?.give({ state: "live", lost: false });
+			await localHost.turn();
+		},
+		async fail() {
+			answers.shift()?.fail(new Error("away"));
+			await localHost.turn();
+		},
+	};
+}
+
+test("a beat apart while answers come at once", async () => {
+	const t = stand();
+	t.keeper.granted(100);
+	t.keeper.start();
+	expect(t.timer()).toBe(beatMs(STALE_MS));
+	t.pass(2);
+	t.ring();
+	await t.answer();
+	expect([t.timer(), t.fed]).toEqual([beatMs(STALE_MS), [112, 114]]);
+});
+
+test("after an answer that took longer than a beat the next question is asked at once", async () => {
+	const t = stand();
+	t.keeper.start();
+	t.ring();
+	t.pass(5);
+	await t.answer();
+	// Half of the lease is over by now.
+	expect([t.timer(), t.fed]).toEqual([0, [112]]);
+	t.ring();
+	t.pass(0.5);
+	await t.answer();
+	expect([t.timer(), t.fed]).toEqual([beatMs(STALE_MS) - 500, [112, 117]]);
+});
+
+test("a start that took long leaves less time until the first one", () => {
+	const t = stand();
+	t.keeper.granted(100);
+	t.pass(1.5);
+	t.keeper.start();
+	expect(t.timer()).toBe(500);
+});
+
+test("after a failure, soon", async () => {
+	const t = stand();
+	t.keeper.start();
+	t.ring();
+	await t.fail();
+	expect(t.timer()).toBe(beatMs(STALE_MS) / 4);
+});
