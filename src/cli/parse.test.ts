@@ -178,11 +178,6 @@ describe("every command", () => {
 		}
 	});
 
-	test("of later work is not there yet", () => {
-		const later = ["migrate-store"];
-		expect(COMMANDS.filter(({ name }) => later.includes(name.split(" ")[0] as string))).toEqual([]);
-	});
-
 	test.each(visible.map(({ name }) => name))("%s refuses an option that is not there", (name) => {
 		expect(refusal(`${name} --no-such-thing`)).toContain(`${name}: there is no option --no-such-thing`);
 	});

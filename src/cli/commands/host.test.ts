@@ -27,7 +27,7 @@ repos       all
 running     1 of 2
 seen        2s ago
 joined      1m ago
-lease ends  in 9m
+lease ends  in 10m
 drained     by ann, 5s ago: a new disk
 runs        job 7 (build)
 `,
