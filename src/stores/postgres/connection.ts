@@ -183,6 +183,11 @@ function asError(error: unknown, { display }: Pick<Address, "display">): Error {
 			hint: "name the certificate of whoever signed the server's: sslrootcert=FILE; and the server by the name in its certificate",
 			cause: error,
 		});
+	if (/^SASL|client password/.test(message))
+		return new SluiceError("store", `${display}: the database wants a password (${message})`, {
+			hint: "postgres://USER:PASSWORD@HOST/DATABASE, or PGPASSWORD in the environment",
+			cause: error,
+		});
 	if (typeof code === "string") {
 		for (const [pattern, what, hint] of REFUSALS)
 			if (pattern.test(code)) return new SluiceError("store", `${display}: ${what} (${message})`, { hint, cause: error });

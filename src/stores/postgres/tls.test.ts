@@ -1,8 +1,9 @@
-// Encryption: against a server with a certificate of the test's own, which only those trust who were told to.
+// Encryption and passwords: against a server with a certificate of the test's own, which only those trust who were told to.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { makeCertificates } from "../../../test/make/certificate.ts";
 import { type Server, startServer } from "../../../test/make/postgres-server.ts";
@@ -84,6 +85,24 @@ test("a server without TLS is refused where it is asked for", async () => {
 		code: "store",
 		message: expect.stringContaining("does not support SSL"),
 	});
+});
+
+test("a password: from the address or the environment; without one, or with a wrong one, that is said at once", async () => {
+	const strict = await startServer({
+		files: { "pg_hba.conf": "host all sluice 127.0.0.1/32 trust\nhost all mill 127.0.0.1/32 scram-sha-256\n" },
+	});
+	onTestFinished(() => strict.end());
+	const admin = new pg.Client({ connectionString: strict.url() });
+	await admin.connect();
+	await admin.query("CREATE ROLE mill LOGIN PASSWORD 'pass'");
+	await admin.end();
+	const as = (who: string) => checkDatabase(strict.url().replace("sluice@", `${who}@`), systemClock.now);
+	expect((await as("mill"))[0]).toMatchObject({ ok: false, detail: expect.stringContaining("wants a password") });
+	expect((await as("mill:wrong"))[0]).toMatchObject({ ok: false, detail: expect.stringContaining("refuses this user") });
+	expect((await as("mill:pass"))[0]).toMatchObject({ ok: true });
+	onTestFinished(() => void delete process.env.PGPASSWORD);
+	process.env.PGPASSWORD = "pass";
+	expect((await as("mill"))[0]).toMatchObject({ ok: true });
 });
 
 test("words that are unknown are refused, and no password is shown", () => {

@@ -1,0 +1,29 @@
+// sluice doctor --store: a database that is looked at before anything uses it.
+
+import { expect, test } from "vitest";
+import { openCommandLine } from "../../../test/make/command-line.ts";
+import type { DaemonDoor } from "../io.ts";
+
+test("looks from here, also while a daemon runs; anything but a database's address is refused", async () => {
+	const line = await openCommandLine({ "doctor.run": { checks: [] } });
+	const looked: unknown[] = [];
+	const checks = [{ name: "database", ok: false, detail: "no such database", hint: "createdb" }];
+	const daemon = async () =>
+		({
+			doctor: async (home: string, store: string) => {
+				looked.push([home, store]);
+				return { schema_version: 1, ok: false, checks };
+			},
+		}) as unknown as DaemonDoor;
+	expect(await line.run("doctor --store postgres://h/d", { daemon })).toEqual({
+		code: 1,
+		out: "BAD  database  no such database\n               → createdb\n",
+		err: "",
+	});
+	expect(looked).toEqual([[line.home, "postgres://h/d"]]);
+	expect(await line.run("doctor --store /srv/a.db", { daemon })).toMatchObject({
+		code: 2,
+		err: expect.stringContaining("--store must be"),
+	});
+	expect(line.asked).toEqual([]);
+});
