@@ -16,9 +16,7 @@ const ROOT = dirname(DIST);
 /** A copy of the build with the bug in it. */
 function plant(bug: Bug): string {
 	const folder = mkdtempSync(join(tmpdir(), "sluice-planted-"));
-	cpSync(join(DIST, "src"), join(folder, "dist/src"), { recursive: true });
-	cpSync(join(DIST, "sim"), join(folder, "dist/sim"), { recursive: true });
-	cpSync(join(DIST, "scripts"), join(folder, "dist/scripts"), { recursive: true });
+	for (const part of ["src", "sim", "scripts", "test/make"]) cpSync(join(DIST, part), join(folder, "dist", part), { recursive: true });
 	cpSync(join(ROOT, "package.json"), join(folder, "package.json"));
 	symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
 	const path = join(folder, "dist/src", bug.file);
@@ -37,6 +35,8 @@ async function hunt(bug: Bug, seeds: number): Promise<Result> {
 	const began = performance.now();
 	try {
 		const { code, out } = await run([join(folder, "dist/sim/main.js"), "--seeds", String(seeds), "--stop-after", "1"]);
+		// One that does not even start has not missed anything.
+		if (!/^(seed|sim:) \d+/m.test(out)) throw new Error(`${bug.name}: the simulator did not run: ${out.trim().slice(0, 500)}`);
 		const said = out.split("\n").find((line) => line.startsWith("seed ")) ?? out.trim().split("\n").at(-1) ?? "";
 		return { bug, caught: code !== 0 && /^seed /m.test(out), said, seconds: (performance.now() - began) / 1000 };
 	} finally {

@@ -6,6 +6,7 @@ import type { MethodName, Params, Result } from "../src/api/protocol.ts";
 import { type Door, openDoor, Refused } from "./net/door.ts";
 import { type Link, Sync } from "./net/sync.ts";
 import { after, every, keep, monotonic, now, recall } from "./outside.ts";
+import { heldBy } from "./state/held.ts";
 import { Jobs } from "./state/jobs.ts";
 import { addressOf, type Filter, type Place, placeOf, tokenOf } from "./state/place.ts";
 
@@ -34,8 +35,9 @@ export class App {
 	door: Door | null = null;
 	link: Link = { phase: "loading", heardAt: 0, problem: null };
 	status: StatusDocument | null = null;
-	/** Asked for while a job waits for one. */
-	locks: readonly LockDocument[] = [];
+	/** What keeps a job that its record does not tell; another function whenever that has changed. */
+	held = heldBy({ holds: [], locks: [] });
+	private around = "";
 	/** Grows whenever something besides jobs may have changed: limits, holds, batches. */
 	news = 0;
 	me: { role: string; version: string; home: string } | null = null;
@@ -194,10 +196,18 @@ export class App {
 		const status = await door.call("scheduler.status", {});
 		if (status.now !== undefined) this.offsetMs = Math.round(Date.parse(status.now) - (before + now()) / 2);
 		const waits = this.jobs.columns.all.blocked.some((row) => row.status === "waiting_on_locks");
-		this.locks = waits ? (await door.call("lock.list", {})).locks : [];
+		this.seeAround(status.holds, waits ? (await door.call("lock.list", {})).locks : []);
 		this.status = status;
 		this.news++;
 		this.tell("status");
+	}
+
+	private seeAround(holds: StatusDocument["holds"], locks: readonly LockDocument[]): void {
+		const around = JSON.stringify([holds.map(({ kind, scope }) => [kind, scope]), locks]);
+		if (around === this.around) return;
+		this.around = around;
+		this.held = heldBy({ holds, locks });
+		this.tell("jobs");
 	}
 
 	get mayAct(): boolean {

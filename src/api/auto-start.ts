@@ -139,6 +139,7 @@ export type DaemonModule = {
 	install(options: { home: string; port: number | null | undefined }): Promise<string[]>;
 	checkConfig(home: string): Promise<Record<string, unknown>>;
 	doctor(home: string, store?: string | null): Promise<Record<string, unknown>>;
+	backup(request: { home: string; file: string }): Promise<Record<string, unknown>>;
 	migrateStore(request: MoveWish): Promise<Record<string, unknown>>;
 };
 

@@ -33,6 +33,8 @@ export type DaemonDoor = {
 	/** As `config.check` and `doctor.run` answer, without a daemon. */
 	checkConfig(home: string): Promise<Document>;
 	doctor(home: string, store?: string | null): Promise<Document>;
+	/** One moment of the home's queue, as a file. */
+	backup(request: { home: string; file: string }): Promise<Document>;
 	/** Moves everything from one store to another. */
 	migrateStore(wish: MoveWish): Promise<Document>;
 };

@@ -246,7 +246,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
 			},
-			...(store.shared ? { company: "others" as const, onEnded: (run) => others.keepSoon(run) } : {}),
+			...(store.shared
+				? { company: "others" as const, onEnded: (run) => others.keepSoon(run), bringPrior: (run) => others.bring(run) }
+				: {}),
 			...(step ? { step } : {}),
 		});
 		const others = createElsewhere({

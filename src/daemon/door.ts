@@ -6,6 +6,7 @@ import { SluiceError } from "../core/errors.ts";
 import { isDatabase } from "../core/store-address.ts";
 import { localHost } from "../host/local.ts";
 import { SILENT } from "../log.ts";
+import { type BackupDocument, backUp } from "./backup.ts";
 import { openConfigFile, type Problem } from "./config-file.ts";
 import { type Daemon, startDaemon } from "./daemon.ts";
 import { checkUp } from "./doctor.ts";
@@ -82,6 +83,11 @@ export async function doctor(home: string, store: string | null = null) {
 		env: process.env,
 	});
 	return { schema_version: 1, ok: checks.every(({ ok }) => ok), checks };
+}
+
+export async function backup({ home, file }: { home: string; file: string }): Promise<BackupDocument> {
+	const found = read(home);
+	return backUp({ home, file, store: "settings" in found ? found.settings.store : null });
 }
 
 export const migrateStore = (request: MoveRequest): Promise<MoveDocument> => moveStore(request);

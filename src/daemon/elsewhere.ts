@@ -11,6 +11,7 @@ import type { Clock, Host } from "../host.ts";
 import type { Log } from "../log.ts";
 import type { KeptPatch, Outputs, Question, RunOutput } from "../output.ts";
 import type { LogOptions, LogPart } from "../supervisor/index.ts";
+import type { WorktreeView } from "../workspace.ts";
 import type { Work } from "../workspaces/index.ts";
 import { isKept, keepLog, pack, readKept, unpack } from "./kept-log.ts";
 
@@ -33,6 +34,7 @@ export type ElsewhereParts = {
 
 /** An answer goes through the store as one record. */
 const MOST_BYTES = 256 * 1024;
+const MOST_TOLD = 64 * 1024;
 const MOST_PATCH = 1_000_000;
 /** Whoever asks waits so much longer than the one who answers. */
 const ROUND_MS = 5_000;
@@ -82,7 +84,10 @@ export function createElsewhere(parts: ElsewhereParts) {
 			.list(runs)
 			.filter((job) => /^[1-9]\d{0,14}$/.test(job) && (disk.changedAt(`${runs}/${job}`) ?? 0) > since)
 			.flatMap((job) => disk.list(`${runs}/${job}`).map((attempt) => ({ job: Number(job), attempt: Number(attempt) })))
-			.filter(({ job, attempt }) => attempt > 0 && disk.size(`${folder(job, attempt)}/outcome.json`) !== null)
+			.filter(
+				({ job, attempt }) =>
+					attempt > 0 && ["run.json", "outcome.json"].every((file) => disk.size(`${folder(job, attempt)}/${file}`) !== null),
+			)
 			.slice(-MOST_LATE);
 		for (const run of await outputs.missing(late)) {
 			await keep(run);
@@ -90,9 +95,26 @@ export function createElsewhere(parts: ElsewhereParts) {
 		}
 	}
 
+	/** Only what a later run is told of: the account, and the end of each log. Its session is not here. */
+	async function bring({ job, attempt }: { job: number; attempt: number }): Promise<void> {
+		try {
+			const kept = await outputs.read(job, attempt);
+			if (!kept?.outcome || kept.host === name) return;
+			const dir = folder(job, attempt);
+			disk.makeFolder(dir);
+			for (const stream of ["stdout", "stderr"] as const) {
+				const last = kept[stream].parts.at(-1);
+				if (last) disk.write(`${dir}/${stream}.log`, new TextDecoder().decode(unpack(last.packed).slice(-MOST_TOLD)));
+			}
+			disk.write(`${dir}/outcome.json`, `${JSON.stringify({ ...kept.outcome, session_gone: true, elsewhere: kept.host })}\n`);
+		} catch (error) {
+			log.warn("what another host has kept of a run cannot be had", { run: `${job}.${attempt}`, error: troubleOf(error) });
+		}
+	}
+
 	async function answer(question: Question): Promise<unknown> {
 		if (question.what === "diff") return parts.work.diff(question.job, question.attempt);
-		if (question.what === "place") return parts.work.worktrees().find(({ job }) => job === question.job) ?? null;
+		if (question.what === "place") return { worktree: parts.work.worktrees().find(({ job }) => job === question.job) ?? null };
 		const { job, attempt, stream, offset, limit, wait_ms } = question;
 		const until = clock.monotonic() + Math.min(wait_ms, HOLD_MS);
 		for (;;) {
@@ -151,10 +173,11 @@ export function createElsewhere(parts: ElsewhereParts) {
 		async place(job, attempt) {
 			const from = await owner(job, attempt);
 			if (from === null) return null;
-			const found = (await inquire(from, { what: "place", job })) as ReturnType<Work["worktrees"]>[number] | null;
+			const answer = (await inquire(from, { what: "place", job })) as { worktree: WorktreeView | null } | null;
+			const found = answer?.worktree;
 			if (found) return { host: from, path: found.path, branch: found.branch, base_branch: found.base_branch, there: found.there };
 			const kept = (await outputs.read(job, attempt))?.place;
-			return kept ? { host: from, ...kept, there: null } : null;
+			return kept ? { host: from, ...kept, there: answer === null ? null : false } : null;
 		},
 		async outcome(job, attempt) {
 			const kept = await outputs.read(job, attempt);
@@ -162,7 +185,7 @@ export function createElsewhere(parts: ElsewhereParts) {
 		},
 	};
 
-	return { elsewhere, keepSoon, makeUp, answer };
+	return { elsewhere, keepSoon, makeUp, bring, answer };
 }
 
 function accountIn(text: string | null): Record<string, unknown> | null {

@@ -9,6 +9,7 @@ import { ask, type EventRecord, type Moved, type Op, Outrun, type Read, type Sto
 import { fetchLocks } from "./locks.ts";
 import { type Ids, Memory, STANDING } from "./memory.ts";
 import { closeBatches } from "./place.ts";
+import { idsIn, leap, tellRestored } from "./restored.ts";
 import { cascade, settle } from "./settle.ts";
 import { sweep } from "./sweep.ts";
 import { Tx } from "./tx.ts";
@@ -67,7 +68,7 @@ export class Engine {
 	private wall: number;
 	private mono: number;
 	/** The last event that we have told of: ours, or one of another process. */
-	private seen: number | undefined;
+	private seen: Ids | undefined;
 	private graceUntil = Number.NEGATIVE_INFINITY;
 	/** Called after each commit. */
 	onCommit: (news: {
@@ -220,7 +221,9 @@ export class Engine {
 			}
 			const heard = fresh ? NOTHING : yield* this.listen();
 			const leases = this.checkClock(now);
+			const older = fresh ? null : leap(this.memory, this.seen);
 			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(this.memory), chance, by });
+			if (older) tellRestored(tx, older, this.seen as Ids);
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
 			if (jobs.length > 0) {
 				yield* drive(tx.load(jobs));
@@ -243,7 +246,7 @@ export class Engine {
 			this.memory.forget(tx.over);
 			this.memory.trim();
 			more ||= this.memory.all("settle").size > 0;
-			this.seen = lastSeq(this.memory);
+			this.seen = idsIn(this.memory);
 			const { probes, doubted, events } = tx;
 			const asks = this.memory.all("ask");
 			this.onCommit({ stirred: tx.stirred || heard.length > 0, probes, doubted, events, heard, asks, more, due: this.memory.nextDue });
@@ -257,7 +260,7 @@ export class Engine {
 	/** What other processes have told of since our last commit. Of very much only the first part: it is a hint, and whoever needs all of it reads the events. */
 	private *listen(): Steps<readonly EventRecord[]> {
 		if (this.seen === undefined) return NOTHING;
-		return (yield this.options.store.read({ read: "events", since: this.seen, limit: HEARD })) as EventRecord[];
+		return (yield this.options.store.read({ read: "events", since: this.seen.seq, limit: HEARD })) as EventRecord[];
 	}
 
 	private *drive<T>(tx: Tx, op: Op<T>, begun?: IteratorResult<Read, T>): Steps<T> {
@@ -335,8 +338,6 @@ function refuseMoved(memory: Memory): void {
 			hint: "use that one; sluice migrate-store moves it back",
 		});
 }
-
-const lastSeq = (memory: Memory): number => (memory.recall("meta", "ids") as Ids | null)?.seq ?? 0;
 
 function jobsOf(group: readonly Pending[]): number[] {
 	const jobs: number[] = [];

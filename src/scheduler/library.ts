@@ -390,6 +390,7 @@ export async function createScheduler(
 		store: parts.store,
 		host,
 		engine,
+		wake: waker.wake,
 		everyMs: options.drive === "manual" ? undefined : options.poll_others_ms,
 	});
 	return withDoor(scheduler);

@@ -9,10 +9,12 @@ export function listenForOthers(parts: {
 	store: Store;
 	host: Pick<Host, "after">;
 	engine: Pick<Engine, "run">;
+	/** Whoever waits for work asks for it in the same transaction, instead of in one after it. */
+	wake: () => void;
 	/** How often it is looked, where the store does not tell by itself. */
 	everyMs: number | undefined;
 }): () => void {
-	const { store, host, engine, everyMs } = parts;
+	const { store, host, engine, wake, everyMs } = parts;
 	let [closed, cancel] = [false, () => {}];
 	let [asking, again] = [false, false];
 
@@ -21,6 +23,7 @@ export function listenForOthers(parts: {
 		again = asking;
 		if (asking || closed) return;
 		asking = true;
+		wake();
 		// A store that fails now says so to whoever wants something of it; the next time may go well.
 		await engine.run(function* () {}).catch(() => {});
 		asking = false;

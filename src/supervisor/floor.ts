@@ -52,6 +52,8 @@ export type Parts = {
 	onDispatch?: (started: { job: number; repo: string | null }[]) => void;
 	/** Whether other hosts may get a job's next run: then it is said which has to come back here. */
 	company?: "alone" | "others";
+	/** Puts what is kept of a run that another host had into its folder here, so that the next one can be told of it. Must not reject. */
+	bringPrior?: (run: { job: number; attempt: number }) => Promise<void>;
 	/** The end of a run is on record. Must not throw. */
 	onEnded?: (run: { job: number; attempt: number }) => void;
 	step?: (step: Step, run: string) => void;

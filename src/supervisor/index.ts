@@ -296,7 +296,10 @@ export function createSupervisor(parts: Parts): Supervisor {
 		freeze: async (scope) => freeze(floor, scope),
 		thaw: async (scope) => thaw(floor, scope),
 		logs: (job, options) => readLog(floor, job, options),
-		outcome: (job, attempt) => accountIn(floor, folderOf(floor, job, attempt)),
+		outcome: (job, attempt) => {
+			const found = accountIn(floor, folderOf(floor, job, attempt));
+			return found === null || found.elsewhere !== undefined ? null : found;
+		},
 		live: () =>
 			[...floor.live.values()].map((run) => {
 				if (run.pid === null && (run.stage === "launching" || run.stage === "running")) {

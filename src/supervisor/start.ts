@@ -9,7 +9,7 @@ import { launchFailed, see } from "./end.ts";
 import { expectStart, type Floor, remember } from "./floor.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { beforeOf, priorOf } from "./prior.ts";
-import { enlist, type LiveRun } from "./run.ts";
+import { enlist, folderOf, type LiveRun } from "./run.ts";
 
 /** A hand-over that nothing has come of: the launcher died with it in hand, or the disk refuses the marker. */
 const RELAUNCH_MS = 10_000;
@@ -33,12 +33,30 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 		launchFailed(floor, run, `the run's folder could not be made: ${troubleOf(error)}`);
 		return run;
 	}
-	const prior = priorOf(floor, run, claimed.job);
-	const before = run.kind === "agent" ? beforeOf(floor, run) : null;
-	if (run.housed && floor.workspaces)
-		enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, { prior, before, place })));
-	else go(floor, run, claimed, prepare(claimed, settings, given, { prior, before }));
+	const begin = () => {
+		const prior = priorOf(floor, run, claimed.job);
+		const before = run.kind === "agent" ? beforeOf(floor, run) : null;
+		if (run.housed && floor.workspaces)
+			enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, { prior, before, place })));
+		else go(floor, run, claimed, prepare(claimed, settings, given, { prior, before }));
+	};
+	const last = { job: run.job, attempt: run.attempt - 1 };
+	if (floor.bringPrior && last.attempt > 0 && floor.disk.changedAt(folderOf(floor, last.job, last.attempt)) === null)
+		whenBrought(floor, run, floor.bringPrior(last), begin);
+	else begin();
 	return run;
+}
+
+/** As with the workspace below: whoever stops the run meanwhile makes its start marker, and nothing is started. */
+function whenBrought(floor: Floor, run: LiveRun, bringing: Promise<void>, begin: () => void): void {
+	run.entering = true;
+	bringing
+		.then(() => {
+			run.entering = false;
+			run.launchedAt = floor.clock.monotonic();
+			if (!floor.closed && floor.live.get(run.id) === run && run.stage === "launching" && run.stop === null) begin();
+		})
+		.catch((error) => floor.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
 }
 
 function go(floor: Floor, run: LiveRun, claimed: Claimed, prepared: Prepared | { refused: string }): void {

@@ -165,5 +165,28 @@ environment_breaker: {failures: 2, cooldown: 1h}
 	await page.keyboard.press("Enter");
 	await toast(page, "cost_micro up to 9,000,000").waitFor();
 	await page.getByText("$2.50 of $9.00").waitFor();
-	await page.getByRole("region", { name: "Hosts" }).getByText("local").waitFor();
+});
+
+test("hosts: what runs there, their last sign of life; drained and undrained", async () => {
+	const site = await openSite("max_concurrent: 2\n");
+	const runs = await site.sh("sleep 60");
+	const page = await browser.page();
+	await enter(page, site, "?view=limits");
+	const hosts = async () => (await site.client.call("host.list", {})).hosts;
+	const [{ name } = { name: "" }] = await hosts();
+	const host = page.getByRole("region", { name: "Hosts" }).locator("li", { hasText: name });
+	await host.getByText(/1( of \d+)? running/).waitFor();
+	await host.getByText(/last heard of \d+ s ago/).waitFor();
+	await host.getByRole("button", { name: "Drain…" }).click();
+	await page.getByLabel("Why (for the record)").fill("new disk");
+	await page.getByRole("button", { name: "Drain it" }).click();
+	await toast(page, `Host ${name} takes no more jobs.`).waitFor();
+	await host.getByText("drained by token: new disk").waitFor();
+	expect((await hosts())[0]?.drain).toMatchObject({ reason: "new disk" });
+	const waits = await site.sh("true");
+	await host.getByRole("button", { name: "Undrain" }).click();
+	await toast(page, `Host ${name} takes jobs again.`).waitFor();
+	expect((await hosts())[0]?.drain).toBe(null);
+	await until(async () => (await site.client.call("job.show", { id: waits })).job.status === "succeeded");
+	await site.client.call("job.cancel", { id: runs });
 });

@@ -26,6 +26,8 @@ async function findings(page: Page): Promise<string[]> {
 		.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary}`);
 }
 
+const width = (page: Page): number => page.viewportSize()?.width ?? 0;
+
 async function look(page: Page, name: string): Promise<void> {
 	if (PICTURES) {
 		mkdirSync(PICTURES, { recursive: true });
@@ -46,7 +48,15 @@ test.each(["light", "dark"] as const)("all of them in %s, wide and on a phone", 
 	const site = await openNight(PICTURES ? 15 : 1);
 	const { ids } = site;
 	const places: [name: string, path: string, ready: (page: Page) => Promise<unknown>][] = [
-		["board", "", (page) => page.locator("[data-card]").first().waitFor()],
+		[
+			"board",
+			"",
+			(page) =>
+				page
+					.locator(width(page) > 700 ? ".card:has-text('held by job')" : "[data-card]")
+					.first()
+					.waitFor(),
+		],
 		["graph", "?view=graph", (page) => until(async () => Number(await page.getByRole("application").getAttribute("data-drawn")) > 0)],
 		[
 			"timeline",

@@ -7,6 +7,7 @@ import type { Client } from "../../src/api/client.ts";
 import { until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { hosts, type TestHost } from "../make/host.ts";
+import { Player } from "../make/player.ts";
 import { type Server, startServer } from "../make/postgres-server.ts";
 import { makeRepository } from "../make/repository.ts";
 
@@ -137,6 +138,8 @@ describe("a run on another host", () => {
 			exit_kind: "failed",
 			exit_code: 3,
 		});
+		await owner.client.call("scheduler.prune", {});
+		expect(await other.client.call("job.open", { id })).toMatchObject({ host: at, path, there: false });
 		const account = await other.run(["show", String(id), "--outcome"]);
 		expect([account.code, account.out]).toEqual([0, expect.stringMatching(/exit kind +failed[\s\S]*host +[ab]\n/)]);
 		await owner.kill(owner.daemons[0] as NonNullable<(typeof owner.daemons)[0]>);
@@ -157,6 +160,63 @@ describe("a run on another host", () => {
 		const [here, there] = await Promise.all([owner, other].map((host) => host.client.call("job.logs", { id, run: 2 })));
 		expect([here?.text, there?.text]).toEqual(["again\n", "again\n"]);
 		expect((await other.client.call("job.logs", { id, run: 1, stream: "stderr" })).run).toBe(`${id}.1`);
+	});
+});
+
+test("a run is told of the one before it, though that was on another host", async () => {
+	const both = await hosts({ a: CONFIG, b: CONFIG });
+	const flag = join(makeFolder(), "flag");
+	const told = '{ echo "$SLUICE_PRIOR_ATTEMPT $SLUICE_PRIOR_EXIT"; cat "$SLUICE_PRIOR_FILE"; exit; }';
+	const id = await add(both.a.client, sh(`test -e ${flag} && ${told}; touch ${flag}; echo last words; exit 4`));
+	const { owner, other } = await split(both, id);
+	await ended(other.client, id);
+	await until(() => other.client.call("job.outcome", { id }).catch(() => null));
+	await owner.client.call("scheduler.down", {});
+	await owner.gone(owner.daemons[0] as NonNullable<(typeof owner.daemons)[0]>);
+	await other.client.call("job.rerun", { id });
+	await until(async () => (await show(other.client, id)).status === "succeeded");
+	const { text } = await other.client.call("job.logs", { id });
+	expect(text).toMatch(/^1 failed\n/);
+	expect(JSON.parse(text.slice(text.indexOf("{")))).toMatchObject({ attempt: 1, exit_code: 4, stdout_tail: "last words\n" });
+	// It is not mistaken for a run of this host.
+	expect(await other.client.call("job.outcome", { id, run: 1 })).toMatchObject({ host: owner.name });
+	expect(await other.client.call("job.logs", { id, run: 1 })).toMatchObject({ host: owner.name, text: "last words\n" });
+});
+
+describe("an agent that asked on another host", () => {
+	const QUESTION = /^it was not allowed to/;
+	async function asked() {
+		const player = new Player("claude").plays("claude-tool-denied").plays("claude-tool");
+		const both = await hosts({ a: CONFIG, b: CONFIG }, undefined, { PATH: player.path });
+		const id = await add(both.a.client, { agent: "claude", prompt: "the task", cwd: makeFolder() });
+		const { question } = await until(async () => {
+			const job = await show(both.a.client, id);
+			return job.question === null ? undefined : job;
+		});
+		expect(question).toMatch(QUESTION);
+		const [owner, other] = existsSync(join(both.a.path, "runs", String(id))) ? [both.a, both.b] : [both.b, both.a];
+		return { player, id, owner, other };
+	}
+
+	test("is answered from here, and goes on there with its session", async () => {
+		const { player, id, owner, other } = await asked();
+		await other.client.call("job.answer", { id, text: "yes, do" });
+		expect((await ended(other.client, id)).jobs[0]).toMatchObject({ status: "succeeded" });
+		expect((await show(other.client, id)).last_run?.host).toBe(owner.name);
+		expect(player.argv(2)).toEqual(expect.arrayContaining(["--resume", "a46c1682-db6b-4112-a746-a09dcd5b4627", "yes, do"]));
+	});
+
+	test("goes on here, with a new session that is told of it, when that host has left", async () => {
+		const { player, id, owner, other } = await asked();
+		await owner.client.call("scheduler.down", {});
+		await owner.gone(owner.daemons[0] as NonNullable<(typeof owner.daemons)[0]>);
+		await other.client.call("job.answer", { id, text: "yes, do" });
+		expect((await ended(other.client, id)).jobs[0]).toMatchObject({ status: "succeeded" });
+		expect((await show(other.client, id)).last_run?.host).toBe(other.name);
+		expect(player.argv(2)).not.toContain("--resume");
+		const prompt = player.argv(2).find((word) => word.includes("the task"));
+		expect(prompt).toContain("not allowed");
+		expect(prompt).toContain("yes, do");
 	});
 });
 

@@ -13,11 +13,21 @@ import { withDatabase } from "../make/store-file.ts";
 
 let server: Server;
 beforeAll(async () => {
-	server = await startServer();
+	server = await startServer({ durability: "full" });
 });
 afterAll(() => server?.end());
 
 const QUICK = "stop: {grace_int: 100ms, grace_term: 300ms}\n";
+
+/** As docs/fleet.md says, and nothing more. */
+async function grant(url: string): Promise<void> {
+	const client = new pg.Client({ connectionString: url });
+	await client.connect();
+	await client.query("CREATE ROLE host LOGIN");
+	await client.query("GRANT USAGE ON SCHEMA sluice TO host");
+	await client.query("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA sluice TO host");
+	await client.end();
+}
 
 test("a home: refused while its daemon or a job of it runs; then moved, and back, and the daemon goes on", async () => {
 	const home = new TestHome();
@@ -58,15 +68,30 @@ test("a home: refused while its daemon or a job of it runs; then moved, and back
 	expect(refused.exitCode).toBe(1);
 	expect(refused.said()).toContain("this store was moved to postgres://");
 
+	// The same home goes on with it, as a role that may only read and write.
+	await grant(url);
+	const shared = await home.up({ SLUICE_STORE: url.replace("sluice@", "host@") });
+	expect(((await shared.client.call("job.add", { command: ["echo", "from there"] })) as { job: { id: number } }).job.id).toBe(4);
+	await shared.client.call("job.cancel", { id: 2 });
+	expect((await shared.client.call("job.wait", { ids: [4], timeout_ms: 25_000 })).jobs[0]).toMatchObject({ status: "succeeded" });
+	expect((await home.run(["logs", "4"])).out).toBe("from there\n");
+	const { checks } = (await shared.client.call("doctor.run", {})) as { checks: { name: string; ok: boolean }[] };
+	const database = checks.filter(({ name }) => name.startsWith("database"));
+	expect(database.map(({ name }) => name.slice(9))).toEqual(["", "transport", "durability", "clock", "schema", "notices"]);
+	expect(database.filter(({ ok }) => !ok)).toEqual([]);
+	expect(await home.run(["migrate-store", url, home.path, "--replace"])).toMatchObject({ code: 4 });
+	expect(await home.run(["down", "--stop-runs"])).toMatchObject({ code: 0 });
+	await home.gone(shared.child);
+
+	const after = await dumpDatabase(url);
 	expect(await home.run(["migrate-store", url, home.path, "--replace"])).toMatchObject({
 		code: 0,
-		err: expect.stringMatching(/^moved: 2 jobs/),
+		err: expect.stringMatching(/^moved: /),
 	});
-	expect(dumpFile(join(home.path, "sluice.db"))).toEqual(before);
+	expect(dumpFile(join(home.path, "sluice.db"))).toEqual(after);
 	const again = await home.up();
-	await again.client.call("job.cancel", { id: 2 });
-	expect((await again.client.call("job.add", { command: ["true"] })) as unknown).toMatchObject({ job: { id: 4 } });
-	const waited = await again.client.call("job.wait", { ids: [4], timeout_ms: 20_000 });
+	expect((await again.client.call("job.add", { command: ["true"] })) as unknown).toMatchObject({ job: { id: 5 } });
+	const waited = await again.client.call("job.wait", { ids: [5], timeout_ms: 20_000 });
 	expect(waited.jobs[0]).toMatchObject({ status: "succeeded" });
 });
 

@@ -92,6 +92,21 @@ describe("a repo by URL", () => {
 		expect(origin.git("log", "--format=%s", "main")).toBe("first");
 	});
 
+	test("with merge requests: the branch is pushed there, and the command is told of it", async () => {
+		const { origin } = makeOrigin();
+		const note = join(makeFolder(), "note");
+		const { client } = await town({
+			url: origin.path,
+			merge: "mr",
+			merge_command: ["/bin/sh", "-c", `git remote get-url origin > ${note}`],
+		});
+		const job = await add(client, commitFile("a.txt", "work"));
+		await until_(client, job, ({ merge_status }) => merge_status === "requested");
+		const [branch = "", ...others] = origin.branches().filter((name) => name !== "main");
+		expect([origin.git("show", `${branch}:a.txt`), others, readFileSync(note, "utf8")]).toEqual(["work", [], `${origin.path}\n`]);
+		expect(origin.git("log", "--format=%s", "main")).toBe("first");
+	});
+
 	test("that cannot be reached: the job does not start, and says why", async () => {
 		const { client } = await town({ url: "/nowhere/at/all.git" });
 		const job = await add(client, "true");

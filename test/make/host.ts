@@ -36,12 +36,13 @@ export class TestHost extends TestHome {
 export async function hosts<N extends string>(
 	configs: Record<N, string>,
 	store = join(makeFolder(), "shared.db"),
+	env: Record<string, string> = {},
 ): Promise<Record<N, TestHost & { client: Client }>> {
 	const all: [string, TestHost & { client: Client }][] = [];
 	for (const [name, config] of Object.entries<string>(configs)) {
 		const host = new TestHost(name, store);
 		host.make(config);
-		const { client } = await host.up();
+		const { client } = await host.up(env);
 		all.push([name, Object.assign(host, { client })]);
 	}
 	return Object.fromEntries(all) as Record<N, TestHost & { client: Client }>;

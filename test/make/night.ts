@@ -63,10 +63,6 @@ environment_breaker: {failures: 2, cooldown: 1h}
 	};
 	await client.call("budget.grant", { subject: "batch:night", dim: "cost_micro", limit: 2_000_000 });
 	await client.call("budget.grant", { subject: "owner:ann", dim: "runs", limit: 200, window: "day" });
-	const parser = await agent("parser", "Port the parser to streams");
-	const login = await agent("login", "Find out why the login test is flaky");
-	const greeting = await agent("greeting", "Be more polite in greeting.txt", { repo: "app", no_merge: true, lane: "review" });
-	for (const name of ["docs", "lint"]) await ended(await sh(`sleep 0.3; echo ${name} checked`, { ...night, name, lane: "docs" }));
 	const parts = ["Lint the migrations", "Refresh the API docs", "Measure the cold start", "Add a retry to uploads", "Review request 418"];
 	const short = parts.flatMap((title, at) =>
 		[1, 2].map((n) =>
@@ -79,6 +75,10 @@ environment_breaker: {failures: 2, cooldown: 1h}
 		),
 	);
 	await client.call("job.wait", { ids: await Promise.all(short) });
+	const parser = await agent("parser", "Port the parser to streams");
+	const login = await agent("login", "Find out why the login test is flaky");
+	const greeting = await agent("greeting", "Be more polite in greeting.txt", { repo: "app", no_merge: true, lane: "review" });
+	for (const name of ["docs", "lint"]) await ended(await sh(`sleep 0.3; echo ${name} checked`, { ...night, name, lane: "docs" }));
 	const broken = await ended(await sh("echo 'expected 42 rows, found 41' >&2; exit 3", { ...night, name: "count-rows", lane: "review" }));
 	for (const n of [1, 2]) await add({ agent: "ghost", prompt: "boo", name: `ghost-${n}`, lane: "review" });
 	const writes = await agent("schema", "Add the missing indexes", { batch: "open" });

@@ -14,6 +14,8 @@ export type Server = {
 	port: number;
 	stop(mode?: "fast" | "immediate"): void;
 	start(): void;
+	/** A cold back-up: stops it, copies its data, starts it. What is returned puts the copy in their place, likewise. */
+	keep(): () => void;
 	/** Ends it and removes its folder. */
 	end(): void;
 };
@@ -152,6 +154,19 @@ export async function startServer({
 		},
 		stop: (mode = "fast") => run(pg_ctl, ["-D", data, "-m", mode, "-w", "stop"]),
 		start,
+		keep() {
+			const kept = join(folder, "kept");
+			const swap = (from: string, to: string) => {
+				run(pg_ctl, ["-D", data, "-m", "immediate", "-w", "stop"]);
+				rmSync(to, { recursive: true, force: true });
+				run("cp", ["-a", from, to]);
+				start();
+			};
+			run(pg_ctl, ["-D", data, "-m", "fast", "-w", "stop"]);
+			run("cp", ["-a", data, kept]);
+			start();
+			return () => swap(kept, data);
+		},
 		end() {
 			guard.kill("SIGKILL");
 			spawnSync(pg_ctl, ["-D", data, "-m", "immediate", "-w", "stop"], { ...as, cwd: folder, stdio: "ignore" });

@@ -187,6 +187,27 @@ export function closeBreaker(scope: { agent: string } | { repo: string }): void 
 	);
 }
 
+export function drainHost(name: string): void {
+	app.confirm({
+		title: `Drain host ${name}?`,
+		text: "It takes no more jobs, also after a restart, until it is undrained. What runs on it goes on.",
+		yes: "Drain it",
+		grave: false,
+		field: { label: "Why (for the record)", value: "", needed: false, lines: 1 },
+		act: (reason) => void app.act("host.drain", { name, ...(reason ? { reason } : {}) }, () => `Host ${name} takes no more jobs.`),
+	});
+}
+export const undrainHost = (name: string) => void app.act("host.undrain", { name }, () => `Host ${name} takes jobs again.`);
+export function removeHost(name: string): void {
+	app.confirm({
+		title: `Forget host ${name}?`,
+		text: "It is gone. If it comes back it is a new one.",
+		yes: "Forget it",
+		grave: true,
+		act: () => void app.act("host.remove", { name }, ({ removed }) => `Host ${removed} is forgotten.`),
+	});
+}
+
 /** What ends a hold, by what it is about. */
 export function clearHold({ scope, kind }: { scope: string; kind: string }): void {
 	const [what = "", name = ""] = scope.split(/:(.*)/s);

@@ -7,7 +7,6 @@ import { JobLink, Loading, Running, Span, StatusDot } from "../parts/bits.tsx";
 import { useNews } from "../parts/hooks.ts";
 import { Virtual } from "../parts/virtual.tsx";
 import { ABOUT, type Board as BoardRows, COLUMNS, type Column, filtered, TITLES } from "../state/board.ts";
-import { heldBy } from "../state/held.ts";
 import type { Row } from "../state/row.ts";
 import { count, dollars } from "../state/words.ts";
 import { First } from "./first.tsx";
@@ -15,12 +14,12 @@ import { First } from "./first.tsx";
 const CARD = 66;
 
 export function Board() {
-	useNews("jobs", "place", "link", "status");
+	useNews("jobs", "place", "link");
 	const { filter } = app.place;
 	const { version } = app.jobs;
 	const { q, lane, repo, batch, status } = filter;
 	const board = useMemo(() => ({ ...filtered(app.jobs.columns, filter) }), [version, q, lane, repo, batch, status]);
-	const held = heldBy({ holds: app.status?.holds ?? [], locks: app.locks });
+	const { held } = app;
 	const [chosen, choose] = useState<Column | null>(null);
 	if (app.link.phase === "loading" && app.jobs.rows.size === 0) return <Loading what="jobs" />;
 	if (app.jobs.rows.size === 0) return <First />;

@@ -1,8 +1,9 @@
 // Where jobs run: the repositories they work on, the hosts that run them.
 
+import type { HostDocument } from "../../src/api/documents.ts";
 import type { Result } from "../../src/api/protocol.ts";
 import { app } from "../app.ts";
-import { pause, resume } from "../parts/actions.ts";
+import { drainHost, pause, removeHost, resume, undrainHost } from "../parts/actions.ts";
 import { Moment } from "../parts/bits.tsx";
 import { count, inWords } from "../state/words.ts";
 
@@ -47,27 +48,49 @@ export function Hosts() {
 			</h2>
 			{hosts.length === 0 ? <p class="nothing">none: nothing can start</p> : null}
 			<ul class="list">
-				{hosts.map(({ name, labels, heartbeat_at, state, running, max }) => (
-					<li key={name}>
-						<span>
-							<b>{name}</b> {state === "live" ? null : <span class={`chip host ${state}`}>{inWords(state)}</span>}{" "}
-							{labels.map((label) => (
-								<span key={label} class="chip">
-									{label}
-								</span>
-							))}
-							<br />
-							<span class="dim num">
-								{count(running)}
-								{max === null ? "" : ` of ${count(max)}`} running
-							</span>
-						</span>
-						<span class="dim" title="its last sign of life">
-							<Moment at={Date.parse(heartbeat_at)} />
-						</span>
-					</li>
+				{hosts.map((host) => (
+					<OneHost key={host.name} host={host} />
 				))}
 			</ul>
 		</section>
+	);
+}
+
+function OneHost({ host: { name, state, labels, repos, running, max, heartbeat_at, drain, gone } }: { host: HostDocument }) {
+	return (
+		<li>
+			<span>
+				<b>{name}</b> {state === "live" ? null : <span class={`chip host ${state}`}>{inWords(gone ?? state)}</span>}{" "}
+				{labels.map((label) => (
+					<span key={label} class="chip">
+						{label}
+					</span>
+				))}
+				<br />
+				<span class="dim num">
+					{count(running)}
+					{max === null ? "" : ` of ${count(max)}`} running
+					{repos === null ? "" : ` · ${repos.join(", ")}`} · last heard of <Moment at={Date.parse(heartbeat_at)} />
+					{drain ? ` · drained by ${drain.by}${drain.reason ? `: ${drain.reason}` : ""}` : ""}
+				</span>
+			</span>
+			{app.mayAct ? (
+				<span class="acts">
+					{drain ? (
+						<button type="button" class="small" onClick={() => undrainHost(name)}>
+							Undrain
+						</button>
+					) : state === "gone" ? (
+						<button type="button" class="small" onClick={() => removeHost(name)}>
+							Remove…
+						</button>
+					) : (
+						<button type="button" class="small" onClick={() => drainHost(name)}>
+							Drain…
+						</button>
+					)}
+				</span>
+			) : null}
+		</li>
 	);
 }

@@ -13,13 +13,13 @@ import { atMost, type Measure, type Row } from "../../row.ts";
 import { quantile, ratio, type Sample } from "../../statistics.ts";
 
 /** Between two adds, so that each finds everybody asleep. */
-const IDLE_MS = 15;
+const IDLE_MS = 60;
 
 export const pgStart: Row = {
 	name: "pg-start",
 	title: "add → start of a payload job on an idle PostgreSQL, p50",
 	async run(bench) {
-		const count = bench.size(150, 20);
+		const count = bench.size(100, 20);
 		const [worker, boss] = [await graphile(), await pgBoss()];
 		const starters: [string, (url: string) => Promise<Starter>][] = [
 			["another scheduler", (url) => ours(url, "two")],

@@ -63,6 +63,14 @@ export const UPKEEP: readonly CommandSpec[] = [
 		load: () => import("../commands/export.ts"),
 	},
 	{
+		name: "backup",
+		help: "Write the queue as it is now into a file, also while the daemon works.",
+		more: ["A SQLite database that can be put in the place of the home's sluice.db: see Operating. A queue in PostgreSQL has pg_dump."],
+		args: [{ name: "FILE", help: "A new file.", take: "one", completes: "file" }],
+		examples: [["sluice backup ~/sluice-monday.db", "jobs, events and numbers; not logs and worktrees"]],
+		load: () => import("../commands/backup.ts"),
+	},
+	{
 		name: "migrate-store",
 		help: "Move everything from one store to another: SQLite to PostgreSQL, or back.",
 		more: [

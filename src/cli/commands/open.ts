@@ -41,6 +41,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		if (document.session !== null) io.print.say(`session ${plain(document.session)}`);
 		const { resume } = document as { resume?: { argv: string[]; env: Record<string, string> } | null };
 		if (resume) io.print.say(`go on with it: ${commandOf(String(document.path), resume)}`);
+		if (document.there === null) io.print.say("that host does not answer: whether the folder is still there, nobody knows");
 		if (document.there === false) io.print.say("the folder is gone; the next run makes it again");
 	});
 	return undefined;

@@ -6,6 +6,7 @@ import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { dumpDatabase, dumpFile } from "../../../test/make/dumped.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
+import { mountSmallDisk } from "../../../test/make/mounted.ts";
 import { type Server, startServer } from "../../../test/make/postgres-server.ts";
 import { makeUnreadable, withDatabase } from "../../../test/make/store-file.ts";
 import { openTcpProxy } from "../../../test/make/tcp-proxy.ts";
@@ -289,5 +290,18 @@ describe("broken off", () => {
 			await from.end.close();
 			await (await opened({ path })).list();
 		}
+	});
+
+	test("on a full disk: nothing is moved, nothing is left, and the source works on", async (context) => {
+		const small = makeFolder();
+		const disk = mountSmallDisk(small, "1m");
+		if (!disk) return context.skip("mounting a disk takes root");
+		const path = file();
+		const scheduler = await opened({ path });
+		for (let count = 0; count < 40; count++) await add(scheduler, { command: ["true"], prompt: "x".repeat(50_000) });
+		const target = join(small, "b.db");
+		await expect(moveStore({ ...WISH, from: path, to: target })).rejects.toMatchObject({ code: "store", message: /disk is full/ });
+		expect(existsSync(target)).toBe(false);
+		await add(scheduler, { command: ["true"] });
 	});
 });

@@ -10,13 +10,15 @@ type Ask = (text: string, values: readonly unknown[]) => Promise<{ rows: unknown
 type ById = Promise<Map<number, unknown[]>>;
 
 /** Questions that are remembered, and heads whose documents come along. */
-const USUAL = 3;
+const USUAL = 4;
 const HEADS = 16;
 
 export class Foresight {
 	private usual: Read[] = [];
 	private asked: Read[] = [];
 	private readonly answers = new Map<string, Promise<unknown>>();
+	/** The newest event that this host knows of: it will ask for those after it. */
+	private newest = 0;
 	private documents: { job: ById; spec: ById } | undefined;
 
 	constructor(private readonly schema: string) {}
@@ -25,9 +27,14 @@ export class Foresight {
 	begin(ask: Ask): void {
 		this.forget();
 		this.asked = [];
-		for (const request of this.usual) {
+		for (const usual of this.usual) {
+			const request = usual.read === "events" ? { ...usual, since: this.newest } : usual;
 			const { text, values } = translate(query(request), this.schema);
-			const answer = ask(text, values).then(({ rows }) => reply(request, rows));
+			const answer = ask(text, values).then(({ rows }) => {
+				const found = reply(request, rows);
+				if (request.read === "events") this.note(found as Replies["events"]);
+				return found;
+			});
 			answer.catch(() => {});
 			this.answers.set(JSON.stringify(request), answer);
 			this.bringDocuments(request, ask);
@@ -40,6 +47,11 @@ export class Foresight {
 		const answer =
 			request.read === "jobs" || request.read === "specs" ? this.fromDocuments(request) : this.answers.get(JSON.stringify(request));
 		return answer as Promise<Replies[R["read"]] | undefined> | undefined;
+	}
+
+	/** Events that this host has read or written. */
+	note(events: readonly { seq: number }[]): void {
+		this.newest = Math.max(this.newest, events[events.length - 1]?.seq ?? 0);
 	}
 
 	/** A line is asked for: whoever looks at its heads wants their documents next. */
@@ -83,4 +95,7 @@ export class Foresight {
 
 /** Those that depend on nothing that was read before. */
 const isUsual = (request: Read): boolean =>
-	request.read === "standing" || request.read === "next_due" || (request.read === "line" && !request.after && !request.below);
+	request.read === "standing" ||
+	request.read === "next_due" ||
+	request.read === "events" ||
+	(request.read === "line" && !request.after && !request.below);

@@ -149,7 +149,9 @@ class PostgresStore implements Store {
 			answer.catch(() => {});
 			await opening;
 		}
-		return reply(request, (await answer).rows) as Replies[R["read"]];
+		const found = reply(request, (await answer).rows) as Replies[R["read"]];
+		if (request.read === "events") this.foresight.note(found as Replies["events"]);
+		return found;
 	}
 
 	write(changes: Changes): void {
@@ -288,6 +290,7 @@ class PostgresStore implements Store {
 	}
 
 	private values(expected: number | null, changes: Changes): unknown[] {
+		this.foresight.note(changes.events);
 		this.txn++;
 		return [expected, this.options.writer, this.txn, this.noticeChannel(), ...argumentsFor(writes(changes))];
 	}
