@@ -145,6 +145,8 @@ export function* pump(tx: Tx, key: string): Op<void> {
 }
 
 function* wakeExclusive(tx: Tx, key: string): Op<void> {
+	// Nobody can have it beside whoever holds it: the best of those who wait need not be looked for, level by level.
+	if ((yield* holdersOf(tx, key)).length > 0) return;
 	const line = lockLine(key, "exclusive");
 	const buckets = yield* waitingBuckets(tx, line);
 	if (buckets.length === 0) return;
@@ -173,6 +175,7 @@ function* wakeExclusive(tx: Tx, key: string): Op<void> {
 
 /** False when there are more of them than fit into one transaction. */
 export function* wakeShared(tx: Tx, key: string): Op<boolean> {
+	if ((yield* holdersOf(tx, key)).some(([, mode]) => mode === "exclusive")) return true;
 	const line = lockLine(key, "shared");
 	let left = SOME;
 	for (const bucket of yield* waitingBuckets(tx, line))
@@ -184,6 +187,10 @@ export function* wakeShared(tx: Tx, key: string): Op<boolean> {
 			if (isOverdue(tx, best)) yield* reserve(tx, best);
 		}
 	return left > 0;
+}
+
+function* holdersOf(tx: Tx, key: string): Op<LockRecord["holders"]> {
+	return (yield* tx.get<LockRecord>("lock", key))?.holders ?? [];
 }
 
 const modeOf = (job: Job, key: string): LockMode | undefined => job.locks?.find((lock) => lock.key === key)?.mode;

@@ -1,0 +1,38 @@
+// How much is read when many wait for one key: each read is a journey to a store behind a network, with everybody else in line behind it.
+
+import { expect, onTestFinished, test } from "vitest";
+import { chance, localHost, systemClock } from "../host/local.ts";
+import type { Store } from "../store.ts";
+import { openSqlite } from "../stores/sqlite/store.ts";
+import { createScheduler } from "./library.ts";
+
+test.each(["exclusive", "shared"] as const)(
+	"taking a key that hundreds of ready jobs of many levels want reads little (%s)",
+	async (mode) => {
+		const store = openSqlite(":memory:");
+		let reads = 0;
+		const counting = {
+			...store,
+			read: (request: Parameters<Store["read"]>[0]) => {
+				reads++;
+				return store.read(request);
+			},
+		} as Store;
+		const sluice = await createScheduler({ drive: "manual" }, { store: counting, clock: systemClock, host: localHost, chance });
+		onTestFinished(() => sluice.close());
+		const jobs = Array.from({ length: 300 }, (_, n) => ({
+			command: ["true"],
+			priority: n % 30,
+			locks: [{ key: "x", mode: n === 29 ? mode : ("exclusive" as const) }],
+		}));
+		await sluice.apply({ jobs });
+		reads = 0;
+		const [first, ...more] = await sluice.claim({ worker: "w", max: 4 });
+		expect([first?.job.priority, more.length]).toEqual([29, 0]);
+		expect(reads).toBeLessThan(60);
+		// One of those who were put back comes next, and it is the best of them.
+		await sluice.complete({ job: first?.job.id as number, token: first?.run.token as number, exit_kind: "completed" });
+		const [next] = await sluice.claim({ worker: "w", max: 4 });
+		expect(next?.job.priority).toBe(29);
+	},
+);
