@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll } from "vitest";
 import { placeHomes } from "../make/daemon.ts";
+import { isLong } from "../make/long.ts";
 import { type Server, startServer } from "../make/postgres-server.ts";
 
 let server: Server;
@@ -19,5 +20,7 @@ placeHomes(async (home) => {
 
 await import("./000-walk.test.ts");
 await import("./001-walk.test.ts");
-await import("./002-walk.test.ts");
-await import("./003-walk.test.ts");
+if (isLong) {
+	await import("./002-walk.test.ts");
+	await import("./003-walk.test.ts");
+}

@@ -7,6 +7,7 @@ import type { Client } from "../../src/api/client.ts";
 import { until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { hosts, type TestHost } from "../make/host.ts";
+import { isLong } from "../make/long.ts";
 import { Player } from "../make/player.ts";
 import { type Server, startServer } from "../make/postgres-server.ts";
 import { makeRepository } from "../make/repository.ts";
@@ -44,7 +45,7 @@ const STORES: [string, () => Promise<string>][] = [
 	],
 ];
 
-describe.each(STORES)("a run on another host, on %s", (_, makeStore) => {
+describe.each(isLong ? STORES : STORES.slice(1))("a run on another host, on %s", (_, makeStore) => {
 	test("is cancelled from here", async () => {
 		const both = await hosts({ a: CONFIG, b: CONFIG }, await makeStore());
 		const id = await add(both.a.client, { command: ["sleep", "600"] });

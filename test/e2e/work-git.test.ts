@@ -8,6 +8,7 @@ import type { Client } from "../../src/api/client.ts";
 import { WORK_STEPS } from "../../src/workspaces/parts.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
+import { some } from "../make/long.ts";
 import { makeRepository, Repository } from "../make/repository.ts";
 
 type Fields = Record<string, unknown>;
@@ -562,7 +563,7 @@ describe("odd repositories: a named error on that job, and all others go on", ()
 });
 
 describe("killed with SIGKILL", () => {
-	test.each(WORK_STEPS)("at %s: the next daemon goes on, and nothing is lost or done twice", async (step) => {
+	test.each(some(WORK_STEPS, 3))("at %s: the next daemon goes on, and nothing is lost or done twice", async (step) => {
 		const repo = makeRepository();
 		const { home, child, client } = await town(repo, { verify: ["test", "-e", "a.txt"] }, { SLUICE_CHAOS_STEP: step });
 		// Not committed: what is found on the rescue ref afterwards.
