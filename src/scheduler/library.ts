@@ -232,7 +232,7 @@ export async function createScheduler(
 			return run((tx) => control.resume(tx, key), act);
 		},
 		closeBreaker: async (of, act) => {
-			const scope = checkedBreaker(of);
+			const scope = check.taking("of", () => checkedBreaker(of));
 			return run((tx) => closeBreaker(tx, scope), act);
 		},
 		clear: async (act) => run((tx) => control.clear(tx, act?.item), act),
