@@ -357,3 +357,17 @@ describe("the place in line of a job that waits for a lock", () => {
 		expect(await stand.start()).toEqual([second]);
 	});
 });
+
+describe("a demoted job", () => {
+	it("is no longer behind one whose lock was taken in the same claim", async () => {
+		const stand = await openStand({
+			config: { lanes: { default: { priority: 0 }, code: { priority: 5 } }, order: { age_boost_max: 0 } },
+		});
+		const first = await stand.add({ lane: "code", locks: [{ key: "net" }] });
+		await stand.add({ lane: "default", locks: [{ key: "net" }] });
+		const demoted = await stand.add({ lane: "default", priority: 16 });
+		const last = await stand.add({ lane: "code" });
+		await stand.sluice.demote(demoted);
+		expect(await stand.start()).toEqual([first, demoted, last]);
+	});
+});
