@@ -1,10 +1,17 @@
 // The judges of a fleet's rounds: what they must find, planted one at a time in a story that is all right.
 
-import { describe, expect, test } from "vitest";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { PROGRAM } from "../chaos/fleet/program.ts";
 import { judgeLines, judgeViolations, type Line, readLines } from "../chaos/fleet/proofs.ts";
 import { type Harm, replay, type Told } from "../chaos/fleet/replay.ts";
 import { CAPS, drawWork, type Piece } from "../chaos/fleet/work.ts";
+import { strays } from "../chaos/processes.ts";
 import { randomOf } from "../chaos/work.ts";
+import { until } from "./make/daemon.ts";
+import { makeFolder } from "./make/folder.ts";
 
 const piece = (name: string, more: Partial<Piece> = {}): Piece => ({
 	name,
@@ -129,6 +136,99 @@ describe("is found:", () => {
 		const text = "b 5000000000 2.1 (q) found x taken (-x) | 1.1@a\nb 5000000000 3.1 (r) could not count | census\n";
 		expect(judgeViolations(text, [])).toHaveLength(2);
 		expect(judgeViolations(text, [{ host: "a", what: "suspend", from: 1000, to: 4000, kills: false }])).toEqual([]);
+	});
+});
+
+describe("the programs themselves", () => {
+	const folder = () => {
+		const proofs = makeFolder();
+		for (const sub of ["slots", "keys"]) mkdirSync(join(proofs, sub));
+		writeFileSync(join(proofs, "proof.sh"), PROGRAM);
+		return proofs;
+	};
+	const start = (
+		proofs: string,
+		run: string,
+		given: { host?: string; exclusive?: string; laneMax?: string; seconds?: string },
+	): ChildProcess => {
+		const { host = "h1", exclusive = "-", laneMax = "-", seconds = "600" } = given;
+		const args = [join(proofs, "proof.sh"), proofs, `w${run}`, seconds, "0", "tests", laneMax, exclusive, "-", "-"];
+		const env = {
+			PATH: process.env.PATH ?? "",
+			SLUICE_RUN_ID: run,
+			SLUICE_ATTEMPT: "1",
+			// By which what it leaves behind is found.
+			SLUICE_MARK: proofs,
+			SLUICE_HOME: `/${host}`,
+			FLEET_ALL: "3",
+			FLEET_HOST: "2",
+		};
+		// A session of its own: all of it is ended together.
+		const child = spawn("/bin/sh", args, { env, stdio: "ignore", detached: true });
+		onTestFinished(() => {
+			end(child);
+			for (const { pid } of strays(proofs)) process.kill(pid, "SIGKILL");
+		});
+		return child;
+	};
+	const end = (child: ChildProcess) => {
+		try {
+			process.kill(-(child.pid as number), "SIGKILL");
+		} catch {
+			// It has gone by itself.
+		}
+	};
+	/** It and all of its group. */
+	const gone = (child: ChildProcess) =>
+		until(() => {
+			try {
+				process.kill(-(child.pid as number), 0);
+				return false;
+			} catch {
+				return true;
+			}
+		});
+	const begun = (proofs: string, run: string) =>
+		until(() => existsSync(join(proofs, "log")) && readFileSync(join(proofs, "log"), "utf8").includes(`begin ${run} `));
+	const violations = (proofs: string) => (existsSync(join(proofs, "violations")) ? readFileSync(join(proofs, "violations"), "utf8") : "");
+
+	test("see a key that is taken, a lane, a host and all that are full, and an attempt that begins twice", async () => {
+		const proofs = folder();
+		start(proofs, "1.1", { exclusive: "x", laneMax: "1" });
+		await begun(proofs, "1.1");
+		expect(violations(proofs)).toBe("");
+		for (const [run, host] of [
+			["2.1", "h1"],
+			["3.1", "h2"],
+			["4.1", "h1"],
+		] as const) {
+			start(proofs, run, { host, exclusive: "x", laneMax: "1" });
+			await begun(proofs, run);
+		}
+		const found = violations(proofs);
+		for (const word of [
+			"2.1 (w2.1) found x taken",
+			"found all 1 slots of lane-tests",
+			"4.1 (w4.1) found all 2 slots of host-h1",
+			"all 3 slots of all",
+		])
+			expect(found).toContain(word);
+		start(proofs, "1.1", { host: "h3", seconds: "0" });
+		await until(() => violations(proofs).includes("1.1 (w1.1) began twice"));
+	});
+
+	test("let go of everything however they end", async () => {
+		const proofs = folder();
+		const first = start(proofs, "1.1", { exclusive: "x", laneMax: "1" });
+		end(first);
+		await gone(first);
+		const second = start(proofs, "2.1", { exclusive: "x", laneMax: "1" });
+		await begun(proofs, "2.1");
+		end(second);
+		await gone(second);
+		start(proofs, "3.1", { exclusive: "x", laneMax: "1" });
+		await begun(proofs, "3.1");
+		expect(violations(proofs)).toBe("");
 	});
 });
 

@@ -28,7 +28,7 @@ slot() {
 }
 key() {
 	eval "exec $1>>'$proofs/keys/$2'"
-	flock "$3" -n "$1" || violation "found $2 taken ($3)" "$(tail -n 4 "$proofs/keys/$2")"
+	flock "$3" -n "$1" || violation "found $2 taken ($3)" "$(tail -n 40 "$proofs/keys/$2")"
 	echo "$run@$host" >> "$proofs/keys/$2"
 }
 if [ "$deaf" = deaf ]; then trap '' TERM INT HUP QUIT; else trap 'tell signalled; exit 143' TERM INT HUP QUIT; fi

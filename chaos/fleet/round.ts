@@ -103,6 +103,8 @@ export async function playRound(options: RoundOptions): Promise<RoundReport> {
 
 		await settled(hosts, database, faults);
 		for (const host of hosts) await host.down();
+		// The guard of a lease looks now and then whether there is still one.
+		for (let tries = 0; tries < 50 && hosts.some((host) => host.processes().length > 0); tries++) await sleep(100);
 		for (const host of hosts)
 			for (const stray of host.processes()) faults.push(`${host.name}: process ${stray.pid} is left after down: ${stray.command}`);
 		await judge({ report, pieces, proofs, database, hosts });

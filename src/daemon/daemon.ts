@@ -251,6 +251,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
 			},
+			mayLaunch: lease.holds,
 			...(store.shared
 				? { company: "others" as const, onEnded: (run) => others.keepSoon(run), bringPrior: (run) => others.bring(run) }
 				: {}),

@@ -83,6 +83,18 @@ test("a start that took long leaves less time until the first one", () => {
 	expect(t.timer()).toBe(500);
 });
 
+test("nothing may be begun once the guard may be ending runs", () => {
+	const t = stand();
+	expect(t.keeper.holds()).toBe(true);
+	t.keeper.granted(100);
+	t.pass(8.9);
+	expect(t.keeper.holds()).toBe(true);
+	t.pass(0.2);
+	expect(t.keeper.holds()).toBe(false);
+	t.keeper.granted(109.1);
+	expect(t.keeper.holds()).toBe(true);
+});
+
 test("after a failure, soon", async () => {
 	const t = stand();
 	t.keeper.start();

@@ -26,6 +26,8 @@ export type LeaseParts = {
 export type LeaseKeeper = {
 	/** The lease was granted to somebody who asked for it then, by the guard's clock. */
 	granted(askedAt: number): void;
+	/** Whether what is begun now is ours: not once the guard may be ending runs. */
+	holds(): boolean;
 	start(): void;
 	beat(): Promise<void>;
 	/** The last one: gives the name up if nothing runs any more, else leaves the runs to the guard. */
@@ -89,6 +91,7 @@ export function keepLease({ scheduler, host, log, guard, lost, overtaken, also }
 
 	return {
 		granted,
+		holds: () => !guard || heldFrom === undefined || guard.now() < heldFrom + (staleAfter() - marginMs(staleAfter())) / 1000,
 		beat,
 		start: () => next(dueMs()),
 		async leave() {

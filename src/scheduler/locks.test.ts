@@ -36,3 +36,13 @@ test.each(["exclusive", "shared"] as const)(
 		expect(next?.job.priority).toBe(29);
 	},
 );
+
+test("one that becomes ready and starts in one transaction leaves no trace of having wanted its locks", async () => {
+	const store = openSqlite(":memory:");
+	const sluice = await createScheduler({ drive: "manual" }, { store, clock: systemClock, host: localHost, chance });
+	onTestFinished(() => sluice.close());
+	const [, [claimed]] = await Promise.all([sluice.add({ command: ["true"], locks: ["x"] }), sluice.claim({ worker: "w" })]);
+	expect(claimed?.job.id).toBe(1);
+	await sluice.complete({ job: 1, token: claimed?.run.token as number, exit_kind: "completed" });
+	expect(await store.read({ read: "links", key: "x", role: "wants", after: 0, limit: 10 })).toEqual([]);
+});

@@ -53,7 +53,11 @@ export function want(tx: Tx, job: Job): void {
 }
 
 export function unwant(tx: Tx, job: Job): void {
+	const { links } = tx.changes;
 	for (const { key } of job.locks ?? []) {
+		// What goes is written before what comes: one that came in this very transaction would stay for ever.
+		const fresh = links.findLastIndex((link) => link.job === job.id && link.role === "wants" && link.key === key);
+		if (fresh >= 0) links.splice(fresh, 1);
 		tx.changes.unlinks.push({ key, role: "wants", job: job.id });
 		tx.memory.wants.get(key)?.delete(job.id);
 	}

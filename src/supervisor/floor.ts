@@ -54,6 +54,8 @@ export type Parts = {
 	company?: "alone" | "others";
 	/** Puts what is kept of a run that another host had into its folder here, so that the next one can be told of it. Must not reject. */
 	bringPrior?: (run: { job: number; attempt: number }) => Promise<void>;
+	/** Whether runs may be begun now: where others may have them by the time that a start was held up for, they look again first. */
+	mayLaunch?: () => boolean;
 	/** The end of a run is on record. Must not throw. */
 	onEnded?: (run: { job: number; attempt: number }) => void;
 	step?: (step: Step, run: string) => void;

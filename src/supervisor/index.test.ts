@@ -116,6 +116,18 @@ describe("a run", () => {
 		expect(await on.show(job)).toMatchObject({ status: "succeeded", attempt: 1 });
 	});
 
+	test("is not begun while the host's lease may be over: later, if it is still ours, else never", async () => {
+		let holds = false;
+		const on = await supervise({ mayLaunch: () => holds, config: { max_concurrent: 2 } });
+		const [kept, taken] = [await on.add(), await on.add()];
+		expect([on.processes.machine.launched, on.said]).toEqual([[], [1, 2].map(() => expect.stringContaining("the lease of this host"))]);
+		const [, second] = await on.sluice.assigned("here");
+		await on.sluice.complete({ job: taken, token: second?.run.token as number, exit_kind: "lost" });
+		holds = true;
+		await on.pass(30 * SECOND);
+		expect(on.processes.machine.launched.map(({ run }) => run)).toEqual([`${kept}.1`]);
+	});
+
 	test("that never starts is given up as a failed launch, and can never start afterwards", async () => {
 		const on = await supervise();
 		on.processes.prompt = false;

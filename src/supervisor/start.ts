@@ -117,6 +117,11 @@ function describe({ disk, clock }: Floor, run: LiveRun, { job }: Claimed, prepar
 
 function handOver(floor: Floor, run: LiveRun, { argv, cwd, env, stdin }: Prepared): void {
 	expectStart(floor, run);
+	// Held up for so long that the run may be somebody else's: it counts as handed over, and is looked at again like one that nothing came of.
+	if (floor.mayLaunch?.() === false) {
+		floor.log.warn("a run is not started: the lease of this host may be over", { run: run.id });
+		return;
+	}
 	const launch = { run: run.id, dir: run.dir, mark: run.mark, argv, cwd, env, ...(stdin === null ? {} : { stdin: `${run.dir}/${stdin}` }) };
 	floor.processes.launch(launch).then(
 		() => floor.step?.("launched", run.id),

@@ -114,7 +114,7 @@ const SCENARIOS: Record<ReasonCode, Scenario> = {
 	},
 	no_host: async (t) => ({
 		job: await t.add({ host_labels: ["gpu"] }, { force: true }),
-		reason: { gate: "host", detail: "no live host with label gpu" },
+		reason: { gate: "host", detail: "no live host with label gpu: local lacks label gpu" },
 	}),
 	capacity: async (t) => {
 		await t.add({ lane: "narrow" });

@@ -11,7 +11,7 @@ test("nothing is lost, doubled or left behind, no cap or key exceeded, and what 
 }, async () => {
 	const { faults, figures, harms } = await playRound({
 		seed: 5,
-		jobs: 150,
+		jobs: 120,
 		staleMs: 8000,
 		only: ["kill", "stop-long", "die", "cut"],
 		restarts: 1,

@@ -57,6 +57,7 @@ export type SupervisedOptions = {
 	clock?: FakeClock;
 	processes?: FakeProcesses;
 	start?: "later";
+	mayLaunch?: () => boolean;
 	step?: (step: Step) => void;
 };
 
@@ -92,6 +93,7 @@ export class Supervised {
 			secret: () => `secret-of-a-run-${folder.slice(-6)}-${secrets++}-${clock.now()}`,
 			settings: () => this.settings,
 			log,
+			...(options.mayLaunch ? { mayLaunch: options.mayLaunch } : {}),
 			step: (step, run) => {
 				this.steps.push(`${run} ${step}`);
 				options.step?.(step);
