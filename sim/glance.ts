@@ -88,14 +88,18 @@ const entryView = (entry: ReadyEntry, job: JobView | undefined): JobView => ({
 
 type Reserved = State["reserved"];
 
-/** The keys that were reserved when a job started, or (undefined) after all of these events. */
-export function keptDuring(events: EventRow[], before: Reserved): (job: number | undefined) => Reserved {
+/** The keys that were reserved when a job started, or (undefined) after all of these events, or at any time of them. */
+export function keptDuring(events: EventRow[], before: Reserved): (job: number | undefined | "ever") => Reserved {
 	const at = new Map<number, Reserved>();
+	const ever = [...before];
 	let now: Reserved = before;
 	for (const { kind, job, data } of events) {
 		if (job === null) continue;
 		const key = String(data.key);
-		if (kind === "reserved") now = [...now.filter((one) => one.key !== key), { key, job }];
+		if (kind === "reserved") {
+			now = [...now.filter((one) => one.key !== key), { key, job }];
+			ever.push({ key, job });
+		}
 		if (kind === "unreserved") now = now.filter((one) => one.key !== key || one.job !== job);
 		if (data.to === "running") {
 			at.set(job, now);
@@ -103,5 +107,5 @@ export function keptDuring(events: EventRow[], before: Reserved): (job: number |
 		}
 		if (ENDED.includes(String(data.to))) now = now.filter((one) => one.job !== job);
 	}
-	return (job) => (job === undefined ? now : (at.get(job) ?? now));
+	return (job) => (job === undefined ? now : job === "ever" ? ever : (at.get(job) ?? now));
 }

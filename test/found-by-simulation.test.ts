@@ -326,3 +326,48 @@ describe("a job that replaces another", () => {
 		expect(added).toMatchObject({ outcome: "queued", job: { status: "blocked_by_dependency" } });
 	});
 });
+
+describe("the place in line of a job that waits for a lock", () => {
+	/** Two that want the same lock, with the first awake since it came free. */
+	async function waiters() {
+		const stand = await openStand();
+		const holder = await stand.add({ locks: [{ key: "db" }] });
+		await stand.start();
+		const [first, second] = [await stand.add({ locks: [{ key: "db" }] }), await stand.add({ locks: [{ key: "db" }] })];
+		await stand.succeed(holder);
+		expect([await stand.status(first), await stand.status(second)]).toEqual(["queued", "waiting_on_locks"]);
+		return { stand, first, second };
+	}
+
+	it("counts at once when it is promoted", async () => {
+		const { stand, second } = await waiters();
+		await stand.sluice.promote(second);
+		expect(await stand.start()).toEqual([second]);
+	});
+
+	it("counts at once when its priority is raised", async () => {
+		const { stand, second } = await waiters();
+		await stand.sluice.priority(second, 50);
+		expect(await stand.start()).toEqual([second]);
+	});
+
+	it("counts at once when the one that was woken before it is demoted", async () => {
+		const { stand, first, second } = await waiters();
+		await stand.sluice.demote(first);
+		expect(await stand.start()).toEqual([second]);
+	});
+});
+
+describe("a demoted job", () => {
+	it("is no longer behind one whose lock was taken in the same claim", async () => {
+		const stand = await openStand({
+			config: { lanes: { default: { priority: 0 }, code: { priority: 5 } }, order: { age_boost_max: 0 } },
+		});
+		const first = await stand.add({ lane: "code", locks: [{ key: "net" }] });
+		await stand.add({ lane: "default", locks: [{ key: "net" }] });
+		const demoted = await stand.add({ lane: "default", priority: 16 });
+		const last = await stand.add({ lane: "code" });
+		await stand.sluice.demote(demoted);
+		expect(await stand.start()).toEqual([first, demoted, last]);
+	});
+});

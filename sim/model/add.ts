@@ -97,7 +97,7 @@ export function duplicateOf(state: State, input: JobInput): ModelJob | undefined
 	if (unique === undefined) return undefined;
 	const window = number(unique.window_ms);
 	const within = (job: ModelJob, ms: number) => job.created_at + ms > state.now;
-	const last = state.jobs.findLast((job) => job.unique?.key === unique.key);
+	const last = find(state, state.uniques[unique.key] ?? 0);
 	if (last === undefined) return undefined;
 	// The window of the new one decides, else that of the earlier one; with neither, the earlier one counts as long as it is active.
 	const ms = window ?? last.unique?.window_ms;
@@ -173,6 +173,7 @@ export function enter(state: State, job: ModelJob): void {
 	agree(job.id > state.last_id, `job id ${job.id} is not newer than ${state.last_id}`);
 	state.last_id = job.id;
 	state.jobs.push(job);
+	if (job.unique !== undefined) state.uniques[job.unique.key] = job.id;
 	const root = job.path[0];
 	if (root !== undefined) state.families[root] = (state.families[root] ?? 0) + 1;
 }

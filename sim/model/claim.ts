@@ -58,8 +58,8 @@ export function start(state: State, job: ModelJob, run: { worker: string; host: 
 
 /** What the engine took, so that its choices where it has one can be followed; undefined when only the model speaks. */
 type Followed = (taken: ModelJob[]) => number | undefined | "unknown";
-/** The keys that were reserved when this job started; or, for undefined, when the claim was over. */
-type Kept = (job: number | undefined) => State["reserved"];
+/** The keys that were reserved when this job started; or, for undefined, when the claim was over; or at any time of it. */
+type Kept = (job: number | undefined | "ever") => State["reserved"];
 
 /** The jobs that a claim takes now, in order; the state is changed as if it had. */
 export function take(
@@ -72,7 +72,8 @@ export function take(
 ): ModelJob[] {
 	const taken: ModelJob[] = [];
 	const bound = cycleBound(state, options.max ?? 1);
-	state.kept_before = keptNow(state);
+	// What came to be kept and was given up again in the course of it may have kept others waiting, too.
+	state.kept_before = [...keptNow(state), ...kept("ever").filter(({ key, job }) => !isAmong(state.reserved, key, job))];
 	while (taken.length < bound) {
 		const wanted = followed(taken);
 		state.reserved = kept(wanted === "unknown" ? undefined : wanted);
@@ -85,6 +86,8 @@ export function take(
 	state.kept_before = [];
 	return taken;
 }
+
+const isAmong = (list: State["reserved"], key: string, job: number) => list.some((one) => one.key === key && one.job === job);
 
 /** Who is overdue, could start here, and sees another one start. */
 function countPassedOver(state: State, jobs: ModelJob[], started: ModelJob): void {

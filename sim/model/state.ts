@@ -141,6 +141,8 @@ export type State = {
 	jobs: ModelJob[];
 	/** Descendants ever added, by root, for as long as the root is there: a runaway is not forgiven what gc took away. */
 	families: Record<number, number>;
+	/** The last job added under each unique key, also when gc has taken it. */
+	uniques: Record<string, number>;
 	/** Ids that were here once: never given out again. */
 	last_id: number;
 	last_token: number;
@@ -176,6 +178,7 @@ export const emptyState = (config: Config, now: number): State => ({
 	config,
 	jobs: [],
 	families: {},
+	uniques: {},
 	last_id: 0,
 	last_token: 0,
 	starts: 0,

@@ -21,9 +21,10 @@ export type PlanRequest =
 	| { ask: "heads"; bucket: Bucket }
 	/** The job of the bucket that has been ready longest. */
 	| { ask: "oldest"; bucket: Bucket }
-	/** Start this one if its own gates pass; answer whether it started. Either way it is no longer a head. */
+	/** Start this one if its own gates pass; answer whether it started, and whether it took locks. Either way it is no longer a head. */
 	| { ask: "try"; bucket: Bucket; head: Head };
-export type PlanReply = Head[] | Head | undefined | boolean;
+export type PlanReply = Head[] | Head | undefined | Went;
+type Went = boolean | "with_locks";
 
 export type Bound = "capacity" | "batch" | "ready" | "paused" | "none";
 
@@ -99,9 +100,11 @@ export function* plan(
 			continue;
 		}
 		tried++;
-		const went = (yield { ask: "try", bucket: pick.bucket, head: pick.head }) as boolean;
+		const went = (yield { ask: "try", bucket: pick.bucket, head: pick.head }) as Went;
 		if (went) started.push(pick.head);
-		heads.stale ||= went;
+		heads.stale ||= went !== false;
+		// Heads that wanted the same locks are none any more; behind one of them may stand a demoted job that counts for more.
+		if (went === "with_locks") for (const other of open.values()) other.heads = undefined;
 		slot.heads = undefined;
 		slot.oldest = null;
 		if (pick.bucket.ready <= 0) open.delete(pick.bucket.id);

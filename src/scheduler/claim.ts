@@ -69,7 +69,7 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 			const job = yield* attempt(real, request.head);
 			if (job) jobs.push(job);
 			if (request.bucket !== real) request.bucket.ready = real.ready;
-			step = planner.next(job !== undefined);
+			step = planner.next(job?.locks ? "with_locks" : job !== undefined);
 		}
 	}
 	if (!kernel && jobs.length > 0) tx.setPace({ last_cycle_at: tx.now, last_start_at: tx.now, last_dispatch_at: tx.now });

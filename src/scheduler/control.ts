@@ -6,6 +6,7 @@ import { RUN_NOW } from "../core/order.ts";
 import { holdKey } from "../core/world.ts";
 import type { Scope } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
+import { pump } from "./locks.ts";
 import { mustFind } from "./look.ts";
 import { doubtProducts, endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
@@ -100,6 +101,8 @@ function* reorder(tx: Tx, id: number, kind: string, data: Record<string, unknown
 	if (ready) tx.enter(job);
 	tx.event(kind, id, data);
 	tx.stirred = true;
+	// Who is awake for a free key was decided by the order before.
+	for (const lock of job.locks ?? []) yield* pump(tx, lock.key);
 }
 
 export const promote = (tx: Tx, id: number): Op<void> => reorder(tx, id, "promoted", {}, (job) => setRank(job, tx.nextId("rank")));
