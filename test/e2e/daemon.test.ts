@@ -1,6 +1,6 @@
 // The daemon as a real process: jobs over its socket, kill -9, restart, live settings, and everything that a dead one leaves behind.
 
-import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -116,13 +116,18 @@ describe("settings", () => {
 		expect(settings).toEqual([{ key: "max_concurrent", value: 2, origin: "config.yml:2:1" }]);
 		await until(async () => (await running()) === 2);
 		expect(readFileSync(file, "utf8")).toBe("# mine\nmax_concurrent: 2\npoll_interval: 1h\n");
-		writeFileSync(file, "max_concurrent: 3\nlame: 1\n");
+		/** In one go, as editors do it: the daemon may look at any moment. */
+		const put = (text: string) => {
+			writeFileSync(`${file}.new`, text);
+			renameSync(`${file}.new`, file);
+		};
+		put("max_concurrent: 3\nlame: 1\n");
 		child.kill("SIGHUP");
 		await until(() => home.log().includes("lame: there is no such key"));
 		expect(await running()).toBe(2);
 		expect((await client.call("config.check", {})).ok).toBe(false);
 		expect((await client.call("scheduler.status", {})).config_problem).toBe("config.yml:2:1: lame: there is no such key");
-		writeFileSync(file, "max_concurrent: 3\n");
+		put("max_concurrent: 3\n");
 		await until(async () => (await running()) === 3);
 		writeFileSync(join(home.path, "go"), "");
 		await Promise.all(jobs.map((id) => ended(client, id)));
