@@ -1,6 +1,6 @@
 // Limits: caps as gauges that can be dragged, accounts with the time to their reset, budgets, holds and hosts.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { LaneDocument } from "../../src/api/protocol/nouns.ts";
 import { app } from "../app.ts";
 import { clearHold, clearQueue, pause, resume, type Scope, setLane, setMax } from "../parts/actions.ts";
@@ -100,14 +100,26 @@ type GaugeProps = {
 /** The bar shows what is used; its handle is the cap. What is typed or dragged counts when one lets go. */
 function Gauge({ name, used, queued, max, least, set, scope, paused }: GaugeProps) {
 	const [draft, setDraft] = useState<number | null>(max);
-	useEffect(() => setDraft(max), [max]);
+	/** What somebody is about to set is not overwritten by what comes in meanwhile. */
+	const busy = useRef(false);
+	const draw = (value: number | null) => {
+		busy.current = true;
+		setDraft(value);
+	};
+	useEffect(() => {
+		if (!busy.current) setDraft(max);
+	}, [max]);
 	const top = Math.max(8, (draft ?? 0) * 1.25, used * 1.25, (max ?? 0) * 1.25);
 	const end = Math.ceil(top / 4) * 4;
-	const commit = async (value: number | null) => {
+	const commit = async (value: number | null, field?: HTMLInputElement) => {
+		busy.current = false;
 		if (value === max) return;
 		const isGood = value === null || (Number.isSafeInteger(value) && value >= least);
 		if (!isGood) app.say("failed", `A cap is a whole number from ${least} on; empty is none.`);
-		if (!isGood || (await set(value)) === "failed") setDraft(max);
+		if (isGood && (await set(value)) !== "failed") return;
+		setDraft(max);
+		// Typed and refused before it was drawn, the draft has never changed for Preact, and what was typed would stay.
+		if (field) field.value = max === null ? "" : String(max);
 	};
 	return (
 		<div class={`gauge ${paused ? "held" : ""}`}>
@@ -124,7 +136,7 @@ function Gauge({ name, used, queued, max, least, set, scope, paused }: GaugeProp
 					disabled={!app.mayAct}
 					aria-label={`Cap of ${name}`}
 					aria-valuetext={draft === null ? "no cap" : `${draft} runs`}
-					onInput={(event) => setDraft(Number(event.currentTarget.value))}
+					onInput={(event) => draw(Number(event.currentTarget.value))}
 					onChange={(event) => void commit(Number(event.currentTarget.value))}
 				/>
 			</div>
@@ -139,8 +151,8 @@ function Gauge({ name, used, queued, max, least, set, scope, paused }: GaugeProp
 					placeholder="∞"
 					disabled={!app.mayAct}
 					aria-label={`Cap of ${name}, as a number; empty is none`}
-					onInput={(event) => setDraft(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}
-					onChange={(event) => void commit(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}
+					onInput={(event) => draw(event.currentTarget.value === "" ? null : Number(event.currentTarget.value))}
+					onChange={({ currentTarget: field }) => void commit(field.value === "" ? null : Number(field.value), field)}
 				/>
 				<span class="dim queued">{count(queued)} queued</span>
 			</div>
