@@ -93,7 +93,7 @@ export type Ending = {
 	closed?: string;
 	/** needs_human: what it asks. */
 	question?: string;
-	/** lost: the machine went down; burns nothing. */
+	/** lost: the machine went down, or its host was lost with it; burns nothing. */
 	reboot?: boolean;
 	merge_status?: Job["merge_status"];
 	/** Its host has what the next run goes on with: while it is live, no other gets it. */

@@ -101,9 +101,11 @@ export function replay(events: readonly Told[], pieces: ReadonlyMap<number, Piec
 			faults.push(
 				`event ${seq}: attempt ${id}.${one.attempt} (${piece.name}) ended as ${one.exitKind} instead of ${wanted}: ${one.message}`,
 			);
-		const burned = (failures.get(id) ?? 0) + (FAILURES.includes(one.exitKind) ? 1 : 0);
+		// What a host loses burns nothing; a run that its own daemon finds dead does.
+		const free = one.exitKind === "lost" && /host .* was lost|could not renew/.test(one.message);
+		const burned = (failures.get(id) ?? 0) + (!free && FAILURES.includes(one.exitKind) ? 1 : 0);
 		failures.set(id, burned);
-		const retried = FAILURES.includes(one.exitKind) && burned <= piece.retries;
+		const retried = free || (FAILURES.includes(one.exitKind) && burned <= piece.retries);
 		if (retried !== (event.kind === "requeued"))
 			faults.push(`event ${seq}: ${piece.name} was ${event.kind} after ${one.exitKind}, ${burned} failures of ${piece.retries} allowed`);
 	}

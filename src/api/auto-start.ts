@@ -37,6 +37,7 @@ export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=4"];
 
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 15;
+const AGAIN_MS = 1500;
 /** Exit codes of daemon/main.ts: a setting is wrong; another daemon has the home. */
 const WRONG = 2;
 const TAKEN = 4;
@@ -47,33 +48,37 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 	if (await answers(socket)) return;
 	const program = options.program ?? built("daemon-main.js");
 	const path = join(home, "daemon.log");
-	const log = openLog(home, path);
-	const before = fstatSync(log).size;
+	const before = sizeOf(openLog(home, path));
 	const port = options.port === undefined ? [] : ["--port", String(options.port ?? "none")];
 	const name = options.name === undefined ? [] : ["--name", options.name];
 	const labels = (options.labels ?? []).flatMap((label) => ["--label", label]);
-	const child = spawn(process.execPath, [...NODE_FLAGS, program, "--home", home, ...port, ...name, ...labels], {
-		cwd: home,
-		env: { ...scrubbed(options.env ?? process.env), ...(options.store === undefined ? {} : { SLUICE_STORE: options.store }) },
-		detached: true,
-		stdio: ["ignore", log, log],
-	});
-	closeSync(log);
 	let over: { why: string; code: number | null } | undefined;
-	child.on("error", (error) => {
-		over = { why: error.message, code: null };
-	});
-	child.on("exit", (code, signal) => {
-		over ??= { why: `it ended with ${signal ?? `code ${code}`}`, code };
-	});
-	child.unref();
+	const start = () => {
+		over = undefined;
+		const log = openLog(home, path);
+		const child = spawn(process.execPath, [...NODE_FLAGS, program, "--home", home, ...port, ...name, ...labels], {
+			cwd: home,
+			env: { ...scrubbed(options.env ?? process.env), ...(options.store === undefined ? {} : { SLUICE_STORE: options.store }) },
+			detached: true,
+			stdio: ["ignore", log, log],
+		});
+		closeSync(log);
+		child.on("error", (error) => {
+			over = { why: error.message, code: null };
+		});
+		child.on("exit", (code, signal) => {
+			over ??= { why: `it ended with ${signal ?? `code ${code}`}`, code };
+		});
+		child.unref();
+	};
+	start();
 	for (let waited = 0; waited < PATIENCE_MS; waited += LOOK_MS) {
 		if (await answers(socket)) return;
-		if (over !== undefined) {
-			// Another one may have been quicker, and is just not ready yet.
-			if (over.code === TAKEN && waited < PATIENCE_MS / 2) over = undefined;
-			else throw failed(over.why, path, before, over.code === WRONG ? "invalid" : "no_daemon");
-		}
+		const { why, code } = over ?? { why: "", code: 0 };
+		// Another one was quicker, and is just not ready yet; or it goes away, or two were in each other's way: then it is our turn again.
+		if (code === TAKEN && waited < PATIENCE_MS / 2) {
+			if (waited % AGAIN_MS < LOOK_MS) start();
+		} else if (why !== "") throw failed(why, path, before, code === WRONG ? "invalid" : "no_daemon");
 		await new Promise<void>((resolve) => localHost.after(LOOK_MS, resolve, "hold"));
 	}
 	throw failed(`it has not answered within ${PATIENCE_MS / 1000} s`, path, before);
@@ -89,6 +94,14 @@ function openLog(home: string, path: string): number {
 			code: "store",
 			hint: "set SLUICE_HOME to a folder of your own",
 		});
+	}
+}
+
+function sizeOf(file: number): number {
+	try {
+		return fstatSync(file).size;
+	} finally {
+		closeSync(file);
 	}
 }
 

@@ -3,7 +3,7 @@
 //   exit kind                         next
 //   completed                         succeeded
 //   failed crashed timeout stalled    retry by policy (a failure counted), else failed
-//   lost                              the same; "scheduler recovery" when none is left; a reboot burns nothing
+//   lost                              the same; "scheduler recovery" when none is left; a reboot or a lost host burns nothing
 //   launch_failed                     a dispatch failure: its own counter and back-off, then circuit-broken
 //   rate_limited                      back in the queue, account held, nothing burned
 //   needs_human                       back in the queue behind its question

@@ -38,7 +38,7 @@ export function takeLock(lock: string, record: string): DaemonLock {
 const held = new Set<Database>();
 
 /** Not 0: two that come in the same instant can each be in the other's way for a moment, and then neither would get it. */
-const PATIENCE_MS = 200;
+const PATIENCE_MS = 500;
 
 function hold(path: string): Database {
 	const database = openDatabase(path);

@@ -166,7 +166,13 @@ export function* loseRuns(tx: Tx, host: string, note: { after: number; before: n
 	for (const { id } of stored) {
 		const job = yield* tx.find(id);
 		if (isOf(job, host) && job.run.token < note.before)
-			yield* finish(tx, { job: id, token: job.run.token, exit_kind: "lost", message: `scheduler recovery: host ${host} was lost` });
+			yield* finish(tx, {
+				job: id,
+				token: job.run.token,
+				exit_kind: "lost",
+				message: `scheduler recovery: host ${host} was lost`,
+				reboot: true,
+			});
 	}
 	return stored.length < PIECE ? null : (stored[PIECE - 1] as Job).id;
 }

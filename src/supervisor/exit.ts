@@ -70,6 +70,7 @@ export const endedForLease = ({ job, token, session, usage }: Ending): Ending =>
 	token,
 	exit_kind: "lost",
 	message: "scheduler recovery: its host could not renew its lease",
+	reboot: true,
 	...(session === undefined ? {} : { session }),
 	...(usage === undefined ? {} : { usage }),
 });

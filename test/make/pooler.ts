@@ -27,8 +27,9 @@ function framed(take: (message: Buffer) => void): (piece: Buffer) => void {
 	};
 }
 
-export async function openPooler(port: number, { size = 3, user = "sluice", database = "postgres" } = {}): Promise<Pooler> {
+export async function openPooler(port: number, { size = 5, user = "sluice", database = "postgres" } = {}): Promise<Pooler> {
 	let switched = 0;
+	let closed = false;
 	const queue: Client[] = [];
 	const backends: Backend[] = [];
 	const idle: Backend[] = [];
@@ -60,6 +61,21 @@ export async function openPooler(port: number, { size = 3, user = "sluice", data
 				}),
 			);
 		});
+	}
+
+	function replace(broken: Backend): void {
+		broken.socket.destroy();
+		broken.client = null;
+		backends.splice(backends.indexOf(broken), 1);
+		void openBackend().then(
+			(backend) => {
+				backends.push(backend);
+				if (closed) return void backend.socket.destroy();
+				idle.push(backend);
+				serveNext();
+			},
+			() => {},
+		);
 	}
 
 	function fromServer(backend: Backend, message: Buffer): void {
@@ -105,7 +121,7 @@ export async function openPooler(port: number, { size = 3, user = "sluice", data
 		socket.on("close", () => {
 			sockets.delete(socket);
 			// In the middle of a transaction: the server rolls back with its connection, as it would without us.
-			if (client.backend) client.backend.socket.destroy();
+			if (client.backend) replace(client.backend);
 		});
 		const take = framed((message) => {
 			if (message[0] === ENDS) return void socket.end();
@@ -128,6 +144,7 @@ export async function openPooler(port: number, { size = 3, user = "sluice", data
 		port: (server.address() as AddressInfo).port,
 		switched: () => switched,
 		close() {
+			closed = true;
 			for (const socket of sockets) socket.destroy();
 			for (const { socket } of backends) socket.destroy();
 			server.close();

@@ -125,6 +125,8 @@ async function missingRights(connection: Connection, { schema }: Address): Promi
 	return rows.map(([table, right]) => `${String(right).toLowerCase()} ${table}`);
 }
 
+const WHO = "SELECT pg_backend_pid()";
+
 /** On a connection of its own, past a pooler: where notices do not come through, hosts hear of each other by looking now and then. */
 const listener: Look = async (_connection, address, now) => {
 	const name = "database notices";
@@ -137,13 +139,13 @@ const listener: Look = async (_connection, address, now) => {
 		direct.onNotice(() => {
 			heard = true;
 		});
-		await direct.query(`LISTEN ${channel}`);
+		const listening = await direct.script(`LISTEN ${channel}; ${WHO}`);
 		// A pooler would hand this one the connection that listens now; whoever talks to the server itself is not touched by it.
 		await other.query("BEGIN");
-		await direct.query("SELECT pg_notify($1, '')", [channel]);
+		const asking = await direct.script(`SELECT pg_notify('${channel}', ''); ${WHO}`);
 		// Sent by the server before it answers the next question.
 		await direct.query("SELECT 1");
-		if (heard) return { name, ok: true, detail: "come through" };
+		if (heard && listening[1]?.rows[0]?.[0] === asking[1]?.rows[0]?.[0]) return { name, ok: true, detail: "come through" };
 		return {
 			name,
 			ok: false,

@@ -72,9 +72,9 @@ const until = async (holds: () => boolean | Promise<boolean>) => {
 };
 
 describe("a guess", () => {
-	async function pair(): Promise<[Store, Store]> {
+	async function pair(guess: PostgresOptions["guess"] = "always"): Promise<[Store, Store]> {
 		const schema = newSchema();
-		const [one, other] = [await opened(urlOf(schema)), await opened(urlOf(schema))];
+		const [one, other] = [await opened(urlOf(schema), { guess }), await opened(urlOf(schema), { guess })];
 		for (const store of [one, other]) await recordOf(store, "k");
 		return [one, other];
 	}
@@ -126,7 +126,7 @@ describe("a guess", () => {
 	});
 
 	test("two that take turns in a hurry lose no step", async () => {
-		const [one, other] = await pair();
+		const [one, other] = await pair("alone");
 		const count = async (store: Store) => {
 			for (let step = 0; step < 100; step++)
 				await insist(store, async () => {

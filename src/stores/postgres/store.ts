@@ -7,8 +7,7 @@
 // A connection that breaks in the middle is made anew and the transaction's fate is looked up: each writer's last transaction is on record.
 
 import { SluiceError } from "../../core/errors.ts";
-import type { Changes, Read, Replies, Store } from "../../store.ts";
-import { Outrun } from "../../store.ts";
+import { type Changes, Outrun, type Read, type Replies, type Store } from "../../store.ts";
 import { query, reply } from "../sql/reads.ts";
 import { writes } from "../sql/writes.ts";
 import { argumentsFor, PARAMETERS } from "./columns.ts";
@@ -28,8 +27,8 @@ export type PostgresOptions = {
 	patienceMs?: number;
 	/** How long a transaction may be silent with the lock: one whose host is stopped in the middle must not hold up the others for longer. */
 	idleMs?: number;
-	/** `never`: every transaction takes the lock first. */
-	guess?: "alone" | "never";
+	/** `never`: every transaction takes the lock first. `always`: also where a notice says that it will be in vain (for tests). */
+	guess?: "alone" | "never" | "always";
 	/** Whose `now` transactions get: the database's, which is the same for all hosts, or the caller's own. */
 	clock?: "database" | "caller";
 	/** Called at `begin`, `flush`, `commit` and `committed`; may throw, as a network would. For the simulator. */
@@ -50,8 +49,7 @@ const beginText = (schema: string, idleMs: number) =>
 type Open = { version: number; failed: Promise<unknown>[] };
 
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Store & { now(): number }> {
-	const address = addressOf(url);
-	const store = new PostgresStore(address, options);
+	const store = new PostgresStore(addressOf(url), options);
 	await store.start();
 	return store;
 }
@@ -114,7 +112,8 @@ class PostgresStore implements Store {
 	async begin(): Promise<{ fresh: boolean; now?: number }> {
 		this.pass("begin");
 		const { monotonic, guess } = this.options;
-		if (guess !== "never" && this.known !== null && !this.warned && monotonic() - this.syncedAt < SYNC_MS)
+		const promising = guess === "always" || (guess !== "never" && !this.warned && monotonic() - this.syncedAt < SYNC_MS);
+		if (promising && this.known !== null)
 			return this.begun(true, this.now());
 		const before = this.known;
 		const { version, now } = await this.lock();

@@ -27,6 +27,8 @@ PRAGMA wal_autocheckpoint = 1000;
 /** SQLite is not fair: of many processes on a loaded machine one may be passed over again and again before it has its turn. */
 const PATIENCE_MS = 30_000;
 
+const NAP_MS = 20;
+
 /** Rows in one INSERT. */
 const WIDE = 20;
 
@@ -38,12 +40,26 @@ const dialect = (sql: string) =>
 				.replaceAll("{texts}", "json_each(?) AS e")
 		: sql;
 
+/** Of several that open a new file at once, SQLite refuses some at once instead of letting them wait while one makes it a WAL. */
+function insist(call: () => void, patience: number): void {
+	const nap = new Int32Array(new SharedArrayBuffer(4));
+	for (let waited = 0; ; waited += NAP_MS) {
+		try {
+			return call();
+		} catch (error) {
+			if (waited >= patience || !/locked|busy/i.test(String(error))) throw error;
+			Atomics.wait(nap, 0, 0, NAP_MS);
+		}
+	}
+}
+
 export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 	let database: Database;
 	try {
 		database = openDatabase(path);
-		database.exec(`PRAGMA busy_timeout = ${options.busyMs ?? PATIENCE_MS};`);
-		database.exec(PRAGMAS);
+		const patience = options.busyMs ?? PATIENCE_MS;
+		database.exec(`PRAGMA busy_timeout = ${patience};`);
+		insist(() => database.exec(PRAGMAS), patience);
 		bringUpToDate(database, path);
 	} catch (error) {
 		throw storeError(error, path);
