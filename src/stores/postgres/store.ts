@@ -113,8 +113,7 @@ class PostgresStore implements Store {
 		this.pass("begin");
 		const { monotonic, guess } = this.options;
 		const promising = guess === "always" || (guess !== "never" && !this.warned && monotonic() - this.syncedAt < SYNC_MS);
-		if (promising && this.known !== null)
-			return this.begun(true, this.now());
+		if (promising && this.known !== null) return this.begun(true, this.now());
 		const before = this.known;
 		const { version, now } = await this.lock();
 		return this.begun(version === before, now);

@@ -45,7 +45,8 @@ function insist(call: () => void, patience: number): void {
 	const nap = new Int32Array(new SharedArrayBuffer(4));
 	for (let waited = 0; ; waited += NAP_MS) {
 		try {
-			return call();
+			call();
+			return;
 		} catch (error) {
 			if (waited >= patience || !/locked|busy/i.test(String(error))) throw error;
 			Atomics.wait(nap, 0, 0, NAP_MS);
