@@ -10,22 +10,27 @@ export type ListenerParts = {
 	self: string;
 	patienceMs: number;
 	after(ms: number, call: () => void): () => void;
+	monotonic(): number;
 	heard(): void;
 };
 
 const AGAIN_MS = 1_000;
+/** Notices at most so often: the first at once, the rest together. */
+const NOTICE_MS = 10;
 /** With a digest of the channel: an advisory lock of whoever leads. */
 export const LEADER_LOCK = 7_551_222;
 export const channelOf = ({ schema }: Address): string => `sluice_${schema}`;
 
 export function openListener(parts: ListenerParts) {
-	const { address, channel, self, after } = parts;
+	const { address, channel, self, after, monotonic } = parts;
 	const calls = new Set<() => void>();
 	let connection: Connection | undefined;
 	let closed = false;
 	let leads = false;
 	let cancel = () => {};
 	let starting: Promise<void> | undefined;
+	let noticedAt = Number.NEGATIVE_INFINITY;
+	let noticeDue: (() => void) | undefined;
 
 	const tell = () => {
 		parts.heard();
@@ -70,9 +75,19 @@ export function openListener(parts: ListenerParts) {
 			calls.add(call);
 			return () => calls.delete(call);
 		},
-		/** A notice for transactions that went without one. */
-		send(): void {
-			if (connection?.alive) void connection.query("SELECT pg_notify($1, $2)", [channel, self]).catch(() => {});
+		/** The channel, if a notice is due with a transaction; else one goes out soon for all that come meanwhile. */
+		notice(): string | null {
+			const now = monotonic();
+			if (now - noticedAt >= NOTICE_MS && !noticeDue) {
+				noticedAt = now;
+				return channel;
+			}
+			noticeDue ??= after(NOTICE_MS, () => {
+				noticeDue = undefined;
+				noticedAt = monotonic();
+				if (connection?.alive) void connection.query("SELECT pg_notify($1, $2)", [channel, self]).catch(() => {});
+			});
+			return null;
 		},
 		async lead(): Promise<boolean> {
 			await starting;
@@ -91,6 +106,7 @@ export function openListener(parts: ListenerParts) {
 		},
 		async close(): Promise<void> {
 			closed = true;
+			noticeDue?.();
 			cancel();
 			await starting?.catch(() => {});
 			await connection?.end();

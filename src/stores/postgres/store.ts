@@ -17,6 +17,7 @@ import { Foresight } from "./foresight.ts";
 import { channelOf, openListener } from "./listener.ts";
 import { prepareSchema } from "./prepare.ts";
 import { STALE, WRITER } from "./schema.ts";
+import { type Session, sessionOf } from "./session.ts";
 
 export type PostgresOptions = {
 	/** Tells this writer from all others. */
@@ -39,12 +40,6 @@ const PATIENCE_MS = 20_000;
 const IDLE_MS = 5_000;
 /** Without an answer for so long the database's clock is asked again. */
 const SYNC_MS = 10_000;
-/** Notices at most so often: the first at once, the rest together. */
-const NOTICE_MS = 10;
-
-const beginText = (schema: string, idleMs: number) =>
-	`BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${idleMs}; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; ` +
-	`SET LOCAL enable_sort = off; SET LOCAL jit = off; SELECT version FROM "${schema}".head FOR UPDATE; SELECT extract(epoch FROM clock_timestamp()) * 1000`;
 
 type Open = { version: number; failed: Promise<unknown>[] };
 
@@ -61,7 +56,7 @@ class PostgresStore implements Store {
 	private readonly writeText: string;
 	private readonly foresight: Foresight;
 	private readonly ask = (text: string, values: readonly unknown[]) => this.live().query(text, values);
-	private readonly beginText: string;
+	private readonly session: Session;
 	/** The version that what was remembered rests on; null: unknown. */
 	private known: number | null = null;
 	/** Database time minus monotonic time, and when it was learnt. */
@@ -73,8 +68,6 @@ class PostgresStore implements Store {
 	/** The transaction that has the lock; without one, what a guess wants to write. */
 	private open: Open | undefined;
 	private wanted: Changes[] = [];
-	private noticedAt = Number.NEGATIVE_INFINITY;
-	private noticeDue: (() => void) | undefined;
 	private closed = false;
 
 	constructor(
@@ -85,13 +78,14 @@ class PostgresStore implements Store {
 		this.foresight = new Foresight(address.schema);
 		const marks = Array.from({ length: PARAMETERS.length + 4 }, (_, index) => `$${index + 1}`).join(", ");
 		this.writeText = `SELECT "${address.schema}".${WRITER}(${marks})`;
-		this.beginText = beginText(address.schema, options.idleMs ?? IDLE_MS);
+		this.session = sessionOf(address.schema, options.idleMs ?? IDLE_MS);
 		this.listener = openListener({
 			address,
 			channel: channelOf(address),
 			self: options.writer,
 			patienceMs: this.patienceMs,
 			after: options.after,
+			monotonic: options.monotonic,
 			heard: () => {
 				this.warned = true;
 			},
@@ -99,8 +93,12 @@ class PostgresStore implements Store {
 	}
 
 	async start(): Promise<void> {
-		const connection = await this.reach();
-		await prepareSchema(connection, this.address);
+		try {
+			await prepareSchema(await this.reach(), this.address);
+		} catch (error) {
+			if (!(error instanceof Lost)) throw error;
+			await prepareSchema(await this.reach(), this.address);
+		}
 		this.listener.start();
 	}
 
@@ -183,7 +181,6 @@ class PostgresStore implements Store {
 
 	async close(): Promise<void> {
 		this.closed = true;
-		this.noticeDue?.();
 		const wasOpen = this.open !== undefined;
 		this.forget();
 		await this.listener.close();
@@ -204,11 +201,10 @@ class PostgresStore implements Store {
 	private async lock(): Promise<{ version: number; now: number }> {
 		const connection = await this.reach();
 		this.warned = false;
-		const asked = this.guarded(connection.script(this.beginText));
+		const asked = this.guarded(this.session.takeLock(connection));
 		this.foresight.begin(this.ask);
-		const results = await asked;
-		const version = Number(results[results.length - 2]?.rows[0]?.[0]);
-		const now = this.learn(Number(results[results.length - 1]?.rows[0]?.[0]));
+		const { version, at } = await asked;
+		const now = this.learn(at);
 		this.open = { version, failed: [] };
 		this.known = version;
 		return { version, now };
@@ -221,11 +217,10 @@ class PostgresStore implements Store {
 		const opened: Open = { version: expected as number, failed: [] };
 		// In place before the answer comes: what follows is sent behind it, and fails with it.
 		this.open = opened;
-		const asked = this.guarded(connection.script(this.beginText));
+		const asked = this.guarded(this.session.takeLock(connection));
 		for (const changes of this.wanted.splice(0)) this.send(changes);
-		const results = await asked;
-		this.learn(Number(results[results.length - 1]?.rows[0]?.[0]));
-		const version = Number(results[results.length - 2]?.rows[0]?.[0]);
+		const { version, at } = await asked;
+		this.learn(at);
 		if (version !== expected) throw new Outrun(`version ${version} instead of ${expected}`);
 	}
 
@@ -290,26 +285,7 @@ class PostgresStore implements Store {
 	private values(expected: number | null, changes: Changes): unknown[] {
 		this.foresight.note(changes.events);
 		this.txn++;
-		return [expected, this.options.writer, this.txn, this.noticeChannel(), ...argumentsFor(writes(changes))];
-	}
-
-	// ---- notices --------------------------------------------------------------------------------------------------------------------
-
-	/** The channel, if a notice is due with this transaction; else one goes out soon for all that come meanwhile. */
-	private noticeChannel(): string | null {
-		const { monotonic, after } = this.options;
-		const now = monotonic();
-		if (now - this.noticedAt >= NOTICE_MS && !this.noticeDue) {
-			this.noticedAt = now;
-			return channelOf(this.address);
-		}
-		this.noticeDue ??= after(NOTICE_MS, () => {
-			this.noticeDue = undefined;
-			this.noticedAt = this.options.monotonic();
-			if (this.closed || !this.connection?.alive) return;
-			this.listener.send();
-		});
-		return null;
+		return [expected, this.options.writer, this.txn, this.listener.notice(), ...argumentsFor(writes(changes))];
 	}
 
 	// ---- the connection -------------------------------------------------------------------------------------------------------------
@@ -327,7 +303,11 @@ class PostgresStore implements Store {
 		const until = monotonic() + this.patienceMs;
 		for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
 			try {
-				this.connection = await connect(this.address, { patienceMs: this.patienceMs, name: `sluice ${writer}` });
+				this.connection = await connect(this.address, {
+					patienceMs: this.patienceMs,
+					name: `sluice ${writer}`,
+					settings: this.session.settings,
+				});
 				return this.connection;
 			} catch (error) {
 				if (!(error instanceof Lost)) throw error;
