@@ -75,6 +75,8 @@ export async function createScheduler(
 	// ---- the loop -------------------------------------------------------------------------------------------------------------------
 	let cancelTimer = () => {};
 	let timerAt = Number.POSITIVE_INFINITY;
+	/** What falls due is the leader's to do; the others come a little later, in case that it does not. */
+	let lag = 0;
 	let ticking: Promise<unknown> | undefined;
 	/** An earlier tick that is set already stays: a busy queue must not push it ahead of itself for ever. */
 	const schedule = (at: number | null) => {
@@ -100,12 +102,13 @@ export async function createScheduler(
 			for (const call of watchers) call({ stirred, events, heard });
 		}
 		if (more || probes.size > 0) schedule(clock.now());
-		else if (events.length > 0) schedule(Math.min(due ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms));
+		else if (events.length > 0) schedule(Math.min((due ?? Number.POSITIVE_INFINITY) + lag, clock.now() + config.poll_interval_ms));
 	};
 
 	/** Sweeps, settles and probes until nothing is left to do now. */
 	async function tick(): Promise<number | null> {
 		await looks.again();
+		lag = await fleet.lag();
 		for (;;) {
 			const { wake, more } = await engine.run(function* (tx) {
 				fleet.see(tx);
@@ -120,7 +123,7 @@ export async function createScheduler(
 				waker.wake();
 				for (const call of watchers) call({ stirred: true, events: [], heard: [] });
 				if (looks.watched.size === 0 && !parts.store.listen) return wake;
-				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
+				return Math.min((wake ?? Number.POSITIVE_INFINITY) + lag, clock.now() + config.poll_interval_ms);
 			}
 		}
 	}

@@ -17,6 +17,8 @@ export type ListenerParts = {
 const AGAIN_MS = 1_000;
 /** Notices at most so often: the first at once, the rest together. */
 const NOTICE_MS = 10;
+/** So long it is taken for granted that somebody else still leads. */
+const LEADS_MS = 5_000;
 /** With a digest of the channel: an advisory lock of whoever leads. */
 export const LEADER_LOCK = 7_551_222;
 export const channelOf = ({ schema }: Address): string => `sluice_${schema}`;
@@ -27,6 +29,7 @@ export function openListener(parts: ListenerParts) {
 	let connection: Connection | undefined;
 	let closed = false;
 	let leads = false;
+	let refusedAt = Number.NEGATIVE_INFINITY;
 	let cancel = () => {};
 	let starting: Promise<void> | undefined;
 	let noticedAt = Number.NEGATIVE_INFINITY;
@@ -96,9 +99,11 @@ export function openListener(parts: ListenerParts) {
 				return false;
 			}
 			if (leads) return true;
+			if (monotonic() - refusedAt < LEADS_MS) return false;
 			try {
 				const { rows } = await connection.query("SELECT pg_try_advisory_lock($1, hashtext($2))", [LEADER_LOCK, channel]);
 				leads = rows[0]?.[0] === "t";
+				if (!leads) refusedAt = monotonic();
 			} catch {
 				leads = false;
 			}
