@@ -60,8 +60,9 @@ export type ConfigSources = {
 
 /** The net behind the watch, for what it misses: another kind of editor, a file that comes back. */
 const LOOK_MS = 2000;
-/** Editors write in several steps. */
+/** Editors write in several steps: a text counts when it is the same at two looks. One that has become empty may be about to be written: it is given longer. */
 const CALM_MS = 30;
+const EMPTY_MS = 1000;
 
 type State = { text: string | null; layers: Layer[]; now: Effective };
 
@@ -159,11 +160,21 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 	let calm: (() => void) | undefined;
 	let closed = false;
 	const stirred = () => {
-		calm ??= host.after(CALM_MS, () => {
-			calm = undefined;
-			if (!closed) void reload().then(rewatch);
-		});
+		calm ??= settle(undefined, 0);
 	};
+	function settle(before: string | null | undefined, waited: number): () => void {
+		return host.after(CALM_MS, () => {
+			if (closed) return;
+			const text = glance(path);
+			const emptied = !text?.trim() && state.text?.trim() && waited < EMPTY_MS;
+			if (text !== before || emptied) {
+				calm = settle(text, waited + CALM_MS);
+				return;
+			}
+			calm = undefined;
+			void reload().then(rewatch);
+		});
+	}
 	let watched = "";
 	function rewatch(): void {
 		const mark = markOf(path);
@@ -250,6 +261,15 @@ function realPath(path: string): string {
 		return realpathSync(path);
 	} catch {
 		return path;
+	}
+}
+
+/** What cannot be read is told of by whoever takes it. */
+function glance(path: string): string | null {
+	try {
+		return readText(path);
+	} catch {
+		return null;
 	}
 }
 
