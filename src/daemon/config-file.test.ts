@@ -238,6 +238,7 @@ describe("while the daemon runs", () => {
 		const seen: number[] = [];
 		file.onChange(async (next) => void seen.push(next.config.max_concurrent));
 		file.follow();
+		await file.reload();
 		const turn = (ms: number) => new Promise<void>((resolve) => localHost.after(ms, resolve, "hold"));
 		file.write("");
 		// Longer than a calm moment, shorter than a file that was meant to be empty.
