@@ -46,7 +46,7 @@ export function createFleet({ engine, clock, store, name }: { engine: Engine; cl
 				return answer;
 			},
 			hosts: () =>
-				engine.run(function* (tx) {
+				engine.look(function* (tx) {
 					yield* [];
 					return copy(hosts.viewHosts(tx));
 				}),

@@ -61,11 +61,7 @@ export async function createScheduler(
 	const looks = createLooks(host, engine);
 	const between = createOutputs({ engine, clock, host, name: hostName });
 	const watchers = new Set<(news: News) => void>();
-	let closed = false;
-	/** The next transaction: it begins with what is on record. */
-	function* lookAround(): Op<void> {
-		yield* [];
-	}
+	let [closed, written] = [false, 0];
 	/** Somebody else may have changed them; whoever is affected hears of the event. */
 	function followShared(next: Config): Config {
 		config = next;
@@ -95,6 +91,7 @@ export async function createScheduler(
 	};
 	engine.onCommit = (news) => {
 		const { stirred, probes, events, heard, more, due } = news;
+		written += events.length;
 		looks.note(news);
 		if (news.asks.size > 0) between.note(news.asks);
 		if (events.length > 0 || stirred) {
@@ -110,7 +107,7 @@ export async function createScheduler(
 		await looks.again();
 		lag = await fleet.lag();
 		for (;;) {
-			const { wake, more } = await engine.run(function* (tx) {
+			const { wake, more } = await engine.look(function* (tx) {
 				fleet.see(tx);
 				yield* watchHosts(tx);
 				yield* dropStaleStages(tx);
@@ -198,7 +195,7 @@ export async function createScheduler(
 		started: (at) => engine.run((tx) => started(tx, token(at)), { jobs: [at.job] }),
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
 		stop: (at, stop, act) => run((tx) => finishing.stop(tx, at, stop), act, [at.job]),
-		assigned: (name = hostName) => engine.run((tx) => assigned(tx, name)),
+		assigned: (name = hostName) => engine.look((tx) => assigned(tx, name)),
 		complete: (ending) =>
 			promised(() => {
 				check.taking("ending", () => checkEnding(ending));
@@ -245,27 +242,27 @@ export async function createScheduler(
 		},
 
 		show: async (at) =>
-			engine.run(
+			engine.look(
 				function* (tx) {
 					return yield* look.viewJob(tx, yield* look.mustFind(tx, id(at)));
 				},
 				{ jobs: [id(at)] },
 			),
-		list: async (filter = {}) => engine.run((tx) => look.list(tx, filter)),
-		why: async (at) => engine.run((tx) => look.why(tx, id(at)), { jobs: [id(at)] }),
+		list: async (filter = {}) => engine.look((tx) => look.list(tx, filter)),
+		why: async (at) => engine.look((tx) => look.why(tx, id(at)), { jobs: [id(at)] }),
 		history: async (at) =>
-			engine.run(function* (tx) {
+			engine.look(function* (tx) {
 				yield* look.mustFind(tx, id(at));
 				return yield* ask({ read: "history", job: id(at) });
 			}),
-		graph: async (filter = {}) => readGraph((task) => engine.run(task), filter),
-		find: async (name) => engine.run((tx) => registers.find(tx, name)),
-		status: () => engine.run((tx) => look.status(tx)),
-		locks: () => engine.run((tx) => registers.locks(tx)),
-		batches: () => engine.run(() => registers.batches()),
+		graph: async (filter = {}) => readGraph((task) => engine.look(task), filter),
+		find: async (name) => engine.look((tx) => registers.find(tx, name)),
+		status: () => engine.look((tx) => look.status(tx)),
+		locks: () => engine.look((tx) => registers.locks(tx)),
+		batches: () => engine.look(() => registers.batches()),
 		closeBatch: async (name, act) => run((tx) => registers.closeBatch(tx, name), act),
-		artifacts: () => engine.run(() => registers.artifacts()),
-		forecast: (wanted = {}) => makeForecast({ run: (task) => engine.run(task), config: () => config, clock, host }, wanted),
+		artifacts: () => engine.look(() => registers.artifacts()),
+		forecast: (wanted = {}) => makeForecast({ run: (task) => engine.look(task), config: () => config, clock, host }, wanted),
 		plan: (request = {}) => {
 			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000 });
 			return engine.dryRun((tx) => {
@@ -274,7 +271,7 @@ export async function createScheduler(
 			});
 		},
 		events: (from = {}) => events(from.since ?? 0),
-		lastEvent: () => engine.run((tx) => registers.lastEvent(tx)),
+		lastEvent: () => engine.look((tx) => registers.lastEvent(tx)),
 		watch(call) {
 			watchers.add(call);
 			return () => watchers.delete(call);
@@ -312,7 +309,7 @@ export async function createScheduler(
 			}, act);
 			// In force once it is on record; what a raised cap lets through goes at once.
 			config = next;
-			if (shared) await engine.run(() => lookAround());
+			if (shared) await engine.run(function* () {});
 			waker.wake();
 			schedule(clock.now());
 		},
@@ -362,7 +359,7 @@ export async function createScheduler(
 		let last = check.integer(since, "since", 0);
 		while (!closed) {
 			const heard = waker.next(config.poll_interval_ms, host);
-			const some = await engine.run(() => ask({ read: "events", since: last, limit: 500 }));
+			const some = await engine.look(() => ask({ read: "events", since: last, limit: 500 }));
 			for (const event of some) {
 				last = event.seq;
 				yield event;
@@ -394,6 +391,8 @@ export async function createScheduler(
 		host,
 		engine,
 		wake: waker.wake,
+		clock,
+		written: () => written,
 		everyMs: options.drive === "manual" ? undefined : options.poll_others_ms,
 	});
 	return withDoor(scheduler);

@@ -8,6 +8,8 @@ export type Session = {
 	settings: string;
 	/** Goes out at once: what is asked behind it is answered with the lock. `at`: the database's time, once it has the lock. */
 	takeLock(connection: Connection): Promise<{ version: number; at: number }>;
+	/** The same without the lock: what is asked behind it is answered as of this moment. Only where the connection is direct. */
+	look(connection: Connection): Promise<{ version: number; at: number }>;
 };
 
 /** After the lock, in a statement of its own: beside it, it would be the time before. */
@@ -20,14 +22,17 @@ export function sessionOf(schema: string, idleMs: number): Session {
 	const lock = `SELECT version FROM "${schema}".head FOR UPDATE`;
 	const script = ["BEGIN", ...settings.map((one) => `SET LOCAL ${one}`), lock, CLOCK].join("; ");
 	const each = ["BEGIN", lock, CLOCK];
+	const looked = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", `SELECT version FROM "${schema}".head`, CLOCK];
 	return {
 		settings: [...settings, "plan_cache_mode = force_generic_plan"].map((one) => `SET ${one};`).join(" "),
 		async takeLock(connection) {
-			const results: Result[] = connection.direct
-				? await Promise.all(each.map((text) => connection.query(text)))
-				: await connection.script(script);
-			const [version, at] = results.slice(-2).map(({ rows }) => Number(rows[0]?.[0])) as [number, number];
-			return { version, at };
+			return told(connection.direct ? await Promise.all(each.map((text) => connection.query(text))) : await connection.script(script));
 		},
+		look: async (connection) => told(await Promise.all(looked.map((text) => connection.query(text)))),
 	};
+}
+
+function told(results: readonly Result[]): { version: number; at: number } {
+	const [version, at] = results.slice(-2).map(({ rows }) => Number(rows[0]?.[0])) as [number, number];
+	return { version, at };
 }

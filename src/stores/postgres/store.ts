@@ -7,11 +7,11 @@
 // A connection that breaks in the middle is made anew and the transaction's fate is looked up: each writer's last transaction is on record.
 
 import { SluiceError } from "../../core/errors.ts";
-import { type Changes, Outrun, type Read, type Replies, type Store } from "../../store.ts";
+import { type Changes, type Intent, Outrun, type Read, type Replies, type Store } from "../../store.ts";
 import { query, reply } from "../sql/reads.ts";
 import { writes } from "../sql/writes.ts";
 import { argumentsFor, PARAMETERS } from "./columns.ts";
-import { type Address, addressOf, type Connection, connect, Lost, type Result } from "./connection.ts";
+import { type Address, addressOf, type Connection, connectPatiently, Lost, type Result } from "./connection.ts";
 import { translate } from "./dialect.ts";
 import { Foresight } from "./foresight.ts";
 import { channelOf, openListener } from "./listener.ts";
@@ -67,6 +67,8 @@ class PostgresStore implements Store {
 	private txn = 0;
 	/** The transaction that has the lock; without one, what a guess wants to write. */
 	private open: Open | undefined;
+	/** Reads without the lock, as of one moment. */
+	private looking = false;
 	private wanted: Changes[] = [];
 	private closed = false;
 
@@ -107,13 +109,15 @@ class PostgresStore implements Store {
 		return Math.floor(this.options.monotonic() + this.offset);
 	}
 
-	async begin(): Promise<{ fresh: boolean; now?: number }> {
+	async begin(intent: Intent = "change"): Promise<{ fresh: boolean; now?: number }> {
 		this.pass("begin");
 		const { monotonic, guess } = this.options;
 		const promising = guess === "always" || (guess !== "never" && !this.warned && monotonic() - this.syncedAt < SYNC_MS);
 		if (promising && this.known !== null) return this.begun(true, this.now());
 		const before = this.known;
-		const { version, now } = await this.lock();
+		const connection = await this.reach();
+		// Behind a pooler the settings that a read wants would have to be made each time.
+		const { version, now } = await (intent === "look" && connection.direct ? this.look(connection) : this.lock(connection));
 		return this.begun(version === before, now);
 	}
 
@@ -132,11 +136,12 @@ class PostgresStore implements Store {
 	}
 
 	async read<R extends Read>(request: R): Promise<Replies[R["read"]]> {
-		const coming = this.open ? this.foresight.find(request) : undefined;
+		if (this.looking && this.wanted.length > 0) throw this.outrun("a look has more to do");
+		const coming = this.open || this.looking ? this.foresight.find(request) : undefined;
 		const foreseen = coming && (await this.guarded(coming));
 		if (foreseen !== undefined) return foreseen;
 		const { text, values } = translate(query(request), this.address.schema);
-		const opening = this.open ? undefined : this.openGuess();
+		const opening = this.open || this.looking ? undefined : this.openGuess();
 		opening?.catch(() => {});
 		// The lock and the question go out together.
 		const answer = this.guarded(this.live().query(text, values));
@@ -158,7 +163,8 @@ class PostgresStore implements Store {
 
 	async commit(): Promise<void> {
 		this.pass("commit");
-		if (this.open) await this.commitOpen(this.open);
+		if (this.looking) await this.commitLook();
+		else if (this.open) await this.commitOpen(this.open);
 		else if (this.wanted.length > 1) {
 			await this.openGuess();
 			await this.commitOpen(this.open as unknown as Open);
@@ -168,7 +174,7 @@ class PostgresStore implements Store {
 	}
 
 	async rollback(): Promise<void> {
-		const wasOpen = this.open !== undefined;
+		const wasOpen = this.open !== undefined || this.looking;
 		this.forget();
 		if (!wasOpen || !this.connection?.alive) return;
 		try {
@@ -181,7 +187,7 @@ class PostgresStore implements Store {
 
 	async close(): Promise<void> {
 		this.closed = true;
-		const wasOpen = this.open !== undefined;
+		const wasOpen = this.open !== undefined || this.looking;
 		this.forget();
 		await this.listener.close();
 		if (wasOpen) this.connection?.cut();
@@ -198,8 +204,7 @@ class PostgresStore implements Store {
 
 	// ---- with the lock --------------------------------------------------------------------------------------------------------------
 
-	private async lock(): Promise<{ version: number; now: number }> {
-		const connection = await this.reach();
+	private async lock(connection: Connection): Promise<{ version: number; now: number }> {
 		this.warned = false;
 		const asked = this.guarded(this.session.takeLock(connection));
 		this.foresight.begin(this.ask);
@@ -208,6 +213,31 @@ class PostgresStore implements Store {
 		this.open = { version, failed: [] };
 		this.known = version;
 		return { version, now };
+	}
+
+	// ---- looking --------------------------------------------------------------------------------------------------------------------
+
+	/** Everything as of one moment, and nobody has to wait for it. */
+	private async look(connection: Connection): Promise<{ version: number; now: number }> {
+		this.warned = false;
+		const asked = this.guarded(this.session.look(connection));
+		this.foresight.begin(this.ask);
+		const { version, at } = await asked;
+		this.looking = true;
+		this.known = version;
+		return { version, now: this.learn(at) };
+	}
+
+	/** What was read was so at that moment. What is to be written counts only if it still is. */
+	private async commitLook(): Promise<void> {
+		this.foresight.learn();
+		this.live()
+			.query("COMMIT")
+			.catch(() => {});
+		if (this.wanted.length > 1) throw this.outrun("a look has more to do");
+		const [changes] = this.wanted;
+		if (changes) await this.commitGuess(changes);
+		else this.done(this.known);
 	}
 
 	/** What was guessed turns out to need the lock: only if nobody has come in between does it go on. */
@@ -300,25 +330,12 @@ class PostgresStore implements Store {
 		if (this.connection?.alive) return this.connection;
 		const { monotonic, after, writer } = this.options;
 		this.known = null;
-		const until = monotonic() + this.patienceMs;
-		for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
-			try {
-				this.connection = await connect(this.address, {
-					patienceMs: this.patienceMs,
-					name: `sluice ${writer}`,
-					settings: this.session.settings,
-				});
-				return this.connection;
-			} catch (error) {
-				if (!(error instanceof Lost)) throw error;
-				if (this.closed || monotonic() + wait > until)
-					throw new SluiceError("store", `${this.address.display} cannot be reached (${error.message})`, {
-						hint: "is PostgreSQL up, and the address right? Nothing is lost: what runs goes on, and catches up",
-						cause: error,
-					});
-			}
-			await new Promise<void>((resolve) => after(wait, resolve));
-		}
+		this.connection = await connectPatiently(
+			this.address,
+			{ patienceMs: this.patienceMs, name: `sluice ${writer}`, settings: this.session.settings },
+			{ monotonic, after, given: () => !this.closed },
+		);
+		return this.connection;
 	}
 
 	/**
@@ -360,6 +377,7 @@ class PostgresStore implements Store {
 
 	private done(version: number | null): void {
 		this.open = undefined;
+		this.looking = false;
 		this.foresight.forget();
 		this.wanted = [];
 		this.known = version;
