@@ -106,20 +106,33 @@ function countPassedOver(state: State, jobs: ModelJob[], started: ModelJob): voi
 	}
 }
 
+/** So many doubtful ones are tried in every combination; with more, those that stand in the wanted one's way are left out one by one. */
+const COMBINED = 8;
+
 /** The best one; those that a reservation may keep waiting are passed over if the engine passed over them. */
 function next(state: State, filter: Filter, wanted: number | undefined | "unknown"): ModelJob | undefined {
-	let rest = startable(state, state.now, filter);
-	// Even one that is not the best changes who is: a demoted job waits for the others of its lane.
-	const sure = rest.filter((job) => lockRefusals(state, job).length === 0);
-	if (sure.length < rest.length && best(state, rest, state.now)?.id !== wanted) {
-		const job = best(state, sure, state.now);
-		if (job !== undefined && job.id === wanted) return job;
+	const rest = startable(state, state.now, filter);
+	const maybe = rest.filter((job) => job.id !== wanted && lockRefusals(state, job).length > 0);
+	const bestWithout = (out: ModelJob[]) =>
+		best(
+			state,
+			rest.filter((job) => !out.includes(job)),
+			state.now,
+		);
+	if (typeof wanted === "number") {
+		// Even one that is not the best changes who is: a demoted job waits for the others of its lane, a promoted one stands for them.
+		const doubtful = maybe.slice(0, COMBINED);
+		for (let bits = 0; bits < 2 ** doubtful.length; bits++) {
+			for (const others of maybe.length > COMBINED ? [[], maybe.slice(COMBINED)] : [[]]) {
+				const job = bestWithout([...doubtful.filter((_, index) => (bits & (1 << index)) > 0), ...others]);
+				if (job?.id === wanted) return job;
+			}
+		}
 	}
-	for (;;) {
-		const job = best(state, rest, state.now);
-		const isSure = job === undefined || lockRefusals(state, job).length === 0;
-		if (job === undefined || isSure || job.id === wanted) return job;
-		rest = rest.filter((one) => one !== job);
+	for (const out: ModelJob[] = []; ; ) {
+		const job = bestWithout(out);
+		if (job === undefined || job.id === wanted || !maybe.includes(job)) return job;
+		out.push(job);
 	}
 }
 
