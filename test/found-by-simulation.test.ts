@@ -213,6 +213,23 @@ describe("an item whose chain has several jobs", () => {
 		await stand.succeed(names.a as number);
 		expect(await stand.tryAdd({ item: "x-1" })).toMatchObject({ outcome: "already_running", job: names.b });
 	});
+
+	it.each([
+		["in one piece", 10],
+		["by stages", 1],
+	])("is one chain, also when the first has ended before the next is there: %s", async (_, piece) => {
+		const stand = await openStand({ piece, config: { on_missing: "block" } });
+		const { names } = await stand.sluice.apply({
+			jobs: [
+				{ name: "root", command: ["true"], needs: ["custom:report:one"] },
+				{ name: "a", command: ["true"], item: "x-1", after: ["root"] },
+				{ name: "b", command: ["true"], item: "x-1", after: ["root"] },
+			],
+		});
+		expect(await stand.status(names.b as number)).toBe("blocked_by_dependency");
+		await stand.sluice.mark("custom:report:one");
+		expect((await stand.sluice.retry(names.root as number)).reset).toHaveLength(3);
+	});
 });
 
 describe("a cancelled run that reports how its program ended", () => {

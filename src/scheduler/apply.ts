@@ -39,6 +39,8 @@ type Node = {
 	/** A waiting job that this one replaces, by its unique key. */
 	twin?: number;
 	leads: boolean;
+	/** The first job of the manifest with the same item: they are one chain, also when one has ended before the other goes in. */
+	chain?: number;
 	after: { node?: Node; job?: number; policy: Policy }[];
 };
 export type Prepared = {
@@ -259,7 +261,7 @@ export function* insertNodes(
 		});
 		const strangers = preds.filter((pred) => outside.has(pred.job));
 		if (strangers.length > 0) markPredecessors(tx, strangers);
-		stored.push({ job: draft.job, preds: yield* storeJob(tx, draft, preds, stage?.stage) });
+		stored.push({ job: draft.job, preds: yield* storeJob(tx, draft, preds, { stage: stage?.stage, chain: node.chain }) });
 	}
 	// All are there before the first is decided: one may produce what another needs.
 	for (const { job, preds } of stored) yield* arrive(tx, job, preds, stage ? "quiet" : "announce");
@@ -319,7 +321,15 @@ export function number(tx: Tx, nodes: readonly Node[]): { from: number; to: numb
 	const slots: Node[] = [];
 	for (const node of nodes) slots[node.index] = node;
 	let next = from;
-	for (const node of slots) if (node) node.job = next++;
+	const chains = new Map<string, number>();
+	for (const node of slots) {
+		if (!node) continue;
+		node.job = next++;
+		const { item } = node.draft.job;
+		if (item === undefined) continue;
+		node.chain = chains.get(item) ?? node.job;
+		chains.set(item, node.chain);
+	}
 	return { from, to: from + nodes.length - 1 };
 }
 
