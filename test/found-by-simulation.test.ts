@@ -232,6 +232,48 @@ describe("an item whose chain has several jobs", () => {
 	});
 });
 
+describe("a job of a manifest that exists already", () => {
+	it("may be the parent, too, of one that names it as its predecessor", async () => {
+		const stand = await openStand({ config: { parents: { gate: "success" } } });
+		const parent = await stand.add({ item: "x-1" });
+		const { names } = await stand.sluice.apply({
+			jobs: [
+				{ name: "a", command: ["true"], item: "x-1" },
+				{ name: "b", command: ["true"], parent, after: [{ job: "a", policy: "any" }] },
+			],
+		});
+		expect((await stand.show(names.b as number)).after).toEqual([{ job: parent, policy: "any" }]);
+	});
+
+	it.each([
+		["in one piece", 10],
+		["by stages", 1],
+	])("by its unique key is waited for, whichever of its names is used: %s", async (_, piece) => {
+		const stand = await openStand({ piece });
+		const unique = { key: "k" };
+		const [a, b] = [
+			{ name: "a", command: ["true"], unique },
+			{ name: "b", command: ["true"], unique },
+		];
+		const { names } = await stand.sluice.apply({ jobs: [a, b, { name: "c", command: ["true"], after: ["b"] }] });
+		expect(names.b).toBe(names.a);
+		expect(await stand.start()).toEqual([names.a]);
+		await stand.succeed(names.a as number);
+		expect(await stand.start()).toEqual([names.c]);
+	});
+
+	it("cannot be named twice, by two of its names", async () => {
+		const stand = await openStand();
+		const unique = { key: "k" };
+		const jobs = [
+			{ name: "a", command: ["true"], unique },
+			{ name: "b", command: ["true"], unique },
+			{ name: "c", command: ["true"], after: ["a", "b"] },
+		];
+		await expect(stand.sluice.apply({ jobs })).rejects.toMatchObject({ code: "invalid" });
+	});
+});
+
 describe("a cancelled run that reports how its program ended", () => {
 	it("shows that the launch worked", async () => {
 		const stand = await openStand();
