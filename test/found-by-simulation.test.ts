@@ -417,6 +417,47 @@ describe("the place in line of a job that waits for a lock", () => {
 	});
 });
 
+describe("jobs that wait for a key that has come free", () => {
+	const config = { order: { overdue_after_ms: 0, age_boost_max: 5 }, lanes: { default: {}, code: { priority: 6 } } };
+
+	/** One that holds the key, an older waiter, a younger one that counts for more as soon as the older has stopped ageing. */
+	async function waiters() {
+		const stand = await openStand({ config });
+		const holder = await stand.add({ locks: ["db"] });
+		await stand.start();
+		const older = await stand.add({ locks: ["db"] });
+		await stand.wait(5 * MINUTE);
+		const younger = await stand.add({ locks: ["db"], priority: 3 });
+		return { stand, holder, older, younger };
+	}
+
+	it("start in the order of the moment, not of the moment when it came free", async () => {
+		const { stand, holder, younger } = await waiters();
+		await stand.succeed(holder);
+		await stand.wait(4 * MINUTE);
+		expect(await stand.start(1)).toEqual([younger]);
+	});
+
+	it("count against other lanes with the best of them at that moment", async () => {
+		const { stand, holder, younger } = await waiters();
+		await stand.succeed(holder);
+		await stand.wait(4 * MINUTE);
+		const other = await stand.add({ lane: "code" });
+		expect(await stand.start(1)).toEqual([younger]);
+		expect(await stand.start(1)).toEqual([other]);
+	});
+
+	it("count for a promoted one of their lane", async () => {
+		const { stand, holder, older } = await waiters();
+		const other = await stand.add({ lane: "code", priority: 1 });
+		await stand.sluice.promote(older);
+		await stand.sluice.priority(await stand.add({ locks: ["db"] }), 9);
+		await stand.succeed(holder);
+		expect(await stand.start(1)).toEqual([older]);
+		expect(await stand.start(1)).toEqual([other]);
+	});
+});
+
 describe("a demoted job", () => {
 	it("is no longer behind one whose lock was taken in the same claim", async () => {
 		const stand = await openStand({
