@@ -319,7 +319,18 @@ describe("a kernel entry whose deadline comes before its time", () => {
 		const now = Math.floor(stand.clock.now() / SECOND);
 		await kernel.enqueue({ pid, runnable_at: now + 60, deadline: now + 2 });
 		await stand.wait(10 * SECOND);
-		expect(await stand.sluice.tick()).toBe((now + 60) * SECOND);
+		expect(await stand.sluice.tick()).toBeNull();
+	});
+
+	it("is swept when the deadline is over, not only when its time has come", async () => {
+		const stand = await openStand();
+		const { kernel } = stand.sluice;
+		const { pid } = await kernel.agent.create({ name: "a" });
+		const now = Math.floor(stand.clock.now() / SECOND);
+		await kernel.enqueue({ pid, runnable_at: now + 60, deadline: now + 2 });
+		expect(await kernel.gcExpired({})).toEqual({ swept: 0 });
+		await stand.wait(10 * SECOND);
+		expect(await kernel.gcExpired({})).toEqual({ swept: 1 });
 	});
 });
 
