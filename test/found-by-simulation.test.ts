@@ -458,6 +458,15 @@ describe("jobs that wait for a key that has come free", () => {
 		expect(await stand.start(1)).toEqual([other]);
 	});
 
+	it("start in the order of the settings of the moment", async () => {
+		const { stand, holder, older } = await waiters();
+		const ageing = (age_boost_per_minute: number) => stand.sluice.configure({ ...config, order: { ...config.order, age_boost_per_minute } });
+		await ageing(0);
+		await stand.succeed(holder);
+		await ageing(1);
+		expect(await stand.start(1)).toEqual([older]);
+	});
+
 	it("count for a promoted one of their lane", async () => {
 		const { stand, holder, older } = await waiters();
 		const other = await stand.add({ lane: "code", priority: 1 });

@@ -119,8 +119,13 @@ function* putBack(tx: Tx, wanting: readonly number[]): Op<void> {
 		yield* place(tx, job);
 		if (isOverdue(tx, job)) overdue.push(job);
 	}
-	overdue.sort((a, b) => (a.ready_at as number) - (b.ready_at as number) || a.id - b.id);
-	for (const job of overdue) yield* reserve(tx, job);
+	yield* reserveAll(tx, overdue);
+}
+
+/** Oldest first. */
+export function* reserveAll(tx: Tx, overdue: readonly Job[]): Op<void> {
+	const inOrder = [...overdue].sort((a, b) => (a.ready_at as number) - (b.ready_at as number) || a.id - b.id);
+	for (const job of inOrder) yield* reserve(tx, job);
 }
 
 /** It has waited for its locks so long that they are to be kept for it. */
