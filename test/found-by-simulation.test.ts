@@ -460,7 +460,8 @@ describe("jobs that wait for a key that has come free", () => {
 
 	it("start in the order of the settings of the moment", async () => {
 		const { stand, holder, older } = await waiters();
-		const ageing = (age_boost_per_minute: number) => stand.sluice.configure({ ...config, order: { ...config.order, age_boost_per_minute } });
+		const ageing = (age_boost_per_minute: number) =>
+			stand.sluice.configure({ ...config, order: { ...config.order, age_boost_per_minute } });
 		await ageing(0);
 		await stand.succeed(holder);
 		await ageing(1);
