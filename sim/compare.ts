@@ -1,5 +1,6 @@
 // Holds the engine's jobs against the model's, field by field: the first difference, in words.
 
+import { RUN_NOW } from "../src/core/order.ts";
 import type { AgentState, BudgetView, JobView, StatusReport } from "../src/scheduler.ts";
 import { same } from "./model/agree.ts";
 import { isHeldOff, lockRefusals } from "./model/locks.ts";
@@ -79,7 +80,10 @@ function jobDifference(state: State, job: ModelJob, view: JobView): string | nul
 	if (differs(view.parent, job.path.at(-1))) return say("parent", view.parent, job.path.at(-1));
 	if (differs(view.after, job.after)) return say("after", view.after, job.after);
 	if (differs(view.depth, job.path.length)) return say("depth", view.depth, job.path.length);
-	if (Math.sign(view.rank ?? 0) !== Math.sign(job.first > 0 ? 1 : job.rank)) return say("rank", view.rank, job.first || job.rank);
+	// To the number: that somebody promoted it once more shows in nothing else.
+	const rank = job.first > 0 ? RUN_NOW + job.first : job.rank;
+	if (differs(view.rank, rank)) return say("rank", view.rank, rank);
+	if (isWaiting(job) && (view.forced ?? false) !== job.forced) return say("forced", view.forced, job.forced);
 	return isWaiting(job)
 		? waitingDifference(job, view, say)
 		: job.status === "running"

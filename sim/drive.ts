@@ -312,7 +312,7 @@ export class Drive {
 		const view = seen.jobs;
 		// Looking is a call too: what came due meanwhile is dealt with by it.
 		sweep(this.state, { job: (id) => view.get(id), fresh: [] });
-		this.state.reserved = keptDuring(seen.events, this.state.reserved)(undefined);
+		this.state.reserved = keptDuring(seen.events, this.state.reserved)(undefined).now;
 		const different = difference(this.state, view);
 		if (different !== null) throw new Disagreement(different);
 		const { state, marks, memory, thorough, skip, events } = this;

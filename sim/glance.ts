@@ -88,24 +88,24 @@ const entryView = (entry: ReadyEntry, job: JobView | undefined): JobView => ({
 
 type Reserved = State["reserved"];
 
-/** The keys that were reserved when a job started, or (undefined) after all of these events, or at any time of them. */
-export function keptDuring(events: EventRow[], before: Reserved): (job: number | undefined | "ever") => Reserved {
-	const at = new Map<number, Reserved>();
-	const ever = [...before];
+/** `now`: the keys that were reserved when a job started, or (undefined) after all of these events. `ever`: at any time until then. */
+export function keptDuring(events: EventRow[], before: Reserved): (job: number | undefined) => { now: Reserved; ever: Reserved } {
+	const at = new Map<number, { now: Reserved; ever: Reserved }>();
+	let ever: Reserved = before;
 	let now: Reserved = before;
 	for (const { kind, job, data } of events) {
 		if (job === null) continue;
 		const key = String(data.key);
 		if (kind === "reserved") {
 			now = [...now.filter((one) => one.key !== key), { key, job }];
-			ever.push({ key, job });
+			ever = [...ever, { key, job }];
 		}
 		if (kind === "unreserved") now = now.filter((one) => one.key !== key || one.job !== job);
 		if (data.to === "running") {
-			at.set(job, now);
+			at.set(job, { now, ever });
 			now = now.filter((one) => one.job !== job);
 		}
 		if (ENDED.includes(String(data.to))) now = now.filter((one) => one.job !== job);
 	}
-	return (job) => (job === undefined ? now : job === "ever" ? ever : (at.get(job) ?? now));
+	return (job) => (job === undefined ? undefined : at.get(job)) ?? { now, ever };
 }

@@ -55,7 +55,7 @@ export function step(state: State, call: Call, seen: Seen, context: Context): vo
 		learned();
 		settle(state, seen);
 	}
-	if (seen.kept !== undefined) state.reserved = seen.kept(undefined);
+	if (seen.kept !== undefined) state.reserved = seen.kept(undefined).now;
 }
 
 type Handlers = { [M in Call["method"]]: (state: State, args: (Call & { method: M })["args"], seen: Seen, context: Context) => void };

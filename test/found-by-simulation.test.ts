@@ -213,6 +213,65 @@ describe("an item whose chain has several jobs", () => {
 		await stand.succeed(names.a as number);
 		expect(await stand.tryAdd({ item: "x-1" })).toMatchObject({ outcome: "already_running", job: names.b });
 	});
+
+	it.each([
+		["in one piece", 10],
+		["by stages", 1],
+	])("is one chain, also when the first has ended before the next is there: %s", async (_, piece) => {
+		const stand = await openStand({ piece, config: { on_missing: "block" } });
+		const { names } = await stand.sluice.apply({
+			jobs: [
+				{ name: "root", command: ["true"], needs: ["custom:report:one"] },
+				{ name: "a", command: ["true"], item: "x-1", after: ["root"] },
+				{ name: "b", command: ["true"], item: "x-1", after: ["root"] },
+			],
+		});
+		expect(await stand.status(names.b as number)).toBe("blocked_by_dependency");
+		await stand.sluice.mark("custom:report:one");
+		expect((await stand.sluice.retry(names.root as number)).reset).toHaveLength(3);
+	});
+});
+
+describe("a job of a manifest that exists already", () => {
+	it("may be the parent, too, of one that names it as its predecessor", async () => {
+		const stand = await openStand({ config: { parents: { gate: "success" } } });
+		const parent = await stand.add({ item: "x-1" });
+		const { names } = await stand.sluice.apply({
+			jobs: [
+				{ name: "a", command: ["true"], item: "x-1" },
+				{ name: "b", command: ["true"], parent, after: [{ job: "a", policy: "any" }] },
+			],
+		});
+		expect((await stand.show(names.b as number)).after).toEqual([{ job: parent, policy: "any" }]);
+	});
+
+	it.each([
+		["in one piece", 10],
+		["by stages", 1],
+	])("by its unique key is waited for, whichever of its names is used: %s", async (_, piece) => {
+		const stand = await openStand({ piece });
+		const unique = { key: "k" };
+		const [a, b] = [
+			{ name: "a", command: ["true"], unique },
+			{ name: "b", command: ["true"], unique },
+		];
+		const { names } = await stand.sluice.apply({ jobs: [a, b, { name: "c", command: ["true"], after: ["b"] }] });
+		expect(names.b).toBe(names.a);
+		expect(await stand.start()).toEqual([names.a]);
+		await stand.succeed(names.a as number);
+		expect(await stand.start()).toEqual([names.c]);
+	});
+
+	it("cannot be named twice, by two of its names", async () => {
+		const stand = await openStand();
+		const unique = { key: "k" };
+		const jobs = [
+			{ name: "a", command: ["true"], unique },
+			{ name: "b", command: ["true"], unique },
+			{ name: "c", command: ["true"], after: ["a", "b"] },
+		];
+		await expect(stand.sluice.apply({ jobs })).rejects.toMatchObject({ code: "invalid" });
+	});
 });
 
 describe("a cancelled run that reports how its program ended", () => {
@@ -260,7 +319,18 @@ describe("a kernel entry whose deadline comes before its time", () => {
 		const now = Math.floor(stand.clock.now() / SECOND);
 		await kernel.enqueue({ pid, runnable_at: now + 60, deadline: now + 2 });
 		await stand.wait(10 * SECOND);
-		expect(await stand.sluice.tick()).toBe((now + 60) * SECOND);
+		expect(await stand.sluice.tick()).toBeNull();
+	});
+
+	it("is swept when the deadline is over, not only when its time has come", async () => {
+		const stand = await openStand();
+		const { kernel } = stand.sluice;
+		const { pid } = await kernel.agent.create({ name: "a" });
+		const now = Math.floor(stand.clock.now() / SECOND);
+		await kernel.enqueue({ pid, runnable_at: now + 60, deadline: now + 2 });
+		expect(await kernel.gcExpired({})).toEqual({ swept: 0 });
+		await stand.wait(10 * SECOND);
+		expect(await kernel.gcExpired({})).toEqual({ swept: 1 });
 	});
 });
 
@@ -355,6 +425,57 @@ describe("the place in line of a job that waits for a lock", () => {
 		const { stand, first, second } = await waiters();
 		await stand.sluice.demote(first);
 		expect(await stand.start()).toEqual([second]);
+	});
+});
+
+describe("jobs that wait for a key that has come free", () => {
+	const config = { order: { overdue_after_ms: 0, age_boost_max: 5 }, lanes: { default: {}, code: { priority: 6 } } };
+
+	/** One that holds the key, an older waiter, a younger one that counts for more as soon as the older has stopped ageing. */
+	async function waiters() {
+		const stand = await openStand({ config });
+		const holder = await stand.add({ locks: ["db"] });
+		await stand.start();
+		const older = await stand.add({ locks: ["db"] });
+		await stand.wait(5 * MINUTE);
+		const younger = await stand.add({ locks: ["db"], priority: 3 });
+		return { stand, holder, older, younger };
+	}
+
+	it("start in the order of the moment, not of the moment when it came free", async () => {
+		const { stand, holder, younger } = await waiters();
+		await stand.succeed(holder);
+		await stand.wait(4 * MINUTE);
+		expect(await stand.start(1)).toEqual([younger]);
+	});
+
+	it("count against other lanes with the best of them at that moment", async () => {
+		const { stand, holder, younger } = await waiters();
+		await stand.succeed(holder);
+		await stand.wait(4 * MINUTE);
+		const other = await stand.add({ lane: "code" });
+		expect(await stand.start(1)).toEqual([younger]);
+		expect(await stand.start(1)).toEqual([other]);
+	});
+
+	it("start in the order of the settings of the moment", async () => {
+		const { stand, holder, older } = await waiters();
+		const ageing = (age_boost_per_minute: number) =>
+			stand.sluice.configure({ ...config, order: { ...config.order, age_boost_per_minute } });
+		await ageing(0);
+		await stand.succeed(holder);
+		await ageing(1);
+		expect(await stand.start(1)).toEqual([older]);
+	});
+
+	it("count for a promoted one of their lane", async () => {
+		const { stand, holder, older } = await waiters();
+		const other = await stand.add({ lane: "code", priority: 1 });
+		await stand.sluice.promote(older);
+		await stand.sluice.priority(await stand.add({ locks: ["db"] }), 9);
+		await stand.succeed(holder);
+		expect(await stand.start(1)).toEqual([older]);
+		expect(await stand.start(1)).toEqual([other]);
 	});
 });
 

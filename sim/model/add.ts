@@ -54,7 +54,7 @@ export function makeJob(state: State, id: number, input: JobInput, edges: Edge[]
 		forced: false,
 		created_at: now,
 		runnable_at: number(input.runnable_at) ?? now,
-		come: input.runnable_at === undefined,
+		come: input.runnable_at === undefined || Number(input.runnable_at) <= now,
 		after: edges,
 		needs: input.needs ?? [],
 		on_missing: input.on_missing ?? state.config.on_missing,

@@ -14,7 +14,7 @@ export type Seen = {
 	/** The engine's job after the call. Choices that are the engine's own (ids, jitter, tokens) are read from here. */
 	job(id: number): JobView | undefined;
 	/** Keys reserved when this job started, or (undefined) after the call; absent when nothing is known of it. */
-	kept?: (job: number | undefined | "ever") => { key: string; job: number }[];
+	kept?: (job: number | undefined) => { now: { key: string; job: number }[]; ever: { key: string; job: number }[] };
 	/** The view is from after other calls of the same turn: what passes can no longer be seen in it. */
 	blurred?: true;
 	/** Jobs that were not there before the call, by id. */

@@ -58,8 +58,8 @@ export function start(state: State, job: ModelJob, run: { worker: string; host: 
 
 /** What the engine took, so that its choices where it has one can be followed; undefined when only the model speaks. */
 type Followed = (taken: ModelJob[]) => number | undefined | "unknown";
-/** The keys that were reserved when this job started; or, for undefined, when the claim was over; or at any time of it. */
-type Kept = (job: number | undefined | "ever") => State["reserved"];
+/** The keys that were reserved when this job started (for undefined: when the claim was over), and at any time of the claim until then. */
+type Kept = (job: number | undefined) => { now: State["reserved"]; ever: State["reserved"] };
 
 /** The jobs that a claim takes now, in order; the state is changed as if it had. */
 export function take(
@@ -68,15 +68,17 @@ export function take(
 	host: string | undefined,
 	token: (job: ModelJob) => number,
 	followed: Followed = () => "unknown",
-	kept: Kept = () => state.reserved,
+	kept: Kept = () => ({ now: state.reserved, ever: state.reserved }),
 ): ModelJob[] {
 	const taken: ModelJob[] = [];
 	const bound = cycleBound(state, options.max ?? 1);
-	// What came to be kept and was given up again in the course of it may have kept others waiting, too.
-	state.kept_before = [...keptNow(state), ...kept("ever").filter(({ key, job }) => !isAmong(state.reserved, key, job))];
+	const [before, keptBefore] = [state.reserved, keptNow(state)];
 	while (taken.length < bound) {
 		const wanted = followed(taken);
-		state.reserved = kept(wanted === "unknown" ? undefined : wanted);
+		const { now, ever } = kept(wanted === "unknown" ? undefined : wanted);
+		state.reserved = now;
+		// What came to be kept and was given up again in the course of it may have kept others waiting, too.
+		state.kept_before = [...keptBefore, ...ever.filter(({ key, job }) => !isAmong(before, key, job))];
 		const job = next(state, { ...options, host }, wanted);
 		if (job === undefined) break;
 		countPassedOver(state, startable(state, state.now, { ...options, host }), job);
@@ -89,14 +91,16 @@ export function take(
 
 const isAmong = (list: State["reserved"], key: string, job: number) => list.some((one) => one.key === key && one.job === job);
 
-/** Who is overdue, could start here, and sees another one start. */
+/** Who is overdue, could start here, and sees another one start. Those that a kept key may keep waiting have a place, but nothing is owed to them. */
 function countPassedOver(state: State, jobs: ModelJob[], started: ModelJob): void {
 	const { overdue_share: share, overdue_after_ms: after } = state.config.order;
 	const overdue = jobs
-		.filter((job) => lockRefusals(state, job).length === 0 && share > 0 && after > 0 && (job.ready_at ?? state.now) <= state.now - after)
+		.filter((job) => share > 0 && after > 0 && (job.ready_at ?? state.now) <= state.now - after)
 		.sort((a, b) => (a.ready_at ?? 0) - (b.ready_at ?? 0) || a.id - b.id);
-	for (const job of state.jobs) if (!overdue.includes(job)) delete job.passed;
+	const sure = overdue.filter((job) => lockRefusals(state, job).length === 0);
+	for (const job of state.jobs) if (!sure.includes(job)) delete job.passed;
 	for (const [index, job] of overdue.entries()) {
+		if (!sure.includes(job)) continue;
 		job.passed ??= { place: index + 1, times: 0, older: 0 };
 		// Older ones that become startable meanwhile go before it by right.
 		job.passed.place = Math.max(job.passed.place, job.passed.older + index + 1);
@@ -106,20 +110,33 @@ function countPassedOver(state: State, jobs: ModelJob[], started: ModelJob): voi
 	}
 }
 
+/** So many doubtful ones are tried in every combination; with more, those that stand in the wanted one's way are left out one by one. */
+const COMBINED = 8;
+
 /** The best one; those that a reservation may keep waiting are passed over if the engine passed over them. */
 function next(state: State, filter: Filter, wanted: number | undefined | "unknown"): ModelJob | undefined {
-	let rest = startable(state, state.now, filter);
-	// Even one that is not the best changes who is: a demoted job waits for the others of its lane.
-	const sure = rest.filter((job) => lockRefusals(state, job).length === 0);
-	if (sure.length < rest.length && best(state, rest, state.now)?.id !== wanted) {
-		const job = best(state, sure, state.now);
-		if (job !== undefined && job.id === wanted) return job;
+	const rest = startable(state, state.now, filter);
+	const maybe = rest.filter((job) => job.id !== wanted && lockRefusals(state, job).length > 0);
+	const bestWithout = (out: ModelJob[]) =>
+		best(
+			state,
+			rest.filter((job) => !out.includes(job)),
+			state.now,
+		);
+	if (typeof wanted === "number") {
+		// Even one that is not the best changes who is: a demoted job waits for the others of its lane, a promoted one stands for them.
+		const doubtful = maybe.slice(0, COMBINED);
+		for (let bits = 0; bits < 2 ** doubtful.length; bits++) {
+			for (const others of maybe.length > COMBINED ? [[], maybe.slice(COMBINED)] : [[]]) {
+				const job = bestWithout([...doubtful.filter((_, index) => (bits & (1 << index)) > 0), ...others]);
+				if (job?.id === wanted) return job;
+			}
+		}
 	}
-	for (;;) {
-		const job = best(state, rest, state.now);
-		const isSure = job === undefined || lockRefusals(state, job).length === 0;
-		if (job === undefined || isSure || job.id === wanted) return job;
-		rest = rest.filter((one) => one !== job);
+	for (const out: ModelJob[] = []; ; ) {
+		const job = bestWithout(out);
+		if (job === undefined || job.id === wanted || !maybe.includes(job)) return job;
+		out.push(job);
 	}
 }
 
@@ -164,8 +181,8 @@ export function checkPlan(state: State, report: PlanReport, max: number | undefi
 		(so) => report.dispatch[so.length],
 		() => {
 			// No event tells of keys that come to be kept in the course of a pass that is not made.
-			for (const job of overdueForLocks(copy)) copy.kept_before.push(...job.locks.map(({ key }) => ({ key, job: job.id })));
-			return copy.reserved;
+			const coming = overdueForLocks(copy).flatMap((job) => job.locks.map(({ key }) => ({ key, job: job.id })));
+			return { now: copy.reserved, ever: [...copy.kept_before, ...coming] };
 		},
 	);
 	agreeSame(

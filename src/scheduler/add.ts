@@ -256,8 +256,11 @@ export function* replaceTwin(tx: Tx, id: number): Op<void> {
 	if (!twin.awaited) yield* tellAwaiting(tx, twin);
 }
 
+/** What a job comes with: the stage that hides it, the chain of its item. */
+type Company = { stage?: number | undefined; chain?: number | undefined };
+
 /** Stores it with all that finds it again; where it waits is still to be decided. Returns its predecessors as they count for it. */
-export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], stage?: number): Op<Predecessor[]> {
+export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], company: Company = {}): Op<Predecessor[]> {
 	const { job, spec, unique } = draft;
 	const preds =
 		given.length === 0 ? [] : given.map((pred) => (isUnsettled(tx, pred.job, job.id) ? { ...pred, status: "running" as const } : pred));
@@ -286,11 +289,11 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], s
 	if (unique) tx.put("unique", unique.key, { job: job.id, at: tx.now, window_ms: unique.window_ms ?? null } satisfies UniqueRecord);
 	if (job.item !== undefined) {
 		const chain = yield* tx.get<ChainRecord>("chain", job.item);
-		job.chain = chain?.chain ?? job.id;
+		job.chain = chain?.chain ?? company.chain ?? job.id;
 		tx.put("chain", job.item, joinChain(chain, job));
 	}
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, "added", spec.owned === true);
-	job.bucket = tx.bucketFor(job, stage).id;
+	job.bucket = tx.bucketFor(job, company.stage).id;
 	job.line = "new";
 	tx.create(job, spec);
 	if (job.kind !== "kernel") tx.count("depth", job.lane, 1);

@@ -39,6 +39,8 @@ type Node = {
 	/** A waiting job that this one replaces, by its unique key. */
 	twin?: number;
 	leads: boolean;
+	/** The first job of the manifest with the same item: they are one chain, also when one has ended before the other goes in. */
+	chain?: number;
 	after: { node?: Node; job?: number; policy: Policy }[];
 };
 export type Prepared = {
@@ -154,6 +156,15 @@ function link(node: Node, ref: number | string, policy: Policy, byName: Map<stri
 	return { node: found, policy };
 }
 
+/** What an edge leads to: a job of this manifest that is new, or the number of one that exists. */
+function targetOf({ node, job }: Node["after"][number]): Node | number {
+	const target = node?.alias ?? node;
+	return target && !target.skip ? target : (target?.job ?? (job as number));
+}
+
+const shownTarget = (target: Node | number): string =>
+	typeof target === "number" ? `job ${target}` : `"${target.draft.job.name ?? target.field}"`;
+
 /** Left for the moment when all of them come into sight. */
 const toReplace = (node: Node) => (twin: number) => {
 	node.twin = twin;
@@ -190,6 +201,7 @@ export function* screen(tx: Tx, { nodes, coming, byUnique }: Prepared, force: bo
 					hint: "use the policy skip",
 				});
 			node.alias = first;
+			first.leads ||= node.leads;
 			node.skip = "duplicate";
 			skipped.push({ name, job: 0, reason: node.skip });
 			continue;
@@ -214,19 +226,19 @@ export function* screen(tx: Tx, { nodes, coming, byUnique }: Prepared, force: bo
 			),
 			`${node.field}.after`,
 		);
-		const known = new Set<number>();
+		const known = new Set<number | Node>();
 		for (const edge of node.after) {
-			const job = edge.node?.skip ? edge.node.job : edge.job;
-			if (job === undefined) continue;
-			if (known.has(job))
-				throw new SluiceError("invalid", `${node.field}.after: names job ${job} a second time`, {
+			const target = targetOf(edge);
+			if (known.has(target))
+				throw new SluiceError("invalid", `${node.field}.after: names ${shownTarget(target)} a second time`, {
 					field: `${node.field}.after`,
 					hint: "name each predecessor once",
 				});
-			known.add(job);
+			known.add(target);
 		}
-		// A parent gate is an edge that checkJob added.
-		for (const edge of node.draft.after.slice(node.after.length)) node.after.push({ job: edge.ref as number, policy: edge.policy });
+		// A parent gate is an edge that checkJob added. What the caller says of its parent counts, not the gate.
+		for (const edge of node.draft.after.slice(node.after.length))
+			if (!known.has(edge.ref as number)) node.after.push({ job: edge.ref as number, policy: edge.policy });
 	}
 	return skipped;
 }
@@ -250,16 +262,18 @@ export function* insertNodes(
 		const draft = { ...node.draft, job: { ...node.draft.job, id: node.job, created_at: tx.now } };
 		if (node.draft.job.runnable_at === node.draft.job.created_at) draft.job.runnable_at = tx.now;
 		if (node.leads) draft.job.dependents = true;
-		const preds: Predecessor[] = node.after.map(({ node: other, job, policy }) => {
-			const id = (other?.alias ?? other)?.job ?? (job as number);
-			const own = other && !other.skip;
+		const preds: Predecessor[] = node.after.map((edge) => {
+			const { policy } = edge;
+			const target = targetOf(edge);
+			const isOwn = typeof target !== "number";
+			const id = isOwn ? target.job : target;
 			const known = tx.peek(id);
-			const status: Status | "missing" = own && !known ? "queued" : (known?.status ?? "missing");
+			const status: Status | "missing" = isOwn && !known ? "queued" : (known?.status ?? "missing");
 			return { job: id, policy, status, ...(known?.merge_status === undefined ? {} : { merge_status: known.merge_status }) };
 		});
 		const strangers = preds.filter((pred) => outside.has(pred.job));
 		if (strangers.length > 0) markPredecessors(tx, strangers);
-		stored.push({ job: draft.job, preds: yield* storeJob(tx, draft, preds, stage?.stage) });
+		stored.push({ job: draft.job, preds: yield* storeJob(tx, draft, preds, { stage: stage?.stage, chain: node.chain }) });
 	}
 	// All are there before the first is decided: one may produce what another needs.
 	for (const { job, preds } of stored) yield* arrive(tx, job, preds, stage ? "quiet" : "announce");
@@ -319,7 +333,15 @@ export function number(tx: Tx, nodes: readonly Node[]): { from: number; to: numb
 	const slots: Node[] = [];
 	for (const node of nodes) slots[node.index] = node;
 	let next = from;
-	for (const node of slots) if (node) node.job = next++;
+	const chains = new Map<string, number>();
+	for (const node of slots) {
+		if (!node) continue;
+		node.job = next++;
+		const { item } = node.draft.job;
+		if (item === undefined) continue;
+		node.chain = chains.get(item) ?? node.job;
+		chains.set(item, node.chain);
+	}
 	return { from, to: from + nodes.length - 1 };
 }
 

@@ -1,7 +1,7 @@
 // Locks: taken together at claim, given back at the run's end. Waiters sit under the first key that is not free, in the order of dispatch.
 //
-// A free key's line has its best waiter of each bucket among the ready, so whichever bucket can start first finds it there; when one of them
-// takes the key, the others go back into the line. A release thus wakes a few, never all.
+// A free key's line has the waiters that can be the best of their bucket among the ready, so whichever bucket can start first finds it there; when
+// one of them takes the key, the others go back into the line. A release thus wakes a few, never all.
 
 import { lockLine, obstacle } from "../core/gates/locks.ts";
 import { isWaiting, type Job, type LockMode } from "../core/job.ts";
@@ -119,8 +119,13 @@ function* putBack(tx: Tx, wanting: readonly number[]): Op<void> {
 		yield* place(tx, job);
 		if (isOverdue(tx, job)) overdue.push(job);
 	}
-	overdue.sort((a, b) => (a.ready_at as number) - (b.ready_at as number) || a.id - b.id);
-	for (const job of overdue) yield* reserve(tx, job);
+	yield* reserveAll(tx, overdue);
+}
+
+/** Oldest first. */
+export function* reserveAll(tx: Tx, overdue: readonly Job[]): Op<void> {
+	const inOrder = [...overdue].sort((a, b) => (a.ready_at as number) - (b.ready_at as number) || a.id - b.id);
+	for (const job of inOrder) yield* reserve(tx, job);
 }
 
 /** It has waited for its locks so long that they are to be kept for it. */
@@ -136,7 +141,7 @@ export function* evictMore(tx: Tx, key: string, after: number): Op<number | null
 	return wanting.length < SOME ? null : (wanting[SOME - 1] as number);
 }
 
-/** Wakes those that could take the key now: all shared waiters, and the best exclusive one of each bucket that has none awake. */
+/** Wakes those that could take the key now: all shared waiters, and of each bucket the exclusive ones that can be its best. */
 export function* pump(tx: Tx, key: string): Op<void> {
 	const reserver = reservationOf(tx, key);
 	const first = reserver ? yield* tx.find(reserver.job) : undefined;
@@ -154,27 +159,52 @@ function* wakeExclusive(tx: Tx, key: string): Op<void> {
 	const line = lockLine(key, "exclusive");
 	const buckets = yield* waitingBuckets(tx, line);
 	if (buckets.length === 0) return;
-	const awake = new Map<number, Head>();
+	const awake = new Map<number, Head[]>(buckets.map((bucket) => [bucket, []]));
 	const wanting = yield* wantingJobs(tx, key, 50);
 	yield* tx.load(wanting);
 	for (const id of wanting) {
 		const job = tx.peek(id);
-		if (job?.line !== "" || modeOf(job, key) !== "exclusive") continue;
-		const [head, known] = [tx.headOf(job), awake.get(job.bucket)];
-		if (!known || precedes(tx, head, known)) awake.set(job.bucket, head);
+		if (job?.line === "" && modeOf(job, key) === "exclusive") awake.get(job.bucket)?.push(tx.headOf(job));
 	}
-	for (const bucket of buckets) {
-		const up = awake.get(bucket);
-		for (let tried = 0; tried < SOME; tried++) {
-			const best = yield* bestWaiter(tx, line, bucket);
-			// One that is awake already and stands before it has the first chance.
-			if (!best || (up && !precedes(tx, tx.headOf(best), up)) || !(yield* canTake(tx, best, key))) break;
-			yield* place(tx, best);
-			// Another of its keys may be taken: then the next one gets its chance.
-			if (best.line === line || best.line === "") break;
-			if (isOverdue(tx, best)) yield* reserve(tx, best);
+	for (const [bucket, up] of awake) yield* wakeFirsts(tx, key, bucket, up);
+}
+
+/** Below every promoted one, above all others. */
+const PLAIN = { rank: 1, level: Number.MIN_SAFE_INTEGER };
+
+/**
+ * Of one bucket, level by level: those that can come to be its best while the key is free. The first of a level may overtake the best of now as they
+ * age, and the best of those that are not promoted is what a promoted one stands for against other lanes.
+ */
+function* wakeFirsts(tx: Tx, key: string, bucket: number, awake: Head[]): Op<void> {
+	const { age_boost_per_minute, age_boost_max } = tx.config.order;
+	const reach = age_boost_per_minute > 0 ? age_boost_max : 0;
+	const line = lockLine(key, "exclusive");
+	let below: { rank: number; level: number } | undefined;
+	for (let tried = 0; tried < SOME; tried++) {
+		const [head] = yield* ask({ read: "line", line, bucket, ...(below ? { below } : {}), limit: 1 });
+		if (!head || (head.rank <= 0 && awake.some((up) => up.rank === 0 && (head.rank < 0 || head.level < up.level - reach)))) return;
+		if (!awake.some((up) => staysBefore(up, head))) {
+			const job = yield* tx.find(head.id);
+			if (!job || !(yield* canTake(tx, job, key))) return;
+			yield* place(tx, job);
+			if (job.line === line) return;
+			if (job.line !== "") {
+				// Another of its keys may be taken: then the next one gets its chance.
+				if (isOverdue(tx, job)) yield* reserve(tx, job);
+				continue;
+			}
+			awake.push(head);
 		}
+		below = head.rank > 0 ? PLAIN : { rank: head.rank, level: head.level };
 	}
+}
+
+/** Now and for as long as both wait. */
+function staysBefore(up: Head, head: Head): boolean {
+	if (head.rank !== 0) return up.rank > head.rank;
+	if (up.rank !== 0 || up.level < head.level) return false;
+	return up.age_at !== head.age_at ? up.age_at < head.age_at : up.id < head.id;
 }
 
 /** False when there are more of them than fit into one transaction. */

@@ -16,7 +16,7 @@ import { fits } from "../core/gates/after.ts";
 import { isWaiting, type Job, type Policy } from "../core/job.ts";
 import { ask, type Op } from "../store.ts";
 import { loseRuns } from "./hosts.ts";
-import { evictMore, wakeShared } from "./locks.ts";
+import { evictMore, isOverdue, reserveAll, wakeShared } from "./locks.ts";
 import { type BatchRecord, endJob, place, type Stage } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -166,10 +166,17 @@ function* decideBatch(tx: Tx, batch: string, after: number): Op<number | null> {
 /** A changed order: every waiting job's level and place are computed anew. */
 function* rekey(tx: Tx, after: number): Op<number | null> {
 	const jobs = yield* ask({ read: "active", filter: {}, after, limit: PIECE });
+	const overdue: Job[] = [];
 	for (const stored of jobs) {
 		const job = yield* tx.find(stored.id);
-		if (job) tx.touch(job);
+		if (!job) continue;
+		tx.touch(job);
+		// Who is awake for a free key, and since when one is overdue, was decided by the order before.
+		if (!job.line.startsWith("lock:")) continue;
+		yield* place(tx, job);
+		if (isOverdue(tx, job)) overdue.push(job);
 	}
+	yield* reserveAll(tx, overdue);
 	tx.memory.windows.clear();
 	const last = jobs[jobs.length - 1];
 	return jobs.length < PIECE || !last ? null : last.id;
