@@ -59,7 +59,8 @@ function words(result: Document, now: number): string {
 	if (outcome === "duplicate") return "not added: a job with this unique key is there already";
 	if (outcome === "already_running") return `not added: job ${holder ?? jobOf(result)} works on this item already`;
 	const job = result.job as ShownJob;
-	const place = typeof position === "number" ? `number ${position} of lane ${job.lane}` : remark(job, now) || `lane ${job.lane}`;
+	const place =
+		typeof position === "number" && !job.held ? `number ${position} of lane ${job.lane}` : remark(job, now) || `lane ${job.lane}`;
 	const status = statusWords(job.status);
 	const said = hasEnded(job) || job.status === "running" || place === status ? status : `${status}: ${place}`;
 	return `${job.name ? `${printable(job.name)} ` : ""}${said}`;

@@ -3,7 +3,7 @@
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io, settingOf } from "../io.ts";
-import { cellOf, columnOf, isField, LIST_FIELDS, type ShownJob } from "../job-lines.ts";
+import { cellOf, columnOf, isField, isHeldBack, LIST_FIELDS, type ShownJob } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
 import { pairs } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -28,7 +28,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		if (call.text("format") === "block") printBlocks(io, seen, wanted === undefined ? undefined : fields);
 		else printGroups(io, seen, fields);
 		if (jobs.length === 0) io.print.say(emptyWords(call));
-		if (io.world.stdout.isTTY && fields.includes("status") && jobs.some((job) => job.blocked))
+		if (io.world.stdout.isTTY && fields.includes("status") && jobs.some(isHeldBack))
 			io.print.say(io.print.paintTalk("dim", "! waits for more than its turn; sluice why ID says for what"));
 		if (more) io.print.say(io.print.paintTalk("dim", `only the first ${jobs.length} are shown; --limit 0 shows all`));
 	});
