@@ -36,7 +36,11 @@ const WORDS: Record<ToolMethod, (answer: Document) => string> = {
 		const place = typeof position === "number" ? `, number ${position} in line` : "";
 		return [`${called(job as Job)} is ${(job as Job).status}${place}: ${count(reasons, "reason")}`, ...all].join("\n");
 	},
-	"job.cancel": ({ cancelled, requested }) => `${count(cancelled, "job")} cancelled, ${count(requested, "running job")} asked to stop`,
+	"job.cancel": ({ cancelled, requested, refused }) =>
+		[
+			`${count(cancelled, "job")} cancelled, ${count(requested, "running job")} asked to stop`,
+			...((refused ?? []) as { message: string }[]).slice(0, 20).map(({ message }) => `refused: ${message}`),
+		].join("\n"),
 	"job.retry": ({ reset }) => `${count(reset, "job")} reset`,
 	"job.logs": ({ run, stream, offset, next_offset, text, ended }) =>
 		`${stream} of run ${run ?? "(none yet)"}, bytes ${offset} to ${next_offset}${ended ? ", all there is" : ", it goes on"}\n${text}`,

@@ -279,12 +279,18 @@ describe("acting", () => {
 			schema_version: 1,
 			cancelled: [2],
 			requested: [1],
+			ended: [],
+			refused: [],
 		});
 		expect(await desk.refused("job.cancel", { id: 2 })).toMatchObject({ code: -32009, data: { code: "illegal_transition" } });
 		// One that the end of another before it has blocked is no mistake.
 		await desk.t.add({ name: "x", runnable_at: NOON + 1000 });
 		await desk.t.add({ name: "y", after: ["x"] });
-		expect(await desk.call("job.cancel", { ids: ["x", "y"] })).toMatchObject({ cancelled: [expect.any(Number)], requested: [] });
+		expect(await desk.call("job.cancel", { ids: ["x", "y"] })).toMatchObject({ cancelled: [4], requested: [], ended: [5], refused: [] });
+		// One that had ended keeps none of the others from it.
+		await desk.t.add({ name: "z", runnable_at: NOON + 1000 });
+		const refused = [{ job: 4, code: "illegal_transition", message: expect.stringMatching(/^job 4 /) }];
+		expect(await desk.call("job.cancel", { ids: ["x", "z"] })).toMatchObject({ cancelled: [6], requested: [], ended: [], refused });
 	});
 
 	test("cancel of a kernel entry that is dispatched is told to its worker", async () => {
