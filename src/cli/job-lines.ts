@@ -94,6 +94,9 @@ export function tookOf(job: ShownJob): string {
 	return from === undefined || to === undefined ? "" : durationWords(to - from);
 }
 
+/** A cell that is longer says no more in a table; `--json` has all of it. */
+const MOST = 200;
+
 /** Columns that have more to say than the field itself. */
 const COLUMNS: Record<string, { column: Column; cell(job: ShownJob, paint: Paint, now: number): string }> = {
 	id: { column: { title: "ID", align: "right" }, cell: (job) => String(job.id) },
@@ -101,9 +104,9 @@ const COLUMNS: Record<string, { column: Column; cell(job: ShownJob, paint: Paint
 		column: { title: "STATUS" },
 		cell: (job, paint) => paintStatus(paint, job.status, `${isHeldBack(job) ? "!" : " "}${statusWords(job.status)}`),
 	},
-	name: { column: { title: "NAME", shrink: 8 }, cell: (job) => printable(job.name ?? "") },
-	subject: { column: { title: "WHAT", shrink: 14 }, cell: (job) => subjectOf(job) },
-	lane: { column: { title: "LANE", shrink: 6 }, cell: (job) => printable(job.lane ?? "") },
+	name: { column: { title: "NAME", shrink: 8, most: MOST }, cell: (job) => printable(job.name ?? "") },
+	subject: { column: { title: "WHAT", shrink: 14, most: MOST }, cell: (job) => subjectOf(job) },
+	lane: { column: { title: "LANE", shrink: 6, most: MOST }, cell: (job) => printable(job.lane ?? "") },
 	priority: { column: { title: "PRIO", align: "right" }, cell: (job) => (job.priority ? String(job.priority) : "") },
 	age: {
 		column: { title: "AGE", align: "right" },
@@ -114,7 +117,7 @@ const COLUMNS: Record<string, { column: Column; cell(job: ShownJob, paint: Paint
 export const LIST_FIELDS = ["id", "status", "name", "subject", "lane", "priority", "age", "remark"];
 
 export function columnOf(field: string): Column {
-	return COLUMNS[field]?.column ?? { title: field.toUpperCase(), shrink: 8 };
+	return COLUMNS[field]?.column ?? { title: field.toUpperCase(), shrink: 8, most: MOST };
 }
 export function cellOf(field: string, job: ShownJob, paint: Paint, now: number): string {
 	const known = COLUMNS[field];

@@ -7,7 +7,7 @@ import { cellOf, columnOf, isField, isHeldBack, LIST_FIELDS, type ShownJob } fro
 import { withLockWords } from "../lock-words.ts";
 import { pairs } from "../print.ts";
 import { printable } from "../sequences.ts";
-import { table } from "../table.ts";
+import { bounded, table } from "../table.ts";
 
 const PAGE = 1000;
 const ON_SCREEN = 500;
@@ -107,7 +107,10 @@ function printBlocks({ print, world }: Io, jobs: readonly ShownJob[], fields: re
 		if (index > 0) print.out("");
 		print.out(print.paint("bold", `${job.id}${job.name ? ` ${printable(job.name)}` : ""}`));
 		const shown = (fields ?? BLOCK).filter((field) => field !== "id" && field !== "name");
-		const rows = shown.map((field) => [field === "subject" ? "what" : field, cellOf(field, job, print.paint, world.now()).trim()] as const);
+		const rows = shown.map((field) => {
+			const value = cellOf(field, job, print.paint, world.now()).trim();
+			return [field === "subject" ? "what" : field, bounded(value, print.width)] as const;
+		});
 		for (const line of pairs(rows, print.paint)) print.out(`  ${line}`);
 	});
 }
