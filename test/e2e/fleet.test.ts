@@ -84,6 +84,20 @@ test("killed and started by the next command, a home is the host that it was, an
 	await sluice("down");
 });
 
+test("who follows a log of a host that has died is told so", async () => {
+	const fleet = makeFleet("60s");
+	const [a, b] = [await fleet.up("a"), await fleet.up("b")];
+	const job = await add(b.client, ["sh", "-c", "sleep 600 & wait"], { host_labels: ["on-a"] });
+	await reaches(b.client, job, "running");
+	await a.home.kill(a.child);
+	const piece = await b.client.call("job.logs", { id: job, wait_ms: 3000 });
+	expect(piece).toMatchObject({ text: "", ended: false, next_offset: 0, note: "it is on host a, which does not answer" });
+	expect(await b.client.call("job.logs", { id: job, offset: 7, wait_ms: 1 })).toMatchObject({ next_offset: 7 });
+	const again = await a.home.up({ SLUICE_STORE: fleet.store });
+	await again.client.call("job.cancel", { id: job });
+	await ended(again.client, job);
+});
+
 describe("two daemons on one store", () => {
 	test("labels say where, both are seen from both, and a stop asked for at one reaches the other", async () => {
 		const fleet = makeFleet();
