@@ -159,7 +159,7 @@ export const JOB_METHODS = {
 			limit: maybe(whole("bytes at most (65,536)", 1, 1_000_000)),
 			wait_ms: maybe(whole("when nothing is there yet, wait so long for more", 0, 25_000)),
 		},
-		result: "{run, stream, offset, next_offset, text, eof, ended, output, host?}",
+		result: "{run, stream, offset, next_offset, text, eof, ended, output, host?, note?}",
 	}),
 	"job.outcome": method<Doc<{ job: number; run: string; host: string | null; outcome: Record<string, unknown> }>>()({
 		role: "viewer",
