@@ -119,6 +119,11 @@ describe("controlling", () => {
 		const door = { start: async (options: unknown) => started.push(options), serve: async () => 0, install: async () => ["done"] };
 		const line = await openCommandLine({ "scheduler.version": { version: "1.2.3", pid: 77, home: "/h", started_at: ago(1000) } });
 		expect((await line.run("up --detach", { daemon: async () => door as never })).err).toBe("the daemon runs already, pid 77\n");
+		expect(await line.run("up", { daemon: async () => door as never })).toEqual({
+			code: 4,
+			out: "",
+			err: "sluice: the daemon runs already, pid 77\n        sluice status talks to it, sluice down stops it\n",
+		});
 		expect((await line.run("up --port 99999")).code).toBe(2);
 		const none = await openCommandLine(undefined);
 		expect(await none.run("down")).toEqual({ code: 0, out: "", err: "no daemon is running\n" });

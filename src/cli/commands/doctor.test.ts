@@ -30,3 +30,20 @@ test("looks from here, also while a daemon runs; anything but a database's addre
 	});
 	expect(line.asked.map(({ method }) => method)).toEqual(["doctor.run"]);
 });
+
+test("a daemon that cannot be asked is a finding, not the end of the look", async () => {
+	const line = await openCommandLine(undefined);
+	const checks = [
+		{ name: "home", ok: false, detail: "no" },
+		{ name: "socket", ok: true, detail: "no daemon is running" },
+	];
+	const daemon = async () => ({ doctor: async () => ({ schema_version: 1, ok: false, checks }) }) as unknown as DaemonDoor;
+	const connect = async () => {
+		throw new Error("connect EACCES /h/sluice.sock");
+	};
+	expect(await line.run("doctor", { daemon, connect })).toEqual({
+		code: 1,
+		out: "BAD  home    no\nBAD  socket  connect EACCES /h/sluice.sock\n",
+		err: "",
+	});
+});
