@@ -255,9 +255,10 @@ export function* planReport(tx: Tx, claimer: Claimer, start: Parameters<typeof d
 type Filter = NonNullable<Parameters<Scheduler["list"]>[0]>;
 const NEWEST = { ended_at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
 
-function* paged(filter: Filter, only: Record<string, unknown>, after: number, limit: number): Op<Job[]> {
-	const found = yield* ask({ read: "active", filter: only, after, limit });
-	if (filter.all || filter.status !== undefined) found.push(...(yield* ask({ read: "ended", filter: only, after, limit })));
+function* paged({ all, status, before }: Filter, only: Record<string, unknown>, after: number, limit: number): Op<Job[]> {
+	const page = { filter: only, after, limit, ...(before === undefined ? {} : { before: check.integer(before, "before", 1) }) };
+	const found = yield* ask({ read: "active", ...page });
+	if (all || status !== undefined) found.push(...(yield* ask({ read: "ended", ...page })));
 	return found;
 }
 
@@ -269,7 +270,11 @@ function* picked({ ids: given = [], recent }: Filter): Op<Job[]> {
 }
 
 export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[0]>): Op<JobView[]> {
-	check.knownKeys(filter as Record<string, unknown>, ["status", "lane", "repo", "batch", "all", "limit", "after", "ids", "recent"], "");
+	check.knownKeys(
+		filter as Record<string, unknown>,
+		["status", "lane", "repo", "batch", "all", "limit", "after", "before", "ids", "recent"],
+		"",
+	);
 	const limit = filter.limit === undefined ? 1000 : check.integer(filter.limit, "limit", 1, 1_000_000);
 	const from = filter.after === undefined ? 0 : check.integer(filter.after, "after", 0);
 	const only: Record<string, unknown> = {};
@@ -282,7 +287,7 @@ export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[
 	const jobs = found
 		.filter((job) => fits(job) && job.kind !== "kernel" && !tx.isComing(job.id))
 		.sort((a, b) => a.id - b.id)
-		.slice(0, limit);
+		.slice(...(filter.before === undefined ? [0, limit] : [-limit]));
 	const specs = yield* tx.specs(jobs.map((job) => job.id));
 	const after = new Map<number, JobView["after"]>();
 	for (const { job, pred, policy } of yield* ask({ read: "preds_of", jobs: jobs.map((job) => job.id) })) {

@@ -140,6 +140,19 @@ web
 		expect((await line.run("list --limit 3")).err).toContain("only the first 3 are shown");
 	});
 
+	test("list with what has ended is bounded to the latest", async () => {
+		const all = Array.from({ length: 2500 }, (_, index) => job(index + 1));
+		const line = await openCommandLine({
+			"job.list": ({ before, limit }) => ({ jobs: all.filter(({ id }) => id < (before as number)).slice(-(limit as number)) }),
+		});
+		for (const text of ["list --all --limit 2", "list --status failed --limit 2"]) {
+			const { out, err } = await line.run(`${text} --fields id`);
+			expect([out, err]).toEqual(["  ID\n2499\n2500\n", "only the last 2 are shown; --limit 0 shows all\n"]);
+		}
+		const { jobs } = JSON.parse((await line.run("list --all --limit 1500 --json")).out);
+		expect([jobs.length, jobs[0].id, jobs.at(-1).id]).toEqual([1500, 1001, 2500]);
+	});
+
 	test("show", async () => {
 		const shown = job(7, {
 			name: "deploy",
