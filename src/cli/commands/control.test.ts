@@ -16,6 +16,19 @@ describe("controlling", () => {
 		expect(line.asked.at(-1)?.params).toEqual({});
 	});
 
+	test("resume of what is not paused says so, and what still is", async () => {
+		const line = await openCommandLine({
+			"scheduler.resume": ({ lane }) => ({
+				scope: "x",
+				was_paused: lane === "x",
+				still_paused: lane === "x" ? [] : ["lane:x", "repo:app"],
+			}),
+		});
+		expect((await line.run("resume --lane x")).err).toBe("resumed: lane x\n");
+		expect(await line.run("resume --lane y")).toMatchObject({ code: 0, err: "lane y was not paused; still paused: lane x, repo app\n" });
+		expect((await line.run("resume")).err).toBe("everything was not paused; still paused: lane x, repo app\n");
+	});
+
 	test("resume of an agent closes its breaker, or says that none is open", async () => {
 		const line = await openCommandLine({ "scheduler.resume": ({ agent }) => ({ scope: "x", breaker_closed: agent === "claude" }) });
 		expect((await line.run("resume --agent claude")).err).toBe("resumed: agent claude, and its breaker is closed\n");

@@ -52,3 +52,12 @@ test("what starts in less than a second has not started; what needs approval wil
 	expect(await said({ runnable_at: ahead(600), approval: "needed" })).toBe("queued: needs approval, starts in 1s at the earliest\n");
 	expect(await said({ runnable_at: ahead(120_000) })).toBe("queued: starts in 2m\n");
 });
+
+test("a number that no job can have is not taken for a name", async () => {
+	const line = await openCommandLine({});
+	for (const text of ["show 0", "why 00", "cancel 1 0", "logs 9999999999999999"]) {
+		const { code, out, err } = await line.run(text);
+		expect([code, out, err]).toEqual([3, "", expect.stringMatching(/^sluice: there is no job \d+\n +jobs are numbered from 1/)]);
+	}
+	expect(line.asked).toEqual([]);
+});
