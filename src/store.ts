@@ -205,13 +205,18 @@ type Maybe<T> = T | Promise<T>;
  */
 export class Outrun extends Error {}
 
+export type Intent = "change" | "look";
+
 export interface Store {
 	/**
 	 * Takes the write lock, or guesses that nobody else has committed and takes it later: then any later call may throw `Outrun`. `fresh` is false
 	 * when somebody else has committed since our last transaction: what was remembered may be wrong. `now` is the store's own clock, which counts
 	 * where several machines share it.
+	 *
+	 * `look`: most likely nothing will be written. A store of many hosts then reads without the lock, as of one moment, and throws `Outrun` if something is written after all
+	 * and somebody else has committed since.
 	 */
-	begin(): Maybe<{ fresh: boolean; now?: number }>;
+	begin(intent?: Intent): Maybe<{ fresh: boolean; now?: number }>;
 	read<R extends Read>(request: R): Maybe<Replies[R["read"]]>;
 	/** What cannot be written may be told as late as by `commit`. */
 	write(changes: Changes): Maybe<void>;

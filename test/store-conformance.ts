@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { type Job, POLICIES, type Status, TERMINAL, WAITING } from "../src/core/job.ts";
 import type { Head } from "../src/core/plan.ts";
 import { type Changes, type JobRow, type ListFilter, noChanges, type Read, type RecordKind, type Role, type Store } from "../src/store.ts";
+import { isLong } from "./make/long.ts";
 
 /** Data that several connections can be opened to; `open` gives the next one. A store that cannot share says so. */
 export type Place = { open(): Store | Promise<Store>; shared: boolean };
@@ -491,7 +492,7 @@ export function storeConformance(name: string, make: () => Place): void {
 						await store.close();
 					}
 				}),
-				{ numRuns: 40 },
+				{ numRuns: isLong ? 80 : 20 },
 			);
 		});
 

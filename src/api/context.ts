@@ -28,6 +28,8 @@ export type LogPiece = {
 	output: Format;
 	/** The host that had the run, where that is another one. */
 	host?: string;
+	/** Why there is nothing to be had just now, where that is not simply that nothing was written yet. */
+	note?: string;
 };
 
 /** The part of the supervisor that methods use. */

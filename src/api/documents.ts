@@ -49,6 +49,8 @@ export type JobDocument = {
 	kind: JobKind;
 	blocked: boolean;
 	wait_reason: { kind: string; detail: string } | null;
+	/** Of a ready job: the hold, budget or want of a host that keeps it from its turn, as it was when asked. */
+	held: { kind: string; detail: string } | null;
 	waited_on: string[];
 	exit_code: number | null;
 	raw_exit_code: number | null;
@@ -198,6 +200,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: 
 		kind: view.kind,
 		blocked: view.blocked,
 		wait_reason: view.wait_reason ?? null,
+		held: view.held ?? null,
 		waited_on: view.waited_on ?? [],
 		exit_code: view.exit_code ?? null,
 		raw_exit_code: view.raw_exit_code ?? null,

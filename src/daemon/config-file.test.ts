@@ -233,6 +233,23 @@ describe("while the daemon runs", () => {
 		expect(taken).toEqual([2, 3, 5]);
 	});
 
+	test("one that is emptied first and written later is never taken as empty; one that stays empty is", async () => {
+		const file = open("max_concurrent: 7\n");
+		const seen: number[] = [];
+		file.onChange(async (next) => void seen.push(next.config.max_concurrent));
+		file.follow();
+		await file.reload();
+		const turn = (ms: number) => new Promise<void>((resolve) => localHost.after(ms, resolve, "hold"));
+		file.write("");
+		// Longer than a calm moment, shorter than a file that was meant to be empty.
+		await turn(200);
+		file.write("max_concurrent: 9\n");
+		await until(() => file.engine().max_concurrent === 9);
+		expect(seen).toEqual([9]);
+		file.write("");
+		await until(() => file.engine().max_concurrent === DEFAULTS.max_concurrent);
+	});
+
 	test("a change from before it is followed is taken, too", async () => {
 		const file = open("max_concurrent: 1\n");
 		file.write("max_concurrent: 2\n");

@@ -54,14 +54,17 @@ export type ConfigSources = {
 	env?: Record<string, string | undefined>;
 	/** From the command line, by option: what each says. */
 	flags?: Record<string, Given>;
+	/** What earlier command lines said and still counts, where nobody says otherwise. */
+	remembered?: Record<string, Given>;
 	host: Pick<Host, "after">;
 	log: Log;
 };
 
 /** The net behind the watch, for what it misses: another kind of editor, a file that comes back. */
 const LOOK_MS = 2000;
-/** Editors write in several steps. */
+/** Editors write in several steps: a text counts when it is the same at two looks. One that has become empty may be about to be written: it is given longer. */
 const CALM_MS = 30;
+const EMPTY_MS = 1000;
 
 type State = { text: string | null; layers: Layer[]; now: Effective };
 
@@ -73,9 +76,11 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 		...Object.entries(sources.flags ?? {}).map(([flag, given]) => ({ place: () => flag, given })),
 	];
 
+	const below = Object.entries(sources.remembered ?? {}).map(([flag, given]) => ({ place: () => flag, given }));
+
 	const stateOf = (text: string | null): State => {
 		const file: ConfigText = readConfigText(text ?? "");
-		const layers = [{ place: (field: string) => `config.yml${file.position(field)}`, given: file.given }, ...above];
+		const layers = [...below, { place: (field: string) => `config.yml${file.position(field)}`, given: file.given }, ...above];
 		return { text, layers, now: effective(layers) };
 	};
 
@@ -159,11 +164,21 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 	let calm: (() => void) | undefined;
 	let closed = false;
 	const stirred = () => {
-		calm ??= host.after(CALM_MS, () => {
-			calm = undefined;
-			if (!closed) void reload().then(rewatch);
-		});
+		calm ??= settle(undefined, 0);
 	};
+	function settle(before: string | null | undefined, waited: number): () => void {
+		return host.after(CALM_MS, () => {
+			if (closed) return;
+			const text = glance(path);
+			const emptied = !text?.trim() && state.text?.trim() && waited < EMPTY_MS;
+			if (text !== before || emptied) {
+				calm = settle(text, waited + CALM_MS);
+				return;
+			}
+			calm = undefined;
+			void reload().then(rewatch);
+		});
+	}
 	let watched = "";
 	function rewatch(): void {
 		const mark = markOf(path);
@@ -250,6 +265,15 @@ function realPath(path: string): string {
 		return realpathSync(path);
 	} catch {
 		return path;
+	}
+}
+
+/** What cannot be read is told of by whoever takes it. */
+function glance(path: string): string | null {
+	try {
+		return readText(path);
+	} catch {
+		return null;
 	}
 }
 

@@ -23,6 +23,8 @@ class Bench {
 	/** Watches that are open, by their paths. */
 	readonly watched = new Map<string, () => void>();
 	triggers!: Triggers;
+	/** Of several hosts on one store. */
+	leads: boolean | undefined;
 
 	constructor(readonly t: Stand) {}
 
@@ -30,7 +32,8 @@ class Bench {
 		const { clock, sluice } = this.t;
 		const say = (message: string) => void this.said.push(message);
 		this.triggers = createTriggers({
-			scheduler: sluice,
+			scheduler: { ...sluice, leads: async () => this.leads ?? true },
+			company: this.leads === undefined ? "alone" : "others",
 			clock,
 			host: {
 				after: (ms, call) => {
@@ -95,12 +98,40 @@ class Bench {
 	}
 }
 
-async function bench(clock = new FakeClock()): Promise<Bench> {
+async function bench(clock = new FakeClock(), leads?: boolean): Promise<Bench> {
 	const one = new Bench(await openStand({ clock }));
+	one.leads = leads;
 	one.open();
 	onTestFinished(() => one.triggers.stop());
 	return one;
 }
+
+describe("of several hosts", () => {
+	test("whoever leads fires at once; another one only if nobody has for a while", async () => {
+		const b = await bench(new FakeClock(), false);
+		await b.set({ cron: { x: cron("*/10 * * * *") } });
+		await b.pass(10 * MINUTE + 4 * SECOND);
+		expect(await b.added()).toEqual([]);
+		await b.pass(2 * SECOND);
+		expect(await b.added()).toEqual([10]);
+		await b.work();
+		b.leads = true;
+		await b.pass(10 * MINUTE);
+		expect(await b.added()).toEqual([10, 20]);
+	});
+
+	test("what the leader has fired is not fired again", async () => {
+		const b = await bench(new FakeClock(), false);
+		await b.set({ cron: { x: cron("*/10 * * * *") } });
+		await b.pass(10 * MINUTE);
+		await b.t.sluice.fire("cron:x", { slot: NOON + 10 * MINUTE, job: { command: ["true"] } }, { by: "cron:x" });
+		await b.work();
+		await b.pass(9 * MINUTE);
+		expect(await b.added()).toEqual([10]);
+		await b.pass(2 * MINUTE);
+		expect(await b.added()).toEqual([10, 20]);
+	});
+});
 
 describe("cron", () => {
 	test("a job at each slot, none at once, none while the last one is open", async () => {

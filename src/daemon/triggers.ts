@@ -44,6 +44,8 @@ export type TriggerParts = {
 
 /** The wall clock may be set, and timers sleep with the machine: looked at again at least so often. */
 const LOOK_MS = 60_000;
+/** Where hosts share a store, whoever leads fires; the others come so much later, in case that it does not, or does not know of the trigger. */
+const LATER_MS = 5_000;
 /** Slots in a row, for one trigger: then the others have their turn. */
 const IN_A_ROW = 50;
 
@@ -73,18 +75,28 @@ export function createTriggers(parts: TriggerParts): Triggers {
 	async function lookAround(): Promise<void> {
 		if (stopped) return;
 		let wake = Number.POSITIVE_INFINITY;
+		const later = parts.company === "others" && !(await scheduler.leads()) ? LATER_MS : 0;
 		for (const entry of entries.values()) {
 			if (entry.kind !== "cron") continue;
-			await fireDue(entry);
-			if (!entry.waits) wake = Math.min(wake, entry.nextAt ?? Number.POSITIVE_INFINITY);
+			if (later > 0) await catchUp(entry);
+			await fireDue(entry, later);
+			if (!entry.waits) wake = Math.min(wake, (entry.nextAt ?? Number.POSITIVE_INFINITY) + later);
 		}
 		cancel();
 		if (entries.size > 0 && !stopped) cancel = host.after(Math.min(LOOK_MS, Math.max(0, wake - clock.now())), look);
 	}
 
-	async function fireDue(entry: Entry & { kind: "cron" }): Promise<void> {
+	/** What the leader has fired meanwhile. */
+	async function catchUp(entry: Entry & { kind: "cron" }): Promise<void> {
+		if (entry.nextAt === null || entry.nextAt > clock.now()) return;
+		entry.state = (await stateOf(entry.name)) ?? entry.state;
+		const { slot } = entry.state;
+		if (slot !== null && slot >= entry.nextAt) entry.nextAt = entry.next(slot);
+	}
+
+	async function fireDue(entry: Entry & { kind: "cron" }, later: number): Promise<void> {
 		for (let count = 0; count < IN_A_ROW && !stopped; count++) {
-			const now = clock.now();
+			const now = clock.now() - later;
 			const { since, slot: last } = entry.state;
 			const from = Math.max(since, last ?? since);
 			if (entry.nextAt === null || entry.nextAt > now) return;

@@ -18,7 +18,7 @@ type Methods = Pick<Scheduler, "accounts" | "limit" | "clearAccount" | "acquireC
 
 export const accountMethods = ({ engine, run }: Parts): Methods => ({
 	accounts: () =>
-		engine.run(function* (tx) {
+		engine.look(function* (tx) {
 			const views: AccountView[] = [];
 			for (const name of namesOf(tx)) views.push(viewOf(tx, name, yield* callsInUse(tx, name)));
 			return views;

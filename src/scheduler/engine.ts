@@ -5,7 +5,7 @@
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
-import { ask, type EventRecord, type Moved, type Op, Outrun, type Read, type Store } from "../store.ts";
+import { ask, type EventRecord, type Intent, type Moved, type Op, Outrun, type Read, type Store } from "../store.ts";
 import { fetchLocks } from "./locks.ts";
 import { type Ids, Memory, STANDING } from "./memory.ts";
 import { closeBatches } from "./place.ts";
@@ -22,10 +22,12 @@ type Pending = {
 	jobs: readonly number[];
 	/** Ends of runs come together, so that their dependents hear of all of them at once; claims come last, so that they see what the others brought. */
 	phase: Phase;
+	intent: Intent;
 	resolve: (value: unknown) => void;
 	reject: (error: unknown) => void;
 };
 type Phase = "any" | "end" | "claim";
+type RunOptions = { by?: string | undefined; jobs?: readonly number[]; phase?: Phase; intent?: Intent };
 const PHASES: readonly Phase[] = ["any", "end", "claim"];
 type Steps<T> = Generator<unknown, T, unknown>;
 type Drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => Steps<T>;
@@ -88,15 +90,17 @@ export class Engine {
 	}
 
 	/** Runs a task in the next transaction; resolves when it is durable. */
-	run<T>(
-		task: Task<T>,
-		{ by, jobs = [], phase = "any" }: { by?: string | undefined; jobs?: readonly number[]; phase?: Phase } = {},
-	): Promise<T> {
+	run<T>(task: Task<T>, { by, jobs = [], phase = "any", intent = "change" }: RunOptions = {}): Promise<T> {
 		if (this.closed) return Promise.reject(closedError());
 		return new Promise<T>((resolve, reject) => {
-			this.queue.push({ task, by, jobs, phase, resolve: resolve as (value: unknown) => void, reject });
+			this.queue.push({ task, by, jobs, phase, intent, resolve: resolve as (value: unknown) => void, reject });
 			this.running ??= this.options.host.turn().then(() => this.drain());
 		});
+	}
+
+	/** The same for one that reads: where hosts share a store, it is in nobody's way. */
+	look<T>(task: Task<T>, { jobs = [] }: { jobs?: readonly number[] } = {}): Promise<T> {
+		return this.run(task, { jobs, intent: "look" });
 	}
 
 	/** Runs a task in a transaction of its own that is thrown away. */
@@ -112,7 +116,7 @@ export class Engine {
 
 	private async thrownAway<T>(task: Task<T>): Promise<T> {
 		for (;;) {
-			const work = this.inTransaction([], function* (tx, drive) {
+			const work = this.inTransaction("change", [], function* (tx, drive) {
 				const result = yield* drive(task(tx));
 				throw new ThrowAway(result);
 			});
@@ -144,13 +148,13 @@ export class Engine {
 		}
 	}
 
-	private async group(group: Pending[]): Promise<void> {
+	private async group(group: Pending[], intent: Intent = group.every((one) => one.intent === "look") ? "look" : "change"): Promise<void> {
 		const round: Round = { group, started: 0, results: [], late: 0 };
 		try {
-			await this.follow(this.inTransaction(jobsOf(group), (tx, drive) => this.all(round, tx, drive)));
+			await this.follow(this.inTransaction(intent, jobsOf(group), (tx, drive) => this.all(round, tx, drive)));
 		} catch (error) {
 			// The store tells when it gives up: then it is no longer an Outrun.
-			if (error instanceof Outrun) return this.group(group);
+			if (error instanceof Outrun) return this.group(group, "change");
 			if (!(error instanceof Spoilt)) {
 				for (const one of group) one.reject(error);
 				return;
@@ -210,9 +214,9 @@ export class Engine {
 	}
 
 	/** begin · recall · sweep · settle · body · write · commit. On any error nothing of it is left, in the store or in memory. */
-	private *inTransaction(jobs: readonly number[], body: (tx: Tx, drive: Drive) => Steps<void>): Steps<void> {
+	private *inTransaction(intent: Intent, jobs: readonly number[], body: (tx: Tx, drive: Drive) => Steps<void>): Steps<void> {
 		const { store, chance, by } = this.options;
-		const { fresh, now } = (yield store.begin()) as { fresh: boolean; now?: number };
+		const { fresh, now } = (yield store.begin(intent)) as { fresh: boolean; now?: number };
 		try {
 			if (!fresh || !this.memory) {
 				const rows = (yield store.read({ read: "standing", kinds: STANDING })) as Parameters<typeof Memory.from>[0];

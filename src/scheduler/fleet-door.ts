@@ -11,6 +11,9 @@ import type { Tx } from "./tx.ts";
 type Methods = Pick<Scheduler, "heartbeat" | "hosts" | "drain" | "undrain" | "removeHost" | "leave" | "leads" | "now" | "identify">;
 type Run = <T>(task: Task<T>, act: Act | undefined) => Promise<T>;
 
+/** How much later than the leader the others do what has fallen due. */
+export const LAG_MS = 2000;
+
 /** Clocks of one machine that differ by less than this are the same one, read at two moments. */
 const SAME_MS = 1000;
 
@@ -29,6 +32,7 @@ export function createFleet({ engine, clock, store, name }: { engine: Engine; cl
 			see(tx);
 			life = yield* hosts.joinHost(tx, host);
 		},
+		lag: async () => (store.lead && !(await store.lead()) ? LAG_MS : 0),
 		/** That it is still the one that holds its name. */
 		check: (tx: Tx) => hosts.checkLife(tx, name, life),
 		methods: (run: Run): Methods => ({
@@ -42,7 +46,7 @@ export function createFleet({ engine, clock, store, name }: { engine: Engine; cl
 				return answer;
 			},
 			hosts: () =>
-				engine.run(function* (tx) {
+				engine.look(function* (tx) {
 					yield* [];
 					return copy(hosts.viewHosts(tx));
 				}),

@@ -96,9 +96,9 @@ export function* beat(tx: Tx, name: string, life: Life): Op<{ state: HostState; 
 }
 
 const overtaken = (name: string) =>
-	new SluiceError("fenced", `host ${name} has been taken over by a later daemon of its home`, {
+	new SluiceError("fenced", `host ${name} has begun anew since: it was lost and is back, or a later daemon of its home has its name`, {
 		field: "host",
-		hint: "a home belongs to one machine: give each copy of it a tag of its own (remove the file `tag`)",
+		hint: "if it stays: a home belongs to one machine; give each copy of it a tag of its own (remove the file `tag`)",
 	});
 const removed = (name: string) =>
 	new SluiceError("fenced", `host ${name} has been removed`, { field: "host", hint: "start its daemon again to make it a host once more" });

@@ -61,11 +61,7 @@ export async function createScheduler(
 	const looks = createLooks(host, engine);
 	const between = createOutputs({ engine, clock, host, name: hostName });
 	const watchers = new Set<(news: News) => void>();
-	let closed = false;
-	/** The next transaction: it begins with what is on record. */
-	function* lookAround(): Op<void> {
-		yield* [];
-	}
+	let [closed, written] = [false, 0];
 	/** Somebody else may have changed them; whoever is affected hears of the event. */
 	function followShared(next: Config): Config {
 		config = next;
@@ -75,6 +71,8 @@ export async function createScheduler(
 	// ---- the loop -------------------------------------------------------------------------------------------------------------------
 	let cancelTimer = () => {};
 	let timerAt = Number.POSITIVE_INFINITY;
+	/** What falls due is the leader's to do; the others come a little later, in case that it does not. */
+	let lag = 0;
 	let ticking: Promise<unknown> | undefined;
 	/** An earlier tick that is set already stays: a busy queue must not push it ahead of itself for ever. */
 	const schedule = (at: number | null) => {
@@ -93,6 +91,7 @@ export async function createScheduler(
 	};
 	engine.onCommit = (news) => {
 		const { stirred, probes, events, heard, more, due } = news;
+		written += events.length;
 		looks.note(news);
 		if (news.asks.size > 0) between.note(news.asks);
 		if (events.length > 0 || stirred) {
@@ -100,14 +99,15 @@ export async function createScheduler(
 			for (const call of watchers) call({ stirred, events, heard });
 		}
 		if (more || probes.size > 0) schedule(clock.now());
-		else if (events.length > 0) schedule(Math.min(due ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms));
+		else if (events.length > 0) schedule(Math.min((due ?? Number.POSITIVE_INFINITY) + lag, clock.now() + config.poll_interval_ms));
 	};
 
 	/** Sweeps, settles and probes until nothing is left to do now. */
 	async function tick(): Promise<number | null> {
 		await looks.again();
+		lag = await fleet.lag();
 		for (;;) {
-			const { wake, more } = await engine.run(function* (tx) {
+			const { wake, more } = await engine.look(function* (tx) {
 				fleet.see(tx);
 				yield* watchHosts(tx);
 				yield* dropStaleStages(tx);
@@ -120,7 +120,7 @@ export async function createScheduler(
 				waker.wake();
 				for (const call of watchers) call({ stirred: true, events: [], heard: [] });
 				if (looks.watched.size === 0 && !parts.store.listen) return wake;
-				return Math.min(wake ?? Number.POSITIVE_INFINITY, clock.now() + config.poll_interval_ms);
+				return Math.min((wake ?? Number.POSITIVE_INFINITY) + lag, clock.now() + config.poll_interval_ms);
 			}
 		}
 	}
@@ -195,7 +195,7 @@ export async function createScheduler(
 		started: (at) => engine.run((tx) => started(tx, token(at)), { jobs: [at.job] }),
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
 		stop: (at, stop, act) => run((tx) => finishing.stop(tx, at, stop), act, [at.job]),
-		assigned: (name = hostName) => engine.run((tx) => assigned(tx, name)),
+		assigned: (name = hostName) => engine.look((tx) => assigned(tx, name)),
 		complete: (ending) =>
 			promised(() => {
 				check.taking("ending", () => checkEnding(ending));
@@ -242,27 +242,27 @@ export async function createScheduler(
 		},
 
 		show: async (at) =>
-			engine.run(
+			engine.look(
 				function* (tx) {
 					return yield* look.viewJob(tx, yield* look.mustFind(tx, id(at)));
 				},
 				{ jobs: [id(at)] },
 			),
-		list: async (filter = {}) => engine.run((tx) => look.list(tx, filter)),
-		why: async (at) => engine.run((tx) => look.why(tx, id(at)), { jobs: [id(at)] }),
+		list: async (filter = {}) => engine.look((tx) => look.list(tx, filter)),
+		why: async (at) => engine.look((tx) => look.why(tx, id(at)), { jobs: [id(at)] }),
 		history: async (at) =>
-			engine.run(function* (tx) {
+			engine.look(function* (tx) {
 				yield* look.mustFind(tx, id(at));
 				return yield* ask({ read: "history", job: id(at) });
 			}),
-		graph: async (filter = {}) => readGraph((task) => engine.run(task), filter),
-		find: async (name) => engine.run((tx) => registers.find(tx, name)),
-		status: () => engine.run((tx) => look.status(tx)),
-		locks: () => engine.run((tx) => registers.locks(tx)),
-		batches: () => engine.run(() => registers.batches()),
+		graph: async (filter = {}) => readGraph((task) => engine.look(task), filter),
+		find: async (name) => engine.look((tx) => registers.find(tx, name)),
+		status: () => engine.look((tx) => look.status(tx)),
+		locks: () => engine.look((tx) => registers.locks(tx)),
+		batches: () => engine.look(() => registers.batches()),
 		closeBatch: async (name, act) => run((tx) => registers.closeBatch(tx, name), act),
-		artifacts: () => engine.run(() => registers.artifacts()),
-		forecast: (wanted = {}) => makeForecast({ run: (task) => engine.run(task), config: () => config, clock, host }, wanted),
+		artifacts: () => engine.look(() => registers.artifacts()),
+		forecast: (wanted = {}) => makeForecast({ run: (task) => engine.look(task), config: () => config, clock, host }, wanted),
 		plan: (request = {}) => {
 			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000 });
 			return engine.dryRun((tx) => {
@@ -271,7 +271,7 @@ export async function createScheduler(
 			});
 		},
 		events: (from = {}) => events(from.since ?? 0),
-		lastEvent: () => engine.run((tx) => registers.lastEvent(tx)),
+		lastEvent: () => engine.look((tx) => registers.lastEvent(tx)),
 		watch(call) {
 			watchers.add(call);
 			return () => watchers.delete(call);
@@ -309,7 +309,7 @@ export async function createScheduler(
 			}, act);
 			// In force once it is on record; what a raised cap lets through goes at once.
 			config = next;
-			if (shared) await engine.run(() => lookAround());
+			if (shared) await engine.run(function* () {});
 			waker.wake();
 			schedule(clock.now());
 		},
@@ -359,7 +359,7 @@ export async function createScheduler(
 		let last = check.integer(since, "since", 0);
 		while (!closed) {
 			const heard = waker.next(config.poll_interval_ms, host);
-			const some = await engine.run(() => ask({ read: "events", since: last, limit: 500 }));
+			const some = await engine.look(() => ask({ read: "events", since: last, limit: 500 }));
 			for (const event of some) {
 				last = event.seq;
 				yield event;
@@ -391,6 +391,8 @@ export async function createScheduler(
 		host,
 		engine,
 		wake: waker.wake,
+		clock,
+		written: () => written,
 		everyMs: options.drive === "manual" ? undefined : options.poll_others_ms,
 	});
 	return withDoor(scheduler);

@@ -2,9 +2,13 @@
 
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { FakeClock } from "../../test/make/fakes.ts";
 import { makeFolder } from "../../test/make/folder.ts";
+import { localHost } from "../host/local.ts";
 import { openScheduler } from "../open.ts";
 import type { EventRow } from "../scheduler.ts";
+import type { Store } from "../store.ts";
+import { listenForOthers } from "./listening.ts";
 
 async function two(poll_others_ms: number | undefined) {
 	const path = join(makeFolder(), "sluice.db");
@@ -49,4 +53,58 @@ test("its own events are not heard a second time, and those of others once", asy
 	expect(seqs.events).toHaveLength(3);
 	expect(seqs.heard).toHaveLength(6);
 	expect(new Set([...seqs.events, ...seqs.heard]).size).toBe(9);
+});
+
+test("who finds nothing to do in what others tell comes less often, and at once when it has been quiet or there was something", async () => {
+	const clock = new FakeClock();
+	const timers = new Set<{ at: number; call: () => void }>();
+	let [looks, written] = [0, 0];
+	let tell = () => {};
+	const listen = (call: () => void) => {
+		tell = call;
+		return () => {};
+	};
+	const end = listenForOthers({
+		store: { listen } as unknown as Store,
+		host: {
+			after(ms, call) {
+				const timer = { at: clock.monotonic() + ms, call };
+				timers.add(timer);
+				return () => timers.delete(timer);
+			},
+		},
+		engine: {
+			async look<T>() {
+				looks++;
+				return undefined as T;
+			},
+		},
+		wake: () => {},
+		everyMs: undefined,
+		clock,
+		written: () => written,
+	});
+	const busy = async (ms: number) => {
+		const from = looks;
+		for (let at = 0; at < ms; at++) {
+			clock.pass(1);
+			tell();
+			for (const timer of [...timers].filter(({ at }) => at <= clock.monotonic())) {
+				timers.delete(timer);
+				timer.call();
+			}
+			await localHost.turn();
+		}
+		return looks - from;
+	};
+	tell();
+	expect(looks).toBe(1);
+	expect(await busy(2000)).toBeLessThan(20);
+	clock.pass(1000);
+	expect(await busy(1)).toBe(1);
+	await busy(500);
+	written++;
+	expect(await busy(10)).toBeGreaterThan(1);
+	end();
+	expect(timers.size).toBe(0);
 });

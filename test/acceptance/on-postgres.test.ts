@@ -2,6 +2,7 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { isLong } from "../make/long.ts";
 import { type Server, startServer } from "../make/postgres-server.ts";
 import { placeStands } from "../make/stand.ts";
 import { changeBy } from "../make/store-file.ts";
@@ -51,10 +52,12 @@ changeBy(async (path, sql) => {
 });
 
 await import("./000-cards.test.ts");
-await import("./001-town.test.ts");
 await import("./002-dag.test.ts");
-await import("./003-loops.test.ts");
-await import("./004-kernel.test.ts");
-await import("./004-python.test.ts");
 await import("./operators.test.ts");
 await import("./reasons.test.ts");
+if (isLong) {
+	await import("./001-town.test.ts");
+	await import("./003-loops.test.ts");
+	await import("./004-kernel.test.ts");
+	await import("./004-python.test.ts");
+}

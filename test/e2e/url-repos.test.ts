@@ -8,6 +8,7 @@ import { CLONE_STEPS, WORK_STEPS } from "../../src/workspaces/parts.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { hosts } from "../make/host.ts";
+import { some } from "../make/long.ts";
 import { makeRepository, Repository } from "../make/repository.ts";
 
 type Fields = Record<string, unknown>;
@@ -161,7 +162,7 @@ describe("a repo by URL", () => {
 });
 
 describe("killed with SIGKILL", () => {
-	test.each([...CLONE_STEPS, ...WORK_STEPS.filter((step) => step.startsWith("merge-"))])(
+	test.each(some([...CLONE_STEPS, ...WORK_STEPS.filter((step) => step.startsWith("merge-"))], 2))(
 		"at %s: the next daemon goes on, and nothing is lost or done twice",
 		async (step) => {
 			const { origin } = makeOrigin();

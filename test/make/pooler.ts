@@ -12,6 +12,7 @@ const READY = "Z".charCodeAt(0);
 const IDLE = "I".charCodeAt(0);
 /** Those that the server answers with ReadyForQuery: a simple query, and Sync. */
 const ASKS = new Set(["Q".charCodeAt(0), "S".charCodeAt(0)]);
+const KEY = "K".charCodeAt(0);
 const ENDS = "X".charCodeAt(0);
 
 /** Messages as they become whole: a type, a length, a body. */
@@ -27,8 +28,12 @@ function framed(take: (message: Buffer) => void): (piece: Buffer) => void {
 	};
 }
 
-export async function openPooler(port: number, { size = 5, user = "sluice", database = "postgres" } = {}): Promise<Pooler> {
+export async function openPooler(
+	port: number,
+	{ size = 5, user = "sluice", database = "postgres", tells = "its own" as "its own" | "the server's" } = {},
+): Promise<Pooler> {
 	let switched = 0;
+	let told = 0;
 	let closed = false;
 	const queue: Client[] = [];
 	const backends: Backend[] = [];
@@ -53,6 +58,8 @@ export async function openPooler(port: number, { size = 5, user = "sluice", data
 				"data",
 				framed((message) => {
 					if (ready) return fromServer(backend, message);
+					// The process that it tells is made up, as poolers do: what a client would cancel is looked up by it.
+					if (message[0] === KEY && tells === "its own") message.writeUInt32BE(4_000_000 + ++told, 5);
 					backend.greeting = Buffer.concat([backend.greeting, message]);
 					if (message[0] === READY) {
 						ready = true;

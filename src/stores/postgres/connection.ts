@@ -7,10 +7,12 @@ export type Result = { rows: unknown[][]; command: string };
 type Listener = (...args: never[]) => void;
 type Client = {
 	connect(): Promise<unknown>;
-	query(config: { text: string; values?: readonly unknown[]; rowMode: "array" }): Promise<Result | Result[]>;
+	query(config: { name?: string; text: string; values?: readonly unknown[]; rowMode: "array" }): Promise<Result | Result[]>;
 	end(): Promise<void>;
 	on(event: string, call: Listener): unknown;
-	connection?: { stream?: { destroy(): void } };
+	/** What the other end says that its process is. */
+	processID?: number | null;
+	connection?: { stream?: { destroy(): void; cork(): void; uncork(): void } };
 };
 type Module = { default: { Client: new (config: Record<string, unknown>) => Client } };
 
@@ -78,17 +80,26 @@ export type Connection = {
 	/** Called with the payload of each notice. */
 	onNotice(call: (payload: string) => void): void;
 	readonly alive: boolean;
+	/** It is the server itself that answers, no pooler in between: what is set or prepared here stays. */
+	readonly direct: boolean;
 	/** Cuts it off: what is under way fails at once. */
 	cut(): void;
 	end(): Promise<void>;
 };
 
-/** `queryMs`: how long an answer is waited for, where that is not the same. */
-export type ConnectOptions = { patienceMs: number; queryMs?: number; name: string };
+/** `queryMs`: how long an answer is waited for, where that is not the same. `settings`: made once where the connection is direct. */
+export type ConnectOptions = { patienceMs: number; queryMs?: number; name: string; settings?: string };
+
+/** A statement that we prepared is not there, or one that we did not is: something hands out connections, though it tells the server's own process. */
+const SHIFTED = /^(?:26000|42P05)$/;
+const shifting = new Set<string>();
+
+/** Statements that are kept prepared; a store has a few dozen. */
+const KEPT = 500;
 
 export async function connect(
 	address: Pick<Address, "url" | "display">,
-	{ patienceMs, queryMs = patienceMs, name }: ConnectOptions,
+	{ patienceMs, queryMs = patienceMs, name, settings }: ConnectOptions,
 ): Promise<Connection> {
 	const { Client } = (await load()).default;
 	let client: Client;
@@ -124,11 +135,37 @@ export async function connect(
 		void client.end().catch(() => {});
 		throw asError(error, address);
 	}
+	let direct = false;
+	const names = new Map<string, string>();
+	const nameOf = (text: string): string | undefined => {
+		const known = names.get(text);
+		if (known !== undefined || names.size >= KEPT) return known;
+		names.set(text, `s${names.size}`);
+		return names.get(text);
+	};
+	let corked = false;
+	/** What is asked in one go leaves in one go. */
+	const cork = () => {
+		const stream = client.connection?.stream;
+		if (corked || !stream) return;
+		corked = true;
+		stream.cork();
+		void Promise.resolve().then(() => {
+			corked = false;
+			stream.uncork();
+		});
+	};
 	const run = async (text: string, values?: readonly unknown[]): Promise<Result | Result[]> => {
 		if (!alive) throw new Lost("the connection is gone");
+		cork();
+		const named = direct && values ? nameOf(text) : undefined;
 		try {
-			return await client.query(values ? { text, values, rowMode: "array" } : { text, rowMode: "array" });
+			return await client.query({ ...(named === undefined ? {} : { name: named }), text, ...(values ? { values } : {}), rowMode: "array" });
 		} catch (error) {
+			if (direct && SHIFTED.test(String((error as { code?: unknown }).code))) {
+				shifting.add(address.url);
+				client.connection?.stream?.destroy();
+			}
 			const told = asError(error, address);
 			if (told instanceof Lost && alive) {
 				alive = false;
@@ -137,6 +174,12 @@ export async function connect(
 			throw told;
 		}
 	};
+	// A pooler makes up the number of a process that it tells, and hands out connections as it likes.
+	if (settings !== undefined && !shifting.has(address.url)) {
+		const { rows } = (await run("SELECT pg_backend_pid()")) as Result;
+		direct = rows[0]?.[0] === client.processID;
+		if (direct) await run(settings);
+	}
 	return {
 		query: (text, values = []) => run(text, values) as Promise<Result>,
 		script: async (text) => {
@@ -149,6 +192,9 @@ export async function connect(
 		get alive() {
 			return alive;
 		},
+		get direct() {
+			return direct;
+		},
 		cut() {
 			alive = false;
 			client.connection?.stream?.destroy();
@@ -158,6 +204,28 @@ export async function connect(
 			await client.end().catch(() => {});
 		},
 	};
+}
+
+/** Again and again for as long as patience lasts and is given; then an error that says so. */
+export async function connectPatiently(
+	address: Address,
+	options: ConnectOptions,
+	{ monotonic, after, given }: { monotonic(): number; after(ms: number, call: () => void): () => void; given(): boolean },
+): Promise<Connection> {
+	const until = monotonic() + options.patienceMs;
+	for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
+		try {
+			return await connect(address, options);
+		} catch (error) {
+			if (!(error instanceof Lost)) throw error;
+			if (!given() || monotonic() + wait > until)
+				throw new SluiceError("store", `${address.display} cannot be reached (${error.message})`, {
+					hint: "is PostgreSQL up, and the address right? Nothing is lost: what runs goes on, and catches up",
+					cause: error,
+				});
+		}
+		await new Promise<void>((resolve) => after(wait, resolve));
+	}
 }
 
 /** By SQLSTATE, or its first two characters. */
@@ -171,7 +239,7 @@ const REFUSALS: [RegExp, string, string][] = [
 /** Of TLS: nothing that another try would mend. */
 const CERTIFICATES = /CERT|UNABLE_TO_(?:GET|VERIFY)|ERR_TLS|ERR_SSL|does not support SSL/;
 /** Shutting down, starting up, too many connections, ended by an administrator or a timeout: worth another try. */
-const PASSING = /^(?:57P0|53300|08|25P0[34]|40)/;
+const PASSING = /^(?:57P0|53300|08|25P0[34]|26000|42P05|40)/;
 const BROKEN = /terminated|timeout|timed out|ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOST|ENET|not queryable|closed|reset/i;
 
 function asError(error: unknown, { display }: Pick<Address, "display">): Error {

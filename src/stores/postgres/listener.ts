@@ -10,22 +10,30 @@ export type ListenerParts = {
 	self: string;
 	patienceMs: number;
 	after(ms: number, call: () => void): () => void;
+	monotonic(): number;
 	heard(): void;
 };
 
 const AGAIN_MS = 1_000;
+/** Notices at most so often: the first at once, the rest together. */
+const NOTICE_MS = 10;
+/** So long it is taken for granted that somebody else still leads. */
+const LEADS_MS = 5_000;
 /** With a digest of the channel: an advisory lock of whoever leads. */
 export const LEADER_LOCK = 7_551_222;
 export const channelOf = ({ schema }: Address): string => `sluice_${schema}`;
 
 export function openListener(parts: ListenerParts) {
-	const { address, channel, self, after } = parts;
+	const { address, channel, self, after, monotonic } = parts;
 	const calls = new Set<() => void>();
 	let connection: Connection | undefined;
 	let closed = false;
 	let leads = false;
+	let refusedAt = Number.NEGATIVE_INFINITY;
 	let cancel = () => {};
 	let starting: Promise<void> | undefined;
+	let noticedAt = Number.NEGATIVE_INFINITY;
+	let noticeDue: (() => void) | undefined;
 
 	const tell = () => {
 		parts.heard();
@@ -70,9 +78,19 @@ export function openListener(parts: ListenerParts) {
 			calls.add(call);
 			return () => calls.delete(call);
 		},
-		/** A notice for transactions that went without one. */
-		send(): void {
-			if (connection?.alive) void connection.query("SELECT pg_notify($1, $2)", [channel, self]).catch(() => {});
+		/** The channel, if a notice is due with a transaction; else one goes out soon for all that come meanwhile. */
+		notice(): string | null {
+			const now = monotonic();
+			if (now - noticedAt >= NOTICE_MS && !noticeDue) {
+				noticedAt = now;
+				return channel;
+			}
+			noticeDue ??= after(NOTICE_MS, () => {
+				noticeDue = undefined;
+				noticedAt = monotonic();
+				if (connection?.alive) void connection.query("SELECT pg_notify($1, $2)", [channel, self]).catch(() => {});
+			});
+			return null;
 		},
 		async lead(): Promise<boolean> {
 			await starting;
@@ -81,9 +99,11 @@ export function openListener(parts: ListenerParts) {
 				return false;
 			}
 			if (leads) return true;
+			if (monotonic() - refusedAt < LEADS_MS) return false;
 			try {
 				const { rows } = await connection.query("SELECT pg_try_advisory_lock($1, hashtext($2))", [LEADER_LOCK, channel]);
 				leads = rows[0]?.[0] === "t";
+				if (!leads) refusedAt = monotonic();
 			} catch {
 				leads = false;
 			}
@@ -91,6 +111,7 @@ export function openListener(parts: ListenerParts) {
 		},
 		async close(): Promise<void> {
 			closed = true;
+			noticeDue?.();
 			cancel();
 			await starting?.catch(() => {});
 			await connection?.end();

@@ -54,6 +54,16 @@ test("three schedulers at once: every job is done once, one lock for all", async
 	expect(pooler.switched() - before).toBeGreaterThan(ROUNDS);
 });
 
+test("one that tells the server's own process is seen through, too, when what was prepared is not there", async () => {
+	const other = await openPooler(server.port, { tells: "the server's" });
+	onTestFinished(() => other.close());
+	const at = `postgres://sluice@127.0.0.1:${other.port}/postgres?schema=told${direct()}`;
+	const scheduler = await openScheduler({ url: at, join: { name: "a" } });
+	onTestFinished(() => scheduler.close());
+	expect(await work(scheduler, "a")).toHaveLength(ROUNDS);
+	expect(other.switched()).toBeGreaterThan(ROUNDS);
+});
+
 test("the check-up says whether notices come through", async () => {
 	const notices = async (more: string) =>
 		(await checkDatabase(url("checked", more), systemClock.now)).find(({ name }) => name === "database notices");

@@ -139,6 +139,59 @@ describe("a guess", () => {
 	});
 });
 
+describe("a look", () => {
+	async function pair(): Promise<[Store, Store]> {
+		const schema = newSchema();
+		const [one, other] = [await opened(urlOf(schema), { guess: "never" }), await opened(urlOf(schema), { guess: "never" })];
+		await write(other, "k", 1);
+		return [one, other];
+	}
+	const seen = async (store: Store) => (await store.read({ read: "records", kind: "name", keys: ["k"] }))[0]?.[1];
+
+	test("waits for nobody, and sees one moment", async () => {
+		const [one, other] = await pair();
+		// The other one has the lock all the while.
+		await other.begin();
+		await other.write(put("k", 2));
+		expect(await one.begin("look")).toMatchObject({ fresh: false });
+		expect(await seen(one)).toBe(1);
+		await other.commit();
+		expect(await seen(one)).toBe(1);
+		await one.commit();
+		await one.begin("look");
+		expect(await seen(one)).toBe(2);
+		await one.commit();
+	});
+
+	test("that writes after all counts only if nobody has committed since", async () => {
+		const [one, other] = await pair();
+		await one.begin("look");
+		expect(await seen(one)).toBe(1);
+		await one.write(put("k", 5));
+		await one.commit();
+		expect(await recordOf(other, "k")).toBe(5);
+
+		await write(other, "k", 6);
+		await one.begin("look");
+		await seen(one);
+		await write(other, "k", 7);
+		await one.write(put("k", 8));
+		await expect(one.commit()).rejects.toThrow(Outrun);
+		await one.rollback();
+		expect(await recordOf(one, "k")).toBe(7);
+	});
+
+	test("that would read what it has written begins again with the lock", async () => {
+		const [one] = await pair();
+		await one.begin("look");
+		await one.write(put("k", 9));
+		await expect(seen(one)).rejects.toThrow(Outrun);
+		await one.rollback();
+		await write(one, "k", 10);
+		expect(await recordOf(one, "k")).toBe(10);
+	});
+});
+
 describe("a connection that breaks", () => {
 	test("before the commit: begin again", async () => {
 		for (const guess of ["never", "alone"] as const) {

@@ -7,16 +7,17 @@
 // A connection that breaks in the middle is made anew and the transaction's fate is looked up: each writer's last transaction is on record.
 
 import { SluiceError } from "../../core/errors.ts";
-import { type Changes, Outrun, type Read, type Replies, type Store } from "../../store.ts";
+import { type Changes, type Intent, Outrun, type Read, type Replies, type Store } from "../../store.ts";
 import { query, reply } from "../sql/reads.ts";
 import { writes } from "../sql/writes.ts";
 import { argumentsFor, PARAMETERS } from "./columns.ts";
-import { type Address, addressOf, type Connection, connect, Lost, type Result } from "./connection.ts";
+import { type Address, addressOf, type Connection, connectPatiently, Lost, type Result } from "./connection.ts";
 import { translate } from "./dialect.ts";
 import { Foresight } from "./foresight.ts";
 import { channelOf, openListener } from "./listener.ts";
 import { prepareSchema } from "./prepare.ts";
 import { STALE, WRITER } from "./schema.ts";
+import { type Session, sessionOf } from "./session.ts";
 
 export type PostgresOptions = {
 	/** Tells this writer from all others. */
@@ -39,12 +40,6 @@ const PATIENCE_MS = 20_000;
 const IDLE_MS = 5_000;
 /** Without an answer for so long the database's clock is asked again. */
 const SYNC_MS = 10_000;
-/** Notices at most so often: the first at once, the rest together. */
-const NOTICE_MS = 10;
-
-const beginText = (schema: string, idleMs: number) =>
-	`BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${idleMs}; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; ` +
-	`SET LOCAL enable_sort = off; SET LOCAL jit = off; SELECT version FROM "${schema}".head FOR UPDATE; SELECT extract(epoch FROM clock_timestamp()) * 1000`;
 
 type Open = { version: number; failed: Promise<unknown>[] };
 
@@ -61,7 +56,7 @@ class PostgresStore implements Store {
 	private readonly writeText: string;
 	private readonly foresight: Foresight;
 	private readonly ask = (text: string, values: readonly unknown[]) => this.live().query(text, values);
-	private readonly beginText: string;
+	private readonly session: Session;
 	/** The version that what was remembered rests on; null: unknown. */
 	private known: number | null = null;
 	/** Database time minus monotonic time, and when it was learnt. */
@@ -72,9 +67,9 @@ class PostgresStore implements Store {
 	private txn = 0;
 	/** The transaction that has the lock; without one, what a guess wants to write. */
 	private open: Open | undefined;
+	/** Reads without the lock, as of one moment. */
+	private looking = false;
 	private wanted: Changes[] = [];
-	private noticedAt = Number.NEGATIVE_INFINITY;
-	private noticeDue: (() => void) | undefined;
 	private closed = false;
 
 	constructor(
@@ -85,13 +80,14 @@ class PostgresStore implements Store {
 		this.foresight = new Foresight(address.schema);
 		const marks = Array.from({ length: PARAMETERS.length + 4 }, (_, index) => `$${index + 1}`).join(", ");
 		this.writeText = `SELECT "${address.schema}".${WRITER}(${marks})`;
-		this.beginText = beginText(address.schema, options.idleMs ?? IDLE_MS);
+		this.session = sessionOf(address.schema, options.idleMs ?? IDLE_MS);
 		this.listener = openListener({
 			address,
 			channel: channelOf(address),
 			self: options.writer,
 			patienceMs: this.patienceMs,
 			after: options.after,
+			monotonic: options.monotonic,
 			heard: () => {
 				this.warned = true;
 			},
@@ -99,8 +95,12 @@ class PostgresStore implements Store {
 	}
 
 	async start(): Promise<void> {
-		const connection = await this.reach();
-		await prepareSchema(connection, this.address);
+		try {
+			await prepareSchema(await this.reach(), this.address);
+		} catch (error) {
+			if (!(error instanceof Lost)) throw error;
+			await prepareSchema(await this.reach(), this.address);
+		}
 		this.listener.start();
 	}
 
@@ -109,13 +109,15 @@ class PostgresStore implements Store {
 		return Math.floor(this.options.monotonic() + this.offset);
 	}
 
-	async begin(): Promise<{ fresh: boolean; now?: number }> {
+	async begin(intent: Intent = "change"): Promise<{ fresh: boolean; now?: number }> {
 		this.pass("begin");
 		const { monotonic, guess } = this.options;
 		const promising = guess === "always" || (guess !== "never" && !this.warned && monotonic() - this.syncedAt < SYNC_MS);
 		if (promising && this.known !== null) return this.begun(true, this.now());
 		const before = this.known;
-		const { version, now } = await this.lock();
+		const connection = await this.reach();
+		// Behind a pooler the settings that a read wants would have to be made each time.
+		const { version, now } = await (intent === "look" && connection.direct ? this.look(connection) : this.lock(connection));
 		return this.begun(version === before, now);
 	}
 
@@ -134,11 +136,12 @@ class PostgresStore implements Store {
 	}
 
 	async read<R extends Read>(request: R): Promise<Replies[R["read"]]> {
-		const coming = this.open ? this.foresight.find(request) : undefined;
+		if (this.looking && this.wanted.length > 0) throw this.outrun("a look has more to do");
+		const coming = this.open || this.looking ? this.foresight.find(request) : undefined;
 		const foreseen = coming && (await this.guarded(coming));
 		if (foreseen !== undefined) return foreseen;
 		const { text, values } = translate(query(request), this.address.schema);
-		const opening = this.open ? undefined : this.openGuess();
+		const opening = this.open || this.looking ? undefined : this.openGuess();
 		opening?.catch(() => {});
 		// The lock and the question go out together.
 		const answer = this.guarded(this.live().query(text, values));
@@ -160,7 +163,8 @@ class PostgresStore implements Store {
 
 	async commit(): Promise<void> {
 		this.pass("commit");
-		if (this.open) await this.commitOpen(this.open);
+		if (this.looking) await this.commitLook();
+		else if (this.open) await this.commitOpen(this.open);
 		else if (this.wanted.length > 1) {
 			await this.openGuess();
 			await this.commitOpen(this.open as unknown as Open);
@@ -170,7 +174,7 @@ class PostgresStore implements Store {
 	}
 
 	async rollback(): Promise<void> {
-		const wasOpen = this.open !== undefined;
+		const wasOpen = this.open !== undefined || this.looking;
 		this.forget();
 		if (!wasOpen || !this.connection?.alive) return;
 		try {
@@ -183,8 +187,7 @@ class PostgresStore implements Store {
 
 	async close(): Promise<void> {
 		this.closed = true;
-		this.noticeDue?.();
-		const wasOpen = this.open !== undefined;
+		const wasOpen = this.open !== undefined || this.looking;
 		this.forget();
 		await this.listener.close();
 		if (wasOpen) this.connection?.cut();
@@ -201,17 +204,40 @@ class PostgresStore implements Store {
 
 	// ---- with the lock --------------------------------------------------------------------------------------------------------------
 
-	private async lock(): Promise<{ version: number; now: number }> {
-		const connection = await this.reach();
+	private async lock(connection: Connection): Promise<{ version: number; now: number }> {
 		this.warned = false;
-		const asked = this.guarded(connection.script(this.beginText));
+		const asked = this.guarded(this.session.takeLock(connection));
 		this.foresight.begin(this.ask);
-		const results = await asked;
-		const version = Number(results[results.length - 2]?.rows[0]?.[0]);
-		const now = this.learn(Number(results[results.length - 1]?.rows[0]?.[0]));
+		const { version, at } = await asked;
+		const now = this.learn(at);
 		this.open = { version, failed: [] };
 		this.known = version;
 		return { version, now };
+	}
+
+	// ---- looking --------------------------------------------------------------------------------------------------------------------
+
+	/** Everything as of one moment, and nobody has to wait for it. */
+	private async look(connection: Connection): Promise<{ version: number; now: number }> {
+		this.warned = false;
+		const asked = this.guarded(this.session.look(connection));
+		this.foresight.begin(this.ask);
+		const { version, at } = await asked;
+		this.looking = true;
+		this.known = version;
+		return { version, now: this.learn(at) };
+	}
+
+	/** What was read was so at that moment. What is to be written counts only if it still is. */
+	private async commitLook(): Promise<void> {
+		this.foresight.learn();
+		this.live()
+			.query("COMMIT")
+			.catch(() => {});
+		if (this.wanted.length > 1) throw this.outrun("a look has more to do");
+		const [changes] = this.wanted;
+		if (changes) await this.commitGuess(changes);
+		else this.done(this.known);
 	}
 
 	/** What was guessed turns out to need the lock: only if nobody has come in between does it go on. */
@@ -221,11 +247,10 @@ class PostgresStore implements Store {
 		const opened: Open = { version: expected as number, failed: [] };
 		// In place before the answer comes: what follows is sent behind it, and fails with it.
 		this.open = opened;
-		const asked = this.guarded(connection.script(this.beginText));
+		const asked = this.guarded(this.session.takeLock(connection));
 		for (const changes of this.wanted.splice(0)) this.send(changes);
-		const results = await asked;
-		this.learn(Number(results[results.length - 1]?.rows[0]?.[0]));
-		const version = Number(results[results.length - 2]?.rows[0]?.[0]);
+		const { version, at } = await asked;
+		this.learn(at);
 		if (version !== expected) throw new Outrun(`version ${version} instead of ${expected}`);
 	}
 
@@ -290,26 +315,7 @@ class PostgresStore implements Store {
 	private values(expected: number | null, changes: Changes): unknown[] {
 		this.foresight.note(changes.events);
 		this.txn++;
-		return [expected, this.options.writer, this.txn, this.noticeChannel(), ...argumentsFor(writes(changes))];
-	}
-
-	// ---- notices --------------------------------------------------------------------------------------------------------------------
-
-	/** The channel, if a notice is due with this transaction; else one goes out soon for all that come meanwhile. */
-	private noticeChannel(): string | null {
-		const { monotonic, after } = this.options;
-		const now = monotonic();
-		if (now - this.noticedAt >= NOTICE_MS && !this.noticeDue) {
-			this.noticedAt = now;
-			return channelOf(this.address);
-		}
-		this.noticeDue ??= after(NOTICE_MS, () => {
-			this.noticeDue = undefined;
-			this.noticedAt = this.options.monotonic();
-			if (this.closed || !this.connection?.alive) return;
-			this.listener.send();
-		});
-		return null;
+		return [expected, this.options.writer, this.txn, this.listener.notice(), ...argumentsFor(writes(changes))];
 	}
 
 	// ---- the connection -------------------------------------------------------------------------------------------------------------
@@ -324,21 +330,12 @@ class PostgresStore implements Store {
 		if (this.connection?.alive) return this.connection;
 		const { monotonic, after, writer } = this.options;
 		this.known = null;
-		const until = monotonic() + this.patienceMs;
-		for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
-			try {
-				this.connection = await connect(this.address, { patienceMs: this.patienceMs, name: `sluice ${writer}` });
-				return this.connection;
-			} catch (error) {
-				if (!(error instanceof Lost)) throw error;
-				if (this.closed || monotonic() + wait > until)
-					throw new SluiceError("store", `${this.address.display} cannot be reached (${error.message})`, {
-						hint: "is PostgreSQL up, and the address right? Nothing is lost: what runs goes on, and catches up",
-						cause: error,
-					});
-			}
-			await new Promise<void>((resolve) => after(wait, resolve));
-		}
+		this.connection = await connectPatiently(
+			this.address,
+			{ patienceMs: this.patienceMs, name: `sluice ${writer}`, settings: this.session.settings },
+			{ monotonic, after, given: () => !this.closed },
+		);
+		return this.connection;
 	}
 
 	/**
@@ -380,6 +377,7 @@ class PostgresStore implements Store {
 
 	private done(version: number | null): void {
 		this.open = undefined;
+		this.looking = false;
 		this.foresight.forget();
 		this.wanted = [];
 		this.known = version;

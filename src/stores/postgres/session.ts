@@ -1,0 +1,38 @@
+// What transactions want of their session, and how they take the lock. Behind a pooler each says it anew, with SET LOCAL; a connection to the server itself is
+// told once, and has its statements prepared.
+
+import type { Connection, Result } from "./connection.ts";
+
+export type Session = {
+	/** Once, where the connection stays the same. */
+	settings: string;
+	/** Goes out at once: what is asked behind it is answered with the lock. `at`: the database's time, once it has the lock. */
+	takeLock(connection: Connection): Promise<{ version: number; at: number }>;
+	/** The same without the lock: what is asked behind it is answered as of this moment. Only where the connection is direct. */
+	look(connection: Connection): Promise<{ version: number; at: number }>;
+};
+
+/** After the lock, in a statement of its own: beside it, it would be the time before. */
+const CLOCK = "SELECT extract(epoch FROM clock_timestamp()) * 1000";
+
+export function sessionOf(schema: string, idleMs: number): Session {
+	// Tables that were empty a moment ago fool the planner: an index is always the better way here.
+	const ways = ["seqscan", "bitmapscan", "sort"].map((way) => `enable_${way} = off`);
+	const settings = [`idle_in_transaction_session_timeout = ${idleMs}`, ...ways, "jit = off"];
+	const lock = `SELECT version FROM "${schema}".head FOR UPDATE`;
+	const script = ["BEGIN", ...settings.map((one) => `SET LOCAL ${one}`), lock, CLOCK].join("; ");
+	const each = ["BEGIN", lock, CLOCK];
+	const looked = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", `SELECT version FROM "${schema}".head`, CLOCK];
+	return {
+		settings: [...settings, "plan_cache_mode = force_generic_plan"].map((one) => `SET ${one};`).join(" "),
+		async takeLock(connection) {
+			return told(connection.direct ? await Promise.all(each.map((text) => connection.query(text))) : await connection.script(script));
+		},
+		look: async (connection) => told(await Promise.all(looked.map((text) => connection.query(text)))),
+	};
+}
+
+function told(results: readonly Result[]): { version: number; at: number } {
+	const [version, at] = results.slice(-2).map(({ rows }) => Number(rows[0]?.[0])) as [number, number];
+	return { version, at };
+}
