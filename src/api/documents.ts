@@ -169,6 +169,8 @@ export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" 
 	config_problem?: string | null;
 	/** Why there is no HTTP although a port is set; null when nothing is wrong. */
 	http_problem?: string | null;
+	/** That there is hardly any room left where the home is. */
+	disk_problem?: string | null;
 	/** The daemon's clock. */
 	now?: Time;
 };

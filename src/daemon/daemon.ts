@@ -33,7 +33,7 @@ import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
 import { logDepths } from "./depths.ts";
-import { checkUp } from "./doctor.ts";
+import { checkUp, diskProblem } from "./doctor.ts";
 import { createElsewhere } from "./elsewhere.ts";
 import { createGround, pick, remembered } from "./ground.ts";
 import { prepareHome } from "./home.ts";
@@ -334,6 +334,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				user: userName(env),
 				down: ({ runs, graceMs, by }) => void stop({ runs, graceMs, by }).catch((error) => log.error("stopping failed", { error })),
 				doctor,
+				disk: () => diskProblem(home.path),
 				intake,
 			},
 			socketPath: socket,

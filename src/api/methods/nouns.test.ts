@@ -46,6 +46,7 @@ describe("scheduler", () => {
 			budgets: [],
 			config_problem: null,
 			http_problem: null,
+			disk_problem: null,
 			now: expect.any(String),
 		});
 	});

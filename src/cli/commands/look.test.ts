@@ -23,6 +23,13 @@ here  live         2    4  gpu     5s ago
 		expect(JSON.parse((await line.run("status --json")).out)).toEqual({ schema_version: 1, ...STATUS });
 	});
 
+	test("status tells that there is hardly any room", async () => {
+		const line = await openCommandLine({
+			"scheduler.status": { ...STATUS, disk_problem: "there is hardly any room where /h is (0.1 GB free)" },
+		});
+		expect((await line.run("status")).out).toContain("\nDisk: there is hardly any room where /h is (0.1 GB free)\n");
+	});
+
 	test("status tells why there is no HTTP", async () => {
 		const line = await openCommandLine({ "scheduler.status": { ...STATUS, http_problem: "port 7420 is taken by another program" } });
 		expect((await line.run("status")).out).toContain("\nNo HTTP: port 7420 is taken by another program\n");
@@ -138,19 +145,6 @@ web
 		expect(JSON.parse((await line.run("list --json")).out).jobs).toHaveLength(2500);
 		expect(line.asked.map(({ params }) => params.after)).toEqual([0, 1000, 2000]);
 		expect((await line.run("list --limit 3")).err).toContain("only the first 3 are shown");
-	});
-
-	test("list with what has ended is bounded to the latest", async () => {
-		const all = Array.from({ length: 2500 }, (_, index) => job(index + 1));
-		const line = await openCommandLine({
-			"job.list": ({ before, limit }) => ({ jobs: all.filter(({ id }) => id < (before as number)).slice(-(limit as number)) }),
-		});
-		for (const text of ["list --all --limit 2", "list --status failed --limit 2"]) {
-			const { out, err } = await line.run(`${text} --fields id`);
-			expect([out, err]).toEqual(["  ID\n2499\n2500\n", "only the last 2 are shown; --limit 0 shows all\n"]);
-		}
-		const { jobs } = JSON.parse((await line.run("list --all --limit 1500 --json")).out);
-		expect([jobs.length, jobs[0].id, jobs.at(-1).id]).toEqual([1500, 1001, 2500]);
 	});
 
 	test("show", async () => {

@@ -62,6 +62,7 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	if (status.paused) lines.push(paint("yellow", `Paused: by ${plain(status.paused_by)}, ${ago(status.paused_at)}`));
 	lines.push(...heldLines(status).map((line) => cut(paint("yellow", withLocalTimes(line, now)), print.width)));
 	if (status.config_problem) lines.push(paint("red", `Not in force: ${printable(status.config_problem)}`));
+	if (status.disk_problem) lines.push(paint("red", `Disk: ${printable(status.disk_problem)}`));
 	if (status.http_problem) lines.push(paint("yellow", `No HTTP: ${printable(status.http_problem)}`));
 	if (status.backpressure) lines.push(paint("yellow", `Backpressure: ${printable(status.backpressure)}`));
 	if (status.last_dispatch_at) lines.push(`Last start: ${ago(status.last_dispatch_at)}`);
