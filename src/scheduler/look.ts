@@ -43,22 +43,23 @@ export function* viewJob(tx: Tx, job: Job, known?: Edges): Op<JobView> {
 		job,
 		spec,
 		edges.map(({ pred, policy }) => ({ job: pred, policy })),
-		holding(tx)(job),
+		heldOf(tx, job),
 	);
 }
 
-/** Which hold, budget or want of a host keeps a ready job from its turn. Asked once for all jobs of a bucket. */
-export function holding(tx: Tx): (job: Job) => JobView["held"] {
-	const known = new Map<number, JobView["held"]>();
-	return (job) => {
-		if (job.line !== "" || job.status !== "queued" || job.kind === "kernel") return undefined;
-		if (known.has(job.bucket)) return known.get(job.bucket);
-		const bucket = tx.memory.buckets.get(job.bucket);
-		const reason = bucket ? heldBy(bucket, tx.world()) : null;
-		const held = reason ? { kind: reason.code, detail: reason.detail } : undefined;
-		known.set(job.bucket, held);
-		return held;
-	};
+/** Which hold, budget or want of a host keeps a ready job from its turn. */
+export function heldOf(tx: Tx, job: Job): JobView["held"] {
+	if (job.line !== "" || job.status !== "queued" || job.kind === "kernel") return undefined;
+	const bucket = tx.memory.buckets.get(job.bucket);
+	const reason = bucket ? heldBy(bucket, tx.world()) : null;
+	return reason ? { kind: reason.code, detail: reason.detail } : undefined;
+}
+
+/** The same of many: asked once for all ready jobs of a bucket. */
+function heldOfAll(tx: Tx, jobs: readonly Job[]): Map<number, JobView["held"]> {
+	const held = new Map<number, JobView["held"]>();
+	for (const job of jobs) if (job.line === "" && job.status === "queued" && !held.has(job.bucket)) held.set(job.bucket, heldOf(tx, job));
+	return held;
 }
 
 /** Kept to ourselves: where it is parked, and what is shown in another form. */
@@ -295,8 +296,9 @@ export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[
 		if (edges) edges.push({ job: pred, policy });
 		else after.set(job, [{ job: pred, policy }]);
 	}
-	const held = holding(tx);
-	return jobs.map((job) =>
-		toView(job, specs.get(job.id) ?? { version: 1, enqueued_at: job.created_at }, after.get(job.id) ?? [], held(job)),
-	);
+	const held = heldOfAll(tx, jobs);
+	return jobs.map((job) => {
+		const spec = specs.get(job.id) ?? { version: 1, enqueued_at: job.created_at };
+		return toView(job, spec, after.get(job.id) ?? [], job.line === "" ? held.get(job.bucket) : undefined);
+	});
 }

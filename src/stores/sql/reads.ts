@@ -1,7 +1,7 @@
 // Every read as SQL, shared by the dialects. `?` are parameters; `{ids}` is the dialect's list of numbers, `{keys}` its list of texts, `{texts}`
 // the same as a table `e` with a column `value`.
 
-import type { ListFilter, Read } from "../../store.ts";
+import type { Read } from "../../store.ts";
 
 export type Query = { sql: string; params: (string | number | null)[] };
 
