@@ -81,8 +81,27 @@ export const isMerging = ({ status, will_merge, merge_status }: Pick<Job, "statu
 	will_merge === true &&
 	(merge_status === "pending" || merge_status === "base_dirty" || merge_status === "conflict" || merge_status === "verify_failed");
 
-/** What there is to say about a merge: files that stand in its way, words, the commit that has it, whether the job is run again for it. */
-export type MergeReport = { files?: string[]; message?: string; commit?: string; follow_up?: boolean };
+/** What there is to say about a merge. */
+export type MergeReport = {
+	/** Those in its way. */
+	files?: string[];
+	message?: string;
+	/** The commit that has it. */
+	commit?: string;
+	/** The job is run again for it. */
+	follow_up?: boolean;
+	/** `pending`: there is work in its worktree that is on no commit of its branch. It is not tried again until somebody says so. */
+	uncommitted?: boolean;
+	/** The folder where a person can see to it. */
+	path?: string;
+};
+
+/** Its merge goes on only if a person sees to it. */
+export const isMergeStuck = ({ status, merge_status, merge_report }: Pick<Job, "status" | "merge_status" | "merge_report">): boolean => {
+	if (status !== "succeeded" || merge_report?.follow_up) return false;
+	if (merge_status === "pending") return merge_report?.uncommitted === true;
+	return merge_status === "conflict" || merge_status === "verify_failed";
+};
 
 export type LockMode = "shared" | "exclusive";
 export type Lock = { key: string; mode: LockMode };

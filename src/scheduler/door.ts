@@ -131,6 +131,8 @@ const ARGUMENTS = {
 				message: (value, field) => check.text(value, field, { max: 10_000 }),
 				commit: (value, field) => check.text(value, field, { max: 100, lines: "one" }),
 				follow_up: check.flag,
+				uncommitted: check.flag,
+				path: (value, field) => check.text(value, field, { max: 4096 }),
 			}),
 		),
 	],

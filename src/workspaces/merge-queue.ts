@@ -3,9 +3,11 @@
 //
 //   job                                   does
 //   succeeded, pending or base_dirty      is merged by its strategy, and what came of it is told
+//   with work that is not committed       is not tried: it waits for a person, and the worktree stays
 //   a follow-up is due                    runs again, told what is in the way
 //   merged                                its worktree goes
 
+import { isMergeStuck, type MergeReport, type MergeStatus } from "../core/job.ts";
 import { troubleOf } from "../disk.ts";
 import { headOf, localRef } from "../git.ts";
 import { faultOf } from "../program.ts";
@@ -16,6 +18,7 @@ import { workMark } from "./orphans.ts";
 import { codeOf, createLine, type Repo, type Yard } from "./parts.ts";
 import { allRecords, recordOf, type WorktreeRecord, worktreeOf, writeRecord } from "./record.ts";
 import { removeWorktree } from "./removal.ts";
+import { keepUncommitted, type Unfinished, unfinished } from "./uncommitted.ts";
 
 const LOOK_MS = 5_000;
 const AGAIN_MS = 30_000;
@@ -25,9 +28,6 @@ const COMMAND_MS = 300_000;
 
 export const sentinelOf = (job: number, status: "conflict" | "verify_failed") =>
 	`sentinel:${status === "conflict" ? "merge-conflict" : "verify-failed"}-${job}`;
-
-const isStuck = ({ status, merge_status }: JobView): boolean =>
-	status === "succeeded" && (merge_status === "conflict" || merge_status === "verify_failed");
 
 export type MergeQueue = {
 	/** Looks at one job, or at all that have a worktree. */
@@ -47,7 +47,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 	const busy = new Map<number, Promise<void>>();
 	/** Nothing to do until something happens to it. */
 	const settled = new Set<number>();
-	/** In conflict, or refused by verify, and not run again for it. */
+	/** Waiting for a person. */
 	const stuck = new Set<number>();
 	const waits = new Map<number, { tries: number; until: number; repo: string }>();
 	let closed = false;
@@ -67,7 +67,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		if (closed || !record) return;
 		const repo = yard.repo(record.repo);
 		const job = await shown(id);
-		if (job && isStuck(job) && !record.follow_up_due) stuck.add(id);
+		if (job && isMergeStuck(job) && !record.follow_up_due) stuck.add(id);
 		else stuck.delete(id);
 		if (job?.status !== "succeeded" || !job.will_merge) return void settled.add(id);
 		// A later attempt ran on another host: what counts is there.
@@ -75,8 +75,13 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		if (record.follow_up_due) return followUp(record);
 		if (job.merge_status === "merged") return clear(repo, record);
 		if (job.merge_status !== "pending" && job.merge_status !== "base_dirty") return void settled.add(id);
+		// Not by itself when the worktree is clean again: what was there may have been stashed for a moment.
+		if (stuck.has(id)) return void settled.add(id);
 		try {
 			if (!repo) throw new Error(`no folder is known of repo ${record.repo}: set repos.${record.repo}.path, or its url`);
+			const merges = record.strategy === "direct" || record.strategy === "mr";
+			const missing = merges ? await unfinished(yard, record, job) : null;
+			if (missing) return await hold(record, missing);
 			const result = await merge(repo, record, job);
 			// Cut short by our own going: it says nothing, and the next life tries again.
 			if (closed && result.status !== "merged") return;
@@ -87,10 +92,23 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		}
 	}
 
-	function merge(repo: Repo, record: WorktreeRecord, job: JobView): Promise<MergeResult> {
-		if (record.strategy === "direct") return mergeDirect(yard, repo, record, `${yard.runs}/${record.job}/${job.attempt}`);
+	async function hold(record: WorktreeRecord, { message, files }: Unfinished): Promise<void> {
+		const path = worktreeOf(yard, record.repo, record.job);
+		log.warn("a job's work is not committed; its merge waits for a person", { job: record.job, repo: record.repo, message });
+		await told(record.job, "pending", { message: message.slice(0, 1000), files, path, uncommitted: true });
+		waits.delete(record.job);
+		stuck.add(record.job);
+		settled.add(record.job);
+	}
+
+	async function merge(repo: Repo, record: WorktreeRecord, job: JobView): Promise<MergeResult> {
+		if (record.strategy === "direct") {
+			const result = await mergeDirect(yard, repo, record, `${yard.runs}/${record.job}/${job.attempt}`);
+			const left = result.status === "merged" ? await keepUncommitted(yard, record) : null;
+			return result.status === "merged" && left !== null ? { ...result, message: `what was not committed is kept on ${left}` } : result;
+		}
 		if (record.strategy === "mr") return request(repo, record, job);
-		return Promise.resolve({ status: "kept", message: `its work is on ${record.branch}` });
+		return { status: "kept", message: `its work is on ${record.branch}` };
 	}
 
 	/** Pushed once, then the command that opens the request: it has to bear being called again. */
@@ -119,7 +137,8 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 
 	async function tell(repo: Repo, record: WorktreeRecord, job: JobView, result: MergeResult): Promise<void> {
 		const { status, ...rest } = result;
-		const unchanged = job.merge_status === status && job.merge_report?.message === ("message" in result ? result.message : undefined);
+		const message = result.message?.slice(0, 1000);
+		const unchanged = job.merge_status === status && job.merge_report?.message === message;
 		if (status === "conflict" || status === "verify_failed") {
 			await scheduler.mark(sentinelOf(record.job, status), { by: "merge" });
 			const due = repo.on_conflict === "follow_up" && (record.follow_ups ?? 0) < MOST_FOLLOW_UPS;
@@ -127,8 +146,8 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 			if (due) record.follow_up_due = true;
 			writeRecord(yard, record);
 		}
-		const follow = record.follow_up_due ? { follow_up: true } : {};
-		if (!unchanged) await told(record.job, status, "message" in rest ? { ...rest, message: rest.message.slice(0, 1000), ...follow } : rest);
+		const more = { ...(message === undefined ? {} : { message }), ...(record.follow_up_due ? { follow_up: true } : {}) };
+		if (!unchanged) await told(record.job, status, { ...rest, ...more });
 		yard.step?.("merge-told", record.job);
 		if (status === "merged") {
 			log.info("merged", { job: record.job, repo: record.repo, base: record.base_branch, commit: result.commit });
@@ -142,7 +161,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		}
 	}
 
-	async function told(job: number, status: MergeResult["status"], report: object): Promise<void> {
+	async function told(job: number, status: MergeStatus, report: MergeReport): Promise<void> {
 		try {
 			await scheduler.merged(job, status, report);
 		} catch (error) {
@@ -181,7 +200,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		const tries = (waits.get(record.job)?.tries ?? 0) + 1;
 		wait(record, Math.min(LONGEST_MS, AGAIN_MS * 2 ** (tries - 1)), tries);
 		log.warn("a merge could not be tried; it is tried again", { job: record.job, repo: record.repo, error: message });
-		if (job.merge_report?.message !== message) await told(record.job, "pending" as MergeResult["status"], { message });
+		if (job.merge_report?.message !== message) await told(record.job, "pending", { message });
 	}
 
 	function wait(record: WorktreeRecord, ms: number, tries = 0): void {

@@ -22,7 +22,7 @@ import { repoFolder, type WorktreeRecord, writeRecord } from "./record.ts";
 import { identityArgs } from "./removal.ts";
 
 export type MergeResult =
-	| { status: "merged"; commit: string }
+	| { status: "merged"; commit: string; message?: string }
 	| { status: "conflict" | "verify_failed"; files: string[]; message: string }
 	| { status: "base_dirty"; message: string }
 	| { status: "kept" | "requested"; message: string };
@@ -39,8 +39,9 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 		const tip = await headOf(git, repo.path, record.branch);
 		const base = await headOf(git, repo.path, record.base_branch);
 		if (base === null) throw new GitError(`repo ${repo.name} has no branch ${JSON.stringify(record.base_branch)} to merge into`, null, "");
-		if (record.merged && (await isAncestor(git, repo.path, record.merged.commit, base)))
-			return { status: "merged", commit: record.merged.commit };
+		// Where the branch has gone on since, that is still to be merged.
+		const known = record.merged && (tip === null || tip === record.merged.tip) ? record.merged : undefined;
+		if (known && (await isAncestor(git, repo.path, known.commit, base))) return { status: "merged", commit: known.commit };
 		if (tip === null) throw new GitError(`branch ${record.branch} is gone`, null, "");
 		if (await isAncestor(git, repo.path, tip, base)) {
 			record.merged = { tip, commit: base };

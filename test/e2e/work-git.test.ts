@@ -281,6 +281,7 @@ describe("the life of a worktree", () => {
 		const job = await add(
 			client,
 			`[ -e left ] && exit 9; [ -n "$SLUICE_PRIOR_BRANCH" ] && exit 8; ${commitFile("first.txt", "1")}; touch left; [ "$SLUICE_ATTEMPT" = 2 ]`,
+			{ commit: "never" },
 		);
 		expect(await ended(client, job)).toMatchObject({ status: "failed", exit_code: 1 });
 		await client.call("job.retry", { id: job });
@@ -293,6 +294,8 @@ describe("the life of a worktree", () => {
 });
 
 describe("merging", () => {
+	const worktree = (home: TestHome, job: number) => join(home.path, "worktrees", "r", String(job));
+
 	test("twenty jobs on overlapping files: the base is always green, and each is there or a named conflict", async () => {
 		const repo = makeRepository({ "list.txt": "start\n", "sum.txt": "0\n" });
 		const seen = join(repo.path, "..", "seen");
@@ -352,6 +355,74 @@ describe("merging", () => {
 		await merged(client, job);
 		expect(repo.git("log", "--format=%s", "main").split("\n").slice(0, 2)).toEqual(["job: a.txt", "mine"]);
 		expect((await ended(client, later)).status).toBe("succeeded");
+	});
+
+	test("work that a good run left uncommitted is not merged: it waits for a person, in sight, where it is", async () => {
+		const repo = makeRepository({ "README.md": "hello\n", ".gitignore": "*.log\n" });
+		const first = repo.head("main");
+		const { home, child, client } = await town(repo);
+		const sluice = async (...args: string[]) => (await home.run(args)).out;
+		// One has committed nothing, one a part; files that git ignores do not count, and one that has changed nothing is merged as ever.
+		const none = await add(client, "echo Z > zfile; echo more >> README.md", { name: "none" });
+		const part = await add(client, `${commitFile("a.txt", "a")}; mkdir new; echo 1 > new/1`, { commit: "agent" });
+		const idle = await add(client, "echo noise > x.log");
+		const later = await add(client, "test -e zfile", { after: [`${none}:merged`] });
+		const holding = async (id: number, asked = client) => {
+			const job = await until(async () => {
+				const found = await show(asked, id);
+				return found.merge_report?.uncommitted || found.merge_status === "merged" ? found : undefined;
+			});
+			return [job.status, job.merge_status, job.merge_report?.message];
+		};
+		expect(await holding(none)).toEqual(["succeeded", "pending", "README.md, zfile are not committed"]);
+		expect(await holding(part)).toEqual(["succeeded", "pending", "new/ is not committed"]);
+		await merged(client, idle);
+		await until(() => !existsSync(worktree(home, idle)));
+		const path = worktree(home, none);
+		expect(await show(client, none)).toMatchObject({ merge_report: { files: ["README.md", "zfile"], path } });
+		expect([repo.head("main"), repo.refs("refs/sluice/rescue")]).toEqual([first, []]);
+		expect((await show(client, later)).wait_reason?.detail).toBe(`waiting on job ${none}`);
+		expect((await client.call("scheduler.prune", {})).kept.map(({ job, why }) => [job, why])).toEqual([
+			[none, "its merge is open (pending)"],
+			[part, "its merge is open (pending)"],
+		]);
+		expect(readFileSync(join(path, "zfile"), "utf8")).toBe("Z\n");
+		const { unmerged = [] } = await client.call("scheduler.status", {});
+		expect(unmerged.map(({ job, uncommitted }) => [job, uncommitted])).toEqual([
+			[none, true],
+			[part, true],
+		]);
+		expect(await sluice("status")).toContain(
+			`Needs you: job ${none} (none) not merged: uncommitted work, README.md, zfile are not committed`,
+		);
+		expect(await sluice("why", "none")).toContain(`→ commit it in ${path}`);
+		expect(await sluice("show", "none")).toContain("README.md, zfile are not committed");
+		expect(await sluice("list", "--all")).toContain("not merged: uncommitted work");
+		// The next daemon leaves it as it is, too, though the worktree is clean for a moment.
+		new Repository(path).git("stash", "--quiet", "--include-untracked");
+		await sluice("down");
+		await home.gone(child);
+		const next = await home.up();
+		await until(async () => ((await next.client.call("scheduler.status", {})).unmerged ?? []).length === 2);
+		expect(await holding(none, next.client)).toEqual(["succeeded", "pending", "README.md, zfile are not committed"]);
+	});
+
+	test("what a job says is no part of its work stays out of the merge, which names the ref that has it", async () => {
+		const repo = makeRepository();
+		const { home, client } = await town(repo);
+		const job = await add(client, `${commitFile("a.txt", "a")}; echo junk > junk`, { commit: "never" });
+		const ref = `refs/sluice/rescue/${job}-1`;
+		expect((await merged(client, job)).merge_report).toEqual({
+			commit: repo.head("main"),
+			message: `what was not committed is kept on ${ref}`,
+		});
+		await until(() => !existsSync(worktree(home, job)));
+		expect([repo.has("a.txt"), repo.has("junk"), repo.git("show", `${ref}:junk`), repo.refs("refs/sluice/rescue")]).toEqual([
+			true,
+			false,
+			"junk",
+			[ref],
+		]);
 	});
 
 	test("what a job makes on the base is there for the next one only after the merge", async () => {
@@ -567,7 +638,7 @@ describe("killed with SIGKILL", () => {
 		const repo = makeRepository();
 		const { home, child, client } = await town(repo, { verify: ["test", "-e", "a.txt"] }, { SLUICE_CHAOS_STEP: step });
 		// Not committed: what is found on the rescue ref afterwards.
-		await add(client, `echo ran >> ../../../ran; ${commitFile("a.txt", "work")}; echo left > left`).catch(() => {});
+		await add(client, `echo ran >> ../../../ran; ${commitFile("a.txt", "work")}; echo left > left`, { commit: "never" }).catch(() => {});
 		await home.gone(child);
 		const next = await home.up();
 		const job = await merged(next.client, 1);

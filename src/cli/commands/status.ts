@@ -72,8 +72,8 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 			paint("dim", `  since ${ago(since)} → ${then}`),
 		);
 	}
-	for (const { job, name, merge_status, message, since } of status.unmerged ?? []) {
-		const what = `${unmergedWords({ status: "succeeded", merge_status })}${message === null ? "" : `, ${printable(message.replace(/^verify failed: /, ""))}`}`;
+	for (const { job, name, merge_status, uncommitted, message, since } of status.unmerged ?? []) {
+		const what = `${unmergedWords({ status: "succeeded", merge_status, merge_report: { uncommitted } })}${message === null ? "" : `, ${printable(message.replace(/^verify failed: /, ""))}`}`;
 		lines.push(
 			cut(paint("yellow", `Needs you: ${labelOf({ id: job, name })} ${what}`), print.width),
 			paint("dim", `  since ${ago(since)} → sluice why ${job}`),

@@ -4,7 +4,17 @@ import type { ReasonDocument } from "../../api/documents.ts";
 import type { EtaDocument } from "../../api/eta.ts";
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
-import { hasEnded, isMergeStuck, isWaiting, labelOf, type ShownJob, statusWords, subjectOf, unmergedWords } from "../job-lines.ts";
+import {
+	hasEnded,
+	isMergeStuck,
+	isUncommitted,
+	isWaiting,
+	labelOf,
+	type ShownJob,
+	statusWords,
+	subjectOf,
+	unmergedWords,
+} from "../job-lines.ts";
 import { counted, type Paint, paintStatus, plain } from "../print.ts";
 import { rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
@@ -92,11 +102,17 @@ function explain(why: Why, io: Io, { culprit, unmerged }: Others): string[] {
 	if (isWaiting(job)) lines.push("", ...standing(why, paint));
 	if (why.eta) lines.push(...(isWaiting(job) ? [] : [""]), `  ${paint("dim", "eta     ")}  ${etaWords(why.eta, job, now)}`);
 	else if (hasEnded(job) && job.status !== "succeeded") lines.push("", paint("dim", `  → ${afterwards(job, culprit)}`));
-	if (job.status === "succeeded" && job.merge_report?.message && unmergedWords(job) !== "")
-		lines.push("", `  ${paint("yellow", cut(printable(job.merge_report.message), width))}`);
-	if (isMergeStuck(job))
-		lines.push(paint("dim", `  → mend it where it stands: sluice open ${job.id}; then once more: sluice rerun ${job.id}`));
+	if (job.status === "succeeded" && job.merge_report?.message)
+		lines.push("", `  ${paint(unmergedWords(job) === "" ? "dim" : "yellow", cut(printable(job.merge_report.message), width))}`);
+	if (isMergeStuck(job)) lines.push(paint("dim", `  → ${mergeAdvice(job)}`));
 	return lines;
+}
+
+/** What can be done about a merge that needs a person. */
+function mergeAdvice(job: ShownJob): string {
+	const where = job.merge_report?.path ? printable(job.merge_report.path) : undefined;
+	if (isUncommitted(job)) return `commit it in ${where ?? `the folder of sluice open ${job.id}`}; then once more: sluice rerun ${job.id}`;
+	return `mend it where it stands: sluice open ${job.id}; then once more: sluice rerun ${job.id}`;
 }
 
 /** What can be done about one that has ended badly. */
