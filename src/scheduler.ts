@@ -261,6 +261,10 @@ export interface Scheduler extends Fleet {
 	clear(options?: Act & { item?: string }): Promise<{ cleared: number[] }>;
 	/** What became of a succeeded job's branch, with what there is to say about it. */
 	merged(id: number, status: NonNullable<Job["merge_status"]>, report?: MergeReport): Promise<void>;
+	/** The merge of a job that ended well is tried once more, without a run, by the host that has its worktree. */
+	mergeAgain(id: number, options?: Act): Promise<void>;
+	/** It is not to be merged any more: `kept`. What comes after it with `merged` can no longer be met. */
+	dropMerge(id: number, options?: Act): Promise<void>;
 
 	show(id: number): Promise<JobView>;
 	list(filter?: {

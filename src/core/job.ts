@@ -94,11 +94,13 @@ export type MergeReport = {
 	uncommitted?: boolean;
 	/** The folder where a person can see to it. */
 	path?: string;
+	/** `kept`: somebody said that it is not to be merged. */
+	given_up?: boolean;
 };
 
-/** Its merge goes on only if a person sees to it. */
+/** Its merge goes on only if a person sees to it, or a run that the repo's settings ask for. */
 export const isMergeStuck = ({ status, merge_status, merge_report }: Pick<Job, "status" | "merge_status" | "merge_report">): boolean => {
-	if (status !== "succeeded" || merge_report?.follow_up) return false;
+	if (status !== "succeeded") return false;
 	if (merge_status === "pending") return merge_report?.uncommitted === true;
 	return merge_status === "conflict" || merge_status === "verify_failed";
 };

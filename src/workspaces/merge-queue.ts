@@ -4,6 +4,8 @@
 //   job                                   does
 //   succeeded, pending or base_dirty      is merged by its strategy, and what came of it is told
 //   with work that is not committed       is not tried: it waits for a person, and the worktree stays
+//   asked for again                       the same as pending: what stood in its way may be mended
+//   given up                              is let go of; its worktree may be pruned
 //   a follow-up is due                    runs again, told what is in the way
 //   merged                                its worktree goes
 
@@ -45,6 +47,8 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 	const line = createLine();
 	/** Queued or under way. */
 	const busy = new Map<number, Promise<void>>();
+	/** Busy, and somebody has asked meanwhile: what is under way may not know. */
+	const asked = new Set<number>();
 	/** Nothing to do until something happens to it. */
 	const settled = new Set<number>();
 	/** Waiting for a person. */
@@ -55,11 +59,15 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 
 	function enqueue(record: WorktreeRecord): void {
 		if (closed || busy.has(record.job)) return;
+		asked.delete(record.job);
 		const task = line(`${record.root}\0${record.base_branch}`, () => attend(record.job)).catch((error) =>
 			log.error("the merge queue failed", { job: record.job, error: troubleOf(error) }),
 		);
 		busy.set(record.job, task);
-		void task.then(() => busy.delete(record.job));
+		void task.then(() => {
+			busy.delete(record.job);
+			if (asked.has(record.job)) enqueue(record);
+		});
 	}
 
 	async function attend(id: number): Promise<void> {
@@ -72,19 +80,21 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		if (job?.status !== "succeeded" || !job.will_merge) return void settled.add(id);
 		// A later attempt ran on another host: what counts is there.
 		if (job.attempt > record.attempt) return void settled.add(id);
+		if (job.merge_report?.given_up) return giveUp(record);
 		if (record.follow_up_due) return followUp(record);
 		if (job.merge_status === "merged") return clear(repo, record);
+		// Nothing goes on by itself here, though the worktree may be clean again: what was there may have been stashed for a moment. Looked at now and then,
+		// since another host may have been asked to go on.
+		if (stuck.has(id)) return wait(record, AGAIN_MS);
 		if (job.merge_status !== "pending" && job.merge_status !== "base_dirty") return void settled.add(id);
-		// Not by itself when the worktree is clean again: what was there may have been stashed for a moment.
-		if (stuck.has(id)) return void settled.add(id);
 		try {
 			if (!repo) throw new Error(`no folder is known of repo ${record.repo}: set repos.${record.repo}.path, or its url`);
 			const merges = record.strategy === "direct" || record.strategy === "mr";
 			const missing = merges ? await unfinished(yard, record, job) : null;
 			if (missing) return await hold(record, missing);
 			const result = await merge(repo, record, job);
-			// Cut short by our own going: it says nothing, and the next life tries again.
-			if (closed && result.status !== "merged") return;
+			// Cut short by our own going: it says nothing, and the next life tries again. Or nobody wants it any more.
+			if (result === null || (closed && result.status !== "merged")) return;
 			waits.delete(id);
 			await tell(repo, record, job, result);
 		} catch (error) {
@@ -96,16 +106,37 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		const path = worktreeOf(yard, record.repo, record.job);
 		log.warn("a job's work is not committed; its merge waits for a person", { job: record.job, repo: record.repo, message });
 		await told(record.job, "pending", { message: message.slice(0, 1000), files, path, uncommitted: true });
-		waits.delete(record.job);
+		stick(record);
+	}
+
+	function stick(record: WorktreeRecord): void {
 		stuck.add(record.job);
+		wait(record, AGAIN_MS);
+	}
+
+	/** Nothing is left to mend, for a run or for whoever waits for the marker. */
+	async function giveUp(record: WorktreeRecord): Promise<void> {
+		if (record.told) await dropSentinels(record.job);
+		delete record.told;
+		delete record.follow_up_due;
+		writeRecord(yard, record);
+		waits.delete(record.job);
 		settled.add(record.job);
 	}
 
-	async function merge(repo: Repo, record: WorktreeRecord, job: JobView): Promise<MergeResult> {
+	/** Whether the job still is what the merge began with: not rewound, its merge not given up. */
+	async function wanted({ job, attempt }: { job: number; attempt: number }): Promise<boolean> {
+		const now = await shown(job);
+		return now?.status === "succeeded" && now.attempt === attempt && !now.merge_report?.given_up;
+	}
+
+	/** null: nobody wants it any more. */
+	async function merge(repo: Repo, record: WorktreeRecord, job: JobView): Promise<MergeResult | null> {
 		if (record.strategy === "direct") {
-			const result = await mergeDirect(yard, repo, record, `${yard.runs}/${record.job}/${job.attempt}`);
-			const left = result.status === "merged" ? await keepUncommitted(yard, record) : null;
-			return result.status === "merged" && left !== null ? { ...result, message: `what was not committed is kept on ${left}` } : result;
+			const dir = `${yard.runs}/${record.job}/${job.attempt}`;
+			const result = await mergeDirect(yard, repo, record, { dir, wanted: () => wanted({ job: job.id, attempt: job.attempt }) });
+			const left = result?.status === "merged" ? await keepUncommitted(yard, record) : null;
+			return result?.status === "merged" && left !== null ? { ...result, message: `what was not committed is kept on ${left}` } : result;
 		}
 		if (record.strategy === "mr") return request(repo, record, job);
 		return { status: "kept", message: `its work is on ${record.branch}` };
@@ -155,10 +186,8 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 			await clear(repo, record);
 		} else if (status === "base_dirty") wait(record, LOOK_MS);
 		else if (record.follow_up_due) await followUp(record);
-		else {
-			settled.add(record.job);
-			if (status === "conflict" || status === "verify_failed") stuck.add(record.job);
-		}
+		else if (status === "conflict" || status === "verify_failed") stick(record);
+		else settled.add(record.job);
 	}
 
 	async function told(job: number, status: MergeStatus, report: MergeReport): Promise<void> {
@@ -180,11 +209,12 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		delete record.follow_up_due;
 		try {
 			await scheduler.rerun(record.job, { by: "merge", reason: record.told?.message ?? "" });
+			settled.add(record.job);
 		} catch (error) {
 			log.warn("a follow-up run is not possible", { job: record.job, error: troubleOf(error) });
+			stick(record);
 		}
 		writeRecord(yard, record);
-		settled.add(record.job);
 	}
 
 	async function clear(repo: Repo | null, record: WorktreeRecord): Promise<void> {
@@ -226,11 +256,13 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 
 	const unwatch = scheduler.watch(({ events, heard }) => {
 		const ended: number[] = [];
-		for (const { kind, job } of [...events, ...heard]) {
+		for (const { kind, job, data } of [...events, ...heard]) {
 			if (job === null) continue;
-			if (kind === "reset" || kind === "ended" || kind === "merge") settled.delete(job);
-			if (kind === "reset" || kind === "ended") stuck.delete(job);
-			if (kind === "ended") ended.push(job);
+			const again = kind === "merge_asked" || (kind === "merge" && data.given_up === true);
+			if (kind === "reset" || kind === "ended" || kind === "merge" || again) settled.delete(job);
+			if (kind === "reset" || kind === "ended" || again) stuck.delete(job);
+			if (again) waits.delete(job);
+			if (kind === "ended" || again) ended.push(job);
 		}
 		// Where no job works in a repo, an end costs no look at the disk for each of them.
 		if (ended.length > 0 && yard.disk.list(yard.worktrees).length > 0) for (const job of ended) look(job);
@@ -240,7 +272,8 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		if (closed) return;
 		if (job !== undefined) {
 			const record = recordOf(yard, job);
-			if (record) enqueue(record);
+			if (busy.has(job)) asked.add(job);
+			else if (record) enqueue(record);
 			return;
 		}
 		cancel();

@@ -30,8 +30,11 @@ export type MergeResult =
 const ROUNDS = 5;
 const SLOW_MS = 30 * 60_000;
 
-/** Rejects when it could not be tried: that says nothing about the branch, and it is tried again. `dir`: where its logs go. */
-export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord, dir: string): Promise<MergeResult> {
+/** `dir`: where its logs go. `wanted`: asked last before the base moves, since `verify` may take long. */
+type Wish = { dir: string; wanted: () => Promise<boolean> };
+
+/** Rejects when it could not be tried: that says nothing about the branch, and it is tried again. Null when it is not wanted any more. */
+export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord, { dir, wanted }: Wish): Promise<MergeResult | null> {
 	const { git } = yard;
 	for (let round = 1; round <= ROUNDS; round++) {
 		await yard.freshen(repo);
@@ -58,6 +61,7 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 		const red = await verify(yard, repo, record, place, dir, { base, commit: joined.commit });
 		if (red !== null) return red;
 		yard.step?.("merge-verified", record.job);
+		if (!(await wanted())) return null;
 		record.moving = { from: base, to: joined.commit, tip };
 		writeRecord(yard, record);
 		yard.step?.("merge-moving", record.job);

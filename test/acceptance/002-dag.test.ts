@@ -188,6 +188,40 @@ describe("after", () => {
 		expect((await standing(t, job)).status).toBe("blocked_by_dependency");
 	});
 
+	test("a merge is tried again, or given up: then policy merged is never met, and only the base itself can say otherwise", async () => {
+		const t = await open();
+		const before = await t.done({ repo: "app" });
+		const job = await t.add({ after: [{ job: before, policy: "merged" }] });
+		await t.sluice.merged(before, "conflict", { message: "a.txt" });
+		await t.sluice.mergeAgain(before, { by: "ann" });
+		expect(await t.show(before)).toMatchObject({ status: "succeeded", merge_status: "pending" });
+		expect((await t.show(before)).merge_report).toBeUndefined();
+		expect((await t.sluice.history(before)).at(-1)).toMatchObject({ kind: "merge_asked", by: "ann" });
+		expect(await standing(t, job)).toEqual(waits(`waiting on job ${before}`));
+		await t.sluice.dropMerge(before, { by: "ann" });
+		expect(await t.show(before)).toMatchObject({
+			status: "succeeded",
+			merge_status: "kept",
+			merge_report: { given_up: true, message: "given up by ann" },
+		});
+		expect((await standing(t, job)).status).toBe("blocked_by_dependency");
+		// One that was under way has nothing to say any more, unless the base has it.
+		await expect(t.sluice.merged(before, "conflict")).rejects.toMatchObject({ code: "illegal_transition" });
+		await t.sluice.dropMerge(before);
+		await t.sluice.merged(before, "merged");
+		for (const act of [t.sluice.mergeAgain, t.sluice.dropMerge])
+			await expect(act(before)).rejects.toMatchObject({
+				code: "illegal_transition",
+				message: expect.stringContaining("is merged already"),
+			});
+		const running = await t.add({ repo: "app" });
+		const kept = await t.done({ repo: "app", no_merge: true });
+		for (const id of [running, kept]) {
+			await expect(t.sluice.mergeAgain(id)).rejects.toMatchObject({ code: "illegal_transition" });
+			await expect(t.sluice.dropMerge(id)).rejects.toMatchObject({ code: "illegal_transition" });
+		}
+	});
+
 	test("policy merged on a job that will not merge is refused", async () => {
 		const t = await open();
 		const before = await t.add({ repo: "app", no_merge: true });

@@ -407,6 +407,110 @@ describe("merging", () => {
 		expect(await holding(none, next.client)).toEqual(["succeeded", "pending", "README.md, zfile are not committed"]);
 	});
 
+	test("a merge that was refused is tried again by hand, without a run", async () => {
+		const repo = makeRepository({ "sum.txt": "0\n" });
+		const { home, client } = await town(repo, { verify: ["/bin/sh", "-c", "! grep -q red *.txt"] });
+		const go = join(repo.path, "..", "go");
+		const left = await add(client, "echo Z > zfile");
+		const torn = await add(client, `while [ ! -e ${go} ]; do sleep 0.02; done; ${commitFile("sum.txt", "mine")}`);
+		const red = await add(client, commitFile("red.txt", "red"));
+		await until(() => existsSync(worktree(home, torn)));
+		await merged(client, red, ["verify_failed"]);
+		repo.commit({ "sum.txt": "theirs\n" });
+		writeFileSync(go, "");
+		await merged(client, torn, ["conflict"]);
+		await until(async () => (await show(client, left)).merge_report?.uncommitted);
+		const again = async (id: number) => {
+			const why = (await home.run(["why", String(id)])).out;
+			expect(why).toContain(`then: sluice merge ${id}; or give it up: sluice merge ${id} --drop`);
+			const said = await home.run(["merge", String(id)]);
+			expect(said).toMatchObject({ code: 0, err: expect.stringContaining("is in line to be merged") });
+		};
+		const at = (id: number) => new Repository(worktree(home, id));
+		// Nothing is mended yet: it says the same once more.
+		await again(left);
+		await until(async () => (await show(client, left)).merge_report?.uncommitted);
+		at(left).commit({});
+		at(red).commit({ "red.txt": "green\n" });
+		expect(() => at(torn).git("-c", "user.name=J", "-c", "user.email=j@x", "rebase", "--quiet", "main")).toThrow();
+		await again(torn);
+		expect((await until(async () => (await show(client, torn)).merge_report))?.message).toMatch(
+			/perhaps in the middle of a rebase, not on/,
+		);
+		at(torn).write("sum.txt", "both\n");
+		at(torn).git("add", "sum.txt");
+		at(torn).git("-c", "user.name=J", "-c", "user.email=j@x", "-c", "core.editor=true", "rebase", "--continue");
+		for (const id of [left, red, torn]) {
+			await again(id);
+			expect(await merged(client, id)).toMatchObject({ status: "succeeded", attempt: 1 });
+			await until(() => !existsSync(worktree(home, id)));
+		}
+		expect([repo.read("zfile"), repo.read("red.txt"), repo.read("sum.txt")]).toEqual(["Z\n", "green\n", "both\n"]);
+		expect((await client.call("scheduler.status", {})).unmerged).toEqual([]);
+		const { artifacts } = await client.call("artifact.list", {});
+		expect(artifacts.filter(({ artifact, present }) => artifact.startsWith("sentinel:") && present)).toEqual([]);
+		expect(await home.run(["merge", String(red)])).toMatchObject({ code: 4, err: expect.stringContaining("is merged already") });
+	});
+
+	test("a merge is given up: nobody is needed, its branch stays, what waits for it is blocked; or it is merged after all", async () => {
+		const repo = makeRepository();
+		const { home, client } = await town(repo, { verify: ["/bin/sh", "-c", "! grep -q red *.txt"] });
+		repo.commit({ "plain.txt": "plain\n" });
+		const red = await add(client, commitFile("red.txt", "red"), { name: "red" });
+		const later = await add(client, "true", { after: ["red:merged"] });
+		await merged(client, red, ["verify_failed"]);
+		await until(async () => (await client.call("scheduler.status", {})).unmerged?.length === 1);
+		const said = await home.run(["merge", "red", "--drop", "--reason", "done otherwise"]);
+		expect(said).toMatchObject({ code: 0, err: `job ${red} (red) is not merged; its branch stays\n` });
+		const { branch } = await client.call("job.open", { id: red });
+		expect(await show(client, red)).toMatchObject({
+			status: "succeeded",
+			merge_status: "kept",
+			merge_report: { given_up: true, message: `given up by ann: done otherwise; its work stays on ${branch}` },
+		});
+		expect(await ended(client, later)).toMatchObject({ status: "blocked_by_dependency" });
+		expect((await home.run(["why", String(later)])).out).toContain(`the merge of job ${red} (red) was given up`);
+		expect((await client.call("scheduler.status", {})).unmerged).toEqual([]);
+		await until(async () =>
+			(await client.call("artifact.list", {})).artifacts.every(({ artifact, present }) => !artifact.startsWith("sentinel:") || !present),
+		);
+		// On second thoughts: it is mended and merged, and what was blocked goes on.
+		const at = new Repository(worktree(home, red));
+		at.commit({ "red.txt": "green\n" });
+		await client.call("job.merge", { id: red });
+		await merged(client, red);
+		await client.call("job.retry", { id: later });
+		expect((await ended(client, later)).status).toBe("succeeded");
+		// Given up for good, its worktree goes when that is asked for, and its branch stays.
+		const other = await add(client, commitFile("red2.txt", "red"));
+		await merged(client, other, ["verify_failed"]);
+		await client.call("job.merge", { id: other, drop: true });
+		const place = await client.call("job.open", { id: other });
+		await until(async () => (await client.call("scheduler.prune", {})).removed.some(({ job }) => job === other));
+		expect(repo.git("show", `${place.branch}:red2.txt`)).toBe("red");
+		await expect(client.call("job.merge", { id: other })).rejects.toMatchObject({
+			message: `the worktree of job ${other} is gone: there is nothing to merge from`,
+		});
+	});
+
+	test("a merge that is given up while verify runs does not move the base", async () => {
+		const repo = makeRepository();
+		const [begun, go] = [join(repo.path, "..", "begun"), join(repo.path, "..", "go")];
+		const { client } = await town(repo, { verify: ["/bin/sh", "-c", `touch ${begun}; while [ ! -e ${go} ]; do sleep 0.02; done`] });
+		const head = repo.head("main");
+		const job = await add(client, commitFile("a.txt", "a"));
+		await until(() => existsSync(begun));
+		await client.call("job.merge", { id: job, drop: true });
+		rmSync(begun);
+		const next = await add(client, "true", { commit: "auto", after: [job] });
+		writeFileSync(go, "");
+		// One at a time: when the next one is through, the first is over.
+		const after = await add(client, commitFile("b.txt", "b"), { after: [next] });
+		await merged(client, after);
+		expect((await show(client, job)).merge_status).toBe("kept");
+		expect([repo.has("a.txt"), repo.has("b.txt"), repo.git("rev-parse", "main^")]).toEqual([false, true, head]);
+	});
+
 	test("what a job says is no part of its work stays out of the merge, which names the ref that has it", async () => {
 		const repo = makeRepository();
 		const { home, client } = await town(repo);

@@ -99,8 +99,12 @@ function asksOf(job: Wanted): Row["asks"] {
 }
 
 /** Why its merge goes on only if a person sees to it. */
-function mergeTrouble({ status, merge_status, merge_report }: Wanted): string | null {
-	if (status !== "succeeded" || merge_report?.follow_up) return null;
+export function mergeTrouble({
+	status,
+	merge_status,
+	merge_report,
+}: Pick<Wanted, "status" | "merge_status" | "merge_report">): string | null {
+	if (status !== "succeeded") return null;
 	if (merge_status === "conflict") return "its merge has a conflict";
 	if (merge_status === "verify_failed") return "its merge did not pass verify";
 	return merge_status === "pending" && merge_report?.uncommitted ? "not merged: uncommitted work" : null;

@@ -252,7 +252,7 @@ web
   make test
 
   a.txt changed on both sides
-  → mend it where it stands: sluice open 10; then once more: sluice rerun 10
+  → mend and commit it where it stands: sluice open 10; then: sluice merge 10; or give it up: sluice merge 10 --drop
 `);
 		expect((await line.run("list --all")).out).toContain("in 2s, not merged: conflict\n");
 	});

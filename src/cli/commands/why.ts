@@ -111,14 +111,17 @@ function explain(why: Why, io: Io, { culprit, unmerged }: Others): string[] {
 /** What can be done about a merge that needs a person. */
 function mergeAdvice(job: ShownJob): string {
 	const where = job.merge_report?.path ? printable(job.merge_report.path) : undefined;
-	if (isUncommitted(job)) return `commit it in ${where ?? `the folder of sluice open ${job.id}`}; then once more: sluice rerun ${job.id}`;
-	return `mend it where it stands: sluice open ${job.id}; then once more: sluice rerun ${job.id}`;
+	const then = `then: sluice merge ${job.id}; or give it up: sluice merge ${job.id} --drop`;
+	if (isUncommitted(job)) return `commit it in ${where ?? `the folder of sluice open ${job.id}`}, ${then}`;
+	return `mend and commit it where it stands: sluice open ${job.id}; ${then}`;
 }
 
 /** What can be done about one that has ended badly. */
 function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 	if (job.status === "blocked_by_dependency") {
 		if (culprit === undefined) return `see to what is missing, then once more: sluice retry ${job.id}`;
+		if (culprit.merge_report?.given_up)
+			return `the merge of ${labelOf(culprit)} was given up; merge it after all: sluice merge ${culprit.id}, then: sluice retry ${job.id}`;
 		if (culprit.status === "succeeded")
 			return `${labelOf(culprit)} did not end as it should for this one; add it anew if it is still wanted`;
 		// Run again alone, it would be blocked at once by the same end.
