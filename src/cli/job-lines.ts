@@ -82,7 +82,7 @@ export const isUncommitted = ({ merge_status, merge_report }: Merging): boolean 
 
 /** Nothing but a person, or a run that the repo's settings ask for, brings such a merge further. */
 export const isMergeStuck = (job: Merging): boolean =>
-	job.status === "succeeded" && (job.merge_status === "conflict" || job.merge_status === "verify_failed" || isUncommitted(job));
+	job.status === "succeeded" && (["conflict", "verify_failed", "base_dirty"].includes(job.merge_status ?? "") || isUncommitted(job));
 
 /** Why its last run could not be started; `circuit-broken` only says that no more tries are made. */
 export function launchWords(job: Pick<ShownJob, "exit_kind" | "end_reason" | "last_failure" | "attempt">): string | undefined {

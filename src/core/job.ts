@@ -98,11 +98,11 @@ export type MergeReport = {
 	given_up?: boolean;
 };
 
-/** Its merge goes on only if a person sees to it, or a run that the repo's settings ask for. */
+/** Its merge goes on only if a person sees to it, in its worktree or in the base's checkout, or a run that the repo's settings ask for. */
 export const isMergeStuck = ({ status, merge_status, merge_report }: Pick<Job, "status" | "merge_status" | "merge_report">): boolean => {
 	if (status !== "succeeded") return false;
 	if (merge_status === "pending") return merge_report?.uncommitted === true;
-	return merge_status === "conflict" || merge_status === "verify_failed";
+	return merge_status === "conflict" || merge_status === "verify_failed" || merge_status === "base_dirty";
 };
 
 export type LockMode = "shared" | "exclusive";

@@ -85,7 +85,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		if (job.merge_status === "merged") return clear(repo, record);
 		// Nothing goes on by itself here, though the worktree may be clean again: what was there may have been stashed for a moment. Looked at now and then,
 		// since another host may have been asked to go on.
-		if (stuck.has(id)) return wait(record, AGAIN_MS);
+		if (stuck.has(id) && job.merge_status !== "base_dirty") return wait(record, AGAIN_MS);
 		if (job.merge_status !== "pending" && job.merge_status !== "base_dirty") return void settled.add(id);
 		try {
 			if (!repo) throw new Error(`no folder is known of repo ${record.repo}: set repos.${record.repo}.path, or its url`);
@@ -182,10 +182,13 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		yard.step?.("merge-told", record.job);
 		if (status === "merged") {
 			log.info("merged", { job: record.job, repo: record.repo, base: record.base_branch, commit: result.commit });
+			stuck.delete(record.job);
 			await dropSentinels(record.job);
 			await clear(repo, record);
-		} else if (status === "base_dirty") wait(record, LOOK_MS);
-		else if (record.follow_up_due) await followUp(record);
+		} else if (status === "base_dirty") {
+			stuck.add(record.job);
+			wait(record, LOOK_MS);
+		} else if (record.follow_up_due) await followUp(record);
 		else if (status === "conflict" || status === "verify_failed") stick(record);
 		else settled.add(record.job);
 	}

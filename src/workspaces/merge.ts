@@ -24,7 +24,7 @@ import { identityArgs } from "./removal.ts";
 export type MergeResult =
 	| { status: "merged"; commit: string; message?: string }
 	| { status: "conflict" | "verify_failed"; files: string[]; message: string }
-	| { status: "base_dirty"; message: string }
+	| { status: "base_dirty"; message: string; path?: string }
 	| { status: "kept" | "requested"; message: string };
 
 const ROUNDS = 5;
@@ -52,7 +52,7 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 			return { status: "merged", commit: base };
 		}
 		const busy = await baseBusy(git, repo.path, record.base_branch);
-		if (busy.why !== null) return { status: "base_dirty", message: busy.why };
+		if (busy.why !== null) return dirty(busy.why, busy.path);
 		yard.step?.("merge-begun", record.job);
 		const place = await mergePlace(yard, repo, record, base);
 		const joined = await join(yard, place, base, tip);
@@ -71,7 +71,7 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 			delete record.moving;
 			writeRecord(yard, record);
 			if (moved === "again") continue;
-			return { status: "base_dirty", message: moved };
+			return dirty(moved, busy.path);
 		}
 		yard.step?.("merge-moved", record.job);
 		await settleMove(yard, repo, record);
@@ -79,6 +79,12 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 	}
 	throw new GitError(`${record.base_branch} moved ${ROUNDS} times while ${record.branch} was being merged`, null, "");
 }
+
+const dirty = (message: string, path: string | null): MergeResult => ({
+	status: "base_dirty",
+	message,
+	...(path === null ? {} : { path }),
+});
 
 /** What became of a move that was noted. */
 async function settleMove(yard: Yard, repo: Repo, record: WorktreeRecord): Promise<void> {

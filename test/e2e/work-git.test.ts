@@ -343,17 +343,34 @@ describe("merging", () => {
 
 	test("a dirty base waits and goes on when it is clean; what comes after the merge waits for it", async () => {
 		const repo = makeRepository();
-		const { client } = await town(repo);
+		const { home, client } = await town(repo);
 		repo.write("README.md", "a person is writing\n");
 		const job = await add(client, commitFile("a.txt", "a"));
 		const later = await add(client, "test -e a.txt", { after: [`${job}:merged`] });
 		const waits = await merged(client, job, ["base_dirty"]);
 		expect(waits.merge_report?.message).toBe(`main is checked out in ${repo.path} with changes that are not committed`);
 		expect([repo.read("README.md"), repo.has("a.txt")]).toEqual(["a person is writing\n", false]);
+		// It holds every merge of the repo, and is told once.
+		const other = await add(client, commitFile("b.txt", "b"));
+		await merged(client, other, ["base_dirty"]);
+		const unmerged = async () =>
+			((await client.call("scheduler.status", {})).unmerged ?? []).map(({ job, merge_status, path }) => [job, merge_status, path]);
+		expect(await unmerged()).toEqual([job, other].map((id) => [id, "base_dirty", repo.path]));
+		const status = (await home.run(["status"])).out;
+		expect(status.match(/^Needs you: .*/gm)).toEqual([
+			expect.stringMatching(
+				`^Needs you: job ${job} and 1 more not merged yet: its base is being worked in, main is checked out in ${repo.path}`,
+			),
+		]);
+		expect((await home.run(["list"])).err).toContain(`not merged, and needs you: job ${job}, job ${other}; sluice status says why`);
+		expect((await home.run(["list", "--repo", "elsewhere"])).err).not.toContain("needs you");
+		expect((await home.run(["why", String(job)])).out).toContain(`→ commit or stash it in ${repo.path}: it goes on by itself`);
 		expect((await show(client, later)).wait_reason?.detail).toBe(`waiting on job ${job}`);
 		repo.git("commit", "--quiet", "--all", "-m", "mine");
 		await merged(client, job);
-		expect(repo.git("log", "--format=%s", "main").split("\n").slice(0, 2)).toEqual(["job: a.txt", "mine"]);
+		await merged(client, other);
+		expect(repo.git("log", "--format=%s", "main").split("\n").slice(0, 3).sort()).toEqual(["job: a.txt", "job: b.txt", "mine"]);
+		expect([await unmerged(), (await home.run(["list"])).err]).toEqual([[], expect.not.stringContaining("needs you")]);
 		expect((await ended(client, later)).status).toBe("succeeded");
 	});
 

@@ -94,7 +94,10 @@ here  live         2    4  gpu     5s ago
 web
  5   queued                  claude: Fix the bug       code       10   3m
 `);
-		expect(line.asked).toEqual([{ method: "job.list", params: { limit: 1000, after: 0 } }]);
+		expect(line.asked).toEqual([
+			{ method: "job.list", params: { limit: 1000, after: 0 } },
+			{ method: "scheduler.status", params: {} },
+		]);
 		expect(JSON.parse((await line.run("list --json --status queued --status running --lane l --repo r --batch b --all")).out).jobs).toEqual(
 			JOBS,
 		);

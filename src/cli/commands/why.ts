@@ -111,6 +111,10 @@ function explain(why: Why, io: Io, { culprit, unmerged }: Others): string[] {
 /** What can be done about a merge that needs a person. */
 function mergeAdvice(job: ShownJob): string {
 	const where = job.merge_report?.path ? printable(job.merge_report.path) : undefined;
+	if (job.merge_status === "base_dirty") {
+		const what = (job.merge_report?.message ?? "").endsWith("not committed") ? "commit or stash it" : "see to it";
+		return `${what} in ${where ?? "the checkout of its base"}: it goes on by itself; or give it up: sluice merge ${job.id} --drop`;
+	}
 	const then = `then: sluice merge ${job.id}; or give it up: sluice merge ${job.id} --drop`;
 	if (isUncommitted(job)) return `commit it in ${where ?? `the folder of sluice open ${job.id}`}, ${then}`;
 	return `mend and commit it where it stands: sluice open ${job.id}; ${then}`;
