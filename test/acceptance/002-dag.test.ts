@@ -819,6 +819,23 @@ describe("retry (rewind)", () => {
 describe("gc", () => {
 	const all = async (t: Stand) => (await t.sluice.list({ all: true })).map((job) => job.id);
 
+	test("keeps a job whose merge is open, and says how many those are", async () => {
+		const t = await open();
+		const ids: number[] = [];
+		for (let n = 0; n < 6; n++) ids.push(await t.done({ repo: "app" }));
+		const [merged = 0, dropped = 0, waits = 0, torn = 0, red = 0, dirty = 0] = ids;
+		await t.sluice.merged(merged, "merged");
+		await t.sluice.dropMerge(dropped);
+		await t.sluice.merged(torn, "conflict");
+		await t.sluice.merged(red, "verify_failed");
+		await t.sluice.merged(dirty, "base_dirty");
+		await t.wait(DAY);
+		expect(await t.sluice.gc({ days: 0 })).toEqual({ deleted: 2, kept: 4, unmerged: 4 });
+		expect(await all(t)).toEqual([waits, torn, red, dirty]);
+		for (const job of [waits, torn, red, dirty]) await t.sluice.merged(job, "merged");
+		expect(await t.sluice.gc({ days: 0 })).toEqual({ deleted: 4, kept: 0 });
+	});
+
 	test("keeps an ended job for as long as an active one comes after it", async () => {
 		const t = await open();
 		const [kept, gone] = [await t.done(), await t.done()];

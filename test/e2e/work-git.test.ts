@@ -399,6 +399,8 @@ describe("merging", () => {
 		expect(await show(client, none)).toMatchObject({ merge_report: { files: ["README.md", "zfile"], path } });
 		expect([repo.head("main"), repo.refs("refs/sluice/rescue")]).toEqual([first, []]);
 		expect((await show(client, later)).wait_reason?.detail).toBe(`waiting on job ${none}`);
+		// Nor is the job forgotten: it would be out of sight with all of it.
+		expect((await home.run(["gc", "--days", "0"])).err).toContain("kept, since their merge is open: 2");
 		expect((await client.call("scheduler.prune", {})).kept.map(({ job, why }) => [job, why])).toEqual([
 			[none, "its merge is open (pending)"],
 			[part, "its merge is open (pending)"],

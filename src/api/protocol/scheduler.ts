@@ -75,11 +75,12 @@ export const SCHEDULER_METHODS = {
 		params: { item: maybe(word("`source:id` of the item, or its id alone")) },
 		result: "{cleared}",
 	}),
-	"scheduler.gc": method<Doc<{ deleted: number; kept: number }>>()({
+	"scheduler.gc": method<Doc<{ deleted: number; kept: number; unmerged?: number }>>()({
 		role: "operator",
-		about: "Forgets jobs that ended long ago and that no active job refers to.",
+		about:
+			"Forgets jobs that ended long ago, that no active job refers to and whose merge is not open; `unmerged` of those kept wait for their merge.",
 		params: { days: maybe(whole("ended before so many days (7)", 0, 100_000)) },
-		result: "{deleted, kept}",
+		result: "{deleted, kept, unmerged?}",
 	}),
 	"scheduler.down": method<Doc<{ stopping: boolean; running: number }>>()({
 		role: "operator",
