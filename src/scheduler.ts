@@ -4,7 +4,7 @@ import type { Config, PresetName } from "./core/config.ts";
 import type { Forecast } from "./core/forecast.ts";
 import type { Graph } from "./core/graph-text.ts";
 import type { After, ExitKind, Job, JobInput, JobSpec, MergeReport, Run, Status, StopKind } from "./core/job.ts";
-import type { Reason } from "./core/reason.ts";
+import type { Reason, ReasonCode } from "./core/reason.ts";
 import type { Fleet, HostView } from "./fleet.ts";
 import type { Clock, Facts, Host } from "./host.ts";
 import type { Kernel } from "./kernel.ts";
@@ -52,8 +52,10 @@ export type JobView = Omit<
 	after: After[];
 	parent: number | null;
 	depth: number;
-	/** Waits for something other than its turn. */
+	/** Waits for something of its own other than its turn. */
 	blocked: boolean;
+	/** Ready, but kept from its turn by a hold, a budget or the want of a host: the first of them. */
+	held?: { kind: ReasonCode; detail: string };
 };
 
 export type AddResult =
@@ -122,7 +124,12 @@ export type StatusReport = {
 	paused_by: string | null;
 	paused_at: number | null;
 	queued_total: number;
+	/** Those whose own gates have passed, held or not. */
 	queued_ready: number;
+	/** Those of the ready that a hold, a budget or the want of a host keeps from their turn. */
+	queued_held: number;
+	/** What keeps them, a hundred reasons at most, that of the most jobs first. */
+	held: { kind: ReasonCode; subject: string; detail: string; jobs: number }[];
 	running: number;
 	max_concurrent: number;
 	lanes: Record<string, { queued: number; running: number; max: number | null }>;

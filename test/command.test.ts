@@ -47,6 +47,26 @@ describe("the shipped command", () => {
 		expect(sluice("status").out).toContain("Queued: 0 total, 0 ready\n");
 	});
 
+	test("works from a folder that is gone, where it needs none", () => {
+		const gone = (...args: string[]) => {
+			const line = 'D=$(mktemp -d); cd "$D"; rmdir "$D"; exec "$0" "$@"';
+			const { status, stdout, stderr } = spawnSync("sh", ["-c", line, process.execPath, program(), ...args], {
+				encoding: "utf8",
+				env: env(),
+			});
+			return { code: status, out: stdout, err: stderr };
+		};
+		expect(gone("version")).toMatchObject({ code: 0, out: expect.stringMatching(/^sluice /) });
+		sluice("down");
+		expect(gone("config", "check")).toMatchObject({ code: 0 });
+		expect(JSON.parse(gone("doctor", "--json").out)).toHaveProperty("checks");
+		expect(gone("list")).toMatchObject({ code: 0 });
+		expect(gone("add", "-q", "--cwd", "/", "--wait", "--", "true")).toMatchObject({ code: 0, err: "" });
+		const clear = "sluice: the folder that you are in does not exist any more\n        go to another one, or name a whole path\n";
+		for (const line of ["add -- true", "add --cwd sub -- true", "apply jobs.yml", "repo add", "--home rel status"])
+			expect([line, gone(...line.split(" "))]).toEqual([line, { code: 2, out: "", err: clear }]);
+	});
+
 	test("passes on how a job ended", () => {
 		const id = sluice("add", "-q", "--", "sh", "-c", "exit 7").out.trim();
 		expect(sluice("wait", id).code).toBe(1);

@@ -15,6 +15,20 @@ describe("a clock that was set back", () => {
 		await stand.wait(40 * SECOND);
 		expect((await stand.show(id)).ready_at).toBe(over);
 	});
+
+	it("does not bring back a back-off that was over while the job waited for a lock", async () => {
+		const stand = await openStand();
+		const id = await stand.add({ locks: ["db"], retry: { max: 1, base_ms: 30 * SECOND, jitter: 0 } });
+		await stand.start();
+		await stand.fail(id);
+		const holder = await stand.add({ locks: ["db"] });
+		await stand.start();
+		await stand.wait(40 * SECOND);
+		expect(await stand.status(id)).toBe("waiting_on_locks");
+		stand.clock.jump(-2 * MINUTE);
+		await stand.succeed(holder);
+		expect(await stand.start()).toEqual([id]);
+	});
 });
 
 describe("a manifest that goes in by stages", () => {

@@ -67,10 +67,8 @@ function park(state: State, job: ModelJob): void {
 	else job.rest_at ??= now;
 	const refusals = [...time(job, now), ...deadline(job, now), ...others];
 	if (refusals.length > 0) delete job.ready_at;
-	else {
-		job.ready_at ??= Math.min(now, Math.max(job.rest_at ?? now, delayed, job.backoff_until ?? 0));
-		delete job.backoff_until;
-	}
+	else job.ready_at ??= Math.min(now, Math.max(job.rest_at ?? now, delayed, job.backoff_until ?? 0));
+	if (time(job, now).length === 0) delete job.backoff_until;
 	const first = refusals[0] ?? lockRefusals(state, job).find((refusal) => !refusal.optional) ?? batchRefusals(state, job, now)[0];
 	job.status = first === undefined ? "queued" : statusFor(first);
 	if (first === undefined) delete job.wait;

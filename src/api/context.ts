@@ -28,6 +28,8 @@ export type LogPiece = {
 	output: Format;
 	/** The host that had the run, where that is another one. */
 	host?: string;
+	/** Why there is nothing to be had just now, where that is not simply that nothing was written yet. */
+	note?: string;
 };
 
 /** The part of the supervisor that methods use. */
@@ -192,6 +194,8 @@ export type Context = {
 	startedAt: number;
 	/** The HTTP port, or why there is none although one was asked for; `ready`: runs of before have been found again, and claims have begun. */
 	doors(): { port: number | null; problem: string | null; ready: boolean };
+	/** What is wrong with the disk of the home. */
+	disk?(): string | null;
 	log: Log;
 	clock: Clock;
 	/** Timers: how long a call waits for news, heartbeats. */

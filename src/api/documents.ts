@@ -49,6 +49,8 @@ export type JobDocument = {
 	kind: JobKind;
 	blocked: boolean;
 	wait_reason: { kind: string; detail: string } | null;
+	/** Of a ready job: the hold, budget or want of a host that keeps it from its turn, as it was when asked. */
+	held: { kind: string; detail: string } | null;
 	waited_on: string[];
 	exit_code: number | null;
 	raw_exit_code: number | null;
@@ -177,6 +179,8 @@ export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" 
 	config_problem?: string | null;
 	/** Why there is no HTTP although a port is set; null when nothing is wrong. */
 	http_problem?: string | null;
+	/** That there is hardly any room left where the home is. */
+	disk_problem?: string | null;
 	/** The daemon's clock. */
 	now?: Time;
 };
@@ -208,6 +212,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: 
 		kind: view.kind,
 		blocked: view.blocked,
 		wait_reason: view.wait_reason ?? null,
+		held: view.held ?? null,
 		waited_on: view.waited_on ?? [],
 		exit_code: view.exit_code ?? null,
 		raw_exit_code: view.raw_exit_code ?? null,

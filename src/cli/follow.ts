@@ -19,10 +19,11 @@ type Piece = {
 	ended: boolean;
 	run?: string | null;
 	output?: string;
+	note?: string;
 };
 
 /** How long the daemon may hold a question open while there is nothing new. */
-const WAIT_MS = 20_000;
+const WAIT_MS = 10_000;
 /** Bytes of one answer. */
 const PIECE = 500_000;
 
@@ -65,13 +66,16 @@ async function printRun(io: Io, wanted: Wanted, how: "once" | "follow"): Promise
 	const colours = io.print.paint("dim", "x") === "x" ? "drop" : "keep";
 	let offset = 0;
 	let renderer: Renderer | undefined;
+	let noted: string | undefined;
 	const write = (text: string) => {
 		if (text !== "") io.world.stdout.write(raw ? text : tame(text, colours));
 	};
 	for (;;) {
 		const params = { id, stream, offset, limit: PIECE, ...(attempt === undefined ? {} : { run: attempt }) };
 		const piece = (await io.ask("job.logs", how === "follow" ? { ...params, wait_ms: WAIT_MS } : params)) as unknown as Piece;
-		const { output = "command" } = piece;
+		const { output = "command", note } = piece;
+		if (note !== undefined && note !== noted) io.print.say(io.print.paintTalk("yellow", `nothing comes: ${plain(note)}`));
+		noted = note;
 		// Only of a log that another host has, and has not kept whole for us.
 		if (piece.host !== undefined && (piece.offset ?? 0) > offset)
 			io.print.say(

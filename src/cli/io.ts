@@ -1,5 +1,6 @@
 // What a command works with: the connection to the daemon, opened when it is first needed, and the ways to print.
 
+import { isAbsolute, resolve } from "node:path";
 import type { MoveWish } from "../api/auto-start.ts";
 import type { Printer, Stream } from "./print.ts";
 
@@ -42,7 +43,8 @@ export type DaemonDoor = {
 /** The world around the program; tests hand in their own. */
 export type World = {
 	env: Record<string, string | undefined>;
-	cwd: string;
+	/** Throws where that folder is gone. */
+	readonly cwd: string;
 	stdin: AsyncIterable<Uint8Array | string> & { isTTY?: boolean | undefined };
 	stdout: Stream;
 	stderr: Stream;
@@ -84,6 +86,9 @@ export function answer(io: Io, document: Document, human: () => void): void {
 	if (io.json) io.print.out(JSON.stringify(document));
 	else human();
 }
+
+/** A path as its caller means it: from the folder they are in, unless it is a whole one. */
+export const placeOf = (world: World, path: string): string => (isAbsolute(path) ? resolve(path) : resolve(world.cwd, path));
 
 /** An id as it is sent: a number, or a job's name. */
 export const idOf = (text: string): number | string => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : text);

@@ -35,6 +35,9 @@ const WAITING = ["queued", "waiting_on_deps", "waiting_on_locks"];
 export const isWaiting = (job: ShownJob): boolean => WAITING.includes(job.status);
 export const hasEnded = (job: ShownJob): boolean => !isWaiting(job) && job.status !== "running";
 
+/** Waits for more than its turn. */
+export const isHeldBack = (job: ShownJob): boolean => job.blocked === true || (isWaiting(job) && Boolean(job.held));
+
 /** The one thing most worth saying: why it waits, how long it runs, how it ended. */
 export function remark(job: ShownJob, now: number): string {
 	if (job.status === "running") {
@@ -50,7 +53,7 @@ export function remark(job: ShownJob, now: number): string {
 			return `${printable(job.wait_reason?.detail ?? "in back-off").replace(/ not before \S+/, "")}, again ${relative(backoff, now)}`;
 		const due = instantOf(job.runnable_at);
 		if (due !== undefined && due > now) return `starts ${relative(due, now)}`;
-		return withLocalTimes(printable(job.wait_reason?.detail ?? ""), now);
+		return withLocalTimes(printable(job.wait_reason?.detail ?? job.held?.detail ?? ""), now);
 	}
 	const took = tookOf(job);
 	const reason = printable(job.end_reason ?? "");
@@ -97,16 +100,19 @@ export function tookOf(job: ShownJob): string {
 	return from === undefined || to === undefined ? "" : durationWords(to - from);
 }
 
+/** A cell that is longer says no more in a table; `--json` has all of it. */
+const MOST = 200;
+
 /** Columns that have more to say than the field itself. */
 const COLUMNS: Record<string, { column: Column; cell(job: ShownJob, paint: Paint, now: number): string }> = {
 	id: { column: { title: "ID", align: "right" }, cell: (job) => String(job.id) },
 	status: {
 		column: { title: "STATUS" },
-		cell: (job, paint) => paintStatus(paint, job.status, `${job.blocked ? "!" : " "}${statusWords(job.status)}`),
+		cell: (job, paint) => paintStatus(paint, job.status, `${isHeldBack(job) ? "!" : " "}${statusWords(job.status)}`),
 	},
-	name: { column: { title: "NAME", shrink: 8 }, cell: (job) => printable(job.name ?? "") },
-	subject: { column: { title: "WHAT", shrink: 14 }, cell: (job) => subjectOf(job) },
-	lane: { column: { title: "LANE", shrink: 6 }, cell: (job) => printable(job.lane ?? "") },
+	name: { column: { title: "NAME", shrink: 8, most: MOST }, cell: (job) => printable(job.name ?? "") },
+	subject: { column: { title: "WHAT", shrink: 14, most: MOST }, cell: (job) => subjectOf(job) },
+	lane: { column: { title: "LANE", shrink: 6, most: MOST }, cell: (job) => printable(job.lane ?? "") },
 	priority: { column: { title: "PRIO", align: "right" }, cell: (job) => (job.priority ? String(job.priority) : "") },
 	age: {
 		column: { title: "AGE", align: "right" },
@@ -117,7 +123,7 @@ const COLUMNS: Record<string, { column: Column; cell(job: ShownJob, paint: Paint
 export const LIST_FIELDS = ["id", "status", "name", "subject", "lane", "priority", "age", "remark"];
 
 export function columnOf(field: string): Column {
-	return COLUMNS[field]?.column ?? { title: field.toUpperCase(), shrink: 8 };
+	return COLUMNS[field]?.column ?? { title: field.toUpperCase(), shrink: 8, most: MOST };
 }
 export function cellOf(field: string, job: ShownJob, paint: Paint, now: number): string {
 	const known = COLUMNS[field];

@@ -1,8 +1,8 @@
 // The live screen's picture: what is drawn for what is known. Pure, so that tests can look at it.
 
 import type { StatusDocument } from "../api/documents.ts";
-import { gauge } from "./commands/status.ts";
-import { cellOf, columnOf, hasEnded, isWaiting, type ShownJob } from "./job-lines.ts";
+import { gauge, queuedWords } from "./commands/status.ts";
+import { cellOf, columnOf, hasEnded, isHeldBack, isWaiting, type ShownJob } from "./job-lines.ts";
 import type { Paint } from "./print.ts";
 import { printable } from "./sequences.ts";
 import { cut, pad, table, widthOf } from "./table.ts";
@@ -27,7 +27,7 @@ const FIELDS = ["id", "status", "name", "subject", "lane", "age", "remark"];
 
 /** What runs first, then what waits, then what ended while we looked, the latest first. */
 export function inOrder(jobs: readonly ShownJob[]): ShownJob[] {
-	const rank = (job: ShownJob) => (job.status === "running" ? 0 : isWaiting(job) ? (job.blocked ? 2 : 1) : 3);
+	const rank = (job: ShownJob) => (job.status === "running" ? 0 : isWaiting(job) ? (isHeldBack(job) ? 2 : 1) : 3);
 	return [...jobs].sort(
 		(a, b) => rank(a) - rank(b) || (hasEnded(a) ? (instantOf(b.ended_at) ?? 0) - (instantOf(a.ended_at) ?? 0) : a.id - b.id),
 	);
@@ -50,7 +50,7 @@ function headLines({ status, now }: View, columns: number, paint: Paint): string
 	const parts = [
 		paint("bold", "sluice"),
 		paint("cyan", `${status.running}${cap} running`),
-		`${status.queued_total} queued, ${status.queued_ready} ready`,
+		queuedWords(status),
 		...(status.paused
 			? [paint("yellow", `paused by ${printable(status.paused_by ?? "somebody")} ${relative(instantOf(status.paused_at) ?? now, now)}`)]
 			: []),

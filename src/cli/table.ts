@@ -36,7 +36,14 @@ export function cut(text: string, columns: number): string {
 export const pad = (text: string, columns: number) => text + " ".repeat(Math.max(0, columns - widthOf(text)));
 const padLeft = (text: string, columns: number) => " ".repeat(Math.max(0, columns - widthOf(text))) + text;
 
-export type Column = { title: string; align?: "right" /** May be cut down to this many columns; else it is never cut. */; shrink?: number };
+export type Column = {
+	title: string;
+	align?: "right";
+	/** May be cut down to this many columns; else it is never cut. */
+	shrink?: number;
+	/** Never wider than this, however much room there is: one long cell would pad all the others. */
+	most?: number;
+};
 
 /**
  * Rows under their titles, two spaces between columns. Where `width` is too small, the widest column that may shrink is cut, again and again; empty
@@ -50,7 +57,10 @@ export function table(
 ): string[] {
 	const used = columns.map((_, index) => index).filter((index) => rows.some((row) => (row[index] ?? "") !== ""));
 	const widest = (index: number) =>
-		rows.reduce((most, row) => Math.max(most, widthOf(row[index] ?? "")), widthOf(columns[index]?.title ?? ""));
+		Math.min(
+			columns[index]?.most ?? Number.POSITIVE_INFINITY,
+			rows.reduce((most, row) => Math.max(most, widthOf(row[index] ?? "")), widthOf(columns[index]?.title ?? "")),
+		);
 	const widths = new Map(used.map((index) => [index, widest(index)]));
 	let over = [...widths.values()].reduce((sum, one) => sum + one, 0) + 2 * (used.length - 1) - width;
 	while (over > 0) {
@@ -77,6 +87,17 @@ export function table(
 	const line = (cells: readonly string[], paint?: (text: string) => string) => cut(joined(cells, paint), width);
 	const titles = columns.map((column) => column.title);
 	return [...(titles.some((title) => title !== "") ? [line(titles, dim)] : []), ...rows.map((row) => line(row))];
+}
+
+/** Lines of a terminal that one value may fill. */
+const LINES = 10;
+
+/** Where somebody looks, a command as long as a book is cut; what reads a pipe gets all of it. */
+export function bounded(value: string, columns: number): string {
+	const room = LINES * columns;
+	if (value.length <= room || widthOf(value) <= room) return value;
+	const shown = cut(value, room - columns);
+	return `${shown} (${withoutSequences(value).length} characters; --json has them all)`;
 }
 
 /** Paragraphs broken at spaces. */

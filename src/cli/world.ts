@@ -1,17 +1,20 @@
 // The real world around the program: this process, its terminal, the daemon of its home.
 
 import { homedir, tmpdir, userInfo } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { connect, RpcError } from "../api/client.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { localHost, systemClock } from "../host/local.ts";
-import { EXIT } from "./failure.ts";
+import { EXIT, usage } from "./failure.ts";
 import type { Connection, World } from "./io.ts";
 import { splitKeys } from "./sequences.ts";
 
 export function systemWorld(): World {
 	const { env } = process;
-	const homeOf = (given: string | undefined) => resolve(given ?? (env.SLUICE_HOME || join(env.HOME || homedir(), ".sluice")));
+	const homeOf = (given: string | undefined) => {
+		const path = given ?? (env.SLUICE_HOME || join(env.HOME || homedir(), ".sluice"));
+		return isAbsolute(path) ? resolve(path) : resolve(folder(), path);
+	};
 	/** The socket of the daemon whose run we are part of; another home that is named goes before it. */
 	const own = (given: string | undefined): string | undefined => {
 		const named = given ?? (env.SLUICE_HOME || undefined);
@@ -19,7 +22,9 @@ export function systemWorld(): World {
 	};
 	return {
 		env,
-		cwd: process.cwd(),
+		get cwd() {
+			return folder();
+		},
 		get stdin() {
 			return process.stdin;
 		},
@@ -47,6 +52,15 @@ export function systemWorld(): World {
 		},
 		connect: (given, how) => reach(homeOf(given), own(given), env.SLUICE_TOKEN, how),
 	};
+}
+
+/** Where we are called from. Somebody may have removed it meanwhile; most commands can do without. */
+function folder(): string {
+	try {
+		return process.cwd();
+	} catch {
+		throw usage("the folder that you are in does not exist any more", "go to another one, or name a whole path");
+	}
 }
 
 /** The nearest package.json above this file is ours, bundled or not. */

@@ -54,6 +54,8 @@ export type ConfigSources = {
 	env?: Record<string, string | undefined>;
 	/** From the command line, by option: what each says. */
 	flags?: Record<string, Given>;
+	/** What earlier command lines said and still counts, where nobody says otherwise. */
+	remembered?: Record<string, Given>;
 	host: Pick<Host, "after">;
 	log: Log;
 };
@@ -74,9 +76,11 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 		...Object.entries(sources.flags ?? {}).map(([flag, given]) => ({ place: () => flag, given })),
 	];
 
+	const below = Object.entries(sources.remembered ?? {}).map(([flag, given]) => ({ place: () => flag, given }));
+
 	const stateOf = (text: string | null): State => {
 		const file: ConfigText = readConfigText(text ?? "");
-		const layers = [{ place: (field: string) => `config.yml${file.position(field)}`, given: file.given }, ...above];
+		const layers = [...below, { place: (field: string) => `config.yml${file.position(field)}`, given: file.given }, ...above];
 		return { text, layers, now: effective(layers) };
 	};
 

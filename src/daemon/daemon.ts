@@ -33,7 +33,7 @@ import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
 import { logDepths } from "./depths.ts";
-import { checkUp } from "./doctor.ts";
+import { checkUp, diskProblem } from "./doctor.ts";
 import { createElsewhere } from "./elsewhere.ts";
 import { createGround, pick, remembered } from "./ground.ts";
 import { prepareHome } from "./home.ts";
@@ -42,7 +42,7 @@ import { openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
-import { type DaemonOptions, flagsOf, userName } from "./options.ts";
+import { type DaemonOptions, givenTo, remember, userName } from "./options.ts";
 import { openQueue } from "./queue.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
@@ -102,13 +102,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(() => log.close());
 		for (const line of home.repaired) log.warn(line);
 
-		const file = openConfigFile({
-			path: home.config,
-			env,
-			flags: flagsOf(options),
-			host: localHost,
-			log,
-		});
+		const file = openConfigFile({ path: home.config, env, ...givenTo(options, home.path), host: localHost, log });
 		undo.push(() => file.close());
 		secrets = () => file.settings().secrets;
 		const store = storeOf(file.settings(), home);
@@ -159,6 +153,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			void (store.shared && (await scheduler.offer(offeredRepos(from))));
 		let told = JSON.stringify(engineOf(file));
 		if (store.shared) await bringAlong(scheduler, engineOf(file), log);
+		remember(home.path, options);
 		const repoFiles = followRepoFiles({
 			watchPaths,
 			changed: atOnce(
@@ -339,6 +334,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				user: userName(env),
 				down: ({ runs, graceMs, by }) => void stop({ runs, graceMs, by }).catch((error) => log.error("stopping failed", { error })),
 				doctor,
+				disk: () => diskProblem(home.path),
 				intake,
 			},
 			socketPath: socket,

@@ -100,6 +100,14 @@ function home(path: string): Finding {
 	return { ok: true, detail: path };
 }
 
+/** For `status`: in words, or null while there is room. */
+export function diskProblem(path: string): string | null {
+	const { ok, detail } = free(path);
+	return ok
+		? null
+		: `there is hardly any room where ${path} is (${detail}): once it is full, new jobs are refused, and what programs write fails`;
+}
+
 function free(path: string): Finding {
 	const { bavail, bsize } = statfsSync(existsSync(path) ? path : "/");
 	const bytes = bavail * bsize;

@@ -1,6 +1,9 @@
 // What a daemon is started with, besides its settings.
 
+import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
+import { join } from "node:path";
+import { writeWhole } from "./write-file.ts";
 
 export type DaemonOptions = {
 	home: string;
@@ -14,13 +17,42 @@ export type DaemonOptions = {
 	echo?: (line: string) => void;
 };
 
-export function flagsOf({ port, store, name, labels = [] }: DaemonOptions): Record<string, Record<string, unknown>> {
+export const givenTo = (options: DaemonOptions, home: string) => ({ flags: flagsOf(options), remembered: rememberedIn(home) });
+
+function flagsOf({ port, store, name, labels = [] }: DaemonOptions): Record<string, Record<string, unknown>> {
 	return {
 		...(port === undefined ? {} : { "--port": { port } }),
 		...(store === undefined ? {} : { "--store": { store } }),
 		...(name === undefined ? {} : { "--name": { host: { name } } }),
 		...(labels.length === 0 ? {} : { "--label": { host: { labels } } }),
 	};
+}
+
+/**
+ * Which host a home is, where it was said on a command line: a daemon that is started by itself after a crash has no command line, and must not come back as
+ * another host. Settings count more.
+ */
+function rememberedIn(home: string): Record<string, Record<string, unknown>> {
+	try {
+		const { name, labels } = JSON.parse(readFileSync(join(home, "host.json"), "utf8")) as { name?: string; labels?: string[] };
+		return {
+			...(typeof name === "string" ? { "the last sluice up --name": { host: { name } } } : {}),
+			...(Array.isArray(labels) ? { "the last sluice up --label": { host: { labels } } } : {}),
+		};
+	} catch {
+		return {};
+	}
+}
+
+/** Once it has joined under it. What this command line does not say stays as it was. */
+export function remember(home: string, { name, labels = [] }: DaemonOptions): void {
+	if (name === undefined && labels.length === 0) return;
+	const before = rememberedIn(home) as Record<string, { host?: { name?: string; labels?: string[] } }>;
+	const kept = {
+		name: name ?? before["the last sluice up --name"]?.host?.name,
+		labels: labels.length > 0 ? labels : before["the last sluice up --label"]?.host?.labels,
+	};
+	writeWhole(join(home, "host.json"), `${JSON.stringify(kept)}\n`);
 }
 
 export function userName(env: Record<string, string | undefined>): string {

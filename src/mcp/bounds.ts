@@ -25,6 +25,8 @@ const LISTS: Record<string, { key: string; rest(last: Document, document: Docume
 	"job.cancel": [
 		{ key: "cancelled", rest: () => "`job_list` with status cancelled shows them" },
 		{ key: "requested", rest: () => "`job_list` with status running shows them" },
+		{ key: "ended", rest: () => "`job_show` of each tells more" },
+		{ key: "refused", rest: () => "`job_show` of each tells how it had ended" },
 	],
 	"job.retry": [
 		{ key: "reset", rest: () => "`job_list` shows them" },

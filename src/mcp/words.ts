@@ -3,13 +3,18 @@
 import type { Document } from "./door.ts";
 import type { ToolMethod } from "./tools.ts";
 
-type Job = { id: number; name?: string | null; status: string; lane?: string; wait_reason?: { detail: string } | null } & Document;
+type Job = { id: number; name?: string | null; status: string; lane?: string } & {
+	wait_reason?: { detail: string } | null;
+	held?: { detail: string } | null;
+} & Document;
 
 const called = ({ id, name }: Job) => `job ${id}${name ? ` (${name})` : ""}`;
 const stand = (job: Job) => {
-	const { status, wait_reason, exit_kind, exit_code, end_reason } = job;
+	const { status, wait_reason, held, exit_kind, exit_code, end_reason } = job;
 	const why =
-		wait_reason?.detail ?? (status === "succeeded" ? undefined : (end_reason ?? (exit_code ? `exit code ${exit_code}` : exit_kind)));
+		wait_reason?.detail ??
+		held?.detail ??
+		(status === "succeeded" ? undefined : (end_reason ?? (exit_code ? `exit code ${exit_code}` : exit_kind)));
 	return `${called(job)}: ${status}${why ? `, ${why}` : ""}`;
 };
 const count = (many: unknown, noun: string) => {
@@ -31,15 +36,19 @@ const WORDS: Record<ToolMethod, (answer: Document) => string> = {
 		const place = typeof position === "number" ? `, number ${position} in line` : "";
 		return [`${called(job as Job)} is ${(job as Job).status}${place}: ${count(reasons, "reason")}`, ...all].join("\n");
 	},
-	"job.cancel": ({ cancelled, requested }) => `${count(cancelled, "job")} cancelled, ${count(requested, "running job")} asked to stop`,
+	"job.cancel": ({ cancelled, requested, refused }) =>
+		[
+			`${count(cancelled, "job")} cancelled, ${count(requested, "running job")} asked to stop`,
+			...((refused ?? []) as { message: string }[]).slice(0, 20).map(({ message }) => `refused: ${message}`),
+		].join("\n"),
 	"job.retry": ({ reset }) => `${count(reset, "job")} reset`,
 	"job.logs": ({ run, stream, offset, next_offset, text, ended }) =>
 		`${stream} of run ${run ?? "(none yet)"}, bytes ${offset} to ${next_offset}${ended ? ", all there is" : ", it goes on"}\n${text}`,
 	"job.wait": ({ jobs, done }) =>
 		[done ? "all have ended" : "not all have ended yet", ...(jobs as Job[]).slice(0, 20).map(stand)].join("\n"),
 	"job.graph": ({ nodes, edges, text }) => (typeof text === "string" ? text : `${count(nodes, "job")}, ${count(edges, "edge")}`),
-	"scheduler.status": ({ paused, queued_total, queued_ready, running, max_concurrent, holds }) =>
-		`${paused ? "paused, " : ""}${running} running of ${max_concurrent}, ${queued_total} waiting, ${queued_ready} of them ready, ${count(holds, "hold")}`,
+	"scheduler.status": ({ paused, queued_total, queued_ready, queued_held, running, max_concurrent, holds }) =>
+		`${paused ? "paused, " : ""}${running} running of ${max_concurrent}, ${queued_total} waiting, ${queued_ready} of them ready${queued_held ? ` (${queued_held} held)` : ""}, ${count(holds, "hold")}`,
 	"scheduler.pause": ({ scope }) => `paused: ${scope}`,
 	"scheduler.resume": ({ scope, paused }) => (paused ? `${scope} is still paused` : `resumed: ${scope}`),
 	"scheduler.forecast": ({ jobs, end, binding }) => {

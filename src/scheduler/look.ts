@@ -8,7 +8,7 @@ import { copy } from "../core/copy.ts";
 import { SluiceError } from "../core/errors.ts";
 import { freeSlots } from "../core/gates/capacity.ts";
 import { pausedReason } from "../core/gates/holds.ts";
-import { allReasons, shut } from "../core/gates/index.ts";
+import { allReasons, heldBy, shut } from "../core/gates/index.ts";
 import { isWaiting, type Job, type JobSpec, STATUSES } from "../core/job.ts";
 import { ageBoost, depthOf, priorityTerms } from "../core/order.ts";
 import { boundOf, type Head } from "../core/plan.ts";
@@ -43,13 +43,28 @@ export function* viewJob(tx: Tx, job: Job, known?: Edges): Op<JobView> {
 		job,
 		spec,
 		edges.map(({ pred, policy }) => ({ job: pred, policy })),
+		holding(tx)(job),
 	);
+}
+
+/** Which hold, budget or want of a host keeps a ready job from its turn. Asked once for all jobs of a bucket. */
+export function holding(tx: Tx): (job: Job) => JobView["held"] {
+	const known = new Map<number, JobView["held"]>();
+	return (job) => {
+		if (job.line !== "" || job.status !== "queued" || job.kind === "kernel") return undefined;
+		if (known.has(job.bucket)) return known.get(job.bucket);
+		const bucket = tx.memory.buckets.get(job.bucket);
+		const reason = bucket ? heldBy(bucket, tx.world()) : null;
+		const held = reason ? { kind: reason.code, detail: reason.detail } : undefined;
+		known.set(job.bucket, held);
+		return held;
+	};
 }
 
 /** Kept to ourselves: where it is parked, and what is shown in another form. */
 const HIDDEN = new Set(["line", "bucket", "path", "due_at", "dependents", "deps_left", "reserve_at", "awaited", "timely"]);
 
-export function toView(job: Job, spec: JobSpec, after: JobView["after"]): JobView {
+export function toView(job: Job, spec: JobSpec, after: JobView["after"], held: JobView["held"]): JobView {
 	const view: Record<string, unknown> = {};
 	for (const key in job) {
 		const value = job[key as keyof Job];
@@ -60,6 +75,7 @@ export function toView(job: Job, spec: JobSpec, after: JobView["after"]): JobVie
 	view.parent = job.path?.[job.path.length - 1] ?? null;
 	view.depth = depthOf(job);
 	view.blocked = isWaiting(job.status) && job.line !== "";
+	if (held) view.held = copy(held);
 	return view as JobView;
 }
 
@@ -144,6 +160,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 		paused_at: isPaused ? (paused?.since ?? null) : null,
 		queued_total: total,
 		queued_ready: memory.ready,
+		...heldJobs(tx),
 		running: memory.usage.get("all") ?? 0,
 		max_concurrent: config.max_concurrent,
 		lanes,
@@ -175,6 +192,27 @@ export function* status(tx: Tx): Op<StatusReport> {
 			return near && !view.subject.startsWith("pid:") ? [view] : [];
 		}),
 	};
+}
+
+/** Reasons that are told one by one; with more of them nobody reads them all. */
+const HELD = 100;
+
+/** How many ready jobs wait for something other than their turn, and for what, the most first. Costs as much as there are buckets, not jobs. */
+function heldJobs(tx: Tx): Pick<StatusReport, "queued_held" | "held"> {
+	const held = new Map<string, StatusReport["held"][number]>();
+	let all = 0;
+	for (const bucket of tx.memory.buckets.values()) {
+		if (bucket.ready === 0 || bucket.kind === "kernel" || bucket.stage !== undefined) continue;
+		const reason = heldBy(bucket, tx.world());
+		if (!reason) continue;
+		all += bucket.ready;
+		const key = `${reason.code}/${reason.subject}`;
+		const found = held.get(key);
+		if (found) found.jobs += bucket.ready;
+		else held.set(key, { kind: reason.code, subject: reason.subject, detail: reason.detail, jobs: bucket.ready });
+	}
+	const most = [...held.values()].sort((a, b) => b.jobs - a.jobs || (a.subject < b.subject ? -1 : 1));
+	return { queued_held: all, held: most.slice(0, HELD) };
 }
 
 const PEOPLE = 100;
@@ -252,5 +290,8 @@ export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[
 		if (edges) edges.push({ job: pred, policy });
 		else after.set(job, [{ job: pred, policy }]);
 	}
-	return jobs.map((job) => toView(job, specs.get(job.id) ?? { version: 1, enqueued_at: job.created_at }, after.get(job.id) ?? []));
+	const held = holding(tx);
+	return jobs.map((job) =>
+		toView(job, specs.get(job.id) ?? { version: 1, enqueued_at: job.created_at }, after.get(job.id) ?? [], held(job)),
+	);
 }

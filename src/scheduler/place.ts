@@ -81,6 +81,8 @@ function makeReady(tx: Tx, job: Job, since: number): void {
 
 function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<void> {
 	const detail = to.reason.detail;
+	// Its back-off was seen to be over: a clock that is set back does not bring it again.
+	if (to.gate !== "time") job.backoff_until = undefined;
 	const same =
 		job.line === to.line && job.wait_reason?.detail === detail && job.wait_reason.kind === to.reason.code && job.status === to.status;
 	if (same) {

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
@@ -44,6 +44,59 @@ const isAlive = (pid: number): boolean => {
 /** Its first attempt never ends by itself; each later one says whether the first was still alive when it began. */
 const PROOF = `if [ ! -e "$1" ]; then echo $$ >"$1.new"; mv "$1.new" "$1"; sleep 600 & wait; fi
 read -r first <"$1"; if kill -0 "$first" 2>/dev/null; then echo both; else echo alone; fi >"$1.later"`;
+
+test("killed and started by the next command, a home is the host that it was, and has its run back", async () => {
+	const fleet = makeFleet("60s");
+	const other = await fleet.up("b");
+	const home = new TestHome(join(fleet.folder, "mill"));
+	home.make(QUICK);
+	const env = { SLUICE_STORE: fleet.store };
+	// The built program starts the built daemon.
+	const program = join(import.meta.dirname, "../../bin/sluice.js");
+	const sluice = async (...args: string[]) => {
+		const said = await home.run(args, { env, program });
+		expect([args.join(" "), said.code, said.err]).toEqual([args.join(" "), 0, expect.anything()]);
+		return said.out;
+	};
+	const ends: number[] = [];
+	onTestFinished(() => {
+		for (const pid of ends.filter(isAlive)) process.kill(pid, "SIGKILL");
+	});
+	const pidNow = () => {
+		const { pid } = JSON.parse(readFileSync(join(home.path, "daemon.json"), "utf8")) as { pid: number };
+		ends.push(pid);
+		return pid;
+	};
+	await sluice("up", "--detach", "--name", "mill-a", "--label", "gpu");
+	const go = join(home.path, "go");
+	const job = await add(other.client, ["sh", "-c", `while ! [ -e "${go}" ]; do sleep 0.05; done`], { host_labels: ["gpu"] });
+	await reaches(other.client, job, "running");
+	process.kill(pidNow(), "SIGKILL");
+	await sluice("list");
+	pidNow();
+	writeFileSync(go, "");
+	expect(await ended(other.client, job)).toMatchObject({ status: "succeeded", attempt: 1, last_run: { host: "mill-a" } });
+	const hosts = (await other.client.call("host.list", {})).hosts;
+	expect(hosts.map(({ name, labels }) => [name, labels])).toEqual([
+		["b", ["on-b"]],
+		["mill-a", ["gpu"]],
+	]);
+	await sluice("down");
+});
+
+test("who follows a log of a host that has died is told so", async () => {
+	const fleet = makeFleet("60s");
+	const [a, b] = [await fleet.up("a"), await fleet.up("b")];
+	const job = await add(b.client, ["sh", "-c", "sleep 600 & wait"], { host_labels: ["on-a"] });
+	await reaches(b.client, job, "running");
+	await a.home.kill(a.child);
+	const piece = await b.client.call("job.logs", { id: job, wait_ms: 3000 });
+	expect(piece).toMatchObject({ text: "", ended: false, next_offset: 0, note: "it is on host a, which does not answer" });
+	expect(await b.client.call("job.logs", { id: job, offset: 7, wait_ms: 1 })).toMatchObject({ next_offset: 7 });
+	const again = await a.home.up({ SLUICE_STORE: fleet.store });
+	await again.client.call("job.cancel", { id: job });
+	await ended(again.client, job);
+});
 
 describe("two daemons on one store", () => {
 	test("labels say where, both are seen from both, and a stop asked for at one reaches the other", async () => {

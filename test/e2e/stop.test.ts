@@ -95,6 +95,21 @@ describe("cancel", () => {
 		expect(decoyPids.filter((pid) => !isAlive(pid))).toEqual([]);
 	});
 
+	test("of a run whose child threw its environment away and left the session: it goes as well, before the lock does", async () => {
+		const { home, client, program, path } = await open();
+		const script = `trap "exit 0" TERM INT; env -i /bin/sh -c 'PATH=/usr/bin:/bin exec setsid "$0" "$1" 0' "${program}" "${path("pid")}" & while :; do sleep 0.05; done`;
+		const job = await add(client, ["/bin/sh", "-c", script], { locks: ["db"], cwd: home.path });
+		const pid = await pidIn(path("pid"));
+		expect(readFileSync(`/proc/${pid}/environ`, "utf8")).not.toContain("SLUICE_MARK");
+		const look = `case $(sed 's/.*) //' "/proc/$(cat pid)/stat" 2>/dev/null) in [RSDTt]*) echo lives; esac; echo looked`;
+		const next = await add(client, ["/bin/sh", "-c", look], { locks: ["db"], cwd: home.path });
+		await client.call("job.cancel", { id: job });
+		expect((await ended(client, job)).status).toBe("cancelled");
+		expect(isAlive(pid)).toBe(false);
+		expect((await ended(client, next)).status).toBe("succeeded");
+		expect((await client.call("job.logs", { id: next })).text).toBe("looked\n");
+	});
+
 	test("the lock stays with a run for as long as one of its processes lives, also over the daemon's death", async () => {
 		const { home, client, program, path } = await open();
 		const daemon = home.daemons[0] as ChildProcess;

@@ -115,7 +115,13 @@ async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: 
 	for (let waiting = !isTerminal(status); ; ) {
 		const piece = await read();
 		if (piece && (piece.text !== "" || piece.ended)) return piece;
-		if (!waiting || clock.monotonic() >= until) return piece ?? noRun(job, run, stream, (await whereElse()) ?? why, wait_ms > 0 && waiting);
+		if (!waiting || clock.monotonic() >= until) {
+			if (piece) return piece;
+			const there = await whereElse();
+			// Whoever was ready to wait asks again, from where it was; the others are told.
+			if (wait_ms > 0 && waiting) return nothingYet(stream, offset ?? 0, there);
+			throw noRun(job, run, there ?? why);
+		}
 		await pause(at, Math.min(LOG_LOOK_MS, until - clock.monotonic()));
 		const now = await scheduler.show(job);
 		last = now.attempt;
@@ -125,11 +131,14 @@ async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: 
 
 const pause = ({ context }: At, ms: number) => new Promise<void>((resolve) => context.host.after(ms, resolve, "hold"));
 
-/** Whoever was ready to wait asks again; the others are told. */
-function noRun(job: number, run: number | undefined, stream: LogPiece["stream"], why: string, patient: boolean): LogPiece {
-	if (patient) return { run: null, stream, offset: 0, next_offset: 0, text: "", eof: true, ended: false, output: "command" };
+const nothingYet = (stream: LogPiece["stream"], at: number, note: string | null): LogPiece => ({
+	...{ run: null, stream, offset: at, next_offset: at, text: "", eof: true, ended: false, output: "command" },
+	...(note === null ? {} : { note }),
+});
+
+function noRun(job: number, run: number | undefined, why: string): SluiceError {
 	const what = run === undefined ? `job ${job} has no log: ${why}` : `there is no log of run ${job}.${run}`;
-	throw new SluiceError("not_found", run !== undefined && /on host/.test(why) ? `${what}: ${why}` : what, {
+	return new SluiceError("not_found", run !== undefined && /on host/.test(why) ? `${what}: ${why}` : what, {
 		field: run === undefined ? "id" : "run",
 		hint: "why tells what it waits for, history what has happened to it",
 	});

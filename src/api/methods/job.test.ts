@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { NOON } from "../../../test/make/fakes.ts";
 import { openDesk } from "../../../test/make/served.ts";
+import type { JobDocument } from "../documents.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -30,6 +31,34 @@ describe("job.add", () => {
 		for (const check of [true, false])
 			expect(await desk.call("job.apply", { manifest: { defaults: { agent: "other" }, jobs }, check })).toMatchObject({ warning });
 		expect(await desk.call("job.apply", { manifest: { jobs: jobs.slice(1) } })).not.toHaveProperty("warning");
+	});
+
+	test("what a budget, a pause, quiet hours, an account or the want of a host holds back is told with the job and counted", async () => {
+		const lanes = { default: {}, x: {}, night: { active_hours: ["01:00-02:00"] } };
+		const desk = await openDesk({ config: { lanes, accounts: { work: {} } } });
+		await desk.call("budget.grant", { subject: "owner:cy", dim: "runs", limit: 0 });
+		await desk.call("scheduler.pause", { lane: "x" });
+		await desk.call("account.limit", { name: "work", retry_after_ms: 3_600_000 });
+		const held = async (more: object) => ((await desk.call("job.add", { command: ["true"], ...more })) as { job: JobDocument }).job;
+		const detail = expect.any(String);
+		expect((await held({ owner: "cy" })).held).toEqual({ kind: "budget", detail: "owner:cy has used 0 of 0 runs" });
+		expect((await held({ lane: "x" })).held).toEqual({ kind: "paused", detail: "lane x paused by ann" });
+		expect((await held({ lane: "x", owner: "cy" })).held).toMatchObject({ kind: "paused" });
+		expect((await held({ lane: "night" })).held).toEqual({ kind: "quiet_hours", detail });
+		expect((await held({ account: "work" })).held).toEqual({ kind: "rate_limited", detail });
+		expect(await held({ host_labels: ["gpu"], force: true })).toMatchObject({ held: { kind: "no_host", detail }, blocked: false });
+		expect(await held({})).toMatchObject({ held: null });
+		expect(await held({ needs: ["custom:a:b"], on_missing: "wait", lane: "x" })).toMatchObject({ held: null, blocked: true });
+		const { jobs } = (await desk.call("job.list", {})) as { jobs: { held: { kind: string } | null }[] };
+		const kinds = ["budget", "paused", "paused", "quiet_hours", "rate_limited", "no_host", undefined, undefined];
+		expect(jobs.map((job) => job.held?.kind)).toEqual(kinds);
+		expect((await desk.call("job.show", { id: 1 })).job).toMatchObject({ held: { kind: "budget" } });
+		const status = await desk.call("scheduler.status", {});
+		expect(status).toMatchObject({ queued_total: 8, queued_ready: 7, queued_held: 6 });
+		expect(status.held).toContainEqual({ kind: "paused", subject: "lane:x", detail: "lane x paused by ann", jobs: 2 });
+		expect((status.held as unknown[]).length).toBe(5);
+		await desk.call("scheduler.resume", { lane: "x" });
+		expect((await desk.call("job.show", { id: 2 })).job).toMatchObject({ held: null });
 	});
 
 	test("a duplicate, a second one for an item, a full queue are answers, not errors", async () => {
@@ -250,12 +279,18 @@ describe("acting", () => {
 			schema_version: 1,
 			cancelled: [2],
 			requested: [1],
+			ended: [],
+			refused: [],
 		});
 		expect(await desk.refused("job.cancel", { id: 2 })).toMatchObject({ code: -32009, data: { code: "illegal_transition" } });
 		// One that the end of another before it has blocked is no mistake.
 		await desk.t.add({ name: "x", runnable_at: NOON + 1000 });
 		await desk.t.add({ name: "y", after: ["x"] });
-		expect(await desk.call("job.cancel", { ids: ["x", "y"] })).toMatchObject({ cancelled: [expect.any(Number)], requested: [] });
+		expect(await desk.call("job.cancel", { ids: ["x", "y"] })).toMatchObject({ cancelled: [4], requested: [], ended: [5], refused: [] });
+		// One that had ended keeps none of the others from it.
+		await desk.t.add({ name: "z", runnable_at: NOON + 1000 });
+		const refused = [{ job: 4, code: "illegal_transition", message: expect.stringMatching(/^job 4 /) }];
+		expect(await desk.call("job.cancel", { ids: ["x", "z"] })).toMatchObject({ cancelled: [6], requested: [], ended: [], refused });
 	});
 
 	test("cancel of a kernel entry that is dispatched is told to its worker", async () => {

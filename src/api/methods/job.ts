@@ -1,12 +1,13 @@
 // The methods of jobs: adding, acting, and the door for workers outside. Looking is in job-look.ts.
 
 import { SluiceError } from "../../core/errors.ts";
-import { isTerminal, type JobInput } from "../../core/job.ts";
+import type { JobInput } from "../../core/job.ts";
 import type { Claimed, Ending, Manifest } from "../../scheduler.ts";
 import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
 import { endedDocument, rfc3339, runDocument } from "../documents.ts";
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
+import { cancelAll } from "./job-cancel.ts";
 import { JOB_LOOKS } from "./job-look.ts";
 import { merge, WORKTREE_LOOKS } from "./repo.ts";
 
@@ -92,20 +93,9 @@ export const jobMethods: Handlers<"job"> = {
 		const refs = [...(id === undefined ? [] : [id]), ...(ids ?? [])];
 		if (refs.length === 0) throw new SluiceError("invalid", "id: is missing", { field: "id", hint: "name the job, or several as ids" });
 		const jobs = await Promise.all(refs.map((ref) => resolve(context, ref)));
-		// All of them must exist before the first is touched.
-		const open = new Set<number>();
-		for (const job of jobs) if (!isTerminal((await context.scheduler.show(job)).status)) open.add(job);
-		const cancelled = new Set<number>();
-		const requested = new Set<number>();
-		for (const job of new Set(jobs)) {
-			// Cancelled with the subtree of one before it, or blocked by its end.
-			if (cancelled.has(job) || requested.has(job)) continue;
-			if (open.has(job) && isTerminal((await context.scheduler.show(job)).status)) continue;
-			const report = await context.scheduler.cancel(job, { by, subtree: subtree === true, ...(reason === undefined ? {} : { reason }) });
-			for (const one of report.cancelled) cancelled.add(one);
-			for (const one of report.requested) requested.add(one);
-		}
-		return doc({ cancelled: [...cancelled], requested: [...requested] });
+		return doc(
+			await cancelAll([...new Set(jobs)], { by, subtree: subtree === true, ...(reason === undefined ? {} : { reason }) }, context),
+		);
 	},
 	"job.retry": async ({ id }, { context, by }) => {
 		await context.work.lookForBusy();

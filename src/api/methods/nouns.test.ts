@@ -18,6 +18,8 @@ describe("scheduler", () => {
 			paused_at: at(NOON),
 			queued_total: 1,
 			queued_ready: 1,
+			queued_held: 1,
+			held: [{ kind: "paused", subject: "all", detail: "everything paused by ann: lunch", jobs: 1 }],
 			running: 0,
 			max_concurrent: 4,
 			lanes: { default: { queued: 1, running: 0, max: null } },
@@ -44,6 +46,7 @@ describe("scheduler", () => {
 			budgets: [],
 			config_problem: null,
 			http_problem: null,
+			disk_problem: null,
 			now: expect.any(String),
 		});
 	});

@@ -69,6 +69,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		unmerged: await unmerged(context),
 		config_problem: context.config.problem?.()?.message ?? null,
 		http_problem: context.doors().problem,
+		disk_problem: context.disk?.() ?? null,
 		now: rfc3339(context.clock.now()),
 	}),
 	"scheduler.run": async ({ dry_run }, { context, session }) => {

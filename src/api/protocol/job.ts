@@ -34,6 +34,14 @@ const reason = maybe(text("why, for the record", 10_000));
 const act = <R = OneJob>(about: string, result = "{job}") => method<R>()({ role: "operator", about, params: { id: id() }, result });
 const token = whole("the run's token, from job.claim", 1, Number.MAX_SAFE_INTEGER);
 
+/** `ended`: blocked by the end of another of them. */
+export type Cancelled = {
+	cancelled: number[];
+	requested: number[];
+	ended: number[];
+	refused: { job: number; code: string; message: string }[];
+};
+
 export const JOB_METHODS = {
 	"job.add": openMethod<JobInput & { force?: boolean | undefined; capture_diff?: boolean | undefined }, AddDocument>("job")({
 		role: "run",
@@ -151,7 +159,7 @@ export const JOB_METHODS = {
 			limit: maybe(whole("bytes at most (65,536)", 1, 1_000_000)),
 			wait_ms: maybe(whole("when nothing is there yet, wait so long for more", 0, 25_000)),
 		},
-		result: "{run, stream, offset, next_offset, text, eof, ended, output, host?}",
+		result: "{run, stream, offset, next_offset, text, eof, ended, output, host?, note?}",
 	}),
 	"job.outcome": method<Doc<{ job: number; run: string; host: string | null; outcome: Record<string, unknown> }>>()({
 		role: "viewer",
@@ -166,16 +174,17 @@ export const JOB_METHODS = {
 		params: { ids: ids("the jobs"), timeout_ms: maybe(whole("how long to wait (25,000)", 0, 25_000)) },
 		result: "{jobs: [{id, name, status, exit_code, exit_kind, end_reason, last_failure}], done}",
 	}),
-	"job.cancel": method<Doc<{ cancelled: number[]; requested: number[] }>>()({
+	"job.cancel": method<Doc<Cancelled>>()({
 		role: "operator",
-		about: "Ends waiting jobs; running ones are asked to stop.",
+		about:
+			"Ends waiting jobs; running ones are asked to stop. Of several, each is tried: `refused` are those that had ended before, `ended` those that ended with others of them. The only one that is refused is an error.",
 		params: {
 			id: maybe(id()),
 			ids: maybe(ids("several at once")),
 			subtree: maybe(flag("and everything that comes after them")),
 			reason,
 		},
-		result: "{cancelled, requested}",
+		result: "{cancelled, requested, ended, refused: [{job, code, message}]}",
 	}),
 	"job.retry": act<Rewound>("Rewinds a job and everything downstream of it.", "{reset, restarted, last_successful}"),
 	"job.rerun": act<Rewound>("Runs an ended job again, alone.", "{reset, restarted, last_successful}"),

@@ -9,6 +9,9 @@ export const ACT: readonly CommandSpec[] = [
 	{
 		name: "cancel",
 		help: "End jobs: waiting ones at once, running ones after a stop.",
+		more: [
+			"Each is tried; exit code 4 if one of them had ended already. A number or name that does not exist: nothing is done, exit code 3.",
+		],
 		args: [IDS],
 		options: [
 			{ name: "subtree", type: "flag", help: "And everything that comes after them, and their children; else those go on." },

@@ -18,7 +18,9 @@ export const LOOK: readonly CommandSpec[] = [
 	{
 		name: "list",
 		help: "Jobs, by repo: those that have not ended, or what you ask for.",
-		more: ["! marks a job that waits for more than its turn: a time, another job, a lock, a person. `sluice why ID` says for what."],
+		more: [
+			"! marks a job that waits for more than its turn: a time, another job, a lock, a person, a pause, a budget, a host. `sluice why ID` says for what.",
+		],
 		options: [
 			{ name: "status", type: "list", value: "STATUS", help: "Only these.", choices: STATUSES },
 			{ name: "lane", type: "text", value: "NAME", help: "Only this lane.", completes: "lane" },

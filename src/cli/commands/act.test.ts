@@ -46,6 +46,18 @@ describe("acting", () => {
 		expect((await line.run("rerun 7")).err).toBe("reset: 7\n");
 	});
 
+	test("cancel of several goes on after one that has ended, and says what became of each", async () => {
+		const refused = [{ job: 1, code: "illegal_transition", message: "job 1 has ended: succeeded" }];
+		const line = await openCommandLine({ "job.cancel": { cancelled: [2], requested: [3], ended: [4], refused } });
+		expect(await line.run("cancel 1 2 3 4")).toEqual({
+			code: 4,
+			out: "",
+			err: "cancelled: 2\nasked to stop: 3\nended with them: 4\nsluice: job 1 has ended: succeeded\n",
+		});
+		const json = await line.run("cancel 1 2 3 4 --json");
+		expect([json.code, json.err, JSON.parse(json.out).refused]).toEqual([4, "", refused]);
+	});
+
 	test.each([
 		["not_found", 3],
 		["illegal_transition", 4],

@@ -27,6 +27,12 @@ describe("add", () => {
 		});
 	});
 
+	test("one that something holds back is not said to be next", async () => {
+		const held = { kind: "budget", detail: "owner:cy has used 0 of 0 runs" };
+		const line = await openCommandLine({ ...SETTINGS, "job.add": { outcome: "queued", job: job(7, { held }), position: 1 } });
+		expect(await line.run("add --owner cy -- true")).toMatchObject({ out: "7\n", err: "queued: owner:cy has used 0 of 0 runs\n" });
+	});
+
 	test("every other option has its field", async () => {
 		const line = await openCommandLine(QUEUED);
 		const options =

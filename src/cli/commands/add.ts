@@ -1,11 +1,10 @@
 // sluice add: one job, from options to what the engine takes.
 
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 import type { Call } from "../command.ts";
 import { allowedNames, capture, chosen } from "../environment.ts";
 import { EXIT, usage } from "../failure.ts";
-import { type Document, type Io, idOf, readAll } from "../io.ts";
+import { type Document, type Io, idOf, placeOf, readAll } from "../io.ts";
 import { hasEnded, remark, type ShownJob, statusWords } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
 import { printable } from "../sequences.ts";
@@ -59,7 +58,8 @@ function words(result: Document, now: number): string {
 	if (outcome === "duplicate") return "not added: a job with this unique key is there already";
 	if (outcome === "already_running") return `not added: job ${holder ?? jobOf(result)} works on this item already`;
 	const job = result.job as ShownJob;
-	const place = typeof position === "number" ? `number ${position} of lane ${job.lane}` : remark(job, now) || `lane ${job.lane}`;
+	const place =
+		typeof position === "number" && !job.held ? `number ${position} of lane ${job.lane}` : remark(job, now) || `lane ${job.lane}`;
 	const status = statusWords(job.status);
 	const said = hasEnded(job) || job.status === "running" || place === status ? status : `${status}: ${place}`;
 	return `${job.name ? `${printable(job.name)} ` : ""}${said}`;
@@ -170,7 +170,7 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 		throw usage("nothing to run", 'for example: sluice add -- make test, or sluice add --agent claude "Fix the flaky test"');
 	const mine = chosen(call.list("env"), io.world.env);
 	if (command || agent !== undefined || recipe !== undefined) {
-		work.cwd = resolve(io.world.cwd, call.text("cwd") ?? ".");
+		work.cwd = placeOf(io.world, call.text("cwd") ?? ".");
 		work.env = mine;
 	} else if (call.has("cwd") || call.has("env")) throw usage("a payload is for an outside worker: it takes no --cwd and no --env");
 	return work;
@@ -179,13 +179,13 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 async function promptOf(words: string | undefined, file: string | undefined, io: Io): Promise<string | undefined> {
 	const source = file ?? (words === "-" ? "-" : undefined);
 	if (source === undefined) return words;
-	const text = source === "-" ? await readAll(io.world.stdin) : readText(resolve(io.world.cwd, source), "prompt-file");
+	const text = source === "-" ? await readAll(io.world.stdin) : readText(placeOf(io.world, source), "prompt-file");
 	if (text.trim() === "") throw usage("the prompt is empty");
 	return text;
 }
 
 function payloadOf(text: string, { world }: Io): unknown {
-	const json = text.startsWith("@") ? readText(resolve(world.cwd, text.slice(1)), "payload") : text;
+	const json = text.startsWith("@") ? readText(placeOf(world, text.slice(1)), "payload") : text;
 	try {
 		return JSON.parse(json);
 	} catch (error) {

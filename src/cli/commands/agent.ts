@@ -1,7 +1,6 @@
 // sluice agent list, show, judge.
 
 import { closeSync, openSync, readSync } from "node:fs";
-import { resolve } from "node:path";
 import type { AgentDocument, ProfileDocument } from "../../api/context.ts";
 import { judgementDocument } from "../../api/judgement-document.ts";
 import { isFormat } from "../../core/agents/index.ts";
@@ -10,7 +9,7 @@ import { createReader } from "../../core/agents/reading.ts";
 import { systemTimezone } from "../../host/local.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { answer, type Document, type Io, placeOf } from "../io.ts";
 import { shellWord } from "../job-lines.ts";
 import { plain } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -83,11 +82,11 @@ async function judge(call: Call, io: Io): Promise<undefined> {
 	const format = isFormat(name) ? name : ((await io.ask("agent.show", { name })).agent as ProfileDocument).profile.output;
 	const reader = createReader(format as Format);
 	if (stdout === "-") for await (const part of io.world.stdin) reader.push(typeof part === "string" ? Buffer.from(part) : part);
-	else forEachPiece(resolve(io.world.cwd, stdout), "stdout", (bytes) => reader.push(bytes));
+	else forEachPiece(placeOf(io.world, stdout), "stdout", (bytes) => reader.push(bytes));
 	let said = "";
 	if (stderr !== undefined)
 		// Reasons stand at the end.
-		forEachPiece(resolve(io.world.cwd, stderr), "stderr", (bytes) => {
+		forEachPiece(placeOf(io.world, stderr), "stderr", (bytes) => {
 			said = (said + bytes.toString("utf8")).slice(-KEPT);
 		});
 	const found = judgementDocument(format as Format, reader.end(), { exit, stderr: said, now: io.world.now(), timezone: systemTimezone() });

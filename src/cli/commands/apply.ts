@@ -7,7 +7,7 @@ import { manifestSchemaText } from "../../core/manifest-schema.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
 import { CliFailure, failureOf, usage } from "../failure.ts";
-import { answer, type Document, type Io, readAll } from "../io.ts";
+import { answer, type Document, type Io, placeOf, readAll } from "../io.ts";
 import { type ManifestFile, readManifest } from "../manifest.ts";
 import { counted } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -21,7 +21,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const [file] = call.args("FILE");
 	if (file === undefined) throw usage("FILE is missing", "sluice apply --help shows how");
 	const name = file === "-" ? "stdin" : file;
-	const path = resolve(io.world.cwd, file);
+	const path = placeOf(io.world, file);
 	const text = file === "-" ? await readAll(io.world.stdin) : readFile(path, file);
 	const read = await readManifest(text, name);
 	const captured = capture(io.world.env, await allowedNames(io));

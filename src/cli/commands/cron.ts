@@ -1,11 +1,10 @@
 // sluice cron: triggers by time, and those by files that change.
 
-import { resolve } from "node:path";
 import type { TriggerDocument } from "../../api/protocol/cron.ts";
 import type { Call } from "../command.ts";
 import { chosen } from "../environment.ts";
 import { usage } from "../failure.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { answer, type Document, type Io, placeOf } from "../io.ts";
 import { pairs, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
@@ -64,7 +63,7 @@ function jobOf(call: Call, io: Io): Document {
 	if (agent === undefined && !call.rest?.length)
 		throw usage("nothing to run", "for example: sluice cron add nightly '30 2 * * *' -- make all");
 	const job: Document = {
-		cwd: resolve(io.world.cwd, call.text("cwd") ?? "."),
+		cwd: placeOf(io.world, call.text("cwd") ?? "."),
 		...(agent === undefined ? { command: call.rest } : { agent, prompt }),
 	};
 	for (const option of ["lane", "batch", "repo", "owner"]) if (call.has(option)) job[option] = call.text(option);

@@ -4,11 +4,11 @@ import type { StatusDocument } from "../../api/documents.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io, settingOf } from "../io.ts";
-import { cellOf, columnOf, isField, LIST_FIELDS, labelOf, type ShownJob } from "../job-lines.ts";
+import { cellOf, columnOf, isField, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
 import { pairs } from "../print.ts";
 import { printable } from "../sequences.ts";
-import { table } from "../table.ts";
+import { bounded, table } from "../table.ts";
 
 const PAGE = 1000;
 const ON_SCREEN = 500;
@@ -31,7 +31,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		else printGroups(io, seen, fields);
 		if (jobs.length === 0) io.print.say(emptyWords(call));
 		if (unmerged.length > 0) io.print.say(io.print.paintTalk("yellow", unmergedLine(unmerged)));
-		if (io.world.stdout.isTTY && fields.includes("status") && jobs.some((job) => job.blocked))
+		if (io.world.stdout.isTTY && fields.includes("status") && jobs.some(isHeldBack))
 			io.print.say(io.print.paintTalk("dim", "! waits for more than its turn; sluice why ID says for what"));
 		if (more) io.print.say(io.print.paintTalk("dim", `only the first ${jobs.length} are shown; --limit 0 shows all`));
 	});
@@ -127,7 +127,10 @@ function printBlocks({ print, world }: Io, jobs: readonly ShownJob[], fields: re
 		if (index > 0) print.out("");
 		print.out(print.paint("bold", `${job.id}${job.name ? ` ${printable(job.name)}` : ""}`));
 		const shown = (fields ?? BLOCK).filter((field) => field !== "id" && field !== "name");
-		const rows = shown.map((field) => [field === "subject" ? "what" : field, cellOf(field, job, print.paint, world.now()).trim()] as const);
+		const rows = shown.map((field) => {
+			const value = cellOf(field, job, print.paint, world.now()).trim();
+			return [field === "subject" ? "what" : field, bounded(value, print.width)] as const;
+		});
 		for (const line of pairs(rows, print.paint)) print.out(`  ${line}`);
 	});
 }

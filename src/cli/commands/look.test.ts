@@ -23,6 +23,13 @@ here  live         2    4  gpu     5s ago
 		expect(JSON.parse((await line.run("status --json")).out)).toEqual({ schema_version: 1, ...STATUS });
 	});
 
+	test("status tells that there is hardly any room", async () => {
+		const line = await openCommandLine({
+			"scheduler.status": { ...STATUS, disk_problem: "there is hardly any room where /h is (0.1 GB free)" },
+		});
+		expect((await line.run("status")).out).toContain("\nDisk: there is hardly any room where /h is (0.1 GB free)\n");
+	});
+
 	test("status tells why there is no HTTP", async () => {
 		const line = await openCommandLine({ "scheduler.status": { ...STATUS, http_problem: "port 7420 is taken by another program" } });
 		expect((await line.run("status")).out).toContain("\nNo HTTP: port 7420 is taken by another program\n");

@@ -1,13 +1,12 @@
 // sluice mcp: serves agents over stdin and stdout. What it serves with is a program of its own, loaded only here.
 
-import { resolve } from "node:path";
 import { loadMcp } from "../../api/auto-start.ts";
 import { isFormat } from "../../core/agents/index.ts";
 import { createRenderer } from "../../core/agents/render.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
 import { EXIT, usage } from "../failure.ts";
-import type { Connection, Document, Io } from "../io.ts";
+import { type Connection, type Document, type Io, placeOf } from "../io.ts";
 import { AGAIN, PATIENCE } from "../program.ts";
 
 export async function run(_call: Call, io: Io): Promise<number> {
@@ -19,7 +18,7 @@ export async function run(_call: Call, io: Io): Promise<number> {
 	await serve({
 		call: connections.call,
 		job: world.insideOf(io.home),
-		folder: (given = ".") => resolve(world.cwd, given),
+		folder: (given = ".") => placeOf(world, given),
 		environment: async () => capture(world.env, await allowedNames({ ...io, ask: connections.call })),
 		rendered: (output, text) => {
 			if (!isFormat(output)) return text;

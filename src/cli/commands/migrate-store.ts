@@ -1,10 +1,9 @@
 // sluice migrate-store: everything from one store to another. Needs no daemon, and wants none to run.
 
-import { resolve } from "node:path";
 import type { MoveWish } from "../../api/auto-start.ts";
 import type { Call } from "../command.ts";
 import { EXIT } from "../failure.ts";
-import { answer, type Io } from "../io.ts";
+import { answer, type Io, placeOf } from "../io.ts";
 import { counted } from "../print.ts";
 import { printable } from "../sequences.ts";
 
@@ -20,7 +19,7 @@ type Shown = {
 };
 
 export async function run(call: Call, io: Io): Promise<number> {
-	const store = (text: string) => (text.includes("://") ? text : resolve(io.world.cwd, text));
+	const store = (text: string) => (text.includes("://") ? text : placeOf(io.world, text));
 	const wish: MoveWish = {
 		from: store(call.arg("FROM")),
 		to: store(call.arg("TO")),

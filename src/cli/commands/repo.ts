@@ -1,9 +1,8 @@
 // sluice repo show, add, trust and remove.
 
-import { resolve } from "node:path";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { answer, type Document, type Io, placeOf } from "../io.ts";
 import { plain } from "../print.ts";
 import { pad } from "../table.ts";
 
@@ -42,7 +41,7 @@ function requestOf(call: Call, io: Io): [method: string, params: Document] {
 		throw usage("--url takes one name: the argument, or --name", "leave one of them out");
 	const given = Object.entries({
 		url,
-		path: url === undefined ? resolve(io.world.cwd, place ?? ".") : undefined,
+		path: url === undefined ? placeOf(io.world, place ?? ".") : undefined,
 		name: call.text("name") ?? (url === undefined ? undefined : place),
 		prefix: call.text("prefix"),
 		base_branch: call.text("base-branch"),

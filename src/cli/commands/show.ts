@@ -7,7 +7,7 @@ import { cellOf, hasEnded, isWaiting, remark, type ShownJob, shellWord, statusWo
 import { withLockWords } from "../lock-words.ts";
 import { paintStatus, pairs, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
-import { wrap } from "../table.ts";
+import { bounded, wrap } from "../table.ts";
 import { durationWords, instantOf, localTime, relative } from "../times.ts";
 import { fieldsOf, wantedFields } from "./list.ts";
 import { dollars } from "./noun-set.ts";
@@ -23,14 +23,15 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		const { print, world } = io;
 		if (fields) {
 			for (const line of pairs(
-				fields.map((field) => [field, cellOf(field, job, print.paint, world.now()).trim()] as const),
+				fields.map((field) => [field, bounded(cellOf(field, job, print.paint, world.now()).trim(), print.width)] as const),
 				print.paint,
 			))
 				print.out(line);
 			return;
 		}
 		print.out(`${print.paint("bold", `job ${job.id}${job.name ? ` ${printable(job.name)}` : ""}`)}  ${headline(job, io)}`);
-		for (const line of pairs(rowsOf(job, world.now()), print.paint)) print.out(line);
+		const rows = rowsOf(job, world.now()).map(([name, value]) => [name, bounded(value, print.width)] as const);
+		for (const line of pairs(rows, print.paint)) print.out(line);
 		if (job.prompt) printText(io, "prompt", job.prompt);
 	});
 	return undefined;

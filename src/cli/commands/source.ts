@@ -1,11 +1,11 @@
 // sluice source and sluice recipe: what there is to do, and how it is done.
 
 import { readFileSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { basename } from "node:path";
 import type { ItemView, RecipeView, SourceView } from "../../intake.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
-import { answer, type Io, readAll } from "../io.ts";
+import { answer, type Io, placeOf, readAll } from "../io.ts";
 import { counted, pairs, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
@@ -133,7 +133,7 @@ type Checked = { ok: boolean; problems: { message: string; hint: string | null }
 async function check(call: Call, io: Io): Promise<number> {
 	const files: { file: string; ok: boolean; problems: Checked["problems"] }[] = [];
 	for (const file of call.args("FILE")) {
-		const text = file === "-" ? await readAll(io.world.stdin) : readFile(resolve(io.world.cwd, file), file);
+		const text = file === "-" ? await readAll(io.world.stdin) : readFile(placeOf(io.world, file), file);
 		const name = basename(file === "-" ? "stdin" : file).replace(/\.ya?ml$/, "");
 		const { ok, problems } = (await io.ask("recipe.check", { text, name })) as unknown as Checked;
 		files.push({ file, ok, problems });

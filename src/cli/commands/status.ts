@@ -5,10 +5,10 @@ import type { Call } from "../command.ts";
 import { CliFailure } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
 import { labelOf, unmergedWords } from "../job-lines.ts";
-import { plain } from "../print.ts";
+import { counted, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { cut, table } from "../table.ts";
-import { instantOf, relative } from "../times.ts";
+import { instantOf, relative, withLocalTimes } from "../times.ts";
 import { budgetWords } from "./noun-set.ts";
 
 const EVERY_MS = 1000;
@@ -56,11 +56,13 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	};
 	const cap = status.max_concurrent > 0 ? ` of ${status.max_concurrent}` : " (no cap)";
 	const lines = [
-		`Queued: ${status.queued_total} total, ${status.queued_ready} ready`,
+		`Queued: ${status.queued_total} total, ${status.queued_ready} ready${heldCount(status)}`,
 		`Running: ${paint(status.running > 0 ? "cyan" : "dim", `${status.running}${cap}`)}`,
 	];
 	if (status.paused) lines.push(paint("yellow", `Paused: by ${plain(status.paused_by)}, ${ago(status.paused_at)}`));
+	lines.push(...heldLines(status).map((line) => cut(paint("yellow", withLocalTimes(line, now)), print.width)));
 	if (status.config_problem) lines.push(paint("red", `Not in force: ${printable(status.config_problem)}`));
+	if (status.disk_problem) lines.push(paint("red", `Disk: ${printable(status.disk_problem)}`));
 	if (status.http_problem) lines.push(paint("yellow", `No HTTP: ${printable(status.http_problem)}`));
 	if (status.backpressure) lines.push(paint("yellow", `Backpressure: ${printable(status.backpressure)}`));
 	if (status.last_dispatch_at) lines.push(`Last start: ${ago(status.last_dispatch_at)}`);
@@ -149,6 +151,24 @@ function grouped(unmerged: readonly Unmerged[]): (Unmerged & { more: number })[]
 		else groups.set(key, { ...one, more: 0 });
 	}
 	return [...groups.values()];
+}
+
+/** Ready is what waits for nothing of its own; a hold or a budget may keep it all the same. */
+const heldCount = ({ queued_ready, queued_held }: StatusDocument): string =>
+	!queued_held ? "" : queued_held === queued_ready ? ", all of them held" : `, ${queued_held} of them held`;
+
+/** `3 queued, 2 ready, 1 of them held` */
+export const queuedWords = (status: StatusDocument): string =>
+	`${status.queued_total} queued, ${status.queued_ready} ready${heldCount(status)}`;
+
+const HELD = 5;
+
+/** What keeps ready jobs from their turn. A pause of everything has its own line. A daemon of before does not tell. */
+function heldLines({ held = [] }: Partial<StatusDocument>): string[] {
+	const told = held.filter(({ subject }) => subject !== "all");
+	const lines = told.slice(0, HELD).map(({ detail, jobs }) => `Held: ${counted(jobs, "job")}, ${printable(detail)}`);
+	const rest = told.slice(HELD).reduce((sum, { jobs }) => sum + jobs, 0);
+	return rest === 0 ? lines : [...lines, `Held: ${counted(rest, "job")} for other reasons; sluice why ID tells`];
 }
 
 /** `███░░` */

@@ -1,17 +1,16 @@
 // sluice up: starts the daemon, here or in the background, or makes it a service.
 
-import { resolve } from "node:path";
 import { isDatabase } from "../../core/store-address.ts";
 import type { Call } from "../command.ts";
 import { dashboardLink } from "../dashboard-link.ts";
 import { usage } from "../failure.ts";
-import { answer, type Io } from "../io.ts";
+import { answer, type Io, placeOf } from "../io.ts";
 
 export async function run(call: Call, io: Io): Promise<number | undefined> {
 	const options = {
 		home: io.world.homeOf(io.home),
 		port: portOf(call.text("port")),
-		store: storeIn(call.text("store"), io.world.cwd),
+		store: storeIn(call.text("store"), io),
 		name: call.text("name"),
 		labels: call.list("label"),
 	};
@@ -43,8 +42,8 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 }
 
 /** A path is meant from where the caller is. */
-const storeIn = (text: string | undefined, cwd: string): string | undefined =>
-	text === undefined || isDatabase(text) ? text : resolve(cwd, text);
+const storeIn = (text: string | undefined, { world }: Io): string | undefined =>
+	text === undefined || isDatabase(text) ? text : placeOf(world, text);
 
 function portOf(text: string | undefined): number | null | undefined {
 	if (text === undefined || text === "none") return text === undefined ? undefined : null;

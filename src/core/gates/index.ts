@@ -57,6 +57,15 @@ export function shut(bucket: Bucket, world: World): Reason | null {
 	return null;
 }
 
+/** What a bucket's jobs wait for that is not their turn: the first refusal that more room would not lift. */
+export function heldBy(bucket: Bucket, world: World): Reason | null {
+	for (const gate of [holds, budget, host]) {
+		const reasons = gate.ask(bucket, world);
+		if (reasons) return reasons[0] as Reason;
+	}
+	return null;
+}
+
 /** Every true reason why a waiting job has not started. */
 export function allReasons(job: Job, bucket: Bucket, facts: JobFacts, world: World): Reason[] {
 	if (!isWaiting(job.status)) return [];

@@ -8,7 +8,7 @@ import { findPrograms } from "./programs.ts";
 import { psTable } from "./ps.ts";
 import { checkLaunch, prelude } from "./shim.ts";
 import { openShims } from "./shims.ts";
-import { forbidRun, recordFailure, sight, signalOne, signalRun } from "./sight.ts";
+import { type Being, forbidRun, recordFailure, sight, signalOne, signalRun, startIf, unmarkedOf } from "./sight.ts";
 
 /** `home`: an absolute folder of ours alone; the FIFO `exits` lives there, and stays for the next one to open it. */
 export async function openProcesses(options: { home: string }): Promise<Processes> {
@@ -23,6 +23,14 @@ export async function openProcesses(options: { home: string }): Promise<Processe
 		giveUp: (dir, why) => recordFailure(dir, table, why),
 		tell: (run) => listener(run),
 	});
+	/** Seen below a run when it was told to stop, without its mark: they belong to it until they are gone. */
+	const unmarked = new Map<string, Being[]>();
+	const stillThere = (mark: string): Being[] => {
+		const left = (unmarked.get(mark) ?? []).filter((being) => startIf(being, table) !== null);
+		if (left.length > 0) unmarked.set(mark, left);
+		else unmarked.delete(mark);
+		return left;
+	};
 	const fifo = await openFifo(path, programs.mkfifo, shims.heard);
 
 	return {
@@ -39,14 +47,29 @@ export async function openProcesses(options: { home: string }): Promise<Processe
 			else if (sighting.state !== "unstarted") shims.ended(run);
 			return sighting;
 		},
-		signal: (_run, dir, signal) => signalRun(dir, table, signal),
+		signal(_run, dir, signal) {
+			const seen = unmarkedOf(dir, table);
+			if (seen && seen.beings.length > 0) {
+				const known = stillThere(seen.mark).filter(({ pid }) => !seen.beings.some((one) => one.pid === pid));
+				unmarked.set(seen.mark, [...known, ...seen.beings]);
+			}
+			return signalRun(dir, table, signal);
+		},
 		forbid: (_run, dir) => forbidRun(dir, table),
 		sweep(marks) {
 			const wanted = new Set(marks);
-			return table.carriers((mark) => wanted.has(mark));
+			const found = table.carriers((mark) => wanted.has(mark));
+			for (const mark of marks) {
+				const more = stillThere(mark).map(({ pid }) => pid);
+				if (more.length > 0) found.set(mark, [...new Set([...(found.get(mark) ?? []), ...more])]);
+			}
+			return found;
 		},
 		marked: (prefix) => table.carriers((mark) => mark.startsWith(prefix)),
-		signalAll: (mark, pids, signal) => pids.filter((pid) => table.carries(pid, mark) && signalOne(pid, signal)).length,
+		signalAll(mark, pids, signal) {
+			const own = new Set(stillThere(mark).map(({ pid }) => pid));
+			return pids.filter((pid) => (own.has(pid) || table.carries(pid, mark)) && signalOne(pid, signal)).length;
+		},
 		async close() {
 			await shims.close();
 			fifo?.close();

@@ -20,6 +20,8 @@ export type ProcessTable = {
 	isCopy(child: number, parent: number): boolean;
 	/** Its children, theirs and so on, as far as they are in its session. Costs as much as there are of them, however many processes live. */
 	below(pid: number): number[];
+	/** Those below it, in whatever session, that have thrown the mark away: once their parent is gone nobody can tell whose they were. */
+	unmarked(pid: number, mark: string): { pid: number; start: string }[];
 };
 
 const ME = process.getuid?.() ?? -1;
@@ -62,6 +64,15 @@ export function procTable(): ProcessTable {
 			for (const one of found) for (const child of childrenOf(one)) if (statOf(child)?.session === session) found.add(child);
 			found.delete(pid);
 			return [...found];
+		},
+		unmarked(pid, mark) {
+			const found = new Set([pid]);
+			for (const one of found) for (const child of childrenOf(one)) found.add(child);
+			found.delete(pid);
+			return [...found].flatMap((one) => {
+				const start = markOf(one) === mark ? undefined : statOf(one)?.start;
+				return start === undefined || quietly(() => statSync(`/proc/${one}`).uid) !== ME ? [] : [{ pid: one, start }];
+			});
 		},
 	};
 }

@@ -50,6 +50,7 @@ export function psTable(ps: string): ProcessTable {
 		},
 		isCopy: () => false,
 		below: () => [],
+		unmarked: () => [],
 	};
 }
 

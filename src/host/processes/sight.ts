@@ -6,7 +6,7 @@ import type { ProcessTable } from "./proc.ts";
 import { quietly, readSmall } from "./reading.ts";
 
 /** `start`: its start time; or `~` and a time at which it was there, in the same units: whoever has the pid since before then is it. */
-type Being = { pid: number; start: string };
+export type Being = { pid: number; start: string };
 /** `program`: of an earlier version, which wrote it down; now it has the mark instead. */
 type Start = { shim: Being; boot: string; program: Being | null; mark: string | null };
 
@@ -83,6 +83,14 @@ export function recordFailure(dir: string, table: ProcessTable, why: string): vo
 	if (forbidRun(dir, table)) writeFileSync(`${dir}/exit`, `1 launch 126 ${why}\n`, { mode: 0o600 });
 }
 
+/** Processes of a live run that do not carry its mark. */
+export function unmarkedOf(dir: string, table: ProcessTable): { mark: string; beings: Being[] } | null {
+	const start = readExit(dir) ? "none" : readStart(dir);
+	if (typeof start === "string" || start.boot !== table.boot || start.mark === null) return null;
+	const being = beingOf(start, table);
+	return being && { mark: start.mark, beings: table.unmarked(being.pid, start.mark) };
+}
+
 /** True when somebody was there, even if the signal was refused. */
 export function signalRun(dir: string, table: ProcessTable, signal: NodeJS.Signals): boolean {
 	// Between the shim's marker and the exec there are some microseconds: waited for, since a lost SIGINT costs a whole grace.
@@ -136,7 +144,7 @@ function signalProgram(program: Being, table: ProcessTable, signal: NodeJS.Signa
 }
 
 /** Its start time, if it is still the one that was meant. */
-function startIf({ pid, start }: Being, table: ProcessTable): string | null {
+export function startIf({ pid, start }: Being, table: ProcessTable): string | null {
 	const now = table.startOf(pid);
 	if (now === null) return null;
 	return (start.startsWith("~") ? Number(now) <= Number(start.slice(1)) : now === start) ? now : null;

@@ -16,8 +16,8 @@ export type Session = {
 const CLOCK = "SELECT extract(epoch FROM clock_timestamp()) * 1000";
 
 export function sessionOf(schema: string, idleMs: number): Session {
-	// Tables that were empty a moment ago fool the planner: an index is always the better way here.
-	const ways = ["seqscan", "bitmapscan", "sort"].map((way) => `enable_${way} = off`);
+	// Tables that were empty a moment ago fool the planner, and so does a limit that it does not know yet: an index, row by row, is always the better way here.
+	const ways = ["seqscan", "bitmapscan", "sort", "hashjoin", "mergejoin"].map((way) => `enable_${way} = off`);
 	const settings = [`idle_in_transaction_session_timeout = ${idleMs}`, ...ways, "jit = off"];
 	const lock = `SELECT version FROM "${schema}".head FOR UPDATE`;
 	const script = ["BEGIN", ...settings.map((one) => `SET LOCAL ${one}`), lock, CLOCK].join("; ");

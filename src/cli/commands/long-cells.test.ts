@@ -1,0 +1,28 @@
+// One job with a command as long as a book: what it does to tables and to show.
+
+import { expect, test } from "vitest";
+import { job, openCommandLine } from "../../../test/make/command-line.ts";
+
+const LONG = ["echo", "x".repeat(100_000)];
+
+test("does not widen the lines of others when a list is piped", async () => {
+	const line = await openCommandLine({ "job.list": { jobs: [job(1, { command: LONG }), job(2)] } });
+	for (const text of ["list", "list --fields id,command,lane"]) {
+		const { out } = await line.run(text);
+		for (const row of out.split("\n")) expect(row.length).toBeLessThan(300);
+		expect(out).toContain("xxx…");
+	}
+	expect(JSON.parse((await line.run("list --json")).out).jobs[0].command).toEqual(LONG);
+});
+
+test("is cut by show on a terminal, with a word where all of it is; a pipe gets it all", async () => {
+	const line = await openCommandLine({ "job.show": { job: job(1, { command: LONG }) }, "job.list": { jobs: [job(1, { command: LONG })] } });
+	for (const text of ["show 1", "show 1 --fields command", "list --format block"]) {
+		let out = "";
+		const stdout = { write: (piece: string) => (out += piece), isTTY: true, columns: 80 };
+		await line.run(`${text} --no-color`, { stdout });
+		expect(out.length).toBeLessThan(2000);
+		expect(out).toMatch(/x… \(10000\d characters; --json has them all\)/);
+		expect((await line.run(text)).out).toContain(LONG[1]);
+	}
+});

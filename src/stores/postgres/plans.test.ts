@@ -1,0 +1,71 @@
+// How PostgreSQL goes about what the engine asks: however many jobs there are, it looks at about as many rows as it answers with.
+
+import pg from "pg";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { type Server, startServer } from "../../../test/make/postgres-server.ts";
+import { openScheduler } from "../../open.ts";
+import { sessionOf } from "./session.ts";
+
+let server: Server;
+beforeAll(async () => {
+	server = await startServer();
+});
+afterAll(() => server?.end());
+
+const JOBS = 20_000;
+type Node = { "Node Type": string; "Actual Rows": number; "Rows Removed by Filter"?: number; Plans?: Node[] };
+const rowsOf = (node: Node): number =>
+	Math.max(node["Actual Rows"] + (node["Rows Removed by Filter"] ?? 0), ...(node.Plans ?? []).map(rowsOf));
+
+test("what claims, ends and looks read, prepared and with the planner's statistics up to date", async () => {
+	const url = `${server.url()}?schema=plans`;
+	const filler = await openScheduler({ url, join: { name: "filler" }, config: { max_concurrent: 100, safety_cap: 0 } });
+	for (let from = 0; from < JOBS; from += 5000)
+		await filler.apply({ jobs: Array.from({ length: 5000 }, (_, n) => ({ payload: { n }, priority: n % 3 })) });
+	await filler.close();
+	const admin = new pg.Client({ connectionString: server.url() });
+	await admin.connect();
+	onTestFinished(() => admin.end());
+	await admin.query("ANALYZE");
+
+	// What two hosts ask that are in each other's way.
+	const asked = new Map<string, unknown[]>();
+	const plain = pg.Client.prototype.query;
+	onTestFinished(() => {
+		pg.Client.prototype.query = plain;
+	});
+	pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+		const config = args[0] as { text?: string; values?: unknown[] };
+		if (config?.text?.startsWith("SELECT") && config.text.includes("plans") && !config.text.includes("write_"))
+			asked.set(config.text, config.values ?? []);
+		return Reflect.apply(plain, this, args);
+	} as typeof plain;
+	const [a, b] = [await openScheduler({ url, join: { name: "a" } }), await openScheduler({ url, join: { name: "b" } })];
+	for (let round = 0; round < 5; round++)
+		for (const [host, scheduler] of [
+			["a", a],
+			["b", b],
+		] as const)
+			for (const { job, run } of await scheduler.claim({ worker: host, max: 1, host })) {
+				await scheduler.show(job.id);
+				await scheduler.why(job.id + 100);
+				await scheduler.complete({ job: job.id, token: run.token, exit_kind: "completed", exit_code: 0 });
+			}
+	await a.status();
+	await a.close();
+	await b.close();
+	pg.Client.prototype.query = plain;
+
+	await admin.query(sessionOf("plans", 60_000).settings);
+	const far: string[] = [];
+	let count = 0;
+	for (const [text, values] of asked) {
+		await admin.query(`PREPARE p${++count} AS ${text.replace(" FOR UPDATE", "")}`);
+		const given = values.map((value) => (value === null ? "NULL" : admin.escapeLiteral(String(value)))).join(", ");
+		const { rows } = await admin.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE p${count}${values.length > 0 ? `(${given})` : ""}`);
+		const [{ Plan: plan }] = rows[0]["QUERY PLAN"] as [{ Plan: Node }];
+		if (rowsOf(plan) > 2000) far.push(`${rowsOf(plan)} rows: ${text}`);
+	}
+	expect(count).toBeGreaterThan(5);
+	expect(far).toEqual([]);
+});
