@@ -414,7 +414,12 @@ describe("merging", () => {
 		expect(await sluice("status")).toContain(
 			`Needs you: job ${none} (none) not merged: uncommitted work, README.md, zfile are not committed`,
 		);
-		expect(await sluice("why", "none")).toContain(`→ commit it in ${path}`);
+		expect(await sluice("why", "none")).toContain(
+			`→ commit it in ${path}, then: sluice merge ${none}; or give it up: sluice merge ${none} --drop; next time: sluice add --commit auto\n`,
+		);
+		const auto = Number(await sluice("add", "--repo", "r", "--commit", "auto", "--", "touch", "whole"));
+		await merged(client, auto);
+		expect(repo.has("whole")).toBe(true);
 		expect(await sluice("show", "none")).toContain("README.md, zfile are not committed");
 		expect(await sluice("list", "--all")).toContain("not merged: uncommitted work");
 		// The next daemon leaves it as it is, too, though the worktree is clean for a moment.

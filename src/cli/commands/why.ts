@@ -116,7 +116,10 @@ function mergeAdvice(job: ShownJob): string {
 		return `${what} in ${where ?? "the checkout of its base"}: it goes on by itself; or give it up: sluice merge ${job.id} --drop`;
 	}
 	const then = `then: sluice merge ${job.id}; or give it up: sluice merge ${job.id} --drop`;
-	if (isUncommitted(job)) return `commit it in ${where ?? `the folder of sluice open ${job.id}`}, ${then}`;
+	if (isUncommitted(job)) {
+		const next = job.commit == null ? "; next time: sluice add --commit auto" : "";
+		return `commit it in ${where ?? `the folder of sluice open ${job.id}`}, ${then}${next}`;
+	}
 	return `mend and commit it where it stands: sluice open ${job.id}; ${then}`;
 }
 
