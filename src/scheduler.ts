@@ -169,6 +169,9 @@ export type FireResult = { outcome: "added"; job: number } | { outcome: "open"; 
 export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[] };
 export type RewindAllReport = Omit<RewindReport, "last_successful"> & { skipped: { job: number; reason: string }[] };
 
+/** `unmerged`: how many of those that are kept are so since their merge is open; absent when there are none. */
+export type GcReport = { deleted: number; kept: number; unmerged?: number };
+
 /** A lock that is held or kept free for somebody. */
 export type LockView = { key: string; holders: { job: number; mode: "shared" | "exclusive" }[]; reserved_for: number | null };
 export type BatchView = { name: string; open: number; total: number; owned: boolean };
@@ -268,6 +271,10 @@ export interface Scheduler extends Fleet {
 	clear(options?: Act & { item?: string }): Promise<{ cleared: number[] }>;
 	/** What became of a succeeded job's branch, with what there is to say about it. */
 	merged(id: number, status: NonNullable<Job["merge_status"]>, report?: MergeReport): Promise<void>;
+	/** The merge of a job that ended well is tried once more, without a run, by the host that has its worktree. */
+	mergeAgain(id: number, options?: Act): Promise<void>;
+	/** It is not to be merged any more: `kept`. What comes after it with `merged` can no longer be met. */
+	dropMerge(id: number, options?: Act): Promise<void>;
 
 	show(id: number): Promise<JobView>;
 	list(filter?: {
@@ -336,7 +343,8 @@ export interface Scheduler extends Fleet {
 	config(): Config;
 	/** What else is kept with the settings; empty where they are not shared. */
 	more(): Record<string, unknown>;
-	gc(options?: { days?: number }): Promise<{ deleted: number; kept: number }>;
+	/** Forgets jobs that ended long ago, but none that an active job refers to, and none whose merge is open. */
+	gc(options?: { days?: number }): Promise<GcReport>;
 	/** What this host found at start: recovery is the next reconcile, nothing more. */
 	recover(
 		found: { run: string; state: "alive" | "exited" | "gone" | "unstarted"; exit_code?: number }[],

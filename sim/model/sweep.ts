@@ -2,6 +2,7 @@
 
 import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
 import { endRun, noteLaunch } from "./ending.ts";
+import { isMerging } from "./refusal.ts";
 import { settle } from "./settle.ts";
 import { find, type ModelJob, note, running, type State } from "./state.ts";
 
@@ -75,6 +76,7 @@ export function gc(state: State, days: number, seen: Seen): void {
 	for (const job of gone) {
 		agree(job.ended_at !== undefined && job.run === undefined, `gc removed job ${job.id}, which is ${job.status}`);
 		agree(job.ended_at <= state.now - days * 86_400_000, `gc removed job ${job.id}, which ended only ${state.now - job.ended_at} ms ago`);
+		agree(!isMerging(job), `gc removed job ${job.id}, whose merge is open`);
 		const user = state.jobs.find((other) => other.ended_at === undefined && refersTo(other, job));
 		agree(user === undefined, `gc removed job ${job.id}, which active job ${user?.id} refers to`);
 	}

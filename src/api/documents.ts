@@ -162,7 +162,17 @@ export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" 
 	/** Jobs that wait for a person, the oldest first. `question` is null where approval is asked for. */
 	needs_human: { job: number; name: string | null; question: string | null; since: Time }[];
 	/** Jobs that went well, whose merge goes on only if a person sees to it: a hundred at most. */
-	unmerged?: { job: number; name: string | null; merge_status: MergeStatus; message: string | null; since: Time }[];
+	unmerged?: {
+		job: number;
+		name: string | null;
+		merge_status: MergeStatus;
+		/** There is work in its worktree that is on no commit of its branch. */
+		uncommitted: boolean;
+		message: string | null;
+		/** Where a person can see to it. */
+		path: string | null;
+		since: Time;
+	}[];
 	/** Budgets that are used up or near it. */
 	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Time | null })[];
 	/** Why config.yml as it stands is not in force; null when it is. */

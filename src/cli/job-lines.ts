@@ -82,12 +82,18 @@ const UNMERGED: Record<string, string | undefined> = {
 	requested: "merge requested",
 };
 /** Of one that went well and whose work is not in its base; empty when it is there, or is not meant to be. */
-export const unmergedWords = (job: Pick<ShownJob, "status" | "merge_status">): string =>
-	job.status === "succeeded" ? (UNMERGED[job.merge_status ?? ""] ?? "") : "";
+export const unmergedWords = (job: Merging): string => {
+	if (job.status !== "succeeded") return "";
+	return isUncommitted(job) ? "not merged: uncommitted work" : (UNMERGED[job.merge_status ?? ""] ?? "");
+};
+type Merging = Pick<ShownJob, "status" | "merge_status" | "merge_report">;
+
+export const isUncommitted = ({ merge_status, merge_report }: Merging): boolean =>
+	merge_status === "pending" && merge_report?.uncommitted === true;
 
 /** Nothing but a person, or a run that the repo's settings ask for, brings such a merge further. */
-export const isMergeStuck = (job: Pick<ShownJob, "status" | "merge_status">): boolean =>
-	job.status === "succeeded" && (job.merge_status === "conflict" || job.merge_status === "verify_failed");
+export const isMergeStuck = (job: Merging): boolean =>
+	job.status === "succeeded" && (["conflict", "verify_failed", "base_dirty"].includes(job.merge_status ?? "") || isUncommitted(job));
 
 /** Why its last run could not be started; `circuit-broken` only says that no more tries are made. */
 export function launchWords(job: Pick<ShownJob, "exit_kind" | "end_reason" | "last_failure" | "attempt">): string | undefined {

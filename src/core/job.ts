@@ -81,8 +81,29 @@ export const isMerging = ({ status, will_merge, merge_status }: Pick<Job, "statu
 	will_merge === true &&
 	(merge_status === "pending" || merge_status === "base_dirty" || merge_status === "conflict" || merge_status === "verify_failed");
 
-/** What there is to say about a merge: files that stand in its way, words, the commit that has it, whether the job is run again for it. */
-export type MergeReport = { files?: string[]; message?: string; commit?: string; follow_up?: boolean };
+/** What there is to say about a merge. */
+export type MergeReport = {
+	/** Those in its way. */
+	files?: string[];
+	message?: string;
+	/** The commit that has it. */
+	commit?: string;
+	/** The job is run again for it. */
+	follow_up?: boolean;
+	/** `pending`: there is work in its worktree that is on no commit of its branch. It is not tried again until somebody says so. */
+	uncommitted?: boolean;
+	/** The folder where a person can see to it. */
+	path?: string;
+	/** `kept`: somebody said that it is not to be merged. */
+	given_up?: boolean;
+};
+
+/** Its merge goes on only if a person sees to it, in its worktree or in the base's checkout, or a run that the repo's settings ask for. */
+export const isMergeStuck = ({ status, merge_status, merge_report }: Pick<Job, "status" | "merge_status" | "merge_report">): boolean => {
+	if (status !== "succeeded") return false;
+	if (merge_status === "pending") return merge_report?.uncommitted === true;
+	return merge_status === "conflict" || merge_status === "verify_failed" || merge_status === "base_dirty";
+};
 
 export type LockMode = "shared" | "exclusive";
 export type Lock = { key: string; mode: LockMode };

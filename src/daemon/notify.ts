@@ -56,7 +56,8 @@ function kindOf({ kind, data }: EventRow): NotifyOn | undefined {
 			return "needs_human";
 		case "merge":
 			// Where the job is run again for it, nobody is needed yet.
-			return (data.merge_status === "conflict" || data.merge_status === "verify_failed") && data.follow_up !== true
+			return (data.merge_status === "conflict" || data.merge_status === "verify_failed" || data.uncommitted === true) &&
+				data.follow_up !== true
 				? "needs_human"
 				: undefined;
 		case "limited":
@@ -94,7 +95,7 @@ export function noticeOf(kind: NotifyOn, { job, at, data, kind: event }: EventRo
 					: event === "approval_asked"
 						? [`${who} needs approval`, `sluice approve ${job}, or sluice reject ${job}`]
 						: event === "merge"
-							? [`${who} is not merged: ${data.merge_status === "conflict" ? "conflict" : "verify failed"}`, String(data.message ?? "")]
+							? [`${who} is not merged: ${mergeWords(data)}`, String(data.message ?? "")]
 							: [`${who} needs a person`, String(view?.question ?? data.message ?? "")];
 			case "limit":
 				return [`Account ${data.account} is limited`, typeof data.until === "number" ? `until ${new Date(data.until).toISOString()}` : ""];
@@ -106,6 +107,9 @@ export function noticeOf(kind: NotifyOn, { job, at, data, kind: event }: EventRo
 		}
 	}
 }
+
+const mergeWords = ({ merge_status, uncommitted }: Record<string, unknown>): string =>
+	uncommitted === true ? "uncommitted work" : merge_status === "conflict" ? "conflict" : "verify failed";
 
 async function deliver(parts: NotifyParts, to: NotifySettings, notice: Notice): Promise<void> {
 	try {

@@ -1,14 +1,14 @@
 // What people do to jobs and lanes: cancel, reorder, approve, answer, pause, resume, clear. Each is an event with who did it.
 
 import { SluiceError } from "../core/errors.ts";
-import { illegal, isMerging, isTerminal, isWaiting, type Job, type MergeReport, type MergeStatus } from "../core/job.ts";
+import { illegal, isTerminal, isWaiting, type Job } from "../core/job.ts";
 import { RUN_NOW } from "../core/order.ts";
 import { holdKey } from "../core/world.ts";
 import type { Scope } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { pump } from "./locks.ts";
 import { mustFind } from "./look.ts";
-import { doubtProducts, endJob, place } from "./place.ts";
+import { endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 export function* cancel(tx: Tx, id: number, reason: string, what: "one" | "subtree"): Op<{ cancelled: number[]; requested: number[] }> {
@@ -196,22 +196,4 @@ export function* clearAccount(tx: Tx, account: string): Op<void> {
 	tx.event("account_cleared", null, { account });
 	tx.stirred = true;
 	yield* [];
-}
-
-/** How the merge of a job that ended well went. Those that wait for it hear of it. */
-export function* merged(tx: Tx, id: number, status: MergeStatus, report: MergeReport = {}): Op<void> {
-	const job = yield* mustFind(tx, id);
-	if (job.status !== "succeeded" || !job.will_merge)
-		throw new SluiceError(
-			"illegal_transition",
-			`job ${id} is ${job.status}${job.will_merge ? "" : " and does not merge"}: it has no merge to report`,
-			{ field: "id" },
-		);
-	const wasMerging = isMerging(job);
-	job.merge_status = status;
-	job.merge_report = Object.keys(report).length > 0 ? report : undefined;
-	tx.touch(job);
-	tx.event("merge", id, { merge_status: status, ...report });
-	if (job.dependents) tx.put("settle", `merge/${id}`, { after: 0 });
-	if (wasMerging && !isMerging(job)) yield* doubtProducts(tx, job);
 }

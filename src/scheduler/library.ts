@@ -6,7 +6,7 @@ import { presetConfig, readConfig } from "../core/config-input.ts";
 import { copy } from "../core/copy.ts";
 import { factKeys, isProbed } from "../core/fact.ts";
 import { type Draft, draftJob } from "../core/input.ts";
-import { type JobInput, MERGE_STATUSES } from "../core/job.ts";
+import type { JobInput } from "../core/job.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Act, ConfigInput, EventRow, News, OpenOptions, Scheduler } from "../scheduler.ts";
 import { ask, type Op, type Store } from "../store.ts";
@@ -32,6 +32,7 @@ import { closeBreaker } from "./limits.ts";
 import { listenForOthers } from "./listening.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
+import { mergeMethods } from "./merge-door.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
 import { createOutputs, dropOldAsks } from "./outputs.ts";
 import * as registers from "./registers.ts";
@@ -236,10 +237,7 @@ export async function createScheduler(
 			return run((tx) => closeBreaker(tx, scope), act);
 		},
 		clear: async (act) => run((tx) => control.clear(tx, act?.item), act),
-		merged: async (at, status, report) => {
-			const merge = check.oneOf(status, MERGE_STATUSES, "status");
-			return engine.run((tx) => control.merged(tx, id(at), merge, report), { jobs: [id(at)] });
-		},
+		...mergeMethods({ engine, run }),
 
 		show: async (at) =>
 			engine.look(

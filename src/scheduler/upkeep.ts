@@ -2,9 +2,9 @@
 
 import { copy } from "../core/copy.ts";
 import { jobOfArtifact } from "../core/fact.ts";
-import { isTerminal, type Job, runId } from "../core/job.ts";
+import { isMerging, isTerminal, type Job, runId } from "../core/job.ts";
 import { reconcile } from "../core/reconcile.ts";
-import type { Claimed, Scheduler } from "../scheduler.ts";
+import type { Claimed, GcReport, Scheduler } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { finish, started } from "./finish.ts";
 import { dropOutputs } from "./outputs.ts";
@@ -16,26 +16,33 @@ const KEPT_BUCKETS = 100;
 export type GcCursor = { ended_at: number; id: number };
 
 /** Forgets what ended before a time and is not referred to any more, piece by piece. */
-export async function forgetBefore(
-	run: <T>(task: (tx: Tx) => Op<T>) => Promise<T>,
-	before: number,
-): Promise<{ deleted: number; kept: number }> {
-	const total = { deleted: 0, kept: 0 };
+export async function forgetBefore(run: <T>(task: (tx: Tx) => Op<T>) => Promise<T>, before: number): Promise<GcReport> {
+	const total = { deleted: 0, kept: 0, unmerged: 0 };
 	for (let cursor: GcCursor | null = { ended_at: -1, id: 0 }; cursor; ) {
 		const at: GcCursor = cursor;
-		const some: { deleted: number; kept: number; next: GcCursor | null } = await run((tx) => gcSome(tx, before, at));
+		const some: GcPiece = await run((tx) => gcSome(tx, before, at));
 		total.deleted += some.deleted;
 		total.kept += some.kept;
+		total.unmerged += some.unmerged;
 		cursor = some.next;
 	}
-	return total;
+	const { unmerged, ...rest } = total;
+	return unmerged > 0 ? total : rest;
 }
 
-/** Forgets some terminal jobs that ended before a time and that no active job still refers to. */
-export function* gcSome(tx: Tx, before: number, after: GcCursor): Op<{ deleted: number; kept: number; next: GcCursor | null }> {
+type GcPiece = { deleted: number; kept: number; unmerged: number; next: GcCursor | null };
+
+/** Forgets some terminal jobs that ended before a time, that no active job still refers to and whose merge is over. */
+export function* gcSome(tx: Tx, before: number, after: GcCursor): Op<GcPiece> {
 	const old = yield* ask({ read: "old", before, after, limit: PIECE });
 	let deleted = 0;
+	let unmerged = 0;
 	for (const job of old) {
+		// With the job, its work would be out of sight: nobody would merge it, or say that somebody is needed.
+		if (isMerging(job)) {
+			unmerged++;
+			continue;
+		}
 		if (yield* isReferred(tx, job)) continue;
 		if (job.name !== undefined) tx.put("name", job.name, null);
 		tx.put("family", String(job.id), null);
@@ -45,7 +52,8 @@ export function* gcSome(tx: Tx, before: number, after: GcCursor): Op<{ deleted: 
 	}
 	if (deleted > 0) tx.event("gc", null, { deleted });
 	const last = old[old.length - 1];
-	return { deleted, kept: old.length - deleted, next: last && old.length === PIECE ? { ended_at: last.ended_at ?? 0, id: last.id } : null };
+	const next = last && old.length === PIECE ? { ended_at: last.ended_at ?? 0, id: last.id } : null;
+	return { deleted, kept: old.length - deleted, unmerged, next };
 }
 
 /** By an edge, an artifact, or as an ancestor. */

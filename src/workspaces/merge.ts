@@ -22,16 +22,19 @@ import { repoFolder, type WorktreeRecord, writeRecord } from "./record.ts";
 import { identityArgs } from "./removal.ts";
 
 export type MergeResult =
-	| { status: "merged"; commit: string }
+	| { status: "merged"; commit: string; message?: string }
 	| { status: "conflict" | "verify_failed"; files: string[]; message: string }
-	| { status: "base_dirty"; message: string }
+	| { status: "base_dirty"; message: string; path?: string }
 	| { status: "kept" | "requested"; message: string };
 
 const ROUNDS = 5;
 const SLOW_MS = 30 * 60_000;
 
-/** Rejects when it could not be tried: that says nothing about the branch, and it is tried again. `dir`: where its logs go. */
-export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord, dir: string): Promise<MergeResult> {
+/** `dir`: where its logs go. `wanted`: asked last before the base moves, since `verify` may take long. */
+type Wish = { dir: string; wanted: () => Promise<boolean> };
+
+/** Rejects when it could not be tried: that says nothing about the branch, and it is tried again. Null when it is not wanted any more. */
+export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord, { dir, wanted }: Wish): Promise<MergeResult | null> {
 	const { git } = yard;
 	for (let round = 1; round <= ROUNDS; round++) {
 		await yard.freshen(repo);
@@ -39,8 +42,9 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 		const tip = await headOf(git, repo.path, record.branch);
 		const base = await headOf(git, repo.path, record.base_branch);
 		if (base === null) throw new GitError(`repo ${repo.name} has no branch ${JSON.stringify(record.base_branch)} to merge into`, null, "");
-		if (record.merged && (await isAncestor(git, repo.path, record.merged.commit, base)))
-			return { status: "merged", commit: record.merged.commit };
+		// Where the branch has gone on since, that is still to be merged.
+		const known = record.merged && (tip === null || tip === record.merged.tip) ? record.merged : undefined;
+		if (known && (await isAncestor(git, repo.path, known.commit, base))) return { status: "merged", commit: known.commit };
 		if (tip === null) throw new GitError(`branch ${record.branch} is gone`, null, "");
 		if (await isAncestor(git, repo.path, tip, base)) {
 			record.merged = { tip, commit: base };
@@ -48,7 +52,7 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 			return { status: "merged", commit: base };
 		}
 		const busy = await baseBusy(git, repo.path, record.base_branch);
-		if (busy.why !== null) return { status: "base_dirty", message: busy.why };
+		if (busy.why !== null) return dirty(busy.why, busy.path);
 		yard.step?.("merge-begun", record.job);
 		const place = await mergePlace(yard, repo, record, base);
 		const joined = await join(yard, place, base, tip);
@@ -57,6 +61,7 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 		const red = await verify(yard, repo, record, place, dir, { base, commit: joined.commit });
 		if (red !== null) return red;
 		yard.step?.("merge-verified", record.job);
+		if (!(await wanted())) return null;
 		record.moving = { from: base, to: joined.commit, tip };
 		writeRecord(yard, record);
 		yard.step?.("merge-moving", record.job);
@@ -66,7 +71,7 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 			delete record.moving;
 			writeRecord(yard, record);
 			if (moved === "again") continue;
-			return { status: "base_dirty", message: moved };
+			return dirty(moved, busy.path);
 		}
 		yard.step?.("merge-moved", record.job);
 		await settleMove(yard, repo, record);
@@ -74,6 +79,12 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 	}
 	throw new GitError(`${record.base_branch} moved ${ROUNDS} times while ${record.branch} was being merged`, null, "");
 }
+
+const dirty = (message: string, path: string | null): MergeResult => ({
+	status: "base_dirty",
+	message,
+	...(path === null ? {} : { path }),
+});
 
 /** What became of a move that was noted. */
 async function settleMove(yard: Yard, repo: Repo, record: WorktreeRecord): Promise<void> {

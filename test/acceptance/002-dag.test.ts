@@ -188,6 +188,40 @@ describe("after", () => {
 		expect((await standing(t, job)).status).toBe("blocked_by_dependency");
 	});
 
+	test("a merge is tried again, or given up: then policy merged is never met, and only the base itself can say otherwise", async () => {
+		const t = await open();
+		const before = await t.done({ repo: "app" });
+		const job = await t.add({ after: [{ job: before, policy: "merged" }] });
+		await t.sluice.merged(before, "conflict", { message: "a.txt" });
+		await t.sluice.mergeAgain(before, { by: "ann" });
+		expect(await t.show(before)).toMatchObject({ status: "succeeded", merge_status: "pending" });
+		expect((await t.show(before)).merge_report).toBeUndefined();
+		expect((await t.sluice.history(before)).at(-1)).toMatchObject({ kind: "merge_asked", by: "ann" });
+		expect(await standing(t, job)).toEqual(waits(`waiting on job ${before}`));
+		await t.sluice.dropMerge(before, { by: "ann" });
+		expect(await t.show(before)).toMatchObject({
+			status: "succeeded",
+			merge_status: "kept",
+			merge_report: { given_up: true, message: "given up by ann" },
+		});
+		expect((await standing(t, job)).status).toBe("blocked_by_dependency");
+		// One that was under way has nothing to say any more, unless the base has it.
+		await expect(t.sluice.merged(before, "conflict")).rejects.toMatchObject({ code: "illegal_transition" });
+		await t.sluice.dropMerge(before);
+		await t.sluice.merged(before, "merged");
+		for (const act of [t.sluice.mergeAgain, t.sluice.dropMerge])
+			await expect(act(before)).rejects.toMatchObject({
+				code: "illegal_transition",
+				message: expect.stringContaining("is merged already"),
+			});
+		const running = await t.add({ repo: "app" });
+		const kept = await t.done({ repo: "app", no_merge: true });
+		for (const id of [running, kept]) {
+			await expect(t.sluice.mergeAgain(id)).rejects.toMatchObject({ code: "illegal_transition" });
+			await expect(t.sluice.dropMerge(id)).rejects.toMatchObject({ code: "illegal_transition" });
+		}
+	});
+
 	test("policy merged on a job that will not merge is refused", async () => {
 		const t = await open();
 		const before = await t.add({ repo: "app", no_merge: true });
@@ -784,6 +818,23 @@ describe("retry (rewind)", () => {
 
 describe("gc", () => {
 	const all = async (t: Stand) => (await t.sluice.list({ all: true })).map((job) => job.id);
+
+	test("keeps a job whose merge is open, and says how many those are", async () => {
+		const t = await open();
+		const ids: number[] = [];
+		for (let n = 0; n < 6; n++) ids.push(await t.done({ repo: "app" }));
+		const [merged = 0, dropped = 0, waits = 0, torn = 0, red = 0, dirty = 0] = ids;
+		await t.sluice.merged(merged, "merged");
+		await t.sluice.dropMerge(dropped);
+		await t.sluice.merged(torn, "conflict");
+		await t.sluice.merged(red, "verify_failed");
+		await t.sluice.merged(dirty, "base_dirty");
+		await t.wait(DAY);
+		expect(await t.sluice.gc({ days: 0 })).toEqual({ deleted: 2, kept: 4, unmerged: 4 });
+		expect(await all(t)).toEqual([waits, torn, red, dirty]);
+		for (const job of [waits, torn, red, dirty]) await t.sluice.merged(job, "merged");
+		expect(await t.sluice.gc({ days: 0 })).toEqual({ deleted: 4, kept: 0 });
+	});
 
 	test("keeps an ended job for as long as an active one comes after it", async () => {
 		const t = await open();

@@ -281,6 +281,7 @@ describe("the life of a worktree", () => {
 		const job = await add(
 			client,
 			`[ -e left ] && exit 9; [ -n "$SLUICE_PRIOR_BRANCH" ] && exit 8; ${commitFile("first.txt", "1")}; touch left; [ "$SLUICE_ATTEMPT" = 2 ]`,
+			{ commit: "never" },
 		);
 		expect(await ended(client, job)).toMatchObject({ status: "failed", exit_code: 1 });
 		await client.call("job.retry", { id: job });
@@ -293,6 +294,8 @@ describe("the life of a worktree", () => {
 });
 
 describe("merging", () => {
+	const worktree = (home: TestHome, job: number) => join(home.path, "worktrees", "r", String(job));
+
 	test("twenty jobs on overlapping files: the base is always green, and each is there or a named conflict", async () => {
 		const repo = makeRepository({ "list.txt": "start\n", "sum.txt": "0\n" });
 		const seen = join(repo.path, "..", "seen");
@@ -340,18 +343,214 @@ describe("merging", () => {
 
 	test("a dirty base waits and goes on when it is clean; what comes after the merge waits for it", async () => {
 		const repo = makeRepository();
-		const { client } = await town(repo);
+		const { home, client } = await town(repo);
 		repo.write("README.md", "a person is writing\n");
 		const job = await add(client, commitFile("a.txt", "a"));
 		const later = await add(client, "test -e a.txt", { after: [`${job}:merged`] });
 		const waits = await merged(client, job, ["base_dirty"]);
 		expect(waits.merge_report?.message).toBe(`main is checked out in ${repo.path} with changes that are not committed`);
 		expect([repo.read("README.md"), repo.has("a.txt")]).toEqual(["a person is writing\n", false]);
+		// It holds every merge of the repo, and is told once.
+		const other = await add(client, commitFile("b.txt", "b"));
+		await merged(client, other, ["base_dirty"]);
+		const unmerged = async () =>
+			((await client.call("scheduler.status", {})).unmerged ?? []).map(({ job, merge_status, path }) => [job, merge_status, path]);
+		expect(await unmerged()).toEqual([job, other].map((id) => [id, "base_dirty", repo.path]));
+		const status = (await home.run(["status"])).out;
+		expect(status.match(/^Needs you: .*/gm)).toEqual([
+			expect.stringMatching(
+				`^Needs you: job ${job} and 1 more not merged yet: its base is being worked in, main is checked out in ${repo.path}`,
+			),
+		]);
+		expect((await home.run(["list"])).err).toContain(`not merged, and needs you: job ${job}, job ${other}; sluice status says why`);
+		expect((await home.run(["list", "--repo", "elsewhere"])).err).not.toContain("needs you");
+		expect((await home.run(["why", String(job)])).out).toContain(`→ commit or stash it in ${repo.path}: it goes on by itself`);
 		expect((await show(client, later)).wait_reason?.detail).toBe(`waiting on job ${job}`);
 		repo.git("commit", "--quiet", "--all", "-m", "mine");
 		await merged(client, job);
-		expect(repo.git("log", "--format=%s", "main").split("\n").slice(0, 2)).toEqual(["job: a.txt", "mine"]);
+		await merged(client, other);
+		expect(repo.git("log", "--format=%s", "main").split("\n").slice(0, 3).sort()).toEqual(["job: a.txt", "job: b.txt", "mine"]);
+		expect([await unmerged(), (await home.run(["list"])).err]).toEqual([[], expect.not.stringContaining("needs you")]);
 		expect((await ended(client, later)).status).toBe("succeeded");
+	});
+
+	test("work that a good run left uncommitted is not merged: it waits for a person, in sight, where it is", async () => {
+		const repo = makeRepository({ "README.md": "hello\n", ".gitignore": "*.log\n" });
+		const first = repo.head("main");
+		const { home, child, client } = await town(repo);
+		const sluice = async (...args: string[]) => (await home.run(args)).out;
+		// One has committed nothing, one a part; files that git ignores do not count, and one that has changed nothing is merged as ever.
+		const none = await add(client, "echo Z > zfile; echo more >> README.md", { name: "none" });
+		const part = await add(client, `${commitFile("a.txt", "a")}; mkdir new; echo 1 > new/1`, { commit: "agent" });
+		const idle = await add(client, "echo noise > x.log");
+		const later = await add(client, "test -e zfile", { after: [`${none}:merged`] });
+		const holding = async (id: number, asked = client) => {
+			const job = await until(async () => {
+				const found = await show(asked, id);
+				return found.merge_report?.uncommitted || found.merge_status === "merged" ? found : undefined;
+			});
+			return [job.status, job.merge_status, job.merge_report?.message];
+		};
+		expect(await holding(none)).toEqual(["succeeded", "pending", "README.md, zfile are not committed"]);
+		expect(await holding(part)).toEqual(["succeeded", "pending", "new/ is not committed"]);
+		await merged(client, idle);
+		await until(() => !existsSync(worktree(home, idle)));
+		const path = worktree(home, none);
+		expect(await show(client, none)).toMatchObject({ merge_report: { files: ["README.md", "zfile"], path } });
+		expect([repo.head("main"), repo.refs("refs/sluice/rescue")]).toEqual([first, []]);
+		expect((await show(client, later)).wait_reason?.detail).toBe(`waiting on job ${none}`);
+		// Nor is the job forgotten: it would be out of sight with all of it.
+		expect((await home.run(["gc", "--days", "0"])).err).toContain("kept, since their merge is open: 2");
+		expect((await client.call("scheduler.prune", {})).kept.map(({ job, why }) => [job, why])).toEqual([
+			[none, "its merge is open (pending)"],
+			[part, "its merge is open (pending)"],
+		]);
+		expect(readFileSync(join(path, "zfile"), "utf8")).toBe("Z\n");
+		const { unmerged = [] } = await client.call("scheduler.status", {});
+		expect(unmerged.map(({ job, uncommitted }) => [job, uncommitted])).toEqual([
+			[none, true],
+			[part, true],
+		]);
+		expect(await sluice("status")).toContain(
+			`Needs you: job ${none} (none) not merged: uncommitted work, README.md, zfile are not committed`,
+		);
+		expect(await sluice("why", "none")).toContain(
+			`→ commit it in ${path}, then: sluice merge ${none}; or give it up: sluice merge ${none} --drop; next time: sluice add --commit auto\n`,
+		);
+		const auto = Number(await sluice("add", "--repo", "r", "--commit", "auto", "--", "touch", "whole"));
+		await merged(client, auto);
+		expect(repo.has("whole")).toBe(true);
+		expect(await sluice("show", "none")).toContain("README.md, zfile are not committed");
+		expect(await sluice("list", "--all")).toContain("not merged: uncommitted work");
+		// The next daemon leaves it as it is, too, though the worktree is clean for a moment.
+		new Repository(path).git("stash", "--quiet", "--include-untracked");
+		await sluice("down");
+		await home.gone(child);
+		const next = await home.up();
+		await until(async () => ((await next.client.call("scheduler.status", {})).unmerged ?? []).length === 2);
+		expect(await holding(none, next.client)).toEqual(["succeeded", "pending", "README.md, zfile are not committed"]);
+	});
+
+	test("a merge that was refused is tried again by hand, without a run", async () => {
+		const repo = makeRepository({ "sum.txt": "0\n" });
+		const { home, client } = await town(repo, { verify: ["/bin/sh", "-c", "! grep -q red *.txt"] });
+		const go = join(repo.path, "..", "go");
+		const left = await add(client, "echo Z > zfile");
+		const torn = await add(client, `while [ ! -e ${go} ]; do sleep 0.02; done; ${commitFile("sum.txt", "mine")}`);
+		const red = await add(client, commitFile("red.txt", "red"));
+		await until(() => existsSync(worktree(home, torn)));
+		await merged(client, red, ["verify_failed"]);
+		repo.commit({ "sum.txt": "theirs\n" });
+		writeFileSync(go, "");
+		await merged(client, torn, ["conflict"]);
+		await until(async () => (await show(client, left)).merge_report?.uncommitted);
+		const again = async (id: number) => {
+			const why = (await home.run(["why", String(id)])).out;
+			expect(why).toContain(`then: sluice merge ${id}; or give it up: sluice merge ${id} --drop`);
+			const said = await home.run(["merge", String(id)]);
+			expect(said).toMatchObject({ code: 0, err: expect.stringContaining("is in line to be merged") });
+		};
+		const at = (id: number) => new Repository(worktree(home, id));
+		// Nothing is mended yet: it says the same once more.
+		await again(left);
+		await until(async () => (await show(client, left)).merge_report?.uncommitted);
+		at(left).commit({});
+		at(red).commit({ "red.txt": "green\n" });
+		expect(() => at(torn).git("-c", "user.name=J", "-c", "user.email=j@x", "rebase", "--quiet", "main")).toThrow();
+		await again(torn);
+		expect((await until(async () => (await show(client, torn)).merge_report))?.message).toMatch(
+			/perhaps in the middle of a rebase, not on/,
+		);
+		at(torn).write("sum.txt", "both\n");
+		at(torn).git("add", "sum.txt");
+		at(torn).git("-c", "user.name=J", "-c", "user.email=j@x", "-c", "core.editor=true", "rebase", "--continue");
+		for (const id of [left, red, torn]) {
+			await again(id);
+			expect(await merged(client, id)).toMatchObject({ status: "succeeded", attempt: 1 });
+			await until(() => !existsSync(worktree(home, id)));
+		}
+		expect([repo.read("zfile"), repo.read("red.txt"), repo.read("sum.txt")]).toEqual(["Z\n", "green\n", "both\n"]);
+		expect((await client.call("scheduler.status", {})).unmerged).toEqual([]);
+		const { artifacts } = await client.call("artifact.list", {});
+		expect(artifacts.filter(({ artifact, present }) => artifact.startsWith("sentinel:") && present)).toEqual([]);
+		expect(await home.run(["merge", String(red)])).toMatchObject({ code: 4, err: expect.stringContaining("is merged already") });
+	});
+
+	test("a merge is given up: nobody is needed, its branch stays, what waits for it is blocked; or it is merged after all", async () => {
+		const repo = makeRepository();
+		const { home, client } = await town(repo, { verify: ["/bin/sh", "-c", "! grep -q red *.txt"] });
+		repo.commit({ "plain.txt": "plain\n" });
+		const red = await add(client, commitFile("red.txt", "red"), { name: "red" });
+		const later = await add(client, "true", { after: ["red:merged"] });
+		await merged(client, red, ["verify_failed"]);
+		await until(async () => (await client.call("scheduler.status", {})).unmerged?.length === 1);
+		const said = await home.run(["merge", "red", "--drop", "--reason", "done otherwise"]);
+		expect(said).toMatchObject({ code: 0, err: `job ${red} (red) is not merged; its branch stays\n` });
+		const { branch } = await client.call("job.open", { id: red });
+		expect(await show(client, red)).toMatchObject({
+			status: "succeeded",
+			merge_status: "kept",
+			merge_report: { given_up: true, message: `given up by ann: done otherwise; its work stays on ${branch}` },
+		});
+		expect(await ended(client, later)).toMatchObject({ status: "blocked_by_dependency" });
+		expect((await home.run(["why", String(later)])).out).toContain(`the merge of job ${red} (red) was given up`);
+		expect((await client.call("scheduler.status", {})).unmerged).toEqual([]);
+		await until(async () =>
+			(await client.call("artifact.list", {})).artifacts.every(({ artifact, present }) => !artifact.startsWith("sentinel:") || !present),
+		);
+		// On second thoughts: it is mended and merged, and what was blocked goes on.
+		const at = new Repository(worktree(home, red));
+		at.commit({ "red.txt": "green\n" });
+		await client.call("job.merge", { id: red });
+		await merged(client, red);
+		await client.call("job.retry", { id: later });
+		expect((await ended(client, later)).status).toBe("succeeded");
+		// Given up for good, its worktree goes when that is asked for, and its branch stays.
+		const other = await add(client, commitFile("red2.txt", "red"));
+		await merged(client, other, ["verify_failed"]);
+		await client.call("job.merge", { id: other, drop: true });
+		const place = await client.call("job.open", { id: other });
+		await until(async () => (await client.call("scheduler.prune", {})).removed.some(({ job }) => job === other));
+		expect(repo.git("show", `${place.branch}:red2.txt`)).toBe("red");
+		await expect(client.call("job.merge", { id: other })).rejects.toMatchObject({
+			message: `the worktree of job ${other} is gone: there is nothing to merge from`,
+		});
+	});
+
+	test("a merge that is given up while verify runs does not move the base", async () => {
+		const repo = makeRepository();
+		const [begun, go] = [join(repo.path, "..", "begun"), join(repo.path, "..", "go")];
+		const { client } = await town(repo, { verify: ["/bin/sh", "-c", `touch ${begun}; while [ ! -e ${go} ]; do sleep 0.02; done`] });
+		const head = repo.head("main");
+		const job = await add(client, commitFile("a.txt", "a"));
+		await until(() => existsSync(begun));
+		await client.call("job.merge", { id: job, drop: true });
+		rmSync(begun);
+		const next = await add(client, "true", { commit: "auto", after: [job] });
+		writeFileSync(go, "");
+		// One at a time: when the next one is through, the first is over.
+		const after = await add(client, commitFile("b.txt", "b"), { after: [next] });
+		await merged(client, after);
+		expect((await show(client, job)).merge_status).toBe("kept");
+		expect([repo.has("a.txt"), repo.has("b.txt"), repo.git("rev-parse", "main^")]).toEqual([false, true, head]);
+	});
+
+	test("what a job says is no part of its work stays out of the merge, which names the ref that has it", async () => {
+		const repo = makeRepository();
+		const { home, client } = await town(repo);
+		const job = await add(client, `${commitFile("a.txt", "a")}; echo junk > junk`, { commit: "never" });
+		const ref = `refs/sluice/rescue/${job}-1`;
+		expect((await merged(client, job)).merge_report).toEqual({
+			commit: repo.head("main"),
+			message: `what was not committed is kept on ${ref}`,
+		});
+		await until(() => !existsSync(worktree(home, job)));
+		expect([repo.has("a.txt"), repo.has("junk"), repo.git("show", `${ref}:junk`), repo.refs("refs/sluice/rescue")]).toEqual([
+			true,
+			false,
+			"junk",
+			[ref],
+		]);
 	});
 
 	test("what a job makes on the base is there for the next one only after the merge", async () => {
@@ -567,7 +766,7 @@ describe("killed with SIGKILL", () => {
 		const repo = makeRepository();
 		const { home, child, client } = await town(repo, { verify: ["test", "-e", "a.txt"] }, { SLUICE_CHAOS_STEP: step });
 		// Not committed: what is found on the rescue ref afterwards.
-		await add(client, `echo ran >> ../../../ran; ${commitFile("a.txt", "work")}; echo left > left`).catch(() => {});
+		await add(client, `echo ran >> ../../../ran; ${commitFile("a.txt", "work")}; echo left > left`, { commit: "never" }).catch(() => {});
 		await home.gone(child);
 		const next = await home.up();
 		const job = await merged(next.client, 1);

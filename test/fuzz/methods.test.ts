@@ -190,6 +190,18 @@ const CALLS: Record<string, Call> = {
 		"item",
 		...ACT,
 	),
+	mergeAgain: call(
+		(s, id, options) => s.mergeAgain(id, options),
+		() => [1, act],
+		"id",
+		...ACT,
+	),
+	dropMerge: call(
+		(s, id, options) => s.dropMerge(id, options),
+		() => [1, act],
+		"id",
+		...ACT,
+	),
 	merged: call(
 		(s, id, status, report) => s.merged(id, status, report),
 		() => [1, "merged", { files: ["a"], message: "m", commit: "c" }],

@@ -79,6 +79,19 @@ export function rerun(id: number): void {
 	});
 }
 
+export const merge = (id: number) => void app.act("job.merge", { id }, () => `Job ${id} is in line to be merged.`);
+
+export function dropMerge(id: number): void {
+	app.confirm({
+		title: `Give up the merge of job ${id}?`,
+		text: "Its branch stays, nothing is merged, and what waits for the merge cannot run.",
+		yes: "Give it up",
+		grave: true,
+		field: { label: "Why (for the record)", value: "", needed: false, lines: 1 },
+		act: (reason) => void app.act("job.merge", { id, drop: true, ...(reason ? { reason } : {}) }, () => `Gave up the merge of job ${id}.`),
+	});
+}
+
 export function answer(id: number, question: string): void {
 	app.confirm({
 		title: `Answer job ${id}`,

@@ -18,6 +18,7 @@ const job = (id: number, more: Partial<Wanted> = {}): Wanted => ({
 	exit_code: null,
 	end_reason: null,
 	merge_status: null,
+	merge_report: null,
 	attempt: 0,
 	last_failure: null,
 	created_at: "2026-01-01T00:00:00.000Z",
@@ -119,6 +120,7 @@ describe("columns", () => {
 		expect(columnOf(rowOf(job(1, { approval: "needed" }), 1))).toBe("asks");
 		expect(columnOf(rowOf(job(1, { question: "Which?" }), 1))).toBe("asks");
 		expect(columnOf(rowOf(job(1, { status: "succeeded", merge_status: "conflict" }), 1))).toBe("asks");
+		expect(columnOf(rowOf(job(1, { status: "succeeded", merge_status: "pending", merge_report: { uncommitted: true } }), 1))).toBe("asks");
 		expect(columnOf(rowOf(job(1, { status: "waiting_on_locks" }), 1))).toBe("blocked");
 	});
 

@@ -14,6 +14,7 @@ export const FIELDS = [
 	"exit_code",
 	"end_reason",
 	"merge_status",
+	"merge_report",
 	"attempt",
 	"last_failure",
 	"created_at",
@@ -94,13 +95,26 @@ function asksOf(job: Wanted): Row["asks"] {
 	const waits = job.status === "queued" || job.status.startsWith("waiting");
 	if (waits && job.approval === "needed") return "approval";
 	if (waits && job.question !== null) return "answer";
-	return job.status === "succeeded" && (job.merge_status === "conflict" || job.merge_status === "verify_failed") ? "merge" : null;
+	return mergeTrouble(job) === null ? null : "merge";
+}
+
+/** Why its merge goes on only if a person sees to it. */
+export function mergeTrouble({
+	status,
+	merge_status,
+	merge_report,
+}: Pick<Wanted, "status" | "merge_status" | "merge_report">): string | null {
+	if (status !== "succeeded") return null;
+	if (merge_status === "conflict") return "its merge has a conflict";
+	if (merge_status === "base_dirty") return "not merged yet: its base is being worked in";
+	if (merge_status === "verify_failed") return "its merge did not pass verify";
+	return merge_status === "pending" && merge_report?.uncommitted ? "not merged: uncommitted work" : null;
 }
 
 function reasonOf(job: Wanted, asks: Row["asks"]): string | null {
 	if (asks === "approval") return "waits for approval";
 	if (asks === "answer") return job.question;
-	if (asks === "merge") return job.merge_status === "conflict" ? "its merge has a conflict" : "its merge did not pass verify";
+	if (asks === "merge") return mergeTrouble(job);
 	if (job.status === "succeeded") return null;
 	if (job.status === "running") return job.attempt > 1 ? `attempt ${job.attempt}` : null;
 	if (job.ended_at !== null) return job.end_reason ?? job.last_failure ?? ended(job);

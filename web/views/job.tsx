@@ -4,11 +4,11 @@ import { useEffect } from "preact/hooks";
 import type { JobDocument } from "../../src/api/documents.ts";
 import { isTerminal } from "../../src/core/job.ts";
 import { app } from "../app.ts";
-import { answer, approve, cancel, demote, priority, promote, reject, rerun, retry, runNow } from "../parts/actions.ts";
+import { answer, approve, cancel, demote, dropMerge, merge, priority, promote, reject, rerun, retry, runNow } from "../parts/actions.ts";
 import { Loading, Moment, Problem, Running, Span, StatusChip } from "../parts/bits.tsx";
 import { useAsked, useNews } from "../parts/hooks.ts";
 import { addressOf, TABS, type Tab } from "../state/place.ts";
-import { labelOf } from "../state/row.ts";
+import { labelOf, mergeTrouble } from "../state/row.ts";
 import { dollars, inWords } from "../state/words.ts";
 import { Details, Diff, History, Runs } from "./job-past.tsx";
 import { LogView } from "./log.tsx";
@@ -148,6 +148,16 @@ function Head({ job }: { job: JobDocument }) {
 							</button>
 							<button type="button" onClick={() => priority(job.id, job.priority)}>
 								Priority…
+							</button>
+						</>
+					) : null}
+					{mergeTrouble(job) !== null ? (
+						<>
+							<button type="button" class="main" onClick={() => merge(job.id)}>
+								Merge again
+							</button>
+							<button type="button" onClick={() => dropMerge(job.id)}>
+								Give up the merge…
 							</button>
 						</>
 					) : null}

@@ -9,7 +9,7 @@ import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
 import { cancelAll } from "./job-cancel.ts";
 import { JOB_LOOKS } from "./job-look.ts";
-import { WORKTREE_LOOKS } from "./repo.ts";
+import { merge, WORKTREE_LOOKS } from "./repo.ts";
 
 /** Acts on one job, and shows it afterwards. */
 const acted = async (ref: Ref, { context }: At, act: (id: number) => Promise<unknown>): Promise<OneJob> => {
@@ -105,6 +105,7 @@ export const jobMethods: Handlers<"job"> = {
 		await context.work.lookForBusy();
 		return doc(await context.scheduler.rerun(await resolve(context, id), { by }));
 	},
+	"job.merge": merge,
 	"job.promote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.promote(job, { by: at.by })),
 	"job.demote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.demote(job, { by: at.by })),
 	"job.priority": ({ id, priority }, at) => acted(id, at, (job) => at.context.scheduler.priority(job, priority, { by: at.by })),

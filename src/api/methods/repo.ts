@@ -1,7 +1,8 @@
 // The methods of repos and of what their jobs leave behind.
 
 import { SluiceError } from "../../core/errors.ts";
-import { doc, type Handler, type Handlers, resolve } from "../call.ts";
+import { doc, type Handler, type Handlers, resolve, shown } from "../call.ts";
+import type { Context } from "../context.ts";
 
 export const repoMethods: Handlers<"repo"> = {
 	"repo.list": async (_params, { context }) => doc({ repos: await context.repos.list() }),
@@ -48,6 +49,33 @@ export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
 		const resume = session === null || view.agent === undefined ? null : context.agents.opening(view.agent, session, account);
 		return doc({ job, host, repo, path, branch, base_branch, there, session, resume });
 	},
+};
+
+/** Where its branch is, and that it is there; null when nobody has it any more. */
+async function branchOf(job: number, attempt: number, { work, elsewhere }: Context): Promise<string | null> {
+	const here = work.worktrees().find((one) => one.job === job);
+	const away = here || !elsewhere ? null : await elsewhere.place(job, attempt);
+	// A host that does not answer now hears of it when it is back.
+	return here?.branch ?? (away && away.there !== false ? away.branch : null);
+}
+
+export const merge: Handler<"job.merge"> = async ({ id, drop, reason }, { context, by }) => {
+	const { scheduler } = context;
+	const job = await resolve(context, id);
+	const { status, will_merge, merge_status, attempt } = await scheduler.show(job);
+	const branch = await branchOf(job, attempt, context);
+	if (drop) {
+		const where = branch === null ? "" : `; its work stays on ${branch}`;
+		await scheduler.dropMerge(job, { by, reason: `given up by ${by}${reason === undefined ? "" : `: ${reason}`}${where}` });
+	} else {
+		if (branch === null && status === "succeeded" && will_merge && merge_status !== "merged")
+			throw new SluiceError("not_found", `the worktree of job ${job} is gone: there is nothing to merge from`, {
+				field: "id",
+				hint: `merge its branch by hand (git branch --list 'sluice/*-${job}-*'), then: sluice merge ${job} --drop`,
+			});
+		await scheduler.mergeAgain(job, { by });
+	}
+	return doc({ job: shown(context, await scheduler.show(job)) });
 };
 
 export const prune: Handler<"scheduler.prune"> = async ({ dry_run }, { context }) =>

@@ -1,6 +1,7 @@
 // The methods of the whole queue and of the daemon.
 
 import { SluiceError } from "../../core/errors.ts";
+import { isMergeStuck } from "../../core/job.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Scope } from "../../scheduler.ts";
 import { demand, doc, type Handlers } from "../call.ts";
@@ -58,9 +59,10 @@ async function unmerged({ scheduler, work }: Context): Promise<NonNullable<Statu
 	for (const id of work.stuckMerges().slice(0, MOST_UNMERGED)) {
 		// One that is gone, or on its way again, is not stuck any more.
 		const job = await scheduler.show(id).catch(() => null);
-		if (job?.status !== "succeeded" || (job.merge_status !== "conflict" && job.merge_status !== "verify_failed")) continue;
+		if (!job?.merge_status || !isMergeStuck(job)) continue;
 		const { name = null, merge_status, merge_report, ended_at } = job;
-		found.push({ job: id, name, merge_status, message: merge_report?.message ?? null, since: rfc3339(ended_at ?? job.created_at) });
+		const { message = null, path = null, uncommitted = false } = merge_report ?? {};
+		found.push({ job: id, name, merge_status, uncommitted, message, path, since: rfc3339(ended_at ?? job.created_at) });
 	}
 	return found;
 }

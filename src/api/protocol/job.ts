@@ -191,6 +191,13 @@ export const JOB_METHODS = {
 	}),
 	"job.retry": act<Rewound>("Rewinds a job and everything downstream of it.", "{reset, restarted, last_successful}"),
 	"job.rerun": act<Rewound>("Runs an ended job again, alone.", "{reset, restarted, last_successful}"),
+	"job.merge": method<OneJob>()({
+		role: "operator",
+		about:
+			"Tries the merge of a job that ended well once more, as its worktree and branch stand now, without a run; or gives it up, and what waits for it is blocked.",
+		params: { id: id(), drop: maybe(flag("give it up: the branch stays, nothing is merged")), reason },
+		result: "{job}",
+	}),
 	"job.promote": act("Moves a waiting job to the front of its lane."),
 	"job.demote": act("Moves a waiting job to the end of its lane."),
 	"job.priority": method<OneJob>()({

@@ -32,7 +32,7 @@ export const SCHEDULER_METHODS = {
 		about: "Queue, caps, holds and hosts at a glance.",
 		params: {},
 		result:
-			"{paused, paused_by, paused_at, queued_total, queued_ready, queued_held, held: [{kind, subject, detail, jobs}], running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, needs_human: [{job, name, question, since}], unmerged: [{job, name, merge_status, message, since}], budgets, config_problem, http_problem, disk_problem, now}",
+			"{paused, paused_by, paused_at, queued_total, queued_ready, queued_held, held: [{kind, subject, detail, jobs}], running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, needs_human: [{job, name, question, since}], unmerged: [{job, name, merge_status, uncommitted, message, path, since}], budgets, config_problem, http_problem, disk_problem, now}",
 	}),
 	"scheduler.run": method<Doc<{ dispatch: number[]; skipped: { job: number; reason: string }[]; reason: string }>>()({
 		role: "viewer",
@@ -77,11 +77,12 @@ export const SCHEDULER_METHODS = {
 		params: { item: maybe(word("`source:id` of the item, or its id alone")) },
 		result: "{cleared}",
 	}),
-	"scheduler.gc": method<Doc<{ deleted: number; kept: number }>>()({
+	"scheduler.gc": method<Doc<{ deleted: number; kept: number; unmerged?: number }>>()({
 		role: "operator",
-		about: "Forgets jobs that ended long ago and that no active job refers to.",
+		about:
+			"Forgets jobs that ended long ago, that no active job refers to and whose merge is not open; `unmerged` of those kept wait for their merge.",
 		params: { days: maybe(whole("ended before so many days (7)", 0, 100_000)) },
-		result: "{deleted, kept}",
+		result: "{deleted, kept, unmerged?}",
 	}),
 	"scheduler.down": method<Doc<{ stopping: boolean; running: number }>>()({
 		role: "operator",

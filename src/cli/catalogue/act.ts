@@ -37,6 +37,21 @@ export const ACT: readonly CommandSpec[] = [
 		examples: [["sluice rerun 7", "also ends its back-off"]],
 		load: () => import("../commands/retry.ts"),
 	},
+	{
+		name: "merge",
+		help: "Try a job's merge once more, without a run; or give it up.",
+		more: [
+			"What is merged is its branch as it stands now: mend and commit in its worktree first (sluice open ID).",
+			"With --drop nothing is merged: the job stays succeeded, its branch stays, and what waits for its merge is blocked.",
+		],
+		args: [ID],
+		options: [{ name: "drop", type: "flag", help: "Give it up." }, REASON],
+		examples: [
+			["sluice merge 7", "after a conflict was solved by hand"],
+			["sluice merge 7 --drop --reason 'done otherwise'", "it is not wanted any more"],
+		],
+		load,
+	},
 	{ name: "promote", help: "First in its lane.", args: [ID], examples: [["sluice promote 7", "next in its lane"]], load },
 	{ name: "demote", help: "Last in its lane.", args: [ID], examples: [["sluice demote 7", "after all others of its lane"]], load },
 	{

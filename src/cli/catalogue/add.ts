@@ -31,7 +31,13 @@ export const ADD: CommandSpec = {
 		},
 		{ name: "model", type: "text", value: "NAME", help: "Which model the agent uses." },
 		{ name: "permission", type: "text", value: "MODE", help: "What the agent may do without asking.", choices: ["ask", "edit", "full"] },
-		{ name: "commit", type: "text", value: "MODE", help: "What becomes of uncommitted work.", choices: ["auto", "agent", "never"] },
+		{
+			name: "commit",
+			type: "text",
+			value: "MODE",
+			help: "What a good run leaves uncommitted: auto commits it, never leaves it out of the merge, else the merge needs you.",
+			choices: ["auto", "agent", "never"],
+		},
 		{
 			name: "payload",
 			type: "text",

@@ -50,7 +50,7 @@ export const UPKEEP: readonly CommandSpec[] = [
 	{
 		name: "gc",
 		help: "Delete ended jobs with their runs and logs.",
-		more: ["Never one that a job which has not ended still refers to."],
+		more: ["Never one that a job which has not ended still refers to, nor one whose merge is open."],
 		options: [{ name: "days", type: "number", value: "N", help: "Those that ended more than so many days ago; else 7." }],
 		examples: [["sluice gc --days 30", "keep a month"]],
 		load: () => import("../commands/gc.ts"),

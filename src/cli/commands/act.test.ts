@@ -5,12 +5,13 @@ import { type Answers, Gone, job, openCommandLine, Refusal } from "../../../test
 
 describe("acting", () => {
 	const ACTS: Answers = Object.fromEntries(
-		["promote", "demote", "priority", "run_now", "approve", "reject", "answer"].map((verb) => [
+		["merge", "promote", "demote", "priority", "run_now", "approve", "reject", "answer"].map((verb) => [
 			`job.${verb}`,
 			{ job: job(7, { name: "n", priority: 50 }) },
 		]),
 	);
 	test.each([
+		["merge 7", "job.merge", { id: 7 }, "job 7 (n) is in line to be merged; sluice why 7 tells how it goes"],
 		["promote 7", "job.promote", { id: 7 }, "job 7 (n) is first in lane default"],
 		["demote n", "job.demote", { id: "n" }, "job 7 (n) is last in lane default"],
 		["priority 7 -50", "job.priority", { id: 7, priority: -50 }, "job 7 (n) has priority 50"],
@@ -23,6 +24,14 @@ describe("acting", () => {
 		expect(await line.run(text)).toEqual({ code: 0, out: "", err: `${said}\n` });
 		expect(line.asked).toEqual([{ method, params }]);
 		expect(JSON.parse((await line.run(`${text} --json`)).out)).toMatchObject({ schema_version: 1, job: { id: 7 } });
+	});
+
+	test("merge --drop, with why", async () => {
+		const line = await openCommandLine({ "job.merge": { job: job(7, { name: "n", merge_status: "kept" }) } });
+		expect((await line.run("merge 7 --drop --reason otherwise")).err).toBe("job 7 (n) is not merged; its branch stays\n");
+		expect(line.asked.at(-1)?.params).toEqual({ id: 7, drop: true, reason: "otherwise" });
+		expect(await line.run("merge 7 --reason no")).toMatchObject({ code: 2, err: expect.stringContaining("--reason goes with --drop") });
+		expect(line.asked).toHaveLength(1);
 	});
 
 	test("cancel, retry, rerun", async () => {

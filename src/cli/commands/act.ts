@@ -1,4 +1,4 @@
-// promote, demote, priority, run-now, approve, reject, answer: one call, one job back.
+// merge, promote, demote, priority, run-now, approve, reject, answer: one call, one job back.
 
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
@@ -6,6 +6,8 @@ import { answer, type Document, type Io, idOf, readAll } from "../io.ts";
 import { labelOf, type ShownJob } from "../job-lines.ts";
 
 const DONE: Record<string, (job: ShownJob) => string> = {
+	merge: (job) =>
+		job.merge_status === "kept" ? "is not merged; its branch stays" : `is in line to be merged; sluice why ${job.id} tells how it goes`,
 	promote: (job) => `is first in lane ${job.lane}`,
 	demote: (job) => `is last in lane ${job.lane}`,
 	priority: (job) => `has priority ${job.priority}`,
@@ -25,7 +27,11 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		params.priority = Number(text);
 	}
 	if (name === "run-now" && call.flag("force")) params.force = true;
-	if (name === "reject" && call.has("reason")) params.reason = call.text("reason");
+	if (name === "merge") {
+		if (call.flag("drop")) params.drop = true;
+		else if (call.has("reason")) throw usage("--reason goes with --drop");
+	}
+	if ((name === "reject" || name === "merge") && call.has("reason")) params.reason = call.text("reason");
 	if (name === "answer") {
 		const text = call.arg("TEXT");
 		params.text = text === "-" ? await readAll(io.world.stdin) : text;

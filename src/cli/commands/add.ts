@@ -174,7 +174,7 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 						"a prompt needs --agent; a command stands after --",
 						file === undefined ? `for example: sluice add -- ${words === "-" ? "make test" : words}` : "for example: --agent claude",
 					);
-		for (const option of ["model", "permission", "commit", "args"])
+		for (const option of ["model", "permission", "args"])
 			if (call.has(option)) throw usage(`--${option} is for agents`, "name one with --agent");
 	}
 	const work: Document = {};

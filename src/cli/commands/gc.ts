@@ -9,9 +9,15 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const days = call.number("days");
 	if (days !== undefined && days < 0) throw usage("--days must not be negative");
 	const document = await io.ask("scheduler.gc", days === undefined ? {} : { days });
-	const { deleted, kept } = document as { deleted: number; kept: number };
-	answer(io, document, () =>
-		io.print.say(`deleted: ${counted(deleted, "job")}${kept > 0 ? `; kept, since others still refer to them: ${kept}` : ""}`),
-	);
+	const { deleted, kept, unmerged = 0 } = document as { deleted: number; kept: number; unmerged?: number };
+	answer(io, document, () => {
+		const referred = kept - unmerged;
+		const why = [
+			referred > 0 && `since others still refer to them: ${referred}`,
+			unmerged > 0 &&
+				`since their merge is open: ${unmerged} (sluice status names those that need you; sluice merge ID --drop gives one up)`,
+		].filter(Boolean);
+		io.print.say([`deleted: ${counted(deleted, "job")}`, ...why.map((one) => `kept, ${one}`)].join("; "));
+	});
 	return undefined;
 }

@@ -1,9 +1,10 @@
 // sluice list: jobs, grouped by repo.
 
+import type { StatusDocument } from "../../api/documents.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io, settingOf } from "../io.ts";
-import { cellOf, columnOf, hasEnded, isField, isHeldBack, LIST_FIELDS, type ShownJob } from "../job-lines.ts";
+import { cellOf, columnOf, hasEnded, isField, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
 import { pairs } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -27,15 +28,34 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const wanted = await wantedFields(call, io, "list");
 	const fields = fieldsOf(wanted, jobs, LIST_FIELDS);
 	const seen = io.json || !(fields.includes("remark") || call.text("format") === "block") ? jobs : await withLockWords(io, jobs);
+	const unmerged = io.json || filter.all || filter.status ? [] : await unmergedJobs(io, filter);
 	answer(io, { schema_version: 1, jobs: call.has("fields") ? jobs.map((job) => only(job, fields)) : jobs }, () => {
 		if (call.text("format") === "block") printBlocks(io, seen, wanted === undefined ? undefined : fields);
 		else printGroups(io, seen, fields);
 		if (jobs.length === 0) io.print.say(emptyWords(call));
+		if (unmerged.length > 0) io.print.say(io.print.paintTalk("yellow", unmergedLine(unmerged)));
 		if (io.world.stdout.isTTY && fields.includes("status") && jobs.some(isHeldBack))
 			io.print.say(io.print.paintTalk("dim", "! waits for more than its turn; sluice why ID says for what"));
 		if (more) io.print.say(io.print.paintTalk("dim", `only the ${end} ${jobs.length} are shown; --limit 0 shows all`));
 	});
 	return undefined;
+}
+
+/** They have ended, so they are in no row; but somebody has to see to them. */
+async function unmergedJobs(io: Io, filter: Record<string, unknown>): Promise<ShownJob[]> {
+	// A daemon of before does not tell.
+	const { unmerged = [] } = (await io.ask("scheduler.status", {}).catch(() => ({}))) as Pick<StatusDocument, "unmerged">;
+	if (unmerged.length === 0) return [];
+	const { jobs } = (await io.ask("job.list", { ids: unmerged.map(({ job }) => job), limit: PAGE })) as { jobs: ShownJob[] };
+	return jobs.filter((job) =>
+		(["lane", "repo", "batch"] as const).every((name) => filter[name] === undefined || job[name] === filter[name]),
+	);
+}
+
+const NAMED = 5;
+function unmergedLine(jobs: readonly ShownJob[]): string {
+	const rest = jobs.length > NAMED ? ` and ${jobs.length - NAMED} more` : "";
+	return `not merged, and needs you: ${jobs.slice(0, NAMED).map(labelOf).join(", ")}${rest}; sluice status says why`;
 }
 
 const emptyWords = (call: Call) =>

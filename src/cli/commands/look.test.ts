@@ -101,7 +101,10 @@ here  live         2    4  gpu     5s ago
 web
  5   queued                  claude: Fix the bug       code       10   3m
 `);
-		expect(line.asked).toEqual([{ method: "job.list", params: { limit: 1000, after: 0 } }]);
+		expect(line.asked).toEqual([
+			{ method: "job.list", params: { limit: 1000, after: 0 } },
+			{ method: "scheduler.status", params: {} },
+		]);
 		expect(JSON.parse((await line.run("list --json --status queued --status running --lane l --repo r --batch b --all")).out).jobs).toEqual(
 			JOBS,
 		);
@@ -259,7 +262,7 @@ web
   make test
 
   a.txt changed on both sides
-  → mend it where it stands: sluice open 10; then once more: sluice rerun 10
+  → mend and commit it where it stands: sluice open 10; then: sluice merge 10; or give it up: sluice merge 10 --drop
 `);
 		expect((await line.run("list --all")).out).toContain("in 2s, not merged: conflict\n");
 	});

@@ -74,12 +74,10 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 			paint("dim", `  since ${ago(since)} → ${then}`),
 		);
 	}
-	for (const { job, name, merge_status, message, since } of status.unmerged ?? []) {
-		const what = `${unmergedWords({ status: "succeeded", merge_status })}${message === null ? "" : `, ${printable(message.replace(/^verify failed: /, ""))}`}`;
-		lines.push(
-			cut(paint("yellow", `Needs you: ${labelOf({ id: job, name })} ${what}`), print.width),
-			paint("dim", `  since ${ago(since)} → sluice why ${job}`),
-		);
+	for (const { job, name, merge_status, uncommitted, message, since, more } of grouped(status.unmerged ?? [])) {
+		const who = `${labelOf({ id: job, name })}${more > 0 ? ` and ${more} more` : ""}`;
+		const what = `${unmergedWords({ status: "succeeded", merge_status, merge_report: { uncommitted } })}${message === null ? "" : `, ${printable(message.replace(/^verify failed: /, ""))}`}`;
+		lines.push(cut(paint("yellow", `Needs you: ${who} ${what}`), print.width), paint("dim", `  since ${ago(since)} → sluice why ${job}`));
 	}
 	for (const { reserved, over_limit, refills_at, ...budget } of status.budgets ?? []) {
 		const more = [reserved > 0 && "some of it set aside by what runs", refills_at && `begins anew ${ago(refills_at)}`].filter(Boolean);
@@ -139,6 +137,20 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	];
 	if (hosts.length > 0) lines.push("", ...table(hostColumns, hosts, print.width, dim));
 	return lines;
+}
+
+type Unmerged = NonNullable<StatusDocument["unmerged"]>[number];
+
+/** A checkout that is being worked in holds all merges of its base: told once. */
+function grouped(unmerged: readonly Unmerged[]): (Unmerged & { more: number })[] {
+	const groups = new Map<string, Unmerged & { more: number }>();
+	for (const one of unmerged) {
+		const key = one.merge_status === "base_dirty" ? `${one.message}` : `job ${one.job}`;
+		const group = groups.get(key);
+		if (group) group.more++;
+		else groups.set(key, { ...one, more: 0 });
+	}
+	return [...groups.values()];
 }
 
 /** Ready is what waits for nothing of its own; a hold or a budget may keep it all the same. */

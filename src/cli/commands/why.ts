@@ -4,7 +4,17 @@ import type { ReasonDocument } from "../../api/documents.ts";
 import type { EtaDocument } from "../../api/eta.ts";
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
-import { hasEnded, isMergeStuck, isWaiting, labelOf, type ShownJob, statusWords, subjectOf, unmergedWords } from "../job-lines.ts";
+import {
+	hasEnded,
+	isMergeStuck,
+	isUncommitted,
+	isWaiting,
+	labelOf,
+	type ShownJob,
+	statusWords,
+	subjectOf,
+	unmergedWords,
+} from "../job-lines.ts";
 import { counted, type Paint, paintStatus, plain } from "../print.ts";
 import { rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
@@ -92,17 +102,33 @@ function explain(why: Why, io: Io, { culprit, unmerged }: Others): string[] {
 	if (isWaiting(job)) lines.push("", ...standing(why, paint));
 	if (why.eta) lines.push(...(isWaiting(job) ? [] : [""]), `  ${paint("dim", "eta     ")}  ${etaWords(why.eta, job, now)}`);
 	else if (hasEnded(job) && job.status !== "succeeded") lines.push("", paint("dim", `  → ${afterwards(job, culprit)}`));
-	if (job.status === "succeeded" && job.merge_report?.message && unmergedWords(job) !== "")
-		lines.push("", `  ${paint("yellow", cut(printable(job.merge_report.message), width))}`);
-	if (isMergeStuck(job))
-		lines.push(paint("dim", `  → mend it where it stands: sluice open ${job.id}; then once more: sluice rerun ${job.id}`));
+	if (job.status === "succeeded" && job.merge_report?.message)
+		lines.push("", `  ${paint(unmergedWords(job) === "" ? "dim" : "yellow", cut(printable(job.merge_report.message), width))}`);
+	if (isMergeStuck(job)) lines.push(paint("dim", `  → ${mergeAdvice(job)}`));
 	return lines;
+}
+
+/** What can be done about a merge that needs a person. */
+function mergeAdvice(job: ShownJob): string {
+	const where = job.merge_report?.path ? printable(job.merge_report.path) : undefined;
+	if (job.merge_status === "base_dirty") {
+		const what = (job.merge_report?.message ?? "").endsWith("not committed") ? "commit or stash it" : "see to it";
+		return `${what} in ${where ?? "the checkout of its base"}: it goes on by itself; or give it up: sluice merge ${job.id} --drop`;
+	}
+	const then = `then: sluice merge ${job.id}; or give it up: sluice merge ${job.id} --drop`;
+	if (isUncommitted(job)) {
+		const next = job.commit == null ? "; next time: sluice add --commit auto" : "";
+		return `commit it in ${where ?? `the folder of sluice open ${job.id}`}, ${then}${next}`;
+	}
+	return `mend and commit it where it stands: sluice open ${job.id}; ${then}`;
 }
 
 /** What can be done about one that has ended badly. */
 function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 	if (job.status === "blocked_by_dependency") {
 		if (culprit === undefined) return `see to what is missing, then once more: sluice retry ${job.id}`;
+		if (culprit.merge_report?.given_up)
+			return `the merge of ${labelOf(culprit)} was given up; merge it after all: sluice merge ${culprit.id}, then: sluice retry ${job.id}`;
 		if (culprit.status === "succeeded")
 			return `${labelOf(culprit)} did not end as it should for this one; add it anew if it is still wanted`;
 		// Run again alone, it would be blocked at once by the same end.
