@@ -285,6 +285,8 @@ export interface Scheduler extends Fleet {
 		all?: boolean;
 		limit?: number;
 		after?: number;
+		/** Only below this number, and of these the highest. */
+		before?: number;
 		/** Only these, active or ended; those that are not there are left out. */
 		ids?: number[];
 		/** Instead of the active ones: so many of those that ended last. */

@@ -122,8 +122,9 @@ export type Read =
 	| { read: "runs"; job: number }
 	| { read: "events"; since: number; limit: number }
 	| { read: "history"; job: number }
-	| { read: "active"; filter: ListFilter; after: number; limit: number }
-	| { read: "ended"; filter: ListFilter; after: number; limit: number }
+	/** By number; with `before` from there downwards. */
+	| { read: "active"; filter: ListFilter; after: number; before?: number; limit: number }
+	| { read: "ended"; filter: ListFilter; after: number; before?: number; limit: number }
 	| { read: "old"; before: number; after: { ended_at: number; id: number }; limit: number }
 	/** Ended jobs, the newest first, from before a place on. */
 	| { read: "recent"; before: { ended_at: number; id: number }; limit: number }

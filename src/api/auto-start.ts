@@ -38,9 +38,11 @@ export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=4"];
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 15;
 const AGAIN_MS = 1500;
-/** Exit codes of daemon/main.ts: a setting is wrong; another daemon has the home. */
+/** Exit codes of daemon/main.ts: a setting is wrong; another daemon has the home, or the host's name. */
 const WRONG = 2;
 const TAKEN = 4;
+/** How the lock's refusal begins: of all that is taken, only a home may be another one's start, or be free in a moment. */
+export const HOME_TAKEN = "a daemon is running in this home already";
 
 /** Resolves when a daemon of this home answers, be it another's. Rejects with what the daemon said when it could not start. */
 export async function startDaemon(home: string, options: StartOptions = {}): Promise<void> {
@@ -76,9 +78,9 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 		if (await answers(socket)) return;
 		const { why, code } = over ?? { why: "", code: 0 };
 		// Another one was quicker, and is just not ready yet; or it goes away, or two were in each other's way: then it is our turn again.
-		if (code === TAKEN && waited < PATIENCE_MS / 2) {
+		if (code === TAKEN && waited < PATIENCE_MS / 2 && tail(path, before).startsWith(HOME_TAKEN)) {
 			if (waited % AGAIN_MS < LOOK_MS) start();
-		} else if (why !== "") throw failed(why, path, before, code === WRONG ? "invalid" : "no_daemon");
+		} else if (why !== "") throw failed(why, path, before, code === WRONG ? "invalid" : code === TAKEN ? "conflict" : "no_daemon");
 		await new Promise<void>((resolve) => localHost.after(LOOK_MS, resolve, "hold"));
 	}
 	throw failed(`it has not answered within ${PATIENCE_MS / 1000} s`, path, before);
@@ -115,8 +117,8 @@ async function answers(socket: string): Promise<boolean> {
 	}
 }
 
-/** With the last lines that it wrote, which say why. */
-function failed(why: string, log: string, before: number, code: "no_daemon" | "invalid" = "no_daemon"): RpcError {
+/** With what it said last: it may have been started more than once. */
+function failed(why: string, log: string, before: number, code: "no_daemon" | "invalid" | "conflict" = "no_daemon"): RpcError {
 	const said = tail(log, before);
 	return new RpcError(`the daemon could not be started: ${said || why}`, null, { code, hint: `see ${log}` });
 }
@@ -129,7 +131,7 @@ function tail(path: string, from: number): string {
 		const bytes = Buffer.alloc(Math.max(0, size - start));
 		readSync(file, bytes, 0, bytes.length, start);
 		const lines = bytes.toString("utf8").trim().split("\n");
-		const told = lines.findIndex((line) => line.startsWith("sluice: "));
+		const told = lines.findLastIndex((line) => line.startsWith("sluice: "));
 		return (told < 0 ? lines.slice(-5) : lines.slice(told, told + 5))
 			.join("\n")
 			.replace(/^sluice: /, "")

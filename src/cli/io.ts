@@ -2,6 +2,7 @@
 
 import { isAbsolute, resolve } from "node:path";
 import type { MoveWish } from "../api/auto-start.ts";
+import { CliFailure } from "./failure.ts";
 import type { Printer, Stream } from "./print.ts";
 
 export type Document = Record<string, unknown>;
@@ -91,7 +92,12 @@ export function answer(io: Io, document: Document, human: () => void): void {
 export const placeOf = (world: World, path: string): string => (isAbsolute(path) ? resolve(path) : resolve(world.cwd, path));
 
 /** An id as it is sent: a number, or a job's name. */
-export const idOf = (text: string): number | string => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : text);
+export function idOf(text: string): number | string {
+	if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+	// No name is a number: this one is not even looked for.
+	if (/^\d+$/.test(text)) throw new CliFailure("not_found", `there is no job ${text}`, "jobs are numbered from 1; sluice list shows them");
+	return text;
+}
 
 export async function readAll(stream: AsyncIterable<Uint8Array | string>): Promise<string> {
 	const parts: Uint8Array[] = [];

@@ -52,7 +52,7 @@ export function remark(job: ShownJob, now: number): string {
 		if (backoff !== undefined && backoff > now)
 			return `${printable(job.wait_reason?.detail ?? "in back-off").replace(/ not before \S+/, "")}, again ${relative(backoff, now)}`;
 		const due = instantOf(job.runnable_at);
-		if (due !== undefined && due > now) return `starts ${relative(due, now)}`;
+		if (due !== undefined && due > now) return startWords(job, relative(Math.max(due, now + SOON), now));
 		return withLocalTimes(printable(job.wait_reason?.detail ?? job.held?.detail ?? ""), now);
 	}
 	const took = tookOf(job);
@@ -60,11 +60,19 @@ export function remark(job: ShownJob, now: number): string {
 	if (job.status === "succeeded") return [took === "" ? reason : `in ${took}`, unmergedWords(job)].filter(Boolean).join(", ");
 	const launch = launchWords(job);
 	if (launch !== undefined) return launch;
+	// Nobody gave a reason: what says no more than the status is left out, and how the stop looked from inside, too.
+	if (job.status === "cancelled" && (reason === "" || reason === job.status)) return took && `after ${took}`;
 	if (reason !== "") return reason;
 	const code = typeof job.exit_code === "number" && job.exit_code !== 0 ? `exit code ${job.exit_code}` : "";
 	const kind = job.exit_kind && !["failed", "cancelled", "completed"].includes(job.exit_kind) ? job.exit_kind.replaceAll("_", " ") : "";
 	return [kind, code, took && `after ${took}`].filter(Boolean).join(", ");
 }
+
+/** What starts within a second has not started yet. */
+const SOON = 1000;
+
+const startWords = (job: ShownJob, when: string): string =>
+	job.approval === "needed" ? `needs approval, starts ${when} at the earliest` : `starts ${when}`;
 
 const UNMERGED: Record<string, string | undefined> = {
 	conflict: "not merged: conflict",

@@ -214,7 +214,7 @@ describe("after", () => {
 		[[1.5], "after[0]"],
 		[[""], "after[0]"],
 		[["a b"], "after[0]"],
-		[["build:sucess"], "after[0]"],
+		[["build:sucess"], "after[0].policy"],
 		[[{ job: 7, policy: "sucess" }], "after[0].policy"],
 		[[{ id: 7 }], "after[0].id"],
 		[[{}], "after[0]"],

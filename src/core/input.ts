@@ -15,6 +15,7 @@ import {
 	type Policy,
 	type RetryPolicy,
 } from "./job.ts";
+import { MODES, splitLock } from "./lock-input.ts";
 import { nearest } from "./nearest.ts";
 import { policyOf } from "./retry.ts";
 import { argv, branch, specOf } from "./spec.ts";
@@ -342,9 +343,9 @@ function addLocks(job: Job, input: JobInput, at: At): void {
 	if (input.locks !== undefined)
 		check.list(input.locks, at("locks"), 100).forEach((one, index) => {
 			const field = `${at("locks")}[${index}]`;
-			const given = typeof one === "string" ? splitLock(one) : check.record(one, field);
+			const given = typeof one === "string" ? splitLock(one, field) : check.record(one, field);
 			check.knownKeys(given, ["key", "mode"], field);
-			const mode = given.mode === undefined ? "exclusive" : check.oneOf(given.mode, ["shared", "exclusive"], `${field}.mode`);
+			const mode = given.mode === undefined ? "exclusive" : check.oneOf(given.mode, MODES, `${field}.mode`);
 			take(check.word(given.key, `${field}.key`), mode);
 		});
 	if (input.serial !== undefined) take(`serial:${check.word(input.serial, at("serial"))}`, "exclusive");
@@ -356,12 +357,6 @@ function addLocks(job: Job, input: JobInput, at: At): void {
 	if (input.worktree !== undefined) take(`branch:${job.repo ?? ""}:${branch(input.worktree, at("worktree"))}`, "exclusive");
 	if (locks.size > 0) job.locks = [...locks.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
 }
-
-/** `db:shared` → the key db, shared. */
-const splitLock = (one: string): Record<string, unknown> => {
-	const match = /^(.+):(shared|exclusive)$/s.exec(one);
-	return match ? { key: match[1], mode: match[2] } : { key: one };
-};
 
 function afterOf(input: JobInput, at: At): Draft["after"] {
 	if (input.after === undefined) return [];
@@ -376,7 +371,8 @@ function afterOf(input: JobInput, at: At): Draft["after"] {
 			ref = given.job;
 			policy = given.policy;
 		} else if (typeof one === "string") {
-			const match = /^(.+):(success|failure|any|merged)$/s.exec(one);
+			// Names have no colons: what stands after one is meant as a policy.
+			const match = /^(.+):([^:]*)$/s.exec(one);
 			if (match) [, ref, policy] = match;
 		}
 		if (typeof ref === "string" && /^[1-9]\d{0,14}$/.test(ref)) ref = Number(ref);

@@ -64,3 +64,12 @@ export function announce(ledger: Ledger, now: number, timezone: string): { ledge
 	else delete next.warned;
 	return { ledger: next, warned, first_breach };
 }
+
+/** Money is kept in millionths of a dollar. */
+export const dollars = (micro: number): string => `$${(micro / 1e6).toFixed(micro % 10_000 === 0 ? 2 : 4)}`;
+
+/** `4 of 4 runs`, `$1.00 of $5.00` */
+export const usedWords = (used: number, limit: number | null, dim: string): string =>
+	dim === "cost_micro"
+		? `${dollars(used)} of ${limit === null ? "unlimited" : dollars(limit)}`
+		: `${used} of ${limit === null ? "unlimited" : limit} ${dim}`;

@@ -10,7 +10,7 @@ import { checkUp } from "./doctor.ts";
 import { checkConfig, doctor } from "./door.ts";
 
 const by = async (patient: Partial<Parameters<typeof checkUp>[0]>) => {
-	const checks = await checkUp({ home: "/nowhere/at/all", config: () => null, env: process.env, ...patient });
+	const checks = await checkUp({ home: join(makeFolder(), "to/be"), config: () => null, env: process.env, ...patient });
 	return Object.fromEntries(checks.map((check) => [check.name, check]));
 };
 
@@ -36,6 +36,26 @@ test("a home that is open to others, a bad file, no git", async () => {
 	expect(checks.config).toMatchObject({ ok: false, detail: "config.yml:1:1: no" });
 	expect(checks.git).toMatchObject({ ok: false, detail: "not installed" });
 	expect(checks.launcher?.ok).toBe(false);
+});
+
+test("a home that cannot be made", async () => {
+	const folder = makeFolder();
+	writeFileSync(join(folder, "file"), "");
+	const home = join(folder, "file/sub/home");
+	const file = join(folder, "file");
+	expect((await by({ home })).home).toEqual({
+		name: "home",
+		ok: false,
+		detail: `${home} cannot be made: ${file} is not a folder`,
+		hint: "set SLUICE_HOME to a folder of your own",
+	});
+	// Root may write everywhere.
+	if (process.getuid?.() === 0) return;
+	chmodSync(folder, 0o500);
+	expect((await by({ home: join(folder, "sub/home") })).home).toMatchObject({
+		ok: false,
+		detail: expect.stringContaining("cannot be written"),
+	});
 });
 
 test("agents: found on PATH with their version; a broken one is named", async () => {
@@ -83,6 +103,10 @@ test("without a daemon, too", async () => {
 	writeFileSync(join(home, "config.yml"), "nope: 1\n");
 	expect(await checkConfig(home)).toMatchObject({ ok: false, problems: [{ code: "unknown_key" }] });
 	expect((await doctor(home)).checks.find((check) => check.name === "config")).toMatchObject({ ok: false });
+	writeFileSync(join(home, "config.yml"), "");
+	const store = async (url?: string) => (await doctor(home, url)).checks.find((check) => check.name === "store")?.detail;
+	expect(await store()).toBe(join(home, "sluice.db"));
+	expect(await store("postgres://ann:secret@127.0.0.1:9/none")).toBe("postgres://ann:***@127.0.0.1:9/none");
 });
 
 test("chaos: at the nth time of a step, and only a step that exists", () => {

@@ -1,7 +1,8 @@
 // The check-up: what could be wrong on this machine, each with what was found and what to do. Changes nothing.
 
-import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, statfsSync, statSync } from "node:fs";
 import { release } from "node:os";
+import { dirname } from "node:path";
 import type { AgentDocument, Checkup } from "../api/context.ts";
 import { socketPath } from "../api/socket-path.ts";
 import type { CustomProfile } from "../core/agents/index.ts";
@@ -24,7 +25,7 @@ export type Patient = {
 	database?: () => string | null;
 	/** Where the daemon listens, while it does. */
 	socket?: string;
-	/** Where its queue is, without passwords; absent without a daemon. */
+	/** Where its queue is or would be, without passwords; absent where that cannot be told. */
 	store?: string;
 	env: Record<string, string | undefined>;
 };
@@ -88,17 +89,52 @@ function platform(): Finding {
 }
 
 function home(path: string): Finding {
-	const stat = statSync(path, { throwIfNoEntry: false });
-	if (!stat) return { ok: true, detail: `${path} is made when it is needed` };
+	const stat = statAt(path);
+	if (!stat) return homeToBe(path);
 	if (!stat.isDirectory()) return { ok: false, detail: `${path} is not a folder`, hint: "set SLUICE_HOME to a folder" };
-	const kind = networkKind(path);
-	if (kind !== null)
-		return { ok: false, detail: `${path} is on a network file system (${kind})`, hint: "set SLUICE_HOME to a folder on a local disk" };
+	const network = onNetwork(path, path);
+	if (network) return network;
 	if ((stat.mode & 0o077) !== 0)
 		return { ok: false, detail: `${path} is open to others (${(stat.mode & 0o777).toString(8)})`, hint: `chmod 700 ${path}` };
 	accessSync(path, constants.W_OK);
 	return { ok: true, detail: path };
 }
+
+/** Not there yet: what it will be made in must be a folder that can be written. */
+function homeToBe(path: string): Finding {
+	const above = nearestAbove(path);
+	const bad = (why: string) => ({
+		ok: false,
+		detail: `${path} cannot be made: ${above} ${why}`,
+		hint: "set SLUICE_HOME to a folder of your own",
+	});
+	if (statAt(above)?.isDirectory() !== true) return bad("is not a folder");
+	try {
+		accessSync(above, constants.W_OK | constants.X_OK);
+	} catch {
+		return bad("cannot be written");
+	}
+	return onNetwork(path, above) ?? { ok: true, detail: `${path} is made when it is needed` };
+}
+
+function onNetwork(path: string, place: string): Finding | undefined {
+	const kind = networkKind(place);
+	return kind === null
+		? undefined
+		: { ok: false, detail: `${path} is on a network file system (${kind})`, hint: "set SLUICE_HOME to a folder on a local disk" };
+}
+
+/** Undefined where nothing is, also below what is no folder. */
+function statAt(path: string) {
+	try {
+		return statSync(path, { throwIfNoEntry: false });
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return undefined;
+		throw error;
+	}
+}
+
+const nearestAbove = (path: string): string => (statAt(path) || dirname(path) === path ? path : nearestAbove(dirname(path)));
 
 /** For `status`: in words, or null while there is room. */
 export function diskProblem(path: string): string | null {
@@ -109,7 +145,7 @@ export function diskProblem(path: string): string | null {
 }
 
 function free(path: string): Finding {
-	const { bavail, bsize } = statfsSync(existsSync(path) ? path : "/");
+	const { bavail, bsize } = statfsSync(nearestAbove(path));
 	const bytes = bavail * bsize;
 	const detail = `${(bytes / 1e9).toFixed(1)} GB free`;
 	return bytes >= LEAST_FREE ? { ok: true, detail } : { ok: false, detail, hint: "make room: a full disk stops new jobs" };

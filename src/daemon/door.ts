@@ -3,7 +3,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { SluiceError } from "../core/errors.ts";
-import { isDatabase } from "../core/store-address.ts";
+import { isDatabase, shownStore } from "../core/store-address.ts";
 import { localHost } from "../host/local.ts";
 import { SILENT } from "../log.ts";
 import { type BackupDocument, backUp } from "./backup.ts";
@@ -74,8 +74,10 @@ export async function doctor(home: string, store: string | null = null) {
 	const found = read(home);
 	const agents = () => ("settings" in found ? found.settings.agents : {});
 	const accounts = () => ("settings" in found ? found.settings.accounts : {});
+	const place = store ?? ("settings" in found ? (found.settings.store ?? join(home, "sluice.db")) : undefined);
 	const checks = await checkUp({
 		home,
+		...(place === undefined ? {} : { store: shownStore(place) }),
 		config: () => ("settings" in found ? null : found),
 		agents,
 		accounts,

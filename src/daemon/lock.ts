@@ -4,6 +4,7 @@
 // Nothing else in this process may open lock.db: closing any descriptor of a file gives up the locks that its process has on it.
 
 import { readFileSync, truncateSync } from "node:fs";
+import { HOME_TAKEN } from "../api/auto-start.ts";
 import { SluiceError } from "../core/errors.ts";
 import { type Database, openDatabase } from "../stores/sqlite/driver.ts";
 import { writeWhole } from "./write-file.ts";
@@ -57,7 +58,7 @@ function refused(error: unknown, lock: string, record: string): SluiceError {
 	if (!/locked|busy/i.test(message)) return new SluiceError("store", `the lock ${lock} cannot be taken: ${message}`, { cause: error });
 	const holder = readRecord(record);
 	const who = holder ? `pid ${holder.pid}, version ${holder.version}, since ${holder.started_at}` : "it has not said its pid yet";
-	return new SluiceError("conflict", `a daemon is running in this home already (${who})`, {
+	return new SluiceError("conflict", `${HOME_TAKEN} (${who})`, {
 		field: "lock",
 		hint: "`sluice status` talks to it, `sluice down` stops it",
 	});

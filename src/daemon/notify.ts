@@ -2,6 +2,7 @@
 // logged and has no other consequence.
 
 import { spawn } from "node:child_process";
+import { usedWords } from "../core/ledger.ts";
 import type { Host } from "../host.ts";
 import type { Log } from "../log.ts";
 import type { EventRow, JobView, Scheduler } from "../scheduler.ts";
@@ -101,7 +102,7 @@ export function noticeOf(kind: NotifyOn, { job, at, data, kind: event }: EventRo
 			case "budget":
 				return [
 					`${data.subject} ${event === "budget_breached" ? "has used up" : "is near the end of"} its ${data.dim}`,
-					`${data.used} of ${data.limit}`,
+					data.dim === "cost_micro" ? usedWords(Number(data.used), Number(data.limit), data.dim) : `${data.used} of ${data.limit}`,
 				];
 		}
 	}

@@ -13,7 +13,7 @@ import type { Facts } from "../host.ts";
 import type { AddResult } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { type FactRecord, factsOf, isUnsettled, plainFacts } from "./facts.ts";
-import { holding, position, toView, viewJob } from "./look.ts";
+import { heldOf, position, toView, viewJob } from "./look.ts";
 import { record, type Seen } from "./observe.ts";
 import { type ChainRecord, countBatch, endJob, joinChain, openJobs, place, tellAwaiting } from "./place.ts";
 import { cascade, settle } from "./settle.ts";
@@ -53,7 +53,7 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: Add
 	if (tx.ended.length > 0) yield* cascade(tx);
 	if (replaced !== undefined && tx.memory.all("settle").size > 0) yield* settle(tx);
 	const warnings = job.needs || tx.memory.ready > softLimit(tx.config) ? yield* warningsOf(tx, job) : [];
-	const view = preds.length === 0 ? toView(job, draft.spec, [], holding(tx)(job)) : yield* viewJob(tx, job);
+	const view = preds.length === 0 ? toView(job, draft.spec, [], heldOf(tx, job)) : yield* viewJob(tx, job);
 	const result: AddResult = { outcome: "queued", job: view, position: yield* position(tx, job) };
 	if (warnings.length > 0) result.warning = warnings.join("; ");
 	return result;

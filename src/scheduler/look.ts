@@ -43,22 +43,23 @@ export function* viewJob(tx: Tx, job: Job, known?: Edges): Op<JobView> {
 		job,
 		spec,
 		edges.map(({ pred, policy }) => ({ job: pred, policy })),
-		holding(tx)(job),
+		heldOf(tx, job),
 	);
 }
 
-/** Which hold, budget or want of a host keeps a ready job from its turn. Asked once for all jobs of a bucket. */
-export function holding(tx: Tx): (job: Job) => JobView["held"] {
-	const known = new Map<number, JobView["held"]>();
-	return (job) => {
-		if (job.line !== "" || job.status !== "queued" || job.kind === "kernel") return undefined;
-		if (known.has(job.bucket)) return known.get(job.bucket);
-		const bucket = tx.memory.buckets.get(job.bucket);
-		const reason = bucket ? heldBy(bucket, tx.world()) : null;
-		const held = reason ? { kind: reason.code, detail: reason.detail } : undefined;
-		known.set(job.bucket, held);
-		return held;
-	};
+/** Which hold, budget or want of a host keeps a ready job from its turn. */
+export function heldOf(tx: Tx, job: Job): JobView["held"] {
+	if (job.line !== "" || job.status !== "queued" || job.kind === "kernel") return undefined;
+	const bucket = tx.memory.buckets.get(job.bucket);
+	const reason = bucket ? heldBy(bucket, tx.world()) : null;
+	return reason ? { kind: reason.code, detail: reason.detail } : undefined;
+}
+
+/** The same of many: asked once for all ready jobs of a bucket. */
+function heldOfAll(tx: Tx, jobs: readonly Job[]): Map<number, JobView["held"]> {
+	const held = new Map<number, JobView["held"]>();
+	for (const job of jobs) if (job.line === "" && job.status === "queued" && !held.has(job.bucket)) held.set(job.bucket, heldOf(tx, job));
+	return held;
 }
 
 /** Kept to ourselves: where it is parked, and what is shown in another form. */
@@ -255,9 +256,10 @@ export function* planReport(tx: Tx, claimer: Claimer, start: Parameters<typeof d
 type Filter = NonNullable<Parameters<Scheduler["list"]>[0]>;
 const NEWEST = { ended_at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
 
-function* paged(filter: Filter, only: Record<string, unknown>, after: number, limit: number): Op<Job[]> {
-	const found = yield* ask({ read: "active", filter: only, after, limit });
-	if (filter.all || filter.status !== undefined) found.push(...(yield* ask({ read: "ended", filter: only, after, limit })));
+function* paged({ all, status, before }: Filter, only: Record<string, unknown>, after: number, limit: number): Op<Job[]> {
+	const page = { filter: only, after, limit, ...(before === undefined ? {} : { before: check.integer(before, "before", 1) }) };
+	const found = yield* ask({ read: "active", ...page });
+	if (all || status !== undefined) found.push(...(yield* ask({ read: "ended", ...page })));
 	return found;
 }
 
@@ -269,7 +271,11 @@ function* picked({ ids: given = [], recent }: Filter): Op<Job[]> {
 }
 
 export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[0]>): Op<JobView[]> {
-	check.knownKeys(filter as Record<string, unknown>, ["status", "lane", "repo", "batch", "all", "limit", "after", "ids", "recent"], "");
+	check.knownKeys(
+		filter as Record<string, unknown>,
+		["status", "lane", "repo", "batch", "all", "limit", "after", "before", "ids", "recent"],
+		"",
+	);
 	const limit = filter.limit === undefined ? 1000 : check.integer(filter.limit, "limit", 1, 1_000_000);
 	const from = filter.after === undefined ? 0 : check.integer(filter.after, "after", 0);
 	const only: Record<string, unknown> = {};
@@ -282,7 +288,7 @@ export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[
 	const jobs = found
 		.filter((job) => fits(job) && job.kind !== "kernel" && !tx.isComing(job.id))
 		.sort((a, b) => a.id - b.id)
-		.slice(0, limit);
+		.slice(...(filter.before === undefined ? [0, limit] : [-limit]));
 	const specs = yield* tx.specs(jobs.map((job) => job.id));
 	const after = new Map<number, JobView["after"]>();
 	for (const { job, pred, policy } of yield* ask({ read: "preds_of", jobs: jobs.map((job) => job.id) })) {
@@ -290,8 +296,9 @@ export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[
 		if (edges) edges.push({ job: pred, policy });
 		else after.set(job, [{ job: pred, policy }]);
 	}
-	const held = holding(tx);
-	return jobs.map((job) =>
-		toView(job, specs.get(job.id) ?? { version: 1, enqueued_at: job.created_at }, after.get(job.id) ?? [], held(job)),
-	);
+	const held = heldOfAll(tx, jobs);
+	return jobs.map((job) => {
+		const spec = specs.get(job.id) ?? { version: 1, enqueued_at: job.created_at };
+		return toView(job, spec, after.get(job.id) ?? [], job.line === "" ? held.get(job.bucket) : undefined);
+	});
 }

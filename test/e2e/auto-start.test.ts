@@ -76,6 +76,23 @@ test("one that cannot start says why", async () => {
 	});
 });
 
+test("a host name that is taken: said once, and as what it is", async () => {
+	program ??= makeProgram("src/daemon/main.ts");
+	const [first, second] = [new TestHome(), new TestHome()];
+	mkdirSync(first.path, { mode: 0o700 });
+	const shared = { program, name: "mill", store: join(first.path, "fleet.db"), env: env() };
+	await startDaemon(first.path, shared);
+	await reach(first);
+	const refusal: { code?: string; message?: string } = await startDaemon(second.path, shared).then(
+		() => ({}),
+		(error) => error,
+	);
+	expect(refusal.code).toBe("conflict");
+	expect(refusal.message?.match(/the host name "mill" is held by the daemon of another home/g)).toHaveLength(1);
+	// Nothing will change it: it is not tried again and again.
+	expect(second.log().match(/is held by the daemon/g)).toHaveLength(1);
+});
+
 test("a home that cannot be made is refused at once", async () => {
 	program ??= makeProgram("src/daemon/main.ts");
 	await expect(startDaemon("/proc/nowhere/home", { program })).rejects.toMatchObject({ code: "store" });

@@ -64,9 +64,7 @@ test("so is one by what it says it cost: not past the limit by more than the run
 		return jobs.length === 4 && jobs.slice(0, 3).every(({ status }) => status === "succeeded") ? jobs[3] : undefined;
 	});
 	const { reasons } = await client.call("job.why", { id: last.id });
-	expect(reasons).toMatchObject([
-		{ code: "budget", detail: "owner:ann has used 50175 of 40000 cost_micro", clears_at: expect.any(String) },
-	]);
+	expect(reasons).toMatchObject([{ code: "budget", detail: "owner:ann has used $0.0502 of $0.04", clears_at: expect.any(String) }]);
 	expect((await home.run(["status"])).out).toContain("Budget: owner:ann has used $0.0502 of $0.04");
 	expect((await home.run(["budget", "report"])).out).toMatch(/night +1 +1 +8449 +\$0\.0167/);
 	expect(await client.call("budget.report", { per: "owner" })).toMatchObject({ costs: [{ name: "ann", jobs: 3, cost_micro: 50_175 }] });

@@ -130,6 +130,9 @@ describe("looking", () => {
 		await desk.call("job.cancel", { id: 2 });
 		expect((await desk.call("job.list", { status: ["cancelled"] })).jobs.map(({ id }) => id)).toEqual([2]);
 		expect((await desk.call("job.list", { all: true })).jobs).toHaveLength(3);
+		const below = async (before: number, limit: number) =>
+			(await desk.call("job.list", { all: true, before, limit })).jobs.map(({ id }) => id);
+		expect([await below(99, 2), await below(3, 1), await below(1, 5)]).toEqual([[2, 3], [2], []]);
 	});
 
 	test("why and history have their times in words", async () => {

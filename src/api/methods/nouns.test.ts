@@ -67,6 +67,13 @@ describe("scheduler", () => {
 		expect(desk.pretended.frozen).toHaveLength(2);
 	});
 
+	test("resume tells whether there was a pause, and what is still paused", async () => {
+		const desk = await openDesk();
+		await desk.call("scheduler.pause", { lane: "default" });
+		expect(await desk.call("scheduler.resume", {})).toMatchObject({ scope: "all", was_paused: false, still_paused: ["lane:default"] });
+		expect(await desk.call("scheduler.resume", { lane: "default" })).toMatchObject({ was_paused: true, still_paused: [] });
+	});
+
 	test("resume closes the open breaker of an agent or a repo; its jobs go on at once", async () => {
 		const desk = await openDesk({
 			config: { environment_breaker: { failures: 2 }, agents: ["claude"], repos: { app: {} }, dispatch_breaker: "off" },
@@ -82,7 +89,14 @@ describe("scheduler", () => {
 			expect((await desk.call("scheduler.status", {})).holds).toMatchObject([{ kind: "breaker_open", scope: `${kind}:${name}` }]);
 			expect(await desk.t.start()).toEqual([]);
 			const resumed = await desk.call("scheduler.resume", { [kind]: name });
-			expect(resumed).toEqual({ schema_version: 1, scope: `${kind}:${name}`, paused: false, breaker_closed: true });
+			expect(resumed).toEqual({
+				schema_version: 1,
+				scope: `${kind}:${name}`,
+				paused: false,
+				breaker_closed: true,
+				was_paused: false,
+				still_paused: [],
+			});
 			expect((await desk.call("scheduler.status", {})).holds).toEqual([]);
 			expect(await desk.t.start()).toEqual([one, two, waits]);
 			expect((await desk.t.events()).at(-4)).toMatchObject({ kind: "breaker_closed", job: null, by: "ann" });

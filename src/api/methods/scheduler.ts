@@ -48,6 +48,10 @@ async function resumeAgent(agent: string, scope: Scope, { scheduler }: Context, 
 	return { scope: `agent:${agent}`, paused: false, breaker_closed };
 }
 
+/** What is paused now, by scope. */
+const pausesOf = async ({ scheduler }: Context): Promise<string[]> =>
+	(await scheduler.status()).holds.flatMap(({ kind, scope }) => (kind === "paused" ? [scope] : []));
+
 const MOST_UNMERGED = 100;
 
 async function unmerged({ scheduler, work }: Context): Promise<NonNullable<StatusDocument["unmerged"]>> {
@@ -98,12 +102,14 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 	},
 	"scheduler.resume": async ({ agent, ...given }, { context, by }) => {
 		const scope = scopeOf(given);
-		if (agent !== undefined) return doc(await resumeAgent(agent, scope, context, by));
+		const before = await pausesOf(context);
+		if (agent !== undefined) return doc({ ...(await resumeAgent(agent, scope, context, by)), was_paused: false, still_paused: before });
 		await context.scheduler.resume(scope, { by });
 		await context.supervisor.thaw(scope);
 		const { repo } = given;
 		const breaker_closed = repo !== undefined && (await context.scheduler.closeBreaker({ repo }, { by }));
-		return doc({ scope: named(scope), paused: false, breaker_closed });
+		const was_paused = before.includes(named(scope));
+		return doc({ scope: named(scope), paused: false, breaker_closed, was_paused, still_paused: await pausesOf(context) });
 	},
 	"scheduler.clear": async ({ item }, { context, by }) => {
 		// Items that come from no source are kept under `inline`.

@@ -107,6 +107,9 @@ export const JOB_METHODS = {
 			all: maybe(flag("ended ones too")),
 			limit: maybe(whole("at most so many (1,000)", 1, 10_000)),
 			after: maybe(whole("only above this number: the last one of the page before", 0, Number.MAX_SAFE_INTEGER)),
+			before: maybe(
+				whole("only below this number, and of these the highest: the first one of the page behind", 1, Number.MAX_SAFE_INTEGER),
+			),
 			ids: maybe(ids("only these, active or ended; what is not there is left out")),
 			recent: maybe(whole("instead of the active ones: so many of those that ended last", 1, 10_000)),
 			fields: maybe(words("only these fields of each job; else all")),

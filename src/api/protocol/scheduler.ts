@@ -63,11 +63,13 @@ export const SCHEDULER_METHODS = {
 		},
 		result: "{scope, paused, frozen}",
 	}),
-	"scheduler.resume": method<Doc<{ scope: string; paused: boolean; breaker_closed: boolean }>>()({
+	"scheduler.resume": method<
+		Doc<{ scope: string; paused: boolean; breaker_closed: boolean; was_paused: boolean; still_paused: string[] }>
+	>()({
 		role: "operator",
 		about: "Ends a pause, and lets frozen runs go on; closes the open breaker of a repo or an agent.",
 		params: { ...scope, agent: maybe(word("this agent, which has an open breaker")) },
-		result: "{scope, paused, breaker_closed}",
+		result: "{scope, paused, breaker_closed, was_paused, still_paused}; `still_paused`: the scopes that stay so",
 	}),
 	"scheduler.clear": method<Doc<{ cleared: number[] }>>()({
 		role: "operator",

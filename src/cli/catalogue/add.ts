@@ -72,7 +72,7 @@ export const ADD: CommandSpec = {
 			name: "pin",
 			type: "text",
 			value: "BRANCH[@COMMIT]",
-			help: "Start only while the branch is where it is now.",
+			help: "Start only while the branch is where it is now, in --repo or else in this folder.",
 			sought: ["pinned-head"],
 		},
 		{

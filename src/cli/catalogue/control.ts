@@ -9,7 +9,10 @@ export const CONTROL: readonly CommandSpec[] = [
 	{
 		name: "up",
 		help: "Start the daemon here, in the foreground.",
-		more: ["Other commands start it by themselves, in the background, when they need it."],
+		more: [
+			"Other commands start it by themselves, in the background, when they need it.",
+			"Exit code 4 if this home has a daemon already (--detach is content with it), or if its host name is held by another home.",
+		],
 		options: [
 			{ name: "detach", type: "flag", help: "In the background; returns once it is ready." },
 			{

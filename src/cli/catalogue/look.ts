@@ -27,7 +27,12 @@ export const LOOK: readonly CommandSpec[] = [
 			{ name: "repo", type: "text", value: "NAME", help: "Only this repo." },
 			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
 			{ name: "all", type: "flag", help: "Ended ones too." },
-			{ name: "limit", type: "number", value: "N", help: "So many at most; 0 shows all. Else 500 on a terminal." },
+			{
+				name: "limit",
+				type: "number",
+				value: "N",
+				help: "So many at most, with --all or ended ones the latest; 0 shows all. Else 500 on a terminal.",
+			},
 			{ name: "fields", type: "text", value: "A,B,…", help: "What is shown, by the names of the JSON document." },
 			{ name: "format", type: "text", value: "HOW", help: "A line each, or a block each.", choices: ["table", "block"] },
 		],

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { job, openCommandLine, QUEUED, SETTINGS } from "../../../test/make/command-line.ts";
+import { makeRepository } from "../../../test/make/repository.ts";
 
 describe("add", () => {
 	test("a command: the number on stdout, the rest is talk", async () => {
@@ -31,6 +32,31 @@ describe("add", () => {
 		const held = { kind: "budget", detail: "owner:cy has used 0 of 0 runs" };
 		const line = await openCommandLine({ ...SETTINGS, "job.add": { outcome: "queued", job: job(7, { held }), position: 1 } });
 		expect(await line.run("add --owner cy -- true")).toMatchObject({ out: "7\n", err: "queued: owner:cy has used 0 of 0 runs\n" });
+	});
+
+	test("a folder that is not there is warned of, in JSON too; a repo's job has its own", async () => {
+		const line = await openCommandLine(QUEUED);
+		const said = `there is no folder ${join(line.home, "nowhere")} here: the job cannot start before there is one`;
+		expect(await line.run("add --cwd nowhere -- true")).toMatchObject({
+			code: 0,
+			out: "7\n",
+			err: expect.stringContaining(`warning: ${said}\n`),
+		});
+		expect(JSON.parse((await line.run("add --cwd nowhere --json -- true")).out)).toMatchObject({ outcome: "queued", warning: said });
+		for (const text of ["add --cwd . -- true", "add --cwd nowhere --repo r -- true"])
+			expect((await line.run(text)).err).not.toContain("warning");
+	});
+
+	test("a branch is pinned where it is: in the repo that is named", async () => {
+		const repo = makeRepository({ "a.txt": "a\n" });
+		repo.git("branch", "side");
+		const shown = ({ name }: { name?: unknown }) => ({ repo: { name, path: name === "far" ? null : repo.path } });
+		const line = await openCommandLine({ ...QUEUED, "repo.show": shown as never });
+		expect((await line.run("add --repo web --pin side -- true")).code).toBe(0);
+		expect(line.asked.at(-1)?.params).toMatchObject({ repo: "web", pinned_head: { branch: "side", commit: repo.head("side") } });
+		const [none, far] = [await line.run("add --repo web --pin no -- true"), await line.run("add --repo far --pin side -- true")];
+		expect(none).toMatchObject({ code: 2, err: expect.stringContaining(`there is no branch "no" in ${repo.path}`) });
+		expect(far).toMatchObject({ code: 2, err: expect.stringContaining("repo far has no folder here") });
 	});
 
 	test("every other option has its field", async () => {

@@ -1,18 +1,20 @@
 // sluice add: one job, from options to what the engine takes.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import type { Call } from "../command.ts";
 import { allowedNames, capture, chosen } from "../environment.ts";
 import { EXIT, usage } from "../failure.ts";
 import { type Document, type Io, idOf, placeOf, readAll } from "../io.ts";
 import { hasEnded, remark, type ShownJob, statusWords } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
+import { pinOf } from "../pin.ts";
 import { printable } from "../sequences.ts";
 import { durationOf, timeOf } from "../times.ts";
 
 export async function run(call: Call, io: Io): Promise<number> {
 	const input = await inputOf(call, io);
-	const result = await io.ask("job.add", call.flag("force") ? { ...input, force: true } : input);
+	const answered = await io.ask("job.add", call.flag("force") ? { ...input, force: true } : input);
+	const result = withWarning(answered, folderWarning(call, input));
 	const { outcome, warning } = result as { outcome: string; warning?: string };
 	const id = jobOf(result);
 	const stays = id !== undefined && (call.flag("wait") || call.flag("follow")) && outcome === "queued";
@@ -25,6 +27,23 @@ export async function run(call: Call, io: Io): Promise<number> {
 	const { jobs } = result as { jobs?: number[] };
 	return stay(call, io, id as number, jobs ?? [id as number]);
 }
+
+/** It may be made meanwhile, or be there on the host that the job goes to: no more than a warning. */
+function folderWarning(call: Call, { cwd }: Document): string | undefined {
+	if (!call.has("cwd") || call.has("repo") || call.has("recipe") || typeof cwd !== "string") return undefined;
+	try {
+		if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return undefined;
+	} catch {
+		// Not for us to see: its run may be allowed to.
+		return undefined;
+	}
+	return `there is no folder ${printable(cwd)} here: the job cannot start before there is one`;
+}
+
+const withWarning = (result: Document, more: string | undefined): Document =>
+	more === undefined || result.outcome !== "queued"
+		? result
+		: { ...result, warning: typeof result.warning === "string" ? `${result.warning}; ${more}` : more };
 
 const jobOf = ({ job }: Document): number | undefined =>
 	typeof job === "number" ? job : typeof job === "object" && job !== null ? (job as { id: number }).id : undefined;
@@ -74,10 +93,10 @@ async function inputOf(call: Call, io: Io): Promise<Document> {
 	if (call.has("unique")) input.unique = uniqueOf(call);
 	if (call.list("uses").length > 0) input.uses = Object.fromEntries(call.list("uses").map(useOf));
 	if (call.list("var").length > 0) input.vars = Object.fromEntries(call.list("var").map((one) => pairOf("var", one)));
-	if (call.has("pin")) input.pinned_head = await pinOf(call.text("pin") as string, io);
 	const parent = parentOf(call, io);
 	if (parent !== undefined) input.parent = parent;
-	// Last, since it may start a daemon: for a line that is wrong nothing is begun.
+	// Last, since they may start a daemon: for a line that is wrong nothing is begun.
+	if (call.has("pin")) input.pinned_head = await pinOf(call.text("pin") as string, call.text("repo"), io);
 	if (input.env !== undefined) input.env = { ...capture(io.world.env, await allowedNames(io)), ...(input.env as Document) };
 	return input;
 }
@@ -221,23 +240,6 @@ function pairOf(option: string, one: string): [string, string] {
 	const equals = one.indexOf("=");
 	if (equals < 1) throw usage(`--${option}: ${JSON.stringify(one)} is not KEY=VALUE`);
 	return [one.slice(0, equals), one.slice(equals + 1)];
-}
-
-async function pinOf(text: string, { world }: Io): Promise<Document> {
-	const [, branch, commit] = /^(.+?)(?:@([0-9a-f]{4,64}))?$/.exec(text) ?? [];
-	if (branch === undefined) throw usage("--pin is empty");
-	if (commit !== undefined) return { branch, commit };
-	const { execFileSync } = await import("node:child_process");
-	try {
-		const found = execFileSync("git", ["rev-parse", "--verify", "--quiet", "--end-of-options", `refs/heads/${branch}`], {
-			cwd: world.cwd,
-			encoding: "utf8",
-			stdio: ["ignore", "pipe", "ignore"],
-		});
-		return { branch, commit: found.trim() };
-	} catch {
-		throw usage(`--pin: there is no branch ${JSON.stringify(branch)} in ${world.cwd}`, "write --pin BRANCH@COMMIT, or go to its repo");
-	}
 }
 
 /** Inside a run, what is added belongs to its job. */

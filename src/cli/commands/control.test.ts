@@ -16,6 +16,19 @@ describe("controlling", () => {
 		expect(line.asked.at(-1)?.params).toEqual({});
 	});
 
+	test("resume of what is not paused says so, and what still is", async () => {
+		const line = await openCommandLine({
+			"scheduler.resume": ({ lane }) => ({
+				scope: "x",
+				was_paused: lane === "x",
+				still_paused: lane === "x" ? [] : ["lane:x", "repo:app"],
+			}),
+		});
+		expect((await line.run("resume --lane x")).err).toBe("resumed: lane x\n");
+		expect(await line.run("resume --lane y")).toMatchObject({ code: 0, err: "lane y was not paused; still paused: lane x, repo app\n" });
+		expect((await line.run("resume")).err).toBe("everything was not paused; still paused: lane x, repo app\n");
+	});
+
 	test("resume of an agent closes its breaker, or says that none is open", async () => {
 		const line = await openCommandLine({ "scheduler.resume": ({ agent }) => ({ scope: "x", breaker_closed: agent === "claude" }) });
 		expect((await line.run("resume --agent claude")).err).toBe("resumed: agent claude, and its breaker is closed\n");
@@ -119,6 +132,11 @@ describe("controlling", () => {
 		const door = { start: async (options: unknown) => started.push(options), serve: async () => 0, install: async () => ["done"] };
 		const line = await openCommandLine({ "scheduler.version": { version: "1.2.3", pid: 77, home: "/h", started_at: ago(1000) } });
 		expect((await line.run("up --detach", { daemon: async () => door as never })).err).toBe("the daemon runs already, pid 77\n");
+		expect(await line.run("up", { daemon: async () => door as never })).toEqual({
+			code: 4,
+			out: "",
+			err: "sluice: the daemon runs already, pid 77\n        sluice status talks to it, sluice down stops it\n",
+		});
 		expect((await line.run("up --port 99999")).code).toBe(2);
 		const none = await openCommandLine(undefined);
 		expect(await none.run("down")).toEqual({ code: 0, out: "", err: "no daemon is running\n" });

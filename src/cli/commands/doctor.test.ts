@@ -5,9 +5,12 @@ import { openCommandLine } from "../../../test/make/command-line.ts";
 import type { DaemonDoor } from "../io.ts";
 
 test("looks from here, also while a daemon runs; anything but a database's address is refused", async () => {
-	const line = await openCommandLine({ "doctor.run": { checks: [] } });
+	const line = await openCommandLine({ "doctor.run": { checks: [{ name: "socket", ok: true, detail: "/h/sluice.sock" }] } });
 	const looked: unknown[] = [];
-	const checks = [{ name: "database", ok: false, detail: "no such database", hint: "createdb" }];
+	const checks = [
+		{ name: "socket", ok: true, detail: "no daemon is running" },
+		{ name: "database", ok: false, detail: "no such database", hint: "createdb" },
+	];
 	const daemon = async () =>
 		({
 			doctor: async (home: string, store: string) => {
@@ -17,7 +20,7 @@ test("looks from here, also while a daemon runs; anything but a database's addre
 		}) as unknown as DaemonDoor;
 	expect(await line.run("doctor --store postgres://h/d", { daemon })).toEqual({
 		code: 1,
-		out: "BAD  database  no such database\n               → createdb\n",
+		out: "ok   socket    /h/sluice.sock\nBAD  database  no such database\n               → createdb\n",
 		err: "",
 	});
 	expect(looked).toEqual([[line.home, "postgres://h/d"]]);
@@ -25,5 +28,22 @@ test("looks from here, also while a daemon runs; anything but a database's addre
 		code: 2,
 		err: expect.stringContaining("--store must be"),
 	});
-	expect(line.asked).toEqual([]);
+	expect(line.asked.map(({ method }) => method)).toEqual(["doctor.run"]);
+});
+
+test("a daemon that cannot be asked is a finding, not the end of the look", async () => {
+	const line = await openCommandLine(undefined);
+	const checks = [
+		{ name: "home", ok: false, detail: "no" },
+		{ name: "socket", ok: true, detail: "no daemon is running" },
+	];
+	const daemon = async () => ({ doctor: async () => ({ schema_version: 1, ok: false, checks }) }) as unknown as DaemonDoor;
+	const connect = async () => {
+		throw new Error("connect EACCES /h/sluice.sock");
+	};
+	expect(await line.run("doctor", { daemon, connect })).toEqual({
+		code: 1,
+		out: "BAD  home    no\nBAD  socket  connect EACCES /h/sluice.sock\n",
+		err: "",
+	});
 });

@@ -4,7 +4,7 @@ import type { StatusDocument } from "../../api/documents.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io, settingOf } from "../io.ts";
-import { cellOf, columnOf, isField, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../job-lines.ts";
+import { cellOf, columnOf, hasEnded, isField, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
 import { pairs } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -21,7 +21,10 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const given = call.number("limit");
 	if (given !== undefined && given < 0) throw usage("--limit must not be negative", "0 shows all");
 	const limit = (given ?? (io.world.stdout.isTTY && !io.json ? ON_SCREEN : 0)) || Number.POSITIVE_INFINITY;
-	const { jobs, more } = await collect(io, filter, limit);
+	// Of what has ended nobody wants the oldest.
+	const end =
+		call.flag("all") || call.list("status").some((status) => hasEnded({ id: 0, status: status as ShownJob["status"] })) ? "last" : "first";
+	const { jobs, more } = await collect(io, filter, limit, end);
 	const wanted = await wantedFields(call, io, "list");
 	const fields = fieldsOf(wanted, jobs, LIST_FIELDS);
 	const seen = io.json || !(fields.includes("remark") || call.text("format") === "block") ? jobs : await withLockWords(io, jobs);
@@ -33,7 +36,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		if (unmerged.length > 0) io.print.say(io.print.paintTalk("yellow", unmergedLine(unmerged)));
 		if (io.world.stdout.isTTY && fields.includes("status") && jobs.some(isHeldBack))
 			io.print.say(io.print.paintTalk("dim", "! waits for more than its turn; sluice why ID says for what"));
-		if (more) io.print.say(io.print.paintTalk("dim", `only the first ${jobs.length} are shown; --limit 0 shows all`));
+		if (more) io.print.say(io.print.paintTalk("dim", `only the ${end} ${jobs.length} are shown; --limit 0 shows all`));
 	});
 	return undefined;
 }
@@ -62,19 +65,26 @@ const emptyWords = (call: Call) =>
 			? "no jobs yet; add one: sluice add -- make test"
 			: "nothing waits and nothing runs; --all shows what has ended";
 
-/** Page by page, so that no answer is too long. */
-export async function collect(io: Io, filter: Record<string, unknown>, limit: number): Promise<{ jobs: ShownJob[]; more: boolean }> {
-	const all: ShownJob[] = [];
-	let after = 0;
+/** Page by page, so that no answer is too long; forwards, or backwards from the latest where there is a limit. */
+async function collect(
+	io: Io,
+	filter: Record<string, unknown>,
+	limit: number,
+	end: "first" | "last",
+): Promise<{ jobs: ShownJob[]; more: boolean }> {
+	const back = end === "last" && Number.isFinite(limit);
+	let all: ShownJob[] = [];
+	let place: Record<string, unknown> = back ? { before: Number.MAX_SAFE_INTEGER } : { after: 0 };
 	while (all.length <= limit) {
 		const want = Math.min(PAGE, limit - all.length + 1);
-		const { jobs } = (await io.ask("job.list", { ...filter, limit: want, after })) as { jobs: ShownJob[] };
-		all.push(...jobs);
-		const last = jobs.at(-1);
-		if (last === undefined || jobs.length < want) break;
-		after = last.id;
+		const { jobs } = (await io.ask("job.list", { ...filter, limit: want, ...place })) as { jobs: ShownJob[] };
+		if (back) all = [...jobs, ...all];
+		else all.push(...jobs);
+		const next = jobs.at(back ? 0 : -1);
+		if (next === undefined || jobs.length < want) break;
+		place = back ? { before: next.id } : { after: next.id };
 	}
-	return { jobs: all.slice(0, limit), more: all.length > limit };
+	return { jobs: back ? all.slice(-limit) : all.slice(0, limit), more: all.length > limit };
 }
 
 /** What `--fields` says, or else the setting; `from` names it for an error. A document is whole unless fields were asked for. */

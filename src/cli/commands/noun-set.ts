@@ -1,5 +1,6 @@
 // What changes lanes, accounts, budgets and artifacts.
 
+import { usedWords } from "../../core/ledger.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Document, type Io } from "../io.ts";
@@ -18,7 +19,7 @@ export function amountOf(text: string, dim: string, name: string): number {
 	if (dim !== "cost_micro") throw usage(`${name}: ${JSON.stringify(text)} is money, and ${dim} is not`, "dollars go with cost_micro");
 	return (sign === "-" ? -1 : 1) * (Number(units) * 1_000_000 + Number(parts.padEnd(6, "0")));
 }
-export const dollars = (micro: number): string => `$${(micro / 1e6).toFixed(micro % 10_000 === 0 ? 2 : 4)}`;
+export { dollars } from "../../core/ledger.ts";
 
 const wholeOrNone = (text: string, name: string): number | null => (text === "none" ? null : whole(text, name));
 
@@ -95,11 +96,7 @@ const CHANGES: Record<string, Change> = {
 };
 
 export type Ledger = { subject: string; dim: string; used: number; limit: number | null };
-export function budgetWords({ subject, dim, used, limit }: Ledger): string {
-	const money = dim === "cost_micro";
-	const amount = (one: number) => (money ? dollars(one) : String(one));
-	return `${subject} has used ${amount(used)} of ${limit === null ? "unlimited" : amount(limit)}${money ? "" : ` ${dim}`}`;
-}
+export const budgetWords = ({ subject, dim, used, limit }: Ledger): string => `${subject} has used ${usedWords(used, limit, dim)}`;
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const change = CHANGES[call.command.name] as Change;

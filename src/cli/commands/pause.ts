@@ -2,6 +2,7 @@
 
 import type { Call } from "../command.ts";
 import { answer, type Document, type Io } from "../io.ts";
+import { printable } from "../sequences.ts";
 import { durationOf } from "../times.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
@@ -15,14 +16,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		}
 	if (call.command.name === "resume") {
 		const document = await io.ask("scheduler.resume", params);
-		const { breaker_closed } = document as { breaker_closed?: boolean };
-		answer(io, document, () =>
-			io.print.say(
-				params.agent !== undefined && !breaker_closed
-					? `${words} has no open breaker`
-					: `resumed: ${words}${breaker_closed ? ", and its breaker is closed" : ""}`,
-			),
-		);
+		answer(io, document, () => io.print.say(resumedWords(params.agent !== undefined, words, document as Resumed)));
 		return undefined;
 	}
 	if (call.flag("freeze")) params.freeze = true;
@@ -35,4 +29,15 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		io.print.say(`paused: ${words}${span === undefined ? "" : ` for ${span}`}; ${runs}`);
 	});
 	return undefined;
+}
+
+/** The last two are not from a daemon of before. */
+type Resumed = { breaker_closed?: boolean; was_paused?: boolean; still_paused?: string[] };
+
+function resumedWords(isAgent: boolean, words: string, { breaker_closed, was_paused = true, still_paused = [] }: Resumed): string {
+	if (isAgent && !breaker_closed) return `${words} has no open breaker`;
+	const still =
+		still_paused.length > 0 ? `; still paused: ${still_paused.map((scope) => printable(scope.replace(":", " "))).join(", ")}` : "";
+	if (isAgent || was_paused) return `resumed: ${words}${breaker_closed ? ", and its breaker is closed" : ""}${still}`;
+	return `${words} was not paused${breaker_closed ? "; its breaker is closed" : ""}${still}`;
 }

@@ -19,7 +19,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 	if (!document) {
 		const stopped = { schema_version: 1, daemon: "stopped" };
 		answer(io, stopped, () => {
-			io.print.out("No daemon is running.");
+			io.print.warn("No daemon is running.");
 			io.print.say(io.print.paintTalk("dim", "sluice up starts it; so does any command that needs it, such as sluice list"));
 		});
 		return undefined;

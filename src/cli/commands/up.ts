@@ -3,7 +3,7 @@
 import { isDatabase } from "../../core/store-address.ts";
 import type { Call } from "../command.ts";
 import { dashboardLink } from "../dashboard-link.ts";
-import { usage } from "../failure.ts";
+import { CliFailure, usage } from "../failure.ts";
 import { answer, type Io, placeOf } from "../io.ts";
 
 export async function run(call: Call, io: Io): Promise<number | undefined> {
@@ -23,6 +23,9 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 		return undefined;
 	}
 	const running = await io.askIfRunning("scheduler.version");
+	// In the foreground it would be this one that serves; in the background it does not matter whose it is.
+	if (running && !call.flag("detach"))
+		throw new CliFailure("conflict", `the daemon runs already, pid ${running.pid}`, "sluice status talks to it, sluice down stops it");
 	if (running) {
 		answer(io, { schema_version: 1, started: false, daemon: running }, () => io.print.say(`the daemon runs already, pid ${running.pid}`));
 		return undefined;

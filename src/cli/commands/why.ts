@@ -163,7 +163,7 @@ const holderWords = (holders: readonly string[]) => holders.map((one) => printab
 function sentence(reason: ReasonDocument, paint: Paint, now: number): string {
 	const detail = withLocalTimes(printable(reason.detail), now);
 	const key = reason.code === "locks" ? reason.subject.replace(/^lock:/, "") : "";
-	const parts = [paint("yellow", `${detail}${key && !detail.includes(key) ? `: ${printable(key)}` : ""}`)];
+	const parts = [paint("yellow", `${detail}${key && !detail.endsWith(`: ${key}`) ? `: ${printable(key)}` : ""}`)];
 	if (reason.holder && reason.holder.length > 0 && !reason.holder.every((one) => detail.includes(one.replace(/^job:/, "job "))))
 		parts.push(`${reason.code === "paused" ? "by" : "held by"} ${holderWords(reason.holder)}`);
 	const [since, clears, seen] = [instantOf(reason.since), instantOf(reason.clears_at), instantOf(reason.observed_at)];

@@ -70,3 +70,11 @@ test("what live runs have set aside counts, and is said", () => {
 	expect(at(39)).toBeNull();
 	expect(at(40)).toMatchObject([{ detail: "owner:ann has used 60 of 100 tokens; what runs now has reserved 40" }]);
 });
+
+test("money is told in dollars", () => {
+	const micro = ledger("owner:ann", 990_000, { dim: "cost_micro", limit: 1_000_000 });
+	const usage = new Map([["budget:owner:ann/cost_micro", 12_500]]);
+	expect(budget.ask(makeBucket({ owner: "ann" }), world({ ledgers: new Map([["owner:ann", [micro]]]), usage }))).toMatchObject([
+		{ detail: "owner:ann has used $0.99 of $1.00; what runs now has reserved $0.0125" },
+	]);
+});

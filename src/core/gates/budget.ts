@@ -2,7 +2,7 @@
 
 import { pass, refuse } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
-import { isTaken, refillsAt, reservedKey, usedNow } from "../ledger.ts";
+import { dollars, isTaken, refillsAt, reservedKey, usedNow, usedWords } from "../ledger.ts";
 import type { Reason } from "../reason.ts";
 import type { World } from "../world.ts";
 
@@ -12,8 +12,9 @@ export function budgetReasons(subject: string, world: World): Reason[] {
 		const { timezone } = world.config;
 		const reserved = world.usage.get(reservedKey(ledger)) ?? 0;
 		if (!isTaken(ledger, reserved, world.now, timezone)) continue;
-		const used = `${subject} has used ${usedNow(ledger, world.now, timezone)} of ${ledger.limit} ${ledger.dim}`;
-		const detail = reserved > 0 ? `${used}; what runs now has reserved ${reserved}` : used;
+		const used = `${subject} has used ${usedWords(usedNow(ledger, world.now, timezone), ledger.limit, ledger.dim)}`;
+		const detail =
+			reserved > 0 ? `${used}; what runs now has reserved ${ledger.dim === "cost_micro" ? dollars(reserved) : reserved}` : used;
 		const clears = refillsAt(ledger, world.now, timezone);
 		reasons.push(refuse("budget", "budget", `${subject}/${ledger.dim}`, detail, clears === undefined ? {} : { clears_at: clears }));
 	}

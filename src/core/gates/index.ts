@@ -57,9 +57,12 @@ export function shut(bucket: Bucket, world: World): Reason | null {
 	return null;
 }
 
+/** All of them but capacity, which is only a matter of turns. */
+const HOLDING_GATES = [holds, budget, host] as const;
+
 /** What a bucket's jobs wait for that is not their turn: the first refusal that more room would not lift. */
 export function heldBy(bucket: Bucket, world: World): Reason | null {
-	for (const gate of [holds, budget, host]) {
+	for (const gate of HOLDING_GATES) {
 		const reasons = gate.ask(bucket, world);
 		if (reasons) return reasons[0] as Reason;
 	}

@@ -1,7 +1,7 @@
 // Every read as SQL, shared by the dialects. `?` are parameters; `{ids}` is the dialect's list of numbers, `{keys}` its list of texts, `{texts}`
 // the same as a table `e` with a column `value`.
 
-import type { ListFilter, Read } from "../../store.ts";
+import type { Read } from "../../store.ts";
 
 export type Query = { sql: string; params: (string | number | null)[] };
 
@@ -10,9 +10,15 @@ const LINE = `SELECT ${HEAD} FROM job WHERE line = ? AND bucket = ?`;
 const IN_LINE = "ORDER BY rank DESC, level DESC, age_at, id LIMIT ?";
 
 /** Jobs that pass a filter, newest id last, from `after` on. Only what is indexed is fast; the rest is for people. */
-function filtered(table: "job" | "done", filter: ListFilter, after: number, limit: number): Query {
+type Page = Extract<Read, { read: "active" | "ended" }>;
+
+function filtered(table: "job" | "done", { filter, after, before, limit }: Page): Query {
 	const where = ["id > ?"];
 	const params: (string | number | null)[] = [after];
+	if (before !== undefined) {
+		where.push("id < ?");
+		params.push(before);
+	}
 	const add = (text: string, value: string | undefined) => {
 		if (value === undefined) return;
 		where.push(text);
@@ -26,7 +32,7 @@ function filtered(table: "job" | "done", filter: ListFilter, after: number, limi
 	add("doc ->> 'item' = ?", filter.item);
 	if (filter.status) add("status IN {keys}", JSON.stringify(filter.status));
 	return {
-		sql: `SELECT doc, id, ${table === "job" ? "line, bucket" : "'end', 0"}, status, lane FROM ${table} WHERE ${where.join(" AND ")} ORDER BY id LIMIT ?`,
+		sql: `SELECT doc, id, ${table === "job" ? "line, bucket" : "'end', 0"}, status, lane FROM ${table} WHERE ${where.join(" AND ")} ORDER BY id${before === undefined ? "" : " DESC"} LIMIT ?`,
 		params: [...params, limit],
 	};
 }
@@ -125,9 +131,9 @@ export function query(request: Read): Query {
 		case "history":
 			return { sql: "SELECT seq, at, kind, job, by, data FROM event WHERE job = ? ORDER BY seq", params: [request.job] };
 		case "active":
-			return filtered("job", request.filter, request.after, request.limit);
+			return filtered("job", request);
 		case "ended":
-			return filtered("done", request.filter, request.after, request.limit);
+			return filtered("done", request);
 		case "old":
 			return {
 				sql: "SELECT doc, id, 'end', 0, status, lane FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?",

@@ -1,4 +1,4 @@
-// One job with a command as long as a book: what it does to tables and to show.
+// More than fits: one job with a command as long as a book, and more jobs than are shown.
 
 import { expect, test } from "vitest";
 import { job, openCommandLine } from "../../../test/make/command-line.ts";
@@ -25,4 +25,17 @@ test("is cut by show on a terminal, with a word where all of it is; a pipe gets 
 		expect(out).toMatch(/x… \(10000\d characters; --json has them all\)/);
 		expect((await line.run(text)).out).toContain(LONG[1]);
 	}
+});
+
+test("list with what has ended is bounded to the latest", async () => {
+	const all = Array.from({ length: 2500 }, (_, index) => job(index + 1));
+	const line = await openCommandLine({
+		"job.list": ({ before, limit }) => ({ jobs: all.filter(({ id }) => id < (before as number)).slice(-(limit as number)) }),
+	});
+	for (const text of ["list --all --limit 2", "list --status failed --limit 2"]) {
+		const { out, err } = await line.run(`${text} --fields id`);
+		expect([out, err]).toEqual(["  ID\n2499\n2500\n", "only the last 2 are shown; --limit 0 shows all\n"]);
+	}
+	const { jobs } = JSON.parse((await line.run("list --all --limit 1500 --json")).out);
+	expect([jobs.length, jobs[0].id, jobs.at(-1).id]).toEqual([1500, 1001, 2500]);
 });
