@@ -84,6 +84,7 @@ const UNMERGED: Record<string, string | undefined> = {
 /** Of one that went well and whose work is not in its base; empty when it is there, or is not meant to be. */
 export const unmergedWords = (job: Merging): string => {
 	if (job.status !== "succeeded") return "";
+	if (job.merge_report?.given_up) return "merge given up";
 	return isUncommitted(job) ? "not merged: uncommitted work" : (UNMERGED[job.merge_status ?? ""] ?? "");
 };
 type Merging = Pick<ShownJob, "status" | "merge_status" | "merge_report">;

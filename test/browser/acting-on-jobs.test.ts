@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { card, column, enter, TestBrowser, toast } from "../make/browser.ts";
 import { until } from "../make/daemon.ts";
+import { makeRepository, Repository } from "../make/repository.ts";
 import { openSite } from "../make/site.ts";
 
 const browser = new TestBrowser();
@@ -106,4 +107,34 @@ test("on jobs: promote, cancel after asking, retry, approve, reject, answer, pri
 	await page.getByRole("button", { name: "Clear the queue", exact: true }).click();
 	await toast(page, "Cleared").waitFor();
 	expect((await show(one)).status).toBe("cancelled");
+});
+
+test("on merges that need a person: once more, and given up after asking", async () => {
+	const repo = makeRepository();
+	const site = await openSite(`${CONFIG}repos: ${JSON.stringify({ r: { path: repo.path } })}\n`);
+	const [mended, unwanted] = [
+		await site.sh("touch a.txt", { repo: "r", name: "mended" }),
+		await site.sh("touch b.txt", { repo: "r", name: "unwanted" }),
+	];
+	const show = async (id: number) => (await site.client.call("job.show", { id })).job;
+	for (const id of [mended, unwanted]) await until(async () => (await show(id)).merge_report?.uncommitted);
+	const page = await browser.page();
+	await enter(page, site);
+	new Repository((await site.client.call("job.open", { id: mended })).path).commit({});
+	await column(page, "Needs you").getByText("mended").click();
+	await page.getByRole("button", { name: "Merge again" }).click();
+	await toast(page, `Job ${mended} is in line to be merged`).waitFor();
+	await until(async () => (await show(mended)).merge_status === "merged");
+	expect(repo.has("a.txt")).toBe(true);
+	await page.keyboard.press("Escape");
+	await column(page, "Needs you").getByText("unwanted").click();
+	await page.getByRole("button", { name: "Give up the merge…" }).click();
+	await page.getByLabel("Why (for the record)").fill("done otherwise");
+	await page.getByRole("button", { name: "Give it up" }).click();
+	await toast(page, `Gave up the merge of job ${unwanted}`).waitFor();
+	expect(await show(unwanted)).toMatchObject({
+		merge_status: "kept",
+		merge_report: { message: expect.stringContaining("done otherwise") },
+	});
+	await page.getByRole("button", { name: "Merge again" }).waitFor({ state: "detached" });
 });

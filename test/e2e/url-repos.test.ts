@@ -227,6 +227,26 @@ describe("several hosts", () => {
 		expect(origin.git("ls-tree", "--name-only", "main").split("\n")).toEqual(["README.md", "good.txt"]);
 	});
 
+	test("a merge that was refused on one is tried again, or given up, from the other", async () => {
+		const { origin } = makeOrigin();
+		const config = settingsFor({ url: origin.path });
+		const { a, b } = await hosts({ a: config, b: config });
+		const jobs = [await add(a.client, "echo Z > zfile"), await add(a.client, "echo Y > yfile")];
+		const places: { other: typeof a; path: string }[] = [];
+		for (const job of jobs) {
+			const { last_run } = await until_(a.client, job, ({ merge_report }) => merge_report?.uncommitted === true);
+			const [has, other] = last_run?.host === "a" ? [a, b] : [b, a];
+			places.push({ other, path: join(has.path, "worktrees", "r", String(job)) });
+		}
+		const [[first = 0, second = 0], [one, two]] = [jobs, places];
+		new Repository(one?.path ?? "").commit({});
+		await one?.other.client.call("job.merge", { id: first });
+		await merged(b.client, first);
+		expect(origin.git("ls-tree", "--name-only", "main").split("\n")).toEqual(["README.md", "zfile"]);
+		const { job } = (await two?.other.client.call("job.merge", { id: second, drop: true })) ?? {};
+		expect(job).toMatchObject({ merge_status: "kept", merge_report: { message: expect.stringContaining(`; its work stays on sluice/`) } });
+	});
+
 	test("a job goes on on the host that has its worktree", async () => {
 		const { origin } = makeOrigin();
 		const config = settingsFor({ url: origin.path, merge: "local" });

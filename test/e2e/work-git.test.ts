@@ -495,6 +495,7 @@ describe("merging", () => {
 		expect(await ended(client, later)).toMatchObject({ status: "blocked_by_dependency" });
 		expect((await home.run(["why", String(later)])).out).toContain(`the merge of job ${red} (red) was given up`);
 		expect((await client.call("scheduler.status", {})).unmerged).toEqual([]);
+		expect((await home.run(["list", "--all"])).out).toContain("merge given up");
 		await until(async () =>
 			(await client.call("artifact.list", {})).artifacts.every(({ artifact, present }) => !artifact.startsWith("sentinel:") || !present),
 		);

@@ -53,16 +53,16 @@ export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
 
 /** Where its branch is, and that it is there; null when nobody has it any more. */
 async function branchOf(job: number, attempt: number, { work, elsewhere }: Context): Promise<string | null> {
-	const here = work.worktrees().find((one) => one.job === job);
-	const away = here || !elsewhere ? null : await elsewhere.place(job, attempt);
+	const away = elsewhere && attempt > 0 ? await elsewhere.place(job, attempt) : null;
 	// A host that does not answer now hears of it when it is back.
-	return here?.branch ?? (away && away.there !== false ? away.branch : null);
+	if (away) return away.there === false ? null : away.branch;
+	return work.worktrees().find((one) => one.job === job)?.branch ?? null;
 }
 
 export const merge: Handler<"job.merge"> = async ({ id, drop, reason }, { context, by }) => {
 	const { scheduler } = context;
 	const job = await resolve(context, id);
-	const { status, will_merge, merge_status, attempt } = await scheduler.show(job);
+	const { status, will_merge, merge_status, merge_report, attempt } = await scheduler.show(job);
 	const branch = await branchOf(job, attempt, context);
 	if (drop) {
 		const where = branch === null ? "" : `; its work stays on ${branch}`;
@@ -71,7 +71,7 @@ export const merge: Handler<"job.merge"> = async ({ id, drop, reason }, { contex
 		if (branch === null && status === "succeeded" && will_merge && merge_status !== "merged")
 			throw new SluiceError("not_found", `the worktree of job ${job} is gone: there is nothing to merge from`, {
 				field: "id",
-				hint: `merge its branch by hand (git branch --list 'sluice/*-${job}-*'), then: sluice merge ${job} --drop`,
+				hint: `merge its branch by hand (git branch --list 'sluice/*-${job}-*')${merge_report?.given_up ? "" : `, then: sluice merge ${job} --drop`}`,
 			});
 		await scheduler.mergeAgain(job, { by });
 	}
