@@ -215,7 +215,8 @@ function kindOf(input: JobInput, at: At): Job["kind"] {
 
 function missing(what: string, name: string, all: readonly string[], field: string): SluiceError {
 	const guess = nearest(name, all);
-	const list = all.length > 0 ? `known: ${all.slice(0, 20).join(", ")}` : `none is configured; add it under ${what}s in the configuration`;
+	const way = what === "repo" ? `sluice repo add FOLDER --name ${name}` : `add it under ${what}s in the configuration`;
+	const list = all.length > 0 ? `known: ${all.slice(0, 20).join(", ")}` : `none is configured; ${way}`;
 	const found = guess ? `did you mean "${guess}"?` : list;
 	return new SluiceError("not_found", `${field}: there is no ${what} ${check.shown(name)}`, {
 		field,

@@ -113,7 +113,7 @@ function mustBeRepo(name: string, repos: Repos): string {
 	const guess = nearest(name, Object.keys(repos));
 	const known =
 		Object.keys(repos).length === 0
-			? "none is configured; add it under repos in the configuration"
+			? `none is configured; sluice repo add FOLDER --name ${name}`
 			: `known: ${Object.keys(repos).join(", ")}`;
 	throw new SluiceError("not_found", `repo: there is no repo "${name}"`, {
 		field: "repo",
