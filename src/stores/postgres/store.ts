@@ -6,7 +6,6 @@
 //
 // A connection that breaks in the middle is made anew and the transaction's fate is looked up: each writer's last transaction is on record.
 
-import { SluiceError } from "../../core/errors.ts";
 import { type Changes, type Intent, Outrun, type Read, type Replies, type Store } from "../../store.ts";
 import { query, reply } from "../sql/reads.ts";
 import { writes } from "../sql/writes.ts";
