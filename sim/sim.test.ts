@@ -1,7 +1,8 @@
-// The simulator as a test: a few hundred seeds, and every seed that ever found something.
+// The simulator as a test: a few hundred seeds, and seeds that once found something (all of them in a long run).
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { some } from "../test/make/long.ts";
 import { Marks } from "./marks.ts";
 import { runSeed } from "./run-seed.ts";
 
@@ -26,7 +27,7 @@ async function clean(seeds: number[], marks = new Marks()): Promise<string[]> {
 
 describe("simulation", () => {
 	it("stays clean on seeds that once failed", { timeout: 300_000 }, async () => {
-		expect(await clean(onceFailing)).toEqual([]);
+		expect(await clean(some(onceFailing, 3))).toEqual([]);
 	});
 
 	it(`stays clean on ${SEEDS} seeds, and they reach every mark`, { timeout: 600_000 }, async () => {
