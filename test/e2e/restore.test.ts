@@ -7,6 +7,7 @@ import type { Client } from "../../src/api/client.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { TestHost } from "../make/host.ts";
+import { isLong } from "../make/long.ts";
 import { startServer } from "../make/postgres-server.ts";
 import { pragma, withDatabase } from "../make/store-file.ts";
 
@@ -106,7 +107,7 @@ test("backup: what is refused, and leaves nothing", async () => {
 	expect(readdirSync(folder).sort()).toEqual(["a.db", "sub"]);
 });
 
-test("PostgreSQL: under a daemon that goes on, though nobody should", { timeout: 120_000 }, async () => {
+test.runIf(isLong)("PostgreSQL: under a daemon that goes on, though nobody should", { timeout: 120_000 }, async () => {
 	const server = await startServer({ durability: "full" });
 	onTestFinished(() => server.end());
 	const host = new TestHost("mill", server.url());
