@@ -22,6 +22,8 @@ import type { Tx } from "./tx.ts";
 export const MAX_CLAIM = 1000;
 /** Jobs whose locks are looked up together, though fewer may be wanted now. */
 const LOOK_AHEAD = 32;
+/** As many as a line's heads bring along by themselves. */
+const FAR_AHEAD = 16;
 
 export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
 	lanes?: readonly string[] | undefined;
@@ -78,8 +80,12 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 
 /** Documents of those that the plan is likely to come to next, and what is known of their locks: a few reads for many. */
 function* lookAhead(tx: Tx, window: Window, id: number, count: number): Op<void> {
-	const job = tx.peek(id);
-	if (!job) yield* tx.load(window.upcoming(id, count));
+	if (!tx.peek(id)) {
+		const soon = window.upcoming(id, tx.far ? Math.max(count, FAR_AHEAD) : count);
+		yield* tx.load(soon);
+		// Claims one by one then find all they want at hand, and need not ask before they write.
+		if (tx.far) yield* tx.specs(soon);
+	}
 	if (!tx.peek(id)?.locks || hasLocksAtHand(tx, tx.peek(id) as Job)) return;
 	const ids = window.upcoming(id, Math.max(count, LOOK_AHEAD));
 	yield* tx.load(ids);

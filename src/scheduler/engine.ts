@@ -226,7 +226,7 @@ export class Engine {
 			const heard = fresh ? NOTHING : yield* this.listen();
 			const leases = this.checkClock(now);
 			const older = fresh ? null : leap(this.memory, this.seen);
-			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(this.memory), chance, by });
+			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(this.memory), chance, by, far: this.isWaitedFor });
 			if (older) tellRestored(tx, older, this.seen as Ids);
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
 			if (jobs.length > 0) {

@@ -13,13 +13,15 @@ import { Window } from "./heads.ts";
 import type { Ids, Memory, Pace } from "./memory.ts";
 import { worldOf } from "./world-of.ts";
 
-export type TxOptions = { now: number; config: Config; chance: () => number; by: string };
+/** `far`: each read is a journey, so that it pays to bring along what is likely to be wanted next. */
+export type TxOptions = { now: number; config: Config; chance: () => number; by: string; far: boolean };
 
 export class Tx {
 	readonly now: number;
 	readonly config: Config;
 	readonly chance: () => number;
 	readonly memory: Memory;
+	readonly far: boolean;
 	by: string;
 	changes: Changes = noChanges();
 	/** Jobs that ended and whose dependents are to be decided again. */
@@ -60,6 +62,7 @@ export class Tx {
 		this.config = options.config;
 		this.chance = options.chance;
 		this.by = options.by;
+		this.far = options.far;
 		this.plainFacts = { now: options.now, after: [], artifacts: [], conditions: [], lock: () => ({ holders: [] }) };
 		this.ids = { ...((memory.recall("meta", "ids") as Ids | null) ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
 		this.pace = {
