@@ -116,13 +116,31 @@ describe("a run", () => {
 		expect(await on.show(job)).toMatchObject({ status: "succeeded", attempt: 1 });
 	});
 
-	test("is not begun while the host's lease may be over: later, if it is still ours, else never", async () => {
+	test("is not claimed while the host's lease may be over, and at once when it is renewed", async () => {
 		let holds = false;
+		const on = await supervise({ mayLaunch: () => holds });
+		const job = await on.add();
+		await on.pass(5 * SECOND);
+		expect((await on.show(job)).status).toBe("queued");
+		holds = true;
+		await on.pass(SECOND);
+		expect(on.processes.machine.launched.map(({ run }) => run)).toEqual([`${job}.1`]);
+	});
+
+	test("is not begun when the host's lease may be over since the claim: later, if it is still ours, else never", async () => {
+		let holds = true;
 		const on = await supervise({ mayLaunch: () => holds, config: { max_concurrent: 2 } });
-		const [kept, taken] = [await on.add(), await on.add()];
+		const { claim } = on.sluice;
+		on.sluice.claim = async (wanted) => {
+			const claimed = await claim(wanted);
+			holds = claimed.length === 0;
+			return claimed;
+		};
+		const [kept, taken] = (await Promise.all([on.add(), on.add()])) as [number, number];
 		expect([on.processes.machine.launched, on.said]).toEqual([[], [1, 2].map(() => expect.stringContaining("the lease of this host"))]);
 		const [, second] = await on.sluice.assigned("here");
 		await on.sluice.complete({ job: taken, token: second?.run.token as number, exit_kind: "lost" });
+		on.sluice.claim = claim;
 		holds = true;
 		await on.pass(30 * SECOND);
 		expect(on.processes.machine.launched.map(({ run }) => run)).toEqual([`${kept}.1`]);

@@ -59,6 +59,7 @@ const SCAN_MS = 5_000;
 const RECONCILE_MS = 10_000;
 const RETENTION_MS = 6 * 3_600_000;
 const CLAIM_RETRY_MS = 1_000;
+const LEASE_RETRY_MS = 100;
 const DRAIN_ASK_MS = 1_000;
 
 export function createSupervisor(parts: Parts): Supervisor {
@@ -105,6 +106,15 @@ export function createSupervisor(parts: Parts): Supervisor {
 	function claimSoon(): void {
 		if (!open || claiming) return;
 		claiming = true;
+		// What is claimed now could not be launched: the next heartbeat renews the lease.
+		if (parts.mayLaunch?.() === false) {
+			host.after(LEASE_RETRY_MS, () => {
+				claiming = false;
+				claimSoon();
+				wakeWaiting();
+			});
+			return;
+		}
 		scheduler
 			.claim({ worker: `host:${parts.hostName}`, host: parts.hostName, kinds: ["command", "agent"], max: CLAIM_MAX })
 			.then(
