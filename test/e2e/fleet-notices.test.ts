@@ -21,15 +21,20 @@ const add = async (client: Client, command: string[]): Promise<number> => {
 };
 const show = async (client: Client, id: number) => (await client.call("job.show", { id })).job;
 
+/** The only slot is taken on one, and only the other may take more. */
+async function full() {
+	const { a, b } = await hosts({ a: QUIET, b: QUIET }, await server.makeDatabase());
+	await b.client.call("host.drain", { name: "b" });
+	const first = await add(a.client, ["sleep", "600"]);
+	await until(async () => (await show(a.client, first)).status === "running");
+	await a.client.call("host.drain", { name: "a" });
+	await b.client.call("host.undrain", { name: "b" });
+	return { a, b, first };
+}
+
 describe("two hosts that wait for each other's word", () => {
 	test("a cap that is raised at one starts jobs at the other", async () => {
-		const { a, b } = await hosts({ a: QUIET, b: QUIET }, await server.makeDatabase());
-		// The only slot is taken, and only the other host may take more.
-		await b.client.call("host.drain", { name: "b" });
-		const first = await add(a.client, ["sleep", "600"]);
-		await until(async () => (await show(a.client, first)).status === "running");
-		await a.client.call("host.drain", { name: "a" });
-		await b.client.call("host.undrain", { name: "b" });
+		const { a, first } = await full();
 		const more = await Promise.all([1, 2, 3].map(() => add(a.client, ["true"])));
 		for (const id of more) expect((await show(a.client, id)).status).toBe("queued");
 
@@ -40,12 +45,7 @@ describe("two hosts that wait for each other's word", () => {
 	}, 60_000);
 
 	test("a slot that is free at one is used by the other", async () => {
-		const { a, b } = await hosts({ a: QUIET, b: QUIET }, await server.makeDatabase());
-		await b.client.call("host.drain", { name: "b" });
-		const first = await add(a.client, ["sleep", "600"]);
-		await until(async () => (await show(a.client, first)).status === "running");
-		await a.client.call("host.drain", { name: "a" });
-		await b.client.call("host.undrain", { name: "b" });
+		const { b, first } = await full();
 		const next = await add(b.client, ["true"]);
 		await b.client.call("job.cancel", { id: first });
 		await b.client.call("job.wait", { ids: [next], timeout_ms: 25_000 });
