@@ -9,9 +9,12 @@ type Type = "bigint" | "double precision" | "text";
  * `document`: a text that is JSON itself, so has no control characters: a column of them goes as one text with SEPARATOR between. Quoting each as
  * an element of an array, and taking that apart again, would cost both sides more than the rest of the row.
  */
-type Column = { name: string; type: Type; content?: "document" };
-/** `sql` is the shared statement that it stands for. */
-type List = { sql: string; columns: readonly Column[]; statement: string };
+export type Column = { name: string; type: Type; content?: "document" };
+/**
+ * `sql` is the shared statement that it stands for. `before`: the list that may write a row that this one takes away (or `all`): then it needs a
+ * statement, and a turn, of its own.
+ */
+export type List = { sql: string; columns: readonly Column[]; statement: string; before?: string };
 
 const id = (name: string): Column => ({ name, type: "bigint" });
 const real = (name: string): Column => ({ name, type: "double precision" });
@@ -37,8 +40,8 @@ const JOB = [
 ];
 
 /** In the order in which they are carried out; `$` stands for the rows. */
-const LISTS: readonly List[] = [
-	{ sql: sql.DELETE_UNDONE, columns: [id("id")], statement: "DELETE FROM done WHERE id = ANY($id)" },
+export const LISTS: readonly List[] = [
+	{ sql: sql.DELETE_UNDONE, columns: [id("id")], statement: "DELETE FROM done WHERE id = ANY($id)", before: sql.INSERT_DONE },
 	{ sql: sql.INSERT_JOB, columns: JOB, statement: `INSERT INTO job (${JOB.map((one) => one.name).join(", ")}) SELECT * FROM $` },
 	{
 		sql: sql.UPDATE_JOB,
@@ -69,6 +72,7 @@ const LISTS: readonly List[] = [
 		sql: sql.DELETE_LINK,
 		columns: [text("key"), text("role"), id("job")],
 		statement: "DELETE FROM link USING $ WHERE link.key = n.key AND link.role = n.role AND link.job = n.job",
+		before: sql.INSERT_LINK,
 	},
 	{
 		sql: sql.INSERT_LINK,
@@ -99,6 +103,7 @@ const LISTS: readonly List[] = [
 		sql: "forget",
 		columns: [id("id")],
 		statement: sql.FORGET.map(([table, column]) => `DELETE FROM ${table} WHERE ${column} = ANY($id)`).join("; "),
+		before: "all",
 	},
 ];
 
@@ -117,13 +122,9 @@ export const PARAMETERS = LISTS.flatMap((list, index) =>
 
 /** The function's body: one statement a list, none for a list that is not given. */
 export const BODY = LISTS.map((list, index) => {
-	const names = list.columns.map((column) => parameter(index, column.name));
-	const arrays = list.columns.map((column, at) =>
-		column.content === "document" ? `string_to_array(${names[at]}, chr(${SEPARATOR.charCodeAt(0)}))` : names[at],
-	);
-	const rows = `unnest(${arrays.join(", ")}) AS n(${list.columns.map((column) => column.name).join(", ")})`;
-	const statement = list.statement.replaceAll("$id", parameter(index, "id")).replace("$", () => rows);
-	const last = names[names.length - 1];
+	const last = parameter(index, (list.columns.at(-1) as Column).name);
+	const rows = () => rowsOf(list, (name) => parameter(index, name));
+	const statement = list.statement.replaceAll("$id", parameter(index, "id")).replace("$", rows);
 	if (!list.statement.includes("FROM $") && !list.statement.includes("USING $")) return `IF ${last} IS NOT NULL THEN ${statement}; END IF;`;
 	return `IF ${last} IS NOT NULL THEN IF ${ofOne(list, index)} THEN ${single(list, index)}; ELSE ${statement}; END IF; END IF;`;
 }).join("\n\t");
@@ -148,19 +149,37 @@ function ofOne(list: List, index: number): string {
 /** The arguments for one set of writes: an array literal for each column, null where there is nothing. */
 export function argumentsFor(writes: Iterable<Write>): (string | null)[] {
 	const values: (string | null)[] = PARAMETERS.map(() => null);
-	for (const { sql, width, cells, forgets } of writes) {
-		const index = AT.get(forgets ? "forget" : sql);
-		if (index === undefined) throw new Error(`assertion failed: no list for ${sql}`);
-		const { columns } = LISTS[index] as List;
+	for (const write of writes) {
+		const index = listOf(write);
 		const offset = OFFSETS[index] as number;
-		if (columns.length === 1 && width === 1) {
-			// A list of numbers comes as one JSON text.
-			values[offset] = `{${(cells[0] as string).slice(1, -1)}}`;
-			continue;
-		}
-		for (let column = 0; column < width; column++) values[offset + column] = literal(columns[column] as Column, cells, column, width);
+		for (const [column, value] of columnsOf(write, index).entries()) values[offset + column] = value;
 	}
 	return values;
+}
+
+/** Where in LISTS it belongs. */
+export function listOf({ sql, forgets }: Write): number {
+	const index = AT.get(forgets ? "forget" : sql);
+	if (index === undefined) throw new Error(`assertion failed: no list for ${sql}`);
+	return index;
+}
+
+/** All its rows, an array literal for each column. */
+export function columnsOf({ width, cells }: Write, index: number): string[] {
+	const { columns } = LISTS[index] as List;
+	// A list of numbers comes as one JSON text.
+	if (isOfNumbers(columns)) return [`{${(cells[0] as string).slice(1, -1)}}`];
+	return columns.map((column, at) => literal(column, cells, at, width));
+}
+
+export const isOfNumbers = (columns: readonly Column[]): boolean => columns.length === 1;
+
+/** The rows of a list as a table `n`; each column's parameter by its name. */
+export function rowsOf({ columns }: List, parameter: (column: string) => string): string {
+	const arrays = columns.map(({ name, content }) =>
+		content === "document" ? `string_to_array(${parameter(name)}, chr(${SEPARATOR.charCodeAt(0)}))` : parameter(name),
+	);
+	return `unnest(${arrays.join(", ")}) AS n(${columns.map(({ name }) => name).join(", ")})`;
 }
 
 function literal({ type, content }: Column, cells: readonly Cell[], from: number, step: number): string {

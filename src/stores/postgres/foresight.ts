@@ -1,10 +1,11 @@
-// Questions that go out before they are asked. A transaction that begins with the lock and remembers nothing asks much the same as the one before
-// it: those questions go out together with the one for the lock, and the heads of a line bring their documents along. Each answer saves a journey
-// with the lock held. They hold until something is written in the same transaction.
+// Questions that go out before they are asked. A transaction that remembers nothing asks much the same as the one before it: those questions go
+// out with its first, all in one, and the heads of a line bring their documents along. Each answer saves a journey. They hold until something is
+// written in the same transaction.
 
 import type { Read, Replies } from "../../store.ts";
-import { query, reply } from "../sql/reads.ts";
+import { type Query, query, reply } from "../sql/reads.ts";
 import { translate } from "./dialect.ts";
+import { type Part, together } from "./together.ts";
 
 type Ask = (text: string, values: readonly unknown[]) => Promise<{ rows: unknown[][] }>;
 type ById = Promise<Map<number, unknown[]>>;
@@ -23,22 +24,40 @@ export class Foresight {
 
 	constructor(private readonly schema: string) {}
 
-	/** Sends what the last one asked for. */
-	begin(ask: Ask): void {
+	/** Sends what the last one asked for, and `first`; tells the answer to that. */
+	async begin(ask: Ask, first?: Part): Promise<unknown[][]> {
 		this.forget();
 		this.asked = [];
+		const parts: Part[] = first ? [first] : [];
+		const places = new Map<string, { request: Read; at: number }>();
+		let documents: number | undefined;
 		for (const usual of this.usual) {
 			const request = usual.read === "events" ? { ...usual, since: this.newest } : usual;
-			const { text, values } = translate(query(request), this.schema);
-			const answer = ask(text, values).then(({ rows }) => {
-				const found = reply(request, rows);
+			places.set(JSON.stringify(request), { request, at: parts.length });
+			parts.push({ ...query(request), columns: COLUMNS[request.read as Usual] });
+			if (documents !== undefined || !bringsDocuments(request)) continue;
+			documents = parts.length;
+			parts.push({ ...headsOf(request, "job"), columns: "tntntt" }, { ...headsOf(request, "spec"), columns: "nt" });
+		}
+		if (parts.length === 0) return [];
+		const { split, ...combined } = together(parts);
+		const { text, values } = translate(combined, this.schema);
+		const answer = ask(text, values).then(({ rows }) => split(rows));
+		answer.catch(() => {});
+		for (const [key, { request, at }] of places) {
+			const found = answer.then((parts) => {
+				const found = reply(request, parts[at] as unknown[][]);
 				if (request.read === "events") this.note(found as Replies["events"]);
 				return found;
 			});
-			answer.catch(() => {});
-			this.answers.set(JSON.stringify(request), answer);
-			this.bringDocuments(request, ask);
+			found.catch(() => {});
+			this.answers.set(key, found);
 		}
+		if (documents !== undefined) {
+			const at = documents;
+			this.documents = { job: byId(answer, at, 1), spec: byId(answer, at + 1, 0) };
+		}
+		return (await answer)[0] as unknown[][];
 	}
 
 	/** The answer, if it is on its way; undefined if it is not, or turns out to lack something. */
@@ -56,16 +75,16 @@ export class Foresight {
 
 	/** A line is asked for: whoever looks at its heads wants their documents next. */
 	bringDocuments(request: Read, ask: Ask): void {
-		if (request.read !== "line" || request.line !== "") return;
-		const { sql, params } = query({ ...request, limit: Math.min(HEADS, request.limit) });
-		const heads = sql.replace(/^SELECT .*? FROM/, "SELECT id FROM");
-		const byId = (table: string, columns: string, key: number): ById => {
-			const { text, values } = translate({ sql: `SELECT ${columns} FROM ${table} WHERE id IN (${heads})`, params }, this.schema);
-			const found = ask(text, values).then(({ rows }) => new Map(rows.map((row) => [row[key] as number, row])));
-			found.catch(() => {});
-			return found;
+		if (!bringsDocuments(request)) return;
+		const send = (table: "job" | "spec", key: number): ById => {
+			const { text, values } = translate(headsOf(request, table), this.schema);
+			return byId(
+				ask(text, values).then(({ rows }) => [rows]),
+				0,
+				key,
+			);
 		};
-		this.documents = { job: byId("job", "doc, id, line, bucket, status, lane", 1), spec: byId("spec", "id, body", 0) };
+		this.documents = { job: send("job", 1), spec: send("spec", 0) };
 	}
 
 	/** Something was written, or the transaction is over. */
@@ -93,9 +112,25 @@ export class Foresight {
 	}
 }
 
+type Usual = "standing" | "next_due" | "events" | "line";
+/** Numbers and texts, in the order of what they select. */
+const COLUMNS: Record<Usual, string> = { standing: "ttt", next_due: "n", events: "nntntt", line: "nnnnn" };
+
 /** Those that depend on nothing that was read before. */
-const isUsual = (request: Read): boolean =>
-	request.read === "standing" ||
-	request.read === "next_due" ||
-	request.read === "events" ||
-	(request.read === "line" && !request.after && !request.below);
+const isUsual = (request: Read): boolean => request.read in COLUMNS && (request.read !== "line" || (!request.after && !request.below));
+
+const bringsDocuments = (request: Read): request is Extract<Read, { read: "line" }> => request.read === "line" && request.line === "";
+
+/** What the first of a line have in a table. */
+function headsOf(request: Extract<Read, { read: "line" }>, table: "job" | "spec"): Query {
+	const { sql, params } = query({ ...request, limit: Math.min(HEADS, request.limit) });
+	const heads = sql.replace(/^SELECT .*? FROM/, "SELECT id FROM");
+	const columns = table === "job" ? "doc, id, line, bucket, status, lane" : "id, body";
+	return { sql: `SELECT ${columns} FROM ${table} WHERE id IN (${heads})`, params };
+}
+
+function byId(answer: Promise<unknown[][][]>, at: number, key: number): ById {
+	const found = answer.then((parts) => new Map((parts[at] as unknown[][]).map((row) => [row[key] as number, row])));
+	found.catch(() => {});
+	return found;
+}

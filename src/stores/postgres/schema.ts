@@ -1,5 +1,5 @@
 // The tables of the shared migrations in PostgreSQL's words, and what only a database of many hosts needs: the head that transactions queue
-// at, the writers by whom an unknown outcome is told, and the function that writes.
+// at, the writers, by whom an unknown outcome is told, and the function that writes.
 
 import { createHash } from "node:crypto";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
@@ -34,37 +34,46 @@ INSERT INTO head (version, schema) VALUES (0, 0);
 CREATE TABLE writer (name text PRIMARY KEY, last bigint NOT NULL, at timestamptz NOT NULL DEFAULT now()) WITH (fillfactor = 50);
 `;
 
-/** A name of its own for each form of the function: hosts of two versions can work side by side while a fleet is upgraded. */
-export const WRITER = `write_${createHash("sha256").update(BODY).update(JSON.stringify(PARAMETERS)).digest("hex").slice(0, 10)}`;
+/** Who has committed last, and what: it goes to `writer` when somebody else does. */
+const LAST = "ALTER TABLE head ADD COLUMN IF NOT EXISTS who text, ADD COLUMN IF NOT EXISTS txn bigint;";
+
+/** Each writer's last transaction, wherever it stands. */
+export const lastOf = (schema: string): string =>
+	`SELECT greatest((SELECT txn FROM "${schema}".head WHERE who = $1), (SELECT last FROM "${schema}".writer WHERE name = $1))`;
 
 /**
  * Writes one set of changes. With `expected` it is a transaction of its own that holds only if nobody has committed since; without, it is a
  * part of one that has the lock. Its plans are made once a session; what makes PostgreSQL prefer a scan over an index is turned off, since
  * tables that were empty a moment ago fool it.
  */
-const WRITE = (schema: string) => `
-CREATE OR REPLACE FUNCTION "${schema}".${WRITER}(expected bigint, who text, txn bigint, notice text, ${PARAMETERS.map(({ name, type }) => `${name} ${type}`).join(", ")})
+const WRITE = (schema: string, name: string) => `
+CREATE OR REPLACE FUNCTION "${schema}".${name}(expected bigint, me text, mine bigint, notice text, ${PARAMETERS.map(({ name, type }) => `${name} ${type}`).join(", ")})
 RETURNS double precision LANGUAGE plpgsql
 SET search_path = "${schema}", pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $write$
 #variable_conflict use_column
-DECLARE moved bigint;
+DECLARE before record;
 BEGIN
-	UPDATE head SET version = version + 1 WHERE expected IS NULL OR version = expected RETURNING version INTO moved;
-	IF moved IS NULL THEN RAISE EXCEPTION 'stale' USING ERRCODE = '${STALE}'; END IF;
-	UPDATE writer SET last = txn, at = now() WHERE name = who;
-	IF NOT FOUND THEN INSERT INTO writer (name, last) VALUES (who, txn); END IF;
+	SELECT version, who, txn FROM head FOR UPDATE INTO before;
+	IF before.version <> expected THEN RAISE EXCEPTION 'stale' USING ERRCODE = '${STALE}'; END IF;
+	UPDATE head SET version = version + 1, who = me, txn = mine;
+	IF before.who <> me THEN
+		INSERT INTO writer (name, last) VALUES (before.who, before.txn) ON CONFLICT (name) DO UPDATE SET last = excluded.last, at = now();
+	END IF;
 	${BODY}
-	IF notice IS NOT NULL THEN PERFORM pg_notify(notice, who); END IF;
+	IF notice IS NOT NULL THEN PERFORM pg_notify(notice, me); END IF;
 	RETURN extract(epoch FROM clock_timestamp()) * 1000;
 END
 $write$;
 `;
 
+/** A name of its own for each form of the function: hosts of two versions can work side by side while a fleet is upgraded. */
+export const WRITER = `write_${createHash("sha256").update(WRITE("", "")).digest("hex").slice(0, 10)}`;
+
 /** Everything for an empty schema, or from an older one. Runs in one transaction under a lock. */
 export function migration(schema: string, from: number): string {
 	const steps = MIGRATIONS.slice(from).map((step) => translated(step.sql));
 	const first = from === 0 ? TUNING : "";
-	return `SET LOCAL search_path = "${schema}", pg_temp;\n${steps.join("\n")}\n${first}\n${WRITE(schema)}\nUPDATE head SET schema = ${SCHEMA_VERSION};`;
+	return `SET LOCAL search_path = "${schema}", pg_temp;\n${steps.join("\n")}\n${first}\n${LAST}\n${WRITE(schema, WRITER)}\nUPDATE head SET schema = ${SCHEMA_VERSION};`;
 }

@@ -12,27 +12,31 @@ export type Session = {
 	look(connection: Connection): Promise<{ version: number; at: number }>;
 };
 
-/** After the lock, in a statement of its own: beside it, it would be the time before. */
-const CLOCK = "SELECT extract(epoch FROM clock_timestamp()) * 1000";
+/** The database's time in milliseconds. */
+export const CLOCK = "extract(epoch FROM clock_timestamp()) * 1000";
 
 export function sessionOf(schema: string, idleMs: number): Session {
 	// Tables that were empty a moment ago fool the planner, and so does a limit that it does not know yet: an index, row by row, is always the better way here.
 	const ways = ["seqscan", "bitmapscan", "sort", "hashjoin", "mergejoin"].map((way) => `enable_${way} = off`);
 	const settings = [`idle_in_transaction_session_timeout = ${idleMs}`, ...ways, "jit = off"];
-	const lock = `SELECT version FROM "${schema}".head FOR UPDATE`;
-	const script = ["BEGIN", ...settings.map((one) => `SET LOCAL ${one}`), lock, CLOCK].join("; ");
-	const each = ["BEGIN", lock, CLOCK];
-	const looked = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", `SELECT version FROM "${schema}".head`, CLOCK];
+	// The time outside of what takes the lock: beside it, it would be the time before.
+	const lock = `SELECT h.version, ${CLOCK} FROM (SELECT version FROM "${schema}".head FOR UPDATE) AS h`;
+	const script = ["BEGIN", ...settings.map((one) => `SET LOCAL ${one}`), lock].join("; ");
+	const looked = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", `SELECT version, ${CLOCK} FROM "${schema}".head`];
 	return {
-		settings: [...settings, "plan_cache_mode = force_generic_plan"].map((one) => `SET ${one};`).join(" "),
+		settings: [...settings, "plan_cache_mode = force_generic_plan", "max_parallel_workers_per_gather = 0"]
+			.map((one) => `SET ${one};`)
+			.join(" "),
 		async takeLock(connection) {
-			return told(connection.direct ? await Promise.all(each.map((text) => connection.query(text))) : await connection.script(script));
+			return told(
+				connection.direct ? await Promise.all(["BEGIN", lock].map((text) => connection.query(text))) : await connection.script(script),
+			);
 		},
 		look: async (connection) => told(await Promise.all(looked.map((text) => connection.query(text)))),
 	};
 }
 
 function told(results: readonly Result[]): { version: number; at: number } {
-	const [version, at] = results.slice(-2).map(({ rows }) => Number(rows[0]?.[0])) as [number, number];
+	const [version, at] = (results.at(-1) as Result).rows[0] as [number, number];
 	return { version, at };
 }

@@ -8,7 +8,8 @@ import { type Place, storeConformance } from "../../../test/store-conformance.ts
 import { localHost, systemClock } from "../../host/local.ts";
 import { type Changes, noChanges, Outrun, type Store } from "../../store.ts";
 import { MIGRATIONS } from "../migrations/index.ts";
-import { openPostgres, type PostgresOptions } from "./store.ts";
+import type { PostgresOptions } from "./options.ts";
+import { openPostgres } from "./store.ts";
 
 let server: Server;
 let schemas = 0;

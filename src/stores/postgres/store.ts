@@ -8,37 +8,20 @@
 
 import { type Changes, type Intent, Outrun, type Read, type Replies, type Store } from "../../store.ts";
 import { query, reply } from "../sql/reads.ts";
-import { writes } from "../sql/writes.ts";
-import { argumentsFor, PARAMETERS } from "./columns.ts";
+import { DatabaseClock } from "./clock.ts";
 import { type Address, addressOf, type Connection, connectPatiently, Lost, type Result } from "./connection.ts";
 import { translate } from "./dialect.ts";
 import { Foresight } from "./foresight.ts";
 import { channelOf, openListener } from "./listener.ts";
+import { IDLE_MS, PATIENCE_MS, type PostgresOptions } from "./options.ts";
 import { prepareSchema } from "./prepare.ts";
-import { STALE, WRITER } from "./schema.ts";
-import { type Session, sessionOf } from "./session.ts";
+import { lastOf, STALE } from "./schema.ts";
+import { CLOCK, type Session, sessionOf } from "./session.ts";
+import { Statements } from "./statement.ts";
 
-export type PostgresOptions = {
-	/** Tells this writer from all others. */
-	writer: string;
-	monotonic(): number;
-	after(ms: number, call: () => void): () => void;
-	/** How long a lost connection is tried again, and an answer waited for, before an operation fails. */
-	patienceMs?: number;
-	/** How long a transaction may be silent with the lock: one whose host is stopped in the middle must not hold up the others for longer. */
-	idleMs?: number;
-	/** `never`: every transaction takes the lock first. `always`: also where a notice says that it will be in vain (for tests). */
-	guess?: "alone" | "never" | "always";
-	/** Whose `now` transactions get: the database's, which is the same for all hosts, or the caller's own. */
-	clock?: "database" | "caller";
-	/** Called at `begin`, `flush`, `commit` and `committed`; may throw, as a network would. For the simulator. */
-	fault?: (point: string) => void;
-};
-
-const PATIENCE_MS = 20_000;
-const IDLE_MS = 5_000;
-/** Without an answer for so long the database's clock is asked again. */
-const SYNC_MS = 10_000;
+const HEAD = { sql: `SELECT version, ${CLOCK} FROM head`, params: [], columns: "nn" };
+/** So long after somebody was quicker, transactions take the lock first. */
+const CROWDED_MS = 1_000;
 
 type Open = { version: number; failed: Promise<unknown>[] };
 
@@ -52,15 +35,15 @@ class PostgresStore implements Store {
 	private connection: Connection | undefined;
 	private readonly patienceMs: number;
 	private readonly listener: ReturnType<typeof openListener>;
-	private readonly writeText: string;
+	private readonly statements: Statements;
 	private readonly foresight: Foresight;
 	private readonly ask = (text: string, values: readonly unknown[]) => this.live().query(text, values);
 	private readonly session: Session;
 	/** The version that what was remembered rests on; null: unknown. */
 	private known: number | null = null;
-	/** Database time minus monotonic time, and when it was learnt. */
-	private offset = 0;
-	private syncedAt = Number.NEGATIVE_INFINITY;
+	/** The version that our own last commit has made. */
+	private own: number | null = null;
+	private readonly clock: DatabaseClock;
 	/** A notice has come: guessing would be in vain. */
 	private warned = false;
 	private txn = 0;
@@ -68,6 +51,9 @@ class PostgresStore implements Store {
 	private open: Open | undefined;
 	/** Reads without the lock, as of one moment. */
 	private looking = false;
+	/** What it asks for has come with its first question, without the lock: it counts if nobody has committed since. */
+	private foreseen = false;
+	private crowdedUntil = Number.NEGATIVE_INFINITY;
 	private wanted: Changes[] = [];
 	private closed = false;
 
@@ -77,8 +63,8 @@ class PostgresStore implements Store {
 	) {
 		this.patienceMs = options.patienceMs ?? PATIENCE_MS;
 		this.foresight = new Foresight(address.schema);
-		const marks = Array.from({ length: PARAMETERS.length + 4 }, (_, index) => `$${index + 1}`).join(", ");
-		this.writeText = `SELECT "${address.schema}".${WRITER}(${marks})`;
+		this.clock = new DatabaseClock(options.monotonic);
+		this.statements = new Statements(address.schema);
 		this.session = sessionOf(address.schema, options.idleMs ?? IDLE_MS);
 		this.listener = openListener({
 			address,
@@ -103,20 +89,22 @@ class PostgresStore implements Store {
 		this.listener.start();
 	}
 
-	/** The database's time, as far as it is known without asking. */
 	now(): number {
-		return Math.floor(this.options.monotonic() + this.offset);
+		return this.clock.now();
 	}
 
 	async begin(intent: Intent = "change"): Promise<{ fresh: boolean; now?: number }> {
 		this.pass("begin");
-		const { monotonic, guess } = this.options;
-		const promising = guess === "always" || (guess !== "never" && !this.warned && monotonic() - this.syncedAt < SYNC_MS);
+		const { guess } = this.options;
+		const promising = guess === "always" || (guess !== "never" && !this.warned && this.clock.isSure());
 		if (promising && this.known !== null) return this.begun(true, this.now());
 		const before = this.known;
 		const connection = await this.reach();
 		// Behind a pooler the settings that a read wants would have to be made each time.
-		const { version, now } = await (intent === "look" && connection.direct ? this.look(connection) : this.lock(connection));
+		let way = this.lock;
+		if (connection.direct && intent === "look") way = this.look;
+		else if (connection.direct && guess !== "never" && this.options.monotonic() >= this.crowdedUntil) way = this.foresee;
+		const { version, now } = await way.call(this, connection);
 		return this.begun(version === before, now);
 	}
 
@@ -136,7 +124,7 @@ class PostgresStore implements Store {
 
 	async read<R extends Read>(request: R): Promise<Replies[R["read"]]> {
 		if (this.looking && this.wanted.length > 0) throw this.outrun("a look has more to do");
-		const coming = this.open || this.looking ? this.foresight.find(request) : undefined;
+		const coming = this.open || this.looking || (this.foreseen && this.wanted.length === 0) ? this.foresight.find(request) : undefined;
 		const foreseen = coming && (await this.guarded(coming));
 		if (foreseen !== undefined) return foreseen;
 		const { text, values } = translate(query(request), this.address.schema);
@@ -168,6 +156,7 @@ class PostgresStore implements Store {
 			await this.openGuess();
 			await this.commitOpen(this.open as unknown as Open);
 		} else if (this.wanted.length === 1) await this.commitGuess(this.wanted[0] as Changes);
+		else if (this.foreseen) this.done(this.known);
 		else await this.confirm();
 		this.pass("committed");
 	}
@@ -206,12 +195,21 @@ class PostgresStore implements Store {
 	private async lock(connection: Connection): Promise<{ version: number; now: number }> {
 		this.warned = false;
 		const asked = this.guarded(this.session.takeLock(connection));
-		this.foresight.begin(this.ask);
+		this.foresight.begin(this.ask).catch(() => {});
 		const { version, at } = await asked;
-		const now = this.learn(at);
+		const now = this.clock.learn(at);
 		this.open = { version, failed: [] };
 		this.known = version;
 		return { version, now };
+	}
+
+	/** Without the lock, as long as hosts are seldom in each other's way: most that follow a notice read what is usual, and write once. */
+	private async foresee(_connection: Connection): Promise<{ version: number; now: number }> {
+		this.warned = false;
+		const [[version, at]] = (await this.guarded(this.foresight.begin(this.ask, HEAD))) as [[number, number]];
+		this.foreseen = true;
+		this.known = version;
+		return { version, now: this.clock.learn(at) };
 	}
 
 	// ---- looking --------------------------------------------------------------------------------------------------------------------
@@ -220,11 +218,11 @@ class PostgresStore implements Store {
 	private async look(connection: Connection): Promise<{ version: number; now: number }> {
 		this.warned = false;
 		const asked = this.guarded(this.session.look(connection));
-		this.foresight.begin(this.ask);
+		this.foresight.begin(this.ask).catch(() => {});
 		const { version, at } = await asked;
 		this.looking = true;
 		this.known = version;
-		return { version, now: this.learn(at) };
+		return { version, now: this.clock.learn(at) };
 	}
 
 	/** What was read was so at that moment. What is to be written counts only if it still is. */
@@ -249,15 +247,16 @@ class PostgresStore implements Store {
 		const asked = this.guarded(this.session.takeLock(connection));
 		for (const changes of this.wanted.splice(0)) this.send(changes);
 		const { version, at } = await asked;
-		this.learn(at);
-		if (version !== expected) throw new Outrun(`version ${version} instead of ${expected}`);
+		this.clock.learn(at);
+		if (version !== expected) throw this.overtaken();
 	}
 
 	/** Not waited for: the commit behind it tells. */
 	private send(changes: Changes): void {
 		const open = this.open as Open;
 		this.foresight.forget();
-		const sent = this.guarded(this.live().query(this.writeText, this.values(null, changes)));
+		const { text, values } = this.writing(null, open.failed.length > 0 || open.version === this.own, changes);
+		const sent = this.guarded(this.live().query(text, values));
 		open.version++;
 		sent.catch(() => {});
 		open.failed.push(sent);
@@ -278,43 +277,50 @@ class PostgresStore implements Store {
 		} catch (error) {
 			if (!wrote || !(error instanceof Lost || error instanceof Outrun)) throw asOutrun(error);
 			if (!(await this.wasCommitted())) throw asOutrun(error);
-			open.version = -1;
+			return this.done(null);
 		}
-		this.done(open.version < 0 ? null : open.version);
+		this.own = open.version;
+		this.done(open.version);
 	}
 
 	// ---- without it -----------------------------------------------------------------------------------------------------------------
 
 	private async commitGuess(changes: Changes): Promise<void> {
 		const expected = this.known as number;
+		if (this.foreseen) this.foresight.learn();
 		let result: Result;
 		try {
-			result = await this.live().query(this.writeText, this.values(expected, changes));
+			const { text, values } = this.writing(expected, expected === this.own, changes);
+			result = await this.live().query(text, values);
 		} catch (error) {
-			if ((error as { code?: string }).code === STALE) throw this.outrun("somebody else has committed");
+			if ((error as { code?: string }).code === STALE) throw this.overtaken();
 			if (!(error instanceof Lost)) throw error;
 			if (!(await this.wasCommitted())) throw this.outrun(error.message);
 			this.done(null);
 			return;
 		}
-		this.learn(Number(result.rows[0]?.[0]));
-		this.done(expected + 1);
+		const [row] = result.rows;
+		if (!row) throw this.overtaken();
+		this.clock.learn(Number(row[0]));
+		this.own = expected + 1;
+		this.done(this.own);
 	}
 
 	/** Nothing is to be written: what was answered from memory must still be so. */
 	private async confirm(): Promise<void> {
-		const { rows } = await this.guarded(
-			this.live().query(`SELECT version, extract(epoch FROM clock_timestamp()) * 1000 FROM "${this.address.schema}".head`),
-		);
-		this.learn(Number(rows[0]?.[1]));
-		if (Number(rows[0]?.[0]) !== this.known) throw this.outrun("somebody else has committed");
+		const { rows } = await this.guarded(this.live().query(`SELECT version, ${CLOCK} FROM "${this.address.schema}".head`));
+		this.clock.learn(Number(rows[0]?.[1]));
+		if (Number(rows[0]?.[0]) !== this.known) throw this.overtaken();
 		this.done(this.known);
 	}
 
-	private values(expected: number | null, changes: Changes): unknown[] {
+	/** `expected`: the version that it rests on, where the lock does not see to it; `alone`: that was our own commit. */
+	private writing(expected: number | null, alone: boolean, changes: Changes): { text: string; values: unknown[] } {
 		this.foresight.note(changes.events);
 		this.txn++;
-		return [expected, this.options.writer, this.txn, this.listener.notice(), ...argumentsFor(writes(changes))];
+		const { writer } = this.options;
+		const notice = this.listener.notice();
+		return this.statements.find(changes, this.live().direct, { expected, writer, txn: this.txn, notice, alone });
 	}
 
 	// ---- the connection -------------------------------------------------------------------------------------------------------------
@@ -349,7 +355,7 @@ class PostgresStore implements Store {
 			try {
 				const { schema } = this.address;
 				await connection.script(`BEGIN; UPDATE "${schema}".head SET version = version + 1`);
-				const { rows } = await connection.query(`SELECT last FROM "${schema}".writer WHERE name = $1`, [this.options.writer]);
+				const { rows } = await connection.query(lastOf(schema), [this.options.writer]);
 				await connection.query("COMMIT");
 				return Number(rows[0]?.[0] ?? 0) >= txn;
 			} catch (error) {
@@ -368,15 +374,10 @@ class PostgresStore implements Store {
 		}
 	}
 
-	private learn(now: number): number {
-		this.syncedAt = this.options.monotonic();
-		this.offset = now - this.syncedAt;
-		return Math.floor(now);
-	}
-
 	private done(version: number | null): void {
 		this.open = undefined;
 		this.looking = false;
+		this.foreseen = false;
 		this.foresight.forget();
 		this.wanted = [];
 		this.known = version;
@@ -384,6 +385,11 @@ class PostgresStore implements Store {
 
 	private forget(): void {
 		this.done(null);
+	}
+
+	private overtaken(): Outrun {
+		this.crowdedUntil = this.options.monotonic() + CROWDED_MS;
+		return this.outrun("somebody else has committed");
 	}
 
 	private outrun(why: string): Outrun {

@@ -1,0 +1,21 @@
+// What a store on PostgreSQL is opened with.
+
+export type PostgresOptions = {
+	/** Tells this writer from all others. */
+	writer: string;
+	monotonic(): number;
+	after(ms: number, call: () => void): () => void;
+	/** How long a lost connection is tried again, and an answer waited for, before an operation fails. */
+	patienceMs?: number;
+	/** How long a transaction may be silent with the lock: one whose host is stopped in the middle must not hold up the others for longer. */
+	idleMs?: number;
+	/** `never`: every transaction takes the lock first. `always`: also where a notice says that it will be in vain (for tests). */
+	guess?: "alone" | "never" | "always";
+	/** Whose `now` transactions get: the database's, which is the same for all hosts, or the caller's own. */
+	clock?: "database" | "caller";
+	/** Called at `begin`, `flush`, `commit` and `committed`; may throw, as a network would. For the simulator. */
+	fault?: (point: string) => void;
+};
+
+export const PATIENCE_MS = 20_000;
+export const IDLE_MS = 5_000;

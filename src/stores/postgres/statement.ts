@@ -1,0 +1,99 @@
+// What a transaction writes, as one statement: a call of the function that knows all lists, or one that is made for exactly those that it has,
+// which is half the work. That pays where it is prepared, so on a connection to the server itself, and for what comes again and again.
+
+import type { Changes } from "../../store.ts";
+import { type Write, writes } from "../sql/writes.ts";
+import { argumentsFor, type Column, columnsOf, isOfNumbers, LISTS, type List, listOf, PARAMETERS, rowsOf } from "./columns.ts";
+import { qualified, WRITER } from "./schema.ts";
+
+/** `alone`: the version that it rests on is this writer's own, so nobody else's last transaction is to be kept. */
+export type Writing = { expected: number | null; writer: string; txn: number; notice: string | null; alone: boolean };
+
+/** Times that a shape has come before it gets a statement, and how many get one. */
+const USUAL = 3;
+const SHAPES = 150;
+
+export class Statements {
+	private readonly shapes = new Map<string, { seen: number; text?: string }>();
+
+	private readonly call: string;
+
+	constructor(private readonly schema: string) {
+		const marks = Array.from({ length: PARAMETERS.length + 4 }, (_, index) => `$${index + 1}`).join(", ");
+		this.call = `SELECT "${schema}".${WRITER}(${marks})`;
+	}
+
+	/** Its answer is one row with the time, or none (or an error) if somebody else has committed since. `kept`: the connection keeps what is prepared. */
+	find(changes: Changes, kept: boolean, writing: Writing): { text: string; values: unknown[] } {
+		const rows = [...writes(changes)];
+		const { expected, writer, txn, notice } = writing;
+		const own = kept ? this.own(rows, writing) : undefined;
+		return own ?? { text: this.call, values: [expected, writer, txn, notice, ...argumentsFor(rows)] };
+	}
+
+	private own(writes: readonly Write[], writing: Writing): { text: string; values: unknown[] } | undefined {
+		const { expected, writer, txn, notice, alone } = writing;
+		let key = `${alone ? "a" : "o"}${notice === null ? "" : "n"}`;
+		for (const write of writes) {
+			const index = listOf(write);
+			const { before } = LISTS[index] as List;
+			if (before !== undefined && (before === "all" || writes.some(({ sql }) => sql === before))) return undefined;
+			key += isOne(write) ? ` ${index}` : ` ${index}*`;
+		}
+		let shape = this.shapes.get(key);
+		if (!shape) {
+			if (this.shapes.size >= SHAPES) return undefined;
+			shape = { seen: 0 };
+			this.shapes.set(key, shape);
+		}
+		if (++shape.seen <= USUAL) return undefined;
+		shape.text ??= textFor(this.schema, writes, writing);
+		const values: unknown[] = [expected, writer, txn];
+		if (notice !== null) values.push(notice);
+		for (const write of writes) {
+			if (isOne(write)) for (const cell of write.cells) values.push(cell);
+			else values.push(...columnsOf(write, listOf(write)));
+		}
+		return { text: shape.text, values };
+	}
+}
+
+const isOne = ({ width, cells }: Write): boolean => width > 1 && cells.length === width;
+
+function textFor(schema: string, writes: readonly Write[], { notice, alone }: Writing): string {
+	let used = notice === null ? 3 : 4;
+	const parts = [
+		"h AS (UPDATE head SET version = version + 1, who = $2::text, txn = $3::bigint WHERE $1::bigint IS NULL OR version = $1 RETURNING version)",
+	];
+	// What it sees of `head` is the row before the update.
+	if (!alone)
+		parts.push(
+			"w AS (INSERT INTO writer (name, last) SELECT b.who, b.txn FROM head AS b, h WHERE b.who <> $2::text ON CONFLICT (name) DO UPDATE SET last = excluded.last, at = now())",
+		);
+	for (const write of writes) {
+		const list = LISTS[listOf(write)] as List;
+		const first = used;
+		used += list.columns.length;
+		const parameter = (name: string) => first + 1 + list.columns.findIndex((column) => column.name === name);
+		parts.push(`l${parts.length} AS (${isOne(write) ? one(list, parameter) : many(list, parameter)})`);
+	}
+	const told = notice === null ? "" : ", pg_notify($4::text, $2::text)";
+	return qualified(`WITH ${parts.join(",\n")}\nSELECT extract(epoch FROM clock_timestamp()) * 1000${told} FROM h`, schema);
+}
+
+function one(list: List, parameter: (name: string) => number): string {
+	const cell = (name: string) => `$${parameter(name)}::${(list.columns.find((column) => column.name === name) as Column).type}`;
+	return list.statement
+		.replace("SELECT * FROM $", `SELECT ${list.columns.map(({ name }) => cell(name)).join(", ")} FROM h`)
+		.replace(/\b(FROM|USING) \$ WHERE/, "$1 h WHERE")
+		.replaceAll(/\bn\.(\w+)/g, (_, name: string) => cell(name));
+}
+
+function many(list: List, parameter: (name: string) => number): string {
+	if (isOfNumbers(list.columns)) return list.statement.replace("WHERE", "USING h WHERE").replace("$id", `$${parameter("id")}::bigint[]`);
+	const typed = (name: string) => {
+		const { type, content } = list.columns.find((column) => column.name === name) as Column;
+		return `$${parameter(name)}::${content === "document" ? "text" : `${type}[]`}`;
+	};
+	return list.statement.replace("SELECT * FROM $", "SELECT n.* FROM $").replace("$", () => `h, ${rowsOf(list, typed)}`);
+}
