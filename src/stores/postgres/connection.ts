@@ -2,19 +2,21 @@
 // error, and the next use makes a new one.
 
 import { SluiceError } from "../../core/errors.ts";
+import { likeQuery, prepared, type Result, type Statement } from "./prepared.ts";
 
-export type Result = { rows: unknown[][]; command: string };
+export type { Result };
+
 type Listener = (...args: never[]) => void;
 type Client = {
 	connect(): Promise<unknown>;
-	query(config: { name?: string; text: string; values?: readonly unknown[]; rowMode: "array" }): Promise<Result | Result[]>;
+	query(config: { text: string; values?: readonly unknown[]; rowMode: "array" }): Promise<Result | Result[]>;
 	end(): Promise<void>;
 	on(event: string, call: Listener): unknown;
 	/** What the other end says that its process is. */
 	processID?: number | null;
 	connection?: { stream?: { destroy(): void; cork(): void; uncork(): void } };
 };
-type Module = { default: { Client: new (config: Record<string, unknown>) => Client } };
+type Module = { default: { Client: new (config: Record<string, unknown>) => Client; Query: { prototype: object } } };
 
 /** The connection is gone; whether the last thing asked was done is not known. */
 export class Lost extends Error {}
@@ -101,7 +103,8 @@ export async function connect(
 	address: Pick<Address, "url" | "display">,
 	{ patienceMs, queryMs = patienceMs, name, settings }: ConnectOptions,
 ): Promise<Connection> {
-	const { Client } = (await load()).default;
+	const { Client, Query } = (await load()).default;
+	likeQuery(Query);
 	let client: Client;
 	try {
 		client = new Client({
@@ -136,12 +139,14 @@ export async function connect(
 		throw asError(error, address);
 	}
 	let direct = false;
-	const names = new Map<string, string>();
-	const nameOf = (text: string): string | undefined => {
-		const known = names.get(text);
-		if (known !== undefined || names.size >= KEPT) return known;
-		names.set(text, `s${names.size}`);
-		return names.get(text);
+	const statements = new Map<string, Statement>();
+	const statementOf = (text: string): Statement | undefined => {
+		let known = statements.get(text);
+		if (known === undefined && statements.size < KEPT) {
+			known = { name: `s${statements.size}`, text };
+			statements.set(text, known);
+		}
+		return known;
 	};
 	let corked = false;
 	/** What is asked in one go leaves in one go. */
@@ -158,9 +163,10 @@ export async function connect(
 	const run = async (text: string, values?: readonly unknown[]): Promise<Result | Result[]> => {
 		if (!alive) throw new Lost("the connection is gone");
 		cork();
-		const named = direct && values ? nameOf(text) : undefined;
+		const statement = direct && values ? statementOf(text) : undefined;
 		try {
-			return await client.query({ ...(named === undefined ? {} : { name: named }), text, ...(values ? { values } : {}), rowMode: "array" });
+			if (statement && values) return await prepared(client as never, statement, values, types);
+			return await client.query({ text, ...(values ? { values } : {}), rowMode: "array" });
 		} catch (error) {
 			if (direct && SHIFTED.test(String((error as { code?: unknown }).code))) {
 				shifting.add(address.url);

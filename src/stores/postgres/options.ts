@@ -11,6 +11,8 @@ export type PostgresOptions = {
 	idleMs?: number;
 	/** `never`: every transaction takes the lock first. `always`: also where a notice says that it will be in vain (for tests). */
 	guess?: "alone" | "never" | "always";
+	/** How often a shape of changes has to come before it gets a statement of its own (for tests). */
+	usual?: number;
 	/** Whose `now` transactions get: the database's, which is the same for all hosts, or the caller's own. */
 	clock?: "database" | "caller";
 	/** Called at `begin`, `flush`, `commit` and `committed`; may throw, as a network would. For the simulator. */
@@ -19,3 +21,4 @@ export type PostgresOptions = {
 
 export const PATIENCE_MS = 20_000;
 export const IDLE_MS = 5_000;
+export const USUAL = 3;

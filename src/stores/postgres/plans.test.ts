@@ -36,7 +36,7 @@ test("what claims, ends and looks read, prepared and with the planner's statisti
 	});
 	pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
 		const config = args[0] as { text?: string; values?: unknown[] };
-		if (config?.text?.startsWith("SELECT") && config.text.includes("plans") && !config.text.includes("write_"))
+		if (config?.text?.match(/^\(?SELECT/) && config.text.includes("plans") && !config.text.includes("write_"))
 			asked.set(config.text, config.values ?? []);
 		return Reflect.apply(plain, this, args);
 	} as typeof plain;

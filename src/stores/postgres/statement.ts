@@ -9,8 +9,7 @@ import { qualified, WRITER } from "./schema.ts";
 /** `alone`: the version that it rests on is this writer's own, so nobody else's last transaction is to be kept. */
 export type Writing = { expected: number | null; writer: string; txn: number; notice: string | null; alone: boolean };
 
-/** Times that a shape has come before it gets a statement, and how many get one. */
-const USUAL = 3;
+/** How many shapes get a statement. */
 const SHAPES = 150;
 
 export class Statements {
@@ -18,7 +17,11 @@ export class Statements {
 
 	private readonly call: string;
 
-	constructor(private readonly schema: string) {
+	/** `usual`: how often a shape has to come before. */
+	constructor(
+		private readonly schema: string,
+		private readonly usual: number,
+	) {
 		const marks = Array.from({ length: PARAMETERS.length + 4 }, (_, index) => `$${index + 1}`).join(", ");
 		this.call = `SELECT "${schema}".${WRITER}(${marks})`;
 	}
@@ -46,7 +49,7 @@ export class Statements {
 			shape = { seen: 0 };
 			this.shapes.set(key, shape);
 		}
-		if (++shape.seen <= USUAL) return undefined;
+		if (++shape.seen <= this.usual) return undefined;
 		shape.text ??= textFor(this.schema, writes, writing);
 		const values: unknown[] = [expected, writer, txn];
 		if (notice !== null) values.push(notice);

@@ -27,9 +27,13 @@ storeConformance("PostgreSQL", (): Place => {
 	const schema = newSchema();
 	return { open: () => openPostgres(urlOf(schema), { ...parts(), guess: "never" }), shared: true };
 });
+storeConformance("PostgreSQL, one statement for each shape", (): Place => {
+	const schema = newSchema();
+	return { open: () => openPostgres(urlOf(schema), { ...parts(), guess: "never", usual: 0 }), shared: true };
+});
 storeConformance("PostgreSQL, guessing", (): Place => {
 	const schema = newSchema();
-	return { open: () => openPostgres(urlOf(schema), parts()), shared: false };
+	return { open: () => openPostgres(urlOf(schema), { ...parts(), usual: 0 }), shared: false };
 });
 
 async function opened(url: string, more: Partial<PostgresOptions> = {}): Promise<Store> {
@@ -73,15 +77,15 @@ const until = async (holds: () => boolean | Promise<boolean>) => {
 };
 
 describe("a guess", () => {
-	async function pair(guess: PostgresOptions["guess"] = "always"): Promise<[Store, Store]> {
+	async function pair(guess: PostgresOptions["guess"] = "always", usual = 0): Promise<[Store, Store]> {
 		const schema = newSchema();
-		const [one, other] = [await opened(urlOf(schema), { guess }), await opened(urlOf(schema), { guess })];
+		const [one, other] = [await opened(urlOf(schema), { guess, usual }), await opened(urlOf(schema), { guess, usual })];
 		for (const store of [one, other]) await recordOf(store, "k");
 		return [one, other];
 	}
 
-	test("that somebody has proved wrong is outrun, and nothing of it is left", async () => {
-		const [one, other] = await pair();
+	test.each([0, Number.POSITIVE_INFINITY])("that somebody has proved wrong is outrun, and nothing of it is left (%d)", async (usual) => {
+		const [one, other] = await pair("always", usual);
 		await one.begin();
 		await write(other, "k", "theirs");
 		await one.write(put("mine", 1));
@@ -193,6 +197,80 @@ describe("a look", () => {
 	});
 });
 
+describe("questions that went out before they were asked", () => {
+	const asks = async (store: Store) => {
+		const rows = await store.read({ read: "standing", kinds: ["meta"] });
+		return [rows, await store.read({ read: "next_due" }), await store.read({ read: "events", since: 0, limit: 10 })] as const;
+	};
+	/** Both have asked before; one has just heard of the other's commit, and nobody is in its way. */
+	async function surprised(): Promise<[Store, Store]> {
+		const schema = newSchema();
+		const [one, other] = [await opened(urlOf(schema)), await opened(urlOf(schema), { guess: "never" })];
+		await insist(one, () => asks(one));
+		let heard = false;
+		one.listen?.(() => {
+			heard = true;
+		});
+		await write(other, "k", 1);
+		await until(() => heard);
+		return [one, other];
+	}
+	const locks = async () => Number((await admin("SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock'"))[0]?.[0]);
+
+	test("are answered as of one moment, without the lock; what is written counts if nobody has come in between", async () => {
+		const [one, other] = await surprised();
+		const before = await locks();
+		expect(await one.begin()).toMatchObject({ fresh: false });
+		expect(await asks(one)).toEqual([[], null, []]);
+		expect(await locks()).toBe(before);
+		await one.write(put("k", 2));
+		await one.commit();
+		expect(await recordOf(other, "k")).toBe(2);
+	});
+
+	test("somebody has come in between: begin again, with the lock", async () => {
+		const [one, other] = await surprised();
+		await one.begin();
+		await asks(one);
+		await write(other, "k", 5);
+		await one.write(put("k", 6));
+		await expect(one.commit()).rejects.toThrow(Outrun);
+		await one.rollback();
+		await one.begin();
+		const late = write(other, "k", 7);
+		expect(await one.read({ read: "records", kind: "name", keys: ["k"] })).toEqual([["k", 5]]);
+		await one.write(put("k", 6));
+		await one.commit();
+		await late;
+		expect(await recordOf(one, "k")).toBe(7);
+	});
+
+	test("one that was not foreseen takes the lock, and is outrun if somebody has come in between", async () => {
+		const [one, other] = await surprised();
+		await one.begin();
+		await asks(one);
+		expect(await one.read({ read: "records", kind: "name", keys: ["k"] })).toEqual([["k", 1]]);
+		await one.commit();
+		const [two, another] = await surprised();
+		await two.begin();
+		await asks(two);
+		await write(another, "k", 2);
+		await expect(two.read({ read: "records", kind: "name", keys: ["k"] })).rejects.toThrow(Outrun);
+		await two.rollback();
+		expect(await recordOf(two, "k")).toBe(2);
+		expect(await recordOf(other, "k")).toBe(1);
+	});
+
+	test("do not answer for what has been written since", async () => {
+		const [one] = await surprised();
+		await one.begin();
+		await asks(one);
+		await one.write({ ...noChanges(), records: [["meta", "m", 1]] });
+		expect(await one.read({ read: "standing", kinds: ["meta"] })).toEqual([["meta", "m", 1]]);
+		await one.commit();
+	});
+});
+
 describe("a connection that breaks", () => {
 	test("before the commit: begin again", async () => {
 		for (const guess of ["never", "alone"] as const) {
@@ -232,6 +310,28 @@ describe("a connection that breaks", () => {
 			await expect(store.commit()).rejects.toThrow(Outrun);
 			await store.rollback();
 			expect(await recordOf(store, "k")).toBe("committed");
+		}
+	});
+
+	test("in the commit: done if it was done, though others have committed since", async () => {
+		for (const usual of [0, Number.POSITIVE_INFINITY]) {
+			const proxy = await openTcpProxy(server.port);
+			onTestFinished(() => proxy.close());
+			const schema = newSchema();
+			const other = await opened(urlOf(schema), { guess: "never", usual });
+			const store = await opened(urlOf(schema, proxy.port), { guess: "always", usual });
+			await write(store, "k", 1);
+			await store.begin();
+			await store.write(put("k", 2));
+			proxy.loseAnswers();
+			const committing = store.commit();
+			// Time for the others.
+			proxy.slow(50);
+			await until(async () => (await recordOf(other, "k")) === 2);
+			for (const value of [3, 4]) await write(other, "k", value);
+			await committing;
+			proxy.slow(0);
+			expect(await recordOf(store, "k")).toBe(4);
 		}
 	});
 
@@ -321,6 +421,20 @@ describe("others", () => {
 		expect(await elsewhere.lead?.()).toBe(true);
 		await one.close();
 		await until(async () => (await other.lead?.()) === true);
+	});
+
+	test("the time is that of the lock, not that of waiting for it", async () => {
+		const schema = newSchema();
+		const [one, other] = [await opened(urlOf(schema), { guess: "never" }), await opened(urlOf(schema), { guess: "never" })];
+		for (const store of [one, other]) await write(store, "k", 1);
+		await one.begin();
+		const waiting = other.begin() as Promise<{ now: number }>;
+		const locked = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+		await until(async () => Number((await admin(locked))[0]?.[0]) > 0);
+		const [[held]] = (await admin("SELECT extract(epoch FROM clock_timestamp()) * 1000")) as [[string]];
+		await one.commit();
+		expect((await waiting).now).toBeGreaterThanOrEqual(Math.floor(Number(held)));
+		await other.commit();
 	});
 
 	test("the clock is the database's", async () => {

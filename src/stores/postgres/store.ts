@@ -13,7 +13,7 @@ import { type Address, addressOf, type Connection, connectPatiently, Lost, type 
 import { translate } from "./dialect.ts";
 import { Foresight } from "./foresight.ts";
 import { channelOf, openListener } from "./listener.ts";
-import { IDLE_MS, PATIENCE_MS, type PostgresOptions } from "./options.ts";
+import { IDLE_MS, PATIENCE_MS, type PostgresOptions, USUAL } from "./options.ts";
 import { prepareSchema } from "./prepare.ts";
 import { lastOf, STALE } from "./schema.ts";
 import { CLOCK, type Session, sessionOf } from "./session.ts";
@@ -64,7 +64,7 @@ class PostgresStore implements Store {
 		this.patienceMs = options.patienceMs ?? PATIENCE_MS;
 		this.foresight = new Foresight(address.schema);
 		this.clock = new DatabaseClock(options.monotonic);
-		this.statements = new Statements(address.schema);
+		this.statements = new Statements(address.schema, options.usual ?? USUAL);
 		this.session = sessionOf(address.schema, options.idleMs ?? IDLE_MS);
 		this.listener = openListener({
 			address,
