@@ -1,8 +1,9 @@
 // The store on PostgreSQL. Transactions of all hosts stand in line at one row, `head`, whose version counts commits.
 //
 // While nobody else commits, a transaction is one statement: what it read is remembered, what it writes goes out together with the version
-// that it rests on, and the database refuses it when that has moved (`Outrun`: begin again, this time with the lock). One that has to read
-// takes the lock first. Nothing here is state of a session, but for the one connection that listens.
+// that it rests on, and the database refuses it when that has moved (`Outrun`: begin again, this time with the lock). After somebody else's
+// commit it is two: one that asks what is usually asked, one that writes; where hosts are in each other's way, or more is to be read, the lock
+// is taken first. Nothing here is state of a session, but for what is prepared and for the one connection that listens.
 //
 // A connection that breaks in the middle is made anew and the transaction's fate is looked up: each writer's last transaction is on record.
 
@@ -163,7 +164,7 @@ class PostgresStore implements Store {
 
 	async rollback(): Promise<void> {
 		const wasOpen = this.open !== undefined || this.looking;
-		this.forget();
+		this.done(null);
 		if (!wasOpen || !this.connection?.alive) return;
 		try {
 			await this.connection.query("ROLLBACK");
@@ -176,7 +177,7 @@ class PostgresStore implements Store {
 	async close(): Promise<void> {
 		this.closed = true;
 		const wasOpen = this.open !== undefined || this.looking;
-		this.forget();
+		this.done(null);
 		await this.listener.close();
 		if (wasOpen) this.connection?.cut();
 		else await this.connection?.end();
@@ -204,7 +205,7 @@ class PostgresStore implements Store {
 	}
 
 	/** Without the lock, as long as hosts are seldom in each other's way: most that follow a notice read what is usual, and write once. */
-	private async foresee(_connection: Connection): Promise<{ version: number; now: number }> {
+	private async foresee(): Promise<{ version: number; now: number }> {
 		this.warned = false;
 		const [[version, at]] = (await this.guarded(this.foresight.begin(this.ask, HEAD))) as [[number, number]];
 		this.foreseen = true;
@@ -349,7 +350,7 @@ class PostgresStore implements Store {
 	 */
 	private async wasCommitted(): Promise<boolean> {
 		const txn = this.txn;
-		this.forget();
+		this.done(null);
 		for (;;) {
 			const connection = await this.reach();
 			try {
@@ -376,15 +377,10 @@ class PostgresStore implements Store {
 
 	private done(version: number | null): void {
 		this.open = undefined;
-		this.looking = false;
-		this.foreseen = false;
+		this.looking = this.foreseen = false;
 		this.foresight.forget();
 		this.wanted = [];
 		this.known = version;
-	}
-
-	private forget(): void {
-		this.done(null);
 	}
 
 	private overtaken(): Outrun {

@@ -1,0 +1,203 @@
+// What is done without the lock: guesses, looks, questions that went out before they were asked.
+
+import { describe, expect, test } from "vitest";
+import { admin, insist, newSchema, opened, put, recordOf, until, urlOf, withServer, write } from "../../../test/make/postgres-stores.ts";
+import { noChanges, Outrun, type Store } from "../../store.ts";
+import type { PostgresOptions } from "./options.ts";
+
+withServer();
+
+describe("a guess", () => {
+	async function pair(guess: PostgresOptions["guess"] = "always", usual = 0): Promise<[Store, Store]> {
+		const schema = newSchema();
+		const [one, other] = [await opened(urlOf(schema), { guess, usual }), await opened(urlOf(schema), { guess, usual })];
+		for (const store of [one, other]) await recordOf(store, "k");
+		return [one, other];
+	}
+
+	test.each([0, Number.POSITIVE_INFINITY])("that somebody has proved wrong is outrun, and nothing of it is left (%d)", async (usual) => {
+		const [one, other] = await pair("always", usual);
+		await one.begin();
+		await write(other, "k", "theirs");
+		await one.write(put("mine", 1));
+		await expect(one.commit()).rejects.toThrow(Outrun);
+		await one.rollback();
+		expect(await one.begin()).toMatchObject({ fresh: false });
+		expect(await one.read({ read: "records", kind: "name", keys: ["k", "mine"] })).toEqual([["k", "theirs"]]);
+		await one.commit();
+	});
+
+	test("is outrun at its first read, too, and where nothing is written", async () => {
+		const [one, other] = await pair();
+		await one.begin();
+		await write(other, "k", 1);
+		await expect(one.read({ read: "next_due" })).rejects.toThrow(Outrun);
+		await one.rollback();
+		await recordOf(one, "k");
+		await one.begin();
+		await write(other, "k", 2);
+		await expect(one.commit()).rejects.toThrow(Outrun);
+		await one.rollback();
+		expect(await recordOf(one, "k")).toBe(2);
+	});
+
+	test("that holds is written whole, also in several pieces and behind a read", async () => {
+		const [one, other] = await pair();
+		await one.begin();
+		await one.write(put("a", 1));
+		await one.write(put("b", 2));
+		await one.commit();
+		await one.begin();
+		await one.write(put("c", 3));
+		expect(await one.read({ read: "records", kind: "name", keys: ["a", "c"] })).toHaveLength(2);
+		await one.write(put("d", 4));
+		await one.commit();
+		for (const [key, value] of [
+			["a", 1],
+			["b", 2],
+			["c", 3],
+			["d", 4],
+		] as const)
+			expect(await recordOf(other, key)).toBe(value);
+	});
+
+	test("two that take turns in a hurry lose no step", async () => {
+		const [one, other] = await pair("alone");
+		const count = async (store: Store) => {
+			for (let step = 0; step < 100; step++)
+				await insist(store, async () => {
+					const now = (await store.read({ read: "records", kind: "name", keys: ["n"] }))[0]?.[1] as number | undefined;
+					await store.write(put("n", (now ?? 0) + 1));
+				});
+		};
+		await Promise.all([count(one), count(other)]);
+		expect(await recordOf(one, "n")).toBe(200);
+	});
+});
+
+describe("a look", () => {
+	async function pair(): Promise<[Store, Store]> {
+		const schema = newSchema();
+		const [one, other] = [await opened(urlOf(schema), { guess: "never" }), await opened(urlOf(schema), { guess: "never" })];
+		await write(other, "k", 1);
+		return [one, other];
+	}
+	const seen = async (store: Store) => (await store.read({ read: "records", kind: "name", keys: ["k"] }))[0]?.[1];
+
+	test("waits for nobody, and sees one moment", async () => {
+		const [one, other] = await pair();
+		// The other one has the lock all the while.
+		await other.begin();
+		await other.write(put("k", 2));
+		expect(await one.begin("look")).toMatchObject({ fresh: false });
+		expect(await seen(one)).toBe(1);
+		await other.commit();
+		expect(await seen(one)).toBe(1);
+		await one.commit();
+		await one.begin("look");
+		expect(await seen(one)).toBe(2);
+		await one.commit();
+	});
+
+	test("that writes after all counts only if nobody has committed since", async () => {
+		const [one, other] = await pair();
+		await one.begin("look");
+		expect(await seen(one)).toBe(1);
+		await one.write(put("k", 5));
+		await one.commit();
+		expect(await recordOf(other, "k")).toBe(5);
+
+		await write(other, "k", 6);
+		await one.begin("look");
+		await seen(one);
+		await write(other, "k", 7);
+		await one.write(put("k", 8));
+		await expect(one.commit()).rejects.toThrow(Outrun);
+		await one.rollback();
+		expect(await recordOf(one, "k")).toBe(7);
+	});
+
+	test("that would read what it has written begins again with the lock", async () => {
+		const [one] = await pair();
+		await one.begin("look");
+		await one.write(put("k", 9));
+		await expect(seen(one)).rejects.toThrow(Outrun);
+		await one.rollback();
+		await write(one, "k", 10);
+		expect(await recordOf(one, "k")).toBe(10);
+	});
+});
+
+describe("questions that went out before they were asked", () => {
+	const asks = async (store: Store) => {
+		const rows = await store.read({ read: "standing", kinds: ["meta"] });
+		return [rows, await store.read({ read: "next_due" }), await store.read({ read: "events", since: 0, limit: 10 })] as const;
+	};
+	/** Both have asked before; one has just heard of the other's commit, and nobody is in its way. */
+	async function surprised(): Promise<[Store, Store]> {
+		const schema = newSchema();
+		const [one, other] = [await opened(urlOf(schema)), await opened(urlOf(schema), { guess: "never" })];
+		await insist(one, () => asks(one));
+		let heard = false;
+		one.listen?.(() => {
+			heard = true;
+		});
+		await write(other, "k", 1);
+		await until(() => heard);
+		return [one, other];
+	}
+	const locks = async () => Number((await admin("SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock'"))[0]?.[0]);
+
+	test("are answered as of one moment, without the lock; what is written counts if nobody has come in between", async () => {
+		const [one, other] = await surprised();
+		const before = await locks();
+		expect(await one.begin()).toMatchObject({ fresh: false });
+		expect(await asks(one)).toEqual([[], null, []]);
+		expect(await locks()).toBe(before);
+		await one.write(put("k", 2));
+		await one.commit();
+		expect(await recordOf(other, "k")).toBe(2);
+	});
+
+	test("somebody has come in between: begin again, with the lock", async () => {
+		const [one, other] = await surprised();
+		await one.begin();
+		await asks(one);
+		await write(other, "k", 5);
+		await one.write(put("k", 6));
+		await expect(one.commit()).rejects.toThrow(Outrun);
+		await one.rollback();
+		await one.begin();
+		const late = write(other, "k", 7);
+		expect(await one.read({ read: "records", kind: "name", keys: ["k"] })).toEqual([["k", 5]]);
+		await one.write(put("k", 6));
+		await one.commit();
+		await late;
+		expect(await recordOf(one, "k")).toBe(7);
+	});
+
+	test("one that was not foreseen takes the lock, and is outrun if somebody has come in between", async () => {
+		const [one, other] = await surprised();
+		await one.begin();
+		await asks(one);
+		expect(await one.read({ read: "records", kind: "name", keys: ["k"] })).toEqual([["k", 1]]);
+		await one.commit();
+		const [two, another] = await surprised();
+		await two.begin();
+		await asks(two);
+		await write(another, "k", 2);
+		await expect(two.read({ read: "records", kind: "name", keys: ["k"] })).rejects.toThrow(Outrun);
+		await two.rollback();
+		expect(await recordOf(two, "k")).toBe(2);
+		expect(await recordOf(other, "k")).toBe(1);
+	});
+
+	test("do not answer for what has been written since", async () => {
+		const [one] = await surprised();
+		await one.begin();
+		await asks(one);
+		await one.write({ ...noChanges(), records: [["meta", "m", 1]] });
+		expect(await one.read({ read: "standing", kinds: ["meta"] })).toEqual([["meta", "m", 1]]);
+		await one.commit();
+	});
+});
