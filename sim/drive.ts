@@ -170,7 +170,7 @@ export class Drive {
 		const { world } = this;
 		const engine = await this.engine(via);
 		this.prepare();
-		world.arm(op?.fault);
+		world.arm(op?.fault, engine);
 		const outcome = await attempt(engine, call);
 		world.arm(undefined);
 		if (outcome === "died") {

@@ -45,7 +45,7 @@ export class World {
 	private readonly plan: Plan;
 	private readonly place: Place;
 	private readonly chance: () => number;
-	private fault: { plan: Fault; passed: number } | undefined;
+	private fault: { plan: Fault; passed: number; life: Life | undefined } | undefined;
 
 	constructor(plan: Plan, place: Place = sqlitePlace(plan.file ? "file" : "memory")) {
 		this.plan = plan;
@@ -87,14 +87,15 @@ export class World {
 		this.engines[index] = undefined;
 	}
 
-	arm(fault: Fault | undefined): void {
-		this.fault = fault === undefined ? undefined : { plan: fault, passed: 0 };
+	/** Meant for one of them: another may hear of what it does, and come to look, before the call is over. */
+	arm(fault: Fault | undefined, engine?: Engine): void {
+		this.fault = fault === undefined ? undefined : { plan: fault, passed: 0, life: engine?.life };
 	}
 
 	private pass(life: Life, point: string): void {
 		if (life.over) throw new Crash(`dead at ${point}`);
 		const armed = this.fault;
-		if (armed === undefined || armed.plan.point !== point) return;
+		if (armed === undefined || armed.plan.point !== point || (armed.life ?? life) !== life) return;
 		armed.passed += 1;
 		if (armed.passed !== armed.plan.nth) return;
 		const name = `${armed.plan.kind}:${point}`;
