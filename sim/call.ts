@@ -36,6 +36,10 @@ type Methods = Pick<
 	| "gc"
 	| "recover"
 	| "heartbeat"
+	| "drain"
+	| "undrain"
+	| "removeHost"
+	| "leave"
 	| "tick"
 > & {
 	"kernel.enqueue": Kernel["enqueue"];

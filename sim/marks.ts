@@ -60,6 +60,21 @@ export const EXPECTED: readonly string[] = [
 	].map((deed) => `deed:${deed}`),
 ];
 
+/** What only a fleet gets to. */
+export const FLEET_MARKS: readonly string[] = [
+	...["stale", "back", "lost", "lost-run", "lost-lock", "lost-stopped-run", "anew-after-lost", "anew-after-left", "left", "stayed"],
+	...["restarted", "joined-after-lost", "joined-after-left", "drained", "undrained", "stops-run"],
+	...["removed", "removed-fenced", "not-removed", "not-removed-for-runs"],
+	...["kept-from-draining", "kept-from-stale", "kept-from-gone"],
+]
+	.map((deed) => `deed:host-${deed}`)
+	.concat(["heartbeat", "claim", "leave"].map((what) => `host:overtaken:${what}`))
+	.concat(["live", "draining", "stale"].map((look) => `host:held:${look}`))
+	.concat(
+		["complete", "started", "extend"].map((what) => `host:fenced:${what}`),
+		"host:died",
+	);
+
 export class Marks {
 	readonly counts = new Map<string, number>();
 
@@ -71,8 +86,8 @@ export class Marks {
 		for (const [name, count] of other) this.hit(name, count);
 	}
 
-	get missing(): string[] {
-		return EXPECTED.filter((name) => !this.counts.has(name));
+	missing(expected: readonly string[]): string[] {
+		return expected.filter((name) => !this.counts.has(name));
 	}
 
 	print(): string {

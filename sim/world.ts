@@ -31,6 +31,9 @@ function newLife(): Life {
 	return life;
 }
 
+/** A host of a fleet has a home of its own, and by that a lease. */
+export const homeOf = (plan: Plan, index: number) => (plan.fleet ? `home-${index}` : undefined);
+
 export class World {
 	wall: number;
 	mono = 1_000_000;
@@ -60,6 +63,13 @@ export class World {
 	}
 
 	async open(index: number, config: Config): Promise<Engine> {
+		const engine = await this.openAs(index, config, homeOf(this.plan, index));
+		this.engines[index] = engine;
+		return engine;
+	}
+
+	/** A process in the name of a host, which it may not be. */
+	async openAs(index: number, config: Config, home: string | undefined): Promise<Engine> {
 		const life = newLife();
 		const joined = this.plan.hosts[index];
 		if (joined === undefined) throw new Error(`no host ${index} in this plan`);
@@ -70,15 +80,18 @@ export class World {
 			host: this.hostFor(life),
 			chance: this.chance,
 			by: `sim-${index}`,
-			join: { name: joined.name, labels: joined.labels, ...(joined.repos === undefined ? {} : { repos: joined.repos }) },
+			join: {
+				name: joined.name,
+				labels: joined.labels,
+				...(joined.repos === undefined ? {} : { repos: joined.repos }),
+				...(home === undefined ? {} : { home }),
+			},
 			drive: "manual",
 			fault: (point) => this.pass(life, point),
 			piece: this.plan.piece,
 			...(this.plan.preset === undefined ? {} : { preset: this.plan.preset }),
 		};
-		const engine: Engine = { scheduler: await openScheduler(options), host: joined.name, life };
-		this.engines[index] = engine;
-		return engine;
+		return { scheduler: await openScheduler(options), host: joined.name, life };
 	}
 
 	/** The process is gone; whatever it had not committed is gone with it. */

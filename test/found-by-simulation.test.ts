@@ -506,3 +506,12 @@ describe("a demoted job", () => {
 		expect(await stand.start()).toEqual([first, demoted, last]);
 	});
 });
+
+describe("hosts", () => {
+	it("a job that any host could take says what it waits for when there is none", async () => {
+		const stand = await openStand();
+		const id = await stand.add();
+		await stand.sluice.drain("local");
+		expect(await stand.reasons(id)).toMatchObject([{ gate: "host", code: "no_host", subject: "any host" }]);
+	});
+});

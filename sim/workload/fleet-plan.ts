@@ -1,0 +1,143 @@
+// From a seed to a plan for a fleet: two or three hosts with homes and leases, of which one or the other falls silent, is drained, leaves, dies and comes back.
+
+import type { Config } from "../../src/core/config.ts";
+import type { Op, Plan } from "../operation.ts";
+import { hash, type Random, randomFrom } from "../random.ts";
+import { drawFacts, drawOp, START } from "../workload.ts";
+import { drawConfig } from "./draw-config.ts";
+import { drawFault } from "./draw-fault.ts";
+import type { Drawing } from "./draw-job.ts";
+import { drawThemes, LABELS, REPOS, type Themes } from "./themes.ts";
+
+/** Kernel entries know no hosts; the others would drown them. */
+const WITHOUT = ["two", "kernel", "crowd", "calls"];
+
+export function fleetPlanFor(seed: number, steps?: number): Plan {
+	const random = randomFrom(hash("fleet", seed));
+	const themes: Themes = new Set([...drawThemes(random)].filter((theme) => !WITHOUT.includes(theme)));
+	const { preset, config } = drawConfig(random, themes);
+	config.stale_after_ms = random.pick([5000, 60_000, 60_000, 600_000]);
+	const hosts = drawHosts(random, themes);
+	if (random.chance(0.3)) config.hosts = { h0: { max: random.between(1, 3) }, h1: { max: random.between(1, 2) } };
+	const plan: Plan = {
+		seed,
+		fleet: true,
+		config,
+		start: START + random.int(5 * 86_400_000),
+		file: true,
+		hosts,
+		piece: random.pick([2, 3, 5, 300]),
+		facts: drawFacts(random, themes),
+		ops: [],
+		...(preset === undefined ? {} : { preset }),
+	};
+	const count = steps ?? random.between(60, 130);
+	const d: Drawing = { random, themes, config, slots: [], repos: themes.has("repos") ? REPOS : [], count: 0 };
+	let current = config;
+	while (plan.ops.length < count) {
+		const id = plan.ops.length + 1;
+		d.count = id;
+		const ops = random.chance(0.22) ? drawFleet(random, id, hosts.length, current) : [drawShared(d, id, current, hosts)];
+		for (const op of ops) {
+			if (op.kind === "configure") current = op.config;
+			if (op.kind !== "together") drawFault(random, themes, op);
+			plan.ops.push(op);
+			if (op.kind === "add") d.slots.push(`${op.id}`);
+			if (op.kind === "apply") d.slots.push(...op.jobs.slice(0, 20).map((_, index) => `${op.id}.${index}`));
+		}
+	}
+	return plan;
+}
+
+function drawHosts(random: Random, themes: Themes): Plan["hosts"] {
+	const names = random.chance(0.4) ? ["h0", "h1", "h2"] : ["h0", "h1"];
+	return names.map((name) => ({
+		name,
+		labels: themes.has("labels") ? random.some(LABELS, 0.7) : [],
+		...(random.chance(0.15) ? { repos: random.some(REPOS, 0.7) } : {}),
+	}));
+}
+
+/** An operation as on one host, said to any of them; claims mostly by a host for itself, and most hosts say that they are there when time has passed. */
+function drawShared(d: Drawing, id: number, current: Config, hosts: Plan["hosts"]): Op {
+	const { random } = d;
+	const op = drawOp(d, id, current);
+	const via = random.int(hosts.length);
+	op.via = via;
+	if (op.kind === "advance") op.awake = awake(random, hosts.length);
+	if (op.kind === "heartbeat") op.host = hosts[random.chance(0.8) ? via : 0]?.name ?? "h0";
+	if (op.kind === "claim") {
+		const host = hosts[random.chance(0.85) ? via : random.int(hosts.length)]?.name;
+		if (op.host !== undefined && host !== undefined) op.host = host;
+	}
+	return op;
+}
+
+const awake = (random: Random, hosts: number, without?: number) =>
+	random.some(
+		Array.from({ length: hosts }, (_, index) => index).filter((index) => index !== without),
+		0.85,
+	);
+
+/** What befalls a host, in one or several steps. */
+function drawFleet(random: Random, id: number, hosts: number, config: Config): Op[] {
+	const host = random.int(hosts);
+	const other = (host + 1) % hosts;
+	const kind = random.weighted({
+		silence: 6,
+		drain: 3,
+		undrain: 3,
+		leave: 2,
+		remove: 2,
+		die: 2,
+		crash: 1,
+		late: 4,
+		overtake: 1,
+		usurp: 1,
+		beat: 2,
+	});
+	switch (kind) {
+		case "silence":
+			return drawSilence(random, id, host, hosts, config);
+		case "drain":
+			return [{ id, kind, host, via: random.int(hosts), ...(random.chance(0.4) ? { stop: true as const } : {}) }];
+		case "undrain":
+			return [{ id, kind, host, via: random.int(hosts) }];
+		case "remove":
+			return [{ id, kind, host, via: random.chance(0.8) ? other : host }];
+		case "leave":
+		case "die":
+		case "crash":
+		case "usurp":
+			return [{ id, kind, via: host }];
+		case "late":
+			return [{ id, kind, what: random.pick(["complete", "complete", "started", "extend"]), pick: random.int(2 ** 31), via: host }];
+		case "overtake":
+			return [{ id, kind, what: random.pick(["heartbeat", "claim", "leave"]), via: host }];
+		case "beat":
+			return [{ id, kind: "heartbeat", host: `h${host}`, via: host }];
+	}
+}
+
+/** It is not heard of until it is stale, mostly until it is lost; it may have died, and it may come back in between. */
+function drawSilence(random: Random, id: number, host: number, hosts: number, config: Config): Op[] {
+	const others = Array.from({ length: hosts }, (_, index) => index).filter((index) => index !== host);
+	const lease = config.stale_after_ms;
+	const grace = Math.min(30_000, Math.ceil(lease / 10));
+	const spread = random.pick([0, 1, 1000]);
+	const ops: Op[] = [];
+	const via = others[0] ?? 0;
+	const push = (op: Omit<Op, "id">) => ops.push({ ...op, id: id + ops.length } as Op);
+	if (random.chance(0.3)) push({ kind: "die", via: host } as Op);
+	push({ kind: "advance", ms: lease + spread, awake: others } as Op);
+	if (random.chance(0.9)) push({ kind: "tick", via } as Op);
+	if (random.chance(0.2)) push({ kind: "claim", host: `h${host}`, via: host, max: 3 } as Op);
+	if (random.chance(0.25)) push({ kind: random.chance(0.7) ? "heartbeat" : "leave", host: `h${host}`, via: host } as Op);
+	push({ kind: "advance", ms: random.chance(0.8) ? grace + spread : grace - 1, awake: others } as Op);
+	push({ kind: "tick", via } as Op);
+	if (random.chance(0.5))
+		push({ kind: "late", what: random.pick(["complete", "complete", "started", "extend"]), pick: random.int(2 ** 31), via } as Op);
+	if (random.chance(0.3)) push({ kind: "claim", host: `h${host}`, via: host, max: 3 } as Op);
+	if (random.chance(0.6)) push({ kind: "heartbeat", host: `h${host}`, via: host } as Op);
+	return ops;
+}
