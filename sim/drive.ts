@@ -221,7 +221,7 @@ export class Drive {
 			const { holds } = await patiently(scheduler.status(), "status");
 			const agents = await patiently(scheduler.kernel.agent.list(), "kernel.agent.list");
 			const may = outcome === "died" || op.fault?.point === "committed" || (op.fault?.nth ?? 1) > 1;
-			const shown = { view: jobs, ledgers, holds, agents, hosts };
+			const shown = { view: jobs, ledgers, holds, agents, hosts, events: this.events };
 			this.state = await this.choose(followFault(this.state, modelCall, sight, context, shown, may), seen);
 			// A second limit at the same moment shows only in what the third one brings: better to begin anew than to guess.
 			if (call.method === "limit") return this.call({ method: "clearAccount", args: [call.args[0]] }, via);

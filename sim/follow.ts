@@ -1,11 +1,11 @@
 // Finds the reading of a call under which model and engine agree, where there is more than one: probes before or after it, a fault in it, calls in one turn.
 
 import type { HostView } from "../src/fleet.ts";
-import type { BudgetView, JobView, StatusReport } from "../src/scheduler.ts";
+import type { BudgetView, EventRow, JobView, StatusReport } from "../src/scheduler.ts";
 import type { Call } from "./call.ts";
 import { type Agents, accountDifference, agentDifference, difference, ledgerDifference } from "./compare.ts";
 import { Disagreement, type Seen } from "./model/agree.ts";
-import { hostDifference } from "./model/hosts.ts";
+import { hostDifference, toldDifference } from "./model/hosts.ts";
 import { copyState, type State } from "./model/state.ts";
 import { sweep } from "./model/sweep.ts";
 import { type Context, LOOKS_TWICE, step } from "./model.ts";
@@ -58,7 +58,14 @@ export function* followCall(state: State, call: Call, seen: Seen, context: Conte
 }
 
 /** All by which one can see whether a call was done. */
-export type Shown = { view: View; ledgers: BudgetView[]; holds: StatusReport["holds"]; agents: Agents; hosts: HostView[] };
+export type Shown = {
+	view: View;
+	ledgers: BudgetView[];
+	holds: StatusReport["holds"];
+	agents: Agents;
+	hosts: HostView[];
+	events: EventRow[];
+};
 
 /** A failed or unanswered call: it happened in whole or not at all (a sweep before it, and what was probed, count apart). */
 export function* followFault(state: State, call: Call, seen: Seen, context: Context, shown: Shown, mayHaveHappened: boolean): Fitting {
@@ -82,7 +89,7 @@ export function* followFault(state: State, call: Call, seen: Seen, context: Cont
 		ledgerDifference(copy, shown.ledgers) ??
 		accountDifference(copy, shown.holds) ??
 		agentDifference(copy, shown.agents) ??
-		(copy.fleet ? hostDifference(copy, shown.hosts) : null);
+		(copy.fleet ? (hostDifference(copy, shown.hosts) ?? toldDifference(copy, shown.events)) : null);
 	yield* fitting(state, readings, fits, `after a fault in ${call.method}, neither done nor undone: `);
 }
 

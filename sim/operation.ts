@@ -43,6 +43,8 @@ export type EndPlan = {
 	closed?: string;
 	question?: string;
 	reboot?: true;
+	/** Its host has what the next run goes on with. */
+	stays?: true;
 	merge_status?: NonNullable<Ending["merge_status"]>;
 };
 

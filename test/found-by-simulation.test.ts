@@ -514,4 +514,16 @@ describe("hosts", () => {
 		await stand.sluice.drain("local");
 		expect(await stand.reasons(id)).toMatchObject([{ gate: "host", code: "no_host", subject: "any host" }]);
 	});
+
+	it("one that cannot leave for its runs has them for another lease, also when it was stale", async () => {
+		const stand = await openStand({ join: { name: "a", home: "home" }, config: { stale_after_ms: MINUTE } });
+		const id = await stand.add();
+		await stand.start(1, { host: "a" });
+		await stand.wait(MINUTE);
+		expect(await stand.sluice.hosts()).toMatchObject([{ name: "a", state: "stale" }]);
+		expect(await stand.sluice.leave()).toEqual({ left: false });
+		expect(await stand.sluice.hosts()).toMatchObject([{ name: "a", state: "live" }]);
+		await stand.wait(MINUTE - SECOND);
+		expect(await stand.status(id)).toBe("running");
+	});
 });

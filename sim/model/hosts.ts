@@ -1,6 +1,7 @@
 // Hosts that come and go, from docs/fleet.md: joining, leases, drains, leaving, and the loss of one that is silent for too long.
 
 import type { HostView } from "../../src/fleet.ts";
+import type { EventRow } from "../../src/scheduler.ts";
 import { accepted, agreeSame, refused, type Seen } from "./agree.ts";
 import { endRun } from "./ending.ts";
 import { settle } from "./settle.ts";
@@ -228,4 +229,13 @@ export function hostDifference(state: State, views: HostView[]): string | null {
 		if ((view.drain !== null) !== (host.drained === true)) return `host ${host.name}: ${view.drain === null ? "not " : ""}drained`;
 	}
 	return null;
+}
+
+/** The same for what was told of them since the last look; in which order does not matter. */
+export function toldDifference(state: State, events: EventRow[]): string | null {
+	const said = events
+		.filter(({ kind }) => kind.startsWith("host_"))
+		.map(({ kind, data }) => `${kind} ${data.host}${kind === "host_lost" ? ` with ${data.runs}` : ""}`);
+	const list = (lines: string[]) => [...lines].sort().join(", ") || "none";
+	return list(said) === list(state.told) ? null : `events of hosts: ${list(said)}; the model says ${list(state.told)}`;
 }

@@ -61,6 +61,8 @@ export type ModelJob = {
 	locks: Lock[];
 	uses: Record<string, number>;
 	host_labels: string[];
+	/** The host that has its worktree or session. */
+	stays?: string;
 	/** Its own policy, if it was given one. */
 	retry?: RetryPolicy;
 	will_merge: boolean;

@@ -16,7 +16,7 @@ export function fleetPlanFor(seed: number, steps?: number): Plan {
 	const random = randomFrom(hash("fleet", seed));
 	const themes: Themes = new Set([...drawThemes(random)].filter((theme) => !WITHOUT.includes(theme)));
 	const { preset, config } = drawConfig(random, themes);
-	config.stale_after_ms = random.pick([5000, 60_000, 60_000, 600_000]);
+	config.stale_after_ms = random.pick([5000, 60_000, 600_000, 600_000]);
 	const hosts = drawHosts(random, themes);
 	if (random.chance(0.3)) config.hosts = { h0: { max: random.between(1, 3) }, h1: { max: random.between(1, 2) } };
 	const plan: Plan = {
@@ -37,7 +37,7 @@ export function fleetPlanFor(seed: number, steps?: number): Plan {
 	while (plan.ops.length < count) {
 		const id = plan.ops.length + 1;
 		d.count = id;
-		const ops = random.chance(0.22) ? drawFleet(random, id, hosts.length, current) : [drawShared(d, id, current, hosts)];
+		const ops = random.chance(0.22) ? drawFleet(random, id, hosts.length, current) : drawShared(d, id, current, hosts);
 		for (const op of ops) {
 			if (op.kind === "configure") current = op.config;
 			if (op.kind !== "together") drawFault(random, themes, op);
@@ -58,20 +58,30 @@ function drawHosts(random: Random, themes: Themes): Plan["hosts"] {
 	}));
 }
 
-/** An operation as on one host, said to any of them; claims mostly by a host for itself, and most hosts say that they are there when time has passed. */
-function drawShared(d: Drawing, id: number, current: Config, hosts: Plan["hosts"]): Op {
+/** Operations as on one host, said to any of them; claims mostly by a host for itself, and most hosts say that they are there when time has passed. */
+function drawShared(d: Drawing, id: number, current: Config, hosts: Plan["hosts"]): Op[] {
 	const { random } = d;
 	const op = drawOp(d, id, current);
 	const via = random.int(hosts.length);
+	const host = hosts[random.chance(0.85) ? via : random.int(hosts.length)]?.name ?? "h0";
 	op.via = via;
 	if (op.kind === "advance") op.awake = awake(random, hosts.length);
-	if (op.kind === "heartbeat") op.host = hosts[random.chance(0.8) ? via : 0]?.name ?? "h0";
-	if (op.kind === "claim") {
-		const host = hosts[random.chance(0.85) ? via : random.int(hosts.length)]?.name;
-		if (op.host !== undefined && host !== undefined) op.host = host;
+	if (op.kind === "heartbeat") op.host = host;
+	if (op.kind === "end" && op.end.kind !== "launch_failed" && random.chance(0.3)) op.end.stays = true;
+	// What ends at once cannot be lost.
+	if (op.kind === "end" && random.chance(0.4)) return claimFor(random, id, via, host);
+	if (op.kind === "claim" && op.host !== undefined) {
+		op.host = host;
+		if (random.chance(0.5)) return claimFor(random, id, via, host);
 	}
-	return op;
+	return [op];
 }
+
+/** A daemon that is alive says so before it takes anything. */
+const claimFor = (random: Random, id: number, via: number, host: string): Op[] => [
+	{ id, kind: "heartbeat", host, via },
+	{ id: id + 1, kind: "claim", host, via, max: random.pick([1, 2, 3, 10]) },
+];
 
 const awake = (random: Random, hosts: number, without?: number) =>
 	random.some(
@@ -128,6 +138,8 @@ function drawSilence(random: Random, id: number, host: number, hosts: number, co
 	const ops: Op[] = [];
 	const via = others[0] ?? 0;
 	const push = (op: Omit<Op, "id">) => ops.push({ ...op, id: id + ops.length } as Op);
+	if (random.chance(0.7)) ops.push(...claimFor(random, id, host, `h${host}`));
+	if (random.chance(0.15)) push({ kind: "drain", host, via, stop: true } as Op);
 	if (random.chance(0.3)) push({ kind: "die", via: host } as Op);
 	push({ kind: "advance", ms: lease + spread, awake: others } as Op);
 	if (random.chance(0.9)) push({ kind: "tick", via } as Op);
