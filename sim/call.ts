@@ -40,6 +40,7 @@ type Methods = Pick<
 	| "undrain"
 	| "removeHost"
 	| "leave"
+	| "offer"
 	| "tick"
 > & {
 	"kernel.enqueue": Kernel["enqueue"];

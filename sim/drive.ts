@@ -153,11 +153,15 @@ export class Drive {
 			await playFleet(this, op, via);
 			return this.compareAndCheck(await this.glance());
 		}
-		const call = isFleetOp(op) ? resolveFleet(op, state, this.plan.hosts) : resolve(op, state, this.names);
+		const call = this.callFor(op);
 		if (call === undefined) return;
 		if (op.kind === "end" && op.started && call.method === "complete" && op.token === undefined && op.end.kind !== "launch_failed")
 			await this.call({ method: "started", args: [{ job: call.args[0].job, token: call.args[0].token }] }, via);
 		await this.call(call, via, op);
+	}
+
+	private callFor(op: Op): Call | undefined {
+		return isFleetOp(op) ? resolveFleet(op, this.state, this.plan.hosts) : resolve(op, this.state, this.names);
 	}
 
 	advance(ms: number, jump: number): void {
@@ -254,7 +258,7 @@ export class Drive {
 		const engine = await this.engine(via);
 		this.prepare();
 		const calls = ops.flatMap((op) => {
-			const call = resolve(op, this.state, this.names);
+			const call = this.callFor(op);
 			return call === undefined ? [] : [{ op, call }];
 		});
 		const outcomes = await Promise.all(calls.map(({ call }) => attempt(engine, call)));

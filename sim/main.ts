@@ -45,6 +45,8 @@ const options: SeedOptions = {
 const places = values.postgres && !values.show ? await openPostgresPlaces() : undefined;
 if (places) options.place = places.place;
 
+const expected = values.fleet ? FLEET_MARKS : EXPECTED;
+
 const describe = (failure: Failure) => `seed ${failure.seed}, step ${failure.step}, ${failure.message}`;
 
 /** One process's share of the seeds, told to the parent or to the terminal. */
@@ -114,8 +116,8 @@ async function main(): Promise<void> {
 	const marks = new Marks();
 	marks.merge(total.marks);
 	if (values.shrink) for (const failure of failures.slice(0, 3)) await explain(failure);
-	if (values.marks) console.log(marks.print());
-	const missing = seeds >= ENOUGH && total.bad === 0 ? marks.missing(values.fleet ? FLEET_MARKS : EXPECTED) : [];
+	if (values.marks) console.log(marks.print(expected));
+	const missing = seeds >= ENOUGH && total.bad === 0 ? marks.missing(expected) : [];
 	if (missing.length > 0) console.log(`never reached: ${missing.join(", ")}`);
 	const seconds = ((performance.now() - began) / 1000).toFixed(1);
 	console.log(

@@ -130,6 +130,7 @@ const HANDLERS: Handlers = {
 	undrain: (state, [name], seen) => hosts.undrain(state, name, seen),
 	removeHost: (state, [name], seen) => hosts.remove(state, name, seen),
 	leave: (state, _args, seen, { host }) => hosts.leave(state, host, seen),
+	offer: (state, [repos], seen, { host }) => hosts.offer(state, host, repos, seen),
 
 	"kernel.enqueue": (state, [params], seen) => kernel.enqueue(state, params, seen),
 	"kernel.enqueueUnique": (state, [params], seen) => kernel.enqueue(state, params, seen),

@@ -86,7 +86,7 @@ type Plain =
 	| { kind: "heartbeat"; host: string }
 	/** The process dies between two calls; another one opens the same file. */
 	| { kind: "crash" }
-	| { kind: "look"; what: "plan" | "status" | "positions" | "ledgers" | "show" | "missing" }
+	| { kind: "look"; what: "plan" | "status" | "positions" | "ledgers" | "show" | "missing" | "leader" }
 	| KernelOp
 	| FleetOp
 	/** Calls made in one turn, none waiting for another. */
@@ -99,14 +99,16 @@ export type FleetOp =
 	| { kind: "drain"; host: number; stop?: true }
 	| { kind: "undrain" | "remove"; host: number }
 	| { kind: "leave" }
+	/** It has other repos from now on, until it is started again. */
+	| { kind: "offer"; repos: string[] | null }
 	/** The process dies, and is started again only when something is asked of it. */
 	| { kind: "die" }
 	/** A word about a run that was lost with its host. */
 	| { kind: "late"; what: "complete" | "started" | "extend"; pick: number }
 	/** A second process of the same home, while the first still lives. */
 	| { kind: "overtake"; what: "heartbeat" | "claim" | "leave" }
-	/** Another home wants its name. */
-	| { kind: "usurp" };
+	/** Another home wants its name, a process without a home goes by it, or its home wants another name. */
+	| { kind: "usurp"; who: "home" | "library" | "renamed" };
 
 export type KernelOp =
 	| { kind: "k_agent"; name: string }

@@ -220,9 +220,9 @@ export const BUGS: Bug[] = [
 	{
 		name: "a draining host claims",
 		fleet: true,
-		file: "core/fleet.js",
-		find: 'return host.drain ? "draining" : "live";',
-		replace: 'return "live";',
+		file: "core/gates/host.js",
+		find: 'hostState(host, now) === "live" &&',
+		replace: '["live", "draining"].includes(hostState(host, now)) &&',
 	},
 	{
 		name: "a stale host claims",

@@ -63,13 +63,14 @@ export class World {
 	}
 
 	async open(index: number, config: Config): Promise<Engine> {
-		const engine = await this.openAs(index, config, homeOf(this.plan, index));
+		const home = homeOf(this.plan, index);
+		const engine = await this.openAs(index, config, home === undefined ? {} : { home });
 		this.engines[index] = engine;
 		return engine;
 	}
 
-	/** A process in the name of a host, which it may not be. */
-	async openAs(index: number, config: Config, home: string | undefined): Promise<Engine> {
+	/** A process like that of a host, which it may not be. */
+	async openAs(index: number, config: Config, as: { name?: string; home?: string }): Promise<Engine> {
 		const life = newLife();
 		const joined = this.plan.hosts[index];
 		if (joined === undefined) throw new Error(`no host ${index} in this plan`);
@@ -84,7 +85,7 @@ export class World {
 				name: joined.name,
 				labels: joined.labels,
 				...(joined.repos === undefined ? {} : { repos: joined.repos }),
-				...(home === undefined ? {} : { home }),
+				...as,
 			},
 			drive: "manual",
 			fault: (point) => this.pass(life, point),

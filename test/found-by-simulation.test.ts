@@ -515,6 +515,25 @@ describe("hosts", () => {
 		expect(await stand.reasons(id)).toMatchObject([{ gate: "host", code: "no_host", subject: "any host" }]);
 	});
 
+	it("one that was lost is itself again at once, also for what it asks for in the same turn", async () => {
+		const stand = await openStand({ join: { name: "a", home: "home" }, config: { stale_after_ms: MINUTE } });
+		const id = await stand.add();
+		await stand.wait(MINUTE);
+		await stand.wait(MINUTE);
+		expect(await stand.sluice.hosts()).toMatchObject([{ name: "a", state: "gone", gone: "lost" }]);
+		const [first, second, started] = await Promise.all([
+			stand.sluice.heartbeat(),
+			stand.sluice.heartbeat(),
+			stand.start(1, { host: "a" }),
+		]);
+		expect([first, second]).toEqual([
+			{ state: "live", lost: true },
+			{ state: "live", lost: false },
+		]);
+		expect(started).toEqual([id]);
+		expect(await stand.sluice.heartbeat()).toEqual({ state: "live", lost: false });
+	});
+
 	it("one that cannot leave for its runs has them for another lease, also when it was stale", async () => {
 		const stand = await openStand({ join: { name: "a", home: "home" }, config: { stale_after_ms: MINUTE } });
 		const id = await stand.add();

@@ -2,7 +2,7 @@
 
 import type { HostView } from "../../src/fleet.ts";
 import type { EventRow } from "../../src/scheduler.ts";
-import { accepted, agreeSame, refused, type Seen } from "./agree.ts";
+import { accepted, agreeSame, refused, type Seen, same } from "./agree.ts";
 import { endRun } from "./ending.ts";
 import { settle } from "./settle.ts";
 import { type ModelHost, type ModelJob, note, running, type State } from "./state.ts";
@@ -21,7 +21,7 @@ const grace = (state: State) => Math.min(30_000, Math.ceil(state.config.stale_af
 
 const tell = (state: State, kind: string, host: string, more = "") => state.told.push(`${kind} ${host}${more}`);
 const hostNamed = (state: State, name: string) => state.hosts.find((host) => host.name === name);
-const runsOf = (state: State, name: string): ModelJob[] => running(state).filter((job) => job.run?.host === name);
+export const runsOf = (state: State, name: string): ModelJob[] => running(state).filter((job) => job.run?.host === name);
 /** Runs with a lease of their own are an outside worker's: they live and die by that. */
 const carriedBy = (state: State, name: string) => runsOf(state, name).filter((job) => job.run?.lease_until === undefined);
 
@@ -39,6 +39,12 @@ export type Joining = Pick<ModelHost, "name" | "labels" | "repos" | "home">;
 /** A daemon starts: the same home has its name back at once, with its runs; what a person said of it stays said. */
 export function join(state: State, joining: Joining): void {
 	const before = hostNamed(state, joining.name);
+	// One home has one name: another that it had is given up.
+	for (const other of state.hosts) {
+		if (joining.home === undefined || other === before || other.home !== joining.home || other.gone !== undefined) continue;
+		go(state, other, "left");
+		tell(state, "host_left", other.name);
+	}
 	state.hosts = state.hosts.filter((host) => host !== before);
 	const host: ModelHost = { ...joining, heartbeat_at: state.now };
 	if (joining.home !== undefined) host.lease_until = state.now + state.config.stale_after_ms;
@@ -87,6 +93,16 @@ export function leave(state: State, name: string, seen: Seen): void {
 		note(state, "host-stayed");
 	}
 	if (result !== undefined) agreeSame(result.left, left, `leave of ${name}`);
+}
+
+/** It has other repos than before. */
+export function offer(state: State, name: string, repos: string[] | null, seen: Seen): void {
+	accepted(seen);
+	const host = hostNamed(state, name);
+	if (host === undefined || same(host.repos, repos)) return;
+	host.repos = repos;
+	tell(state, "host_offers", name);
+	note(state, "host-offers");
 }
 
 function go(state: State, host: ModelHost, how: "left" | "lost"): void {

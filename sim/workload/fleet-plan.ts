@@ -67,7 +67,10 @@ function drawShared(d: Drawing, id: number, current: Config, hosts: Plan["hosts"
 	op.via = via;
 	if (op.kind === "advance") op.awake = awake(random, hosts.length);
 	if (op.kind === "heartbeat") op.host = host;
-	if (op.kind === "end" && op.end.kind !== "launch_failed" && random.chance(0.3)) op.end.stays = true;
+	if (op.kind === "look" && random.chance(0.3)) op.what = "leader";
+	if (op.kind === "configure" && random.chance(0.3)) op.config.stale_after_ms = random.pick([5000, 60_000, 600_000]);
+	if (op.kind === "together") op.ops.push(...random.some(asideOf(random, id, via, host), 0.5));
+	if (op.kind === "end" && op.end.kind !== "launch_failed" && random.chance(0.5)) op.end.stays = true;
 	// What ends at once cannot be lost.
 	if (op.kind === "end" && random.chance(0.4)) return claimFor(random, id, via, host);
 	if (op.kind === "claim" && op.host !== undefined) {
@@ -76,6 +79,12 @@ function drawShared(d: Drawing, id: number, current: Config, hosts: Plan["hosts"
 	}
 	return [op];
 }
+
+/** What may be said to a host in the same turn as other things. */
+const asideOf = (random: Random, id: number, via: number, host: string): Op[] => [
+	{ id: id * 1000 + 101, kind: "heartbeat", host },
+	{ id: id * 1000 + 102, kind: random.pick(["drain", "undrain"]), host: via },
+];
 
 /** A daemon that is alive says so before it takes anything. */
 const claimFor = (random: Random, id: number, via: number, host: string): Op[] => [
@@ -103,7 +112,8 @@ function drawFleet(random: Random, id: number, hosts: number, config: Config): O
 		crash: 1,
 		late: 4,
 		overtake: 1,
-		usurp: 1,
+		usurp: 2,
+		offer: 1,
 		beat: 2,
 	});
 	switch (kind) {
@@ -118,8 +128,11 @@ function drawFleet(random: Random, id: number, hosts: number, config: Config): O
 		case "leave":
 		case "die":
 		case "crash":
-		case "usurp":
 			return [{ id, kind, via: host }];
+		case "usurp":
+			return [{ id, kind, who: random.pick(["home", "library", "renamed"]), via: host }];
+		case "offer":
+			return [{ id, kind, repos: random.chance(0.3) ? null : random.some(REPOS, 0.6), via: host }];
 		case "late":
 			return [{ id, kind, what: random.pick(["complete", "complete", "started", "extend"]), pick: random.int(2 ** 31), via: host }];
 		case "overtake":
