@@ -1,7 +1,9 @@
 // What the simulator found, each as a test of its own; the seeds are in sim/seeds.txt.
 
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { HOUR, MINUTE, SECOND } from "./make/fakes.ts";
+import { FakeClock, HOUR, MINUTE, SECOND } from "./make/fakes.ts";
+import { makeFolder } from "./make/folder.ts";
 import { openStand } from "./make/stand.ts";
 
 describe("a clock that was set back", () => {
@@ -532,6 +534,19 @@ describe("hosts", () => {
 		]);
 		expect(started).toEqual([id]);
 		expect(await stand.sluice.heartbeat()).toEqual({ state: "live", lost: false });
+	});
+
+	it("a job of one that was lost is in time for its deadline", async () => {
+		const [path, config, clock] = [join(makeFolder(), "fleet.db"), { stale_after_ms: HOUR }, new FakeClock()];
+		const a = await openStand({ path, config, clock, join: { name: "a", home: "home-a" } });
+		const id = await a.add({ deadline: clock.now() + 90 * MINUTE });
+		await a.start(1, { host: "a" });
+		const b = await openStand({ path, config, clock, join: { name: "b", home: "home-b" } });
+		await b.wait(HOUR);
+		await b.sluice.heartbeat();
+		clock.pass(MINUTE);
+		expect(await b.sluice.tick()).toBe(clock.now() + 29 * MINUTE);
+		expect(await b.status(id)).toBe("queued");
 	});
 
 	it("one that cannot leave for its runs has them for another lease, also when it was stale", async () => {

@@ -158,11 +158,13 @@ function drawSilence(random: Random, id: number, host: number, hosts: number, co
 	if (random.chance(0.9)) push({ kind: "tick", via } as Op);
 	if (random.chance(0.2)) push({ kind: "claim", host: `h${host}`, via: host, max: 3 } as Op);
 	if (random.chance(0.25)) push({ kind: random.chance(0.7) ? "heartbeat" : "leave", host: `h${host}`, via: host } as Op);
+	if (random.chance(0.15)) push({ kind: "usurp", who: "home", via: host } as Op);
 	push({ kind: "advance", ms: random.chance(0.8) ? grace + spread : grace - 1, awake: others } as Op);
 	push({ kind: "tick", via } as Op);
 	if (random.chance(0.5))
 		push({ kind: "late", what: random.pick(["complete", "complete", "started", "extend"]), pick: random.int(2 ** 31), via } as Op);
 	if (random.chance(0.3)) push({ kind: "claim", host: `h${host}`, via: host, max: 3 } as Op);
+	if (random.chance(0.15)) push({ kind: "remove", host, via } as Op);
 	if (random.chance(0.6)) push({ kind: "heartbeat", host: `h${host}`, via: host } as Op);
 	return ops;
 }
