@@ -1,6 +1,6 @@
 // Hosts: each is in the state that the model has it in, and what became of them was told in events.
 
-import { hostDifference, toldDifference } from "../model/hosts.ts";
+import { hostDifference, toldDifference } from "../compare-hosts.ts";
 import { type Checker, must } from "./moment.ts";
 
 export const hosts: Checker = {

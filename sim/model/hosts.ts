@@ -1,7 +1,6 @@
 // Hosts that come and go, from docs/fleet.md: joining, leases, drains, leaving, and the loss of one that is silent for too long.
 
 import type { HostView } from "../../src/fleet.ts";
-import type { EventRow } from "../../src/scheduler.ts";
 import { accepted, agreeSame, refused, type Seen, same } from "./agree.ts";
 import { endRun } from "./ending.ts";
 import { settle } from "./settle.ts";
@@ -20,7 +19,7 @@ export function lookOf(host: ModelHost, now: number): HostLook {
 const grace = (state: State) => Math.min(30_000, Math.ceil(state.config.stale_after_ms / 10));
 
 const tell = (state: State, kind: string, host: string, more = "") => state.told.push(`${kind} ${host}${more}`);
-const hostNamed = (state: State, name: string) => state.hosts.find((host) => host.name === name);
+export const hostNamed = (state: State, name: string) => state.hosts.find((host) => host.name === name);
 export const runsOf = (state: State, name: string): ModelJob[] => running(state).filter((job) => job.run?.host === name);
 /** Runs with a lease of their own are an outside worker's: they live and die by that. */
 const carriedBy = (state: State, name: string) => runsOf(state, name).filter((job) => job.run?.lease_until === undefined);
@@ -219,39 +218,4 @@ export function noteKept(state: State, name: string | undefined, couldStart: (as
 	const { labels, repos, heartbeat_at } = host;
 	const asIf = { ...state, hosts: [...state.hosts.filter((one) => one !== host), { name: host.name, labels, repos, heartbeat_at }] };
 	if (couldStart(asIf)) note(state, `host-kept-from-${look}`);
-}
-
-/** How the engine's list of hosts differs from the model's, or null. */
-export function hostDifference(state: State, views: HostView[]): string | null {
-	const names = [...state.hosts.map(({ name }) => name)].sort();
-	const shown = views.map(({ name }) => name);
-	if (shown.join() !== names.join()) return `hosts are ${shown.join(", ")}, the model says ${names.join(", ")}`;
-	for (const view of views) {
-		const host = hostNamed(state, view.name) as ModelHost;
-		const mine = {
-			state: lookOf(host, state.now),
-			labels: host.labels,
-			repos: host.repos,
-			running: runsOf(state, host.name).length,
-			max: state.config.hosts[host.name]?.max ?? null,
-			heartbeat_at: host.heartbeat_at,
-			lease_until: host.lease_until ?? null,
-			gone: host.gone ?? null,
-		};
-		for (const field of Object.keys(mine) as (keyof typeof mine)[]) {
-			const [engine, model] = [JSON.stringify(view[field]), JSON.stringify(mine[field])];
-			if (engine !== model) return `host ${host.name}: ${field} is ${engine}, the model says ${model}`;
-		}
-		if ((view.drain !== null) !== (host.drained === true)) return `host ${host.name}: ${view.drain === null ? "not " : ""}drained`;
-	}
-	return null;
-}
-
-/** The same for what was told of them since the last look; in which order does not matter. */
-export function toldDifference(state: State, events: EventRow[]): string | null {
-	const said = events
-		.filter(({ kind }) => kind.startsWith("host_"))
-		.map(({ kind, data }) => `${kind} ${data.host}${kind === "host_lost" ? ` with ${data.runs}` : ""}`);
-	const list = (lines: string[]) => [...lines].sort().join(", ") || "none";
-	return list(said) === list(state.told) ? null : `events of hosts: ${list(said)}; the model says ${list(state.told)}`;
 }

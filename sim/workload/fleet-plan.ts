@@ -142,6 +142,8 @@ function drawFleet(random: Random, id: number, hosts: number, config: Config): O
 	}
 }
 
+type Unnumbered<One = Op> = One extends Op ? Omit<One, "id"> : never;
+
 /** It is not heard of until it is stale, mostly until it is lost; it may have died, and it may come back in between. */
 function drawSilence(random: Random, id: number, host: number, hosts: number, config: Config): Op[] {
 	const others = Array.from({ length: hosts }, (_, index) => index).filter((index) => index !== host);
@@ -150,21 +152,23 @@ function drawSilence(random: Random, id: number, host: number, hosts: number, co
 	const spread = random.pick([0, 1, 1000]);
 	const ops: Op[] = [];
 	const via = others[0] ?? 0;
-	const push = (op: Omit<Op, "id">) => ops.push({ ...op, id: id + ops.length } as Op);
+	const push = (op: Unnumbered) => ops.push({ ...op, id: id + ops.length } as Op);
+	const beat: Unnumbered = { kind: "heartbeat", host: `h${host}`, via: host };
+	const claim: Unnumbered = { kind: "claim", host: `h${host}`, via: host, max: 3 };
 	if (random.chance(0.7)) ops.push(...claimFor(random, id, host, `h${host}`));
-	if (random.chance(0.15)) push({ kind: "drain", host, via, stop: true } as Op);
-	if (random.chance(0.3)) push({ kind: "die", via: host } as Op);
-	push({ kind: "advance", ms: lease + spread, awake: others } as Op);
-	if (random.chance(0.9)) push({ kind: "tick", via } as Op);
-	if (random.chance(0.2)) push({ kind: "claim", host: `h${host}`, via: host, max: 3 } as Op);
-	if (random.chance(0.25)) push({ kind: random.chance(0.7) ? "heartbeat" : "leave", host: `h${host}`, via: host } as Op);
-	if (random.chance(0.15)) push({ kind: "usurp", who: "home", via: host } as Op);
-	push({ kind: "advance", ms: random.chance(0.8) ? grace + spread : grace - 1, awake: others } as Op);
-	push({ kind: "tick", via } as Op);
+	if (random.chance(0.15)) push({ kind: "drain", host, via, stop: true });
+	if (random.chance(0.3)) push({ kind: "die", via: host });
+	push({ kind: "advance", ms: lease + spread, awake: others });
+	if (random.chance(0.9)) push({ kind: "tick", via });
+	if (random.chance(0.2)) push(claim);
+	if (random.chance(0.25)) push(random.chance(0.7) ? beat : { kind: "leave", via: host });
+	if (random.chance(0.15)) push({ kind: "usurp", who: "home", via: host });
+	push({ kind: "advance", ms: random.chance(0.8) ? grace + spread : grace - 1, awake: others });
+	push({ kind: "tick", via });
 	if (random.chance(0.5))
-		push({ kind: "late", what: random.pick(["complete", "complete", "started", "extend"]), pick: random.int(2 ** 31), via } as Op);
-	if (random.chance(0.3)) push({ kind: "claim", host: `h${host}`, via: host, max: 3 } as Op);
-	if (random.chance(0.15)) push({ kind: "remove", host, via } as Op);
-	if (random.chance(0.6)) push({ kind: "heartbeat", host: `h${host}`, via: host } as Op);
+		push({ kind: "late", what: random.pick(["complete", "complete", "started", "extend"]), pick: random.int(2 ** 31), via });
+	if (random.chance(0.3)) push(claim);
+	if (random.chance(0.15)) push({ kind: "remove", host, via });
+	if (random.chance(0.6)) push(beat);
 	return ops;
 }
