@@ -3,7 +3,7 @@
 import { SluiceError } from "../src/core/errors.ts";
 import type { Call } from "./call.ts";
 import type { Drive } from "./drive.ts";
-import { agree } from "./model/agree.ts";
+import { agree, agreeSame } from "./model/agree.ts";
 import { join, lookOf, runsOf } from "./model/hosts.ts";
 import type { ModelHost, State } from "./model/state.ts";
 import type { FleetOp, Op, Plan } from "./operation.ts";
@@ -76,8 +76,18 @@ async function visit(drive: Drive, via: number): Promise<void> {
 	drive.marks.hit("host:visited");
 }
 
-/** What only one of them has to do is done by one. */
-export async function checkLeader(drive: Drive): Promise<void> {
+/** What a daemon that is started again would find as its own; and what only one of them has to do is done by one. */
+export async function checkFleet(drive: Drive): Promise<void> {
+	for (const engine of drive.world.engines) {
+		if (engine === undefined) continue;
+		const mine = runsOf(drive.state, engine.host).map((job) => `${job.id}/${job.run?.token}`);
+		const assigned = (await engine.scheduler.assigned()).map(({ job, run }) => `${job.id}/${run.token}`);
+		agreeSame(assigned, mine, `runs of host ${engine.host}`);
+	}
+	await checkLeader(drive);
+}
+
+async function checkLeader(drive: Drive): Promise<void> {
 	const leaders: string[] = [];
 	const { engines } = drive.world;
 	for (const engine of engines) if (engine !== undefined && (await engine.scheduler.leads())) leaders.push(engine.host);
@@ -86,7 +96,7 @@ export async function checkLeader(drive: Drive): Promise<void> {
 	const present = hosts.filter((host) => ["live", "draining"].includes(lookOf(host, now)));
 	agree(leaders.length <= 1, `several lead: ${leaders.join(", ")}`);
 	// One that has just died leads until somebody notices.
-	if (present.length === 0 || !present.every(({ name }) => isThere(name))) return;
+	if (drive.world.place.outlived || present.length === 0 || !present.every(({ name }) => isThere(name))) return;
 	agree(leaders.length === 1, `nobody leads, of ${present.map(({ name }) => name).join(", ")}`);
 	drive.marks.hit("host:leads");
 }

@@ -86,7 +86,7 @@ type Plain =
 	| { kind: "heartbeat"; host: string }
 	/** The process dies between two calls; another one opens the same file. */
 	| { kind: "crash" }
-	| { kind: "look"; what: "plan" | "status" | "positions" | "ledgers" | "show" | "missing" | "leader" }
+	| { kind: "look"; what: "plan" | "status" | "positions" | "ledgers" | "show" | "missing" | "fleet" }
 	| KernelOp
 	| FleetOp
 	/** Calls made in one turn, none waiting for another. */

@@ -46,7 +46,7 @@ export class World {
 	readonly met = new Map<string, number>();
 	readonly engines: (Engine | undefined)[] = [];
 	private readonly plan: Plan;
-	private readonly place: Place;
+	readonly place: Place;
 	private readonly chance: () => number;
 	private fault: { plan: Fault; passed: number; life: Life | undefined } | undefined;
 

@@ -67,7 +67,7 @@ function drawShared(d: Drawing, id: number, current: Config, hosts: Plan["hosts"
 	op.via = via;
 	if (op.kind === "advance") op.awake = awake(random, hosts.length);
 	if (op.kind === "heartbeat") op.host = host;
-	if (op.kind === "look" && random.chance(0.3)) op.what = "leader";
+	if (op.kind === "look" && random.chance(0.3)) op.what = "fleet";
 	if (op.kind === "configure" && random.chance(0.3)) op.config.stale_after_ms = random.pick([5000, 60_000, 600_000]);
 	if (op.kind === "together") op.ops.push(...random.some(asideOf(random, id, via, host), 0.5));
 	if (op.kind === "end" && op.end.kind !== "launch_failed" && random.chance(0.5)) op.end.stays = true;
