@@ -1,4 +1,4 @@
-// npm run bench: runs the rows, prints the table of ratios, and writes bench/RESULTS.md.
+// npm run bench: runs the rows, prints the table of ratios, and writes bench/latest.md.
 //
 //   node dist/bench/main.js [--row NAME[,NAME]] [--quick] [--rounds N] [--dir FOLDER] [--out FILE]
 //
@@ -108,7 +108,7 @@ async function main(): Promise<number> {
 		console.log(table(measures));
 		for (const note of notes(measures)) console.log(`  ${note}`);
 	}
-	const out = values.out ?? (only === undefined && !values.quick ? "bench/RESULTS.md" : undefined);
+	const out = values.out ?? (only === undefined && !values.quick ? "bench/latest.md" : undefined);
 	if (out !== undefined) {
 		writeResults(resolve(out), resultsText(surroundings, results));
 		console.log(`\nwritten: ${out}`);

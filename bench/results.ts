@@ -1,4 +1,4 @@
-// Writes bench/RESULTS.md: the table, the notes, and the conditions without which a number says nothing.
+// Writes what a whole run has found: the table, the notes, and the conditions without which a number says nothing.
 
 import { writeFileSync } from "node:fs";
 import type { Conditions } from "./conditions.ts";
@@ -14,7 +14,7 @@ export function resultsText(conditions: Conditions, results: readonly RowResult[
 	return `${[
 		"# Results of `npm run bench`",
 		"",
-		"Written by `bench/results.ts`; do not edit. Medians of interleaved rounds, each on a fresh database file; a spread is that of the single rounds.",
+		"Medians of interleaved rounds, each on a fresh database file; a spread is that of the single rounds.",
 		"Ratios compare runs of the same machine, minute and process; absolute numbers hold for this machine only.",
 		"",
 		"## Bars",

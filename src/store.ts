@@ -87,8 +87,8 @@ export type ListFilter = {
 };
 
 export type Read =
-	/** A document that cannot be read comes back as a job with nothing but its number, its place and `broken`. */
-	| { read: "jobs"; ids: readonly number[] }
+	/** A document that cannot be read comes back as a job with nothing but its number, its place and `broken`. `specs`: they will be asked for next. */
+	| { read: "jobs"; ids: readonly number[]; specs?: true }
 	| { read: "done"; ids: readonly number[] }
 	| { read: "specs"; ids: readonly number[] }
 	/** Ready or parked jobs of one bucket in index order; `below` skips to the levels under it, `after` goes on within one. */

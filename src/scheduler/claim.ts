@@ -82,7 +82,7 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 function* lookAhead(tx: Tx, window: Window, id: number, count: number): Op<void> {
 	if (!tx.peek(id)) {
 		const soon = window.upcoming(id, tx.far ? Math.max(count, FAR_AHEAD) : count);
-		yield* tx.load(soon);
+		yield* tx.load(soon, tx.far ? { specs: true } : {});
 		// Claims one by one then find all they want at hand, and need not ask before they write.
 		if (tx.far) yield* tx.specs(soon);
 	}

@@ -140,10 +140,10 @@ export class Tx {
 		return this.memory.jobs.get(id)?.job;
 	}
 
-	*load(ids: Iterable<number>): Op<void> {
+	*load(ids: Iterable<number>, more: { specs?: true } = {}): Op<void> {
 		const missing = [...new Set(ids)].filter((id) => !this.memory.jobs.has(id));
 		if (missing.length === 0) return;
-		for (const job of yield* ask({ read: "jobs", ids: missing })) this.memory.jobs.set(job.id, { job, at: "job" });
+		for (const job of yield* ask({ read: "jobs", ids: missing, ...more })) this.memory.jobs.set(job.id, { job, at: "job" });
 		const rest = missing.filter((id) => !this.memory.jobs.has(id));
 		if (rest.length === 0) return;
 		for (const job of yield* ask({ read: "done", ids: rest })) this.memory.jobs.set(job.id, { job, at: "done" });

@@ -1,7 +1,18 @@
 // A real PostgreSQL from npm, on the loopback interface, in a folder of its own: started, restarted and ended by the test that wants one.
 
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	chownSync,
+	cpSync,
+	existsSync,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -39,6 +50,21 @@ async function binaries(): Promise<Binaries> {
 	return linked(join(copy, "native"), { initdb: join(copy, "native/bin/initdb"), pg_ctl: join(copy, "native/bin/pg_ctl") });
 }
 
+/** The folder of the programs of a PostgreSQL that this machine has, with those that the one from npm lacks (pg_dump); undefined if it has none. */
+export function installed(): string | undefined {
+	const root = "/usr/lib/postgresql";
+	const versions = existsSync(root)
+		? readdirSync(root)
+				.map(Number)
+				.filter((version) => version >= 14)
+		: [];
+	const found = [
+		process.env.SLUICE_TEST_POSTGRES_BIN,
+		...versions.sort((a, b) => b - a).map((version) => join(root, String(version), "bin")),
+	];
+	return found.find((folder) => folder && ["initdb", "pg_ctl", "pg_dump", "pg_restore"].every((name) => existsSync(join(folder, name))));
+}
+
 const isReachable = (path: string) => spawnSync("test", ["-x", path], { ...as }).status === 0;
 
 /** The names of its shared libraries are links, which npm does not unpack and install scripts need not have made. */
@@ -71,13 +97,16 @@ export async function startServer({
 	durability = "none",
 	settings = {},
 	files = {},
+	programs = process.env.SLUICE_TEST_POSTGRES_BIN,
 }: {
 	durability?: "none" | "full";
+	/** A folder with the programs of another PostgreSQL; SLUICE_TEST_POSTGRES_BIN names one for all tests. */
+	programs?: string | undefined;
 	settings?: Record<string, string>;
 	/** Files for its data folder, which only it can read. */
 	files?: Record<string, string>;
 } = {}): Promise<Server> {
-	const { initdb, pg_ctl } = await binaries();
+	const { initdb, pg_ctl } = programs ? { initdb: join(programs, "initdb"), pg_ctl: join(programs, "pg_ctl") } : await binaries();
 	const folder = mkdtempSync(join(tmpdir(), "sluice-pg-"));
 	const data = join(folder, "data");
 	if (isRoot) chownSync(folder, NOBODY, NOBODY);

@@ -20,7 +20,7 @@ export class Foresight {
 	private readonly answers = new Map<string, Promise<unknown>>();
 	/** The newest event that this host knows of: it will ask for those after it. */
 	private newest = 0;
-	private documents: { job: ById; spec: ById } | undefined;
+	private documents: { job: ById; spec: ById; most: number } | undefined;
 
 	constructor(private readonly schema: string) {}
 
@@ -55,7 +55,7 @@ export class Foresight {
 		}
 		if (documents !== undefined) {
 			const at = documents;
-			this.documents = { job: byId(answer, at, 1), spec: byId(answer, at + 1, 0) };
+			this.documents = { job: byId(answer, at, 1), spec: byId(answer, at + 1, 0), most: HEADS };
 		}
 		return (await answer)[0] as unknown[][];
 	}
@@ -73,18 +73,19 @@ export class Foresight {
 		this.newest = Math.max(this.newest, events[events.length - 1]?.seq ?? 0);
 	}
 
-	/** A line is asked for: whoever looks at its heads wants their documents next. */
+	/** A line is asked for: whoever looks at its heads wants their documents next. Or documents: their specs. */
 	bringDocuments(request: Read, ask: Ask): void {
-		if (!bringsDocuments(request)) return;
-		const send = (table: "job" | "spec", key: number): ById => {
-			const { text, values } = translate(headsOf(request, table), this.schema);
-			return byId(
-				ask(text, values).then(({ rows }) => [rows]),
-				0,
-				key,
-			);
+		const send = (query: Query, key: number): ById => {
+			const { text, values } = translate(query, this.schema);
+			const answer = ask(text, values).then(({ rows }) => [rows]);
+			return byId(answer, 0, key);
 		};
-		this.documents = { job: send("job", 1), spec: send("spec", 0) };
+		if (bringsDocuments(request)) {
+			this.documents = { job: send(headsOf(request, "job"), 1), spec: send(headsOf(request, "spec"), 0), most: HEADS };
+		} else if (request.read === "jobs" && request.specs) {
+			const spec = send(query({ read: "specs", ids: request.ids }), 0);
+			this.documents = { job: Promise.resolve(new Map()), spec, most: request.ids.length };
+		}
 	}
 
 	/** Something was written, or the transaction is over. */
@@ -101,7 +102,7 @@ export class Foresight {
 
 	private fromDocuments(request: Extract<Read, { ids: readonly number[] }>): Promise<unknown> | undefined {
 		const { documents } = this;
-		if (!documents || request.ids.length > HEADS) return undefined;
+		if (!documents || request.ids.length > documents.most) return undefined;
 		return (request.read === "jobs" ? documents.job : documents.spec).then((found) => {
 			const rows = request.ids.flatMap((id) => {
 				const row = found.get(id);
