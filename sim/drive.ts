@@ -253,27 +253,31 @@ export class Drive {
 		this.answers = undefined;
 	}
 
-	/** Calls of one turn, none waiting for another. */
+	/** Calls of one turn, none waiting for another; in a fleet perhaps of several processes. */
 	private async together(ops: Op[], via: number): Promise<void> {
-		const engine = await this.engine(via);
+		const engines = new Map<Op, Engine>();
+		for (const op of ops) engines.set(op, await this.engine(op.via ?? via));
+		if (new Set(engines.values()).size > 1) this.marks.hit("host:race");
 		this.prepare();
 		const calls = ops.flatMap((op) => {
 			const call = this.callFor(op);
-			return call === undefined ? [] : [{ op, call }];
+			const engine = engines.get(op);
+			return call === undefined || engine === undefined ? [] : [{ op, call, engine }];
 		});
-		const outcomes = await Promise.all(calls.map(({ call }) => attempt(engine, call)));
+		const outcomes = await Promise.all(calls.map(({ call, engine }) => attempt(engine, call)));
 		const seen = await this.glance();
 		const kept = keptDuring(seen.events, this.state.reserved);
-		const made = calls.map(({ op, call }, index) => {
+		const made = calls.map(({ op, call, engine }, index) => {
 			const outcome = outcomes[index];
 			if (outcome === undefined || outcome === "died") throw new Disagreement(`${call.method} died without a fault`);
 			const created = "result" in outcome && call.method === "add" ? (outcome.result as { job?: { id?: number } }).job?.id : undefined;
 			const answer = "error" in outcome ? { error: outcome.error } : { result: outcome.result };
 			const sight: Seen = { job: (id) => seen.jobs.get(id), kept, fresh: created === undefined ? [] : [created], blurred: true, ...answer };
-			return { op, call, outcome, seen: sight };
+			return { op, call, outcome, seen: sight, host: engine.host };
 		});
-		const context: Context = { host: engine.host, probed: this.world.probed };
-		this.state = await this.choose(followOrder(this.state, made, context, seen.jobs), seen);
+		const hosts = this.plan.fleet ? await patiently((await this.looker()).scheduler.hosts(), "hosts") : [];
+		const shown = { view: seen.jobs, hosts, events: this.events };
+		this.state = await this.choose(followOrder(this.state, made, { probed: this.world.probed }, shown), seen);
 		for (const { op, call, outcome, seen: sight } of made) {
 			noteCall(this.marks, call, outcome, this.state, this.plan.piece);
 			this.nameFresh(op, call, sight);

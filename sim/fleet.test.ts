@@ -5,7 +5,7 @@ import { FLEET_MARKS, Marks } from "./marks.ts";
 import { runSeed } from "./run-seed.ts";
 
 /** More: npm run sim -- --fleet --seeds N; from 300 on, every mark of a fleet has to be reached. */
-const SEEDS = 20;
+const SEEDS = 14;
 /** What so few seeds get to all the same. */
 const OFTEN = ["stale", "back", "lost", "lost-run", "anew-after-lost", "drained", "left", "restarted"].map((deed) => `deed:host-${deed}`);
 

@@ -67,6 +67,9 @@ export type Shown = {
 	events: EventRow[];
 };
 
+const fleetDifference = (state: State, { hosts, events }: Pick<Shown, "hosts" | "events">) =>
+	state.fleet ? (hostDifference(state, hosts) ?? toldDifference(state, events)) : null;
+
 /** A failed or unanswered call: it happened in whole or not at all (a sweep before it, and what was probed, count apart). */
 export function* followFault(state: State, call: Call, seen: Seen, context: Context, shown: Shown, mayHaveHappened: boolean): Fitting {
 	const quiet: Context = { ...context, probed: [] };
@@ -89,23 +92,28 @@ export function* followFault(state: State, call: Call, seen: Seen, context: Cont
 		ledgerDifference(copy, shown.ledgers) ??
 		accountDifference(copy, shown.holds) ??
 		agentDifference(copy, shown.agents) ??
-		(copy.fleet ? (hostDifference(copy, shown.hosts) ?? toldDifference(copy, shown.events)) : null);
+		fleetDifference(copy, shown);
 	yield* fitting(state, readings, fits, `after a fault in ${call.method}, neither done nor undone: `);
 }
 
 /** Calls of one turn take effect one after the other, in an order that is the engine's own: some order must explain every answer. */
-export function* followOrder(state: State, made: { call: Call; seen: Seen }[], context: Context, view: View): Fitting {
+export function* followOrder(
+	state: State,
+	made: { call: Call; seen: Seen; host: string }[],
+	context: Omit<Context, "host">,
+	shown: Pick<Shown, "view" | "hosts" | "events">,
+): Fitting {
 	// Whoever looks around is held up by it: what it found may come to be known only when others have been through.
 	const places = context.probed.length === 0 ? [0] : made.map((_, index) => index);
 	const reading = (order: typeof made, at: number) =>
 		(["first", "new", "refused"] as const).map(
 			(probes): Reading =>
 				(copy) => {
-					for (const [index, { call, seen }] of order.entries()) {
-						const then: Context = index === at && probes !== "refused" ? { ...context, probes } : { ...context, probed: [] };
+					for (const [index, { call, seen, host }] of order.entries()) {
+						const then: Context = index === at && probes !== "refused" ? { ...context, host, probes } : { ...context, host, probed: [] };
 						if (probes === "refused" && seen.error !== undefined) {
 							// What a refused add found out on the way is not kept.
-							step(copyState(copy), call, seen, { ...context, probes: "first" });
+							step(copyState(copy), call, seen, { ...context, host, probes: "first" });
 							sweep(copy, seen);
 						} else step(copy, call, seen, then);
 					}
@@ -120,7 +128,7 @@ export function* followOrder(state: State, made: { call: Call; seen: Seen }[], c
 	yield* fitting(
 		state,
 		readings,
-		(copy) => difference(copy, view),
+		(copy) => difference(copy, shown.view) ?? fleetDifference(copy, shown),
 		`no order of ${made.map(({ call }) => call.method).join(", ")} explains the answers: `,
 	);
 }

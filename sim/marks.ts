@@ -71,7 +71,7 @@ export const FLEET_MARKS: readonly string[] = [
 	...["overtaken:heartbeat", "overtaken:claim", "overtaken:leave", "held:live", "held:draining", "held:stale"].map(
 		(mark) => `host:${mark}`,
 	),
-	...["fenced:complete", "fenced:started", "fenced:extend", "died", "renamed", "not-renamed", "visited", "leads"].map(
+	...["fenced:complete", "fenced:started", "fenced:extend", "died", "renamed", "not-renamed", "visited", "leads", "race"].map(
 		(mark) => `host:${mark}`,
 	),
 ];

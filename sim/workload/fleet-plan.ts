@@ -7,6 +7,7 @@ import { drawFacts, drawOp, START } from "../workload.ts";
 import { drawConfig } from "./draw-config.ts";
 import { drawFault } from "./draw-fault.ts";
 import type { Drawing } from "./draw-job.ts";
+import { drawEnd } from "./draw-op.ts";
 import { drawThemes, LABELS, REPOS, type Themes } from "./themes.ts";
 
 /** Kernel entries know no hosts; the others would drown them. */
@@ -37,7 +38,13 @@ export function fleetPlanFor(seed: number, steps?: number): Plan {
 	while (plan.ops.length < count) {
 		const id = plan.ops.length + 1;
 		d.count = id;
-		const ops = random.chance(0.22) ? drawFleet(random, id, hosts.length, current) : drawShared(d, id, current, hosts);
+		const kind = random.weighted({ shared: 74, fleet: 22, race: themes.has("together") ? 8 : 0 });
+		const ops =
+			kind === "fleet"
+				? drawFleet(random, id, hosts.length, current)
+				: kind === "race"
+					? drawRace(d, id, hosts.length, current)
+					: drawShared(d, id, current, hosts);
 		for (const op of ops) {
 			if (op.kind === "configure") current = op.config;
 			if (op.kind !== "together") drawFault(random, themes, op);
@@ -85,6 +92,29 @@ const asideOf = (random: Random, id: number, via: number, host: string): Op[] =>
 	{ id: id * 1000 + 101, kind: "heartbeat", host },
 	{ id: id * 1000 + 102, kind: random.pick(["drain", "undrain"]), host: via },
 ];
+
+/** Several processes at once, after a while in which some were not heard of. */
+function drawRace(d: Drawing, id: number, hosts: number, config: Config): Op[] {
+	const { random } = d;
+	const ms = random.pick([1000, config.stale_after_ms, Math.min(30_000, Math.ceil(config.stale_after_ms / 10))]);
+	const ops = Array.from({ length: random.between(2, 3) }, (_, index): Op => {
+		const via = random.int(hosts);
+		const host = `h${via}`;
+		const at = { id: (id + 1) * 1000 + index, via };
+		const what = random.weighted({ heartbeat: 4, claim: 4, tick: 4, end: 2, leave: 1, drain: 1, late: 1, add: 1 });
+		if (what === "heartbeat") return { ...at, kind: what, host };
+		if (what === "claim") return { ...at, kind: what, host, max: random.pick([1, 3]) };
+		if (what === "end") return { ...drawEnd({ ...d, themes: new Set() }, at.id), via };
+		if (what === "drain") return { ...at, kind: random.pick(["drain", "undrain"]), host: random.int(hosts) };
+		if (what === "late") return { ...at, kind: what, what: "complete", pick: random.int(2 ** 31) };
+		if (what === "add") return { ...at, kind: what, job: { input: { command: ["true"] } } };
+		return { ...at, kind: what };
+	});
+	return [
+		{ id, kind: "advance", ms, awake: random.some([0, 1, 2].slice(0, hosts), 0.5) },
+		{ id: id + 1, kind: "together", ops },
+	];
+}
 
 /** A daemon that is alive says so before it takes anything. */
 const claimFor = (random: Random, id: number, via: number, host: string): Op[] => [
