@@ -523,11 +523,7 @@ describe("hosts", () => {
 		await stand.wait(MINUTE);
 		await stand.wait(MINUTE);
 		expect(await stand.sluice.hosts()).toMatchObject([{ name: "a", state: "gone", gone: "lost" }]);
-		const [first, second, started] = await Promise.all([
-			stand.sluice.heartbeat(),
-			stand.sluice.heartbeat(),
-			stand.start(1, { host: "a" }),
-		]);
+		const [first, second, started] = await Promise.all([stand.sluice.heartbeat(), stand.sluice.heartbeat(), stand.start(1, { host: "a" })]);
 		expect([first, second]).toEqual([
 			{ state: "live", lost: true },
 			{ state: "live", lost: false },
