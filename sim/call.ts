@@ -36,6 +36,11 @@ type Methods = Pick<
 	| "gc"
 	| "recover"
 	| "heartbeat"
+	| "drain"
+	| "undrain"
+	| "removeHost"
+	| "leave"
+	| "offer"
 	| "tick"
 > & {
 	"kernel.enqueue": Kernel["enqueue"];

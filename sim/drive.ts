@@ -9,11 +9,13 @@ import { type Memory, newMemory } from "./checkers/moment.ts";
 import { untrueReasons } from "./checkers/reasons.ts";
 import { checkTimer } from "./checkers/timer.ts";
 import { difference } from "./compare.ts";
+import { isDoing, isFleetOp, playFleet, resolveFleet } from "./fleet.ts";
 import { type Fitting, followCall, followFault, followOrder } from "./follow.ts";
 import { type Glance, Glancer, keptDuring } from "./glance.ts";
 import { look } from "./look.ts";
 import { Marks } from "./marks.ts";
 import { Disagreement, type Seen } from "./model/agree.ts";
+import { type Joining, join } from "./model/hosts.ts";
 import { isOverBudget } from "./model/ledgers.ts";
 import { copyState, emptyState, type State } from "./model/state.ts";
 import { sweep } from "./model/sweep.ts";
@@ -22,7 +24,7 @@ import { noteCall } from "./note.ts";
 import type { Op, Plan, Slot } from "./operation.ts";
 import type { Place } from "./place.ts";
 import { type Names, recoverCall, resolve } from "./resolve.ts";
-import { type Engine, World } from "./world.ts";
+import { type Engine, homeOf, World } from "./world.ts";
 
 /** Done twice is done once: after a fault they are simply called again. */
 const AGAIN = [
@@ -36,6 +38,8 @@ const AGAIN = [
 	"heartbeat",
 	"acquireCall",
 	"releaseCall",
+	"drain",
+	"undrain",
 	"started",
 	"extend",
 	"kernel.extend",
@@ -87,7 +91,7 @@ export class Drive {
 	constructor(plan: Plan, options: DriveOptions = {}) {
 		this.plan = plan;
 		this.world = new World(plan, options.place?.(plan.seed));
-		this.state = emptyState(plan.config, plan.start);
+		this.state = { ...emptyState(plan.config, plan.start), fleet: plan.fleet === true };
 		this.thorough = options.thorough ?? false;
 		this.skip = options.skip ?? [];
 	}
@@ -96,17 +100,26 @@ export class Drive {
 		for (let index = 0; index < this.plan.hosts.length; index++) await this.open(index);
 	}
 
-	private async open(index: number): Promise<Engine> {
+	async open(index: number): Promise<Engine> {
 		const engine = await this.world.open(index, this.state.config);
+		join(this.state, this.joining(index));
+		return engine;
+	}
+
+	private joining(index: number): Joining {
 		const host = this.plan.hosts[index];
 		if (host === undefined) throw new Error("no such host");
-		this.state.hosts = this.state.hosts.filter((one) => one.name !== host.name);
-		this.state.hosts.push({ name: host.name, labels: host.labels, repos: host.repos ?? null, heartbeat_at: this.state.now });
-		return engine;
+		const home = homeOf(this.plan, index);
+		return { name: host.name, labels: host.labels, repos: host.repos ?? null, ...(home === undefined ? {} : { home }) };
 	}
 
 	async engine(index: number): Promise<Engine> {
 		return this.world.engines[index] ?? (await this.open(index));
+	}
+
+	/** Whoever is asked about things: in a fleet one that lives, since one that is started for it would be back. */
+	private async looker(): Promise<Engine> {
+		return (this.plan.fleet ? this.world.engines.find((engine) => engine !== undefined) : undefined) ?? this.engine(0);
 	}
 
 	/** Came with a manifest that was told of as a range. */
@@ -121,7 +134,9 @@ export class Drive {
 		const via = op.via ?? 0;
 		if (op.kind === "advance") {
 			this.advance(op.ms, op.jump ?? 0);
-			return this.compareAndCheck(await this.glance("tick"));
+			await this.compareAndCheck(await this.glance("tick"));
+			for (const index of op.awake ?? []) if (world.engines[index] !== undefined) await this.call({ method: "heartbeat", args: [] }, index);
+			return;
 		}
 		if (op.kind === "crash") {
 			world.kill(via);
@@ -134,11 +149,19 @@ export class Drive {
 		if (op.kind === "together") return this.together(op.ops, via);
 		if (op.kind === "recover")
 			return this.call(recoverCall(op.pick, op.reboot === true, (await this.engine(via)).host, state, this.names), via, op);
-		const call = resolve(op, state, this.names);
+		if (isDoing(op)) {
+			await playFleet(this, op, via);
+			return this.compareAndCheck(await this.glance());
+		}
+		const call = this.callFor(op);
 		if (call === undefined) return;
 		if (op.kind === "end" && op.started && call.method === "complete" && op.token === undefined && op.end.kind !== "launch_failed")
 			await this.call({ method: "started", args: [{ job: call.args[0].job, token: call.args[0].token }] }, via);
 		await this.call(call, via, op);
+	}
+
+	private callFor(op: Op): Call | undefined {
+		return isFleetOp(op) ? resolveFleet(op, this.state, this.plan.hosts) : resolve(op, this.state, this.names);
 	}
 
 	advance(ms: number, jump: number): void {
@@ -175,25 +198,34 @@ export class Drive {
 		world.arm(undefined);
 		if (outcome === "died") {
 			world.kill(via);
-			await this.open(via);
+			await world.open(via, this.state.config);
 		}
 		const seen = await this.glance(outcome === "died" || op?.fault !== undefined ? undefined : call.method);
 		const { jobs } = seen;
-		const context: Context = { host: engine.host, probed: world.probed, ...(op?.kind === "configure" ? { config: op.config } : {}) };
+		const context: Context = {
+			host: engine.host,
+			probed: world.probed,
+			...(op?.kind === "configure" ? { config: op.config } : {}),
+			...(outcome === "died" ? { reopened: this.joining(via) } : {}),
+		};
 		const modelCall = told === undefined ? call : ({ method: "observe", args: [told] } as Call);
 		const faulted = op?.fault !== undefined && (outcome === "died" || isStoreTrouble(outcome));
-		if (faulted && AGAIN.includes(call.method)) return this.call(call, via, withoutFault(op), told);
+		if (faulted && AGAIN.includes(call.method) && !(this.plan.fleet && call.method === "heartbeat")) {
+			if (context.reopened !== undefined) join(this.state, context.reopened);
+			return this.call(call, via, withoutFault(op), told);
+		}
 		const fresh = [...jobs.keys()].filter((id) => !this.state.jobs.some((job) => job.id === id)).sort((a, b) => a - b);
 		const sight: Seen = { job: (id) => jobs.get(id), kept: keptDuring(seen.events, this.state.reserved), fresh };
 		if (faulted) {
 			const isCut = call.method === "apply" && call.args[0].jobs.length > this.plan.piece && fresh.length === 0;
 			if (isCut) this.marks.hit("deed:stage-cut");
-			const { scheduler } = await this.engine(0);
+			const { scheduler } = await this.looker();
 			const ledgers = await patiently(scheduler.ledgers(), "ledgers");
+			const hosts = await patiently(scheduler.hosts(), "hosts");
 			const { holds } = await patiently(scheduler.status(), "status");
 			const agents = await patiently(scheduler.kernel.agent.list(), "kernel.agent.list");
 			const may = outcome === "died" || op.fault?.point === "committed" || (op.fault?.nth ?? 1) > 1;
-			const shown = { view: jobs, ledgers, holds, agents };
+			const shown = { view: jobs, ledgers, holds, agents, hosts, events: this.events };
 			this.state = await this.choose(followFault(this.state, modelCall, sight, context, shown, may), seen);
 			// A second limit at the same moment shows only in what the third one brings: better to begin anew than to guess.
 			if (call.method === "limit") return this.call({ method: "clearAccount", args: [call.args[0]] }, via);
@@ -221,27 +253,31 @@ export class Drive {
 		this.answers = undefined;
 	}
 
-	/** Calls of one turn, none waiting for another. */
+	/** Calls of one turn, none waiting for another; in a fleet perhaps of several processes. */
 	private async together(ops: Op[], via: number): Promise<void> {
-		const engine = await this.engine(via);
+		const engines = new Map<Op, Engine>();
+		for (const op of ops) engines.set(op, await this.engine(op.via ?? via));
+		if (new Set(engines.values()).size > 1) this.marks.hit("host:race");
 		this.prepare();
 		const calls = ops.flatMap((op) => {
-			const call = resolve(op, this.state, this.names);
-			return call === undefined ? [] : [{ op, call }];
+			const call = this.callFor(op);
+			const engine = engines.get(op);
+			return call === undefined || engine === undefined ? [] : [{ op, call, engine }];
 		});
-		const outcomes = await Promise.all(calls.map(({ call }) => attempt(engine, call)));
+		const outcomes = await Promise.all(calls.map(({ call, engine }) => attempt(engine, call)));
 		const seen = await this.glance();
 		const kept = keptDuring(seen.events, this.state.reserved);
-		const made = calls.map(({ op, call }, index) => {
+		const made = calls.map(({ op, call, engine }, index) => {
 			const outcome = outcomes[index];
 			if (outcome === undefined || outcome === "died") throw new Disagreement(`${call.method} died without a fault`);
 			const created = "result" in outcome && call.method === "add" ? (outcome.result as { job?: { id?: number } }).job?.id : undefined;
 			const answer = "error" in outcome ? { error: outcome.error } : { result: outcome.result };
 			const sight: Seen = { job: (id) => seen.jobs.get(id), kept, fresh: created === undefined ? [] : [created], blurred: true, ...answer };
-			return { op, call, outcome, seen: sight };
+			return { op, call, outcome, seen: sight, host: engine.host };
 		});
-		const context: Context = { host: engine.host, probed: this.world.probed };
-		this.state = await this.choose(followOrder(this.state, made, context, seen.jobs), seen);
+		const hosts = this.plan.fleet ? await patiently((await this.looker()).scheduler.hosts(), "hosts") : [];
+		const shown = { view: seen.jobs, hosts, events: this.events };
+		this.state = await this.choose(followOrder(this.state, made, { probed: this.world.probed }, shown), seen);
 		for (const { op, call, outcome, seen: sight } of made) {
 			noteCall(this.marks, call, outcome, this.state, this.plan.piece);
 			this.nameFresh(op, call, sight);
@@ -267,7 +303,7 @@ export class Drive {
 
 	/** What the engine says of waiting jobs. Asked in one turn, as they cost a transaction each otherwise. */
 	private async whys(seen: Glance, isWanted: (job: JobView) => boolean): Promise<Map<number, Why>> {
-		const { scheduler } = await this.engine(0);
+		const { scheduler } = await this.looker();
 		if (this.answers?.at !== seen) this.answers = { at: seen, whys: new Map() };
 		const { whys } = this.answers;
 		const asked = waitingOf(seen).filter((job) => !whys.has(job.id) && isWanted(job));
@@ -301,7 +337,7 @@ export class Drive {
 
 	/** Everything the engine shows after a call; asked of the first one that lives. */
 	async glance(call?: Call["method"]): Promise<Glance> {
-		const { scheduler } = await this.engine(0);
+		const { scheduler } = await this.looker();
 		const which = this.thorough || call === undefined || WIDE.includes(call) || ++this.looks % LOOK_AT_ALL === 0 ? "all" : "active";
 		const seen = await this.glancer.glance(scheduler, this.state.agents.length > 0 ? "kernel" : "jobs", which);
 		this.events.push(...seen.events);
@@ -317,7 +353,7 @@ export class Drive {
 		if (different !== null) throw new Disagreement(different);
 		const { state, marks, memory, thorough, skip, events } = this;
 		this.events = [];
-		const { scheduler } = await this.engine(0);
+		const { scheduler } = await this.looker();
 		await patiently(
 			checkAll({ step: this.steps, state, view, scheduler, marks, memory, events, thorough, skip, whys: () => this.checkedWhys(seen) }),
 			"checks",

@@ -1,8 +1,10 @@
 // Finds the reading of a call under which model and engine agree, where there is more than one: probes before or after it, a fault in it, calls in one turn.
 
-import type { BudgetView, JobView, StatusReport } from "../src/scheduler.ts";
+import type { HostView } from "../src/fleet.ts";
+import type { BudgetView, EventRow, JobView, StatusReport } from "../src/scheduler.ts";
 import type { Call } from "./call.ts";
 import { type Agents, accountDifference, agentDifference, difference, ledgerDifference } from "./compare.ts";
+import { hostDifference, toldDifference } from "./compare-hosts.ts";
 import { Disagreement, type Seen } from "./model/agree.ts";
 import { copyState, type State } from "./model/state.ts";
 import { sweep } from "./model/sweep.ts";
@@ -56,14 +58,28 @@ export function* followCall(state: State, call: Call, seen: Seen, context: Conte
 }
 
 /** All by which one can see whether a call was done. */
-export type Shown = { view: View; ledgers: BudgetView[]; holds: StatusReport["holds"]; agents: Agents };
+export type Shown = {
+	view: View;
+	ledgers: BudgetView[];
+	holds: StatusReport["holds"];
+	agents: Agents;
+	hosts: HostView[];
+	events: EventRow[];
+};
+
+const fleetDifference = (state: State, { hosts, events }: Pick<Shown, "hosts" | "events">) =>
+	state.fleet ? (hostDifference(state, hosts) ?? toldDifference(state, events)) : null;
 
 /** A failed or unanswered call: it happened in whole or not at all (a sweep before it, and what was probed, count apart). */
 export function* followFault(state: State, call: Call, seen: Seen, context: Context, shown: Shown, mayHaveHappened: boolean): Fitting {
 	const quiet: Context = { ...context, probed: [] };
-	const tick: Call = { method: "tick", args: [] };
-	const readings: Reading[] = [(copy) => step(copy, tick, seen, quiet)];
-	if (context.probed.length > 0) readings.push((copy) => step(copy, tick, seen, context));
+	const readings: Reading[] = [(copy) => step(copy, undefined, seen, quiet)];
+	if (context.probed.length > 0) readings.push((copy) => step(copy, undefined, seen, context));
+	if (mayHaveHappened && state.fleet && LOOKS_TWICE.includes(call.method))
+		readings.push(
+			(copy) => step(copy, call, seen, { ...context, unwatched: true }),
+			(copy) => step(copy, call, seen, { ...quiet, unwatched: true }),
+		);
 	if (mayHaveHappened)
 		readings.push(
 			(copy) => step(copy, call, seen, context),
@@ -75,23 +91,29 @@ export function* followFault(state: State, call: Call, seen: Seen, context: Cont
 		difference(copy, shown.view) ??
 		ledgerDifference(copy, shown.ledgers) ??
 		accountDifference(copy, shown.holds) ??
-		agentDifference(copy, shown.agents);
+		agentDifference(copy, shown.agents) ??
+		fleetDifference(copy, shown);
 	yield* fitting(state, readings, fits, `after a fault in ${call.method}, neither done nor undone: `);
 }
 
 /** Calls of one turn take effect one after the other, in an order that is the engine's own: some order must explain every answer. */
-export function* followOrder(state: State, made: { call: Call; seen: Seen }[], context: Context, view: View): Fitting {
+export function* followOrder(
+	state: State,
+	made: { call: Call; seen: Seen; host: string }[],
+	context: Omit<Context, "host">,
+	shown: Pick<Shown, "view" | "hosts" | "events">,
+): Fitting {
 	// Whoever looks around is held up by it: what it found may come to be known only when others have been through.
 	const places = context.probed.length === 0 ? [0] : made.map((_, index) => index);
 	const reading = (order: typeof made, at: number) =>
 		(["first", "new", "refused"] as const).map(
 			(probes): Reading =>
 				(copy) => {
-					for (const [index, { call, seen }] of order.entries()) {
-						const then: Context = index === at && probes !== "refused" ? { ...context, probes } : { ...context, probed: [] };
+					for (const [index, { call, seen, host }] of order.entries()) {
+						const then: Context = index === at && probes !== "refused" ? { ...context, host, probes } : { ...context, host, probed: [] };
 						if (probes === "refused" && seen.error !== undefined) {
 							// What a refused add found out on the way is not kept.
-							step(copyState(copy), call, seen, { ...context, probes: "first" });
+							step(copyState(copy), call, seen, { ...context, host, probes: "first" });
 							sweep(copy, seen);
 						} else step(copy, call, seen, then);
 					}
@@ -106,7 +128,7 @@ export function* followOrder(state: State, made: { call: Call; seen: Seen }[], c
 	yield* fitting(
 		state,
 		readings,
-		(copy) => difference(copy, view),
+		(copy) => difference(copy, shown.view) ?? fleetDifference(copy, shown),
 		`no order of ${made.map(({ call }) => call.method).join(", ")} explains the answers: `,
 	);
 }

@@ -63,6 +63,15 @@ function turnHeads(drive: Drive, round: number): void {
 	}
 }
 
+/** Every host of a fleet lives, takes work, and says so; one that was removed is started again. */
+async function wakeHosts(drive: Drive): Promise<void> {
+	for (const [index, { name }] of drive.plan.hosts.entries()) {
+		if (!drive.state.hosts.some((host) => host.name === name)) drive.world.kill(index);
+		await drive.call({ method: "heartbeat", args: [] }, index);
+		if (drive.state.hosts.some((host) => host.name === name && host.drained)) await drive.call({ method: "undrain", args: [name] }, index);
+	}
+}
+
 export async function liveness(drive: Drive): Promise<void> {
 	drive.thorough = false;
 	await openGates(drive);
@@ -71,11 +80,15 @@ export async function liveness(drive: Drive): Promise<void> {
 		const before = waiting(drive.state).length + running(drive.state).length;
 		drive.advance(STEP_MS, 0);
 		turnHeads(drive, round);
+		if (drive.plan.fleet) await wakeHosts(drive);
 		await drive.call({ method: "tick", args: [] });
 		await drive.call({ method: "tick", args: [] });
 		await answerAll(drive);
-		for (let via = 0; via < drive.plan.hosts.length; via++)
-			await drive.call({ method: "claim", args: [{ worker: "last", max: 1000 }] }, via);
+		for (const [via, { name }] of drive.plan.hosts.entries()) {
+			// In a fleet every second claim is a host's own.
+			const host = drive.plan.fleet && (round + via) % 2 === 0 ? { host: name } : {};
+			await drive.call({ method: "claim", args: [{ worker: "last", max: 1000, ...host }] }, via);
+		}
 		for (const job of running(drive.state)) {
 			if (job.run === undefined) continue;
 			// An end that tells of a process says as much.

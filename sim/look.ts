@@ -2,6 +2,7 @@
 
 import { SluiceError } from "../src/core/errors.ts";
 import type { Drive } from "./drive.ts";
+import { checkFleet } from "./fleet.ts";
 import { positionOf } from "./model/add.ts";
 import { agree, agreeSame } from "./model/agree.ts";
 import { checkPlan } from "./model/claim.ts";
@@ -23,6 +24,8 @@ export async function look(drive: Drive, op: Op & { kind: "look" }, via: number)
 			}
 			return;
 		}
+		case "fleet":
+			return checkFleet(drive);
 		case "ledgers":
 			await scheduler.ledgers();
 			return;

@@ -1,15 +1,14 @@
-// The simulator: node dist/sim/main.js --seeds N [--seed FIRST] [--steps N] [--shrink] [--parallel P] [--marks] [--thorough] [--postgres]
+// The simulator: node dist/sim/main.js --seeds N [--seed FIRST] [--steps N] [--shrink] [--parallel P] [--marks] [--thorough] [--postgres] [--fleet]
 
 import { readArguments, wholeNumber } from "../scripts/arguments.ts";
 import { DEFAULTS, PRESETS } from "../src/core/config.ts";
-import { Marks } from "./marks.ts";
+import { EXPECTED, FLEET_MARKS, Marks } from "./marks.ts";
 import { same } from "./model/agree.ts";
 import type { Plan } from "./operation.ts";
 import { type Hearer, type Share, shareOut } from "./parallel.ts";
 import { openPostgresPlaces } from "./place.ts";
-import { type Failure, runSeed, type SeedOptions } from "./run-seed.ts";
+import { type Failure, planOf, runSeed, type SeedOptions } from "./run-seed.ts";
 import { shrink } from "./shrink.ts";
-import { planFor } from "./workload.ts";
 
 /** From this many seeds on, every mark must have been reached. */
 const ENOUGH = 300;
@@ -26,6 +25,7 @@ const values = readArguments("sim", {
 	marks: { type: "boolean", default: false },
 	thorough: { type: "boolean", default: false },
 	postgres: { type: "boolean", default: false },
+	fleet: { type: "boolean", default: false },
 	skip: { type: "string", multiple: true, default: [] },
 	show: { type: "boolean", default: false },
 	share: { type: "boolean", default: false },
@@ -36,6 +36,7 @@ const whole = (name: "seeds" | "seed" | "steps" | "parallel" | "jobs" | "stop-af
 
 const options: SeedOptions = {
 	thorough: values.thorough,
+	fleet: values.fleet,
 	skip: values.skip,
 	...(values.steps === undefined ? {} : { steps: whole("steps") }),
 };
@@ -43,6 +44,8 @@ const options: SeedOptions = {
 /** One server a process, for all of its seeds. */
 const places = values.postgres && !values.show ? await openPostgresPlaces() : undefined;
 if (places) options.place = places.place;
+
+const expected = values.fleet ? FLEET_MARKS : EXPECTED;
 
 const describe = (failure: Failure) => `seed ${failure.seed}, step ${failure.step}, ${failure.message}`;
 
@@ -66,7 +69,7 @@ async function runShare(first: number, count: number, step: number, stopAfter: n
 }
 
 async function explain(failure: Failure): Promise<void> {
-	const plan = planFor(failure.seed, options.steps);
+	const plan = planOf(failure.seed, options);
 	const smaller = await shrink(plan, failure.message, options, (left) => process.stderr.write(`\rshrinking: ${left} operations left   `));
 	process.stderr.write("\n");
 	console.log(`seed ${failure.seed} shrunk to ${smaller.plan.ops.length} operations: ${smaller.message}`);
@@ -88,7 +91,7 @@ async function main(): Promise<void> {
 	const seeds = whole("seeds");
 	const parallel = Math.min(values.jobs === undefined ? whole("parallel") : whole("jobs"), seeds);
 	const stopAfter = whole("stop-after");
-	if (values.show) return print(planFor(first, options.steps));
+	if (values.show) return print(planOf(first, options));
 	const failures: Failure[] = [];
 	let done = 0;
 	const tell: Hearer = {
@@ -113,8 +116,8 @@ async function main(): Promise<void> {
 	const marks = new Marks();
 	marks.merge(total.marks);
 	if (values.shrink) for (const failure of failures.slice(0, 3)) await explain(failure);
-	if (values.marks) console.log(marks.print());
-	const missing = seeds >= ENOUGH && total.bad === 0 ? marks.missing : [];
+	if (values.marks) console.log(marks.print(expected));
+	const missing = seeds >= ENOUGH && total.bad === 0 ? marks.missing(expected) : [];
 	if (missing.length > 0) console.log(`never reached: ${missing.join(", ")}`);
 	const seconds = ((performance.now() - began) / 1000).toFixed(1);
 	console.log(

@@ -60,6 +60,22 @@ export const EXPECTED: readonly string[] = [
 	].map((deed) => `deed:${deed}`),
 ];
 
+/** What only a fleet gets to. */
+export const FLEET_MARKS: readonly string[] = [
+	...[
+		...["stale", "back", "lost", "lost-run", "lost-lock", "lost-stopped-run", "anew-after-lost", "anew-after-left", "left", "stayed"],
+		...["restarted", "joined-after-lost", "joined-after-left", "drained", "undrained", "stops-run", "offers"],
+		...["removed", "removed-fenced", "not-removed", "not-removed-for-runs"],
+		...["kept-from-draining", "kept-from-stale", "kept-from-gone"],
+	].map((deed) => `deed:host-${deed}`),
+	...["overtaken:heartbeat", "overtaken:claim", "overtaken:leave", "held:live", "held:draining", "held:stale"].map(
+		(mark) => `host:${mark}`,
+	),
+	...["fenced:complete", "fenced:started", "fenced:extend", "died", "renamed", "not-renamed", "visited", "leads", "race"].map(
+		(mark) => `host:${mark}`,
+	),
+];
+
 export class Marks {
 	readonly counts = new Map<string, number>();
 
@@ -71,14 +87,14 @@ export class Marks {
 		for (const [name, count] of other) this.hit(name, count);
 	}
 
-	get missing(): string[] {
-		return EXPECTED.filter((name) => !this.counts.has(name));
+	missing(expected: readonly string[]): string[] {
+		return expected.filter((name) => !this.counts.has(name));
 	}
 
-	print(): string {
-		const names = [...new Set([...EXPECTED, ...[...this.counts.keys()].sort()])];
+	print(expected: readonly string[]): string {
+		const names = [...new Set([...expected, ...[...this.counts.keys()].sort()])];
 		return names
-			.map((name) => `${String(this.counts.get(name) ?? 0).padStart(9)}  ${name}${EXPECTED.includes(name) ? "" : "  (not asked for)"}`)
+			.map((name) => `${String(this.counts.get(name) ?? 0).padStart(9)}  ${name}${expected.includes(name) ? "" : "  (not asked for)"}`)
 			.join("\n");
 	}
 }

@@ -5,11 +5,12 @@ import type { Facts } from "../src/host.ts";
 import type { Call } from "./call.ts";
 import { clearAccount, limitAccount } from "./model/accounts.ts";
 import { add } from "./model/add.ts";
-import { accepted, type Seen, same } from "./model/agree.ts";
+import { accepted, refused, type Seen, same } from "./model/agree.ts";
 import { apply } from "./model/apply.ts";
 import { claim } from "./model/claim.ts";
 import * as control from "./model/control.ts";
 import { complete, extend, started } from "./model/ending.ts";
+import * as hosts from "./model/hosts.ts";
 import * as kernel from "./model/kernel.ts";
 import { rewind } from "./model/rewind.ts";
 import { settle } from "./model/settle.ts";
@@ -24,6 +25,10 @@ export type Context = {
 	probed: Facts[];
 	/** Probes made during the call count before it decides, or after. */
 	probes?: "first" | "new" | "last";
+	/** The process died in the call and another one of its host has joined. */
+	reopened?: hosts.Joining;
+	/** It died after its work, and before it looked after the hosts. */
+	unwatched?: true;
 	/** The whole configuration that a `configure` stands for. */
 	config?: Config;
 };
@@ -34,27 +39,33 @@ const LOOKS_FIRST = ["add", "apply", "retry", "rerun", "tick", "claim"];
 /** And these once more when they are done. */
 export const LOOKS_TWICE = ["retry", "rerun", "tick"];
 
-/** Applies the call; throws a Disagreement where the engine did something else. */
-export function step(state: State, call: Call, seen: Seen, context: Context): void {
+/** Applies the call; throws a Disagreement where the engine did something else. Without a call: what any transaction does first, and probes. */
+export function step(state: State, call: Call | undefined, seen: Seen, context: Context): void {
+	const method = call?.method ?? "tick";
 	const learned = () => {
 		for (const facts of context.probed) standing.learn(state, facts, context.probes === "new" ? "unknown" : "all");
 	};
 	// Whatever is called, what has come due is dealt with first.
 	sweep(state, seen);
-	const first = context.probes === undefined ? LOOKS_FIRST.includes(call.method) : context.probes !== "last";
+	const first = context.probes === undefined ? LOOKS_FIRST.includes(method) : context.probes !== "last";
 	if (first) {
 		learned();
 		settle(state, seen);
 	}
-	const handle = HANDLERS[call.method] as (state: State, args: unknown, seen: Seen, context: Context) => void;
-	handle(state, call.args, seen, context);
+	if (call !== undefined) {
+		const handle = HANDLERS[call.method] as (state: State, args: unknown, seen: Seen, context: Context) => void;
+		handle(state, call.args, seen, context);
+		// These tick, too, once they are done.
+		if (LOOKS_TWICE.includes(method) && seen.error === undefined && !context.unwatched) hosts.watch(state, seen);
+	}
 	// These look around once more when they are done.
-	const again = first && context.probes !== "new" && LOOKS_TWICE.includes(call.method);
+	const again = first && context.probes !== "new" && LOOKS_TWICE.includes(method);
 	// What a job ends by puts its own products in doubt: they are looked at in the next round.
 	for (let round = 0; (!first || again) && round < context.probed.length; round++) {
 		learned();
 		settle(state, seen);
 	}
+	if (context.reopened !== undefined) hosts.join(state, context.reopened);
 	if (seen.kept !== undefined) state.reserved = seen.kept(undefined).now;
 }
 
@@ -66,7 +77,8 @@ const HANDLERS: Handlers = {
 	},
 	add: (state, [input, options], seen) => add(state, input, options ?? {}, seen),
 	apply: (state, [manifest, options], seen) => apply(state, manifest, options ?? {}, seen),
-	claim: (state, [options], seen) => claim(state, options, seen),
+	claim: (state, [options], seen, { host }) =>
+		hosts.mayClaim(state, options.host, host) ? claim(state, options, seen) : refused(seen, ["fenced"], `host ${host} was removed`),
 	started: (state, [run], seen) => started(state, run, seen),
 	complete: (state, [ending], seen) => complete(state, ending, seen),
 	extend: (state, [run], seen) => extend(state, run, seen),
@@ -113,11 +125,12 @@ const HANDLERS: Handlers = {
 		if (config !== undefined) state.config = config;
 		settle(state, seen);
 	},
-	heartbeat: (state, [name], seen, { host }) => {
-		accepted(seen);
-		const one = state.hosts.find((other) => other.name === (name ?? host));
-		if (one !== undefined) one.heartbeat_at = state.now;
-	},
+	heartbeat: (state, [name], seen, { host }) => hosts.heartbeat(state, name ?? host, host, seen),
+	drain: (state, [name, options], seen) => hosts.drain(state, name, options ?? {}, seen),
+	undrain: (state, [name], seen) => hosts.undrain(state, name, seen),
+	removeHost: (state, [name], seen) => hosts.remove(state, name, seen),
+	leave: (state, _args, seen, { host }) => hosts.leave(state, host, seen),
+	offer: (state, [repos], seen, { host }) => hosts.offer(state, host, repos, seen),
 
 	"kernel.enqueue": (state, [params], seen) => kernel.enqueue(state, params, seen),
 	"kernel.enqueueUnique": (state, [params], seen) => kernel.enqueue(state, params, seen),

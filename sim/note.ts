@@ -14,6 +14,9 @@ export function noteCall(
 ): void {
 	if ("error" in outcome) {
 		marks.hit(`error:${outcome.error.code}`);
+		const at = ["complete", "started", "extend"].includes(call.method) ? (call.args[0] as { job: number; token: number }) : undefined;
+		const isLost = state.past.some((run) => run.lost_with !== undefined && run.job === at?.job && run.token === at.token);
+		if (isLost && outcome.error.code === "fenced") marks.hit(`host:fenced:${call.method}`);
 		return;
 	}
 	marks.hit(`call:${call.method}`);

@@ -43,12 +43,14 @@ export type EndPlan = {
 	closed?: string;
 	question?: string;
 	reboot?: true;
+	/** Its host has what the next run goes on with. */
+	stays?: true;
 	merge_status?: NonNullable<Ending["merge_status"]>;
 };
 
 type Plain =
-	/** The wall clock moves by ms + jump, the monotonic one by ms. */
-	| { kind: "advance"; ms: number; jump?: number }
+	/** The wall clock moves by ms + jump, the monotonic one by ms. `awake`: hosts that say then that they are there. */
+	| { kind: "advance"; ms: number; jump?: number; awake?: number[] }
 	| { kind: "tick" }
 	| { kind: "add"; job: JobPlan; force?: true }
 	| { kind: "apply"; jobs: JobPlan[]; batch?: string; defaults?: JobInput; force?: true }
@@ -84,12 +86,29 @@ type Plain =
 	| { kind: "heartbeat"; host: string }
 	/** The process dies between two calls; another one opens the same file. */
 	| { kind: "crash" }
-	| { kind: "look"; what: "plan" | "status" | "positions" | "ledgers" | "show" | "missing" }
+	| { kind: "look"; what: "plan" | "status" | "positions" | "ledgers" | "show" | "missing" | "fleet" }
 	| KernelOp
+	| FleetOp
 	/** Calls made in one turn, none waiting for another. */
 	| { kind: "together"; ops: Op[] };
 
 export type Act = "promote" | "demote" | "priority" | "runNow" | "approve" | "reject" | "answer" | "retry" | "rerun";
+
+/** Hosts by their place in the plan. */
+export type FleetOp =
+	| { kind: "drain"; host: number; stop?: true }
+	| { kind: "undrain" | "remove"; host: number }
+	| { kind: "leave" }
+	/** It has other repos from now on, until it is started again. */
+	| { kind: "offer"; repos: string[] | null }
+	/** The process dies, and is started again only when something is asked of it. */
+	| { kind: "die" }
+	/** A word about a run that was lost with its host. */
+	| { kind: "late"; what: "complete" | "started" | "extend"; pick: number }
+	/** A second process of the same home, while the first still lives. */
+	| { kind: "overtake"; what: "heartbeat" | "claim" | "leave" }
+	/** Another home wants its name, a process without a home goes by it, or its home wants another name. */
+	| { kind: "usurp"; who: "home" | "library" | "renamed" };
 
 export type KernelOp =
 	| { kind: "k_agent"; name: string }
@@ -113,11 +132,13 @@ export type KernelOp =
 	| { kind: "k_grant"; pick: number; dim: string; limit: number; window?: "hour" | "day" }
 	| { kind: "k_charge" | "k_refund" | "k_check"; pick: number; dim: string; amount: number };
 
-export type Op = Plain & { id: number; via?: 1; fault?: Fault };
+export type Op = Plain & { id: number; via?: number; fault?: Fault };
 
 /** What one seed stands for: a configuration, a world, a list of operations. */
 export type Plan = {
 	seed: number;
+	/** Several hosts, each with a home and a lease. */
+	fleet?: true;
 	preset?: "cards" | "town" | "dag" | "loops" | "kernel";
 	config: Config;
 	start: number;

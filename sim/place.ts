@@ -12,6 +12,8 @@ export type Place = {
 	options(): Promise<{ path: string } | { url: string }>;
 	/** What a full disk or a busy file is here: an error to throw, or a network that misbehaves from now on. */
 	trouble(fault: Fault): Error | undefined;
+	/** A process that dies here leaves its connections open, and its lock as the leader with them. */
+	outlived?: true;
 	end(): Promise<void>;
 };
 
@@ -50,6 +52,7 @@ export async function openPostgresPlaces(): Promise<{ place(seed: number): Place
 					else proxy.slow(2);
 					return undefined;
 				},
+				outlived: true,
 				async end() {
 					proxy.slow(0);
 					proxy.cut();

@@ -4,6 +4,8 @@ export type Bug = {
 	name: string;
 	/** Below dist/src. */
 	file: string;
+	/** Only hosts that come and go meet it. */
+	fleet?: true;
 	/** Occurs exactly once in it. */
 	find: string;
 	replace: string;
@@ -194,4 +196,88 @@ export const BUGS: Bug[] = [
 		replace: ";",
 	},
 	{ name: "an ended job still counts as waiting", file: "scheduler/tx.js", find: 'this.count("depth", job.lane, -1);', replace: ";" },
+	{
+		name: "a lost host keeps its slots",
+		fleet: true,
+		file: "scheduler/finish.js",
+		find: 'tx.count("usage", key, -amount);',
+		replace: 'if (!(ending.reboot && key.startsWith("host:"))) tx.count("usage", key, -amount);',
+	},
+	{
+		name: "a lost host burns a retry",
+		fleet: true,
+		file: "scheduler/hosts.js",
+		find: "reboot: true,",
+		replace: "",
+	},
+	{
+		name: "a lost host keeps its runs",
+		fleet: true,
+		file: "scheduler/hosts.js",
+		find: "if (isOf(job, host) && job.run.token < note.before)",
+		replace: "if (false)",
+	},
+	{
+		name: "a draining host claims",
+		fleet: true,
+		file: "core/gates/host.js",
+		find: 'hostState(host, now) === "live" &&',
+		replace: '["live", "draining"].includes(hostState(host, now)) &&',
+	},
+	{
+		name: "a stale host claims",
+		fleet: true,
+		file: "core/gates/host.js",
+		find: 'hostState(host, now) === "live" &&',
+		replace: '["live", "stale"].includes(hostState(host, now)) &&',
+	},
+	{
+		name: "the end of a lost run is taken",
+		fleet: true,
+		file: "scheduler/finish.js",
+		find: "if (job.run === undefined || job.run.token !== token)",
+		replace: "if (job.run === undefined || (job.run.token !== token && job.run.attempt < 2))",
+	},
+	{
+		name: "no grace before a host is lost",
+		fleet: true,
+		file: "scheduler/hosts.js",
+		find: "(stale_at ?? tx.now) + graceMs(tx.config.stale_after_ms)",
+		replace: "(stale_at ?? tx.now)",
+	},
+	{
+		name: "an overtaken process goes on",
+		fleet: true,
+		file: "scheduler/hosts.js",
+		find: "    if (host.token !== life)\n        throw overtaken(name);\n}",
+		replace: "}",
+	},
+	{
+		name: "a restart forgets the drain",
+		fleet: true,
+		file: "scheduler/hosts.js",
+		find: "if (before?.drain)",
+		replace: "if (false)",
+	},
+	{
+		name: "a host leaves with its runs",
+		fleet: true,
+		file: "scheduler/hosts.js",
+		find: "    if (runsOn(tx, name) > 0) {",
+		replace: "    if (false) {",
+	},
+	{
+		name: "a job that stays somewhere goes anywhere",
+		fleet: true,
+		file: "core/gates/host.js",
+		find: "return bound ? [bound] : able;",
+		replace: "return able;",
+	},
+	{
+		name: "nobody is woken for a host's lease",
+		fleet: true,
+		file: "scheduler/sweep.js",
+		find: "at(nextHostAt(tx));",
+		replace: ";",
+	},
 ];

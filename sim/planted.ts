@@ -34,7 +34,14 @@ async function hunt(bug: Bug, seeds: number): Promise<Result> {
 	const folder = plant(bug);
 	const began = performance.now();
 	try {
-		const { code, out } = await run([join(folder, "dist/sim/main.js"), "--seeds", String(seeds), "--stop-after", "1"]);
+		const { code, out } = await run([
+			join(folder, "dist/sim/main.js"),
+			...(bug.fleet ? ["--fleet"] : []),
+			"--seeds",
+			String(seeds),
+			"--stop-after",
+			"1",
+		]);
 		// One that does not even start has not missed anything.
 		if (!/^(seed|sim:) \d+/m.test(out)) throw new Error(`${bug.name}: the simulator did not run: ${out.trim().slice(0, 500)}`);
 		const said = out.split("\n").find((line) => line.startsWith("seed ")) ?? out.trim().split("\n").at(-1) ?? "";

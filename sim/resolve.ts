@@ -186,6 +186,7 @@ function endCall(op: Op & { kind: "end" }, state: State, names: Names): Call | u
 				...(end.closed === undefined ? {} : { closed: end.closed }),
 				...(end.question === undefined ? {} : { question: end.question }),
 				...(end.reboot === undefined ? {} : { reboot: true }),
+				...(end.stays === undefined ? {} : { stays: true }),
 				...(end.merge_status === undefined ? {} : { merge_status: end.merge_status }),
 			},
 		],

@@ -5,16 +5,20 @@ import { liveness } from "./liveness.ts";
 import type { Marks } from "./marks.ts";
 import type { Op, Plan } from "./operation.ts";
 import type { Place } from "./place.ts";
+import { fleetPlanFor } from "./workload/fleet-plan.ts";
 import { planFor } from "./workload.ts";
 
 export type Failure = { seed: number; step: number; op: Op | undefined; message: string };
 export type Verdict = { failure?: Failure; steps: number; marks: Marks };
 /** `place`: another store than the plan's own. */
-export type SeedOptions = { steps?: number; thorough?: boolean; skip?: string[]; place?: (seed: number) => Place };
+export type SeedOptions = { fleet?: boolean; steps?: number; thorough?: boolean; skip?: string[]; place?: (seed: number) => Place };
 
 export async function runSeed(seed: number, options: SeedOptions = {}): Promise<Verdict> {
-	return runPlan(planFor(seed, options.steps), options);
+	return runPlan(planOf(seed, options), options);
 }
+
+/** The plans of a fleet are others than those of the same numbers without one. */
+export const planOf = (seed: number, { fleet, steps }: SeedOptions): Plan => (fleet ? fleetPlanFor(seed, steps) : planFor(seed, steps));
 
 /** Every so many seeds are looked at in full at each step, `why` of every waiting job above all; the others by samples. */
 const THOROUGH = 4;

@@ -11,7 +11,7 @@ import { type Drawing, drawJob, drawManifest } from "./workload/draw-job.ts";
 import { drawAct, drawAdvance, drawClaim, drawEnd, drawKernel, drawStanding } from "./workload/draw-op.ts";
 import { BATCHES, COMMITS, drawThemes, ITEMS, LABELS, REPOS, SEEN_ARTIFACTS, SOURCE, type Themes } from "./workload/themes.ts";
 
-const START = Date.UTC(2026, 0, 5, 8, 0, 0);
+export const START = Date.UTC(2026, 0, 5, 8, 0, 0);
 
 export function planFor(seed: number, steps?: number): Plan {
 	const random = randomFrom(seed);
@@ -53,7 +53,7 @@ function drawHosts(random: Random, themes: Themes): Plan["hosts"] {
 	}));
 }
 
-function drawFacts(random: Random, themes: Themes): Plan["facts"] {
+export function drawFacts(random: Random, themes: Themes): Plan["facts"] {
 	const facts: Record<string, FactValue | { error: string }> = {};
 	for (const { artifact, repo } of SEEN_ARTIFACTS) {
 		if (random.chance(0.9)) facts[repo === undefined ? `artifact:${artifact}` : `artifact:${artifact}@${repo}`] = random.chance(0.4);
@@ -104,7 +104,7 @@ function drawFactOp(random: Random, id: number): Op {
 	return { id, kind: "fact", ...pick(), ...told };
 }
 
-function drawOp(d: Drawing, id: number, current: Config): Op {
+export function drawOp(d: Drawing, id: number, current: Config): Op {
 	const { random, themes } = d;
 	const kind = random.weighted({
 		add: 26,

@@ -31,6 +31,9 @@ function newLife(): Life {
 	return life;
 }
 
+/** A host of a fleet has a home of its own, and by that a lease. */
+export const homeOf = (plan: Plan, index: number) => (plan.fleet ? `home-${index}` : undefined);
+
 export class World {
 	wall: number;
 	mono = 1_000_000;
@@ -43,7 +46,7 @@ export class World {
 	readonly met = new Map<string, number>();
 	readonly engines: (Engine | undefined)[] = [];
 	private readonly plan: Plan;
-	private readonly place: Place;
+	readonly place: Place;
 	private readonly chance: () => number;
 	private fault: { plan: Fault; passed: number; life: Life | undefined } | undefined;
 
@@ -60,6 +63,14 @@ export class World {
 	}
 
 	async open(index: number, config: Config): Promise<Engine> {
+		const home = homeOf(this.plan, index);
+		const engine = await this.openAs(index, config, home === undefined ? {} : { home });
+		this.engines[index] = engine;
+		return engine;
+	}
+
+	/** A process like that of a host, which it may not be. */
+	async openAs(index: number, config: Config, as: { name?: string; home?: string }): Promise<Engine> {
 		const life = newLife();
 		const joined = this.plan.hosts[index];
 		if (joined === undefined) throw new Error(`no host ${index} in this plan`);
@@ -70,15 +81,18 @@ export class World {
 			host: this.hostFor(life),
 			chance: this.chance,
 			by: `sim-${index}`,
-			join: { name: joined.name, labels: joined.labels, ...(joined.repos === undefined ? {} : { repos: joined.repos }) },
+			join: {
+				name: joined.name,
+				labels: joined.labels,
+				...(joined.repos === undefined ? {} : { repos: joined.repos }),
+				...as,
+			},
 			drive: "manual",
 			fault: (point) => this.pass(life, point),
 			piece: this.plan.piece,
 			...(this.plan.preset === undefined ? {} : { preset: this.plan.preset }),
 		};
-		const engine: Engine = { scheduler: await openScheduler(options), host: joined.name, life };
-		this.engines[index] = engine;
-		return engine;
+		return { scheduler: await openScheduler(options), host: joined.name, life };
 	}
 
 	/** The process is gone; whatever it had not committed is gone with it. */

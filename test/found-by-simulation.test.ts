@@ -1,7 +1,9 @@
 // What the simulator found, each as a test of its own; the seeds are in sim/seeds.txt.
 
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { HOUR, MINUTE, SECOND } from "./make/fakes.ts";
+import { FakeClock, HOUR, MINUTE, SECOND } from "./make/fakes.ts";
+import { makeFolder } from "./make/folder.ts";
 import { openStand } from "./make/stand.ts";
 
 describe("a clock that was set back", () => {
@@ -504,5 +506,54 @@ describe("a demoted job", () => {
 		const last = await stand.add({ lane: "code" });
 		await stand.sluice.demote(demoted);
 		expect(await stand.start()).toEqual([first, demoted, last]);
+	});
+});
+
+describe("hosts", () => {
+	it("a job that any host could take says what it waits for when there is none", async () => {
+		const stand = await openStand();
+		const id = await stand.add();
+		await stand.sluice.drain("local");
+		expect(await stand.reasons(id)).toMatchObject([{ gate: "host", code: "no_host", subject: "any host" }]);
+	});
+
+	it("one that was lost is itself again at once, also for what it asks for in the same turn", async () => {
+		const stand = await openStand({ join: { name: "a", home: "home" }, config: { stale_after_ms: MINUTE } });
+		const id = await stand.add();
+		await stand.wait(MINUTE);
+		await stand.wait(MINUTE);
+		expect(await stand.sluice.hosts()).toMatchObject([{ name: "a", state: "gone", gone: "lost" }]);
+		const [first, second, started] = await Promise.all([stand.sluice.heartbeat(), stand.sluice.heartbeat(), stand.start(1, { host: "a" })]);
+		expect([first, second]).toEqual([
+			{ state: "live", lost: true },
+			{ state: "live", lost: false },
+		]);
+		expect(started).toEqual([id]);
+		expect(await stand.sluice.heartbeat()).toEqual({ state: "live", lost: false });
+	});
+
+	it("a job of one that was lost is in time for its deadline", async () => {
+		const [path, config, clock] = [join(makeFolder(), "fleet.db"), { stale_after_ms: HOUR }, new FakeClock()];
+		const a = await openStand({ path, config, clock, join: { name: "a", home: "home-a" } });
+		const id = await a.add({ deadline: clock.now() + 90 * MINUTE });
+		await a.start(1, { host: "a" });
+		const b = await openStand({ path, config, clock, join: { name: "b", home: "home-b" } });
+		await b.wait(HOUR);
+		await b.sluice.heartbeat();
+		clock.pass(MINUTE);
+		expect(await b.sluice.tick()).toBe(clock.now() + 29 * MINUTE);
+		expect(await b.status(id)).toBe("queued");
+	});
+
+	it("one that cannot leave for its runs has them for another lease, also when it was stale", async () => {
+		const stand = await openStand({ join: { name: "a", home: "home" }, config: { stale_after_ms: MINUTE } });
+		const id = await stand.add();
+		await stand.start(1, { host: "a" });
+		await stand.wait(MINUTE);
+		expect(await stand.sluice.hosts()).toMatchObject([{ name: "a", state: "stale" }]);
+		expect(await stand.sluice.leave()).toEqual({ left: false });
+		expect(await stand.sluice.hosts()).toMatchObject([{ name: "a", state: "live" }]);
+		await stand.wait(MINUTE - SECOND);
+		expect(await stand.status(id)).toBe("running");
 	});
 });

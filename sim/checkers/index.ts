@@ -4,6 +4,7 @@ import { accepted } from "./accepted.ts";
 import { budgets } from "./budgets.ts";
 import { caps } from "./caps.ts";
 import { counters } from "./counters.ts";
+import { hosts } from "./hosts.ts";
 import { locks } from "./locks.ts";
 import type { Checker, Moment } from "./moment.ts";
 import { CheckFailed } from "./moment.ts";
@@ -14,7 +15,20 @@ import { reservations } from "./reservations.ts";
 import { runOnce } from "./run-once.ts";
 import { starvation } from "./starvation.ts";
 
-const CHECKERS: Checker[] = [runOnce, caps, locks, accepted, references, moves, budgets, starvation, reservations, counters, reasons];
+const CHECKERS: Checker[] = [
+	runOnce,
+	caps,
+	locks,
+	accepted,
+	references,
+	moves,
+	budgets,
+	starvation,
+	reservations,
+	hosts,
+	counters,
+	reasons,
+];
 
 /** `now` alone: only what can be said while something is due that nobody noticed yet. */
 export async function checkAll(moment: Moment): Promise<void> {

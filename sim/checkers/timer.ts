@@ -1,5 +1,6 @@
 // tick() says when it is next needed: not later than the first thing that comes due.
 
+import { hostTimes } from "../model/hosts.ts";
 import { isWaiting, type State } from "../model/state.ts";
 import { must } from "./moment.ts";
 
@@ -12,6 +13,7 @@ export function checkTimer(state: State, next: unknown): void {
 		if (isWaiting(job) && job.deadline !== undefined) due.push(job.deadline);
 		if (job.wait?.gate === "time") due.push(Math.max(job.runnable_at, job.backoff_until ?? 0));
 	}
+	due.push(...hostTimes(state));
 	const first = Math.min(...due.filter((at) => at > state.now));
 	if (first === Number.POSITIVE_INFINITY) return;
 	must(

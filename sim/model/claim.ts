@@ -3,6 +3,7 @@
 import type { Claimed, ClaimOptions, PlanReport } from "../../src/scheduler.ts";
 import { chooseAccount } from "./accounts.ts";
 import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
+import { noteKept } from "./hosts.ts";
 import { breakersOf, pace } from "./late.ts";
 import { reservedBy } from "./ledgers.ts";
 import { keptNow, lockRefusals, overdueForLocks } from "./locks.ts";
@@ -154,6 +155,7 @@ export function claim(state: State, options: ClaimOptions, seen: Seen): void {
 	const before = state.last_token;
 	const tokenOf = (job: ModelJob) => result?.find((one) => one.job.id === job.id)?.run.token ?? seen.job(job.id)?.run?.token ?? 0;
 	const order = result?.map((one) => one.job.id) ?? startedSince(state, seen);
+	noteKept(state, options.host, (asIf) => cycleBound(asIf, 1) > 0 && startable(asIf, state.now, options).length > 0);
 	const taken = take(state, options, options.host, tokenOf, (so) => order[so.length], seen.kept);
 	if (result !== undefined) {
 		agreeSame(

@@ -83,6 +83,9 @@ export function endRun(state: State, job: ModelJob, ending: Partial<Ending> & { 
 		job.session = ending.session;
 		if (run.account !== undefined) job.prefer = run.account;
 	}
+	// Where its worktree or session is; a run that told of neither leaves it free.
+	if (ending.stays && run.host !== "") job.stays = run.host;
+	else delete job.stays;
 	for (const breaker of Object.values(state.breakers)) if (breaker.probe === job.id && kind !== "launch_failed") breaker.probe = null;
 	decide(state, job, kind, ending, seen);
 	// A launch that failed used nothing.

@@ -2,6 +2,7 @@
 
 import { laneOf } from "../../src/core/config.ts";
 import { chooseAccount } from "./accounts.ts";
+import { lookOf } from "./hosts.ts";
 import { isInside } from "./hours.ts";
 import { isOut } from "./ledgers.ts";
 import type { Refusal } from "./refusal.ts";
@@ -50,17 +51,21 @@ function budget(state: State, job: ModelJob, now: number): Refusal[] {
 		.map((ledger) => ({ gate: "budget", codes: ["budget"], subject: `${ledger.subject}/${ledger.dim}` }));
 }
 
-/** On one machine a host that is away finds everything as it left it: it does not die of silence. */
-export const isAlive = (_state: State, _host: ModelHost, _now: number) => true;
-
 export const fits = (host: ModelHost, job: ModelJob) =>
 	(job.repo === undefined || host.repos === null || host.repos.includes(job.repo)) &&
 	job.host_labels.every((label) => host.labels.includes(label));
 
+/** Those that it may go to now: the one that has its worktree or session, as long as that one may; else whoever may. */
+function hostsFor(state: State, job: ModelJob, now: number): ModelHost[] {
+	const able = state.hosts.filter((host) => lookOf(host, now) === "live" && fits(host, job));
+	const home = able.filter((host) => host.name === job.stays);
+	return home.length > 0 ? home : able;
+}
+
 function hostGate(state: State, job: ModelJob, now: number, by: string | undefined): Refusal[] {
 	// An outside worker needs no host; it has no labels either.
 	if (job.kind === "payload" && job.host_labels.length === 0 && by === undefined) return [];
-	const able = state.hosts.filter((host) => isAlive(state, host, now) && fits(host, job));
+	const able = hostsFor(state, job, now);
 	if (by === undefined ? able.length > 0 : able.some((host) => host.name === by)) return [];
 	return [{ gate: "host", codes: ["no_host"] }];
 }
@@ -84,7 +89,7 @@ function capacity(state: State, job: ModelJob, now: number, by: string | undefin
 	}
 	// Where an outside worker may take it, no host's cap is in its way.
 	const isForHosts = by !== undefined || job.kind !== "payload" || job.host_labels.length > 0;
-	const hosts = state.hosts.filter((host) => (by === undefined ? isAlive(state, host, now) && fits(host, job) : host.name === by));
+	const hosts = by === undefined ? hostsFor(state, job, now) : state.hosts.filter((host) => host.name === by);
 	const isFull = (name: string) => {
 		const max = config.hosts[name]?.max ?? null;
 		return max !== null && live.filter((other) => other.run?.host === name).length >= max;

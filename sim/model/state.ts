@@ -61,6 +61,8 @@ export type ModelJob = {
 	locks: Lock[];
 	uses: Record<string, number>;
 	host_labels: string[];
+	/** The host that has its worktree or session. */
+	stays?: string;
 	/** Its own policy, if it was given one. */
 	retry?: RetryPolicy;
 	will_merge: boolean;
@@ -133,7 +135,19 @@ export type Ledger = {
 	since: number;
 };
 
-export type ModelHost = { name: string; labels: string[]; repos: string[] | null; heartbeat_at: number };
+export type ModelHost = {
+	name: string;
+	labels: string[];
+	repos: string[] | null;
+	heartbeat_at: number;
+	/** Whose name it is; only such a host has a lease. */
+	home?: string;
+	lease_until?: number;
+	/** Since when somebody knows that its lease is over. */
+	found_stale_at?: number;
+	gone?: "left" | "lost";
+	drained?: true;
+};
 
 export type State = {
 	now: number;
@@ -170,7 +184,11 @@ export type State = {
 	/** During a cycle: those that were really kept when it began. */
 	kept_before: { key: string; job: number }[];
 	/** Runs that ended, for late and double reports: job, token. */
-	past: { job: number; token: number }[];
+	past: { job: number; token: number; lost_with?: string }[];
+	/** Hosts have homes and leases. */
+	fleet: boolean;
+	/** Events about hosts that the next look must find. */
+	told: string[];
 };
 
 export const emptyState = (config: Config, now: number): State => ({
@@ -200,6 +218,8 @@ export const emptyState = (config: Config, now: number): State => ({
 	reserved: [],
 	kept_before: [],
 	past: [],
+	fleet: false,
+	told: [],
 });
 
 /** A state to try a reading on. The configuration is never changed, only replaced. */

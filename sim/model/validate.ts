@@ -39,8 +39,8 @@ export function faultsOf(
 	const at = Number(input.runnable_at ?? now);
 	if (typeof input.deadline === "number" && input.deadline < at) no(["invalid"], "deadline before runnable_at");
 	const labels = input.host_labels ?? [];
-	// Without labels an outside worker can take a payload wherever it belongs.
-	const isForHosts = input.command !== undefined || input.agent !== undefined || labels.length > 0;
+	// Without labels an outside worker can take a payload wherever it belongs. One that asks for nothing can go to whatever host there will be.
+	const isForHosts = labels.length > 0 || (input.repo !== undefined && (input.command !== undefined || input.agent !== undefined));
 	const able = { ...(input.repo === undefined ? {} : { repo: input.repo }), host_labels: labels } as ModelJob;
 	if (isForHosts && !options.force && !state.hosts.some((host) => fits(host, able)))
 		no(["impossible"], "no host has these labels and this repo");

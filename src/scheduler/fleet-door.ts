@@ -19,6 +19,9 @@ const SAME_MS = 1000;
 
 export function createFleet({ engine, clock, store, name }: { engine: Engine; clock: Clock; store: Store; name: string }) {
 	let life: hosts.Life;
+	/** The life that it began in a transaction which is not on record yet: what is asked for in the same turn is said by that one. */
+	const begun = new WeakMap<Tx, hosts.Life>();
+	const lifeIn = (tx: Tx) => (begun.has(tx) ? begun.get(tx) : life);
 	let skew = 0;
 
 	function see(tx: Tx): void {
@@ -34,15 +37,16 @@ export function createFleet({ engine, clock, store, name }: { engine: Engine; cl
 		},
 		lag: async () => (store.lead && !(await store.lead()) ? LAG_MS : 0),
 		/** That it is still the one that holds its name. */
-		check: (tx: Tx) => hosts.checkLife(tx, name, life),
+		check: (tx: Tx) => hosts.checkLife(tx, name, lifeIn(tx)),
 		methods: (run: Run): Methods => ({
 			heartbeat: async (host = name) => {
-				const mine = host === name ? life : undefined;
-				const { life: next, ...answer } = await engine.run((tx) => {
+				const { life: next, ...answer } = await engine.run(function* (tx) {
 					see(tx);
-					return hosts.beat(tx, host, mine);
+					const beaten = yield* hosts.beat(tx, host, host === name ? lifeIn(tx) : undefined);
+					if (host === name) begun.set(tx, beaten.life);
+					return beaten;
 				});
-				if (mine !== undefined && life === mine) life = next;
+				if (host === name) life = next;
 				return answer;
 			},
 			hosts: () =>
@@ -63,7 +67,7 @@ export function createFleet({ engine, clock, store, name }: { engine: Engine; cl
 			},
 			undrain: async (host, act) => copy(await run((tx) => hosts.undrain(tx, host), act)),
 			removeHost: async (host, act) => run((tx) => hosts.remove(tx, host), act),
-			leave: () => engine.run((tx) => hosts.leave(tx, name, life)),
+			leave: () => engine.run((tx) => hosts.leave(tx, name, lifeIn(tx))),
 			leads: async () => {
 				if (store.lead) return store.lead();
 				if (life === undefined) return true;

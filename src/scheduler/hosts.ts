@@ -84,15 +84,21 @@ export function* beat(tx: Tx, name: string, life: Life): Op<{ state: HostState; 
 		if (host.home === undefined) tx.put("host", name, { ...host, heartbeat_at: tx.now, state: "live" } satisfies HostRecord);
 		return { state: hostState(host, tx.now), lost: false, life };
 	}
+	const record = renew(tx, host);
+	return { state: hostState(record, tx.now), lost: host.state === "gone", life: record.token };
+}
+
+/** It is there, whatever was thought of it. One that had been given up begins another life. */
+function renew(tx: Tx, host: HostRecord): HostRecord {
 	const { stale_at, gone, ...rest } = host;
-	const lost = host.state === "gone";
 	const record: HostRecord = { ...rest, state: "live", heartbeat_at: tx.now, lease_until: tx.now + tx.config.stale_after_ms };
+	const lost = host.state === "gone";
 	if (lost) record.token = tx.nextId("token");
-	tx.put("host", name, record);
-	if (lost) tx.event("host_joined", null, { host: name, labels: host.labels });
-	else if (stale_at !== undefined) tx.event("host_back", null, { host: name });
+	tx.put("host", host.name, record);
+	if (lost) tx.event("host_joined", null, { host: host.name, labels: host.labels });
+	else if (stale_at !== undefined) tx.event("host_back", null, { host: host.name });
 	if (lost || stale_at !== undefined) tx.stirred = true;
-	return { state: hostState(record, tx.now), lost, life: record.token };
+	return record;
 }
 
 const overtaken = (name: string) =>
@@ -118,7 +124,7 @@ export function* leave(tx: Tx, name: string, life: Life): Op<{ left: boolean }> 
 	yield* [];
 	if (!host || life === undefined || host.state === "gone") return { left: false };
 	if (runsOn(tx, name) > 0) {
-		tx.put("host", name, { ...host, heartbeat_at: tx.now, lease_until: tx.now + tx.config.stale_after_ms } satisfies HostRecord);
+		renew(tx, host);
 		return { left: false };
 	}
 	go(tx, host, "left");

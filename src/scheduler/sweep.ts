@@ -52,7 +52,8 @@ function* due(tx: Tx, job: Job, leases: "expire" | "renew"): Op<void> {
 /** The next moment at which something may start or change by itself; null when only an event can. */
 export function* nextWake(tx: Tx): Op<number | null> {
 	const { memory, config, now } = tx;
-	if (memory.nextDue === undefined) memory.nextDue = yield* ask({ read: "next_due" });
+	// What came back into the queue in this very transaction counts, too.
+	if (memory.nextDue === undefined || tx.pending()) memory.nextDue = yield* ask({ read: "next_due" });
 	let wake = memory.nextDue ?? Number.POSITIVE_INFINITY;
 	const at = (time: number | undefined) => {
 		if (time !== undefined && time > now && time < wake) wake = time;

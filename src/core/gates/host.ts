@@ -58,6 +58,7 @@ export const host = {
 		];
 		const what = wants.length > 0 ? ` with ${wants.join(", ")}` : "";
 		const why = whyNot(candidates, bucket, world.now);
-		return [refuse("host", "no_host", wants.join(","), `no live host${what}${why === "" ? "" : `: ${why}`}`)];
+		// One that wants nothing in particular hangs on any of them.
+		return [refuse("host", "no_host", wants.join(",") || "any host", `no live host${what}${why === "" ? "" : `: ${why}`}`)];
 	},
 };
