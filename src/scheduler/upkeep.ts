@@ -86,7 +86,7 @@ function* isReferred(tx: Tx, job: Job): Op<boolean> {
 
 const isActive = (job: Job | undefined): boolean => job !== undefined && !isTerminal(job.status);
 
-/** The running jobs of a host that its processes carry: kernel entries and payloads are in other hands. */
+/** The running jobs of a host, but for kernel entries, which are in other hands. */
 function* runningOn(host: string): Op<Job[]> {
 	const running: Job[] = [];
 	for (let after = 0; ; ) {
