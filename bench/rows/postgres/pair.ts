@@ -16,7 +16,14 @@ const PARTS = {
 } as const satisfies Record<keyof ClaimCost, string>;
 
 /** `what` names the comparison; the bar is for claims, alone and in batches; claims with their completes are shown beside. */
-export async function comparePair(bench: Bench, what: string, bar: Bar, over: Side, under: Side, note?: string): Promise<Measure[]> {
+export async function comparePair(
+	bench: Bench,
+	what: string,
+	bar: Bar | undefined,
+	over: Side,
+	under: Side,
+	note?: string,
+): Promise<Measure[]> {
 	const found: Record<string, ClaimCost[]> = { [over.name]: [], [under.name]: [] };
 	const contender = ({ name, engine, input }: Side) => ({
 		name,
@@ -32,7 +39,7 @@ export async function comparePair(bench: Bench, what: string, bar: Bar, over: Si
 	return [
 		...parts.map((part) => ({
 			what: `PostgreSQL: ${PARTS[part]}, ${what}`,
-			...(part === "single" || part === "batch" ? { bar } : {}),
+			...(bar && (part === "single" || part === "batch") ? { bar } : {}),
 			unit: "×",
 			measured: ratio(of(over, part), of(under, part)),
 			...(note !== undefined && part === "single" ? { note } : {}),
