@@ -24,6 +24,8 @@ export const MAX_CLAIM = 1000;
 const LOOK_AHEAD = 32;
 /** As many as a line's heads bring along by themselves. */
 const FAR_AHEAD = 16;
+/** Buckets that are looked at before a claim of several. */
+const FEW = 8;
 
 export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
 	lanes?: readonly string[] | undefined;
@@ -59,6 +61,7 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	}
 	const reach = kernel ? 0 : config.order.age_boost_max;
 	const jobs: Job[] = [];
+	if (tx.far && want > 1 && buckets.length <= FEW) yield* prepare(tx, buckets, want, reach);
 	const planner = plan(() => world, buckets, want);
 	let step = planner.next();
 	while (!step.done) {
@@ -76,6 +79,35 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	}
 	if (!kernel && jobs.length > 0) tx.setPace({ last_cycle_at: tx.now, last_start_at: tx.now, last_dispatch_at: tx.now });
 	return jobs;
+}
+
+/**
+ * What a claim of several is likely to look at, in a few reads for all its buckets, before it changes anything: later each read would be a journey of its
+ * own, and make the transaction write first what it has.
+ */
+function* prepare(tx: Tx, buckets: readonly Bucket[], want: number, reach: number): Op<void> {
+	const ids: number[] = [];
+	const share = Math.ceil(want / buckets.length);
+	for (const { id } of buckets) {
+		const bucket = tx.memory.buckets.get(id);
+		if (!bucket) continue;
+		const window = tx.window(bucket);
+		yield* window.stock(bucket, share);
+		const [head] = yield* window.heads(bucket, reach);
+		if (!head || window.upcoming(head.id, share).every((id) => isAtHand(tx, id))) continue;
+		// One whose memory has lasted until now is alone, and will want those behind as well.
+		ids.push(...window.upcoming(head.id, tx.peek(head.id) ? 4 * share : share));
+	}
+	if (ids.length === 0) return;
+	yield* tx.load(ids, { specs: true });
+	yield* tx.specs(ids);
+	yield* fetchLocks(tx, ids);
+}
+
+/** All that a start of it asks for. */
+function isAtHand(tx: Tx, id: number): boolean {
+	const job = tx.peek(id);
+	return job !== undefined && tx.spec(id) !== undefined && (!job.locks || hasLocksAtHand(tx, job));
 }
 
 /** Documents of those that the plan is likely to come to next, and what is known of their locks: a few reads for many. */

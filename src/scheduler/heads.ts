@@ -81,6 +81,21 @@ export class Window {
 		return rows[0];
 	}
 
+	/** As many rows of the best level, and of those that have been ready longest, as a claim of several will take. */
+	*stock(bucket: Bucket, count: number): Op<void> {
+		const limit = Math.max(ROWS, count);
+		const best = this.levels.find((level) => !isEmpty(level));
+		if (best && !best.complete && best.rows.length - best.next < count) {
+			const left = best.rows.slice(best.next);
+			yield* this.refill(bucket, best, limit);
+			best.rows = [...left, ...best.rows];
+		}
+		const { elders } = this;
+		if (!elders || elders.complete || elders.rows.length - elders.next >= count) return;
+		const rows = yield* ask({ read: "oldest", bucket: bucket.id, limit });
+		this.elders = { rows, next: 0, complete: rows.length < limit };
+	}
+
 	/** The next ids that the plan is likely to ask for, so that their documents come in one read. */
 	upcoming(id: number, count: number): number[] {
 		for (const level of this.levels) {
@@ -168,7 +183,7 @@ export class Window {
 		}
 	}
 
-	private *refill(bucket: Bucket, level: Level): Op<void> {
+	private *refill(bucket: Bucket, level: Level, limit = ROWS): Op<void> {
 		const last = level.rows[level.rows.length - 1];
 		const after = last ? { age_at: last.age_at, id: last.id } : { age_at: -1, id: 0 };
 		const rows = yield* ask({
@@ -176,11 +191,11 @@ export class Window {
 			line: "",
 			bucket: bucket.id,
 			after: { rank: level.rank, level: level.level, ...after },
-			limit: ROWS,
+			limit,
 		});
 		level.rows = rows;
 		level.next = 0;
-		if (rows.length < ROWS) level.complete = true;
+		if (rows.length < limit) level.complete = true;
 	}
 
 	enter(head: Head): void {
