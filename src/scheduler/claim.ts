@@ -92,11 +92,12 @@ function* prepare(tx: Tx, buckets: readonly Bucket[], want: number, reach: numbe
 		const bucket = tx.memory.buckets.get(id);
 		if (!bucket) continue;
 		const window = tx.window(bucket);
+		// One whose memory has lasted since its last look is alone, and will want those behind as well.
+		const count = window.isOpen ? 4 * share : share;
 		yield* window.stock(bucket, share);
 		const [head] = yield* window.heads(bucket, reach);
 		if (!head || window.upcoming(head.id, share).every((id) => isAtHand(tx, id))) continue;
-		// One whose memory has lasted until now is alone, and will want those behind as well.
-		ids.push(...window.upcoming(head.id, tx.peek(head.id) ? 4 * share : share));
+		ids.push(...window.upcoming(head.id, count));
 	}
 	if (ids.length === 0) return;
 	yield* tx.load(ids, { specs: true });

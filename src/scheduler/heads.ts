@@ -81,6 +81,11 @@ export class Window {
 		return rows[0];
 	}
 
+	/** Somebody has looked into it before. */
+	get isOpen(): boolean {
+		return this.levels.length > 0;
+	}
+
 	/** As many rows of the best level, and of those that have been ready longest, as a claim of several will take. */
 	*stock(bucket: Bucket, count: number): Op<void> {
 		const limit = Math.max(ROWS, count);
@@ -91,7 +96,7 @@ export class Window {
 			best.rows = [...left, ...best.rows];
 		}
 		const { elders } = this;
-		if (!elders || elders.complete || elders.rows.length - elders.next >= count) return;
+		if (elders && (elders.complete || elders.rows.length - elders.next >= count)) return;
 		const rows = yield* ask({ read: "oldest", bucket: bucket.id, limit });
 		this.elders = { rows, next: 0, complete: rows.length < limit };
 	}

@@ -46,3 +46,34 @@ test("one that becomes ready and starts in one transaction leaves no trace of ha
 	await sluice.complete({ job: 1, token: claimed?.run.token as number, exit_kind: "completed" });
 	expect(await store.read({ read: "links", key: "x", role: "wants", after: 0, limit: 10 })).toEqual([]);
 });
+
+test("where reads are journeys a claim of many with locks, of several lanes, reads first and writes once", async () => {
+	const store = openSqlite(":memory:");
+	const done: string[] = [];
+	const far = {
+		...store,
+		read: async (request: Parameters<Store["read"]>[0]) => {
+			done.push("read");
+			return store.read(request);
+		},
+		write: async (changes: Parameters<Store["write"]>[0]) => {
+			done.push("write");
+			return store.write(changes);
+		},
+	} as unknown as Store;
+	const lanes = Object.fromEntries([0, 1, 2, 3].map((n) => [`lane-${n}`, {}]));
+	const config = { max_concurrent: 1000, safety_cap: 0, lanes };
+	const sluice = await createScheduler({ drive: "manual", config }, { store: far, clock: systemClock, host: localHost, chance });
+	onTestFinished(() => sluice.close());
+	const jobs = Array.from({ length: 1600 }, (_, n) => ({ command: ["true"], lane: `lane-${n % 4}`, locks: [`lock-${n}`] }));
+	await sluice.apply({ jobs });
+	const seen: string[] = [];
+	for (let round = 0; round < 8; round++) {
+		done.length = 0;
+		expect(await sluice.claim({ worker: "w", max: 100 })).toHaveLength(100);
+		seen.push(done.join(" "));
+	}
+	// All reads stand before the only write, and most claims need none.
+	expect(seen.filter((one) => !/^(read )*write$/.test(one))).toEqual([]);
+	expect(seen.filter((one) => one === "write").length).toBeGreaterThanOrEqual(3);
+});
