@@ -5,7 +5,7 @@ import { openPostgresPlaces } from "./place.ts";
 import { runSeed } from "./run-seed.ts";
 
 /** More: npm run sim -- --postgres --seeds N. */
-const SEEDS = 15;
+const SEEDS = 6;
 
 let places: Awaited<ReturnType<typeof openPostgresPlaces>>;
 beforeAll(async () => {

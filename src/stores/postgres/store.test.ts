@@ -1,6 +1,7 @@
 // The contract on a real PostgreSQL, and what only many hosts bring: connections that break, notices, who leads.
 
 import { describe, expect, onTestFinished, test } from "vitest";
+import { isLong } from "../../../test/make/long.ts";
 import {
 	admin,
 	lastWriter,
@@ -28,10 +29,11 @@ storeConformance("PostgreSQL", (): Place => {
 	const schema = newSchema();
 	return { open: () => openPostgres(urlOf(schema), { ...parts(), guess: "never" }), shared: true };
 });
-storeConformance("PostgreSQL, one statement for each shape", (): Place => {
-	const schema = newSchema();
-	return { open: () => openPostgres(urlOf(schema), { ...parts(), guess: "never", usual: 0 }), shared: true };
-});
+if (isLong)
+	storeConformance("PostgreSQL, with the lock, one statement for each shape", (): Place => {
+		const schema = newSchema();
+		return { open: () => openPostgres(urlOf(schema), { ...parts(), guess: "never", usual: 0 }), shared: true };
+	});
 storeConformance("PostgreSQL, guessing", (): Place => {
 	const schema = newSchema();
 	return { open: () => openPostgres(urlOf(schema), { ...parts(), usual: 0 }), shared: false };
