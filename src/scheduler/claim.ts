@@ -3,7 +3,7 @@
 import type { Bucket } from "../core/bucket.ts";
 import { isDirect } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
-import { chooseAccount, footprint } from "../core/gates/capacity.ts";
+import { capacity, chooseAccount, footprint, freeOn } from "../core/gates/capacity.ts";
 import { quotaOf } from "../core/gates/holds.ts";
 import { decide } from "../core/gates/index.ts";
 import { askPace } from "../core/gates/pace.ts";
@@ -24,7 +24,8 @@ export const MAX_CLAIM = 1000;
 const LOOK_AHEAD = 32;
 /** As many as a line's heads bring along by themselves. */
 const FAR_AHEAD = 16;
-/** Buckets that are looked at before a claim of several. */
+/** Starts that make it worth while to look first, and buckets that are looked at. */
+const SEVERAL = 8;
 const FEW = 8;
 
 export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
@@ -61,7 +62,14 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	}
 	const reach = kernel ? 0 : config.order.age_boost_max;
 	const jobs: Job[] = [];
-	if (tx.far && want > 1 && buckets.length <= FEW) yield* prepare(tx, buckets, want, reach);
+	const room = kernel ? want : Math.min(want, freeOn(claimer.host, world));
+	if (tx.far && room >= SEVERAL && buckets.length <= FEW)
+		yield* prepare(
+			tx,
+			buckets.filter((bucket) => !capacity.ask(bucket, world)),
+			room,
+			reach,
+		);
 	const planner = plan(() => world, buckets, want);
 	let step = planner.next();
 	while (!step.done) {
@@ -70,7 +78,7 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 		if (request.ask === "heads") step = planner.next(yield* tx.window(real).heads(real, reach));
 		else if (request.ask === "oldest") step = planner.next(yield* tx.window(real).oldest(real));
 		else {
-			yield* lookAhead(tx, tx.window(real), request.head.id, want - jobs.length);
+			yield* lookAhead(tx, tx.window(real), request.head.id, Math.max(1, room - jobs.length));
 			const job = yield* attempt(real, request.head);
 			if (job) jobs.push(job);
 			if (request.bucket !== real) request.bucket.ready = real.ready;

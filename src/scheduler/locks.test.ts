@@ -77,3 +77,27 @@ test("where reads are journeys a claim of many with locks, of several lanes, rea
 	expect(seen.filter((one) => !/^(read )*write$/.test(one))).toEqual([]);
 	expect(seen.filter((one) => one === "write").length).toBeGreaterThanOrEqual(3);
 });
+
+test("one that has room for one only reads a few, and nothing without room", async () => {
+	const store = openSqlite(":memory:");
+	let documents = 0;
+	const far = {
+		...store,
+		read: async (request: Parameters<Store["read"]>[0]) => {
+			if (request.read === "jobs") documents += request.ids.length;
+			return store.read(request);
+		},
+	} as unknown as Store;
+	const sluice = await createScheduler(
+		{ drive: "manual", config: { max_concurrent: 1 } },
+		{ store: far, clock: systemClock, host: localHost, chance },
+	);
+	onTestFinished(() => sluice.close());
+	await sluice.apply({ jobs: Array.from({ length: 400 }, () => ({ command: ["true"] })) });
+	documents = 0;
+	expect(await sluice.claim({ worker: "w", max: 100 })).toHaveLength(1);
+	expect(documents).toBeLessThanOrEqual(16);
+	documents = 0;
+	expect(await sluice.claim({ worker: "w", max: 100 })).toHaveLength(0);
+	expect(documents).toBe(0);
+});

@@ -5,7 +5,7 @@ import { makeBucket, worldAt } from "../../../test/make/gates.ts";
 import type { Bucket } from "../bucket.ts";
 import { type Config, DEFAULTS, LANE_DEFAULT } from "../config.ts";
 import type { World } from "../world.ts";
-import { capacity, chooseAccount, footprint, freeSlots } from "./capacity.ts";
+import { capacity, chooseAccount, footprint, freeOn, freeSlots } from "./capacity.ts";
 
 const NOW = 0;
 
@@ -135,4 +135,14 @@ test("what a start adds to the counts", () => {
 		["all", 1],
 		["lane:code", 1],
 	]);
+});
+
+test("what one host has free: its own cap, or what all share, whichever is less", () => {
+	const at = (used: Record<string, number>) =>
+		world({ config: { ...DEFAULTS, max_concurrent: 4, hosts: { h1: { max: 2 } } }, usage: counts(used) });
+	expect(freeOn("h1", at({ all: 1, "host:h1": 1 }))).toBe(1);
+	expect(freeOn("h1", at({ all: 4, "host:h1": 1 }))).toBe(0);
+	expect(freeOn("h1", at({ all: 3, "host:h1": 3 }))).toBe(0);
+	expect(freeOn("h2", at({ all: 1, "host:h1": 1 }))).toBe(3);
+	expect(freeOn(undefined, at({ all: 1 }))).toBe(3);
 });

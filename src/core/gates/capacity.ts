@@ -23,6 +23,13 @@ export function freeSlots(world: World): number {
 	return Math.max(0, Math.min(deferred, safe));
 }
 
+/** The same for one host, which has a cap of its own. */
+export function freeOn(host: string | undefined, world: World): number {
+	const max = host === undefined ? undefined : world.config.hosts[host]?.max;
+	if (max === undefined || max === null) return freeSlots(world);
+	return Math.min(freeSlots(world), Math.max(0, max - (world.usage.get(`host:${host}`) ?? 0)));
+}
+
 export const capacity = {
 	name: "capacity" as const,
 	ask(bucket: Bucket, world: World): Reason[] | null {
