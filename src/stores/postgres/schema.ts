@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { BODY, PARAMETERS } from "./columns.ts";
+import { CLOCK } from "./session.ts";
 
 /** Raised by the function when somebody else has committed since. */
 export const STALE = "SL001";
@@ -63,7 +64,7 @@ BEGIN
 	END IF;
 	${BODY}
 	IF notice IS NOT NULL THEN PERFORM pg_notify(notice, me); END IF;
-	RETURN extract(epoch FROM clock_timestamp()) * 1000;
+	RETURN ${CLOCK};
 END
 $write$;
 `;

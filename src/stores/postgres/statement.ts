@@ -1,10 +1,11 @@
 // What a transaction writes, as one statement: a call of the function that knows all lists, or one that is made for exactly those that it has,
-// which is half the work. That pays where it is prepared, so on a connection to the server itself, and for what comes again and again.
+// which is less work. That pays where it is prepared, so on a connection to the server itself, and for what comes again and again.
 
 import type { Changes } from "../../store.ts";
 import { type Write, writes } from "../sql/writes.ts";
 import { argumentsFor, type Column, columnsOf, isOfNumbers, LISTS, type List, listOf, PARAMETERS, rowsOf } from "./columns.ts";
 import { qualified, WRITER } from "./schema.ts";
+import { CLOCK } from "./session.ts";
 
 /** `alone`: the version that it rests on is this writer's own, so nobody else's last transaction is to be kept. */
 export type Writing = { expected: number | null; writer: string; txn: number; notice: string | null; alone: boolean };
@@ -81,7 +82,7 @@ function textFor(schema: string, writes: readonly Write[], { notice, alone }: Wr
 		parts.push(`l${parts.length} AS (${isOne(write) ? one(list, parameter) : many(list, parameter)})`);
 	}
 	const told = notice === null ? "" : ", pg_notify($4::text, $2::text)";
-	return qualified(`WITH ${parts.join(",\n")}\nSELECT extract(epoch FROM clock_timestamp()) * 1000${told} FROM h`, schema);
+	return qualified(`WITH ${parts.join(",\n")}\nSELECT ${CLOCK}${told} FROM h`, schema);
 }
 
 function one(list: List, parameter: (name: string) => number): string {
