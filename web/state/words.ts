@@ -52,3 +52,6 @@ const SEQUENCES = new RegExp(`${ESCAPE}(?:\\[[0-?]*[ -/]*[@-~]|\\][^\\x07${ESCAP
 
 /** Without the sequences that colour a terminal; what else cannot be seen is left out. */
 export const plainLine = (line: string): string => line.replace(SEQUENCES, "").replace(/\p{Cc}/gu, (sign) => (sign === "\t" ? sign : ""));
+
+/** The facts about something, those that there are, one after the other. */
+export const facts = (...all: readonly string[]): string => all.filter((one) => one !== "").join(" · ");

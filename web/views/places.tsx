@@ -5,7 +5,7 @@ import type { Result } from "../../src/api/protocol.ts";
 import { app } from "../app.ts";
 import { drainHost, pause, removeHost, resume, undrainHost } from "../parts/actions.ts";
 import { Moment } from "../parts/bits.tsx";
-import { count, inWords } from "../state/words.ts";
+import { count, facts, inWords } from "../state/words.ts";
 
 export function Repos({ repos, paused }: { repos: Result<"repo.list">["repos"]; paused: (scope: string) => boolean }) {
 	if (repos.length === 0) return null;
@@ -68,9 +68,8 @@ function OneHost({ host: { name, state, labels, repos, running, max, heartbeat_a
 				))}
 				<br />
 				<span class="dim num">
-					{count(running)}
-					{max === null ? "" : ` of ${count(max)}`} running
-					{repos === null ? "" : ` · ${repos.join(", ")}`} · last heard of <Moment at={Date.parse(heartbeat_at)} />
+					{facts(`${count(running)}${max === null ? "" : ` of ${count(max)}`} running`, (repos ?? []).join(", "), "last heard of ")}
+					<Moment at={Date.parse(heartbeat_at)} />
 					{drain ? ` · drained by ${drain.by}${drain.reason ? `: ${drain.reason}` : ""}` : ""}
 				</span>
 			</span>
