@@ -2,6 +2,7 @@
 
 import pg from "pg";
 import { TABLES } from "../../src/stores/moving/tables.ts";
+import { settleCounters } from "../../src/stores/postgres/counters.ts";
 import { withDatabase } from "./store-file.ts";
 
 export type Dump = Record<string, unknown[][]>;
@@ -31,6 +32,8 @@ export async function dumpDatabase(url: string, schema = "sluice"): Promise<Dump
 	await client.connect();
 	try {
 		const dump: Dump = {};
+		// Counters where they would be without `head`; nothing of it stays.
+		await client.query(`BEGIN; SELECT 1 FROM "${schema}".head FOR UPDATE; ${settleCounters(schema)}`);
 		for (const [name, text] of sql((name) => `"${schema}".${name}`))
 			dump[name] = ((await client.query({ text, rowMode: "array" })).rows as unknown[][]).filter((row) => !isMark(row));
 		return dump;

@@ -2,6 +2,7 @@
 
 import { SluiceError } from "../../core/errors.ts";
 import { type Address, addressOf, type Connection, connect, Lost } from "../postgres/connection.ts";
+import { settleCounters } from "../postgres/counters.ts";
 import { translate } from "../postgres/dialect.ts";
 import { channelOf, LEADER_LOCK } from "../postgres/listener.ts";
 import { checkVersion, prepareSchema, versionIn } from "../postgres/prepare.ts";
@@ -66,7 +67,8 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 				// Whoever leads has it open, whatever the leases say.
 				const [row] = await run("SELECT pg_try_advisory_xact_lock($1, hashtext($2))", [LEADER_LOCK, channelOf(address)]);
 				if (row?.[0] !== "t") return "busy";
-				await run(`SELECT version FROM "${schema}".head FOR UPDATE`);
+				await run(`SELECT 1 FROM "${schema}".head FOR UPDATE`);
+				await connection.script(settleCounters(schema));
 				return "locked";
 			} catch (error) {
 				if ((error as { code?: unknown }).code === "55P03") return "busy";
@@ -87,7 +89,7 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 		clear: async ({ name }) => void (await run(`DELETE FROM "${schema}".${name}`)),
 		async commit() {
 			// Whoever has it open forgets what it knew, and is told.
-			await run(`UPDATE "${schema}".head SET version = version + 1`);
+			await run(`UPDATE "${schema}".head SET commits = commits + 1`);
 			await run(`INSERT INTO "${schema}".writer (name, last) VALUES ($1, 1)`, [mover]);
 			await run("SELECT pg_notify($1, $2)", [channelOf(address), mover]);
 			try {
@@ -96,7 +98,7 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 				if (!(error instanceof Lost)) throw plainly(error, address);
 				// The lock waits for what may still be under way.
 				connection = await reach(address, mover);
-				await connection.script(`BEGIN; SELECT version FROM "${schema}".head FOR UPDATE`);
+				await connection.script(`BEGIN; SELECT 1 FROM "${schema}".head FOR UPDATE`);
 				const done = await run(`SELECT 1 FROM "${schema}".writer WHERE name = $1`, [mover]);
 				await run("COMMIT");
 				if (done.length === 0) return "lost";

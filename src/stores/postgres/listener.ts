@@ -34,6 +34,7 @@ export function openListener(parts: ListenerParts) {
 	let starting: Promise<void> | undefined;
 	let noticedAt = Number.NEGATIVE_INFINITY;
 	let noticeDue: (() => void) | undefined;
+	let carried = false;
 
 	const tell = () => {
 		parts.heard();
@@ -78,11 +79,17 @@ export function openListener(parts: ListenerParts) {
 			calls.add(call);
 			return () => calls.delete(call);
 		},
-		/** The channel, if a notice is due with a transaction; else one goes out soon for all that come meanwhile. */
+		/** A transaction begins. */
+		begin(): void {
+			carried = false;
+		},
+		/** The channel, if a notice is due with a transaction; else one goes out soon for all that come meanwhile: with one of them, or by itself. */
 		notice(): string | null {
+			if (carried) return null;
 			const now = monotonic();
-			if (now - noticedAt >= NOTICE_MS && !noticeDue) {
+			if (now - noticedAt >= NOTICE_MS) {
 				noticedAt = now;
+				carried = true;
 				return channel;
 			}
 			noticeDue ??= after(NOTICE_MS, () => {
@@ -91,6 +98,12 @@ export function openListener(parts: ListenerParts) {
 				if (connection?.alive) void connection.query("SELECT pg_notify($1, $2)", [channel, self]).catch(() => {});
 			});
 			return null;
+		},
+		/** The transaction is durable: if it had the notice with it, none has to follow. */
+		committed(): void {
+			if (!carried) return;
+			noticeDue?.();
+			noticeDue = undefined;
 		},
 		async lead(): Promise<boolean> {
 			await starting;

@@ -1,6 +1,8 @@
 // A prepared statement's short way through the client library: what that does anew for every query (a copy of its parts, a description of its
 // columns) is done once for each statement.
 
+import { executeMessage } from "./wire.ts";
+
 export type Result = { rows: unknown[][]; command: string };
 type Parser = (text: string) => unknown;
 /** One of a connection's. `parsers`: of its columns, known once it has been answered. */
@@ -12,13 +14,8 @@ type Wire = {
 	parsedStatements: Record<string, string>;
 	submittedNamedStatements: Record<string, string>;
 	parse(statement: { name: string; text: string }): void;
-	bind(config: { statement: string; values: readonly unknown[]; valueMapper: (value: unknown) => string | null }): void;
-	describe(what: { type: "P" }): void;
-	execute(what: object): void;
-	sync(): void;
+	stream: { writable: boolean; write(message: Buffer): unknown };
 };
-
-const asText = (value: unknown): string | null => (value === null || value === undefined ? null : String(value));
 
 /** In the place of the library's own Query, which it has to be an instance of: see `likeQuery`. */
 class Prepared {
@@ -43,10 +40,9 @@ class Prepared {
 			wire.parse({ name, text });
 			wire.submittedNamedStatements[name] = text;
 		}
-		wire.bind({ statement: name, values: this.values, valueMapper: asText });
-		if (!this.statement.parsers) wire.describe({ type: "P" });
-		wire.execute({});
-		wire.sync();
+		const message = executeMessage(name, this.values, !this.statement.parsers);
+		// Where it is not, the connection is about to tell.
+		if (wire.stream.writable) wire.stream.write(message);
 		return null;
 	}
 

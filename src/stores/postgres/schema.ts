@@ -30,17 +30,19 @@ const translated = (sql: string) =>
 const TUNING = `
 ALTER TABLE job SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.05);
 ALTER TABLE record SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
-CREATE TABLE head (one boolean PRIMARY KEY DEFAULT true CHECK (one), version bigint NOT NULL, schema bigint NOT NULL) WITH (fillfactor = 10);
-INSERT INTO head (version, schema) VALUES (0, 0);
+CREATE TABLE head (one boolean PRIMARY KEY DEFAULT true CHECK (one), commits bigint NOT NULL, schema bigint NOT NULL) WITH (fillfactor = 10);
+INSERT INTO head (commits, schema) VALUES (0, 0);
 CREATE TABLE writer (name text PRIMARY KEY, last bigint NOT NULL, at timestamptz NOT NULL DEFAULT now()) WITH (fillfactor = 50);
 `;
 
-/** Who has committed last, and what: it goes to `writer` when somebody else does. */
-const LAST = "ALTER TABLE head ADD COLUMN IF NOT EXISTS who text, ADD COLUMN IF NOT EXISTS txn bigint;";
-
-/** Each writer's last transaction, wherever it stands. */
-export const lastOf = (schema: string): string =>
-	`SELECT greatest((SELECT txn FROM "${schema}".head WHERE who = $1), (SELECT last FROM "${schema}".writer WHERE name = $1))`;
+/**
+ * Who has committed last, and what: it goes to `writer` when somebody else does. And the counters: a Sluice that does not know of them must not write
+ * any more, so the column that it looks at first has another name.
+ */
+const LAST = `
+ALTER TABLE head ADD COLUMN IF NOT EXISTS who text, ADD COLUMN IF NOT EXISTS txn bigint, ADD COLUMN IF NOT EXISTS counters text;
+DO $rename$ BEGIN ALTER TABLE head RENAME COLUMN version TO commits; EXCEPTION WHEN undefined_column THEN NULL; END $rename$;
+`;
 
 /**
  * Writes one set of changes. With `expected` it is a transaction of its own that holds only if nobody has committed since; without, it is a
@@ -48,7 +50,7 @@ export const lastOf = (schema: string): string =>
  * tables that were empty a moment ago fool it.
  */
 const WRITE = (schema: string, name: string) => `
-CREATE OR REPLACE FUNCTION "${schema}".${name}(expected bigint, me text, mine bigint, notice text, ${PARAMETERS.map(({ name, type }) => `${name} ${type}`).join(", ")})
+CREATE OR REPLACE FUNCTION "${schema}".${name}(expected bigint, me text, mine bigint, counting text, notice text, ${PARAMETERS.map(({ name, type }) => `${name} ${type}`).join(", ")})
 RETURNS double precision LANGUAGE plpgsql
 SET search_path = "${schema}", pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
@@ -56,9 +58,9 @@ AS $write$
 #variable_conflict use_column
 DECLARE before record;
 BEGIN
-	SELECT version, who, txn FROM head FOR UPDATE INTO before;
-	IF before.version <> expected THEN RAISE EXCEPTION 'stale' USING ERRCODE = '${STALE}'; END IF;
-	UPDATE head SET version = version + 1, who = me, txn = mine;
+	SELECT commits, who, txn FROM head FOR UPDATE INTO before;
+	IF before.commits <> expected THEN RAISE EXCEPTION 'stale' USING ERRCODE = '${STALE}'; END IF;
+	UPDATE head SET commits = commits + 1, who = me, txn = mine, counters = counting;
 	IF before.who <> me THEN
 		INSERT INTO writer (name, last) VALUES (before.who, before.txn) ON CONFLICT (name) DO UPDATE SET last = excluded.last, at = now();
 	END IF;

@@ -8,7 +8,14 @@ import { qualified, WRITER } from "./schema.ts";
 import { CLOCK } from "./session.ts";
 
 /** `alone`: the version that it rests on is this writer's own, so nobody else's last transaction is to be kept. */
-export type Writing = { expected: number | null; writer: string; txn: number; notice: string | null; alone: boolean };
+export type Writing = {
+	expected: number | null;
+	writer: string;
+	txn: number;
+	counters: string | null;
+	notice: string | null;
+	alone: boolean;
+};
 
 /** How many shapes get a statement. */
 const SHAPES = 150;
@@ -23,20 +30,20 @@ export class Statements {
 		private readonly schema: string,
 		private readonly usual: number,
 	) {
-		const marks = Array.from({ length: PARAMETERS.length + 4 }, (_, index) => `$${index + 1}`).join(", ");
+		const marks = Array.from({ length: PARAMETERS.length + 5 }, (_, index) => `$${index + 1}`).join(", ");
 		this.call = `SELECT "${schema}".${WRITER}(${marks})`;
 	}
 
 	/** Its answer is one row with the time, or none (or an error) if somebody else has committed since. `kept`: the connection keeps what is prepared. */
 	find(changes: Changes, kept: boolean, writing: Writing): { text: string; values: unknown[] } {
 		const rows = [...writes(changes)];
-		const { expected, writer, txn, notice } = writing;
+		const { expected, writer, txn, counters, notice } = writing;
 		const own = kept ? this.own(rows, writing) : undefined;
-		return own ?? { text: this.call, values: [expected, writer, txn, notice, ...argumentsFor(rows)] };
+		return own ?? { text: this.call, values: [expected, writer, txn, counters, notice, ...argumentsFor(rows)] };
 	}
 
 	private own(writes: readonly Write[], writing: Writing): { text: string; values: unknown[] } | undefined {
-		const { expected, writer, txn, notice, alone } = writing;
+		const { expected, writer, txn, counters, notice, alone } = writing;
 		let key = `${alone ? "a" : "o"}${notice === null ? "" : "n"}`;
 		for (const write of writes) {
 			const index = listOf(write);
@@ -52,7 +59,7 @@ export class Statements {
 		}
 		if (++shape.seen <= this.usual) return undefined;
 		shape.text ??= textFor(this.schema, writes, writing);
-		const values: unknown[] = [expected, writer, txn];
+		const values: unknown[] = [expected, writer, txn, counters];
 		if (notice !== null) values.push(notice);
 		for (const write of writes) {
 			if (isOne(write)) for (const cell of write.cells) values.push(cell);
@@ -65,9 +72,9 @@ export class Statements {
 const isOne = ({ width, cells }: Write): boolean => width > 1 && cells.length === width;
 
 function textFor(schema: string, writes: readonly Write[], { notice, alone }: Writing): string {
-	let used = notice === null ? 3 : 4;
+	let used = notice === null ? 4 : 5;
 	const parts = [
-		"h AS (UPDATE head SET version = version + 1, who = $2::text, txn = $3::bigint WHERE $1::bigint IS NULL OR version = $1 RETURNING version)",
+		"h AS (UPDATE head SET commits = commits + 1, who = $2::text, txn = $3::bigint, counters = $4::text WHERE $1::bigint IS NULL OR commits = $1 RETURNING commits)",
 	];
 	// What it sees of `head` is the row before the update.
 	if (!alone)
@@ -81,7 +88,7 @@ function textFor(schema: string, writes: readonly Write[], { notice, alone }: Wr
 		const parameter = (name: string) => first + 1 + list.columns.findIndex((column) => column.name === name);
 		parts.push(`l${parts.length} AS (${isOne(write) ? one(list, parameter) : many(list, parameter)})`);
 	}
-	const told = notice === null ? "" : ", pg_notify($4::text, $2::text)";
+	const told = notice === null ? "" : ", pg_notify($5::text, $2::text)";
 	return qualified(`WITH ${parts.join(",\n")}\nSELECT ${CLOCK}${told} FROM h`, schema);
 }
 

@@ -19,8 +19,10 @@ import {
 import { openTcpProxy } from "../../../test/make/tcp-proxy.ts";
 import { type Place, storeConformance } from "../../../test/store-conformance.ts";
 import { localHost } from "../../host/local.ts";
-import { Outrun, type Store } from "../../store.ts";
+import { noChanges, Outrun, type Store } from "../../store.ts";
 import { MIGRATIONS } from "../migrations/index.ts";
+import { settleCounters } from "./counters.ts";
+import { WRITER } from "./schema.ts";
 import { openPostgres } from "./store.ts";
 
 withServer();
@@ -242,6 +244,28 @@ describe("opening", () => {
 		await write(store, "k", 1);
 		expect(await recordOf(store, "k")).toBe(1);
 		expect(await store.lead?.()).toBe(true);
+	});
+
+	test("one from before counters stood in `head` is brought up to date, and hosts from before are kept out", async () => {
+		const schema = newSchema();
+		const first = await openPostgres(urlOf(schema), parts());
+		await first.begin();
+		first.write({ ...noChanges(), records: [["depth", "default", 3]] });
+		await first.commit();
+		await first.close();
+		await admin(settleCounters(schema));
+		await admin(`ALTER TABLE "${schema}".head DROP COLUMN counters`);
+		await admin(`ALTER TABLE "${schema}".head RENAME COLUMN commits TO version`);
+		await admin(`DROP FUNCTION "${schema}".${WRITER}`);
+		const store = await opened(urlOf(schema));
+		await store.begin();
+		expect(await store.read({ read: "records", kind: "depth", keys: ["default"] })).toEqual([["default", 3]]);
+		store.write({ ...noChanges(), records: [["depth", "default", 4]] });
+		await store.commit();
+		await store.begin();
+		expect(await store.read({ read: "standing", kinds: ["depth"] })).toEqual([["depth", "default", 4]]);
+		await store.commit();
+		await expect(admin(`UPDATE "${schema}".head SET version = version + 1`)).rejects.toThrow(/"version" does not exist/);
 	});
 
 	test("refuses what a newer Sluice or another program has made, and what is no address", async () => {

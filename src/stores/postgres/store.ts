@@ -11,16 +11,16 @@ import { type Changes, type Intent, Outrun, type Read, type Replies, type Store 
 import { query, reply } from "../sql/reads.ts";
 import { DatabaseClock } from "./clock.ts";
 import { type Address, addressOf, type Connection, connectPatiently, Lost, type Result } from "./connection.ts";
+import { Counters } from "./counters.ts";
 import { translate } from "./dialect.ts";
 import { Foresight } from "./foresight.ts";
 import { channelOf, openListener } from "./listener.ts";
 import { IDLE_MS, PATIENCE_MS, type PostgresOptions, USUAL } from "./options.ts";
 import { prepareSchema } from "./prepare.ts";
-import { lastOf, STALE } from "./schema.ts";
-import { CLOCK, type Session, sessionOf } from "./session.ts";
+import { STALE } from "./schema.ts";
+import { CLOCK, HEAD, type Head, type Session, sessionOf } from "./session.ts";
 import { Statements } from "./statement.ts";
 
-const HEAD = { sql: `SELECT version, ${CLOCK} FROM head`, params: [], columns: "nn" };
 /** So long after somebody was quicker, transactions take the lock first. */
 const CROWDED_MS = 1_000;
 
@@ -45,6 +45,8 @@ class PostgresStore implements Store {
 	/** The version that our own last commit has made. */
 	private own: number | null = null;
 	private readonly clock: DatabaseClock;
+	/** As of that version. */
+	private readonly counters = new Counters();
 	/** A notice has come: guessing would be in vain. */
 	private warned = false;
 	private txn = 0;
@@ -96,6 +98,7 @@ class PostgresStore implements Store {
 
 	async begin(intent: Intent = "change"): Promise<{ fresh: boolean; now?: number }> {
 		this.pass("begin");
+		this.listener.begin();
 		const { guess } = this.options;
 		const promising = guess === "always" || (guess !== "never" && !this.warned && this.clock.isSure());
 		if (promising && this.known !== null) return this.begun(true, this.now());
@@ -119,15 +122,13 @@ class PostgresStore implements Store {
 		}
 	}
 
-	private begun(fresh: boolean, now: number): { fresh: boolean; now?: number } {
-		return this.options.clock === "caller" ? { fresh } : { fresh, now };
-	}
+	private begun = (fresh: boolean, now: number) => (this.options.clock === "caller" ? { fresh } : { fresh, now });
 
 	async read<R extends Read>(request: R): Promise<Replies[R["read"]]> {
 		if (this.looking && this.wanted.length > 0) throw this.outrun("a look has more to do");
 		const coming = this.open || this.looking || (this.foreseen && this.wanted.length === 0) ? this.foresight.find(request) : undefined;
 		const foreseen = coming && (await this.guarded(coming));
-		if (foreseen !== undefined) return foreseen;
+		if (foreseen !== undefined) return this.counters.amend(request, foreseen);
 		const { text, values } = translate(query(request), this.address.schema);
 		const opening = this.open || this.looking ? undefined : this.openGuess();
 		opening?.catch(() => {});
@@ -140,7 +141,7 @@ class PostgresStore implements Store {
 		}
 		const found = reply(request, (await answer).rows) as Replies[R["read"]];
 		if (request.read === "events") this.foresight.note(found as Replies["events"]);
-		return found;
+		return this.counters.amend(request, found);
 	}
 
 	write(changes: Changes): void {
@@ -197,19 +198,23 @@ class PostgresStore implements Store {
 		this.warned = false;
 		const asked = this.guarded(this.session.takeLock(connection));
 		this.foresight.begin(this.ask).catch(() => {});
-		const { version, at } = await asked;
-		const now = this.clock.learn(at);
-		this.open = { version, failed: [] };
-		this.known = version;
-		return { version, now };
+		const head = await asked;
+		this.open = { version: head.version, failed: [] };
+		return this.rest(head);
 	}
 
 	/** Without the lock, as long as hosts are seldom in each other's way: most that follow a notice read what is usual, and write once. */
 	private async foresee(): Promise<{ version: number; now: number }> {
 		this.warned = false;
-		const [[version, at]] = (await this.guarded(this.foresight.begin(this.ask, HEAD))) as [[number, number]];
+		const [[version, at, counters]] = (await this.guarded(this.foresight.begin(this.ask, HEAD))) as [[number, number, string | null]];
 		this.foreseen = true;
+		return this.rest({ version, at, counters });
+	}
+
+	/** What the transaction rests on. */
+	private rest({ version, at, counters }: Head): { version: number; now: number } {
 		this.known = version;
+		this.counters.learn(counters);
 		return { version, now: this.clock.learn(at) };
 	}
 
@@ -220,10 +225,9 @@ class PostgresStore implements Store {
 		this.warned = false;
 		const asked = this.guarded(this.session.look(connection));
 		this.foresight.begin(this.ask).catch(() => {});
-		const { version, at } = await asked;
+		const head = await asked;
 		this.looking = true;
-		this.known = version;
-		return { version, now: this.clock.learn(at) };
+		return this.rest(head);
 	}
 
 	/** What was read was so at that moment. What is to be written counts only if it still is. */
@@ -280,8 +284,13 @@ class PostgresStore implements Store {
 			if (!(await this.wasCommitted())) throw asOutrun(error);
 			return this.done(null);
 		}
-		this.own = open.version;
-		this.done(open.version);
+		this.committed(open.version);
+	}
+
+	private committed(version: number): void {
+		this.listener.committed();
+		this.own = version;
+		this.done(version);
 	}
 
 	// ---- without it -----------------------------------------------------------------------------------------------------------------
@@ -303,13 +312,12 @@ class PostgresStore implements Store {
 		const [row] = result.rows;
 		if (!row) throw this.overtaken();
 		this.clock.learn(Number(row[0]));
-		this.own = expected + 1;
-		this.done(this.own);
+		this.committed(expected + 1);
 	}
 
 	/** Nothing is to be written: what was answered from memory must still be so. */
 	private async confirm(): Promise<void> {
-		const { rows } = await this.guarded(this.live().query(`SELECT version, ${CLOCK} FROM "${this.address.schema}".head`));
+		const { rows } = await this.guarded(this.live().query(`SELECT commits, ${CLOCK} FROM "${this.address.schema}".head`));
 		this.clock.learn(Number(rows[0]?.[1]));
 		if (Number(rows[0]?.[0]) !== this.known) throw this.overtaken();
 		this.done(this.known);
@@ -321,7 +329,9 @@ class PostgresStore implements Store {
 		this.txn++;
 		const { writer } = this.options;
 		const notice = this.listener.notice();
-		return this.statements.find(changes, this.live().direct, { expected, writer, txn: this.txn, notice, alone });
+		const records = this.counters.take(changes.records);
+		const counters = this.counters.text;
+		return this.statements.find({ ...changes, records }, this.live().direct, { expected, writer, txn: this.txn, counters, notice, alone });
 	}
 
 	// ---- the connection -------------------------------------------------------------------------------------------------------------
@@ -344,21 +354,14 @@ class PostgresStore implements Store {
 		return this.connection;
 	}
 
-	/**
-	 * Whether our last transaction made it, though the answer did not. The lock waits for what may still be under way; a new version keeps out
-	 * what may still arrive.
-	 */
+	/** Whether our last transaction made it, though the answer did not. */
 	private async wasCommitted(): Promise<boolean> {
 		const txn = this.txn;
 		this.done(null);
 		for (;;) {
 			const connection = await this.reach();
 			try {
-				const { schema } = this.address;
-				await connection.script(`BEGIN; UPDATE "${schema}".head SET version = version + 1`);
-				const { rows } = await connection.query(lastOf(schema), [this.options.writer]);
-				await connection.query("COMMIT");
-				return Number(rows[0]?.[0] ?? 0) >= txn;
+				return (await this.session.last(connection, this.options.writer)) >= txn;
 			} catch (error) {
 				if (!(error instanceof Lost)) throw error;
 			}

@@ -1,0 +1,105 @@
+// Records that nearly every transaction changes: the last numbers given out, how deep lanes are, what is in use. They stand in `head`, whose row
+// each transaction writes anyway; in the table of records each would be a row, and an entry of an index to be found, of its own. The few that
+// were changed last stand there, the others in the table, where what `head` says counts for more.
+
+import type { Changes, Read, RecordKind, Replies } from "../../store.ts";
+
+type Records = Changes["records"];
+
+const COUNTING: ReadonlySet<RecordKind> = new Set<RecordKind>(["bucket", "depth", "usage"]);
+const counts = (kind: RecordKind, key: string): boolean => COUNTING.has(kind) || (kind === "meta" && key === "ids");
+
+/** How many, and how many characters of them: more would be more to write each time than a row of their own. */
+const MOST = 16;
+const MOST_CHARS = 1_500;
+
+/** `start`: its kind and key, as they stand in the text; `body`: its value there; `used`: when it was changed last, counted in transactions. */
+type Counter = { kind: RecordKind; key: string; start: string; body: string; used: number };
+
+export class Counters {
+	private readonly kept = new Map<string, Counter>();
+	private turn = 0;
+	/** As it stands in `head`: a list of kind, key and value. */
+	text: string | null = null;
+
+	/** What `head` says. */
+	learn(text: string | null): void {
+		if (text === this.text) return;
+		this.kept.clear();
+		for (const [kind, key, value] of listed(text)) this.keep(kind, key, JSON.stringify(value));
+		this.text = text;
+	}
+
+	/** Takes what belongs here; tells what is left for the table, among it what had to make room. */
+	take(records: Records): Records {
+		const left: Records = [];
+		let changed = false;
+		this.turn++;
+		for (const record of records) {
+			const [kind, key, value] = record;
+			const here = counts(kind, key);
+			changed ||= here;
+			if (here && value !== null) this.keep(kind, key, JSON.stringify(value));
+			else left.push(record);
+			if (here && value === null) this.kept.delete(nameOf(kind, key));
+		}
+		if (changed) {
+			this.text = this.written();
+			this.makeRoom(this.text?.length ?? 0, left);
+		}
+		return left;
+	}
+
+	/** An answer from the table, with what stands here. */
+	amend<R extends Read>(request: R, found: Replies[R["read"]]): Replies[R["read"]] {
+		if (request.read === "standing") {
+			const here = listed(this.text).filter(([kind]) => request.kinds.includes(kind));
+			const others = (found as Replies["standing"]).filter(([kind, key]) => !this.kept.has(nameOf(kind, key)));
+			return [...others, ...here] as Replies[R["read"]];
+		}
+		if (request.read === "records") {
+			const rows = new Map(found as Replies["records"]);
+			for (const [kind, key, value] of listed(this.text)) if (kind === request.kind && request.keys.includes(key)) rows.set(key, value);
+			return [...rows] as Replies[R["read"]];
+		}
+		return found;
+	}
+
+	private keep(kind: RecordKind, key: string, body: string): void {
+		const name = nameOf(kind, key);
+		const one = this.kept.get(name);
+		if (one) {
+			one.body = body;
+			one.used = this.turn;
+		} else this.kept.set(name, { kind, key, start: `[${JSON.stringify(kind)},${JSON.stringify(key)},`, body, used: this.turn });
+	}
+
+	private written(): string | null {
+		let text = "";
+		for (const { start, body } of this.kept.values()) text += `${text === "" ? "[" : ","}${start}${body}]`;
+		return text === "" ? null : `${text}]`;
+	}
+
+	/** Those that were not changed for longest go. */
+	private makeRoom(chars: number, left: Records): void {
+		if (this.kept.size <= MOST && chars <= MOST_CHARS) return;
+		let rest = chars;
+		for (const { kind, key, start, body } of [...this.kept.values()].sort((a, b) => a.used - b.used)) {
+			if (this.kept.size <= MOST && rest <= MOST_CHARS) break;
+			this.kept.delete(nameOf(kind, key));
+			rest -= start.length + body.length + 2;
+			left.push([kind, key, JSON.parse(body)]);
+		}
+		this.text = this.written();
+	}
+}
+
+const nameOf = (kind: RecordKind, key: string): string => `${kind}\n${key}`;
+const listed = (text: string | null): [RecordKind, string, unknown][] => (text === null ? [] : JSON.parse(text));
+
+/** Puts all of them back into the table, for whoever reads and writes that: the lock must be held. */
+export const settleCounters = (schema: string): string =>
+	`INSERT INTO "${schema}".record (kind, key, body)
+SELECT e.counter ->> 0, e.counter ->> 1, (e.counter -> 2)::text FROM "${schema}".head, json_array_elements(head.counters::json) AS e (counter)
+ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body;
+UPDATE "${schema}".head SET counters = NULL`;
