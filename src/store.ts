@@ -181,6 +181,10 @@ export type Changes = {
 	forget: number[];
 };
 
+/** What was added, by a transaction that did nothing else. */
+export type Arrivals = Pick<Changes, "insert" | "specs" | "events" | "records">;
+export type Begun = { fresh: boolean; now?: number; arrivals?: readonly Arrivals[] };
+
 export const noChanges = (): Changes => ({
 	insert: [],
 	update: [],
@@ -212,12 +216,12 @@ export interface Store {
 	/**
 	 * Takes the write lock, or guesses that nobody else has committed and takes it later: then any later call may throw `Outrun`. `fresh` is false
 	 * when somebody else has committed since our last transaction: what was remembered may be wrong. `now` is the store's own clock, which counts
-	 * where several machines share it.
+	 * where several machines share it. `arrivals`: what others have added since, where that is all they did.
 	 *
 	 * `look`: most likely nothing will be written. A store of many hosts then reads without the lock, as of one moment, and throws `Outrun` if something is written after all
 	 * and somebody else has committed since.
 	 */
-	begin(intent?: Intent): Maybe<{ fresh: boolean; now?: number }>;
+	begin(intent?: Intent): Maybe<Begun>;
 	read<R extends Read>(request: R): Maybe<Replies[R["read"]]>;
 	/** What cannot be written may be told as late as by `commit`. */
 	write(changes: Changes): Maybe<void>;

@@ -5,7 +5,7 @@
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
-import { ask, type EventRecord, type Intent, type Moved, type Op, Outrun, type Read, type Store } from "../store.ts";
+import { ask, type Begun, type EventRecord, type Intent, type Moved, type Op, Outrun, type Read, type Store } from "../store.ts";
 import { fetchLocks } from "./locks.ts";
 import { type Ids, Memory, STANDING } from "./memory.ts";
 import { closeBatches } from "./place.ts";
@@ -216,14 +216,15 @@ export class Engine {
 	/** begin · recall · sweep · settle · body · write · commit. On any error nothing of it is left, in the store or in memory. */
 	private *inTransaction(intent: Intent, jobs: readonly number[], body: (tx: Tx, drive: Drive) => Steps<void>): Steps<void> {
 		const { store, chance, by } = this.options;
-		const { fresh, now } = (yield store.begin(intent)) as { fresh: boolean; now?: number };
+		const { fresh, now, arrivals = [] } = (yield store.begin(intent)) as Begun;
 		try {
-			if (!fresh || !this.memory) {
+			if (fresh && this.memory) for (const one of arrivals) this.memory.learn(one);
+			else {
 				const rows = (yield store.read({ read: "standing", kinds: STANDING })) as Parameters<typeof Memory.from>[0];
 				this.memory = Memory.from(rows);
 				refuseMoved(this.memory);
 			}
-			const heard = fresh ? NOTHING : yield* this.listen();
+			const heard = fresh ? arrivals.flatMap(({ events }) => events) : yield* this.listen();
 			const leases = this.checkClock(now);
 			const older = fresh ? null : leap(this.memory, this.seen);
 			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(this.memory), chance, by, far: this.isWaitedFor });

@@ -27,9 +27,14 @@ export class Window {
 	private readonly tallies = new Map<string, Tally>();
 	/** Highest first. All levels at or above the lowest are here; `complete` = there are none below. */
 	private levels: Level[] = [];
-	private complete = false;
+	private complete: boolean;
 	/** Those that have been ready longest, once somebody has asked; `complete` = these are all. */
 	private elders: Elders | undefined;
+
+	/** `empty`: nobody stands in it. */
+	constructor(known?: "empty") {
+		this.complete = known === "empty";
+	}
 
 	/** The heads that can be best: the highest rank alone, or all levels of rank 0 within reach of the age boost. */
 	*heads(bucket: Bucket, reach: number): Op<Head[]> {

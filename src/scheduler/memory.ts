@@ -4,8 +4,8 @@
 import type { Bucket } from "../core/bucket.ts";
 import type { Job, JobSpec } from "../core/job.ts";
 import type { Hold, HostRecord, Ledger } from "../core/world.ts";
-import type { RecordKind } from "../store.ts";
-import type { Window } from "./heads.ts";
+import type { Arrivals, RecordKind } from "../store.ts";
+import { Window } from "./heads.ts";
 
 export const STANDING = [
 	"meta",
@@ -63,6 +63,22 @@ export class Memory {
 	countReady(): void {
 		this.ready = 0;
 		for (const bucket of this.buckets.values()) if (bucket.kind !== "kernel" && bucket.stage === undefined) this.ready += bucket.ready;
+	}
+
+	/** What others have added, and nothing else. */
+	learn({ insert, specs, records }: Arrivals): void {
+		for (const [kind, key, value] of records) {
+			// Whoever stands in a bucket that is new is among those who arrive.
+			if (kind === "bucket" && value !== null && !this.bucketIds.has(key)) this.windows.set((value as Bucket).id, new Window("empty"));
+			this.remember(kind, key, value);
+		}
+		for (const { id, line, bucket, rank, level, age_at, ready_at, due_at, job } of insert) {
+			this.jobs.set(id, { job, at: "job" });
+			if (line === "") this.windows.get(bucket)?.enter({ id, rank, level, age_at, ready_at: ready_at ?? age_at });
+			if (due_at !== null && this.nextDue !== undefined) this.nextDue = Math.min(this.nextDue ?? due_at, due_at);
+		}
+		for (const [id, spec] of specs) this.keepSpec(id, spec);
+		this.countReady();
 	}
 
 	/** undefined: not remembered; null: known to be absent. */

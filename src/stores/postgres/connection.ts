@@ -212,28 +212,6 @@ export async function connect(
 	};
 }
 
-/** Again and again for as long as patience lasts and is given; then an error that says so. */
-export async function connectPatiently(
-	address: Address,
-	options: ConnectOptions,
-	{ monotonic, after, given }: { monotonic(): number; after(ms: number, call: () => void): () => void; given(): boolean },
-): Promise<Connection> {
-	const until = monotonic() + options.patienceMs;
-	for (let wait = 20; ; wait = Math.min(wait * 2, 500)) {
-		try {
-			return await connect(address, options);
-		} catch (error) {
-			if (!(error instanceof Lost)) throw error;
-			if (!given() || monotonic() + wait > until)
-				throw new SluiceError("store", `${address.display} cannot be reached (${error.message})`, {
-					hint: "is PostgreSQL up, and the address right? Nothing is lost: what runs goes on, and catches up",
-					cause: error,
-				});
-		}
-		await new Promise<void>((resolve) => after(wait, resolve));
-	}
-}
-
 /** By SQLSTATE, or its first two characters. */
 const REFUSALS: [RegExp, string, string][] = [
 	[/^28/, "the database refuses this user", "check user and password in the store's URL, and pg_hba.conf"],

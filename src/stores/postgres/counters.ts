@@ -7,7 +7,8 @@ import type { Changes, Read, RecordKind, Replies } from "../../store.ts";
 type Records = Changes["records"];
 
 const COUNTING: ReadonlySet<RecordKind> = new Set<RecordKind>(["bucket", "depth", "usage"]);
-const counts = (kind: RecordKind, key: string): boolean => COUNTING.has(kind) || (kind === "meta" && key === "ids");
+export const counts = (kind: RecordKind, key: string): boolean =>
+	COUNTING.has(kind) || (kind === "meta" && (key === "ids" || key === "pace"));
 
 /** How many, and how many characters of them: more would be more to write each time than a row of their own. */
 const MOST = 16;
@@ -19,7 +20,7 @@ type Counter = { kind: RecordKind; key: string; start: string; body: string; use
 export class Counters {
 	private readonly kept = new Map<string, Counter>();
 	private turn = 0;
-	/** As it stands in `head`: a list of kind, key and value. */
+	/** As it stands in `head`: a list of kind, key and value; null for one that is gone. */
 	text: string | null = null;
 
 	/** What `head` says. */
@@ -37,11 +38,12 @@ export class Counters {
 		this.turn++;
 		for (const record of records) {
 			const [kind, key, value] = record;
-			const here = counts(kind, key);
-			changed ||= here;
-			if (here && value !== null) this.keep(kind, key, JSON.stringify(value));
-			else left.push(record);
-			if (here && value === null) this.kept.delete(nameOf(kind, key));
+			if (!counts(kind, key)) left.push(record);
+			else {
+				// Also that it is gone: the table may have it.
+				this.keep(kind, key, JSON.stringify(value));
+				changed = true;
+			}
 		}
 		if (changed) {
 			this.text = this.written();
@@ -53,14 +55,14 @@ export class Counters {
 	/** An answer from the table, with what stands here. */
 	amend<R extends Read>(request: R, found: Replies[R["read"]]): Replies[R["read"]] {
 		if (request.read === "standing") {
-			const here = listed(this.text).filter(([kind]) => request.kinds.includes(kind));
+			const here = listed(this.text).filter(([kind, , value]) => value !== null && request.kinds.includes(kind));
 			const others = (found as Replies["standing"]).filter(([kind, key]) => !this.kept.has(nameOf(kind, key)));
 			return [...others, ...here] as Replies[R["read"]];
 		}
 		if (request.read === "records") {
 			const rows = new Map(found as Replies["records"]);
 			for (const [kind, key, value] of listed(this.text)) if (kind === request.kind && request.keys.includes(key)) rows.set(key, value);
-			return [...rows] as Replies[R["read"]];
+			return [...rows].filter(([, value]) => value !== null) as Replies[R["read"]];
 		}
 		return found;
 	}
@@ -98,8 +100,10 @@ const nameOf = (kind: RecordKind, key: string): string => `${kind}\n${key}`;
 const listed = (text: string | null): [RecordKind, string, unknown][] => (text === null ? [] : JSON.parse(text));
 
 /** Puts all of them back into the table, for whoever reads and writes that: the lock must be held. */
-export const settleCounters = (schema: string): string =>
-	`INSERT INTO "${schema}".record (kind, key, body)
-SELECT e.counter ->> 0, e.counter ->> 1, (e.counter -> 2)::text FROM "${schema}".head, json_array_elements(head.counters::json) AS e (counter)
-ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body;
+export const settleCounters = (schema: string): string => {
+	const counters = `(SELECT e.counter ->> 0 AS kind, e.counter ->> 1 AS key, nullif((e.counter -> 2)::text, 'null') AS body
+FROM "${schema}".head, json_array_elements(head.counters::json) AS e (counter)) AS n`;
+	return `DELETE FROM "${schema}".record USING ${counters} WHERE n.body IS NULL AND record.kind = n.kind AND record.key = n.key;
+INSERT INTO "${schema}".record (kind, key, body) SELECT kind, key, body FROM ${counters} WHERE body IS NOT NULL ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body;
 UPDATE "${schema}".head SET counters = NULL`;
+};

@@ -1,17 +1,19 @@
 // The one connection with state of a session: it hears notices of other writers and holds the leader's lock. Where it is lost, hints stop and
 // somebody else leads until it is back; nothing else depends on it.
 
+import type { Changes } from "../../store.ts";
 import { type Address, type Connection, connect } from "./connection.ts";
+import { type News, Newsroom, onlyStarts } from "./news.ts";
+import type { Notice } from "./statement.ts";
 
 export type ListenerParts = {
 	address: Address;
 	channel: string;
-	/** Our own notices are no news. */
+	/** Whose notices these are. */
 	self: string;
 	patienceMs: number;
 	after(ms: number, call: () => void): () => void;
 	monotonic(): number;
-	heard(): void;
 };
 
 const AGAIN_MS = 1_000;
@@ -35,23 +37,27 @@ export function openListener(parts: ListenerParts) {
 	let noticedAt = Number.NEGATIVE_INFINITY;
 	let noticeDue: (() => void) | undefined;
 	let carried = false;
+	let newsroom: Newsroom | undefined;
+	/** A notice has come that does not say what is new. */
+	let warned = false;
 
-	const tell = () => {
-		parts.heard();
+	/** Null: something may have been missed. */
+	const tell = (payload: string | null) => {
+		const found = payload === null ? "something" : (newsroom?.take(payload) ?? "something");
+		if (found === "ours") return;
+		warned ||= found === "something";
 		for (const call of calls) call();
 	};
 
 	async function open(): Promise<void> {
 		try {
 			const next = await connect({ ...address, url: address.direct }, { patienceMs: parts.patienceMs, name: `sluice ${self} listener` });
-			next.onNotice((who) => {
-				if (who !== self) tell();
-			});
+			next.onNotice(tell);
 			await next.query(`LISTEN ${channel}`);
 			if (closed) return void (await next.end());
 			connection = next;
 			// Something may have been missed.
-			tell();
+			tell(null);
 		} catch {
 			// Tried again below.
 		}
@@ -72,25 +78,39 @@ export function openListener(parts: ListenerParts) {
 	}
 
 	return {
-		start(): void {
+		/** `secret`: of those who may read the jobs. */
+		start(secret: string): void {
+			newsroom = new Newsroom(self, secret);
 			starting = open().then(watch);
 		},
 		listen(call: () => void): () => void {
 			calls.add(call);
 			return () => calls.delete(call);
 		},
+		/** What others have told since a version; undefined: there is more than they have told. */
+		news(version: number | null): News[] | undefined {
+			if (warned) return undefined;
+			return version === null ? [] : newsroom?.since(version);
+		},
+		/** What is new is about to be asked for. */
+		asking(): void {
+			warned = false;
+		},
 		/** A transaction begins. */
 		begin(): void {
 			carried = false;
 		},
-		/** The channel, if a notice is due with a transaction; else one goes out soon for all that come meanwhile: with one of them, or by itself. */
-		notice(): string | null {
+		/**
+		 * What goes out with a transaction, if a notice is due; else one goes out soon for all that come meanwhile: with one of them, or by itself.
+		 * `made`: what the transaction does.
+		 */
+		notice(made: { version: number; counters: string | null; changes: Changes }): Notice | null {
 			if (carried) return null;
 			const now = monotonic();
-			if (now - noticedAt >= NOTICE_MS) {
+			if (now - noticedAt >= NOTICE_MS && !onlyStarts(made.changes)) {
 				noticedAt = now;
 				carried = true;
-				return channel;
+				return { channel, payload: newsroom?.payload(made) ?? self };
 			}
 			noticeDue ??= after(NOTICE_MS, () => {
 				noticeDue = undefined;

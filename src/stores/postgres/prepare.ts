@@ -18,10 +18,11 @@ export async function checkVersion(connection: Connection, { display }: Address)
 	return server;
 }
 
-export async function prepareSchema(connection: Connection, address: Address): Promise<void> {
+/** Tells the secret of those who may read what is in it. */
+export async function prepareSchema(connection: Connection, address: Address): Promise<string> {
 	const { schema } = address;
 	await checkVersion(connection, address);
-	if (await isReady()) return;
+	if (await isReady()) return secretOf();
 	await connection.query("BEGIN");
 	try {
 		await connection.query("SELECT pg_advisory_xact_lock($1)", [LOCK]);
@@ -34,6 +35,11 @@ export async function prepareSchema(connection: Connection, address: Address): P
 	} catch (error) {
 		await connection.query("ROLLBACK").catch(() => {});
 		throw error;
+	}
+	return secretOf();
+
+	async function secretOf(): Promise<string> {
+		return String((await connection.query(`SELECT secret FROM "${schema}".head`)).rows[0]?.[0]);
 	}
 
 	async function isReady(): Promise<boolean> {

@@ -40,8 +40,9 @@ CREATE TABLE writer (name text PRIMARY KEY, last bigint NOT NULL, at timestamptz
  * any more, so the column that it looks at first has another name.
  */
 const LAST = `
-ALTER TABLE head ADD COLUMN IF NOT EXISTS who text, ADD COLUMN IF NOT EXISTS txn bigint, ADD COLUMN IF NOT EXISTS counters text;
+ALTER TABLE head ADD COLUMN IF NOT EXISTS who text, ADD COLUMN IF NOT EXISTS txn bigint, ADD COLUMN IF NOT EXISTS counters text, ADD COLUMN IF NOT EXISTS secret text;
 DO $rename$ BEGIN ALTER TABLE head RENAME COLUMN version TO commits; EXCEPTION WHEN undefined_column THEN NULL; END $rename$;
+UPDATE head SET secret = gen_random_uuid()::text || gen_random_uuid()::text WHERE secret IS NULL;
 `;
 
 /**
@@ -50,7 +51,7 @@ DO $rename$ BEGIN ALTER TABLE head RENAME COLUMN version TO commits; EXCEPTION W
  * tables that were empty a moment ago fool it.
  */
 const WRITE = (schema: string, name: string) => `
-CREATE OR REPLACE FUNCTION "${schema}".${name}(expected bigint, me text, mine bigint, counting text, notice text, ${PARAMETERS.map(({ name, type }) => `${name} ${type}`).join(", ")})
+CREATE OR REPLACE FUNCTION "${schema}".${name}(expected bigint, me text, mine bigint, counting text, notice text, payload text, ${PARAMETERS.map(({ name, type }) => `${name} ${type}`).join(", ")})
 RETURNS double precision LANGUAGE plpgsql
 SET search_path = "${schema}", pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
@@ -65,7 +66,7 @@ BEGIN
 		INSERT INTO writer (name, last) VALUES (before.who, before.txn) ON CONFLICT (name) DO UPDATE SET last = excluded.last, at = now();
 	END IF;
 	${BODY}
-	IF notice IS NOT NULL THEN PERFORM pg_notify(notice, me); END IF;
+	IF notice IS NOT NULL THEN PERFORM pg_notify(notice, payload); END IF;
 	RETURN ${CLOCK};
 END
 $write$;

@@ -13,9 +13,11 @@ export type Writing = {
 	writer: string;
 	txn: number;
 	counters: string | null;
-	notice: string | null;
+	notice: Notice | null;
 	alone: boolean;
 };
+
+export type Notice = { channel: string; payload: string };
 
 /** How many shapes get a statement. */
 const SHAPES = 150;
@@ -30,7 +32,7 @@ export class Statements {
 		private readonly schema: string,
 		private readonly usual: number,
 	) {
-		const marks = Array.from({ length: PARAMETERS.length + 5 }, (_, index) => `$${index + 1}`).join(", ");
+		const marks = Array.from({ length: PARAMETERS.length + 6 }, (_, index) => `$${index + 1}`).join(", ");
 		this.call = `SELECT "${schema}".${WRITER}(${marks})`;
 	}
 
@@ -39,7 +41,7 @@ export class Statements {
 		const rows = [...writes(changes)];
 		const { expected, writer, txn, counters, notice } = writing;
 		const own = kept ? this.own(rows, writing) : undefined;
-		return own ?? { text: this.call, values: [expected, writer, txn, counters, notice, ...argumentsFor(rows)] };
+		return own ?? { text: this.call, values: [expected, writer, txn, counters, notice?.channel, notice?.payload, ...argumentsFor(rows)] };
 	}
 
 	private own(writes: readonly Write[], writing: Writing): { text: string; values: unknown[] } | undefined {
@@ -60,7 +62,7 @@ export class Statements {
 		if (++shape.seen <= this.usual) return undefined;
 		shape.text ??= textFor(this.schema, writes, writing);
 		const values: unknown[] = [expected, writer, txn, counters];
-		if (notice !== null) values.push(notice);
+		if (notice !== null) values.push(notice.channel, notice.payload);
 		for (const write of writes) {
 			if (isOne(write)) for (const cell of write.cells) values.push(cell);
 			else values.push(...columnsOf(write, listOf(write)));
@@ -72,7 +74,7 @@ export class Statements {
 const isOne = ({ width, cells }: Write): boolean => width > 1 && cells.length === width;
 
 function textFor(schema: string, writes: readonly Write[], { notice, alone }: Writing): string {
-	let used = notice === null ? 4 : 5;
+	let used = notice === null ? 4 : 6;
 	const parts = [
 		"h AS (UPDATE head SET commits = commits + 1, who = $2::text, txn = $3::bigint, counters = $4::text WHERE $1::bigint IS NULL OR commits = $1 RETURNING commits)",
 	];
@@ -88,7 +90,7 @@ function textFor(schema: string, writes: readonly Write[], { notice, alone }: Wr
 		const parameter = (name: string) => first + 1 + list.columns.findIndex((column) => column.name === name);
 		parts.push(`l${parts.length} AS (${isOne(write) ? one(list, parameter) : many(list, parameter)})`);
 	}
-	const told = notice === null ? "" : ", pg_notify($5::text, $2::text)";
+	const told = notice === null ? "" : ", pg_notify($5::text, $6::text)";
 	return qualified(`WITH ${parts.join(",\n")}\nSELECT ${CLOCK}${told} FROM h`, schema);
 }
 

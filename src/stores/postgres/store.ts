@@ -7,14 +7,16 @@
 //
 // A connection that breaks in the middle is made anew and the transaction's fate is looked up: each writer's last transaction is on record.
 
-import { type Changes, type Intent, Outrun, type Read, type Replies, type Store } from "../../store.ts";
+import { type Begun, type Changes, type Intent, Outrun, type Read, type Replies, type Store } from "../../store.ts";
 import { query, reply } from "../sql/reads.ts";
 import { DatabaseClock } from "./clock.ts";
-import { type Address, addressOf, type Connection, connectPatiently, Lost, type Result } from "./connection.ts";
+import { type Address, addressOf, type Connection, Lost, type Result } from "./connection.ts";
 import { Counters } from "./counters.ts";
 import { translate } from "./dialect.ts";
 import { Foresight } from "./foresight.ts";
+import { Line } from "./line.ts";
 import { channelOf, openListener } from "./listener.ts";
+import type { News } from "./news.ts";
 import { IDLE_MS, PATIENCE_MS, type PostgresOptions, USUAL } from "./options.ts";
 import { prepareSchema } from "./prepare.ts";
 import { STALE } from "./schema.ts";
@@ -33,7 +35,7 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
 }
 
 class PostgresStore implements Store {
-	private connection: Connection | undefined;
+	private readonly line: Line;
 	private readonly patienceMs: number;
 	private readonly listener: ReturnType<typeof openListener>;
 	private readonly statements: Statements;
@@ -47,8 +49,6 @@ class PostgresStore implements Store {
 	private readonly clock: DatabaseClock;
 	/** As of that version. */
 	private readonly counters = new Counters();
-	/** A notice has come: guessing would be in vain. */
-	private warned = false;
 	private txn = 0;
 	/** The transaction that has the lock; without one, what a guess wants to write. */
 	private open: Open | undefined;
@@ -58,7 +58,6 @@ class PostgresStore implements Store {
 	private foreseen = false;
 	private crowdedUntil = Number.NEGATIVE_INFINITY;
 	private wanted: Changes[] = [];
-	private closed = false;
 
 	constructor(
 		private readonly address: Address,
@@ -69,6 +68,11 @@ class PostgresStore implements Store {
 		this.clock = new DatabaseClock(options.monotonic);
 		this.statements = new Statements(address.schema, options.usual ?? USUAL);
 		this.session = sessionOf(address.schema, options.idleMs ?? IDLE_MS);
+		this.line = new Line(
+			address,
+			{ patienceMs: this.patienceMs, name: `sluice ${options.writer}`, settings: this.session.settings },
+			options,
+		);
 		this.listener = openListener({
 			address,
 			channel: channelOf(address),
@@ -76,32 +80,26 @@ class PostgresStore implements Store {
 			patienceMs: this.patienceMs,
 			after: options.after,
 			monotonic: options.monotonic,
-			heard: () => {
-				this.warned = true;
-			},
 		});
 	}
 
 	async start(): Promise<void> {
-		try {
-			await prepareSchema(await this.reach(), this.address);
-		} catch (error) {
-			if (!(error instanceof Lost)) throw error;
-			await prepareSchema(await this.reach(), this.address);
-		}
-		this.listener.start();
+		const prepare = async () => prepareSchema(await this.reach(), this.address);
+		const again = (error: unknown) => (error instanceof Lost ? prepare() : Promise.reject(error));
+		this.listener.start(await prepare().catch(again));
 	}
 
 	now(): number {
 		return this.clock.now();
 	}
 
-	async begin(intent: Intent = "change"): Promise<{ fresh: boolean; now?: number }> {
+	async begin(intent: Intent = "change"): Promise<Begun> {
 		this.pass("begin");
 		this.listener.begin();
 		const { guess } = this.options;
-		const promising = guess === "always" || (guess !== "never" && !this.warned && this.clock.isSure());
-		if (promising && this.known !== null) return this.begun(true, this.now());
+		const news = this.listener.news(this.known);
+		const promising = guess === "always" || (guess !== "never" && news !== undefined && this.clock.isSure());
+		if (promising && this.known !== null) return this.told(news);
 		const before = this.known;
 		const connection = await this.reach();
 		// Behind a pooler the settings that a read wants would have to be made each time.
@@ -117,12 +115,22 @@ class PostgresStore implements Store {
 		try {
 			this.options.fault?.(point);
 		} catch (error) {
-			this.connection?.cut();
+			this.line.alive?.cut();
 			throw error;
 		}
 	}
 
-	private begun = (fresh: boolean, now: number) => (this.options.clock === "caller" ? { fresh } : { fresh, now });
+	/** What was remembered still holds, together with what others have told since. */
+	private told(news: readonly News[] = []): Begun {
+		const last = news.at(-1);
+		if (!last) return this.begun(true, this.now());
+		this.known = last.version;
+		this.counters.learn(last.counters);
+		this.foresight.note(last.arrivals.events);
+		return { ...this.begun(true, this.now()), arrivals: news.map(({ arrivals }) => arrivals) };
+	}
+
+	private begun = (fresh: boolean, now: number): Begun => (this.options.clock === "caller" ? { fresh } : { fresh, now });
 
 	async read<R extends Read>(request: R): Promise<Replies[R["read"]]> {
 		if (this.looking && this.wanted.length > 0) throw this.outrun("a look has more to do");
@@ -166,22 +174,15 @@ class PostgresStore implements Store {
 	async rollback(): Promise<void> {
 		const wasOpen = this.open !== undefined || this.looking;
 		this.done(null);
-		if (!wasOpen || !this.connection?.alive) return;
-		try {
-			await this.connection.query("ROLLBACK");
-		} catch {
-			// Then it is gone with its connection.
-			this.connection.cut();
-		}
+		const connection = this.line.alive;
+		// If that fails, it is gone with its connection.
+		if (wasOpen && connection) await connection.query("ROLLBACK").catch(() => connection.cut());
 	}
 
 	async close(): Promise<void> {
-		this.closed = true;
 		const wasOpen = this.open !== undefined || this.looking;
 		this.done(null);
-		await this.listener.close();
-		if (wasOpen) this.connection?.cut();
-		else await this.connection?.end();
+		await Promise.all([this.line.close(wasOpen ? "cut" : "end"), this.listener.close()]);
 	}
 
 	listen(call: () => void): () => void {
@@ -195,7 +196,7 @@ class PostgresStore implements Store {
 	// ---- with the lock --------------------------------------------------------------------------------------------------------------
 
 	private async lock(connection: Connection): Promise<{ version: number; now: number }> {
-		this.warned = false;
+		this.listener.asking();
 		const asked = this.guarded(this.session.takeLock(connection));
 		this.foresight.begin(this.ask).catch(() => {});
 		const head = await asked;
@@ -205,7 +206,7 @@ class PostgresStore implements Store {
 
 	/** Without the lock, as long as hosts are seldom in each other's way: most that follow a notice read what is usual, and write once. */
 	private async foresee(): Promise<{ version: number; now: number }> {
-		this.warned = false;
+		this.listener.asking();
 		const [[version, at, counters]] = (await this.guarded(this.foresight.begin(this.ask, HEAD))) as [[number, number, string | null]];
 		this.foreseen = true;
 		return this.rest({ version, at, counters });
@@ -222,7 +223,7 @@ class PostgresStore implements Store {
 
 	/** Everything as of one moment, and nobody has to wait for it. */
 	private async look(connection: Connection): Promise<{ version: number; now: number }> {
-		this.warned = false;
+		this.listener.asking();
 		const asked = this.guarded(this.session.look(connection));
 		this.foresight.begin(this.ask).catch(() => {});
 		const head = await asked;
@@ -260,7 +261,8 @@ class PostgresStore implements Store {
 	private send(changes: Changes): void {
 		const open = this.open as Open;
 		this.foresight.forget();
-		const { text, values } = this.writing(null, open.failed.length > 0 || open.version === this.own, changes);
+		const alone = open.failed.length > 0 || open.version === this.own;
+		const { text, values } = this.writing(changes, { expected: null, made: open.version + 1, alone });
 		const sent = this.guarded(this.live().query(text, values));
 		open.version++;
 		sent.catch(() => {});
@@ -300,7 +302,7 @@ class PostgresStore implements Store {
 		if (this.foreseen) this.foresight.learn();
 		let result: Result;
 		try {
-			const { text, values } = this.writing(expected, expected === this.own, changes);
+			const { text, values } = this.writing(changes, { expected, made: expected + 1, alone: expected === this.own });
 			result = await this.live().query(text, values);
 		} catch (error) {
 			if ((error as { code?: string }).code === STALE) throw this.overtaken();
@@ -323,35 +325,33 @@ class PostgresStore implements Store {
 		this.done(this.known);
 	}
 
-	/** `expected`: the version that it rests on, where the lock does not see to it; `alone`: that was our own commit. */
-	private writing(expected: number | null, alone: boolean, changes: Changes): { text: string; values: unknown[] } {
+	/**
+	 * `expected`: the version that it rests on, where the lock does not see to it; `alone`: that was our own commit. `made`: the version that it makes; should
+	 * more follow with the lock, nobody will ever find that one, and whoever was told of it begins again.
+	 */
+	private writing(
+		changes: Changes,
+		{ expected, made, alone }: { expected: number | null; made: number; alone: boolean },
+	): { text: string; values: unknown[] } {
 		this.foresight.note(changes.events);
 		this.txn++;
 		const { writer } = this.options;
-		const notice = this.listener.notice();
 		const records = this.counters.take(changes.records);
 		const counters = this.counters.text;
+		const notice = this.listener.notice({ version: made, counters, changes });
 		return this.statements.find({ ...changes, records }, this.live().direct, { expected, writer, txn: this.txn, counters, notice, alone });
 	}
 
 	// ---- the connection -------------------------------------------------------------------------------------------------------------
 
 	private live(): Connection {
-		if (!this.connection?.alive) throw this.outrun("the connection is gone");
-		return this.connection;
+		if (!this.line.alive) throw this.outrun("the connection is gone");
+		return this.line.alive;
 	}
 
-	/** A connection, now or as soon as there is one; after the patience is over, an error that says so. */
 	private async reach(): Promise<Connection> {
-		if (this.connection?.alive) return this.connection;
-		const { monotonic, after, writer } = this.options;
-		this.known = null;
-		this.connection = await connectPatiently(
-			this.address,
-			{ patienceMs: this.patienceMs, name: `sluice ${writer}`, settings: this.session.settings },
-			{ monotonic, after, given: () => !this.closed },
-		);
-		return this.connection;
+		if (!this.line.alive) this.known = null;
+		return this.line.alive ?? this.line.reach();
 	}
 
 	/** Whether our last transaction made it, though the answer did not. */
