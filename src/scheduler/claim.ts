@@ -44,6 +44,27 @@ export function* claim(tx: Tx, claimer: Claimer): Op<Claimed[]> {
 	return started.map((job) => ({ job: copy(job), spec: copy(specs.get(job.id)) as Claimed["spec"], run: { ...(job.run as Run) } }));
 }
 
+/** What a claim of several is likely to look at, in a few reads for all its buckets. */
+export function* beforeClaim(tx: Tx, claimer: Claimer, leaving: number): Op<void> {
+	const world = tx.world(claimer.host);
+	const room = Math.min(claimer.max, MAX_CLAIM, freeOn(claimer.host, world) + leaving);
+	if (claimer.kernel || room < SEVERAL || askPace(world)) return;
+	const buckets = bucketsFor(tx, claimer);
+	if (buckets.length > FEW) return;
+	// Whose cap is reached may have room once others have ended.
+	const open = buckets.filter((bucket) => leaving > 0 || !capacity.ask(bucket, world));
+	yield* prepare(tx, open, room, tx.config.order.age_boost_max);
+}
+
+function bucketsFor(tx: Tx, { kinds, lanes }: Claimer): Bucket[] {
+	const found: Bucket[] = [];
+	for (const bucket of tx.memory.buckets.values()) {
+		if (bucket.ready === 0 || bucket.stage !== undefined) continue;
+		if (kinds.includes(bucket.kind) && (!lanes || lanes.includes(bucket.lane))) found.push(bucket);
+	}
+	return found;
+}
+
 /** Drives the planner: fetches heads for it and offers each pick to `attempt`. */
 export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, head: Head) => Op<Job | undefined>): Op<Job[]> {
 	const { config } = tx;
@@ -54,22 +75,11 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	const paced = !kernel && !isDirect(config);
 	if (paced && config.batch_size > 0) want = Math.min(want, config.batch_size);
 	if (paced && config.spawn_delay_ms > 0) want = Math.min(want, 1);
-	const buckets: Bucket[] = [];
-	for (const bucket of tx.memory.buckets.values()) {
-		if (bucket.ready === 0 || bucket.stage !== undefined) continue;
-		if (!claimer.kinds.includes(bucket.kind) || (claimer.lanes && !claimer.lanes.includes(bucket.lane))) continue;
-		buckets.push(kernel && !claimer.kernel?.admission ? withoutOwner(bucket) : bucket);
-	}
+	const found = bucketsFor(tx, claimer);
+	const buckets = kernel && !claimer.kernel?.admission ? found.map(withoutOwner) : found;
 	const reach = kernel ? 0 : config.order.age_boost_max;
 	const jobs: Job[] = [];
 	const room = kernel ? want : Math.min(want, freeOn(claimer.host, world));
-	if (tx.far && room >= SEVERAL && buckets.length <= FEW)
-		yield* prepare(
-			tx,
-			buckets.filter((bucket) => !capacity.ask(bucket, world)),
-			room,
-			reach,
-		);
 	const planner = plan(() => world, buckets, want);
 	let step = planner.next();
 	while (!step.done) {
@@ -89,10 +99,6 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	return jobs;
 }
 
-/**
- * What a claim of several is likely to look at, in a few reads for all its buckets, before it changes anything: later each read would be a journey of its
- * own, and make the transaction write first what it has.
- */
 function* prepare(tx: Tx, buckets: readonly Bucket[], want: number, reach: number): Op<void> {
 	const ids: number[] = [];
 	const share = Math.ceil(want / buckets.length);
@@ -102,7 +108,7 @@ function* prepare(tx: Tx, buckets: readonly Bucket[], want: number, reach: numbe
 		const window = tx.window(bucket);
 		// One whose memory has lasted since its last look is alone, and will want those behind as well.
 		const count = window.isOpen ? 4 * share : share;
-		yield* window.stock(bucket, share);
+		yield* window.stock(bucket, share, count);
 		const [head] = yield* window.heads(bucket, reach);
 		if (!head || window.upcoming(head.id, share).every((id) => isAtHand(tx, id))) continue;
 		ids.push(...window.upcoming(head.id, count));

@@ -20,6 +20,8 @@ type Pending = {
 	by: string | undefined;
 	/** Jobs that it will look at, to be fetched together with those of the others. */
 	jobs: readonly number[];
+	/** Reads what it will want, before anything is changed: where reads are journeys, later each would make the transaction write first what it has. */
+	ahead: Ahead | undefined;
 	/** Ends of runs come together, so that their dependents hear of all of them at once; claims come last, so that they see what the others brought. */
 	phase: Phase;
 	intent: Intent;
@@ -27,7 +29,9 @@ type Pending = {
 	reject: (error: unknown) => void;
 };
 type Phase = "any" | "end" | "claim";
-type RunOptions = { by?: string | undefined; jobs?: readonly number[]; phase?: Phase; intent?: Intent };
+type RunOptions = { by?: string | undefined; jobs?: readonly number[]; ahead?: Ahead; phase?: Phase; intent?: Intent };
+/** `leaving`: how many runs end in the same transaction. */
+type Ahead = (tx: Tx, leaving: number) => Op<void>;
 const PHASES: readonly Phase[] = ["any", "end", "claim"];
 type Steps<T> = Generator<unknown, T, unknown>;
 type Drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => Steps<T>;
@@ -90,10 +94,10 @@ export class Engine {
 	}
 
 	/** Runs a task in the next transaction; resolves when it is durable. */
-	run<T>(task: Task<T>, { by, jobs = [], phase = "any", intent = "change" }: RunOptions = {}): Promise<T> {
+	run<T>(task: Task<T>, { by, jobs = [], ahead, phase = "any", intent = "change" }: RunOptions = {}): Promise<T> {
 		if (this.closed) return Promise.reject(closedError());
 		return new Promise<T>((resolve, reject) => {
-			this.queue.push({ task, by, jobs, phase, intent, resolve: resolve as (value: unknown) => void, reject });
+			this.queue.push({ task, by, jobs, ahead, phase, intent, resolve: resolve as (value: unknown) => void, reject });
 			this.running ??= this.options.host.turn().then(() => this.drain());
 		});
 	}
@@ -151,7 +155,7 @@ export class Engine {
 	private async group(group: Pending[], intent: Intent = group.every((one) => one.intent === "look") ? "look" : "change"): Promise<void> {
 		const round: Round = { group, started: 0, results: [], late: 0 };
 		try {
-			await this.follow(this.inTransaction(intent, jobsOf(group), (tx, drive) => this.all(round, tx, drive)));
+			await this.follow(this.inTransaction(intent, group, (tx, drive) => this.all(round, tx, drive)));
 		} catch (error) {
 			// The store tells when it gives up: then it is no longer an Outrun.
 			if (error instanceof Outrun) return this.group(group, "change");
@@ -214,7 +218,7 @@ export class Engine {
 	}
 
 	/** begin · recall · sweep · settle · body · write · commit. On any error nothing of it is left, in the store or in memory. */
-	private *inTransaction(intent: Intent, jobs: readonly number[], body: (tx: Tx, drive: Drive) => Steps<void>): Steps<void> {
+	private *inTransaction(intent: Intent, group: readonly Pending[], body: (tx: Tx, drive: Drive) => Steps<void>): Steps<void> {
 		const { store, chance, by } = this.options;
 		const { fresh, now, arrivals = [] } = (yield store.begin(intent)) as Begun;
 		try {
@@ -230,10 +234,12 @@ export class Engine {
 			const tx = new Tx(this.memory, { now: this.wall, config: this.options.config(this.memory), chance, by, far: this.isWaitedFor });
 			if (older) tellRestored(tx, older, this.seen as Ids);
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
+			const jobs = jobsOf(group);
 			if (jobs.length > 0) {
 				yield* drive(tx.load(jobs));
 				yield* drive(fetchLocks(tx, jobs));
 			}
+			if (tx.far) for (const { ahead } of group) if (ahead) yield* drive(ahead(tx, endsIn(group)));
 			let more = false;
 			if (
 				tx.memory.nextDue === undefined ||
@@ -343,6 +349,8 @@ function refuseMoved(memory: Memory): void {
 			hint: "use that one; sluice migrate-store moves it back",
 		});
 }
+
+const endsIn = (group: readonly Pending[]): number => group.reduce((sum, { phase }) => sum + (phase === "end" ? 1 : 0), 0);
 
 function jobsOf(group: readonly Pending[]): number[] {
 	const jobs: number[] = [];

@@ -91,9 +91,9 @@ export class Window {
 		return this.levels.length > 0;
 	}
 
-	/** As many rows of the best level, and of those that have been ready longest, as a claim of several will take. */
-	*stock(bucket: Bucket, count: number): Op<void> {
-		const limit = Math.max(ROWS, count);
+	/** As many rows of the best level, and of those that have been ready longest, as a claim of several will take; if they have to be read, `more` of them. */
+	*stock(bucket: Bucket, count: number, more: number): Op<void> {
+		const limit = Math.max(ROWS, more);
 		const best = this.levels.find((level) => !isEmpty(level));
 		if (best && !best.complete && best.rows.length - best.next < count) {
 			const left = best.rows.slice(best.next);

@@ -14,7 +14,7 @@ import { accountMethods } from "./account-door.ts";
 import { type AddOptions, addJob } from "./add.ts";
 import { dropStaleStages, PIECE } from "./apply.ts";
 import { apply } from "./apply-run.ts";
-import { claim, openCycle, startPicked } from "./claim.ts";
+import { beforeClaim, claim, openCycle, startPicked } from "./claim.ts";
 import * as control from "./control.ts";
 import { withDoor } from "./door.ts";
 import { Engine, type Task } from "./engine.ts";
@@ -191,7 +191,7 @@ export async function createScheduler(
 					if (claimer.host === hostName) fleet.check(tx);
 					return claim(tx, claimer);
 				},
-				{ phase: "claim" },
+				{ phase: "claim", ahead: (tx, leaving) => beforeClaim(tx, claimer, leaving) },
 			);
 		},
 		started: (at) => engine.run((tx) => started(tx, token(at)), { jobs: [at.job] }),

@@ -4,7 +4,7 @@ import * as check from "../core/check.ts";
 import type { Config } from "../core/config.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Claimed, Worker } from "../scheduler.ts";
-import { claim } from "./claim.ts";
+import { beforeClaim, type Claimer, claim } from "./claim.ts";
 import type { Engine } from "./engine.ts";
 import { extend, finish } from "./finish.ts";
 import type { Waker } from "./waker.ts";
@@ -54,10 +54,9 @@ export function startWorker(
 			const free = concurrency - live.size;
 			if (wanted && free > 0) {
 				wanted = false;
+				const claimer: Claimer = { worker, max: free, lanes: [lane], kinds: ["command", "agent", "payload"], lease: true };
 				const claimed = await engine
-					.run((tx) => claim(tx, { worker, max: free, lanes: [lane], kinds: ["command", "agent", "payload"], lease: true }), {
-						phase: "claim",
-					})
+					.run((tx) => claim(tx, claimer), { phase: "claim", ahead: (tx, leaving) => beforeClaim(tx, claimer, leaving) })
 					.catch(() => []);
 				for (const job of claimed) {
 					live.set(job.job.id, job.run.token);

@@ -123,7 +123,7 @@ export const PARAMETERS = LISTS.flatMap((list, index) =>
 /** The function's body: one statement a list, none for a list that is not given. */
 export const BODY = LISTS.map((list, index) => {
 	const last = parameter(index, (list.columns.at(-1) as Column).name);
-	const rows = () => rowsOf(list, (name) => parameter(index, name));
+	const rows = () => rowsOf(list.columns, (name) => parameter(index, name));
 	const statement = list.statement.replaceAll("$id", parameter(index, "id")).replace("$", rows);
 	if (!list.statement.includes("FROM $") && !list.statement.includes("USING $")) return `IF ${last} IS NOT NULL THEN ${statement}; END IF;`;
 	return `IF ${last} IS NOT NULL THEN IF ${ofOne(list, index)} THEN ${single(list, index)}; ELSE ${statement}; END IF; END IF;`;
@@ -147,8 +147,8 @@ function ofOne(list: List, index: number): string {
 }
 
 /** The arguments for one set of writes: an array literal for each column, null where there is nothing. */
-export function argumentsFor(writes: Iterable<Write>): (string | null)[] {
-	const values: (string | null)[] = PARAMETERS.map(() => null);
+export function argumentsFor(writes: Iterable<Write>): Cell[] {
+	const values: Cell[] = PARAMETERS.map(() => null);
 	for (const write of writes) {
 		const index = listOf(write);
 		const offset = OFFSETS[index] as number;
@@ -164,18 +164,18 @@ export function listOf({ sql, forgets }: Write): number {
 	return index;
 }
 
-/** All its rows, an array literal for each column. */
-export function columnsOf({ width, cells }: Write, index: number): string[] {
+/** All its rows, an array literal for each column; for those that are the same in all (`same`, as bits), what they are. */
+export function columnsOf({ width, cells }: Write, index: number, same = 0): Cell[] {
 	const { columns } = LISTS[index] as List;
 	// A list of numbers comes as one JSON text.
 	if (isOfNumbers(columns)) return [`{${(cells[0] as string).slice(1, -1)}}`];
-	return columns.map((column, at) => literal(column, cells, at, width));
+	return columns.map((column, at) => ((same & (1 << at)) === 0 ? literal(column, cells, at, width) : (cells[at] as Cell)));
 }
 
 export const isOfNumbers = (columns: readonly Column[]): boolean => columns.length === 1;
 
-/** The rows of a list as a table `n`; each column's parameter by its name. */
-export function rowsOf({ columns }: List, parameter: (column: string) => string): string {
+/** The rows of a list, some columns of them or all, as a table `n`; each column's parameter by its name. */
+export function rowsOf(columns: readonly Column[], parameter: (column: string) => string): string {
 	const arrays = columns.map(({ name, content }) =>
 		content === "document" ? `string_to_array(${parameter(name)}, chr(${SEPARATOR.charCodeAt(0)}))` : parameter(name),
 	);

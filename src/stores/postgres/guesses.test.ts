@@ -1,8 +1,10 @@
 // What is done without the lock: guesses, looks, questions that went out before they were asked.
 
 import { describe, expect, test } from "vitest";
+import { dumpDatabase } from "../../../test/make/dumped.ts";
 import { admin, insist, newSchema, opened, put, recordOf, until, urlOf, withServer, write } from "../../../test/make/postgres-stores.ts";
-import { noChanges, Outrun, type Store } from "../../store.ts";
+import { makeJob, makeRow } from "../../../test/store-conformance.ts";
+import { type Changes, noChanges, Outrun, type Store } from "../../store.ts";
 import type { PostgresOptions } from "./options.ts";
 
 withServer();
@@ -126,6 +128,48 @@ describe("a look", () => {
 		await write(one, "k", 10);
 		expect(await recordOf(one, "k")).toBe(10);
 	});
+});
+
+test("many rows at once come out the same, whether their columns are alike or not, by the function and by statements of their own", async () => {
+	const dumps = [];
+	for (const usual of [0, Number.POSITIVE_INFINITY]) {
+		const schema = newSchema();
+		const store = await opened(urlOf(schema), { usual });
+		const ids = Array.from({ length: 40 }, (_, n) => n + 1);
+		for (const alike of [true, false]) {
+			const row = (id: number, status: "queued" | "running") =>
+				makeRow(makeJob(id, status, alike ? {} : { lane: `lane ${id % 3}`, ...(id % 2 === 0 ? { batch: 'a "b"' } : {}) }), {
+					level: alike ? 0 : id,
+					...(status === "running" ? { line: "run", ready_at: null, due_at: alike ? 7 : id } : {}),
+				});
+			const from = alike ? 0 : 100;
+			const events = ids.map((id) => ({ seq: from + id, at: 5, kind: "added", job: from + id, by: "me", data: alike ? {} : { id } }));
+			const steps: Changes[] = [
+				{
+					...noChanges(),
+					insert: ids.map((id) => row(from + id, "queued")),
+					specs: ids.map((id) => [from + id, { version: 1 } as never]),
+					events,
+				},
+				{
+					...noChanges(),
+					running: ids.map((id) => row(from + id, "running")),
+					update: ids.slice(0, 20).map((id) => row(from + id, "queued")),
+				},
+				{ ...noChanges(), links: ids.map((id) => ({ key: alike ? "k" : `k${id}`, role: "wants", job: from + id })) },
+				{
+					...noChanges(),
+					remove: ids.slice(20).map((id) => from + id),
+					done: ids.slice(20).map((id) => makeJob(from + id, "succeeded", { ended_at: alike ? 9 : id })),
+				},
+			];
+			for (const changes of steps) await insist(store, async () => store.write(changes));
+		}
+		dumps.push(await dumpDatabase(urlOf(schema), schema));
+	}
+	expect(dumps[0]).toEqual(dumps[1]);
+	expect(dumps[0]?.job?.length).toBe(40);
+	expect(dumps[0]?.done?.length).toBe(40);
 });
 
 describe("questions that went out before they were asked", () => {

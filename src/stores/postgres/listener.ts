@@ -14,6 +14,8 @@ export type ListenerParts = {
 	patienceMs: number;
 	after(ms: number, call: () => void): () => void;
 	monotonic(): number;
+	/** For the simulator: throws where this process is meant to be dead. */
+	fault?: ((point: string) => void) | undefined;
 };
 
 const AGAIN_MS = 1_000;
@@ -51,6 +53,7 @@ export function openListener(parts: ListenerParts) {
 
 	async function open(): Promise<void> {
 		try {
+			parts.fault?.("listen");
 			const next = await connect({ ...address, url: address.direct }, { patienceMs: parts.patienceMs, name: `sluice ${self} listener` });
 			next.onNotice(tell);
 			await next.query(`LISTEN ${channel}`);

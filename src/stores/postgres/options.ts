@@ -15,7 +15,7 @@ export type PostgresOptions = {
 	usual?: number;
 	/** Whose `now` transactions get: the database's, which is the same for all hosts, or the caller's own. */
 	clock?: "database" | "caller";
-	/** Called at `begin`, `flush`, `commit` and `committed`; may throw, as a network would. For the simulator. */
+	/** Called at `begin`, `flush`, `commit`, `committed` and `listen`; may throw, as a network would. For the simulator. */
 	fault?: (point: string) => void;
 };
 

@@ -47,11 +47,14 @@ export class Statements {
 	private own(writes: readonly Write[], writing: Writing): { text: string; values: unknown[] } | undefined {
 		const { expected, writer, txn, counters, notice, alone } = writing;
 		let key = `${alone ? "a" : "o"}${notice === null ? "" : "n"}`;
+		const uniform: number[] = [];
 		for (const write of writes) {
 			const index = listOf(write);
 			const { before } = LISTS[index] as List;
 			if (before !== undefined && (before === "all" || writes.some(({ sql }) => sql === before))) return undefined;
-			key += isOne(write) ? ` ${index}` : ` ${index}*`;
+			const same = sameIn(write);
+			uniform.push(same);
+			key += isOne(write) ? ` ${index}` : ` ${index}*${same === 0 ? "" : same}`;
 		}
 		let shape = this.shapes.get(key);
 		if (!shape) {
@@ -60,12 +63,12 @@ export class Statements {
 			this.shapes.set(key, shape);
 		}
 		if (++shape.seen <= this.usual) return undefined;
-		shape.text ??= textFor(this.schema, writes, writing);
+		shape.text ??= textFor(this.schema, writes, uniform, writing);
 		const values: unknown[] = [expected, writer, txn, counters];
 		if (notice !== null) values.push(notice.channel, notice.payload);
-		for (const write of writes) {
+		for (const [at, write] of writes.entries()) {
 			if (isOne(write)) for (const cell of write.cells) values.push(cell);
-			else values.push(...columnsOf(write, listOf(write)));
+			else values.push(...columnsOf(write, listOf(write), uniform[at]));
 		}
 		return { text: shape.text, values };
 	}
@@ -73,7 +76,23 @@ export class Statements {
 
 const isOne = ({ width, cells }: Write): boolean => width > 1 && cells.length === width;
 
-function textFor(schema: string, writes: readonly Write[], { notice, alone }: Writing): string {
+/** From so many rows on it is worth while to look. */
+const SEVERAL = 16;
+
+/** Columns that are the same in all rows, as bits: most are, where many are written at once. They need no list to be taken apart. */
+function sameIn({ width, cells }: Write): number {
+	if (cells.length < SEVERAL * width || width === 1) return 0;
+	let same = 0;
+	for (let column = 0; column < width; column++) {
+		const first = cells[column];
+		let at = column + width;
+		while (at < cells.length && cells[at] === first) at += width;
+		if (at >= cells.length) same |= 1 << column;
+	}
+	return same;
+}
+
+function textFor(schema: string, writes: readonly Write[], uniform: readonly number[], { notice, alone }: Writing): string {
 	let used = notice === null ? 4 : 6;
 	const parts = [
 		"h AS (UPDATE head SET commits = commits + 1, who = $2::text, txn = $3::bigint, counters = $4::text WHERE $1::bigint IS NULL OR commits = $1 RETURNING commits)",
@@ -83,12 +102,12 @@ function textFor(schema: string, writes: readonly Write[], { notice, alone }: Wr
 		parts.push(
 			"w AS (INSERT INTO writer (name, last) SELECT b.who, b.txn FROM head AS b, h WHERE b.who <> $2::text ON CONFLICT (name) DO UPDATE SET last = excluded.last, at = now())",
 		);
-	for (const write of writes) {
+	for (const [at, write] of writes.entries()) {
 		const list = LISTS[listOf(write)] as List;
 		const first = used;
 		used += list.columns.length;
 		const parameter = (name: string) => first + 1 + list.columns.findIndex((column) => column.name === name);
-		parts.push(`l${parts.length} AS (${isOne(write) ? one(list, parameter) : many(list, parameter)})`);
+		parts.push(`l${parts.length} AS (${isOne(write) ? one(list, parameter) : many(list, parameter, uniform[at] as number)})`);
 	}
 	const told = notice === null ? "" : ", pg_notify($5::text, $6::text)";
 	return qualified(`WITH ${parts.join(",\n")}\nSELECT ${CLOCK}${told} FROM h`, schema);
@@ -102,11 +121,17 @@ function one(list: List, parameter: (name: string) => number): string {
 		.replaceAll(/\bn\.(\w+)/g, (_, name: string) => cell(name));
 }
 
-function many(list: List, parameter: (name: string) => number): string {
+function many(list: List, parameter: (name: string) => number, same: number): string {
 	if (isOfNumbers(list.columns)) return list.statement.replace("WHERE", "USING h WHERE").replace("$id", `$${parameter("id")}::bigint[]`);
 	const typed = (name: string) => {
 		const { type, content } = list.columns.find((column) => column.name === name) as Column;
 		return `$${parameter(name)}::${content === "document" ? "text" : `${type}[]`}`;
 	};
-	return list.statement.replace("SELECT * FROM $", "SELECT n.* FROM $").replace("$", () => `h, ${rowsOf(list, typed)}`);
+	const varying = list.columns.filter((_, at) => (same & (1 << at)) === 0);
+	const rows = rowsOf(varying, typed);
+	const all = list.columns.map(({ name, type }) =>
+		varying.some((one) => one.name === name) ? `n.${name}` : `$${parameter(name)}::${type} AS ${name}`,
+	);
+	const source = same === 0 ? rows : `(SELECT ${all.join(", ")} FROM ${rows}) AS n`;
+	return list.statement.replace("SELECT * FROM $", "SELECT n.* FROM $").replace("$", () => `h, ${source}`);
 }

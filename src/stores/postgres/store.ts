@@ -36,7 +36,6 @@ export async function openPostgres(url: string, options: PostgresOptions): Promi
 
 class PostgresStore implements Store {
 	private readonly line: Line;
-	private readonly patienceMs: number;
 	private readonly listener: ReturnType<typeof openListener>;
 	private readonly statements: Statements;
 	private readonly foresight: Foresight;
@@ -63,24 +62,13 @@ class PostgresStore implements Store {
 		private readonly address: Address,
 		private readonly options: PostgresOptions,
 	) {
-		this.patienceMs = options.patienceMs ?? PATIENCE_MS;
+		const { writer, patienceMs = PATIENCE_MS } = options;
 		this.foresight = new Foresight(address.schema);
 		this.clock = new DatabaseClock(options.monotonic);
 		this.statements = new Statements(address.schema, options.usual ?? USUAL);
 		this.session = sessionOf(address.schema, options.idleMs ?? IDLE_MS);
-		this.line = new Line(
-			address,
-			{ patienceMs: this.patienceMs, name: `sluice ${options.writer}`, settings: this.session.settings },
-			options,
-		);
-		this.listener = openListener({
-			address,
-			channel: channelOf(address),
-			self: options.writer,
-			patienceMs: this.patienceMs,
-			after: options.after,
-			monotonic: options.monotonic,
-		});
+		this.line = new Line(address, { patienceMs, name: `sluice ${writer}`, settings: this.session.settings }, options);
+		this.listener = openListener({ ...options, address, channel: channelOf(address), self: writer, patienceMs });
 	}
 
 	async start(): Promise<void> {
