@@ -46,9 +46,10 @@ export function* claim(tx: Tx, claimer: Claimer): Op<Claimed[]> {
 
 /** What a claim of several is likely to look at, in a few reads for all its buckets. */
 export function* beforeClaim(tx: Tx, claimer: Claimer, leaving: number): Op<void> {
+	if (claimer.kernel || claimer.max < SEVERAL) return;
 	const world = tx.world(claimer.host);
 	const room = Math.min(claimer.max, MAX_CLAIM, freeOn(claimer.host, world) + leaving);
-	if (claimer.kernel || room < SEVERAL || askPace(world)) return;
+	if (room < SEVERAL || askPace(world)) return;
 	const buckets = bucketsFor(tx, claimer);
 	if (buckets.length > FEW) return;
 	// Whose cap is reached may have room once others have ended.
