@@ -90,7 +90,8 @@ export type Connection = {
 };
 
 /** `queryMs`: how long an answer is waited for, where that is not the same. `settings`: made once where the connection is direct. */
-export type ConnectOptions = { patienceMs: number; queryMs?: number; name: string; settings?: string };
+export type ConnectOptions = { patienceMs: number; queryMs?: number; name: string; settings?: string; time?: Time };
+export type Time = { monotonic(): number; after(ms: number, call: () => void): () => void };
 
 /** A statement that we prepared is not there, or one that we did not is: something hands out connections, though it tells the server's own process. */
 const SHIFTED = /^(?:26000|42P05)$/;
@@ -101,7 +102,7 @@ const KEPT = 500;
 
 export async function connect(
 	address: Pick<Address, "url" | "display">,
-	{ patienceMs, queryMs = patienceMs, name, settings }: ConnectOptions,
+	{ patienceMs, queryMs = patienceMs, name, settings, time }: ConnectOptions,
 ): Promise<Connection> {
 	const { Client, Query } = (await load()).default;
 	likeQuery(Query);
@@ -111,7 +112,7 @@ export async function connect(
 			connectionString: address.url,
 			application_name: name,
 			connectionTimeoutMillis: patienceMs,
-			query_timeout: queryMs,
+			...(time ? {} : { query_timeout: queryMs }),
 			keepAlive: true,
 			pipeline: true,
 			types,
@@ -125,8 +126,10 @@ export async function connect(
 	}
 	let alive = true;
 	let call: (payload: string) => void = () => {};
+	const patience = time ? watch(time, queryMs, () => client.connection?.stream?.destroy()) : undefined;
 	const gone = () => {
 		alive = false;
+		patience?.end();
 	};
 	client.on("error", gone);
 	client.on("end", gone);
@@ -163,6 +166,7 @@ export async function connect(
 	const run = async (text: string, values?: readonly unknown[]): Promise<Result | Result[]> => {
 		if (!alive) throw new Lost("the connection is gone");
 		cork();
+		patience?.asked();
 		const statement = direct && values ? statementOf(text) : undefined;
 		try {
 			if (statement && values) return await prepared(client as never, statement, values, types);
@@ -178,6 +182,8 @@ export async function connect(
 				client.connection?.stream?.destroy();
 			}
 			throw told;
+		} finally {
+			patience?.answered();
 		}
 	};
 	// A pooler makes up the number of a process that it tells, and hands out connections as it likes.
@@ -202,12 +208,40 @@ export async function connect(
 			return direct;
 		},
 		cut() {
-			alive = false;
+			gone();
 			client.connection?.stream?.destroy();
 		},
 		async end() {
-			alive = false;
+			gone();
 			await client.end().catch(() => {});
+		},
+	};
+}
+
+/** Calls when nothing has been answered for so long, though something was asked. One timer for all: one for each question costs more than some questions do. */
+function watch({ monotonic, after }: Time, ms: number, call: () => void): { asked(): void; answered(): void; end(): void } {
+	let waiting = 0;
+	let since = 0;
+	let cancel: (() => void) | undefined;
+	const look = () => {
+		cancel = undefined;
+		if (waiting === 0) return;
+		const left = since + ms - monotonic();
+		if (left > 0) cancel = after(left, look);
+		else call();
+	};
+	return {
+		asked() {
+			if (waiting++ === 0) since = monotonic();
+			cancel ??= after(ms, look);
+		},
+		answered() {
+			waiting--;
+			since = monotonic();
+		},
+		end() {
+			cancel?.();
+			cancel = undefined;
 		},
 	};
 }

@@ -1,9 +1,7 @@
 // The connection of a store: made when it is wanted, and anew when it broke.
 
 import { SluiceError } from "../../core/errors.ts";
-import { type Address, type Connection, type ConnectOptions, connect, Lost } from "./connection.ts";
-
-type Time = { monotonic(): number; after(ms: number, call: () => void): () => void };
+import { type Address, type Connection, type ConnectOptions, connect, Lost, type Time } from "./connection.ts";
 
 const [FIRST_MS, MOST_MS] = [20, 500];
 
@@ -27,7 +25,7 @@ export class Line {
 		const until = monotonic() + this.options.patienceMs;
 		for (let wait = FIRST_MS; ; wait = Math.min(wait * 2, MOST_MS)) {
 			try {
-				this.connection = await connect(this.address, this.options);
+				this.connection = await connect(this.address, { ...this.options, time: this.time });
 				return this.connection;
 			} catch (error) {
 				if (!(error instanceof Lost)) throw error;

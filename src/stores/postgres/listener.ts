@@ -56,7 +56,10 @@ export function openListener(parts: ListenerParts) {
 	async function open(): Promise<void> {
 		try {
 			parts.fault?.("listen");
-			const next = await connect({ ...address, url: address.direct }, { patienceMs: parts.patienceMs, name: `sluice ${self} listener` });
+			const next = await connect(
+				{ ...address, url: address.direct },
+				{ patienceMs: parts.patienceMs, name: `sluice ${self} listener`, time: parts },
+			);
 			next.onNotice(tell);
 			await next.query(`LISTEN ${channel}`);
 			if (closed) return void (await next.end());
@@ -97,9 +100,10 @@ export function openListener(parts: ListenerParts) {
 			if (warned) return undefined;
 			return version === null ? [] : newsroom?.since(version);
 		},
-		/** What is new is about to be asked for. */
+		/** What is new is about to be asked for: the answer will say more than what was told so far. */
 		asking(): void {
 			warned = false;
+			newsroom?.clear();
 		},
 		/** A transaction begins. */
 		begin(): void {

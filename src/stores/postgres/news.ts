@@ -59,6 +59,10 @@ export class Newsroom {
 		return "told";
 	}
 
+	clear(): void {
+		this.heard = [];
+	}
+
 	/** Everything since a version, in order; undefined: something in between was not told. */
 	since(version: number): News[] | undefined {
 		const news = this.heard.filter((one) => one.version > version);

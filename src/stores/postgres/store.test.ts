@@ -86,6 +86,19 @@ describe("a connection that breaks", () => {
 		}
 	});
 
+	test("without a word: after a while nobody waits for the answer any more, whatever was asked before", async () => {
+		const proxy = await openTcpProxy(theServer().port);
+		onTestFinished(() => proxy.close());
+		const store = await opened(past(urlOf(newSchema(), proxy.port)), { guess: "never", patienceMs: 400, idleMs: 120_000 });
+		await write(store, "k", 1);
+		await store.begin();
+		proxy.freeze();
+		await expect(store.read({ read: "next_due" })).rejects.toThrow(Outrun);
+		proxy.mend();
+		await store.rollback();
+		expect(await recordOf(store, "k")).toBe(1);
+	});
+
 	test("in the commit: done if it was done, though others have committed since", async () => {
 		for (const usual of [0, Number.POSITIVE_INFINITY]) {
 			const proxy = await openTcpProxy(theServer().port);
