@@ -1,6 +1,7 @@
 // A look into a fleet's database from outside, past every daemon: how far the work is, what was told, what was left behind.
 
 import pg from "pg";
+import { settleCounters } from "../../src/stores/postgres/counters.ts";
 import type { Told } from "./replay.ts";
 
 type Row = Record<string, unknown>;
@@ -60,6 +61,7 @@ export class Database {
 
 	/** Counts, locks, notes and links that somebody has taken and nobody has given back. */
 	async left(): Promise<string[]> {
+		await this.ask(`SELECT 1 FROM sluice.head FOR UPDATE; ${settleCounters("sluice")}`);
 		const records = await this.ask(
 			"SELECT kind, key, body FROM sluice.record WHERE kind IN ('usage', 'lock', 'settle', 'stage', 'reserve')",
 		);
