@@ -19,9 +19,8 @@ export type ListenerParts = {
 };
 
 const AGAIN_MS = 1_000;
-/** Notices at most so often: the first at once, the rest together; less often while they do not stop. */
+/** Notices at most so often: the first at once, the rest together. */
 const NOTICE_MS = 10;
-const LONGEST_MS = 40;
 /** So long it is taken for granted that somebody else still leads. */
 const LEADS_MS = 5_000;
 /** With a digest of the channel: an advisory lock of whoever leads. */
@@ -40,7 +39,6 @@ export function openListener(parts: ListenerParts) {
 	let noticedAt = Number.NEGATIVE_INFINITY;
 	let noticeDue: (() => void) | undefined;
 	let carried = false;
-	let pause = NOTICE_MS;
 	let newsroom: Newsroom | undefined;
 	/** A notice has come that does not say what is new. */
 	let warned = false;
@@ -116,18 +114,16 @@ export function openListener(parts: ListenerParts) {
 		notice(made: { version: number; counters: string | null; changes: Changes }): Notice | null {
 			if (carried) return null;
 			const now = monotonic();
-			if (now - noticedAt >= pause && !onlyStarts(made.changes)) {
+			if (now - noticedAt >= NOTICE_MS && !onlyStarts(made.changes)) {
 				noticedAt = now;
 				carried = true;
 				// In a stream of them, what was not told in between would be missing.
 				const payload = noticeDue ? self : (newsroom?.payload(made) ?? self);
-				pause = noticeDue ? Math.min(2 * pause, LONGEST_MS) : NOTICE_MS;
 				return { channel, payload };
 			}
-			noticeDue ??= after(pause, () => {
+			noticeDue ??= after(NOTICE_MS, () => {
 				noticeDue = undefined;
 				noticedAt = monotonic();
-				pause = NOTICE_MS;
 				if (connection?.alive) void connection.query("SELECT pg_notify($1, $2)", [channel, self]).catch(() => {});
 			});
 			return null;
