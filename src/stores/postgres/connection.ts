@@ -2,6 +2,7 @@
 // error, and the next use makes a new one.
 
 import { SluiceError } from "../../core/errors.ts";
+import type { Clock, Host } from "../../host.ts";
 import { likeQuery, prepared, type Result, type Statement } from "./prepared.ts";
 
 export type { Result };
@@ -91,7 +92,7 @@ export type Connection = {
 
 /** `queryMs`: how long an answer is waited for, where that is not the same. `settings`: made once where the connection is direct. */
 export type ConnectOptions = { patienceMs: number; queryMs?: number; name: string; settings?: string; time?: Time };
-export type Time = { monotonic(): number; after(ms: number, call: () => void): () => void };
+export type Time = Pick<Clock, "monotonic"> & Pick<Host, "after">;
 
 /** A statement that we prepared is not there, or one that we did not is: something hands out connections, though it tells the server's own process. */
 const SHIFTED = /^(?:26000|42P05)$/;

@@ -35,7 +35,8 @@ export class Line {
 						cause: error,
 					});
 			}
-			await new Promise<void>((resolve) => after(wait, resolve));
+			// Whoever tries again is not over, though nothing else may be going on.
+			await new Promise<void>((resolve) => after(wait, resolve, "hold"));
 		}
 	}
 

@@ -1,10 +1,12 @@
 // What a store on PostgreSQL is opened with.
 
+import type { Host } from "../../host.ts";
+
 export type PostgresOptions = {
 	/** Tells this writer from all others. */
 	writer: string;
 	monotonic(): number;
-	after(ms: number, call: () => void): () => void;
+	after: Host["after"];
 	/** How long a lost connection is tried again, and an answer waited for, before an operation fails. */
 	patienceMs?: number;
 	/** How long a transaction may be silent with the lock: one whose host is stopped in the middle must not hold up the others for longer. */
