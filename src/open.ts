@@ -37,7 +37,8 @@ async function openShared(
 		monotonic,
 		after: localHost.after,
 		clock: given ? "caller" : "database",
-		...(fault ? { fault } : {}),
+		// Few things happen at once in the simulator: two events make a page there.
+		...(fault ? { fault, page: 2 } : {}),
 	});
 	return { store, clock: given ?? { now: () => store.now(), monotonic } };
 }

@@ -331,13 +331,15 @@ function someChanges(tables: Tables, dice: Dice): Changes {
 		});
 	}
 	const seq = tables.event.reduce((most, event) => Math.max(most, event.seq), 0);
-	for (let n = 1; n <= (dice(5) === 0 ? 45 : dice(4)); n++)
+	// Some stores keep those that are alike together.
+	const [alike, somebody] = [dice(2) === 0, pick(KEYS)];
+	for (let n = 1, count = dice(5) === 0 ? 45 : dice(alike ? 9 : 4); n <= count; n++)
 		changes.events.push({
 			seq: seq + n,
-			at: n,
+			at: alike ? count : n,
 			kind: "moved",
-			job: maybe(1 + dice(last + 1)) ?? null,
-			by: pick(KEYS),
+			job: alike && dice(9) > 0 ? 1 + dice(last + 1) : (maybe(1 + dice(last + 1)) ?? null),
+			by: alike ? somebody : pick(KEYS),
 			data: { n, text: pick(KEYS) },
 		});
 	const seen = new Set<string>();

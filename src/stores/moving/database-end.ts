@@ -2,10 +2,10 @@
 
 import { SluiceError } from "../../core/errors.ts";
 import { type Address, addressOf, type Connection, connect, Lost } from "../postgres/connection.ts";
-import { settleCounters } from "../postgres/counters.ts";
 import { translate } from "../postgres/dialect.ts";
 import { channelOf, LEADER_LOCK } from "../postgres/listener.ts";
 import { checkVersion, prepareSchema, versionIn } from "../postgres/prepare.ts";
+import { settle } from "../postgres/settle.ts";
 import type { Cell, End, Row } from "./tables.ts";
 
 /** A commit of very much may take its time. */
@@ -68,7 +68,7 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 				const [row] = await run("SELECT pg_try_advisory_xact_lock($1, hashtext($2))", [LEADER_LOCK, channelOf(address)]);
 				if (row?.[0] !== "t") return "busy";
 				await run(`SELECT 1 FROM "${schema}".head FOR UPDATE`);
-				await connection.script(settleCounters(schema));
+				await connection.script(settle(schema));
 				return "locked";
 			} catch (error) {
 				if ((error as { code?: unknown }).code === "55P03") return "busy";

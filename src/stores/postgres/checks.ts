@@ -12,7 +12,7 @@ const PATIENCE_MS = 5_000;
 /** The database's clock counts, but a host's own shows in its logs, its cron times and its files. */
 const MOST_DRIFT_MS = 5_000;
 const RIGHTS = ["SELECT", "INSERT", "UPDATE", "DELETE"];
-const TABLES = ["job", "done", "spec", "edge", "link", "run", "event", "record", "head", "writer"];
+const TABLES = ["job", "done", "spec", "edge", "link", "run", "event", "page", "record", "head", "writer"];
 
 export async function checkDatabase(url: string, now: () => number): Promise<DatabaseFinding[]> {
 	let connection: Connection | undefined;

@@ -3,13 +3,14 @@
 
 import type { Cell, Write } from "../sql/writes.ts";
 import * as sql from "../sql/writes.ts";
+import { forgetIn, INSERT_PAGE } from "./pages.ts";
 
 type Type = "bigint" | "double precision" | "text";
 /**
  * `document`: a text that is JSON itself, so has no control characters: a column of them goes as one text with SEPARATOR between. Quoting each as
- * an element of an array, and taking that apart again, would cost both sides more than the rest of the row.
+ * an element of an array, and taking that apart again, would cost both sides more than the rest of the row. `as`: what the text is in the table.
  */
-export type Column = { name: string; type: Type; content?: "document" };
+export type Column = { name: string; type: Type; content?: "document"; as?: "bigint[]" };
 /**
  * `sql` is the shared statement that it stands for. `before`: the list that may write a row that this one takes away (or `all`): then it needs a
  * statement, and a turn, of its own.
@@ -90,6 +91,11 @@ export const LISTS: readonly List[] = [
 		statement: "INSERT INTO event (seq, at, kind, job, by, data) SELECT * FROM $",
 	},
 	{
+		sql: INSERT_PAGE,
+		columns: [id("last"), real("at"), text("kind"), text("by"), { ...text("jobs"), as: "bigint[]" }, document("data")],
+		statement: "INSERT INTO page (last, at, kind, by, jobs, data) SELECT * FROM $",
+	},
+	{
 		sql: sql.INSERT_RECORD,
 		columns: [text("kind"), text("key"), document("body")],
 		statement: "INSERT INTO record (kind, key, body) SELECT * FROM $ ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body",
@@ -102,7 +108,7 @@ export const LISTS: readonly List[] = [
 	{
 		sql: "forget",
 		columns: [id("id")],
-		statement: sql.FORGET.map(([table, column]) => `DELETE FROM ${table} WHERE ${column} = ANY($id)`).join("; "),
+		statement: [...sql.FORGET.map(([table, column]) => `DELETE FROM ${table} WHERE ${column} = ANY($id)`), forgetIn("$id")].join("; "),
 		before: "all",
 	},
 ];
@@ -132,8 +138,8 @@ export const BODY = LISTS.map((list, index) => {
 /** One row, as most transactions have it: half as much work without a list to take apart. */
 function single(list: List, index: number): string {
 	const cell = (name: string) => {
-		const { content } = list.columns.find((column) => column.name === name) as Column;
-		return content === "document" ? parameter(index, name) : `${parameter(index, name)}[1]`;
+		const { content, as } = list.columns.find((column) => column.name === name) as Column;
+		return content === "document" ? parameter(index, name) : `${parameter(index, name)}[1]${as ? `::${as}` : ""}`;
 	};
 	return list.statement
 		.replace("SELECT * FROM $", `VALUES (${list.columns.map(({ name }) => cell(name)).join(", ")})`)
@@ -179,7 +185,9 @@ export function rowsOf(columns: readonly Column[], parameter: (column: string) =
 	const arrays = columns.map(({ name, content }) =>
 		content === "document" ? `string_to_array(${parameter(name)}, chr(${SEPARATOR.charCodeAt(0)}))` : parameter(name),
 	);
-	return `unnest(${arrays.join(", ")}) AS n(${columns.map(({ name }) => name).join(", ")})`;
+	const rows = `unnest(${arrays.join(", ")}) AS n(${columns.map(({ name }) => name).join(", ")})`;
+	if (columns.every(({ as }) => as === undefined)) return rows;
+	return `(SELECT ${columns.map(({ name, as }) => `n.${name}${as ? `::${as}` : ""}`).join(", ")} FROM ${rows}) AS n`;
 }
 
 function literal({ type, content }: Column, cells: readonly Cell[], from: number, step: number): string {

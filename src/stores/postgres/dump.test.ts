@@ -11,7 +11,7 @@ import { makeFolder } from "../../../test/make/folder.ts";
 import { installed, startServer } from "../../../test/make/postgres-server.ts";
 import { openScheduler } from "../../open.ts";
 import type { Scheduler } from "../../scheduler.ts";
-import { settleCounters } from "./counters.ts";
+import { settle } from "./settle.ts";
 
 const run = promisify(execFile);
 const programs = installed();
@@ -60,7 +60,7 @@ describe.skipIf(programs === undefined)("pg_dump and pg_restore", () => {
 		const client = new pg.Client({ connectionString: url });
 		await client.connect();
 		onTestFinished(() => client.end());
-		await client.query(settleCounters("sluice"));
+		await client.query(settle("sluice"));
 		const { rows } = await client.query(
 			"SELECT (SELECT coalesce(sum((body::json ->> 'ready')::int), 0)::int FROM sluice.record WHERE kind = 'bucket') AS counted, (SELECT count(*)::int FROM sluice.job WHERE line = '') AS ready",
 		);

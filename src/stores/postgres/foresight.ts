@@ -5,6 +5,7 @@
 import type { Read, Replies } from "../../store.ts";
 import { type Query, query, reply } from "../sql/reads.ts";
 import { translate } from "./dialect.ts";
+import { queryOf } from "./pages.ts";
 import { type Part, together } from "./together.ts";
 
 type Ask = (text: string, values: readonly unknown[]) => Promise<{ rows: unknown[][] }>;
@@ -34,7 +35,7 @@ export class Foresight {
 		for (const usual of this.usual) {
 			const request = usual.read === "events" ? { ...usual, since: this.newest } : usual;
 			places.set(JSON.stringify(request), { request, at: parts.length });
-			parts.push({ ...query(request), columns: COLUMNS[request.read as Usual] });
+			parts.push({ ...queryOf(request), columns: COLUMNS[request.read as Usual] });
 			if (documents !== undefined || !bringsDocuments(request)) continue;
 			documents = parts.length;
 			parts.push({ ...headsOf(request, "job"), columns: "tntntt" }, { ...headsOf(request, "spec"), columns: "nt" });

@@ -15,6 +15,8 @@ export type PostgresOptions = {
 	guess?: "alone" | "never" | "always";
 	/** How often a shape of changes has to come before it gets a statement of its own (for tests). */
 	usual?: number;
+	/** How many events of one kind make a page (for tests). */
+	page?: number;
 	/** Whose `now` transactions get: the database's, which is the same for all hosts, or the caller's own. */
 	clock?: "database" | "caller";
 	/** Called at `begin`, `flush`, `commit`, `committed` and `listen`; may throw, as a network would. For the simulator. */

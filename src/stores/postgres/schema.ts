@@ -4,12 +4,13 @@
 import { createHash } from "node:crypto";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { BODY, PARAMETERS } from "./columns.ts";
+import { TABLE as PAGES } from "./pages.ts";
 import { CLOCK } from "./session.ts";
 
 /** Raised by the function when somebody else has committed since. */
 export const STALE = "SL001";
 
-const TABLES = ["job", "done", "spec", "edge", "link", "run", "event", "record"];
+const TABLES = ["job", "done", "spec", "edge", "link", "run", "event", "page", "record"];
 const NAMED = new RegExp(`\\b(FROM|INTO|UPDATE|JOIN|ON|TABLE|USING) (${[...TABLES, "head", "writer"].join("|")})\\b(?!\\.)`, "g");
 
 /** Tables by their full names: a search path would be state of a session, which a pooler does not keep. */
@@ -79,5 +80,5 @@ export const WRITER = `write_${createHash("sha256").update(WRITE("", "")).digest
 export function migration(schema: string, from: number): string {
 	const steps = MIGRATIONS.slice(from).map((step) => translated(step.sql));
 	const first = from === 0 ? TUNING : "";
-	return `SET LOCAL search_path = "${schema}", pg_temp;\n${steps.join("\n")}\n${first}\n${LAST}\n${WRITE(schema, WRITER)}\nUPDATE head SET schema = ${SCHEMA_VERSION};`;
+	return `SET LOCAL search_path = "${schema}", pg_temp;\n${steps.join("\n")}\n${first}\n${LAST}\n${PAGES}\n${WRITE(schema, WRITER)}\nUPDATE head SET schema = ${SCHEMA_VERSION};`;
 }

@@ -4,6 +4,7 @@
 import type { Changes } from "../../store.ts";
 import { type Write, writes } from "../sql/writes.ts";
 import { argumentsFor, type Column, columnsOf, isOfNumbers, LISTS, type List, listOf, PARAMETERS, rowsOf } from "./columns.ts";
+import { paged } from "./pages.ts";
 import { qualified, WRITER } from "./schema.ts";
 import { CLOCK } from "./session.ts";
 
@@ -27,10 +28,11 @@ export class Statements {
 
 	private readonly call: string;
 
-	/** `usual`: how often a shape has to come before. */
+	/** `usual`: how often a shape has to come before; `fewest`: how many events make a page. */
 	constructor(
 		private readonly schema: string,
 		private readonly usual: number,
+		private readonly fewest: number,
 	) {
 		const marks = Array.from({ length: PARAMETERS.length + 6 }, (_, index) => `$${index + 1}`).join(", ");
 		this.call = `SELECT "${schema}".${WRITER}(${marks})`;
@@ -38,7 +40,9 @@ export class Statements {
 
 	/** Its answer is one row with the time, or none (or an error) if somebody else has committed since. `kept`: the connection keeps what is prepared. */
 	find(changes: Changes, kept: boolean, writing: Writing): { text: string; values: unknown[] } {
-		const rows = [...writes(changes)];
+		const { pages, rest } = paged(changes.events, this.fewest);
+		const rows = [...writes({ ...changes, events: rest })];
+		if (pages) rows.push(pages);
 		const { expected, writer, txn, counters, notice } = writing;
 		const own = kept ? this.own(rows, writing) : undefined;
 		return own ?? { text: this.call, values: [expected, writer, txn, counters, notice?.channel, notice?.payload, ...argumentsFor(rows)] };
@@ -114,7 +118,10 @@ function textFor(schema: string, writes: readonly Write[], uniform: readonly num
 }
 
 function one(list: List, parameter: (name: string) => number): string {
-	const cell = (name: string) => `$${parameter(name)}::${(list.columns.find((column) => column.name === name) as Column).type}`;
+	const cell = (name: string) => {
+		const { type, as } = list.columns.find((column) => column.name === name) as Column;
+		return `$${parameter(name)}::${as ?? type}`;
+	};
 	return list.statement
 		.replace("SELECT * FROM $", `SELECT ${list.columns.map(({ name }) => cell(name)).join(", ")} FROM h`)
 		.replace(/\b(FROM|USING) \$ WHERE/, "$1 h WHERE")
@@ -129,8 +136,8 @@ function many(list: List, parameter: (name: string) => number, same: number): st
 	};
 	const varying = list.columns.filter((_, at) => (same & (1 << at)) === 0);
 	const rows = rowsOf(varying, typed);
-	const all = list.columns.map(({ name, type }) =>
-		varying.some((one) => one.name === name) ? `n.${name}` : `$${parameter(name)}::${type} AS ${name}`,
+	const all = list.columns.map(({ name, type, as }) =>
+		varying.some((one) => one.name === name) ? `n.${name}` : `$${parameter(name)}::${as ?? type} AS ${name}`,
 	);
 	const source = same === 0 ? rows : `(SELECT ${all.join(", ")} FROM ${rows}) AS n`;
 	return list.statement.replace("SELECT * FROM $", "SELECT n.* FROM $").replace("$", () => `h, ${source}`);

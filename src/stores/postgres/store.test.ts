@@ -21,15 +21,15 @@ import { type Place, storeConformance } from "../../../test/store-conformance.ts
 import { localHost } from "../../host/local.ts";
 import { noChanges, Outrun, type Store } from "../../store.ts";
 import { MIGRATIONS } from "../migrations/index.ts";
-import { settleCounters } from "./counters.ts";
 import { WRITER } from "./schema.ts";
+import { settle } from "./settle.ts";
 import { openPostgres } from "./store.ts";
 
 withServer();
 
 storeConformance("PostgreSQL", (): Place => {
 	const schema = newSchema();
-	return { open: () => openPostgres(urlOf(schema), { ...parts(), guess: "never" }), shared: true };
+	return { open: () => openPostgres(urlOf(schema), { ...parts(), guess: "never", page: 2 }), shared: true };
 });
 if (isLong)
 	storeConformance("PostgreSQL, with the lock, one statement for each shape", (): Place => {
@@ -38,7 +38,7 @@ if (isLong)
 	});
 storeConformance("PostgreSQL, guessing", (): Place => {
 	const schema = newSchema();
-	return { open: () => openPostgres(urlOf(schema), { ...parts(), usual: 0 }), shared: false };
+	return { open: () => openPostgres(urlOf(schema), { ...parts(), usual: 0, page: 1 }), shared: false };
 });
 
 describe("a connection that breaks", () => {
@@ -267,10 +267,11 @@ describe("opening", () => {
 		first.write({ ...noChanges(), records: [["depth", "default", 3]] });
 		await first.commit();
 		await first.close();
-		await admin(settleCounters(schema));
+		await admin(settle(schema));
 		await admin(`ALTER TABLE "${schema}".head DROP COLUMN counters`);
 		await admin(`ALTER TABLE "${schema}".head RENAME COLUMN commits TO version`);
 		await admin(`DROP FUNCTION "${schema}".${WRITER}`);
+		await admin(`DROP TABLE "${schema}".page CASCADE`);
 		const store = await opened(urlOf(schema));
 		await store.begin();
 		expect(await store.read({ read: "records", kind: "depth", keys: ["default"] })).toEqual([["default", 3]]);

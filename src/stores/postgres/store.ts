@@ -8,7 +8,7 @@
 // A connection that breaks in the middle is made anew and the transaction's fate is looked up: each writer's last transaction is on record.
 
 import { type Begun, type Changes, type Intent, Outrun, type Read, type Replies, type Store } from "../../store.ts";
-import { query, reply } from "../sql/reads.ts";
+import { reply } from "../sql/reads.ts";
 import { DatabaseClock } from "./clock.ts";
 import { type Address, addressOf, type Connection, Lost, type Result } from "./connection.ts";
 import { Counters } from "./counters.ts";
@@ -18,6 +18,7 @@ import { Line } from "./line.ts";
 import { channelOf, openListener } from "./listener.ts";
 import type { News } from "./news.ts";
 import { IDLE_MS, PATIENCE_MS, type PostgresOptions, USUAL } from "./options.ts";
+import { FEWEST, queryOf } from "./pages.ts";
 import { prepareSchema } from "./prepare.ts";
 import { STALE } from "./schema.ts";
 import { CLOCK, HEAD, type Head, type Session, sessionOf } from "./session.ts";
@@ -65,7 +66,7 @@ class PostgresStore implements Store {
 		const { writer, patienceMs = PATIENCE_MS } = options;
 		this.foresight = new Foresight(address.schema);
 		this.clock = new DatabaseClock(options.monotonic);
-		this.statements = new Statements(address.schema, options.usual ?? USUAL);
+		this.statements = new Statements(address.schema, options.usual ?? USUAL, options.page ?? FEWEST);
 		this.session = sessionOf(address.schema, options.idleMs ?? IDLE_MS);
 		this.line = new Line(address, { patienceMs, name: `sluice ${writer}`, settings: this.session.settings }, options);
 		this.listener = openListener({ ...options, address, channel: channelOf(address), self: writer, patienceMs });
@@ -125,7 +126,7 @@ class PostgresStore implements Store {
 		const coming = this.open || this.looking || (this.foreseen && this.wanted.length === 0) ? this.foresight.find(request) : undefined;
 		const foreseen = coming && (await this.guarded(coming));
 		if (foreseen !== undefined) return this.counters.amend(request, foreseen);
-		const { text, values } = translate(query(request), this.address.schema);
+		const { text, values } = translate(queryOf(request), this.address.schema);
 		const opening = this.open || this.looking ? undefined : this.openGuess();
 		opening?.catch(() => {});
 		// The lock and the question go out together.

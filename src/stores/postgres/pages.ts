@@ -1,0 +1,104 @@
+// Events by the page: where a transaction makes many of one kind, they are one row of the table `page` instead of a row, and two entries of
+// indexes, for each. One by one they would be a third of what a busy queue costs the database, and most of what its history takes on the disk.
+//
+//   last   the number of the last; the others stand before it without a gap
+//   jobs   whose they are, in that order; null where the job was forgotten
+//   data   their data, in that order, with BETWEEN between
+
+import type { Changes, Read } from "../../store.ts";
+import { type Query, query } from "../sql/reads.ts";
+import type { Write } from "../sql/writes.ts";
+
+type Events = Changes["events"];
+
+/** Fewer are rows of `event`. More than fit on a page go to the next: whoever wants one of them has to read all. */
+export const FEWEST = 16;
+const MOST = 256;
+
+/** JSON never contains it as it is, and it is another one than that between rows. */
+const BETWEEN = "\x1d";
+const ITEMS = `unnest(page.jobs, string_to_array(page.data, chr(${BETWEEN.charCodeAt(0)}))) WITH ORDINALITY AS e (job, data, place)`;
+const SEQ = "page.last - cardinality(page.jobs) + e.place";
+const COLUMNS = "seq, at, kind, job, by, data";
+const UNFOLDED = `SELECT ${SEQ}, page.at, page.kind, e.job, page.by, e.data`;
+
+export const TABLE = `
+CREATE TABLE IF NOT EXISTS page (last bigint PRIMARY KEY, at double precision NOT NULL, kind text COLLATE "C" NOT NULL, by text COLLATE "C" NOT NULL, jobs bigint[] NOT NULL, data text COLLATE "C" NOT NULL);
+CREATE INDEX IF NOT EXISTS page_jobs ON page USING gin (jobs) WITH (gin_pending_list_limit = 512);
+CREATE OR REPLACE VIEW events AS SELECT ${COLUMNS} FROM event UNION ALL ${UNFOLDED} FROM page, ${ITEMS} WHERE e.job IS NOT NULL;
+`;
+
+export const INSERT_PAGE = "pages";
+
+/** What goes to pages, and what is left for rows of their own. */
+export function paged(events: Events, fewest: number): { pages: Write | null; rest: Events } {
+	if (events.length < fewest) return { pages: null, rest: events };
+	const rest: Events = [];
+	const cells: Write["cells"] = [];
+	for (let from = 0; from < events.length; ) {
+		const to = endOfRun(events, from);
+		if (to - from >= fewest) cells.push(...page(events, from, to));
+		else rest.push(...events.slice(from, Math.max(to, from + 1)));
+		from = Math.max(to, from + 1);
+	}
+	return { pages: cells.length === 0 ? null : { sql: INSERT_PAGE, width: 6, cells }, rest };
+}
+
+/** Up to where they differ in nothing but the job and what is told of it; one that is no job's begins none. */
+function endOfRun(events: Events, from: number): number {
+	const first = events[from] as Events[number];
+	const { seq, at, kind, by } = first;
+	let to = from;
+	for (; to < events.length && to - from < MOST; to++) {
+		const one = events[to] as Events[number];
+		if (one.job === null || one.kind !== kind || one.at !== at || one.by !== by || one.seq !== seq + to - from) break;
+	}
+	return to;
+}
+
+function page(events: Events, from: number, to: number): Write["cells"] {
+	const { at, kind, by } = events[from] as Events[number];
+	let jobs = "{";
+	let data = "";
+	for (let n = from; n < to; n++) {
+		const one = events[n] as Events[number];
+		if (n > from) {
+			jobs += ",";
+			data += BETWEEN;
+		}
+		jobs += one.job;
+		data += JSON.stringify(one.data);
+	}
+	return [(events[to - 1] as Events[number]).seq, at, kind, by, `${jobs}}`, data];
+}
+
+/** As many pages as are needed for so many events: the first may be read in part already. */
+const SOME = `(SELECT * FROM (SELECT *, sum(count) OVER (ORDER BY last) - count - first_value(count) OVER (ORDER BY last) AS before
+FROM (SELECT *, cardinality(array_remove(jobs, NULL)) AS count FROM page WHERE last > ? ORDER BY last LIMIT ? + 1) AS page) AS page WHERE before < ?) AS page`;
+
+const SINCE = `SELECT ${COLUMNS} FROM ((SELECT ${COLUMNS} FROM event WHERE seq > ? ORDER BY seq LIMIT ?)
+UNION ALL (${UNFOLDED} FROM ${SOME}, ${ITEMS} WHERE e.job IS NOT NULL AND ${SEQ} > ?)) AS found ORDER BY seq LIMIT ?`;
+
+const HISTORY = `SELECT ${COLUMNS} FROM (SELECT ${COLUMNS} FROM event WHERE job = ?
+UNION ALL ${UNFOLDED} FROM page, ${ITEMS} WHERE page.jobs @> ARRAY[?]::bigint[] AND e.job = ?) AS found ORDER BY seq`;
+
+/** The shared queries, but for events. */
+export function queryOf(request: Read): Query {
+	if (request.read === "events") {
+		const { since, limit } = request;
+		return { sql: SINCE, params: [since, limit, since, limit, limit, since, limit] };
+	}
+	if (request.read === "history") return { sql: HISTORY, params: [request.job, request.job, request.job] };
+	return query(request);
+}
+
+/** Takes the events of jobs away, in a statement that has their numbers as `ids`. */
+export const forgetIn = (ids: string): string => {
+	const kept = (value: string, other: string) => `CASE WHEN e.job = ANY(${ids}) OR e.job IS NULL THEN ${other} ELSE ${value} END`;
+	return `DELETE FROM page WHERE jobs && ${ids} AND NOT EXISTS (SELECT 1 FROM unnest(jobs) AS e (job) WHERE e.job <> ALL(${ids}));
+UPDATE page SET (jobs, data) = (SELECT array_agg(${kept("e.job", "NULL")} ORDER BY e.place), string_agg(${kept("e.data", "''")}, chr(${BETWEEN.charCodeAt(0)}) ORDER BY e.place) FROM ${ITEMS}) WHERE jobs && ${ids}`;
+};
+
+/** Makes rows of all of them, for whoever reads and writes the tables themselves: the lock must be held. */
+export const settlePages = (schema: string): string =>
+	`INSERT INTO "${schema}".event (${COLUMNS}) ${UNFOLDED} FROM "${schema}".page, ${ITEMS} WHERE e.job IS NOT NULL; DELETE FROM "${schema}".page`;
