@@ -4,8 +4,16 @@ import { rmSync } from "node:fs";
 import type { Bench } from "./row.ts";
 import { type Sample, sample } from "./statistics.ts";
 
-/** One round: gets the path of a database file that does not exist yet, and says what it measured, all in the same unit for one row. */
-export type Contender<Name extends string = string> = { name: Name; round(path: string): Promise<number> | number };
+/**
+ * One round: gets the path of a database file that does not exist yet, and says what it measured, all in the same unit for one row. `warm` is done before each
+ * round, outside of what it measures: collecting the garbage of whoever had his turn before takes compiled code along, and the first seconds after it
+ * are a compiler's.
+ */
+export type Contender<Name extends string = string> = {
+	name: Name;
+	round(path: string): Promise<number> | number;
+	warm?(): Promise<unknown>;
+};
 
 export async function interleave<Name extends string>(
 	bench: Bench,
@@ -17,9 +25,10 @@ export async function interleave<Name extends string>(
 	const warmup = options.warmup ?? 1;
 	const rounds = options.rounds ?? bench.rounds;
 	for (let round = -warmup; round < rounds; round++) {
-		for (const { name, round: measure } of contenders) {
+		for (const { name, round: measure, warm } of contenders) {
 			const path = bench.freshFile(name);
 			collectGarbage();
+			await warm?.();
 			const value = await measure(path);
 			removeDatabase(path);
 			// The first rounds only warm the compiler and the file system up.

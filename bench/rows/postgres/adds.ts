@@ -9,6 +9,8 @@ import { atLeast, type Row } from "../../row.ts";
 import { perSecond, ratio } from "../../statistics.ts";
 
 const IN_FLIGHT = 64;
+/** Before each round, outside of what is measured. */
+const WARM = 1500;
 
 export const pgAdds: Row = {
 	name: "pg-adds",
@@ -16,10 +18,11 @@ export const pgAdds: Row = {
 	async run(bench) {
 		const few = bench.size(3000, 200);
 		const many = bench.size(12_800, 640);
+		const warm = bench.size(WARM, 50);
 		const { one, flight, bare } = await interleave(bench, [
-			{ name: "one", round: () => inDatabase("one", (url) => adds(url, few, 1)) },
-			{ name: "flight", round: () => inDatabase("flight", (url) => adds(url, many, IN_FLIGHT)) },
-			{ name: "bare", round: () => inDatabase("bare", (url) => bareSingles(url, few)) },
+			{ name: "one", round: () => inDatabase("one", (url) => adds(url, few, { callers: 1, warm })) },
+			{ name: "flight", round: () => inDatabase("flight", (url) => adds(url, many, { callers: IN_FLIGHT, warm })) },
+			{ name: "bare", round: () => inDatabase("bare", (url) => bareSingles(url, few, warm)) },
 		]);
 		return [
 			{
@@ -42,9 +45,9 @@ export const pgAdds: Row = {
 };
 
 /** Microseconds an add. */
-async function adds(url: string, jobs: number, callers: number): Promise<number> {
+async function adds(url: string, jobs: number, { callers, warm }: { callers: number; warm: number }): Promise<number> {
 	const engine = await openFleet(url);
-	for (let n = 0; n < 50; n++) await engine.add(payload(n));
+	for (let n = 0; n < warm; n++) await engine.add(payload(n));
 	let next = 0;
 	const caller = async () => {
 		while (next < jobs) await engine.add(payload(next++));

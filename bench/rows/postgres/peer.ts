@@ -25,12 +25,18 @@ export const pgPeer: Row = {
 		if (worker) barred.push([worker.plain, atLeast(1)]);
 		const beside = [...(worker ? [worker.local] : []), ...(bull ? [bull] : [])];
 		const peers = [...barred.map(([peer]) => peer), ...beside];
+		const warm = { jobs: bench.size(5000, 200), batch: BATCH };
+		const contender = (name: string, process: (url: string, of: typeof run) => Promise<number>): Contender => ({
+			name,
+			warm: () => inDatabase("warm", (url) => process(url, warm)),
+			round: () => inDatabase("round", (url) => process(url, run)),
+		});
 		const contenders: Contender[] = [
-			{ name: "work", round: () => inDatabase("work", (url) => ours(url, run, worked)) },
-			{ name: "claim", round: () => inDatabase("claim", (url) => ours(url, run, claimed)) },
-			{ name: "cycle", round: () => inDatabase("cycle", (url) => ourCycle(url, run.jobs)) },
-			{ name: "bare", round: () => inDatabase("bare", (url) => barePostgresCycle(url, run)) },
-			...peers.map((peer) => ({ name: peer.name, round: () => inDatabase("peer", (url) => peer.process(url, run)) })),
+			contender("work", (url, of) => ours(url, of, worked)),
+			contender("claim", (url, of) => ours(url, of, claimed)),
+			contender("cycle", (url, of) => ourCycle(url, of.jobs)),
+			contender("bare", barePostgresCycle),
+			...peers.map((peer) => contender(peer.name, peer.process)),
 		];
 		const found = await interleave(bench, contenders);
 		const of = (name: string) => found[name] as Sample;
@@ -49,7 +55,7 @@ export const pgPeer: Row = {
 				bar: atLeast(0.35),
 				unit: "×",
 				measured: ratio(of("bare"), of("work")),
-				note: `ours: 100 adds a turn, then work() with concurrency 100; events, caps and fencing on. The bare loop: insert, claim with SKIP LOCKED, complete, 100 at a time.${absent.length > 0 ? ` Not here: ${absent.join(", ")}.` : ""}`,
+				note: `ours: 100 adds a turn, then work() with concurrency 100; events, caps and fencing on. The bare loop: insert, claim with SKIP LOCKED, complete, 100 at a time. All of them warm: 5,000 jobs before each round.${absent.length > 0 ? ` Not here: ${absent.join(", ")}.` : ""}`,
 			},
 			...beside.map((peer) => against(peer)),
 			{ what: "PostgreSQL: claim and complete by hand, throughput ÷ bare loop", unit: "×", measured: ratio(of("bare"), of("claim")) },
