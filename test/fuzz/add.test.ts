@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { INPUT_KEYS } from "../../src/core/input.ts";
 import { isWaiting } from "../../src/core/job.ts";
 import { type AddResult, type JobInput, type JobView, SluiceError } from "../../src/index.ts";
+import { unpack } from "../../src/stores/sql/document.ts";
 import { HOUR, NOON } from "../make/fakes.ts";
 import { makeFolder } from "../make/folder.ts";
 import { openStand, type Stand } from "../make/stand.ts";
@@ -91,7 +92,7 @@ async function expectReadable(t: Stand, watch: Witness, view: JobView): Promise<
 	if (JSON.stringify(shown) !== JSON.stringify(view)) expect(shorten(shown)).toEqual(shorten(view));
 	const [stored] = watch.dump().job?.filter((row) => (row as { id: number }).id === view.id) ?? [];
 	const [spec] = watch.dump().spec?.filter((row) => (row as { id: number }).id === view.id) ?? [];
-	if (stored) expect(JSON.parse(JSON.stringify(view))).toMatchObject(pickShown(JSON.parse((stored as { doc: string }).doc)));
+	if (stored) expect(JSON.parse(JSON.stringify(view))).toMatchObject(pickShown(asRead(stored as Row)));
 	expect(shorten(JSON.parse((spec as { body: string }).body))).toEqual(shorten(view.spec));
 	expect((await t.reasons(view.id)).length > 0).toBe(isWaiting(view.status));
 }
@@ -106,7 +107,9 @@ const shorten = (value: unknown): unknown =>
 					: one,
 		),
 	);
-function pickShown(document: Record<string, unknown>): Record<string, unknown> {
+type Row = { id: number; line: string; bucket: number; status: string; lane: string; doc: string };
+const asRead = ({ doc, id, line, bucket, status, lane }: Row) => unpack(doc, [id, line, bucket, status, lane]);
+function pickShown(document: object): Record<string, unknown> {
 	return Object.fromEntries(
 		Object.entries(document).filter(([key]) => ["id", "status", "kind", "lane", "priority", "created_at"].includes(key)),
 	);

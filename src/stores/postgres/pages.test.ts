@@ -69,6 +69,25 @@ test("as many pages are read as are needed, also where most of them was forgotte
 			);
 });
 
+test("what is told of all of them alike is kept once", async () => {
+	const schema = newSchema();
+	const store = await opened(urlOf(schema));
+	const data = { to: "queued" };
+	const all = [...several(1, 20, { data }), ...several(21, 20, { data: { ...data, "": 'a "b"' }, kind: "ended" })];
+	await write(store, { events: all });
+	const kept = async () => (await admin(`SELECT data FROM "${schema}".page ORDER BY last`)).map(([text]) => text);
+	expect(await kept()).toEqual(['{"to":"queued"}', '{"to":"queued","":"a \\"b\\""}']);
+	expect(await ask(store, { read: "events", since: 0, limit: 99 })).toEqual(all);
+	expect(await ask(store, { read: "history", job: 20 })).toEqual([all[19]]);
+	await write(store, { forget: [1, 2, 19] });
+	await write(store, { forget: [20, 21, 40] });
+	const left = all.filter(({ job }) => ![1, 2, 19, 20, 21, 40].includes(job as number));
+	expect(await kept()).toHaveLength(2);
+	expect(await ask(store, { read: "events", since: 0, limit: 99 })).toEqual(left);
+	await admin(settle(schema));
+	expect(await ask(store, { read: "events", since: 0, limit: 99 })).toEqual(left);
+});
+
 test("forgetting takes a job's events out of their page, the last ones the page", async () => {
 	const schema = newSchema();
 	const store = await opened(urlOf(schema));

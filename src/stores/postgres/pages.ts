@@ -3,9 +3,10 @@
 //
 //   last   the number of the last; the others stand before it without a gap
 //   jobs   whose they are, in that order; null where the job was forgotten
-//   data   their data, in that order, with BETWEEN between
+//   data   their data, in that order, with BETWEEN between; only once where that is the same for all
 
 import type { Changes, Read } from "../../store.ts";
+import { written } from "../sql/document.ts";
 import { type Query, query } from "../sql/reads.ts";
 import type { Write } from "../sql/writes.ts";
 
@@ -17,10 +18,12 @@ const MOST = 256;
 
 /** JSON never contains it as it is, and it is another one than that between rows. */
 const BETWEEN = "\x1d";
-const ITEMS = `unnest(page.jobs, string_to_array(page.data, chr(${BETWEEN.charCodeAt(0)}))) WITH ORDINALITY AS e (job, data, place)`;
+const MARK = `chr(${BETWEEN.charCodeAt(0)})`;
+const ITEMS = `unnest(page.jobs, string_to_array(page.data, ${MARK})) WITH ORDINALITY AS e (job, data, place)`;
 const SEQ = "page.last - cardinality(page.jobs) + e.place";
 const COLUMNS = "seq, at, kind, job, by, data";
-const UNFOLDED = `SELECT ${SEQ}, page.at, page.kind, e.job, page.by, e.data`;
+/** Where it stands there once, the others of the list have none. */
+const UNFOLDED = `SELECT ${SEQ}, page.at, page.kind, e.job, page.by, coalesce(e.data, page.data)`;
 
 export const TABLE = `
 CREATE TABLE IF NOT EXISTS page (last bigint PRIMARY KEY, at double precision NOT NULL, kind text COLLATE "C" NOT NULL, by text COLLATE "C" NOT NULL, jobs bigint[] NOT NULL, data text COLLATE "C" NOT NULL);
@@ -59,17 +62,17 @@ function endOfRun(events: Events, from: number): number {
 function page(events: Events, from: number, to: number): Write["cells"] {
 	const { at, kind, by } = events[from] as Events[number];
 	let jobs = "{";
-	let data = "";
+	const data: string[] = [];
+	let alike = true;
 	for (let n = from; n < to; n++) {
 		const one = events[n] as Events[number];
-		if (n > from) {
-			jobs += ",";
-			data += BETWEEN;
-		}
+		if (n > from) jobs += ",";
 		jobs += one.job;
-		data += JSON.stringify(one.data);
+		const told = written(one.data);
+		alike &&= n === from || told === data[0];
+		data.push(told);
 	}
-	return [(events[to - 1] as Events[number]).seq, at, kind, by, `${jobs}}`, data];
+	return [(events[to - 1] as Events[number]).seq, at, kind, by, `${jobs}}`, alike ? (data[0] as string) : data.join(BETWEEN)];
 }
 
 /** As many pages as are needed for so many events: the first may be read in part already. */
@@ -96,7 +99,7 @@ export function queryOf(request: Read): Query {
 export const forgetIn = (ids: string): string => {
 	const kept = (value: string, other: string) => `CASE WHEN e.job = ANY(${ids}) OR e.job IS NULL THEN ${other} ELSE ${value} END`;
 	return `DELETE FROM page WHERE jobs && ${ids} AND NOT EXISTS (SELECT 1 FROM unnest(jobs) AS e (job) WHERE e.job <> ALL(${ids}));
-UPDATE page SET (jobs, data) = (SELECT array_agg(${kept("e.job", "NULL")} ORDER BY e.place), string_agg(${kept("e.data", "''")}, chr(${BETWEEN.charCodeAt(0)}) ORDER BY e.place) FROM ${ITEMS}) WHERE jobs && ${ids}`;
+UPDATE page SET (jobs, data) = (SELECT array_agg(${kept("e.job", "NULL")} ORDER BY e.place), CASE WHEN strpos(page.data, ${MARK}) = 0 THEN page.data ELSE string_agg(${kept("e.data", "''")}, ${MARK} ORDER BY e.place) END FROM ${ITEMS}) WHERE jobs && ${ids}`;
 };
 
 /** Makes rows of all of them, for whoever reads and writes the tables themselves: the lock must be held. */

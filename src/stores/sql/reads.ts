@@ -2,6 +2,7 @@
 // the same as a table `e` with a column `value`.
 
 import type { Read } from "../../store.ts";
+import { unpack } from "./document.ts";
 
 export type Query = { sql: string; params: (string | number | null)[] };
 
@@ -160,10 +161,11 @@ const head = ([id, rank, level, age_at, ready_at]: Row) => ({ id, rank, level, a
 const doc = (row: Row) => JSON.parse(text(row[0])) as unknown;
 /** One record that cannot be read must not take the others with it. */
 function job(row: Row): unknown {
+	const [doc, ...columns] = row;
 	try {
-		return JSON.parse(text(row[0]));
+		return unpack(text(doc), columns);
 	} catch (error) {
-		const [, id, line, bucket, status, lane] = row;
+		const [id, line, bucket, status, lane] = columns;
 		const broken = error instanceof Error ? error.message : String(error);
 		return {
 			id,

@@ -1,6 +1,7 @@
 // Every write as SQL, shared by the dialects: one statement a table, given the rows of a transaction.
 
 import type { Changes } from "../../store.ts";
+import { pack, written } from "./document.ts";
 
 export type Cell = string | number | null;
 /** A statement to be run for each row of parameters: `width` cells make a row; `forgets`: the same jobs, table by table. One flat list, since a list for each row costs more than its SQL's share. */
@@ -40,13 +41,13 @@ export function* writes(changes: Changes): Generator<Write> {
 	if (update.length > 0) yield jobRows(UPDATE_JOB, update);
 	if (running.length > 0) {
 		const cells: Cell[] = [];
-		for (const row of running) cells.push(row.line, row.ready_at, row.due_at, row.status, JSON.stringify(row.job), row.id);
+		for (const row of running) cells.push(row.line, row.ready_at, row.due_at, row.status, pack(row.job, "job"), row.id);
 		yield { sql: UPDATE_RUNNING, width: 6, cells };
 	}
 	if (remove.length > 0) yield list(DELETE_JOB, remove);
 	if (done.length > 0) {
 		const cells: Cell[] = [];
-		for (const job of done) cells.push(job.id, job.status, job.lane, job.batch ?? null, job.ended_at ?? 0, JSON.stringify(job));
+		for (const job of done) cells.push(job.id, job.status, job.lane, job.batch ?? null, job.ended_at ?? 0, pack(job, "done"));
 		yield { sql: INSERT_DONE, width: 6, cells };
 	}
 	if (specs.length > 0) {
@@ -68,7 +69,7 @@ export function* writes(changes: Changes): Generator<Write> {
 	}
 	if (events.length > 0) {
 		const cells: Cell[] = [];
-		for (const one of events) cells.push(one.seq, one.at, one.kind, one.job, one.by, JSON.stringify(one.data));
+		for (const one of events) cells.push(one.seq, one.at, one.kind, one.job, one.by, written(one.data));
 		yield { sql: INSERT_EVENT, width: 6, cells };
 	}
 	if (records.length > 0) {
@@ -90,7 +91,7 @@ const list = (sql: string, ids: readonly number[]): Write => ({ sql, width: 1, c
 function jobRows(sql: string, rows: Changes["insert"]): Write {
 	const cells: Cell[] = [];
 	for (const { line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, job, id } of rows)
-		cells.push(line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, JSON.stringify(job), id);
+		cells.push(line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, pack(job, "job"), id);
 	return { sql, width: 12, cells };
 }
 
