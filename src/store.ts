@@ -91,7 +91,7 @@ export type Read =
 	| { read: "jobs"; ids: readonly number[]; specs?: true }
 	| { read: "done"; ids: readonly number[] }
 	| { read: "specs"; ids: readonly number[] }
-	/** Ready or parked jobs of one bucket in index order; `below` skips to the levels under it, `after` goes on within one. */
+	/** Ready or parked jobs of one bucket in index order (those that run are in no line that can be asked for); `below` skips to the levels under it, `after` goes on within one. */
 	| {
 			read: "line";
 			line: string;

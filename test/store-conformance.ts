@@ -64,6 +64,9 @@ function fits(job: Job, filter: ListFilter): boolean {
 	return Object.entries(rest).every(([key, value]) => value === undefined || job[key as keyof Job] === value);
 }
 
+/** Those that run are in none. */
+const inThe = (line: string, tables: Tables) => tables.job.filter((row) => row.line === line && line !== "run");
+
 function naive(tables: Tables, request: Read): unknown {
 	switch (request.read) {
 		case "jobs":
@@ -74,7 +77,9 @@ function naive(tables: Tables, request: Read): unknown {
 			return tables.spec.filter(([id]) => request.ids.includes(id));
 		case "line": {
 			const { line, bucket, below, after, limit } = request;
-			let rows = tables.job.filter((row) => row.line === line && row.bucket === bucket).sort(inLine);
+			let rows = inThe(line, tables)
+				.filter((row) => row.bucket === bucket)
+				.sort(inLine);
 			if (below) rows = rows.filter((row) => row.rank < below.rank || (row.rank === below.rank && row.level < below.level));
 			if (after) rows = rows.filter((row) => row.rank === after.rank && row.level === after.level && earlier(after, row));
 			return rows.slice(0, limit).map(headOf);
@@ -90,7 +95,7 @@ function naive(tables: Tables, request: Read): unknown {
 			return rows.slice(0, request.limit).map(headOf);
 		}
 		case "buckets":
-			return [...new Set(tables.job.filter((row) => row.line === request.line).map((row) => row.bucket))];
+			return [...new Set(inThe(request.line, tables).map((row) => row.bucket))];
 		case "due":
 			return tables.job
 				.filter((row) => row.due_at !== null && row.due_at <= request.now)
@@ -133,7 +138,7 @@ function naive(tables: Tables, request: Read): unknown {
 		case "wanting":
 			return tables.link.filter((link) => link.role === "wants" && request.keys.includes(link.key)).map(({ key, job }) => ({ key, job }));
 		case "awaited":
-			return request.lines.filter((line) => tables.job.some((row) => row.line === line));
+			return request.lines.filter((line) => inThe(line, tables).length > 0);
 		case "records":
 			return tables.record
 				.filter(([kind, key]) => kind === request.kind && request.keys.includes(key))
@@ -233,21 +238,27 @@ export const makeJob = (id: number, status: Status, more: Partial<Job> = {}): Jo
 	bucket: 1,
 	...more,
 });
-export const makeRow = (job: Job, more: Partial<Omit<JobRow, "job">> = {}): JobRow => ({
-	id: job.id,
-	line: job.line,
-	bucket: job.bucket,
-	rank: 0,
-	level: 0,
-	age_at: 0,
-	ready_at: job.line === "" ? 0 : null,
-	due_at: null,
-	status: job.status,
-	lane: job.lane,
-	batch: job.batch ?? null,
-	job,
-	...more,
-});
+/** Columns say what the document says. */
+export const makeRow = (job: Job, more: Partial<Omit<JobRow, "job">> = {}): JobRow => {
+	const { id, line, bucket, status, lane, batch = null, due_at } = { ...job, ...more };
+	const document: Job = { ...job, line, bucket, status };
+	if (typeof due_at === "number") document.due_at = due_at;
+	return {
+		id,
+		line,
+		bucket,
+		rank: 0,
+		level: 0,
+		age_at: 0,
+		ready_at: job.line === "" ? 0 : null,
+		status,
+		lane,
+		batch,
+		...more,
+		due_at: due_at ?? null,
+		job: document,
+	};
+};
 
 type Dice = (max: number) => number;
 
@@ -307,7 +318,7 @@ function someChanges(tables: Tables, dice: Dice): Changes {
 		const one = take(ended);
 		if (!one) continue;
 		changes.undone.push(one.id);
-		const { ended_at: _ended, ...rest } = one;
+		const { ended_at: _ended, due_at: _due, ...rest } = one;
 		changes.insert.push(row({ ...rest, status: "queued" }));
 	}
 	const linked = new Set<string>();
@@ -638,11 +649,12 @@ export function storeConformance(name: string, make: () => Place): void {
 			const job = makeJob(most - 5, "queued", {
 				name: "名前",
 				created_at: 8.64e15,
+				due_at: 8.64e15,
 				priority: -1_000_000,
 				wait_reason: { kind: "x", detail: text },
 			});
 			await write(store, {
-				insert: [makeRow(job, { rank: 2 ** 41, level: -2_000_000, age_at: 8.64e15, ready_at: 8.64e15, due_at: 8.64e15 })],
+				insert: [makeRow(job, { rank: 2 ** 41, level: -2_000_000, age_at: 8.64e15, ready_at: 8.64e15 })],
 				specs: [[job.id, { version: 1, enqueued_at: most, payload: { text } }]],
 				records: [["fact", text.slice(0, 3000), text]],
 				events: [{ seq: most, at: 8.64e15, kind: "k", job: job.id, by: "🙂", data: { text } }],

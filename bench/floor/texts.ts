@@ -18,15 +18,15 @@ export function texts(id: number, after: readonly number[] = []): Texts {
 	const edges =
 		after.length === 0 ? {} : { name: `n${id - 1}`, after: after.map((job) => ({ job, policy: "success" })), deps_left: after.length };
 	const job = { kind: "payload", created_at: AT, ...edges };
-	const run = { attempt: 1, token: id, host: "", worker: "bench", started_at: AT, lease_until: LEASE_UNTIL };
+	const run = { token: id, worker: "bench", lease_until: true };
 	const later = { ...job, attempt: 1, started_at: AT };
-	const last_run = { attempt: 1, host: "", worker: "bench", started_at: AT };
+	const last_run = { worker: "bench" };
 	return {
 		id,
 		spec: JSON.stringify({ payload: { n: id }, version: 1, enqueued_at: AT }),
 		queued: JSON.stringify({ ...job, ready_at: AT }),
-		running: JSON.stringify({ ...later, ready_at: AT, run, due_at: LEASE_UNTIL }),
-		ended: JSON.stringify({ ...later, bucket: 1, ended_at: AT, exit_code: 0, exit_kind: "completed", last_run }),
+		running: JSON.stringify({ ...later, ready_at: AT, run }),
+		ended: JSON.stringify({ ...later, bucket: 1, exit_code: 0, exit_kind: "completed", last_run }),
 		added: JSON.stringify({ from: null, to: "queued", lane: "default" }),
 		started: JSON.stringify({ from: "queued", to: "running", attempt: 1, worker: "bench" }),
 		finished: JSON.stringify({ from: "running", to: "succeeded", exit_kind: "completed", exit_code: 0, attempt: 1 }),

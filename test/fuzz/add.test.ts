@@ -107,8 +107,8 @@ const shorten = (value: unknown): unknown =>
 					: one,
 		),
 	);
-type Row = { id: number; line: string; bucket: number; status: string; lane: string; doc: string };
-const asRead = ({ doc, id, line, bucket, status, lane }: Row) => unpack(doc, [id, line, bucket, status, lane]);
+type Row = { doc: string; id: number; line: string; bucket: number; status: string; lane: string; due_at: number | null };
+const asRead = ({ doc, id, line, bucket, status, lane, due_at }: Row) => unpack([doc, id, line, bucket, status, lane, due_at]);
 function pickShown(document: object): Record<string, unknown> {
 	return Object.fromEntries(
 		Object.entries(document).filter(([key]) => ["id", "status", "kind", "lane", "priority", "created_at"].includes(key)),

@@ -92,8 +92,16 @@ export const LISTS: readonly List[] = [
 	},
 	{
 		sql: INSERT_PAGE,
-		columns: [id("last"), real("at"), text("kind"), text("by"), { ...text("jobs"), as: "bigint[]" }, document("data")],
-		statement: "INSERT INTO page (last, at, kind, by, jobs, data) SELECT * FROM $",
+		columns: [
+			id("last"),
+			real("at"),
+			text("kind"),
+			text("by"),
+			{ ...text("jobs"), as: "bigint[]" },
+			{ ...text("near"), as: "bigint[]" },
+			document("data"),
+		],
+		statement: "INSERT INTO page (last, at, kind, by, jobs, near, data) SELECT * FROM $",
 	},
 	{
 		sql: sql.INSERT_RECORD,

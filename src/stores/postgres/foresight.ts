@@ -3,6 +3,7 @@
 // written in the same transaction.
 
 import type { Read, Replies } from "../../store.ts";
+import { STORED } from "../sql/document.ts";
 import { type Query, query, reply } from "../sql/reads.ts";
 import { translate } from "./dialect.ts";
 import { queryOf } from "./pages.ts";
@@ -38,7 +39,7 @@ export class Foresight {
 			parts.push({ ...queryOf(request), columns: COLUMNS[request.read as Usual] });
 			if (documents !== undefined || !bringsDocuments(request)) continue;
 			documents = parts.length;
-			parts.push({ ...headsOf(request, "job"), columns: "tntntt" }, { ...headsOf(request, "spec"), columns: "nt" });
+			parts.push({ ...headsOf(request, "job"), columns: "tntnttn" }, { ...headsOf(request, "spec"), columns: "nt" });
 		}
 		if (parts.length === 0) return [];
 		const { split, ...combined } = together(parts);
@@ -127,7 +128,7 @@ const bringsDocuments = (request: Read): request is Extract<Read, { read: "line"
 function headsOf(request: Extract<Read, { read: "line" }>, table: "job" | "spec"): Query {
 	const { sql, params } = query({ ...request, limit: Math.min(HEADS, request.limit) });
 	const heads = sql.replace(/^SELECT .*? FROM/, "SELECT id FROM");
-	const columns = table === "job" ? "doc, id, line, bucket, status, lane" : "id, body";
+	const columns = table === "job" ? STORED.job : "id, body";
 	return { sql: `SELECT ${columns} FROM ${table} WHERE id IN (${heads})`, params };
 }
 

@@ -30,7 +30,7 @@ test("what is alike goes to a page, up to 256; what is not, and few, to rows", (
 		const { pages, rest } = paged(events, 16);
 		const cells = pages?.cells ?? [];
 		return {
-			pages: Array.from({ length: cells.length / 6 }, (_, n) => String(cells[n * 6 + 4]).split(",").length),
+			pages: Array.from({ length: cells.length / 7 }, (_, n) => String(cells[n * 7 + 4]).split(",").length),
 			rest: rest.map(({ seq }) => seq),
 		};
 	};
@@ -67,6 +67,19 @@ test("as many pages are read as are needed, also where most of them was forgotte
 			expect((await ask(store, { read: "events", since, limit })).map(({ seq }) => seq)).toEqual(
 				kept.filter((seq) => seq > since).slice(0, limit),
 			);
+});
+
+test("a job's events are found wherever its number stands", async () => {
+	const store = await opened(urlOf(newSchema()), { page: 2 });
+	const jobs = [1, 63, 64, 65, 127, 128, 4096, 10_000_000_007, 2, 66];
+	for (let round = 0; round < 3; round++)
+		await write(store, { events: jobs.map((job, n) => event(round * jobs.length + n + 1, { job, kind: `kind ${round}` })) });
+	const history = async (job: number) => (await ask(store, { read: "history", job })).map(({ seq }) => seq);
+	for (const [n, job] of jobs.entries()) expect(await history(job)).toEqual([n + 1, n + 11, n + 21]);
+	expect(await history(3)).toEqual([]);
+	await write(store, { forget: [64, 10_000_000_007, 3] });
+	for (const [n, job] of jobs.entries())
+		expect(await history(job)).toEqual([64, 10_000_000_007].includes(job) ? [] : [n + 1, n + 11, n + 21]);
 });
 
 test("what is told of all of them alike is kept once", async () => {

@@ -27,6 +27,12 @@ const translated = (sql: string) =>
 		.replaceAll("TEXT", 'text COLLATE "C"')
 		.replaceAll(" WITHOUT ROWID", "");
 
+/** Nobody looks for those that run by their line, and each start would be an entry more. */
+const LINES = `
+DROP INDEX IF EXISTS job_line;
+CREATE INDEX IF NOT EXISTS job_waiting ON job (line, bucket, rank DESC, level DESC, age_at, id) WHERE line <> 'run';
+`;
+
 /** Rows of `job` and `record` are rewritten again and again: room on the page keeps that cheap, and their dead rows are cleared early. */
 const TUNING = `
 ALTER TABLE job SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.05);
@@ -80,5 +86,5 @@ export const WRITER = `write_${createHash("sha256").update(WRITE("", "")).digest
 export function migration(schema: string, from: number): string {
 	const steps = MIGRATIONS.slice(from).map((step) => translated(step.sql));
 	const first = from === 0 ? TUNING : "";
-	return `SET LOCAL search_path = "${schema}", pg_temp;\n${steps.join("\n")}\n${first}\n${LAST}\n${PAGES}\n${WRITE(schema, WRITER)}\nUPDATE head SET schema = ${SCHEMA_VERSION};`;
+	return `SET LOCAL search_path = "${schema}", pg_temp;\n${steps.join("\n")}\n${first}\n${LAST}\n${LINES}\n${PAGES}\n${WRITE(schema, WRITER)}\nUPDATE head SET schema = ${SCHEMA_VERSION};`;
 }

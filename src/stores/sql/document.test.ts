@@ -19,11 +19,12 @@ const plain: Job = {
 	bucket: 3,
 	ready_at: 5,
 };
-const columns = ({ id, line, bucket, status, lane }: Job) => [id, line, bucket, status, lane];
+const asRow = (doc: string, { id, line, bucket, status, lane, due_at }: Job) => [doc, id, line, bucket, status, lane, due_at ?? null];
+const asEnded = (doc: string, { id, status, lane, ended_at }: Job) => [doc, id, "end", 0, status, lane, null, ended_at ?? 0];
 
 test("what stands in columns and what nearly all have is left out", () => {
 	expect(pack(plain, "job")).toBe('{"kind":"payload","created_at":5,"ready_at":5}');
-	expect(unpack(pack(plain, "job"), columns(plain))).toEqual(plain);
+	expect(unpack(asRow(pack(plain, "job"), plain))).toEqual(plain);
 });
 
 test("what is not as usual stays", () => {
@@ -37,23 +38,58 @@ test("what is not as usual stays", () => {
 		name: 'a "b"\n',
 		last_failure: "é\u2028",
 	});
-	expect(unpack(text, columns(job))).toEqual(job);
+	expect(unpack(asRow(text, job))).toEqual(job);
+});
+
+test("one that runs says nothing twice", () => {
+	const run = { attempt: 1, token: 4, host: "", worker: "w", started_at: 9 };
+	const job: Job = { ...plain, status: "running", line: "run", attempt: 1, started_at: 9, due_at: 60, run: { ...run, lease_until: 60 } };
+	expect(JSON.parse(pack(job, "job"))).toEqual({
+		kind: "payload",
+		created_at: 5,
+		attempt: 1,
+		ready_at: 5,
+		started_at: 9,
+		run: { token: 4, worker: "w", lease_until: true },
+	});
+	const intent = { kind: "cancelled" as const, reason: "x", by: "me", at: 10 };
+	const others = [run, { ...run, lease_until: 61 }, { ...run, attempt: 2, host: "h", started_at: 8, launched: true, intent }];
+	for (const one of [job, ...others.map((run) => ({ ...job, run })), { ...job, due_at: undefined }])
+		expect(unpack(asRow(pack(one, "job"), one))).toEqual(one);
 });
 
 test("one in history keeps its bucket, and a line that is not the end's", () => {
-	const ended: Job = { ...plain, status: "succeeded", line: "end", last_run: { attempt: 1, host: "", worker: "w", started_at: 6 } };
-	expect(JSON.parse(pack(ended, "done"))).toMatchObject({ bucket: 3, last_run: { attempt: 1, host: "", worker: "w", started_at: 6 } });
-	for (const job of [ended, { ...ended, line: "late" }])
-		expect(unpack(pack(job, "done"), [job.id, "end", 0, job.status, job.lane])).toEqual(job);
+	const last_run = { attempt: 1, host: "", worker: "w", started_at: 6 };
+	const ended: Job = { ...plain, status: "succeeded", line: "end", attempt: 1, started_at: 6, ended_at: 8, last_run };
+	expect(JSON.parse(pack(ended, "done"))).toEqual({
+		kind: "payload",
+		created_at: 5,
+		ready_at: 5,
+		attempt: 1,
+		started_at: 6,
+		bucket: 3,
+		last_run: { worker: "w" },
+	});
+	const others = [
+		{ line: "late" },
+		{ ended_at: 0 },
+		{ ended_at: undefined },
+		{ due_at: 9 },
+		{ last_run: { ...last_run, host: "h", account: "a" } },
+	];
+	for (const other of [{}, ...others]) {
+		const job = { ...ended, ...other };
+		expect(unpack(asEnded(pack(job, "done"), job))).toEqual(job);
+	}
 });
 
 test("a document with all of its fields is read as well", () => {
 	const job: Job = { ...plain, run: { attempt: 1, token: 4, host: "h", worker: "w", started_at: 9 } };
-	expect(unpack(JSON.stringify(job), columns(job))).toEqual(job);
+	expect(unpack(asRow(JSON.stringify(job), job))).toEqual(job);
 });
 
 test("a text that is no document is not taken for one", () => {
-	for (const text of ["", "null", "{", '"x']) expect(() => unpack(text, columns(plain))).toThrow();
+	for (const text of ["", "null", "{", '"x']) expect(() => unpack(asRow(text, plain))).toThrow();
 });
 
 test("written as JSON.stringify writes it", () => {

@@ -2,12 +2,14 @@
 // the same as a table `e` with a column `value`.
 
 import type { Read } from "../../store.ts";
-import { unpack } from "./document.ts";
+import { STORED, unpack } from "./document.ts";
 
 export type Query = { sql: string; params: (string | number | null)[] };
 
 const HEAD = "id, rank, level, age_at, coalesce(ready_at, age_at)";
-const LINE = `SELECT ${HEAD} FROM job WHERE line = ? AND bucket = ?`;
+/** Those that run are in no line that anybody looks for: an index need not have them, and a planner has to be told. */
+const WAITS = "line <> 'run'";
+const LINE = `SELECT ${HEAD} FROM job WHERE line = ? AND ${WAITS} AND bucket = ?`;
 const IN_LINE = "ORDER BY rank DESC, level DESC, age_at, id LIMIT ?";
 
 /** Jobs that pass a filter, newest id last, from `after` on. Only what is indexed is fast; the rest is for people. */
@@ -33,7 +35,7 @@ function filtered(table: "job" | "done", { filter, after, before, limit }: Page)
 	add("doc ->> 'item' = ?", filter.item);
 	if (filter.status) add("status IN {keys}", JSON.stringify(filter.status));
 	return {
-		sql: `SELECT doc, id, ${table === "job" ? "line, bucket" : "'end', 0"}, status, lane FROM ${table} WHERE ${where.join(" AND ")} ORDER BY id${before === undefined ? "" : " DESC"} LIMIT ?`,
+		sql: `SELECT ${STORED[table]} FROM ${table} WHERE ${where.join(" AND ")} ORDER BY id${before === undefined ? "" : " DESC"} LIMIT ?`,
 		params: [...params, limit],
 	};
 }
@@ -41,9 +43,9 @@ function filtered(table: "job" | "done", { filter, after, before, limit }: Page)
 export function query(request: Read): Query {
 	switch (request.read) {
 		case "jobs":
-			return { sql: "SELECT doc, id, line, bucket, status, lane FROM job WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
+			return { sql: `SELECT ${STORED.job} FROM job WHERE id IN {ids}`, params: [JSON.stringify(request.ids)] };
 		case "done":
-			return { sql: "SELECT doc, id, 'end', 0, status, lane FROM done WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
+			return { sql: `SELECT ${STORED.done} FROM done WHERE id IN {ids}`, params: [JSON.stringify(request.ids)] };
 		case "specs":
 			return { sql: "SELECT id, body FROM spec WHERE id IN {ids}", params: [JSON.stringify(request.ids)] };
 		case "line": {
@@ -71,8 +73,8 @@ export function query(request: Read): Query {
 		case "buckets":
 			return {
 				sql: `WITH RECURSIVE found (bucket) AS (
-	SELECT min(bucket) FROM job WHERE line = ?
-	UNION ALL SELECT (SELECT min(bucket) FROM job WHERE line = ? AND bucket > found.bucket) FROM found WHERE found.bucket IS NOT NULL
+	SELECT min(bucket) FROM job WHERE line = ? AND ${WAITS}
+	UNION ALL SELECT (SELECT min(bucket) FROM job WHERE line = ? AND ${WAITS} AND bucket > found.bucket) FROM found WHERE found.bucket IS NOT NULL
 ) SELECT bucket FROM found WHERE bucket IS NOT NULL`,
 				params: [request.line, request.line],
 			};
@@ -112,7 +114,7 @@ export function query(request: Read): Query {
 			};
 		case "awaited":
 			return {
-				sql: "SELECT e.value FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value)",
+				sql: "SELECT e.value FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value AND job.line <> 'run')",
 				params: [JSON.stringify(request.lines)],
 			};
 		case "records":
@@ -137,12 +139,12 @@ export function query(request: Read): Query {
 			return filtered("done", request);
 		case "old":
 			return {
-				sql: "SELECT doc, id, 'end', 0, status, lane FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?",
+				sql: `SELECT ${STORED.done} FROM done WHERE ended_at < ? AND (ended_at, id) > (?, ?) ORDER BY ended_at, id LIMIT ?`,
 				params: [request.before, request.after.ended_at, request.after.id, request.limit],
 			};
 		case "recent":
 			return {
-				sql: "SELECT doc, id, 'end', 0, status, lane FROM done WHERE (ended_at, id) < (?, ?) ORDER BY ended_at DESC, id DESC LIMIT ?",
+				sql: `SELECT ${STORED.done} FROM done WHERE (ended_at, id) < (?, ?) ORDER BY ended_at DESC, id DESC LIMIT ?`,
 				params: [request.before.ended_at, request.before.id, request.limit],
 			};
 		case "range":
@@ -161,11 +163,10 @@ const head = ([id, rank, level, age_at, ready_at]: Row) => ({ id, rank, level, a
 const doc = (row: Row) => JSON.parse(text(row[0])) as unknown;
 /** One record that cannot be read must not take the others with it. */
 function job(row: Row): unknown {
-	const [doc, ...columns] = row;
 	try {
-		return unpack(text(doc), columns);
+		return unpack(row);
 	} catch (error) {
-		const [id, line, bucket, status, lane] = columns;
+		const [, id, line, bucket, status, lane] = row;
 		const broken = error instanceof Error ? error.message : String(error);
 		return {
 			id,
