@@ -14,8 +14,8 @@ import { quantile, ratio, type Sample } from "../../statistics.ts";
 
 /** Between two adds, so that each finds everybody asleep. */
 const IDLE_MS = 60;
-/** Before each round, one after the other without a rest: everybody has been at work for a while. */
-const WARM = 300;
+/** Before each round, one after the other without a rest: everybody has been at work for a while, and his code is compiled. */
+const WARM = 1500;
 
 export const pgStart: Row = {
 	name: "pg-start",
