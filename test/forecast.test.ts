@@ -67,6 +67,19 @@ describe("what is read of the queue", () => {
 		expect(t.sluice.config().max_concurrent).toBe(1);
 	});
 
+	test("caps that cannot be read are refused in words", async () => {
+		const t = await openStand();
+		const lanes = {
+			get default(): never {
+				throw new Error("a getter was struck");
+			},
+		};
+		await expect(t.sluice.forecast({ lanes })).rejects.toMatchObject({
+			code: "invalid",
+			message: expect.stringContaining("a getter was struck"),
+		});
+	});
+
 	test("failed runs and kernel entries are no history; nothing waits: nothing is told", async () => {
 		const t = await openStand();
 		expect(await t.sluice.forecast()).toMatchObject({ jobs: [], end: null, notes: [] });

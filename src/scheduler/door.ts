@@ -43,7 +43,8 @@ const id = at("id", whole(1));
 const run = object("run", { job: whole(1), token: whole(1) });
 const act = (more: Fields = {}) =>
 	optional(object("options", { by: check.word, reason: (value, field) => check.text(value, field, { max: 10_000 }), ...more }));
-const plain = (name: string): Reader => at(name, (value) => copy(check.json(check.record(value, name), name)));
+const data = (value: unknown, field: string) => copy(check.json(check.record(value, field), field));
+const plain = (name: string): Reader => at(name, (value) => data(value, name));
 const word = (name: string) => at(name, check.word);
 const subject = word("subject");
 
@@ -151,7 +152,7 @@ const ARGUMENTS = {
 	graph: [optional(object("filter", { all: check.flag, job: whole(1), batch: check.label, max_depth: whole(0, 1000) }))],
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
 	closeBatch: [at("name", check.label), act()],
-	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: check.record, batch: check.label }))],
+	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: data, batch: check.label }))],
 	plan: [optional(object("options", { max: whole(0, 1000), cycle }))],
 	tick: [optional(object("options", { cycle }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],
@@ -163,7 +164,7 @@ const ARGUMENTS = {
 	grant: [subject, word("dim"), plain("grant"), act()],
 	charge: [subject, word("dim"), at("amount", whole(-Number.MAX_SAFE_INTEGER))],
 	ledgers: [at("subject", maybe(check.word))],
-	configure: [plain("config"), act({ more: (value, field) => copy(check.json(check.record(value, field), field)) })],
+	configure: [plain("config"), act({ more: data })],
 	gc: [optional(object("options", { days: (value, field) => check.number(value, field, 0, 100_000) }))],
 	recover: [found, optional(object("options", { host: check.label, reboot: check.flag }))],
 	heartbeat: [at("host", maybe(check.label))],
