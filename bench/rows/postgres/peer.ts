@@ -13,8 +13,6 @@ import { atLeast, type Bar, type Measure, type Row } from "../../row.ts";
 import { perSecond, ratio, type Sample } from "../../statistics.ts";
 
 const BATCH = 100;
-/** A worker with room for many claims and ends as many at once: fewer commits. */
-const WIDE = 400;
 
 export const pgPeer: Row = {
 	name: "pg-peer",
@@ -34,8 +32,7 @@ export const pgPeer: Row = {
 			round: () => inDatabase("round", (url) => process(url, run)),
 		});
 		const contenders: Contender[] = [
-			contender("work", (url, of) => ours(url, of, worked(BATCH))),
-			contender("wide", (url, of) => ours(url, of, worked(WIDE))),
+			contender("work", (url, of) => ours(url, of, worked)),
 			contender("claim", (url, of) => ours(url, of, claimed)),
 			contender("cycle", (url, of) => ourCycle(url, of.jobs)),
 			contender("bare", barePostgresCycle),
@@ -57,19 +54,13 @@ export const pgPeer: Row = {
 				what: "PostgreSQL: add + work of 20,000 no-ops, throughput ÷ bare batch-of-100 loop",
 				bar: atLeast(0.35),
 				unit: "×",
-				measured: ratio(of("bare"), of("wide")),
-				note: `ours: 100 adds a turn, then work() with concurrency ${WIDE}; events, caps and fencing on. The bare loop: insert, claim with SKIP LOCKED, complete, 100 at a time. Beside the peers, work() has concurrency ${BATCH}. All of them warm: 5,000 jobs before each round.${absent.length > 0 ? ` Not here: ${absent.join(", ")}.` : ""}`,
-			},
-			{
-				what: `PostgreSQL: the same with concurrency ${BATCH}, throughput ÷ bare loop`,
-				unit: "×",
 				measured: ratio(of("bare"), of("work")),
+				note: `ours: 100 adds a turn, then work() with concurrency 100; events, caps and fencing on. The bare loop: insert, claim with SKIP LOCKED, complete, 100 at a time. All of them warm: 5,000 jobs before each round.${absent.length > 0 ? ` Not here: ${absent.join(", ")}.` : ""}`,
 			},
 			...beside.map((peer) => against(peer)),
 			{ what: "PostgreSQL: claim and complete by hand, throughput ÷ bare loop", unit: "×", measured: ratio(of("bare"), of("claim")) },
 			{ what: "PostgreSQL: add, claim, complete in turn, throughput ÷ bare loop", unit: "×", measured: ratio(of("bare"), of("cycle")) },
-			{ what: `PostgreSQL: 20,000 no-ops, ours, work() with concurrency ${WIDE}`, unit: "jobs/s", measured: perSecond(of("wide")) },
-			{ what: `PostgreSQL: 20,000 no-ops, ours, work() with concurrency ${BATCH}`, unit: "jobs/s", measured: perSecond(of("work")) },
+			{ what: "PostgreSQL: 20,000 no-ops, ours, work()", unit: "jobs/s", measured: perSecond(of("work")) },
 			{ what: "PostgreSQL: 20,000 no-ops, ours, claim and complete by hand", unit: "jobs/s", measured: perSecond(of("claim")) },
 			{ what: "PostgreSQL: 20,000 no-ops, ours, add, claim, complete in turn", unit: "jobs/s", measured: perSecond(of("cycle")) },
 			{ what: "PostgreSQL: 20,000 no-ops, bare loop", unit: "jobs/s", measured: perSecond(of("bare")), note: await postgresVersion() },
@@ -91,15 +82,13 @@ async function ours(url: string, { jobs, batch }: { jobs: number; batch: number 
 	return (took * 1000) / jobs;
 }
 
-const worked =
-	(concurrency: number): Way =>
-	async (engine, jobs) => {
-		const all = countdown(jobs);
-		const worker = engine.work("default", async () => all.call(), { concurrency });
-		await all.done;
-		// Stopping waits until the last outcomes are durable, so they are in the time.
-		await worker.stop();
-	};
+async function worked(engine: Scheduler, jobs: number): Promise<void> {
+	const all = countdown(jobs);
+	const worker = engine.work("default", async () => all.call(), { concurrency: BATCH });
+	await all.done;
+	// Stopping waits until the last outcomes are durable, so they are in the time.
+	await worker.stop();
+}
 
 async function claimed(engine: Scheduler, jobs: number): Promise<void> {
 	for (let left = jobs; left > 0; left -= BATCH) await completeAll(engine, await claimExactly(engine, BATCH));
