@@ -75,6 +75,7 @@ export class Memory {
 		for (const { id, line, bucket, rank, level, age_at, ready_at, due_at, job } of insert) {
 			this.jobs.set(id, { job, at: "job" });
 			if (line === "") this.windows.get(bucket)?.enter({ id, rank, level, age_at, ready_at: ready_at ?? age_at });
+			this.quiet.delete(line);
 			if (due_at !== null && this.nextDue !== undefined) this.nextDue = Math.min(this.nextDue ?? due_at, due_at);
 		}
 		for (const [id, spec] of specs) this.keepSpec(id, spec);

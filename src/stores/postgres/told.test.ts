@@ -115,6 +115,30 @@ describe("schedulers", () => {
 		}
 	});
 
+	test("one that was told of a job that waits for its lock wakes it when it gives the lock back", async () => {
+		const url = urlOf(newSchema());
+		const [one, other] = [await open(url, "one"), await open(url, "other")];
+		const take = async (expected: unknown) => {
+			const [claimed] = await one.claim({ worker: "w", max: 1 });
+			expect(claimed?.spec.payload).toBe(expected);
+			return claimed as NonNullable<typeof claimed>;
+		};
+		const end = ({ job, run }: Awaited<ReturnType<typeof take>>) =>
+			one.complete({ job: job.id, token: run.token, exit_kind: "completed", exit_code: 0 });
+		await pause(200);
+		for (let turn = 0; turn < 5; turn++) {
+			await one.add({ payload: "holds", locks: ["x"] });
+			const held = await take("holds");
+			await pause(30);
+			await other.status();
+			expect(await other.add({ payload: "waits", locks: ["x"] })).toMatchObject({ job: { status: "waiting_on_locks" } });
+			await pause(30);
+			await end(held);
+			await end(await take("waits"));
+			await pause(30);
+		}
+	});
+
 	test("each remembers what the others have added as if it had read it", async () => {
 		const url = urlOf(newSchema());
 		const [one, other] = [await open(url, "one"), await open(url, "other")];
