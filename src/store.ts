@@ -41,8 +41,11 @@ export type RunRow = {
 
 export type EventRecord = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
 export type EdgeRow = { pred: number; job: number; policy: Policy; seq: number };
-/** `needs`: a job that a fact decides about. `makes`: one that produces it. `wants`: a ready job that will take this lock. */
-export type Role = "needs" | "makes" | "wants";
+/**
+ * `needs`: a job that a fact decides about. `makes`: one that produces it. `wants`: one that could take this lock for itself alone, or has it; `shares`: the same,
+ * beside others.
+ */
+export type Role = "needs" | "makes" | "wants" | "shares";
 export type LinkRow = { key: string; role: Role; job: number };
 
 /** Small standing things, by kind and key; each kind's value has its type where it is used. */
@@ -113,10 +116,8 @@ export type Read =
 	/** All edges into several jobs, each job's in their order. */
 	| { read: "preds_of"; jobs: readonly number[] }
 	| { read: "links"; key: string; role: Role; after: number; limit: number }
-	/** Links of role `wants` under several keys. */
-	| { read: "wanting"; keys: readonly string[]; limit: number }
-	/** Which of several lines somebody stands in. */
-	| { read: "awaited"; lines: readonly string[] }
+	/** All about several locks: their records, links of role `wants` under their keys (`limit` at most), which have links of role `shares`, and which of their lines somebody stands in. */
+	| { read: "locks"; keys: readonly string[]; lines: readonly string[]; limit: number }
 	| { read: "records"; kind: RecordKind; keys: readonly string[] }
 	| { read: "standing"; kinds: readonly RecordKind[] }
 	| { read: "runs"; job: number }
@@ -146,8 +147,7 @@ export type Replies = {
 	preds: { pred: number; policy: Policy; seq: number }[];
 	preds_of: { job: number; pred: number; policy: Policy }[];
 	links: number[];
-	wanting: { key: string; job: number }[];
-	awaited: string[];
+	locks: { records: [string, unknown][]; wants: { key: string; job: number }[]; shared: string[]; lines: string[] };
 	records: [string, unknown][];
 	standing: [RecordKind, string, unknown][];
 	runs: RunRow[];

@@ -15,7 +15,7 @@ import type { Op } from "../store.ts";
 import { reserveBudgets } from "./budgets.ts";
 import { factsOf, plainFacts } from "./facts.ts";
 import type { Window } from "./heads.ts";
-import { fetchLocks, hasLocksAtHand, takeLocks, unwant } from "./locks.ts";
+import { fetchLocks, hasLocksAtHand, lockKeys, takeLocks } from "./locks.ts";
 import { place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -117,7 +117,7 @@ function* prepare(tx: Tx, buckets: readonly Bucket[], want: number, reach: numbe
 	if (ids.length === 0) return;
 	yield* tx.load(ids, { specs: true });
 	yield* tx.specs(ids);
-	yield* fetchLocks(tx, ids);
+	yield* fetchLocks(tx, lockKeys(tx, ids));
 }
 
 /** All that a start of it asks for. */
@@ -137,7 +137,7 @@ function* lookAhead(tx: Tx, window: Window, id: number, count: number): Op<void>
 	if (!tx.peek(id)?.locks || hasLocksAtHand(tx, tx.peek(id) as Job)) return;
 	const ids = window.upcoming(id, Math.max(count, LOOK_AHEAD));
 	yield* tx.load(ids);
-	yield* fetchLocks(tx, ids);
+	yield* fetchLocks(tx, lockKeys(tx, ids));
 }
 
 /** The next pass need not wait for its cycle. */
@@ -200,7 +200,6 @@ const BEFORE_RUN = [
 function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	const account = chooseAccount(bucket, tx.world(claimer.host)) ?? undefined;
 	tx.leave(job);
-	if (job.locks) unwant(tx, job);
 	job.attempt++;
 	const run: Run = {
 		attempt: job.attempt,

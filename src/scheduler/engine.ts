@@ -6,7 +6,7 @@ import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
 import { ask, type Begun, type EventRecord, type Intent, type Moved, type Op, Outrun, type Read, type Store } from "../store.ts";
-import { fetchLocks } from "./locks.ts";
+import { fetchLocks, lockKeys } from "./locks.ts";
 import { type Ids, Memory, STANDING } from "./memory.ts";
 import { closeBatches } from "./place.ts";
 import { idsIn, leap, tellRestored } from "./restored.ts";
@@ -20,6 +20,8 @@ type Pending = {
 	by: string | undefined;
 	/** Jobs that it will look at, to be fetched together with those of the others. */
 	jobs: readonly number[];
+	/** Locks of those that it adds, likewise. */
+	locks: readonly string[];
 	/** Reads what it will want, before anything is changed: where reads are journeys, later each would make the transaction write first what it has. */
 	ahead: Ahead | undefined;
 	/** Ends of runs come together, so that their dependents hear of all of them at once; claims come last, so that they see what the others brought. */
@@ -29,7 +31,14 @@ type Pending = {
 	reject: (error: unknown) => void;
 };
 type Phase = "any" | "end" | "claim";
-type RunOptions = { by?: string | undefined; jobs?: readonly number[]; ahead?: Ahead; phase?: Phase; intent?: Intent };
+type RunOptions = {
+	by?: string | undefined;
+	jobs?: readonly number[];
+	locks?: readonly string[];
+	ahead?: Ahead;
+	phase?: Phase;
+	intent?: Intent;
+};
 /** `leaving`: how many runs end in the same transaction. */
 type Ahead = (tx: Tx, leaving: number) => Op<void>;
 const PHASES: readonly Phase[] = ["any", "end", "claim"];
@@ -54,6 +63,7 @@ const GRACE_MS = 30_000;
 /** Events of other processes that are handed on at once. */
 const HEARD = 1000;
 const NOTHING: readonly EventRecord[] = [];
+const NONE: readonly never[] = [];
 
 export type EngineOptions = {
 	store: Store;
@@ -94,10 +104,10 @@ export class Engine {
 	}
 
 	/** Runs a task in the next transaction; resolves when it is durable. */
-	run<T>(task: Task<T>, { by, jobs = [], ahead, phase = "any", intent = "change" }: RunOptions = {}): Promise<T> {
+	run<T>(task: Task<T>, { by, jobs = NONE, locks = NONE, ahead, phase = "any", intent = "change" }: RunOptions = {}): Promise<T> {
 		if (this.closed) return Promise.reject(closedError());
 		return new Promise<T>((resolve, reject) => {
-			this.queue.push({ task, by, jobs, ahead, phase, intent, resolve: resolve as (value: unknown) => void, reject });
+			this.queue.push({ task, by, jobs, locks, ahead, phase, intent, resolve: resolve as (value: unknown) => void, reject });
 			this.running ??= this.options.host.turn().then(() => this.drain());
 		});
 	}
@@ -235,10 +245,9 @@ export class Engine {
 			if (older) tellRestored(tx, older, this.seen as Ids);
 			const drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => this.drive(tx, op, begun);
 			const jobs = jobsOf(group);
-			if (jobs.length > 0) {
-				yield* drive(tx.load(jobs));
-				yield* drive(fetchLocks(tx, jobs));
-			}
+			if (jobs.length > 0) yield* drive(tx.load(jobs));
+			const locks = [...lockKeys(tx, jobs), ...group.flatMap((one) => one.locks)];
+			if (locks.length > 0) yield* drive(fetchLocks(tx, locks));
 			if (tx.far) for (const { ahead } of group) if (ahead) yield* drive(ahead(tx, endsIn(group)));
 			let more = false;
 			if (
@@ -334,7 +343,6 @@ function isHidden(tx: Tx, read: Read["read"]): boolean {
 		case "preds_of":
 			return changes.edges.length > 0 || changes.forget.length > 0;
 		case "links":
-		case "wanting":
 			return changes.links.length > 0 || changes.unlinks.length > 0 || changes.forget.length > 0;
 		default:
 			return tx.pending();

@@ -20,13 +20,17 @@ export type Reservation = { job: number; since: number; mode: Lock["mode"]; next
 const FREE: LockState = { holders: [] };
 const NOTHING = { after: [], artifacts: [], conditions: [], lock: () => FREE };
 
+/** Nobody holds or keeps any of them, as far as memory goes. */
+const areFree = ({ memory }: Tx, locks: readonly Lock[]): boolean =>
+	memory.all("reserve").size === 0 && locks.every(({ key }) => memory.recall("lock", key) === null);
+
 /** What is known without looking anything up: the facts of a job that hangs on nothing but time. */
 export const plainFacts = (tx: Tx, job: Job): JobFacts | undefined =>
 	job.needs === undefined &&
 	job.item === undefined &&
 	job.pinned_head === undefined &&
 	job.conditions === undefined &&
-	job.locks === undefined &&
+	(job.locks === undefined || areFree(tx, job.locks)) &&
 	(job.deps_left === undefined || job.deps_left === 0)
 		? tx.plainFacts
 		: undefined;

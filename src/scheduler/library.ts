@@ -159,7 +159,7 @@ export async function createScheduler(
 					restamp(mine.job, tx.now, input.runnable_at === undefined);
 					return add(tx, mine, { force, seen });
 				},
-				{ by: act.by },
+				{ by: act.by, locks: (job.locks ?? []).map(({ key }) => key) },
 			);
 		return keys.length > 0 ? looks.lookFor(keys, then) : then();
 	}

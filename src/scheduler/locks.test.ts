@@ -37,6 +37,43 @@ test.each(["exclusive", "shared"] as const)(
 	},
 );
 
+test("who takes a lock that hundreds of ready jobs share puts none of them back, and looks at none", async () => {
+	const store = openSqlite(":memory:");
+	const seen: string[] = [];
+	const counting = {
+		...store,
+		read: (request: Parameters<Store["read"]>[0]) => {
+			seen.push(request.read);
+			return store.read(request);
+		},
+	} as Store;
+	const sluice = await createScheduler({ drive: "manual" }, { store: counting, clock: systemClock, host: localHost, chance });
+	onTestFinished(() => sluice.close());
+	const shares = { command: ["true"], locks: ["x:shared"] };
+	await sluice.apply({ jobs: [...Array.from({ length: 600 }, () => shares), { command: ["last"], locks: ["x"] }] });
+	await sluice.claim({ worker: "w", max: 1 });
+	seen.length = 0;
+	const claimed = await sluice.claim({ worker: "w", max: 3 });
+	expect(claimed).toHaveLength(3);
+	expect(seen.filter((read) => read === "links" || read === "locks" || read === "buckets")).toEqual([]);
+	expect((await sluice.why(601)).reasons[0]).toMatchObject({ code: "locks", holder: ["job:1", "job:2", "job:3", "job:4"] });
+});
+
+test("who takes a lock for itself alone puts back all that would have shared it, in pieces", async () => {
+	const store = openSqlite(":memory:");
+	const sluice = await createScheduler({ drive: "manual" }, { store, clock: systemClock, host: localHost, chance });
+	onTestFinished(() => sluice.close());
+	const shares = Array.from({ length: 500 }, () => ({ command: ["true"], locks: ["x:shared"] }));
+	await sluice.apply({ jobs: [...shares, { command: ["alone"], priority: 9, locks: ["x"] }] });
+	const [alone, ...others] = await sluice.claim({ worker: "w", max: 4 });
+	expect([alone?.job.id, others.length]).toEqual([501, 0]);
+	await sluice.tick();
+	expect(await sluice.list({ status: ["queued"] })).toEqual([]);
+	await sluice.complete({ job: 501, token: alone?.run.token as number, exit_kind: "completed" });
+	await sluice.tick();
+	expect((await sluice.claim({ worker: "w", max: 4 })).map(({ job }) => job.id)).toEqual([1, 2, 3, 4]);
+});
+
 test("one that becomes ready and starts in one transaction leaves no trace of having wanted its locks", async () => {
 	const store = openSqlite(":memory:");
 	const sluice = await createScheduler({ drive: "manual" }, { store, clock: systemClock, host: localHost, chance });

@@ -4,11 +4,12 @@
 // one of them takes the key, the others go back into the line. A release thus wakes a few, never all.
 
 import { lockLine, obstacle } from "../core/gates/locks.ts";
-import { isWaiting, type Job, type LockMode } from "../core/job.ts";
+import { isWaiting, type Job, type Lock, type LockMode } from "../core/job.ts";
 import { priorityAt } from "../core/order.ts";
 import type { Head } from "../core/plan.ts";
-import { ask, type Op } from "../store.ts";
+import { ask, type LinkRow, type Op, type Role } from "../store.ts";
 import { isHeldBack, type LockRecord, lockStates, type Reservation } from "./facts.ts";
+import type { Memory, Rivals } from "./memory.ts";
 import { place, setDue } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -16,7 +17,6 @@ import type { Tx } from "./tx.ts";
 const SOME = 200;
 /** Jobs that want one of several keys: looked up together up to so many. */
 const WANTING = 2000;
-const MODES: readonly LockMode[] = ["exclusive", "shared"];
 
 export function* takeLocks(tx: Tx, job: Job): Op<void> {
 	const kept = new Map<string, Reservation>();
@@ -28,85 +28,129 @@ export function* takeLocks(tx: Tx, job: Job): Op<void> {
 		kept.set(key, reservation);
 		tx.put("reserve", key, null);
 	}
-	for (const { key, mode } of job.locks ?? []) {
-		yield* passOn(tx, key, kept.get(key)?.next);
-		yield* evict(tx, key);
-		if (mode === "shared") yield* pump(tx, key);
+	for (const lock of job.locks ?? []) {
+		if (!kept.has(lock.key) && concernsNobody(tx, job, lock)) continue;
+		yield* passOn(tx, lock.key, kept.get(lock.key)?.next);
+		yield* evict(tx, lock.key, lock.mode);
+		if (lock.mode === "shared") yield* pump(tx, lock.key);
 	}
 }
 
 export function* releaseLocks(tx: Tx, job: Job): Op<void> {
+	unwant(tx, job);
 	for (const { key } of job.locks ?? []) {
 		const record = yield* tx.get<LockRecord>("lock", key);
 		const holders = (record?.holders ?? []).filter(([holder]) => holder !== job.id);
 		tx.put("lock", key, holders.length > 0 ? { holders } : null);
 	}
-	for (const { key } of job.locks ?? []) yield* pump(tx, key);
+	for (const { key } of job.locks ?? []) if (!isUnawaited(tx, key)) yield* pump(tx, key);
 }
 
-/** Whoever takes one of its locks finds it: it is ready, and could have taken them. */
+/** Nobody has to be put back or woken because this one takes it. */
+function concernsNobody({ memory }: Tx, job: Job, { key, mode }: Lock): boolean {
+	const rivals = memory.rivals.get(key);
+	if (!rivals) return false;
+	if (mode === "shared") return rivals.wants.size === 0 && !rivals.shared;
+	return !rivals.shares && (rivals.wants.size === 0 || (rivals.wants.size === 1 && rivals.wants.has(job.id)));
+}
+
+/** Nobody waits for it, and nobody has reserved it. */
+function isUnawaited({ memory }: Tx, key: string): boolean {
+	const rivals = memory.rivals.get(key);
+	return rivals !== undefined && !rivals.exclusive && !rivals.shared && memory.all("reserve").size === 0;
+}
+
+const ROLE = { exclusive: "wants", shared: "shares" } as const satisfies Record<LockMode, Role>;
+
+/**
+ * Whoever takes one of its locks finds it: it is ready, and could have taken them. It stays so found while it has them: there it does no harm, and a start has
+ * a row less to write.
+ */
 export function want(tx: Tx, job: Job): void {
-	for (const { key } of job.locks ?? []) {
-		tx.changes.links.push({ key, role: "wants", job: job.id });
-		tx.memory.wants.get(key)?.add(job.id);
+	const { links, unlinks } = tx.changes;
+	for (const { key, mode } of job.locks ?? []) {
+		// One whose run has just ended, and that is ready again: the row is still there.
+		const left = lastOf(unlinks, job, key);
+		if (left >= 0) unlinks.splice(left, 1);
+		else links.push({ key, role: ROLE[mode], job: job.id });
+		const rivals = tx.memory.rivals.get(key);
+		if (mode === "exclusive") rivals?.wants.add(job.id);
+		else if (rivals) rivals.shares = true;
 	}
 }
 
 export function unwant(tx: Tx, job: Job): void {
-	const { links } = tx.changes;
-	for (const { key } of job.locks ?? []) {
-		// What goes is written before what comes: one that came in this very transaction would stay for ever.
-		const fresh = links.findLastIndex((link) => link.job === job.id && link.role === "wants" && link.key === key);
+	const { links, unlinks } = tx.changes;
+	for (const { key, mode } of job.locks ?? []) {
+		// One that came in this very transaction is not there yet.
+		const fresh = lastOf(links, job, key);
 		if (fresh >= 0) links.splice(fresh, 1);
-		tx.changes.unlinks.push({ key, role: "wants", job: job.id });
-		tx.memory.wants.get(key)?.delete(job.id);
+		else unlinks.push({ key, role: ROLE[mode], job: job.id });
+		if (mode === "exclusive") tx.memory.rivals.get(key)?.wants.delete(job.id);
 	}
 }
+
+const lastOf = (links: readonly LinkRow[], job: Job, key: string): number =>
+	links.findLastIndex((link) => link.job === job.id && link.key === key && (link.role === "wants" || link.role === "shares"));
 
 /** Whether taking and giving back its locks needs no more reads, unless somebody waits for them. */
-export const hasLocksAtHand = ({ memory }: Tx, job: Job): boolean =>
-	(job.locks ?? []).every(({ key }) => memory.wants.has(key) && memory.recall("lock", key) !== undefined);
+export const hasLocksAtHand = ({ memory }: Tx, job: Job): boolean => (job.locks ?? []).every(({ key }) => isKnown(memory, key));
 
-/** Who holds, wants and awaits the locks of several jobs, in three reads: one by one each would be a journey to a store behind a network. */
-export function* fetchLocks(tx: Tx, ids: readonly number[]): Op<void> {
+const isKnown = (memory: Memory, key: string): boolean => memory.rivals.has(key) && memory.recall("lock", key) !== undefined;
+
+export const lockKeys = (tx: Tx, ids: readonly number[]): string[] => ids.flatMap((id) => tx.peek(id)?.locks?.map(({ key }) => key) ?? []);
+
+/** Who holds, wants and awaits several locks, in one read: one by one each would be a journey to a store behind a network. */
+export function* fetchLocks(tx: Tx, keys: readonly string[]): Op<void> {
 	const { memory } = tx;
-	const keys = new Set<string>();
-	for (const id of ids) for (const { key } of tx.peek(id)?.locks ?? []) keys.add(key);
-	if (keys.size === 0) return;
-	yield* tx.fetch("lock", keys);
-	const unknown = [...keys].filter((key) => !memory.wants.has(key));
-	if (unknown.length > 0) {
-		const rows = yield* ask({ read: "wanting", keys: unknown, limit: WANTING });
-		// Where the limit has cut something off, nothing is known of anybody.
-		if (rows.length < WANTING) {
-			for (const key of unknown) memory.wants.set(key, new Set());
-			for (const { key, job } of rows) memory.wants.get(key)?.add(job);
-		}
-	}
-	const lines = [...keys].flatMap((key) => MODES.map((mode) => lockLine(key, mode))).filter((line) => !memory.quiet.has(line));
-	if (lines.length === 0) return;
-	const waiting = new Set(yield* ask({ read: "awaited", lines }));
-	for (const line of lines) if (!waiting.has(line)) memory.quiet.add(line);
+	const unknown = new Set<string>();
+	for (const key of keys) if (!isKnown(memory, key)) unknown.add(key);
+	if (unknown.size === 0) return;
+	const lines: string[] = [];
+	for (const key of unknown) lines.push(lockLine(key, "exclusive"), lockLine(key, "shared"));
+	const found = yield* ask({ read: "locks", keys: [...unknown], lines, limit: WANTING });
+	const records = new Map(found.records);
+	for (const key of unknown) if (memory.recall("lock", key) === undefined) memory.remember("lock", key, records.get(key) ?? null);
+	// Where the limit has cut something off, nothing is known of anybody.
+	if (found.wants.length >= WANTING) return;
+	for (const key of unknown) memory.rivals.set(key, { wants: new Set(), shares: false, exclusive: false, shared: false });
+	for (const { key, job } of found.wants) memory.rivals.get(key)?.wants.add(job);
+	for (const key of found.shared) (memory.rivals.get(key) as Rivals).shares = true;
+	for (const line of found.lines) memory.joinLine(line);
 }
 
-/** Jobs that want the key and could have it, by their numbers. */
+/** Jobs that want the key for themselves alone and could have it, by their numbers; and whoever has it. */
 function* wantingJobs(tx: Tx, key: string, limit: number): Op<number[]> {
-	const known = tx.memory.wants.get(key);
+	const known = tx.memory.rivals.get(key)?.wants;
 	if (known) return [...known].sort((a, b) => a - b).slice(0, limit);
 	return yield* ask({ read: "links", key, role: "wants", after: 0, limit });
 }
 
-function* waitingBuckets(tx: Tx, line: string): Op<number[]> {
-	if (tx.memory.quiet.has(line)) return [];
-	const buckets = yield* ask({ read: "buckets", line });
-	if (buckets.length === 0) tx.memory.quiet.add(line);
+/** The same for those that want to share it. */
+function* sharingJobs(tx: Tx, key: string, limit: number): Op<number[]> {
+	const rivals = tx.memory.rivals.get(key);
+	if (rivals && !rivals.shares) return [];
+	const jobs = yield* ask({ read: "links", key, role: "shares", after: 0, limit });
+	if (rivals && jobs.length === 0) rivals.shares = false;
+	return jobs;
+}
+
+function* waitingBuckets(tx: Tx, key: string, mode: LockMode): Op<number[]> {
+	const rivals = tx.memory.rivals.get(key);
+	if (rivals && !rivals[mode]) return [];
+	const buckets = yield* ask({ read: "buckets", line: lockLine(key, mode) });
+	if (rivals && buckets.length === 0) rivals[mode] = false;
 	return buckets;
 }
 
-/** Ready jobs that can no longer take the key go back into its line. */
-export function* evict(tx: Tx, key: string): Op<void> {
-	const wanting = yield* wantingJobs(tx, key, SOME + 1);
-	if (wanting.length > SOME) tx.put("settle", `evict/${key}`, { after: wanting[SOME - 1] as number });
+/** Ready jobs that can no longer take the key, since somebody takes or keeps it in this mode, go back into its line. */
+export function* evict(tx: Tx, key: string, mode: LockMode): Op<void> {
+	yield* evictFirst(tx, `evict/${key}`, yield* wantingJobs(tx, key, SOME + 1));
+	if (mode === "exclusive") yield* evictFirst(tx, `evict_shared/${key}`, yield* sharingJobs(tx, key, SOME + 1));
+}
+
+function* evictFirst(tx: Tx, note: string, wanting: readonly number[]): Op<void> {
+	if (wanting.length > SOME) tx.put("settle", note, { after: wanting[SOME - 1] as number });
 	yield* putBack(tx, wanting.slice(0, SOME));
 }
 
@@ -135,8 +179,8 @@ export const isOverdue = (tx: Tx, job: Job): boolean => {
 };
 
 /** Goes on with an eviction that was too long for one transaction. */
-export function* evictMore(tx: Tx, key: string, after: number): Op<number | null> {
-	const wanting = yield* ask({ read: "links", key, role: "wants", after, limit: SOME });
+export function* evictMore(tx: Tx, key: string, mode: LockMode, after: number): Op<number | null> {
+	const wanting = yield* ask({ read: "links", key, role: ROLE[mode], after, limit: SOME });
 	yield* putBack(tx, wanting);
 	return wanting.length < SOME ? null : (wanting[SOME - 1] as number);
 }
@@ -156,8 +200,7 @@ export function* pump(tx: Tx, key: string): Op<void> {
 function* wakeExclusive(tx: Tx, key: string): Op<void> {
 	// Nobody can have it beside whoever holds it: the best of those who wait need not be looked for, level by level.
 	if ((yield* holdersOf(tx, key)).length > 0) return;
-	const line = lockLine(key, "exclusive");
-	const buckets = yield* waitingBuckets(tx, line);
+	const buckets = yield* waitingBuckets(tx, key, "exclusive");
 	if (buckets.length === 0) return;
 	const awake = new Map<number, Head[]>(buckets.map((bucket) => [bucket, []]));
 	const wanting = yield* wantingJobs(tx, key, 50);
@@ -212,7 +255,7 @@ export function* wakeShared(tx: Tx, key: string): Op<boolean> {
 	if ((yield* holdersOf(tx, key)).some(([, mode]) => mode === "exclusive")) return true;
 	const line = lockLine(key, "shared");
 	let left = SOME;
-	for (const bucket of yield* waitingBuckets(tx, line))
+	for (const bucket of yield* waitingBuckets(tx, key, "shared"))
 		while (left-- > 0) {
 			const best = yield* bestWaiter(tx, line, bucket);
 			if (!best || !(yield* canTake(tx, best, key))) break;
@@ -294,7 +337,7 @@ export function* reserve(tx: Tx, job: Job): Op<void> {
 		tx.event("reserved", job.id, { key: lock.key });
 		const heldAlone = states(lock.key).holders.some((holder) => holder.mode === "exclusive");
 		if (heldAlone) return;
-		yield* evict(tx, lock.key);
+		yield* evict(tx, lock.key, lock.mode);
 	}
 }
 

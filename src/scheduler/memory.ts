@@ -2,6 +2,7 @@
 // says: it is dropped whole when somebody else has written, and after every rollback.
 
 import type { Bucket } from "../core/bucket.ts";
+import { lockOfLine } from "../core/gates/locks.ts";
 import type { Job, JobSpec } from "../core/job.ts";
 import type { Hold, HostRecord, Ledger } from "../core/world.ts";
 import type { Arrivals, RecordKind } from "../store.ts";
@@ -31,6 +32,9 @@ export type Pace = { last_cycle_at: number; last_start_at: number; starts: numbe
 /** A job in memory and the table that has it. */
 export type Entry = { job: Job; at: "new" | "job" | "done" };
 
+/** Who is at a lock: jobs of role `wants`, all of them; whether there may be any of role `shares`, and any that wait in its lines. */
+export type Rivals = { wants: Set<number>; shares: boolean; exclusive: boolean; shared: boolean };
+
 export class Memory {
 	readonly jobs = new Map<number, Entry>();
 	readonly specs = new Map<number, JobSpec>();
@@ -43,9 +47,8 @@ export class Memory {
 	readonly usage = new Map<string, number>();
 	readonly depth = new Map<string, number>();
 	readonly ledgers = new Map<string, Ledger[]>();
-	/** Lock keys whose wanting jobs (role `wants`) are all known; lines of a lock in which nobody waits. */
-	readonly wants = new Map<string, Set<number>>();
-	readonly quiet = new Set<string>();
+	/** By the key of a lock. */
+	readonly rivals = new Map<string, Rivals>();
 	/** Ready jobs that queue limits count: all but kernel entries and an apply that is still coming in. */
 	ready = 0;
 	/** No job is due before this; undefined = ask. */
@@ -75,11 +78,18 @@ export class Memory {
 		for (const { id, line, bucket, rank, level, age_at, ready_at, due_at, job } of insert) {
 			this.jobs.set(id, { job, at: "job" });
 			if (line === "") this.windows.get(bucket)?.enter({ id, rank, level, age_at, ready_at: ready_at ?? age_at });
-			this.quiet.delete(line);
+			this.joinLine(line);
 			if (due_at !== null && this.nextDue !== undefined) this.nextDue = Math.min(this.nextDue ?? due_at, due_at);
 		}
 		for (const [id, spec] of specs) this.keepSpec(id, spec);
 		this.countReady();
+	}
+
+	/** Somebody waits there now. */
+	joinLine(line: string): void {
+		const lock = lockOfLine(line);
+		const rivals = lock && this.rivals.get(lock.key);
+		if (rivals) rivals[lock.mode] = true;
 	}
 
 	/** undefined: not remembered; null: known to be absent. */
@@ -163,8 +173,7 @@ export class Memory {
 		trimMap(this.jobs, KEPT_JOBS);
 		trimMap(this.specs, KEPT_JOBS);
 		for (const [kind, map] of this.records) if (!isStanding(kind)) trimMap(map, KEPT_KEYS);
-		trimMap(this.wants, KEPT_KEYS);
-		if (this.quiet.size > KEPT_KEYS) this.quiet.clear();
+		trimMap(this.rivals, KEPT_KEYS);
 	}
 }
 

@@ -98,7 +98,7 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 		job.line = to.line;
 		// Held by its batch, it could have its locks: when somebody takes them, that comes first in its reasons.
 		if (to.line.startsWith("batch:")) want(tx, job);
-		tx.memory.quiet.delete(to.line);
+		tx.memory.joinLine(to.line);
 	}
 	if (to.gate === "locks" || to.gate === "holds" || to.gate === "budget") job.ready_at ??= since;
 	else {

@@ -6,6 +6,7 @@
 //   merge/<pred>     the next dependents hear how its merge went
 //   fact/<key>       the next jobs linked to a fact are decided again
 //   evict/<key>      the next ready jobs that can no longer take a lock go into its line
+//   evict_shared/<key>  the same for those that want to share it
 //   pump/<key>       the next shared waiters of a lock that can be had
 //   batch/<name>     the next jobs of a batch that was held or let go are decided again
 //   rekey            the next jobs get their level anew, after the order's settings changed
@@ -127,7 +128,9 @@ function* piece(tx: Tx, note: string, value: Note): Op<number | null> {
 		case "fact":
 			return yield* decideLinked(tx, subject, value.after);
 		case "evict":
-			return yield* evictMore(tx, subject, value.after);
+			return yield* evictMore(tx, subject, "exclusive", value.after);
+		case "evict_shared":
+			return yield* evictMore(tx, subject, "shared", value.after);
 		case "pump":
 			return (yield* wakeShared(tx, subject)) ? null : 0;
 		case "batch":

@@ -8,6 +8,13 @@ export type Obstacle = { key: string; mode: LockMode; holders: number[]; reserve
 /** Shared and exclusive waiters of a key stand in lines of their own: a free key wakes all of the first, one of the others. */
 export const lockLine = (key: string, mode: LockMode) => `lock:${mode}:${key}`;
 
+/** The lock that a line is about; undefined for any other line. */
+export function lockOfLine(line: string): Lock | undefined {
+	if (!line.startsWith("lock:")) return undefined;
+	const at = line.indexOf(":", "lock:".length);
+	return { mode: line.slice("lock:".length, at) as LockMode, key: line.slice(at + 1) };
+}
+
 /** What stands in the way of one key; undefined when it can be taken. */
 export function obstacle(job: Pick<Job, "id" | "path">, lock: Lock, state: LockState): Obstacle | undefined {
 	const others = state.holders.filter((holder) => holder.job !== job.id);

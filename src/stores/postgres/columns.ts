@@ -12,10 +12,22 @@ type Type = "bigint" | "double precision" | "text";
  */
 export type Column = { name: string; type: Type; content?: "document"; as?: "bigint[]" };
 /**
- * `sql` is the shared statement that it stands for. `before`: the list that may write a row that this one takes away (or `all`): then it needs a
- * statement, and a turn, of its own.
+ * `sql` is the shared statement that it stands for; `many`: what is said for several rows, where that is not the same. `before`: the list that may write a row
+ * that this one takes away (or `all`): then it needs a statement, and a turn, of its own.
  */
-export type List = { sql: string; columns: readonly Column[]; statement: string; before?: string };
+export type List = { sql: string; columns: readonly Column[]; statement: string; many?: string; before?: string };
+
+/**
+ * Deletes each row by its key. A plain join is a trap: made while the table is nearly empty, its plan goes through the whole table for each row of the list, and is
+ * kept when there are thousands.
+ */
+const deleteEach = (table: string, key: readonly string[]): Pick<List, "statement" | "many"> => {
+	const found = (name: string) => key.map((column) => `${name}.${column} = n.${column}`).join(" AND ");
+	return {
+		statement: `DELETE FROM ${table} USING $ WHERE ${found(table)}`,
+		many: `DELETE FROM ${table} USING $, LATERAL (SELECT o.ctid FROM ${table} AS o WHERE ${found("o")} OFFSET 0) AS o WHERE ${table}.ctid = o.ctid`,
+	};
+};
 
 const id = (name: string): Column => ({ name, type: "bigint" });
 const real = (name: string): Column => ({ name, type: "double precision" });
@@ -72,7 +84,7 @@ export const LISTS: readonly List[] = [
 	{
 		sql: sql.DELETE_LINK,
 		columns: [text("key"), text("role"), id("job")],
-		statement: "DELETE FROM link USING $ WHERE link.key = n.key AND link.role = n.role AND link.job = n.job",
+		...deleteEach("link", ["key", "role", "job"]),
 		before: sql.INSERT_LINK,
 	},
 	{
@@ -111,7 +123,7 @@ export const LISTS: readonly List[] = [
 	{
 		sql: sql.DELETE_RECORD,
 		columns: [text("kind"), text("key")],
-		statement: "DELETE FROM record USING $ WHERE record.kind = n.kind AND record.key = n.key",
+		...deleteEach("record", ["kind", "key"]),
 	},
 	{
 		sql: "forget",
@@ -138,7 +150,7 @@ export const PARAMETERS = LISTS.flatMap((list, index) =>
 export const BODY = LISTS.map((list, index) => {
 	const last = parameter(index, (list.columns.at(-1) as Column).name);
 	const rows = () => rowsOf(list.columns, (name) => parameter(index, name));
-	const statement = list.statement.replaceAll("$id", parameter(index, "id")).replace("$", rows);
+	const statement = (list.many ?? list.statement).replaceAll("$id", parameter(index, "id")).replace("$", rows);
 	if (!list.statement.includes("FROM $") && !list.statement.includes("USING $")) return `IF ${last} IS NOT NULL THEN ${statement}; END IF;`;
 	return `IF ${last} IS NOT NULL THEN IF ${ofOne(list, index)} THEN ${single(list, index)}; ELSE ${statement}; END IF; END IF;`;
 }).join("\n\t");

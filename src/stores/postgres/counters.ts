@@ -7,6 +7,7 @@ import type { Changes, Read, RecordKind, Replies } from "../../store.ts";
 type Records = Changes["records"];
 
 const COUNTING: ReadonlySet<RecordKind> = new Set<RecordKind>(["bucket", "depth", "usage"]);
+const mayCount = (kind: RecordKind): boolean => COUNTING.has(kind) || kind === "meta";
 export const counts = (kind: RecordKind, key: string): boolean =>
 	COUNTING.has(kind) || (kind === "meta" && (key === "ids" || key === "pace"));
 
@@ -59,7 +60,7 @@ export class Counters {
 			const others = (found as Replies["standing"]).filter(([kind, key]) => !this.kept.has(nameOf(kind, key)));
 			return [...others, ...here] as Replies[R["read"]];
 		}
-		if (request.read === "records") {
+		if (request.read === "records" && mayCount(request.kind)) {
 			const rows = new Map(found as Replies["records"]);
 			for (const [kind, key, value] of listed(this.text)) if (kind === request.kind && request.keys.includes(key)) rows.set(key, value);
 			return [...rows].filter(([, value]) => value !== null) as Replies[R["read"]];

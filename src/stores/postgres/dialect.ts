@@ -34,7 +34,9 @@ export function translate({ sql, params }: Query, schema: string): { text: strin
 		const list = lists[index];
 		if (!list) return value;
 		if (list === "ids") return `{${String(value).slice(1, -1)}}`;
-		return `{${(JSON.parse(String(value)) as string[]).map(quoted).join(",")}}`;
+		const text = String(value);
+		// A list of texts is written alike, but for what is escaped.
+		return text.includes("\\") ? `{${(JSON.parse(text) as string[]).map(quoted).join(",")}}` : `{${text.slice(1, -1)}}`;
 	});
 	return { text, values };
 }

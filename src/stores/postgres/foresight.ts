@@ -65,8 +65,9 @@ export class Foresight {
 	/** The answer, if it is on its way; undefined if it is not, or turns out to lack something. */
 	find<R extends Read>(request: R): Promise<Replies[R["read"]] | undefined> | undefined {
 		if (this.asked.length < USUAL && isUsual(request)) this.asked.push(request);
-		const answer =
-			request.read === "jobs" || request.read === "specs" ? this.fromDocuments(request) : this.answers.get(JSON.stringify(request));
+		let answer: Promise<unknown> | undefined;
+		if (request.read === "jobs" || request.read === "specs") answer = this.fromDocuments(request);
+		else if (isUsual(request)) answer = this.answers.get(JSON.stringify(request));
 		return answer as Promise<Replies[R["read"]] | undefined> | undefined;
 	}
 

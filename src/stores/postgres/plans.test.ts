@@ -69,3 +69,39 @@ test("what claims, ends and looks read, prepared and with the planner's statisti
 	expect(count).toBeGreaterThan(5);
 	expect(far).toEqual([]);
 });
+
+test("what is written to many rows is found row by row, though its plans were made when there were few", async () => {
+	const url = `${server.url()}?schema=writes`;
+	const sluice = await openScheduler({ url, join: { name: "w" }, config: { max_concurrent: -1, safety_cap: 0 }, drive: "manual" });
+	let made = 0;
+	const add = (count: number) => Promise.all(Array.from({ length: count }, () => sluice.add({ payload: {}, locks: [`own-${++made}`] })));
+	const claim = async (max: number) => {
+		const claimed = await sluice.claim({ worker: "w", max });
+		expect(claimed).toHaveLength(max);
+		return claimed;
+	};
+	const end = (claimed: Awaited<ReturnType<typeof claim>>) =>
+		Promise.all(claimed.map(({ job, run }) => sluice.complete({ job: job.id, token: run.token, exit_kind: "completed", exit_code: 0 })));
+	for (let round = 0; round < 10; round++) {
+		await add(20);
+		await end(await claim(20));
+	}
+	for (let round = 0; round < 20; round++) await add(200);
+	const held = await claim(1000);
+	for (let round = 0; round < 10; round++) await end(await claim(100));
+	await end(held);
+	await sluice.close();
+
+	const admin = new pg.Client({ connectionString: server.url() });
+	await admin.connect();
+	onTestFinished(() => admin.end());
+	// What a session has done is counted at the latest when it ends.
+	const looked = async () => {
+		const { rows } = await admin.query(
+			"SELECT relname AS table, sum(idx_tup_read)::int AS rows FROM pg_stat_user_indexes WHERE schemaname = 'writes' AND relname IN ('job', 'link', 'record') GROUP BY 1",
+		);
+		return rows as { table: string; rows: number }[];
+	};
+	await expect.poll(async () => (await looked()).every(({ rows }) => rows > 0)).toBe(true);
+	for (const { table, rows } of await looked()) expect(`${table} ${rows < 3 * made}`).toBe(`${table} true`);
+});

@@ -61,7 +61,7 @@ const WRITE = (schema: string, name: string) => `
 CREATE OR REPLACE FUNCTION "${schema}".${name}(expected bigint, me text, mine bigint, counting text, notice text, payload text, ${PARAMETERS.map(({ name, type }) => `${name} ${type}`).join(", ")})
 RETURNS double precision LANGUAGE plpgsql
 SET search_path = "${schema}", pg_temp
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan SET jit = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_material = off SET enable_memoize = off SET plan_cache_mode = force_generic_plan SET jit = off
 AS $write$
 #variable_conflict use_column
 DECLARE before record;

@@ -25,7 +25,7 @@ export const HEAD = { sql: `SELECT commits, ${CLOCK}, counters FROM head`, param
 
 export function sessionOf(schema: string, idleMs: number): Session {
 	// Tables that were empty a moment ago fool the planner, and so does a limit that it does not know yet: an index, row by row, is always the better way here.
-	const ways = ["seqscan", "bitmapscan", "sort", "hashjoin", "mergejoin"].map((way) => `enable_${way} = off`);
+	const ways = ["seqscan", "bitmapscan", "sort", "hashjoin", "mergejoin", "material", "memoize"].map((way) => `enable_${way} = off`);
 	const settings = [`idle_in_transaction_session_timeout = ${idleMs}`, ...ways, "jit = off"];
 	// The time outside of what takes the lock: beside it, it would be the time before.
 	const lock = `SELECT h.commits, ${CLOCK}, h.counters FROM (SELECT commits, counters FROM "${schema}".head FOR UPDATE) AS h`;

@@ -140,5 +140,5 @@ function many(list: List, parameter: (name: string) => number, same: number): st
 		varying.some((one) => one.name === name) ? `n.${name}` : `$${parameter(name)}::${as ?? type} AS ${name}`,
 	);
 	const source = same === 0 ? rows : `(SELECT ${all.join(", ")} FROM ${rows}) AS n`;
-	return list.statement.replace("SELECT * FROM $", "SELECT n.* FROM $").replace("$", () => `h, ${source}`);
+	return (list.many ?? list.statement).replace("SELECT * FROM $", "SELECT n.* FROM $").replace("$", () => `h, ${source}`);
 }

@@ -1,7 +1,7 @@
 // Every read as SQL, shared by the dialects. `?` are parameters; `{ids}` is the dialect's list of numbers, `{keys}` its list of texts, `{texts}`
 // the same as a table `e` with a column `value`.
 
-import type { Read } from "../../store.ts";
+import type { Read, Replies } from "../../store.ts";
 import { STORED, unpack } from "./document.ts";
 
 export type Query = { sql: string; params: (string | number | null)[] };
@@ -107,16 +107,16 @@ export function query(request: Read): Query {
 				sql: "SELECT job FROM link WHERE key = ? AND role = ? AND job > ? ORDER BY job LIMIT ?",
 				params: [request.key, request.role, request.after, request.limit],
 			};
-		case "wanting":
+		case "locks": {
+			const keys = JSON.stringify(request.keys);
 			return {
-				sql: "SELECT key, job FROM link WHERE role = 'wants' AND key IN {keys} LIMIT ?",
-				params: [JSON.stringify(request.keys), request.limit],
+				sql: `SELECT key, body, NULL FROM record WHERE kind = 'lock' AND key IN {keys}
+UNION ALL SELECT key, NULL, job FROM (SELECT key, job FROM link WHERE role = 'wants' AND key IN {keys} LIMIT ?) AS wants
+UNION ALL SELECT e.value, NULL, 0 FROM {texts} WHERE EXISTS (SELECT 1 FROM link WHERE link.key = e.value AND link.role = 'shares')
+UNION ALL SELECT e.value, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value AND job.line <> 'run')`,
+				params: [keys, keys, request.limit, keys, JSON.stringify(request.lines)],
 			};
-		case "awaited":
-			return {
-				sql: "SELECT e.value FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value AND job.line <> 'run')",
-				params: [JSON.stringify(request.lines)],
-			};
+		}
 		case "records":
 			return {
 				sql: "SELECT key, body FROM record WHERE kind = ? AND key IN {keys}",
@@ -188,6 +188,18 @@ const pair = (row: Row) => [row[0], JSON.parse(text(row[1]))] as unknown;
 const first = (row: Row) => row[0];
 const event = ([seq, at, kind, job, by, data]: Row) => ({ seq, at, kind, job, by, data: JSON.parse(text(data)) });
 
+/** A row has a record's body, or the number of a job that wants the lock, or 0 for one that somebody shares, or nothing: then it is a line in which somebody stands. */
+function lockRows(rows: Row[]): Replies["locks"] {
+	const found: Replies["locks"] = { records: [], wants: [], shared: [], lines: [] };
+	for (const [name, body, job] of rows as [string, string | null, number | null][]) {
+		if (body !== null) found.records.push([name, JSON.parse(body)]);
+		else if (job === 0) found.shared.push(name);
+		else if (job !== null) found.wants.push({ key: name, job });
+		else found.lines.push(name);
+	}
+	return found;
+}
+
 /** Rows, as arrays of columns, into what the scheduler asked for. */
 export function reply(request: Read, rows: Row[]): unknown {
 	switch (request.read) {
@@ -214,12 +226,11 @@ export function reply(request: Read, rows: Row[]): unknown {
 		case "buckets":
 		case "due":
 		case "links":
-		case "awaited":
 		case "range":
 		case "ended_in":
 			return rows.map(first);
-		case "wanting":
-			return rows.map(([key, job]) => ({ key, job }));
+		case "locks":
+			return lockRows(rows);
 		case "edges":
 			return rows.map(([job, policy]) => ({ job, policy }));
 		case "fan":
