@@ -45,7 +45,7 @@ export const BUGS: Bug[] = [
 	{
 		name: "nobody is woken when a lock is free",
 		file: "scheduler/locks.js",
-		find: "    for (const { key } of job.locks ?? [])\n        yield* pump(tx, key);\n}",
+		find: "    for (const { key } of job.locks ?? [])\n        if (!isUnawaited(tx, key))\n            yield* pump(tx, key);\n}",
 		replace: "}",
 	},
 	{

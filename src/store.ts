@@ -177,6 +177,8 @@ export type Changes = {
 	runs: RunRow[];
 	events: EventRecord[];
 	records: [RecordKind, string, unknown | null][];
+	/** Records that are certainly not there yet: nobody has to look. */
+	fresh: [RecordKind, string, unknown][];
 	/** Jobs to be forgotten altogether. */
 	forget: number[];
 };
@@ -199,6 +201,7 @@ export const noChanges = (): Changes => ({
 	runs: [],
 	events: [],
 	records: [],
+	fresh: [],
 	forget: [],
 });
 

@@ -38,6 +38,7 @@ function applied(before: Tables, changes: Changes): Tables {
 		records = records.filter((one) => one[0] !== kind || one[1] !== key);
 		if (value !== null) records = [...records, [kind, key, value]];
 	}
+	records = [...records, ...changes.fresh];
 	return {
 		job: [...before.job, ...changes.insert]
 			.map((row) => updated.get(row.id) ?? row)
@@ -358,7 +359,10 @@ function someChanges(tables: Tables, dice: Dice): Changes {
 		const [kind, key] = [pick(KINDS), pick(KEYS)];
 		if (seen.has(`${kind}/${key}`)) continue;
 		seen.add(`${kind}/${key}`);
-		changes.records.push([kind, key, dice(3) === 0 ? null : pick<unknown>([0, 1.5, "x", true, [1], { a: { b: null } }])]);
+		const value = dice(3) === 0 ? null : pick<unknown>([0, 1.5, "x", true, [1], { a: { b: null } }]);
+		const isThere = tables.record.some((one) => one[0] === kind && one[1] === key);
+		if (value !== null && !isThere && kind !== "meta" && dice(2) === 0) changes.fresh.push([kind, key, value]);
+		else changes.records.push([kind, key, value]);
 	}
 	if (dice(4) === 0) {
 		const touched = new Set([...changes.insert, ...changes.update, ...changes.done].map((one) => one.id));

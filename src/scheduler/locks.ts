@@ -19,18 +19,19 @@ const SOME = 200;
 const WANTING = 2000;
 
 export function* takeLocks(tx: Tx, job: Job): Op<void> {
-	const kept = new Map<string, Reservation>();
+	let kept: Map<string, Reservation> | undefined;
 	for (const { key, mode } of job.locks ?? []) {
-		const record = (yield* tx.get<LockRecord>("lock", key)) ?? { holders: [] };
-		tx.put("lock", key, { holders: [...record.holders, [job.id, mode]] } satisfies LockRecord);
+		tx.put("lock", key, { holders: [...(yield* holdersOf(tx, key)), [job.id, mode]] } satisfies LockRecord);
 		const reservation = reservationOf(tx, key);
 		if (reservation?.job !== job.id) continue;
+		kept ??= new Map();
 		kept.set(key, reservation);
 		tx.put("reserve", key, null);
 	}
 	for (const lock of job.locks ?? []) {
-		if (!kept.has(lock.key) && concernsNobody(tx, job, lock)) continue;
-		yield* passOn(tx, lock.key, kept.get(lock.key)?.next);
+		const reservation = kept?.get(lock.key);
+		if (!reservation && concernsNobody(tx, job, lock)) continue;
+		yield* passOn(tx, lock.key, reservation?.next);
 		yield* evict(tx, lock.key, lock.mode);
 		if (lock.mode === "shared") yield* pump(tx, lock.key);
 	}
@@ -39,11 +40,16 @@ export function* takeLocks(tx: Tx, job: Job): Op<void> {
 export function* releaseLocks(tx: Tx, job: Job): Op<void> {
 	unwant(tx, job);
 	for (const { key } of job.locks ?? []) {
-		const record = yield* tx.get<LockRecord>("lock", key);
-		const holders = (record?.holders ?? []).filter(([holder]) => holder !== job.id);
+		const holders = (yield* holdersOf(tx, key)).filter(([holder]) => holder !== job.id);
 		tx.put("lock", key, holders.length > 0 ? { holders } : null);
 	}
 	for (const { key } of job.locks ?? []) if (!isUnawaited(tx, key)) yield* pump(tx, key);
+}
+
+const NOBODY: LockRecord["holders"] = [];
+
+function* holdersOf(tx: Tx, key: string): Op<LockRecord["holders"]> {
+	return (yield* tx.get<LockRecord>("lock", key))?.holders ?? NOBODY;
 }
 
 /** Nobody has to be put back or woken because this one takes it. */
@@ -264,10 +270,6 @@ export function* wakeShared(tx: Tx, key: string): Op<boolean> {
 			if (isOverdue(tx, best)) yield* reserve(tx, best);
 		}
 	return left > 0;
-}
-
-function* holdersOf(tx: Tx, key: string): Op<LockRecord["holders"]> {
-	return (yield* tx.get<LockRecord>("lock", key))?.holders ?? [];
 }
 
 const modeOf = (job: Job, key: string): LockMode | undefined => job.locks?.find((lock) => lock.key === key)?.mode;

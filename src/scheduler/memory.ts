@@ -177,7 +177,7 @@ export class Memory {
 	}
 }
 
-const isStanding = (kind: RecordKind) => (STANDING as readonly string[]).includes(kind);
+export const isStanding = (kind: RecordKind) => (STANDING as readonly string[]).includes(kind);
 
 function set<V>(map: Map<string, V>, key: string, value: V | null): void {
 	if (value === null) map.delete(key);

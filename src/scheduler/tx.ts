@@ -10,7 +10,7 @@ import type { Head } from "../core/plan.ts";
 import type { World } from "../core/world.ts";
 import { ask, type Changes, type EventRecord, type JobRow, noChanges, type Op, type RecordKind } from "../store.ts";
 import { Window } from "./heads.ts";
-import type { Ids, Memory, Pace } from "./memory.ts";
+import { type Ids, isStanding, type Memory, type Pace } from "./memory.ts";
 import { worldOf } from "./world-of.ts";
 
 /** `far`: each read is a journey, so that it pays to bring along what is likely to be wanted next. */
@@ -51,6 +51,8 @@ export class Tx {
 	private readonly newSpecs = new Map<number, JobSpec>();
 	private readonly counters = { usage: new Set<string>(), depth: new Set<string>(), bucket: new Set<number>() };
 	private readonly records = new Map<string, [RecordKind, string, unknown | null]>();
+	/** Those among them that were not there before. */
+	private readonly fresh = new Set<string>();
 	private readonly ids: Ids;
 	private readonly pace: Pace;
 	private readonly counted = { ids: false, pace: false };
@@ -289,8 +291,10 @@ export class Tx {
 
 	put(kind: RecordKind, key: string, value: unknown | null): void {
 		this.mutations++;
+		const name = `${kind}\n${key}`;
+		if (!this.records.has(name) && !isStanding(kind) && this.memory.recall(kind, key) === null) this.fresh.add(name);
 		this.memory.remember(kind, key, value);
-		this.records.set(`${kind}\n${key}`, [kind, key, value]);
+		this.records.set(name, [kind, key, value]);
 	}
 
 	/** A large one that is not worth remembering: it is read from the store by whoever wants it. */
@@ -369,8 +373,12 @@ export class Tx {
 			if (key !== undefined) this.records.set(`bucket\n${key}`, ["bucket", key, memory.buckets.get(id)]);
 		}
 		this.counters.bucket.clear();
-		changes.records.push(...this.records.values());
+		for (const [name, record] of this.records) {
+			if (!this.fresh.has(name)) changes.records.push(record);
+			else if (record[2] !== null) changes.fresh.push(record);
+		}
 		this.records.clear();
+		this.fresh.clear();
 		this.changes = noChanges();
 		return changes;
 	}

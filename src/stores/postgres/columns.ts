@@ -121,6 +121,11 @@ export const LISTS: readonly List[] = [
 		statement: "INSERT INTO record (kind, key, body) SELECT * FROM $ ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body",
 	},
 	{
+		sql: sql.INSERT_FRESH,
+		columns: [text("kind"), text("key"), document("body")],
+		statement: "INSERT INTO record (kind, key, body) SELECT * FROM $",
+	},
+	{
 		sql: sql.DELETE_RECORD,
 		columns: [text("kind"), text("key")],
 		...deleteEach("record", ["kind", "key"]),

@@ -25,6 +25,8 @@ export const INSERT_RUN = `INSERT INTO run (job, attempt, doc) VALUES (${marks(3
 export const INSERT_EVENT = `INSERT INTO event (seq, at, kind, job, by, data) VALUES (${marks(6)})`;
 export const INSERT_RECORD = `INSERT INTO record (kind, key, body) VALUES (${marks(3)}) ON CONFLICT (kind, key) DO UPDATE SET body = excluded.body`;
 
+export const INSERT_FRESH = `INSERT INTO record (kind, key, body) VALUES (${marks(3)})`;
+
 export const DELETE_UNDONE = "DELETE FROM done WHERE id IN {ids}";
 export const DELETE_JOB = "DELETE FROM job WHERE id IN {ids}";
 export const DELETE_LINK = "DELETE FROM link WHERE key = ? AND role = ? AND job = ?";
@@ -35,7 +37,7 @@ export const UPDATE_RUNNING = "UPDATE job SET line = ?, ready_at = ?, due_at = ?
 
 /** In an order that a reader of the log would expect; each list is empty for most transactions. */
 export function* writes(changes: Changes): Generator<Write> {
-	const { insert, update, running, remove, done, undone, specs, edges, links, unlinks, runs, events, records, forget } = changes;
+	const { insert, update, running, remove, done, undone, specs, edges, links, unlinks, runs, events, records, fresh, forget } = changes;
 	if (undone.length > 0) yield list(DELETE_UNDONE, undone);
 	if (insert.length > 0) yield jobRows(INSERT_JOB, insert);
 	if (update.length > 0) yield jobRows(UPDATE_JOB, update);
@@ -81,6 +83,11 @@ export function* writes(changes: Changes): Generator<Write> {
 		}
 		if (kept.length > 0) yield { sql: INSERT_RECORD, width: 3, cells: kept };
 		if (gone.length > 0) yield { sql: DELETE_RECORD, width: 2, cells: gone };
+	}
+	if (fresh.length > 0) {
+		const cells: Cell[] = [];
+		for (const [kind, key, value] of fresh) cells.push(kind, key, JSON.stringify(value));
+		yield { sql: INSERT_FRESH, width: 3, cells };
 	}
 	if (forget.length > 0)
 		for (const [table, column] of FORGET) yield { ...list(`DELETE FROM ${table} WHERE ${column} IN {ids}`, forget), forgets: true };
