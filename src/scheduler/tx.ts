@@ -11,6 +11,7 @@ import type { World } from "../core/world.ts";
 import { ask, type Changes, type EventRecord, type JobRow, noChanges, type Op, type RecordKind } from "../store.ts";
 import { Window } from "./heads.ts";
 import { type Ids, isStanding, type Memory, type Pace } from "./memory.ts";
+import { Records } from "./records.ts";
 import { worldOf } from "./world-of.ts";
 
 /** `far`: each read is a journey, so that it pays to bring along what is likely to be wanted next. */
@@ -50,9 +51,7 @@ export class Tx {
 	private readonly dirty = new Set<number>();
 	private readonly newSpecs = new Map<number, JobSpec>();
 	private readonly counters = { usage: new Set<string>(), depth: new Set<string>(), bucket: new Set<number>() };
-	private readonly records = new Map<string, [RecordKind, string, unknown | null]>();
-	/** Those among them that were not there before. */
-	private readonly fresh = new Set<string>();
+	private readonly records = new Records();
 	private readonly ids: Ids;
 	private readonly pace: Pace;
 	private readonly counted = { ids: false, pace: false };
@@ -291,10 +290,9 @@ export class Tx {
 
 	put(kind: RecordKind, key: string, value: unknown | null): void {
 		this.mutations++;
-		const name = `${kind}\n${key}`;
-		if (!this.records.has(name) && !isStanding(kind) && this.memory.recall(kind, key) === null) this.fresh.add(name);
+		// Counters stand elsewhere on some stores: only of the others is it known whether they are there.
+		this.records.set(kind, key, value, !isStanding(kind) && this.memory.recall(kind, key) === null);
 		this.memory.remember(kind, key, value);
-		this.records.set(name, [kind, key, value]);
 	}
 
 	/** A large one that is not worth remembering: it is read from the store by whoever wants it. */
@@ -370,15 +368,10 @@ export class Tx {
 		for (const id of this.counters.bucket) {
 			const key = memory.bucketKeys.get(id);
 			// One that is gone by now has its own record of that.
-			if (key !== undefined) this.records.set(`bucket\n${key}`, ["bucket", key, memory.buckets.get(id)]);
+			if (key !== undefined) this.records.set("bucket", key, memory.buckets.get(id), false);
 		}
 		this.counters.bucket.clear();
-		for (const [name, record] of this.records) {
-			if (!this.fresh.has(name)) changes.records.push(record);
-			else if (record[2] !== null) changes.fresh.push(record);
-		}
-		this.records.clear();
-		this.fresh.clear();
+		this.records.drain(changes);
 		this.changes = noChanges();
 		return changes;
 	}
