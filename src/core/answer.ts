@@ -42,6 +42,7 @@ export type LockState = {
 	/** What that waiter will take it as; shared ones do not mind each other. */
 	reserved_mode?: LockMode;
 };
+export const FREE_LOCK: LockState = { holders: [] };
 
 export type ObservedFact = { value: unknown; error?: string; observed_at: number } | undefined;
 

@@ -19,8 +19,8 @@ export type Head = { id: number; rank: number; level: number; age_at: number; re
 export type PlanRequest =
 	/** The best ready job of each level of the bucket that can matter: first the one with the highest rank, if any is ranked. */
 	| { ask: "heads"; bucket: Bucket }
-	/** The job of the bucket that has been ready longest. */
-	| { ask: "oldest"; bucket: Bucket }
+	/** The job of the bucket that has been ready longest, if it has been so since `by`. */
+	| { ask: "oldest"; bucket: Bucket; by: number }
 	/** Start this one if its own gates pass; answer whether it started, and whether it took locks. Either way it is no longer a head. */
 	| { ask: "try"; bucket: Bucket; head: Head };
 export type PlanReply = Head[] | Head | undefined | Went;
@@ -171,17 +171,22 @@ function* pickBest(world: World, open: Open, heads: Freshness): Generator<PlanRe
 	return urgent ?? best;
 }
 
+/** Who has been ready since then is overdue. */
+export const overdueBy = ({ now, config }: World): number =>
+	config.order.overdue_after_ms > 0 ? now - config.order.overdue_after_ms : Number.NEGATIVE_INFINITY;
+
 /** The longest startable, if overdue; else the best as always. run-now still goes first. */
 function* pickOldest(world: World, open: Open, heads: Freshness): Generator<PlanRequest, Candidate | undefined, PlanReply> {
 	const best = yield* pickBest(world, open, heads);
 	if (!best || best.head.rank >= RUN_NOW) return best;
+	const by = overdueBy(world);
 	let oldest: Candidate | undefined;
 	for (const slot of open.values()) {
-		if (slot.oldest === null) slot.oldest = (yield { ask: "oldest", bucket: slot.bucket }) as Head | undefined;
+		if (slot.oldest === null) slot.oldest = (yield { ask: "oldest", bucket: slot.bucket, by }) as Head | undefined;
 		const head = slot.oldest;
 		if (!head) continue;
 		const first = !oldest || head.ready_at < oldest.head.ready_at || (head.ready_at === oldest.head.ready_at && head.id < oldest.head.id);
 		if (first) oldest = { bucket: slot.bucket, head, p: 0 };
 	}
-	return oldest && oldest.head.ready_at <= world.now - world.config.order.overdue_after_ms ? oldest : best;
+	return oldest && oldest.head.ready_at <= by ? oldest : best;
 }

@@ -8,14 +8,14 @@ import { quotaOf } from "../core/gates/holds.ts";
 import { decide } from "../core/gates/index.ts";
 import { askPace } from "../core/gates/pace.ts";
 import { drop, type Job, type Run } from "../core/job.ts";
-import { type Head, plan } from "../core/plan.ts";
+import { type Head, overdueBy, plan } from "../core/plan.ts";
 import { holdKey } from "../core/world.ts";
 import type { Claimed, ClaimOptions } from "../scheduler.ts";
 import type { Op } from "../store.ts";
 import { reserveBudgets } from "./budgets.ts";
 import { factsOf, plainFacts } from "./facts.ts";
 import type { Window } from "./heads.ts";
-import { fetchLocks, hasLocksAtHand, lockKeys, takeLocks } from "./locks.ts";
+import { fetchLocks, hasLocksAtHand, lockKeys, takeAtOnce, takeLocks } from "./locks.ts";
 import { place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -54,7 +54,7 @@ export function* beforeClaim(tx: Tx, claimer: Claimer, leaving: number): Op<void
 	if (buckets.length > FEW) return;
 	// Whose cap is reached may have room once others have ended.
 	const open = buckets.filter((bucket) => leaving > 0 || !capacity.ask(bucket, world));
-	yield* prepare(tx, open, room, tx.config.order.age_boost_max);
+	yield* prepare(tx, open, room, { reach: tx.config.order.age_boost_max, by: overdueBy(world) });
 }
 
 function bucketsFor(tx: Tx, { kinds, lanes }: Claimer): Bucket[] {
@@ -87,7 +87,7 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 		const request = step.value;
 		const real = tx.memory.buckets.get(request.bucket.id) ?? request.bucket;
 		if (request.ask === "heads") step = planner.next(yield* tx.window(real).heads(real, reach));
-		else if (request.ask === "oldest") step = planner.next(yield* tx.window(real).oldest(real));
+		else if (request.ask === "oldest") step = planner.next(yield* tx.window(real).oldest(real, request.by));
 		else {
 			yield* lookAhead(tx, tx.window(real), request.head.id, Math.max(1, room - jobs.length));
 			const job = yield* attempt(real, request.head);
@@ -100,7 +100,7 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	return jobs;
 }
 
-function* prepare(tx: Tx, buckets: readonly Bucket[], want: number, reach: number): Op<void> {
+function* prepare(tx: Tx, buckets: readonly Bucket[], want: number, { reach, by }: { reach: number; by: number }): Op<void> {
 	const ids: number[] = [];
 	const share = Math.ceil(want / buckets.length);
 	for (const { id } of buckets) {
@@ -110,6 +110,7 @@ function* prepare(tx: Tx, buckets: readonly Bucket[], want: number, reach: numbe
 		// One whose memory has lasted since its last look is alone, and will want those behind as well.
 		const count = window.isOpen ? 4 * share : share;
 		yield* window.stock(bucket, share, count);
+		yield* window.oldest(bucket, by);
 		const [head] = yield* window.heads(bucket, reach);
 		if (!head || window.upcoming(head.id, share).every((id) => isAtHand(tx, id))) continue;
 		ids.push(...window.upcoming(head.id, count));
@@ -167,7 +168,7 @@ function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job
 		return undefined;
 	}
 	start(tx, job, bucket, claimer);
-	if (job.locks && job.kind !== "kernel") yield* takeLocks(tx, job);
+	if (job.locks && job.kind !== "kernel" && !takeAtOnce(tx, job)) yield* takeLocks(tx, job);
 	return job;
 }
 

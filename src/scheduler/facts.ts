@@ -1,6 +1,6 @@
 // Fetches what gates 1–9 look at for one job. Most jobs need nothing: they get the same empty facts.
 
-import type { JobFacts, LockState, NeededArtifact, ObservedFact, Predecessor } from "../core/answer.ts";
+import { FREE_LOCK, type JobFacts, type LockState, type NeededArtifact, type ObservedFact, type Predecessor } from "../core/answer.ts";
 import { assert } from "../core/errors.ts";
 import { artifactKey, conditionKey, headKey, isProbed, itemKey, jobOfArtifact } from "../core/fact.ts";
 import { fits } from "../core/gates/after.ts";
@@ -12,13 +12,20 @@ import type { Tx } from "./tx.ts";
 
 /** What is known of a fact. `asked`: a host should look; until it answers the value is in doubt. */
 export type FactRecord = { value?: unknown; error?: string; at: number; asked?: true };
-/** Who holds a lock: job and mode. */
-export type LockRecord = { holders: [number, Lock["mode"]][] };
+/** Who holds a lock: the job that has it alone, or several with their modes. */
+export type LockRecord = number | { holders: Holders };
+export type Holders = readonly (readonly [number, Lock["mode"]])[];
+
+const NOBODY: Holders = [];
+
+export function holdersIn(record: LockRecord | null): Holders {
+	if (record === null) return NOBODY;
+	return typeof record === "number" ? [[record, "exclusive"]] : record.holders;
+}
 /** A key that is kept for an overdue waiter. `next`: those that became overdue for it since, oldest first. */
 export type Reservation = { job: number; since: number; mode: Lock["mode"]; next?: number[] };
 
-const FREE: LockState = { holders: [] };
-const NOTHING = { after: [], artifacts: [], conditions: [], lock: () => FREE };
+const NOTHING = { after: [], artifacts: [], conditions: [], lock: () => FREE_LOCK };
 
 /** Nobody holds or keeps any of them, as far as memory goes. */
 const areFree = ({ memory }: Tx, locks: readonly Lock[]): boolean =>
@@ -188,11 +195,11 @@ export function* lockStates(tx: Tx, keys: readonly string[]): Op<(key: string) =
 	const states = new Map<string, LockState>();
 	for (const key of keys) {
 		const record = yield* tx.get<LockRecord>("lock", key);
-		const holders = (record?.holders ?? []).map(([job, mode]) => ({ job, mode }));
+		const holders = holdersIn(record).map(([job, mode]) => ({ job, mode }));
 		const reserved = yield* reservedFor(tx, key);
 		states.set(key, reserved ? { holders, reserved: reserved.job, reserved_mode: reserved.mode } : { holders });
 	}
-	return (key) => states.get(key) ?? FREE;
+	return (key) => states.get(key) ?? FREE_LOCK;
 }
 
 /** The job that a key is kept for, while nothing but the key keeps that job from starting. */

@@ -143,13 +143,29 @@ describe("by example", () => {
 		for (let at = 0; at < 200; at++) list.preset(head({ age_at: at, ready_at: 1000 - at }));
 		for (let left = 200; left > 0; left--) {
 			const [eldest] = list.eldest() as [Head];
-			expect(list.drive(list.window.oldest(list.bucket))).toEqual(eldest);
+			expect(list.drive(list.window.oldest(list.bucket, 5000))).toEqual(eldest);
 			list.leave(eldest);
 		}
-		expect(list.reads).toBe(2);
+		// One more, of a single row: most of the time that says that nobody has been ready for so long.
+		expect(list.reads).toBe(3);
 		const late = list.enter(head({ ready_at: 2000 }));
-		expect(list.drive(list.window.oldest(list.bucket))).toEqual(late);
-		expect(list.reads).toBe(2);
+		expect(list.drive(list.window.oldest(list.bucket, 5000))).toEqual(late);
+		expect(list.reads).toBe(3);
+	});
+
+	test("that nobody has been ready for long is asked once, whoever comes and goes", () => {
+		const list = new List();
+		for (let at = 0; at < 300; at++) list.preset(head({ age_at: at, ready_at: 1000 + at }));
+		for (let left = 300; left > 0; left--) {
+			expect(list.drive(list.window.oldest(list.bucket, 999))).toBeUndefined();
+			list.leave(list.eldest()[0] as Head);
+			if (left % 3 === 0) list.enter(head({ age_at: 900, ready_at: 3000 }));
+		}
+		expect(list.reads).toBe(1);
+		const long = list.enter(head({ ready_at: 999 }));
+		expect(list.drive(list.window.oldest(list.bucket, 998))).toBeUndefined();
+		expect(list.drive(list.window.oldest(list.bucket, 999))).toEqual(long);
+		expect(list.drive(list.window.oldest(list.bucket, Number.NEGATIVE_INFINITY))).toBeUndefined();
 	});
 
 	test("whoever is alone in its level knows its place without a read", () => {
@@ -215,7 +231,15 @@ describe("by property", () => {
 		{ weight: 2, arbitrary: fc.record({ do: fc.constant("enter" as const), heads: fc.array(some, { minLength: 1, maxLength: 12 }) }) },
 		{ weight: 2, arbitrary: fc.record({ do: fc.constant("leave" as const), picks: fc.array(fc.nat(), { minLength: 1, maxLength: 12 }) }) },
 		{ weight: 2, arbitrary: fc.record({ do: fc.constant("look" as const), reach: fc.constantFrom(0, 15, 50) }) },
-		{ weight: 1, arbitrary: fc.record({ do: fc.constant("oldest" as const), count: fc.constantFrom(1, 3, 150), leaves: fc.boolean() }) },
+		{
+			weight: 1,
+			arbitrary: fc.record({
+				do: fc.constant("oldest" as const),
+				count: fc.constantFrom(1, 3, 150),
+				leaves: fc.boolean(),
+				by: fc.constantFrom(0, 300, 600, Number.MAX_SAFE_INTEGER),
+			}),
+		},
 		{ weight: 2, arbitrary: fc.record({ do: fc.constant("ahead" as const), pick: fc.nat(), age_at: fc.nat({ max: 1100 }) }) },
 		{ weight: 1, arbitrary: fc.record({ do: fc.constant("newest" as const), pick: fc.nat() }) },
 		{ weight: 1, arbitrary: fc.record({ do: fc.constant("levels" as const), pick: fc.nat() }) },
@@ -253,7 +277,8 @@ describe("by property", () => {
 					else if (one.do === "oldest") {
 						for (let taken = 0; taken < one.count; taken++) {
 							const [eldest] = list.eldest();
-							same(list.drive(window.oldest(list.bucket))?.id, eldest?.id);
+							const expected = eldest && eldest.ready_at <= one.by ? eldest.id : undefined;
+							same(list.drive(window.oldest(list.bucket, one.by))?.id, expected);
 							if (eldest && one.leaves) list.leave(eldest);
 						}
 					} else if (list.rows.length > 0) {

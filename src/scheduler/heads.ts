@@ -30,10 +30,13 @@ export class Window {
 	private complete: boolean;
 	/** Those that have been ready longest, once somebody has asked; `complete` = these are all. */
 	private elders: Elders | undefined;
+	/** Nobody has been ready since before; undefined: not known. */
+	private since: number | undefined;
 
 	/** `empty`: nobody stands in it. */
 	constructor(known?: "empty") {
 		this.complete = known === "empty";
+		if (known === "empty") this.since = Number.POSITIVE_INFINITY;
 	}
 
 	/** The heads that can be best: the highest rank alone, or all levels of rank 0 within reach of the age boost. */
@@ -77,13 +80,22 @@ export class Window {
 		}
 	}
 
-	/** The one that has been ready longest. Several are fetched at once: each read makes the transaction write what it has first. */
-	*oldest(bucket: Bucket): Op<Head | undefined> {
+	/** The one that has been ready longest, if it has been so since `by`; mostly none has, and that is known. Several are fetched at once: each read makes the transaction write what it has first. */
+	*oldest(bucket: Bucket, by: number): Op<Head | undefined> {
+		if (by === Number.NEGATIVE_INFINITY || (this.since !== undefined && this.since > by)) return undefined;
+		if (this.since === undefined) {
+			this.since = (yield* ask({ read: "oldest", bucket: bucket.id, limit: 1 }))[0]?.ready_at ?? Number.POSITIVE_INFINITY;
+			if (this.since > by) return undefined;
+		}
 		const known = this.elders;
-		if (known && (known.complete || known.next < known.rows.length)) return known.rows[known.next];
-		const rows = yield* ask({ read: "oldest", bucket: bucket.id, limit: ROWS });
-		this.elders = { rows, next: 0, complete: rows.length < ROWS };
-		return rows[0];
+		if (!known || (!known.complete && known.next >= known.rows.length)) {
+			const rows = yield* ask({ read: "oldest", bucket: bucket.id, limit: ROWS });
+			this.elders = { rows, next: 0, complete: rows.length < ROWS };
+		}
+		const { rows, next } = this.elders as Elders;
+		const first = rows[next];
+		this.since = first?.ready_at ?? Number.POSITIVE_INFINITY;
+		return this.since > by ? undefined : first;
 	}
 
 	/** Somebody has looked into it before. */
@@ -91,7 +103,7 @@ export class Window {
 		return this.levels.length > 0;
 	}
 
-	/** As many rows of the best level, and of those that have been ready longest, as a claim of several will take; if they have to be read, `more` of them. */
+	/** As many rows of the best level as a claim of several will take; if they have to be read, `more` of them. */
 	*stock(bucket: Bucket, count: number, more: number): Op<void> {
 		const limit = Math.max(ROWS, more);
 		const best = this.levels.find((level) => !isEmpty(level));
@@ -100,10 +112,6 @@ export class Window {
 			yield* this.refill(bucket, best, limit);
 			best.rows = [...left, ...best.rows];
 		}
-		const { elders } = this;
-		if (elders && (elders.complete || elders.rows.length - elders.next >= count)) return;
-		const rows = yield* ask({ read: "oldest", bucket: bucket.id, limit });
-		this.elders = { rows, next: 0, complete: rows.length < limit };
 	}
 
 	/** The next ids that the plan is likely to ask for, so that their documents come in one read. */
@@ -211,6 +219,7 @@ export class Window {
 	enter(head: Head): void {
 		this.count(head, 1);
 		if (this.elders) join(this.elders, head);
+		if (this.since !== undefined) this.since = Math.min(this.since, head.ready_at);
 		let index = 0;
 		for (; index < this.levels.length; index++) {
 			const level = this.levels[index] as Level;

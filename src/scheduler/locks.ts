@@ -8,7 +8,7 @@ import { isWaiting, type Job, type Lock, type LockMode } from "../core/job.ts";
 import { priorityAt } from "../core/order.ts";
 import type { Head } from "../core/plan.ts";
 import { ask, type LinkRow, type Op, type Role } from "../store.ts";
-import { isHeldBack, type LockRecord, lockStates, type Reservation } from "./facts.ts";
+import { type Holders, holdersIn, isHeldBack, type LockRecord, lockStates, type Reservation } from "./facts.ts";
 import type { Memory, Rivals } from "./memory.ts";
 import { place, setDue } from "./place.ts";
 import type { Tx } from "./tx.ts";
@@ -18,10 +18,22 @@ const SOME = 200;
 /** Jobs that want one of several keys: looked up together up to so many. */
 const WANTING = 2000;
 
+/** The same for most jobs, whose locks are free, known and nobody else's business; false for all others. */
+export function takeAtOnce(tx: Tx, job: Job): boolean {
+	const { memory } = tx;
+	if (memory.all("reserve").size > 0) return false;
+	for (const lock of job.locks ?? [])
+		if (lock.mode !== "exclusive" || memory.recall("lock", lock.key) !== null || !concernsNobody(tx, job, lock)) return false;
+	for (const { key } of job.locks ?? []) tx.put("lock", key, job.id satisfies LockRecord);
+	return true;
+}
+
 export function* takeLocks(tx: Tx, job: Job): Op<void> {
 	let kept: Map<string, Reservation> | undefined;
 	for (const { key, mode } of job.locks ?? []) {
-		tx.put("lock", key, { holders: [...(yield* holdersOf(tx, key)), [job.id, mode]] } satisfies LockRecord);
+		const holders = yield* holdersOf(tx, key);
+		const alone = holders.length === 0 && mode === "exclusive";
+		tx.put("lock", key, (alone ? job.id : { holders: [...holders, [job.id, mode]] }) satisfies LockRecord);
 		const reservation = reservationOf(tx, key);
 		if (reservation?.job !== job.id) continue;
 		kept ??= new Map();
@@ -46,10 +58,8 @@ export function* releaseLocks(tx: Tx, job: Job): Op<void> {
 	for (const { key } of job.locks ?? []) if (!isUnawaited(tx, key)) yield* pump(tx, key);
 }
 
-const NOBODY: LockRecord["holders"] = [];
-
-function* holdersOf(tx: Tx, key: string): Op<LockRecord["holders"]> {
-	return (yield* tx.get<LockRecord>("lock", key))?.holders ?? NOBODY;
+function* holdersOf(tx: Tx, key: string): Op<Holders> {
+	return holdersIn(yield* tx.get<LockRecord>("lock", key));
 }
 
 /** Nobody has to be put back or woken because this one takes it. */

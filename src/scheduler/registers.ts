@@ -5,7 +5,7 @@ import { nearest } from "../core/nearest.ts";
 import type { ArtifactView, BatchView, LockView } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { nearestName } from "./add.ts";
-import type { FactRecord, LockRecord, Reservation } from "./facts.ts";
+import { type FactRecord, holdersIn, type LockRecord, type Reservation } from "./facts.ts";
 import { mustFind } from "./look.ts";
 import type { Ids } from "./memory.ts";
 import type { BatchRecord } from "./place.ts";
@@ -24,7 +24,7 @@ export function* find(tx: Tx, name: string): Op<number> {
 export function* locks(tx: Tx): Op<LockView[]> {
 	const views = new Map<string, LockView>();
 	for (const [, key, value] of yield* ask({ read: "standing", kinds: ["lock"] })) {
-		const { holders } = value as LockRecord;
+		const holders = holdersIn(value as LockRecord);
 		views.set(key, { key, holders: holders.map(([job, mode]) => ({ job, mode })), reserved_for: null });
 	}
 	for (const [key, value] of tx.memory.all("reserve")) {

@@ -1,6 +1,6 @@
 // One transaction: what it has read, what it will write. Operations change jobs and records here; nothing reaches the store before `flush`.
 
-import type { JobFacts } from "../core/answer.ts";
+import { FREE_LOCK, type JobFacts } from "../core/answer.ts";
 import { type Bucket, bucketKey, bucketOf } from "../core/bucket.ts";
 import type { Config } from "../core/config.ts";
 import { assert } from "../core/errors.ts";
@@ -64,7 +64,7 @@ export class Tx {
 		this.chance = options.chance;
 		this.by = options.by;
 		this.far = options.far;
-		this.plainFacts = { now: options.now, after: [], artifacts: [], conditions: [], lock: () => ({ holders: [] }) };
+		this.plainFacts = { now: options.now, after: [], artifacts: [], conditions: [], lock: () => FREE_LOCK };
 		this.ids = { ...((memory.recall("meta", "ids") as Ids | null) ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
 		this.pace = {
 			...((memory.recall("meta", "pace") as Pace | null) ?? {

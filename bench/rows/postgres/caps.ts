@@ -4,7 +4,7 @@ import { payload } from "../../engine.ts";
 import { addAll, openFleet } from "../../fleet.ts";
 import { dropDatabase, makeDatabase } from "../../postgres.ts";
 import { atMost, type Row } from "../../row.ts";
-import { BATCH, TAKEN } from "./claims.ts";
+import { BATCH } from "./claims.ts";
 import { comparePair } from "./pair.ts";
 
 const LANES = 4;
@@ -30,7 +30,7 @@ export const pgCaps: Row = {
 		const caps = await openFleet(urls[1], { config: CAPPED });
 		const two = await openFleet(urls[2], { config: CAPPED });
 		try {
-			const jobs = bench.size(2000 + TAKEN, TAKEN);
+			const jobs = bench.size(2000, 1000);
 			await addAll(free, jobs, BATCH);
 			await addAll(caps, jobs, BATCH, capped);
 			await addAll(two, jobs, BATCH, contested);

@@ -6,27 +6,33 @@ import { addAll, claimExactly, completeAll } from "../../fleet.ts";
 /** Microseconds a job. */
 export type ClaimCost = { single: number; singleCycle: number; batch: number; batchCycle: number };
 
-export const SINGLES = 200;
-export const BATCHES = 20;
 export const BATCH = 100;
-/** Before the clock starts: whoever had his turn before has taken compiled code along. */
-const WARM_SINGLES = 100;
-const WARM_BATCHES = 10;
-/** How many are worked off in a round. */
-export const TAKEN = WARM_SINGLES + SINGLES + (WARM_BATCHES + BATCHES) * BATCH;
+/** So many in a row, then the queue is filled up again; the first of each kind only warm up: whoever had his turn before has taken compiled code along. */
+const SINGLES = { count: 100, max: 1, times: 2 };
+const BATCHES = { count: 5, max: BATCH, times: 4 };
 
 /** The queue is as long afterwards as before: what was worked off is added again when the clock has stopped. */
 export async function claimCost(engine: Scheduler, input?: (n: number) => object): Promise<ClaimCost> {
-	await cycles(engine, WARM_SINGLES, 1);
-	const [single, singleCycle] = await cycles(engine, SINGLES, 1);
-	await cycles(engine, WARM_BATCHES, BATCH);
-	const [batch, batchCycle] = await cycles(engine, BATCHES, BATCH);
-	await addAll(engine, TAKEN, BATCH, input);
+	const [single, singleCycle] = await cost(engine, SINGLES, input);
+	const [batch, batchCycle] = await cost(engine, BATCHES, input);
 	return { single, singleCycle, batch, batchCycle };
 }
 
 /** Of the claims alone, and with their completes. */
-async function cycles(engine: Scheduler, count: number, max: number): Promise<[number, number]> {
+async function cost(engine: Scheduler, { count, max, times }: typeof SINGLES, input?: (n: number) => object): Promise<[number, number]> {
+	let [claiming, all] = [0, 0];
+	for (let time = -1; time < times; time++) {
+		const [claims, cycles] = await cycle(engine, count, max);
+		await addAll(engine, count * max, BATCH, input);
+		if (time < 0) continue;
+		claiming += claims;
+		all += cycles;
+	}
+	const us = (ms: number) => (ms * 1000) / (times * count * max);
+	return [us(claiming), us(all)];
+}
+
+async function cycle(engine: Scheduler, count: number, max: number): Promise<[number, number]> {
 	let claiming = 0;
 	const start = performance.now();
 	for (let i = 0; i < count; i++) {
@@ -35,6 +41,5 @@ async function cycles(engine: Scheduler, count: number, max: number): Promise<[n
 		claiming += performance.now() - asked;
 		await completeAll(engine, claimed);
 	}
-	const us = (ms: number) => (ms * 1000) / (count * max);
-	return [us(claiming), us(performance.now() - start)];
+	return [claiming, performance.now() - start];
 }

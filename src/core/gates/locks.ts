@@ -17,6 +17,7 @@ export function lockOfLine(line: string): Lock | undefined {
 
 /** What stands in the way of one key; undefined when it can be taken. */
 export function obstacle(job: Pick<Job, "id" | "path">, lock: Lock, state: LockState): Obstacle | undefined {
+	if (state.holders.length === 0 && state.reserved === undefined) return undefined;
 	const others = state.holders.filter((holder) => holder.job !== job.id);
 	const clash = lock.mode === "exclusive" ? others : others.filter((holder) => holder.mode === "exclusive");
 	if (clash.length > 0) return { key: lock.key, mode: lock.mode, holders: clash.map((holder) => holder.job) };

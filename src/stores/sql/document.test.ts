@@ -27,6 +27,17 @@ test("what stands in columns and what nearly all have is left out", () => {
 	expect(unpack(asRow(pack(plain, "job"), plain))).toEqual(plain);
 });
 
+test("locks that are held alone are their keys, and those of before are read as well", () => {
+	const locks: NonNullable<Job["locks"]> = [
+		{ key: 'a "b"', mode: "exclusive" },
+		{ key: "c", mode: "shared" },
+	];
+	const job: Job = { ...plain, locks };
+	expect(JSON.parse(pack(job, "job")).locks).toEqual(['a "b"', { key: "c", mode: "shared" }]);
+	expect(unpack(asRow(pack(job, "job"), job))).toEqual(job);
+	expect(unpack(asRow(JSON.stringify(job), job))).toEqual(job);
+});
+
 test("what is not as usual stays", () => {
 	const job: Job = { ...plain, trigger: "cron", priority: -3, runnable_at: 6, attempt: 2, name: 'a "b"\n', last_failure: "é\u2028" };
 	const text = pack(job, "job");

@@ -1,7 +1,7 @@
 // A job's document as it is stored: without what stands in columns beside it, without what it would say twice, and without what nearly every job
 // has. It is written at each step of a job's life; what is left out need not be made, sent, logged and read again.
 
-import type { Job, Run } from "../../core/job.ts";
+import type { Job, Lock, Run } from "../../core/job.ts";
 
 type Table = "job" | "done";
 
@@ -16,9 +16,21 @@ export function pack(job: Job, table: Table): string {
 	for (const key in job) {
 		const value = job[key as keyof Job];
 		if (value === undefined || isKnown(job, key, value, table)) continue;
-		text += `${text === "{" ? "" : ","}${nameOf(key)}${key === "run" || key === "last_run" ? packRun(value as Run, job) : json(value)}`;
+		text += `${text === "{" ? "" : ","}${nameOf(key)}${packed(job, key, value)}`;
 	}
 	return `${text}}`;
+}
+
+function packed(job: Job, key: string, value: unknown): string {
+	switch (key) {
+		case "run":
+		case "last_run":
+			return packRun(value as Run, job);
+		case "locks":
+			return packLocks(value as Lock[]);
+		default:
+			return json(value);
+	}
 }
 
 function isKnown(job: Job, key: string, value: unknown, table: Table): boolean {
@@ -58,6 +70,15 @@ function packRun(run: Run, job: Job): string {
 	return written(kept);
 }
 
+/** One that is held alone, as nearly all are, is its key. */
+function packLocks(locks: readonly Lock[]): string {
+	let text = "";
+	for (const lock of locks) text += `${text === "" ? "" : ","}${lock.mode === "exclusive" ? json(lock.key) : written(lock)}`;
+	return `[${text}]`;
+}
+
+const unpackLock = (lock: Lock | string): Lock => (typeof lock === "string" ? { key: lock, mode: "exclusive" } : lock);
+
 /** A document and the columns beside it, as STORED has them. One from before, with all of its fields, is read as well. */
 export function unpack([doc, id, line, bucket, status, lane, due_at, ended_at]: readonly unknown[]): Job {
 	const job = JSON.parse(doc as string) as Job;
@@ -72,6 +93,7 @@ export function unpack([doc, id, line, bucket, status, lane, due_at, ended_at]: 
 	job.runnable_at ??= job.created_at;
 	if (typeof due_at === "number") job.due_at ??= due_at;
 	if (ended_at) job.ended_at ??= ended_at as number;
+	if (job.locks) job.locks = job.locks.map(unpackLock);
 	if (job.run) unpackRun(job.run, job);
 	if (job.last_run) unpackRun(job.last_run, job);
 	return job;
