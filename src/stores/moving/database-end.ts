@@ -89,7 +89,7 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 		clear: async ({ name }) => void (await run(`DELETE FROM "${schema}".${name}`)),
 		async commit() {
 			// Whoever has it open forgets what it knew, and is told.
-			await run(`UPDATE "${schema}".head SET commits = commits + 1`);
+			await run(`UPDATE "${schema}".head SET turn = turn + 1`);
 			await run(`INSERT INTO "${schema}".writer (name, last) VALUES ($1, 1)`, [mover]);
 			await run("SELECT pg_notify($1, $2)", [channelOf(address), mover]);
 			try {

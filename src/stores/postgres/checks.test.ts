@@ -4,6 +4,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Server, startServer } from "../../../test/make/postgres-server.ts";
 import { localHost, systemClock } from "../../host/local.ts";
+import { SCHEMA_VERSION } from "../migrations/index.ts";
 import { checkDatabase } from "./checks.ts";
 import { openPostgres } from "./store.ts";
 
@@ -43,7 +44,7 @@ test("a good one, before and after it is a store", async () => {
 		notices: { ok: true },
 	});
 	await made(url);
-	expect((await checks(url)).schema).toEqual({ ok: true, detail: "sluice, version 1" });
+	expect((await checks(url)).schema).toEqual({ ok: true, detail: `sluice, version ${SCHEMA_VERSION}` });
 });
 
 test("one that forgets, and a clock that is wrong", async () => {

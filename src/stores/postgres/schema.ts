@@ -37,18 +37,19 @@ CREATE INDEX IF NOT EXISTS job_waiting ON job (line, bucket, rank DESC, level DE
 const TUNING = `
 ALTER TABLE job SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000, autovacuum_analyze_scale_factor = 0.05);
 ALTER TABLE record SET (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 200);
-CREATE TABLE head (one boolean PRIMARY KEY DEFAULT true CHECK (one), commits bigint NOT NULL, schema bigint NOT NULL) WITH (fillfactor = 10);
-INSERT INTO head (commits, schema) VALUES (0, 0);
+CREATE TABLE head (one boolean PRIMARY KEY DEFAULT true CHECK (one), turn bigint NOT NULL, schema bigint NOT NULL) WITH (fillfactor = 10);
+INSERT INTO head (turn, schema) VALUES (0, 0);
 CREATE TABLE writer (name text PRIMARY KEY, last bigint NOT NULL, at timestamptz NOT NULL DEFAULT now()) WITH (fillfactor = 50);
 `;
 
 /**
- * Who has committed last, and what: it goes to `writer` when somebody else does. And the counters: a Sluice that does not know of them must not write
- * any more, so the column that it looks at first has another name.
+ * Who has committed last, and what: it goes to `writer` when somebody else does. And the counters. A Sluice that does not know of these, or of documents as they
+ * are written now, must not go on, so the column that it looks at first has another name than it had then.
  */
 const LAST = `
 ALTER TABLE head ADD COLUMN IF NOT EXISTS who text, ADD COLUMN IF NOT EXISTS txn bigint, ADD COLUMN IF NOT EXISTS counters text, ADD COLUMN IF NOT EXISTS secret text;
-DO $rename$ BEGIN ALTER TABLE head RENAME COLUMN version TO commits; EXCEPTION WHEN undefined_column THEN NULL; END $rename$;
+DO $rename$ BEGIN ALTER TABLE head RENAME COLUMN version TO turn; EXCEPTION WHEN undefined_column THEN NULL; END $rename$;
+DO $rename$ BEGIN ALTER TABLE head RENAME COLUMN commits TO turn; EXCEPTION WHEN undefined_column THEN NULL; END $rename$;
 UPDATE head SET secret = gen_random_uuid()::text || gen_random_uuid()::text WHERE secret IS NULL;
 `;
 
@@ -66,9 +67,9 @@ AS $write$
 #variable_conflict use_column
 DECLARE before record;
 BEGIN
-	SELECT commits, who, txn FROM head FOR UPDATE INTO before;
-	IF before.commits <> expected THEN RAISE EXCEPTION 'stale' USING ERRCODE = '${STALE}'; END IF;
-	UPDATE head SET commits = commits + 1, who = me, txn = mine, counters = counting;
+	SELECT turn, who, txn FROM head FOR UPDATE INTO before;
+	IF before.turn <> expected THEN RAISE EXCEPTION 'stale' USING ERRCODE = '${STALE}'; END IF;
+	UPDATE head SET turn = turn + 1, who = me, txn = mine, counters = counting;
 	IF before.who <> me THEN
 		INSERT INTO writer (name, last) VALUES (before.who, before.txn) ON CONFLICT (name) DO UPDATE SET last = excluded.last, at = now();
 	END IF;

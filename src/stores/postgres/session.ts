@@ -21,16 +21,16 @@ export type Session = {
 export const CLOCK = "extract(epoch FROM clock_timestamp()) * 1000";
 
 /** As one question among others. */
-export const HEAD = { sql: `SELECT commits, ${CLOCK}, counters FROM head`, params: [], columns: "nnt" };
+export const HEAD = { sql: `SELECT turn, ${CLOCK}, counters FROM head`, params: [], columns: "nnt" };
 
 export function sessionOf(schema: string, idleMs: number): Session {
 	// Tables that were empty a moment ago fool the planner, and so does a limit that it does not know yet: an index, row by row, is always the better way here.
 	const ways = ["seqscan", "bitmapscan", "sort", "hashjoin", "mergejoin", "material", "memoize"].map((way) => `enable_${way} = off`);
 	const settings = [`idle_in_transaction_session_timeout = ${idleMs}`, ...ways, "jit = off"];
 	// The time outside of what takes the lock: beside it, it would be the time before.
-	const lock = `SELECT h.commits, ${CLOCK}, h.counters FROM (SELECT commits, counters FROM "${schema}".head FOR UPDATE) AS h`;
+	const lock = `SELECT h.turn, ${CLOCK}, h.counters FROM (SELECT turn, counters FROM "${schema}".head FOR UPDATE) AS h`;
 	const script = ["BEGIN", ...settings.map((one) => `SET LOCAL ${one}`), lock].join("; ");
-	const looked = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", `SELECT commits, ${CLOCK}, counters FROM "${schema}".head`];
+	const looked = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", `SELECT turn, ${CLOCK}, counters FROM "${schema}".head`];
 	// Wherever it stands.
 	const last = `SELECT greatest((SELECT txn FROM "${schema}".head WHERE who = $1), (SELECT last FROM "${schema}".writer WHERE name = $1))`;
 	return {
@@ -44,7 +44,7 @@ export function sessionOf(schema: string, idleMs: number): Session {
 		},
 		look: async (connection) => told(await Promise.all(looked.map((text) => connection.query(text)))),
 		async last(connection, writer) {
-			await connection.script(`BEGIN; UPDATE "${schema}".head SET commits = commits + 1`);
+			await connection.script(`BEGIN; UPDATE "${schema}".head SET turn = turn + 1`);
 			const { rows } = await connection.query(last, [writer]);
 			await connection.query("COMMIT");
 			return Number(rows[0]?.[0] ?? 0);

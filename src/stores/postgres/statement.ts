@@ -99,7 +99,7 @@ function sameIn({ width, cells }: Write): number {
 function textFor(schema: string, writes: readonly Write[], uniform: readonly number[], { notice, alone }: Writing): string {
 	let used = notice === null ? 4 : 6;
 	const parts = [
-		"h AS (UPDATE head SET commits = commits + 1, who = $2::text, txn = $3::bigint, counters = $4::text WHERE $1::bigint IS NULL OR commits = $1 RETURNING commits)",
+		"h AS (UPDATE head SET turn = turn + 1, who = $2::text, txn = $3::bigint, counters = $4::text WHERE $1::bigint IS NULL OR turn = $1 RETURNING turn)",
 	];
 	// What it sees of `head` is the row before the update.
 	if (!alone)

@@ -260,28 +260,32 @@ describe("opening", () => {
 		expect(await store.lead?.()).toBe(true);
 	});
 
-	test("one from before counters stood in `head` is brought up to date, and hosts from before are kept out", async () => {
-		const schema = newSchema();
-		const first = await openPostgres(urlOf(schema), parts());
-		await first.begin();
-		first.write({ ...noChanges(), records: [["depth", "default", 3]] });
-		await first.commit();
-		await first.close();
-		await admin(settle(schema));
-		await admin(`ALTER TABLE "${schema}".head DROP COLUMN counters`);
-		await admin(`ALTER TABLE "${schema}".head RENAME COLUMN commits TO version`);
-		await admin(`DROP FUNCTION "${schema}".${WRITER}`);
-		await admin(`DROP TABLE "${schema}".page CASCADE`);
-		const store = await opened(urlOf(schema));
-		await store.begin();
-		expect(await store.read({ read: "records", kind: "depth", keys: ["default"] })).toEqual([["default", 3]]);
-		store.write({ ...noChanges(), records: [["depth", "default", 4]] });
-		await store.commit();
-		await store.begin();
-		expect(await store.read({ read: "standing", kinds: ["depth"] })).toEqual([["depth", "default", 4]]);
-		await store.commit();
-		await expect(admin(`UPDATE "${schema}".head SET version = version + 1`)).rejects.toThrow(/"version" does not exist/);
-	});
+	test.each(["version", "commits"])(
+		"one from before, whose `head` counts in `%s`, is brought up to date, and hosts from before are kept out",
+		async (before) => {
+			const schema = newSchema();
+			const first = await openPostgres(urlOf(schema), parts());
+			await first.begin();
+			first.write({ ...noChanges(), records: [["depth", "default", 3]] });
+			await first.commit();
+			await first.close();
+			await admin(settle(schema));
+			await admin(`ALTER TABLE "${schema}".head DROP COLUMN counters`);
+			await admin(`ALTER TABLE "${schema}".head RENAME COLUMN turn TO ${before}`);
+			await admin(`UPDATE "${schema}".head SET schema = 1`);
+			await admin(`DROP FUNCTION "${schema}".${WRITER}`);
+			await admin(`DROP TABLE "${schema}".page CASCADE`);
+			const store = await opened(urlOf(schema));
+			await store.begin();
+			expect(await store.read({ read: "records", kind: "depth", keys: ["default"] })).toEqual([["default", 3]]);
+			store.write({ ...noChanges(), records: [["depth", "default", 4]] });
+			await store.commit();
+			await store.begin();
+			expect(await store.read({ read: "standing", kinds: ["depth"] })).toEqual([["depth", "default", 4]]);
+			await store.commit();
+			await expect(admin(`UPDATE "${schema}".head SET ${before} = ${before} + 1`)).rejects.toThrow(`"${before}" does not exist`);
+		},
+	);
 
 	test("refuses what a newer Sluice or another program has made, and what is no address", async () => {
 		const newer = newSchema();

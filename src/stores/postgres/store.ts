@@ -308,7 +308,7 @@ class PostgresStore implements Store {
 
 	/** Nothing is to be written: what was answered from memory must still be so. */
 	private async confirm(): Promise<void> {
-		const { rows } = await this.guarded(this.live().query(`SELECT commits, ${CLOCK} FROM "${this.address.schema}".head`));
+		const { rows } = await this.guarded(this.live().query(`SELECT turn, ${CLOCK} FROM "${this.address.schema}".head`));
 		this.clock.learn(Number(rows[0]?.[1]));
 		if (Number(rows[0]?.[0]) !== this.known) throw this.overtaken();
 		this.done(this.known);
