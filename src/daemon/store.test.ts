@@ -46,7 +46,11 @@ test("a home with runs of one store is refused another", async () => {
 		code: "conflict",
 		message: expect.stringContaining("(/b.db)"),
 	});
-	await expect(bindHome(home, { ...a, shared: false }, async () => "own")).rejects.toMatchObject({ code: "conflict" });
+	// Whoever left the flag out is told it.
+	await expect(bindHome(home, { ...a, shared: false }, async () => "own")).rejects.toMatchObject({
+		code: "conflict",
+		hint: expect.stringContaining("sluice up --store /b.db"),
+	});
 	// One that began before there was such a file, and stays on its own.
 	writeFileSync(join(path, "store"), "");
 	await bindHome(home, { ...a, shared: false }, async () => "own");

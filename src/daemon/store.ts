@@ -68,7 +68,10 @@ export async function bindHome(home: Pick<Home, "path" | "runs">, store: StorePl
 	if (strange && readdirSync(home.runs).length > 0)
 		throw new SluiceError("conflict", `the runs in ${home.runs} belong to another store${where === undefined ? "" : ` (${where})`}`, {
 			field: "store",
-			hint: "a home belongs to one store: set SLUICE_HOME to a new folder, or use the store that it had",
+			hint:
+				kind === "shared" && !store.shared
+					? `sluice up --store ${where} goes on with it (with its password, if it has one), or store: in config.yml; for a queue of its own set SLUICE_HOME to a new folder`
+					: "a home belongs to one store: set SLUICE_HOME to a new folder, or use the store that it had",
 		});
 	if (known !== id || !text.endsWith(`${kind} ${where}\n`)) writeWhole(path, text);
 }
