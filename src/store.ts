@@ -107,6 +107,8 @@ export type Read =
 	/** Those of the bucket that have been ready longest, first the longest. */
 	| { read: "oldest"; bucket: number; limit: number }
 	| { read: "buckets"; line: string }
+	/** All who stand in several lines, in no order; `limit` of them at most. */
+	| { read: "waiters"; lines: readonly string[]; limit: number }
 	| { read: "due"; now: number; limit: number }
 	| { read: "next_due" }
 	| { read: "edges"; pred: number; after: number; limit: number }
@@ -140,6 +142,7 @@ export type Replies = {
 	ahead: number;
 	oldest: Head[];
 	buckets: number[];
+	waiters: { line: string; bucket: number; head: Head }[];
 	due: number[];
 	next_due: number | null;
 	edges: { job: number; policy: Policy }[];

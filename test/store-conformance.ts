@@ -97,6 +97,8 @@ function naive(tables: Tables, request: Read): unknown {
 		}
 		case "buckets":
 			return [...new Set(inThe(request.line, tables).map((row) => row.bucket))];
+		case "waiters":
+			return request.lines.flatMap((line) => inThe(line, tables).map((row) => ({ line, bucket: row.bucket, head: headOf(row) })));
 		case "due":
 			return tables.job
 				.filter((row) => row.due_at !== null && row.due_at <= request.now)
@@ -190,7 +192,7 @@ function naive(tables: Tables, request: Read): unknown {
 }
 
 /** Reads whose answer has no order of its own. */
-const UNORDERED = new Set<Read["read"]>(["jobs", "done", "specs", "buckets", "records", "standing", "range", "ended_in"]);
+const UNORDERED = new Set<Read["read"]>(["jobs", "done", "specs", "buckets", "waiters", "records", "standing", "range", "ended_in"]);
 
 async function compare(store: Store, tables: Tables, request: Read): Promise<void> {
 	const [found, expected] = [await store.read(request), naive(tables, request)];
@@ -406,6 +408,7 @@ const someRead: fc.Arbitrary<Read> = fc.oneof(
 	fc.record({ read: fc.constant("ahead" as const), ...place, age_at: fc.constantFrom(-1, 0, 3, 6, Number.MAX_SAFE_INTEGER), id, limit }),
 	fc.record({ read: fc.constant("oldest" as const), bucket: place.bucket, limit }),
 	fc.record({ read: fc.constant("buckets" as const), line: fc.constantFrom(...LINES, "none") }),
+	fc.record({ read: fc.constant("waiters" as const), lines: fc.subarray([...LINES, "none"]), limit: fc.constant(1000) }),
 	fc.record({ read: fc.constant("due" as const), now: fc.integer({ min: -1, max: 110 }), limit }),
 	fc.constant<Read>({ read: "next_due" }),
 	fc.record({ read: fc.constant("edges" as const), pred: id, after: id, limit }),

@@ -15,7 +15,8 @@ import type { Op } from "../store.ts";
 import { reserveBudgets } from "./budgets.ts";
 import { factsOf, plainFacts } from "./facts.ts";
 import type { Window } from "./heads.ts";
-import { fetchLocks, hasLocksAtHand, lockKeys, takeAtOnce, takeLocks } from "./locks.ts";
+import { fetchLocks, hasLocksAtHand, lockKeys } from "./lock-reads.ts";
+import { takeAtOnce, takeLocks } from "./locks.ts";
 import { place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 

@@ -6,7 +6,7 @@ import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
 import { ask, type Begun, type EventRecord, type Intent, type Moved, type Op, Outrun, type Read, type Store } from "../store.ts";
-import { fetchLocks, lockKeys } from "./locks.ts";
+import { fetchLocks, fetchWaiters, lockKeys } from "./lock-reads.ts";
 import { type Ids, Memory, STANDING } from "./memory.ts";
 import { closeBatches } from "./place.ts";
 import { idsIn, leap, tellRestored } from "./restored.ts";
@@ -248,6 +248,7 @@ export class Engine {
 			if (jobs.length > 0) yield* drive(tx.load(jobs));
 			const locks = [...lockKeys(tx, jobs), ...group.flatMap((one) => one.locks)];
 			if (locks.length > 0) yield* drive(fetchLocks(tx, locks));
+			if (locks.length > 0) yield* drive(fetchWaiters(tx, jobsOf(group.filter(({ phase }) => phase === "end"))));
 			if (tx.far) for (const { ahead } of group) if (ahead) yield* drive(ahead(tx, endsIn(group)));
 			let more = false;
 			if (

@@ -74,6 +74,32 @@ test("who takes a lock for itself alone puts back all that would have shared it,
 	expect((await sluice.claim({ worker: "w", max: 4 })).map(({ job }) => job.id)).toEqual([1, 2, 3, 4]);
 });
 
+test("ends of many, each with a lock that others wait for, read for all of them at once", async () => {
+	const store = openSqlite(":memory:");
+	let reads = 0;
+	const far = {
+		...store,
+		read: async (request: Parameters<Store["read"]>[0]) => {
+			reads++;
+			return store.read(request);
+		},
+	} as unknown as Store;
+	const config = { max_concurrent: -1, safety_cap: 0 };
+	const sluice = await createScheduler({ drive: "manual", config }, { store: far, clock: systemClock, host: localHost, chance });
+	onTestFinished(() => sluice.close());
+	const jobs = Array.from({ length: 200 }, (_, n) => ({ command: ["true"], priority: n % 3, locks: [`lock-${n % 50}`] }));
+	await sluice.apply({ jobs });
+	for (let round = 0; round < 4; round++) {
+		const claimed = await sluice.claim({ worker: "w", max: 100 });
+		expect(claimed).toHaveLength(50);
+		reads = 0;
+		await Promise.all(
+			claimed.map(({ job, run }) => sluice.complete({ job: job.id, token: run.token, exit_kind: "completed", exit_code: 0 })),
+		);
+		expect(reads).toBeLessThan(8);
+	}
+});
+
 test("one that becomes ready and starts in one transaction leaves no trace of having wanted its locks", async () => {
 	const store = openSqlite(":memory:");
 	const sluice = await createScheduler({ drive: "manual" }, { store, clock: systemClock, host: localHost, chance });

@@ -9,14 +9,11 @@ import { priorityAt } from "../core/order.ts";
 import type { Head } from "../core/plan.ts";
 import { ask, type LinkRow, type Op, type Role } from "../store.ts";
 import { type Holders, holdersIn, isHeldBack, type LockRecord, lockStates, type Reservation } from "./facts.ts";
-import type { Memory, Rivals } from "./memory.ts";
 import { place, setDue } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 /** How many ready jobs are put back, or shared waiters woken, at once; the rest follows in the next transactions. */
 const SOME = 200;
-/** Jobs that want one of several keys: looked up together up to so many. */
-const WANTING = 2000;
 
 /** The same for most jobs, whose locks are free, known and nobody else's business; false for all others. */
 export function takeAtOnce(tx: Tx, job: Job): boolean {
@@ -109,32 +106,6 @@ export function unwant(tx: Tx, job: Job): void {
 const lastOf = (links: readonly LinkRow[], job: Job, key: string): number =>
 	links.findLastIndex((link) => link.job === job.id && link.key === key && (link.role === "wants" || link.role === "shares"));
 
-/** Whether taking and giving back its locks needs no more reads, unless somebody waits for them. */
-export const hasLocksAtHand = ({ memory }: Tx, job: Job): boolean => (job.locks ?? []).every(({ key }) => isKnown(memory, key));
-
-const isKnown = (memory: Memory, key: string): boolean => memory.rivals.has(key) && memory.recall("lock", key) !== undefined;
-
-export const lockKeys = (tx: Tx, ids: readonly number[]): string[] => ids.flatMap((id) => tx.peek(id)?.locks?.map(({ key }) => key) ?? []);
-
-/** Who holds, wants and awaits several locks, in one read: one by one each would be a journey to a store behind a network. */
-export function* fetchLocks(tx: Tx, keys: readonly string[]): Op<void> {
-	const { memory } = tx;
-	const unknown = new Set<string>();
-	for (const key of keys) if (!isKnown(memory, key)) unknown.add(key);
-	if (unknown.size === 0) return;
-	const lines: string[] = [];
-	for (const key of unknown) lines.push(lockLine(key, "exclusive"), lockLine(key, "shared"));
-	const found = yield* ask({ read: "locks", keys: [...unknown], lines, limit: WANTING });
-	const records = new Map(found.records);
-	for (const key of unknown) if (memory.recall("lock", key) === undefined) memory.remember("lock", key, records.get(key) ?? null);
-	// Where the limit has cut something off, nothing is known of anybody.
-	if (found.wants.length >= WANTING) return;
-	for (const key of unknown) memory.rivals.set(key, { wants: new Set(), shares: false, exclusive: false, shared: false });
-	for (const { key, job } of found.wants) memory.rivals.get(key)?.wants.add(job);
-	for (const key of found.shared) (memory.rivals.get(key) as Rivals).shares = true;
-	for (const line of found.lines) memory.joinLine(line);
-}
-
 /** Jobs that want the key for themselves alone and could have it, by their numbers; and whoever has it. */
 function* wantingJobs(tx: Tx, key: string, limit: number): Op<number[]> {
 	const known = tx.memory.rivals.get(key)?.wants;
@@ -154,7 +125,8 @@ function* sharingJobs(tx: Tx, key: string, limit: number): Op<number[]> {
 function* waitingBuckets(tx: Tx, key: string, mode: LockMode): Op<number[]> {
 	const rivals = tx.memory.rivals.get(key);
 	if (rivals && !rivals[mode]) return [];
-	const buckets = yield* ask({ read: "buckets", line: lockLine(key, mode) });
+	const line = lockLine(key, mode);
+	const buckets = tx.lines.buckets(line) ?? (yield* ask({ read: "buckets", line }));
 	if (rivals && buckets.length === 0) rivals[mode] = false;
 	return buckets;
 }
@@ -213,6 +185,12 @@ export function* pump(tx: Tx, key: string): Op<void> {
 	if (!(yield* wakeShared(tx, key))) tx.put("settle", `pump/${key}`, { after: 0 });
 }
 
+function* firstIn(tx: Tx, line: string, bucket: number, below: { rank: number; level: number } | undefined): Op<Head | undefined> {
+	const known = tx.lines.first(line, bucket, below);
+	if (known !== undefined) return known ?? undefined;
+	return (yield* ask({ read: "line", line, bucket, ...(below ? { below } : {}), limit: 1 }))[0];
+}
+
 function* wakeExclusive(tx: Tx, key: string): Op<void> {
 	// Nobody can have it beside whoever holds it: the best of those who wait need not be looked for, level by level.
 	if ((yield* holdersOf(tx, key)).length > 0) return;
@@ -241,7 +219,7 @@ function* wakeFirsts(tx: Tx, key: string, bucket: number, awake: Head[]): Op<voi
 	const line = lockLine(key, "exclusive");
 	let below: { rank: number; level: number } | undefined;
 	for (let tried = 0; tried < SOME; tried++) {
-		const [head] = yield* ask({ read: "line", line, bucket, ...(below ? { below } : {}), limit: 1 });
+		const head = yield* firstIn(tx, line, bucket, below);
 		if (!head || (head.rank <= 0 && awake.some((up) => up.rank === 0 && (head.rank < 0 || head.level < up.level - reach)))) return;
 		if (!awake.some((up) => staysBefore(up, head))) {
 			const job = yield* tx.find(head.id);
@@ -302,7 +280,7 @@ function* bestWaiter(tx: Tx, line: string, bucket: number): Op<Job | undefined> 
 	let best: Head | undefined;
 	let below: { rank: number; level: number } | undefined;
 	for (let levels = 0; levels <= tx.config.order.age_boost_max + 1; levels++) {
-		const [head] = yield* ask({ read: "line", line, bucket, ...(below ? { below } : {}), limit: 1 });
+		const head = yield* firstIn(tx, line, bucket, below);
 		if (!head || (best && (head.rank < best.rank || head.level < best.level - tx.config.order.age_boost_max))) break;
 		if (!best || precedes(tx, head, best)) best = head;
 		below = { rank: head.rank, level: head.level };

@@ -10,12 +10,15 @@ import type { Head } from "../core/plan.ts";
 import type { World } from "../core/world.ts";
 import { ask, type Changes, type EventRecord, type JobRow, noChanges, type Op, type RecordKind } from "../store.ts";
 import { Window } from "./heads.ts";
+import { LockLines } from "./lock-lines.ts";
 import { type Ids, isStanding, type Memory, type Pace } from "./memory.ts";
 import { Records } from "./records.ts";
 import { worldOf } from "./world-of.ts";
 
 /** `far`: each read is a journey, so that it pays to bring along what is likely to be wanted next. */
 export type TxOptions = { now: number; config: Config; chance: () => number; by: string; far: boolean };
+
+const NO_PACE: Pace = { last_cycle_at: -1e15, last_start_at: -1e15, starts: 0, last_dispatch_at: null };
 
 export class Tx {
 	readonly now: number;
@@ -52,6 +55,7 @@ export class Tx {
 	private readonly newSpecs = new Map<number, JobSpec>();
 	private readonly counters = { usage: new Set<string>(), depth: new Set<string>(), bucket: new Set<number>() };
 	private readonly records = new Records();
+	readonly lines = new LockLines();
 	private readonly ids: Ids;
 	private readonly pace: Pace;
 	private readonly counted = { ids: false, pace: false };
@@ -66,14 +70,7 @@ export class Tx {
 		this.far = options.far;
 		this.plainFacts = { now: options.now, after: [], artifacts: [], conditions: [], lock: () => FREE_LOCK };
 		this.ids = { ...((memory.recall("meta", "ids") as Ids | null) ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
-		this.pace = {
-			...((memory.recall("meta", "pace") as Pace | null) ?? {
-				last_cycle_at: -1e15,
-				last_start_at: -1e15,
-				starts: 0,
-				last_dispatch_at: null,
-			}),
-		};
+		this.pace = { ...((memory.recall("meta", "pace") as Pace | null) ?? NO_PACE) };
 	}
 
 	world(host?: string): World {
@@ -187,6 +184,7 @@ export class Tx {
 		this.mutations++;
 		assert(this.memory.jobs.get(job.id)?.job === job, () => `job ${job.id} is not the remembered one`);
 		this.dirty.add(job.id);
+		this.lines.touched(job);
 	}
 
 	/** The only way a stored job changes its status. */

@@ -78,6 +78,11 @@ export function query(request: Read): Query {
 ) SELECT bucket FROM found WHERE bucket IS NOT NULL`,
 				params: [request.line, request.line],
 			};
+		case "waiters":
+			return {
+				sql: `SELECT ${HEAD}, line, bucket FROM job WHERE line IN {keys} AND ${WAITS} LIMIT ?`,
+				params: [JSON.stringify(request.lines), request.limit],
+			};
 		case "due":
 			return { sql: "SELECT id FROM job WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", params: [request.now, request.limit] };
 		case "next_due":
@@ -220,6 +225,8 @@ export function reply(request: Read, rows: Row[]): unknown {
 		case "line":
 		case "oldest":
 			return rows.map(head);
+		case "waiters":
+			return rows.map((row) => ({ line: row[5], bucket: row[6], head: head(row) }));
 		case "ahead":
 		case "next_due":
 			return rows[0]?.[0] ?? null;
