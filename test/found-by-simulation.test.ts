@@ -375,6 +375,38 @@ describe("a look that began before a producer ended", () => {
 	});
 });
 
+describe("what an add or an apply finds out", () => {
+	/** A job of item x-1 that waits to hear whether its maker, which failed, has left something: it has not. */
+	async function waiting(piece: number) {
+		const stand = await openStand({ piece, config: { on_missing: "block" } });
+		stand.host.probe = async (keys) => Object.fromEntries(keys.map((key) => [key, key.startsWith("item:") ? { open: true } : false]));
+		const maker = await stand.add({ produces: ["file:out.txt"] });
+		const user = await stand.add({ needs: ["file:out.txt"], item: "x-1" });
+		await stand.start();
+		await stand.fail(maker);
+		expect(await stand.status(user)).toBe("waiting_on_deps");
+		return { stand, user };
+	}
+
+	it.each([
+		["in one piece", 10],
+		["by stages", 1],
+	])("does not count of the patch of one that ends by it, %s", async (_, piece) => {
+		const { stand, user } = await waiting(piece);
+		const { names } = await stand.sluice.apply({
+			jobs: [
+				{ name: "a", command: ["true"], needs: ["file:out.txt"] },
+				{ name: "b", command: ["true"], needs: [`patch:${user}`] },
+			],
+		});
+		expect(await stand.status(user)).toBe("blocked_by_dependency");
+		expect(await stand.gates(names.b as number)).toEqual(["artifacts/probing"]);
+		stand.host.probe = async (keys) => Object.fromEntries(keys.map((key) => [key, true]));
+		await stand.sluice.tick();
+		expect(await stand.status(names.b as number)).toBe("queued");
+	});
+});
+
 describe("a rerun", () => {
 	it("is refused when the back-off is over and the job waits for a lock", async () => {
 		const stand = await openStand();

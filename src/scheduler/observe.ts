@@ -1,7 +1,7 @@
 // Facts from outside: written down, and the jobs that hang on them decided again.
 
 import { SluiceError } from "../core/errors.ts";
-import { artifactFault, isMarker } from "../core/fact.ts";
+import { artifactFault, isMarker, jobOfArtifact } from "../core/fact.ts";
 import type { Facts, FactValue } from "../host.ts";
 import type { Op } from "../store.ts";
 import type { FactRecord } from "./facts.ts";
@@ -31,7 +31,17 @@ export function* record(tx: Tx, { facts, counts }: Seen): Op<void> {
 		if (same) continue;
 		tx.put("fact", key, next);
 		if (known) tx.put("settle", `fact/${key}`, { after: 0 });
+		else yield* awaitEnd(tx, key);
 	}
+}
+
+/** Its end brings into doubt what was seen of its patch, also when whoever asked for it is not there yet. */
+function* awaitEnd(tx: Tx, key: string): Op<void> {
+	const id = jobOfArtifact(key.slice("artifact:".length));
+	const job = id === undefined ? undefined : yield* tx.find(id);
+	if (!job || job.awaited) return;
+	job.awaited = true;
+	tx.touch(job);
 }
 
 /** `custom:` and `sentinel:` markers are facts that we keep ourselves. */
