@@ -388,6 +388,28 @@ describe("what an add or an apply finds out", () => {
 		return { stand, user };
 	}
 
+	it("counts for the others first: an add gets the item of one that ends by it", async () => {
+		const { stand, user } = await waiting(10);
+		const added = await stand.tryAdd({ needs: ["file:out.txt"], on_missing: "wait", item: "x-1" });
+		expect(await stand.status(user)).toBe("blocked_by_dependency");
+		expect(added.outcome).toBe("queued");
+	});
+
+	it.each([
+		["in one piece", 10],
+		["by stages", 1],
+	])("counts for the others first: an apply gets the item of one that ends by it, %s", async (_, piece) => {
+		const { stand, user } = await waiting(piece);
+		const { skipped } = await stand.sluice.apply({
+			jobs: [
+				{ name: "a", command: ["true"], needs: ["file:out.txt"] },
+				{ name: "b", command: ["true"], item: "x-1" },
+			],
+		});
+		expect(await stand.status(user)).toBe("blocked_by_dependency");
+		expect(skipped).toEqual([]);
+	});
+
 	it.each([
 		["in one piece", 10],
 		["by stages", 1],

@@ -14,7 +14,7 @@ import type { AddResult } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { type FactRecord, factsOf, isUnsettled, plainFacts } from "./facts.ts";
 import { heldOf, position, toView, viewJob } from "./look.ts";
-import { record, type Seen } from "./observe.ts";
+import { learn, type Seen } from "./observe.ts";
 import { type ChainRecord, countBatch, endJob, joinChain, openJobs, place, tellAwaiting } from "./place.ts";
 import { cascade, settle } from "./settle.ts";
 import type { Tx } from "./tx.ts";
@@ -23,7 +23,7 @@ import type { Tx } from "./tx.ts";
 export type AddOptions = { force: boolean; seen?: Seen | undefined; limit?: "none" };
 
 export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: AddOptions): Op<AddResult> {
-	if (seen) yield* record(tx, seen);
+	if (seen) yield* learn(tx, seen);
 	const { job } = draft;
 	if (concernsOthers(draft)) yield* checkJob(tx, draft, force);
 	const after = draft.after.length > 0 ? yield* resolveAfter(tx, draft.after) : [];

@@ -6,7 +6,7 @@ import type { Clock, Host } from "../host.ts";
 import type { Act, ApplyResult, Manifest } from "../scheduler.ts";
 import * as applying from "./apply.ts";
 import type { Engine, Task } from "./engine.ts";
-import { record, type Seen } from "./observe.ts";
+import { learn, type Seen } from "./observe.ts";
 
 export type ApplyParts = {
 	engine: Engine;
@@ -27,7 +27,7 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { 
 	return lookFor(await inTurns(probedKeys(prepared), host), async (seen) => {
 		if (act.check === true) return { jobs: [], names: {}, skipped: await screened(parts, prepared, seen, act) };
 		// Jobs that produce for each other in a circle must all be there before the first is decided: they cannot go in pieces.
-		if (prepared.nodes.length > parts.piece && !prepared.circular) return applyStaged(parts, prepared, seen, act);
+		if (prepared.nodes.length > parts.piece && !prepared.circular) return applyStaged(parts, manifest, prepared, seen, act);
 		return applyWhole(parts, manifest, prepared, seen, act);
 	});
 }
@@ -47,7 +47,7 @@ async function applyWhole(
 			// Run again after another operation of the group failed: the drafts were changed, so they are made anew.
 			if (!first) prepared = atOnce(applying.prepare(manifest, config(), { now: tx.now, force }));
 			first = false;
-			yield* record(tx, seen);
+			yield* learn(tx, seen);
 			const skipped = yield* applying.screen(tx, prepared, force);
 			const nodes = applying.fresh(prepared);
 			if (nodes.length > 0) {
@@ -79,19 +79,23 @@ async function screened(
 
 async function applyStaged(
 	parts: ApplyParts,
-	prepared: applying.Prepared,
+	manifest: Manifest,
+	drafts: applying.Prepared,
 	seen: Seen,
 	act: Act & { force?: boolean },
 ): Promise<ApplyResult> {
-	const { engine } = parts;
+	const { engine, clock, host, config } = parts;
 	const run = <T>(task: Task<T>) => engine.run(task, { by: act.by });
-	const skipped = await screened(parts, prepared, seen, act);
+	let prepared = drafts;
+	let skipped = await screened(parts, prepared, seen, act);
+	// One that is refused leaves nothing behind, not even what was seen; by that another may be out of its way, so it is screened anew.
+	if (Object.keys(seen.facts).length > 0 && (await run((tx) => learn(tx, seen)))) {
+		prepared = await inTurns(applying.prepare(manifest, config(), { now: clock.now(), force: act.force === true }), host);
+		skipped = await screened(parts, prepared, seen, act);
+	}
 	const nodes = applying.fresh(prepared);
-	if (nodes.length === 0) return inTurns(applying.resultOf(prepared, skipped), parts.host);
-	const stage = await run(function* (tx) {
-		yield* record(tx, seen);
-		return yield* applying.openStage(tx, nodes);
-	});
+	if (nodes.length === 0) return inTurns(applying.resultOf(prepared, skipped), host);
+	const stage = await run((tx) => applying.openStage(tx, nodes));
 	try {
 		await inPieces(parts, nodes, (piece) =>
 			run(function* (tx) {
@@ -104,7 +108,7 @@ async function applyStaged(
 		await run((tx) => applying.dropStage(tx, stage.stage)).catch(() => {});
 		throw error;
 	}
-	return inTurns(applying.resultOf(prepared, skipped), parts.host);
+	return inTurns(applying.resultOf(prepared, skipped), host);
 }
 
 /** One piece after the other; each as large as the one before lets expect to be quick. */

@@ -278,7 +278,7 @@ export async function createScheduler(
 
 		observe: async (facts) => {
 			check.record(facts, "facts");
-			return engine.run((tx) => record(tx, { facts, counts: always }));
+			await engine.run((tx) => record(tx, { facts, counts: always }));
 		},
 		mark: async (artifact, act) =>
 			run((tx) => mark(tx, check.text(artifact, "artifact", { max: 1000, lines: "one" }), act?.absent ? "absent" : "present"), act),

@@ -5,6 +5,7 @@ import { artifactFault, isMarker, jobOfArtifact } from "../core/fact.ts";
 import type { Facts, FactValue } from "../host.ts";
 import type { Op } from "../store.ts";
 import type { FactRecord } from "./facts.ts";
+import { settle } from "./settle.ts";
 import type { Tx } from "./tx.ts";
 
 const isError = (value: FactValue | { error: string }): value is { error: string } =>
@@ -21,7 +22,9 @@ function isInDoubt(tx: Tx, key: string): boolean {
 	return key.startsWith("artifact:patch:") && tx.events.some(({ kind, job }) => kind === "ended" && key === patchKey(job));
 }
 
-export function* record(tx: Tx, { facts, counts }: Seen): Op<void> {
+/** Returns whether anything has changed that jobs may hang on: `settle` tells them. */
+export function* record(tx: Tx, { facts, counts }: Seen): Op<boolean> {
+	let news = false;
 	yield* tx.fetch("fact", Object.keys(facts));
 	for (const [key, seen] of Object.entries(facts)) {
 		if (isInDoubt(tx, key) || !counts(key)) continue;
@@ -30,9 +33,12 @@ export function* record(tx: Tx, { facts, counts }: Seen): Op<void> {
 		const same = known && !known.asked && JSON.stringify([known.value, known.error]) === JSON.stringify([next.value, next.error]);
 		if (same) continue;
 		tx.put("fact", key, next);
-		if (known) tx.put("settle", `fact/${key}`, { after: 0 });
-		else yield* awaitEnd(tx, key);
+		if (known) {
+			tx.put("settle", `fact/${key}`, { after: 0 });
+			news = true;
+		} else yield* awaitEnd(tx, key);
 	}
+	return news;
 }
 
 /** Its end brings into doubt what was seen of its patch, also when whoever asked for it is not there yet. */
@@ -42,6 +48,13 @@ function* awaitEnd(tx: Tx, key: string): Op<void> {
 	if (!job || job.awaited) return;
 	job.awaited = true;
 	tx.touch(job);
+}
+
+/** Before jobs are added by it: it counts for all, so whoever ends by it no longer has the item, the key or the room that a new one wants. */
+export function* learn(tx: Tx, seen: Seen): Op<boolean> {
+	const news = yield* record(tx, seen);
+	if (news) yield* settle(tx);
+	return news;
 }
 
 /** `custom:` and `sentinel:` markers are facts that we keep ourselves. */
