@@ -119,12 +119,22 @@ export function* followOrder(
 					}
 				},
 		);
+	const lookedLast =
+		(order: typeof made): Reading =>
+		(copy) => {
+			for (const { call, seen, host } of order) step(copy, call, seen, { ...context, host, probed: [] });
+			const last = order.at(-1);
+			if (last !== undefined) step(copy, undefined, last.seen, { ...context, host: last.host });
+		};
 	const orders = [...permutations(made)];
 	// Those that look around of their own accord, and once more when they are done, are the likeliest to have found it.
 	const isLooking = (order: typeof made, at: number) => LOOKS_TWICE.includes(order[at]?.call.method ?? "");
 	const pairs = places.flatMap((at) => orders.map((order) => ({ order, at })));
 	const likely = pairs.filter(({ order, at }) => isLooking(order, at));
 	const readings = [...likely, ...pairs.filter((pair) => !likely.includes(pair))].flatMap(({ order, at }) => reading(order, at));
+	// They look until nothing is left in doubt: what they found may have come when all were through, also of what others brought into doubt.
+	if (context.probed.length > 0 && made.some(({ call, seen }) => LOOKS_TWICE.includes(call.method) && seen.error === undefined))
+		readings.push(...orders.map(lookedLast));
 	yield* fitting(
 		state,
 		readings,
