@@ -90,7 +90,7 @@ export class Drive {
 
 	constructor(plan: Plan, options: DriveOptions = {}) {
 		this.plan = plan;
-		this.world = new World(plan, options.place?.(plan.seed));
+		this.world = new World(plan, this.marks, options.place?.(plan.seed));
 		this.state = { ...emptyState(plan.config, plan.start), fleet: plan.fleet === true };
 		this.thorough = options.thorough ?? false;
 		this.skip = options.skip ?? [];

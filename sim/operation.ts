@@ -145,6 +145,8 @@ export type Plan = {
 	/** Needed by crashes and by two schedulers on one file. */
 	file: boolean;
 	hosts: { name: string; labels: string[]; repos?: string[] }[];
+	/** Several processes hear what the others add, as on PostgreSQL. */
+	told?: true;
 	/** Manifests larger than this go in by stages. */
 	piece: number;
 	facts: Record<string, FactValue | { error: string }>;

@@ -8,6 +8,7 @@ import { type Random, randomFrom } from "./random.ts";
 import { changeConfig, drawConfig } from "./workload/draw-config.ts";
 import { drawFault } from "./workload/draw-fault.ts";
 import { type Drawing, drawJob, drawManifest } from "./workload/draw-job.ts";
+import { addNews, isTold } from "./workload/draw-news.ts";
 import { drawAct, drawAdvance, drawClaim, drawEnd, drawKernel, drawStanding } from "./workload/draw-op.ts";
 import { BATCHES, COMMITS, drawThemes, ITEMS, LABELS, REPOS, SEEN_ARTIFACTS, SOURCE, type Themes } from "./workload/themes.ts";
 
@@ -27,6 +28,7 @@ export function planFor(seed: number, steps?: number): Plan {
 		facts: drawFacts(random, themes),
 		ops: [],
 		...(preset === undefined ? {} : { preset }),
+		...(themes.has("two") && isTold(seed) ? { told: true } : {}),
 	};
 	const count = steps ?? random.between(60, 130);
 	const d: Drawing = { random, themes, config, slots: [], repos: themes.has("repos") ? REPOS : [], count: 0 };
@@ -41,6 +43,7 @@ export function planFor(seed: number, steps?: number): Plan {
 		if (op.kind === "add") d.slots.push(`${id}`);
 		if (op.kind === "apply") d.slots.push(...op.jobs.slice(0, 20).map((_, index) => `${id}.${index}`));
 	}
+	if (plan.told) addNews(plan, d);
 	return plan;
 }
 

@@ -4,9 +4,11 @@ import type { Config } from "../src/core/config.ts";
 import type { Clock, Facts, FactValue, Host } from "../src/host.ts";
 import { openScheduler } from "../src/index.ts";
 import type { OpenOptions, Scheduler } from "../src/scheduler.ts";
+import type { Marks } from "./marks.ts";
 import type { Fault, Plan } from "./operation.ts";
 import { type Place, sqlitePlace } from "./place.ts";
 import { hash, randomFrom } from "./random.ts";
+import { Notices } from "./told.ts";
 
 export class Crash extends Error {
 	override readonly name = "Crash";
@@ -48,13 +50,15 @@ export class World {
 	private readonly plan: Plan;
 	readonly place: Place;
 	private readonly chance: () => number;
+	private readonly notices: Notices | undefined;
 	private fault: { plan: Fault; passed: number; life: Life | undefined } | undefined;
 
-	constructor(plan: Plan, place: Place = sqlitePlace(plan.file ? "file" : "memory")) {
+	constructor(plan: Plan, marks: Marks, place: Place = sqlitePlace(plan.file ? "file" : "memory")) {
 		this.plan = plan;
 		this.wall = plan.start;
 		this.facts = new Map(Object.entries(plan.facts));
 		this.place = place;
+		if (plan.told) this.notices = new Notices(marks);
 		this.chance = randomFrom(plan.seed ^ 0x5eed).next;
 	}
 
@@ -74,8 +78,8 @@ export class World {
 		const life = newLife();
 		const joined = this.plan.hosts[index];
 		if (joined === undefined) throw new Error(`no host ${index} in this plan`);
-		const options: OpenOptions = {
-			...(await this.place.options()),
+		const where = await this.place.options();
+		const options = {
 			config: config as unknown as Record<string, unknown>,
 			clock: this.clock,
 			host: this.hostFor(life),
@@ -88,11 +92,13 @@ export class World {
 				...as,
 			},
 			drive: "manual",
-			fault: (point) => this.pass(life, point),
+			fault: (point: string) => this.pass(life, point),
 			piece: this.plan.piece,
 			...(this.plan.preset === undefined ? {} : { preset: this.plan.preset }),
-		};
-		return { scheduler: await openScheduler(options), host: joined.name, life };
+		} satisfies OpenOptions;
+		const { notices } = this;
+		const opening = notices && "path" in where ? notices.open({ ...where, ...options }) : openScheduler({ ...where, ...options });
+		return { scheduler: await opening, host: joined.name, life };
 	}
 
 	/** The process is gone; whatever it had not committed is gone with it. */

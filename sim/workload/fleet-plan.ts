@@ -7,6 +7,7 @@ import { drawFacts, drawOp, START } from "../workload.ts";
 import { drawConfig } from "./draw-config.ts";
 import { drawFault } from "./draw-fault.ts";
 import type { Drawing } from "./draw-job.ts";
+import { addNews, isTold } from "./draw-news.ts";
 import { drawEnd } from "./draw-op.ts";
 import { drawThemes, LABELS, REPOS, type Themes } from "./themes.ts";
 
@@ -31,6 +32,7 @@ export function fleetPlanFor(seed: number, steps?: number): Plan {
 		facts: drawFacts(random, themes),
 		ops: [],
 		...(preset === undefined ? {} : { preset }),
+		...(isTold(seed) ? { told: true } : {}),
 	};
 	const count = steps ?? random.between(60, 130);
 	const d: Drawing = { random, themes, config, slots: [], repos: themes.has("repos") ? REPOS : [], count: 0 };
@@ -53,6 +55,7 @@ export function fleetPlanFor(seed: number, steps?: number): Plan {
 			if (op.kind === "apply") d.slots.push(...op.jobs.slice(0, 20).map((_, index) => `${op.id}.${index}`));
 		}
 	}
+	if (plan.told) addNews(plan, d);
 	return plan;
 }
 

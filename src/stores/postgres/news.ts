@@ -79,7 +79,8 @@ export function onlyStarts({ running, events: _, records, ...others }: Changes):
 
 const areEmpty = (lists: Partial<Changes>): boolean => Object.values(lists).every((list) => list.length === 0);
 
-function onlyAdds({ insert, specs: _, events: __, records, ...others }: Changes): boolean {
+/** What it added is all there is to know of it. */
+export function onlyAdds({ insert, specs: _, events: __, records, ...others }: Changes): boolean {
 	return (
 		insert.length > 0 &&
 		areEmpty(others) &&
