@@ -27,7 +27,7 @@ const TABLES = ["job", "done", "spec", "edge", "link", "run", "event", "record",
 
 async function emptied(schema: string): Promise<void> {
 	await admin.query(`TRUNCATE ${TABLES.map((table) => `"${schema}".${table}`).join(", ")}`);
-	await admin.query(`UPDATE "${schema}".head SET commits = commits + 1, counters = NULL`);
+	await admin.query(`UPDATE "${schema}".head SET turn = turn + 1, counters = NULL`);
 	free.push(schema);
 }
 
@@ -49,7 +49,7 @@ placeStands(async (path) => {
 
 changeBy(async (path, sql) => {
 	for (const table of ["job", "done"]) await admin.query(sql(`"${byPath.get(path)}".${table}`));
-	await admin.query(`UPDATE "${byPath.get(path)}".head SET commits = commits + 1`);
+	await admin.query(`UPDATE "${byPath.get(path)}".head SET turn = turn + 1`);
 });
 
 await import("./000-cards.test.ts");
