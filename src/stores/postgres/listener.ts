@@ -43,6 +43,14 @@ export function openListener(parts: ListenerParts) {
 	/** A notice has come that does not say what is new. */
 	let warned = false;
 
+	/** One by itself, for those that went out without. */
+	const later = () =>
+		after(NOTICE_MS, () => {
+			noticeDue = undefined;
+			noticedAt = monotonic();
+			if (connection?.alive) void connection.query("SELECT pg_notify($1, $2)", [channel, self]).catch(() => {});
+		});
+
 	/** Null: something may have been missed. */
 	const tell = (payload: string | null) => {
 		const found = payload === null ? "something" : (newsroom?.take(payload) ?? "something");
@@ -119,13 +127,14 @@ export function openListener(parts: ListenerParts) {
 				carried = true;
 				// In a stream of them, what was not told in between would be missing.
 				const payload = noticeDue ? self : (newsroom?.payload(made) ?? self);
+				if (noticeDue) {
+					// Should this one come to nothing, theirs follows; while it is under way it would be one too many.
+					noticeDue();
+					noticeDue = later();
+				}
 				return { channel, payload };
 			}
-			noticeDue ??= after(NOTICE_MS, () => {
-				noticeDue = undefined;
-				noticedAt = monotonic();
-				if (connection?.alive) void connection.query("SELECT pg_notify($1, $2)", [channel, self]).catch(() => {});
-			});
+			noticeDue ??= later();
 			return null;
 		},
 		/** The transaction is durable: if it had the notice with it, none has to follow. */
