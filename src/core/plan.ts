@@ -87,7 +87,7 @@ export function* plan(
 	const heads: Freshness = { stale: false };
 	for (const bucket of buckets)
 		if (bucket.ready > 0 && bucket.stage === undefined && !shut(bucket, world()))
-			open.set(bucket.id, { bucket, heads: undefined, oldest: null });
+			open.set(bucket.id, { bucket, heads: undefined, plain: undefined, isRanked: false, oldest: null });
 
 	while (started.length < want && open.size > 0) {
 		const now = world();
@@ -104,15 +104,28 @@ export function* plan(
 		if (went) started.push(pick.head);
 		heads.stale ||= went !== false;
 		// Heads that wanted the same locks are none any more; behind one of them may stand a demoted job that counts for more.
-		if (went === "with_locks") for (const other of open.values()) other.heads = undefined;
-		slot.heads = undefined;
+		if (went === "with_locks") for (const other of open.values()) forget(other);
+		forget(slot);
 		slot.oldest = null;
 		if (pick.bucket.ready <= 0) open.delete(pick.bucket.id);
 	}
 	return { started, tried };
 }
 
-type Open = Map<number, { bucket: Bucket; heads: Head[] | undefined; oldest: Head | undefined | null }>;
+/** `plain`, `isRanked`: the best of its heads that are not ranked, and whether any is; known with the heads. */
+type Slot = {
+	bucket: Bucket;
+	heads: Head[] | undefined;
+	plain: Candidate | undefined;
+	isRanked: boolean;
+	oldest: Head | undefined | null;
+};
+type Open = Map<number, Slot>;
+function forget(slot: Slot): void {
+	slot.heads = undefined;
+	slot.plain = undefined;
+}
+
 /** Something has started since all heads were asked for. */
 type Freshness = { stale: boolean };
 
@@ -124,7 +137,6 @@ const overdueTurn = (world: World, open: Open): boolean => {
 };
 
 function* pickBest(world: World, open: Open, heads: Freshness): Generator<PlanRequest, Candidate | undefined, PlanReply> {
-	const lanes = new Map<string, { plain: Candidate | undefined; ranked: Candidate[] }>();
 	if (open.size === 1) {
 		const [slot] = open.values();
 		if (slot) {
@@ -133,20 +145,30 @@ function* pickBest(world: World, open: Open, heads: Freshness): Generator<PlanRe
 			if (head && slot.heads.length === 1) return { bucket: slot.bucket, head, p: 0 };
 		}
 	}
+	let first: Candidate | undefined;
+	let isRanked = false;
 	for (const slot of open.values()) {
-		slot.heads ??= (yield { ask: "heads", bucket: slot.bucket }) as Head[];
-		const plain = bestHead(
-			slot.bucket,
-			slot.heads.filter((head) => head.rank === 0),
-			world,
-		);
+		if (slot.heads === undefined || slot.plain === undefined) {
+			slot.heads ??= (yield { ask: "heads", bucket: slot.bucket }) as Head[];
+			slot.isRanked = slot.heads.some((head) => head.rank !== 0);
+			const plain = slot.isRanked ? slot.heads.filter((head) => head.rank === 0) : slot.heads;
+			slot.plain = bestHead(slot.bucket, plain, world);
+		}
+		isRanked ||= slot.isRanked;
+		if (slot.plain && (!first || better(slot.plain, first))) first = slot.plain;
+	}
+	// Lanes matter only to those that were moved up or down in theirs.
+	if (!isRanked) return first;
+	const lanes = new Map<string, { plain: Candidate | undefined; ranked: Candidate[] }>();
+	for (const slot of open.values()) {
+		const { plain, heads: found = [] } = slot;
 		let lane = lanes.get(slot.bucket.lane);
 		if (!lane) {
 			lane = { plain: undefined, ranked: [] };
 			lanes.set(slot.bucket.lane, lane);
 		}
 		if (plain && (!lane.plain || better(plain, lane.plain))) lane.plain = plain;
-		for (const head of slot.heads) {
+		for (const head of found) {
 			if (head.rank === 0) continue;
 			lane.ranked.push({ bucket: slot.bucket, head, p: pOf(slot.bucket, head, world) });
 		}
@@ -157,7 +179,7 @@ function* pickBest(world: World, open: Open, heads: Freshness): Generator<PlanRe
 		heads.stale = false;
 		for (const slot of [...open.values()]) {
 			if (shut(slot.bucket, world)) open.delete(slot.bucket.id);
-			else slot.heads = undefined;
+			else forget(slot);
 		}
 		return yield* pickBest(world, open, heads);
 	}

@@ -1,13 +1,14 @@
 // Claim: picks the best ready jobs that fit the caps, marks them running with a new run, takes their locks. One transaction.
 
 import type { Bucket } from "../core/bucket.ts";
-import { isDirect } from "../core/config.ts";
+import { isDirect, laneOf } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
 import { capacity, chooseAccount, footprint, freeOn } from "../core/gates/capacity.ts";
 import { quotaOf } from "../core/gates/holds.ts";
 import { decide } from "../core/gates/index.ts";
 import { askPace } from "../core/gates/pace.ts";
 import { drop, type Job, type Run } from "../core/job.ts";
+import { priorityAt } from "../core/order.ts";
 import { type Head, overdueBy, plan } from "../core/plan.ts";
 import { holdKey } from "../core/world.ts";
 import type { Claimed, ClaimOptions } from "../scheduler.ts";
@@ -52,10 +53,9 @@ export function* beforeClaim(tx: Tx, claimer: Claimer, leaving: number): Op<void
 	const room = Math.min(claimer.max, MAX_CLAIM, freeOn(claimer.host, world) + leaving);
 	if (room < SEVERAL || askPace(world)) return;
 	const buckets = bucketsFor(tx, claimer);
-	if (buckets.length > FEW) return;
 	// Whose cap is reached may have room once others have ended.
 	const open = buckets.filter((bucket) => leaving > 0 || !capacity.ask(bucket, world));
-	yield* prepare(tx, open, room, { reach: tx.config.order.age_boost_max, by: overdueBy(world) });
+	yield* prepare(tx, likeliest(tx, open), room, { reach: tx.config.order.age_boost_max, by: overdueBy(world) });
 }
 
 function bucketsFor(tx: Tx, { kinds, lanes }: Claimer): Bucket[] {
@@ -101,13 +101,28 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	return jobs;
 }
 
+/** Those that a claim will look into first, as far as is known; the best of them first. */
+function likeliest(tx: Tx, buckets: readonly Bucket[]): Bucket[] {
+	const known = buckets.flatMap((bucket) => {
+		const head = tx.memory.windows.get(bucket.id)?.first;
+		if (!head) return [];
+		return [{ bucket, head, p: priorityAt(laneOf(tx.config, bucket.lane).priority, head.level, head.age_at, tx.now, tx.config) }];
+	});
+	if (known.length === 0) return buckets.length > FEW ? [] : [...buckets];
+	known.sort((a, b) => b.p - a.p || a.head.age_at - b.head.age_at || a.head.id - b.head.id);
+	const rest = buckets.filter(({ id }) => !known.some(({ bucket }) => bucket.id === id));
+	return [...known.map(({ bucket }) => bucket), ...rest].slice(0, FEW);
+}
+
 function* prepare(tx: Tx, buckets: readonly Bucket[], want: number, { reach, by }: { reach: number; by: number }): Op<void> {
 	const ids: number[] = [];
-	const share = Math.ceil(want / buckets.length);
-	for (const { id } of buckets) {
+	const equal = Math.ceil(want / buckets.length);
+	for (const [index, { id }] of buckets.entries()) {
 		const bucket = tx.memory.buckets.get(id);
 		if (!bucket) continue;
 		const window = tx.window(bucket);
+		// Of several that differ in age alone the first gets all of it, for as long as it has any.
+		const share = index === 0 && window.isOpen ? want : equal;
 		// One whose memory has lasted since its last look is alone, and will want those behind as well.
 		const count = window.isOpen ? 4 * share : share;
 		yield* window.stock(bucket, share, count);

@@ -98,6 +98,12 @@ export class Window {
 		return this.since > by ? undefined : first;
 	}
 
+	/** The first of the best level, if that is known. */
+	get first(): Head | undefined {
+		const best = this.levels.find((level) => !isEmpty(level));
+		return best?.rows[best.next];
+	}
+
 	/** Somebody has looked into it before. */
 	get isOpen(): boolean {
 		return this.levels.length > 0;

@@ -141,6 +141,37 @@ test("where reads are journeys a claim of many with locks, of several lanes, rea
 	expect(seen.filter((one) => one === "write").length).toBeGreaterThanOrEqual(3);
 });
 
+test("a claim out of a queue that came in many manifests reads first, and mostly nothing", async () => {
+	const store = openSqlite(":memory:");
+	const done: string[] = [];
+	const far = {
+		...store,
+		read: async (request: Parameters<Store["read"]>[0]) => {
+			done.push("read");
+			return store.read(request);
+		},
+		write: async (changes: Parameters<Store["write"]>[0]) => {
+			done.push("write");
+			return store.write(changes);
+		},
+	} as unknown as Store;
+	const config = { max_concurrent: 10_000, safety_cap: 0 };
+	const parts = { store: far, clock: systemClock, host: localHost, chance };
+	const filler = await createScheduler({ drive: "manual", config, piece: 100 }, parts);
+	// Each that comes in pieces has a bucket of its own.
+	for (let n = 0; n < 12; n++) await filler.apply({ jobs: Array.from({ length: 500 }, () => ({ command: ["true"] })) });
+	const sluice = await createScheduler({ drive: "manual", config }, parts);
+	onTestFinished(() => sluice.close());
+	const seen: string[] = [];
+	for (let round = 0; round < 24; round++) {
+		done.length = 0;
+		const claimed = await sluice.claim({ worker: "w", max: 100 });
+		expect(claimed.map(({ job }) => job.id)).toEqual(Array.from({ length: 100 }, (_, n) => round * 100 + n + 1));
+		seen.push(done.join(" "));
+	}
+	expect(seen.slice(2).filter((one) => one === "write").length).toBeGreaterThanOrEqual(10);
+});
+
 test("one that has room for one only reads a few, and nothing without room", async () => {
 	const store = openSqlite(":memory:");
 	let documents = 0;

@@ -7,9 +7,9 @@ import { addAll, claimExactly, completeAll } from "../../fleet.ts";
 export type ClaimCost = { single: number; singleCycle: number; batch: number; batchCycle: number };
 
 export const BATCH = 100;
-/** So many in a row, then the queue is filled up again; the first of each kind only warm up: whoever had his turn before has taken compiled code along. */
-const SINGLES = { count: 100, max: 1, times: 2 };
-const BATCHES = { count: 5, max: BATCH, times: 4 };
+/** So many in a row, then the queue is filled up again; the first times only warm up: whoever had his turn before has taken compiled code along. */
+const SINGLES = { count: 100, max: 1, warm: 2, times: 2 };
+const BATCHES = { count: 5, max: BATCH, warm: 6, times: 6 };
 
 /** The queue is as long afterwards as before: what was worked off is added again when the clock has stopped. */
 export async function claimCost(engine: Scheduler, input?: (n: number) => object): Promise<ClaimCost> {
@@ -19,9 +19,13 @@ export async function claimCost(engine: Scheduler, input?: (n: number) => object
 }
 
 /** Of the claims alone, and with their completes. */
-async function cost(engine: Scheduler, { count, max, times }: typeof SINGLES, input?: (n: number) => object): Promise<[number, number]> {
+async function cost(
+	engine: Scheduler,
+	{ count, max, warm, times }: typeof SINGLES,
+	input?: (n: number) => object,
+): Promise<[number, number]> {
 	let [claiming, all] = [0, 0];
-	for (let time = -1; time < times; time++) {
+	for (let time = -warm; time < times; time++) {
 		const [claims, cycles] = await cycle(engine, count, max);
 		await addAll(engine, count * max, BATCH, input);
 		if (time < 0) continue;
