@@ -6,6 +6,22 @@ import type { Store } from "../store.ts";
 import { openSqlite } from "../stores/sqlite/store.ts";
 import { createScheduler } from "./library.ts";
 
+/** One that is waited for, and notes its reads and writes. */
+function farStore(done: string[]): Store {
+	const store = openSqlite(":memory:");
+	return {
+		...store,
+		read: async (request: Parameters<Store["read"]>[0]) => {
+			done.push("read");
+			return store.read(request);
+		},
+		write: async (changes: Parameters<Store["write"]>[0]) => {
+			done.push("write");
+			return store.write(changes);
+		},
+	} as unknown as Store;
+}
+
 test.each(["exclusive", "shared"] as const)(
 	"taking a key that hundreds of ready jobs of many levels want reads little (%s)",
 	async (mode) => {
@@ -111,19 +127,8 @@ test("one that becomes ready and starts in one transaction leaves no trace of ha
 });
 
 test("where reads are journeys a claim of many with locks, of several lanes, reads first and writes once", async () => {
-	const store = openSqlite(":memory:");
 	const done: string[] = [];
-	const far = {
-		...store,
-		read: async (request: Parameters<Store["read"]>[0]) => {
-			done.push("read");
-			return store.read(request);
-		},
-		write: async (changes: Parameters<Store["write"]>[0]) => {
-			done.push("write");
-			return store.write(changes);
-		},
-	} as unknown as Store;
+	const far = farStore(done);
 	const lanes = Object.fromEntries([0, 1, 2, 3].map((n) => [`lane-${n}`, {}]));
 	const config = { max_concurrent: 1000, safety_cap: 0, lanes };
 	const sluice = await createScheduler({ drive: "manual", config }, { store: far, clock: systemClock, host: localHost, chance });
@@ -142,19 +147,8 @@ test("where reads are journeys a claim of many with locks, of several lanes, rea
 });
 
 test("a claim out of a queue that came in many manifests reads first, and mostly nothing", async () => {
-	const store = openSqlite(":memory:");
 	const done: string[] = [];
-	const far = {
-		...store,
-		read: async (request: Parameters<Store["read"]>[0]) => {
-			done.push("read");
-			return store.read(request);
-		},
-		write: async (changes: Parameters<Store["write"]>[0]) => {
-			done.push("write");
-			return store.write(changes);
-		},
-	} as unknown as Store;
+	const far = farStore(done);
 	const config = { max_concurrent: 10_000, safety_cap: 0 };
 	const parts = { store: far, clock: systemClock, host: localHost, chance };
 	const filler = await createScheduler({ drive: "manual", config, piece: 100 }, parts);
