@@ -123,32 +123,37 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 		return { jobs: new Set(jobs), steps: new Set(jobs.slice(1).map((id, index) => `${jobs[index]}>${id}`)), list: jobs };
 	}, [placed, path]);
 
+	/** With the next frame, by what is true then: a size that is known only after the frame was asked for counts in it. */
+	const paint = useRef(() => {});
+	paint.current = () => {
+		const context = canvas.current?.getContext("2d");
+		if (!context || !canvas.current || width === 0) return;
+		camera.current ??= start(placed, width, height);
+		const ratio = devicePixelRatio || 1;
+		context.setTransform(ratio, 0, 0, ratio, 0, 0);
+		context.clearRect(0, 0, width, height);
+		const fits = matcher(app.place.filter);
+		const isFiltered = Object.values(app.place.filter).some(Boolean);
+		const drawn = paintGraph(context, camera.current, width, height, {
+			placed,
+			at,
+			path: critical,
+			chosen,
+			look: (id) => {
+				const row = app.jobs.rows.get(id);
+				if (!row) return { status: "queued", label: commands.get(id) ?? "" };
+				return isFiltered && !fits(row) ? { status: "cancelled", label: row.label } : row;
+			},
+			colours: colours("ink", "dim", "line", "panel", "accent", "critical", "wait", "queue", "run", "good", "bad"),
+		});
+		canvas.current.dataset.drawn = String(drawn);
+	};
 	const draw = () => {
 		if (asked.current) return;
 		asked.current = true;
 		requestAnimationFrame(() => {
 			asked.current = false;
-			const context = canvas.current?.getContext("2d");
-			if (!context || !canvas.current || width === 0) return;
-			camera.current ??= start(placed, width, height);
-			const ratio = devicePixelRatio || 1;
-			context.setTransform(ratio, 0, 0, ratio, 0, 0);
-			context.clearRect(0, 0, width, height);
-			const fits = matcher(app.place.filter);
-			const isFiltered = Object.values(app.place.filter).some(Boolean);
-			const drawn = paintGraph(context, camera.current, width, height, {
-				placed,
-				at,
-				path: critical,
-				chosen,
-				look: (id) => {
-					const row = app.jobs.rows.get(id);
-					if (!row) return { status: "queued", label: commands.get(id) ?? "" };
-					return isFiltered && !fits(row) ? { status: "cancelled", label: row.label } : row;
-				},
-				colours: colours("ink", "dim", "line", "panel", "accent", "critical", "wait", "queue", "run", "good", "bad"),
-			});
-			canvas.current.dataset.drawn = String(drawn);
+			paint.current();
 		});
 	};
 	useEffect(() => {
