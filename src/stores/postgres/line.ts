@@ -13,6 +13,8 @@ export class Line {
 		private readonly address: Address,
 		private readonly options: ConnectOptions,
 		private readonly time: Time,
+		/** Told of each new connection. */
+		private readonly reached: (connection: Connection) => void = () => {},
 	) {}
 
 	get alive(): Connection | undefined {
@@ -26,6 +28,7 @@ export class Line {
 		for (let wait = FIRST_MS; ; wait = Math.min(wait * 2, MOST_MS)) {
 			try {
 				this.connection = await connect(this.address, { ...this.options, time: this.time });
+				this.reached(this.connection);
 				return this.connection;
 			} catch (error) {
 				if (!(error instanceof Lost)) throw error;

@@ -1,5 +1,9 @@
-// The one connection with state of a session: it hears notices of other writers and holds the leader's lock. Where it is lost, hints stop and
-// somebody else leads until it is back; nothing else depends on it.
+// Hears notices of other writers, and holds the leader's lock. Where its connection is lost, hints stop and somebody else leads until it is back; nothing
+// else depends on it.
+//
+// A notice wakes the server's process behind each connection that listens. Where the connection of the transactions leads to the server itself, that one
+// listens: the process that is woken is the one that is needed next, and our own notices wake nobody. Behind a pooler it is the one connection with state
+// of a session that does, as it holds the lock in any case.
 
 import type { Changes } from "../../store.ts";
 import { type Address, type Connection, connect } from "./connection.ts";
@@ -25,12 +29,17 @@ const NOTICE_MS = 10;
 const LEADS_MS = 5_000;
 /** With a digest of the channel: an advisory lock of whoever leads. */
 export const LEADER_LOCK = 7_551_222;
+const listenTo = (channel: string): string => `LISTEN ${channel}`;
 export const channelOf = ({ schema }: Address): string => `sluice_${schema}`;
 
 export function openListener(parts: ListenerParts) {
 	const { address, channel, self, after, monotonic } = parts;
 	const calls = new Set<() => void>();
 	let connection: Connection | undefined;
+	/** The connection of the transactions, where that one hears. */
+	let main: Connection | undefined;
+	/** A pooler stands between, or is said to: we hear for ourselves, from then on. */
+	let apart = address.direct !== address.url;
 	let closed = false;
 	let leads = false;
 	let refusedAt = Number.NEGATIVE_INFINITY;
@@ -67,11 +76,11 @@ export function openListener(parts: ListenerParts) {
 				{ patienceMs: parts.patienceMs, name: `sluice ${self} listener`, time: parts },
 			);
 			next.onNotice(tell);
-			await next.query(`LISTEN ${channel}`);
+			if (apart) await next.query(listenTo(channel));
 			if (closed) return void (await next.end());
 			connection = next;
 			// Something may have been missed.
-			tell(null);
+			if (apart) tell(null);
 		} catch {
 			// Tried again below.
 		}
@@ -82,6 +91,11 @@ export function openListener(parts: ListenerParts) {
 		if (closed) return;
 		cancel = after(AGAIN_MS, () => {
 			void (async () => {
+				if (main?.alive === false) {
+					// Whoever looks what is new makes another, which hears again.
+					main = undefined;
+					tell(null);
+				}
 				if (!connection?.alive) {
 					leads = false;
 					await open();
@@ -92,10 +106,25 @@ export function openListener(parts: ListenerParts) {
 	}
 
 	return {
+		/** What a connection for transactions is told once, if it is direct. */
+		settings: apart ? "" : listenTo(channel),
 		/** `secret`: of those who may read the jobs. */
 		start(secret: string): void {
 			newsroom = new Newsroom(self, secret);
 			starting = open().then(watch);
+		},
+		/** A connection for transactions has been made. It listens already, if it is direct. */
+		reached(next: Connection): void {
+			if (next.direct && !apart) {
+				main = next;
+				next.onNotice(tell);
+				// Something may have been missed.
+				tell(null);
+			} else if (!apart) {
+				apart = true;
+				main = undefined;
+				if (connection?.alive) void connection.query(listenTo(channel)).then(() => tell(null), connection.cut);
+			}
 		},
 		listen(call: () => void): () => void {
 			calls.add(call);
@@ -137,6 +166,8 @@ export function openListener(parts: ListenerParts) {
 			noticeDue ??= later();
 			return null;
 		},
+		/** For when there is time. */
+		prepare: () => newsroom?.prepare(),
 		/** The transaction is durable: if it had the notice with it, none has to follow. */
 		committed(): void {
 			if (!carried) return;

@@ -2,7 +2,7 @@
 //
 // Everybody who may connect to the database can listen, so it is sealed with a key that only those can read who may read the jobs themselves.
 
-import { createCipheriv, createDecipheriv, createHash } from "node:crypto";
+import { type CipherGCM, createCipheriv, createDecipheriv, createHash, type DecipherGCM } from "node:crypto";
 import type { Arrivals, Changes } from "../../store.ts";
 import { counts } from "./counters.ts";
 
@@ -11,9 +11,8 @@ export type News = { version: number; counters: string | null; arrivals: Arrival
 
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
-const NONCE_CHARS = 16;
 const TAG_BYTES = 16;
-const TAG_CHARS = 24;
+const FRONT_BYTES = NONCE_BYTES + TAG_BYTES;
 /** PostgreSQL takes less than 8,000 bytes. */
 const MOST_CHARS = 7_800;
 /** Documents of more than this do not fit in any case. */
@@ -25,26 +24,35 @@ const MOST_SEALED = 2 ** 32;
 
 export class Newsroom {
 	private readonly key: Buffer;
-	private readonly nonce: () => Buffer;
+	private readonly nonce: Buffer;
 	private heard: News[] = [];
 	private sealed = 0;
+	/** For the next one that is sealed, and for the one that is expected next: to make one takes longer than to use it. */
+	private cipher: CipherGCM | undefined;
+	private decipher: DecipherGCM | undefined;
+	private expected: Buffer | undefined;
 
 	constructor(
 		private readonly writer: string,
 		secret: string,
 	) {
 		this.key = createHash("sha256").update(secret).digest();
-		this.nonce = makeNonces(writer);
+		this.nonce = firstNonce(writer);
+	}
+
+	/** For when there is time: the database has been asked, say. */
+	prepare(): void {
+		if (!this.cipher && this.sealed < MOST_SEALED) this.cipher = createCipheriv(CIPHER, this.key, this.nonce);
+		if (this.expected && !this.decipher) this.decipher = this.decipherFor(this.expected);
 	}
 
 	/** What a notice says: by whom, and what was added, if that is all and fits. */
 	payload({ version, counters, changes }: { version: number; counters: string | null; changes: Changes }): string {
-		if (!onlyAdds(changes) || this.sealed === MOST_SEALED) return this.writer;
-		this.sealed++;
+		if (!onlyAdds(changes) || this.sealed >= MOST_SEALED) return this.writer;
 		const { insert, specs, events, records } = changes;
 		const text = JSON.stringify({ version, counters, arrivals: { insert, specs, events, records } } satisfies News);
 		if (text.length > MOST_PLAIN) return this.writer;
-		const payload = `${this.writer} ${seal(this.key, this.nonce(), text)}`;
+		const payload = `${this.writer} ${this.seal(text)}`;
 		return payload.length > MOST_CHARS ? this.writer : payload;
 	}
 
@@ -52,11 +60,45 @@ export class Newsroom {
 	take(payload: string): "ours" | "told" | "something" {
 		const [writer, sealed] = payload.split(" ");
 		if (writer === this.writer) return "ours";
-		const text = sealed === undefined ? undefined : unseal(this.key, sealed);
+		const text = sealed === undefined ? undefined : this.unseal(sealed);
 		if (text === undefined) return "something";
 		if (this.heard.length >= MOST_NEWS) this.heard.shift();
 		this.heard.push(JSON.parse(text) as News);
 		return "told";
+	}
+
+	/** undefined: not sealed with this key, or not by us at all. */
+	private unseal(sealed: string): string | undefined {
+		const bytes = Buffer.from(sealed, "base64");
+		if (bytes.length <= FRONT_BYTES) return undefined;
+		const nonce = bytes.subarray(0, NONCE_BYTES);
+		const decipher = this.decipher && this.expected?.equals(nonce) ? this.decipher : this.decipherFor(nonce);
+		this.decipher = undefined;
+		try {
+			decipher.setAuthTag(bytes.subarray(NONCE_BYTES, FRONT_BYTES));
+			const text = decipher.update(bytes.subarray(FRONT_BYTES));
+			decipher.final();
+			// Whoever was heard last is likely to be the one who is heard next.
+			count(nonce);
+			this.expected = nonce;
+			return text.toString("utf8");
+		} catch {
+			return undefined;
+		}
+	}
+
+	private decipherFor = (nonce: Buffer): DecipherGCM => createDecipheriv(CIPHER, this.key, nonce, { authTagLength: TAG_BYTES });
+
+	private seal(text: string): string {
+		const cipher = this.cipher ?? createCipheriv(CIPHER, this.key, this.nonce);
+		this.cipher = undefined;
+		// Without encodings: each would make a decoder of its own.
+		const sealed = cipher.update(text, "utf8");
+		cipher.final();
+		const whole = Buffer.concat([this.nonce, cipher.getAuthTag(), sealed]).toString("base64");
+		this.sealed++;
+		count(this.nonce);
+		return whole;
 	}
 
 	clear(): void {
@@ -89,29 +131,11 @@ export function onlyAdds({ insert, specs: _, events: __, records, ...others }: C
 }
 
 /** What differs for every message of a key: the writer, who is another each time that a store is opened, and a count. */
-function makeNonces(writer: string): () => Buffer {
+const firstNonce = (writer: string): Buffer => {
 	const nonce = createHash("sha256").update(writer).digest().subarray(0, NONCE_BYTES);
-	let count = 0;
-	return () => {
-		nonce.writeUInt32BE(count++, NONCE_BYTES - 4);
-		return nonce;
-	};
-}
+	nonce.writeUInt32BE(0, NONCE_BYTES - 4);
+	return nonce;
+};
 
-function seal(key: Buffer, nonce: Buffer, text: string): string {
-	const cipher = createCipheriv(CIPHER, key, nonce);
-	const sealed = cipher.update(text, "utf8", "base64") + cipher.final("base64");
-	return `${nonce.toString("base64")}${cipher.getAuthTag().toString("base64")}${sealed}`;
-}
-
-/** undefined: not sealed with this key, or not by us at all. */
-function unseal(key: Buffer, sealed: string): string | undefined {
-	if (sealed.length <= NONCE_CHARS + TAG_CHARS) return undefined;
-	try {
-		const decipher = createDecipheriv(CIPHER, key, Buffer.from(sealed.slice(0, NONCE_CHARS), "base64"), { authTagLength: TAG_BYTES });
-		decipher.setAuthTag(Buffer.from(sealed.slice(NONCE_CHARS, NONCE_CHARS + TAG_CHARS), "base64"));
-		return decipher.update(sealed.slice(NONCE_CHARS + TAG_CHARS), "base64", "utf8") + decipher.final("utf8");
-	} catch {
-		return undefined;
-	}
-}
+/** To the next one, in place. */
+const count = (nonce: Buffer): void => void nonce.writeUInt32BE((nonce.readUInt32BE(NONCE_BYTES - 4) + 1) >>> 0, NONCE_BYTES - 4);

@@ -6,6 +6,7 @@ import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { BODY, PARAMETERS } from "./columns.ts";
 import { TABLE as PAGES } from "./pages.ts";
 import { CLOCK } from "./session.ts";
+import { lately, longAgo } from "./writers.ts";
 
 /** Raised by the function when somebody else has committed since. */
 export const STALE = "SL001";
@@ -43,11 +44,14 @@ CREATE TABLE writer (name text PRIMARY KEY, last bigint NOT NULL, at timestamptz
 `;
 
 /**
- * Who has committed last, and what: it goes to `writer` when somebody else does. And the counters. A Sluice that does not know of these, or of documents as they
+ * Who has committed last (`last`), and what; those before in `lately`, by name, which goes to `writer` when it grows long: the row is written in any case, so
+ * a few hosts in turns cost nothing more. And the counters. A Sluice that does not know of these, or of documents as they
  * are written now, must not go on, so the column that it looks at first has another name than it had then.
  */
 const LAST = `
-ALTER TABLE head ADD COLUMN IF NOT EXISTS who text, ADD COLUMN IF NOT EXISTS txn bigint, ADD COLUMN IF NOT EXISTS counters text, ADD COLUMN IF NOT EXISTS secret text;
+DO $rename$ BEGIN ALTER TABLE head RENAME COLUMN who TO last; EXCEPTION WHEN undefined_column THEN NULL; END $rename$;
+ALTER TABLE head ADD COLUMN IF NOT EXISTS last text, ADD COLUMN IF NOT EXISTS txn bigint, ADD COLUMN IF NOT EXISTS counters text, ADD COLUMN IF NOT EXISTS secret text,
+	ADD COLUMN IF NOT EXISTS lately jsonb NOT NULL DEFAULT '{}';
 DO $rename$ BEGIN ALTER TABLE head RENAME COLUMN version TO turn; EXCEPTION WHEN undefined_column THEN NULL; END $rename$;
 DO $rename$ BEGIN ALTER TABLE head RENAME COLUMN commits TO turn; EXCEPTION WHEN undefined_column THEN NULL; END $rename$;
 UPDATE head SET secret = gen_random_uuid()::text || gen_random_uuid()::text WHERE secret IS NULL;
@@ -67,11 +71,11 @@ AS $write$
 #variable_conflict use_column
 DECLARE before record;
 BEGIN
-	SELECT turn, who, txn FROM head FOR UPDATE INTO before;
+	SELECT * FROM head FOR UPDATE INTO before;
 	IF before.turn <> expected THEN RAISE EXCEPTION 'stale' USING ERRCODE = '${STALE}'; END IF;
-	UPDATE head SET turn = turn + 1, who = me, txn = mine, counters = counting;
-	IF before.who <> me THEN
-		INSERT INTO writer (name, last) VALUES (before.who, before.txn) ON CONFLICT (name) DO UPDATE SET last = excluded.last, at = now();
+	UPDATE head SET turn = turn + 1, lately = ${lately("me")}, last = me, txn = mine, counters = counting;
+	IF before.last <> me THEN
+		${longAgo("(SELECT before.last, before.lately) AS b (last, lately)", "b.", "me")};
 	END IF;
 	${BODY}
 	IF notice IS NOT NULL THEN PERFORM pg_notify(notice, payload); END IF;

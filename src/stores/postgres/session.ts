@@ -2,6 +2,7 @@
 // told once, and has its statements prepared.
 
 import type { Connection, Result } from "./connection.ts";
+import { lastOf } from "./writers.ts";
 
 /** `at`: the database's time. */
 export type Head = { version: number; at: number; counters: string | null };
@@ -31,8 +32,6 @@ export function sessionOf(schema: string, idleMs: number): Session {
 	const lock = `SELECT h.turn, ${CLOCK}, h.counters FROM (SELECT turn, counters FROM "${schema}".head FOR UPDATE) AS h`;
 	const script = ["BEGIN", ...settings.map((one) => `SET LOCAL ${one}`), lock].join("; ");
 	const looked = ["BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", `SELECT turn, ${CLOCK}, counters FROM "${schema}".head`];
-	// Wherever it stands.
-	const last = `SELECT greatest((SELECT txn FROM "${schema}".head WHERE who = $1), (SELECT last FROM "${schema}".writer WHERE name = $1))`;
 	return {
 		settings: [...settings, "plan_cache_mode = force_generic_plan", "max_parallel_workers_per_gather = 0"]
 			.map((one) => `SET ${one};`)
@@ -45,7 +44,7 @@ export function sessionOf(schema: string, idleMs: number): Session {
 		look: async (connection) => told(await Promise.all(looked.map((text) => connection.query(text)))),
 		async last(connection, writer) {
 			await connection.script(`BEGIN; UPDATE "${schema}".head SET turn = turn + 1`);
-			const { rows } = await connection.query(last, [writer]);
+			const { rows } = await connection.query(lastOf(schema, "$1::text"), [writer]);
 			await connection.query("COMMIT");
 			return Number(rows[0]?.[0] ?? 0);
 		},

@@ -7,6 +7,7 @@ import { argumentsFor, type Column, columnsOf, isOfNumbers, LISTS, type List, li
 import { paged } from "./pages.ts";
 import { qualified, WRITER } from "./schema.ts";
 import { CLOCK } from "./session.ts";
+import { lately, longAgo } from "./writers.ts";
 
 /** `alone`: the version that it rests on is this writer's own, so nobody else's last transaction is to be kept. */
 export type Writing = {
@@ -98,14 +99,12 @@ function sameIn({ width, cells }: Write): number {
 
 function textFor(schema: string, writes: readonly Write[], uniform: readonly number[], { notice, alone }: Writing): string {
 	let used = notice === null ? 4 : 6;
+	const kept = alone ? "" : `lately = ${lately("$2::text")}, `;
 	const parts = [
-		"h AS (UPDATE head SET turn = turn + 1, who = $2::text, txn = $3::bigint, counters = $4::text WHERE $1::bigint IS NULL OR turn = $1 RETURNING turn)",
+		`h AS (UPDATE head SET turn = turn + 1, ${kept}last = $2::text, txn = $3::bigint, counters = $4::text WHERE $1::bigint IS NULL OR turn = $1 RETURNING turn)`,
 	];
 	// What it sees of `head` is the row before the update.
-	if (!alone)
-		parts.push(
-			"w AS (INSERT INTO writer (name, last) SELECT b.who, b.txn FROM head AS b, h WHERE b.who <> $2::text ON CONFLICT (name) DO UPDATE SET last = excluded.last, at = now())",
-		);
+	if (!alone) parts.push(`w AS (${longAgo("head AS b, h", "b.", "$2::text")})`);
 	for (const [at, write] of writes.entries()) {
 		const list = LISTS[listOf(write)] as List;
 		const first = used;

@@ -115,7 +115,17 @@ describe("a connection that breaks", () => {
 			// Time for the others.
 			proxy.slow(50);
 			await until(async () => (await recordOf(other, "k")) === 2);
+			proxy.cut();
 			for (const value of [3, 4]) await write(other, "k", value);
+			// More than `head` keeps.
+			for (let more = 0; more < 30; more++) {
+				const writer = `one-of-many-hosts-${more}`;
+				const one = await openPostgres(urlOf(schema), { ...parts(), writer, guess: "never", usual });
+				await write(one, "k", 4);
+				await one.close();
+			}
+			expect(Number((await admin(`SELECT count(*) FROM "${schema}".writer`))[0]?.[0])).toBeGreaterThan(10);
+			proxy.mend();
 			await committing;
 			proxy.slow(0);
 			expect(await recordOf(store, "k")).toBe(4);
@@ -179,6 +189,32 @@ describe("others", () => {
 		await write(one, "k", "last");
 		await until(() => heard.other > before);
 		expect(await recordOf(other, "k")).toBe("last");
+	});
+
+	test("come by the connection of the transactions where nothing stands between, and again after it broke", async () => {
+		const schema = newSchema();
+		const one = await opened(urlOf(schema));
+		const mine = `sluice ${lastWriter()}`;
+		const other = await opened(urlOf(schema));
+		await Promise.all([one.lead?.(), other.lead?.()]);
+		let heard = 0;
+		// As a scheduler does: who hears that something may be new looks.
+		one.listen?.(() => {
+			heard++;
+			void recordOf(one, "k");
+		});
+		// Without the connection that leads: that one is not needed for it.
+		await admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [`${mine} listener`]);
+		await write(other, "k", 1);
+		await until(() => heard > 0);
+		await admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", [mine]);
+		const broken = heard;
+		await until(() => heard > broken);
+		await until(async () => {
+			const before = heard;
+			await write(other, "k", 2);
+			return heard > before;
+		});
 	});
 
 	test("where a pooler stands between, the listener goes past it", async () => {

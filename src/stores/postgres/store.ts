@@ -68,8 +68,9 @@ class PostgresStore implements Store {
 		this.clock = new DatabaseClock(options.monotonic);
 		this.statements = new Statements(address.schema, options.usual ?? USUAL, options.page ?? FEWEST);
 		this.session = sessionOf(address.schema, options.idleMs ?? IDLE_MS);
-		this.line = new Line(address, { patienceMs, name: `sluice ${writer}`, settings: this.session.settings }, options);
 		this.listener = openListener({ ...options, address, channel: channelOf(address), self: writer, patienceMs });
+		const settings = `${this.session.settings} ${this.listener.settings}`;
+		this.line = new Line(address, { patienceMs, name: `sluice ${writer}`, settings }, options, this.listener.reached);
 	}
 
 	async start(): Promise<void> {
@@ -292,7 +293,10 @@ class PostgresStore implements Store {
 		let result: Result;
 		try {
 			const { text, values } = this.writing(changes, { expected, made: expected + 1, alone: expected === this.own });
-			result = await this.live().query(text, values);
+			const asked = this.live().query(text, values);
+			// It has left by then.
+			void Promise.resolve().then(this.listener.prepare);
+			result = await asked;
 		} catch (error) {
 			if ((error as { code?: string }).code === STALE) throw this.overtaken();
 			if (!(error instanceof Lost)) throw error;
