@@ -21,8 +21,10 @@ type Tables = {
 	run: Changes["runs"];
 	event: Changes["events"];
 	record: [RecordKind, string, unknown][];
+	/** The last event's number: none comes twice, though its event may be forgotten. */
+	seq: number;
 };
-const noTables = (): Tables => ({ job: [], done: [], spec: [], edge: [], link: [], run: [], event: [], record: [] });
+const noTables = (): Tables => ({ job: [], done: [], spec: [], edge: [], link: [], run: [], event: [], record: [], seq: 0 });
 
 /** The tables after a set of changes; the ones before stay as they are. */
 function applied(before: Tables, changes: Changes): Tables {
@@ -50,6 +52,7 @@ function applied(before: Tables, changes: Changes): Tables {
 		run: [...before.run, ...changes.runs].filter((run) => !without.has(run.job)),
 		event: [...before.event, ...changes.events].filter((event) => event.job === null || !without.has(event.job)),
 		record: records,
+		seq: changes.events.at(-1)?.seq ?? before.seq,
 	};
 }
 
@@ -344,12 +347,11 @@ function someChanges(tables: Tables, dice: Dice): Changes {
 			message: maybe("ü") ?? null,
 		});
 	}
-	const seq = tables.event.reduce((most, event) => Math.max(most, event.seq), 0);
 	// Some stores keep those that are alike together.
 	const [alike, somebody] = [dice(2) === 0, pick(KEYS)];
 	for (let n = 1, count = dice(5) === 0 ? 45 : dice(alike ? 9 : 4); n <= count; n++)
 		changes.events.push({
-			seq: seq + n,
+			seq: tables.seq + n,
 			at: alike ? count : n,
 			kind: "moved",
 			job: alike && dice(9) > 0 ? 1 + dice(last + 1) : (maybe(1 + dice(last + 1)) ?? null),
