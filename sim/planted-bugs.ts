@@ -43,6 +43,18 @@ export const BUGS: Bug[] = [
 		replace: 'tx.put("lock", key, null);',
 	},
 	{
+		name: "who has a lock alone is forgotten by those who come later",
+		file: "scheduler/lock-reads.js",
+		find: "        if (runs)\n            running.set(key, job);",
+		replace: "        if (runs && key === '')\n            running.set(key, job);",
+	},
+	{
+		name: "a lock that one job had is never free again for those who knew it",
+		file: "scheduler/locks.js",
+		find: 'tx.memory.remember("lock", key, null);',
+		replace: ";",
+	},
+	{
 		name: "nobody is woken when a lock is free",
 		file: "scheduler/locks.js",
 		find: "    for (const { key } of job.locks ?? [])\n        if (!isUnawaited(tx, key))\n            yield* pump(tx, key);\n}",

@@ -118,7 +118,10 @@ export type Read =
 	/** All edges into several jobs, each job's in their order. */
 	| { read: "preds_of"; jobs: readonly number[] }
 	| { read: "links"; key: string; role: Role; after: number; limit: number }
-	/** All about several locks: their records, links of role `wants` under their keys (`limit` at most), which have links of role `shares`, and which of their lines somebody stands in. */
+	/**
+	 * All about several locks: their records, links of role `wants` under their keys (`limit` at most; `runs`: that job stands in the line `run`), which have
+	 * links of role `shares`, and which of their lines somebody stands in.
+	 */
 	| { read: "locks"; keys: readonly string[]; lines: readonly string[]; limit: number }
 	| { read: "records"; kind: RecordKind; keys: readonly string[] }
 	| { read: "standing"; kinds: readonly RecordKind[] }
@@ -127,6 +130,8 @@ export type Read =
 	| { read: "history"; job: number }
 	/** By number; with `before` from there downwards. */
 	| { read: "active"; filter: ListFilter; after: number; before?: number; limit: number }
+	/** Those in the line `run`, by number: few, however many wait. */
+	| { read: "running"; after: number; limit: number }
 	| { read: "ended"; filter: ListFilter; after: number; before?: number; limit: number }
 	| { read: "old"; before: number; after: { ended_at: number; id: number }; limit: number }
 	/** Ended jobs, the newest first, from before a place on. */
@@ -150,13 +155,14 @@ export type Replies = {
 	preds: { pred: number; policy: Policy; seq: number }[];
 	preds_of: { job: number; pred: number; policy: Policy }[];
 	links: number[];
-	locks: { records: [string, unknown][]; wants: { key: string; job: number }[]; shared: string[]; lines: string[] };
+	locks: { records: [string, unknown][]; wants: { key: string; job: number; runs: boolean }[]; shared: string[]; lines: string[] };
 	records: [string, unknown][];
 	standing: [RecordKind, string, unknown][];
 	runs: RunRow[];
 	events: EventRecord[];
 	history: EventRecord[];
 	active: Job[];
+	running: Job[];
 	ended: Job[];
 	old: Job[];
 	recent: Job[];

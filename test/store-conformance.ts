@@ -144,7 +144,9 @@ function naive(tables: Tables, request: Read): unknown {
 		case "locks":
 			return {
 				records: tables.record.filter(([kind, key]) => kind === "lock" && request.keys.includes(key)).map(([, key, value]) => [key, value]),
-				wants: tables.link.filter((link) => link.role === "wants" && request.keys.includes(link.key)).map(({ key, job }) => ({ key, job })),
+				wants: tables.link
+					.filter((link) => link.role === "wants" && request.keys.includes(link.key))
+					.map(({ key, job }) => ({ key, job, runs: tables.job.some((row) => row.id === job && row.line === "run") })),
 				shared: request.keys.filter((key) => tables.link.some((link) => link.role === "shares" && link.key === key)),
 				lines: request.lines.filter((line) => inThe(line, tables).length > 0),
 			};
@@ -165,6 +167,12 @@ function naive(tables: Tables, request: Read): unknown {
 				.sort(byId)
 				.map((row) => row.job)
 				.filter((job) => job.id > request.after && fits(job, request.filter))
+				.slice(0, request.limit);
+		case "running":
+			return [...tables.job]
+				.sort(byId)
+				.filter((row) => row.line === "run" && row.id > request.after)
+				.map((row) => row.job)
 				.slice(0, request.limit);
 		case "ended":
 			return [...tables.done]
@@ -429,6 +437,7 @@ const someRead: fc.Arbitrary<Read> = fc.oneof(
 	fc.record({ read: fc.constantFrom("runs" as const, "history" as const), job: id }),
 	fc.record({ read: fc.constant("events" as const), since: fc.integer({ min: 0, max: 60 }), limit }),
 	fc.record({ read: fc.constantFrom("active" as const, "ended" as const), filter, after: id, limit }),
+	fc.record({ read: fc.constant("running" as const), after: id, limit }),
 	fc.record({
 		read: fc.constant("old" as const),
 		before: fc.integer({ min: 0, max: 11 }),

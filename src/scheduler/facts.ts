@@ -8,20 +8,11 @@ import { askBatch } from "../core/gates/batch-hold.ts";
 import { shut } from "../core/gates/index.ts";
 import { isMerging, type Job, type Lock, type Status } from "../core/job.ts";
 import { ask, type Op, type Replies } from "../store.ts";
+import { fetchHolders, holdersIn, type LockRecord } from "./lock-reads.ts";
 import type { Tx } from "./tx.ts";
 
 /** What is known of a fact. `asked`: a host should look; until it answers the value is in doubt. */
 export type FactRecord = { value?: unknown; error?: string; at: number; asked?: true };
-/** Who holds a lock: the job that has it alone, or several with their modes. */
-export type LockRecord = number | { holders: Holders };
-export type Holders = readonly (readonly [number, Lock["mode"]])[];
-
-const NOBODY: Holders = [];
-
-export function holdersIn(record: LockRecord | null): Holders {
-	if (record === null) return NOBODY;
-	return typeof record === "number" ? [[record, "exclusive"]] : record.holders;
-}
 /** A key that is kept for an overdue waiter. `next`: those that became overdue for it since, oldest first. */
 export type Reservation = { job: number; since: number; mode: Lock["mode"]; next?: number[] };
 
@@ -191,11 +182,10 @@ export function* recount(tx: Tx, job: Job): Op<JobFacts> {
 
 export function* lockStates(tx: Tx, keys: readonly string[]): Op<(key: string) => LockState> {
 	if (keys.length === 0) return NOTHING.lock;
-	yield* tx.fetch("lock", keys);
+	yield* fetchHolders(tx, keys);
 	const states = new Map<string, LockState>();
 	for (const key of keys) {
-		const record = yield* tx.get<LockRecord>("lock", key);
-		const holders = holdersIn(record).map(([job, mode]) => ({ job, mode }));
+		const holders = holdersIn(tx.memory.recall("lock", key) as LockRecord | null).map(([job, mode]) => ({ job, mode }));
 		const reserved = yield* reservedFor(tx, key);
 		states.set(key, reserved ? { holders, reserved: reserved.job, reserved_mode: reserved.mode } : { holders });
 	}

@@ -161,7 +161,7 @@ export function nextHostAt(tx: Tx): number {
 const PIECE = 200;
 
 function* runningAfter(after: number): Op<Job[]> {
-	return yield* ask({ read: "active", filter: { status: ["running"] }, after, limit: PIECE });
+	return yield* ask({ read: "running", after, limit: PIECE });
 }
 const isOf = (job: Job | null | undefined, host: string): job is Job & { run: NonNullable<Job["run"]> } =>
 	job?.run?.host === host && job.kind !== "kernel" && job.run.lease_until === undefined && !isTerminal(job.status);

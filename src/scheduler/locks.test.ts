@@ -189,3 +189,35 @@ test("one that has room for one only reads a few, and nothing without room", asy
 	expect(await sluice.claim({ worker: "w", max: 100 })).toHaveLength(0);
 	expect(documents).toBe(0);
 });
+
+test("who has a lock alone is written nowhere, and known to whoever comes later, also among thousands that want another", async () => {
+	const store = openSqlite(":memory:");
+	const written: string[] = [];
+	const noting = {
+		...store,
+		write: (changes: Parameters<Store["write"]>[0]) => {
+			for (const [kind, key, value] of [...changes.records, ...changes.fresh])
+				if (kind === "lock") written.push(`${key} ${JSON.stringify(value)}`);
+			return store.write(changes);
+		},
+	} as Store;
+	const parts = { store: noting, clock: systemClock, host: localHost, chance };
+	const first = await createScheduler({ drive: "manual" }, parts);
+	await first.add({ command: ["true"], locks: ["own"] });
+	const [claimed] = await first.claim({ worker: "w", max: 1 });
+	await first.apply({ jobs: Array.from({ length: 2500 }, () => ({ command: ["true"], locks: ["crowd"] })) });
+
+	const sluice = await createScheduler({ drive: "manual" }, parts);
+	onTestFinished(() => sluice.close());
+	expect(await sluice.locks()).toEqual([{ key: "own", holders: [{ job: 1, mode: "exclusive" }], reserved_for: null }]);
+	const added = await sluice.add({ command: ["true"], locks: ["crowd", "own"] });
+	expect(added).toMatchObject({ job: { status: "waiting_on_locks" } });
+	const { id } = (added as { job: { id: number } }).job;
+	expect(JSON.stringify((await sluice.why(id)).reasons)).toContain("own");
+	expect(written).toEqual([]);
+	await sluice.complete({ job: 1, token: claimed?.run.token as number, exit_kind: "completed" });
+	expect((await sluice.show(id)).status).toBe("queued");
+	// One that takes a lock which others are ready for has a record.
+	await sluice.claim({ worker: "w", max: 1 });
+	expect(written).toEqual(['crowd {"holders":[[2,"exclusive"]]}']);
+});

@@ -8,20 +8,24 @@ import { isWaiting, type Job, type Lock, type LockMode } from "../core/job.ts";
 import { priorityAt } from "../core/order.ts";
 import type { Head } from "../core/plan.ts";
 import { ask, type LinkRow, type Op, type Role } from "../store.ts";
-import { type Holders, holdersIn, isHeldBack, type LockRecord, lockStates, type Reservation } from "./facts.ts";
+import { isHeldBack, lockStates, type Reservation } from "./facts.ts";
+import { fetchHolders, type Holders, holdersIn, type LockRecord } from "./lock-reads.ts";
 import { place, setDue } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 /** How many ready jobs are put back, or shared waiters woken, at once; the rest follows in the next transactions. */
 const SOME = 200;
 
-/** The same for most jobs, whose locks are free, known and nobody else's business; false for all others. */
+/**
+ * The same for most jobs, whose locks are free, known and nobody else's business; false for all others. Nothing is written: whoever looks finds a job that wants
+ * the lock and runs. Nobody else can come to be ready for it meanwhile, so there is never a second one to choose from.
+ */
 export function takeAtOnce(tx: Tx, job: Job): boolean {
 	const { memory } = tx;
 	if (memory.all("reserve").size > 0) return false;
 	for (const lock of job.locks ?? [])
 		if (lock.mode !== "exclusive" || memory.recall("lock", lock.key) !== null || !concernsNobody(tx, job, lock)) return false;
-	for (const { key } of job.locks ?? []) tx.put("lock", key, job.id satisfies LockRecord);
+	for (const { key } of job.locks ?? []) memory.remember("lock", key, job.id satisfies LockRecord);
 	return true;
 }
 
@@ -29,8 +33,7 @@ export function* takeLocks(tx: Tx, job: Job): Op<void> {
 	let kept: Map<string, Reservation> | undefined;
 	for (const { key, mode } of job.locks ?? []) {
 		const holders = yield* holdersOf(tx, key);
-		const alone = holders.length === 0 && mode === "exclusive";
-		tx.put("lock", key, (alone ? job.id : { holders: [...holders, [job.id, mode]] }) satisfies LockRecord);
+		tx.put("lock", key, { holders: [...holders, [job.id, mode]] } satisfies LockRecord);
 		const reservation = reservationOf(tx, key);
 		if (reservation?.job !== job.id) continue;
 		kept ??= new Map();
@@ -50,13 +53,15 @@ export function* releaseLocks(tx: Tx, job: Job): Op<void> {
 	unwant(tx, job);
 	for (const { key } of job.locks ?? []) {
 		const holders = (yield* holdersOf(tx, key)).filter(([holder]) => holder !== job.id);
-		tx.put("lock", key, holders.length > 0 ? { holders } : null);
+		if (tx.memory.recall("lock", key) === job.id) tx.memory.remember("lock", key, null);
+		else tx.put("lock", key, holders.length > 0 ? { holders } : null);
 	}
 	for (const { key } of job.locks ?? []) if (!isUnawaited(tx, key)) yield* pump(tx, key);
 }
 
 function* holdersOf(tx: Tx, key: string): Op<Holders> {
-	return holdersIn(yield* tx.get<LockRecord>("lock", key));
+	yield* fetchHolders(tx, [key]);
+	return holdersIn(tx.memory.recall("lock", key) as LockRecord | null);
 }
 
 /** Nobody has to be put back or woken because this one takes it. */

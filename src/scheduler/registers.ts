@@ -5,11 +5,13 @@ import { nearest } from "../core/nearest.ts";
 import type { ArtifactView, BatchView, LockView } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { nearestName } from "./add.ts";
-import { type FactRecord, holdersIn, type LockRecord, type Reservation } from "./facts.ts";
+import type { FactRecord, Reservation } from "./facts.ts";
+import { holdersIn, type LockRecord } from "./lock-reads.ts";
 import { mustFind } from "./look.ts";
 import type { Ids } from "./memory.ts";
 import type { BatchRecord } from "./place.ts";
 import type { Tx } from "./tx.ts";
+import { runningJobs } from "./upkeep.ts";
 
 export function* find(tx: Tx, name: string): Op<number> {
 	const id = yield* tx.get<number>("name", name);
@@ -27,6 +29,9 @@ export function* locks(tx: Tx): Op<LockView[]> {
 		const holders = holdersIn(value as LockRecord);
 		views.set(key, { key, holders: holders.map(([job, mode]) => ({ job, mode })), reserved_for: null });
 	}
+	for (const job of yield* runningJobs())
+		for (const { key, mode } of job.kind === "kernel" ? [] : (job.locks ?? []))
+			if (!views.has(key)) views.set(key, { key, holders: [{ job: job.id, mode }], reserved_for: null });
 	for (const [key, value] of tx.memory.all("reserve")) {
 		const view = views.get(key) ?? { key, holders: [], reserved_for: null };
 		views.set(key, { ...view, reserved_for: (value as Reservation).job });

@@ -86,16 +86,19 @@ function* isReferred(tx: Tx, job: Job): Op<boolean> {
 
 const isActive = (job: Job | undefined): boolean => job !== undefined && !isTerminal(job.status);
 
-/** The running jobs of a host, but for kernel entries, which are in other hands. */
-function* runningOn(host: string): Op<Job[]> {
+export function* runningJobs(): Op<Job[]> {
 	const running: Job[] = [];
 	for (let after = 0; ; ) {
-		const some = yield* ask({ read: "active", filter: { status: ["running"] }, after, limit: 1000 });
+		const some = yield* ask({ read: "running", after, limit: 1000 });
 		running.push(...some);
-		if (some.length < 1000) break;
+		if (some.length < 1000) return running;
 		after = (some[some.length - 1] as Job).id;
 	}
-	return running.filter((job) => job.run?.host === host && job.kind !== "kernel");
+}
+
+/** The running jobs of a host, but for kernel entries, which are in other hands. */
+function* runningOn(host: string): Op<Job[]> {
+	return (yield* runningJobs()).filter((job) => job.run?.host === host && job.kind !== "kernel");
 }
 
 export function* assigned(tx: Tx, host: string): Op<Claimed[]> {

@@ -115,10 +115,10 @@ export function query(request: Read): Query {
 		case "locks": {
 			const keys = JSON.stringify(request.keys);
 			return {
-				sql: `SELECT key, body, NULL FROM record WHERE kind = 'lock' AND key IN {keys}
-UNION ALL SELECT key, NULL, job FROM (SELECT key, job FROM link WHERE role = 'wants' AND key IN {keys} LIMIT ?) AS wants
-UNION ALL SELECT e.value, NULL, 0 FROM {texts} WHERE EXISTS (SELECT 1 FROM link WHERE link.key = e.value AND link.role = 'shares')
-UNION ALL SELECT e.value, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value AND job.line <> 'run')`,
+				sql: `SELECT key, body, NULL, NULL FROM record WHERE kind = 'lock' AND key IN {keys}
+UNION ALL SELECT key, NULL, job, (SELECT line FROM job WHERE id = wants.job) FROM (SELECT key, job FROM link WHERE role = 'wants' AND key IN {keys} LIMIT ?) AS wants
+UNION ALL SELECT e.value, NULL, 0, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM link WHERE link.key = e.value AND link.role = 'shares')
+UNION ALL SELECT e.value, NULL, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM job WHERE job.line = e.value AND job.line <> 'run')`,
 				params: [keys, keys, request.limit, keys, JSON.stringify(request.lines)],
 			};
 		}
@@ -140,6 +140,11 @@ UNION ALL SELECT e.value, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 FROM jo
 			return { sql: "SELECT seq, at, kind, job, by, data FROM event WHERE job = ? ORDER BY seq", params: [request.job] };
 		case "active":
 			return filtered("job", request);
+		case "running":
+			return {
+				sql: `SELECT ${STORED.job} FROM job WHERE line = 'run' AND id > ? ORDER BY id LIMIT ?`,
+				params: [request.after, request.limit],
+			};
 		case "ended":
 			return filtered("done", request);
 		case "old":
@@ -196,10 +201,10 @@ const event = ([seq, at, kind, job, by, data]: Row) => ({ seq, at, kind, job, by
 /** A row has a record's body, or the number of a job that wants the lock, or 0 for one that somebody shares, or nothing: then it is a line in which somebody stands. */
 function lockRows(rows: Row[]): Replies["locks"] {
 	const found: Replies["locks"] = { records: [], wants: [], shared: [], lines: [] };
-	for (const [name, body, job] of rows as [string, string | null, number | null][]) {
+	for (const [name, body, job, line] of rows as [string, string | null, number | null, string | null][]) {
 		if (body !== null) found.records.push([name, JSON.parse(body)]);
 		else if (job === 0) found.shared.push(name);
-		else if (job !== null) found.wants.push({ key: name, job });
+		else if (job !== null) found.wants.push({ key: name, job, runs: line === "run" });
 		else found.lines.push(name);
 	}
 	return found;
@@ -211,6 +216,7 @@ export function reply(request: Read, rows: Row[]): unknown {
 		case "jobs":
 		case "done":
 		case "active":
+		case "running":
 		case "ended":
 		case "old":
 		case "recent":
