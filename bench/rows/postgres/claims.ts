@@ -9,7 +9,8 @@ export type ClaimCost = { single: number; singleCycle: number; batch: number; ba
 export const BATCH = 100;
 /** So many in a row, then the queue is filled up again; the first times only warm up: whoever had his turn before has taken compiled code along. */
 const SINGLES = { count: 100, max: 1, warm: 2, times: 2 };
-const BATCHES = { count: 5, max: BATCH, warm: 6, times: 6 };
+/** A tenth of a second, as it was with 6 times, is what one collection of garbage or one vacuum can double. */
+const BATCHES = { count: 5, max: BATCH, warm: 8, times: 24 };
 
 /** The queue is as long afterwards as before: what was worked off is added again when the clock has stopped. */
 export async function claimCost(engine: Scheduler, input?: (n: number) => object): Promise<ClaimCost> {
