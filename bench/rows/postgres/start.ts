@@ -4,13 +4,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import { payload } from "../../engine.ts";
 import { openFleet } from "../../fleet.ts";
 import { bareListener } from "../../floor/postgres.ts";
-import { type Contender, interleave } from "../../interleave.ts";
+import { collectGarbage } from "../../interleave.ts";
 import { graphile } from "../../peer/graphile.ts";
 import { pgBoss } from "../../peer/pg-boss.ts";
 import type { Starter } from "../../peer/queue.ts";
-import { inDatabase } from "../../postgres.ts";
-import { atMost, type Measure, type Row } from "../../row.ts";
-import { quantile, ratio, type Sample } from "../../statistics.ts";
+import { dropDatabase, makeDatabase } from "../../postgres.ts";
+import { atMost, type Bench, type Measure, type Row } from "../../row.ts";
+import { quantile, ratio, type Sample, sample } from "../../statistics.ts";
+
+type Open = [name: string, open: (url: string) => Promise<Starter>];
 
 /** Between two adds, so that each finds everybody asleep. */
 const IDLE_MS = 60;
@@ -21,35 +23,32 @@ export const pgStart: Row = {
 	name: "pg-start",
 	title: "add → start of a payload job on an idle PostgreSQL, p50",
 	async run(bench) {
-		const count = bench.size(100, 20);
 		const [worker, boss] = [await graphile(), await pgBoss()];
-		const starters: [string, (url: string) => Promise<Starter>][] = [
+		const starters: Open[] = [
 			["another scheduler", (url) => ours(url, "two")],
 			["the same scheduler", (url) => ours(url, "one")],
 			["bare", bareListener],
 		];
 		if (worker?.plain.starter) starters.push([worker.plain.name, worker.plain.starter]);
 		if (boss?.starter) starters.push([boss.name, boss.starter]);
+		const found: Record<string, Sample> = {};
 		const p95: Record<string, number[]> = {};
-		const contenders: Contender[] = starters.map(([name, open]) => ({
-			name,
-			round: () =>
-				inDatabase("start", async (url) => {
-					const found = await starts(await open(url), { count, warm: bench.size(WARM, 5) });
-					p95[name] = [...(p95[name] ?? []), quantile(found, 0.95)];
-					return quantile(found, 0.5);
-				}),
-		}));
-		const found = await interleave(bench, contenders);
+		const rounds: Record<string, number[]>[] = [];
+		for (let round = 1; round <= bench.rounds; round++) {
+			rounds.push(await inTurns(starters, bench));
+			bench.progress(`round ${round}/${bench.rounds}`);
+		}
+		for (const [name] of starters) {
+			const all = rounds.map((one) => one[name] as number[]);
+			found[name] = sample(all.map((values) => quantile(values, 0.5)));
+			p95[name] = all.map((values) => quantile(values, 0.95));
+		}
 		const of = (name: string) => found[name] as Sample;
 		const ms = (name: string): Measure => ({
 			what: `PostgreSQL: add → start, p50, ${name === "bare" ? "bare LISTEN loop" : name.includes("scheduler") ? `ours, added by ${name}` : name}`,
 			unit: "ms",
 			measured: of(name),
-			note: `p95 ${(p95[name] ?? [])
-				.slice(-bench.rounds)
-				.map((value) => value.toFixed(2))
-				.join(", ")} ms`,
+			note: `p95 ${(p95[name] ?? []).map((value) => value.toFixed(2)).join(", ")} ms`,
 		});
 		const bars: Measure[] = worker
 			? [
@@ -70,21 +69,42 @@ export const pgStart: Row = {
 	},
 };
 
-/** Milliseconds from the call of add to the first line of the job's function. */
-async function starts(starter: Starter, { count, warm }: { count: number; warm: number }): Promise<number[]> {
-	const found: number[] = [];
-	for (let n = 0; n < warm + count; n++) {
-		if (n >= warm) await pause(IDLE_MS);
-		const begun = new Promise<number>((resolve) => starter.onStart(() => resolve(performance.now())));
-		const start = performance.now();
-		const adding = starter.add(n);
-		const took = (await begun) - start;
-		await adding;
-		if (n >= warm) found.push(took);
+/**
+ * Milliseconds from the call of add to the first line of the job's function. All are open together, and each adds one when its turn comes, behind another one
+ * each time: within a minute this machine is quick and slow, and so all of them find it alike.
+ */
+async function inTurns(starters: readonly Open[], bench: Bench): Promise<Record<string, number[]>> {
+	const urls: string[] = [];
+	const open: { name: string; starter: Starter; found: number[] }[] = [];
+	try {
+		for (const [name, start] of starters) {
+			const url = await makeDatabase("start");
+			urls.push(url);
+			open.push({ name, starter: await start(url), found: [] });
+		}
+		collectGarbage();
+		for (const { starter } of open) for (let n = 0; n < bench.size(WARM, 5); n++) await one(starter, n);
+		for (let n = 0; n < bench.size(100, 20); n++)
+			for (let turn = 0; turn < open.length; turn++) {
+				const { starter, found } = open[(turn * (1 + (n % (open.length - 1))) + n) % open.length] as (typeof open)[number];
+				await pause(IDLE_MS);
+				found.push(await one(starter, n));
+			}
+		return Object.fromEntries(open.map(({ name, found }) => [name, found]));
+	} finally {
+		await pause(IDLE_MS);
+		for (const { starter } of open) await starter.end();
+		for (const url of urls) await dropDatabase(url);
 	}
-	await pause(IDLE_MS);
-	await starter.end();
-	return found;
+}
+
+async function one(starter: Starter, n: number): Promise<number> {
+	const begun = new Promise<number>((resolve) => starter.onStart(() => resolve(performance.now())));
+	const start = performance.now();
+	const adding = starter.add(n);
+	const took = (await begun) - start;
+	await adding;
+	return took;
 }
 
 async function ours(url: string, schedulers: "one" | "two"): Promise<Starter> {
