@@ -34,7 +34,7 @@ test("counters stay out of the table, other records do not", () => {
 		["hold", "h", {}],
 	] as Records);
 	expect(left.map(([kind, key]) => `${kind}/${key}`)).toEqual(["meta/moved", "hold/h"]);
-	expect(counters.text).toBe('[["depth","default",1],["meta","ids",{"job":1}]]');
+	expect(counters.text).toBe('[["depth","default",1],\n["meta","ids",{"job":1}]]');
 	expect(standing(counters, table)).toEqual(
 		new Map<string, unknown>([
 			["meta moved", { to: "x" }],

@@ -24,12 +24,18 @@ export class Counters {
 	/** As it stands in `head`: a list of kind, key and value; null for one that is gone. */
 	text: string | null = null;
 
-	/** What `head` says. */
-	learn(text: string | null): void {
-		if (text === this.text) return;
+	/** What `head` says: all of it. */
+	learn(text: string | null): Records {
+		const records = listed(text);
+		if (text === this.text) return records;
 		this.kept.clear();
-		for (const [kind, key, value] of listed(text)) this.keep(kind, key, JSON.stringify(value));
+		const lines = text === null ? [] : text.slice(1, -1).split(BETWEEN);
+		for (const [index, [kind, key, value]] of records.entries()) {
+			const line = lines.length === records.length ? lines[index] : undefined;
+			this.keep(kind, key, line?.slice(startOf(kind, key).length, -1) ?? JSON.stringify(value));
+		}
 		this.text = text;
+		return records;
 	}
 
 	/** Takes what belongs here; tells what is left for the table, among it what had to make room. */
@@ -74,12 +80,12 @@ export class Counters {
 		if (one) {
 			one.body = body;
 			one.used = this.turn;
-		} else this.kept.set(name, { kind, key, start: `[${JSON.stringify(kind)},${JSON.stringify(key)},`, body, used: this.turn });
+		} else this.kept.set(name, { kind, key, start: startOf(kind, key), body, used: this.turn });
 	}
 
 	private written(): string | null {
 		let text = "";
-		for (const { start, body } of this.kept.values()) text += `${text === "" ? "[" : ","}${start}${body}]`;
+		for (const { start, body } of this.kept.values()) text += `${text === "" ? "[" : BETWEEN}${start}${body}]`;
 		return text === "" ? null : `${text}]`;
 	}
 
@@ -97,6 +103,9 @@ export class Counters {
 	}
 }
 
+/** A line for each: no value has such a break in it, so they can be told apart without being read. */
+const BETWEEN = ",\n";
+const startOf = (kind: RecordKind, key: string): string => `[${JSON.stringify(kind)},${JSON.stringify(key)},`;
 const nameOf = (kind: RecordKind, key: string): string => `${kind}\n${key}`;
 const listed = (text: string | null): [RecordKind, string, unknown][] => (text === null ? [] : JSON.parse(text));
 

@@ -5,9 +5,8 @@
 // listens: the process that is woken is the one that is needed next, and our own notices wake nobody. Behind a pooler it is the one connection with state
 // of a session that does, as it holds the lock in any case.
 
-import type { Changes } from "../../store.ts";
 import { type Address, type Connection, connect } from "./connection.ts";
-import { type News, Newsroom, onlyStarts } from "./news.ts";
+import { type Made, type News, Newsroom, onlyStarts } from "./news.ts";
 import type { Notice } from "./statement.ts";
 
 export type ListenerParts = {
@@ -148,7 +147,7 @@ export function openListener(parts: ListenerParts) {
 		 * What goes out with a transaction, if a notice is due; else one goes out soon for all that come meanwhile: with one of them, or by itself.
 		 * `made`: what the transaction does.
 		 */
-		notice(made: { version: number; counters: string | null; changes: Changes }): Notice | null {
+		notice(made: Made): Notice | null {
 			if (carried) return null;
 			const now = monotonic();
 			if (now - noticedAt >= NOTICE_MS && !onlyStarts(made.changes)) {

@@ -3,11 +3,14 @@
 // Everybody who may connect to the database can listen, so it is sealed with a key that only those can read who may read the jobs themselves.
 
 import { type CipherGCM, createCipheriv, createDecipheriv, createHash, type DecipherGCM } from "node:crypto";
-import type { Arrivals, Changes } from "../../store.ts";
+import type { Job } from "../../core/job.ts";
+import type { Arrivals, Changes, JobRow } from "../../store.ts";
 import { counts } from "./counters.ts";
 
-/** `version`: the one that the transaction has made; `counters`: as they stand in `head` since. */
-export type News = { version: number; counters: string | null; arrivals: Arrivals };
+/** `version`: the one that the transaction has made; `counters`: as they stand in `head` since, which is all that it has changed of records. */
+export type News = { version: number; counters: string | null; arrivals: Omit<Arrivals, "records"> };
+/** What a transaction does; `whole`: all its records are among the counters. */
+export type Made = { version: number; counters: string | null; changes: Changes; whole: boolean };
 
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
@@ -47,10 +50,9 @@ export class Newsroom {
 	}
 
 	/** What a notice says: by whom, and what was added, if that is all and fits. */
-	payload({ version, counters, changes }: { version: number; counters: string | null; changes: Changes }): string {
-		if (!onlyAdds(changes) || this.sealed >= MOST_SEALED) return this.writer;
-		const { insert, specs, events, records } = changes;
-		const text = JSON.stringify({ version, counters, arrivals: { insert, specs, events, records } } satisfies News);
+	payload({ version, counters, changes, whole }: Made): string {
+		if (!whole || !onlyAdds(changes) || this.sealed >= MOST_SEALED) return this.writer;
+		const text = written(version, counters, changes);
 		if (text.length > MOST_PLAIN) return this.writer;
 		const payload = `${this.writer} ${this.seal(text)}`;
 		return payload.length > MOST_CHARS ? this.writer : payload;
@@ -63,7 +65,7 @@ export class Newsroom {
 		const text = sealed === undefined ? undefined : this.unseal(sealed);
 		if (text === undefined) return "something";
 		if (this.heard.length >= MOST_NEWS) this.heard.shift();
-		this.heard.push(JSON.parse(text) as News);
+		this.heard.push(readNews(text));
 		return "told";
 	}
 
@@ -139,3 +141,24 @@ const firstNonce = (writer: string): Buffer => {
 
 /** To the next one, in place. */
 const count = (nonce: Buffer): void => void nonce.writeUInt32BE((nonce.readUInt32BE(NONCE_BYTES - 4) + 1) >>> 0, NONCE_BYTES - 4);
+
+/** In no text of JSON. */
+const BETWEEN = "\x1e";
+
+/** Short, since it is cold code that makes, seals, opens and reads it while somebody waits: what stands in a job's document is not said beside it again. */
+function written(version: number, counters: string | null, { insert, specs, events }: Changes): string {
+	const rows = insert.map(({ job, rank, level, age_at, ready_at, due_at }) => [job, rank, level, age_at, ready_at, due_at]);
+	return `${version}${BETWEEN}${counters ?? ""}${BETWEEN}${JSON.stringify([rows, specs, events])}`;
+}
+
+type Written = [rows: [Job, number, number, number, number | null, number | null][], specs: Changes["specs"], events: Changes["events"]];
+
+function readNews(text: string): News {
+	const [version, counters, lists] = text.split(BETWEEN) as [string, string, string];
+	const [rows, specs, events] = JSON.parse(lists) as Written;
+	const insert = rows.map(([job, rank, level, age_at, ready_at, due_at]): JobRow => {
+		const { id, line, bucket, status, lane, batch = null } = job;
+		return { id, line, bucket, rank, level, age_at, ready_at, due_at, status, lane, batch, job };
+	});
+	return { version: Number(version), counters: counters === "" ? null : counters, arrivals: { insert, specs, events } };
+}

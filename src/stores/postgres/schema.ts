@@ -6,7 +6,7 @@ import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { BODY, PARAMETERS } from "./columns.ts";
 import { TABLE as PAGES } from "./pages.ts";
 import { CLOCK } from "./session.ts";
-import { lately, longAgo } from "./writers.ts";
+import { LONG, lately, longAgo } from "./writers.ts";
 
 /** Raised by the function when somebody else has committed since. */
 export const STALE = "SL001";
@@ -74,9 +74,11 @@ DECLARE before record;
 BEGIN
 	SELECT * FROM head FOR UPDATE INTO before;
 	IF before.turn <> expected THEN RAISE EXCEPTION 'stale' USING ERRCODE = '${STALE}'; END IF;
-	UPDATE head SET turn = turn + 1, lately = ${lately("me")}, last = me, txn = mine, counters = counting;
-	IF before.last <> me THEN
+	IF length(before.lately::text) > ${LONG} THEN
 		${longAgo("(SELECT before.last, before.lately) AS b (last, lately)", "b.", "me")};
+		UPDATE head SET turn = turn + 1, lately = ${lately("me", "anew")}, last = me, txn = mine, counters = counting;
+	ELSE
+		UPDATE head SET turn = turn + 1, lately = ${lately("me", "on")}, last = me, txn = mine, counters = counting;
 	END IF;
 	${BODY}
 	IF notice IS NOT NULL THEN PERFORM pg_notify(notice, payload); END IF;

@@ -4,10 +4,11 @@
 import type { Changes } from "../../store.ts";
 import { type Write, writes } from "../sql/writes.ts";
 import { argumentsFor, type Column, columnsOf, isOfNumbers, LISTS, type List, listOf, PARAMETERS, rowsOf } from "./columns.ts";
+import type { Result } from "./connection.ts";
 import { paged } from "./pages.ts";
 import { qualified, WRITER } from "./schema.ts";
 import { CLOCK } from "./session.ts";
-import { lately, longAgo } from "./writers.ts";
+import { LENGTH, LONG, lately, longAgo } from "./writers.ts";
 
 /** `alone`: the version that it rests on is this writer's own, so nobody else's last transaction is to be kept. */
 export type Writing = {
@@ -28,6 +29,8 @@ export class Statements {
 	private readonly shapes = new Map<string, { seen: number; text?: string }>();
 
 	private readonly call: string;
+	/** `head` has more writers than it should, or may have: with the next statement they go elsewhere. */
+	private crowded = true;
 
 	/** `usual`: how often a shape has to come before; `fewest`: how many events make a page. */
 	constructor(
@@ -39,7 +42,7 @@ export class Statements {
 		this.call = `SELECT "${schema}".${WRITER}(${marks})`;
 	}
 
-	/** Its answer is one row with the time, or none (or an error) if somebody else has committed since. `kept`: the connection keeps what is prepared. */
+	/** Its answer is one row with the time (and how long the list of writers in `head` is), or none (or an error) if somebody else has committed since. `kept`: the connection keeps what is prepared. */
 	find(changes: Changes, kept: boolean, writing: Writing): { text: string; values: unknown[] } {
 		const { pages, rest } = paged(changes.events, this.fewest);
 		const rows = [...writes({ ...changes, events: rest })];
@@ -49,9 +52,16 @@ export class Statements {
 		return own ?? { text: this.call, values: [expected, writer, txn, counters, notice?.channel, notice?.payload, ...argumentsFor(rows)] };
 	}
 
+	/** What a statement of ours has answered, which others than the last writer have a part in. */
+	answered({ rows }: Result): void {
+		const long = rows[0]?.[1];
+		if (typeof long === "number") this.crowded = long > LONG;
+	}
+
 	private own(writes: readonly Write[], writing: Writing): { text: string; values: unknown[] } | undefined {
 		const { expected, writer, txn, counters, notice, alone } = writing;
-		let key = `${alone ? "a" : "o"}${notice === null ? "" : "n"}`;
+		const crowded = this.crowded && !alone;
+		let key = `${alone ? "a" : crowded ? "c" : "o"}${notice === null ? "" : "n"}`;
 		const uniform: number[] = [];
 		for (const write of writes) {
 			const index = listOf(write);
@@ -68,7 +78,7 @@ export class Statements {
 			this.shapes.set(key, shape);
 		}
 		if (++shape.seen <= this.usual) return undefined;
-		shape.text ??= textFor(this.schema, writes, uniform, writing);
+		shape.text ??= textFor(this.schema, writes, uniform, { ...writing, crowded });
 		const values: unknown[] = [expected, writer, txn, counters];
 		if (notice !== null) values.push(notice.channel, notice.payload);
 		for (const [at, write] of writes.entries()) {
@@ -97,14 +107,19 @@ function sameIn({ width, cells }: Write): number {
 	return same;
 }
 
-function textFor(schema: string, writes: readonly Write[], uniform: readonly number[], { notice, alone }: Writing): string {
+function textFor(
+	schema: string,
+	writes: readonly Write[],
+	uniform: readonly number[],
+	{ notice, alone, crowded }: Writing & { crowded: boolean },
+): string {
 	let used = notice === null ? 4 : 6;
-	const kept = alone ? "" : `lately = ${lately("$2::text")}, `;
+	const kept = alone ? "" : `lately = ${lately("$2::text", crowded ? "anew" : "on")}, `;
 	const parts = [
-		`h AS (UPDATE head SET turn = turn + 1, ${kept}last = $2::text, txn = $3::bigint, counters = $4::text WHERE $1::bigint IS NULL OR turn = $1 RETURNING turn)`,
+		`h AS (UPDATE head SET turn = turn + 1, ${kept}last = $2::text, txn = $3::bigint, counters = $4::text WHERE $1::bigint IS NULL OR turn = $1 RETURNING turn${alone ? "" : `, ${LENGTH} AS long`})`,
 	];
 	// What it sees of `head` is the row before the update.
-	if (!alone) parts.push(`w AS (${longAgo("head AS b, h", "b.", "$2::text")})`);
+	if (crowded) parts.push(`w AS (${longAgo("head AS b, h", "b.", "$2::text")})`);
 	for (const [at, write] of writes.entries()) {
 		const list = LISTS[listOf(write)] as List;
 		const first = used;
@@ -113,7 +128,7 @@ function textFor(schema: string, writes: readonly Write[], uniform: readonly num
 		parts.push(`l${parts.length} AS (${isOne(write) ? one(list, parameter) : many(list, parameter, uniform[at] as number)})`);
 	}
 	const told = notice === null ? "" : ", pg_notify($5::text, $6::text)";
-	return qualified(`WITH ${parts.join(",\n")}\nSELECT ${CLOCK}${told} FROM h`, schema);
+	return qualified(`WITH ${parts.join(",\n")}\nSELECT ${CLOCK}${alone ? "" : ", h.long"}${told} FROM h`, schema);
 }
 
 function one(list: List, parameter: (name: string) => number): string {

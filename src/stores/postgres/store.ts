@@ -27,7 +27,7 @@ import { Statements } from "./statement.ts";
 /** So long after somebody was quicker, transactions take the lock first. */
 const CROWDED_MS = 1_000;
 
-type Open = { version: number; failed: Promise<unknown>[] };
+type Open = { version: number; failed: Promise<Result>[] };
 
 export async function openPostgres(url: string, options: PostgresOptions): Promise<Store & { now(): number }> {
 	const store = new PostgresStore(addressOf(url), options);
@@ -115,9 +115,11 @@ class PostgresStore implements Store {
 		const last = news.at(-1);
 		if (!last) return this.begun(true, this.now());
 		this.known = last.version;
-		this.counters.learn(last.counters);
+		// With the first: those who come may stand in a bucket that is new.
+		const records = this.counters.learn(last.counters);
 		this.foresight.note(last.arrivals.events);
-		return { ...this.begun(true, this.now()), arrivals: news.map(({ arrivals }) => arrivals) };
+		const arrivals = news.map((one, index) => ({ ...one.arrivals, records: index === 0 ? records : [] }));
+		return { ...this.begun(true, this.now()), arrivals };
 	}
 
 	private begun = (fresh: boolean, now: number): Begun => (this.options.clock === "caller" ? { fresh } : { fresh, now });
@@ -268,7 +270,7 @@ class PostgresStore implements Store {
 		if (!wrote) return this.done(open.version);
 		try {
 			// The first to fail says why.
-			for (const one of open.failed) await one;
+			for (const one of open.failed) this.statements.answered(await one);
 			const { command } = await committing;
 			if (command !== "COMMIT") throw new Error(`assertion failed: the commit ended as ${command}`);
 		} catch (error) {
@@ -307,6 +309,7 @@ class PostgresStore implements Store {
 		const [row] = result.rows;
 		if (!row) throw this.overtaken();
 		this.clock.learn(Number(row[0]));
+		this.statements.answered(result);
 		this.committed(expected + 1);
 	}
 
@@ -331,7 +334,7 @@ class PostgresStore implements Store {
 		const { writer } = this.options;
 		const records = this.counters.take(changes.records);
 		const counters = this.counters.text;
-		const notice = this.listener.notice({ version: made, counters, changes });
+		const notice = this.listener.notice({ version: made, counters, changes, whole: records.length === 0 });
 		return this.statements.find({ ...changes, records }, this.live().direct, { expected, writer, txn: this.txn, counters, notice, alone });
 	}
 

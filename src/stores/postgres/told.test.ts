@@ -62,7 +62,7 @@ describe("a store", () => {
 		expect(await one.begin()).toEqual({ fresh: true, now: expect.any(Number) });
 		await one.commit();
 		const [row] = await admin(`SELECT counters, (SELECT count(*) FROM "${schema}".job) FROM "${schema}".head`);
-		expect(row).toEqual(['[["depth","default",2],["meta","ids",{"job":2}],["usage","global",1]]', "2"]);
+		expect(row).toEqual(['[["depth","default",2],\n["meta","ids",{"job":2}],\n["usage","global",1]]', "2"]);
 	});
 
 	test("asks where something else has happened in between, and is outrun where it did not hear of it in time", async () => {
