@@ -130,7 +130,7 @@ export type Read =
 	| { read: "history"; job: number }
 	/** By number; with `before` from there downwards. */
 	| { read: "active"; filter: ListFilter; after: number; before?: number; limit: number }
-	/** Those in the line `run`, by number: few, however many wait. */
+	/** Those in the line `run`, by number. */
 	| { read: "running"; after: number; limit: number }
 	| { read: "ended"; filter: ListFilter; after: number; before?: number; limit: number }
 	| { read: "old"; before: number; after: { ended_at: number; id: number }; limit: number }

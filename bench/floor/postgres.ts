@@ -48,17 +48,9 @@ export async function barePostgresCycle(url: string, { jobs, batch }: { jobs: nu
 	return (took * 1000) / jobs;
 }
 
-/** One row a transaction, one after the other: what a durable single add costs at least. Microseconds a job, after `warm` that do not count. */
-export async function bareSingles(url: string, jobs: number, warm: number): Promise<number> {
-	const client = await makeBare(url);
-	const insert = (n: number) => client.query(prepared("one", "INSERT INTO bare (payload) VALUES ($1) RETURNING id", [{ n }]));
-	for (let n = 0; n < warm; n++) await insert(n);
-	const start = performance.now();
-	for (let n = 0; n < jobs; n++) await insert(n);
-	const took = performance.now() - start;
-	await client.end();
-	return (took * 1000) / jobs;
-}
+/** One row, a transaction of its own: what a durable single add costs at least. */
+export const bareSingle = (client: Client, n: number): Promise<unknown> =>
+	client.query(prepared("one", "INSERT INTO bare (payload) VALUES ($1) RETURNING id", [{ n }]));
 
 /** Insert with a notice in the same transaction; the listener claims. Calls back at each claimed job. */
 export async function bareListener(

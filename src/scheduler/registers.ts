@@ -29,8 +29,8 @@ export function* locks(tx: Tx): Op<LockView[]> {
 		const holders = holdersIn(value as LockRecord);
 		views.set(key, { key, holders: holders.map(([job, mode]) => ({ job, mode })), reserved_for: null });
 	}
-	for (const job of yield* runningJobs())
-		for (const { key, mode } of job.kind === "kernel" ? [] : (job.locks ?? []))
+	for (const job of yield* runningJobs(tx))
+		for (const { key, mode } of job.locks ?? [])
 			if (!views.has(key)) views.set(key, { key, holders: [{ job: job.id, mode }], reserved_for: null });
 	for (const [key, value] of tx.memory.all("reserve")) {
 		const view = views.get(key) ?? { key, holders: [], reserved_for: null };

@@ -86,23 +86,27 @@ function* isReferred(tx: Tx, job: Job): Op<boolean> {
 
 const isActive = (job: Job | undefined): boolean => job !== undefined && !isTerminal(job.status);
 
-export function* runningJobs(): Op<Job[]> {
+/** All that run, but for kernel entries. Where nothing but numbers finds them, they are mostly among the oldest, and how many there are is known. */
+export function* runningJobs(tx: Tx): Op<Job[]> {
 	const running: Job[] = [];
-	for (let after = 0; ; ) {
-		const some = yield* ask({ read: "running", after, limit: 1000 });
-		running.push(...some);
-		if (some.length < 1000) return running;
+	const total = tx.memory.usage.get("all") ?? 0;
+	for (let after = 0; running.length < total; ) {
+		const limit = Math.min(1000, total - running.length);
+		const some = yield* ask({ read: "running", after, limit });
+		for (const job of some) if (job.kind !== "kernel") running.push(job);
+		if (some.length < limit) break;
 		after = (some[some.length - 1] as Job).id;
 	}
+	return running;
 }
 
 /** The running jobs of a host, but for kernel entries, which are in other hands. */
-function* runningOn(host: string): Op<Job[]> {
-	return (yield* runningJobs()).filter((job) => job.run?.host === host && job.kind !== "kernel");
+function* runningOn(tx: Tx, host: string): Op<Job[]> {
+	return (yield* runningJobs(tx)).filter((job) => job.run?.host === host);
 }
 
 export function* assigned(tx: Tx, host: string): Op<Claimed[]> {
-	const jobs = yield* runningOn(host);
+	const jobs = yield* runningOn(tx, host);
 	const specs = yield* tx.specs(jobs.map((job) => job.id));
 	return copy(
 		jobs.flatMap((job) => {
@@ -116,7 +120,7 @@ type Found = Parameters<Scheduler["recover"]>[0];
 
 /** What a host finds when it comes back, against what it was given. */
 export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): Op<Awaited<ReturnType<Scheduler["recover"]>>> {
-	const mine = new Map((yield* runningOn(host)).map((job) => [runId(job.id, job.run?.attempt ?? 0), job]));
+	const mine = new Map((yield* runningOn(tx, host)).map((job) => [runId(job.id, job.run?.attempt ?? 0), job]));
 	const report = { adopted: [] as string[], ended: [] as string[], lost: [] as string[], start: [] as string[] };
 	for (const duty of reconcile([...mine.keys()], found)) {
 		const job = mine.get(duty.run);
