@@ -10,7 +10,7 @@ import { perSecond, ratio, sample } from "../../statistics.ts";
 
 const IN_FLIGHT = 64;
 /** So many, then the other. */
-const TURN = 100;
+const TURN = 500;
 /** Before each round, outside of what is measured: after 1,500 the compiler is still at work, on one of the processors that this wants. */
 const WARM = 6000;
 
@@ -55,7 +55,7 @@ export const pgAdds: Row = {
 	},
 };
 
-/** Microseconds an add, ours and bare, a hundred of each in turns: within a second this machine is quick and slow, and so both find it alike. */
+/** Microseconds an add, ours and bare, some hundreds of each in turns: within seconds this machine is quick and slow, and so both find it alike. */
 const inTurns = (adds: number, warm: number): Promise<{ one: number; bare: number }> =>
 	inDatabase("one", (url) =>
 		inDatabase("bare", async (other) => {

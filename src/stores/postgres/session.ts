@@ -19,7 +19,7 @@ export type Session = {
 };
 
 /** The database's time in milliseconds. */
-export const CLOCK = "extract(epoch FROM clock_timestamp()) * 1000";
+export const CLOCK = "date_part('epoch', clock_timestamp()) * 1000";
 
 /** As one question among others. */
 export const HEAD = { sql: `SELECT turn, ${CLOCK}, counters FROM head`, params: [], columns: "nnt" };
