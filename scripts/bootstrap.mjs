@@ -64,10 +64,7 @@ function install() {
 		say("installing dependencies (npm ci) …");
 		// Scripts stay off: no dependency needs one. Dev dependencies come even where NODE_ENV=production, log lines even under `npm --silent`.
 		const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--include=dev", "--loglevel=warn"];
-		const result = runQuietly("npm", ["ci", ...flags]);
-		// npm 11 refuses a lock file made behind a registry that lacks optional packages of other platforms; `install` takes it, and writes
-		// nothing back with --no-save.
-		check(result.output.includes("EUSAGE") ? runQuietly("npm", ["install", "--no-save", ...flags]) : result);
+		check(runQuietly("npm", ["ci", ...flags]));
 		if (!isInstalled(lock)) fail("package.json and package-lock.json disagree: run `npm install` and look at what it changes");
 	}
 	writeFileSync(path, stamp);

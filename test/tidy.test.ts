@@ -296,4 +296,23 @@ describe("files", () => {
 	test("package-lock.json names no registry", () => {
 		expect(read("package-lock.json")).not.toContain('"resolved"');
 	});
+
+	test("package-lock.json holds every optional package, also those of other platforms: npm ci refuses a lock without them", () => {
+		const { packages } = JSON.parse(read("package-lock.json")) as {
+			packages: Record<string, { optionalDependencies?: Record<string, string>; version?: string }>;
+		};
+		/** Node's rule: a package is looked for in the folder of its user first, then in each folder above. */
+		const isLocked = (user: string, name: string): boolean => {
+			for (let folder = user; ; folder = folder.replace(/(?:^|\/)node_modules\/(?:@[^/]+\/)?[^/]+$/, "")) {
+				const path = folder === "" ? `node_modules/${name}` : `${folder}/node_modules/${name}`;
+				if (packages[path]?.version) return true;
+				if (folder === "") return false;
+			}
+		};
+		const optional = Object.entries(packages).flatMap(([user, locked]) =>
+			Object.keys(locked.optionalDependencies ?? {}).map((name) => ({ user, name })),
+		);
+		expect(optional.length).toBeGreaterThan(50);
+		expect(optional.filter(({ user, name }) => !isLocked(user, name))).toEqual([]);
+	});
 });
