@@ -110,7 +110,7 @@ async function killDaemon({ session, board, screen, told }: Stage): Promise<Outa
 	const after = await session.start();
 	const outage: Outage = { from, to: Date.now(), before, after, found: [], ended: [] };
 	screen.alarm(undefined);
-	const { adopted, ended, lost } = session.found();
+	const { adopted, ended, lost } = await session.found();
 	screen.say([
 		["a new daemon", "green"],
 		`, pid ${after}: of ${alive.length} runs it found ${adopted} alive, ${ended} ended, ${lost} lost`,

@@ -112,9 +112,12 @@ export class Session {
 		}
 	}
 
-	/** What the daemon said when it came up: how many runs it found alive, how many had ended. */
-	found(): { adopted: number; ended: number; lost: number } {
-		const line = this.daemonLog().findLast((one) => one.includes("the daemon is up"));
+	/** What the present daemon logs when it is up: how many runs it found alive, how many had ended. The lines of the daemon before it do not count. */
+	async found(): Promise<{ adopted: number; ended: number; lost: number }> {
+		const { pid } = this.here();
+		const ofThisDaemon = (line: string) => line.includes("the daemon is up") && line.includes(` pid=${pid} `);
+		let line = this.daemonLog().find(ofThisDaemon);
+		for (; line === undefined; line = this.daemonLog().find(ofThisDaemon)) await sleep(10);
 		const count = (name: string) => Number(new RegExp(` ${name}=(\\d+)`).exec(line ?? "")?.[1] ?? Number.NaN);
 		return { adopted: count("adopted"), ended: count("ended"), lost: count("lost") };
 	}
