@@ -1,4 +1,4 @@
-// Gets a checkout ready, then runs one thing: `node scripts/bootstrap.mjs test|test-agents|demo|sim|bench|chaos [args…]`. Needs Node and npm, nothing else;
+// Gets a checkout ready, then runs one thing: `node scripts/bootstrap.mjs start|test|test-agents|demo|sim|bench|chaos [args…]`. Needs Node and npm, nothing else;
 // writes only inside the repository; says nothing when nothing is to be done.
 //
 //   install   node_modules is missing, or package-lock.json is not the one it was made from   → npm ci
@@ -22,6 +22,8 @@ const PROGRAMS = {
 	chaos: "dist/chaos/main.js",
 	"chaos-fleet": "dist/chaos/fleet/main.js",
 };
+/** The daemon and its page in the foreground, with the link to open. */
+const START = ["bin/sluice.js", "up"];
 const BUILT_FROM = ["src", "web", "sim", "bench", "chaos", "test", "scripts", "tsconfig.json", "package.json"];
 /** Real agent programs, from npm into a cache; not part of `test`. */
 const AGENT_TESTS = ["--config=test/agents/vitest.config.ts", "--reporter=default", "--reporter=./test/agents/table.ts"];
@@ -173,12 +175,13 @@ function count({ testResults }) {
 
 async function main([what, ...args]) {
 	checkNode();
-	if (what !== "test" && what !== "test-agents" && !Object.hasOwn(PROGRAMS, what ?? "")) {
-		say(`usage: node scripts/bootstrap.mjs test|test-agents|${Object.keys(PROGRAMS).join("|")} [args…]`);
+	if (!["start", "test", "test-agents"].includes(what) && !Object.hasOwn(PROGRAMS, what ?? "")) {
+		say(`usage: node scripts/bootstrap.mjs start|test|test-agents|${Object.keys(PROGRAMS).join("|")} [args…]`);
 		return 2;
 	}
 	install();
 	build();
+	if (what === "start") return runNode([inRoot(START[0]), ...START.slice(1), ...args]);
 	if (what === "test") return test(args);
 	if (what === "test-agents") return test([...AGENT_TESTS, ...args]);
 	if (!existsSync(inRoot(PROGRAMS[what]))) fail(`nothing to run: the build made no ${PROGRAMS[what]}`);
