@@ -24,6 +24,38 @@ function columns(rows: readonly (readonly [string, string])[], width: number): s
 	});
 }
 
+/** The commands of most days, each in a few words: together they fit a screen of 24 lines. */
+const DAILY: readonly (readonly [name: string, says: string])[] = [
+	["add", "Add a job: a command, or an agent with a prompt."],
+	["apply", "Add all jobs of a manifest."],
+	["list", "Jobs that wait or run, and what failed lately."],
+	["why", "Why a job has not started: every reason, and what to do."],
+	["logs", "What a job has written; -f follows it."],
+	["wait", "Wait until jobs have ended."],
+	["cancel", "End jobs, waiting or running."],
+	["retry", "Run a job again, with everything that came after it."],
+	["answer", "Answer what a job's agent asks."],
+	["pause", "Start nothing new; resume goes on."],
+	["status", "Queue, caps, holds and hosts at a glance."],
+	["top", "A live screen of all that runs and waits."],
+	["open", "The link of the dashboard."],
+	["doctor", "Look for what could be wrong on this machine."],
+];
+
+/** What bare `sluice` and `sluice --help` show. */
+export function shortHelp(paint: Paint): string[] {
+	return [
+		"Sluice decides when each job runs, and says why the others wait.",
+		"",
+		`${paint("bold", "Usage")}  sluice COMMAND [options]        for example: sluice add -- make test`,
+		"",
+		...columns(DAILY, 80),
+		"",
+		"sluice COMMAND --help   its options, with examples",
+		"sluice help --all       every command",
+	];
+}
+
 export function wholeHelp(paint: Paint): string[] {
 	return [
 		"Sluice decides when each job runs, and says why the others wait.",

@@ -117,7 +117,7 @@ describe("a wrong line is refused", () => {
 		["status now", 'status does not take "now" | sluice status [options]'],
 		["status -- now", 'status does not take "now" | sluice status [options]'],
 		["completion bsh", 'SHELL must be one of bash, zsh, fish, not "bsh" | did you mean "bash"?'],
-		["add make test", 'add does not take "test" | put -- before the command: sluice add [options] [PROMPT] [-- CMD…]'],
+		["add make test", 'add does not take "test" | put -- before the command: sluice add -- make test'],
 		["add --at 1:00 --in 5m -- x", "--at and --in contradict each other | give one of them"],
 		["add --merge direct --no-merge -- x", "--merge and --no-merge contradict each other | give one of them"],
 		["add --unique-for 1h -- x", "--unique-for needs --unique | see sluice add --help"],

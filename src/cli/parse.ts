@@ -3,12 +3,14 @@
 import { nearest } from "../core/nearest.ts";
 import { type ArgSpec, Call, type CommandSpec, GLOBAL_OPTIONS, type OptionSpec, type Value } from "./command.ts";
 import { usage } from "./failure.ts";
+import { shellWord } from "./job-lines.ts";
+import { adviceFor, meant, VERB_SYNONYMS } from "./synonyms.ts";
 
 export type Globals = { json: boolean; quiet: boolean; noColor: boolean; home: string | undefined };
 
 export type Parsed =
 	| { kind: "call"; call: Call; globals: Globals }
-	| { kind: "help"; command: CommandSpec | undefined; group: string | undefined; globals: Globals }
+	| { kind: "help"; command: CommandSpec | undefined; group: string | undefined; all: boolean; globals: Globals }
 	| { kind: "nothing"; globals: Globals }
 	| { kind: "version"; globals: Globals };
 
@@ -25,8 +27,8 @@ export function parse(argv: readonly string[], commands: readonly CommandSpec[])
 	const end = argv.indexOf("--");
 	const before = end < 0 ? argv : argv.slice(0, end);
 	const found = findCommand(before, commands);
-	const known: OptionSpec[] = [...GLOBAL_OPTIONS, ...(found.command?.options ?? [])];
-	const { options, words } = readOptions(before, known, found.command);
+	const known: OptionSpec[] = [...GLOBAL_OPTIONS, ...(found.command?.options ?? (before.includes("help") ? [ALL_HELP] : []))];
+	const { options, words } = readOptions(before, known, found.command, end < 0);
 	const globals: Globals = {
 		json: options.get("json") === true,
 		quiet: options.get("quiet") === true,
@@ -34,7 +36,8 @@ export function parse(argv: readonly string[], commands: readonly CommandSpec[])
 		home: options.get("home") as string | undefined,
 	};
 	if (options.get("version") === true && !found.command) return { kind: "version", globals };
-	if (options.get("help") === true || words[0] === "help") return helpFor(words, commands, globals);
+	if (options.get("help") === true || words[0] === "help")
+		return helpFor(words, commands, globals, options.get("all") === true && !found.command);
 	if (words.length === 0 && end < 0 && !globals.json) return { kind: "nothing", globals };
 	if (!found.command) throw unknownCommand(words, commands);
 	const { command } = found;
@@ -49,6 +52,9 @@ export function parse(argv: readonly string[], commands: readonly CommandSpec[])
 		if (options.has(one) && !options.has(other)) throw usage(`--${one} needs --${other}`, helpHint(command));
 	return { kind: "call", call: new Call(command, options, args, command.rest ? rest : undefined), globals };
 }
+
+/** `sluice help --all`: every command, not the most used ones. */
+const ALL_HELP: OptionSpec = { name: "all", type: "flag", help: "Every command." };
 
 const helpHint = (command: CommandSpec | undefined) => `see sluice ${command ? `${command.name} ` : ""}--help`;
 const isWord = (token: string) => !token.startsWith("-") || token === "-" || /^-\d/.test(token);
@@ -65,7 +71,13 @@ function findCommand(tokens: readonly string[], commands: readonly CommandSpec[]
 	return { command: two ?? commands.find((command) => command.name === words[0]) };
 }
 
-function readOptions(tokens: readonly string[], known: readonly OptionSpec[], command: CommandSpec | undefined) {
+function readOptions(
+	tokens: readonly string[],
+	known: readonly OptionSpec[],
+	command: CommandSpec | undefined,
+	/** No `--` was typed: an unknown option behind a plain word may belong to the command that the caller wants to run. */
+	open: boolean,
+) {
 	const options = new Map<string, Value>();
 	const words: string[] = [];
 	for (let index = 0; index < tokens.length; index++) {
@@ -78,7 +90,10 @@ function readOptions(tokens: readonly string[], known: readonly OptionSpec[], co
 		const equals = long ? token.indexOf("=") : -1;
 		const written = equals < 0 ? token : token.slice(0, equals);
 		const option = known.find((one) => (long ? one.name === written.slice(2) : one.short === written.slice(1)));
-		if (!option) throw unknownOption(written, known, command);
+		if (!option) {
+			const own = open && command?.rest ? wantedCommand(tokens, words, command) : undefined;
+			throw unknownOption(written, known, command, own);
+		}
 		let value: string | undefined = equals < 0 ? undefined : token.slice(equals + 1);
 		if (option.type === "flag") {
 			if (value !== undefined) throw usage(`--${option.name} takes no value`);
@@ -138,12 +153,21 @@ function readArgs(command: CommandSpec, words: readonly string[]): Map<string, r
 		args.set(arg.name, taken);
 		at += taken.length;
 	}
-	if (at < words.length) throw usage(`${command.name} does not take ${JSON.stringify(words[at])}`, surplusHint(command));
+	if (at < words.length) throw usage(`${command.name} does not take ${JSON.stringify(words[at])}`, surplusHint(command, words));
 	return args;
 }
 
 const nameOf = (arg: ArgSpec) => (arg.take === "many" ? `at least one ${arg.name}` : arg.name);
-const surplusHint = (command: CommandSpec) => (command.rest ? `put -- before the command: ${usageLine(command)}` : usageLine(command));
+
+/** What stands behind the arguments that must be there is probably the command to run. */
+function surplusHint(command: CommandSpec, words: readonly string[]): string {
+	const typed = words
+		.slice((command.args ?? []).filter(({ take }) => take === "one").length)
+		.map(shellWord)
+		.join(" ");
+	if (command.name === "run") return `run is one dispatch pass; to run a command: sluice add -- ${typed}`;
+	return command.rest ? `put -- before the command: sluice ${command.name} -- ${typed}` : usageLine(command);
+}
 
 /** `sluice logs [options] ID` */
 export function usageLine(command: CommandSpec): string {
@@ -162,18 +186,28 @@ function unknownCommand(words: readonly string[], commands: readonly CommandSpec
 	const verbs = inGroup.map((command) => command.name.slice(first.length + 1));
 	if (inGroup.length > 0) {
 		if (second === undefined) return usage(`${first} needs one of ${verbs.join(", ")}`, `for example: sluice ${first} ${verbs[0]}`);
-		const guess = nearest(second, verbs);
+		const guess = [VERB_SYNONYMS[second], meant(second, verbs)].find((verb) => verb !== undefined && verbs.includes(verb));
 		return usage(
 			`${first} does not know ${JSON.stringify(second)}; it knows ${verbs.join(", ")}`,
 			guess && `did you mean: sluice ${first} ${guess}`,
 		);
 	}
 	if (first === "") return usage("no command given", "see sluice --help");
-	const guess = nearest(first, [...new Set(visible(commands).map((command) => command.name.split(" ")[0] as string))]);
-	return usage(`there is no command ${JSON.stringify(first)}`, guess ? `did you mean: sluice ${guess}` : "see sluice --help");
+	const guess = meant(first, [...new Set(visible(commands).map((command) => command.name.split(" ")[0] as string))]);
+	const advice = adviceFor(first) ?? (guess ? `did you mean: sluice ${guess}` : "see sluice --help");
+	return usage(`there is no command ${JSON.stringify(first)}`, advice);
 }
 
-function unknownOption(written: string, known: readonly OptionSpec[], command: CommandSpec | undefined) {
+/** `ls -la` of `add ls -la`: what stands from the first word behind the command's own on. */
+function wantedCommand(tokens: readonly string[], words: readonly string[], command: CommandSpec): string | undefined {
+	const first = words[command.name.split(" ").length];
+	if (first === undefined) return undefined;
+	return tokens.slice(tokens.indexOf(first)).map(shellWord).join(" ");
+}
+
+function unknownOption(written: string, known: readonly OptionSpec[], command: CommandSpec | undefined, own?: string) {
+	if (own !== undefined && command)
+		return usage(`${command.name}: there is no option ${written}`, `put -- before the command: sluice ${command.name} -- ${own}`);
 	const guess = written.startsWith("--") ? nearestOption(written.slice(2).replaceAll("_", "-"), known) : undefined;
 	return usage(
 		`${command ? `${command.name}: ` : ""}there is no option ${written}`,
@@ -194,11 +228,12 @@ function nearestOption(word: string, known: readonly OptionSpec[]): string | und
 	);
 }
 
-function helpFor(words: readonly string[], commands: readonly CommandSpec[], globals: Globals): Parsed {
+function helpFor(words: readonly string[], commands: readonly CommandSpec[], globals: Globals, all: boolean): Parsed {
 	const [first, second] = words[0] === "help" ? words.slice(1) : words;
-	if (first === undefined) return { kind: "help", command: undefined, group: undefined, globals };
+	if (first === undefined) return { kind: "help", command: undefined, group: undefined, all, globals };
 	const command = commands.find((one) => one.name === `${first} ${second}`) ?? commands.find((one) => one.name === first);
-	if (command) return { kind: "help", command, group: undefined, globals };
-	if (visible(commands).some((one) => one.name.startsWith(`${first} `))) return { kind: "help", command: undefined, group: first, globals };
+	if (command) return { kind: "help", command, group: undefined, all, globals };
+	if (visible(commands).some((one) => one.name.startsWith(`${first} `)))
+		return { kind: "help", command: undefined, group: first, all, globals };
 	throw unknownCommand([first], commands);
 }

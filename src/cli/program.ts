@@ -45,9 +45,9 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, pri
 		print.out(parsed.globals.json ? JSON.stringify({ schema_version: 1, version }) : version);
 		return EXIT.done;
 	}
-	const { commandHelp, groupHelp, wholeHelp } = await import("./help.ts");
+	const { commandHelp, groupHelp, shortHelp, wholeHelp } = await import("./help.ts");
 	if (parsed.kind === "nothing") {
-		for (const line of wholeHelp(print.paintTalk)) print.warn(line);
+		for (const line of shortHelp(print.paintTalk)) print.warn(line);
 		return EXIT.usage;
 	}
 	const width = world.stdout.isTTY ? Math.max(60, world.stdout.columns ?? 80) : 100;
@@ -55,7 +55,9 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, pri
 		? commandHelp(parsed.command, width, print.paint)
 		: parsed.group
 			? groupHelp(parsed.group, print.paint)
-			: wholeHelp(print.paint);
+			: parsed.all
+				? wholeHelp(print.paint)
+				: shortHelp(print.paint);
 	for (const line of lines) print.out(line);
 	return EXIT.done;
 }
