@@ -11,7 +11,7 @@ export const SYNONYMS: Readonly<Record<string, Advice>> = {
 	abort: ["sluice cancel ID"],
 	attach: ["sluice logs ID -f", "follows what the job writes"],
 	browse: ["sluice open", "prints the dashboard's link"],
-	callback: ["sluice config set notify '[{command: [./told.sh]}]'", "runs a command at each notice"],
+	callback: ["sluice config set notify '[{kind: command, command: [./told.sh]}]'", "runs a command at each notice"],
 	cat: ["sluice logs ID"],
 	clean: ["sluice gc", "deletes ended jobs; it cancels nothing"],
 	continue: ["sluice resume"],

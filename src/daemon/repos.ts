@@ -136,7 +136,7 @@ export function createRepos({ config, git, scheduler, clone, worktrees }: RepoPa
 		if (before && before.url !== url && (before.path !== null || before.url !== null))
 			throw new SluiceError("conflict", `repo ${wanted} is registered already, at ${before.path ?? withoutCredentials(before.url ?? "")}`, {
 				field: "name",
-				hint: `give it another name, or: sluice config set repos.${wanted}.url`,
+				hint: `give it another name, or ${before.url === null ? `take that one out first: sluice repo remove ${wanted}` : `change its address: sluice config set repos.${wanted}.url URL`}`,
 			});
 		if (more.base_branch !== undefined) localRef(more.base_branch);
 		const wants = more.base_branch === undefined ? [] : [localRef(more.base_branch)];

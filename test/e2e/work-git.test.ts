@@ -415,7 +415,7 @@ describe("merging", () => {
 			`Needs you: job ${none} (none) not merged: uncommitted work, README.md, zfile are not committed`,
 		);
 		expect(await sluice("why", "none")).toContain(
-			`→ commit it in ${path}, then: sluice merge ${none}; or give it up: sluice merge ${none} --drop; next time: sluice add --commit auto\n`,
+			`→ commit it in ${path}, then: sluice merge ${none}; or give it up: sluice merge ${none} --drop; next time add it with --commit auto\n`,
 		);
 		const auto = Number(await sluice("add", "--repo", "r", "--commit", "auto", "--", "touch", "whole"));
 		await merged(client, auto);

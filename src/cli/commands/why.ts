@@ -117,7 +117,7 @@ function mergeAdvice(job: ShownJob): string {
 	}
 	const then = `then: sluice merge ${job.id}; or give it up: sluice merge ${job.id} --drop`;
 	if (isUncommitted(job)) {
-		const next = job.commit == null ? "; next time: sluice add --commit auto" : "";
+		const next = job.commit == null ? "; next time add it with --commit auto" : "";
 		return `commit it in ${where ?? `the folder of sluice open ${job.id}`}, ${then}${next}`;
 	}
 	return `mend and commit it where it stands: sluice open ${job.id}; ${then}`;
