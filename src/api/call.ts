@@ -20,10 +20,14 @@ export const may = (caller: Caller, role: Role): boolean => ROLES.indexOf(caller
 
 export function demand(caller: Caller, role: Role, method: string): void {
 	if (may(caller, role)) return;
-	throw new Refusal(RPC_CODES.role, `${method} is not for a ${caller.role}`, {
-		code: "unauthorised",
-		hint: caller.role === "run" ? "a run may add, read and wait" : `it takes the ${role}'s token`,
-	});
+	throw new Refusal(
+		RPC_CODES.role,
+		caller.role === "run" ? `${method} is not allowed inside a job` : `${method} is not allowed with a ${caller.role}'s token`,
+		{
+			code: "unauthorised",
+			hint: caller.role === "run" ? "jobs may add, read and wait" : `it takes the ${role}'s token`,
+		},
+	);
 }
 
 export const resolve = async (context: Context, ref: Ref): Promise<number> => (typeof ref === "number" ? ref : context.scheduler.find(ref));

@@ -15,7 +15,7 @@ const wrong = (message: string, hint?: string) => new CliFailure("invalid", mess
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 export async function readManifest(text: string, name: string): Promise<ManifestFile> {
-	if (text.length > MOST) throw wrong(`${name}: ${text.length} characters, at most ${MOST}`);
+	if (text.length > MOST) throw wrong(`${name}: is ${text.length} characters long; the limit is ${MOST}`);
 	// Loaded here, so that no other command pays for it.
 	const yaml = await import("yaml");
 	// JSON is YAML, but JSON.parse is many times faster; positions are worked out only when something is wrong.

@@ -1,7 +1,9 @@
 // One call of the program: reads the command line, loads the one command it names, and turns whatever happens into words and an exit code.
 
 import { COMMANDS } from "./catalogue.ts";
+import type { CommandSpec } from "./command.ts";
 import { CliFailure, EXIT, exitOf, failureOf } from "./failure.ts";
+import { inTypedWords } from "./field-words.ts";
 import type { Connection, Document, Io, World } from "./io.ts";
 import { type Globals, type Parsed, parse } from "./parse.ts";
 import { createPrinter, type Printer } from "./print.ts";
@@ -15,18 +17,21 @@ export async function program(argv: readonly string[], world: World): Promise<nu
 	let print = printerFor(guessed, world);
 	let json = guessed.json;
 	const connections: Connection[] = [];
+	let command: CommandSpec | undefined;
 	try {
 		const parsed = parse(argv, COMMANDS);
 		print = printerFor(parsed.globals, world);
 		json = parsed.globals.json;
 		if (parsed.kind !== "call") return await tell(parsed, world, print);
-		const { run } = await parsed.call.command.load();
+		command = parsed.call.command;
+		const { run } = await command.load();
 		return (await run(parsed.call, createIo(parsed.globals, world, print, connections))) ?? EXIT.done;
 	} catch (error) {
 		const failure = failureOf(error);
 		if (json) world.stderr.write(`${JSON.stringify({ schema_version: 1, error: { ...failure, hint: failure.hint ?? null } })}\n`);
 		else {
-			print.warn(`${print.paintTalk("red", "sluice:")} ${failure.message.split("\n").map(printable).join("\n")}`);
+			const message = inTypedWords(failure.message, (error as { field?: string } | null)?.field, command);
+			print.warn(`${print.paintTalk("red", "sluice:")} ${message.split("\n").map(printable).join("\n")}`);
 			if (failure.hint) print.warn(print.paintTalk("dim", `        ${printable(failure.hint)}`));
 		}
 		return exitOf(failure.code);

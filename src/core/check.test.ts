@@ -133,7 +133,7 @@ describe("text", () => {
 	test("has a length", () => {
 		expect(check.text("x".repeat(check.MAX_TEXT), "f").length).toBe(check.MAX_TEXT);
 		expect(refusal(() => check.text("x".repeat(check.MAX_TEXT + 1), "f"))).toMatchObject({ code: "limit", field: "f" });
-		expect(refusal(() => check.text("xxxx", "f", { max: 3 })).message).toBe("f: 4 characters, at most 3");
+		expect(refusal(() => check.text("xxxx", "f", { max: 3 })).message).toBe("f: is 4 characters long; the limit is 3");
 	});
 });
 

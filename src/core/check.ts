@@ -79,7 +79,10 @@ export function text(
 			/^(number|boolean)$/.test(typeof value) ? `put it in quotes: "${value}"` : undefined,
 		);
 	if (value.length > max)
-		throw new SluiceError("limit", `${field}: ${value.length} characters, at most ${max}`, { field, hint: "put long text into a file" });
+		throw new SluiceError("limit", `${field}: is ${value.length} characters long; the limit is ${max}`, {
+			field,
+			hint: max >= 100_000 ? "put it into a file and tell the agent to read that" : "make it shorter",
+		});
 	for (let index = 0; index < value.length; index++) {
 		const code = value.charCodeAt(index);
 		const bad =

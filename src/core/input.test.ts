@@ -298,7 +298,7 @@ describe("what cannot be, with what to do", () => {
 		[{ uses: { build: 0 } }, { code: "invalid", field: "uses.build" }],
 		[
 			{ runnable_at: 9, deadline: 8 },
-			{ code: "invalid", field: "deadline", hint: "set a deadline at or after runnable_at" },
+			{ code: "invalid", field: "deadline", hint: "set a later deadline, or an earlier start" },
 		],
 		[{ deadline: NOW - 1 }, { code: "invalid", field: "deadline" }],
 		[

@@ -144,7 +144,11 @@ function readJob(value: unknown, config: Config, { now, force, field = "" }: Dra
 	if (input.deadline !== undefined && input.deadline !== null) {
 		job.deadline = check.instant(input.deadline, at("deadline"));
 		if (job.deadline < runnable_at)
-			throw check.wrong(at("deadline"), "lies before runnable_at: this job could never run", "set a deadline at or after runnable_at");
+			throw check.wrong(
+				at("deadline"),
+				"is before the start time (runnable_at): this job could never run",
+				"set a later deadline, or an earlier start",
+			);
 	}
 	if (input.repo !== undefined) job.repo = known("repo", input.repo, config.repos, at("repo"));
 	if (input.account !== undefined) job.account = known("account", input.account, config.accounts, at("account"));

@@ -17,7 +17,7 @@ const bad = (message: string, hint?: string) => new SluiceError("invalid", messa
 
 /** Throws a SluiceError that begins with `name:line:column`. */
 export function readConfigText(text: string, name = "config.yml"): ConfigText {
-	if (text.length > MOST) throw bad(`${name}: ${text.length} characters, at most ${MOST}`);
+	if (text.length > MOST) throw bad(`${name}: is ${text.length} characters long; the limit is ${MOST}`);
 	const lines = new LineCounter();
 	const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
 	const all = Array.isArray(documents) ? documents : [];

@@ -72,7 +72,8 @@ export function openRecipeBook(home: string, repo: (name: string) => string | nu
 
 /** Throws what is wrong with it, with the line where that is known. */
 export function readRecipeText(text: string, name: string, path = `${name}.yml`): Recipe {
-	if (text.length > MOST) throw new SluiceError("limit", `${path}: ${text.length} characters, at most ${MOST}`, { field: "recipe" });
+	if (text.length > MOST)
+		throw new SluiceError("limit", `${path}: is ${text.length} characters long; the limit is ${MOST}`, { field: "recipe" });
 	const lines = new LineCounter();
 	const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
 	const flaw = document.errors[0] ?? document.warnings[0];

@@ -251,7 +251,7 @@ test("a run's own token lets it add, read and wait, and nothing else", async () 
 		[],
 		false,
 	]);
-	expect(err.match(/is not for a run/g)).toHaveLength(codes.length - 5);
+	expect(err.match(/is not allowed inside a job/g)).toHaveLength(codes.length - 5);
 	expect((await client.call("job.show", { id: "child" })).job).toMatchObject({ parent: job, depth: 1 });
 	expect((await client.call("job.show", { id: waiting })).job.approval).not.toBe("given");
 	expect(await client.call("scheduler.status", {})).toMatchObject({ paused: false, max_concurrent: 4 });

@@ -145,7 +145,7 @@ describe("add", () => {
 		["add --", "nothing stands after --"],
 		["add --agent claude", "an agent needs a prompt"],
 		["add --agent claude -- make", "a job has a command or an agent, not both"],
-		["add hello", "a prompt needs --agent; a command stands after --"],
+		["add hello", "is this a prompt or a command?"],
 		["add hello -- make", "a command takes no prompt"],
 		["add --agent a --prompt-file f hello", "PROMPT and --prompt-file contradict each other"],
 		["add --agent a --prompt-file no-such-file", "--prompt-file: ENOENT"],

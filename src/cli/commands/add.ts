@@ -171,8 +171,10 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 			throw command
 				? usage("a command takes no prompt", "leave the prompt out, or what stands after --")
 				: usage(
-						"a prompt needs --agent; a command stands after --",
-						file === undefined ? `for example: sluice add -- ${words === "-" ? "make test" : words}` : "for example: --agent claude",
+						"is this a prompt or a command?",
+						file === undefined
+							? `to run an agent: sluice add --agent claude ${quoted(words as string)}; to run a command: sluice add -- ${words === "-" ? "make test" : words}`
+							: "name the agent that gets the prompt, for example --agent claude",
 					);
 		for (const option of ["model", "permission", "args"])
 			if (call.has(option)) throw usage(`--${option} is for agents`, "name one with --agent");
@@ -194,6 +196,9 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 	} else if (call.has("cwd") || call.has("env")) throw usage("a payload is for an outside worker: it takes no --cwd and no --env");
 	return work;
 }
+
+/** In double quotes, as a prompt is typed. */
+const quoted = (words: string) => `"${words.replace(/[\\"$`]/g, "\\$&")}"`;
 
 async function promptOf(words: string | undefined, file: string | undefined, io: Io): Promise<string | undefined> {
 	const source = file ?? (words === "-" ? "-" : undefined);

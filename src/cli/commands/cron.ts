@@ -59,7 +59,8 @@ function jobOf(call: Call, io: Io): Document {
 	const [prompt] = call.args("PROMPT");
 	const agent = call.text("agent");
 	if (call.rest && agent !== undefined) throw usage("a job has a command or an agent, not both");
-	if (agent === undefined && prompt !== undefined) throw usage("a prompt needs --agent; a command stands after --");
+	if (agent === undefined && prompt !== undefined)
+		throw usage("is this a prompt or a command?", "name the agent that gets the prompt (--agent claude), or put -- before the command");
 	if (agent === undefined && !call.rest?.length)
 		throw usage("nothing to run", "for example: sluice cron add nightly '30 2 * * *' -- make all");
 	const job: Document = {

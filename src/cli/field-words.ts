@@ -1,0 +1,28 @@
+// The daemon names fields as its documents do (`after[0]`, `uses.slot`); a person has typed options and arguments. Puts the one into the other.
+
+import type { CommandSpec } from "./command.ts";
+
+/** Fields whose option has another name. The first that the command has is taken. */
+const OPTIONS: Readonly<Record<string, readonly string[]>> = {
+	runnable_at: ["at", "in"],
+	requires_approval: ["needs-approval"],
+	pinned_head: ["pin"],
+	conditions: ["if"],
+	host_labels: ["host"],
+	retry: ["retries"],
+	timeout_ms: ["timeout"],
+	stall_timeout_ms: ["stall-timeout"],
+	priority_value: ["priority"],
+};
+/** Fields that stand for arguments of the line. */
+const PLAIN: Readonly<Record<string, string>> = { id: "ID", ids: "ID", command: "the command", prompt: "the prompt" };
+
+/** `after[0]: "1,2" is not a name` → `--after: "1,2" is not a name`; a message that does not begin with its field stays as it is. */
+export function inTypedWords(message: string, field: string | undefined, command: CommandSpec | undefined): string {
+	if (field === undefined || command === undefined || !message.startsWith(`${field}: `)) return message;
+	const [, name = "", path = ""] = /^(?:jobs\[\d+\]\.)?(\w+)(?:\[\d+\])?(?:\.(.*))?$/.exec(field) ?? [];
+	const wanted = [...(OPTIONS[name] ?? []), name.replaceAll("_", "-"), name.replaceAll("_", "-").replace(/s$/, "")];
+	const option = wanted.find((one) => command.options?.some((each) => each.name === one));
+	const said = option === undefined ? PLAIN[name] : `--${option}${path === "" ? "" : ` ${path}`}`;
+	return said === undefined ? message : `${said}${message.slice(field.length)}`;
+}
