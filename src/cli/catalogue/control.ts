@@ -80,7 +80,7 @@ export const CONTROL: readonly CommandSpec[] = [
 			...SCOPE,
 			{ name: "freeze", type: "flag", help: "Stop what runs in its tracks, too (SIGSTOP)." },
 			REASON,
-			{ name: "for", type: "text", value: "DURATION", help: "Resume by itself after so long." },
+			{ name: "for", type: "text", value: "DURATION", help: "Resume automatically after this time." },
 		],
 		excludes: [SCOPE_NAMES],
 		examples: [

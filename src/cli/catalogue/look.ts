@@ -8,7 +8,7 @@ export const LOOK: readonly CommandSpec[] = [
 	{
 		name: "status",
 		help: "The queue, caps, holds and hosts at a glance.",
-		options: [{ name: "watch", type: "flag", help: "Stay, and show it anew whenever it changes." }],
+		options: [{ name: "watch", type: "flag", help: "Keep running and refresh when something changes." }],
 		examples: [
 			["sluice status", "what is going on"],
 			["sluice status --json | jq .queued_ready", "one number of it"],
@@ -31,7 +31,7 @@ export const LOOK: readonly CommandSpec[] = [
 				name: "limit",
 				type: "number",
 				value: "N",
-				help: "So many at most, with --all or ended ones the latest; 0 shows all. Else 500 on a terminal.",
+				help: "Show at most N jobs, the latest of those that have ended; 0 shows all. Default on a terminal: 500.",
 			},
 			{ name: "fields", type: "text", value: "A,B,…", help: "What is shown, by the names of the JSON document." },
 			{ name: "format", type: "text", value: "HOW", help: "A line each, or a block each.", choices: ["table", "block"] },
@@ -100,7 +100,7 @@ export const LOOK: readonly CommandSpec[] = [
 		args: [IDS],
 		options: [
 			{ name: "exit-code", type: "flag", help: "Exit with the job's own code (one job only)." },
-			{ name: "timeout", type: "text", value: "DURATION", help: "Give up after so long, with exit code 75." },
+			{ name: "timeout", type: "text", value: "DURATION", help: "Give up after this time, with exit code 75." },
 		],
 		examples: [
 			["sluice wait 7 8 9 && ./publish.sh", "go on when all are well"],
@@ -132,16 +132,16 @@ export const LOOK: readonly CommandSpec[] = [
 	},
 	{
 		name: "forecast",
-		help: "When jobs and batches are likely to start and end, and what that hangs on.",
+		help: "When jobs and batches are likely to start and end, and which cap decides it.",
 		more: [
 			"Plays the queue forward with how long past runs took, and tells by when half and by when nine of ten such plays were done. It takes each run to end well.",
 			"With no past runs it says so, and so it does of jobs that wait for a person.",
 		],
 		options: [
-			{ name: "max-concurrent", type: "number", value: "N", help: "What if so many could run at once; 0 is no bound." },
+			{ name: "max-concurrent", type: "number", value: "N", help: "Assume this many concurrent runs; 0 is no cap." },
 			{ name: "lane", type: "list", value: "NAME:N", help: "What if this lane had this cap; none for no cap." },
 			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
-			{ name: "limit", type: "number", value: "N", help: "So many jobs at most; 0 shows all. Else 50." },
+			{ name: "limit", type: "number", value: "N", help: "Show at most N jobs; 0 shows all. Default: 50." },
 		],
 		examples: [
 			["sluice forecast", "as things stand"],

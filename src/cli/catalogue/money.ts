@@ -58,7 +58,7 @@ export const MONEY: readonly CommandSpec[] = [
 			{ name: "LIMIT", help: "A whole number, dollars such as $5 for cost_micro, or none.", take: "one" },
 		],
 		options: [
-			{ name: "window", type: "text", value: "SPAN", help: "Begin anew each hour or day.", choices: ["hour", "day", "none"] },
+			{ name: "window", type: "text", value: "SPAN", help: "Start again from zero each hour or day.", choices: ["hour", "day", "none"] },
 			{ name: "warn-at", type: "text", value: "SHARE", help: "Warn at this share of it, such as 0.8." },
 			{ name: "on-breach", type: "text", value: "WHAT", help: "What becomes of runs when it is used up.", choices: ["finish", "stop"] },
 			{ name: "reserve", type: "text", value: "AMOUNT", help: "What each run sets aside of it while it runs." },
@@ -71,7 +71,7 @@ export const MONEY: readonly CommandSpec[] = [
 	},
 	{
 		name: "budget report",
-		help: "What jobs have cost, by batch or another trait; or report use that no run has told.",
+		help: "What jobs have cost, by batch or another trait; or report usage that no run has reported.",
 		more: ["With SUBJECT, DIMENSION and AMOUNT it charges that ledger; below zero takes back."],
 		args: [
 			{ name: "SUBJECT", help: "owner:NAME, batch:NAME or repo:NAME.", take: "optional" },

@@ -30,7 +30,7 @@ export const NOUNS: readonly CommandSpec[] = [
 		help: "Change a lane, or make one; counts at once.",
 		args: [{ name: "NAME", help: "The lane.", take: "one", completes: "lane" }],
 		options: [
-			{ name: "max", type: "text", value: "N", help: "So many runs at most; none for no cap." },
+			{ name: "max", type: "text", value: "N", help: "Maximum concurrent runs; `none` removes the cap." },
 			{ name: "priority", type: "number", value: "N", help: "Its base in the priority sum." },
 		],
 		examples: [["sluice lane set code --max 8 --priority 100", "eight at a time, before others"]],
@@ -51,7 +51,7 @@ export const UPKEEP: readonly CommandSpec[] = [
 		name: "gc",
 		help: "Delete ended jobs with their runs and logs.",
 		more: ["Never one that a job which has not ended still refers to, nor one whose merge is open."],
-		options: [{ name: "days", type: "number", value: "N", help: "Those that ended more than so many days ago; else 7." }],
+		options: [{ name: "days", type: "number", value: "N", help: "Delete jobs that ended more than N days ago. Default: 7." }],
 		examples: [["sluice gc --days 30", "keep a month"]],
 		load: () => import("../commands/gc.ts"),
 	},

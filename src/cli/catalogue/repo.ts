@@ -33,7 +33,7 @@ export const REPOS: readonly CommandSpec[] = [
 			{ name: "prefix", type: "text", value: "TEXT", help: "Prefix of the ids of its items." },
 			{ name: "base-branch", type: "text", value: "BRANCH", help: "Jobs begin and merge here; else what is checked out." },
 			{ name: "merge", type: "text", value: "HOW", help: "What becomes of branches.", choices: ["direct", "mr", "local"] },
-			{ name: "max", type: "number", value: "N", help: "So many runs at most." },
+			{ name: "max", type: "number", value: "N", help: "Maximum concurrent runs in this repo." },
 		],
 		examples: [
 			["sluice repo add", "the one you are in"],
