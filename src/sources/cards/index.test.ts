@@ -260,15 +260,39 @@ describe("writing", () => {
 		const { root } = makeCards({ "phase-1-a/backlog/1-x.md": card("agent_flow: implement\nagent_status: queued") });
 		const path = join(root, "phase-1-a/backlog/1-x.md");
 		let edits = 3;
-		await writeCard(path, { status: "running" }, () => {
-			if (edits-- > 0) appendFileSync(path, `edit ${edits}\n`);
+		await writeCard(path, { status: "running" }, (moment) => {
+			if (moment === "read" && edits-- > 0) appendFileSync(path, `edit ${edits}\n`);
 		});
 		expect(readFileSync(path, "utf8")).toBe(`${card("agent_flow: implement\nagent_status: running")}edit 2\nedit 1\nedit 0\n`);
 	});
-	test("somebody who never stops is not overtaken", async () => {
+	test("an editor that never stops saving is not overtaken", async () => {
 		const { root } = makeCards({ "phase-1-a/backlog/1-x.md": card("agent_status: queued") });
 		const path = join(root, "phase-1-a/backlog/1-x.md");
 		await expect(writeCard(path, { status: "running" }, () => appendFileSync(path, "again\n"))).rejects.toThrow("faster");
 		expect(readFileSync(path, "utf8")).not.toContain("running");
+	});
+	test.each([
+		["deleted", (path: string, _moved: string) => rmSync(path)],
+		["moved to another folder", (path: string, moved: string) => renameSync(path, moved)],
+	])("a card that is %s in the last moment does not come back", async (_, away) => {
+		const { root } = makeCards({ "phase-1-a/backlog/1-x.md": card("agent_status: queued"), "phase-1-a/done/2-y.md": card() });
+		const path = join(root, "phase-1-a/backlog/1-x.md");
+		const moved = join(root, "phase-1-a/done/1-x.md");
+		const writing = writeCard(path, { status: "canceled" }, (moment) => {
+			if (moment === "write") away(path, moved);
+		});
+		await expect(writing).rejects.toThrow("ENOENT");
+		expect(readdirSync(dirname(path))).toEqual([]);
+	});
+	test("an editor that puts a new file in its place in the last moment: both changes are kept", async () => {
+		const { root } = makeCards({ "phase-1-a/backlog/1-x.md": card("agent_status: queued") });
+		const path = join(root, "phase-1-a/backlog/1-x.md");
+		let edits = 1;
+		await writeCard(path, { status: "running" }, (moment) => {
+			if (moment !== "write" || edits-- <= 0) return;
+			writeFileSync(`${path}~`, card("agent_status: queued", "# Another title\n"));
+			renameSync(`${path}~`, path);
+		});
+		expect(readFileSync(path, "utf8")).toBe(card("agent_status: running", "# Another title\n"));
 	});
 });

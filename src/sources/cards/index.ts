@@ -288,12 +288,19 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			return () => listeners.delete(call);
 		},
 		async write(id, change) {
-			const one = await fresh(id);
-			if (one === null) throw new SluiceError("not_found", `there is no card ${id}`, { field: "item" });
-			if (one instanceof SluiceError) throw one;
-			const written = await writeCard(await realpath(one.place), change);
-			await fresh(id);
-			return written;
+			for (let tries = 0; ; tries++) {
+				const one = await fresh(id);
+				if (one === null) throw new SluiceError("not_found", `there is no card ${id}`, { field: "item" });
+				if (one instanceof SluiceError) throw one;
+				try {
+					const written = await writeCard(await realpath(one.place), change);
+					await fresh(id);
+					return written;
+				} catch (error) {
+					// Moved or deleted since it was found: it is looked for once more.
+					if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries > 0) throw error;
+				}
+			}
 		},
 		close() {
 			closed = true;

@@ -1,7 +1,8 @@
-// Writes a card's status and history without losing what a person writes at the same time: read, change, read again, and only if nothing has changed
-// in between put the new file in the old one's place.
+// Writes a card's status and history without losing what a person writes at the same time: open, read, change, read again, and only if nothing has
+// changed in between write into the open file. Nothing is renamed over the card's path: a rename would bring back a card that a person has deleted
+// or moved to another folder after the last look at it.
 
-import { lstat, open, readFile, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { SluiceError } from "../../core/errors.ts";
 import type { AgentStatus, Change, Written } from "../../source.ts";
@@ -11,14 +12,26 @@ import { readCard, withField, withHistory } from "./front-matter.ts";
 /** Somebody who saves more often than this is not overtaken. */
 const TRIES = 20;
 
-/** `meanwhile` is called between reading and writing, for tests. */
-export async function writeCard(path: string, change: Change, meanwhile: () => void = () => {}): Promise<Written> {
+/** Called at its moment, for tests: `read` between reading and looking again, `write` right before the first byte is written. */
+export type Meanwhile = (moment: "read" | "write") => void;
+
+/** Throws ENOENT when the card is gone, also when it goes while it is written. */
+export async function writeCard(path: string, change: Change, meanwhile: Meanwhile = () => {}): Promise<Written> {
 	for (let tries = 0; tries < TRIES; tries++) {
-		const before = await readFile(path);
-		const { text, left } = changed(before, change);
-		meanwhile();
-		if (text === null) return { changed: false, left };
-		if (await replace(path, before, text)) return { changed: true, left };
+		const file = await open(path, "r+");
+		try {
+			const before = await contentOf(file);
+			const { text, left } = changed(before, change);
+			meanwhile("read");
+			if (text === null) return { changed: false, left };
+			if (!(await contentOf(file)).equals(before)) continue;
+			meanwhile("write");
+			await overwrite(file, path, Buffer.from(text));
+			// An editor may have put a new file in its place: then that one is written.
+			if ((await contentOf(file)).equals(Buffer.from(text)) && (await isAt(file, path))) return { changed: true, left };
+		} finally {
+			await file.close();
+		}
 	}
 	throw new SluiceError("conflict", `${path}: changes faster than it can be written`, { hint: "it is tried again at the next change" });
 }
@@ -37,29 +50,34 @@ export function changed(bytes: Uint8Array, { status, line }: Change): { text: st
 	return { text: text === card.text ? null : text, left };
 }
 
-/** False when somebody else has written in between. */
-async function replace(path: string, before: Uint8Array, text: string): Promise<boolean> {
-	const fresh = join(dirname(path), `.${basename(path)}.sluice-${process.pid}`);
-	const { mode, uid, gid } = await lstat(path);
-	try {
-		const file = await open(fresh, "w", mode & 0o777);
-		try {
-			await file.writeFile(text);
-			// The process's mask may have taken something away.
-			await file.chmod(mode & 0o777);
-			if (uid !== process.getuid?.()) await file.chown(uid, gid).catch(() => {});
-			await file.sync();
-		} finally {
-			await file.close();
-		}
-		if (!(await readFile(path)).equals(before)) {
-			await rm(fresh, { force: true });
-			return false;
-		}
-		await rename(fresh, path);
-		return true;
-	} catch (error) {
-		await rm(fresh, { force: true });
-		throw error;
+async function contentOf(file: FileHandle): Promise<Buffer> {
+	const { size } = await file.stat();
+	const bytes = Buffer.alloc(size);
+	let at = 0;
+	while (at < size) {
+		const { bytesRead } = await file.read(bytes, at, size - at, at);
+		if (bytesRead === 0) break;
+		at += bytesRead;
 	}
+	return bytes.subarray(0, at);
+}
+
+/** A copy of the new text lies beside the card until all of it is on disk: a machine that stops half way leaves that one whole. */
+async function overwrite(file: FileHandle, path: string, text: Buffer): Promise<void> {
+	const copy = join(dirname(path), `.${basename(path)}.sluice-${process.pid}`);
+	const { mode, size } = await file.stat();
+	try {
+		await writeFile(copy, text, { mode: mode & 0o777, flush: true });
+		await file.write(text, 0, text.length, 0);
+		if (text.length < size) await file.truncate(text.length);
+		await file.sync();
+	} finally {
+		await rm(copy, { force: true });
+	}
+}
+
+/** Whether this open file is still the one that the path names. Throws ENOENT when the path names none. */
+async function isAt(file: FileHandle, path: string): Promise<boolean> {
+	const [own, there] = await Promise.all([file.stat({ bigint: true }), stat(path, { bigint: true })]);
+	return own.ino === there.ino && own.dev === there.dev;
 }
