@@ -4,6 +4,7 @@ import { lstat, readdir, readFile, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import * as check from "../core/check.ts";
 import { SluiceError } from "../core/errors.ts";
+import { naturalOrder } from "../core/natural-order.ts";
 import { type Item, type ItemFault, plainItem, type Source, type SourceSettings } from "../source.ts";
 
 const KINDS = /\.(?:md|txt|prompt)$/;
@@ -15,7 +16,7 @@ export function openFolder(name: string, settings: SourceSettings): Source {
 	async function files(): Promise<Map<string, string[]>> {
 		let all: string[];
 		try {
-			all = (await readdir(root)).sort();
+			all = (await readdir(root)).sort(naturalOrder);
 		} catch (error) {
 			throw new SluiceError("not_found", `source ${name}: ${(error as Error).message}`, { field: "root", hint: `make the folder ${root}` });
 		}

@@ -214,6 +214,22 @@ describe("changes", () => {
 		expect(await source.read("2")).toBeNull();
 	});
 
+	test("those that lie there already come by phase and code, as people number them", async () => {
+		const { open } = makeCards(
+			Object.fromEntries(
+				[
+					"phase-10-z/backlog/1.1-a.md",
+					"phase-9-y/backlog/12.10-x.md",
+					"phase-9-y/backlog/12.2-x.md",
+					"phase-9-y/in-progress/12.1-x.md",
+				].map((path) => [path, card()]),
+			),
+		);
+		const ids = await new Promise<string[]>((resolve) => open().watch?.(resolve));
+		expect(ids).toEqual(["12.1", "12.2", "12.10", "1.1"]);
+		expect((await open().scan()).items.map(({ id }) => id)).toEqual(["12.2", "12.10", "12.1", "1.1"]);
+	});
+
 	test("of 10,000 cards each is read once, and after one change only that one", { timeout: 60_000 }, async () => {
 		const { root, put, open } = makeCards({});
 		// One file under many names: ten thousand of their own would take longer to make than to scan.

@@ -5,6 +5,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { SluiceError } from "../../core/errors.ts";
+import { naturalOrder } from "../../core/natural-order.ts";
 import type { Host } from "../../host.ts";
 import type { ItemFault, Scan, Source, SourceSettings } from "../../source.ts";
 import { type Card, cardOf, codeOf, FOLDERS, type Folder, PHASE, type Place } from "./card.ts";
@@ -132,6 +133,12 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		for (const path of [...files.keys()]) if (!there.has(path)) notice(forget(path));
 	}
 
+	/** Several that are found together are queued as a person would read them: by phase, then by code. */
+	function inOrder(ids: Iterable<string>): string[] {
+		const phaseOf = (id: string) => files.get([...(byId.get(id) ?? [])][0] ?? "")?.place.phase ?? "";
+		return [...ids].sort((a, b) => naturalOrder(phaseOf(a), phaseOf(b)) || naturalOrder(a, b));
+	}
+
 	const ready = () => {
 		scanned ??= lookAtAll().catch((error) => {
 			scanned = undefined;
@@ -227,7 +234,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		} catch {
 			// The folder is gone for the moment; the net looks again.
 		}
-		const ids = [...unheard];
+		const ids = inOrder(unheard);
 		unheard.clear();
 		if (closed || ids.length === 0) return;
 		for (const call of listeners) call(ids);
@@ -252,7 +259,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			else if (paths.size > 1) faults.push({ ...faultAt(id, one, id), message: one.message });
 			else for (const path of paths) faults.push(faultAt(path, one, id));
 		}
-		return { items: items.sort((a, b) => (a.place < b.place ? -1 : 1)), faults };
+		return { items: items.sort((a, b) => naturalOrder(a.place, b.place)), faults };
 	};
 
 	return {
@@ -282,7 +289,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			void lookAtAll()
 				.then(() => {
 					unheard.clear();
-					if (!closed) call([...byId.keys()]);
+					if (!closed) call(inOrder(byId.keys()));
 				})
 				.catch(() => {});
 			return () => listeners.delete(call);
