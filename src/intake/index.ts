@@ -124,7 +124,7 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		});
 		const troubles = [pickup.troubles().get(key), written.troubles().get(key)].flatMap((said) => (said === undefined ? [] : [fault(said)]));
 		if (item.report !== undefined) troubles.push(fault(item.report));
-		if (started && one.settings.kind === "cards" && item.in_progress && !written.isOpen(key) && troubles.length === 0)
+		if (started && one.settings.kind === "cards" && item.in_progress && written.openJobs(key).length === 0 && troubles.length === 0)
 			troubles.push(fault("its agent_status says that it is worked on, but no job does", "set agent_status to idle to have it done"));
 		return troubles;
 	}

@@ -61,8 +61,11 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 		await written.caughtUp();
 		try {
 			item = await source.read(id);
-			if (closed || !item?.eligible || written.isOpen(key)) {
-				if (!item?.eligible) forget(key);
+			if (!item?.eligible) forget(key);
+			if (closed || !item?.eligible) return [];
+			const open = written.openJobs(key);
+			if (open.length > 0) {
+				if (source.settings.write_back !== null) await again(source, key, open);
 				return [];
 			}
 			if (refused.get(key) === item.mark) return [];
@@ -82,6 +85,18 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 			troubles.set(key, said);
 			return [];
 		}
+	}
+
+	/** A person has set the card back to idle while its jobs are open: one in back-off is rerun; one that waits is what the person asks for already. */
+	async function again(source: Source, key: string, open: readonly number[]): Promise<void> {
+		const views = await Promise.all(open.map((id) => scheduler.show(id)));
+		if (views.some(({ status }) => status === "running")) return;
+		const resting = views.filter(({ backoff_until }) => backoff_until !== undefined);
+		for (const { id } of resting) {
+			await scheduler.rerun(id, { by: `source:${source.name}` });
+			log.info("a card was set back to idle during back-off: its job is run again", { item: key, job: id });
+		}
+		if (resting.length === 0) await written.restate(key);
 	}
 
 	/** A first look, which costs little. One that cannot be read is looked at again, and then said to be so. */

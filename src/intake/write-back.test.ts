@@ -70,12 +70,12 @@ describe("one job", () => {
 		await t.add();
 		await t.add({ item: "x" });
 		const id = await t.add(card("1.1"));
-		expect([await news(), back.isOpen("board:1.1")]).toEqual([["1.1 queued"], true]);
+		expect([await news(), back.openJobs("board:1.1")]).toEqual([["1.1 queued"], [id]]);
 		await t.start();
 		expect(await news()).toEqual(["1.1 running"]);
 		await t.succeed(id);
 		expect(await news()).toEqual([`1.1 succeeded | run ${id}.1 code: succeeded`]);
-		expect(back.isOpen("board:1.1")).toBe(false);
+		expect(back.openJobs("board:1.1")).toEqual([]);
 	});
 
 	test("a failure that is tried again, a limit that burns nothing, an end for good", async () => {
@@ -92,13 +92,45 @@ describe("one job", () => {
 		await t.wait(MINUTE);
 		await t.start();
 		await t.fail(id);
-		expect(await news()).toEqual(["1 running", `1 failed | run ${id}.3 code: failed: exit code 1`]);
+		expect(await news()).toEqual(["1 queued", "1 running", `1 failed | run ${id}.3 code: failed: exit code 1`]);
 		await t.sluice.retry(id);
 		expect(await news()).toEqual(["1 queued"]);
 		await t.sluice.cancel(id, { reason: "not now" });
 		expect(await news()).toEqual([`1 canceled | job ${id} code: canceled: not now`]);
 	});
 
+	test("when its back-off is over it is queued again, also when it then waits for a slot, for a lock or for a person's rerun", async () => {
+		const { t, news } = await follow({
+			config: { max_concurrent: 1, lanes: { default: {}, code: {} }, retry: { max: 5, base_ms: 30_000, jitter: 0 } },
+		});
+		const id = await t.add(card("1", { locks: ["l"] }));
+		await t.start();
+		const other = await t.add({ locks: ["l"] });
+		await news();
+		await t.fail(id);
+		expect(await news()).toEqual([`1 failed | run ${id}.1 code: failed: failed; is tried again`]);
+		await t.start();
+		// The other job has the only slot, and the lock.
+		expect((await t.sluice.show(other)).status).toBe("running");
+		await t.wait(MINUTE);
+		expect(await t.sluice.show(id)).toMatchObject({ status: "waiting_on_locks" });
+		expect(await news()).toEqual(["1 queued"]);
+		await t.succeed(other);
+		await t.start();
+		await t.fail(id);
+		expect((await news()).at(-1)).toBe(`1 failed | run ${id}.2 code: failed: failed; is tried again`);
+		await t.sluice.rerun(id);
+		expect(await news()).toEqual(["1 queued"]);
+		expect((await t.sluice.show(id)).failures).toBeUndefined();
+		await t.start();
+		await t.fail(id);
+		const slot = await t.add();
+		await t.start();
+		await news();
+		await t.wait(MINUTE);
+		expect([(await t.sluice.show(slot)).status, (await t.sluice.show(id)).status]).toEqual(["running", "queued"]);
+		expect(await news()).toEqual(["1 queued"]);
+	});
 	test("with history_on_queue also a line when it is queued", async () => {
 		const { t, news } = await follow({}, makeSource({ history_on_queue: true }));
 		const id = await t.add(card("1"));
@@ -178,6 +210,6 @@ describe("restarts and refusals", () => {
 	test("nothing is written where write_back is off", async () => {
 		const { t, back, news } = await follow({}, makeSource({ write_back: null }));
 		await t.add(card("1"));
-		expect([await news(), back.isOpen("board:1")]).toEqual([[], true]);
+		expect([await news(), back.openJobs("board:1")]).toEqual([[], [1]]);
 	});
 });

@@ -6,6 +6,8 @@
 //   started                    running                                  –
 //   requeued, a failure        failed                                   the run, and what went wrong
 //   requeued, else             queued                                   –
+//   backoff_over, refunded     queued                                   –
+//   rerun, rewound in back-off queued                                   where history_on_queue says so
 //   ended                      succeeded, failed, canceled              the run, and how it ended
 //   ended, others go on        running or queued, as the others are     the same
 
@@ -23,8 +25,10 @@ export type WriteBack = {
 	start(): Promise<void>;
 	/** Resolves when everything that has happened so far is written. */
 	caughtUp(): Promise<void>;
-	/** Whether a job works on it, as far as events have been read. */
-	isOpen(item: string): boolean;
+	/** The jobs that work on it, as far as events have been read. */
+	openJobs(item: string): number[];
+	/** Writes once more what its jobs have come to, where a person has written something else. */
+	restate(item: string): Promise<void>;
 	/** What could not be written, by item. */
 	troubles(): ReadonlyMap<string, string>;
 	stop(): Promise<void>;
@@ -41,6 +45,8 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 	const jobs = new Map<number, Tracked | null>();
 	const chains = new Map<string, Chain>();
 	const troubles = new Map<string, string>();
+	/** Ended jobs that a rewind has put back, until it is told of as a whole: it also concerns jobs that waited, which have no event of their own. */
+	const reset = new Set<number>();
 	let done = 0;
 	let waiting: { seq: number; resolve: () => void }[] = [];
 	let events: AsyncIterator<EventRow> | undefined;
@@ -103,15 +109,34 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		if (job === null) return;
 		switch (kind) {
 			case "added":
+				return added(job, event);
 			case "reset":
+				reset.add(job);
 				return added(job, event);
 			case "started":
 				return began(job);
 			case "requeued":
 				return requeued(job, event);
+			case "backoff_over":
+			case "refunded":
+				return again(job);
+			case "rerun":
+			case "rewound":
+				for (const one of data.reset as number[]) if (!reset.has(one)) await again(one, event);
+				reset.clear();
+				return;
 			case "ended":
 				return ended(job, event);
 		}
+	}
+
+	/** It stood at `failed` while it was in back-off, and is queued now. `event`: a person asked for it. */
+	async function again(job: number, event?: EventRow): Promise<void> {
+		const one = await tracked(job);
+		const chain = one && chains.get(one.item);
+		if (!one || !chain?.open.has(job)) return;
+		const line = event && source(one.source)?.settings.history_on_queue ? lineOf(event, `job ${job} ${one.lane}: queued again`) : undefined;
+		await write(one, { status: statusOf(chain), ...(line ? { line } : {}) });
 	}
 
 	async function added(job: number, event: EventRow): Promise<void> {
@@ -228,7 +253,12 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 			if (stopped || done >= seq) return;
 			await new Promise<void>((resolve) => waiting.push({ seq, resolve }));
 		},
-		isOpen: (item) => (chains.get(item)?.open.size ?? 0) > 0,
+		openJobs: (item) => [...(chains.get(item)?.open.keys() ?? [])],
+		async restate(item) {
+			const chain = chains.get(item);
+			const one = chain && jobs.get([...chain.open.keys()][0] ?? 0);
+			if (chain && one) await write(one, { status: statusOf(chain) });
+		},
 		troubles: () => troubles,
 		async stop() {
 			if (stopped) return;

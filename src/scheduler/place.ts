@@ -29,6 +29,9 @@ export function* place(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
 	}
 	const decision = decide(job, facts ?? plainFacts(tx, job) ?? (yield* factsOf(tx, job)), tx.world());
 	if (job.runnable_at > job.created_at && job.runnable_at <= tx.now && job.kind !== "kernel") job.timely = true;
+	// Told of by itself: it waits on, for its turn or for a lock, mostly without a change of status.
+	if (job.backoff_until !== undefined && (decision.kind === "ready" || (decision.kind === "park" && decision.gate !== "time")))
+		tx.event("backoff_over", job.id, {});
 	if (decision.kind === "end") yield* endJob(tx, job, ending(decision.verdict));
 	else if (decision.kind === "ready") {
 		if (job.line === "new") makeReady(tx, job, tx.now);

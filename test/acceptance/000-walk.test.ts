@@ -16,13 +16,13 @@ class Board {
 	readonly stage = makeFolder();
 	readonly home = new TestHome();
 
-	constructor(more = "", recipe = "") {
+	constructor(more = "", recipe = "", retry = "{max: 1, base_ms: 20, jitter: 0}") {
 		this.home.make(
 			[
 				"preset: cards",
 				"max_concurrent: 4",
 				"lanes: {implement: {max: 4}, review: {max: 4}}",
-				"retry: {max: 1, base_ms: 20, jitter: 0}",
+				`retry: ${retry}`,
 				`sources: {board: {kind: cards, root: ${this.root}, watch: true, write_back: agent_status${more}}}`,
 			].join("\n"),
 		);
@@ -148,6 +148,28 @@ describe("a board of cards", { timeout: 60_000 }, () => {
 		await board.becomes(path, "succeeded");
 		await until(() => board.state(path).history.length === 5);
 		expect((await jobs(client)).map(({ status }) => status)).toEqual(["failed", "succeeded"]);
+	});
+
+	test("idle during back-off is a rerun of the same job: at once, with the counter at zero, and no second chain", async () => {
+		const board = new Board("", "", "{max: 5, base_ms: 3600000, cap_ms: 3600000, jitter: 0}");
+		const path = "phase-1-a/backlog/1-x.md";
+		board.put(path, card("X"));
+		writeFileSync(join(board.stage, "fail-1"), "");
+		board.let("1");
+		const { client } = await board.home.up();
+		await board.becomes(path, "failed");
+		const [before] = await jobs(client);
+		expect(before).toMatchObject({ status: "queued", failures: 1, wait_reason: { kind: "backoff" } });
+		renameSync(join(board.stage, "fail-1"), join(board.stage, "mended"));
+		renameSync(join(board.stage, "go-1"), join(board.stage, "gone"));
+		writeFileSync(join(board.root, path), board.text(path).replace("agent_status: failed", "agent_status: idle"));
+		await board.becomes(path, "running");
+		expect(await jobs(client)).toMatchObject([{ id: before?.id, status: "running", attempt: 2, failures: 0 }]);
+		board.let("1");
+		await board.becomes(path, "succeeded");
+		await until(() => board.state(path).history.length === 2);
+		expect(await jobs(client)).toMatchObject([{ id: before?.id, status: "succeeded" }]);
+		expect(board.begun()).toEqual(["1", "1"]);
 	});
 
 	test("what a person says of a card counts: closed, cancelled, taken back; a contradiction is reported and stays", async () => {
