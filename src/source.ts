@@ -100,6 +100,9 @@ export type Change = { status: AgentStatus; line?: { text: string; once: string 
 /** `left`: a person has changed it meanwhile, and why it stays as it is. */
 export type Written = { changed: boolean; left: string | null };
 
+/** A queue that writes into a source, as another one should know it: its store's own name, and where its daemon lives. */
+export type QueueMark = { queue: string; home: string; host: string };
+
 export interface Source {
 	readonly name: string;
 	readonly settings: SourceSettings;
@@ -113,6 +116,8 @@ export interface Source {
 	watch?(call: (ids: string[]) => void): () => void;
 	/** What is wrong with items, as far as they were looked at. */
 	faults?(): ItemFault[];
+	/** Says that this queue writes into the source; the others that do. */
+	join?(own: QueueMark): Promise<QueueMark[]>;
 	/** Changes what `write_back` names and nothing else. */
 	write?(id: string, change: Change): Promise<Written>;
 	close(): void;

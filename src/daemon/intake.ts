@@ -1,6 +1,6 @@
 // The daemon's side of the intake: sources and recipes as its settings say, and the notices that go out.
 
-import { homedir } from "node:os";
+import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import type { Host } from "../host.ts";
 import { createIntake, type IntakeSide, type SourceShelf } from "../intake/index.ts";
@@ -32,7 +32,11 @@ export type DaemonIntake = IntakeSide & {
 export function openIntake({ settings, env, ...parts }: IntakeOptions): DaemonIntake {
 	const { scheduler, host, log, home } = parts;
 	parts.sources.configure(sourcesOf(settings()));
-	const intake = createIntake({ ...parts, cursor: openCursor(join(home, "written.json")) });
+	const intake = createIntake({
+		...parts,
+		cursor: openCursor(join(home, "written.json")),
+		queue: async () => ({ queue: await scheduler.identify(home), home, host: hostname() }),
+	});
 	const quiet = startNotify({ scheduler, settings: () => settings().notify, host, log, env, cwd: home });
 	return {
 		...intake,

@@ -6,10 +6,11 @@ import type { Host } from "../host.ts";
 import type { Intake, ItemView, SourceView } from "../intake.ts";
 import type { Log } from "../log.ts";
 import type { Scheduler } from "../scheduler.ts";
-import type { Item, ItemFault, Source, SourceSettings } from "../source.ts";
+import type { Item, ItemFault, QueueMark, Source, SourceSettings } from "../source.ts";
 import { expand } from "./expand.ts";
 import { createPickup, type Pickup } from "./pickup.ts";
 import { openRecipeBook, readRecipeText } from "./recipe-book.ts";
+import { recoverCards } from "./recovery.ts";
 import type { Repos } from "./repos.ts";
 import { repoFor } from "./repos.ts";
 import { made, orderOf, type SlingParts, sling } from "./sling.ts";
@@ -31,6 +32,8 @@ export type IntakeParts = {
 	home: string;
 	repos: () => Repos;
 	cursor: Cursor;
+	/** This queue, as others that write into the same board should know it. */
+	queue: () => Promise<QueueMark>;
 };
 
 export type IntakeSide = Intake & {
@@ -70,7 +73,24 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 	async function follow(): Promise<void> {
 		if (sources.all().length === 0) return;
 		await written.start();
-		for (const one of sources.all()) pickup.follow(one);
+		const current = pickup;
+		// Not waited for: a board on a network file system must not keep the daemon from its start.
+		for (const one of sources.all()) void recovered(one).finally(() => current.follow(one));
+	}
+
+	/** Once for each source that is opened. */
+	const lookedAt = new WeakSet<Source>();
+	async function recovered(one: Source): Promise<void> {
+		if (lookedAt.has(one)) return;
+		lookedAt.add(one);
+		try {
+			await recoverCards({ scheduler, written, log, queue: parts.queue }, one);
+		} catch (error) {
+			log.warn("cards that were left behind could not be looked for", {
+				source: one.name,
+				error: error instanceof Error ? error.message : String(error),
+			});
+		}
 	}
 
 	async function jobsOf(item: Item): Promise<JobInput[]> {

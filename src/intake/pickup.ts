@@ -174,7 +174,7 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 
 	return {
 		follow(source) {
-			if (!source.settings.watch) return;
+			if (closed || !source.settings.watch) return;
 			if (source.watch) endings.push(source.watch((ids) => void take(source, ids)));
 			else void poll(source).then(() => repeat(source));
 		},

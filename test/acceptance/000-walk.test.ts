@@ -51,6 +51,7 @@ class Board {
 	}
 	begun = () => (existsSync(join(this.stage, "begun")) ? readFileSync(join(this.stage, "begun"), "utf8").trim().split("\n") : []);
 	let = (id: string) => writeFileSync(join(this.stage, `go-${id}`), "");
+	log = () => (existsSync(join(this.home.path, "daemon.log")) ? readFileSync(join(this.home.path, "daemon.log"), "utf8") : "");
 	becomes = (path: string, status: string) => until(() => this.state(path).status === status);
 }
 
@@ -222,5 +223,49 @@ describe("a board of cards", { timeout: 60_000 }, () => {
 		await expect(client.call("job.sling", { ids: ["1"] })).rejects.toThrow(/^1: line \d+: front matter/);
 		expect(board.begun()).toEqual(["3"]);
 		expect((await jobs(client)).map(({ item, status }) => [item, status])).toEqual([["3", "succeeded"]]);
+	});
+
+	test("cards that were left queued or running without a job are failed at the start: scheduler recovery; those with a job are not", async () => {
+		const board = new Board();
+		const left = "phase-1-a/backlog/1-left.md";
+		const waits = "phase-1-a/in-progress/2-waits.md";
+		const works = "phase-2-b/backlog/3-works.md";
+		const done = "phase-2-b/done/4-done.md";
+		board.put(works, card("Works"));
+		const first = await board.home.up();
+		await board.becomes(works, "running");
+		await board.home.kill(first.child);
+		board.put(left, card("Left").replace("idle", "running"));
+		board.put(waits, card("Waits").replace("idle", "queued"));
+		board.put(done, card("Done").replace("idle", "running"));
+		const { client } = await board.home.up();
+		await board.becomes(left, "failed");
+		await board.becomes(waits, "failed");
+		expect([board.state(left).history, board.state(waits).history]).toEqual([
+			["implement: failed: scheduler recovery"],
+			["implement: failed: scheduler recovery"],
+		]);
+		await until(() => ["board:1", "board:2"].every((item) => new RegExp(`scheduler recovery.*${item}`).test(board.log())));
+		expect([board.state(works).status, board.state(done).status]).toEqual(["running", "running"]);
+		board.let("3");
+		await board.becomes(works, "succeeded");
+		// Each can be asked for again.
+		board.let("1");
+		writeFileSync(join(board.root, left), board.text(left).replace("agent_status: failed", "agent_status: idle"));
+		await board.becomes(left, "succeeded");
+		expect((await jobs(client)).map(({ item }) => item)).toEqual(["3", "1"]);
+	});
+
+	test("a card that another queue may be working on is left as it is, and that is said", async () => {
+		const board = new Board();
+		const path = "phase-1-a/backlog/1-theirs.md";
+		board.put(path, card("Theirs").replace("idle", "running"));
+		board.put(".sluice-queues.json", JSON.stringify([{ queue: "q2", home: "/home/bo/.sluice", host: "bo-laptop" }]));
+		const { client } = await board.home.up();
+		await until(() => /board:1.*bo-laptop/.test(board.log()));
+		expect(board.state(path)).toEqual({ status: "running", history: [] });
+		const { sources } = await client.call("source.list", {});
+		expect(sources[0]?.faults).toMatchObject([{ id: "1", message: expect.stringContaining("no job does") }]);
+		expect(JSON.parse(board.text(".sluice-queues.json"))).toMatchObject([{ queue: "q2" }, { home: board.home.path }]);
 	});
 });

@@ -178,6 +178,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			home: "/home/of/test",
 			repos: () => t.sluice.config().repos,
 			cursor: { read: () => null, write() {} },
+			queue: async () => ({ queue: "test", home: "/home/of/test", host: "here" }),
 		}),
 	};
 }

@@ -287,18 +287,23 @@ describe("writing", () => {
 		await expect(writeCard(path, { status: "running" }, () => appendFileSync(path, "again\n"))).rejects.toThrow("faster");
 		expect(readFileSync(path, "utf8")).not.toContain("running");
 	});
-	test.each([
-		["deleted", (path: string, _moved: string) => rmSync(path)],
-		["moved to another folder", (path: string, moved: string) => renameSync(path, moved)],
-	])("a card that is %s in the last moment does not come back", async (_, away) => {
-		const { root } = makeCards({ "phase-1-a/backlog/1-x.md": card("agent_status: queued"), "phase-1-a/done/2-y.md": card() });
+	test("a card that is deleted in the last moment does not come back", async () => {
+		const { root } = makeCards({ "phase-1-a/backlog/1-x.md": card("agent_status: queued") });
 		const path = join(root, "phase-1-a/backlog/1-x.md");
-		const moved = join(root, "phase-1-a/done/1-x.md");
 		const writing = writeCard(path, { status: "canceled" }, (moment) => {
-			if (moment === "write") away(path, moved);
+			if (moment === "write") rmSync(path);
 		});
 		await expect(writing).rejects.toThrow("ENOENT");
 		expect(readdirSync(dirname(path))).toEqual([]);
+	});
+	test("a card that is moved to another folder in the last moment is written there, and is not at its old place again", async () => {
+		const { root } = makeCards({ "phase-1-a/backlog/1-x.md": card("agent_status: queued"), "phase-1-a/done/2-y.md": card() });
+		const path = join(root, "phase-1-a/backlog/1-x.md");
+		await writeCard(path, { status: "canceled" }, (moment) => {
+			if (moment === "write") renameSync(path, join(root, "phase-1-a/done/1-x.md"));
+		});
+		expect(readdirSync(dirname(path))).toEqual([]);
+		expect(readFileSync(join(root, "phase-1-a/done/1-x.md"), "utf8")).toBe(card("agent_status: canceled"));
 	});
 	test("an editor that puts a new file in its place in the last moment: both changes are kept", async () => {
 		const { root } = makeCards({ "phase-1-a/backlog/1-x.md": card("agent_status: queued") });
@@ -310,5 +315,15 @@ describe("writing", () => {
 			renameSync(`${path}~`, path);
 		});
 		expect(readFileSync(path, "utf8")).toBe(card("agent_status: running", "# Another title\n"));
+	});
+	test("what a person decides in the last moment counts", async () => {
+		const { root } = makeCards({ "phase-1-a/backlog/1-x.md": card("agent_status: idle") });
+		const path = join(root, "phase-1-a/backlog/1-x.md");
+		await writeCard(path, { status: "queued" }, (moment) => {
+			if (moment !== "write") return;
+			writeFileSync(`${path}~`, card("agent_status: succeeded"));
+			renameSync(`${path}~`, path);
+		});
+		expect(readFileSync(path, "utf8")).toBe(card("agent_status: succeeded"));
 	});
 });

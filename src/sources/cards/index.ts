@@ -10,6 +10,7 @@ import type { Host } from "../../host.ts";
 import type { ItemFault, Scan, Source, SourceSettings } from "../../source.ts";
 import { type Card, cardOf, codeOf, FOLDERS, type Folder, PHASE, type Place } from "./card.ts";
 import { readCard } from "./front-matter.ts";
+import { joinBoard } from "./queues.ts";
 import { writeCard } from "./write.ts";
 
 /** Editors write in several steps; somebody who never stops is not waited for. */
@@ -294,6 +295,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 				.catch(() => {});
 			return () => listeners.delete(call);
 		},
+		join: (own) => joinBoard(root, own),
 		async write(id, change) {
 			for (let tries = 0; ; tries++) {
 				const one = await fresh(id);

@@ -2,12 +2,12 @@
 // changed in between write into the open file. Nothing is renamed over the card's path: a rename would bring back a card that a person has deleted
 // or moved to another folder after the last look at it.
 
-import { type FileHandle, open, rm, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, open, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { SluiceError } from "../../core/errors.ts";
 import type { AgentStatus, Change, Written } from "../../source.ts";
 import { mayFollow } from "./card.ts";
-import { readCard, withField, withHistory } from "./front-matter.ts";
+import { type CardText, readCard, withField, withHistory } from "./front-matter.ts";
 
 /** Somebody who saves more often than this is not overtaken. */
 const TRIES = 20;
@@ -27,8 +27,7 @@ export async function writeCard(path: string, change: Change, meanwhile: Meanwhi
 			if (!(await contentOf(file)).equals(before)) continue;
 			meanwhile("write");
 			await overwrite(file, path, Buffer.from(text));
-			// An editor may have put a new file in its place: then that one is written.
-			if ((await contentOf(file)).equals(Buffer.from(text)) && (await isAt(file, path))) return { changed: true, left };
+			if ((await keepsPath(file, path)) || (await isDecided(path, before))) return { changed: true, left };
 		} finally {
 			await file.close();
 		}
@@ -36,11 +35,22 @@ export async function writeCard(path: string, change: Change, meanwhile: Meanwhi
 	throw new SluiceError("conflict", `${path}: changes faster than it can be written`, { hint: "it is tried again at the next change" });
 }
 
+/** An editor has put a new file in the card's place. One with another status than before says what a person wants; any other lacks only our change. */
+async function isDecided(path: string, before: Uint8Array): Promise<boolean> {
+	return statusIn(await readFile(path)) !== statusIn(before);
+}
+
+const statusIn = (bytes: Uint8Array): AgentStatus | "" => statusOf(readCard(bytes));
+
+function statusOf({ front }: CardText): AgentStatus | "" {
+	const word = front?.fields.agent_status;
+	return (word === undefined || word === null ? "" : word === "cancelled" ? "canceled" : String(word)) as AgentStatus | "";
+}
+
 /** `text` null: nothing is to be changed. */
 export function changed(bytes: Uint8Array, { status, line }: Change): { text: string | null; left: string | null } {
 	const card = readCard(bytes);
-	const word = card.front?.fields.agent_status;
-	const now = (word === undefined || word === null ? "" : word === "cancelled" ? "canceled" : String(word)) as AgentStatus | "";
+	const now = statusOf(card);
 	const fits = mayFollow(now, status);
 	const left = fits
 		? null
@@ -76,8 +86,14 @@ async function overwrite(file: FileHandle, path: string, text: Buffer): Promise<
 	}
 }
 
-/** Whether this open file is still the one that the path names. Throws ENOENT when the path names none. */
-async function isAt(file: FileHandle, path: string): Promise<boolean> {
-	const [own, there] = await Promise.all([file.stat({ bigint: true }), stat(path, { bigint: true })]);
-	return own.ino === there.ino && own.dev === there.dev;
+/** False when the path names another file by now. One that was moved has taken the new text along; throws ENOENT when it was deleted. */
+async function keepsPath(file: FileHandle, path: string): Promise<boolean> {
+	const own = await file.stat({ bigint: true });
+	try {
+		const there = await stat(path, { bigint: true });
+		return own.ino === there.ino && own.dev === there.dev;
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT" && own.nlink > 0n) return true;
+		throw error;
+	}
 }

@@ -1,0 +1,49 @@
+// Cards that say `queued` or `running` when the daemon starts, though no job works on them: left behind by a queue that is gone, or by another
+// scheduler. They become `failed`, so that a person sees them and can set them to idle.
+//
+//   touched      a card of a source with `watch` and `write_back`, whose folder no other queue has entered itself for
+//   left alone   a card that a job of this queue works on, on whatever host · all cards of a board that another queue writes into
+
+import type { Log } from "../log.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { Item, QueueMark, Source } from "../source.ts";
+import type { WriteBack } from "./write-back.ts";
+
+export type RecoveryParts = { scheduler: Pick<Scheduler, "now">; written: WriteBack; log: Log; queue: () => Promise<QueueMark> };
+
+/** The ids of the cards that became `failed`. */
+export async function recoverCards({ scheduler, written, log, queue }: RecoveryParts, source: Source): Promise<string[]> {
+	const { kind, watch, write_back } = source.settings;
+	if (kind !== "cards" || write_back === null || !source.join || !source.write) return [];
+	const others = await source.join(await queue());
+	if (!watch) return [];
+	const left = (await source.scan()).items.filter(({ in_progress, open }) => in_progress && open);
+	// The jobs that wrote what was just read were stored before: now they are known.
+	await written.caughtUp();
+	const recovered: string[] = [];
+	for (const item of left) {
+		if (written.openJobs(`${source.name}:${item.id}`).length > 0) continue;
+		if (others.length > 0) {
+			const { home, host } = others[0] as QueueMark;
+			log.warn("a card says that it is worked on, but no job here does; another queue writes into this board: left as it is", {
+				item: `${source.name}:${item.id}`,
+				home,
+				host,
+			});
+		} else if (await isAsRead(source, item)) {
+			await source.write(item.id, { status: "failed", line: lineOf(item, scheduler.now()) });
+			log.warn("scheduler recovery: a card said that it was worked on, but no job does: failed", { item: `${source.name}:${item.id}` });
+			recovered.push(item.id);
+		}
+	}
+	return recovered;
+}
+
+/** Whatever has changed it since is at work on it. */
+const isAsRead = async (source: Source, { id, mark }: Item): Promise<boolean> => (await source.read(id).catch(() => null))?.mark === mark;
+
+function lineOf({ flow }: Item, now: number): { text: string; once: string } {
+	const at = new Date(now).toISOString().replace(/\.\d+Z$/, "Z");
+	const text = `${at} ${flow === null ? "" : `${flow}: `}failed: scheduler recovery`;
+	return { text, once: text };
+}

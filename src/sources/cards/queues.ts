@@ -1,0 +1,47 @@
+// Which queues write into a board, in a small file of its root. A card that says `running` without a job here may be the work of another queue: only a
+// board that no other queue writes into may be cleared up.
+
+import { existsSync } from "node:fs";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SluiceError } from "../../core/errors.ts";
+import type { QueueMark } from "../../source.ts";
+
+export const QUEUES_FILE = ".sluice-queues.json";
+
+/** Enters this queue, and tells which others are there. Throws what keeps it from being read or written. */
+export async function joinBoard(root: string, own: QueueMark): Promise<QueueMark[]> {
+	const path = join(root, QUEUES_FILE);
+	const known = await readQueues(path);
+	const others = known.filter((one) => one.queue !== own.queue && !isGone(one, own));
+	if (!known.some((one) => JSON.stringify(one) === JSON.stringify(own))) {
+		const fresh = `${path}.${process.pid}`;
+		await writeFile(fresh, `${JSON.stringify([...others, own], null, "\t")}\n`);
+		await rename(fresh, path);
+	}
+	return others;
+}
+
+/** A home has one queue at a time: the one before, or one whose home on this machine was deleted, writes nothing any more. */
+const isGone = ({ home, host }: QueueMark, own: QueueMark): boolean => host === own.host && (home === own.home || !existsSync(home));
+
+async function readQueues(path: string): Promise<QueueMark[]> {
+	let text: string;
+	try {
+		text = await readFile(path, "utf8");
+	} catch (error) {
+		if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+		throw error;
+	}
+	try {
+		return (JSON.parse(text) as Record<keyof QueueMark, unknown>[]).map(({ queue, home, host }) => ({
+			queue: String(queue),
+			home: String(home),
+			host: String(host),
+		}));
+	} catch {
+		throw new SluiceError("invalid", `${path}: is not a list of queues`, {
+			hint: "delete it: each daemon writes itself into it again when it starts",
+		});
+	}
+}
