@@ -72,6 +72,8 @@ export type ItemView = {
 	open: boolean;
 	in_progress: boolean;
 	eligible: boolean;
+	/** Why its own state keeps it from being ready: "deferred until 2027-01-01T00:00:00Z". */
+	held: string | null;
 	blocked_by: string[];
 	members: string[];
 	batch: string | null;

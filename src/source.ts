@@ -38,6 +38,10 @@ export type Item = {
 	open: boolean;
 	/** Somebody has taken it up. */
 	in_progress: boolean;
+	/** By whom, as its source says: "hooked by ann". A job that has not begun waits for it; null also where the source does not hold jobs by it. */
+	taken: string | null;
+	/** Why its own state keeps an open item from being ready, in words: "deferred until 2027-01-01T00:00:00Z". */
+	held: string | null;
 	/** What must be done before it, each by a name that a person knows. */
 	blocked_by: string[];
 	/** What a batch tracks, or the children of an epic. */
@@ -73,6 +77,8 @@ export const plainItem = (source: string, id: string): Item => ({
 	status: "open",
 	open: true,
 	in_progress: false,
+	taken: null,
+	held: null,
 	blocked_by: [],
 	members: [],
 	batch: null,
@@ -108,9 +114,12 @@ export interface Source {
 	readonly settings: SourceSettings;
 	/** Looks at everything. */
 	scan(): Promise<Scan>;
-	/** One item as it is now; null when there is none. What is wrong with it is thrown as a SluiceError. */
-	read(id: string): Promise<Item | null>;
-	/** The same for those who ask again and again: may be some seconds old. */
+	/**
+	 * One item as it is now, or as it was seen at `since` (monotonic) or later; null when there is none. What is wrong with it is thrown as a
+	 * SluiceError.
+	 */
+	read(id: string, since?: number): Promise<Item | null>;
+	/** The same for callers that poll: may be some seconds old. */
 	peek?(id: string): Promise<Item | null>;
 	/** Calls back with the ids of what may have changed, some time after. Returns how to end it. */
 	watch?(call: (ids: string[]) => void): () => void;
@@ -124,5 +133,13 @@ export interface Source {
 }
 
 /** What the engine's gate looks at. */
-export const factOf = (item: Item): FactValue =>
-	item.open ? { open: true, blocked_by: item.blocked_by, ...(item.in_progress ? { in_progress: true } : {}) } : { open: false };
+export function factOf({ open, blocked_by, in_progress, taken, held }: Item): FactValue {
+	if (!open) return { open: false };
+	return {
+		open: true,
+		blocked_by,
+		...(in_progress ? { in_progress: true } : {}),
+		...(taken === null ? {} : { taken }),
+		...(held === null ? {} : { held }),
+	};
+}

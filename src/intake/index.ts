@@ -21,6 +21,7 @@ export type SourceShelf = {
 	all(): Source[];
 	get(name: string): Source;
 	find(id: string): Promise<Item | null>;
+	survey(): (id: string) => Promise<Item | null>;
 	configure(settings: Record<string, SourceSettings>): boolean;
 };
 
@@ -53,7 +54,7 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 	const source = (name: string) => sources.all().find((one) => one.name === name);
 	const slinging: SlingParts = {
 		scheduler,
-		find: (id) => sources.find(id),
+		survey: () => sources.survey(),
 		usual(name) {
 			const { repo = null, lane = null, recipe = null, agent = null, root = "" } = source(name)?.settings ?? {};
 			return { repo, lane, recipe, agent, root };
@@ -151,7 +152,7 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 
 	return {
 		sling: (input, act) => inTurn(() => sling(slinging, input, act)),
-		expand: (input) => expand({ find: slinging.find, book, tag: () => scheduler.lastEvent() }, input),
+		expand: (input) => expand({ find: (id) => sources.find(id), book, tag: () => scheduler.lastEvent() }, input),
 		sources: async () => Promise.all(sources.all().map(async (one) => (await look(one)).source)),
 		async source(name) {
 			const { source, items } = await look(sources.get(name));
@@ -204,8 +205,8 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 }
 
 const viewOf = (item: Item): ItemView => {
-	const { source, id, kind, title, status, open, in_progress, eligible, blocked_by, members, batch, phase, flow, parallelizable, place } =
-		item;
+	const { source, id, kind, title, status, open, in_progress, eligible, held, blocked_by, members, batch, phase } = item;
+	const { flow, parallelizable, place } = item;
 	return {
 		source,
 		id,
@@ -215,6 +216,7 @@ const viewOf = (item: Item): ItemView => {
 		open,
 		in_progress,
 		eligible,
+		held,
 		blocked_by,
 		members,
 		batch,

@@ -16,7 +16,8 @@ import { type Repos, repoFor } from "./repos.ts";
 
 export type SlingParts = {
 	scheduler: Scheduler;
-	find(id: string): Promise<Item | null>;
+	/** How the items of one sling are found: every source is looked at once, however many there are. */
+	survey(): (id: string) => Promise<Item | null>;
 	/** What the configuration says of the item's source. */
 	usual(source: string): { repo: string | null; lane: string | null; recipe: string | null; agent: string | null; root: string };
 	repos(): Repos;
@@ -126,13 +127,14 @@ async function targetsOf(parts: SlingParts, ids: readonly string[]) {
 	const skipped: SlingSkip[] = [];
 	const warnings: string[] = [];
 	const seen = new Set<string>();
+	const find = parts.survey();
 
 	async function take(id: string, through: string | null): Promise<void> {
 		if (seen.has(id)) return;
 		seen.add(id);
 		let item: Item | null;
 		try {
-			item = await parts.find(id);
+			item = await find(id);
 		} catch (error) {
 			// Of several, one that cannot be read does not stop the others.
 			if (ids.length === 1 && through === null) throw named(id, error);

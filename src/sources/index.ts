@@ -6,13 +6,12 @@ import type { Clock, Facts, Host } from "../host.ts";
 import { factOf, type Item, type Source, type SourceSettings } from "../source.ts";
 import { openBd } from "./beads/bd.ts";
 import { type BeadsSource, openBeads } from "./beads/index.ts";
-import type { Issue } from "./beads/issue.ts";
 import { openCards } from "./cards/index.ts";
 import { openFolder } from "./folder.ts";
 
 export type SourceParts = {
 	host: Pick<Host, "after">;
-	clock: Pick<Clock, "monotonic">;
+	clock: Clock;
 	/** What programs of others are started with. */
 	env: () => Record<string, string>;
 };
@@ -23,6 +22,8 @@ export type Sources = {
 	get(name: string): Source;
 	/** The item of this id: `id`, or `source:id` where several know it. Null when nobody does. */
 	find(id: string): Promise<Item | null>;
+	/** `find` for many ids that belong together: every source is looked at once, when the first of them is asked for. */
+	survey(): (id: string) => Promise<Item | null>;
 	/** Of the keys those that are items of a source of ours. */
 	probe(keys: readonly string[]): Promise<Facts>;
 	/** Opens what is new or has changed, closes what is gone; true when anything is different. */
@@ -42,21 +43,11 @@ export function openSources(parts: SourceParts): Sources {
 				return openBeads(name, settings, {
 					bd: openBd(settings.root, parts.env),
 					clock: parts.clock,
-					elsewhere: (id) => issueElsewhere(name, id),
+					others: () => beads().filter((one) => one.name !== name),
 				});
 			case "folder":
 				return openFolder(name, settings);
 		}
-	}
-
-	/** A database that cannot be read says nothing about others' blockers. */
-	async function issueElsewhere(name: string, id: string): Promise<Issue | undefined> {
-		for (const source of beads()) {
-			if (source.name === name) continue;
-			const issue = await source.issue(id).catch(() => undefined);
-			if (issue) return issue;
-		}
-		return undefined;
 	}
 
 	const get = (name: string): Source => {
@@ -71,32 +62,32 @@ export function openSources(parts: SourceParts): Sources {
 		});
 	};
 
-	async function find(id: string): Promise<Item | null> {
+	async function find(id: string, since: number): Promise<Item | null> {
 		const [, name, rest] = /^([^:]+):(.+)$/s.exec(id) ?? [];
-		if (name !== undefined && rest !== undefined && open.has(name)) return get(name).read(rest);
-		const found: Item[] = [];
-		let trouble: unknown;
-		for (const { source } of open.values())
-			try {
-				const item = await source.read(id);
-				if (item) found.push(item);
-			} catch (error) {
-				trouble ??= error;
-			}
+		if (name !== undefined && rest !== undefined && open.has(name)) return get(name).read(rest, since);
+		const asked = await Promise.allSettled([...open.values()].map(({ source }) => source.read(id, since)));
+		const found = asked.flatMap((one) => (one.status === "fulfilled" && one.value !== null ? [one.value] : []));
 		if (found.length > 1)
 			throw new SluiceError("conflict", `${id} is an item of ${found.map(({ source }) => source).join(" and of ")}`, {
 				field: "item",
 				hint: `say which: ${found.map(({ source }) => `${source}:${id}`).join(" or ")}`,
 			});
 		// What one source cannot read, another may have.
-		if (found.length === 0 && trouble !== undefined) throw trouble;
+		const trouble = asked.find((one) => one.status === "rejected");
+		if (found.length === 0 && trouble) throw trouble.reason;
 		return found[0] ?? null;
+	}
+
+	function survey(): (id: string) => Promise<Item | null> {
+		const since = parts.clock.monotonic();
+		return (id) => find(id, since);
 	}
 
 	return {
 		all: () => [...open.values()].map(({ source }) => source),
 		get,
-		find,
+		find: (id) => survey()(id),
+		survey,
 		async probe(keys) {
 			const facts: Facts = {};
 			for (const key of keys) {

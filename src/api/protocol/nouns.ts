@@ -235,7 +235,7 @@ export const NOUN_METHODS = {
 		about: "One source with its items.",
 		params: { name: word("the source"), all: maybe(flag("closed items too")) },
 		result:
-			"{source, items: [{source, id, kind, title, status, open, in_progress, eligible, blocked_by, members, batch, phase, flow, parallelizable, place}]}",
+			"{source, items: [{source, id, kind, title, status, open, in_progress, eligible, held, blocked_by, members, batch, phase, flow, parallelizable, place}]}",
 	}),
 	"source.scan": method<Doc<{ sources: SourceView[]; added: number[] }>>()({
 		role: "operator",

@@ -92,8 +92,9 @@ function printItems(io: Io, { source, items }: { source: SourceView; items: Item
 	printFaults(io, source);
 }
 
-const stateOf = ({ eligible, blocked_by, in_progress, members, open }: ItemView): string => {
+const stateOf = ({ eligible, held, blocked_by, in_progress, members, open }: ItemView): string => {
 	if (!open) return "closed";
+	if (held !== null) return `not ready: ${held}`;
 	if (blocked_by.length > 0) return `blocked by ${blocked_by.join(", ")}`;
 	if (members.length > 0) return `holds ${counted(members.length, "item")}`;
 	return in_progress ? "in progress" : eligible ? "eligible" : "";

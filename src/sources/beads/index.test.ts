@@ -181,22 +181,19 @@ describe("through bd", () => {
 	test("its own word on what is ready counts; the blocker is named", async () => {
 		const bd = makeBd({
 			list: { schema_version: 1, data: [issue("gt-a"), issue("gt-b", { dependency_count: 1 }), issue("gt-c", { dependency_count: 0 })] },
-			show: {
-				schema_version: 1,
-				data: [issue("gt-b", { dependencies: [{ id: "gt-a", title: "A", status: "open", dependency_type: "blocks" }] })],
-			},
+			dep: { schema_version: 1, data: [{ issue_id: "gt-b", depends_on_id: "gt-a", type: "blocks" }] },
 			ready: { schema_version: 1, data: [issue("gt-a")] },
 		});
 		const sources = open({ gt: makeBeads([]) }, bd.path);
 		expect(await sources.probe(["item:gt:gt-a", "item:gt:gt-b", "item:gt:gt-c"])).toEqual({
 			"item:gt:gt-a": { open: true, blocked_by: [] },
 			"item:gt:gt-b": { open: true, blocked_by: ["gt-a"] },
-			"item:gt:gt-c": { open: true, blocked_by: ["what bd ready says"] },
+			"item:gt:gt-c": { open: true, blocked_by: [], held: "bd ready does not list it" },
 		});
 		expect(bd.calls()).toEqual([
 			"list --json --all --limit 0 envelope=1 commit=off",
 			"ready --json --limit 0 envelope=1 commit=off",
-			"show gt-a gt-b --json envelope=1 commit=off",
+			"dep list gt-a gt-b gt-c --json envelope=1 commit=off",
 		]);
 	});
 
@@ -207,7 +204,7 @@ describe("through bd", () => {
 	});
 
 	test("write_back: status changes it, through bd and never behind its back", async () => {
-		const bd = makeBd({ list: [issue("gt-a")], ready: [], show: [issue("gt-a")], update: {}, close: {} });
+		const bd = makeBd({ list: [issue("gt-a")], ready: [], dep: [], update: {}, close: {} });
 		const sources = open({ gt: { ...makeBeads([]), write_back: "status" } }, bd.path);
 		const source = sources.get("gt");
 		await source.write?.("gt-a", { status: "queued" });

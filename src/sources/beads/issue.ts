@@ -18,6 +18,9 @@ export type Issue = {
 	close_reason: string;
 	owner: string | null;
 	parent: string | null;
+	/** In epoch milliseconds; null where it is not deferred to a day. */
+	defer_until: number | null;
+	pinned: boolean;
 	dependencies: Dependency[];
 	mark: string;
 };
@@ -25,6 +28,8 @@ export type Issue = {
 const CLOSED = ["closed", "tombstone", "done", "resolved"];
 export const isClosed = (status: string): boolean => CLOSED.includes(status);
 const TAKEN = ["in_progress", "hooked"];
+/** Types that `bd ready` leaves out: what they stand for is not work. */
+const NOT_WORK = ["merge-request", "gate", "molecule", "message", "agent", "role", "rig"];
 /** The blocker must be closed. (`parent-child` blocks as the parent is blocked; `merge-blocks` until it is merged.) */
 const BLOCKING = ["blocks", "conditional-blocks", "waits-for"];
 
@@ -51,10 +56,14 @@ export function issueOf(value: unknown): Issue {
 		close_reason: text("close_reason"),
 		owner: text("assignee", 1000) || null,
 		parent: text("parent", 1000) || null,
+		defer_until: timeOf(text("defer_until", 100)),
+		pinned: given.pinned === true,
 		dependencies: dependenciesOf(given),
 		mark: `${text("updated_at", 100)} ${text("status", 100)}`,
 	};
 }
+
+const timeOf = (text: string): number | null => (Number.isNaN(Date.parse(text)) ? null : Date.parse(text));
 
 /** In the file `{depends_on_id, type}`, from `bd show` whole issues with a `dependency_type`. */
 function dependenciesOf(given: Record<string, unknown>): Dependency[] {
@@ -70,8 +79,33 @@ function dependenciesOf(given: Record<string, unknown>): Dependency[] {
 	});
 }
 
-export const kindOf = ({ type, labels }: Issue): ItemKind =>
-	type === "convoy" || labels.includes("gt:convoy") ? "batch" : type === "epic" ? "epic" : "task";
+/** Gas Town makes convoys as tasks with a label; older ones are of a type of their own. */
+export const isConvoy = (type: string, labels: readonly string[]): boolean => type === "convoy" || labels.includes("gt:convoy");
+export const kindOf = ({ type, labels }: Issue): ItemKind => (isConvoy(type, labels) ? "batch" : type === "epic" ? "epic" : "task");
+
+export const parentsOf = ({ parent, dependencies }: Issue): string[] => [
+	...new Set([...dependencies.flatMap(({ on, type }) => (type === "parent-child" ? [on] : [])), ...(parent ? [parent] : [])]),
+];
+
+/** "hooked by ann"; null where it is free. */
+export const takenBy = ({ status, owner }: Issue): string | null =>
+	TAKEN.includes(status) ? `${status}${owner === null ? "" : ` by ${owner}`}` : null;
+
+/** Why its own state keeps an open issue out of `bd ready`, in words; null where it does not. */
+export function heldBecause(issue: Issue, find: Find, now: number): string | null {
+	const isLater = ({ defer_until }: Issue) => defer_until !== null && defer_until > now;
+	const until = ({ defer_until }: Issue) => `deferred until ${new Date(defer_until ?? 0).toISOString().replace(".000Z", "Z")}`;
+	if (isClosed(issue.status) || TAKEN.includes(issue.status) || issue.status === "blocked") return null;
+	if (isLater(issue)) return until(issue);
+	if (issue.status !== "open") return `its status is ${issue.status}`;
+	if (issue.pinned) return "pinned";
+	if (NOT_WORK.includes(issue.type)) return `its type is ${issue.type}`;
+	for (const id of parentsOf(issue)) {
+		const parent = find(id);
+		if (parent && isLater(parent)) return `its parent ${id} is ${until(parent)}`;
+	}
+	return null;
+}
 
 /** A town's own notes: never work by themselves. */
 export const isCoordination = (id: string): boolean => id.startsWith("hq-");
@@ -97,11 +131,7 @@ export function blockersOf(issue: Issue, find: Find, children: (id: string) => r
 			else if (other && !/^merged\b/i.test(other.close_reason)) found.add(`${edge.on} (not merged)`);
 		}
 	}
-	const parents = [
-		...issue.dependencies.flatMap(({ on, type }) => (type === "parent-child" ? [on] : [])),
-		...(issue.parent ? [issue.parent] : []),
-	];
-	for (const id of new Set(parents)) {
+	for (const id of parentsOf(issue)) {
 		const parent = find(id);
 		if (!parent || path.includes(id) || isClosed(parent.status)) continue;
 		for (const blocker of blockersOf(parent, find, children, [...path, issue.id])) found.add(blocker);
@@ -110,9 +140,14 @@ export function blockersOf(issue: Issue, find: Find, children: (id: string) => r
 	return [...found];
 }
 
-export function itemOf(source: string, issue: Issue, more: { blocked_by: string[]; members: string[]; batch: string | null }): Item {
+export function itemOf(
+	source: string,
+	issue: Issue,
+	more: { blocked_by: string[]; held: string | null; members: string[]; batch: string | null },
+): Item {
 	const kind = kindOf(issue);
 	const open = !isClosed(issue.status);
+	const isFree = issue.status === "open" && more.blocked_by.length === 0 && more.held === null;
 	return {
 		source,
 		id: issue.id,
@@ -122,6 +157,8 @@ export function itemOf(source: string, issue: Issue, more: { blocked_by: string[
 		status: issue.status,
 		open,
 		in_progress: TAKEN.includes(issue.status),
+		taken: takenBy(issue),
+		held: more.held,
 		blocked_by: issue.status === "blocked" && more.blocked_by.length === 0 ? ["its status: blocked"] : more.blocked_by,
 		members: more.members,
 		batch: more.batch,
@@ -132,7 +169,7 @@ export function itemOf(source: string, issue: Issue, more: { blocked_by: string[
 		priority: (2 - issue.priority) * 10,
 		branch: null,
 		owner: issue.owner,
-		eligible: kind === "task" && open && issue.status === "open" && more.blocked_by.length === 0 && !isCoordination(issue.id),
+		eligible: kind === "task" && open && isFree && !isCoordination(issue.id),
 		place: issue.id,
 		mark: issue.mark,
 	};

@@ -39,6 +39,9 @@ export function cardOf(source: string, card: CardText, { phase, folder, name }: 
 		agent_status: status,
 		open: folder !== "done",
 		in_progress: busy,
+		// Our own write-back says so, too: it holds nothing back.
+		taken: null,
+		held: null,
 		blocked_by: [],
 		members: [],
 		batch: null,
