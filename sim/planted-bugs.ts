@@ -184,6 +184,18 @@ export const BUGS: Bug[] = [
 		replace: "return undefined;",
 	},
 	{
+		name: "an item that somebody else has is started",
+		file: "core/gates/item.js",
+		find: "taken !== undefined && !isOurs",
+		replace: "false",
+	},
+	{
+		name: "force does not take an item over",
+		file: "scheduler/add.js",
+		find: "value?.taken !== undefined && force",
+		replace: "false",
+	},
+	{
 		name: "why forgets that a launch failed",
 		file: "core/gates/index.js",
 		find: "reasons.push(...(askSpawn(job, facts.now) ?? []));",

@@ -87,13 +87,15 @@ function drawFactOp(random: Random, id: number): Op {
 				value: random.chance(0.6),
 			};
 		if (what === "item") {
-			const value = random.weighted({ open: 4, blocked: 3, closed: 1, busy: 1 });
+			const value = random.weighted({ open: 4, blocked: 2, held: 1, closed: 1, busy: 1, taken: 2 });
 			return {
 				key: `item:${SOURCE}:${random.pick(ITEMS)}`,
 				value: {
 					open: value !== "closed",
 					blocked_by: value === "blocked" ? ["app-9"] : [],
-					...(value === "busy" ? { in_progress: true } : {}),
+					...(value === "busy" || value === "taken" ? { in_progress: true } : {}),
+					...(value === "taken" ? { taken: "hooked by ann" } : {}),
+					...(value === "held" ? { held: "its status is deferred" } : {}),
 				},
 			};
 		}

@@ -12,10 +12,20 @@ export type Clock = {
  *   `artifact:<artifact>`                        true / false        (repo-bound ones: `artifact:<artifact>@<repo>`)
  *   `head:<repo>:<branch>`                       commit, or null when the branch is gone
  *   `condition:<canonical condition>[@<repo>]`   true / false
- *   `item:<source>:<id>`                         { open: true, blocked_by: string[] } or { open: false }
+ *   `item:<source>:<id>`                         { open: true, blocked_by: string[] … } or { open: false }
  *   `busy:<repo>`                                "merge", "cherry-pick" … while git is in the middle of one; null else
  */
-export type FactValue = boolean | string | null | { open: boolean; blocked_by?: string[]; in_progress?: boolean };
+export type FactValue = boolean | string | null | ItemFact;
+export type ItemFact = {
+	open: boolean;
+	blocked_by?: string[];
+	/** A new job for it is refused unless it is forced. */
+	in_progress?: boolean;
+	/** Somebody else works on it, in the source's words: a job for it waits unless its chain has begun, or was added with force. */
+	taken?: string;
+	/** Its own state keeps it from being ready, in the source's words. */
+	held?: string;
+};
 export type Facts = Record<string, FactValue | { error: string }>;
 
 export interface Host {

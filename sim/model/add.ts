@@ -37,7 +37,7 @@ export function locksOf(state: State, input: JobInput): Lock[] {
 }
 
 /** The job an accepted input becomes. */
-export function makeJob(state: State, id: number, input: JobInput, edges: Edge[]): ModelJob {
+export function makeJob(state: State, id: number, input: JobInput, edges: Edge[], options: { force?: boolean } = {}): ModelJob {
 	const { now } = state;
 	const parent = input.parent === undefined ? undefined : find(state, input.parent);
 	const job: ModelJob = {
@@ -76,6 +76,8 @@ export function makeJob(state: State, id: number, input: JobInput, edges: Edge[]
 	if (owner !== undefined) job.owner = owner;
 	if (typeof input.deadline === "number") job.deadline = input.deadline;
 	if (input.item !== undefined) job.item = itemKey(input);
+	const fact = state.facts[`item:${job.item}`];
+	if (options.force && fact !== null && typeof fact === "object" && "taken" in fact) job.take_over = true;
 	if (input.requires_approval) job.approval = "needed";
 	if (input.unique !== undefined) {
 		const window = number(input.unique.window_ms);
@@ -158,7 +160,7 @@ export function add(state: State, input: JobInput, options: { force?: boolean },
 	const id = seen.fresh[0] as number;
 	if (result?.outcome === "queued") agreeSame(result.job.id, id, "add: the new job's id");
 	if (twin !== undefined) replace(state, twin, seen);
-	enter(state, makeJob(state, id, input, edges));
+	enter(state, makeJob(state, id, input, edges, options));
 	settle(state, seen);
 	if (result?.outcome === "queued") checkAnswer(state, find(state, id) as ModelJob, result, most, seen);
 }

@@ -58,7 +58,7 @@ export function apply(state: State, manifest: Manifest, options: { force?: boole
 		if (id === undefined) spare.push(...faults);
 		else problems.push(...faults);
 		if (id === undefined) continue;
-		const job = makeJob(state, id, input, edges);
+		const job = makeJob(state, id, input, edges, options);
 		const mate = job.item === undefined ? undefined : state.jobs.find((other) => made.includes(other.id) && other.item === job.item);
 		if (mate !== undefined) job.chain = mate.chain;
 		state.jobs.push(job);

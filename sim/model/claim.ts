@@ -52,6 +52,7 @@ export function start(state: State, job: ModelJob, run: { worker: string; host: 
 	job.first = 0;
 	job.forced = false;
 	for (const field of ["wait", "rest_at", "ready_at", "backoff_until", "passed"] as const) delete job[field];
+	if (job.item !== undefined) state.begun[job.item] = job.chain;
 	state.starts += 1;
 	state.last_start_at = now;
 	state.last_cycle_at = now;

@@ -134,8 +134,9 @@ export function item(state: State, job: ModelJob): Refusal[] {
 	if (fact === null || typeof fact !== "object") return [];
 	if ("error" in fact) return [{ gate: "item", codes: ["probing", "item_blocked"] }];
 	if (!fact.open) return [{ gate: "item", codes: ["item_blocked"], verdict: { status: "cancelled", reason: "item_closed" } }];
-	if ((fact.blocked_by ?? []).length === 0) return [];
-	return [{ gate: "item", codes: ["item_blocked"] }];
+	const isOurs = job.attempt > 0 || job.take_over === true || state.begun[job.item] === job.chain;
+	const isFree = (fact.blocked_by ?? []).length === 0 && fact.held === undefined && (fact.taken === undefined || isOurs);
+	return isFree ? [] : [{ gate: "item", codes: ["item_blocked"] }];
 }
 
 export function head(state: State, job: ModelJob): Refusal[] {

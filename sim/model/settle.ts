@@ -6,7 +6,7 @@ import { adopt, type Seen } from "./agree.ts";
 import { batchRefusals } from "./late.ts";
 import { lockRefusals } from "./locks.ts";
 import { artifactKey, deadline, early, type Refusal, rest, time } from "./refusal.ts";
-import { isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
+import { isActive, isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
 
 /** A terminal end of a job that was waiting or whose run is over. */
 export function finish(state: State, job: ModelJob, status: Status, reason: string | undefined, now: number): void {
@@ -43,6 +43,8 @@ export function settle(state: State, seen: Seen): void {
 			changed = true;
 		}
 	}
+	for (const [item, chain] of Object.entries(state.begun))
+		if (!state.jobs.some((job) => job.chain === chain && job.item === item && isActive(job))) delete state.begun[item];
 	for (const job of ended) adoptReason(state, job, seen);
 	for (const job of waiting(state)) park(state, job);
 	for (const job of state.jobs.filter((one) => isKernel(one) && isWaiting(one))) job.status = "queued";

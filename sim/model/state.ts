@@ -37,6 +37,8 @@ export type ModelJob = {
 	agent?: string;
 	batch?: string;
 	item?: string;
+	/** Added with force while somebody else had its item. */
+	take_over?: true;
 	/** Jobs of one item that came with one manifest share it; else its own id. */
 	chain: number;
 	phase?: string;
@@ -175,6 +177,8 @@ export type State = {
 	breakers: Record<string, Breaker>;
 	ledgers: Ledger[];
 	facts: Record<string, FactValue | { error: string }>;
+	/** The chain of each item of which a job has started, for as long as one of it is active. */
+	begun: Record<string, number>;
 	markers: string[];
 	calls: Record<string, { holder: string; until: number }[]>;
 	hosts: ModelHost[];
@@ -211,6 +215,7 @@ export const emptyState = (config: Config, now: number): State => ({
 	breakers: {},
 	ledgers: [],
 	facts: {},
+	begun: {},
 	markers: [],
 	calls: {},
 	hosts: [],

@@ -52,6 +52,8 @@ export type JobFacts = {
 	after: readonly Predecessor[];
 	artifacts: readonly NeededArtifact[];
 	item?: ObservedFact;
+	/** A job of its item's chain has been started: what has taken the item up is ours. */
+	chain_begun?: true;
 	head?: ObservedFact;
 	conditions: readonly ObservedFact[];
 	lock(key: string): LockState;

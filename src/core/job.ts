@@ -221,6 +221,8 @@ export type Job = {
 	/** `source:id` of the item, and the job that opened its chain. */
 	item?: string | undefined;
 	chain?: number | undefined;
+	/** Added with force while somebody else had its item: the gate does not wait for that one. */
+	take_over?: true | undefined;
 	phase?: string | undefined;
 	/** Ancestors, root first; depth is its length. */
 	path?: number[] | undefined;

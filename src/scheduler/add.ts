@@ -201,7 +201,7 @@ function* addToFamily(tx: Tx, draft: Draft, id: number, field: string, coming: M
 function* checkItem(tx: Tx, job: Job, force: boolean, field: string, seen: Facts | undefined): Op<void> {
 	const key = itemKey(job.item as string);
 	const value = (seen?.[key] ?? (yield* tx.get<FactRecord>("fact", key))?.value) as
-		| { open?: boolean; in_progress?: boolean }
+		| { open?: boolean; in_progress?: boolean; taken?: string }
 		| null
 		| undefined;
 	if (value && value.open === false)
@@ -212,6 +212,7 @@ function* checkItem(tx: Tx, job: Job, force: boolean, field: string, seen: Facts
 			field,
 			hint: "wait for it, or add it with force",
 		});
+	if (value?.taken !== undefined && force) job.take_over = true;
 }
 
 /** The open job of the item's chain, if there is one. */

@@ -18,7 +18,7 @@ import { factsOf, plainFacts } from "./facts.ts";
 import type { Window } from "./heads.ts";
 import { fetchLocks, hasLocksAtHand, lockKeys } from "./lock-reads.ts";
 import { takeAtOnce, takeLocks } from "./locks.ts";
-import { place } from "./place.ts";
+import { beginChain, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 export const MAX_CLAIM = 1000;
@@ -184,6 +184,7 @@ function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job
 		return undefined;
 	}
 	start(tx, job, bucket, claimer);
+	if (job.item !== undefined) yield* beginChain(tx, job);
 	if (job.locks && job.kind !== "kernel" && !takeAtOnce(tx, job)) yield* takeLocks(tx, job);
 	return job;
 }

@@ -72,9 +72,10 @@ function checkFacts(value: unknown): unknown {
 		else if (kind === "artifact" || kind === "condition") check.flag(seen, field);
 		else if (kind === "item") {
 			const item = check.record(seen, field);
-			check.knownKeys(item, ["open", "blocked_by", "in_progress"], field);
+			check.knownKeys(item, ["open", "blocked_by", "in_progress", "taken", "held"], field);
 			check.flag(item.open, `${field}.open`);
 			if (item.in_progress !== undefined) check.flag(item.in_progress, `${field}.in_progress`);
+			for (const key of ["taken", "held"] as const) if (item[key] !== undefined) check.text(item[key], `${field}.${key}`, { max: 1000 });
 			if (item.blocked_by !== undefined)
 				for (const [index, one] of check.list(item.blocked_by, `${field}.blocked_by`, 1000).entries())
 					check.text(one, `${field}.blocked_by[${index}]`, { max: 1000 });

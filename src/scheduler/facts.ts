@@ -9,6 +9,7 @@ import { shut } from "../core/gates/index.ts";
 import { isMerging, type Job, type Lock, type Status } from "../core/job.ts";
 import { ask, type Op, type Replies } from "../store.ts";
 import { fetchHolders, holdersIn, type LockRecord } from "./lock-reads.ts";
+import type { ChainRecord } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 /** What is known of a fact. `asked`: a host should look; until it answers the value is in doubt. */
@@ -56,6 +57,7 @@ export function* factsOf(tx: Tx, job: Job, which: "all" | "next" | Edges = "next
 	if (job.item !== undefined) {
 		const [item] = yield* observed(tx, [itemKey(job.item)]);
 		if (item) facts.item = item;
+		if ((yield* tx.get<ChainRecord>("chain", job.item))?.begun) facts.chain_begun = true;
 	}
 	if (job.pinned_head) {
 		const [head] = yield* observed(tx, [headKey(job)]);

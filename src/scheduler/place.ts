@@ -13,7 +13,7 @@
 //   "end"           –                                nothing
 
 import type { JobFacts, Verdict } from "../core/answer.ts";
-import { artifactKey, isMarker, isProbed } from "../core/fact.ts";
+import { artifactKey, isMarker, isProbed, itemKey } from "../core/fact.ts";
 import { type Decision, decide } from "../core/gates/index.ts";
 import { drop, type ExitKind, isWaiting, type Job, type Terminal } from "../core/job.ts";
 import type { Op } from "../store.ts";
@@ -182,8 +182,11 @@ function toldOf(job: Job, end: Ending): Record<string, unknown> {
 	return told;
 }
 
-/** Who works on an item: the chain, by its first job, and how many of it are open. `jobs`: which, where that is not the first alone. */
-export type ChainRecord = { chain: number; open: number; jobs?: number[] };
+/**
+ * Who works on an item: the chain, by its first job, and how many of it are open. `jobs`: which, where that is not the first alone. `begun`: one of
+ * them has been started.
+ */
+export type ChainRecord = { chain: number; open: number; jobs?: number[]; begun?: true };
 
 /** So many are known by number; one of them is named to whoever wants the item. */
 const NAMED = 100;
@@ -194,7 +197,15 @@ export function joinChain(before: ChainRecord | null, job: Job): ChainRecord {
 	const chain = before?.chain ?? job.chain ?? job.id;
 	if (!before && chain === job.id) return { chain, open: 1 };
 	const jobs = [...(before ? openJobs(before) : []), job.id].slice(0, NAMED);
-	return { chain, open: (before?.open ?? 0) + 1, jobs };
+	return { chain, open: (before?.open ?? 0) + 1, jobs, ...(before?.begun ? { begun: true } : {}) };
+}
+
+/** A start. Others of the chain may have waited for whoever had the item: they are decided again. */
+export function* beginChain(tx: Tx, { item, chain }: Job): Op<void> {
+	const known = item === undefined ? null : yield* tx.get<ChainRecord>("chain", item);
+	if (!known || item === undefined || known.chain !== chain || known.begun) return;
+	tx.put("chain", item, { ...known, begun: true } satisfies ChainRecord);
+	if (known.open > 1) tx.put("settle", `fact/${itemKey(item)}`, { after: 0 });
 }
 
 /** The item is free again when no job of the chain is left. */

@@ -352,6 +352,45 @@ describe("schedule", () => {
 		expect(await t.show(dropped)).toMatchObject({ status: "cancelled", end_reason: "item_closed" });
 	});
 
+	test("a bead that somebody takes up after it was scheduled waits until it is free again; so does one that is deferred", async () => {
+		const t = await openStand(deferred(5));
+		const [taken, deferredBead] = (await addBeads(t, 2)) as [number, number];
+		t.host.facts.set("item:beads:gt-1", { open: true, blocked_by: [], in_progress: true, taken: "hooked by ann" });
+		t.host.facts.set("item:beads:gt-2", { open: true, blocked_by: [], held: "its status is deferred" });
+		await t.wait(SECOND);
+		expect(await t.start()).toEqual([]);
+		expect((await t.sluice.show(taken)).wait_reason).toMatchObject({ detail: "item beads:gt-1 is in progress elsewhere: hooked by ann" });
+		expect((await t.sluice.show(deferredBead)).wait_reason).toMatchObject({
+			detail: "item beads:gt-2 is not ready: its status is deferred",
+		});
+		for (const id of ["gt-1", "gt-2"]) t.host.facts.set(`item:beads:${id}`, { open: true, blocked_by: [] });
+		await t.wait(SECOND);
+		expect(await t.start()).toEqual([taken, deferredBead]);
+	});
+
+	test("a bead that our own run has taken up does not hold back its retry, nor the next step of its recipe", async () => {
+		const t = await openStand(deferred(5));
+		const { jobs } = await t.sluice.apply({
+			jobs: [bead("gt-1", { name: "first", retry: 1, no_merge: true }), bead("gt-1", { name: "second", after: ["first"], no_merge: true })],
+		});
+		const [first, second] = jobs as [number, number];
+		expect(await t.start()).toEqual([first]);
+		t.host.facts.set("item:beads:gt-1", { open: true, blocked_by: [], in_progress: true, taken: "in_progress" });
+		await t.wait(SECOND);
+		await t.fail(first);
+		await t.wait(HOUR);
+		expect(await t.start()).toEqual([first]);
+		await t.end(first, "completed");
+		expect(await t.start()).toEqual([second]);
+	});
+
+	test("one that was taken up before is started where it was added with force", async () => {
+		const t = await openStand(deferred(5));
+		t.host.facts.set("item:beads:gt-1", { open: true, blocked_by: [], in_progress: true, taken: "hooked by ann" });
+		const added = await t.sluice.add(bead("gt-1"), { force: true });
+		expect(await t.start()).toEqual([added.outcome === "queued" ? added.job.id : added.outcome]);
+	});
+
 	test("everything that was asked for is handed to whoever runs it", async () => {
 		const t = await openStand(deferred(5, { accounts: { main: {} } }));
 		await t.add(

@@ -57,6 +57,24 @@ test("blocked, by which", () => {
 	});
 });
 
+test("not ready by its own state, and why", () => {
+	expect(ask({ open: true, blocked_by: [], held: "deferred until 2199-01-01T00:00:00Z" })?.reasons[0]).toMatchObject({
+		code: "item_blocked",
+		detail: "item cards:7 is not ready: deferred until 2199-01-01T00:00:00Z",
+		observed_at: 5,
+	});
+});
+
+test("taken up by somebody else: waits, unless the chain has begun or was added with force", () => {
+	const taken = { value: { open: true, in_progress: true, taken: "hooked by ann" }, observed_at: 5 };
+	const asked = (more: Partial<Job>, also: Partial<JobFacts> = {}) =>
+		item.ask(job({ item: "gt:gt-1", ...more }), facts({ item: taken, ...also }));
+	expect(asked({})?.reasons[0]).toMatchObject({ code: "item_blocked", detail: "item gt:gt-1 is in progress elsewhere: hooked by ann" });
+	expect(asked({ attempt: 1 })).toBeNull();
+	expect(asked({ take_over: true })).toBeNull();
+	expect(asked({}, { chain_begun: true })).toBeNull();
+});
+
 test("closed meanwhile: cancelled, item_closed", () => {
 	const answer = ask({ open: false });
 	expect(answer?.verdict).toEqual({ status: "cancelled", reason: "item_closed" });
