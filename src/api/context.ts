@@ -145,6 +145,8 @@ export type RepoHandle = {
 	add(repo: NewRepo, by: string): Promise<RepoDocument>;
 	trust(name: string, trusted: boolean, by: string): Promise<RepoDocument>;
 	remove(name: string, by: string): Promise<void>;
+	/** Refuses a branch that the repo does not have, with the nearest one. A repo that is not on this machine, or has no folder, is not looked at. */
+	mustHaveBranch(name: string, branch: string): Promise<void>;
 };
 
 /** The part of the workspaces that methods use. */

@@ -44,6 +44,7 @@ import { takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
 import { type DaemonOptions, givenTo, remember, userName } from "./options.ts";
 import { openQueue } from "./queue.ts";
+import { branchCheck } from "./branches.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
 import { bringAlong, shareConfig } from "./shared-config.ts";
@@ -180,6 +181,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			home: home.path,
 			repos: () =>
 				Object.fromEntries(Object.entries(config.engine().repos).map(([name, one]) => [name, { ...one, ...settingsOf(config, name) }])),
+			mustHaveBranch: branchCheck(git, (name) => settingsOf(config, name)?.path ?? null),
 			env: () => ({ ...allowed(), ...pick(env, ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"]) }),
 		});
 		undo.push(() => intake.stop());

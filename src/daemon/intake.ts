@@ -20,6 +20,7 @@ export type IntakeOptions = {
 	log: Log;
 	home: string;
 	repos: () => Repos;
+	mustHaveBranch: (repo: string, branch: string) => Promise<void>;
 	/** For programs that give notices. */
 	env: () => Record<string, string>;
 };

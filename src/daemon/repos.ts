@@ -13,6 +13,7 @@ import { busyWith } from "../host/repo-facts.ts";
 import type { WatchPaths } from "../host.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { RepoSettings, WorktreeView } from "../workspace.ts";
+import { branchCheck } from "./branches.ts";
 import type { ConfigFile } from "./config-file.ts";
 import { FILE, NO_TEXT, type WholeRepo, withRepoFile } from "./repo-file.ts";
 import { REPO } from "./settings.ts";
@@ -207,6 +208,7 @@ export function createRepos({ config, git, scheduler, clone, worktrees }: RepoPa
 			await config.set(`repos.${name}.trusted`, trusted ? hash : false, by);
 			return view(name);
 		},
+		mustHaveBranch: branchCheck(git, (name) => settingsOf(config, name)?.path ?? null),
 		async remove(name, by) {
 			known(name);
 			const jobs = await scheduler.list({ repo: name, limit: 5 });

@@ -32,6 +32,8 @@ export type IntakeParts = {
 	log: Log;
 	home: string;
 	repos: () => Repos;
+	/** Refuses a branch that a repo of this machine does not have. */
+	mustHaveBranch: (repo: string, branch: string) => Promise<void>;
 	cursor: Cursor;
 	/** This queue, as others that write into the same board should know it. */
 	queue: () => Promise<QueueMark>;
@@ -56,9 +58,10 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		scheduler,
 		survey: () => sources.survey(),
 		usual(name) {
-			const { repo = null, lane = null, recipe = null, agent = null, root = "" } = source(name)?.settings ?? {};
-			return { repo, lane, recipe, agent, root };
+			const { repo = null, lane = null, recipe = null, agent = null, root = "", kind } = source(name)?.settings ?? {};
+			return { repo, lane, recipe, agent, root, prefixed: kind === "beads" };
 		},
+		mustHaveBranch: parts.mustHaveBranch,
 		repos: parts.repos,
 		book,
 	};
@@ -95,7 +98,8 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 	}
 
 	async function jobsOf(item: Item): Promise<JobInput[]> {
-		const repo = repoFor(item.id, { named: undefined, usual: slinging.usual(item.source).repo, repos: parts.repos(), force: false });
+		const { repo: usual, prefixed } = slinging.usual(item.source);
+		const repo = repoFor(item.id, { named: undefined, usual, repos: parts.repos(), force: false, prefixed });
 		const order = orderOf(slinging, { ids: [item.id] }, item, { repo, tag: String(await scheduler.lastEvent()), batch: null });
 		order.fields.trigger = "watch";
 		return made(slinging, { ids: [item.id] }, undefined, item, order).map(({ job }) => job);

@@ -41,7 +41,7 @@ export function openRecipeBook(home: string, repo: (name: string) => string | nu
 		if (path !== undefined) return { recipe: readRecipeText(textOf(path), name, path), origin: path };
 		const shipped = Object.hasOwn(SHIPPED, name) ? SHIPPED[name] : undefined;
 		if (shipped) return { recipe: readRecipe(shipped, name), origin: "shipped" };
-		const all = [...files(of).keys(), ...Object.keys(SHIPPED)];
+		const all = [...new Set([...files(of).keys(), ...Object.keys(SHIPPED)])];
 		const guess = nearest(name, all);
 		throw new SluiceError("not_found", `there is no recipe ${check.shown(name)}`, {
 			field: "recipe",

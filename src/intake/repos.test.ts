@@ -4,7 +4,9 @@ import { describe, expect, test } from "vitest";
 import { repoFor, repoOfPrefix } from "./repos.ts";
 
 const repos = { gastown: { prefix: "gt-" }, ui: { prefix: "gt-ui-" }, beads: { prefix: "be-" }, free: { prefix: null } };
-const choose = (id: string, named?: string, force = false) => repoFor(id, { named, usual: "usual", repos, force });
+const choose = (id: string, named?: string, force = false) => repoFor(id, { named, usual: "usual", repos, force, prefixed: true });
+const ofBeads = (id: string, known: Parameters<typeof repoOfPrefix>[1]) =>
+	repoFor(id, { named: undefined, usual: null, repos: known, force: false, prefixed: true });
 
 describe("a repo for an item", () => {
 	test("the longest prefix counts", () => {
@@ -28,5 +30,24 @@ describe("a repo for an item", () => {
 		} catch (error) {
 			expect((error as { hint: string }).hint).toBe("sluice sling gt-1 gastown, or with --force: sluice sling gt-1 beads --force");
 		}
+	});
+	test("a prefix of no repo is refused: the prefix, the known ones, what to type", () => {
+		expect(() => ofBeads("xx-1", repos)).toThrow(
+			expect.objectContaining({
+				code: "not_found",
+				field: "repo",
+				message: 'xx-1: no repo has the prefix "xx-"; known: gt- (gastown), gt-ui- (ui), be- (beads)',
+				hint: "sluice config set repos.REPO.prefix xx-, or for this once: sluice sling xx-1 --repo REPO --force",
+			}),
+		);
+		expect(() => ofBeads("plain", { gastown: { prefix: "gt-" } })).toThrow(
+			expect.objectContaining({
+				message: "plain begins with the prefix of no repo; known: gt- (gastown)",
+				hint: "sluice config set repos.gastown.prefix PREFIX, or for this once: sluice sling plain --repo gastown --force",
+			}),
+		);
+	});
+	test("where no repo has a prefix, ids say nothing of repos: none", () => {
+		expect([ofBeads("xx-1", {}), ofBeads("xx-1", { free: { prefix: null } })]).toEqual([null, null]);
 	});
 });

@@ -13,13 +13,26 @@ export function repoOfPrefix(id: string, repos: Repos): string | null {
 	return best?.[0] ?? null;
 }
 
-/** The repo for an item. `named` must be the one of its prefix, unless forced. */
+/**
+ * The repo for an item. `named` must be the one of its prefix, unless forced. `prefixed`: ids of its source begin with the prefix of their repo, so
+ * one that begins with none of them is a mistake; where no repo has a prefix at all, ids say nothing about repos.
+ */
 export function repoFor(
 	id: string,
-	{ named, usual, repos, force }: { named: string | undefined; usual: string | null; repos: Repos; force: boolean },
+	{
+		named,
+		usual,
+		repos,
+		force,
+		prefixed,
+	}: { named: string | undefined; usual: string | null; repos: Repos; force: boolean; prefixed: boolean },
 ): string | null {
 	const own = repoOfPrefix(id, repos);
-	if (named === undefined) return own ?? usual;
+	if (named === undefined) {
+		const repo = own ?? usual;
+		if (repo === null && prefixed) refusePrefix(id, repos);
+		return repo;
+	}
 	const prefix = repos[named]?.prefix ?? null;
 	if (force || own === named || (own === null && prefix === null)) return named;
 	const said =
@@ -32,5 +45,18 @@ export function repoFor(
 			own === null
 				? `sluice sling ${id} ${named} --force`
 				: `sluice sling ${id} ${own}, or with --force: sluice sling ${id} ${named} --force`,
+	});
+}
+
+function refusePrefix(id: string, repos: Repos): void {
+	const known = Object.entries(repos).flatMap(([name, { prefix }]) => (prefix ? [`${prefix} (${name})`] : []));
+	if (known.length === 0) return;
+	const prefix = /^[^-]*-/.exec(id)?.[0];
+	const said = prefix === undefined ? `${id} begins with the prefix of no repo` : `${id}: no repo has the prefix ${JSON.stringify(prefix)}`;
+	const names = Object.keys(repos);
+	const name = names.length === 1 ? names[0] : "REPO";
+	throw new SluiceError("not_found", `${said}; known: ${known.join(", ")}`, {
+		field: "repo",
+		hint: `sluice config set repos.${name}.prefix ${prefix ?? "PREFIX"}, or for this once: sluice sling ${id} --repo ${name} --force`,
 	});
 }

@@ -14,12 +14,24 @@ import { jobsOf, labelOf, type Order, rawJobOf } from "./jobs.ts";
 import type { RecipeBook } from "./recipe-book.ts";
 import { type Repos, repoFor } from "./repos.ts";
 
+export type Usual = {
+	repo: string | null;
+	lane: string | null;
+	recipe: string | null;
+	agent: string | null;
+	root: string;
+	/** Its ids begin with the prefix of their repo. */
+	prefixed: boolean;
+};
+
 export type SlingParts = {
 	scheduler: Scheduler;
 	/** How the items of one sling are found: every source is looked at once, however many there are. */
 	survey(): (id: string) => Promise<Item | null>;
 	/** What the configuration says of the item's source. */
-	usual(source: string): { repo: string | null; lane: string | null; recipe: string | null; agent: string | null; root: string };
+	usual(source: string): Usual;
+	/** Refuses a branch that a repo of this machine does not have. */
+	mustHaveBranch(repo: string, branch: string): Promise<void>;
 	repos(): Repos;
 	book: RecipeBook;
 };
@@ -40,13 +52,13 @@ const skip = (item: string, reason: string, job: number | null = null): SlingSki
 export async function sling(parts: SlingParts, input: SlingInput, act: { by: string }): Promise<Slung> {
 	const { scheduler } = parts;
 	const words = wordsOf(input, parts.repos());
-	const found = await targetsOf(parts, words.ids);
+	const found = await targetsOf(parts, words);
 	const force = input.force === true;
 	const tag = String(await scheduler.lastEvent());
 	const plan: { planned: PlannedJob; job: JobInput; item: Item }[] = [];
 	for (const { item, batch } of found.targets) {
 		const usual = parts.usual(item.source);
-		const repo = repoFor(item.id, { named: words.repo, usual: usual.repo, repos: parts.repos(), force });
+		const repo = repoFor(item.id, { named: words.repo, usual: usual.repo, repos: parts.repos(), force, prefixed: usual.prefixed });
 		const order = orderOf(parts, input, item, { repo, tag, batch: batchOf(input, item, batch, tag) });
 		for (const { step, recipe, job } of made(parts, input, words.recipe, item, order)) {
 			const planned = {
@@ -63,6 +75,8 @@ export async function sling(parts: SlingParts, input: SlingInput, act: { by: str
 			plan.push({ planned, job, item });
 		}
 	}
+	if (input.base_branch !== undefined && !force)
+		for (const repo of new Set(plan.flatMap(({ planned }) => planned.repo ?? []))) await parts.mustHaveBranch(repo, input.base_branch);
 	const skipped = [...found.skipped];
 	const ready = await withoutTaken(scheduler, plan, skipped, force, act, words.ids.length === 1 && found.targets.length === 1);
 	const jobs = ready.map(({ job }) => job);
@@ -122,7 +136,7 @@ function mustBeRepo(name: string, repos: Repos): string {
 	});
 }
 
-async function targetsOf(parts: SlingParts, ids: readonly string[]) {
+async function targetsOf(parts: SlingParts, { ids, repo }: Words) {
 	const targets: Target[] = [];
 	const skipped: SlingSkip[] = [];
 	const warnings: string[] = [];
@@ -159,11 +173,7 @@ async function targetsOf(parts: SlingParts, ids: readonly string[]) {
 	/** What no source knows may be a batch of ours: then it stands for the items of its jobs. */
 	async function takeBatch(id: string): Promise<void> {
 		const known = (await parts.scheduler.batches()).some(({ name }) => name === id);
-		if (!known)
-			throw new SluiceError("not_found", `no source knows an item, an epic or a batch ${JSON.stringify(id)}`, {
-				field: "ids",
-				hint: "sluice source list shows the sources, sluice source show NAME their items",
-			});
+		if (!known) throw unknown(id, ids.length > 1 && repo === undefined && id === ids.at(-1) ? Object.keys(parts.repos()) : []);
 		const items = new Set<string>();
 		for (let after = 0; ; ) {
 			const jobs = await parts.scheduler.list({ batch: id, all: true, after, limit: 1000 });
@@ -178,6 +188,23 @@ async function targetsOf(parts: SlingParts, ids: readonly string[]) {
 
 	for (const id of ids) await take(id, null);
 	return { targets, skipped, warnings };
+}
+
+/** `repos`: where it is the last of several words, it may have been meant as a repo. */
+function unknown(id: string, repos: readonly string[]): SluiceError {
+	const guess = nearest(id, repos);
+	if (guess !== undefined)
+		return new SluiceError("not_found", `${JSON.stringify(id)} is neither an item nor a repo`, {
+			field: "ids",
+			hint: `did you mean the repo "${guess}"?`,
+		});
+	const hint = "sluice source list shows the sources, sluice source show NAME their items";
+	return repos.length === 0
+		? new SluiceError("not_found", `no source knows an item, an epic or a batch ${JSON.stringify(id)}`, { field: "ids", hint })
+		: new SluiceError("not_found", `no source knows an item, an epic or a batch ${JSON.stringify(id)}, and no repo is called so`, {
+				field: "ids",
+				hint: `${hint}; known repos: ${repos.join(", ")}`,
+			});
 }
 
 /** One batch for each sling, unless the item belongs to one. */
@@ -215,7 +242,8 @@ export function orderOf(
 		vars: input.vars ?? {},
 		fields,
 		...(lane === null ? {} : { lane }),
-		cwd: path ?? input.cwd ?? usual.root,
+		// A bead without a repo is worked on where its database is, wherever it was slung from.
+		cwd: path ?? (usual.prefixed ? usual.root : (input.cwd ?? usual.root)),
 		...(agent === undefined ? {} : { agent }),
 		...(input.args === undefined ? {} : { args: input.args }),
 		...(input.env === undefined ? {} : { env: input.env }),

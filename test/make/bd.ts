@@ -6,7 +6,7 @@
 //   show      dependencies as whole issues: those on other databases are left out
 //   dep list  one id: as `show`; several: the records as they are stored
 
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "./folder.ts";
 
@@ -45,7 +45,10 @@ export function makeTown<Name extends string>(databases: Record<Name, readonly B
 	return roots;
 }
 
-export const setBeads = (root: string, beads: readonly Bead[]): void => writeFileSync(join(root, ".beads/db.json"), JSON.stringify(beads));
+export function setBeads(root: string, beads: readonly Bead[]): void {
+	writeFileSync(join(root, ".beads/db.new"), JSON.stringify(beads));
+	renameSync(join(root, ".beads/db.new"), join(root, ".beads/db.json"));
+}
 
 export const readBeads = (root: string): Bead[] => JSON.parse(readFileSync(join(root, ".beads/db.json"), "utf8"));
 
@@ -58,7 +61,7 @@ export function changeBead(root: string, id: string, change: Record<string, unkn
 }
 
 const SCRIPT = `
-const { appendFileSync, readFileSync, writeFileSync } = require("node:fs");
+const { appendFileSync, readFileSync, renameSync, writeFileSync } = require("node:fs");
 const { basename, join } = require("node:path");
 const options = OPTIONS;
 const [command, ...rest] = process.argv.slice(2);
@@ -105,7 +108,7 @@ const isReady = (one) => one.status === "open" && !one.pinned && !one.ephemeral 
 	&& !(Date.parse(one.defer_until ?? "") > Date.now());
 const ids = (words) => words.filter((word) => !word.startsWith("-"));
 const valueOf = (name) => rest[rest.indexOf(name) + 1];
-const save = () => writeFileSync(file, JSON.stringify(db));
+const save = () => { writeFileSync(file + process.pid, JSON.stringify(db)); renameSync(file + process.pid, file); };
 
 if (command === "list") {
 	const shown = db.filter((one) => (rest.includes("--all") || !closed(one)) && !["gate", ...INFRA].includes(one.issue_type) && !one.is_template);

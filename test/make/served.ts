@@ -150,6 +150,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			remove: async (name) => {
 				throw new SluiceError("not_found", `there is no repo ${JSON.stringify(name)}`, { field: "name" });
 			},
+			mustHaveBranch: async () => {},
 		},
 		work: {
 			prune: async () => ({ removed: [], kept: [] }),
@@ -177,6 +178,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			log: SILENT,
 			home: "/home/of/test",
 			repos: () => t.sluice.config().repos,
+			mustHaveBranch: async () => {},
 			cursor: { read: () => null, write() {} },
 			queue: async () => ({ queue: "test", home: "/home/of/test", host: "here" }),
 		}),

@@ -37,6 +37,12 @@ async function mustPay(owners: readonly (string | undefined)[], { context, sessi
 	});
 }
 
+/** One that waits for other jobs, or for something that they make, may begin on a branch that they make. */
+async function mustHaveBase({ repo, base_branch, after, needs }: JobInput, { context }: At): Promise<void> {
+	if (typeof repo !== "string" || typeof base_branch !== "string" || (after?.length ?? 0) > 0 || (needs?.length ?? 0) > 0) return;
+	await context.repos.mustHaveBranch(repo, base_branch);
+}
+
 async function captured({ cwd, input_patch }: JobInput, { context }: At): Promise<string> {
 	const refuse = (why: string) => new SluiceError("invalid", `capture_diff: ${why}`, { field: "capture_diff" });
 	if (input_patch !== undefined) throw refuse("contradicts input_patch");
@@ -61,6 +67,7 @@ export const jobMethods: Handlers<"job"> = {
 		const input = capture_diff ? { ...given, input_patch: await captured(given, at) } : given;
 		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.intake.expand(input);
 		await mustPay([input.owner, first.owner, ...rest.map(({ owner }) => owner)], at);
+		if (!options.force) await mustHaveBase(first, at);
 		if (rest.length > 0) return addAll([first, ...rest], options, at);
 		const adding = context.scheduler.add(asChild(first, at), options);
 		context.supervisor.claimAlong?.();
