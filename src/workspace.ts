@@ -12,7 +12,7 @@ export type RepoSettings = {
 	path: string | null;
 	/** Instead of a folder: each host that needs it clones it from here. */
 	url: string | null;
-	/** Jobs begin and merge here; null = the branch that is checked out in its folder, or that origin calls its default. */
+	/** Jobs begin and merge here; null = not written down yet: the branch that is checked out in its folder, or that origin calls its default. */
 	base_branch: string | null;
 	/** Must exit with 0 before the base moves: argv; empty = none. */
 	verify: string[];

@@ -59,6 +59,10 @@ export type JobDocument = {
 	merge_status: MergeStatus | null;
 	/** Files in the way of a merge, words, the commit that has it. */
 	merge_report: MergeReport | null;
+	/** The branch that its work is merged into; null where it is not merged, or its repo names no base. */
+	merge_target: string | null;
+	/** The commit on that branch which has its work. */
+	merge_commit: string | null;
 	attempt: number;
 	failures: number;
 	dispatch_failures: number;
@@ -202,6 +206,13 @@ export type Showing = {
 /** Its branch stays, as was asked for: there is nothing that the engine would have to follow. */
 const isKept = ({ spec }: JobView): boolean => spec.merge === "local" && !spec.no_merge;
 
+/** As the merge was told, or where it will go as things stand. */
+function mergeTarget({ will_merge, merge_report, spec, repo }: JobView, { repos }: Config): string | null {
+	if (!will_merge) return null;
+	const known = repo !== undefined && Object.hasOwn(repos, repo) ? repos[repo] : undefined;
+	return merge_report?.target ?? spec.base_branch ?? known?.base ?? null;
+}
+
 export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: Showing): JobDocument {
 	const { spec } = view;
 	const colon = view.item?.indexOf(":") ?? -1;
@@ -220,6 +231,8 @@ export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: 
 		end_reason: view.end_reason ?? null,
 		merge_status: view.merge_status ?? (view.status === "succeeded" && isKept(view) ? "kept" : null),
 		merge_report: view.merge_report ?? null,
+		merge_target: mergeTarget(view, config),
+		merge_commit: view.merge_report?.commit ?? null,
 		attempt: view.attempt,
 		failures: view.failures ?? 0,
 		dispatch_failures: view.dispatch_failures ?? 0,

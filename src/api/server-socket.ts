@@ -37,10 +37,13 @@ export async function serveSocket(door: Door, path: string): Promise<{ close(): 
 		process.umask(before);
 	}
 	chmodSync(path, 0o600);
+	const { ino } = lstatSync(path);
 	return {
 		close: () =>
 			new Promise((resolve) => {
-				server.close(() => resolve());
+				// Closing a server removes the file of its path, also where that is the socket of another daemon by now.
+				if ((lstatSync(path, { throwIfNoEntry: false })?.ino ?? ino) === ino) server.close(() => resolve());
+				else resolve(void server.unref());
 				// Answers that are written already still go out, but not to those who do not read.
 				for (const socket of open) socket.end(() => socket.destroy());
 				door.context.host.after(LINGER_MS, () => {

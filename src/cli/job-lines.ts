@@ -1,6 +1,7 @@
 // How jobs are put into words: the row of a list, what it runs, where it stands.
 
 import type { JobDocument } from "../api/documents.ts";
+import { mergeWords } from "../core/job.ts";
 import { type Paint, paintStatus, plain } from "./print.ts";
 import { printable } from "./sequences.ts";
 import type { Column } from "./table.ts";
@@ -57,7 +58,10 @@ export function remark(job: ShownJob, now: number): string {
 	}
 	const took = tookOf(job);
 	const reason = printable(job.end_reason ?? "");
-	if (job.status === "succeeded") return [took === "" ? reason : `in ${took}`, unmergedWords(job)].filter(Boolean).join(", ");
+	if (job.status === "succeeded")
+		return [took === "" ? reason : `in ${took}`, job.merge_status === "merged" ? printable(mergeWords(job)) : unmergedWords(job)]
+			.filter(Boolean)
+			.join(", ");
 	const launch = launchWords(job);
 	if (launch !== undefined) return launch;
 	// Nobody gave a reason: what says no more than the status is left out, and how the stop looked from inside, too.
@@ -77,7 +81,6 @@ const startWords = (job: ShownJob, when: string): string =>
 const UNMERGED: Record<string, string | undefined> = {
 	conflict: "not merged: conflict",
 	verify_failed: "not merged: verify failed",
-	base_dirty: "not merged yet: its base is being worked in",
 	pending: "to be merged",
 	requested: "merge requested",
 };
@@ -85,9 +88,10 @@ const UNMERGED: Record<string, string | undefined> = {
 export const unmergedWords = (job: Merging): string => {
 	if (job.status !== "succeeded") return "";
 	if (job.merge_report?.given_up) return "merge given up";
+	if (job.merge_status === "base_dirty") return `not merged yet: ${printable(job.merge_target ?? "its base")} has uncommitted changes`;
 	return isUncommitted(job) ? "not merged: uncommitted work" : (UNMERGED[job.merge_status ?? ""] ?? "");
 };
-type Merging = Pick<ShownJob, "status" | "merge_status" | "merge_report">;
+type Merging = Pick<ShownJob, "status" | "merge_status" | "merge_report" | "merge_target">;
 
 export const isUncommitted = ({ merge_status, merge_report }: Merging): boolean =>
 	merge_status === "pending" && merge_report?.uncommitted === true;

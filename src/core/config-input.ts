@@ -4,6 +4,7 @@ import * as check from "./check.ts";
 import { type Config, DEFAULTS, LANE_DEFAULT, type LaneConfig, PRESETS, type PresetName, type RepoConfig } from "./config.ts";
 import { retryOf } from "./input.ts";
 import type { RetryPolicy } from "./job.ts";
+import { branch } from "./spec.ts";
 import { isTimezone, parseHours } from "./window.ts";
 
 export type Reader<T> = (value: unknown, field: string, before: T) => T;
@@ -79,7 +80,12 @@ const readers: Readers<Config> = {
 	lanes,
 	repos: map<RepoConfig>(
 		{ max: null, prefix: null },
-		{ max: cap, prefix, merge: (value, field) => check.oneOf(value, ["direct", "mr", "local", "none"] as const, field) },
+		{
+			max: cap,
+			prefix,
+			merge: (value, field) => check.oneOf(value, ["direct", "mr", "local", "none"] as const, field),
+			base: (value, field) => (value === null ? null : branch(value, field)),
+		},
 	),
 	accounts: map<Config["accounts"][string]>({ max: null, max_api_calls: 10 }, { max: cap, max_api_calls: whole(0) }),
 	hosts: map<Config["hosts"][string]>({ max: null }, { max: cap }),

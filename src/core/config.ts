@@ -16,7 +16,8 @@ export type LaneConfig = {
 
 export type Cap = { max: number | null };
 /** `merge`: what becomes of the work of jobs that do not say; `none` where nobody merges, since the repo has no folder. Absent = direct. */
-export type RepoConfig = Cap & { prefix: string | null; merge?: "direct" | "mr" | "local" | "none" };
+/** `base`: the branch that its jobs begin from and merge into, where it is written down; only shown by the engine. */
+export type RepoConfig = Cap & { prefix: string | null; merge?: "direct" | "mr" | "local" | "none"; base?: string | null };
 
 export type Config = {
 	/** −1 or 0 = direct, N > 0 = deferred: at most N live runs. */

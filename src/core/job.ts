@@ -88,6 +88,8 @@ export type MergeReport = {
 	message?: string;
 	/** The commit that has it. */
 	commit?: string;
+	/** The branch that it is merged into. */
+	target?: string;
 	/** The job is run again for it. */
 	follow_up?: boolean;
 	/** `pending`: there is work in its worktree that is on no commit of its branch. It is not tried again until somebody says so. */
@@ -104,6 +106,16 @@ export const isMergeStuck = ({ status, merge_status, merge_report }: Pick<Job, "
 	if (merge_status === "pending") return merge_report?.uncommitted === true;
 	return merge_status === "conflict" || merge_status === "verify_failed" || merge_status === "base_dirty";
 };
+
+type ShownMerge = { merge_status?: MergeStatus | null; merge_target?: string | null; merge_commit?: string | null };
+
+/** `merged into main as 2797037`; while it is not: `into main, base dirty`. Empty for a job without a merge. */
+export function mergeWords({ merge_status, merge_target, merge_commit }: ShownMerge): string {
+	const into = merge_target ? `into ${merge_target}` : "";
+	if (merge_status === "merged") return ["merged", into, merge_commit ? `as ${merge_commit.slice(0, 7)}` : ""].filter(Boolean).join(" ");
+	const status = merge_status && merge_status !== "none" ? merge_status.replaceAll("_", " ") : "";
+	return [into, status].filter(Boolean).join(", ");
+}
 
 export type LockMode = "shared" | "exclusive";
 export type Lock = { key: string; mode: LockMode };

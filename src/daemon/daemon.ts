@@ -29,6 +29,7 @@ import { createWork } from "../workspaces/index.ts";
 import { waitForOrphans, workMark } from "../workspaces/orphans.ts";
 import { createAgents } from "./agents.ts";
 import { atOnce } from "./at-once.ts";
+import { branchCheck } from "./branches.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
@@ -37,17 +38,19 @@ import { checkUp, diskProblem } from "./doctor.ts";
 import { createElsewhere } from "./elsewhere.ts";
 import { createGround, pick, remembered } from "./ground.ts";
 import { prepareHome } from "./home.ts";
+import { watchHome } from "./home-loss.ts";
 import { createHooks } from "./hooks.ts";
 import { openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
-import { takeLock, writeRecord } from "./lock.ts";
+import { readRecord, takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
 import { type DaemonOptions, givenTo, remember, userName } from "./options.ts";
 import { openQueue } from "./queue.ts";
-import { branchCheck } from "./branches.ts";
+import { writeMissingBases } from "./repo-base.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
 import { SETTINGS } from "./settings.ts";
 import { bringAlong, shareConfig } from "./shared-config.ts";
+import { createStopping, type StopOptions } from "./stopping.ts";
 import { hostNameOf, storeOf } from "./store.ts";
 import { createTriggers } from "./triggers.ts";
 import { offeredRepos } from "./url-repos.ts";
@@ -64,9 +67,9 @@ export type Daemon = {
 	/** Reads config.yml again. */
 	reload(): Promise<void>;
 	/** Drains and closes; a second call waits for the first. */
-	stop(options?: { runs?: "leave" | "stop"; graceMs?: number | undefined; by?: string }): Promise<void>;
-	/** Resolves when it has stopped, whoever asked for it. */
-	readonly stopped: Promise<void>;
+	stop(options?: StopOptions): Promise<void>;
+	/** Resolves with the exit code when it has stopped, whatever the cause. */
+	readonly stopped: Promise<number>;
 };
 
 /** The thread that watches the loop is made only then. */
@@ -122,6 +125,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			makers: (name, artifact) => work.makers(name, artifact),
 			freshen: (name) => work.freshen(name),
 		});
+		await writeMissingBases({ config: file, git, log });
 		/** Items come from the sources, all other facts from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 
@@ -169,6 +173,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			await intake.follow(next.settings);
 			triggersIn = next.settings;
 			await triggers.reload();
+			void writeMissingBases({ config: { settings: () => next.settings, set: file.set }, git, log });
 			if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start on", { port: next.settings.port });
 		});
 
@@ -274,31 +279,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			if (seen.length > 0) await scheduler.observe(Object.fromEntries(seen));
 		};
 
-		/** A stop that is asked for while we are still starting comes after that. */
-		let ready = () => {};
-		const started = new Promise<void>((resolve) => {
-			ready = resolve;
+		const stopping = createStopping({
+			supervisor,
+			leave: lease.leave,
+			graceMs: () => config.settings().down_grace_ms,
+			unwind,
+			processes,
+			homeTag: home.tag,
+			host,
+			log,
 		});
-		let stopping: Promise<void> | undefined;
-		let finished = () => {};
-		const stopped = new Promise<void>((resolve) => {
-			finished = resolve;
-		});
-		const stop: Daemon["stop"] = ({ runs = "leave", graceMs, by = "daemon" } = {}) => {
-			stopping ??= (async () => {
-				await started;
-				log.info("stopping", { by, runs, live: supervisor.live().length });
-				try {
-					await supervisor.drain({ graceMs: graceMs ?? config.settings().down_grace_ms, runs });
-					await lease.leave();
-					log.info("stopped", { left: supervisor.live().length });
-				} finally {
-					await unwind();
-					finished();
-				}
-			})();
-			return stopping;
-		};
+		const { stop } = stopping;
 
 		await triggers.arm();
 		const doctor = (): Promise<Checkup[]> =>
@@ -351,6 +342,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const watchdog = startWatchdog({ clock, host, log, scheduler, loop });
 		undo.push(() => watchdog.stop());
 		undo.push(logDepths({ scheduler, host, log }));
+		undo.push(
+			watchHome(
+				{ home: home.path, lock: home.lock, socket },
+				host,
+				(loss) => void stopping.lost(loss).catch((error) => log.error("stopping failed", { error })),
+			),
+		);
 		lease.start();
 
 		const found = await supervisor.start();
@@ -383,14 +381,17 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		watching.look();
 		undo.push(() => watching.close());
 		writeRecord(home.record, { pid: process.pid, version, port, started_at: new Date(startedAt).toISOString() });
-		undo.push(() => rmSync(home.record, { force: true }));
+		undo.push(() => {
+			// A daemon of a home that was made anew in the same place has its own record there.
+			if (readRecord(home.record)?.pid === process.pid) rmSync(home.record, { force: true });
+		});
 		config.follow();
 		await triggers.reload();
-		ready();
+		stopping.ready();
 		if (store.shared)
 			log.info("this host shares a store", { host: hostName, labels: config.settings().host.labels.join(","), store: store.shown });
 		log.info("the daemon is up", { pid: process.pid, version, port, ...found });
-		return { pid: process.pid, port, socket, home: home.path, reload: () => config.reload(), stop, stopped };
+		return { pid: process.pid, port, socket, home: home.path, reload: () => config.reload(), stop, stopped: stopping.stopped };
 	} catch (error) {
 		await unwind();
 		throw error;

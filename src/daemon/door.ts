@@ -46,8 +46,7 @@ export async function serve(options: Place & { echo?: (line: string) => void; re
 		daemon = await startDaemon(options);
 		options.ready?.(daemon);
 		if (asked) void daemon.stop({ by: asked });
-		await daemon.stopped;
-		return 0;
+		return await daemon.stopped;
 	} finally {
 		for (const [signal, call] of Object.entries(handlers)) process.off(signal, call);
 	}

@@ -15,6 +15,7 @@ import type { Scheduler } from "../scheduler.ts";
 import type { RepoSettings, WorktreeView } from "../workspace.ts";
 import { branchCheck } from "./branches.ts";
 import type { ConfigFile } from "./config-file.ts";
+import { baseOfFolder, baseOfRemote, branchText } from "./repo-base.ts";
 import { FILE, NO_TEXT, type WholeRepo, withRepoFile } from "./repo-file.ts";
 import { REPO } from "./settings.ts";
 
@@ -51,8 +52,8 @@ export const settingsOf = (config: InForce, name: string): WholeRepo | null => {
 export function engineOf(config: InForce): Config {
 	const engine = config.engine();
 	const repos = Object.keys(engine.repos).map((name) => {
-		const { max, prefix, path, url, merge } = settingsOf(config, name) as WholeRepo;
-		return [name, { max, prefix, merge: path === null && url === null ? ("none" as const) : merge }] as const;
+		const { max, prefix, path, url, merge, base_branch } = settingsOf(config, name) as WholeRepo;
+		return [name, { max, prefix, merge: path === null && url === null ? ("none" as const) : merge, base: base_branch }] as const;
 	});
 	return { ...engine, repos: Object.fromEntries(repos) };
 }
@@ -163,9 +164,15 @@ export function createRepos({ config, git, scheduler, clone, worktrees }: RepoPa
 		}
 		if (seen.code === 2 && wants.length > 0)
 			throw new SluiceError("not_found", `${shown} has no branch ${JSON.stringify(more.base_branch)}`, { field: "base_branch" });
-		await config.set(`repos.${wanted}.url`, url, by);
-		for (const [key, value] of Object.entries(more)) if (value !== undefined) await config.set(`repos.${wanted}.${key}`, value, by);
-		return view(wanted);
+		const base = more.base_branch ?? before?.base_branch ?? (await baseOfRemote(git, url));
+		return write(wanted, { url, ...more, base_branch: base ?? undefined }, by);
+	}
+
+	async function write(name: string, { base_branch, ...fields }: Partial<NewRepo>, by: string): Promise<RepoDocument> {
+		// The base first: a folder without one gets the branch that is checked out, as soon as the configuration has changed.
+		const all = { base_branch: base_branch === undefined ? undefined : branchText(base_branch), ...fields };
+		for (const [key, value] of Object.entries(all)) if (value !== undefined) await config.set(`repos.${name}.${key}`, value, by);
+		return view(name);
 	}
 
 	return {
@@ -177,22 +184,19 @@ export function createRepos({ config, git, scheduler, clone, worktrees }: RepoPa
 			if (url !== undefined) return addByUrl({ url, name, ...more }, by);
 			const root = await rootOf(git, path ?? "");
 			const wanted = name ?? basename(root);
-			if (names().includes(wanted)) {
-				const { path: at } = known(wanted);
-				if (at !== null && at !== root)
-					throw new SluiceError("conflict", `repo ${wanted} is registered already, at ${at}`, {
-						field: "name",
-						hint: "give it another name",
-					});
-			}
+			const before = names().includes(wanted) ? known(wanted) : null;
+			if (before && before.path !== null && before.path !== root)
+				throw new SluiceError("conflict", `repo ${wanted} is registered already, at ${before.path}`, {
+					field: "name",
+					hint: "give it another name",
+				});
 			if (more.base_branch !== undefined) {
 				localRef(more.base_branch);
 				if ((await headOf(git, root, more.base_branch)) === null)
 					throw new SluiceError("not_found", `${root} has no branch ${JSON.stringify(more.base_branch)}`, { field: "base_branch" });
 			}
-			await config.set(`repos.${wanted}.path`, root, by);
-			for (const [key, value] of Object.entries(more)) if (value !== undefined) await config.set(`repos.${wanted}.${key}`, value, by);
-			return view(wanted);
+			const base = more.base_branch ?? before?.base_branch ?? (await baseOfFolder(git, root));
+			return write(wanted, { path: root, ...more, base_branch: base }, by);
 		},
 		async trust(name, trusted, by) {
 			known(name);

@@ -90,12 +90,21 @@ export function unusedKeys(own: Config, stored: Config): string[] {
 	});
 }
 
-/** What the store has to know of this host's repos: that they are there, and how they merge. */
+/** What the store has to know of this host's repos: that they are there, how and into what they merge. */
 export function missingRepos(own: Config, stored: Config): Record<string, unknown> | null {
-	const missing = Object.entries(own.repos).flatMap(([name, { merge, prefix }]) => {
+	const missing = Object.entries(own.repos).flatMap(([name, { merge, prefix, base }]) => {
 		const known = Object.hasOwn(stored.repos, name) ? stored.repos[name] : undefined;
-		if (known && known.merge === merge) return [];
-		return [[name, { ...(merge === undefined ? {} : { merge }), ...(known || prefix === null ? {} : { prefix }) }] as const];
+		if (known && known.merge === merge && ((base ?? null) === null || known.base === base)) return [];
+		return [
+			[
+				name,
+				{
+					...(merge === undefined ? {} : { merge }),
+					...((base ?? null) === null ? {} : { base }),
+					...(known || prefix === null ? {} : { prefix }),
+				},
+			] as const,
+		];
 	});
 	return missing.length === 0 ? null : { repos: Object.fromEntries(missing) };
 }

@@ -132,6 +132,7 @@ const ARGUMENTS = {
 				files: (value, field) => check.list(value, field, 1000).map((one, index) => check.text(one, `${field}[${index}]`, { max: 4096 })),
 				message: (value, field) => check.text(value, field, { max: 10_000 }),
 				commit: (value, field) => check.text(value, field, { max: 100, lines: "one" }),
+				target: (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }),
 				follow_up: check.flag,
 				uncommitted: check.flag,
 				given_up: check.flag,

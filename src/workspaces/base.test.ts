@@ -28,10 +28,10 @@ describe("a checkout", () => {
 		repo.write("new.txt", "new\n");
 		expect(await baseBusy(git, repo.path, "main")).toEqual({ path: repo.path, why: null });
 		repo.write("kept.txt", "mine\n");
-		expect((await baseBusy(git, repo.path, "main")).why).toMatch(/changes that are not committed$/);
+		expect((await baseBusy(git, repo.path, "main")).why).toBe(`you have uncommitted changes on main in ${repo.path}`);
 		repo.git("checkout", "--quiet", "kept.txt");
 		writeFileSync(join(repo.path, ".git", "MERGE_HEAD"), `${repo.head()}\n`);
-		expect((await baseBusy(git, repo.path, "main")).why).toMatch(/in the middle of something \(MERGE_HEAD\)$/);
+		expect((await baseBusy(git, repo.path, "main")).why).toMatch(/^git is in the middle of something on main in .* \(MERGE_HEAD\)$/);
 		expect(await baseBusy(git, repo.path, "elsewhere")).toEqual({ path: null, why: null });
 	});
 

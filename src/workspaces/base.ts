@@ -16,9 +16,9 @@ export async function baseBusy(git: Git, root: string, branch: string): Promise<
 	if (path === null || !existsSync(path)) return { path: null, why: null };
 	const own = await git.ask(path, ["rev-parse", "--absolute-git-dir"]);
 	const operation = UNDER_WAY.find((file) => existsSync(join(own, file)));
-	if (operation) return { path, why: `${branch} is checked out in ${path}, in the middle of something (${operation})` };
+	if (operation) return { path, why: `git is in the middle of something on ${branch} in ${path} (${operation})` };
 	const changes = await git.ask(path, ["status", "--porcelain", "-z", "--untracked-files=no"]);
-	if (changes !== "") return { path, why: `${branch} is checked out in ${path} with changes that are not committed` };
+	if (changes !== "") return { path, why: `you have uncommitted changes on ${branch} in ${path}` };
 	return { path, why: null };
 }
 
@@ -35,6 +35,15 @@ async function checkoutOf(git: Git, root: string, branch: string): Promise<strin
 /** Files and branch together; git refuses when that would overwrite anything. */
 export async function moveCheckout(git: Git, path: string, to: string): Promise<void> {
 	await git.ask(path, ["merge", "--ff-only", "--quiet", "--no-autostash", "--no-verify", to], { timeoutMs: SLOW_MS });
+}
+
+/** The untracked files that git refused to overwrite, in its own words; empty when it refused for another reason. */
+export function untrackedIn(stderr: string): string[] {
+	const [, listed = ""] = /untracked working tree files would be (?:overwritten|removed) by [a-z]+:\n((?:\t.*\n)+)/.exec(stderr) ?? [];
+	return listed
+		.split("\n")
+		.map((line) => line.trim())
+		.filter((line) => line !== "");
 }
 
 /** The note of a move says that a git of ours was at work; none is left, so a lock that does not go was left by it. */

@@ -105,7 +105,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 	async function hold(record: WorktreeRecord, { message, files }: Unfinished): Promise<void> {
 		const path = worktreeOf(yard, record.repo, record.job);
 		log.warn("a job's work is not committed; its merge waits for a person", { job: record.job, repo: record.repo, message });
-		await told(record.job, "pending", { message: message.slice(0, 1000), files, path, uncommitted: true });
+		await told(record, "pending", { message: message.slice(0, 1000), files, path, uncommitted: true });
 		stick(record);
 	}
 
@@ -178,7 +178,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 			writeRecord(yard, record);
 		}
 		const more = { ...(message === undefined ? {} : { message }), ...(record.follow_up_due ? { follow_up: true } : {}) };
-		if (!unchanged) await told(record.job, status, { ...rest, ...more });
+		if (!unchanged) await told(record, status, { ...rest, ...more });
 		yard.step?.("merge-told", record.job);
 		if (status === "merged") {
 			log.info("merged", { job: record.job, repo: record.repo, base: record.base_branch, commit: result.commit });
@@ -193,9 +193,9 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		else settled.add(record.job);
 	}
 
-	async function told(job: number, status: MergeStatus, report: MergeReport): Promise<void> {
+	async function told(record: WorktreeRecord, status: MergeStatus, report: MergeReport): Promise<void> {
 		try {
-			await scheduler.merged(job, status, report);
+			await scheduler.merged(record.job, status, { ...report, target: record.base_branch });
 		} catch (error) {
 			// Rewound meanwhile: its next run begins anew.
 			if (codeOf(error) !== "illegal_transition" && codeOf(error) !== "not_found") throw error;
@@ -233,7 +233,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		const tries = (waits.get(record.job)?.tries ?? 0) + 1;
 		wait(record, Math.min(LONGEST_MS, AGAIN_MS * 2 ** (tries - 1)), tries);
 		log.warn("a merge could not be tried; it is tried again", { job: record.job, repo: record.repo, error: message });
-		if (job.merge_report?.message !== message) await told(record.job, "pending", { message });
+		if (job.merge_report?.message !== message) await told(record, "pending", { message });
 	}
 
 	function wait(record: WorktreeRecord, ms: number, tries = 0): void {

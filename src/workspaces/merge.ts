@@ -13,7 +13,7 @@ import { withoutCredentials } from "../core/repo-url.ts";
 import { troubleOf } from "../disk.ts";
 import { GitError, headOf, isAncestor, localRef } from "../git.ts";
 import { faultOf } from "../program.ts";
-import { baseBusy, dropOldLock, moveCheckout, repairCheckout } from "./base.ts";
+import { baseBusy, dropOldLock, moveCheckout, repairCheckout, untrackedIn } from "./base.ts";
 import { variablesOf } from "./hooks.ts";
 import { includeFiles } from "./include.ts";
 import { workMark } from "./orphans.ts";
@@ -24,10 +24,13 @@ import { identityArgs } from "./removal.ts";
 export type MergeResult =
 	| { status: "merged"; commit: string; message?: string }
 	| { status: "conflict" | "verify_failed"; files: string[]; message: string }
-	| { status: "base_dirty"; message: string; path?: string }
+	| { status: "base_dirty"; message: string; path?: string; files?: string[] }
 	| { status: "kept" | "requested"; message: string };
 
 const ROUNDS = 5;
+const MOST_FILES = 1000;
+/** So many files are named in a sentence; the report has them all. */
+const NAMED_FILES = 10;
 const SLOW_MS = 30 * 60_000;
 
 /** `dir`: where its logs go. `wanted`: asked last before the base moves, since `verify` may take long. */
@@ -71,7 +74,7 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 			delete record.moving;
 			writeRecord(yard, record);
 			if (moved === "again") continue;
-			return dirty(moved, busy.path);
+			return dirty(moved.why, busy.path, moved.files);
 		}
 		yard.step?.("merge-moved", record.job);
 		await settleMove(yard, repo, record);
@@ -80,10 +83,11 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 	throw new GitError(`${record.base_branch} moved ${ROUNDS} times while ${record.branch} was being merged`, null, "");
 }
 
-const dirty = (message: string, path: string | null): MergeResult => ({
+const dirty = (message: string, path: string | null, files: readonly string[] = []): MergeResult => ({
 	status: "base_dirty",
 	message,
 	...(path === null ? {} : { path }),
+	...(files.length === 0 ? {} : { files: files.slice(0, MOST_FILES) }),
 });
 
 /** What became of a move that was noted. */
@@ -147,11 +151,11 @@ async function join(
 	const { code, stdout, stderr } = await git.tell(place, [...who, ...how], { timeoutMs: SLOW_MS });
 	if (code === 0) return { commit: await git.ask(place, ["rev-parse", "--verify", "HEAD^{commit}"]) };
 	const unmerged = await git.ask(place, ["diff", "--name-only", "--diff-filter=U", "-z"]);
-	const files = [...new Set(unmerged.split("\0").filter((path) => path !== ""))].slice(0, 1000);
+	const files = [...new Set(unmerged.split("\0").filter((path) => path !== ""))].slice(0, MOST_FILES);
 	await git.tell(place, [isMerge ? "merge" : "rebase", "--abort"]);
 	if (files.length === 0)
 		throw new GitError(`git ${how[0]}: ${(stderr || stdout).trim().split("\n")[0] ?? `exit code ${code}`}`, code, stderr);
-	return { files, message: `${files.slice(0, 10).join(", ")}${files.length > 10 ? " …" : ""} changed on both sides` };
+	return { files, message: `${someOf(files)} changed on both sides` };
 }
 
 async function verify(
@@ -180,7 +184,7 @@ async function verify(
 	if (fault === null) return null;
 	const changed = await yard.git.ask(place, ["diff", "--name-only", "-z", base, commit, "--"]);
 	const files = changed.split("\0").filter((path) => path !== "");
-	return { status: "verify_failed", files: files.slice(0, 1000), message: `verify failed: ${fault}` };
+	return { status: "verify_failed", files: files.slice(0, MOST_FILES), message: `verify failed: ${fault}` };
 }
 
 /**
@@ -200,11 +204,15 @@ async function push(yard: Yard, repo: Repo, record: WorktreeRecord, to: string, 
 	throw new GitError(withoutCredentials(`git push: ${said.trim().slice(0, 500)}`), code, "");
 }
 
-/** null: done; "again": somebody else moved the base; else why it cannot be moved now. */
-async function move(yard: Yard, repo: Repo, record: WorktreeRecord, to: string, from: string): Promise<"again" | string | null> {
+const someOf = (files: readonly string[]) => `${files.slice(0, NAMED_FILES).join(", ")}${files.length > NAMED_FILES ? " …" : ""}`;
+
+type InTheWay = { why: string; files?: string[] };
+
+/** null: done; "again": the base was moved by another program; else why it cannot be moved now. */
+async function move(yard: Yard, repo: Repo, record: WorktreeRecord, to: string, from: string): Promise<"again" | InTheWay | null> {
 	const { git } = yard;
 	const { path, why } = await baseBusy(git, repo.path, record.base_branch);
-	if (why !== null) return why;
+	if (why !== null) return { why };
 	try {
 		if (path === null)
 			await git.ask(repo.path, ["update-ref", "-m", `sluice: merge job ${record.job}`, localRef(record.base_branch), to, from]);
@@ -213,6 +221,10 @@ async function move(yard: Yard, repo: Repo, record: WorktreeRecord, to: string, 
 	} catch (error) {
 		const now = await headOf(git, repo.path, record.base_branch);
 		if (now === to) return null;
-		return now === from ? troubleOf(error) : "again";
+		if (now !== from) return "again";
+		const files = error instanceof GitError ? untrackedIn(error.stderr) : [];
+		return files.length === 0
+			? { why: troubleOf(error) }
+			: { why: `untracked files in ${path} would be overwritten: ${someOf(files)}`, files };
 	}
 }

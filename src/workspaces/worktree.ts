@@ -54,13 +54,17 @@ async function draft(yard: Yard, repo: Repo, { job, spec, run }: Claimed): Promi
 		throw refuse(`HEAD of repo ${repo.name} is detached, so there is no base to begin from`, `set repos.${repo.name}.base_branch`);
 	const commit = await headOf(yard.git, repo.path, base);
 	if (commit === null) throw refuse(`repo ${repo.name} has no branch ${JSON.stringify(base)} to begin from`);
-	const title = spec.title ?? job.name ?? spec.prompt?.trim().split("\n")[0] ?? spec.command?.[0]?.split("/").at(-1) ?? `job ${job.id}`;
+	const asked = spec.prompt?.trim().split("\n")[0]?.trim() || undefined;
+	const program = spec.command?.[0]?.split("/").at(-1) ?? `job ${job.id}`;
+	// A branch is called after the job's name, which is short; the subject of a commit says what the work is about.
+	const slug = slugOf(spec.title ?? job.name ?? asked ?? program);
+	const title = spec.title ?? asked ?? job.name ?? program;
 	return {
 		version: 1,
 		job: job.id,
 		repo: repo.name,
 		root: repo.path,
-		branch: spec.worktree ?? `sluice/${yard.homeTag}-${job.id}-${slugOf(title)}`,
+		branch: spec.worktree ?? `sluice/${yard.homeTag}-${job.id}-${slug}`,
 		named: spec.worktree !== undefined,
 		base_branch: base,
 		base_commit: commit,

@@ -123,7 +123,7 @@ describe("a repo by URL", () => {
 		home.make();
 		const { client } = await home.up();
 		const said = await home.run(["repo", "add", "app", "--url", origin.path]);
-		expect([said.code, said.err]).toEqual([0, `repo app at ${origin.path}\n`]);
+		expect([said.code, said.err]).toEqual([0, `repo app at ${origin.path}, base main\n`]);
 		expect((await client.call("repo.show", { name: "app" })).repo).toMatchObject({
 			url: origin.path,
 			path: null,

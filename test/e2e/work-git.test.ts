@@ -348,7 +348,7 @@ describe("merging", () => {
 		const job = await add(client, commitFile("a.txt", "a"));
 		const later = await add(client, "test -e a.txt", { after: [`${job}:merged`] });
 		const waits = await merged(client, job, ["base_dirty"]);
-		expect(waits.merge_report?.message).toBe(`main is checked out in ${repo.path} with changes that are not committed`);
+		expect(waits.merge_report?.message).toBe(`you have uncommitted changes on main in ${repo.path}`);
 		expect([repo.read("README.md"), repo.has("a.txt")]).toEqual(["a person is writing\n", false]);
 		// It holds every merge of the repo, and is told once.
 		const other = await add(client, commitFile("b.txt", "b"));
@@ -358,13 +358,11 @@ describe("merging", () => {
 		expect(await unmerged()).toEqual([job, other].map((id) => [id, "base_dirty", repo.path]));
 		const status = (await home.run(["status"])).out;
 		expect(status.match(/^Needs you: .*/gm)).toEqual([
-			expect.stringMatching(
-				`^Needs you: job ${job} and 1 more not merged yet: its base is being worked in, main is checked out in ${repo.path}`,
-			),
+			expect.stringMatching(`^Needs you: job ${job} and 1 more not merged yet: you have uncommitted changes on main in ${repo.path}`),
 		]);
 		expect((await home.run(["list"])).err).toContain(`not merged, and needs you: job ${job}, job ${other}; sluice status says why`);
 		expect((await home.run(["list", "--repo", "elsewhere"])).err).not.toContain("needs you");
-		expect((await home.run(["why", String(job)])).out).toContain(`→ commit or stash it in ${repo.path}: it goes on by itself`);
+		expect((await home.run(["why", String(job)])).out).toContain("→ commit or stash them: the merge goes on by itself");
 		expect((await show(client, later)).wait_reason?.detail).toBe(`waiting on job ${job}`);
 		repo.git("commit", "--quiet", "--all", "-m", "mine");
 		await merged(client, job);
@@ -543,6 +541,7 @@ describe("merging", () => {
 		const ref = `refs/sluice/rescue/${job}-1`;
 		expect((await merged(client, job)).merge_report).toEqual({
 			commit: repo.head("main"),
+			target: "main",
 			message: `what was not committed is kept on ${ref}`,
 		});
 		await until(() => !existsSync(worktree(home, job)));

@@ -106,7 +106,7 @@ export function mergeTrouble({
 }: Pick<Wanted, "status" | "merge_status" | "merge_report">): string | null {
 	if (status !== "succeeded") return null;
 	if (merge_status === "conflict") return "its merge has a conflict";
-	if (merge_status === "base_dirty") return "not merged yet: its base is being worked in";
+	if (merge_status === "base_dirty") return `not merged yet: ${merge_report?.target ?? "its base"} has uncommitted changes`;
 	if (merge_status === "verify_failed") return "its merge did not pass verify";
 	return merge_status === "pending" && merge_report?.uncommitted ? "not merged: uncommitted work" : null;
 }

@@ -2,14 +2,14 @@
 
 import { useEffect } from "preact/hooks";
 import type { JobDocument } from "../../src/api/documents.ts";
-import { isTerminal } from "../../src/core/job.ts";
+import { isTerminal, mergeWords } from "../../src/core/job.ts";
 import { app } from "../app.ts";
 import { answer, approve, cancel, demote, dropMerge, merge, priority, promote, reject, rerun, retry, runNow } from "../parts/actions.ts";
 import { Loading, Moment, Problem, Running, Span, StatusChip } from "../parts/bits.tsx";
 import { useAsked, useNews } from "../parts/hooks.ts";
 import { addressOf, TABS, type Tab } from "../state/place.ts";
 import { labelOf, mergeTrouble } from "../state/row.ts";
-import { dollars, inWords } from "../state/words.ts";
+import { dollars } from "../state/words.ts";
 import { Details, Diff, History, Runs } from "./job-past.tsx";
 import { LogView } from "./log.tsx";
 import { Why } from "./why.tsx";
@@ -116,7 +116,9 @@ function Head({ job }: { job: JobDocument }) {
 					)}
 				</span>
 				{cost ? <span class="num">{dollars(cost)}</span> : null}
-				{job.merge_status && job.merge_status !== "none" ? <span class="chip">merge: {inWords(job.merge_status)}</span> : null}
+				{job.merge_status && job.merge_status !== "none" ? (
+					<span class="chip">{job.merge_status === "merged" ? mergeWords(job) : `merge ${mergeWords(job)}`}</span>
+				) : null}
 			</p>
 			{app.mayAct ? (
 				<div class="acts">

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { JobDocument } from "../../src/api/documents.ts";
 import type { Result } from "../../src/api/protocol.ts";
-import { isTerminal } from "../../src/core/job.ts";
+import { isTerminal, mergeWords } from "../../src/core/job.ts";
 import { app } from "../app.ts";
 import { JobLink, Moment } from "../parts/bits.tsx";
 import { count, inWords, moment, span } from "../state/words.ts";
@@ -109,10 +109,10 @@ function Ended({ job }: { job: JobDocument }) {
 					<dd>{span(Math.max(0, Date.parse(job.started_at) - Date.parse(job.ready_at ?? job.created_at)))}</dd>
 				</>
 			) : null}
-			{job.merge_report?.message ? (
+			{mergeWords(job) !== "" ? (
 				<>
 					<dt>Merge</dt>
-					<dd class="said">{job.merge_report.message}</dd>
+					<dd class="said">{[mergeWords(job), job.merge_report?.message].filter(Boolean).join(": ")}</dd>
 				</>
 			) : null}
 			<dt>Attempt</dt>

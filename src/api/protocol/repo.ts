@@ -43,7 +43,7 @@ export const REPO_METHODS = {
 			url: maybe(text("instead of a folder: where each host that needs it clones it from", 2000)),
 			name: maybe(word("how it is called; else by its folder")),
 			prefix: maybe(word("prefix of the ids of its items")),
-			base_branch: maybe(word("jobs begin and merge here; else what is checked out")),
+			base_branch: maybe(word("jobs begin and merge here; else the branch that is checked out now. It is written down")),
 			merge: maybe(choice("what becomes of branches (direct)", ["direct", "mr", "local"])),
 			max: maybe(orNull(whole("live runs at most; null = no cap", 0, 1_000_000))),
 		},

@@ -31,7 +31,12 @@ export const REPOS: readonly CommandSpec[] = [
 			{ name: "url", type: "text", value: "URL", help: "Where it is cloned from: a URL of git's, or a whole path." },
 			{ name: "name", type: "text", value: "NAME", help: "How it is called; else by its folder." },
 			{ name: "prefix", type: "text", value: "TEXT", help: "Prefix of the ids of its items." },
-			{ name: "base-branch", type: "text", value: "BRANCH", help: "Jobs begin and merge here; else what is checked out." },
+			{
+				name: "base-branch",
+				type: "text",
+				value: "BRANCH",
+				help: "Jobs begin from this branch and merge into it; else the branch that is checked out now. It is written down.",
+			},
 			{ name: "merge", type: "text", value: "HOW", help: "What becomes of branches.", choices: ["direct", "mr", "local"] },
 			{ name: "max", type: "number", value: "N", help: "Maximum concurrent runs in this repo." },
 		],

@@ -244,6 +244,7 @@ web
 			status: "succeeded",
 			merge_status: "conflict",
 			merge_report: { files: ["a.txt"], message: "a.txt changed on both sides" },
+			merge_target: "main",
 			started_at: ago(3000),
 			ended_at: ago(1000),
 		});
@@ -262,7 +263,7 @@ web
   make test
 
   a.txt changed on both sides
-  → mend and commit it where it stands: sluice open 10; then: sluice merge 10; or give it up: sluice merge 10 --drop
+  → cd "$(sluice open 10 -q)" && git rebase main, resolve, then: sluice merge 10; or give it up: sluice merge 10 --drop
 `);
 		expect((await line.run("list --all")).out).toContain("in 2s, not merged: conflict\n");
 	});

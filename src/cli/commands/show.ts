@@ -1,5 +1,6 @@
 // sluice show: all that is known of a job, the most telling first.
 
+import { mergeWords } from "../../core/job.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io, idOf } from "../io.ts";
@@ -106,7 +107,7 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 				.map(plain)
 				.join(", "),
 		],
-		["merge", plain(job.no_merge ? "no" : [job.merge, job.merge_status, job.merge_report?.message].filter(Boolean))],
+		["merge", plain(job.no_merge ? "no" : [job.merge, mergeWords(job), job.merge_report?.message].filter(Boolean))],
 		["lane", `${plain(job.lane)}${job.priority ? `, priority ${job.priority}` : ""}`],
 		["after", (job.after ?? []).map((edge) => `${edge.job}${edge.policy === "success" ? "" : `:${edge.policy}`}`).join(", ")],
 		["parent", plain(job.parent)],

@@ -76,7 +76,9 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	}
 	for (const { job, name, merge_status, uncommitted, message, since, more } of grouped(status.unmerged ?? [])) {
 		const who = `${labelOf({ id: job, name })}${more > 0 ? ` and ${more} more` : ""}`;
-		const what = `${unmergedWords({ status: "succeeded", merge_status, merge_report: { uncommitted } })}${message === null ? "" : `, ${printable(message.replace(/^verify failed: /, ""))}`}`;
+		const short = unmergedWords({ status: "succeeded", merge_status, merge_report: { uncommitted } });
+		const said = message === null ? "" : printable(message.replace(/^verify failed: /, ""));
+		const what = merge_status === "base_dirty" && said !== "" ? `not merged yet: ${said}` : [short, said].filter(Boolean).join(", ");
 		lines.push(cut(paint("yellow", `Needs you: ${who} ${what}`), print.width), paint("dim", `  since ${ago(since)} → sluice why ${job}`));
 	}
 	for (const { reserved, over_limit, refills_at, ...budget } of status.budgets ?? []) {

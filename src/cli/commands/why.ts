@@ -103,24 +103,36 @@ function explain(why: Why, io: Io, { culprit, unmerged }: Others): string[] {
 	if (why.eta) lines.push(...(isWaiting(job) ? [] : [""]), `  ${paint("dim", "eta     ")}  ${etaWords(why.eta, job, now)}`);
 	else if (hasEnded(job) && job.status !== "succeeded") lines.push("", paint("dim", `  → ${afterwards(job, culprit)}`));
 	if (job.status === "succeeded" && job.merge_report?.message)
-		lines.push("", `  ${paint(unmergedWords(job) === "" ? "dim" : "yellow", cut(printable(job.merge_report.message), width))}`);
+		lines.push("", `  ${paint(unmergedWords(job) === "" ? "dim" : "yellow", mergeSentence(job))}`);
 	if (isMergeStuck(job)) lines.push(paint("dim", `  → ${mergeAdvice(job)}`));
 	return lines;
+}
+
+/** What the merge says of itself, with its files where the sentence does not name them all. */
+function mergeSentence({ merge_status, merge_report }: ShownJob): string {
+	const { message = "", files = [] } = merge_report ?? {};
+	const missing = merge_status === "base_dirty" ? files.filter((file) => !message.includes(file)) : [];
+	const more = missing.length === 0 ? "" : `\n    ${missing.map(printable).join("\n    ")}`;
+	return `${merge_status === "base_dirty" ? "not merged yet: " : ""}${printable(message)}${more}`;
 }
 
 /** What can be done about a merge that needs a person. */
 function mergeAdvice(job: ShownJob): string {
 	const where = job.merge_report?.path ? printable(job.merge_report.path) : undefined;
 	if (job.merge_status === "base_dirty") {
-		const what = (job.merge_report?.message ?? "").endsWith("not committed") ? "commit or stash it" : "see to it";
-		return `${what} in ${where ?? "the checkout of its base"}: it goes on by itself; or give it up: sluice merge ${job.id} --drop`;
+		const { message = "", files = [] } = job.merge_report ?? {};
+		const what = files.length > 0 ? "move or commit them" : message.startsWith("you have") ? "commit or stash them" : "finish it";
+		return `${what}: the merge goes on by itself; or give it up: sluice merge ${job.id} --drop`;
 	}
 	const then = `then: sluice merge ${job.id}; or give it up: sluice merge ${job.id} --drop`;
 	if (isUncommitted(job)) {
 		const next = job.commit == null ? "; next time add it with --commit auto" : "";
 		return `commit it in ${where ?? `the folder of sluice open ${job.id}`}, ${then}${next}`;
 	}
-	return `mend and commit it where it stands: sluice open ${job.id}; ${then}`;
+	const inside = `cd "$(sluice open ${job.id} -q)"`;
+	return job.merge_status === "conflict"
+		? `${inside} && git rebase ${printable(job.merge_target ?? "BASE")}, resolve, ${then}`
+		: `${inside}, fix and commit it there, ${then}`;
 }
 
 /** What can be done about one that has ended badly. */
