@@ -194,7 +194,7 @@ export type Context = {
 	pid: number;
 	/** Epoch milliseconds. */
 	startedAt: number;
-	/** The HTTP port, or why there is none although one was asked for; `ready`: runs of before have been found again, and claims have begun. */
+	/** The HTTP port; `problem`: why there is none although one was asked for, or why it is another one; `ready`: runs of before have been found again, and claims have begun. */
 	doors(): { port: number | null; problem: string | null; ready: boolean };
 	/** What is wrong with the disk of the home. */
 	disk?(): string | null;

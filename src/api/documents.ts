@@ -181,7 +181,9 @@ export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" 
 	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Time | null })[];
 	/** Why config.yml as it stands is not in force; null when it is. */
 	config_problem?: string | null;
-	/** Why there is no HTTP although a port is set; null when nothing is wrong. */
+	/** Where the page and HTTP are, on 127.0.0.1; null without. */
+	http_port?: number | null;
+	/** Why there is no HTTP although a port is set, or why it has another port; null when nothing is wrong. */
 	http_problem?: string | null;
 	/** That there is hardly any room left where the home is. */
 	disk_problem?: string | null;

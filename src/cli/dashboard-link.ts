@@ -7,12 +7,15 @@ import { CliFailure } from "./failure.ts";
 export type Look = "operator" | "viewer";
 const FILES: Record<Look, string> = { operator: "token", viewer: "viewer-token" };
 
+/** Without a token: whoever opens it is asked for one. */
+export const addressOf = (port: number): string => `http://127.0.0.1:${port}/`;
+
 /** Null without HTTP. */
 export function dashboardLink(home: string, port: number | null, look: Look): string | null {
 	if (port === null) return null;
 	const path = join(home, FILES[look]);
 	try {
-		return `http://127.0.0.1:${port}/#token=${readFileSync(path, "utf8").trim()}`;
+		return `${addressOf(port)}#token=${readFileSync(path, "utf8").trim()}`;
 	} catch (error) {
 		throw new CliFailure("store", `the token in ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
 	}

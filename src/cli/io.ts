@@ -27,7 +27,9 @@ export type DaemonOptions = {
 /** What needs the daemon's own code: loaded only for the commands that do it. */
 export type DaemonDoor = {
 	/** Runs it here; resolves with its exit code when it has ended. */
-	serve(options: DaemonOptions & { ready?: (daemon: { home: string; port: number | null }) => void }): Promise<number>;
+	serve(
+		options: DaemonOptions & { ready?: (daemon: { home: string; port: number | null; httpProblem: string | null }) => void },
+	): Promise<number>;
 	/** Starts one in the background; resolves when it answers. */
 	start(options: DaemonOptions): Promise<void>;
 	/** Makes it a service of the user's; says what was done. */

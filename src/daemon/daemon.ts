@@ -36,7 +36,7 @@ import { completeInput } from "./config-layers.ts";
 import { logDepths } from "./depths.ts";
 import { checkUp, diskProblem } from "./doctor.ts";
 import { createElsewhere } from "./elsewhere.ts";
-import { createGround, pick, remembered } from "./ground.ts";
+import { createGround, observeBusy, pick, remembered } from "./ground.ts";
 import { prepareHome } from "./home.ts";
 import { watchHome } from "./home-loss.ts";
 import { createHooks } from "./hooks.ts";
@@ -62,6 +62,8 @@ export type { DaemonOptions } from "./options.ts";
 export type Daemon = {
 	readonly pid: number;
 	readonly port: number | null;
+	/** Why there is no HTTP, or why it has another port than the one that is set. */
+	readonly httpProblem: string | null;
 	readonly socket: string;
 	readonly home: string;
 	/** Reads config.yml again. */
@@ -174,7 +176,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			triggersIn = next.settings;
 			await triggers.reload();
 			void writeMissingBases({ config: { settings: () => next.settings, set: file.set }, git, log });
-			if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start on", { port: next.settings.port });
+			if (next.settings.port !== before.settings.port) log.warn("the new port counts from the next start", { port: next.settings.port });
 		});
 
 		const intake = openIntake({
@@ -273,12 +275,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			keptBytes: () => config.settings().logs.shared_kb * 1024,
 		});
 
-		const lookForBusy = async () => {
-			const found = Object.entries(await host.probe(Object.keys(placed()).map((name) => `busy:${name}`)));
-			const seen = found.filter(([, value]) => value === null || typeof value === "string");
-			if (seen.length > 0) await scheduler.observe(Object.fromEntries(seen));
-		};
-
 		const stopping = createStopping({
 			supervisor,
 			leave: lease.leave,
@@ -302,6 +298,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				store: store.shown,
 				database: () => ("url" in store.at ? store.at.url : null),
 				socket,
+				http: { port: serving?.port ?? null, problem: serving?.problem ?? null },
 				env,
 			});
 		let serving: Serving | undefined;
@@ -314,7 +311,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				triggers,
 				agents: createAgents({ agents: () => config.settings().agents, accounts: () => config.settings().accounts, env: () => env }),
 				repos: createRepos({ config, git, scheduler, clone: (name) => `${home.clones}/${name}`, worktrees: work.worktrees }),
-				work: { ...work, lookForBusy },
+				work: { ...work, lookForBusy: () => observeBusy(Object.keys(placed()), host.probe, scheduler) },
 				...(store.shared ? { elsewhere: others.elsewhere } : {}),
 				home: home.path,
 				version,
@@ -332,10 +329,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			},
 			socketPath: socket,
 			port: config.settings().port,
+			taken: options.port === undefined ? "next" : "refuse",
 			tokens: home.tokens,
 			web: webFolder(),
 		});
-		const { port, close } = serving;
+		const { port, problem: httpProblem, close } = serving;
 		undo.push(close);
 
 		const loop = watchLoop({ path: home.log, stuckMs: STUCK_MS, lookMs: STUCK_MS / 4, startMs: LOOP_WATCH_MS });
@@ -391,7 +389,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		if (store.shared)
 			log.info("this host shares a store", { host: hostName, labels: config.settings().host.labels.join(","), store: store.shown });
 		log.info("the daemon is up", { pid: process.pid, version, port, ...found });
-		return { pid: process.pid, port, socket, home: home.path, reload: () => config.reload(), stop, stopped: stopping.stopped };
+		return { pid: process.pid, port, httpProblem, socket, home: home.path, reload: () => config.reload(), stop, stopped: stopping.stopped };
 	} catch (error) {
 		await unwind();
 		throw error;

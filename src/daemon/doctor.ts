@@ -25,6 +25,8 @@ export type Patient = {
 	database?: () => string | null;
 	/** Where the daemon listens, while it does. */
 	socket?: string;
+	/** Where its page is, while it runs. */
+	http?: { port: number | null; problem: string | null };
 	/** Where its queue is or would be, without passwords; absent where that cannot be told. */
 	store?: string;
 	env: Record<string, string | undefined>;
@@ -48,6 +50,7 @@ export async function checkUp(patient: Patient): Promise<Checkup[]> {
 			? []
 			: [["store", (): Finding => ({ ok: true, detail: patient.store as string })] as [string, () => Finding]]),
 		["socket", () => socket(patient)],
+		...(patient.http === undefined ? [] : [["http", () => http(patient.http as NonNullable<Patient["http"]>)] as [string, () => Finding]]),
 		["clock", () => clock(patient.jumps)],
 		["launcher", () => programs(patient.env)],
 		["git", () => git(patient.env)],
@@ -165,6 +168,14 @@ function socket({ socket: path, home: folder }: Patient): Finding {
 	const open = (stat.mode & 0o077) !== 0;
 	return open ? { ok: false, detail: `${wanted} is open to others`, hint: `chmod 600 ${wanted}` } : { ok: true, detail: wanted };
 }
+
+/** Another port than the one that is set is no fault, but worth saying. */
+const http = ({ port, problem }: NonNullable<Patient["http"]>): Finding =>
+	port !== null
+		? { ok: true, detail: `http://127.0.0.1:${port}/${problem === null ? "" : ` (${problem})`}` }
+		: problem === null
+			? { ok: true, detail: "off: port is none" }
+			: { ok: false, detail: problem, hint: "sluice config set port 0 takes any free one, then: sluice down && sluice up --detach" };
 
 const clock = (jumps: (() => number) | undefined): Finding => {
 	const count = jumps?.() ?? 0;

@@ -69,6 +69,17 @@ export function createGround({ config, home, env, clock, list, makers, freshen }
 	return { allowed, git, repo, placed, facts: { ...facts, probe } };
 }
 
+/** Tells the scheduler which of these repos have uncommitted changes or are in the middle of something, as far as that can be seen now. */
+export async function observeBusy(
+	repos: readonly string[],
+	probe: (keys: string[]) => Promise<Record<string, unknown>>,
+	scheduler: Pick<Scheduler, "observe">,
+): Promise<void> {
+	const found = Object.entries(await probe(repos.map((name) => `busy:${name}`)));
+	const seen = found.filter((entry): entry is [string, string | null] => entry[1] === null || typeof entry[1] === "string");
+	if (seen.length > 0) await scheduler.observe(Object.fromEntries(seen));
+}
+
 /** Makes it again only when what it is made from is another object. */
 export function remembered<From, To>(from: () => From, make: (from: From) => To): () => To {
 	let last: { from: From; to: To } | undefined;

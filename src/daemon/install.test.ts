@@ -18,10 +18,10 @@ test("systemd: words in quotes, its own marks escaped, runs survive a stop", () 
 	const { path, text, commands } = serviceFile("linux", "/home/a", it);
 	expect(path).toBe("/home/a/.config/systemd/user/sluice.service");
 	expect(text).toContain(
-		'ExecStart="/usr/bin/node" "--max-semi-space-size=4" "/opt/sluice/dist/daemon-main.js" "--home" "/home/a b/50%%/$$x\\"y" "--port" "7500"\n',
+		'ExecStart="/usr/bin/node" "--max-semi-space-size=4" "/opt/sluice/dist/daemon-main.js" "--home" "/home/a b/50%%/$$x\\"y"\n',
 	);
 	expect(text).toContain("KillMode=process\n");
-	expect(text).toContain('Environment="PATH=/usr/bin:/bin"\n');
+	expect(text).toContain('Environment="PATH=/usr/bin:/bin"\nEnvironment="SLUICE_PORT=7500"\n');
 	expect(commands.at(-1)).toEqual(["systemctl", "--user", "enable", "--now", "sluice.service"]);
 });
 
@@ -29,7 +29,7 @@ test("launchd: XML, and the same promise", () => {
 	const { path, text } = serviceFile("darwin", "/Users/a", { ...it, home: "/Users/a/<&>", port: null });
 	expect(path).toBe("/Users/a/Library/LaunchAgents/dev.sluice.plist");
 	expect(text).toContain("<string>/Users/a/&lt;&amp;&gt;</string>");
-	expect(text).toContain("<string>none</string>");
+	expect(text).toContain("<key>SLUICE_PORT</key>\n\t\t<string>null</string>");
 	expect(text).toMatch(/<key>AbandonProcessGroup<\/key>\s*<true\/>/);
 	expect(() => serviceFile("win32", "C:\\", it)).toThrow(/no services on win32/);
 });

@@ -12,19 +12,12 @@ export type ServiceFile = { path: string; text: string; commands: string[][] };
 
 /** What would be written, where, and what makes it start. */
 export function serviceFile(platform: NodeJS.Platform, userHome: string, it: Installation): ServiceFile {
-	const argv = [
-		it.node,
-		...NODE_FLAGS,
-		it.program,
-		"--home",
-		it.home,
-		...(it.port === undefined ? [] : ["--port", String(it.port ?? "none")]),
-	];
+	const argv = [it.node, ...NODE_FLAGS, it.program, "--home", it.home];
 	if (platform === "linux") {
 		const path = join(userHome, ".config", "systemd", "user", "sluice.service");
 		return {
 			path,
-			text: unit(argv, it.path),
+			text: unit(argv, it),
 			commands: [
 				["systemctl", "--user", "daemon-reload"],
 				["systemctl", "--user", "enable", "--now", "sluice.service"],
@@ -38,7 +31,13 @@ export function serviceFile(platform: NodeJS.Platform, userHome: string, it: Ins
 	throw new SluiceError("invalid", `no services on ${platform}`, { hint: "on Windows, use WSL2" });
 }
 
-function unit(argv: readonly string[], path: string): string {
+/** The port as a variable, not as an option: a service that finds it taken at the machine's start takes the next free one instead of not starting. */
+const variablesOf = ({ path, port }: Installation): [name: string, value: string][] => [
+	["PATH", path],
+	...(port === undefined ? [] : ([["SLUICE_PORT", String(port)]] as [string, string][])),
+];
+
+function unit(argv: readonly string[], it: Installation): string {
 	return `# The Sluice scheduler, as a service of this user. Written by \`sluice up --install\`.
 [Unit]
 Description=Sluice, the scheduler for coding agents
@@ -48,7 +47,9 @@ Documentation=man:systemd.service(5)
 Type=exec
 ExecStart=${argv.map(quotedWord).join(" ")}
 ExecReload=/bin/kill -HUP $MAINPID
-Environment=${quoted(`PATH=${path}`)}
+${variablesOf(it)
+	.map(([name, value]) => `Environment=${quoted(`${name}=${value}`)}`)
+	.join("\n")}
 # Only the daemon is stopped: what runs goes on behind its shims, and is found again by the next daemon.
 KillMode=process
 TimeoutStopSec=120
@@ -79,8 +80,9 @@ ${argv.map((word) => `\t\t${string(word)}`).join("\n")}
 	</array>
 	<key>EnvironmentVariables</key>
 	<dict>
-		<key>PATH</key>
-		${string(it.path)}
+${variablesOf(it)
+	.map(([name, value]) => `\t\t<key>${name}</key>\n\t\t${string(value)}`)
+	.join("\n")}
 	</dict>
 	<!-- Only the daemon is stopped: what runs goes on behind its shims. -->
 	<key>AbandonProcessGroup</key>

@@ -125,11 +125,24 @@ describe("what is answered", () => {
 		]);
 	});
 
-	test("a port that is taken costs only HTTP", async () => {
+	test("a port that is taken: the next free one, and why; or a refusal, where it was asked for by name", async () => {
 		const desk = await openDesk();
 		const first = await openDoors(desk);
 		const second = await openDoors(desk, { port: first.serving.port });
-		expect(second.serving).toMatchObject({ port: null, problem: `port ${first.serving.port} is taken by another program` });
+		const { port, problem } = second.serving;
+		expect(port).not.toBe(first.serving.port);
+		expect(problem).toBe(`port ${first.serving.port} is taken by another program: ${port} is used instead`);
+		const exact = {
+			context: desk.context,
+			socketPath: `${makeFolder()}/s`,
+			port: first.serving.port,
+			taken: "refuse",
+			tokens: TOKENS,
+		} as const;
+		await expect(serve(exact)).rejects.toMatchObject({
+			code: "conflict",
+			message: `port ${first.serving.port} is taken by another program`,
+		});
 		expect((await (await second.connect()).call("scheduler.version", {})).pid).toBe(4711);
 		const none = await serve({ context: desk.context, socketPath: `${makeFolder()}/s`, port: null, tokens: TOKENS });
 		expect(none).toMatchObject({ port: null, problem: null });

@@ -268,17 +268,17 @@ export const NOUN_METHODS = {
 		params: { key: word("for example `max_concurrent`, `lanes.code.max`, `lanes`") },
 		result: "{settings: [{key, value, origin}]}",
 	}),
-	"config.set": method<Doc<{ settings: Setting[] }>>()({
+	"config.set": method<Doc<{ settings: Setting[]; notes: string[] }>>()({
 		role: "operator",
-		about: "Changes a setting: checked, written to the file, in force at once.",
+		about: "Changes a setting: checked, written to the file, in force at once; `notes` says what counts only from the next start.",
 		params: { key: word("the key"), value: json("text is read as YAML: `8`, `null`, `5m`, `[a, b]`") },
-		result: "{settings: [{key, value, origin}]}",
+		result: "{settings: [{key, value, origin}], notes}",
 	}),
-	"config.unset": method<Doc<{ settings: Setting[] }>>()({
+	"config.unset": method<Doc<{ settings: Setting[]; notes: string[] }>>()({
 		role: "operator",
 		about: "Takes a setting out of the file: its default counts again.",
 		params: { key: word("the key") },
-		result: "{settings: [{key, value, origin}]}",
+		result: "{settings: [{key, value, origin}], notes}",
 	}),
 	"config.list": method<Doc<{ settings: Setting[] }>>()({
 		role: "viewer",

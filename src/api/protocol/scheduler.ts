@@ -13,6 +13,8 @@ export type VersionDocument = Doc<{
 	started_at: Time;
 	/** Of HTTP; null without it. */
 	port: number | null;
+	/** Why there is no HTTP although a port is set, or why it has another port; null when nothing is wrong. */
+	http_problem: string | null;
 	/** Runs of before have been found again, and claims have begun. */
 	ready: boolean;
 	by: string;
@@ -32,7 +34,7 @@ export const SCHEDULER_METHODS = {
 		about: "Queue, caps, holds and hosts at a glance.",
 		params: {},
 		result:
-			"{paused, paused_by, paused_at, queued_total, queued_ready, queued_held, held: [{kind, subject, detail, jobs}], running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, needs_human: [{job, name, question, since}], unmerged: [{job, name, merge_status, uncommitted, message, path, since}], budgets, config_problem, http_problem, disk_problem, now}",
+			"{paused, paused_by, paused_at, queued_total, queued_ready, queued_held, held: [{kind, subject, detail, jobs}], running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, needs_human: [{job, name, question, since}], unmerged: [{job, name, merge_status, uncommitted, message, path, since}], budgets, config_problem, http_port, http_problem, disk_problem, now}",
 	}),
 	"scheduler.run": method<Doc<{ dispatch: number[]; skipped: { job: number; reason: string }[]; reason: string }>>()({
 		role: "viewer",
@@ -94,7 +96,7 @@ export const SCHEDULER_METHODS = {
 		role: "viewer",
 		about: "Who answers, since when, and as whom it sees you.",
 		params: {},
-		result: "{version, pid, protocol, home, started_at, port, ready, by, role}",
+		result: "{version, pid, protocol, home, started_at, port, http_problem, ready, by, role}",
 	}),
 	"session.auth": method<Doc<{ role: string; by: string; job: number | null }>>()({
 		role: "viewer",

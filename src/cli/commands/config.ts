@@ -28,6 +28,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 			const document = await io.ask(`config.${verb}`, params);
 			answer(io, document, () => {
 				for (const { key, value } of document.settings as Setting[]) print.say(`${key} is ${valueWords(value)}`);
+				for (const note of (document.notes as string[] | undefined) ?? []) print.say(printable(note));
 			});
 			return undefined;
 		}

@@ -35,7 +35,7 @@ const unreached = (error: unknown): Document => {
 };
 
 /** What only the home's daemon knows, in a look that was taken from here. */
-const ITS_OWN = ["socket", "clock"];
+const ITS_OWN = ["socket", "http", "clock"];
 
 function withDaemon(document: Document, running: Document | undefined): Document {
 	if (!running) return document;

@@ -15,16 +15,18 @@ function commandOf(path: string, { argv, env }: { argv: string[]; env: Record<st
 
 async function dashboard(call: Call, io: Io): Promise<undefined> {
 	const look = call.flag("viewer") ? "viewer" : "operator";
-	const { home, port } = (await io.ask("scheduler.version")) as { home: string; port: number | null };
+	const document = await io.ask("scheduler.version");
+	const { home, port, http_problem = null } = document as { home: string; port: number | null; http_problem?: string | null };
 	const link = dashboardLink(home, port, look);
 	if (link === null)
 		throw new CliFailure(
 			"no_daemon",
-			"the daemon has no HTTP side, so there is no dashboard",
-			"status says why; config set port 7420, then down and up",
+			`the daemon has no HTTP side, so there is no dashboard${http_problem === null ? "" : `: ${printable(http_problem)}`}`,
+			"give it a port: sluice config set port 0 takes any free one, then: sluice down && sluice up --detach",
 		);
 	answer(io, { schema_version: 1, link, role: look }, () => {
 		io.print.out(link);
+		if (http_problem !== null) io.print.say(printable(http_problem));
 		io.print.say("whoever opens it is signed in; keep it to yourself");
 	});
 	return undefined;

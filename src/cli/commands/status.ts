@@ -2,6 +2,7 @@
 
 import type { StatusDocument } from "../../api/documents.ts";
 import type { Call } from "../command.ts";
+import { addressOf } from "../dashboard-link.ts";
 import { CliFailure } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
 import { labelOf, unmergedWords } from "../job-lines.ts";
@@ -63,7 +64,10 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	lines.push(...heldLines(status).map((line) => cut(paint("yellow", withLocalTimes(line, now)), print.width)));
 	if (status.config_problem) lines.push(paint("red", `Not in force: ${printable(status.config_problem)}`));
 	if (status.disk_problem) lines.push(paint("red", `Disk: ${printable(status.disk_problem)}`));
-	if (status.http_problem) lines.push(paint("yellow", `No HTTP: ${printable(status.http_problem)}`));
+	if (typeof status.http_port === "number") {
+		const address = `Dashboard: ${addressOf(status.http_port)}`;
+		lines.push(status.http_problem ? paint("yellow", `${address} (${printable(status.http_problem)})`) : address);
+	} else if (status.http_problem) lines.push(paint("yellow", `No HTTP: ${printable(status.http_problem)}`));
 	if (status.backpressure) lines.push(paint("yellow", `Backpressure: ${printable(status.backpressure)}`));
 	if (status.last_dispatch_at) lines.push(`Last start: ${ago(status.last_dispatch_at)}`);
 	for (const { job, name, question, since } of status.needs_human ?? []) {

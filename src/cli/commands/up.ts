@@ -5,6 +5,7 @@ import type { Call } from "../command.ts";
 import { dashboardLink } from "../dashboard-link.ts";
 import { CliFailure, usage } from "../failure.ts";
 import { answer, type Io, placeOf } from "../io.ts";
+import { printable } from "../sequences.ts";
 
 export async function run(call: Call, io: Io): Promise<number | undefined> {
 	const options = {
@@ -30,16 +31,18 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 		answer(io, { schema_version: 1, started: false, daemon: running }, () => io.print.say(`the daemon runs already, pid ${running.pid}`));
 		return undefined;
 	}
-	const tellLink = (home: string, port: number | null) => {
+	const tellLink = (home: string, port: number | null, problem: string | null) => {
+		if (problem !== null) io.print.say(printable(problem));
 		const link = dashboardLink(home, port, "operator");
 		if (link !== null) io.print.say(`dashboard: ${link}`);
 	};
-	if (!call.flag("detach")) return daemon.serve({ ...options, ready: ({ home, port }) => tellLink(home, port) });
+	if (!call.flag("detach")) return daemon.serve({ ...options, ready: ({ home, port, httpProblem }) => tellLink(home, port, httpProblem) });
 	await daemon.start(options);
 	const started = await io.ask("scheduler.version");
 	answer(io, { schema_version: 1, started: true, daemon: started }, () => {
 		io.print.say(`the daemon runs, pid ${started.pid}, home ${started.home}`);
-		tellLink(String(started.home), typeof started.port === "number" ? started.port : null);
+		const problem = typeof started.http_problem === "string" ? started.http_problem : null;
+		tellLink(String(started.home), typeof started.port === "number" ? started.port : null, problem);
 	});
 	return undefined;
 }
