@@ -7,6 +7,7 @@ type Methods = Pick<
 	| "add"
 	| "apply"
 	| "claim"
+	| "runCycle"
 	| "started"
 	| "complete"
 	| "extend"

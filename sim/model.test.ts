@@ -204,6 +204,8 @@ describe("001 and 004", () => {
 	it("starts min(capacity, batch, ready)", () => {
 		const solo = new Solo({ ...PRESETS.town, max_concurrent: 5, batch_size: 2 });
 		for (let n = 0; n < 4; n++) solo.add({});
+		expect(solo.claim(10)).toEqual([]);
+		solo.later(3 * MINUTE);
 		expect(solo.claim(10)).toEqual([1, 2]);
 		expect(solo.claim(10)).toEqual([]);
 		solo.later(3 * MINUTE);

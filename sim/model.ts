@@ -7,7 +7,7 @@ import { clearAccount, limitAccount } from "./model/accounts.ts";
 import { add } from "./model/add.ts";
 import { accepted, refused, type Seen, same } from "./model/agree.ts";
 import { apply } from "./model/apply.ts";
-import { claim } from "./model/claim.ts";
+import { claim, runCycle } from "./model/claim.ts";
 import * as control from "./model/control.ts";
 import { complete, extend, started } from "./model/ending.ts";
 import * as hosts from "./model/hosts.ts";
@@ -34,7 +34,7 @@ export type Context = {
 };
 
 /** Probes of these calls are made before they decide; those of all others, after. */
-const LOOKS_FIRST = ["add", "apply", "retry", "rerun", "tick", "claim"];
+const LOOKS_FIRST = ["add", "apply", "retry", "rerun", "tick", "claim", "runCycle"];
 
 /** And these once more when they are done. */
 export const LOOKS_TWICE = ["retry", "rerun", "tick"];
@@ -79,6 +79,8 @@ const HANDLERS: Handlers = {
 	apply: (state, [manifest, options], seen) => apply(state, manifest, options ?? {}, seen),
 	claim: (state, [options], seen, { host }) =>
 		hosts.mayClaim(state, options.host, host) ? claim(state, options, seen) : refused(seen, ["fenced"], `host ${host} was removed`),
+	runCycle: (state, [options], seen, { host }) =>
+		hosts.mayClaim(state, options.host, host) ? runCycle(state, options, seen) : refused(seen, ["fenced"], `host ${host} was removed`),
 	started: (state, [run], seen) => started(state, run, seen),
 	complete: (state, [ending], seen) => complete(state, ending, seen),
 	extend: (state, [run], seen) => extend(state, run, seen),

@@ -43,6 +43,7 @@ export type EndPlan = {
 	closed?: string;
 	question?: string;
 	reboot?: true;
+	fault?: "job";
 	/** Its host has what the next run goes on with. */
 	stays?: true;
 	merge_status?: NonNullable<Ending["merge_status"]>;
@@ -54,7 +55,7 @@ type Plain =
 	| { kind: "tick" }
 	| { kind: "add"; job: JobPlan; force?: true }
 	| { kind: "apply"; jobs: JobPlan[]; batch?: string; defaults?: JobInput; force?: true }
-	| { kind: "claim"; max?: number; lanes?: string[]; kinds?: ("command" | "agent" | "payload")[]; host?: string }
+	| { kind: "claim"; max?: number; lanes?: string[]; kinds?: ("command" | "agent" | "payload")[]; host?: string; by_hand?: true }
 	| { kind: "started"; whom: Whom; stale?: true }
 	| { kind: "end"; whom: Whom; end: EndPlan; started?: true; token?: "stale" | "twice" }
 	| { kind: "extend"; whom: Whom; stale?: true }

@@ -215,9 +215,51 @@ export const BUGS: Bug[] = [
 	},
 	{
 		name: "a breaker refunds nobody",
-		file: "scheduler/limits.js",
+		file: "scheduler/breakers.js",
 		find: "yield* refund(tx, streak.jobs.slice(0, -1));",
 		replace: ";",
+	},
+	{
+		name: "a job's own fault opens a breaker",
+		file: "scheduler/finish.js",
+		find: 'if (exit_kind === "launch_failed" && ending.fault === "job")',
+		replace: "if (false)",
+	},
+	{
+		name: "a probe that failed is refunded",
+		file: "scheduler/breakers.js",
+		find: "return isShared && !wasProbe;",
+		replace: "return isShared || wasProbe;",
+	},
+	{
+		name: "a probe goes to the same job again",
+		file: "scheduler/claim.js",
+		find: "if (isAnothersProbe(",
+		replace: "if (false && isAnothersProbe(",
+	},
+	{
+		name: "spawn_delay ends the cycle",
+		file: "scheduler/claim.js",
+		find: "drawOnCycle(tx, jobs.length);",
+		replace: "drawOnCycle(tx, config.spawn_delay_ms > 0 ? 1000 : jobs.length);",
+	},
+	{
+		name: "what a cycle did not use is kept for later",
+		file: "scheduler/cycle.js",
+		find: "cycle_left: Math.min(left, startable(tx))",
+		replace: "cycle_left: left",
+	},
+	{
+		name: "a cycle by hand is left open",
+		file: "scheduler/cycle.js",
+		find: "batch_size > 0 ? Math.min(batch_size, ready) : ready",
+		replace: "batch_size > 0 ? batch_size : 1000",
+	},
+	{
+		name: "a late heartbeat moves those after it",
+		file: "scheduler/cycle.js",
+		find: "isAnew ? tx.now : last + Math.floor((tx.now - last) / every) * every",
+		replace: "tx.now",
 	},
 	{ name: "an ended job still counts as waiting", file: "scheduler/tx.js", find: 'this.count("depth", job.lane, -1);', replace: ";" },
 	{

@@ -61,7 +61,7 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 		}
 		case "claim":
 			return {
-				method: "claim",
+				method: op.by_hand ? "runCycle" : "claim",
 				args: [
 					{
 						worker: `w${op.id}`,
@@ -186,6 +186,7 @@ function endCall(op: Op & { kind: "end" }, state: State, names: Names): Call | u
 				...(end.closed === undefined ? {} : { closed: end.closed }),
 				...(end.question === undefined ? {} : { question: end.question }),
 				...(end.reboot === undefined ? {} : { reboot: true }),
+				...(end.fault === undefined ? {} : { fault: end.fault }),
 				...(end.stays === undefined ? {} : { stays: true }),
 				...(end.merge_status === undefined ? {} : { merge_status: end.merge_status }),
 			},

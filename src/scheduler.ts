@@ -77,6 +77,8 @@ export type ClaimOptions = {
 	kinds?: ("command" | "agent" | "payload")[];
 	host?: string;
 };
+/** `report`: what this cycle did, with the jobs that it really started as `dispatch`. */
+export type Cycled = { claimed: Claimed[]; report: PlanReport };
 export type Claimed = { job: Job; spec: JobSpec; run: Run };
 
 export type Ending = {
@@ -97,6 +99,11 @@ export type Ending = {
 	question?: string;
 	/** lost: the machine went down, or its host was lost with it; burns nothing. */
 	reboot?: boolean;
+	/**
+	 * launch_failed: the job itself is to blame, since its program or agent does not exist or cannot be executed. It counts against this job alone and
+	 * opens no breaker. Absent: what the job shares with others may be to blame (a worktree that cannot be made, a full disk).
+	 */
+	fault?: "job";
 	merge_status?: Job["merge_status"];
 	/** Its host has what the next run goes on with: while it is live, no other gets it. */
 	stays?: boolean;
@@ -107,6 +114,8 @@ export type PlanReport = {
 	dispatch: number[];
 	skipped: { job: number; reason: string }[];
 	reason: "capacity" | "batch" | "ready" | "paused" | "none";
+	/** More about the bound, in words: when the next cycle is, what follows after spawn_delay. */
+	detail?: string;
 };
 
 export type Why = {
@@ -241,6 +250,8 @@ export interface Scheduler extends Fleet {
 		options?: Act,
 	): Promise<FireResult>;
 	claim(options: ClaimOptions): Promise<Claimed[]>;
+	/** A cycle by hand (`sluice run`): opens one now, claims what it lets start, and says what bound it. The next regular cycle comes when it would have. */
+	runCycle(options: ClaimOptions): Promise<Cycled>;
 	/** The process is there: zeroes dispatch_failures, closes a half-open breaker. */
 	started(run: { job: number; token: number }): Promise<void>;
 	complete(ending: Ending): Promise<Ended>;

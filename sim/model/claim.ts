@@ -1,8 +1,9 @@
 // One cycle: take the best startable job again and again, until a bound holds.
 
-import type { Claimed, ClaimOptions, PlanReport } from "../../src/scheduler.ts";
+import type { Claimed, ClaimOptions, Cycled, PlanReport } from "../../src/scheduler.ts";
 import { chooseAccount } from "./accounts.ts";
 import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
+import { drawOnCycle, openCycle } from "./cycle.ts";
 import { noteKept } from "./hosts.ts";
 import { breakersOf, pace } from "./late.ts";
 import { reservedBy } from "./ledgers.ts";
@@ -11,14 +12,16 @@ import { best, type Filter, startable } from "./order.ts";
 import { settle } from "./settle.ts";
 import { accountOf, breakerOf, copyState, type ModelJob, note, type State } from "./state.ts";
 
-/** How many starts this cycle may make, before any cap. */
-export function cycleBound(state: State, max: number): number {
+/** How many starts a pass may make now, before any cap. */
+export function passBound(state: State, max: number): { least: number; most: number } {
 	const { config, now } = state;
 	let bound = Math.min(max, 1000);
-	const deferred = config.max_concurrent > 0;
-	if (deferred && config.batch_size > 0) bound = Math.min(bound, config.batch_size);
-	if (deferred && config.spawn_delay_ms > 0) bound = Math.min(bound, 1);
-	return pace(state, now).length > 0 ? 0 : bound;
+	const both = (most: number) => ({ least: most, most });
+	if (config.max_concurrent <= 0) return both(bound);
+	if (pace(state, now).length > 0) return both(0);
+	if (config.spawn_delay_ms > 0) bound = Math.min(bound, 1);
+	if (config.cycle_interval_ms > 0) return { least: Math.min(bound, state.cycle_left.least), most: Math.min(bound, state.cycle_left.most) };
+	return both(config.batch_size > 0 ? Math.min(bound, config.batch_size) : bound);
 }
 
 /** Marks the job running: a new attempt, its locks, its account. */
@@ -42,7 +45,7 @@ export function start(state: State, job: ModelJob, run: { worker: string; host: 
 	if (job.kind === "payload") job.run.lease_until = now + state.config.lease_ms;
 	for (const name of breakersOf(job)) {
 		const breaker = breakerOf(state, name);
-		if (breaker.open_until === null) continue;
+		if (breaker.open_until === null || breaker.probe !== null) continue;
 		breaker.probe = job.id;
 		note(state, "half-open");
 	}
@@ -55,7 +58,24 @@ export function start(state: State, job: ModelJob, run: { worker: string; host: 
 	if (job.item !== undefined) state.begun[job.item] = job.chain;
 	state.starts += 1;
 	state.last_start_at = now;
-	state.last_cycle_at = now;
+}
+
+/** Whether this job was the last probe of a breaker that another one could probe now; `sure`: nothing could be in that one's way. */
+function isAnothersProbe(state: State, job: ModelJob, jobs: ModelJob[]): { sure: boolean } | undefined {
+	if (state.config.environment_breaker.failures <= 0) return undefined;
+	const scopes = breakersOf(job).filter((name) => {
+		const breaker = breakerOf(state, name);
+		return breaker.open_until !== null && breaker.probe === null && breaker.probed === job.id;
+	});
+	const others = jobs.filter((other) => other !== job && breakersOf(other).some((name) => scopes.includes(name)));
+	return others.length === 0 ? undefined : { sure: others.some((other) => other.locks.length === 0) };
+}
+
+/** It lets the others go first. */
+function rest(state: State, job: ModelJob): void {
+	job.backoff_until = state.now + Math.max(1, state.config.environment_breaker.cooldown_ms);
+	delete job.ready_at;
+	note(state, "probe-passed-on");
 }
 
 /** What the engine took, so that its choices where it has one can be followed; undefined when only the model speaks. */
@@ -73,21 +93,29 @@ export function take(
 	kept: Kept = () => ({ now: state.reserved, ever: state.reserved }),
 ): ModelJob[] {
 	const taken: ModelJob[] = [];
-	const bound = cycleBound(state, options.max ?? 1);
+	const bound = passBound(state, options.max ?? 1);
 	const [before, keptBefore] = [state.reserved, keptNow(state)];
-	while (taken.length < bound) {
+	while (taken.length < bound.most) {
 		const wanted = followed(taken);
+		if (wanted === undefined && taken.length >= bound.least) break;
 		const { now, ever } = kept(wanted === "unknown" ? undefined : wanted);
 		state.reserved = now;
 		// What came to be kept and was given up again in the course of it may have kept others waiting, too.
 		state.kept_before = [...keptBefore, ...ever.filter(({ key, job }) => !isAmong(before, key, job))];
 		const job = next(state, { ...options, host }, wanted);
 		if (job === undefined) break;
+		const others = isAnothersProbe(state, job, startable(state, state.now, { ...options, host }));
+		if (others !== undefined && (others.sure || job.id !== wanted)) {
+			agree(job.id !== wanted, `job ${job.id} probes twice in a row, though another one could`);
+			rest(state, job);
+			continue;
+		}
 		countPassedOver(state, startable(state, state.now, { ...options, host }), job);
 		start(state, job, { worker: options.worker, host: host ?? "", token: token(job) });
 		taken.push(job);
 	}
 	state.kept_before = [];
+	drawOnCycle(state, taken.length);
 	return taken;
 }
 
@@ -151,12 +179,25 @@ function startedSince(state: State, seen: Seen): number[] {
 	return runs.sort((a, b) => a.token - b.token).map((run) => run.id);
 }
 
+/** A cycle by hand: opened now, and what is told of it is what it started. */
+export function runCycle(state: State, options: ClaimOptions, seen: Seen): void {
+	const cycled = accepted<Cycled>(seen);
+	openCycle(state);
+	claim(state, options, cycled === undefined ? seen : { ...seen, result: cycled.claimed });
+	if (cycled === undefined) return;
+	agreeSame(
+		cycled.report.dispatch,
+		cycled.claimed.map(({ job }) => job.id),
+		"runCycle().report.dispatch",
+	);
+}
+
 export function claim(state: State, options: ClaimOptions, seen: Seen): void {
 	const result = accepted<Claimed[]>(seen);
 	const before = state.last_token;
 	const tokenOf = (job: ModelJob) => result?.find((one) => one.job.id === job.id)?.run.token ?? seen.job(job.id)?.run?.token ?? 0;
 	const order = result?.map((one) => one.job.id) ?? startedSince(state, seen);
-	noteKept(state, options.host, (asIf) => cycleBound(asIf, 1) > 0 && startable(asIf, state.now, options).length > 0);
+	noteKept(state, options.host, (asIf) => passBound(asIf, 1).most > 0 && startable(asIf, state.now, options).length > 0);
 	const taken = take(state, options, options.host, tokenOf, (so) => order[so.length], seen.kept);
 	if (result !== undefined) {
 		agreeSame(

@@ -4,7 +4,7 @@ import type { ExitKind } from "../../src/core/job.ts";
 import type { Ended, Ending } from "../../src/scheduler.ts";
 import { limitAccount, succeedOn } from "./accounts.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
-import { launchFailed, launchWorked } from "./launch.ts";
+import { launchFailed, launchWorked, probeUndecided } from "./launch.ts";
 import { chargeRun } from "./ledgers.ts";
 import { policyOf, retryWindow } from "./retry-policy.ts";
 import { finish, settle } from "./settle.ts";
@@ -86,7 +86,7 @@ export function endRun(state: State, job: ModelJob, ending: Partial<Ending> & { 
 	// Where its worktree or session is; a run that told of neither leaves it free.
 	if (ending.stays && run.host !== "") job.stays = run.host;
 	else delete job.stays;
-	for (const breaker of Object.values(state.breakers)) if (breaker.probe === job.id && kind !== "launch_failed") breaker.probe = null;
+	if (kind !== "launch_failed") probeUndecided(state, job);
 	decide(state, job, kind, ending, seen);
 	// A launch that failed used nothing.
 	if (kind !== "launch_failed") chargeRun(state, { ...job, run }, ending.usage ?? {}, state.now);
@@ -125,7 +125,7 @@ function decide(state: State, job: ModelJob, kind: ExitKind, ending: Partial<End
 			else fail(state, job, kind, code, seen);
 			return;
 		case "launch_failed":
-			launchFailed(state, job, seen, () => fail(state, job, kind, code, seen));
+			launchFailed(state, job, ending.fault, seen, () => fail(state, job, kind, code, seen));
 			return;
 		case "needs_human":
 			requeue(state, job);

@@ -36,7 +36,7 @@ export const breakersOf = (job: ModelJob): string[] => [
 /** Open, or half-open with its one probe under way. */
 export function isBroken(state: State, name: string, now: number): boolean {
 	const breaker = breakerOf(state, name);
-	if (breaker.open_until === null) return false;
+	if (breaker.open_until === null || state.config.environment_breaker.failures <= 0) return false;
 	return breaker.open_until > now || breaker.probe !== null;
 }
 
@@ -124,7 +124,7 @@ export function pace(state: State, now: number): Refusal[] {
 	const list: Refusal[] = [];
 	// Direct mode knows no cycles: a job starts the moment its gates pass.
 	if (config.max_concurrent <= 0) return list;
-	if (config.cycle_interval_ms > 0 && state.last_cycle_at !== null && now < state.last_cycle_at + config.cycle_interval_ms)
+	if (config.cycle_interval_ms > 0 && state.cycle_left.most <= 0)
 		list.push({ gate: "capacity", codes: ["capacity"], subject: "cycle_interval", optional: true });
 	if (config.spawn_delay_ms > 0 && state.last_start_at !== null && now < state.last_start_at + config.spawn_delay_ms)
 		list.push({ gate: "capacity", codes: ["capacity"], subject: "spawn_delay", optional: true });

@@ -14,14 +14,26 @@ export function launchWorked(state: State, job: ModelJob): void {
 		if (breaker.probe === job.id || breaker.open_until === null) {
 			breaker.open_until = null;
 			breaker.probe = null;
+			breaker.probed = null;
 		}
 	}
 }
 
-/** `asFailure`: what a failed run does, for configurations where a launch failure counts as one. */
-export function launchFailed(state: State, job: ModelJob, seen: Seen, asFailure: () => void): void {
+/** Its probe told nothing: another job may go. */
+export function probeUndecided(state: State, job: ModelJob): void {
+	for (const breaker of Object.values(state.breakers)) {
+		if (breaker.probe !== job.id) continue;
+		breaker.probe = null;
+		breaker.probed = job.id;
+	}
+}
+
+/** `asFailure`: what a failed run does, for configurations where a launch failure counts as one. `fault`: the job's own, which concerns no other. */
+export function launchFailed(state: State, job: ModelJob, fault: "job" | undefined, seen: Seen, asFailure: () => void): void {
 	const { config, now } = state;
-	const refunded = noteEnvironment(state, job);
+	if (fault === "job") note(state, "own-fault");
+	const refunded = fault === undefined && noteEnvironment(state, job);
+	probeUndecided(state, job);
 	if (refunded) {
 		requeue(state, job);
 		return;
@@ -48,24 +60,26 @@ export function launchFailed(state: State, job: ModelJob, seen: Seen, asFailure:
 	job.backoff_until = now + wait;
 }
 
-/** Counts the failure against agent and repo; opens or reopens their breakers. True when it was refunded. */
+/** Counts the failure against agent and repo; opens their breakers, or keeps them open. True when it was not charged to the job. */
 function noteEnvironment(state: State, job: ModelJob): boolean {
 	const { failures, cooldown_ms } = state.config.environment_breaker;
 	if (failures <= 0) return false;
 	let refunded = false;
+	const isProbe = breakersOf(job).some((name) => breakerOf(state, name).probe === job.id);
 	for (const name of breakersOf(job)) {
 		const breaker = breakerOf(state, name);
 		if (breaker.probe === job.id) {
-			breaker.probe = null;
 			breaker.open_until = state.now + cooldown_ms;
-			// What failed while it was open was not the jobs' own fault either.
-			for (const one of breaker.failed) refund(state, one.job, one.as);
-			breaker.failed = [];
+			note(state, "probe-failed");
+			continue;
+		}
+		// It had started before the breaker opened.
+		if (breaker.open_until !== null) {
 			refunded = true;
 			continue;
 		}
 		breaker.failed.push({ job: job.id, as: state.config.dispatch_breaker === "run" ? "run" : "launch" });
-		if (breaker.open_until !== null || breaker.failed.length < failures || new Set(breaker.failed.map((one) => one.job)).size < 2) continue;
+		if (breaker.failed.length < failures || new Set(breaker.failed.map((one) => one.job)).size < 2) continue;
 		breaker.open_until = state.now + cooldown_ms;
 		note(state, "breaker-opened");
 		for (const one of breaker.failed)
@@ -73,7 +87,7 @@ function noteEnvironment(state: State, job: ModelJob): boolean {
 		breaker.failed = [];
 		refunded = true;
 	}
-	return refunded;
+	return refunded && !isProbe;
 }
 
 /** The failure was not the job's own. One in back-off is ready now; one that is ready already stays so since then. */

@@ -122,6 +122,8 @@ export type Breaker = {
 	open_until: number | null;
 	/** The job whose run is the one probe of a half-open breaker. */
 	probe: number | null;
+	/** The job that was its last probe. */
+	probed: number | null;
 };
 
 export type Ledger = {
@@ -168,7 +170,10 @@ export type State = {
 	/** Ledger subjects that were used up before this step. */
 	over_before: string[];
 	last_start_at: number | null;
+	/** When the last regular cycle began. */
 	last_cycle_at: number | null;
+	/** Starts that the present cycle has left: at least, since the engine may keep jobs with locks in a line for longer, and at most. */
+	cycle_left: { least: number; most: number };
 	/** Rare things that happened in this step, for the marks. */
 	deeds: Record<string, number>;
 	ranks: number;
@@ -208,6 +213,7 @@ export const emptyState = (config: Config, now: number): State => ({
 	over_before: [],
 	last_start_at: null,
 	last_cycle_at: null,
+	cycle_left: { least: 0, most: 0 },
 	deeds: {},
 	ranks: 0,
 	holds: [],
@@ -253,7 +259,7 @@ export const accountOf = (state: State, name: string): Account => {
 };
 
 export const breakerOf = (state: State, name: string): Breaker => {
-	state.breakers[name] ??= { failed: [], open_until: null, probe: null };
+	state.breakers[name] ??= { failed: [], open_until: null, probe: null, probed: null };
 	return state.breakers[name];
 };
 

@@ -1,6 +1,7 @@
 // What time does: leases that run out, then every job decided anew. And what a host finds when it comes back.
 
 import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
+import { beginDueCycle } from "./cycle.ts";
 import { endRun, noteLaunch } from "./ending.ts";
 import { isMerging } from "./refusal.ts";
 import { settle } from "./settle.ts";
@@ -22,6 +23,7 @@ export function sweep(state: State, seen: Seen): void {
 		endRun(state, job, { exit_kind: "lost" }, seen);
 	}
 	settle(state, seen);
+	beginDueCycle(state);
 }
 
 export type Found = { run: string; state: "alive" | "exited" | "gone" | "unstarted"; exit_code?: number };

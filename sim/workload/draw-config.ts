@@ -22,9 +22,9 @@ function drawCaps(random: Random, config: Config, themes: Themes): void {
 	if (random.chance(0.7)) config.max_concurrent = random.pick([-1, 0, 1, 2, 3, 4, 8]);
 	if (random.chance(0.4)) config.safety_cap = random.pick([0, 2, 3, 5, 25]);
 	if (random.chance(0.25)) config.batch_size = random.between(0, 3);
-	if (random.chance(0.12)) config.cycle_interval_ms = random.pick([0, 2000, 3 * MINUTE]);
+	if (random.chance(0.2)) config.cycle_interval_ms = random.pick([0, 2000, 20_000, 3 * MINUTE]);
 	else config.cycle_interval_ms = 0;
-	if (random.chance(0.12)) config.spawn_delay_ms = random.pick([0, 500, 5000]);
+	if (random.chance(0.2)) config.spawn_delay_ms = random.pick([0, 500, 5000]);
 	const lanes = random.some(LANES, 0.7);
 	for (const lane of lanes) config.lanes[lane] = { ...LANE_DEFAULT, max: cap(random), priority: random.pick([0, 0, 5, 20]) };
 	config.lanes.default ??= { ...LANE_DEFAULT };

@@ -44,6 +44,7 @@ export function drawClaim({ random, themes, config }: Drawing, id: number): Op {
 		...lanes,
 		...kinds,
 		...(random.chance(0.75) ? { host: themes.has("two") && random.chance(0.4) ? "h1" : "h0" } : {}),
+		...(random.chance(0.1) ? { by_hand: true as const } : {}),
 	};
 }
 
@@ -56,6 +57,7 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 	if (themes.has("recover")) kinds.lost = 2;
 	const kind = random.weighted(kinds);
 	const end: EndPlan = { kind };
+	if (kind === "launch_failed" && random.chance(0.3)) end.fault = "job";
 	if (kind === "failed" || kind === "crashed") end.code = random.pick([1, 2, 137]);
 	if (kind === "completed" && random.chance(0.5)) end.code = 0;
 	if (kind === "cancelled" && random.chance(0.5)) end.code = random.pick([0, 130]);

@@ -57,7 +57,7 @@ export type Config = {
 	/** Consecutive dispatch failures that end a job: a count, "off" (it stays queued) or "run" (each counts as a failed run). */
 	dispatch_breaker: number | "off" | "run";
 	dispatch_backoff_ms: number;
-	/** Launch failures in a row, over several jobs of one agent or repo, that open its breaker; 0 = off. */
+	/** Launch failures in a row, of different jobs of one agent or repo and for a reason that they share, that open its breaker; 0 = off. */
 	environment_breaker: { failures: number; cooldown_ms: number };
 	rate_limit: { margin_ms: number; stagger_ms: number; failover_after_ms: number };
 	lease_ms: number;
@@ -140,6 +140,7 @@ export const PRESETS = {
 		retry: CARD_RETRY,
 		agent_retry: CARD_RETRY,
 		dispatch_breaker: "run",
+		environment_breaker: { ...DEFAULTS.environment_breaker, failures: 0 },
 	},
 	town: {
 		...DEFAULTS,

@@ -196,6 +196,9 @@ export type JobInput = {
 };
 
 /** A run in progress, inside its job's document. One attempt, one fencing token. */
+/** What started a run: the scheduler by itself, or a person's `sluice run`. */
+export type StartedBy = "daemon" | "run";
+
 export type Run = {
 	attempt: number;
 	token: number;
@@ -210,6 +213,8 @@ export type Run = {
 	launched?: boolean;
 	/** What it has reserved of budgets, by their keys in the counts; given back when it ends. */
 	reserved?: Record<string, number>;
+	/** Absent: the scheduler by itself. */
+	started_by?: "run";
 };
 
 /**
@@ -337,6 +342,8 @@ export type JobSpec = Pick<
 	timeout_ms?: number;
 	stall_timeout_ms?: number;
 	enqueued_at: number;
+	/** Its record cannot be read: why. The rest is empty then. */
+	broken?: string;
 	/** As it was asked for; what it means is decided at `add`. */
 	unique?: { key: string; window_ms?: number; policy: "skip" | "replace" | "error" };
 };

@@ -76,6 +76,7 @@ function fake({ config, buckets, jobs, starts = 0, usage = [], refuse = () => fa
 		hosts: [{ name: "h", labels: [], repos: null, heartbeat_at: 0, state: "live" }],
 		usage: counts,
 		last_cycle_at: 0,
+		cycle_left: 0,
 		last_start_at: 0,
 		get starts() {
 			return state.starts;

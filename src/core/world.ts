@@ -27,8 +27,10 @@ export type Hold =
 			since: number;
 			reason: string;
 			until: number;
-			/** The run let through after the cool-down. */
+			/** The job let through after the cool-down. */
 			probe?: number;
+			/** The job that probed last: the next probe goes to another one, as long as there is another one. */
+			probed?: number;
 	  };
 export type HoldKind = Hold["kind"];
 export const HOLD_KINDS = ["paused", "rate_limited", "account_closed", "breaker_open"] as const satisfies readonly HoldKind[];
@@ -84,8 +86,9 @@ export type World = {
 	usage: Usage;
 	/** The host that asks; undefined when nobody in particular does. */
 	host?: string;
-	/** When the last cycle and the last start were, for cycle_interval and spawn_delay. */
+	/** When the last cycle began, and how many starts it has left; when the last start was. For cycle_interval and spawn_delay. */
 	last_cycle_at: number;
+	cycle_left: number;
 	last_start_at: number;
 	/** Starts so far: every nth is an overdue turn. */
 	starts: number;

@@ -5,16 +5,19 @@ import { isDirect, laneOf } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
 import { capacity, chooseAccount, footprint, freeOn } from "../core/gates/capacity.ts";
 import { quotaOf } from "../core/gates/holds.ts";
-import { decide } from "../core/gates/index.ts";
+import { decide, shut } from "../core/gates/index.ts";
 import { askPace } from "../core/gates/pace.ts";
 import { drop, type Job, type Run } from "../core/job.ts";
 import { priorityAt } from "../core/order.ts";
 import { type Head, overdueBy, plan } from "../core/plan.ts";
-import { holdKey } from "../core/world.ts";
+import { holdKey, type World } from "../core/world.ts";
 import type { Claimed, ClaimOptions } from "../scheduler.ts";
 import type { Op } from "../store.ts";
+import { isAnothersProbe, letOthersProbe, noteProbe } from "./breakers.ts";
 import { reserveBudgets } from "./budgets.ts";
+import { drawOnCycle, hasCycles } from "./cycle.ts";
 import { factsOf, plainFacts } from "./facts.ts";
+import { finish } from "./finish.ts";
 import type { Window } from "./heads.ts";
 import { fetchLocks, hasLocksAtHand, lockKeys } from "./lock-reads.ts";
 import { takeAtOnce, takeLocks } from "./locks.ts";
@@ -38,12 +41,41 @@ export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
 	kernel?: { now: number; admission: boolean };
 	/** The worker heartbeats for whatever it runs, not only for payloads. */
 	lease?: true;
+	/** A person asked for this pass: `sluice run`. */
+	by_hand?: true;
+	/** All that the cycle would start is wanted, however far apart: for a plan. */
+	unspaced?: true;
 };
 
 export function* claim(tx: Tx, claimer: Claimer): Op<Claimed[]> {
-	const started = yield* dispatch(tx, claimer, (bucket, head) => tryStart(tx, bucket, head, claimer));
+	return yield* handOut(tx, yield* dispatch(tx, claimer, startPicked(tx, claimer)));
+}
+
+/** What the claimer gets of the jobs that were started for it. One with a spec that cannot be used ends instead, and none of the others with it. */
+export function* handOut(tx: Tx, started: readonly Job[]): Op<Claimed[]> {
 	const specs = yield* tx.specs(started.map((job) => job.id));
-	return started.map((job) => ({ job: copy(job), spec: copy(specs.get(job.id)) as Claimed["spec"], run: { ...(job.run as Run) } }));
+	const claimed: Claimed[] = [];
+	for (const job of started) {
+		const spec = specs.get(job.id);
+		const problem = specProblem(job, spec);
+		if (spec !== undefined && problem === undefined) claimed.push({ job: copy(job), spec: copy(spec), run: { ...(job.run as Run) } });
+		else yield* endUnusable(tx, job, problem as string);
+	}
+	return claimed;
+}
+
+/** Why nothing can be run by this spec; it was checked when the job was added, so its record has been damaged since. */
+function specProblem({ kind }: Job, spec: Claimed["spec"] | undefined): string | undefined {
+	if (spec === undefined) return "unusable record: its spec is missing";
+	if (spec.broken !== undefined) return `unusable record: ${spec.broken}`;
+	if (kind === "command" && (spec.command ?? []).length === 0) return "there is nothing to run: the job has no command";
+	return undefined;
+}
+
+/** No retry can mend its record. */
+function* endUnusable(tx: Tx, job: Job, problem: string): Op<void> {
+	const ending = { job: job.id, token: (job.run as Run).token, exit_kind: "failed" as const, exit_code: 1, message: problem };
+	yield* finish(tx, ending, { to: "end", status: "failed", exit_kind: "failed", exit_code: 1, end_reason: problem });
 }
 
 /** What a claim of several is likely to look at, in a few reads for all its buckets. */
@@ -72,11 +104,8 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	const { config } = tx;
 	const world = tx.world(claimer.host);
 	const kernel = claimer.kernel !== undefined;
-	if (!kernel && askPace(world)) return [];
-	let want = Math.min(claimer.max, MAX_CLAIM);
-	const paced = !kernel && !isDirect(config);
-	if (paced && config.batch_size > 0) want = Math.min(want, config.batch_size);
-	if (paced && config.spawn_delay_ms > 0) want = Math.min(want, 1);
+	const want = wanted(tx, claimer, world);
+	if (want === 0) return [];
 	const found = bucketsFor(tx, claimer);
 	const buckets = kernel && !claimer.kernel?.admission ? found.map(withoutOwner) : found;
 	const reach = kernel ? 0 : config.order.age_boost_max;
@@ -97,8 +126,20 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 			step = planner.next(job?.locks ? "with_locks" : job !== undefined);
 		}
 	}
-	if (!kernel && jobs.length > 0) tx.setPace({ last_cycle_at: tx.now, last_start_at: tx.now, last_dispatch_at: tx.now });
+	if (kernel) return jobs;
+	if (jobs.length > 0) tx.setPace({ last_start_at: tx.now, last_dispatch_at: tx.now });
+	drawOnCycle(tx, jobs.length);
 	return jobs;
+}
+
+/** How many this pass may start at most, before any cap. */
+function wanted({ config }: Tx, { max, kernel, unspaced }: Claimer, world: World): number {
+	const most = Math.min(max, MAX_CLAIM);
+	if (kernel || isDirect(config)) return most;
+	const refusals = askPace(world) ?? [];
+	if (refusals.some(({ subject }) => !(unspaced && subject === "spawn_delay"))) return 0;
+	const cycle = config.cycle_interval_ms > 0 ? world.cycle_left : config.batch_size > 0 ? config.batch_size : most;
+	return Math.min(most, cycle, config.spawn_delay_ms > 0 && !unspaced ? 1 : most);
 }
 
 /** Those that a claim will look into first, as far as is known; the best of them first. */
@@ -157,9 +198,6 @@ function* lookAhead(tx: Tx, window: Window, id: number, count: number): Op<void>
 	yield* fetchLocks(tx, lockKeys(tx, ids));
 }
 
-/** The next pass need not wait for its cycle. */
-export const openCycle = (tx: Tx): void => tx.setPace({ last_cycle_at: 0 });
-
 /** 004's admission_check: false looks past the ledgers; the copy keeps the bucket's number. */
 function withoutOwner(bucket: Bucket): Bucket {
 	const { owner: _owner, ...rest } = bucket;
@@ -181,6 +219,10 @@ function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job
 	const facts = claimer.kernel ? { ...known, now: claimer.kernel.now } : known;
 	if (decide(job, facts, tx.world()).kind !== "ready") {
 		yield* repark(tx, job, claimer);
+		return undefined;
+	}
+	if (isAnothersProbe(tx, job, () => bucketsFor(tx, claimer).filter((one) => !shut(one, tx.world(claimer.host))))) {
+		yield* letOthersProbe(tx, job);
 		return undefined;
 	}
 	start(tx, job, bucket, claimer);
@@ -227,6 +269,8 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 		started_at: tx.now,
 	};
 	if (account !== undefined) run.account = account;
+	const isByHand = claimer.by_hand || (hasCycles(tx) && tx.getPace().cycle_by === "run");
+	if (claimer.host !== undefined && isByHand) run.started_by = "run";
 	if (job.kind === "payload" || claimer.lease) run.lease_until = tx.now + tx.config.lease_ms;
 	job.run = run;
 	job.line = "run";
@@ -239,6 +283,7 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	const waited_ms = Math.max(0, tx.now - (job.ready_at ?? tx.now));
 	const told: Record<string, unknown> = { attempt: run.attempt, worker: run.worker, waited_ms };
 	if (account !== undefined) told.account = account;
+	if (claimer.host !== undefined) told.started_by = run.started_by ?? "daemon";
 	tx.move(job, "running", "started", told);
 	if (job.kind === "kernel") return;
 	for (const [key, amount] of footprint(bucket, account, claimer.host)) tx.count("usage", key, amount);
@@ -246,8 +291,7 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	if (tx.memory.ledgers.size > 0) reserveBudgets(tx, job as Job & { run: Run });
 	const quota = quotaOf(job.kind, account);
 	if (quota !== undefined) stagger(tx, quota);
-	if (job.agent !== undefined) probe(tx, `agent:${job.agent}`, job);
-	if (job.repo !== undefined) probe(tx, `repo:${job.repo}`, job);
+	if (job.agent !== undefined || job.repo !== undefined) noteProbe(tx, job);
 }
 
 /** After a limit, starts on the account are spaced until one has succeeded. */
@@ -255,13 +299,6 @@ function stagger(tx: Tx, account: string): void {
 	const key = holdKey("rate_limited", `account:${account}`);
 	const hold = tx.memory.holds.get(key);
 	if (hold?.kind === "rate_limited") tx.put("hold", key, { ...hold, next_at: tx.now + tx.config.rate_limit.stagger_ms });
-}
-
-/** A start behind an open breaker is its probe. */
-function probe(tx: Tx, scope: string, job: Job): void {
-	const key = holdKey("breaker_open", scope);
-	const hold = tx.memory.holds.get(key);
-	if (hold?.kind === "breaker_open" && hold.probe === undefined) tx.put("hold", key, { ...hold, probe: job.id });
 }
 
 /** What the planner's picks are offered to; a dry run uses it too, in a transaction that is thrown away. */

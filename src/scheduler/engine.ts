@@ -6,6 +6,7 @@ import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
 import { ask, type Begun, type EventRecord, type Intent, type Moved, type Op, Outrun, type Read, type Store } from "../store.ts";
+import { beginDueCycle } from "./cycle.ts";
 import { fetchLocks, fetchWaiters, lockKeys } from "./lock-reads.ts";
 import { type Ids, Memory, STANDING } from "./memory.ts";
 import { closeBatches } from "./place.ts";
@@ -227,7 +228,7 @@ export class Engine {
 		}
 	}
 
-	/** begin · recall · sweep · settle · body · write · commit. On any error nothing of it is left, in the store or in memory. */
+	/** begin · recall · sweep · settle · cycle · body · write · commit. On any error nothing of it is left, in the store or in memory. */
 	private *inTransaction(intent: Intent, group: readonly Pending[], body: (tx: Tx, drive: Drive) => Steps<void>): Steps<void> {
 		const { store, chance, by } = this.options;
 		const { fresh, now, arrivals = [] } = (yield store.begin(intent)) as Begun;
@@ -258,6 +259,7 @@ export class Engine {
 			)
 				more = yield* drive(sweep(tx, leases));
 			if (tx.memory.all("settle").size > 0) yield* drive(settle(tx));
+			beginDueCycle(tx);
 			yield* body(tx, drive);
 			while (tx.ended.length > 0) yield* drive(cascade(tx));
 			if (tx.closing.size > 0) yield* drive(closeBatches(tx));

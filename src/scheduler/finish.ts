@@ -7,9 +7,10 @@ import { drop, type Job, type Run, type StopKind } from "../core/job.ts";
 import { afterRun, exitKindOf, type Next } from "../core/outcome.ts";
 import type { Ended, Ending } from "../scheduler.ts";
 import type { Op } from "../store.ts";
+import { launchFailed, launchWorked, probeUndecided } from "./breakers.ts";
 import { chargeRun, releaseBudgets } from "./budgets.ts";
 import { recount } from "./facts.ts";
-import { accountWorks, launchFailed, launchWorked, limitAccount, probeUndecided } from "./limits.ts";
+import { accountWorks, limitAccount } from "./limits.ts";
 import { releaseLocks } from "./locks.ts";
 import { endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
@@ -63,7 +64,8 @@ export function* stop(tx: Tx, run: { job: number; token: number }, { kind, reaso
 	tx.event("stop_asked", job.id, { kind, reason });
 }
 
-export function* finish(tx: Tx, ending: Ending): Op<Ended> {
+/** `verdict`: what becomes of the job, where that is known without the rules for ends of runs. */
+export function* finish(tx: Tx, ending: Ending, verdict?: Next): Op<Ended> {
 	const job = yield* runningJob(tx, ending);
 	const { run } = job;
 	const exit_kind = exitKindOf(job, ending);
@@ -72,7 +74,8 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 	tx.stirred = true;
 
 	let refunded = false;
-	if (exit_kind === "launch_failed") refunded = yield* launchFailed(tx, job, ending.message ?? "launch failed");
+	if (exit_kind === "launch_failed" && ending.fault === "job") probeUndecided(tx, job);
+	else if (exit_kind === "launch_failed") refunded = yield* launchFailed(tx, job, ending.message ?? "launch failed");
 	else if (run.launched || !["lost", "cancelled", "drained", "preempted", "launch_failed"].includes(ending.exit_kind))
 		markLaunched(tx, job);
 	else probeUndecided(tx, job);
@@ -83,7 +86,8 @@ export function* finish(tx: Tx, ending: Ending): Op<Ended> {
 	if (ending.usage !== undefined) job.usage = sum(job.usage, ending.usage);
 	if (ending.message !== undefined && exit_kind !== "completed") job.last_failure = ending.message;
 
-	const next: Next = refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance());
+	const next: Next =
+		verdict ?? (refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance()));
 	job.due_at = undefined;
 	if (ending.stays && run.host !== "") job.stays = run.host;
 	else if (job.stays !== undefined) drop(job, ["stays"]);

@@ -43,6 +43,7 @@ const ENDING = [
 	"closed",
 	"question",
 	"reboot",
+	"fault",
 	"merge_status",
 	"stays",
 ] as const satisfies readonly (keyof Ending)[];
@@ -63,6 +64,7 @@ export function checkEnding(ending: Ending): void {
 	if (ending.question !== undefined) check.text(ending.question, "question");
 	if (ending.merge_status !== undefined) check.oneOf(ending.merge_status, MERGE_STATUSES, "merge_status");
 	if (ending.reboot !== undefined) check.flag(ending.reboot, "reboot");
+	if (ending.fault !== undefined) check.oneOf(ending.fault, ["job"] as const, "fault");
 	if (ending.stays !== undefined) check.flag(ending.stays, "stays");
 	if (ending.usage === undefined) return;
 	for (const [dim, amount] of Object.entries(check.record(ending.usage, "usage"))) {

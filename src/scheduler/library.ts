@@ -14,8 +14,10 @@ import { accountMethods } from "./account-door.ts";
 import { type AddOptions, addJob } from "./add.ts";
 import { dropStaleStages, PIECE } from "./apply.ts";
 import { apply } from "./apply-run.ts";
-import { beforeClaim, claim, openCycle, startPicked } from "./claim.ts";
+import { closeBreaker } from "./breakers.ts";
+import { claimMethods } from "./claim-door.ts";
 import * as control from "./control.ts";
+import { openCycle } from "./cycle.ts";
 import { withDoor } from "./door.ts";
 import { Engine, type Task } from "./engine.ts";
 import type { FactRecord } from "./facts.ts";
@@ -27,8 +29,7 @@ import { readGraph } from "./graph.ts";
 import { offer, watchHosts } from "./hosts.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
-import { checkAct, checkEnding, checkedBreaker, checkedScope, claimerOf, restamp } from "./library-input.ts";
-import { closeBreaker } from "./limits.ts";
+import { checkAct, checkEnding, checkedBreaker, checkedScope, restamp } from "./library-input.ts";
 import { listenForOthers } from "./listening.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
@@ -184,16 +185,7 @@ export async function createScheduler(
 				checkAct(act) ?? {},
 			),
 
-		async claim(request) {
-			const claimer = check.taking("claim", () => claimerOf(request));
-			return engine.run(
-				(tx) => {
-					if (claimer.host === hostName) fleet.check(tx);
-					return claim(tx, claimer);
-				},
-				{ phase: "claim", ahead: (tx, leaving) => beforeClaim(tx, claimer, leaving) },
-			);
-		},
+		...claimMethods({ engine, hostName, mayClaim: (tx) => fleet.check(tx) }),
 		started: (at) => engine.run((tx) => started(tx, token(at)), { jobs: [at.job] }),
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
 		stop: (at, stop, act) => run((tx) => finishing.stop(tx, at, stop), act, [at.job]),
@@ -262,13 +254,6 @@ export async function createScheduler(
 		closeBatch: async (name, act) => run((tx) => registers.closeBatch(tx, name), act),
 		artifacts: () => engine.look(() => registers.artifacts()),
 		forecast: (wanted = {}) => makeForecast({ run: (task) => engine.look(task), config: () => config, clock, host }, wanted),
-		plan: (request = {}) => {
-			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000 });
-			return engine.dryRun((tx) => {
-				if (request.cycle === "now") openCycle(tx);
-				return look.planReport(tx, claimer, startPicked(tx, claimer));
-			});
-		},
 		events: (from = {}) => events(from.since ?? 0),
 		lastEvent: () => engine.look((tx) => registers.lastEvent(tx)),
 		watch(call) {
@@ -325,7 +310,7 @@ export async function createScheduler(
 		tick: async (how = {}) => {
 			if (how.cycle === "now")
 				await engine.run(function* (tx) {
-					openCycle(tx);
+					openCycle(tx, "run");
 					yield* [];
 				});
 			return tick();

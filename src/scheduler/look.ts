@@ -3,21 +3,19 @@
 import { refuse } from "../core/answer.ts";
 import { bucketOf } from "../core/bucket.ts";
 import * as check from "../core/check.ts";
-import { hardLimit, isDirect, laneOf, softLimit } from "../core/config.ts";
+import { hardLimit, laneOf, softLimit } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
 import { SluiceError } from "../core/errors.ts";
-import { freeSlots } from "../core/gates/capacity.ts";
 import { pausedReason } from "../core/gates/holds.ts";
-import { allReasons, heldBy, shut } from "../core/gates/index.ts";
+import { allReasons, heldBy } from "../core/gates/index.ts";
 import { isWaiting, type Job, type JobSpec, STATUSES } from "../core/job.ts";
 import { ageBoost, depthOf, priorityTerms } from "../core/order.ts";
-import { boundOf, type Head } from "../core/plan.ts";
+import type { Head } from "../core/plan.ts";
 import { HOLD_KINDS } from "../core/world.ts";
-import type { JobView, PlanReport, Scheduler, StatusReport, Why } from "../scheduler.ts";
+import type { JobView, Scheduler, StatusReport, Why } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { depths } from "./add.ts";
 import { viewBudget } from "./budgets.ts";
-import { type Claimer, dispatch } from "./claim.ts";
 import { type Edges, edgesOf, factsOf } from "./facts.ts";
 import { MANY } from "./heads.ts";
 import { viewHosts } from "./hosts.ts";
@@ -230,27 +228,6 @@ function* waitingForPeople(tx: Tx): Op<StatusReport["needs_human"]> {
 		})
 		.sort((a, b) => a.since - b.since || a.job - b.job)
 		.slice(0, PEOPLE);
-}
-
-const SHOWN = 1000;
-
-/** What one pass would start. Runs the planner for real inside a transaction that is then thrown away. */
-export function* planReport(tx: Tx, claimer: Claimer, start: Parameters<typeof dispatch>[2]): Op<PlanReport> {
-	const world = tx.world(claimer.host);
-	const ready = tx.memory.ready;
-	const free = freeSlots(world);
-	const batch = tx.config.batch_size > 0 && !isDirect(tx.config) ? tx.config.batch_size : Number.POSITIVE_INFINITY;
-	const paused = pausedReason("all", world) !== undefined;
-	const dispatched = (yield* dispatch(tx, claimer, start)).map((job) => job.id);
-	const skipped: PlanReport["skipped"] = [];
-	for (const bucket of tx.memory.buckets.values()) {
-		if (bucket.ready === 0 || bucket.kind === "kernel" || bucket.stage !== undefined || skipped.length >= SHOWN) continue;
-		const reason = shut(bucket, world)?.detail ?? "not its turn in this cycle";
-		const rest = yield* ask({ read: "line", line: "", bucket: bucket.id, limit: SHOWN - skipped.length });
-		for (const head of rest) skipped.push({ job: head.id, reason });
-	}
-	const reason = paused && ready > 0 ? "paused" : dispatched.length === 0 && ready > 0 ? "capacity" : boundOf(free, batch, ready);
-	return { dispatch: dispatched, skipped, reason: dispatched.length === ready && ready > 0 && reason !== "batch" ? "ready" : reason };
 }
 
 type Filter = NonNullable<Parameters<Scheduler["list"]>[0]>;

@@ -3,7 +3,7 @@
 
 import type { Bucket } from "../core/bucket.ts";
 import { lockOfLine } from "../core/gates/locks.ts";
-import type { Job, JobSpec } from "../core/job.ts";
+import type { Job, JobSpec, StartedBy } from "../core/job.ts";
 import type { Hold, HostRecord, Ledger } from "../core/world.ts";
 import type { Arrivals, RecordKind } from "../store.ts";
 import { Window } from "./heads.ts";
@@ -28,7 +28,15 @@ const KEPT_KEYS = 50_000;
 const KEPT_SPEC_CHARS = 4_000;
 
 export type Ids = { job: number; token: number; seq: number; bucket: number; rank: number };
-export type Pace = { last_cycle_at: number; last_start_at: number; starts: number; last_dispatch_at: number | null };
+/** `cycle_left`: starts that the present cycle may still make; `cycle_by`: what opened it. */
+export type Pace = {
+	last_cycle_at: number;
+	cycle_left?: number;
+	cycle_by?: StartedBy;
+	last_start_at: number;
+	starts: number;
+	last_dispatch_at: number | null;
+};
 /** A job in memory and the table that has it. */
 export type Entry = { job: Job; at: "new" | "job" | "done" };
 

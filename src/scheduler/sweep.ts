@@ -4,6 +4,7 @@ import { isWaiting, type Job } from "../core/job.ts";
 import { isTaken, refillsAt, reservedKey } from "../core/ledger.ts";
 import { outsideHours } from "../core/window.ts";
 import { ask, type Op } from "../store.ts";
+import { hasCycles } from "./cycle.ts";
 import { finish } from "./finish.ts";
 import { nextHostAt } from "./hosts.ts";
 import { dropIdleReservations, isOverdue, reserve } from "./locks.ts";
@@ -64,7 +65,7 @@ export function* nextWake(tx: Tx): Op<number | null> {
 	}
 	at(nextHostAt(tx));
 	const pace = tx.getPace();
-	if (config.cycle_interval_ms > 0) at(pace.last_cycle_at + config.cycle_interval_ms);
+	if (hasCycles(tx)) at(pace.last_cycle_at + config.cycle_interval_ms);
 	if (config.spawn_delay_ms > 0) at(pace.last_start_at + config.spawn_delay_ms);
 	for (const ledgers of memory.ledgers.values())
 		for (const ledger of ledgers)

@@ -41,6 +41,10 @@ class LiveWorld implements World {
 		return this.pace.last_cycle_at;
 	}
 
+	get cycle_left(): number {
+		return this.pace.cycle_left ?? 0;
+	}
+
 	get last_start_at(): number {
 		return this.pace.last_start_at;
 	}

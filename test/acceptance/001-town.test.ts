@@ -143,14 +143,17 @@ describe("pace", () => {
 	test("one bead each three minutes, as the heartbeat of 001 in deferred mode", async () => {
 		const t = await openStand({ preset: "town", config: { repos, max_concurrent: 5 } });
 		const jobs = await addBeads(t, 3);
-		expect(await t.start()).toEqual([jobs[0]]);
 		expect(await t.start()).toEqual([]);
+		expect(await t.sluice.status()).toMatchObject({ queued_total: 3, queued_ready: 3 });
 		expect(await t.reasons(jobs[1]!)).toMatchObject([
 			{ gate: "capacity", code: "capacity", subject: "cycle_interval", clears_at: t.clock.now() + 3 * MINUTE },
 		]);
 		await t.wait(3 * MINUTE - 1);
 		expect(await t.start()).toEqual([]);
 		await t.wait(1);
+		expect(await t.start()).toEqual([jobs[0]]);
+		expect(await t.start()).toEqual([]);
+		await t.wait(3 * MINUTE);
 		expect(await t.start()).toEqual([jobs[1]]);
 		await t.wait(3 * MINUTE);
 		expect(await t.start()).toEqual([jobs[2]]);
@@ -159,6 +162,7 @@ describe("pace", () => {
 	test("batch_size bounds the starts of one cycle", async () => {
 		const t = await openStand(deferred(10, { batch_size: 2, cycle_interval: "1m" }));
 		const jobs = await addBeads(t, 5);
+		await t.wait(MINUTE);
 		expect(await t.start()).toEqual(jobs.slice(0, 2));
 		await t.wait(MINUTE);
 		expect(await t.start()).toEqual(jobs.slice(2, 4));
@@ -166,11 +170,99 @@ describe("pace", () => {
 		expect(await t.start()).toEqual(jobs.slice(4));
 	});
 
-	test("a cycle that started nothing costs nothing", async () => {
+	test("the heartbeat is regular, also while nothing waits: what comes after it waits for the next", async () => {
 		const t = await openStand(deferred(10, { cycle_interval: "1m" }));
-		expect(await t.start()).toEqual([]);
+		await t.wait(90 * SECOND);
 		const job = await t.add(bead("gt-1"));
+		expect(await t.start()).toEqual([]);
+		await t.wait(30 * SECOND - 1);
+		expect(await t.start()).toEqual([]);
+		await t.wait(1);
 		expect(await t.start()).toEqual([job]);
+	});
+
+	test("a heartbeat that is noticed late does not move the next one", async () => {
+		const t = await openStand(deferred(10, { batch_size: 1, cycle_interval: "1m" }));
+		const jobs = await addBeads(t, 2);
+		await t.wait(100 * SECOND);
+		expect(await t.start()).toEqual([jobs[0]]);
+		await t.wait(20 * SECOND);
+		expect(await t.start()).toEqual([jobs[1]]);
+	});
+
+	test("a slot that frees between two heartbeats waits for the next: starts = min(capacity, batch, ready) of the moment", async () => {
+		const t = await openStand(deferred(1, { batch_size: 2, cycle_interval: "1m" }));
+		const jobs = await addBeads(t, 2);
+		await t.wait(MINUTE);
+		expect(await t.start()).toEqual([jobs[0]]);
+		await t.succeed(jobs[0]!);
+		expect(await t.start()).toEqual([]);
+		await t.wait(MINUTE);
+		expect(await t.start()).toEqual([jobs[1]]);
+	});
+
+	test("a cycle by hand starts its batch at once, and leaves the heartbeat where it was", async () => {
+		const t = await openStand(deferred(10, { batch_size: 2, cycle_interval: "1m" }));
+		const jobs = await addBeads(t, 5);
+		await t.wait(30 * SECOND);
+		const { claimed, report } = await t.sluice.runCycle({ worker: "w", host: "local", max: 100 });
+		expect(claimed.map(({ job }) => job.id)).toEqual(jobs.slice(0, 2));
+		expect(report).toMatchObject({ dispatch: jobs.slice(0, 2), reason: "batch" });
+		expect(await t.start()).toEqual([]);
+		await t.wait(30 * SECOND);
+		expect(await t.start()).toEqual(jobs.slice(2, 4));
+	});
+
+	test("a cycle by hand that starts nothing leaves nothing open for what comes later", async () => {
+		const t = await openStand(deferred(10, { cycle_interval: "1m" }));
+		expect((await t.sluice.runCycle({ worker: "w", max: 100 })).report).toEqual({ dispatch: [], skipped: [], reason: "none" });
+		await t.add(bead("gt-1"));
+		expect(await t.start()).toEqual([]);
+	});
+
+	test("cycles by hand at the same time each tell what they themselves started", async () => {
+		const t = await openStand(deferred(10, { batch_size: 1, cycle_interval: "1m" }));
+		const jobs = await addBeads(t, 3);
+		const all = await Promise.all(Array.from({ length: 4 }, () => t.sluice.runCycle({ worker: "w", max: 100 })));
+		expect(all.map(({ report }) => report.dispatch)).toEqual([[jobs[0]], [jobs[1]], [jobs[2]], []]);
+	});
+
+	test("the started event and the run tell a cycle by hand from the daemon's own", async () => {
+		const t = await openStand(deferred(10, { batch_size: 1, cycle_interval: "1m" }));
+		const jobs = await addBeads(t, 2);
+		const { claimed } = await t.sluice.runCycle({ worker: "host:local", host: "local", max: 100 });
+		expect(claimed[0]?.run.started_by).toBe("run");
+		await t.wait(MINUTE);
+		expect(await t.start(100, { host: "local" })).toEqual([jobs[1]]);
+		expect(t.runs.get(jobs[1]!)?.run.started_by).toBeUndefined();
+		const told = (await t.events()).filter(({ kind }) => kind === "started").map(({ job, data }) => [job, data.started_by]);
+		expect(told).toEqual([
+			[jobs[0], "run"],
+			[jobs[1], "daemon"],
+		]);
+	});
+
+	test("batch_size counts with spawn_delay too: so many starts in a cycle, that far apart", async () => {
+		const t = await openStand(deferred(5, { batch_size: 2, spawn_delay: "3s", cycle_interval: "3m" }));
+		const jobs = await addBeads(t, 4);
+		expect(await t.sluice.plan({ cycle: "now" })).toMatchObject({
+			dispatch: jobs.slice(0, 2),
+			reason: "batch",
+			detail: "spawn_delay: 3000 ms between two starts",
+		});
+		const { report } = await t.sluice.runCycle({ worker: "w", max: 100 });
+		expect(report).toMatchObject({
+			dispatch: [jobs[0]],
+			reason: "batch",
+			detail: "spawn_delay: 1 more can start in this cycle, 3000 ms apart",
+		});
+		expect(await t.start()).toEqual([]);
+		expect((await t.reasons(jobs[1]!)).map(({ subject }) => subject)).toEqual(["spawn_delay"]);
+		await t.wait(3 * SECOND);
+		expect(await t.start()).toEqual([jobs[1]]);
+		await t.wait(3 * SECOND);
+		expect(await t.start()).toEqual([]);
+		expect((await t.reasons(jobs[2]!)).map(({ subject }) => subject)).toContain("cycle_interval");
 	});
 
 	test("spawn_delay spaces the starts", async () => {
@@ -587,16 +679,45 @@ describe("environment breaker", () => {
 		expect((await t.start()).sort()).toEqual(waiting);
 	});
 
-	test("a probe that fails opens it for another cool-down, and burns nothing either", async () => {
-		const { t } = await broken();
-		for (let n = 0; n < 5; n++) {
+	test("a probe that fails keeps it open, counts against its job, and the next probe is another job", async () => {
+		const { t, jobs } = await broken();
+		const probes: number[] = [];
+		for (let n = 0; n < 6; n++) {
 			await t.wait(MINUTE);
 			const [probe] = await t.start();
+			probes.push(probe!);
 			await t.end(probe!, "launch_failed", { message: "still not there" });
-			expect((await t.show(probe!)).dispatch_failures ?? 0).toBe(0);
-			expect((await t.show(probe!)).status).toBe("queued");
 			expect(await breakerOf(t)).toMatchObject({ until: t.clock.now() + MINUTE });
 		}
+		for (const [index, probe] of probes.entries()) expect(probe).not.toBe(probes[index - 1]);
+		const failures = await Promise.all(jobs.map(async (job) => (await t.show(job)).dispatch_failures ?? 0));
+		expect(failures.reduce((sum, count) => sum + count, 0)).toBe(6);
+	});
+
+	test("a job that fails as a probe three times ends; alone, it is probed with again", async () => {
+		const { t, jobs } = await broken();
+		for (const job of jobs.slice(1)) await t.sluice.cancel(job);
+		for (let n = 0; n < 3; n++) {
+			await t.wait(MINUTE);
+			expect(await t.start()).toEqual([jobs[0]]);
+			await t.end(jobs[0]!, "launch_failed", { message: "still not there" });
+		}
+		expect(await t.show(jobs[0]!)).toMatchObject({ status: "failed", end_reason: "circuit-broken", dispatch_failures: 3 });
+	});
+
+	test("what had started before it opened burns nothing", async () => {
+		const t = await openStand(deferred(10));
+		const jobs: number[] = [];
+		for (let n = 0; n < 5; n++) jobs.push(await t.add(agent(n)));
+		await t.start();
+		for (const job of jobs) await t.end(job, "launch_failed", { message: "no room on the disk" });
+		for (const job of jobs) expect((await t.show(job)).dispatch_failures ?? 0).toBe(0);
+	});
+
+	test("switched off, an open one holds nothing", async () => {
+		const { t, jobs } = await broken();
+		await t.sluice.configure({ environment_breaker: { failures: 0 } });
+		expect((await t.start()).sort()).toEqual(jobs);
 	});
 
 	test("one job that fails again and again is its own fault: circuit-broken, and no breaker opens", async () => {

@@ -17,6 +17,7 @@ export const worldAt =
 		hosts: [],
 		usage: new Map(),
 		last_cycle_at: 0,
+		cycle_left: 0,
 		last_start_at: 0,
 		starts: 0,
 		...more,

@@ -42,7 +42,8 @@ export function accountReasons(account: string, world: World): Reason[] {
 /** An open breaker lets one probe out after its cool-down, and no more until that one has answered. */
 export function breakerReason(scope: string, world: World): Reason | undefined {
 	const hold = world.holds.get(holdKey("breaker_open", scope));
-	if (hold?.kind !== "breaker_open") return undefined;
+	// Switched off, it holds nothing, and forgets nothing either.
+	if (hold?.kind !== "breaker_open" || world.config.environment_breaker.failures === 0) return undefined;
 	if (hold.until > world.now) {
 		const detail = `launches of ${inWords(scope)} keep failing (${hold.reason}); next probe at ${stamp(hold.until)}`;
 		return refuse("holds", "breaker_open", scope, detail, { ...told(hold), clears_at: hold.until });

@@ -1,4 +1,7 @@
-// The end of gate 13: cycles and spawn delays space the starts of everybody alike. In direct mode nothing is spaced.
+// The end of gate 13: cycles and spawn delays space all starts alike. In direct mode nothing is spaced.
+//
+//   cycle_interval > 0   starts come only out of a cycle that has some left: the scheduler opens one every interval, `sluice run` at once
+//   spawn_delay > 0      within a cycle, or without cycles, so much time between two starts
 
 import { pass, refuse } from "../answer.ts";
 import { isDirect } from "../config.ts";
@@ -9,9 +12,12 @@ export function askPace(world: World): Reason[] | null {
 	const { cycle_interval_ms, spawn_delay_ms } = world.config;
 	if (isDirect(world.config)) return pass;
 	const reasons: Reason[] = [];
-	const cycle = world.last_cycle_at + cycle_interval_ms;
-	if (cycle_interval_ms > 0 && cycle > world.now)
-		reasons.push(refuse("capacity", "capacity", "cycle_interval", "waiting for the next cycle", { clears_at: cycle }));
+	if (cycle_interval_ms > 0 && world.cycle_left <= 0)
+		reasons.push(
+			refuse("capacity", "capacity", "cycle_interval", "waiting for the next cycle", {
+				clears_at: world.last_cycle_at + cycle_interval_ms,
+			}),
+		);
 	const spawn = world.last_start_at + spawn_delay_ms;
 	if (spawn_delay_ms > 0 && spawn > world.now)
 		reasons.push(refuse("capacity", "capacity", "spawn_delay", "starts are spaced by spawn_delay", { clears_at: spawn }));

@@ -195,6 +195,16 @@ function job(row: Row): unknown {
 	}
 }
 const pair = (row: Row) => [row[0], JSON.parse(text(row[1]))] as unknown;
+/** The same for what a job's runner needs. */
+function spec([id, body]: Row): unknown {
+	try {
+		const found: unknown = JSON.parse(text(body));
+		if (typeof found === "object" && found !== null && !Array.isArray(found)) return [id, found];
+		throw new Error("its spec is not a document");
+	} catch (error) {
+		return [id, { version: 1, enqueued_at: 0, broken: error instanceof Error ? error.message : String(error) }];
+	}
+}
 const first = (row: Row) => row[0];
 const event = ([seq, at, kind, job, by, data]: Row) => ({ seq, at, kind, job, by, data: JSON.parse(text(data)) });
 
@@ -224,6 +234,7 @@ export function reply(request: Read, rows: Row[]): unknown {
 		case "runs":
 			return rows.map(doc);
 		case "specs":
+			return rows.map(spec);
 		case "records":
 			return rows.map(pair);
 		case "standing":

@@ -1,0 +1,148 @@
+// Breakers on environments: launches of different jobs of one agent or repo fail for a reason that they share.
+//
+//   launch fails …                              counted                    the breaker
+//   through the job's own fault                 against the job            is not touched; a probe is undecided
+//   for a shared reason, breaker closed         against the job            opens at `failures` in a row of at least two jobs: all of them are refunded
+//   for a shared reason, started before it      not at all                 stays open
+//   for a shared reason, as the probe           against the job            stays open for another cool-down; the next probe is another job
+//   not (the process is there), as the probe    –                          closes
+
+import type { Bucket } from "../core/bucket.ts";
+import { isTerminal, type Job } from "../core/job.ts";
+import { type Hold, holdKey } from "../core/world.ts";
+import type { Op } from "../store.ts";
+import { place } from "./place.ts";
+import type { Tx } from "./tx.ts";
+
+/** Launch failures in a row for one agent or repo, and which jobs they were of. */
+type Streak = { jobs: number[]; reason: string };
+type Breaker = Extract<Hold, { kind: "breaker_open" }>;
+
+const KEPT_STREAK = 100;
+
+const scopesOf = ({ agent, repo }: { agent?: string | undefined; repo?: string | undefined }): string[] => [
+	...(agent === undefined ? [] : [`agent:${agent}`]),
+	...(repo === undefined ? [] : [`repo:${repo}`]),
+];
+
+function openBreaker(tx: Tx, scope: string): Breaker | undefined {
+	const hold = tx.memory.holds.get(holdKey("breaker_open", scope));
+	return hold?.kind === "breaker_open" ? hold : undefined;
+}
+
+/** The process was there: the environment works. */
+export function launchWorked(tx: Tx, job: Job): void {
+	if (job.agent === undefined && job.repo === undefined) return;
+	for (const scope of scopesOf(job)) {
+		if (tx.memory.recall("breaker", scope) !== null) tx.put("breaker", scope, null);
+		if (openBreaker(tx, scope)?.probe !== job.id) continue;
+		tx.put("hold", holdKey("breaker_open", scope), null);
+		tx.event("breaker_closed", job.id, { scope });
+		tx.stirred = true;
+	}
+}
+
+/** A person says that the environment is mended: nothing is probed any more. Whether one was open. */
+export function* closeBreaker(tx: Tx, scope: string): Op<boolean> {
+	if (tx.memory.recall("breaker", scope) !== null) tx.put("breaker", scope, null);
+	if (!openBreaker(tx, scope)) return false;
+	tx.put("hold", holdKey("breaker_open", scope), null);
+	tx.event("breaker_closed", null, { scope });
+	tx.stirred = true;
+	yield* [];
+	return true;
+}
+
+/** The probe ended without telling anything of the environment: another job may go. */
+export function probeUndecided(tx: Tx, job: Job): void {
+	for (const scope of scopesOf(job)) {
+		const hold = openBreaker(tx, scope);
+		if (hold?.probe !== job.id) continue;
+		const { probe: _probe, ...rest } = hold;
+		tx.put("hold", holdKey("breaker_open", scope), { ...rest, probed: job.id });
+		tx.stirred = true;
+	}
+}
+
+/** Counts a launch failure for a reason that others may share. True when the environment is to blame: then the job is not charged for it. */
+export function* launchFailed(tx: Tx, job: Job, reason: string): Op<boolean> {
+	const { failures, cooldown_ms } = tx.config.environment_breaker;
+	if (failures === 0) {
+		probeUndecided(tx, job);
+		return false;
+	}
+	let [isShared, wasProbe] = [false, false];
+	for (const scope of scopesOf(job)) {
+		const key = holdKey("breaker_open", scope);
+		const hold = openBreaker(tx, scope);
+		const until = tx.now + cooldown_ms;
+		if (hold && hold.probe !== job.id) {
+			isShared = true;
+			continue;
+		}
+		if (hold) {
+			wasProbe = true;
+			const { probe: _probe, ...rest } = hold;
+			tx.put("hold", key, { ...rest, reason, until, probed: job.id });
+			tx.event("breaker_opened", job.id, { scope, reason, until });
+			continue;
+		}
+		const streak: Streak = { jobs: [...((tx.memory.recall("breaker", scope) as Streak | null)?.jobs ?? []), job.id], reason };
+		if (streak.jobs.length < failures || new Set(streak.jobs).size < 2) {
+			tx.put("breaker", scope, { ...streak, jobs: streak.jobs.slice(-KEPT_STREAK) });
+			continue;
+		}
+		isShared = true;
+		tx.put("hold", key, { kind: "breaker_open", scope, by: tx.by, since: tx.now, reason, until });
+		tx.put("breaker", scope, null);
+		tx.event("breaker_opened", job.id, { scope, reason, until });
+		// This last one is never counted.
+		yield* refund(tx, streak.jobs.slice(0, -1));
+	}
+	return isShared && !wasProbe;
+}
+
+/** The failures that opened a breaker were not the jobs' own: uncounted, and their back-off is over. */
+function* refund(tx: Tx, jobs: number[]): Op<void> {
+	const field = tx.config.dispatch_breaker === "run" ? "failures" : "dispatch_failures";
+	yield* tx.load(jobs);
+	for (const id of new Set(jobs)) {
+		const job = tx.peek(id);
+		if (!job || isTerminal(job.status)) continue;
+		const times = jobs.filter((other) => other === id).length;
+		const left = Math.max(0, (job[field] ?? 0) - times);
+		const ready = job.line === "";
+		if (ready) tx.leave(job);
+		job[field] = left > 0 ? left : undefined;
+		tx.touch(job);
+		if (ready) tx.enter(job);
+		tx.event("refunded", id, { failures: times });
+		if (job.backoff_until === undefined || job.line !== "time") continue;
+		job.backoff_until = undefined;
+		yield* place(tx, job);
+	}
+}
+
+/** A start behind an open breaker is its probe. */
+export function noteProbe(tx: Tx, job: Job): void {
+	for (const scope of scopesOf(job)) {
+		const hold = openBreaker(tx, scope);
+		if (hold && hold.probe === undefined) tx.put("hold", holdKey("breaker_open", scope), { ...hold, probe: job.id });
+	}
+}
+
+/** Whether this job probed last, and another one that could start now would probe the same: `buckets` are those that the claim may start from. */
+export function isAnothersProbe(tx: Tx, job: Job, buckets: () => readonly Bucket[]): boolean {
+	if (tx.memory.holds.size === 0 || tx.config.environment_breaker.failures === 0) return false;
+	return scopesOf(job).some((scope) => {
+		const hold = openBreaker(tx, scope);
+		if (hold?.probed !== job.id || hold.probe !== undefined) return false;
+		return buckets().some((one) => scopesOf(one).includes(scope) && one.ready > (one.id === job.bucket ? 1 : 0));
+	});
+}
+
+/** The job that probed last lets the others go first: it waits for one cool-down. */
+export function* letOthersProbe(tx: Tx, job: Job): Op<void> {
+	job.backoff_until = tx.now + Math.max(1, tx.config.environment_breaker.cooldown_ms);
+	yield* place(tx, job);
+}

@@ -1,0 +1,49 @@
+// What one pass started, or would start, and what bound it.
+
+import { isDirect } from "../core/config.ts";
+import { freeSlots } from "../core/gates/capacity.ts";
+import { pausedReason } from "../core/gates/holds.ts";
+import { shut } from "../core/gates/index.ts";
+import { askPace } from "../core/gates/pace.ts";
+import { stamp } from "../core/gates/time.ts";
+import type { Job } from "../core/job.ts";
+import { boundOf } from "../core/plan.ts";
+import type { PlanReport } from "../scheduler.ts";
+import { ask, type Op } from "../store.ts";
+import { type Claimer, dispatch, startPicked } from "./claim.ts";
+import { hasCycles } from "./cycle.ts";
+import type { Tx } from "./tx.ts";
+
+const SHOWN = 1000;
+
+/** Runs the planner for real: for a plan, inside a transaction that is then thrown away. */
+export function* reportPass(tx: Tx, claimer: Claimer): Op<{ jobs: Job[]; report: PlanReport }> {
+	const world = tx.world(claimer.host);
+	const ready = tx.memory.ready;
+	const free = freeSlots(world);
+	const batch = tx.config.batch_size > 0 && !isDirect(tx.config) ? tx.config.batch_size : Number.POSITIVE_INFINITY;
+	const paused = pausedReason("all", world) !== undefined;
+	const refusals = askPace(world) ?? [];
+	const jobs = yield* dispatch(tx, claimer, startPicked(tx, claimer));
+	const skipped: PlanReport["skipped"] = [];
+	for (const bucket of tx.memory.buckets.values()) {
+		if (bucket.ready === 0 || bucket.kind === "kernel" || bucket.stage !== undefined || skipped.length >= SHOWN) continue;
+		const reason = shut(bucket, world)?.detail ?? "not its turn in this cycle";
+		const rest = yield* ask({ read: "line", line: "", bucket: bucket.id, limit: SHOWN - skipped.length });
+		for (const head of rest) skipped.push({ job: head.id, reason });
+	}
+	const bound = paused && ready > 0 ? "paused" : jobs.length === 0 && ready > 0 ? "capacity" : boundOf(free, batch, ready);
+	const reason = jobs.length === ready && ready > 0 && bound !== "batch" ? "ready" : bound;
+	const spaced = spacing(tx, claimer, jobs.length);
+	const detail = jobs.length > 0 ? spaced : refusals.map((one) => `${one.detail}, at ${stamp(one.clears_at ?? tx.now)}`).join("; ");
+	return { jobs, report: { dispatch: jobs.map(({ id }) => id), skipped, reason, ...(detail === "" || ready === 0 ? {} : { detail }) } };
+}
+
+/** What spawn_delay leaves for later. */
+function spacing(tx: Tx, { unspaced }: Claimer, starts: number): string {
+	const delay = tx.config.spawn_delay_ms;
+	if (delay === 0 || isDirect(tx.config)) return "";
+	if (unspaced) return starts > 1 ? `spawn_delay: ${delay} ms between two starts` : "";
+	const left = hasCycles(tx) ? (tx.getPace().cycle_left ?? 0) : tx.memory.ready;
+	return left > 0 ? `spawn_delay: ${left} more can start in this cycle, ${delay} ms apart` : "";
+}
