@@ -12,6 +12,7 @@ type Methods = Pick<
 	| "complete"
 	| "extend"
 	| "cancel"
+	| "cancelAll"
 	| "retry"
 	| "rerun"
 	| "promote"

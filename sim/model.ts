@@ -87,6 +87,7 @@ const HANDLERS: Handlers = {
 	recover: (state, [found, options], seen, { host }) => recover(state, found, options ?? {}, seen, host),
 	gc: (state, [options], seen) => gc(state, options?.days ?? 7, seen),
 
+	cancelAll: (state, [ids], seen) => control.cancelAll(state, ids, seen),
 	cancel: (state, [id, options], seen) => control.cancel(state, id, options ?? {}, seen),
 	retry: (state, [id], seen) => rewind(state, id, "downstream", seen),
 	rerun: (state, [id], seen) => rewind(state, id, "alone", seen),

@@ -60,6 +60,7 @@ type Plain =
 	| { kind: "end"; whom: Whom; end: EndPlan; started?: true; token?: "stale" | "twice" }
 	| { kind: "extend"; whom: Whom; stale?: true }
 	| { kind: "cancel"; whom: Whom; subtree?: true }
+	| { kind: "cancel_all"; of: Whom["of"]; picks: number[] }
 	| { kind: "act"; what: Act; whom: Whom; value?: number; force?: true; text?: string }
 	| { kind: "pause"; scope: Scope; until_in?: number; bare?: true }
 	| { kind: "resume"; scope: Scope; bare?: true }

@@ -91,6 +91,18 @@ export const BUGS: Bug[] = [
 		replace: "return ended.exit_kind;",
 	},
 	{
+		name: "a cancel of several forgets those that one transaction cannot end",
+		file: "scheduler/cancel.js",
+		find: '    tx.put("settle", note, ',
+		replace: '    tx.put("settle", "fact/none", ',
+	},
+	{
+		name: "a cancel of several lets claims in between",
+		file: "scheduler/claim.js",
+		find: "(askPace(world) || isCancelling(tx))",
+		replace: "askPace(world)",
+	},
+	{
 		name: "back-off without its jitter bound",
 		file: "core/retry.js",
 		find: "(1 + policy.jitter * (2 * chance - 1))",

@@ -83,6 +83,10 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 			const id = idFor(op.whom);
 			return id === undefined ? undefined : { method: "cancel", args: [id, op.subtree ? { subtree: true } : {}] };
 		}
+		case "cancel_all": {
+			const ids = op.picks.flatMap((pick) => someone(state, { of: op.of, pick }, names)?.id ?? []);
+			return ids.length === 0 ? undefined : { method: "cancelAll", args: [[...new Set(ids)]] };
+		}
 		case "act": {
 			const id = idFor(op.whom);
 			if (id === undefined) return undefined;

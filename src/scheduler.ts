@@ -175,6 +175,14 @@ export type TriggerView = {
 /** `open`: one that it added is still open (or its item or unique key is taken): nothing was added. `past`: the slot is dealt with already. */
 export type FireResult = { outcome: "added"; job: number } | { outcome: "open"; job: number } | { outcome: "past" };
 
+/** `cancelled`: waited, and have ended. `requested`: run, and were asked to stop. `ended`: ended meanwhile in another way. `refused`: had ended before. */
+export type CancelReport = {
+	cancelled: number[];
+	requested: number[];
+	ended: number[];
+	refused: { job: number; code: string; message: string }[];
+};
+
 export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[] };
 export type RewindAllReport = Omit<RewindReport, "last_successful"> & { skipped: { job: number; reason: string }[] };
 
@@ -262,7 +270,9 @@ export interface Scheduler extends Fleet {
 	/** The live runs that were given to a host, with what it needs to carry them on. */
 	assigned(host?: string): Promise<Claimed[]>;
 
-	cancel(id: number, options?: Act & { subtree?: boolean }): Promise<{ cancelled: number[]; requested: number[] }>;
+	cancel(id: number, options?: Act & { subtree?: boolean }): Promise<Pick<CancelReport, "cancelled" | "requested">>;
+	/** The same for several: none of them starts once the first transaction is committed, however many they are. */
+	cancelAll(ids: readonly number[], options?: Act & { subtree?: boolean }): Promise<CancelReport>;
 	/** Rewind: this job and everything downstream of it. */
 	retry(id: number, options?: Act): Promise<RewindReport>;
 	/** The same for several, in one transaction. One that cannot be rewound is skipped and keeps none of the others from it. */

@@ -77,6 +77,36 @@ export function cancel(state: State, id: number, options: { subtree?: boolean; r
 	agreeSame([...result.requested].sort(), requested.sort(), `cancel ${id}: requested`);
 }
 
+/** All of them, before anything else can happen: none starts, none is blocked by the end of another. */
+export function cancelAll(state: State, ids: readonly number[], seen: Seen): void {
+	const jobs = ids.flatMap((id) => find(state, id) ?? []);
+	const isLive = (job: ModelJob) => isWaiting(job) || job.status === "running";
+	const [only] = jobs;
+	if (jobs.length === 1 && only && !isLive(only)) return void refused(seen, ["illegal_transition"], `job ${only.id} is ${only.status}`);
+	const result = accepted<{ cancelled: number[]; requested: number[]; ended: number[]; refused: { job: number }[] }>(seen);
+	const live = jobs.filter(isLive);
+	const cancelled = live.filter(isWaiting).map((job) => job.id);
+	for (const job of live) {
+		if (isWaiting(job)) cancelWaiting(state, job, undefined);
+		else {
+			if (job.run !== undefined) job.run.intent ??= "cancelled";
+			if (isKernel(job)) job.cancel_requested = true;
+		}
+	}
+	settle(state, seen);
+	if (result === undefined) return;
+	agreeSame([...result.cancelled].sort(), cancelled.sort(), "cancelAll: cancelled");
+	agreeSame(result.ended, [], "cancelAll: ended");
+	agreeSame(
+		result.refused.map(({ job }) => job).sort(),
+		jobs
+			.filter((job) => !live.includes(job))
+			.map((job) => job.id)
+			.sort(),
+		"cancelAll: refused",
+	);
+}
+
 export function promote(state: State, id: number, seen: Seen): void {
 	const job = waitingOne(state, id, seen);
 	if (job === undefined) return;

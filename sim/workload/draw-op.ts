@@ -78,8 +78,9 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 }
 
 export function drawAct({ random, themes }: Drawing, id: number): Op {
-	const what: Act | "cancel" | "extend" | "merged" = random.weighted({
+	const what: Act | "cancel" | "cancel_all" | "extend" | "merged" = random.weighted({
 		cancel: 5,
+		cancel_all: 1.5,
 		extend: 3,
 		promote: themes.has("ranks") ? 4 : 0.3,
 		demote: themes.has("ranks") ? 4 : 0.3,
@@ -101,6 +102,11 @@ export function drawAct({ random, themes }: Drawing, id: number): Op {
 			whom: aim(random.chance(0.4) ? "running" : "waiting"),
 			...(random.chance(0.3) ? { subtree: true as const } : {}),
 		};
+	if (what === "cancel_all") {
+		const many = random.chance(0.3) ? 40 : 5;
+		const picks = Array.from({ length: random.between(1, many) }, () => random.int(2 ** 31));
+		return { id, kind: what, of: random.chance(0.8) ? "waiting" : "any", picks };
+	}
 	if (what === "extend")
 		return {
 			id,

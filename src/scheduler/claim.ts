@@ -15,6 +15,7 @@ import type { Claimed, ClaimOptions } from "../scheduler.ts";
 import type { Op } from "../store.ts";
 import { isAnothersProbe, letOthersProbe, noteProbe } from "./breakers.ts";
 import { reserveBudgets } from "./budgets.ts";
+import { isCancelling } from "./cancel.ts";
 import { drawOnCycle, hasCycles } from "./cycle.ts";
 import { factsOf, plainFacts } from "./facts.ts";
 import { finish } from "./finish.ts";
@@ -104,6 +105,7 @@ export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, he
 	const { config } = tx;
 	const world = tx.world(claimer.host);
 	const kernel = claimer.kernel !== undefined;
+	if (!kernel && isCancelling(tx)) return [];
 	const want = wanted(tx, claimer, world);
 	if (want === 0) return [];
 	const found = bucketsFor(tx, claimer);

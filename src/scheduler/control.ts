@@ -1,91 +1,15 @@
-// What people do to jobs and lanes: cancel, reorder, approve, answer, pause, resume, clear. Each is an event with who did it.
+// What people do to jobs and lanes: reorder, approve, answer, pause, resume. Each is an event with who did it. Ending them is in cancel.ts.
 
 import { SluiceError } from "../core/errors.ts";
-import { illegal, isTerminal, isWaiting, type Job } from "../core/job.ts";
+import { isWaiting, type Job } from "../core/job.ts";
 import { RUN_NOW } from "../core/order.ts";
 import { holdKey } from "../core/world.ts";
 import type { Scope } from "../scheduler.ts";
-import { ask, type Op } from "../store.ts";
+import type { Op } from "../store.ts";
 import { pump } from "./locks.ts";
 import { mustFind } from "./look.ts";
 import { endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
-
-export function* cancel(tx: Tx, id: number, reason: string, what: "one" | "subtree"): Op<{ cancelled: number[]; requested: number[] }> {
-	const root = yield* mustFind(tx, id);
-	const jobs = what === "one" ? [root] : yield* subtree(tx, root);
-	if (what === "one" && isTerminal(root.status)) throw illegal(id, root.status, "cancelled", "it has ended already");
-	const cancelled: number[] = [];
-	const requested: number[] = [];
-	for (const job of jobs) {
-		if (isWaiting(job.status)) {
-			yield* endJob(tx, job, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: reason });
-			cancelled.push(job.id);
-		} else if (job.run) {
-			// An outcome recorded before the intent wins; from here on the run ends as cancelled.
-			if (!job.run.intent) {
-				job.run.intent = { kind: "cancelled", reason, by: tx.by, at: tx.now };
-				tx.touch(job);
-				tx.event("stop_asked", job.id, { reason });
-			}
-			requested.push(job.id);
-		}
-	}
-	return { cancelled, requested };
-}
-
-const MAX_SUBTREE = 100_000;
-
-/** The job, everything that comes after it, its descendants, and so on from each of those. */
-function* subtree(tx: Tx, root: Job): Op<Job[]> {
-	const children = new Map<number, number[]>();
-	for (const { id, path } of yield* ask({ read: "active", filter: {}, after: 0, limit: MAX_SUBTREE })) {
-		for (const ancestor of path ?? []) {
-			const known = children.get(ancestor);
-			if (known) known.push(id);
-			else children.set(ancestor, [id]);
-		}
-	}
-	const found = new Map<number, Job>([[root.id, root]]);
-	const open = [root];
-	for (let job = open.shift(); job; job = open.shift()) {
-		const next = [...(children.get(job.id) ?? [])];
-		for (let after = 0; job.dependents; ) {
-			const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
-			next.push(...edges.map((edge) => edge.job));
-			if (edges.length < 1000) break;
-			after = next[next.length - 1] as number;
-		}
-		yield* tx.load(next);
-		for (const id of next) {
-			const one = tx.peek(id);
-			if (!one || found.has(id)) continue;
-			found.set(id, one);
-			open.push(one);
-		}
-		if (found.size > MAX_SUBTREE)
-			throw new SluiceError("limit", `job ${root.id} has more than ${MAX_SUBTREE} dependents`, {
-				field: "id",
-				hint: "cancel its batch instead",
-			});
-	}
-	return [...found.values()];
-}
-
-export function* clear(tx: Tx, item: string | undefined): Op<{ cleared: number[] }> {
-	const cleared: number[] = [];
-	for (let after = 0; ; ) {
-		const stored = yield* ask({ read: "active", filter: item === undefined ? {} : { item }, after, limit: 500 });
-		for (const { id } of stored) {
-			const job = yield* tx.find(id);
-			if (!job || !isWaiting(job.status) || job.kind === "kernel") continue;
-			yield* endJob(tx, job, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: "cleared" });
-			cleared.push(id);
-		}
-		if (stored.length < 500) return { cleared };
-		after = (stored[stored.length - 1] as Job).id;
-	}
-}
 
 /** A change of what its place in line hangs on: out, change, back to the same place. */
 function* reorder(tx: Tx, id: number, kind: string, data: Record<string, unknown>, change: (job: Job) => void): Op<void> {

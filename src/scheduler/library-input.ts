@@ -165,3 +165,8 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		return { ...own, join: copy(join) };
 	});
 }
+
+/** Numbers of several jobs. */
+export const checkIds = (given: readonly number[]): number[] => [
+	...new Set(check.taking("ids", () => check.list(given, "ids", 100_000).map((one) => check.integer(one, "ids", 1)))),
+];

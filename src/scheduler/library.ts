@@ -15,6 +15,7 @@ import { type AddOptions, addJob } from "./add.ts";
 import { dropStaleStages, PIECE } from "./apply.ts";
 import { apply } from "./apply-run.ts";
 import { closeBreaker } from "./breakers.ts";
+import { cancelMethods } from "./cancel-methods.ts";
 import { claimMethods } from "./claim-door.ts";
 import * as control from "./control.ts";
 import { openCycle } from "./cycle.ts";
@@ -29,7 +30,7 @@ import { readGraph } from "./graph.ts";
 import { offer, watchHosts } from "./hosts.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
-import { checkAct, checkEnding, checkedBreaker, checkedScope, restamp } from "./library-input.ts";
+import { checkAct, checkEnding, checkedBreaker, checkedScope, checkIds, restamp } from "./library-input.ts";
 import { listenForOthers } from "./listening.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
@@ -196,11 +197,10 @@ export async function createScheduler(
 				return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
 			}),
 
-		cancel: async (at, act) =>
-			run((tx) => control.cancel(tx, id(at), act?.reason ?? "cancelled", act?.subtree ? "subtree" : "one"), act, [id(at)]),
+		...cancelMethods({ engine, run, piece: options.piece }),
 		retry: async (at, act) => rewound(at, "downstream", act),
 		retryAll: async (at, act) => {
-			const wanted = check.taking("ids", () => check.list(at, "ids", 10_000).map((one) => check.integer(one, "ids", 1)));
+			const wanted = checkIds(at);
 			return andRestarted(await run((tx) => rewindAll(tx, wanted), act, wanted));
 		},
 		rerun: async (at, act) => rewound(at, "alone", act),
@@ -229,7 +229,6 @@ export async function createScheduler(
 			const scope = check.taking("of", () => checkedBreaker(of));
 			return run((tx) => closeBreaker(tx, scope), act);
 		},
-		clear: async (act) => run((tx) => control.clear(tx, act?.item), act),
 		...mergeMethods({ engine, run }),
 
 		show: async (at) =>

@@ -11,11 +11,13 @@
 //   batch/<name>     the next jobs of a batch that was held or let go are decided again
 //   rekey            the next jobs get their level anew, after the order's settings changed
 //   host/<name>      the next runs of a lost host end
+//   cancel/<n>       the next jobs of one cancel end
 //   stage/<id>       the next jobs of an apply that was cut off are taken out again
 
 import { fits } from "../core/gates/after.ts";
 import { isWaiting, type Job, type Policy } from "../core/job.ts";
 import { ask, type Op } from "../store.ts";
+import { type CancelNote, cancelMore } from "./cancel.ts";
 import { loseRuns } from "./hosts.ts";
 import { evictMore, isOverdue, reserveAll, wakeShared } from "./locks.ts";
 import { type BatchRecord, endJob, place, type Stage } from "./place.ts";
@@ -139,6 +141,8 @@ function* piece(tx: Tx, note: string, value: Note): Op<number | null> {
 			return yield* rekey(tx, value.after);
 		case "host":
 			return yield* loseRuns(tx, subject, value as Note & { before: number });
+		case "cancel":
+			return yield* cancelMore(tx, value as CancelNote);
 		case "stage":
 			return yield* unstage(tx, value as Note & { from: number; to: number });
 		default:

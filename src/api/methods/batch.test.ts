@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { openDesk } from "../../../test/make/served.ts";
 
-test("cancel ends what waits, asks what runs, and leaves what ended with one before it; retry puts it all back", async () => {
+test("cancel ends all that waits, what comes after another of them too, and asks what runs; retry puts it all back", async () => {
 	const desk = await openDesk({ config: { max_concurrent: 1 } });
 	const runs = await desk.t.add({ batch: "night" });
 	await desk.t.start();
@@ -12,10 +12,10 @@ test("cancel ends what waits, asks what runs, and leaves what ended with one bef
 	const stays = await desk.t.add({});
 	expect(await desk.call("batch.cancel", { name: "night", reason: "late" })).toEqual({
 		schema_version: 1,
-		cancelled: [first],
+		cancelled: [first, after],
 		requested: [runs],
 	});
-	expect(await desk.t.status(after)).toBe("blocked_by_dependency");
+	expect(await desk.t.status(after)).toBe("cancelled");
 	expect(await desk.t.status(stays)).toBe("queued");
 	// What runs is not among those that can be put back.
 	expect(await desk.call("batch.retry", { name: "night" })).toEqual({
@@ -32,7 +32,7 @@ test("as many as a batch has: pieces that share what comes after them", async ()
 	const parts = Array.from({ length: 600 }, (_, n) => ({ name: `part-${n}`, command: ["true"] }));
 	const last = { name: "last", command: ["true"], after: parts.map(({ name }) => name) };
 	const { jobs } = await desk.call("job.apply", { manifest: { batch: "many", jobs: [...parts, last] } });
-	expect((await desk.call("batch.cancel", { name: "many" })).cancelled).toHaveLength(600);
+	expect((await desk.call("batch.cancel", { name: "many" })).cancelled).toHaveLength(601);
 	const { reset, skipped } = await desk.call("batch.retry", { name: "many" });
 	expect([[...reset].sort((a, b) => a - b), skipped]).toEqual([jobs, []]);
 	expect(await desk.call("batch.list", {})).toMatchObject({ batches: [{ name: "many", open: 601, total: 601 }] });

@@ -67,20 +67,6 @@ async function mustKnow(name: string, { context }: At): Promise<BatchView> {
 	});
 }
 
-/** One that has ended since, or with one before it, is left as it is. */
-async function cancelOpen(
-	id: number,
-	reason: string | undefined,
-	{ context, by }: At,
-): Promise<{ cancelled: number[]; requested: number[] }> {
-	try {
-		return await context.scheduler.cancel(id, { by, ...(reason === undefined ? {} : { reason }) });
-	} catch (error) {
-		if (error instanceof SluiceError && error.code === "illegal_transition") return { cancelled: [], requested: [] };
-		throw error;
-	}
-}
-
 export const batchMethods: Handlers<"batch"> = {
 	"batch.list": async ({ all }, at) => {
 		const batches: BatchDocument[] = [];
@@ -101,10 +87,10 @@ export const batchMethods: Handlers<"batch"> = {
 	"batch.cancel": async ({ name, reason }, at) => {
 		await mustKnow(name, at);
 		const open = (await jobsOf(name, at)).filter(({ status }) => !isTerminal(status));
-		// All in one turn, so that they share transactions.
-		const reports = await Promise.all(open.map(({ id }) => cancelOpen(id, reason, at)));
-		const cancelled = reports.flatMap((report) => report.cancelled);
-		const requested = reports.flatMap((report) => report.requested);
+		const how = { by: at.by, ...(reason === undefined ? {} : { reason }) };
+		const ids = open.map(({ id }) => id);
+		if (ids.length === 0) return doc({ cancelled: [], requested: [] });
+		const { cancelled, requested } = await at.context.scheduler.cancelAll(ids, how);
 		return doc({ cancelled, requested });
 	},
 	"batch.retry": async ({ name }, at) => {

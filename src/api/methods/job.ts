@@ -7,7 +7,6 @@ import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
 import { endedDocument, rfc3339, runDocument } from "../documents.ts";
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
-import { cancelAll } from "./job-cancel.ts";
 import { JOB_LOOKS } from "./job-look.ts";
 import { merge, WORKTREE_LOOKS } from "./repo.ts";
 
@@ -100,9 +99,8 @@ export const jobMethods: Handlers<"job"> = {
 		const refs = [...(id === undefined ? [] : [id]), ...(ids ?? [])];
 		if (refs.length === 0) throw new SluiceError("invalid", "id: is missing", { field: "id", hint: "name the job, or several as ids" });
 		const jobs = await Promise.all(refs.map((ref) => resolve(context, ref)));
-		return doc(
-			await cancelAll([...new Set(jobs)], { by, subtree: subtree === true, ...(reason === undefined ? {} : { reason }) }, context),
-		);
+		// A refusal of the only one is the caller's error; of one among several it is part of the answer.
+		return doc(await context.scheduler.cancelAll(jobs, { by, subtree: subtree === true, ...(reason === undefined ? {} : { reason }) }));
 	},
 	"job.retry": async ({ id }, { context, by }) => {
 		await context.work.lookForBusy();
