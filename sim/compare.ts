@@ -6,6 +6,7 @@ import { same } from "./model/agree.ts";
 import { isHeldOff, lockRefusals } from "./model/locks.ts";
 import { viewOf } from "./model/standing.ts";
 import { isKernel, isWaiting, type ModelJob, type State, waiting } from "./model/state.ts";
+import { awaitedBy } from "./model/waits.ts";
 
 const absent = (value: unknown) =>
 	value === undefined || value === null || value === 0 || value === "" || value === "none" || (Array.isArray(value) && value.length === 0);
@@ -111,6 +112,8 @@ function runDifference(job: ModelJob, view: JobView, say: Say): string | null {
 	for (const field of fields) {
 		if (differs(view.run?.[field], job.run?.[field])) return say(`run.${field}`, view.run?.[field], job.run?.[field]);
 	}
+	const awaited = awaitedBy(job);
+	if (differs(view.waits_for, awaited.length === 0 ? undefined : awaited)) return say("waits_for", view.waits_for, awaited);
 	if (differs(view.run?.intent?.kind, job.run?.intent)) return say("run.intent", view.run?.intent, job.run?.intent);
 	return view.wait_reason === undefined ? null : say("wait_reason of a running job", view.wait_reason, undefined);
 }

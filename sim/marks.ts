@@ -61,6 +61,10 @@ export const EXPECTED: readonly string[] = [
 		"failover",
 		"staged",
 		"stage-cut",
+		"lent",
+		"circle",
+		"all-wait",
+		"waits-dropped",
 	].map((deed) => `deed:${deed}`),
 ];
 

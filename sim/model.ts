@@ -17,6 +17,7 @@ import { settle } from "./model/settle.ts";
 import * as standing from "./model/standing.ts";
 import type { State } from "./model/state.ts";
 import { gc, recover, sweep } from "./model/sweep.ts";
+import * as waits from "./model/waits.ts";
 
 export type Context = {
 	/** The host that made the call. */
@@ -87,6 +88,9 @@ const HANDLERS: Handlers = {
 	recover: (state, [found, options], seen, { host }) => recover(state, found, options ?? {}, seen, host),
 	gc: (state, [options], seen) => gc(state, options?.days ?? 7, seen),
 
+	beginWait: (state, [run, ids], seen) => waits.beginWait(state, run, ids, seen),
+	endWait: (state, [run, wait], seen) => waits.endWait(state, run, wait, seen),
+	endWaits: (state, [name], seen, { host }) => waits.endWaits(state, name ?? host, seen),
 	cancelAll: (state, [ids], seen) => control.cancelAll(state, ids, seen),
 	cancel: (state, [id, options], seen) => control.cancel(state, id, options ?? {}, seen),
 	retry: (state, [id], seen) => rewind(state, id, "downstream", seen),

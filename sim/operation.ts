@@ -59,6 +59,10 @@ type Plain =
 	| { kind: "started"; whom: Whom; stale?: true }
 	| { kind: "end"; whom: Whom; end: EndPlan; started?: true; token?: "stale" | "twice" }
 	| { kind: "extend"; whom: Whom; stale?: true }
+	/** A run waits for jobs, gives one of its waits up; its daemon starts anew. */
+	| { kind: "wait"; whom: Whom; of: Whom["of"]; picks: number[]; stale?: true }
+	| { kind: "unwait"; pick: number }
+	| { kind: "unwait_all" }
 	| { kind: "cancel"; whom: Whom; subtree?: true }
 	| { kind: "cancel_all"; of: Whom["of"]; picks: number[] }
 	| { kind: "act"; what: Act; whom: Whom; value?: number; force?: true; text?: string }

@@ -83,6 +83,20 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 			const id = idFor(op.whom);
 			return id === undefined ? undefined : { method: "cancel", args: [id, op.subtree ? { subtree: true } : {}] };
 		}
+		case "wait": {
+			const run = runFor(op.whom, op.stale ? "stale" : undefined, state, names);
+			const ids = op.picks.flatMap((pick) => someone(state, { of: op.of, pick }, names)?.id ?? []);
+			return run === undefined || ids.length === 0 ? undefined : { method: "beginWait", args: [run, [...new Set(ids)]] };
+		}
+		case "unwait": {
+			const open = running(state).flatMap(({ id, run }) =>
+				(run?.waits ?? []).flatMap(({ wait }) => (run && wait !== null ? [{ run: { job: id, token: run.token }, wait }] : [])),
+			);
+			const one = chosen(open, op.pick, ({ run, wait }) => `${names.slotOf(run.job)}/${wait}`);
+			return one && { method: "endWait", args: [one.run, one.wait] };
+		}
+		case "unwait_all":
+			return { method: "endWaits", args: [] };
 		case "cancel_all": {
 			const ids = op.picks.flatMap((pick) => someone(state, { of: op.of, pick }, names)?.id ?? []);
 			return ids.length === 0 ? undefined : { method: "cancelAll", args: [[...new Set(ids)]] };

@@ -9,7 +9,7 @@ import { changeConfig, drawConfig } from "./workload/draw-config.ts";
 import { drawFault } from "./workload/draw-fault.ts";
 import { type Drawing, drawJob, drawManifest } from "./workload/draw-job.ts";
 import { addNews, isTold } from "./workload/draw-news.ts";
-import { drawAct, drawAdvance, drawClaim, drawEnd, drawKernel, drawStanding } from "./workload/draw-op.ts";
+import { drawAct, drawAdvance, drawClaim, drawEnd, drawKernel, drawStanding, drawWait } from "./workload/draw-op.ts";
 import { BATCHES, COMMITS, drawThemes, ITEMS, LABELS, REPOS, SEEN_ARTIFACTS, SOURCE, type Themes } from "./workload/themes.ts";
 
 export const START = Date.UTC(2026, 0, 5, 8, 0, 0);
@@ -128,6 +128,7 @@ export function drawOp(d: Drawing, id: number, current: Config): Op {
 		recover: themes.has("recover") ? 3 : 0,
 		crash: themes.has("crashes") ? 2 : 0,
 		look: 5,
+		wait: themes.has("waits") ? 12 : 0,
 		together: themes.has("together") ? 5 : 0,
 	});
 	switch (kind) {
@@ -163,6 +164,8 @@ export function drawOp(d: Drawing, id: number, current: Config): Op {
 			return { id, kind, pick: random.int(2 ** 31), ...(random.chance(0.3) ? { reboot: true as const } : {}) };
 		case "crash":
 			return { id, kind };
+		case "wait":
+			return drawWait(d, id);
 		case "look":
 			return { id, kind, what: random.pick(["plan", "status", "positions", "ledgers", "show", "missing"]) };
 		case "together": {

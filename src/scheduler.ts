@@ -56,6 +56,8 @@ export type JobView = Omit<
 	blocked: boolean;
 	/** Ready, but kept from its turn by a hold, a budget or the want of a host: the first of them. */
 	held?: { kind: ReasonCode; detail: string };
+	/** Its run waits for these jobs and lends its slot. */
+	waits_for?: number[];
 };
 
 export type AddResult =
@@ -123,6 +125,8 @@ export type Why = {
 	reasons: Reason[];
 	position: number | null;
 	priority: { total: number; terms: { name: string; value: number }[] };
+	/** Jobs whose runs wait for this one. */
+	waiters: number[];
 };
 
 export type Scope = { lane?: string; repo?: string; batch?: string; account?: string };
@@ -140,8 +144,10 @@ export type StatusReport = {
 	/** What keeps them, a hundred reasons at most, that of the most jobs first. */
 	held: { kind: ReasonCode; subject: string; detail: string; jobs: number }[];
 	running: number;
+	/** Those of them that wait for jobs and lend their slots. */
+	lending: number;
 	max_concurrent: number;
-	lanes: Record<string, { queued: number; running: number; max: number | null }>;
+	lanes: Record<string, { queued: number; running: number; lending: number; max: number | null }>;
 	holds: { scope: string; kind: string; since: number; until: number | null; by: string; reason: string }[];
 	hosts: HostView[];
 	backpressure: string | null;
@@ -265,6 +271,15 @@ export interface Scheduler extends Fleet {
 	complete(ending: Ending): Promise<Ended>;
 	/** Heartbeat: keeps the lease, tells whether somebody asked for a stop. */
 	extend(run: { job: number; token: number }): Promise<{ cancel_requested: boolean; lease_until: number | null }>;
+	/**
+	 * The run waits for these jobs from now on and lends its slot meanwhile: in every cap on runs but the safety cap; its locks and resources it keeps. It has its
+	 * slot again when the last of them has ended, or with `endWait`. Refused if one of them can end only after the run. `wait` null: all of them have ended.
+	 */
+	beginWait(run: { job: number; token: number }, ids: readonly number[]): Promise<{ wait: number | null; open: number[] }>;
+	/** One that is over already, or a run that has ended, is no mistake. */
+	endWait(run: { job: number; token: number }, wait: number): Promise<void>;
+	/** All waits of a host's runs are over: whoever they were made for is connected no more. */
+	endWaits(host?: string): Promise<void>;
 	/** Records that a live run is to be stopped, before the first signal: however its program exits, the run ends as `kind`. The first intent counts. */
 	stop(run: { job: number; token: number }, stop: { kind: StopKind; reason: string }, options?: Act): Promise<void>;
 	/** The live runs that were given to a host, with what it needs to carry them on. */

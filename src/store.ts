@@ -71,6 +71,8 @@ export type RecordKind =
 	| "calls"
 	| "agent"
 	| "trigger"
+	/** Runs that wait for jobs, by their job. */
+	| "wait"
 	/** Between hosts: what is kept of runs, what they ask each other, and the answers. `output` and `reply` are large. */
 	| "output"
 	| "ask"

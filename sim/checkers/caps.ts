@@ -1,6 +1,10 @@
-// Caps are never exceeded: a count above its cap may be left over from a lowered cap or a forced run, but never grows.
+// Caps are never exceeded: a count above its cap may be left over from a lowered cap or a forced run, but never grows by a start. A run that waits for jobs
+// counts towards the safety cap and resources alone; when it comes back it counts again, above the cap if others have started meanwhile.
 
 import { type Checker, must, running } from "./moment.ts";
+
+/** Caps on runs, which a run that waits lends. */
+const ON_RUNS = /^(?:max_concurrent|lane:|repo:|account:|host:)/;
 
 export const caps: Checker = {
 	name: "caps",
@@ -8,6 +12,8 @@ export const caps: Checker = {
 		const { state, memory } = moment;
 		const { config } = state;
 		const live = running(moment);
+		const counted = live.filter((job) => job.waits_for === undefined);
+		const returned = moment.events.filter(({ kind }) => kind === "wait_ended").length;
 		const forced = new Set(state.jobs.filter((job) => job.run?.forced).map((job) => job.id));
 		const limits = new Map<string, { limit: number; jobs: number; amount: number; fresh: boolean }>();
 		const count = (name: string, limit: number | null | undefined, jobs: typeof live, amount = jobs.length) => {
@@ -19,31 +25,31 @@ export const caps: Checker = {
 				fresh: jobs.some((job) => !memory.ran.has(job.id) && !(forced.has(job.id) && /^(max_concurrent|lane:)/.test(name))),
 			});
 		};
-		if (config.max_concurrent > 0) count("max_concurrent", config.max_concurrent, live);
+		if (config.max_concurrent > 0) count("max_concurrent", config.max_concurrent, counted);
 		if (config.safety_cap > 0) count("safety_cap", config.safety_cap, live);
 		for (const [name, lane] of Object.entries(config.lanes))
 			count(
 				`lane:${name}`,
 				lane.max,
-				live.filter((job) => job.lane === name),
+				counted.filter((job) => job.lane === name),
 			);
 		for (const [name, repo] of Object.entries(config.repos))
 			count(
 				`repo:${name}`,
 				repo.max,
-				live.filter((job) => job.repo === name),
+				counted.filter((job) => job.repo === name),
 			);
 		for (const [name, account] of Object.entries(config.accounts))
 			count(
 				`account:${name}`,
 				account.max,
-				live.filter((job) => job.run?.account === name),
+				counted.filter((job) => job.run?.account === name),
 			);
 		for (const [name, host] of Object.entries(config.hosts))
 			count(
 				`host:${name}`,
 				host.max,
-				live.filter((job) => job.run?.host === name),
+				counted.filter((job) => job.run?.host === name),
 			);
 		for (const [name, amount] of Object.entries(config.resources)) {
 			const users = live.filter((job) => (job.uses?.[name] ?? 0) > 0);
@@ -57,7 +63,7 @@ export const caps: Checker = {
 		for (const [name, { limit, amount, fresh }] of limits) {
 			const before = memory.live.get(name) ?? 0;
 			must(
-				amount <= limit || !fresh || amount <= before,
+				amount <= limit || !fresh || amount <= Math.max(limit, before) + (ON_RUNS.test(name) ? returned : 0),
 				`${name}: ${amount} in use, the cap is ${limit}, it was ${before} before this step`,
 			);
 			memory.live.set(name, amount);

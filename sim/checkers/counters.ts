@@ -2,6 +2,7 @@
 
 import { accountDifference } from "../compare.ts";
 import { isWaiting, running, waiting } from "../model/state.ts";
+import { isLending } from "../model/waits.ts";
 import { type Checker, must } from "./moment.ts";
 
 export const counters: Checker = {
@@ -13,6 +14,8 @@ export const counters: Checker = {
 		const live = running(state);
 		must(status.queued_total === queued.length, `status: ${status.queued_total} queued, counted ${queued.length}`);
 		must(status.running === live.length, `status: ${status.running} running, counted ${live.length}`);
+		const lending = live.filter(isLending);
+		must(status.lending === lending.length, `status: ${status.lending} lend their slot, counted ${lending.length}`);
 		for (const [name, lane] of Object.entries(status.lanes)) {
 			const inLane = state.jobs.filter((job) => job.lane === name && job.kind !== "kernel");
 			must(

@@ -3,7 +3,8 @@
 import { laneOf } from "../../src/core/config.ts";
 import { isHeld } from "./late.ts";
 import type { Refusal } from "./refusal.ts";
-import { accountOf, type ModelJob, running, type State } from "./state.ts";
+import { accountOf, type ModelJob, type State } from "./state.ts";
+import { counting } from "./waits.ts";
 
 export const limitedUntil = (state: State, name: string): number | null => accountOf(state, name).until;
 
@@ -17,7 +18,7 @@ export function accountRefusals(state: State, name: string, now: number): Refusa
 	if (account.until !== null && account.until > now) list.push({ gate: "holds", codes: ["rate_limited"], subject });
 	else if (isSpaced(state, name, now)) list.push({ gate: "holds", codes: ["rate_limited"], subject });
 	const max = state.config.accounts[name]?.max ?? null;
-	if (max !== null && running(state).filter((job) => job.run?.account === name).length >= max)
+	if (max !== null && counting(state).filter((job) => job.run?.account === name).length >= max)
 		list.push({ gate: "capacity", codes: ["capacity"], subject });
 	return list;
 }

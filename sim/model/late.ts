@@ -7,6 +7,7 @@ import { isInside } from "./hours.ts";
 import { isOut } from "./ledgers.ts";
 import type { Refusal } from "./refusal.ts";
 import { breakerOf, type ModelHost, type ModelJob, running, type State } from "./state.ts";
+import { counting } from "./waits.ts";
 
 export const isHeld = (state: State, scope: string, now: number) =>
 	state.holds.some((hold) => hold.scope === scope && (hold.until === null || hold.until > now));
@@ -73,15 +74,18 @@ function hostGate(state: State, job: ModelJob, now: number, by: string | undefin
 function capacity(state: State, job: ModelJob, now: number, by: string | undefined): Refusal[] {
 	const { config } = state;
 	const live = running(state);
+	// A run that waits lends its slot, but neither what it uses nor its place under the safety cap.
+	const counted = counting(state);
 	const list: Refusal[] = [];
 	const full = (subject: string): Refusal => ({ gate: "capacity", codes: ["capacity"], subject });
-	if (config.max_concurrent > 0 && !job.forced && live.length >= config.max_concurrent) list.push(full("all"));
+	if (config.max_concurrent > 0 && !job.forced && counted.length >= config.max_concurrent) list.push(full("all"));
 	if (config.safety_cap > 0 && live.length >= config.safety_cap)
 		list.push({ gate: "capacity", codes: ["safety_cap"], subject: "safety_cap" });
 	const lane = laneOf(config, job.lane).max;
-	if (lane !== null && !job.forced && live.filter((other) => other.lane === job.lane).length >= lane) list.push(full(`lane:${job.lane}`));
+	if (lane !== null && !job.forced && counted.filter((other) => other.lane === job.lane).length >= lane)
+		list.push(full(`lane:${job.lane}`));
 	const repo = job.repo === undefined ? null : (config.repos[job.repo]?.max ?? null);
-	if (repo !== null && live.filter((other) => other.repo === job.repo).length >= repo) list.push(full(`repo:${job.repo}`));
+	if (repo !== null && counted.filter((other) => other.repo === job.repo).length >= repo) list.push(full(`repo:${job.repo}`));
 	for (const [name, amount] of Object.entries(job.uses)) {
 		const limit = config.resources[name];
 		const used = live.reduce((sum, other) => sum + (other.uses[name] ?? 0), 0);
@@ -92,7 +96,7 @@ function capacity(state: State, job: ModelJob, now: number, by: string | undefin
 	const hosts = by === undefined ? hostsFor(state, job, now) : state.hosts.filter((host) => host.name === by);
 	const isFull = (name: string) => {
 		const max = config.hosts[name]?.max ?? null;
-		return max !== null && live.filter((other) => other.run?.host === name).length >= max;
+		return max !== null && counted.filter((other) => other.run?.host === name).length >= max;
 	};
 	if (isForHosts && hosts.length > 0 && hosts.every((host) => isFull(host.name)))
 		for (const host of hosts) list.push(full(`host:${host.name}`));

@@ -7,6 +7,7 @@ import { batchRefusals } from "./late.ts";
 import { lockRefusals } from "./locks.ts";
 import { artifactKey, deadline, early, type Refusal, rest, time } from "./refusal.ts";
 import { isActive, isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
+import { stopAwaiting } from "./waits.ts";
 
 /** A terminal end of a job that was waiting or whose run is over. */
 export function finish(state: State, job: ModelJob, status: Status, reason: string | undefined, now: number): void {
@@ -15,6 +16,7 @@ export function finish(state: State, job: ModelJob, status: Status, reason: stri
 	if (reason === undefined) delete job.end_reason;
 	else job.end_reason = reason;
 	for (const field of ["run", "wait", "rest_at", "ready_at", "backoff_until", "question", "noticed_at"] as const) delete job[field];
+	stopAwaiting(state, job.id);
 	job.rank = 0;
 	job.first = 0;
 	job.forced = false;

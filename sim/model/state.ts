@@ -21,6 +21,8 @@ export type ModelRun = {
 	forced?: true;
 	/** By ledger. */
 	reserved: Record<string, number>;
+	/** What it waits for, by the number of the wait (null: nobody lived to say it); only jobs that have not ended. */
+	waits?: { wait: number | null; jobs: number[] }[];
 };
 
 export type ModelJob = {

@@ -133,6 +133,16 @@ export function drawAct({ random, themes }: Drawing, id: number): Op {
 	};
 }
 
+/** Runs wait mostly for what waits, now and then for what runs or has ended. */
+export function drawWait({ random, themes }: Drawing, id: number): Op {
+	const what = random.weighted({ wait: 8, unwait: 2, unwait_all: 0.5 });
+	if (what === "unwait") return { id, kind: what, pick: random.int(2 ** 31) };
+	if (what === "unwait_all") return { id, kind: what };
+	const picks = Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => random.int(2 ** 31));
+	const stale = themes.has("stale") && random.chance(0.1) ? { stale: true as const } : {};
+	return { id, kind: what, whom: whom(random, "running"), of: random.pick(["waiting", "waiting", "running", "any"]), picks, ...stale };
+}
+
 const scope = ({ random, themes, config }: Drawing): Scope => {
 	const of = random.weighted({
 		all: 3,

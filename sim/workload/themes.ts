@@ -47,6 +47,7 @@ export const THEMES = [
 	"names",
 	"crowd",
 	"old",
+	"waits",
 ] as const;
 export type Theme = (typeof THEMES)[number];
 export type Themes = ReadonlySet<Theme>;

@@ -46,7 +46,7 @@ export type Supervision = {
 	/** Why this agent cannot be started as the settings are; null when it can. */
 	agentProblem(agent: string): string | null;
 	/** Whose run-scoped token this is, while its run is live. */
-	roleOfToken(token: string): { job: number; run: string } | null;
+	roleOfToken(token: string): { job: number; run: string; token: number } | null;
 	/** Removes run folders, last changed before then, whose job is gone. */
 	dropForgotten(before: number): Promise<number>;
 };
@@ -211,8 +211,8 @@ export type Context = {
 	intake: Intake;
 };
 
-/** Who asks. `job`: the job whose run it is. */
-export type Caller = { role: Role; by: string; door: "socket" | "http"; job?: number };
+/** Who asks. `job`: the job whose run it is, `token` its run's. */
+export type Caller = { role: Role; by: string; door: "socket" | "http"; job?: number; token?: number };
 
 /** Tokens of the HTTP door, and of `session.auth` on the socket. */
 export type Tokens = { operator: string; viewer: string };

@@ -42,13 +42,13 @@ test("name patterns", () => {
 });
 
 describe("tokens", () => {
-	const runs = { roleOfToken: (token: string) => (token === "r" ? { job: 7, run: "7.2" } : null) };
+	const runs = { roleOfToken: (token: string) => (token === "r" ? { job: 7, run: "7.2", token: 5 } : null) };
 
 	test("make an operator, a viewer, a run, or nobody", () => {
 		const tokens = { operator: "o", viewer: "v" };
 		expect(bearer("o", tokens, runs, "http")).toEqual({ role: "operator", by: "token", door: "http" });
 		expect(bearer("v", tokens, runs, "http")).toEqual({ role: "viewer", by: "viewer", door: "http" });
-		expect(bearer("r", tokens, runs, "http")).toEqual({ role: "run", by: "run:7.2", door: "http", job: 7 });
+		expect(bearer("r", tokens, runs, "http")).toEqual({ role: "run", by: "run:7.2", door: "http", job: 7, token: 5 });
 		for (const wrong of ["", "O", "oo", "x".repeat(100_000)]) expect(bearer(wrong, tokens, runs, "http")).toBeUndefined();
 		expect(bearer("", { operator: "", viewer: "" }, runs, "http")).toBeUndefined();
 	});

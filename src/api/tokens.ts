@@ -20,7 +20,7 @@ export function bearer(
 	if (operator) return { role: "operator", by: "token", door };
 	if (viewer) return { role: "viewer", by: "viewer", door };
 	const run = supervisor.roleOfToken(presented);
-	return run ? { role: "run", by: `run:${run.run}`, door, job: run.job } : undefined;
+	return run ? { role: "run", by: `run:${run.run}`, door, job: run.job, token: run.token } : undefined;
 }
 
 const FAILURES = 10;

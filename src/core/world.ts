@@ -74,7 +74,10 @@ export type HostRecord = {
 	gone?: "left" | "lost";
 };
 
-/** Counts of live runs by what caps them: `all`, `lane:x`, `repo:x`, `account:x`, `host:x`, `resource:x`; and what they reserve of `budget:<ledger>`. */
+/**
+ * Counts of live runs by what caps them: `all`, `lane:x`, `repo:x`, `account:x`, `host:x`, `resource:x`; and what they reserve of `budget:<ledger>`.
+ * `lent:<cap>`: how many of them wait for other jobs and lend their slot.
+ */
 export type Usage = ReadonlyMap<string, number>;
 
 export type World = {

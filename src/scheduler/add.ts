@@ -53,7 +53,7 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: Add
 	if (tx.ended.length > 0) yield* cascade(tx);
 	if (replaced !== undefined && tx.memory.all("settle").size > 0) yield* settle(tx);
 	const warnings = job.needs || tx.memory.ready > softLimit(tx.config) ? yield* warningsOf(tx, job) : [];
-	const view = preds.length === 0 ? toView(job, draft.spec, [], heldOf(tx, job)) : yield* viewJob(tx, job);
+	const view = preds.length === 0 ? toView(job, draft.spec, [], { held: heldOf(tx, job) }) : yield* viewJob(tx, job);
 	const result: AddResult = { outcome: "queued", job: view, position: yield* position(tx, job) };
 	if (warnings.length > 0) result.warning = warnings.join("; ");
 	return result;

@@ -6,7 +6,7 @@ import { artifactKey, conditionKey, headKey, isProbed, itemKey, jobOfArtifact } 
 import { fits } from "../core/gates/after.ts";
 import { askBatch } from "../core/gates/batch-hold.ts";
 import { shut } from "../core/gates/index.ts";
-import { isMerging, type Job, type Lock, type Status } from "../core/job.ts";
+import { isMerging, isTerminal, type Job, type Lock, type Status } from "../core/job.ts";
 import { ask, type Op, type Replies } from "../store.ts";
 import { fetchHolders, holdersIn, type LockRecord } from "./lock-reads.ts";
 import type { ChainRecord } from "./place.ts";
@@ -124,6 +124,15 @@ function* producersOf(tx: Tx, key: string, artifact: string, consumer: number): 
 	yield* tx.load(ids);
 	const jobs = ids.flatMap((id) => (id === consumer ? [] : (tx.peek(id) ?? [])));
 	return { statuses: jobs.map((job) => job.status), merging: number === undefined && jobs.some(isMerging) };
+}
+
+/** The active jobs that make an artifact for this one. */
+export function* makersOf(tx: Tx, job: Job, artifact: string): Op<number[]> {
+	const number = jobOfArtifact(artifact);
+	const key = artifactKey(artifact, job.repo);
+	const ids: number[] = number === undefined ? yield* ask({ read: "links", key, role: "makes", after: 0, limit: 1000 }) : [number];
+	yield* tx.load(ids);
+	return ids.filter((id) => id !== job.id && !isTerminal(tx.peek(id)?.status ?? "succeeded"));
 }
 
 function predecessor(tx: Tx, pred: number, policy: Predecessor["policy"]): Predecessor {

@@ -14,6 +14,7 @@ import { accountWorks, limitAccount } from "./limits.ts";
 import { releaseLocks } from "./locks.ts";
 import { endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
+import { takeBack } from "./waits.ts";
 
 /** The job of a live run; refuses whoever comes with a token that has been overtaken. */
 export function* runningJob(tx: Tx, { job: id, token }: { job: number; token: number }): Op<Job & { run: Run }> {
@@ -69,6 +70,7 @@ export function* finish(tx: Tx, ending: Ending, verdict?: Next): Op<Ended> {
 	const job = yield* runningJob(tx, ending);
 	const { run } = job;
 	const exit_kind = exitKindOf(job, ending);
+	takeBack(tx, job);
 	for (const [key, amount] of footprint(job, run.account, run.host === "" ? undefined : run.host)) tx.count("usage", key, -amount);
 	const released = releaseBudgets(tx, run);
 	tx.stirred = true;

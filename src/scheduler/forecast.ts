@@ -4,7 +4,6 @@ import { bucketOf } from "../core/bucket.ts";
 import * as check from "../core/check.ts";
 import { type Config, isDirect, laneOf } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
-import { artifactKey, jobOfArtifact } from "../core/fact.ts";
 import { type Forecast, forecast, type Queue, type QueuedJob } from "../core/forecast.ts";
 import type { Sample } from "../core/forecast-durations.ts";
 import { footprint } from "../core/gates/capacity.ts";
@@ -14,7 +13,7 @@ import { ageAt, levelOf, priorityAt } from "../core/order.ts";
 import type { Clock, Host } from "../host.ts";
 import type { ForecastOptions } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { factsOf } from "./facts.ts";
+import { factsOf, makersOf } from "./facts.ts";
 import type { Tx } from "./tx.ts";
 
 const PIECE = 200;
@@ -137,15 +136,6 @@ function* queued(tx: Tx, job: Job, recipe: string | null): Op<QueuedJob> {
 		else entry.earliest = Math.max(entry.earliest, clears_at);
 	}
 	return entry;
-}
-
-/** The active jobs that make it. */
-function* makersOf(tx: Tx, job: Job, artifact: string): Op<number[]> {
-	const number = jobOfArtifact(artifact);
-	const key = artifactKey(artifact, job.repo);
-	const ids: number[] = number === undefined ? yield* ask({ read: "links", key, role: "makes", after: 0, limit: 1000 }) : [number];
-	yield* tx.load(ids);
-	return ids.filter((id) => id !== job.id && !isTerminal(tx.peek(id)?.status ?? "succeeded"));
 }
 
 /** The newest runs that ended well, and how long each took. */

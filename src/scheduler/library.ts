@@ -44,6 +44,7 @@ import { nextWake } from "./sweep.ts";
 import { triggerMethods } from "./trigger-door.ts";
 import type { Tx } from "./tx.ts";
 import { assigned, dropEmptyBuckets, forgetBefore, recover } from "./upkeep.ts";
+import { waitMethods } from "./wait-methods.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
 
@@ -197,6 +198,7 @@ export async function createScheduler(
 				return engine.run((tx) => finish(tx, ending), { jobs: [ending.job], phase: "end" });
 			}),
 
+		...waitMethods(engine, hostName),
 		...cancelMethods({ engine, run, piece: options.piece }),
 		retry: async (at, act) => rewound(at, "downstream", act),
 		retryAll: async (at, act) => {

@@ -20,6 +20,7 @@ import { type Edges, edgesOf, factsOf } from "./facts.ts";
 import { MANY } from "./heads.ts";
 import { viewHosts } from "./hosts.ts";
 import type { Tx } from "./tx.ts";
+import { awaitedBy, waitersOf } from "./waits.ts";
 
 export function* mustFind(tx: Tx, id: number): Op<Job> {
 	const job = tx.isComing(id) ? undefined : yield* tx.find(id);
@@ -41,7 +42,7 @@ export function* viewJob(tx: Tx, job: Job, known?: Edges): Op<JobView> {
 		job,
 		spec,
 		edges.map(({ pred, policy }) => ({ job: pred, policy })),
-		heldOf(tx, job),
+		{ held: heldOf(tx, job), waits_for: awaitedBy(tx, job.id) },
 	);
 }
 
@@ -63,7 +64,9 @@ function heldOfAll(tx: Tx, jobs: readonly Job[]): Map<number, JobView["held"]> {
 /** Kept to ourselves: where it is parked, and what is shown in another form. */
 const HIDDEN = new Set(["line", "bucket", "path", "due_at", "dependents", "deps_left", "reserve_at", "awaited", "timely"]);
 
-export function toView(job: Job, spec: JobSpec, after: JobView["after"], held: JobView["held"]): JobView {
+type Beside = { held?: JobView["held"] | undefined; waits_for?: number[] | undefined };
+
+export function toView(job: Job, spec: JobSpec, after: JobView["after"], { held, waits_for }: Beside): JobView {
 	const view: Record<string, unknown> = {};
 	for (const key in job) {
 		const value = job[key as keyof Job];
@@ -75,6 +78,7 @@ export function toView(job: Job, spec: JobSpec, after: JobView["after"], held: J
 	view.depth = depthOf(job);
 	view.blocked = isWaiting(job.status) && job.line !== "";
 	if (held) view.held = copy(held);
+	if (waits_for) view.waits_for = waits_for;
 	return view as JobView;
 }
 
@@ -140,7 +144,7 @@ export function* why(tx: Tx, id: number): Op<Why> {
 		const detail = place === null ? "eligible; waiting for its turn" : `eligible; number ${place} of its lane`;
 		reasons.push(refuse("capacity", "turn", `lane:${job.lane}`, detail));
 	}
-	return { job: view, reasons, position: place, priority: priorityTerms(job, tx.now, tx.config) };
+	return { job: view, reasons, position: place, priority: priorityTerms(job, tx.now, tx.config), waiters: waitersOf(tx, id) };
 }
 
 export function* status(tx: Tx): Op<StatusReport> {
@@ -149,7 +153,12 @@ export function* status(tx: Tx): Op<StatusReport> {
 	const isPaused = pausedReason("all", tx.world()) !== undefined;
 	const lanes: StatusReport["lanes"] = {};
 	for (const name of new Set([...Object.keys(config.lanes), ...memory.depth.keys()]))
-		lanes[name] = { queued: memory.depth.get(name) ?? 0, running: memory.usage.get(`lane:${name}`) ?? 0, max: laneOf(config, name).max };
+		lanes[name] = {
+			queued: memory.depth.get(name) ?? 0,
+			running: memory.usage.get(`lane:${name}`) ?? 0,
+			lending: memory.usage.get(`lent:lane:${name}`) ?? 0,
+			max: laneOf(config, name).max,
+		};
 	const soft = softLimit(config);
 	const hard = hardLimit(config);
 	const total = [...memory.depth.values()].reduce((sum, count) => sum + count, 0);
@@ -161,6 +170,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 		queued_ready: memory.ready,
 		...heldJobs(tx),
 		running: memory.usage.get("all") ?? 0,
+		lending: memory.usage.get("lent:all") ?? 0,
 		max_concurrent: config.max_concurrent,
 		lanes,
 		holds: [...memory.holds.values()]
@@ -276,6 +286,9 @@ export function* list(tx: Tx, filter: NonNullable<Parameters<Scheduler["list"]>[
 	const held = heldOfAll(tx, jobs);
 	return jobs.map((job) => {
 		const spec = specs.get(job.id) ?? { version: 1, enqueued_at: job.created_at };
-		return toView(job, spec, after.get(job.id) ?? [], job.line === "" ? held.get(job.bucket) : undefined);
+		return toView(job, spec, after.get(job.id) ?? [], {
+			held: job.line === "" ? held.get(job.bucket) : undefined,
+			waits_for: job.run && awaitedBy(tx, job.id),
+		});
 	});
 }

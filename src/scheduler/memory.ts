@@ -20,6 +20,7 @@ export const STANDING = [
 	"settle",
 	"stage",
 	"breaker",
+	"wait",
 	"ask",
 ] as const;
 const KEPT_JOBS = 20_000;

@@ -20,6 +20,7 @@ import type { Op } from "../store.ts";
 import { doubtFact, factsOf, plainFacts } from "./facts.ts";
 import { giveUpReservations, pump, unwant, want } from "./locks.ts";
 import type { Tx } from "./tx.ts";
+import { tellWaiters } from "./waits.ts";
 
 /** Asks the gates and moves the job there. */
 export function* place(tx: Tx, job: Job, facts?: JobFacts): Op<Decision> {
@@ -164,6 +165,7 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, "ended");
 	if (job.produces) yield* doubtProducts(tx, job);
 	if (job.awaited) yield* tellAwaiting(tx, job);
+	if (tx.memory.all("wait").size > 0) yield* tellWaiters(tx, job.id);
 	if (job.dependents) {
 		tx.ended.push(job);
 		tx.unsettled.add(job.id);

@@ -47,7 +47,7 @@ export type Supervisor = {
 	/** Why this agent cannot be started as the settings are; null when it can. */
 	agentProblem(agent: string): string | null;
 	/** Whose token this is, while its run is live. */
-	roleOfToken(token: string): { role: "run"; job: number; run: string } | null;
+	roleOfToken(token: string): { role: "run"; job: number; run: string; token: number } | null;
 	/** Removes run folders that are past their retention; done by itself every few hours. How many jobs' folders. */
 	dropOldFolders(): Promise<number>;
 	/** After a gc: removes run folders, last changed before then, whose job the scheduler has forgotten. How many. */
@@ -275,6 +275,8 @@ export function createSupervisor(parts: Parts): Supervisor {
 	return {
 		async start() {
 			processes.onNews((run) => guarded(() => onProcess(run)));
+			// What runs of an earlier life waited for, they ask for again: their connections ended with it.
+			await scheduler.endWaits();
 			const report = await reconcileRuns(floor, "with strangers");
 			open = true;
 			unwatch = scheduler.watch(onNews);
@@ -322,7 +324,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 		agentProblem: (agent) => agentProblem(agent, floor.settings()),
 		roleOfToken(token) {
 			const run = floor.bySecret.get(token);
-			return run ? { role: "run", job: run.job, run: run.id } : null;
+			return run ? { role: "run", job: run.job, run: run.id, token: run.token } : null;
 		},
 		dropOldFolders: () => dropOldFolders(floor),
 		dropForgotten: (before) => dropForgotten(floor, before),

@@ -14,7 +14,7 @@ describe("after a crash", () => {
 		const token = before.processes.machine.launched[0]!.env.SLUICE_TOKEN!;
 		const on = await before.crash();
 		expect(on.supervisor.live()).toEqual([{ run: "1.1", job, pid: expect.any(Number), since: expect.any(Number), progress: null }]);
-		expect(on.supervisor.roleOfToken(token)).toEqual({ role: "run", job, run: "1.1" });
+		expect(on.supervisor.roleOfToken(token)).toEqual({ role: "run", job, run: "1.1", token: expect.any(Number) });
 		expect(on.processes.machine.signals).toEqual([]);
 		on.processes.exit("1.1", 0);
 		await on.settle();

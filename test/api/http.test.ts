@@ -51,7 +51,7 @@ describe("who is let in", () => {
 		const add = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "job.add", params: { command: ["true"] } });
 		expect(JSON.parse((await rpc(url, TOKENS.viewer, add)).body)).toMatchObject({ error: { code: -32003 } });
 		await desk.t.add();
-		desk.pretended.runTokens.set("of-1.1", { job: 1, run: "1.1" });
+		desk.pretended.runTokens.set("of-1.1", { job: 1, run: "1.1", token: 1 });
 		expect(JSON.parse((await rpc(url, "of-1.1", add)).body)).toMatchObject({ result: { job: { parent: 1 } } });
 		desk.pretended.runTokens.clear();
 		expect((await rpc(url, "of-1.1", add)).status).toBe(401);

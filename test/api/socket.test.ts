@@ -184,7 +184,7 @@ describe("tokens on the socket", () => {
 	test("lower what a connection may do", async () => {
 		const desk = await openDesk();
 		await desk.t.add({ name: "parent" });
-		desk.pretended.runTokens.set("of-run-1.1", { job: 1, run: "1.1" });
+		desk.pretended.runTokens.set("of-run-1.1", { job: 1, run: "1.1", token: 1 });
 		const { connect } = await openDoors(desk);
 		const client = await connect();
 		expect(await client.call("session.auth", { token: "of-run-1.1" })).toEqual({ schema_version: 1, role: "run", by: "run:1.1", job: 1 });

@@ -24,7 +24,7 @@ export const TOKENS = { operator: "operator-token-of-this-test", viewer: "viewer
 /** What the pretended parts have been asked, and what they will answer. */
 export type Pretended = {
 	logs: Map<string, Omit<LogPiece, "run" | "stream" | "offset" | "next_offset" | "output">>;
-	runTokens: Map<string, { job: number; run: string }>;
+	runTokens: Map<string, { job: number; run: string; token: number }>;
 	frozen: [what: "freeze" | "thaw", scope: Scope][];
 	downs: unknown[];
 	errors: string[];

@@ -9,6 +9,7 @@ import { eventDocument, type JobDocument, reasonDocument } from "../documents.ts
 import { etaOf } from "../eta.ts";
 import type { WaitedJob } from "../protocol/job.ts";
 import { LIMITS, type Params } from "../protocol.ts";
+import { lendSlot } from "../run-waits.ts";
 
 /** How often a log that is followed is looked at: files tell nobody that they have grown. */
 const LOG_LOOK_MS = 150;
@@ -75,7 +76,7 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 
 	"job.wait": async (params, at) => {
 		const ids = await Promise.all(params.ids.map((ref) => resolve(at.context, ref)));
-		return doc(await waitFor([...new Set(ids)], params.timeout_ms ?? LIMITS.wait_ms, at));
+		return doc(await waitInRun([...new Set(ids)], params.timeout_ms ?? LIMITS.wait_ms, at));
 	},
 };
 
@@ -142,6 +143,21 @@ function noRun(job: number, run: number | undefined, why: string): SluiceError {
 		field: run === undefined ? "id" : "run",
 		hint: "why tells what it waits for, history what has happened to it",
 	});
+}
+
+/** A run lends its slot while it waits, and is refused what would never end. */
+async function waitInRun(ids: number[], ms: number, at: At): ReturnType<typeof waitFor> {
+	const { job, token } = at.session.caller;
+	if (job === undefined || token === undefined) return waitFor(ids, ms, at);
+	const over = await lendSlot(at.context, { job, token }, ids);
+	let next: Parameters<typeof over>[0] = "again";
+	try {
+		const waited = await waitFor(ids, ms, at);
+		if (waited.done) next = "done";
+		return waited;
+	} finally {
+		over(next);
+	}
 }
 
 /** Each job is looked at once; afterwards news tells. What a wait costs grows with its jobs, not with their square. */

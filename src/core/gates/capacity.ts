@@ -8,18 +8,26 @@ import type { World } from "../world.ts";
 import { accountsOf, isOpen } from "./holds.ts";
 import { ableHosts } from "./host.ts";
 
-const full = (code: "capacity" | "safety_cap", subject: string, used: number, limit: number): Reason =>
-	refuse("capacity", code, subject, `${subject === "all" ? "max_concurrent" : inWords(subject)} is full: ${used} of ${limit} running`);
+/** Live runs that count against a cap: not those that wait for other jobs and lend their slot meanwhile. */
+export const inUse = (subject: string, { usage }: Pick<World, "usage">): number =>
+	(usage.get(subject) ?? 0) - (usage.get(`lent:${subject}`) ?? 0);
+
+const full = (code: "capacity" | "safety_cap", subject: string, used: number, limit: number, lent: number): Reason =>
+	refuse(
+		"capacity",
+		code,
+		subject,
+		`${subject === "all" ? "max_concurrent" : inWords(subject)} is full: ${used} of ${limit} running${lent > 0 ? `, ${lent} more ${lent === 1 ? "waits for jobs and lends its slot" : "wait for jobs and lend their slots"}` : ""}`,
+	);
 
 const isFull = (subject: string, limit: number | null | undefined, world: World): boolean =>
-	limit !== null && limit !== undefined && (world.usage.get(subject) ?? 0) >= limit;
+	limit !== null && limit !== undefined && inUse(subject, world) >= limit;
 
-/** Free slots that every job shares: the smaller of max_concurrent and the safety cap. */
+/** Free slots that every job shares: the smaller of max_concurrent and the safety cap, which counts every live run. */
 export function freeSlots(world: World): number {
-	const used = world.usage.get("all") ?? 0;
 	const { max_concurrent, safety_cap } = world.config;
-	const deferred = isDirect(world.config) ? Number.POSITIVE_INFINITY : max_concurrent - used;
-	const safe = safety_cap === 0 ? Number.POSITIVE_INFINITY : safety_cap - used;
+	const deferred = isDirect(world.config) ? Number.POSITIVE_INFINITY : max_concurrent - inUse("all", world);
+	const safe = safety_cap === 0 ? Number.POSITIVE_INFINITY : safety_cap - (world.usage.get("all") ?? 0);
 	return Math.max(0, Math.min(deferred, safe));
 }
 
@@ -27,7 +35,7 @@ export function freeSlots(world: World): number {
 export function freeOn(host: string | undefined, world: World): number {
 	const max = host === undefined ? undefined : world.config.hosts[host]?.max;
 	if (max === undefined || max === null) return freeSlots(world);
-	return Math.min(freeSlots(world), Math.max(0, max - (world.usage.get(`host:${host}`) ?? 0)));
+	return Math.min(freeSlots(world), Math.max(0, max - inUse(`host:${host}`, world)));
 }
 
 export const capacity = {
@@ -37,10 +45,12 @@ export const capacity = {
 		let reasons: Reason[] | null = pass;
 		const check = (subject: string, limit: number | null | undefined, amount = 1, code: "capacity" | "safety_cap" = "capacity") => {
 			if (limit === null || limit === undefined) return;
-			const used = world.usage.get(subject) ?? 0;
+			const live = world.usage.get(subject) ?? 0;
+			// Every process counts towards the safety cap: a run that waits is one, too.
+			const used = code === "safety_cap" ? live : inUse(subject, world);
 			if (used + amount <= limit) return;
 			reasons ??= [];
-			reasons.push(full(code, code === "safety_cap" ? "safety_cap" : subject, used, limit));
+			reasons.push(full(code, code === "safety_cap" ? "safety_cap" : subject, used, limit, live - used));
 		};
 		const { config } = world;
 		if (config.safety_cap > 0) check("all", config.safety_cap, 1, "safety_cap");
@@ -69,7 +79,7 @@ export function chooseAccount(bucket: Bucket, world: World): string | undefined 
 	for (const name of accountsOf(bucket, world)) {
 		if (name === undefined) return isOpen(bucket, name, world) ? undefined : null;
 		const max = world.config.accounts[name]?.max;
-		const room = max === null || max === undefined || (world.usage.get(`account:${name}`) ?? 0) < max;
+		const room = max === null || max === undefined || inUse(`account:${name}`, world) < max;
 		if (room && isOpen(bucket, name, world)) return name;
 	}
 	return null;
@@ -92,3 +102,9 @@ export function footprint(
 	if (bucket.uses) for (const [name, amount] of Object.entries(bucket.uses)) counts.push([`resource:${name}`, amount]);
 	return counts;
 }
+
+/** What a run that waits lends: its slot in every cap on runs. Resources are not lent, as locks are not: the run still has what they stand for. */
+export const lentBy = (job: Parameters<typeof footprint>[0], { account, host }: { account?: string; host: string }): [string, number][] =>
+	footprint(job, account, host === "" ? undefined : host).flatMap(([key, amount]) =>
+		key.startsWith("resource:") ? [] : [[`lent:${key}`, amount] as [string, number]],
+	);
