@@ -4,6 +4,7 @@ export { type Config, DEFAULTS, PRESETS, type PresetName } from "./core/config.t
 export { type ErrorCode, SluiceError } from "./core/errors.ts";
 export type { After, ExitKind, Job, JobInput, JobSpec, Lock, Policy, RetryPolicy, Run, Status } from "./core/job.ts";
 export { EXIT_KINDS, STATUSES } from "./core/job.ts";
+export { JsonText } from "./core/json-text.ts";
 export { planDispatch } from "./core/plan.ts";
 export { GATES, REASON_CODES, type Reason, type ReasonCode } from "./core/reason.ts";
 export type { Clock, Facts, FactValue, Host } from "./host.ts";

@@ -1,6 +1,6 @@
 // Contract of the engine, the part that is 004's kernel: times here are epoch seconds, as 004 has them.
 
-import type { LedgerView } from "./scheduler.ts";
+import type { Act, LedgerView } from "./scheduler.ts";
 
 export type ReadyEntry = {
 	sched_id: number;
@@ -10,6 +10,8 @@ export type ReadyEntry = {
 	deadline: number | null;
 	trigger: string;
 	payload: unknown;
+	/** The payload's exact JSON, where the value `payload` is not the whole of it (a number past 2^53, say). */
+	payload_json?: string;
 	state: "queued" | "dispatched" | "completed" | "expired" | "cancelled";
 	worker_id: string | null;
 	created_at: number;
@@ -28,34 +30,52 @@ export type EnqueueParams = {
 export type AgentState = "READY" | "RUNNING" | "WAITING" | "SUSPENDED" | "DEAD";
 
 export interface Kernel {
-	enqueue(params: EnqueueParams): Promise<{ sched_id: number }>;
-	enqueueUnique(params: EnqueueParams & { dedupe_by: ("pid" | "trigger" | "priority")[] }): Promise<{ sched_id: number; created: boolean }>;
-	claim(params: { worker_id: string; max_n?: number; now?: number; admission_check?: boolean }): Promise<{ entries: ReadyEntry[] }>;
-	complete(params: {
-		sched_id: number;
-		exit_kind: "completed" | "cancelled" | "failed" | "crashed";
-		worker_id?: string;
-	}): Promise<{ sched_id: number; state: "completed"; prev_state: string }>;
-	cancel(params: { sched_id: number }): Promise<{ sched_id: number; state: "cancelled" }>;
+	enqueue(params: EnqueueParams, act?: Act): Promise<{ sched_id: number }>;
+	enqueueUnique(
+		params: EnqueueParams & { dedupe_by?: ("pid" | "trigger" | "priority")[] },
+		act?: Act,
+	): Promise<{ sched_id: number; created: boolean }>;
+	claim(
+		params: { worker_id: string; max_n?: number; now?: number; admission_check?: boolean },
+		act?: Act,
+	): Promise<{ entries: ReadyEntry[] }>;
+	complete(
+		params: {
+			sched_id: number;
+			exit_kind: "completed" | "cancelled" | "failed" | "crashed";
+			worker_id?: string;
+		},
+		act?: Act,
+	): Promise<{ sched_id: number; state: "completed"; prev_state: string }>;
+	cancel(params: { sched_id: number }, act?: Act): Promise<{ sched_id: number; state: "cancelled" }>;
 	get(params: { sched_id: number }): Promise<ReadyEntry>;
 	list(params?: { state?: string; pid?: number; limit?: number; offset?: number }): Promise<{ entries: ReadyEntry[]; total: number }>;
-	gcExpired(params?: { now?: number }): Promise<{ swept: number }>;
-	gcDispatched(params: { stale_seconds: number }): Promise<{ swept: number }>;
-	extend(params: { sched_id: number; worker_id: string }): Promise<{ sched_id: number; cancel_requested: boolean }>;
+	gcExpired(params?: { now?: number }, act?: Act): Promise<{ swept: number }>;
+	gcDispatched(params: { stale_seconds: number }, act?: Act): Promise<{ swept: number }>;
+	extend(params: { sched_id: number; worker_id: string }, act?: Act): Promise<{ sched_id: number; cancel_requested: boolean }>;
 	agent: {
-		create(params: { name: string }): Promise<{ pid: number; state: AgentState }>;
-		transition(params: { pid: number; to: AgentState }): Promise<{ pid: number; state: AgentState; prev_state: AgentState }>;
+		create(params: { name: string }, act?: Act): Promise<{ pid: number; state: AgentState }>;
+		transition(params: { pid: number; to: AgentState }, act?: Act): Promise<{ pid: number; state: AgentState; prev_state: AgentState }>;
 		get(params: { pid: number }): Promise<{ pid: number; name: string; state: AgentState }>;
 		list(): Promise<{ pid: number; name: string; state: AgentState }[]>;
 	};
 	ledger: {
-		grant(params: { pid: number; dim: string; limit: number; warn_at?: number; window?: "hour" | "day" | null }): Promise<LedgerView>;
-		charge(params: {
-			pid: number;
-			dim: string;
-			amount: number;
-		}): Promise<{ used: number; limit: number | null; over_limit: boolean; warned: boolean; first_breach: boolean }>;
-		refund(params: { pid: number; dim: string; amount: number }): Promise<{ used: number; limit: number | null; over_limit: boolean }>;
+		grant(
+			params: { pid: number; dim: string; limit: number; warn_at?: number; window?: "hour" | "day" | null },
+			act?: Act,
+		): Promise<LedgerView>;
+		charge(
+			params: {
+				pid: number;
+				dim: string;
+				amount: number;
+			},
+			act?: Act,
+		): Promise<{ used: number; limit: number | null; over_limit: boolean; warned: boolean; first_breach: boolean }>;
+		refund(
+			params: { pid: number; dim: string; amount: number },
+			act?: Act,
+		): Promise<{ used: number; limit: number | null; over_limit: boolean }>;
 		check(params: { pid: number; dim: string; amount: number }): Promise<{ would_exceed: boolean }>;
 		get(params: { pid: number }): Promise<LedgerView[]>;
 		listBreached(): Promise<LedgerView[]>;

@@ -180,6 +180,8 @@ export type McpModule = {
 		folder(given: string | undefined): string;
 		environment(): Promise<Record<string, string>>;
 		rendered(output: string, text: string): string;
+		readJson(text: string): unknown;
+		writeJson(value: unknown): string;
 		version: string;
 	}): Promise<void>;
 };

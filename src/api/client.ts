@@ -2,7 +2,11 @@
 
 import { createConnection, type Socket } from "node:net";
 import { dirname } from "node:path";
+import { readJson, writeJson } from "../core/json-text.ts";
 import type { Answer, ErrorData, MethodName, Params, Result } from "./protocol.ts";
+
+/** Payloads come as a `JsonText` where JavaScript would lose something of them. */
+export { JsonText } from "../core/json-text.ts";
 
 /** PROTOCOL of protocol.ts, which is too much to load for a number. Said with every call: a daemon of another one refuses before it does anything. */
 export const SPEAKS = 1;
@@ -67,7 +71,7 @@ function clientOn(socket: Socket): Client {
 	socket.on("error", () => {});
 	socket.on("close", end);
 	readLines(socket, (line) => {
-		const answer = JSON.parse(line) as Answer;
+		const answer = readJson(line) as Answer;
 		const one = waiting.get(answer.id as number);
 		if (!one) return;
 		waiting.delete(answer.id as number);
@@ -98,7 +102,7 @@ function clientOn(socket: Socket): Client {
 						reject(error);
 					},
 				});
-				socket.write(`${JSON.stringify({ jsonrpc: "2.0", protocol: SPEAKS, id, method, params })}\n`);
+				socket.write(`${writeJson({ jsonrpc: "2.0", protocol: SPEAKS, id, method, params })}\n`);
 			}),
 	};
 }

@@ -97,7 +97,8 @@ describe("a request", () => {
 		const desk = await openDesk();
 		const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
 		expect(errorOf(await desk.say(deep))).toEqual([null, -32600]);
-		expect(errorOf(await desk.say(`{"jsonrpc":"2.0","id":1,"method":"job.add","params":{"payload":${deep}}}`))).toEqual([null, -32600]);
+		expect(errorOf(await desk.say(`{"jsonrpc":"2.0","id":1,"method":"job.add","params":{"env":${deep}}}`))).toEqual([null, -32600]);
+		expect(errorOf(await desk.say(`{"jsonrpc":"2.0","id":1,"method":"job.add","params":{"payload":${deep}}}`))).toEqual([1, -32602]);
 	});
 });
 

@@ -1,6 +1,7 @@
 // JSON-RPC 2.0: from the text of a request, or of a batch of them, to the text of the answer. Knows nothing of sockets.
 
 import * as check from "../core/check.ts";
+import { readJson, writeJson } from "../core/json-text.ts";
 import { nearest } from "../core/nearest.ts";
 import { type At, demand, doc, type Handler, type Handlers } from "./call.ts";
 import type { Caller, Context, Tokens } from "./context.ts";
@@ -30,13 +31,13 @@ export type Door = { context: Context; tokens: Tokens };
 /** undefined: nothing is to be answered. */
 export async function answerText(door: Door, session: Session, text: string): Promise<string | undefined> {
 	const answer = await answerTo(door, session, text);
-	return answer === undefined ? undefined : JSON.stringify(answer);
+	return answer === undefined ? undefined : writeJson(answer);
 }
 
 async function answerTo(door: Door, session: Session, text: string): Promise<Answer | Answer[] | undefined> {
 	let message: unknown;
 	try {
-		message = JSON.parse(text);
+		message = readJson(text);
 	} catch {
 		return failed(null, RPC_CODES.parse, "not JSON", "parse");
 	}

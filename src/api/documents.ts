@@ -16,6 +16,7 @@ import type {
 	Status,
 	StopKind,
 } from "../core/job.ts";
+import { exactPayload } from "../core/payload.ts";
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/retry.ts";
 import type { HostView } from "../fleet.ts";
@@ -259,7 +260,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: 
 		command: spec.command ?? null,
 		agent: view.agent ?? null,
 		prompt: spec.prompt ?? null,
-		payload: spec.payload ?? null,
+		payload: exactPayload(spec) ?? null,
 		repo: view.repo ?? null,
 		base_branch: spec.base_branch ?? null,
 		worktree: spec.worktree ?? null,

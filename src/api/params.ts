@@ -8,8 +8,7 @@ export type Given = Record<string, unknown>;
 
 export function readParams(method: Method, given: unknown): Given {
 	const params = given === undefined ? {} : check.record(given, "params");
-	// The kernel's own checks have their own numbers.
-	if (method.check === "kernel") return params;
+	if (method.check === "kernel") return kernelParams(method, params);
 	const fields = Object.entries(method.params);
 	if (method.check === "strict") check.knownKeys(params, [...Object.keys(method.params), "by"], "");
 	const own: Given = method.check === "strict" ? {} : { ...params };
@@ -21,6 +20,12 @@ export function readParams(method: Method, given: unknown): Given {
 		} else own[name] = value === null ? null : readField(field, value, name);
 	}
 	delete own.by;
+	return own;
+}
+
+/** The scheduler checks these itself, since its refusals have the contract's numbers. Only what holds for every method is done here: an optional parameter may be null. */
+function kernelParams(method: Method, { by: _by, ...own }: Given): Given {
+	for (const [name, field] of Object.entries(method.params)) if (own[name] === null && !field.needed && !field.nullable) delete own[name];
 	return own;
 }
 

@@ -33,7 +33,7 @@ type TypesOf<M extends MethodName> = (typeof METHODS)[M] extends { readonly of?:
 
 /** Who asks, for the record; the socket's callers may say it, whatever the method. */
 export type By = { by?: string | undefined };
-export type Params<M extends MethodName> = TypesOf<M> extends { params: infer P } ? (M extends `kernel.${string}` ? P : P & By) : never;
+export type Params<M extends MethodName> = TypesOf<M> extends { params: infer P } ? P & By : never;
 export type Result<M extends MethodName> = TypesOf<M> extends { result: infer R } ? R : never;
 
 export const isMethod = (name: string): name is MethodName => Object.hasOwn(METHODS, name);

@@ -2,6 +2,7 @@
 
 import { isAbsolute, resolve } from "node:path";
 import type { MoveWish } from "../api/auto-start.ts";
+import { writeJson } from "../core/json-text.ts";
 import { CliFailure } from "./failure.ts";
 import type { Printer, Stream } from "./print.ts";
 
@@ -86,7 +87,7 @@ export type Io = {
 
 /** The result as one JSON document, or as people read it. */
 export function answer(io: Io, document: Document, human: () => void): void {
-	if (io.json) io.print.out(JSON.stringify(document));
+	if (io.json) io.print.out(writeJson(document));
 	else human();
 }
 

@@ -2,6 +2,7 @@
 
 import type { JobDocument } from "../api/documents.ts";
 import { mergeWords } from "../core/job.ts";
+import { writeJson } from "../core/json-text.ts";
 import { type Paint, paintStatus, plain } from "./print.ts";
 import { printable } from "./sequences.ts";
 import type { Column } from "./table.ts";
@@ -15,7 +16,7 @@ export function subjectOf(job: ShownJob): string {
 	if (job.title) return printable(job.title);
 	if (job.command) return printable(job.command.map(shellWord).join(" "));
 	if (job.agent) return printable(`${job.agent}: ${job.prompt ?? job.args ?? job.recipe ?? "payload"}`);
-	return job.payload === null || job.payload === undefined ? "" : printable(`payload ${JSON.stringify(job.payload)}`);
+	return job.payload === null || job.payload === undefined ? "" : printable(`payload ${writeJson(job.payload)}`);
 }
 
 /** As it could be typed. */

@@ -1,5 +1,6 @@
 // A manifest as it is written: YAML or JSON, with the line of every mistake.
 
+import { JsonText, readJson, writeJson } from "../core/json-text.ts";
 import { type Expanded, expandAll } from "../core/manifest.ts";
 import { CliFailure, failureOf } from "./failure.ts";
 
@@ -70,11 +71,31 @@ function pathOf(field: string): Path {
 
 function parseJson(text: string): unknown {
 	try {
-		return JSON.parse(text);
+		return readJson(text);
 	} catch {
 		return undefined;
 	}
 }
+
+/** Whole numbers as JavaScript has them; a payload with one that is too large for it stays text, so that nothing of it is lost. */
+function withNumbers(value: unknown, where: "outside" | "payload" = "outside"): unknown {
+	if (typeof value === "bigint") {
+		const number = Number(value);
+		return where === "outside" || Number.isSafeInteger(number) ? number : new JsonText(String(value));
+	}
+	if (Array.isArray(value)) return value.map((one) => withNumbers(one, where));
+	if (!isObject(value)) return value;
+	return Object.fromEntries(
+		Object.entries(value).map(([key, one]) => {
+			if (key !== "payload" || where === "payload") return [key, withNumbers(one, where)];
+			const payload = withNumbers(one, "payload");
+			return [key, hasText(payload) ? new JsonText(writeJson(payload)) : payload];
+		}),
+	);
+}
+
+const hasText = (value: unknown): boolean =>
+	value instanceof JsonText || (typeof value === "object" && value !== null && Object.values(value).some(hasText));
 
 function readYaml(
 	{ LineCounter, parseDocument }: typeof import("yaml"),
@@ -82,7 +103,7 @@ function readYaml(
 	name: string,
 ): { value: unknown; position(path: Path): string } {
 	const lines = new LineCounter();
-	const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+	const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, intAsBigInt: true });
 	const at = (offset: number | undefined) => {
 		if (offset === undefined) return "";
 		const { line, col } = lines.linePos(offset);
@@ -92,7 +113,7 @@ function readYaml(
 	if (flaw) throw wrong(`${name}${at(flaw.pos[0])}: ${flaw.message}`, flaw.code === "TAB_AS_INDENT" ? "indent with spaces" : undefined);
 	try {
 		return {
-			value: document.toJS({ maxAliasCount: 1000 }),
+			value: withNumbers(document.toJS({ maxAliasCount: 1000 })),
 			/** The deepest part of the path that is written down. */
 			position(path) {
 				for (let length = path.length; length > 0; length--) {

@@ -1,5 +1,6 @@
 // Where words go: data to stdout, talk to stderr; colours only where somebody sees them.
 
+import { writeJson } from "../core/json-text.ts";
 import { printable } from "./sequences.ts";
 import { pad } from "./table.ts";
 
@@ -84,7 +85,7 @@ export function plain(value: unknown): string {
 	if (value === null || value === undefined) return "";
 	if (typeof value === "string") return printable(value);
 	if (Array.isArray(value)) return value.map(plain).join(", ");
-	return typeof value === "object" ? printable(JSON.stringify(value)) : String(value);
+	return typeof value === "object" ? printable(writeJson(value)) : String(value);
 }
 
 /** `1 job`, `2 jobs` */

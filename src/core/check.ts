@@ -1,6 +1,7 @@
 // Checks of single values: each returns what it was given, in our form, or throws an error that names the field and what to do.
 
 import { SluiceError } from "./errors.ts";
+import { JsonText } from "./json-text.ts";
 import { nearest } from "./nearest.ts";
 
 export const MAX_TEXT = 1_000_000;
@@ -187,25 +188,33 @@ export function labels(value: unknown, field: string): string[] {
 	return [...new Set(all)];
 }
 
+export type JsonLimits = {
+	/** Characters, counted roughly. */
+	max?: number;
+	depth?: number;
+	/** `any`: also texts with U+0000 or half a surrogate pair, which only JSON's escapes can carry. */
+	strings?: "any";
+};
+type Left = { count: number; field: string; depth: number; strings: "any" | undefined };
+
 /** JSON and nothing else, to a depth and size that can be stored and read again. */
-export function json(value: unknown, field: string, max = MAX_TEXT): unknown {
-	const left = { count: max, field };
-	measure(value, field, 0, left);
+export function json(value: unknown, field: string, { max = MAX_TEXT, depth = 64, strings }: JsonLimits = {}): unknown {
+	measure(value, field, 0, { count: max, field, depth, strings });
 	return value;
 }
 
 /** Counts while it goes, so that a value that shares its parts a thousand times over is not followed for ever. */
-function measure(value: unknown, field: string, depth: number, left: { count: number; field: string }): void {
-	if (depth > 64) throw new SluiceError("limit", `${field}: nested more than 64 deep`, { field });
-	left.count -= typeof value === "string" ? value.length + 2 : 2;
+function measure(value: unknown, field: string, depth: number, left: Left): void {
+	if (depth > left.depth) throw new SluiceError("limit", `${left.field}: nested more than ${left.depth} deep`, { field: left.field });
+	left.count -= typeof value === "string" ? value.length + 2 : value instanceof JsonText ? value.text.length : 2;
 	if (left.count < 0)
 		throw new SluiceError("limit", `${left.field}: more JSON than can be stored`, {
 			field: left.field,
 			hint: "put large data into a file and pass its path",
 		});
-	if (value === null || typeof value === "boolean") return;
+	if (value === null || typeof value === "boolean" || value instanceof JsonText) return;
 	if (typeof value === "string") {
-		text(value, field);
+		if (left.strings !== "any") text(value, field);
 		return;
 	}
 	if (typeof value === "number") {
@@ -220,7 +229,7 @@ function measure(value: unknown, field: string, depth: number, left: { count: nu
 	if (!isPlain(value)) throw wrong(field, "must be plain JSON data");
 	for (const [key, one] of Object.entries(value)) {
 		const path = `${field}.${key.length > 40 ? `${key.slice(0, 40)}…` : key}`;
-		text(key, path);
+		if (left.strings !== "any") text(key, path);
 		left.count -= key.length + 2;
 		if (one !== undefined) measure(one, path, depth + 1, left);
 	}

@@ -150,6 +150,7 @@ export type JobInput = {
 	command?: string[];
 	agent?: string;
 	prompt?: string;
+	/** Any JSON; a `JsonText` where a JavaScript value would lose something of it. */
 	payload?: unknown;
 	repo?: string;
 	base_branch?: string;
@@ -206,6 +207,8 @@ export type Run = {
 	worker: string;
 	account?: string;
 	started_at: number;
+	/** Kernel entries: the time that the claim brought, in epoch seconds; its worker's clock may be another than ours. */
+	dispatched_at?: number;
 	lease_until?: number;
 	/** A stop, stored before the first signal: from then on the run ends as this says. */
 	intent?: { kind: StopKind; reason: string; by: string; at: number };
@@ -304,7 +307,7 @@ export type Job = {
 	/** The host that has what its next run goes on with: a worktree, a session. While that is live, no other gets it. */
 	stays?: string | undefined;
 	/** Where and when the run was that ended it. */
-	last_run?: Pick<Run, "attempt" | "host" | "worker" | "account" | "started_at"> | undefined;
+	last_run?: Pick<Run, "attempt" | "host" | "worker" | "account" | "started_at" | "dispatched_at"> | undefined;
 	ended_at?: number | undefined;
 	started_at?: number | undefined;
 	exit_code?: number | null | undefined;
@@ -344,6 +347,8 @@ export type JobSpec = Pick<
 	enqueued_at: number;
 	/** Its record cannot be read: why. The rest is empty then. */
 	broken?: string;
+	/** The payload's exact JSON, where the value `payload` is not the whole of it. */
+	payload_json?: string;
 	/** As it was asked for; what it means is decided at `add`. */
 	unique?: { key: string; window_ms?: number; policy: "skip" | "replace" | "error" };
 };

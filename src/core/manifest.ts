@@ -12,6 +12,7 @@
 
 import * as check from "./check.ts";
 import { SluiceError } from "./errors.ts";
+import { JsonText } from "./json-text.ts";
 import { nearest } from "./nearest.ts";
 
 type Plain = Record<string, unknown>;
@@ -137,6 +138,8 @@ function scalar(value: unknown, field: string): Scalar {
 
 function fill(value: unknown, vars: Vars, field: string): unknown {
 	if (typeof value === "string") return value.includes("$") ? fillText(value, vars, field) : value;
+	// What is kept as text has no variables to fill in, or is filled in as JavaScript reads it.
+	if (value instanceof JsonText) return value.text.includes("${") ? fill(value.value(), vars, field) : value;
 	if (Array.isArray(value)) return value.map((one, index) => fill(one, vars, `${field}[${index}]`));
 	if (!isObject(value)) return value;
 	return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one, vars, `${field}.${key}`)]));

@@ -1,17 +1,17 @@
 // The part of a job's input that only its host reads: what to run, where, and with what.
 
 import * as check from "./check.ts";
-import { copy } from "./copy.ts";
 import { SluiceError } from "./errors.ts";
 import { branchFault } from "./fact.ts";
 import type { JobInput, JobSpec } from "./job.ts";
+import { readPayload } from "./payload.ts";
 
 export function specOf(input: JobInput, now: number, at: (key: string) => string): JobSpec {
 	const spec: JobSpec = { version: 1, enqueued_at: now };
 	if (input.title !== undefined) spec.title = check.text(input.title, at("title"), { max: 10_000, lines: "one" });
 	if (input.command !== undefined) spec.command = argv(input.command, at("command"));
 	if (input.prompt !== undefined) spec.prompt = check.text(input.prompt, at("prompt"));
-	if (input.payload !== undefined) spec.payload = copy(check.json(input.payload, at("payload")));
+	if (input.payload !== undefined) Object.assign(spec, readPayload(input.payload, at("payload")));
 	if (input.base_branch !== undefined) spec.base_branch = branch(input.base_branch, at("base_branch"));
 	if (input.worktree !== undefined) spec.worktree = branch(input.worktree, at("worktree"));
 	if (input.merge !== undefined) spec.merge = check.oneOf(input.merge, ["direct", "mr", "local"], at("merge"));

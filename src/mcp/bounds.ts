@@ -1,5 +1,6 @@
 // Answers of a size that an agent can read: long lists and texts are cut, and a note says how to get the rest. Nothing is cut in silence.
 
+import { JsonText } from "../api/client.ts";
 import type { Document } from "./door.ts";
 
 /** Jobs of one list; bytes of a log. */
@@ -104,6 +105,7 @@ function cutTexts(value: unknown, notes: string[]): unknown {
 		if (!notes.includes(note)) notes.push(note);
 		return `${value.slice(0, TEXT)}… (${left} more characters)`;
 	}
+	if (value instanceof JsonText) return value.text.length > TEXT ? cutTexts(value.text, notes) : value;
 	if (Array.isArray(value)) return value.map((one) => cutTexts(one, notes));
 	if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, cutTexts(one, notes)]));
 	return value;

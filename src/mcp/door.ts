@@ -13,5 +13,8 @@ export type Door = {
 	environment(): Promise<Record<string, string>>;
 	/** An agent's JSON lines as text; `output` says whose they are. What is nobody's stays as it is. */
 	rendered(output: string, text: string): string;
+	/** JSON in which payloads stay as they were written: the caller's own, so that both sides mean the same by it. */
+	readJson(text: string): unknown;
+	writeJson(value: unknown): string;
 	readonly version: string;
 };

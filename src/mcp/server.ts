@@ -6,6 +6,7 @@ import { bounded } from "./bounds.ts";
 import { paramsOf } from "./call.ts";
 import type { Document, Door } from "./door.ts";
 import { methodOf, TOOLS, type ToolMethod } from "./tools.ts";
+import { stdioWire } from "./wire.ts";
 import { wordsFor } from "./words.ts";
 
 /** Read by the model before it chooses a tool. */
@@ -20,7 +21,7 @@ export async function serve(door: Door): Promise<void> {
 	const closed = new Promise<void>((resolve) => {
 		for (const event of ["end", "close", "error"]) stdin.once(event, () => resolve());
 	});
-	const handle = serveStdio(() => createServer(door));
+	const handle = serveStdio(() => createServer(door), { transport: stdioWire(door, stdin, process.stdout) });
 	await closed;
 	await handle.close();
 }

@@ -38,8 +38,8 @@ export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
 	lanes?: readonly string[] | undefined;
 	kinds: readonly string[];
 	host?: string | undefined;
-	/** 004: the caller may bring its own clock, and look past budgets. */
-	kernel?: { now: number; admission: boolean };
+	/** A kernel claim may bring its own clock (`dispatched_at`: in its seconds), and look past budgets. */
+	kernel?: { now: number; admission: boolean; dispatched_at?: number | undefined };
 	/** The worker heartbeats for whatever it runs, not only for payloads. */
 	lease?: true;
 	/** A person asked for this pass: `sluice run`. */
@@ -273,6 +273,7 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	if (account !== undefined) run.account = account;
 	const isByHand = claimer.by_hand || (hasCycles(tx) && tx.getPace().cycle_by === "run");
 	if (claimer.host !== undefined && isByHand) run.started_by = "run";
+	if (claimer.kernel?.dispatched_at !== undefined) run.dispatched_at = claimer.kernel.dispatched_at;
 	if (job.kind === "payload" || claimer.lease) run.lease_until = tx.now + tx.config.lease_ms;
 	job.run = run;
 	job.line = "run";

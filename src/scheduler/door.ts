@@ -5,6 +5,7 @@
 import * as check from "../core/check.ts";
 import { copy } from "../core/copy.ts";
 import { MERGE_STATUSES, STOP_KINDS } from "../core/job.ts";
+import { exactPayload, readPayload } from "../core/payload.ts";
 import type { Kernel, Scheduler } from "../scheduler.ts";
 import { checked } from "./kernel-input.ts";
 
@@ -94,7 +95,7 @@ const ARGUMENTS = {
 		word("trigger"),
 		object("firing", {
 			slot: time,
-			job: (value, field) => copy(check.json(check.record(value, field), field, 2_000_000)),
+			job: (value, field) => copy(check.json(check.record(value, field), field, { max: 2_000_000 })),
 			when_open: (value, field) => check.oneOf(value, ["skip", "wait"], field),
 			error: text,
 		}),
@@ -200,10 +201,14 @@ export function withDoor(inner: Scheduler): Scheduler {
 
 /** 004's methods take one object each; its own checks name what is wrong in it. */
 function kernelWithDoor(inner: Kernel): Kernel {
-	const read = (value: unknown) => copy(check.json(check.record(value, "params"), "params", 2_000_000));
+	const read = (value: unknown) => {
+		const { payload, ...rest } = check.record(value, "params");
+		const own = copy(check.json(rest, "params", { max: 2_000_000 })) as Record<string, unknown>;
+		return payload === undefined || payload === null ? own : { ...own, payload: exactPayload(readPayload(payload, "payload")) };
+	};
 	const params: Reader = (value) => checked(() => (value === undefined ? {} : check.taking("params", () => read(value))));
 	const all = (group: object) =>
-		Object.fromEntries(Object.entries(group).map(([name, method]) => [name, guarded(method as Method, [params])]));
+		Object.fromEntries(Object.entries(group).map(([name, method]) => [name, guarded(method as Method, [params, act()])]));
 	const { agent, ledger, ...methods } = inner;
 	return { ...all(methods), agent: all(agent), ledger: all(ledger) } as unknown as Kernel;
 }

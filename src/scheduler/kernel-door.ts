@@ -2,41 +2,49 @@
 
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
-import type { Kernel } from "../scheduler.ts";
+import type { Act, Kernel } from "../scheduler.ts";
 import type { Engine, Task } from "./engine.ts";
 import * as kernel from "./kernel.ts";
 import * as agents from "./kernel-agents.ts";
 
 export function kernelDoor(engine: Engine, config: () => Config): Kernel {
-	const run = async <T>(task: Task<T>, options: { phase?: "claim" } = {}): Promise<T> => {
+	const on = (): void => {
 		if (!config().kernel.enabled)
-			throw new SluiceError("not_found", "the kernel contract is switched off", { hint: "set kernel.enabled to true" });
-		return engine.run(task, options);
+			throw new SluiceError("not_found", "the kernel contract is switched off", { hint: "sluice config set kernel.enabled true" });
+	};
+	const run = async <T>(task: Task<T>, act?: Act, phase: "any" | "claim" = "any"): Promise<T> => {
+		on();
+		return engine.run(task, { phase, by: act?.by });
+	};
+	/** Reads take no write lock, as the contract has it. */
+	const look = async <T>(task: Task<T>): Promise<T> => {
+		on();
+		return engine.look(task);
 	};
 	return {
-		enqueue: (params) => run((tx) => kernel.enqueue(tx, params)),
-		enqueueUnique: (params) => run((tx) => kernel.enqueueUnique(tx, params)),
-		claim: (params) => run((tx) => kernel.kernelClaim(tx, params), { phase: "claim" }),
-		complete: (params) => run((tx) => kernel.kernelComplete(tx, params)),
-		cancel: (params) => run((tx) => kernel.kernelCancel(tx, params)),
-		get: (params) => run((tx) => kernel.kernelGet(tx, params)),
-		list: (params = {}) => run((tx) => kernel.kernelList(tx, params)),
-		gcExpired: (params = {}) => run((tx) => kernel.gcExpired(tx, params)),
-		gcDispatched: (params) => run((tx) => kernel.gcDispatched(tx, params)),
-		extend: (params) => run((tx) => kernel.kernelExtend(tx, params)),
+		enqueue: (params, act) => run((tx) => kernel.enqueue(tx, params), act),
+		enqueueUnique: (params, act) => run((tx) => kernel.enqueueUnique(tx, params), act),
+		claim: (params, act) => run((tx) => kernel.kernelClaim(tx, params), act, "claim"),
+		complete: (params, act) => run((tx) => kernel.kernelComplete(tx, params), act),
+		cancel: (params, act) => run((tx) => kernel.kernelCancel(tx, params), act),
+		get: (params) => look((tx) => kernel.kernelGet(tx, params)),
+		list: (params = {}) => look((tx) => kernel.kernelList(tx, params)),
+		gcExpired: (params = {}, act) => run((tx) => kernel.gcExpired(tx, params), act),
+		gcDispatched: (params, act) => run((tx) => kernel.gcDispatched(tx, params), act),
+		extend: (params, act) => run((tx) => kernel.kernelExtend(tx, params), act),
 		agent: {
-			create: (params) => run((tx) => agents.agentCreate(tx, params)),
-			transition: (params) => run((tx) => agents.agentTransition(tx, params)),
-			get: (params) => run((tx) => agents.agentGet(tx, params)),
-			list: () => run((tx) => agents.agentList(tx)),
+			create: (params, act) => run((tx) => agents.agentCreate(tx, params), act),
+			transition: (params, act) => run((tx) => agents.agentTransition(tx, params), act),
+			get: (params) => look((tx) => agents.agentGet(tx, params)),
+			list: () => look((tx) => agents.agentList(tx)),
 		},
 		ledger: {
-			grant: (params) => run((tx) => agents.ledgerGrant(tx, params)),
-			charge: (params) => run((tx) => agents.ledgerCharge(tx, params, 1)),
-			refund: (params) => run((tx) => agents.ledgerCharge(tx, params, -1)),
-			check: (params) => run((tx) => agents.ledgerCheck(tx, params)),
-			get: (params) => run((tx) => agents.ledgerGet(tx, params)),
-			listBreached: () => run((tx) => agents.listBreached(tx)),
+			grant: (params, act) => run((tx) => agents.ledgerGrant(tx, params), act),
+			charge: (params, act) => run((tx) => agents.ledgerCharge(tx, params, 1), act),
+			refund: (params, act) => run((tx) => agents.ledgerCharge(tx, params, -1), act),
+			check: (params) => look((tx) => agents.ledgerCheck(tx, params)),
+			get: (params) => look((tx) => agents.ledgerGet(tx, params)),
+			listBreached: () => look((tx) => agents.listBreached(tx)),
 		},
 	};
 }

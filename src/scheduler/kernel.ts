@@ -2,6 +2,7 @@
 
 import * as check from "../core/check.ts";
 import { isWaiting, type Job, type JobSpec, type Status } from "../core/job.ts";
+import { readPayload } from "../core/payload.ts";
 import type { EnqueueParams, ReadyEntry } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { claim } from "./claim.ts";
@@ -25,7 +26,8 @@ export function draftEntry(params: EnqueueParams, now: number): { job: Job; spec
 	const runnable_at = params.runnable_at === undefined ? 0 : seconds(params.runnable_at, "runnable_at");
 	const deadline = params.deadline === undefined || params.deadline === null ? null : seconds(params.deadline, "deadline");
 	const trigger = params.trigger === undefined ? "manual" : checked(() => check.word(params.trigger, "trigger"));
-	const payload = params.payload === undefined ? {} : checked(() => check.record(check.json(params.payload, "payload"), "payload"));
+	const read = checked(() => readPayload(params.payload ?? {}, "payload"));
+	checked(() => check.record(read.payload, "payload"));
 	const job: Job = {
 		id: 0,
 		status: "queued",
@@ -41,10 +43,10 @@ export function draftEntry(params: EnqueueParams, now: number): { job: Job; spec
 		bucket: 0,
 	};
 	if (deadline !== null) job.deadline = toMs(deadline);
-	return { job, spec: { version: 1, enqueued_at: now, payload, runnable_at, deadline } };
+	return { job, spec: { version: 1, enqueued_at: now, ...read, runnable_at, deadline } };
 }
 
-/** Nobody would ever resume a dead one. */
+/** A dead agent is never resumed: its entry would wait for ever. */
 function* livingAgent(tx: Tx, pid: number): Op<void> {
 	const { state } = yield* agentOf(tx, pid);
 	if (state === "DEAD") throw new KernelError("kernel_sched_invalid_payload", "forbidden", `agent ${pid} is DEAD`, "pid");
@@ -63,11 +65,11 @@ export function* enqueue(tx: Tx, params: EnqueueParams): Op<{ sched_id: number }
 
 export function* enqueueUnique(
 	tx: Tx,
-	params: EnqueueParams & { dedupe_by: readonly string[] },
+	params: EnqueueParams & { dedupe_by?: readonly string[] },
 ): Op<{ sched_id: number; created: boolean }> {
 	const by = checked(() =>
 		check
-			.list(params.dedupe_by, "dedupe_by", 3)
+			.list(params.dedupe_by ?? ["pid", "trigger"], "dedupe_by", 3)
 			.map((one, index) => check.oneOf(one, ["pid", "trigger", "priority"], `dedupe_by[${index}]`)),
 	);
 	const { job } = draftEntry(params, tx.now);
@@ -94,7 +96,7 @@ export function* kernelClaim(
 	const admission = params.admission_check === undefined ? true : checked(() => check.flag(params.admission_check, "admission_check"));
 	const now = params.now === undefined ? tx.now : toMs(seconds(params.now, "now"));
 	yield* moveClock(tx, now);
-	const claimed = yield* claim(tx, { worker, max, kinds: ["kernel"], kernel: { now, admission } });
+	const claimed = yield* claim(tx, { worker, max, kinds: ["kernel"], kernel: { now, admission, dispatched_at: params.now } });
 	return { entries: claimed.map(({ job, spec }) => entryOf(job, spec as KernelSpec)) };
 }
 
@@ -155,7 +157,8 @@ export function* kernelComplete(
 	job.run = undefined;
 	job.due_at = undefined;
 	const status: Status = exit_kind === "completed" ? "succeeded" : exit_kind === "cancelled" ? "cancelled" : "failed";
-	job.last_run = { attempt: run.attempt, host: run.host, worker: run.worker, started_at: run.started_at };
+	const { attempt, host, worker, started_at, dispatched_at } = run;
+	job.last_run = { attempt, host, worker, started_at, ...(dispatched_at === undefined ? {} : { dispatched_at }) };
 	yield* endJob(tx, job, { status, exit_kind, exit_code: status === "succeeded" ? 0 : status === "cancelled" ? 143 : 1 });
 	return { sched_id: job.id, state: "completed", prev_state: "dispatched" };
 }
@@ -263,10 +266,11 @@ function entryOf(job: Job, spec: KernelSpec): ReadyEntry {
 		deadline: spec.deadline,
 		trigger: job.trigger,
 		payload: spec.payload ?? {},
+		...(spec.payload_json === undefined ? {} : { payload_json: spec.payload_json }),
 		state,
 		worker_id: run?.worker ?? null,
 		created_at: job.created_at / 1000,
-		dispatched_at: run ? run.started_at / 1000 : null,
+		dispatched_at: run ? (run.dispatched_at ?? run.started_at / 1000) : null,
 		completed_at: state === "completed" ? (job.ended_at ?? 0) / 1000 : null,
 		exit_kind: state === "completed" ? (job.exit_kind ?? null) : null,
 	};

@@ -5,6 +5,7 @@ import { GEMINI_DEFAULTS } from "../core/agents/gemini.ts";
 import { isFormat, profileOf } from "../core/agents/index.ts";
 import { commandLine, FORMATS, type Profile } from "../core/agents/profile.ts";
 import { nearest } from "../core/nearest.ts";
+import { payloadText } from "../core/payload.ts";
 import { promptFor } from "../core/telling.ts";
 import type { Claimed } from "../scheduler.ts";
 import type { Place } from "../workspace.ts";
@@ -38,7 +39,7 @@ export function prepare(
 	const files: Prepared["files"] = prior === null ? [] : [["prior.json", prior.text]];
 	const told = place?.told ?? null;
 	if (told !== null) files.push(["told.md", told]);
-	if (spec.payload !== undefined) files.push(["payload.json", JSON.stringify(spec.payload)]);
+	if (spec.payload !== undefined) files.push(["payload.json", payloadText(spec)]);
 	if (spec.input_patch !== undefined) files.push(["input.patch", spec.input_patch]);
 	const agent = agentOf(claimed, settings);
 	const refused = agent === null ? null : agentProblem(agent.name, settings);

@@ -204,7 +204,12 @@ def check(k):
     other = k.sched.enqueue_unique(pid=pid, trigger="event", dedupe_by=["pid", "trigger"])
     same("another trigger is another", other["created"], True)
     refused("dedupe by what is no field", INVALID, lambda: k.sched.enqueue_unique(pid=pid, dedupe_by=["payload"]))
-    refused("dedupe by nothing said", INVALID, lambda: k.sched.enqueue_unique(pid=pid))
+    usual = k.sched.enqueue_unique(pid=pid, trigger="cron", priority=3)
+    same("by pid and trigger, where nothing is said", usual, {"sched_id": first["sched_id"], "created": False})
+    opaque = {"message_id": 1234567890123456789, "10": 1, "9": 2, "share": 1.0, "nul": "\0"}
+    big = k.sched.enqueue(pid=pid, trigger="big", payload=opaque)["sched_id"]
+    same("a payload comes back as it was sent", json.dumps(k.sched.get(sched_id=big)["payload"]), json.dumps(opaque))
+    k.sched.cancel(sched_id=big)
 
     # list
     same("list by state", [e["sched_id"] for e in k.sched.list(state="queued")["entries"]], [first["sched_id"], other["sched_id"]])

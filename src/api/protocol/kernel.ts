@@ -20,7 +20,7 @@ const enqueue = {
 	runnable_at: maybe(decimal("epoch seconds; 0 = now (0)", 0, 1e12)),
 	deadline: maybe(orNull(decimal("epoch seconds; null = none (null)", 0, 1e12))),
 	trigger: maybe(word("manual, cron, event, resume or any word (manual)")),
-	payload: maybe(object("opaque ({})")),
+	payload: maybe(object("opaque: comes back as it was sent; at most 1,000,000 characters of JSON ({})")),
 };
 const grant = {
 	pid,
@@ -49,7 +49,7 @@ export const KERNEL_METHODS = {
 	"kernel.sched.enqueue_unique": kernel<Kernel["enqueueUnique"]>(
 		"operator",
 		"Adds an entry unless a queued one is like it.",
-		{ ...enqueue, dedupe_by: choices("what makes two entries alike", ["pid", "trigger", "priority"]) },
+		{ ...enqueue, dedupe_by: maybe(choices("what makes two entries alike (pid, trigger)", ["pid", "trigger", "priority"])) },
 		"{sched_id, created}",
 	),
 	"kernel.sched.claim": kernel<Kernel["claim"]>(
@@ -100,7 +100,7 @@ export const KERNEL_METHODS = {
 	),
 	"kernel.sched.extend": kernel<Kernel["extend"]>(
 		"operator",
-		"A worker's sign of life; tells whether somebody asked it to stop.",
+		"A worker's sign of life; tells whether it was asked to stop.",
 		{ sched_id, worker_id },
 		"{sched_id, cancel_requested}",
 	),

@@ -1,6 +1,7 @@
 // sluice add: one job, from options to what the engine takes.
 
 import { readFileSync, statSync } from "node:fs";
+import { exactJson, writeJson } from "../../core/json-text.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture, chosen } from "../environment.ts";
 import { EXIT, usage } from "../failure.ts";
@@ -19,7 +20,7 @@ export async function run(call: Call, io: Io): Promise<number> {
 	const id = jobOf(result);
 	const stays = id !== undefined && (call.flag("wait") || call.flag("follow")) && outcome === "queued";
 	if (io.json) {
-		if (!stays) io.print.out(JSON.stringify(result));
+		if (!stays) io.print.out(writeJson(result));
 	} else if (id !== undefined) io.print.out(String(id));
 	if (!io.json) await tell(result, io);
 	if (typeof warning === "string") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${warning}`);
@@ -56,7 +57,7 @@ async function stay(call: Call, io: Io, id: number, all: number[]): Promise<numb
 	}
 	const { waitFor } = await import("../waiting.ts");
 	const { done, jobs } = await waitFor(io, all, undefined);
-	if (io.json) io.print.out(JSON.stringify({ schema_version: 1, outcome: "queued", ...(await io.ask("job.show", { id })) }));
+	if (io.json) io.print.out(writeJson({ schema_version: 1, outcome: "queued", ...(await io.ask("job.show", { id })) }));
 	return done && jobs.every((job) => job.status === "succeeded") ? EXIT.done : EXIT.failed;
 }
 
@@ -211,7 +212,7 @@ async function promptOf(words: string | undefined, file: string | undefined, io:
 function payloadOf(text: string, { world }: Io): unknown {
 	const json = text.startsWith("@") ? readText(placeOf(world, text.slice(1)), "payload") : text;
 	try {
-		return JSON.parse(json);
+		return exactJson(json);
 	} catch (error) {
 		throw usage(
 			`--payload is not JSON: ${(error as Error).message}`,

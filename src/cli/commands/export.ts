@@ -1,5 +1,6 @@
 // sluice export: all jobs and their events, one JSON document a line.
 
+import { writeJson } from "../../core/json-text.ts";
 import type { Call } from "../command.ts";
 import type { Io } from "../io.ts";
 import type { ShownJob } from "../job-lines.ts";
@@ -13,7 +14,7 @@ export async function run(_call: Call, io: Io): Promise<undefined> {
 		// Questions of one page go out together.
 		const histories = await Promise.all(jobs.map(({ id }) => io.ask("job.history", { id })));
 		jobs.forEach((job, index) => {
-			io.print.out(JSON.stringify({ type: "job", schema_version: 1, ...job }));
+			io.print.out(writeJson({ type: "job", schema_version: 1, ...job }));
 			for (const event of (histories[index]?.events ?? []) as Record<string, unknown>[])
 				io.print.out(JSON.stringify({ type: "event", schema_version: 1, ...event }));
 		});

@@ -3,6 +3,7 @@
 import { loadMcp } from "../../api/auto-start.ts";
 import { isFormat } from "../../core/agents/index.ts";
 import { createRenderer } from "../../core/agents/render.ts";
+import { readJson, writeJson } from "../../core/json-text.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
 import { EXIT, usage } from "../failure.ts";
@@ -25,6 +26,8 @@ export async function run(_call: Call, io: Io): Promise<number> {
 			const renderer = createRenderer(output);
 			return `${renderer.push(text)}${renderer.end()}`;
 		},
+		readJson,
+		writeJson,
 		version: await world.version(),
 	});
 	connections.close();

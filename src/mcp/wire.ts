@@ -1,0 +1,70 @@
+// MCP's lines over stdin and stdout. Our own transport, because the package's would parse a payload into JavaScript values and lose part of it.
+
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
+import type { Door } from "./door.ts";
+
+/** Bytes of one message, as at the daemon's doors. */
+const MOST = 10_000_000;
+
+export function stdioWire({ readJson, writeJson }: Door, stdin: typeof process.stdin, stdout: typeof process.stdout): Transport {
+	let pieces: Buffer[] = [];
+	let held = 0;
+	let closed = false;
+	const wire: Transport = {
+		async start() {
+			stdin.on("data", take);
+			stdin.on("error", fail);
+			stdout.on("error", fail);
+			for (const event of ["end", "close"]) stdin.on(event, end);
+			if (stdin.readableEnded || stdin.destroyed) end();
+		},
+		send: (message) =>
+			new Promise((resolve, reject) => {
+				if (closed) reject(new Error("the connection is closed"));
+				else stdout.write(`${writeJson(message)}\n`, (error) => (error ? reject(error) : resolve()));
+			}),
+		close: async () => end(),
+	};
+
+	function take(chunk: Buffer): void {
+		let from = 0;
+		for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+			const line = Buffer.concat([...pieces, chunk.subarray(from, at)]).toString("utf8");
+			pieces = [];
+			held = 0;
+			from = at + 1;
+			read(line);
+		}
+		if (from === chunk.length) return;
+		pieces.push(chunk.subarray(from));
+		held += chunk.length - from;
+		if (held > MOST) {
+			fail(new Error(`a message of more than ${MOST} bytes`));
+			end();
+		}
+	}
+
+	/** What is not JSON is passed over, as the protocol's own package does. */
+	function read(line: string): void {
+		let message: unknown;
+		try {
+			message = readJson(line);
+		} catch {
+			return;
+		}
+		wire.onmessage?.(message as JSONRPCMessage);
+	}
+
+	const fail = (error: Error) => wire.onerror?.(error);
+
+	function end(): void {
+		if (closed) return;
+		closed = true;
+		stdin.off("data", take);
+		stdin.off("error", fail);
+		if (stdin.listenerCount("data") === 0) stdin.pause();
+		pieces = [];
+		wire.onclose?.();
+	}
+	return wire;
+}
