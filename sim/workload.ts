@@ -10,6 +10,7 @@ import { drawFault } from "./workload/draw-fault.ts";
 import { type Drawing, drawJob, drawManifest } from "./workload/draw-job.ts";
 import { addNews, isTold } from "./workload/draw-news.ts";
 import { drawAct, drawAdvance, drawClaim, drawEnd, drawKernel, drawStanding, drawWait } from "./workload/draw-op.ts";
+import { addScene } from "./workload/draw-scenes.ts";
 import { BATCHES, COMMITS, drawThemes, ITEMS, LABELS, REPOS, SEEN_ARTIFACTS, SOURCE, type Themes } from "./workload/themes.ts";
 
 export const START = Date.UTC(2026, 0, 5, 8, 0, 0);
@@ -44,6 +45,7 @@ export function planFor(seed: number, steps?: number): Plan {
 		if (op.kind === "apply") d.slots.push(...op.jobs.slice(0, 20).map((_, index) => `${id}.${index}`));
 	}
 	if (plan.told) addNews(plan, d);
+	if (steps === undefined) addScene(plan, random, current);
 	return plan;
 }
 

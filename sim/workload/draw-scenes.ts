@@ -1,0 +1,81 @@
+// Scenes that random steps hardly ever come to: an agent whose launches keep failing while one probe after the other goes out, and cycles with their beat.
+
+import type { Config } from "../../src/core/config.ts";
+import type { Op, Plan } from "../operation.ts";
+import { hash, type Random } from "../random.ts";
+import { AGENTS } from "./themes.ts";
+
+const COOLDOWN_MS = 10_000;
+const EVERY_MS = 20_000;
+
+/** Apart from the other chances: what a seed was before, it is also with its scene. */
+const sceneOf = (seed: number): "outage" | "beat" | null => (["outage", "beat", null] as const)[hash("scene", seed) % 3] ?? null;
+
+/** What a plan ends with. */
+export function addScene(plan: Plan, random: Random, config: Config): void {
+	const scene = sceneOf(plan.seed);
+	if (scene === null) return;
+	const first = (plan.ops.at(-1)?.id ?? 0) + 1;
+	const ops = scene === "outage" ? drawOutage(random, config) : drawBeat(random, config);
+	plan.ops.push(...ops.map((op, index) => ({ ...op, id: first + index })));
+}
+
+const calm = (config: Config): Config => ({
+	...structuredClone(config),
+	max_concurrent: 8,
+	safety_cap: 0,
+	cycle_interval_ms: 0,
+	spawn_delay_ms: 0,
+});
+const claim = (max: number): Op => ({ id: 0, kind: "claim", host: "h0", max });
+const advance = (ms: number): Op => ({ id: 0, kind: "advance", ms });
+
+/** Several jobs of one agent: their launches fail for a reason that they share, now and then for one of a job's own. */
+function drawOutage(random: Random, config: Config): Op[] {
+	const agent = random.pick(AGENTS);
+	const add = (): Op => ({
+		id: 0,
+		kind: "add",
+		force: true,
+		job: { input: { agent, prompt: "do it", priority: random.pick([900, 950]) } },
+	});
+	const fails = (): Op => ({
+		id: 0,
+		kind: "end",
+		whom: { of: "running", pick: random.int(2 ** 31) },
+		end: { kind: "launch_failed", ...(random.chance(0.15) ? { fault: "job" as const } : {}) },
+	});
+	const broken = { failures: 2, cooldown_ms: COOLDOWN_MS };
+	const settings = {
+		...calm(config),
+		environment_breaker: broken,
+		dispatch_breaker: random.pick([3, 3, "off" as const]),
+		dispatch_backoff_ms: 1000,
+	};
+	const rounds = Array.from({ length: 8 }, (): Op[] => [advance(COOLDOWN_MS), claim(random.pick([1, 3])), fails()]);
+	return [
+		{ id: 0, kind: "configure", config: settings },
+		...[add(), add(), add(), claim(10)],
+		...Array.from({ length: 8 }, fails),
+		...rounds.flat(),
+	];
+}
+
+/** Jobs come before and after a heartbeat, and a cycle is opened by hand. */
+function drawBeat(random: Random, config: Config): Op[] {
+	const add = (): Op => ({ id: 0, kind: "add", force: true, job: { input: { command: ["true"], priority: random.pick([900, 950]) } } });
+	const byHand = (): Op => ({ id: 0, kind: "claim", host: "h0", max: 10, by_hand: true });
+	const settings = {
+		...calm(config),
+		cycle_interval_ms: EVERY_MS,
+		batch_size: random.pick([0, 1, 2, 3]),
+		spawn_delay_ms: random.pick([0, 500, 3000]),
+	};
+	const ends = (): Op => ({ id: 0, kind: "end", whom: { of: "running", pick: random.int(2 ** 31) }, end: { kind: "completed" } });
+	const rounds = Array.from({ length: 10 }, (): Op[] => [
+		random.chance(0.5) ? add() : ends(),
+		advance(random.pick([400, 3000, EVERY_MS / 2, EVERY_MS, 3 * EVERY_MS + 700])),
+		random.chance(0.2) ? byHand() : claim(10),
+	]);
+	return [{ id: 0, kind: "configure", config: settings }, add(), add(), claim(10), byHand(), add(), claim(10), ...rounds.flat()];
+}
