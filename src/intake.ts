@@ -47,7 +47,15 @@ export type PlannedJob = {
 	batch: string | null;
 };
 export type SlingSkip = { item: string; reason: string; job: number | null };
-export type Slung = { jobs: number[]; planned: PlannedJob[]; skipped: SlingSkip[]; warnings: string[]; batches: string[] };
+/** `added`: what was added, or would be. */
+export type Slung = {
+	jobs: number[];
+	planned: PlannedJob[];
+	added: JobInput[];
+	skipped: SlingSkip[];
+	warnings: string[];
+	batches: string[];
+};
 
 export type SourceView = {
 	name: string;

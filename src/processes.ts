@@ -31,7 +31,14 @@ export type Sighting =
 	/** `started` is opaque: together with `pid` it names one process for ever. */
 	| { state: "alive"; pid: number; started: string }
 	/** `launch_failed`: why the program could not even be started. `code` is what a shell would say: 128 + n for a signal, 126 or 127 for no program. */
-	| { state: "exited"; code: number; signal: string | null; launch_failed: string | null }
+	| {
+			state: "exited";
+			code: number;
+			signal: string | null;
+			launch_failed: string | null;
+			/** What is not there, or cannot be executed, where that is why it could not be started. */
+			missing?: "program" | "folder";
+	  }
 	/** `reboot`: the machine was restarted since. */
 	| { state: "gone"; reboot: boolean };
 

@@ -8,6 +8,7 @@ import type { Reason, ReasonCode } from "./core/reason.ts";
 import type { Fleet, HostView } from "./fleet.ts";
 import type { Clock, Facts, Host } from "./host.ts";
 import type { Kernel } from "./kernel.ts";
+import type { Log } from "./log.ts";
 import type { Outputs } from "./output.ts";
 
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
@@ -35,6 +36,10 @@ export type OpenOptions = {
 	settings?: "own" | "shared";
 	/** Other processes write to the same store: so often we look whether they have. Absent = what they did is seen with our next transaction. */
 	poll_others_ms?: number;
+	/** Names that mean an agent here: a job that names another one is refused, unless with `force` or where the setting `agents` lists it. Absent = any. */
+	agents?: () => readonly string[];
+	/** Told loudly of what nobody waits for: a pass that was abandoned. */
+	log?: Pick<Log, "error">;
 	/** "manual": nothing happens by itself; call `tick()`. For tests and the simulator. */
 	drive?: "auto" | "manual";
 	/** Called at each named point of a transaction; may throw, as a crash or a full disk would. For the simulator. */

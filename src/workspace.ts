@@ -37,8 +37,11 @@ export type Place = { cwd: string; env: Record<string, string>; told: string | n
 export interface Workspaces {
 	/** Whether this job has one: it names a repo that has a folder. */
 	has(job: Pick<Job, "repo">): boolean;
-	/** Made, or found again; the hooks before a run have gone well. May be called again for the same run after a crash. */
-	enter(claimed: Claimed, dir: string): Promise<Place | { refused: string }>;
+	/**
+	 * Made, or found again; the hooks before a run have gone well. May be called again for the same run after a crash. `fault`: it is refused for
+	 * something that this job asks for (a base that is not there), and no other job of the repo is concerned.
+	 */
+	enter(claimed: Claimed, dir: string): Promise<Place | { refused: string; fault?: "job" }>;
 	/** Whether the worktree is other than when its run began; null when nobody can tell. */
 	changed(job: number): Promise<boolean | null>;
 	/** The program has ended: the last hook, the commit, the patch. The end as it counts. May be called again for the same run. */

@@ -6,7 +6,7 @@ import type { CatchUp } from "../core/slots.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Intake } from "../intake.ts";
 import type { Log } from "../log.ts";
-import type { FireResult, Scheduler, Scope, TriggerView } from "../scheduler.ts";
+import type { FireResult, PlanReport, Scheduler, Scope, TriggerView } from "../scheduler.ts";
 import type { Progress } from "../supervisor/index.ts";
 import type { PruneReport, RepoSettings, WorktreeView } from "../workspace.ts";
 import type { Role } from "./fields.ts";
@@ -40,11 +40,11 @@ export type Supervision = {
 	outcome(job: number, attempt: number): Record<string, unknown> | null;
 	/** A job is being added in this turn: it may be claimed in the same transaction. */
 	claimAlong?(): void;
+	/** A cycle by hand: what it started, and what bound it. */
+	runCycle(): Promise<PlanReport>;
 	freeze(scope: Scope): Promise<void>;
 	thaw(scope: Scope): Promise<void>;
 	live(): { run: string; job: number; pid: number | null; since: number; progress: Progress | null }[];
-	/** Why this agent cannot be started as the settings are; null when it can. */
-	agentProblem(agent: string): string | null;
 	/** Whose run-scoped token this is, while its run is live. */
 	roleOfToken(token: string): { job: number; run: string; token: number } | null;
 	/** Removes run folders, last changed before then, whose job is gone. */
@@ -100,7 +100,11 @@ export type AgentDocument = {
 	hint: string | null;
 };
 export type ProfileDocument = AgentDocument & { profile: Omit<Profile, "permission_env"> };
+/** What of a job decides whether its program is there. */
+export type Startable = Pick<JobInput, "agent" | "command" | "env" | "cwd" | "repo">;
 export type AgentHandle = {
+	/** Why a job that is added now could not start on this machine as it is; null when nothing speaks against it. */
+	startProblem(job: Startable): string | null;
 	list(): Promise<AgentDocument[]>;
 	show(name: string): Promise<ProfileDocument>;
 	/** Refuses a name that means none. */

@@ -5,7 +5,7 @@ import { usage } from "./failure.ts";
 import { type Io, settingOf } from "./io.ts";
 
 /** Ours, about the run that we are called from: a job gets its own. */
-const OURS = /^SLUICE_(?:JOB_ID|RUN_ID|ATTEMPT|SOCKET|TOKEN|MARK)$/;
+const OURS = /^SLUICE_(?:JOB_ID|RUN_ID|ATTEMPT|STARTED_BY|SOCKET|TOKEN|MARK)$/;
 
 export function capture(env: Record<string, string | undefined>, allowed: readonly string[]): Record<string, string> {
 	const patterns = allowed.map((name) => new RegExp(`^${name.replace(/[^\w*]/g, "\\$&").replaceAll("*", ".*")}$`));

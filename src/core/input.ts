@@ -15,8 +15,8 @@ import {
 	type Policy,
 	type RetryPolicy,
 } from "./job.ts";
+import { known, knownAgent, missing } from "./known-names.ts";
 import { MODES, splitLock } from "./lock-input.ts";
-import { nearest } from "./nearest.ts";
 import { policyOf } from "./retry.ts";
 import { argv, branch, specOf } from "./spec.ts";
 
@@ -89,12 +89,13 @@ export const INPUT_KEYS = [
 
 const KNOWN = new Set<string>(INPUT_KEYS);
 
-export type DraftOptions = { now: number; force: boolean; field?: string };
+/** `agents`: names that mean an agent here; absent = any. */
+export type DraftOptions = { now: number; force: boolean; field?: string; agents?: readonly string[] | undefined };
 
 export const draftJob = (value: unknown, config: Config, options: DraftOptions): Draft =>
 	check.taking(options.field || "job", () => readJob(value, config, options));
 
-function readJob(value: unknown, config: Config, { now, force, field = "" }: DraftOptions): Draft {
+function readJob(value: unknown, config: Config, { now, force, field = "", agents }: DraftOptions): Draft {
 	const at = (key: string) => (field === "" ? key : `${field}.${key}`);
 	const input = check.record(value, field === "" ? "job" : field) as JobInput;
 	for (const key in input) if (!KNOWN.has(key)) check.knownKeys(input as Record<string, unknown>, INPUT_KEYS, field);
@@ -152,10 +153,7 @@ function readJob(value: unknown, config: Config, { now, force, field = "" }: Dra
 	}
 	if (input.repo !== undefined) job.repo = known("repo", input.repo, config.repos, at("repo"));
 	if (input.account !== undefined) job.account = known("account", input.account, config.accounts, at("account"));
-	if (input.agent !== undefined) {
-		job.agent = check.label(input.agent, at("agent"));
-		if (config.agents.length > 0 && !config.agents.includes(job.agent)) throw missing("agent", job.agent, config.agents, at("agent"));
-	}
+	if (input.agent !== undefined) job.agent = knownAgent(input.agent, config.agents, force ? undefined : agents, at("agent"));
 	if (input.owner !== undefined) job.owner = check.word(input.owner, at("owner"));
 	if (input.host_labels !== undefined) {
 		const labels = check.labels(input.host_labels, at("host_labels"));
@@ -215,23 +213,6 @@ function kindOf(input: JobInput, at: At): Job["kind"] {
 	}
 	if (input.payload !== undefined) return "payload";
 	throw check.wrong(at("command"), "nothing to run", "give a command, an agent with a prompt, or a payload");
-}
-
-function missing(what: string, name: string, all: readonly string[], field: string): SluiceError {
-	const guess = nearest(name, all);
-	const way = what === "repo" ? `sluice repo add FOLDER --name ${name}` : `add it under ${what}s in the configuration`;
-	const list = all.length > 0 ? `known: ${all.slice(0, 20).join(", ")}` : `none is configured; ${way}`;
-	const found = guess ? `did you mean "${guess}"?` : list;
-	return new SluiceError("not_found", `${field}: there is no ${what} ${check.shown(name)}`, {
-		field,
-		hint: what === "lane" ? `${found}${guess ? "" : ";"} or make it: sluice lane set ${name} --max N` : found,
-	});
-}
-
-function known(what: string, value: unknown, all: Record<string, unknown>, field: string): string {
-	const name = check.label(value, field);
-	if (!Object.hasOwn(all, name)) throw missing(what, name, Object.keys(all), field);
-	return name;
 }
 
 function addUses(job: Job, value: unknown, config: Config, force: boolean, at: At): void {

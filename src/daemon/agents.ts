@@ -1,15 +1,16 @@
 // The agents of this machine: which are installed, in which version, and whether there are signs of a login. Looks only; asks no provider.
 
 import { execFile } from "node:child_process";
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { basename, delimiter, isAbsolute, join } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, isAbsolute, join } from "node:path";
 import type { AgentDocument, AgentHandle } from "../api/context.ts";
 import { ADAPTERS, type CustomProfile, isFormat, knownOf, profileOf } from "../core/agents/index.ts";
 import { FORMATS, type Profile } from "../core/agents/profile.ts";
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
+import { type Env, find, isProgram } from "./program-path.ts";
+import { startProblem } from "./start-check.ts";
 
-export type Env = Record<string, string | undefined>;
 const VERSION_MS = 5000;
 export const AGENTS = FORMATS.filter((name) => name !== "command");
 
@@ -30,6 +31,7 @@ export function createAgents({ agents, accounts, env }: AgentParts): AgentHandle
 			const { permission_env: _, ...shown } = profile;
 			return { ...(await look(name)), profile: shown };
 		},
+		startProblem: (job) => startProblem(job, agents(), env()),
 		opening(name, session, account) {
 			const profile = profileOf(name, agents());
 			if (!profile || profile.open.length === 0) return null;
@@ -107,23 +109,4 @@ export function versionOf(path: string, env: Env): Promise<{ version: string } |
 			resolve(error ? { problem: `${path} --version fails: ${error.message.split("\n")[0]}` } : { version: line });
 		});
 	});
-}
-
-function isProgram(path: string): boolean {
-	try {
-		accessSync(path, constants.X_OK);
-		return statSync(path).isFile();
-	} catch {
-		return false;
-	}
-}
-
-/** The program that a name means, or null. */
-export function find(name: string, env: Env): string | null {
-	for (const folder of (env.PATH ?? "").split(delimiter)) {
-		if (folder === "") continue;
-		const path = join(folder, name);
-		if (isProgram(path)) return path;
-	}
-	return null;
 }

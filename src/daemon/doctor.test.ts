@@ -4,10 +4,11 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeFolder } from "../../test/make/folder.ts";
-import { AGENTS, find } from "./agents.ts";
+import { AGENTS } from "./agents.ts";
 import { chaosStep } from "./chaos.ts";
 import { checkUp } from "./doctor.ts";
 import { checkConfig, doctor } from "./door.ts";
+import { find } from "./program-path.ts";
 
 const by = async (patient: Partial<Parameters<typeof checkUp>[0]>) => {
 	const checks = await checkUp({ home: join(makeFolder(), "to/be"), config: () => null, env: process.env, ...patient });

@@ -8,9 +8,10 @@ import { socketPath } from "../api/socket-path.ts";
 import type { CustomProfile } from "../core/agents/index.ts";
 import { systemClock } from "../host/local.ts";
 import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../stores/sqlite/driver.ts";
-import { createAgents, find, versionOf as programVersion } from "./agents.ts";
+import { createAgents, versionOf as programVersion } from "./agents.ts";
 import type { Problem } from "./config-file.ts";
 import { networkKind } from "./home.ts";
+import { find } from "./program-path.ts";
 
 export type Patient = {
 	home: string;

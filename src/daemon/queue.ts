@@ -7,6 +7,7 @@ import type { Clock, Host } from "../host.ts";
 import type { Log } from "../log.ts";
 import { openScheduler } from "../open.ts";
 import type { Scheduler } from "../scheduler.ts";
+import { AGENTS } from "./agents.ts";
 import type { ConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
 import type { Home } from "./home.ts";
@@ -46,6 +47,8 @@ export async function openQueue(parts: QueueParts): Promise<{ scheduler: Schedul
 		// A database's clock counts for all of its hosts.
 		...("url" in store.at ? {} : { clock }),
 		host,
+		log,
+		agents: () => [...AGENTS, ...Object.keys(config.settings().agents)],
 		by: store.shared ? `daemon:${hostName}` : "daemon",
 		join: {
 			name: hostName,

@@ -92,6 +92,7 @@ export async function sling(parts: SlingParts, input: SlingInput, act: { by: str
 	return {
 		jobs: result?.jobs ?? [],
 		planned,
+		added: jobs,
 		skipped,
 		warnings: found.warnings,
 		batches: [...new Set(planned.flatMap(({ batch }) => batch ?? []))],

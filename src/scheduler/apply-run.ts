@@ -14,6 +14,8 @@ export type ApplyParts = {
 	host: Host;
 	config: () => Config;
 	lookFor: <T>(keys: string[], then: (seen: Seen) => Promise<T>) => Promise<T>;
+	/** Names that mean an agent here; absent = any. */
+	agents?: (() => readonly string[]) | undefined;
 	/** Up to here an apply is one transaction; also the most that a stage's pieces hold. */
 	piece: number;
 };
@@ -22,8 +24,9 @@ export type ApplyParts = {
 const PIECE_MS = 7;
 
 export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult> {
-	const { clock, host, config, lookFor } = parts;
-	const prepared = await inTurns(applying.prepare(manifest, config(), { now: clock.now(), force: act.force === true }), host);
+	const { clock, host, config, lookFor, agents } = parts;
+	const options = { now: clock.now(), force: act.force === true, agents: agents?.() };
+	const prepared = await inTurns(applying.prepare(manifest, config(), options), host);
 	return lookFor(await inTurns(probedKeys(prepared), host), async (seen) => {
 		if (act.check === true) return { jobs: [], names: {}, skipped: await screened(parts, prepared, seen, act) };
 		// Jobs that produce for each other in a circle must all be there before the first is decided: they cannot go in pieces.

@@ -13,7 +13,7 @@ import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import { artifactKey } from "../core/fact.ts";
 import { type Sorted, sortGraph } from "../core/graph.ts";
-import { type Draft, draftJob } from "../core/input.ts";
+import { type Draft, type DraftOptions, draftJob } from "../core/input.ts";
 import type { Job, JobInput, Policy, Status } from "../core/job.ts";
 import { expandJobs } from "../core/manifest.ts";
 import type { Facts } from "../host.ts";
@@ -53,7 +53,7 @@ export type Prepared = {
 };
 
 /** Checks each job for itself; yields now and then so that the caller can let others go first. */
-export function* prepare(manifest: Manifest, config: Config, options: { now: number; force: boolean }): Generator<void, Prepared, void> {
+export function* prepare(manifest: Manifest, config: Config, options: DraftOptions): Generator<void, Prepared, void> {
 	const { inputs, defaults, batch } = check.taking("manifest", () => {
 		const given = check.record(manifest, "manifest") as Manifest;
 		check.knownKeys(given as Record<string, unknown>, ["defaults", "jobs", "batch"], "");
@@ -138,7 +138,7 @@ function defaultsFor(own: Record<string, unknown>, defaults: Record<string, unkn
 }
 
 /** Faults of the defaults are said to be there. They need not be a job by themselves: what is missing is filled in for the check. */
-function checkDefaults(defaults: Record<string, unknown>, config: Config, options: { now: number; force: boolean }): void {
+function checkDefaults(defaults: Record<string, unknown>, config: Config, options: DraftOptions): void {
 	const filled: Record<string, unknown> = { prompt: "", ...defaults };
 	if (filled.command === undefined && filled.agent === undefined && filled.payload === undefined) filled.payload = null;
 	draftJob(filled, config, { ...options, field: "defaults" });

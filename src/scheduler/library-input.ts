@@ -134,7 +134,24 @@ export function checkOpen(options: OpenOptions): OpenOptions {
 		const given = check.record(options, "options") as OpenOptions;
 		check.knownKeys(
 			given as Record<string, unknown>,
-			["path", "url", "preset", "config", "clock", "host", "chance", "by", "join", "settings", "drive", "fault", "piece", "poll_others_ms"],
+			[
+				"path",
+				"url",
+				"preset",
+				"config",
+				"clock",
+				"host",
+				"chance",
+				"by",
+				"join",
+				"settings",
+				"drive",
+				"fault",
+				"piece",
+				"poll_others_ms",
+				"agents",
+				"log",
+			],
 			"",
 		);
 		if (given.url !== undefined) {

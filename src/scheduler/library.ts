@@ -37,6 +37,7 @@ import { createLooks } from "./looks.ts";
 import { mergeMethods } from "./merge-door.ts";
 import { always, mark, record, type Seen } from "./observe.ts";
 import { createOutputs, dropOldAsks } from "./outputs.ts";
+import { inTime } from "./pass.ts";
 import * as registers from "./registers.ts";
 import { rewind, rewindAll } from "./rewind.ts";
 import { createSharedSettings } from "./shared-settings.ts";
@@ -106,8 +107,10 @@ export async function createScheduler(
 		else if (events.length > 0) schedule(Math.min((due ?? Number.POSITIVE_INFINITY) + lag, clock.now() + config.poll_interval_ms));
 	};
 
+	const tick = () => inTime(pass(), host, options.log);
+
 	/** Sweeps, settles and probes until nothing is left to do now. */
-	async function tick(): Promise<number | null> {
+	async function pass(): Promise<number | null> {
 		await looks.again();
 		// Who ticks by hand is told when something falls due.
 		lag = options.drive === "manual" ? 0 : await fleet.lag();
@@ -148,7 +151,7 @@ export async function createScheduler(
 		add: (tx: Tx, draft: Draft, options: AddOptions) => Op<T>,
 	): Promise<T> {
 		const force = act.force === true;
-		const draft = draftJob(input, config, { now: clock.now(), force });
+		const draft = draftJob(input, config, { now: clock.now(), force, agents: options.agents?.() });
 		const { job } = draft;
 		const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
 		const keys = special ? factKeys(job).filter(isProbed) : [];
@@ -182,7 +185,7 @@ export async function createScheduler(
 
 		apply: async (manifest, act) =>
 			apply(
-				{ engine, clock, host, config: () => config, lookFor: looks.lookFor, piece: options.piece ?? PIECE },
+				{ engine, clock, host, config: () => config, lookFor: looks.lookFor, agents: options.agents, piece: options.piece ?? PIECE },
 				manifest,
 				checkAct(act) ?? {},
 			),

@@ -93,15 +93,16 @@ function leave(floor: Floor, run: LiveRun, seen: Over, judged: Ending): void {
 		.catch((error) => floor.log.error("a run's end could not be reported", { run: run.id, error: troubleOf(error) }));
 }
 
-/** It could not be started at all. */
-export function launchFailed(floor: Floor, run: LiveRun, why: string): void {
+/** It could not be started at all. `fault`: the job's own, so that no other job waits for it. */
+export function launchFailed(floor: Floor, run: LiveRun, why: string, fault?: "job"): void {
 	try {
 		floor.disk.makeFolder(run.dir);
 	} catch {
 		// The end says why; the folder would only have been the place for it.
 	}
 	const stopped = run.stop ? { exit_kind: run.stop.kind as ExitKind, message: oneLine(run.stop.reason) } : null;
-	report(floor, run, { job: run.job, token: run.token, ...(stopped ?? { exit_kind: "launch_failed", message: oneLine(why) }) });
+	const failed = { exit_kind: "launch_failed" as const, message: oneLine(why), ...(fault === undefined ? {} : { fault }) };
+	report(floor, run, { job: run.job, token: run.token, ...(stopped ?? failed) });
 }
 
 /** Stopped before it began. */
@@ -155,7 +156,12 @@ function unrecorded(floor: Floor, run: LiveRun, error: unknown): void {
 	if (floor.closed || code === "closed") return;
 	// Words that cannot be stored are not worth an end that cannot be.
 	if (run.ending && (code === "invalid" || code === "limit"))
-		run.ending = { job: run.job, token: run.token, exit_kind: run.ending.exit_kind };
+		run.ending = {
+			job: run.job,
+			token: run.token,
+			exit_kind: run.ending.exit_kind,
+			...(run.ending.fault === undefined ? {} : { fault: run.ending.fault }),
+		};
 	floor.log.error("the end of a run could not be recorded; it is tried again", { run: run.id, error: troubleOf(error) });
 	run.retryMs = Math.min(RETRY_LAST_MS, Math.max(RETRY_FIRST_MS, run.retryMs * 2));
 	floor.host.after(run.retryMs, () => {

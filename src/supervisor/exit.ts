@@ -28,7 +28,10 @@ export function endingOf(run: LiveRun, seen: Over, stderrTail: () => string): En
 			? { ...at, ...stopped }
 			: { ...at, exit_kind: "lost", message: "scheduler recovery", ...(seen.reboot ? { reboot: true } : {}) };
 	if (stopped) return { ...at, ...stopped, exit_code: seen.code };
-	if (seen.launch_failed !== null) return { ...at, exit_kind: "launch_failed", exit_code: seen.code, message: oneLine(seen.launch_failed) };
+	if (seen.launch_failed !== null) {
+		const failed = { ...at, exit_kind: "launch_failed" as const, exit_code: seen.code, message: oneLine(seen.launch_failed) };
+		return isOwnFault(seen.missing, run) ? { ...failed, fault: "job" } : failed;
+	}
 	if (seen.signal !== null) {
 		const last = stderrTail();
 		return { ...at, exit_kind: "crashed", exit_code: seen.code, message: oneLine(`killed by ${seen.signal}${last ? `: ${last}` : ""}`) };
@@ -36,6 +39,10 @@ export function endingOf(run: LiveRun, seen: Over, stderrTail: () => string): En
 	if (seen.code === 0) return { ...at, exit_kind: "completed", exit_code: 0 };
 	return { ...at, exit_kind: "failed", exit_code: seen.code, message: oneLine(stderrTail() || `exit code ${seen.code}`) };
 }
+
+/** The job named the program, and its folder unless it works in a worktree: a worktree that is gone is not the job's doing. */
+const isOwnFault = (missing: "program" | "folder" | undefined, { housed }: LiveRun): boolean =>
+	missing === "program" || (missing === "folder" && !housed);
 
 /** The last line with something in it. */
 export function lastLine(text: string): string {

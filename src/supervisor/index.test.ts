@@ -27,6 +27,7 @@ describe("a run", () => {
 			SLUICE_JOB_ID: "1",
 			SLUICE_RUN_ID: "1.1",
 			SLUICE_ATTEMPT: "1",
+			SLUICE_STARTED_BY: "daemon",
 			SLUICE_SOCKET: `${on.folder}/sluice.sock`,
 			SLUICE_HOME: on.folder,
 			SLUICE_TOKEN: expect.any(String),

@@ -2,8 +2,11 @@
 //
 // One beat does whatever is due: rungs of stops, clearing up, clocks, and now and then a look at everything, since news is only a hint.
 
+import { SluiceError } from "../core/errors.ts";
+import { runId } from "../core/job.ts";
+import { ABANDONED, PASS_MS } from "../core/pass-limit.ts";
 import { troubleOf } from "../disk.ts";
-import type { EventRow, News, Scope } from "../scheduler.ts";
+import type { Claimed, ClaimOptions, EventRow, News, PlanReport, Scope } from "../scheduler.ts";
 import { type Progress, progressOf } from "./agent.ts";
 import { accountIn } from "./agent-end.ts";
 import { createAlarm } from "./alarm.ts";
@@ -14,7 +17,6 @@ import { expectStart, type Floor, isOvertaken, type Parts } from "./floor.ts";
 import { freeze, thaw } from "./freeze.ts";
 import { boundLogs } from "./log-limit.ts";
 import { type LogOptions, type LogPart, readLog } from "./logs.ts";
-import { agentProblem } from "./prepare.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
 import { dropForgotten, dropOldFolders } from "./retention.ts";
 import { folderOf, type LiveRun } from "./run.ts";
@@ -33,6 +35,8 @@ export type Supervisor = {
 	drain(options: { graceMs: number; runs: "leave" | "stop" }): Promise<void>;
 	/** A job is being added in this turn: the claim goes into the same transaction, so that the start waits for one sync of the disk and not for two. */
 	claimAlong(): void;
+	/** A cycle by hand: what it started, and what bound it. */
+	runCycle(): Promise<PlanReport>;
 	/** Matches processes with what is assigned, soon: somebody else may have the runs by now. */
 	lookAgain(): void;
 	freeze(scope: Scope): Promise<void>;
@@ -44,8 +48,6 @@ export type Supervisor = {
 	/** `progress`: of an agent, as far as its output was read. */
 	live(): { run: string; job: number; pid: number | null; since: number; progress: Progress | null }[];
 	idle(): boolean;
-	/** Why this agent cannot be started as the settings are; null when it can. */
-	agentProblem(agent: string): string | null;
 	/** Whose token this is, while its run is live. */
 	roleOfToken(token: string): { role: "run"; job: number; run: string; token: number } | null;
 	/** Removes run folders that are past their retention; done by itself every few hours. How many jobs' folders. */
@@ -64,7 +66,10 @@ const DRAIN_ASK_MS = 1_000;
 
 export function createSupervisor(parts: Parts): Supervisor {
 	const { scheduler, processes, clock, host, log } = parts;
-	let claiming = false;
+	const claimer: ClaimOptions = { worker: `host:${parts.hostName}`, host: parts.hostName, kinds: ["command", "agent"], max: CLAIM_MAX };
+	/** The claim that is under way. */
+	let claiming: object | null = null;
+	let cycles = 0;
 	let open = false;
 	let scanAt = Number.POSITIVE_INFINITY;
 	let reconcileAt = Number.POSITIVE_INFINITY;
@@ -105,30 +110,35 @@ export function createSupervisor(parts: Parts): Supervisor {
 	/** A claim that is under way sees everything that is committed before it, so one at a time is enough. */
 	function claimSoon(): void {
 		if (!open || claiming) return;
-		claiming = true;
+		const mine = {};
+		claiming = mine;
+		const over = () => {
+			if (claiming === mine) claiming = null;
+		};
 		// What is claimed now could not be launched: the next heartbeat renews the lease.
 		if (parts.mayLaunch?.() === false) {
 			host.after(LEASE_RETRY_MS, () => {
-				claiming = false;
+				over();
 				claimSoon();
 				wakeWaiting();
 			});
 			return;
 		}
+		const cancelLate = host.after(PASS_MS, () => {
+			log.error(ABANDONED);
+			over();
+			claimSoon();
+		});
 		scheduler
-			.claim({ worker: `host:${parts.hostName}`, host: parts.hostName, kinds: ["command", "agent"], max: CLAIM_MAX })
+			.claim(claimer)
 			.then(
 				(claimed) => {
-					claiming = false;
-					if (floor.closed) return;
-					for (const one of claimed) startRun(floor, one);
-					if (claimed.length === 0) return;
-					scanSoon();
-					parts.onDispatch?.(claimed.map(({ job }) => ({ job: job.id, repo: job.repo ?? null })));
+					over();
+					begin(claimed);
 					if (claimed.length === CLAIM_MAX) claimSoon();
 				},
 				(error) => {
-					claiming = false;
+					over();
 					if (!open) return;
 					log.error("claiming failed; it is tried again", { error: troubleOf(error) });
 					host.after(CLAIM_RETRY_MS, claimSoon);
@@ -136,7 +146,35 @@ export function createSupervisor(parts: Parts): Supervisor {
 			)
 			.catch(fault)
 			// A drain waits for the claim that was under way.
-			.finally(wakeWaiting);
+			.finally(() => {
+				cancelLate();
+				wakeWaiting();
+			});
+	}
+
+	/** What was claimed late is ours all the same; a look at what is assigned may have begun it meanwhile. */
+	function begin(claimed: readonly Claimed[]): void {
+		if (floor.closed) return;
+		const fresh = claimed.filter(({ job, run }) => !floor.live.has(runId(job.id, run.attempt)));
+		for (const one of fresh) startRun(floor, one);
+		if (fresh.length === 0) return;
+		scanSoon();
+		parts.onDispatch?.(fresh.map(({ job }) => ({ job: job.id, repo: job.repo ?? null })));
+	}
+
+	/** `sluice run`. */
+	async function runCycle(): Promise<PlanReport> {
+		if (!open || parts.mayLaunch?.() === false)
+			throw new SluiceError("conflict", "this daemon starts nothing now: it is stopping, or waits for its lease", { hint: "try it again" });
+		cycles++;
+		try {
+			const { claimed, report } = await scheduler.runCycle(claimer);
+			begin(claimed);
+			return report;
+		} finally {
+			cycles--;
+			wakeWaiting();
+		}
 	}
 
 	/** We were wrong. Runs go on behind their shims; the next look may find the way again. */
@@ -289,7 +327,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 		},
 		async drain({ graceMs, runs }) {
 			open = false;
-			const isOver = () => floor.live.size === 0 && clearing.size === 0 && !claiming;
+			const isOver = () => floor.live.size === 0 && clearing.size === 0 && !claiming && cycles === 0;
 			await until(isOver, graceMs);
 			if (runs === "stop") {
 				while (!isOver()) {
@@ -304,6 +342,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 			wakeWaiting();
 		},
 		claimAlong: claimSoon,
+		runCycle,
 		lookAgain,
 		freeze: async (scope) => freeze(floor, scope),
 		thaw: async (scope) => thaw(floor, scope),
@@ -321,7 +360,6 @@ export function createSupervisor(parts: Parts): Supervisor {
 				return { run: run.id, job: run.job, pid: run.pid, since: run.since, progress: progressOf(run.agent) };
 			}),
 		idle: () => floor.live.size === 0,
-		agentProblem: (agent) => agentProblem(agent, floor.settings()),
 		roleOfToken(token) {
 			const run = floor.bySecret.get(token);
 			return run ? { role: "run", job: run.job, run: run.id, token: run.token } : null;

@@ -64,6 +64,7 @@ export function prepare(
 		SLUICE_JOB_ID: String(job.id),
 		SLUICE_RUN_ID: given.run,
 		SLUICE_ATTEMPT: String(run.attempt),
+		SLUICE_STARTED_BY: run.started_by ?? "daemon",
 		SLUICE_SOCKET: given.socket,
 		SLUICE_TOKEN: given.token,
 	};

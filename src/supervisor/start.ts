@@ -1,6 +1,7 @@
 // Starting a run: its folder first, then the launcher. The claim that brought it is durable, so a crash at any point here leaves something that the
 // next pass can go on with: no start marker means that this same attempt may be started.
 
+import { SluiceError } from "../core/errors.ts";
 import { troubleOf } from "../disk.ts";
 import type { Claimed } from "../scheduler.ts";
 import type { Place, Workspaces } from "../workspace.ts";
@@ -61,7 +62,7 @@ function whenBrought(floor: Floor, run: LiveRun, bringing: Promise<void>, begin:
 
 function go(floor: Floor, run: LiveRun, claimed: Claimed, prepared: Prepared | { refused: string }): void {
 	if ("refused" in prepared) {
-		launchFailed(floor, run, prepared.refused);
+		launchFailed(floor, run, prepared.refused, "job");
 		return;
 	}
 	run.agent = prepared.agent === null ? null : enlistAgent(prepared.agent);
@@ -84,7 +85,7 @@ function enter(floor: Floor, run: LiveRun, claimed: Claimed, then: (place: Place
 			run.entering = false;
 			run.launchedAt = floor.clock.monotonic();
 			if (floor.closed || floor.live.get(run.id) !== run || run.stage !== "launching") return;
-			if ("refused" in place) launchFailed(floor, run, place.refused);
+			if ("refused" in place) launchFailed(floor, run, place.refused, place.fault);
 			else if (run.stop === null) then(place);
 		})
 		.catch((error) => floor.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
@@ -139,6 +140,7 @@ function notHandedOver(floor: Floor, run: LiveRun, error: unknown): void {
 		// A folder that refuses the marker to us refuses it to everybody.
 	}
 	if (started) see(floor, run);
+	else if (error instanceof SluiceError && error.code === "invalid") launchFailed(floor, run, troubleOf(error), "job");
 	else launchFailed(floor, run, `it could not be handed to the launcher: ${troubleOf(error)}`);
 }
 

@@ -48,7 +48,7 @@ export function createWork(parts: Parts): Work {
 	let looks = 0;
 	const repoOf = (name: string | undefined) => (name === undefined ? null : yard.repo(name));
 
-	async function enter(claimed: Claimed, dir: string): Promise<Place | { refused: string }> {
+	async function enter(claimed: Claimed, dir: string): Promise<Place | { refused: string; fault?: "job" }> {
 		const repo = repoOf(claimed.job.repo);
 		if (!repo) return { refused: `no folder is known of repo ${claimed.job.repo}: set repos.${claimed.job.repo}.path, or its url` };
 		try {
@@ -63,7 +63,8 @@ export function createWork(parts: Parts): Work {
 				told: toldIn(record),
 			};
 		} catch (error) {
-			return { refused: `no worktree in repo ${repo.name}: ${troubleOf(error)}` };
+			const refused = `no worktree in repo ${repo.name}: ${troubleOf(error)}`;
+			return error instanceof SluiceError && error.field === "job" ? { refused, fault: "job" } : { refused };
 		}
 	}
 

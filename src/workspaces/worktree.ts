@@ -12,14 +12,21 @@ import { forgetWorktree, removeWorktree, saveTip } from "./removal.ts";
 /** Big repositories take their time; one that hangs must not hold up its repo for ever. */
 const ADD_MS = 30 * 60_000;
 
+/** Concerns every job of the repo. */
 const refuse = (message: string, hint?: string) => new SluiceError("invalid", hint === undefined ? message : `${message}; ${hint}`);
+/** Concerns this job alone: its base, its branch, the worktree that it had. */
+const refuseJob = (message: string, hint?: string) =>
+	new SluiceError("invalid", hint === undefined ? message : `${message}; ${hint}`, { field: "job" });
 
 /** One at a time for a repo. Rejects with words for the job when it cannot be had. */
 export async function ensureWorktree(yard: Yard, repo: Repo, claimed: Claimed, dir: string): Promise<WorktreeRecord> {
 	const { job, run } = claimed;
 	let record = readRecord(yard, repo.name, job.id);
 	if (record && record.root !== repo.path)
-		throw refuse(`its worktree belongs to ${record.root}, and repo ${repo.name} is at ${repo.path} now`, "prune it, or put the repo back");
+		throw refuseJob(
+			`its worktree belongs to ${record.root}, and repo ${repo.name} is at ${repo.path} now`,
+			"prune it, or put the repo back",
+		);
 	if (record && (record.state === "removing" || (await isOfAnotherLife(yard, record, claimed)))) {
 		await startOver(yard, repo, record);
 		record = null;
@@ -53,7 +60,10 @@ async function draft(yard: Yard, repo: Repo, { job, spec, run }: Claimed): Promi
 	if (base === null)
 		throw refuse(`HEAD of repo ${repo.name} is detached, so there is no base to begin from`, `set repos.${repo.name}.base_branch`);
 	const commit = await headOf(yard.git, repo.path, base);
-	if (commit === null) throw refuse(`repo ${repo.name} has no branch ${JSON.stringify(base)} to begin from`);
+	if (commit === null) {
+		const why = `repo ${repo.name} has no branch ${JSON.stringify(base)} to begin from`;
+		throw spec.base_branch === undefined ? refuse(why) : refuseJob(why);
+	}
 	const asked = spec.prompt?.trim().split("\n")[0]?.trim() || undefined;
 	const program = spec.command?.[0]?.split("/").at(-1) ?? `job ${job.id}`;
 	// A branch is called after the job's name, which is short; the subject of a commit says what the work is about.
@@ -89,7 +99,7 @@ async function isOfAnotherLife(yard: Yard, record: WorktreeRecord, { job }: Clai
 /** The old worktree goes under the rule that nothing is lost; what its branch had stays on a rescue ref. */
 async function startOver(yard: Yard, repo: Repo, record: WorktreeRecord): Promise<void> {
 	const { why } = await removeWorktree(yard, repo, record);
-	if (why !== null) throw refuse(`its worktree cannot be made anew: ${why}`);
+	if (why !== null) throw refuseJob(`its worktree cannot be made anew: ${why}`);
 	if (!record.named) await saveTip(yard, record);
 }
 
@@ -115,7 +125,7 @@ async function isThere(yard: Yard, record: WorktreeRecord): Promise<boolean> {
 	const path = worktreeOf(yard, record.repo, record.job);
 	if (yard.disk.size(`${path}/.git`) === null) return false;
 	const { code, stdout } = await yard.git.tell(path, ["rev-parse", "--absolute-git-dir"]);
-	if (code !== 0) throw refuse(`${path} is no longer a worktree of ${record.root}`, "move it away, then retry");
+	if (code !== 0) throw refuseJob(`${path} is no longer a worktree of ${record.root}`, "move it away, then retry");
 	// A git that was killed in the last run: nobody works here now.
 	yard.disk.remove(`${stdout.trim()}/index.lock`);
 	return true;
@@ -124,7 +134,7 @@ async function isThere(yard: Yard, record: WorktreeRecord): Promise<boolean> {
 async function add(yard: Yard, repo: Repo, record: WorktreeRecord): Promise<void> {
 	const path = worktreeOf(yard, record.repo, record.job);
 	if (yard.disk.changedAt(path) !== null && yard.disk.list(path).length > 0)
-		throw refuse(`${path} is there already, and nothing says whose it is`, "move it away, then retry");
+		throw refuseJob(`${path} is there already, and nothing says whose it is`, "move it away, then retry");
 	const again = record.state !== "making";
 	if (again) await forgetWorktree(yard, record);
 	record.state = "making";
@@ -160,8 +170,8 @@ async function freeBranch(yard: Yard, record: WorktreeRecord): Promise<void> {
 		if (!lines.includes(`branch ${localRef(record.branch)}`)) continue;
 		const path = lines.find((line) => line.startsWith("worktree "))?.slice("worktree ".length) ?? "";
 		const job = path.startsWith(`${yard.worktrees}/${record.repo}/`) ? Number(path.split("/").at(-1)) : Number.NaN;
-		if (!Number.isInteger(job)) throw refuse(`branch ${record.branch} is checked out in ${path}`, "check out another one there");
-		if (yard.isLive(job)) throw refuse(`branch ${record.branch} is in use by job ${job}`);
+		if (!Number.isInteger(job)) throw refuseJob(`branch ${record.branch} is checked out in ${path}`, "check out another one there");
+		if (yard.isLive(job)) throw refuseJob(`branch ${record.branch} is in use by job ${job}`);
 		const head = await yard.git.ask(path, ["rev-parse", "--verify", "HEAD^{commit}"]);
 		await yard.git.ask(path, ["update-ref", "--no-deref", "HEAD", head]);
 	}

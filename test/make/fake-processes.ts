@@ -62,10 +62,10 @@ export class FakeProcesses implements Processes {
 	}
 
 	/** The program ends; its shim writes that down. */
-	exit(run: string, code: number, launchFailed: string | null = null): void {
+	exit(run: string, code: number, launchFailed: string | null = null, missing?: "program" | "folder"): void {
 		const launch = this.launchOf(run);
 		this.machine.shims.delete(launch.mark);
-		writeFileSync(`${launch.dir}/exit`, launchFailed === null ? `1 ${code}\n` : `1 launch ${code} ${launchFailed}\n`);
+		writeFileSync(`${launch.dir}/exit`, launchFailed === null ? `1 ${code}\n` : `1 ${missing ?? "launch"} ${code} ${launchFailed}\n`);
 		this.tell(run);
 	}
 
@@ -91,8 +91,11 @@ export class FakeProcesses implements Processes {
 	look(_run: string, dir: string): Sighting {
 		if (!existsSync(`${dir}/start`)) return { state: "unstarted" };
 		const exit = existsSync(`${dir}/exit`) ? readFileSync(`${dir}/exit`, "utf8") : "";
-		const launch = /^1 launch (\d+) (.*)\n$/.exec(exit);
-		if (launch) return { state: "exited", code: Number(launch[1]), signal: null, launch_failed: launch[2] as string };
+		const launch = /^1 (launch|program|folder) (\d+) (.*)\n$/.exec(exit);
+		if (launch) {
+			const missing = launch[1] === "launch" ? {} : { missing: launch[1] as "program" | "folder" };
+			return { state: "exited", code: Number(launch[2]), signal: null, launch_failed: launch[3] as string, ...missing };
+		}
 		const plain = /^1 (\d+)\n$/.exec(exit);
 		if (plain) {
 			const code = Number(plain[1]);

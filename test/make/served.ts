@@ -15,7 +15,6 @@ import { SILENT } from "../../src/log.ts";
 import type { Scope } from "../../src/scheduler.ts";
 import { openSources } from "../../src/sources/index.ts";
 import type { Supervisor } from "../../src/supervisor/index.ts";
-import { agentProblem } from "../../src/supervisor/prepare.ts";
 import { makeFolder } from "./folder.ts";
 import { openStand, type Stand, type StandOptions } from "./stand.ts";
 
@@ -117,7 +116,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			freeze: async (scope) => void pretended.frozen.push(["freeze", scope]),
 			thaw: async (scope) => void pretended.frozen.push(["thaw", scope]),
 			live: () => pretended.live,
-			agentProblem: (agent) => agentProblem(agent, pretended),
+			runCycle: async () => (await t.sluice.runCycle({ worker: "host:local", host: "local", max: 100 })).report,
 			roleOfToken: (token) => pretended.runTokens.get(token) ?? null,
 			dropForgotten: async () => 0,
 		},

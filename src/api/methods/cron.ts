@@ -45,7 +45,11 @@ export const cronMethods: Handlers<"cron"> = {
 		await context.scheduler.apply({ jobs: [job] }, { by, check: true });
 		const given = { schedule, ...(timezone === undefined ? {} : { timezone }), ...(catch_up === undefined ? {} : { catch_up }), add: job };
 		await context.config.set(`cron.${short}`, given, by);
-		return doc({ trigger: triggerDocument(await find(context, `cron:${short}`), context) });
+		const warning = context.agents.startProblem(job);
+		return doc({
+			trigger: triggerDocument(await find(context, `cron:${short}`), context),
+			...(warning === null ? {} : { warning }),
+		});
 	},
 	"cron.remove": async ({ name }, { context, by }) => {
 		const { name: full, kind } = await find(context, name);

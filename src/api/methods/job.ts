@@ -4,6 +4,7 @@ import { SluiceError } from "../../core/errors.ts";
 import type { JobInput } from "../../core/job.ts";
 import type { Claimed, Ending, Manifest } from "../../scheduler.ts";
 import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
+import type { Startable } from "../context.ts";
 import { endedDocument, rfc3339, runDocument } from "../documents.ts";
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
@@ -49,10 +50,12 @@ async function captured({ cwd, input_patch }: JobInput, { context }: At): Promis
 	return context.work.capture(cwd);
 }
 
-/** It is accepted all the same: the setting may come before its turn does. */
-function agentProblems(agents: readonly (string | undefined)[], { context }: At): string[] {
-	const named = new Set(agents.filter((agent) => agent !== undefined));
-	return [...named].flatMap((agent) => context.supervisor.agentProblem(agent) ?? []);
+const MOST_WARNINGS = 5;
+
+/** They are accepted all the same: a program may come before their turn does. Each thing is said once. */
+function startProblems(jobs: readonly Startable[], { context }: At): string[] {
+	const found = [...new Set(jobs.flatMap((job) => context.agents.startProblem(job) ?? []))];
+	return found.length <= MOST_WARNINGS ? found : [...found.slice(0, MOST_WARNINGS), `and ${found.length - MOST_WARNINGS} more like these`];
 }
 const warned = (warnings: readonly string[]) => (warnings.length > 0 ? { warning: warnings.join("; ") } : {});
 
@@ -72,17 +75,14 @@ export const jobMethods: Handlers<"job"> = {
 		context.supervisor.claimAlong?.();
 		const result = await adding;
 		if (result.outcome !== "queued") return doc(result) as AddDocument;
-		const warnings = [...(result.warning === undefined ? [] : [result.warning]), ...agentProblems([result.job.agent], at)];
+		const warnings = [...(result.warning === undefined ? [] : [result.warning]), ...startProblems([first], at)];
 		return doc({ ...result, job: shown(context, result.job), ...warned(warnings) }) as AddDocument;
 	},
 	"job.sling": async ({ by: _by, ...input }, at) => {
 		const { job: parent } = at.session.caller;
 		const given = { ...input, ...(parent === undefined ? {} : { parent }) };
-		const slung = await at.context.intake.sling(given, { by: at.by });
-		const problems = agentProblems(
-			slung.planned.map(({ agent }) => agent ?? undefined),
-			at,
-		);
+		const { added, ...slung } = await at.context.intake.sling(given, { by: at.by });
+		const problems = startProblems(added, at);
 		return doc({ ...slung, warnings: [...slung.warnings, ...problems], dry_run: input.dry_run === true });
 	},
 	"job.apply": async ({ manifest: given, check, force }, at) => {
@@ -91,8 +91,15 @@ export const jobMethods: Handlers<"job"> = {
 		await mustPay([manifest.defaults?.owner, ...(Array.isArray(manifest.jobs) ? manifest.jobs.map((job) => job?.owner) : [])], at);
 		const whole = at.session.caller.job === undefined ? manifest : { ...manifest, defaults: asChild(manifest.defaults ?? {}, at) };
 		const result = await scheduler.apply(whole, { by: at.by, force: force === true, check: check === true });
-		const agents = manifest.jobs.map((job) => job.agent ?? (job.command === undefined ? manifest.defaults?.agent : undefined));
-		return doc({ ...result, ...warned(agentProblems(agents, at)) });
+		return doc({
+			...result,
+			...warned(
+				startProblems(
+					manifest.jobs.map((job) => withDefaults(job, manifest.defaults)),
+					at,
+				),
+			),
+		});
 	},
 
 	"job.cancel": async ({ id, ids, subtree, reason }, { context, by }) => {
@@ -138,6 +145,13 @@ export const jobMethods: Handlers<"job"> = {
 	},
 };
 
+/** A job that says itself what it runs takes no agent or command over. */
+function withDefaults(job: JobInput, defaults: JobInput = {}): Startable {
+	const { agent: _agent, command: _command, ...rest } = defaults;
+	const isOwn = job.agent !== undefined || job.command !== undefined;
+	return { ...(isOwn ? rest : defaults), ...job, env: { ...defaults.env, ...job.env } };
+}
+
 /** Jobs of a manifest may name a recipe, too: one that makes a single job each. */
 async function withRecipes(manifest: Manifest, { context }: At): Promise<Manifest> {
 	const { recipe, ...defaults } = manifest.defaults ?? {};
@@ -169,10 +183,7 @@ async function addAll(jobs: JobInput[], options: { by: string; force: boolean },
 		const holder = skipped[0]?.job ?? 0;
 		return doc({ outcome: "already_running" as const, job: holder, holder });
 	}
-	const problems = agentProblems(
-		jobs.map(({ agent }) => agent),
-		at,
-	);
+	const problems = startProblems(jobs, at);
 	return doc({
 		outcome: "queued" as const,
 		job: shown(at.context, await scheduler.show(first)),

@@ -110,14 +110,17 @@ describe("scheduler", () => {
 		expect(await desk.refused("scheduler.resume", { agent: "claude", lane: "default" })).toMatchObject({ data: { code: "invalid" } });
 	});
 
-	test("run tells its plan; clear ends what waits, or one item's jobs", async () => {
+	test("run tells its plan, or what it started; clear ends what waits, or one item's jobs", async () => {
 		const desk = await openDesk({ config: { max_concurrent: 1 } });
 		await desk.t.add({ item: "A-1" });
 		await desk.t.add();
 		expect(await desk.call("scheduler.run", { dry_run: true })).toMatchObject({ schema_version: 1, dispatch: [1], reason: "capacity" });
-		expect(await desk.call("scheduler.run", {})).toMatchObject({ dispatch: [1] });
 		expect(await desk.call("scheduler.clear", { item: "A-1" })).toEqual({ schema_version: 1, cleared: [1] });
-		expect(await desk.call("scheduler.clear", {})).toEqual({ schema_version: 1, cleared: [2] });
+		expect(await desk.call("scheduler.run", {})).toMatchObject({ dispatch: [2] });
+		expect(await desk.t.status(2)).toBe("running");
+		expect(await desk.call("scheduler.run", {})).toEqual({ schema_version: 1, dispatch: [], skipped: [], reason: "none" });
+		await desk.t.add();
+		expect(await desk.call("scheduler.clear", {})).toEqual({ schema_version: 1, cleared: [3] });
 		desk.t.clock.pass(10 * 24 * 60 * MINUTE);
 		expect(await desk.call("scheduler.gc", { days: 3 })).toEqual({ schema_version: 1, deleted: 2, kept: 0 });
 	});

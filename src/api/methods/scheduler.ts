@@ -79,9 +79,9 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 	}),
 	"scheduler.run": async ({ dry_run }, { context, session }) => {
 		if (!dry_run) demand(session.caller, "operator", "scheduler.run");
-		const plan = await context.scheduler.plan({ cycle: "now" });
-		if (!dry_run) await context.scheduler.tick({ cycle: "now" });
-		return doc(plan);
+		if (dry_run) return doc(await context.scheduler.plan({ cycle: "now" }));
+		await context.scheduler.tick();
+		return doc(await context.supervisor.runCycle());
 	},
 	"scheduler.forecast": async ({ max_concurrent, lanes, batch }, { context }) =>
 		forecastDocument(

@@ -38,7 +38,7 @@ export const CRON_METHODS = {
 		result: `{triggers: [${ROW}]}`,
 	}),
 	"cron.show": method<OneTrigger>()({ role: "viewer", about: "One trigger.", params: { name }, result: "{trigger}" }),
-	"cron.add": method<OneTrigger>()({
+	"cron.add": method<OneTrigger & { warning?: string }>()({
 		role: "operator",
 		about: "A job that is added by time from now on; kept in the configuration file.",
 		params: {
@@ -48,7 +48,7 @@ export const CRON_METHODS = {
 			catch_up: maybe(choice("what becomes of slots that nobody saw (skip)", CATCH_UPS)),
 			job: object<JobInput>("what is added: every field of a job's input but `name` and `trigger`"),
 		},
-		result: "{trigger}",
+		result: "{trigger, warning?}",
 	}),
 	"cron.remove": method<Doc<{ removed: string }>>()({
 		role: "operator",

@@ -251,6 +251,7 @@ export const JOB_METHODS = {
 			retry_after_ms: maybe(whole("rate_limited: or after how long", 0, Number.MAX_SAFE_INTEGER)),
 			closed: maybe(text("rate_limited: the account needs a person; why")),
 			question: maybe(text("needs_human: what it asks")),
+			fault: maybe(choice("launch_failed: the job itself is to blame, and no other job waits for it", ["job"])),
 		},
 		result: "{job, status, retry_at}",
 	}),

@@ -36,12 +36,12 @@ export const SCHEDULER_METHODS = {
 		result:
 			"{paused, paused_by, paused_at, queued_total, queued_ready, queued_held, held: [{kind, subject, detail, jobs}], running, max_concurrent, lanes: {name: {queued, running, max}}, holds, hosts, backpressure, last_dispatch_at, needs_human: [{job, name, question, since}], unmerged: [{job, name, merge_status, uncommitted, message, path, since}], budgets, config_problem, http_port, http_problem, disk_problem, now}",
 	}),
-	"scheduler.run": method<Doc<{ dispatch: number[]; skipped: { job: number; reason: string }[]; reason: string }>>()({
+	"scheduler.run": method<Doc<{ dispatch: number[]; skipped: { job: number; reason: string }[]; reason: string; detail?: string }>>()({
 		role: "viewer",
 		about:
-			"One dispatch pass by hand, which does not wait for the next cycle, or with `dry_run` its plan; without it an operator's business.",
+			"One cycle by hand, which does not wait for the next one, and the jobs that it started; or with `dry_run` its plan. Without `dry_run` an operator's business.",
 		params: { dry_run: maybe(flag("only say what would start")) },
-		result: "{dispatch, skipped, reason}",
+		result: "{dispatch, skipped, reason, detail?}: `reason` is capacity, batch, ready, paused or none; `detail` says more in words",
 	}),
 	"scheduler.forecast": method<ForecastDocument>()({
 		role: "viewer",

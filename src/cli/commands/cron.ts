@@ -33,6 +33,7 @@ const ACTIONS: Record<string, (call: Call, io: Io) => Promise<void>> = {
 		});
 		answer(io, document, () => {
 			const { next_at } = document.trigger as TriggerDocument;
+			if (typeof document.warning === "string") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${printable(document.warning)}`);
 			io.print.say(next_at === null ? `${name} is there, but never comes` : `${name} comes first ${when(next_at, io)}`);
 		});
 	},

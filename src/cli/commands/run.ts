@@ -4,6 +4,7 @@ import type { Call } from "../command.ts";
 import { answer, type Io } from "../io.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
+import { withLocalTimes } from "../times.ts";
 
 const BOUNDS: Record<string, string> = {
 	capacity: "a cap is full",
@@ -16,11 +17,17 @@ const BOUNDS: Record<string, string> = {
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const dry = call.flag("dry-run");
 	const document = await io.ask("scheduler.run", dry ? { dry_run: true } : {});
-	const { dispatch, skipped, reason } = document as { dispatch: number[]; skipped: { job: number; reason: string }[]; reason: string };
+	const { dispatch, skipped, reason, detail } = document as {
+		dispatch: number[];
+		skipped: { job: number; reason: string }[];
+		reason: string;
+		detail?: string;
+	};
 	answer(io, document, () => {
 		const { print } = io;
 		print.out(`${dry ? "Would start" : "Started"}: ${dispatch.length === 0 ? "nothing" : dispatch.join(", ")}`);
 		print.out(`Bound: ${BOUNDS[reason] ?? reason}`);
+		if (detail !== undefined) print.out(`       ${withLocalTimes(printable(detail), io.world.now())}`);
 		if (skipped.length === 0) return;
 		const rows = skipped.slice(0, 50).map((one) => [String(one.job), printable(one.reason)]);
 		const lines = table(

@@ -2,6 +2,7 @@
 
 import type { ReasonDocument } from "../../api/documents.ts";
 import type { EtaDocument } from "../../api/eta.ts";
+import { shellCommandFor } from "../../core/shell-line.ts";
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
 import {
@@ -135,6 +136,12 @@ function mergeAdvice(job: ShownJob): string {
 		: `${inside}, fix and commit it there, ${then}`;
 }
 
+/** A job whose program is a whole shell line can never start. */
+function shellAdvice({ command }: ShownJob): string | null {
+	const shell = shellCommandFor(command ?? []);
+	return shell === null ? null : `for a shell line, add it anew: ${printable(shell)}`;
+}
+
 /** What can be done about one that has ended badly. */
 function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 	if (job.status === "blocked_by_dependency") {
@@ -146,6 +153,8 @@ function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 		// Run again alone, it would be blocked at once by the same end.
 		return `see what became of ${labelOf(culprit)}: sluice why ${culprit.id}; once more from there: sluice retry ${culprit.id}`;
 	}
+	const shell = job.exit_kind === "launch_failed" ? shellAdvice(job) : null;
+	if (shell !== null) return shell;
 	const first =
 		job.exit_kind === "launch_failed" ? "mend it, then " : (job.attempt ?? 0) > 0 ? `what it wrote: sluice logs ${job.id}; ` : "";
 	return `${first}once more, with all that comes after it: sluice retry ${job.id}`;
@@ -218,11 +227,15 @@ const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string)
 	budget: ({ subject }) => `grant more: sluice budget grant ${printable(subject.replace("/", " "))} LIMIT`,
 	no_host: () => "start a host that has its repo and labels; see sluice host list",
 	capacity: ({ subject }, job) =>
-		subject.startsWith("lane:")
-			? `raise the cap: sluice lane set ${nameIn(subject)} --max N, or go past it: sluice run-now ${job.id} --force`
-			: `raise max_concurrent, or go past it: sluice run-now ${job.id} --force`,
+		subject === "cycle_interval"
+			? "start a cycle now: sluice run; for starts without cycles: sluice config set cycle_interval 0s"
+			: subject === "spawn_delay"
+				? "it starts by itself; for starts without a pause between them: sluice config set spawn_delay 0s"
+				: subject.startsWith("lane:")
+					? `raise the cap: sluice lane set ${nameIn(subject)} --max N, or go past it: sluice run-now ${job.id} --force`
+					: `raise max_concurrent, or go past it: sluice run-now ${job.id} --force`,
 	safety_cap: () => "raise it if the machine can bear more: sluice config set safety_cap N",
-	dispatch_failed: (_, job) => `mend it, then try at once: sluice rerun ${job.id}`,
+	dispatch_failed: (_, job) => shellAdvice(job) ?? `mend it, then try at once: sluice rerun ${job.id}`,
 	turn: (_, job) => `sooner: sluice promote ${job.id}, or sluice run-now ${job.id}`,
 };
 

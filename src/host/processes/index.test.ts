@@ -142,18 +142,24 @@ describe("a program that cannot be started", () => {
 		writeFileSync(path("orphan"), "#! /no/such/interpreter -x\n");
 		chmodSync(path("orphan"), 0o755);
 		mkdirSync(path("folder"));
-		const failed = (code: number, why: string) => ({ state: "exited", code, signal: null, launch_failed: why });
+		const failed = (code: number, why: string, missing?: "program" | "folder") => ({
+			state: "exited",
+			code,
+			signal: null,
+			launch_failed: why,
+			...(missing === undefined ? {} : { missing }),
+		});
 		const cases: [string[], Partial<{ cwd: string; stdin: string; env: Record<string, string> }>, ReturnType<typeof failed>][] = [
-			[["no-such-thing"], {}, failed(127, "no such program in PATH: no-such-thing")],
-			[["sh"], { env: { PATH: "/nowhere" } }, failed(127, "no such program in PATH: sh")],
-			[["cd"], { env: { PATH: "/nowhere" } }, failed(127, "no such program in PATH: cd")],
-			[["/no/such"], {}, failed(127, "no such program: /no/such")],
-			[["./here"], {}, failed(127, "no such program: ./here")],
-			[["./plain"], {}, failed(126, "not executable: ./plain")],
-			[[path("folder")], {}, failed(126, `a folder, not a program: ${path("folder")}`)],
-			[["./orphan"], {}, failed(127, "no such interpreter: /no/such/interpreter (of ./orphan)")],
-			[["true"], { cwd: path("nowhere it's $x\\n") }, failed(126, `no such cwd: ${path("nowhere it's $x\\n")}`)],
-			[["true"], { cwd: path("plain") }, failed(126, `no such cwd: ${path("plain")}`)],
+			[["no-such-thing"], {}, failed(127, "no such program in PATH: no-such-thing", "program")],
+			[["sh"], { env: { PATH: "/nowhere" } }, failed(127, "no such program in PATH: sh", "program")],
+			[["cd"], { env: { PATH: "/nowhere" } }, failed(127, "no such program in PATH: cd", "program")],
+			[["/no/such"], {}, failed(127, "no such program: /no/such", "program")],
+			[["./here"], {}, failed(127, "no such program: ./here", "program")],
+			[["./plain"], {}, failed(126, "not executable: ./plain", "program")],
+			[[path("folder")], {}, failed(126, `a folder, not a program: ${path("folder")}`, "program")],
+			[["./orphan"], {}, failed(127, "no such interpreter: /no/such/interpreter (of ./orphan)", "program")],
+			[["true"], { cwd: path("nowhere it's $x\\n") }, failed(126, `no such cwd: ${path("nowhere it's $x\\n")}`, "folder")],
+			[["true"], { cwd: path("plain") }, failed(126, `no such cwd: ${path("plain")}`, "folder")],
 			[["true"], { stdin: path("missing") }, failed(126, `cannot read stdin: ${path("missing")}`)],
 		];
 		mkdirSync(join(bed.dirOf("98.1"), "stdout.log"), { recursive: true });

@@ -13,7 +13,8 @@ import type { Programs } from "./programs.ts";
  * |------|---------|------------------------------------------------------------------------------------------------------------|
  * | 1    | shim    | start: `1 <shim's pid> <its start time> <boot>`, `mark <mark>`; made exclusively; who cannot, does nothing |
  * | 2    | program | stdout.log, stderr.log opened for appending; exec                                                          |
- * | 3    | shim    | exit: `1 <code>`, or `1 launch <code> <why>` when the program could not be started                         |
+ * | 3    | shim    | exit: `1 <code>`; when the program could not be started `1 program <code> <why>` (it is not there or cannot be    |
+ * |      |         | executed), `1 folder …` (its cwd is not there) or `1 launch …` (anything else)                             |
  *
  * Which process the program is stands nowhere: it is the child of the shim, and carries the mark.
  *
@@ -34,9 +35,9 @@ ${identity}
 _say() { [ -p "$_F" ] && echo "$*" 1<>"$_F"; }
 _begin() { set -C; command echo "1 $_P $_T $_B
 mark $_m" >"$_d/start"; _x=$?; set +C; return $_x; }
-_fail() { printf '1 launch 126 %s\\n' "$*" >"$_d/exit"; exit 125; }
+_fail() { printf '1 %s\\n' "$*" >"$_d/exit"; exit 125; }
 _enter() {
-cd -- "$_c" 2>/dev/null || { [ -d "$_c" ] && _fail "cannot enter cwd: $_c"; _fail "no such cwd: $_c"; }
+cd -- "$_c" 2>/dev/null || { [ -d "$_c" ] && _fail "launch 126 cannot enter cwd: $_c"; _fail "folder 126 no such cwd: $_c"; }
 unset PWD OLDPWD SHLVL _
 }
 _file() {
@@ -63,7 +64,7 @@ elif [ -r "$_i" ]; then _put "1 launch 126 cannot write the logs in $_d"
 else _put "1 launch 126 cannot read stdin: $_i"; fi ;;
 125) [ -s "$_d/exit" ] || _put "1 $1" ;;
 126|127) _x=$(_why "$2" 2>/dev/null)
-if [ -n "$_x" ]; then _put "1 launch $1 $_x"; else _put "1 $1"; fi ;;
+if [ -n "$_x" ]; then _put "1 program $1 $_x"; else _put "1 $1"; fi ;;
 *) _put "1 $1" ;;
 esac
 }

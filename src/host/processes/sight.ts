@@ -153,10 +153,12 @@ export function startIf({ pid, start }: Being, table: ProcessTable): string | nu
 function readExit(dir: string): Sighting | null {
 	const text = readSmall(`${dir}/exit`)?.toString();
 	// Without its newline the line is incomplete and counts as absent.
-	const [, failed, digits, why] = /^1 (launch )?(\d{1,3})(?: ([\s\S]*))?\n$/.exec(text ?? "") ?? [];
+	const [, failed, digits, why] = /^1 (?:(launch|program|folder) )?(\d{1,3})(?: ([\s\S]*))?\n$/.exec(text ?? "") ?? [];
 	if (digits === undefined) return null;
 	const code = Number(digits);
-	return { state: "exited", code, signal: failed ? null : (USUAL[code - 128] ?? null), launch_failed: failed ? (why ?? "unknown") : null };
+	if (failed === undefined) return { state: "exited", code, signal: USUAL[code - 128] ?? null, launch_failed: null };
+	const missing = failed === "program" || failed === "folder" ? { missing: failed as "program" | "folder" } : {};
+	return { state: "exited", code, signal: null, launch_failed: why ?? "unknown", ...missing };
 }
 
 function readStart(dir: string): Start | "none" | "fresh" | "stale" {

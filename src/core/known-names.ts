@@ -1,0 +1,32 @@
+// Names that a job refers to: each must be known, and a mistyped one is told the nearest.
+
+import * as check from "./check.ts";
+import { SluiceError } from "./errors.ts";
+import { nearest } from "./nearest.ts";
+
+/** There is no such lane, repo, agent …: with the nearest name, or those that are known. */
+export function missing(what: string, name: string, all: readonly string[], field: string): SluiceError {
+	const guess = nearest(name, all);
+	const way = what === "repo" ? `sluice repo add FOLDER --name ${name}` : `add it under ${what}s in the configuration`;
+	const list = all.length > 0 ? `known: ${all.slice(0, 20).join(", ")}` : `none is configured; ${way}`;
+	const found = guess ? `did you mean "${guess}"?` : list;
+	const making = { lane: `make it: sluice lane set ${name} --max N`, agent: `say how to start it: agents.${name}.command` }[what];
+	return new SluiceError("not_found", `${field}: there is no ${what} ${check.shown(name)}`, {
+		field,
+		hint: making === undefined || (guess && what === "agent") ? found : `${found}${guess ? "" : ";"} or ${making}`,
+	});
+}
+
+export function known(what: string, value: unknown, all: Record<string, unknown>, field: string): string {
+	const name = check.label(value, field);
+	if (!Object.hasOwn(all, name)) throw missing(what, name, Object.keys(all), field);
+	return name;
+}
+
+/** `allowed`: those that the configuration lists, empty = any. `known`: those that mean an agent here; a listed one may be another host's. */
+export function knownAgent(value: unknown, allowed: readonly string[], known: readonly string[] | undefined, field: string): string {
+	const name = check.label(value, field);
+	if (allowed.length > 0 ? !allowed.includes(name) : known !== undefined && !known.includes(name))
+		throw missing("agent", name, allowed.length > 0 ? allowed : (known ?? []), field);
+	return name;
+}

@@ -1,0 +1,25 @@
+// The program that a name means, by PATH.
+
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+export type Env = Record<string, string | undefined>;
+
+export function isProgram(path: string): boolean {
+	try {
+		accessSync(path, constants.X_OK);
+		return statSync(path).isFile();
+	} catch {
+		return false;
+	}
+}
+
+/** The program that a name means, or null. */
+export function find(name: string, env: Env): string | null {
+	for (const folder of (env.PATH ?? "").split(delimiter)) {
+		if (folder === "") continue;
+		const path = join(folder, name);
+		if (isProgram(path)) return path;
+	}
+	return null;
+}

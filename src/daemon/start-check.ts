@@ -1,0 +1,51 @@
+// Whether the program of a job is there, as far as this machine can tell when the job is added. Never more than a warning: it may be made or
+// installed before the job's turn comes, or be there on the host that gets it.
+
+import { statSync } from "node:fs";
+import { delimiter, isAbsolute, join } from "node:path";
+import type { Startable } from "../api/context.ts";
+import { type CustomProfile, knownOf, profileOf } from "../core/agents/index.ts";
+import { shellCommandFor } from "../core/shell-line.ts";
+import { agentProblem } from "../supervisor/prepare.ts";
+import { type Env, find, isProgram } from "./program-path.ts";
+
+/** Why this job could not start here now; null when nothing speaks against it, or nobody can tell. */
+export function startProblem(job: Startable, agents: Record<string, CustomProfile>, env: Env): string | null {
+	if (job.agent === undefined) {
+		const [program] = job.command ?? [];
+		const missing = program === undefined ? null : missingProgram(program, job, env);
+		const shell = shellCommandFor(job.command ?? []);
+		return missing === null || shell === null ? missing : `${missing}; for a shell line: ${shell}`;
+	}
+	const unknown = agentProblem(job.agent, { agents });
+	if (unknown !== null) return unknown;
+	const profile = profileOf(job.agent, agents);
+	const [program = ""] = profile?.command ?? [];
+	const missing = missingProgram(program, job, { ...env, ...profile?.env });
+	const install = profile ? knownOf(profile)?.install : undefined;
+	return missing === null ? null : `agent ${job.agent}: ${missing}${install === undefined ? "" : `; install it: ${install}`}`;
+}
+
+/** In the words of a launch that fails for it. */
+function missingProgram(program: string, job: Startable, env: Env): string | null {
+	// Filled in later, by a manifest's for_each or a recipe.
+	if (program === "" || program.includes("${") || program.includes("{{")) return null;
+	if (program.includes("/")) {
+		const folder = job.repo === undefined ? job.cwd : undefined;
+		const path = isAbsolute(program) ? program : folder !== undefined && isAbsolute(folder) ? join(folder, program) : null;
+		return path === null || isProgram(path) ? null : `${wordsFor(path)}: ${program}`;
+	}
+	const search = job.env?.PATH ?? env.PATH ?? "";
+	const folders = search.split(delimiter).filter((one) => one !== "");
+	// Folders that are relative to where the job runs cannot be looked into.
+	if (folders.length === 0 || !folders.every(isAbsolute) || find(program, { PATH: search }) !== null) return null;
+	return `no such program in PATH: ${program}`;
+}
+
+function wordsFor(path: string): string {
+	try {
+		return statSync(path).isDirectory() ? "a folder, not a program" : "not executable";
+	} catch {
+		return "no such program";
+	}
+}
