@@ -218,8 +218,8 @@ export const BUGS: Bug[] = [
 	{
 		name: "the hard queue limit is one off",
 		file: "scheduler/add.js",
-		find: "if (tx.memory.ready - room >= limit)",
-		replace: "if (tx.memory.ready - room > limit + 1)",
+		find: "backlog(tx) - room >= hardLimit(tx.config)",
+		replace: "backlog(tx) - room > hardLimit(tx.config) + 1",
 	},
 	{ name: "a lost lease is not noticed", file: "scheduler/sweep.js", find: 'if (leases === "renew") {', replace: "if (true) {" },
 	{ name: "gc takes what others refer to", file: "scheduler/upkeep.js", find: "if (yield* isReferred(tx, job))", replace: "if (false)" },
@@ -269,7 +269,7 @@ export const BUGS: Bug[] = [
 	},
 	{
 		name: "a stage that was cut off stays",
-		file: "scheduler/apply.js",
+		file: "scheduler/stages.js",
 		find: "if (at < tx.now - STAGE_STALE_MS &&",
 		replace: "if (false &&",
 	},
@@ -422,6 +422,18 @@ export const BUGS: Bug[] = [
 		fleet: true,
 		file: "scheduler/sweep.js",
 		find: "at(nextHostAt(tx));",
+		replace: ";",
+	},
+	{
+		name: "jobs that wait for a serial lock are not counted in the backlog",
+		file: "scheduler/backlog.js",
+		find: "tx.memory.usage.get(SERIAL) ?? 0",
+		replace: "0",
+	},
+	{
+		name: "a job that leaves the line of a serial lock is still counted there",
+		file: "scheduler/backlog.js",
+		find: 'tx.count("usage", keyFor(tx, job), -1);',
 		replace: ";",
 	},
 ];

@@ -2,6 +2,7 @@
 
 import type { JobInput } from "./core/job.ts";
 import type { RecipeStep, RecipeVar } from "./core/recipe.ts";
+import type { Deferred } from "./scheduler.ts";
 import type { ItemFault, SourceKind } from "./source.ts";
 
 export type SlingInput = {
@@ -55,7 +56,12 @@ export type Slung = {
 	skipped: SlingSkip[];
 	warnings: string[];
 	batches: string[];
+	/** The hard limit of the queue kept some items out: they are among the skipped. */
+	deferred: Deferred | null;
 };
+
+/** `flows`: the lanes that the item asks for; null where the input names no item of a source. */
+export type Expansion = { jobs: JobInput[]; flows: string[] | null };
 
 export type SourceView = {
 	name: string;
@@ -104,8 +110,10 @@ export type RecipeView = {
 
 export interface Intake {
 	sling(input: SlingInput, act: { by: string }): Promise<Slung>;
-	/** The jobs that a recipe makes of an input which names one, ready for `add` (one) or `apply` (several). */
-	expand(input: JobInput): Promise<JobInput[]>;
+	/** The jobs that an input becomes, ready for `add` (one) or `apply` (several): the item that it names as its source knows it, its recipe filled in. */
+	expand(input: JobInput): Promise<Expansion>;
+	/** The item that an id means, as `source:id`; `inline:id` where no source knows it. */
+	itemKey(id: string): Promise<string>;
 	sources(): Promise<SourceView[]>;
 	/** The items of one source; looks at everything. */
 	source(name: string): Promise<{ source: SourceView; items: ItemView[] }>;

@@ -51,7 +51,7 @@ export type OpenOptions = {
 /** A job as it is shown: the document, what was handed to the host, and its edges. */
 export type JobView = Omit<
 	Job,
-	"line" | "bucket" | "path" | "due_at" | "dependents" | "deps_left" | "reserve_at" | "awaited" | "timely"
+	"line" | "bucket" | "path" | "due_at" | "dependents" | "deps_left" | "reserve_at" | "awaited" | "timely" | "serial_wait"
 > & {
 	spec: JobSpec;
 	after: After[];
@@ -68,13 +68,28 @@ export type JobView = Omit<
 export type AddResult =
 	| { outcome: "queued"; job: JobView; position: number | null; warning?: string }
 	| { outcome: "already_running"; job: number; holder: number }
-	| { outcome: "deferred"; limit: number; depths: Record<string, number>; hint: string }
+	| ({ outcome: "deferred" } & Deferred)
 	| { outcome: "duplicate"; job: number };
 
 /** One job for each entry: the table in core/manifest.ts says what `${…}` in its text becomes. */
 export type ForEach = unknown[] | Record<string, unknown>;
 export type Manifest = { defaults?: JobInput; jobs: (JobInput & { for_each?: ForEach })[]; batch?: string };
-export type ApplyResult = { jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[] };
+/** `deferred`: the hard limit kept some items out, which are among the skipped with that reason and job 0. */
+export type ApplyResult = {
+	jobs: number[];
+	names: Record<string, number>;
+	skipped: { name: string; job: number; reason: string }[];
+	deferred?: Deferred;
+};
+
+/** The hard limit of the queue, how deep each lane is, and what can be done about it. */
+export type Deferred = { limit: number; depths: Record<string, number>; hint: string };
+
+/**
+ * The jobs are made of items of a source. `limit`: whether the hard limit of the queue holds for them; `as_configured` = as `queue.limit_items` says.
+ * `flows` are the lanes that the items ask for: they need no configuration where `flow_max` gives them a cap.
+ */
+export type OfItems = { flows: readonly string[]; limit: "always" | "as_configured" | "never" };
 
 export type ClaimOptions = {
 	worker: string;
@@ -252,9 +267,9 @@ export type BudgetView = LedgerView & {
 export type { HostView } from "./fleet.ts";
 
 export interface Scheduler extends Fleet {
-	add(job: JobInput, options?: Act & { force?: boolean }): Promise<AddResult>;
+	add(job: JobInput, options?: Act & { force?: boolean; items?: OfItems }): Promise<AddResult>;
 	/** With `check` everything is looked at and nothing is added: `jobs` is empty. */
-	apply(manifest: Manifest, options?: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult>;
+	apply(manifest: Manifest, options?: Act & { force?: boolean; check?: boolean; items?: OfItems }): Promise<ApplyResult>;
 	/** A trigger is there from now on; armed with the same mark as before it goes on where it was. */
 	arm(trigger: string, mark: string): Promise<TriggerView>;
 	disarm(trigger: string): Promise<void>;

@@ -1,5 +1,7 @@
 // What status() counts is what a naive count over all jobs gives.
 
+import { type Config, softLimit } from "../../src/core/config.ts";
+import type { JobView, StatusReport } from "../../src/scheduler.ts";
 import { accountDifference } from "../compare.ts";
 import { isWaiting, running, waiting } from "../model/state.ts";
 import { isLending } from "../model/waits.ts";
@@ -7,7 +9,7 @@ import { type Checker, must } from "./moment.ts";
 
 export const counters: Checker = {
 	name: "counters",
-	async check({ state, scheduler, thorough, step }) {
+	async check({ state, scheduler, view, thorough, step }) {
 		if (!(thorough || step % 7 === 0)) return;
 		const status = await scheduler.status();
 		const queued = waiting(state);
@@ -29,6 +31,23 @@ export const counters: Checker = {
 		must(status.paused === paused, `status: paused ${status.paused}, the model says ${paused}`);
 		const different = accountDifference(state, status.holds);
 		must(different === null, `status: ${different}`);
+		checkBacklog(state.config, view, status);
 		must(status.max_concurrent === state.config.max_concurrent, `status: max_concurrent ${status.max_concurrent}`);
 	},
 };
+
+/** The warning comes when the jobs that count, counted one by one, are over the soft limit, and only then. */
+function checkBacklog(config: Config, view: ReadonlyMap<number, JobView>, status: StatusReport): void {
+	const jobs = [...view.values()].filter(({ kind }) => kind !== "kernel");
+	const ready = jobs.filter(({ status, blocked }) => status === "queued" && !blocked).length;
+	must(status.queued_ready === ready, `status: ${status.queued_ready} ready, counted ${ready}`);
+	const locks = (job: JobView) => job.locks ?? [];
+	const isSerial = ({ key }: { key: string }) => key.startsWith("serial:");
+	// Of one that also has other locks it is not shown which of them it waits for.
+	const parked = config.queue.count_serial ? jobs.filter((job) => job.status === "waiting_on_locks" && locks(job).some(isSerial)) : [];
+	const least = ready + parked.filter((job) => locks(job).every(isSerial)).length;
+	const most = ready + parked.length;
+	const soft = softLimit(config);
+	if (least > soft) must(status.backpressure !== null, `status: no warning at ${least} in the queue, soft limit ${soft}`);
+	if (most <= soft) must(status.backpressure === null, `status: a warning at ${most} in the queue, soft limit ${soft}`);
+}

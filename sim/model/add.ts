@@ -106,12 +106,19 @@ export function duplicateOf(state: State, input: JobInput): ModelJob | undefined
 	return (ms === undefined ? isActive(last) : within(last, ms)) ? last : undefined;
 }
 
-/** Jobs that count as backlog: [those that wait for their turn alone, those that passed gates 1–8]. */
+/**
+ * Jobs that count as backlog, at least and at most. At least: those that wait for their turn alone and, where serial waiters count, those that wait for
+ * a lock and have none but serial ones. At most: all that passed gates 1–8.
+ */
 export function backlog(state: State, seen: Seen): [number, number] {
 	const ready = waiting(state).filter((job) => job.ready_at !== undefined);
 	// One whose key is free may still stand in its line, behind a better one that was woken first.
 	const isParked = (job: ModelJob) => job.wait !== undefined || seen.job(job.id)?.status === "waiting_on_locks";
-	return [ready.filter((job) => !isParked(job)).length, ready.length];
+	const isSerial = (job: ModelJob) =>
+		state.config.queue.count_serial &&
+		seen.job(job.id)?.status === "waiting_on_locks" &&
+		job.locks.every(({ key }) => key.startsWith("serial:"));
+	return [ready.filter((job) => !isParked(job) || isSerial(job)).length, ready.length];
 }
 
 export function add(state: State, input: JobInput, options: { force?: boolean }, seen: Seen): void {

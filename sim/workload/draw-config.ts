@@ -42,7 +42,12 @@ function drawCaps(random: Random, config: Config, themes: Themes): void {
 		config.timezone = random.pick(["UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York"]);
 	}
 	if (random.chance(0.2))
-		config.queue = { soft_limit: random.pick(["auto" as const, 2, 4]), hard_limit: random.pick([0, "auto" as const, 5, 8]) };
+		config.queue = {
+			...config.queue,
+			soft_limit: random.pick(["auto" as const, 2, 4]),
+			hard_limit: random.pick([0, "auto" as const, 5, 8]),
+			count_serial: random.chance(0.5),
+		};
 }
 
 function drawOrder(random: Random, config: Config): void {

@@ -55,6 +55,10 @@ describe("every key in its documented form", () => {
 		["queue.soft_limit", "auto", "auto"],
 		["queue.soft_limit", 100, 100],
 		["queue.hard_limit", 0, 0],
+		["queue.count_serial", true, true],
+		["queue.limit_items", true, true],
+		["flow_max", 1, 1],
+		["flow_max", null, null],
 		["order.age_boost_per_minute", 2, 2],
 		["order.age_boost_max", 0, 0],
 		["order.depth_boost_per_level", -5, -5],
@@ -166,7 +170,7 @@ describe("unknown keys, with a suggestion", () => {
 		expect(refusal(value)).toMatchObject({ code: "unknown_key", field, hint });
 	});
 	test("or all there are", () => {
-		expect(refusal({ queue: { frobnicate: 1 } }).hint).toBe("known keys: soft_limit, hard_limit");
+		expect(refusal({ queue: { frobnicate: 1 } }).hint).toBe("known keys: soft_limit, hard_limit, count_serial, limit_items");
 		expect(refusal(JSON.parse('{"__proto__": {"max_concurrent": 1}}'))).toMatchObject({ code: "unknown_key", field: "__proto__" });
 	});
 });
@@ -274,7 +278,7 @@ describe("queue limits", () => {
 	] as [number, number | "auto", number | "auto", number, number][])(
 		"max_concurrent %d, %s / %s",
 		(max_concurrent, soft_limit, hard_limit, soft, hard) => {
-			const config = { ...DEFAULTS, max_concurrent, queue: { soft_limit, hard_limit } };
+			const config = { ...DEFAULTS, max_concurrent, queue: { ...DEFAULTS.queue, soft_limit, hard_limit } };
 			expect([softLimit(config), hardLimit(config)]).toEqual([soft, hard]);
 		},
 	);

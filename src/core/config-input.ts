@@ -99,7 +99,13 @@ const readers: Readers<Config> = {
 		return result;
 	},
 	agents: (value, field) => check.labels(value, field),
-	queue: group<Config["queue"]>({ soft_limit: autoOr, hard_limit: autoOr }),
+	flow_max: cap,
+	queue: group<Config["queue"]>({
+		soft_limit: autoOr,
+		hard_limit: autoOr,
+		count_serial: (value, field) => check.flag(value, field),
+		limit_items: (value, field) => check.flag(value, field),
+	}),
 	order: group<Config["order"]>({
 		age_boost_per_minute: whole(0, 1000),
 		age_boost_max: whole(0, 1000),

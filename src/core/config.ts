@@ -37,7 +37,16 @@ export type Config = {
 	resources: Record<string, number>;
 	/** Agents that may be named; empty = any. */
 	agents: string[];
-	queue: { soft_limit: number | "auto"; hard_limit: number | "auto" };
+	/** The cap of a lane that `lanes` does not name, for items whose own kind of work asks for it; null = such an item is refused. */
+	flow_max: number | null;
+	queue: {
+		soft_limit: number | "auto";
+		hard_limit: number | "auto";
+		/** Jobs that wait for a serial lock count as those that are ready do. */
+		count_serial: boolean;
+		/** The hard limit also holds for items that are slung or watched. */
+		limit_items: boolean;
+	};
 	order: {
 		age_boost_per_minute: number;
 		age_boost_max: number;
@@ -94,7 +103,8 @@ export const DEFAULTS: Config = {
 	hosts: {},
 	resources: {},
 	agents: [],
-	queue: { soft_limit: "auto", hard_limit: 0 },
+	flow_max: null,
+	queue: { soft_limit: "auto", hard_limit: 0, count_serial: false, limit_items: false },
 	order: {
 		age_boost_per_minute: 1,
 		age_boost_max: 50,
@@ -135,7 +145,8 @@ export const PRESETS = {
 		...DEFAULTS,
 		max_concurrent: 1,
 		lanes: { implement: lane(1), review: lane(1), research: lane(1) },
-		queue: { soft_limit: "auto", hard_limit: "auto" },
+		flow_max: 1,
+		queue: { soft_limit: "auto", hard_limit: "auto", count_serial: true, limit_items: true },
 		order: FIFO,
 		retry: CARD_RETRY,
 		agent_retry: CARD_RETRY,
@@ -193,6 +204,11 @@ export function hardLimit(config: Config): number {
 	return hard_limit === 0 ? Number.POSITIVE_INFINITY : hard_limit;
 }
 
-/** A lane that configuration does not name exists only if it is `default`. */
+/** What queue limits count, of jobs that are ready and of those that wait for a serial lock. */
+export const backlogOf = (config: Config, ready: number, serial: number): number => ready + (config.queue.count_serial ? serial : 0);
+
+/** A lane that the configuration does not name: `default`, one that an item's kind of work asked for, or one that was taken out of it. */
 export const laneOf = (config: Config, name: string): LaneConfig =>
-	(Object.hasOwn(config.lanes, name) ? config.lanes[name] : undefined) ?? LANE_DEFAULT;
+	(Object.hasOwn(config.lanes, name) ? config.lanes[name] : undefined) ?? unnamedLane(config.flow_max ?? null);
+
+const unnamedLane = (max: number | null): LaneConfig => (max === null ? LANE_DEFAULT : { ...LANE_DEFAULT, max });

@@ -15,7 +15,7 @@ import {
 	type Policy,
 	type RetryPolicy,
 } from "./job.ts";
-import { known, knownAgent, missing } from "./known-names.ts";
+import { known, knownAgent, laneIn, missing } from "./known-names.ts";
 import { MODES, splitLock } from "./lock-input.ts";
 import { policyOf } from "./retry.ts";
 import { argv, branch, specOf } from "./spec.ts";
@@ -89,25 +89,27 @@ export const INPUT_KEYS = [
 
 const KNOWN = new Set<string>(INPUT_KEYS);
 
-/** `agents`: names that mean an agent here; absent = any. */
-export type DraftOptions = { now: number; force: boolean; field?: string; agents?: readonly string[] | undefined };
+/**
+ * `agents`: names that mean an agent here; absent = any.
+ * `flows`: lanes that the job's item asks for; one that no configuration names is made for it, where `flow_max` says so.
+ */
+export type DraftOptions = {
+	now: number;
+	force: boolean;
+	field?: string;
+	agents?: readonly string[] | undefined;
+	flows?: readonly string[] | undefined;
+};
 
 export const draftJob = (value: unknown, config: Config, options: DraftOptions): Draft =>
 	check.taking(options.field || "job", () => readJob(value, config, options));
 
-function readJob(value: unknown, config: Config, { now, force, field = "", agents }: DraftOptions): Draft {
+function readJob(value: unknown, config: Config, { now, force, field = "", agents, flows = [] }: DraftOptions): Draft {
 	const at = (key: string) => (field === "" ? key : `${field}.${key}`);
 	const input = check.record(value, field === "" ? "job" : field) as JobInput;
 	for (const key in input) if (!KNOWN.has(key)) check.knownKeys(input as Record<string, unknown>, INPUT_KEYS, field);
 	const kind = kindOf(input, at);
-	const lane = input.lane === undefined ? defaultLane(config) : check.label(input.lane, at("lane"));
-	const laneConfig = Object.hasOwn(config.lanes, lane) ? config.lanes[lane] : undefined;
-	if (!laneConfig) throw missing("lane", lane, Object.keys(config.lanes), at("lane"));
-	if (laneConfig.max === 0 && !force)
-		throw new SluiceError("impossible", `${at("lane")}: lane ${lane} has cap 0: this job could never run`, {
-			field: at("lane"),
-			hint: `raise lanes.${lane}.max, or add it with force`,
-		});
+	const lane = laneIn(input.lane, config, { flows, force, field: at("lane") });
 
 	const runnable_at = input.runnable_at === undefined ? now : check.instant(input.runnable_at, at("runnable_at"));
 	const job: Job = {
@@ -196,8 +198,6 @@ function addMerge(job: Job, spec: JobSpec, config: Config): void {
 		job.merge_status = "none";
 	}
 }
-
-const defaultLane = (config: Config): string => ("default" in config.lanes ? "default" : (Object.keys(config.lanes)[0] ?? "default"));
 
 type At = (key: string) => string;
 

@@ -295,6 +295,8 @@ export type Job = {
 	/** Where it is parked, and by which gate: the table in scheduler/place.ts. */
 	gate?: string | undefined;
 	line: string;
+	/** It waits for a serial lock and is counted as such. */
+	serial_wait?: true | undefined;
 	since?: number | undefined;
 	/** When time alone may change something: a deadline, a back-off, a lease, an overdue lock. */
 	due_at?: number | undefined;

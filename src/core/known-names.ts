@@ -1,6 +1,7 @@
 // Names that a job refers to: each must be known, and a mistyped one is told the nearest.
 
 import * as check from "./check.ts";
+import type { Config } from "./config.ts";
 import { SluiceError } from "./errors.ts";
 import { nearest } from "./nearest.ts";
 
@@ -29,4 +30,21 @@ export function knownAgent(value: unknown, allowed: readonly string[], known: re
 	if (allowed.length > 0 ? !allowed.includes(name) : known !== undefined && !known.includes(name))
 		throw missing("agent", name, allowed.length > 0 ? allowed : (known ?? []), field);
 	return name;
+}
+
+const defaultLane = (config: Config): string => ("default" in config.lanes ? "default" : (Object.keys(config.lanes)[0] ?? "default"));
+
+/** The lane of a job: one that the configuration names, or one of `flows`, where `flow_max` gives those a cap. */
+export function laneIn(value: unknown, config: Config, how: { flows: readonly string[]; force: boolean; field: string }): string {
+	const { flows, force, field } = how;
+	const lane = value === undefined ? defaultLane(config) : check.label(value, field);
+	const isFlow = !Object.hasOwn(config.lanes, lane) && (config.flow_max ?? null) !== null && flows.includes(lane);
+	if (!Object.hasOwn(config.lanes, lane) && !isFlow) throw missing("lane", lane, Object.keys(config.lanes), field);
+	const max = isFlow ? config.flow_max : config.lanes[lane]?.max;
+	if (max === 0 && !force)
+		throw new SluiceError("impossible", `${field}: lane ${lane} has cap 0: this job could never run`, {
+			field,
+			hint: `raise ${isFlow ? "flow_max" : `lanes.${lane}.max`}, or add it with force`,
+		});
+	return lane;
 }

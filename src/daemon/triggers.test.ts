@@ -49,8 +49,9 @@ class Bench {
 				return () => this.watched.delete(paths.join());
 			},
 			settings: () => this.settings,
-			expand: async ({ recipe, ...rest }) =>
-				(recipe === "two" ? ["one", "two"] : [recipe as string]).map((word) => ({ ...rest, command: ["do", word] })),
+			expand: async ({ recipe, ...rest }) => ({
+				jobs: (recipe === "two" ? ["one", "two"] : [recipe as string]).map((word) => ({ ...rest, command: ["do", word] })),
+			}),
 		});
 	}
 

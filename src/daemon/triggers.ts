@@ -37,7 +37,7 @@ export type TriggerParts = {
 	watchPaths: WatchPaths;
 	settings: () => Wanted;
 	/** The jobs that a recipe makes. */
-	expand: (input: JobInput) => Promise<JobInput[]>;
+	expand: (input: JobInput) => Promise<{ jobs: JobInput[] }>;
 	/** "others": further hosts have triggers in the same store; those that we do not know are theirs. */
 	company?: "alone" | "others";
 };
@@ -137,8 +137,8 @@ export function createTriggers(parts: TriggerParts): Triggers {
 
 	/** With several steps there is no single job whose end could be waited for. */
 	async function rendered(add: JobInput): Promise<JobInput> {
-		if (add.recipe === undefined) return add;
-		const [only, ...more] = await parts.expand(add);
+		if (add.recipe === undefined && add.item === undefined) return add;
+		const [only, ...more] = (await parts.expand(add)).jobs;
 		if (only && more.length === 0) return only;
 		throw new SluiceError("invalid", `recipe ${add.recipe} makes ${more.length + 1} jobs, and a trigger adds one`, {
 			field: "recipe",

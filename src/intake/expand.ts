@@ -1,24 +1,66 @@
-// `add` with a recipe: its jobs, with what the caller says over what the recipe says.
+// `add` of a job that names an item or a recipe: the item as its source knows it, and the recipe's jobs, with what the caller says over both.
 
 import { SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
+import type { Expansion } from "../intake.ts";
 import { type Item, plainItem } from "../source.ts";
-import { jobsOf } from "./jobs.ts";
+import { itemFields, jobsOf } from "./jobs.ts";
 import type { RecipeBook } from "./recipe-book.ts";
 
-export async function expand(
-	parts: { find(id: string): Promise<Item | null>; book: RecipeBook; tag: () => Promise<number> },
-	input: JobInput,
-): Promise<JobInput[]> {
-	const { recipe: name, vars, args, agent, env, item: id, source, prompt, command, ...rest } = input;
-	if (name === undefined) return [input];
+export type ExpandParts = {
+	find(id: string): Promise<Item | null>;
+	isSource(name: string): boolean;
+	/** The lane that the configuration gives to the items of a source. */
+	laneOf(source: string): string | null;
+	book: RecipeBook;
+	tag: () => Promise<number>;
+};
+
+export async function expand(parts: ExpandParts, input: JobInput): Promise<Expansion> {
+	const found = input.item === undefined ? null : await locate(parts, input.item, input.source);
+	if (input.recipe !== undefined) return { jobs: await byRecipe(parts, input, input.recipe, found), flows: flowsOf(found) };
+	if (found?.known !== true) return { jobs: [input], flows: null };
+	const { item } = found;
+	const job = { ...laneOfItem(parts, item), ...itemFields(item), ...input, item: item.id, source: item.source };
+	return { jobs: [job], flows: flowsOf(found) };
+}
+
+const flowsOf = (found: Located | null): Expansion["flows"] =>
+	found?.known === true ? (found.item.flow === null ? [] : [found.item.flow]) : null;
+
+/** `known`: a source has it. Any other is one of the caller's own: its id is all that is known. */
+export type Located = { item: Item; known: boolean };
+
+/**
+ * The item that an id means: `id` where exactly one source knows it, `source:id`, or an id with its source beside it. What no source knows is inline; but
+ * an id that names a source must be an item of it, and one that several sources know is refused.
+ */
+export async function locate(parts: Pick<ExpandParts, "find" | "isSource">, id: string, source?: string): Promise<Located> {
+	if (source === "inline") return { item: plainItem("inline", id), known: false };
+	const named = source ?? /^([^:]+):./s.exec(id)?.[1];
+	const item = await parts.find(source === undefined ? id : `${source}:${id}`);
+	if (item) return { item, known: true };
+	if (named !== undefined && parts.isSource(named))
+		throw new SluiceError(
+			"not_found",
+			`item: source ${named} has no item ${JSON.stringify(source === undefined ? id.slice(named.length + 1) : id)}`,
+			{
+				field: "item",
+				hint: `sluice source show ${named} lists its items`,
+			},
+		);
+	return { item: plainItem(source ?? "inline", id), known: false };
+}
+
+async function byRecipe(parts: ExpandParts, input: JobInput, name: string, found: Located | null): Promise<JobInput[]> {
+	const { recipe: _recipe, vars, args, agent, env, item: _item, source: _source, prompt, command, ...rest } = input;
 	if (command !== undefined)
 		throw new SluiceError("invalid", "command: the recipe says what is run", {
 			field: "command",
 			hint: "leave out the command, or the recipe",
 		});
 	const recipe = parts.book.get(name, input.repo ?? null);
-	const item = id === undefined ? null : await itemOf(parts, id, source);
+	const item = found?.item ?? null;
 	const said = [prompt, args].filter((part) => part !== undefined && part !== "").join("\n\n");
 	const several = recipe.steps.length > 1;
 	if (several && rest.name !== undefined)
@@ -33,6 +75,7 @@ export async function expand(
 		tag: String(await parts.tag()),
 		vars: vars ?? {},
 		fields,
+		...(found?.known && item !== null ? laneOfItem(parts, item) : {}),
 		...(said === "" ? {} : { args: said }),
 		...(agent === undefined ? {} : { agent }),
 		...(env === undefined ? {} : { env }),
@@ -46,8 +89,7 @@ export async function expand(
 	}));
 }
 
-/** An item that no source has is one of the caller's own: its id is all that is known. */
-async function itemOf(parts: { find(id: string): Promise<Item | null> }, id: string, source: string | undefined): Promise<Item> {
-	const found = source === undefined || source === "inline" ? null : await parts.find(`${source}:${id}`);
-	return found ?? plainItem(source ?? "inline", id);
-}
+const laneOfItem = (parts: ExpandParts, item: Item): { lane?: string } => {
+	const lane = parts.laneOf(item.source) ?? item.flow;
+	return lane === null ? {} : { lane };
+};

@@ -7,7 +7,7 @@ import type { Intake, ItemView, SourceView } from "../intake.ts";
 import type { Log } from "../log.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Item, ItemFault, QueueMark, Source, SourceSettings } from "../source.ts";
-import { expand } from "./expand.ts";
+import { type ExpandParts, expand, locate } from "./expand.ts";
 import { createPickup, type Pickup } from "./pickup.ts";
 import { openRecipeBook, readRecipeText } from "./recipe-book.ts";
 import { recoverCards } from "./recovery.ts";
@@ -64,6 +64,13 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		mustHaveBranch: parts.mustHaveBranch,
 		repos: parts.repos,
 		book,
+	};
+	const expanding: ExpandParts = {
+		find: (id) => sources.find(id),
+		isSource: (name) => source(name) !== undefined,
+		laneOf: (name) => slinging.usual(name).lane,
+		book,
+		tag: () => scheduler.lastEvent(),
 	};
 	const written = createWriteBack({ scheduler, source, log, cursor: parts.cursor });
 	let pickup = makePickup();
@@ -139,15 +146,18 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 	/** What does not fit together, and stays as it is. */
 	function reports(one: Source, item: Item): ItemFault[] {
 		const key = `${one.name}:${item.id}`;
-		const fault = (message: string, hint: string | null = null) => ({
+		const fault = (message: string, hint: string | null = null, code = "conflict") => ({
 			source: one.name,
 			id: item.id,
 			place: item.place,
-			code: "conflict",
+			code,
 			message: `${item.place}: ${message}`,
 			hint,
 		});
-		const troubles = [pickup.troubles().get(key), written.troubles().get(key)].flatMap((said) => (said === undefined ? [] : [fault(said)]));
+		const untaken = pickup.troubles().get(key);
+		const unwritten = written.troubles().get(key);
+		const troubles = untaken === undefined ? [] : [fault(untaken.message, untaken.hint, untaken.code)];
+		if (unwritten !== undefined) troubles.push(fault(unwritten));
 		if (item.report !== undefined) troubles.push(fault(item.report));
 		if (started && one.settings.kind === "cards" && item.in_progress && written.openJobs(key).length === 0 && troubles.length === 0)
 			troubles.push(fault("its agent_status says that it is worked on, but no job does", "set agent_status to idle to have it done"));
@@ -156,7 +166,11 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 
 	return {
 		sling: (input, act) => inTurn(() => sling(slinging, input, act)),
-		expand: (input) => expand({ find: (id) => sources.find(id), book, tag: () => scheduler.lastEvent() }, input),
+		expand: (input) => expand(expanding, input),
+		async itemKey(id) {
+			const { item } = await locate(expanding, id);
+			return `${item.source}:${item.id}`;
+		},
 		sources: async () => Promise.all(sources.all().map(async (one) => (await look(one)).source)),
 		async source(name) {
 			const { source, items } = await look(sources.get(name));

@@ -64,19 +64,20 @@ function over(fields: JobInput, job: JobInput): JobInput {
 	return job.no_merge === true || merge === undefined ? rest : { ...rest, merge };
 }
 
+/** What an item says of each job that works on it. */
+export const itemFields = (item: Item): JobInput => ({
+	item: item.id,
+	source: item.source,
+	...(item.phase === null ? {} : { phase: item.phase }),
+	...(item.parallelizable === null ? {} : { parallelizable: item.parallelizable }),
+	...(item.priority === 0 ? {} : { priority: item.priority }),
+	...(item.owner === null ? {} : { owner: item.owner }),
+});
+
 function shared(item: Item | null, { repo, batch, cwd, lane }: Order): JobInput {
 	return {
 		...(lane === undefined ? {} : { lane }),
-		...(item === null
-			? {}
-			: {
-					item: item.id,
-					source: item.source,
-					...(item.phase === null ? {} : { phase: item.phase }),
-					...(item.parallelizable === null ? {} : { parallelizable: item.parallelizable }),
-					...(item.priority === 0 ? {} : { priority: item.priority }),
-					...(item.owner === null ? {} : { owner: item.owner }),
-				}),
+		...(item === null ? {} : itemFields(item)),
 		...(repo === null ? {} : { repo }),
 		...(batch === null ? {} : { batch }),
 		...(cwd === undefined ? {} : { cwd }),

@@ -4,11 +4,13 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { dirname } from "node:path";
+import { SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
 import type { Host } from "../host.ts";
 import type { Log } from "../log.ts";
-import type { Scheduler } from "../scheduler.ts";
+import type { Deferred, Scheduler } from "../scheduler.ts";
 import type { Item, Source } from "../source.ts";
+import { fullWords } from "./sling.ts";
 import type { WriteBack } from "./write-back.ts";
 
 /** For sources that do not tell of changes. */
@@ -27,20 +29,24 @@ export type PickupParts = {
 	jobsOf(item: Item): Promise<JobInput[]>;
 };
 
+/** `deferred`: the queue is full, and the item is taken up when there is room. */
+export type Trouble = { code: "conflict" | "deferred"; message: string; hint: string | null };
+const FULL_HINT = "it is taken up by itself when there is room; raise max_concurrent or the lane's max to have it sooner";
+
 export type Pickup = {
 	/** From now on, until it is closed. */
 	follow(source: Source): void;
 	/** Looks at these now; the jobs that were added. */
 	take(source: Source, ids: readonly string[]): Promise<number[]>;
-	/** What is eligible and could not be taken up, by item. */
-	troubles(): ReadonlyMap<string, string>;
+	/** What is eligible and was not taken up, by item. */
+	troubles(): ReadonlyMap<string, Trouble>;
 	close(): void;
 };
 
 export function createPickup({ scheduler, host, log, written, jobsOf }: PickupParts): Pickup {
 	const endings: (() => void)[] = [];
 	const timers = new Map<string, () => void>();
-	const troubles = new Map<string, string>();
+	const troubles = new Map<string, Trouble>();
 	/** What was refused, as it was then: it is tried again when it has changed. */
 	const refused = new Map<string, string>();
 	let closed = false;
@@ -72,17 +78,18 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 			if (source.settings.write_back !== null && source.settings.kind === "cards") await mustBeWritable(item.place);
 			const jobs = await jobsOf(item);
 			const added = await add(source, item, jobs);
-			if (added === "full") {
+			if ("limit" in added) {
+				stays(key, added);
 				later(source, id);
 				return [];
 			}
 			forget(key);
 			return added;
 		} catch (error) {
-			const said = error instanceof Error ? error.message : String(error);
+			const message = error instanceof Error ? error.message : String(error);
 			if (item) refused.set(key, item.mark);
-			if (troubles.get(key) !== said) log.warn("an item could not be taken up", { item: key, error: said });
-			troubles.set(key, said);
+			if (troubles.get(key)?.message !== message) log.warn("an item could not be taken up", { item: key, error: message });
+			troubles.set(key, { code: "conflict", message, hint: error instanceof SluiceError ? (error.hint ?? null) : null });
 			return [];
 		}
 	}
@@ -115,21 +122,31 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 		refused.delete(key);
 	};
 
-	async function add(source: Source, item: Item, jobs: JobInput[]): Promise<number[] | "full"> {
-		const by = `source:${source.name}`;
+	/** The queue is full. Said once in the log, and of the item for as long as it lasts. */
+	function stays(key: string, deferred: Deferred): void {
+		const message = fullWords(deferred);
+		if (troubles.get(key)?.code !== "deferred") log.info("an item stays as it is", { item: key, reason: message, hint: FULL_HINT });
+		troubles.set(key, { code: "deferred", message, hint: FULL_HINT });
+	}
+
+	async function add(source: Source, item: Item, jobs: JobInput[]): Promise<number[] | Deferred> {
+		const act = { by: `source:${source.name}`, items: { flows: item.flow === null ? [] : [item.flow], limit: "as_configured" as const } };
 		const once =
 			source.settings.write_back === null
 				? {
 						unique: {
-							key: `pickup:${createHash("sha256").update(`${by}\0${item.id}\0${item.mark}`).digest("hex")}`,
+							key: `pickup:${createHash("sha256").update(`${act.by}\0${item.id}\0${item.mark}`).digest("hex")}`,
 							window_ms: FOR_EVER_MS,
 						},
 					}
 				: {};
 		const [first, ...rest] = jobs;
-		if (rest.length > 0) return (await scheduler.apply({ jobs: [{ ...first, ...once }, ...rest] }, { by })).jobs;
-		const result = await scheduler.add({ ...first, ...once }, { by });
-		if (result.outcome === "deferred") return "full";
+		if (rest.length > 0) {
+			const { jobs: numbers, deferred } = await scheduler.apply({ jobs: [{ ...first, ...once }, ...rest] }, act);
+			return deferred ?? numbers;
+		}
+		const result = await scheduler.add({ ...first, ...once }, act);
+		if (result.outcome === "deferred") return result;
 		if (result.outcome !== "queued") return [];
 		log.info("an item was taken up", { item: `${item.source}:${item.id}`, job: result.job.id });
 		return [result.job.id];

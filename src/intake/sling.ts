@@ -8,7 +8,7 @@ import { SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
 import { nearest } from "../core/nearest.ts";
 import type { PlannedJob, SlingInput, SlingSkip, Slung } from "../intake.ts";
-import type { Scheduler } from "../scheduler.ts";
+import type { Deferred, OfItems, Scheduler } from "../scheduler.ts";
 import type { Item } from "../source.ts";
 import { jobsOf, labelOf, type Order, rawJobOf } from "./jobs.ts";
 import type { RecipeBook } from "./recipe-book.ts";
@@ -78,25 +78,73 @@ export async function sling(parts: SlingParts, input: SlingInput, act: { by: str
 	if (input.base_branch !== undefined && !force)
 		for (const repo of new Set(plan.flatMap(({ planned }) => planned.repo ?? []))) await parts.mustHaveBranch(repo, input.base_branch);
 	const skipped = [...found.skipped];
-	const ready = await withoutTaken(scheduler, plan, skipped, force, act, words.ids.length === 1 && found.targets.length === 1);
+	const items: OfItems = { flows: found.targets.flatMap(({ item }) => item.flow ?? []), limit: "as_configured" };
+	const ready = await withoutTaken(
+		scheduler,
+		plan,
+		skipped,
+		{ by: act.by, force, items },
+		words.ids.length === 1 && found.targets.length === 1,
+	);
 	const jobs = ready.map(({ job }) => job);
-	const result = jobs.length === 0 ? null : await scheduler.apply({ jobs }, { by: act.by, force, check: input.dry_run === true });
-	const taken = new Map(result?.skipped.map(({ name, job }) => [name, job]) ?? []);
+	const result =
+		jobs.length === 0
+			? null
+			: await plainly(ready, () => scheduler.apply({ jobs }, { by: act.by, force, check: input.dry_run === true, items }));
+	const taken = new Map(result?.skipped.map((one) => [one.name, one]) ?? []);
 	const numbers = [...(result?.jobs ?? [])];
 	const planned: PlannedJob[] = [];
 	for (const [index, one] of ready.entries()) {
 		const other = taken.get(one.job.name ?? `jobs[${index}]`);
-		if (other === undefined) planned.push({ ...one.planned, job: input.dry_run ? null : (numbers.shift() ?? null) });
-		else if (!skipped.some(({ item, job }) => item === one.item.id && job === other)) skipped.push(already(one.item.id, other));
+		if (other === undefined) {
+			planned.push({ ...one.planned, job: input.dry_run ? null : (numbers.shift() ?? null) });
+			continue;
+		}
+		const said =
+			other.reason === "deferred" && result?.deferred ? skip(one.item.id, fullWords(result.deferred)) : already(one.item.id, other.job);
+		if (!skipped.some(({ item, job }) => item === said.item && job === said.job)) skipped.push(said);
 	}
 	return {
 		jobs: result?.jobs ?? [],
 		planned,
 		added: jobs,
 		skipped,
-		warnings: found.warnings,
+		warnings: [...found.warnings, ...(await delays(scheduler, planned.length))],
 		batches: [...new Set(planned.flatMap(({ batch }) => batch ?? []))],
+		deferred: result?.deferred ?? null,
 	};
+}
+
+/** Why the hard limit keeps an item out. */
+export function fullWords({ limit, depths }: Deferred): string {
+	const lanes = Object.entries(depths).map(([lane, count]) => `${lane}: ${count}`);
+	return `deferred: the queue is at its hard limit of ${limit} (${lanes.join(", ")})`;
+}
+
+/** Where queue limits concern items, a sling over the soft limit is warned as an add is. */
+async function delays(scheduler: Scheduler, added: number): Promise<string[]> {
+	if (added === 0 || !scheduler.config().queue.limit_items) return [];
+	const { backpressure } = await scheduler.status();
+	return backpressure === null ? [] : [backpressure];
+}
+
+/** A refusal names the item that was slung, not its place among the jobs. */
+async function plainly<T>(jobs: readonly { item: Item }[], call: () => Promise<T>): Promise<T> {
+	try {
+		return await call();
+	} catch (error) {
+		if (!(error instanceof SluiceError)) throw error;
+		const { code, hint, message } = error;
+		const [whole, place, field] = /^jobs\[(\d+)\](?:\.([\w.[\]]+))?: /.exec(message) ?? [];
+		const id = jobs[Number(place)]?.item.id;
+		if (whole === undefined || id === undefined) throw error;
+		const rest = message.slice(whole.length);
+		throw new SluiceError(code, rest.includes(id) ? rest : `${id}: ${rest}`, {
+			hint,
+			cause: error,
+			...(field === undefined ? {} : { field }),
+		});
+	}
 }
 
 const already = (item: string, job: number): SlingSkip => skip(item, `job ${job} works on it already`, job);
@@ -263,23 +311,28 @@ export function usualRecipe({ usual, repos, book }: Pick<SlingParts, "usual" | "
 	return own ?? (item.flow !== null && book.has(item.flow, repo) ? item.flow : "work");
 }
 
-/** Somebody else has taken it up, and none of our jobs: refused where it is the only one, else skipped. */
+/** The source says that it is in progress, and no job of this queue works on it: refused where it is the only one, else skipped. */
 async function withoutTaken<T extends { item: Item; job: JobInput }>(
 	scheduler: Scheduler,
 	plan: readonly T[],
 	skipped: SlingSkip[],
-	force: boolean,
-	act: { by: string },
+	act: { by: string; force: boolean; items: OfItems },
 	alone: boolean,
 ): Promise<T[]> {
-	if (force) return [...plan];
+	if (act.force) return [...plan];
 	const refused = new Set<string>();
 	for (const item of new Set(plan.flatMap((one) => (one.item.in_progress ? [one.item] : []))))
 		try {
 			const jobs = plan.filter((one) => one.item === item).map(({ job }) => job);
-			await scheduler.apply({ jobs }, { by: act.by, check: true });
+			await scheduler.apply({ jobs }, { ...act, check: true });
 		} catch (error) {
-			if (alone || !(error instanceof SluiceError) || error.code !== "forbidden") throw error;
+			if (!(error instanceof SluiceError) || error.code !== "forbidden") throw error;
+			if (alone)
+				throw new SluiceError("forbidden", `${item.id} is in progress elsewhere: its source says so, and no job here works on it`, {
+					field: "item",
+					hint: `wait for it, or: sluice sling ${item.id} --force`,
+					cause: error,
+				});
 			skipped.push(skip(item.id, "in progress elsewhere"));
 			refused.add(item.id);
 		}

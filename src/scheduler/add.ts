@@ -1,7 +1,7 @@
 // Adding one job: every check first, then one write.
 
 import type { Predecessor } from "../core/answer.ts";
-import { hardLimit, softLimit } from "../core/config.ts";
+import { type Config, hardLimit } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import { artifactKey, factKeys, isMarker, itemKey, jobOfArtifact } from "../core/fact.ts";
 import { deadEnd, fits } from "../core/gates/after.ts";
@@ -10,8 +10,9 @@ import type { Draft } from "../core/input.ts";
 import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../core/job.ts";
 import { nearest } from "../core/nearest.ts";
 import type { Facts } from "../host.ts";
-import type { AddResult } from "../scheduler.ts";
+import type { AddResult, OfItems } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
+import { backlog, counts, deferred, delayWarning } from "./backlog.ts";
 import { type FactRecord, factsOf, isUnsettled, plainFacts } from "./facts.ts";
 import { heldOf, position, toView, viewJob } from "./look.ts";
 import { learn, type Seen } from "./observe.ts";
@@ -21,6 +22,10 @@ import type { Tx } from "./tx.ts";
 
 /** `limit` "none": a full queue does not turn it away; triggers are not asked to come again later. */
 export type AddOptions = { force: boolean; seen?: Seen | undefined; limit?: "none" };
+
+/** Whether the hard limit of the queue holds for it. */
+export const limitFor = (items: OfItems | undefined, { queue }: Config): { limit?: "none" } =>
+	items && (items.limit === "never" || (items.limit === "as_configured" && !queue.limit_items)) ? { limit: "none" } : {};
 
 export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: AddOptions): Op<AddResult> {
 	if (seen) yield* learn(tx, seen);
@@ -37,11 +42,10 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: Add
 	};
 	const twin = draft.unique ? yield* findTwin(tx, draft, "unique", noteTwin) : undefined;
 	if (twin !== undefined) return { outcome: "duplicate", job: twin };
-	const limit = bound === "none" ? Number.POSITIVE_INFINITY : hardLimit(tx.config);
 	// One that is to be replaced makes room, and stays if that is not enough.
-	const room = replaced !== undefined && (yield* tx.find(replaced))?.line === "" ? 1 : 0;
-	if (tx.memory.ready - room >= limit)
-		return { outcome: "deferred", limit, depths: depths(tx), hint: "retry later, or raise max_concurrent or the lane's max" };
+	const twinJob = replaced === undefined ? undefined : yield* tx.find(replaced);
+	const room = twinJob && counts(tx, twinJob) ? 1 : 0;
+	if (bound !== "none" && backlog(tx) - room >= hardLimit(tx.config)) return { outcome: "deferred", ...deferred(tx) };
 	if (replaced !== undefined) yield* replaceTwin(tx, replaced);
 
 	job.id = tx.nextId("job");
@@ -52,8 +56,8 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: Add
 	// A twin that was replaced may have been its predecessor: the answer tells what has come of that.
 	if (tx.ended.length > 0) yield* cascade(tx);
 	if (replaced !== undefined && tx.memory.all("settle").size > 0) yield* settle(tx);
-	const warnings = job.needs || tx.memory.ready > softLimit(tx.config) ? yield* warningsOf(tx, job) : [];
 	const view = preds.length === 0 ? toView(job, draft.spec, [], { held: heldOf(tx, job) }) : yield* viewJob(tx, job);
+	const warnings = job.needs || delayWarning(tx) !== null ? yield* warningsOf(tx, job) : [];
 	const result: AddResult = { outcome: "queued", job: view, position: yield* position(tx, job) };
 	if (warnings.length > 0) result.warning = warnings.join("; ");
 	return result;
@@ -355,12 +359,8 @@ export function markPredecessors(tx: Tx, preds: readonly Predecessor[]): void {
 
 function* warningsOf(tx: Tx, job: Job): Op<string[]> {
 	const warnings: string[] = [];
-	if (tx.memory.ready > softLimit(tx.config))
-		warnings.push(
-			`Queue delayed; respecting caps (${Object.entries(depths(tx))
-				.map(([lane, count]) => `${lane}: ${count}`)
-				.join(", ")})`,
-		);
+	const delay = delayWarning(tx);
+	if (delay !== null) warnings.push(delay);
 	for (const artifact of job.needs ?? []) {
 		if (isMarker(artifact) || jobOfArtifact(artifact) === undefined) {
 			const key = artifactKey(artifact, job.repo);
@@ -371,5 +371,3 @@ function* warningsOf(tx: Tx, job: Job): Op<string[]> {
 	}
 	return warnings;
 }
-
-export const depths = (tx: Tx): Record<string, number> => Object.fromEntries([...tx.memory.depth].sort(([a], [b]) => (a < b ? -1 : 1)));

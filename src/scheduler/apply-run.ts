@@ -3,10 +3,13 @@
 import type { Config } from "../core/config.ts";
 import { factKeys, isProbed } from "../core/fact.ts";
 import type { Clock, Host } from "../host.ts";
-import type { Act, ApplyResult, Manifest } from "../scheduler.ts";
+import type { Act, ApplyResult, Manifest, OfItems } from "../scheduler.ts";
+import { limitFor } from "./add.ts";
 import * as applying from "./apply.ts";
+import { deferItems } from "./backlog.ts";
 import type { Engine, Task } from "./engine.ts";
 import { learn, type Seen } from "./observe.ts";
+import * as stages from "./stages.ts";
 
 export type ApplyParts = {
 	engine: Engine;
@@ -20,15 +23,25 @@ export type ApplyParts = {
 	piece: number;
 };
 
+type ApplyAct = Act & { force?: boolean; check?: boolean; items?: OfItems };
+
+/** An apply of the caller's own is never limited. */
+const isLimited = ({ items }: ApplyAct, config: Config): boolean => items !== undefined && limitFor(items, config).limit !== "none";
+
+const draftingOf = (act: ApplyAct) => ({ force: act.force === true, flows: act.items?.flows });
+
 /** A piece is cut so that its transaction takes about this long, on whatever machine: nobody else is held up for longer. */
 const PIECE_MS = 7;
 
-export async function apply(parts: ApplyParts, manifest: Manifest, act: Act & { force?: boolean; check?: boolean }): Promise<ApplyResult> {
+export async function apply(parts: ApplyParts, manifest: Manifest, act: ApplyAct): Promise<ApplyResult> {
 	const { clock, host, config, lookFor, agents } = parts;
-	const options = { now: clock.now(), force: act.force === true, agents: agents?.() };
+	const options = { now: clock.now(), agents: agents?.(), ...draftingOf(act) };
 	const prepared = await inTurns(applying.prepare(manifest, config(), options), host);
 	return lookFor(await inTurns(probedKeys(prepared), host), async (seen) => {
-		if (act.check === true) return { jobs: [], names: {}, skipped: await screened(parts, prepared, seen, act) };
+		if (act.check === true) {
+			const skipped = await screened(parts, prepared, seen, act);
+			return { jobs: [], names: {}, skipped, ...(prepared.full ? { deferred: prepared.full } : {}) };
+		}
 		// Jobs that produce for each other in a circle must all be there before the first is decided: they cannot go in pieces.
 		if (prepared.nodes.length > parts.piece && !prepared.circular) return applyStaged(parts, manifest, prepared, seen, act);
 		return applyWhole(parts, manifest, prepared, seen, act);
@@ -40,7 +53,7 @@ async function applyWhole(
 	manifest: Manifest,
 	drafts: applying.Prepared,
 	seen: Seen,
-	act: Act & { force?: boolean },
+	act: ApplyAct,
 ): Promise<ApplyResult> {
 	const force = act.force === true;
 	let prepared = drafts;
@@ -48,10 +61,11 @@ async function applyWhole(
 	return engine.run(
 		function* (tx) {
 			// Run again after another operation of the group failed: the drafts were changed, so they are made anew.
-			if (!first) prepared = atOnce(applying.prepare(manifest, config(), { now: tx.now, force }));
+			if (!first) prepared = atOnce(applying.prepare(manifest, config(), { now: tx.now, ...draftingOf(act) }));
 			first = false;
 			yield* learn(tx, seen);
 			const skipped = yield* applying.screen(tx, prepared, force);
+			if (isLimited(act, tx.config)) skipped.push(...deferItems(tx, prepared));
 			const nodes = applying.fresh(prepared);
 			if (nodes.length > 0) {
 				const range = applying.number(tx, nodes);
@@ -65,16 +79,14 @@ async function applyWhole(
 }
 
 /** Only looked at, a piece at a time: a manifest that is refused has changed nothing. */
-async function screened(
-	parts: ApplyParts,
-	prepared: applying.Prepared,
-	seen: Seen,
-	act: Act & { force?: boolean },
-): Promise<ApplyResult["skipped"]> {
+async function screened(parts: ApplyParts, prepared: applying.Prepared, seen: Seen, act: ApplyAct): Promise<ApplyResult["skipped"]> {
 	const skipped: ApplyResult["skipped"] = [];
 	await inPieces(parts, prepared.nodes, async (nodes) => {
 		const piece = { ...prepared, nodes };
-		const screen: Task<ApplyResult["skipped"]> = (tx) => applying.screen(tx, piece, act.force === true, { seen: seen.facts });
+		const screen: Task<ApplyResult["skipped"]> = function* (tx) {
+			const found = yield* applying.screen(tx, piece, act.force === true, { seen: seen.facts });
+			return isLimited(act, tx.config) ? [...found, ...deferItems(tx, prepared, nodes)] : found;
+		};
 		skipped.push(...(await parts.engine.run(screen, { by: act.by })));
 	});
 	return skipped;
@@ -85,7 +97,7 @@ async function applyStaged(
 	manifest: Manifest,
 	drafts: applying.Prepared,
 	seen: Seen,
-	act: Act & { force?: boolean },
+	act: ApplyAct,
 ): Promise<ApplyResult> {
 	const { engine, clock, host, config } = parts;
 	const run = <T>(task: Task<T>) => engine.run(task, { by: act.by });
@@ -93,22 +105,22 @@ async function applyStaged(
 	let skipped = await screened(parts, prepared, seen, act);
 	// One that is refused leaves nothing behind, not even what was seen; by that another may be out of its way, so it is screened anew.
 	if (Object.keys(seen.facts).length > 0 && (await run((tx) => learn(tx, seen)))) {
-		prepared = await inTurns(applying.prepare(manifest, config(), { now: clock.now(), force: act.force === true }), host);
+		prepared = await inTurns(applying.prepare(manifest, config(), { now: clock.now(), ...draftingOf(act) }), host);
 		skipped = await screened(parts, prepared, seen, act);
 	}
 	const nodes = applying.fresh(prepared);
 	if (nodes.length === 0) return inTurns(applying.resultOf(prepared, skipped), host);
-	const stage = await run((tx) => applying.openStage(tx, nodes));
+	const stage = await run((tx) => stages.openStage(tx, nodes));
 	try {
 		await inPieces(parts, nodes, (piece) =>
 			run(function* (tx) {
-				applying.keepStage(tx, stage.stage);
+				stages.keepStage(tx, stage.stage);
 				yield* applying.insertNodes(tx, piece, yield* applying.endedIn(stage.from, stage.to), stage);
 			}),
 		);
-		await run((tx) => applying.closeStage(tx, stage.stage, stage, nodes));
+		await run((tx) => stages.closeStage(tx, stage.stage, stage, nodes));
 	} catch (error) {
-		await run((tx) => applying.dropStage(tx, stage.stage)).catch(() => {});
+		await run((tx) => stages.dropStage(tx, stage.stage)).catch(() => {});
 		throw error;
 	}
 	return inTurns(applying.resultOf(prepared, skipped), host);

@@ -7,7 +7,6 @@
 // A crash before `open` leaves a stage record; whoever opens the store next takes those jobs out again.
 
 import type { Predecessor } from "../core/answer.ts";
-import { bucketKey } from "../core/bucket.ts";
 import * as check from "../core/check.ts";
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
@@ -17,10 +16,9 @@ import { type Draft, type DraftOptions, draftJob } from "../core/input.ts";
 import type { Job, JobInput, Policy, Status } from "../core/job.ts";
 import { expandJobs } from "../core/manifest.ts";
 import type { Facts } from "../host.ts";
-import type { ApplyResult, Manifest } from "../scheduler.ts";
+import type { ApplyResult, Deferred, Manifest } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, replaceTwin, storeJob } from "./add.ts";
-import type { Stage } from "./place.ts";
+import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, storeJob } from "./add.ts";
 import type { Tx } from "./tx.ts";
 
 export const MAX_MANIFEST = 1_000_000;
@@ -28,7 +26,7 @@ export const MAX_MANIFEST = 1_000_000;
 export const PIECE = 300;
 
 /** One job of the manifest on its way in. `job` is its number once it has one, or the existing job it stands for. */
-type Node = {
+export type Node = {
 	draft: Draft;
 	index: number;
 	field: string;
@@ -50,10 +48,13 @@ export type Prepared = {
 	byName: Map<string, Node>;
 	byUnique: Map<string, Node>;
 	coming: Map<number, number>;
+	/** Items that the hard limit lets in, as far as they were looked at; `full` once it has kept one out. */
+	admitted: Set<string>;
+	full?: Deferred;
 };
 
 /** Checks each job for itself; yields now and then so that the caller can let others go first. */
-export function* prepare(manifest: Manifest, config: Config, options: DraftOptions): Generator<void, Prepared, void> {
+export function* prepare(manifest: Manifest, config: Config, options: Omit<DraftOptions, "field">): Generator<void, Prepared, void> {
 	const { inputs, defaults, batch } = check.taking("manifest", () => {
 		const given = check.record(manifest, "manifest") as Manifest;
 		check.knownKeys(given as Record<string, unknown>, ["defaults", "jobs", "batch"], "");
@@ -101,7 +102,14 @@ export function* prepare(manifest: Manifest, config: Config, options: DraftOptio
 		});
 	}
 	const ordered = yield* producersFirst(sorted.order);
-	return { nodes: ordered ?? sorted.order, circular: ordered === null, byName, byUnique: new Map(), coming: new Map() };
+	return {
+		nodes: ordered ?? sorted.order,
+		circular: ordered === null,
+		byName,
+		byUnique: new Map(),
+		coming: new Map(),
+		admitted: new Set(),
+	};
 }
 
 /** A consumer is decided when it goes in: what produces for it must be there by then. Null when they go in a circle. */
@@ -138,7 +146,7 @@ function defaultsFor(own: Record<string, unknown>, defaults: Record<string, unkn
 }
 
 /** Faults of the defaults are said to be there. They need not be a job by themselves: what is missing is filled in for the check. */
-function checkDefaults(defaults: Record<string, unknown>, config: Config, options: DraftOptions): void {
+function checkDefaults(defaults: Record<string, unknown>, config: Config, options: Omit<DraftOptions, "field">): void {
 	const filled: Record<string, unknown> = { prompt: "", ...defaults };
 	if (filled.command === undefined && filled.agent === undefined && filled.payload === undefined) filled.payload = null;
 	draftJob(filled, config, { ...options, field: "defaults" });
@@ -307,7 +315,7 @@ export function* endedIn(from: number, to: number): Op<Set<number>> {
 	return new Set(yield* ask({ read: "ended_in", from, to }));
 }
 
-export function* resultOf({ nodes, byName }: Prepared, skipped: ApplyResult["skipped"]): Generator<void, ApplyResult, void> {
+export function* resultOf({ nodes, byName, full }: Prepared, skipped: ApplyResult["skipped"]): Generator<void, ApplyResult, void> {
 	const jobs: number[] = [];
 	const names: Record<string, number> = {};
 	let count = 0;
@@ -319,7 +327,7 @@ export function* resultOf({ nodes, byName }: Prepared, skipped: ApplyResult["ski
 		if (++count % 1000 === 0) yield;
 		names[name] = numberOf(node);
 	}
-	return { jobs, names, skipped };
+	return { jobs, names, skipped, ...(full ? { deferred: full } : {}) };
 }
 
 const aliasOf = (name: string, nodes: readonly Node[]): number =>
@@ -343,55 +351,4 @@ export function number(tx: Tx, nodes: readonly Node[]): { from: number; to: numb
 		chains.set(item, node.chain);
 	}
 	return { from, to: from + nodes.length - 1 };
-}
-
-const STAGE_STALE_MS = 60_000;
-
-export function* openStage(tx: Tx, nodes: readonly Node[]): Op<{ stage: number; from: number; to: number }> {
-	const { from, to } = number(tx, nodes);
-	const batches = [...new Set(nodes.flatMap(({ draft }) => draft.job.batch ?? []))];
-	tx.put("stage", String(from), { from, to, at: tx.now, ...(batches.length > 0 ? { batches } : {}) } satisfies Stage);
-	yield* [];
-	return { stage: from, from, to };
-}
-
-/** From here on all of them are there. */
-export function* closeStage(tx: Tx, stage: number, range: { from: number; to: number }, nodes: readonly Node[]): Op<void> {
-	for (const node of nodes) if (node.twin !== undefined) yield* replaceTwin(tx, node.twin);
-	for (const batch of (tx.memory.recall("stage", String(stage)) as Stage | null)?.batches ?? []) tx.closing.add(batch);
-	for (const bucket of [...tx.memory.buckets.values()]) {
-		if (bucket.stage !== stage) continue;
-		const key = tx.memory.bucketKeys.get(bucket.id) as string;
-		const { stage: _stage, ...open } = bucket;
-		tx.put("bucket", key, null);
-		tx.put("bucket", `${bucketKey({ ...open, ...(open.labels ? { host_labels: open.labels } : {}) })}#${bucket.id}`, open);
-	}
-	tx.put("stage", String(stage), null);
-	tx.memory.countReady();
-	tx.event("applied", null, { from: range.from, to: range.to });
-	tx.stirred = true;
-}
-
-/** Refused if somebody took it for dead meanwhile. */
-export function keepStage(tx: Tx, stage: number): void {
-	const known = tx.memory.recall("stage", String(stage)) as Stage | null;
-	if (!known || tx.memory.recall("settle", `stage/${stage}`) !== null)
-		throw new SluiceError("store", "this apply took too long between two of its steps and was taken for dead", {
-			hint: "apply it again: nothing of it was kept",
-		});
-	tx.put("stage", String(stage), { ...known, at: tx.now } satisfies Stage);
-}
-
-/** An apply that was cut off, or refused half way: its jobs are taken out piece by piece. */
-export function* dropStage(tx: Tx, stage: number): Op<void> {
-	const range = tx.memory.recall("stage", String(stage)) as Stage | null;
-	if (range) tx.put("settle", `stage/${stage}`, { after: 0, from: range.from, to: range.to });
-	yield* [];
-}
-
-export function* dropStaleStages(tx: Tx): Op<void> {
-	for (const value of tx.memory.all("stage").values()) {
-		const { from, at } = value as Stage;
-		if (at < tx.now - STAGE_STALE_MS && tx.memory.recall("settle", `stage/${from}`) === null) yield* dropStage(tx, from);
-	}
 }

@@ -8,11 +8,11 @@ import { factKeys, isProbed } from "../core/fact.ts";
 import { type Draft, draftJob } from "../core/input.ts";
 import type { JobInput } from "../core/job.ts";
 import type { Clock, Host } from "../host.ts";
-import type { Act, ConfigInput, EventRow, News, OpenOptions, Scheduler } from "../scheduler.ts";
+import type { Act, ConfigInput, EventRow, News, OfItems, OpenOptions, Scheduler } from "../scheduler.ts";
 import { ask, type Op, type Store } from "../store.ts";
 import { accountMethods } from "./account-door.ts";
-import { type AddOptions, addJob } from "./add.ts";
-import { dropStaleStages, PIECE } from "./apply.ts";
+import { type AddOptions, addJob, limitFor } from "./add.ts";
+import { PIECE } from "./apply.ts";
 import { apply } from "./apply-run.ts";
 import { closeBreaker } from "./breakers.ts";
 import { cancelMethods } from "./cancel-methods.ts";
@@ -41,6 +41,7 @@ import { inTime } from "./pass.ts";
 import * as registers from "./registers.ts";
 import { rewind, rewindAll } from "./rewind.ts";
 import { createSharedSettings } from "./shared-settings.ts";
+import { dropStaleStages } from "./stages.ts";
 import { nextWake } from "./sweep.ts";
 import { triggerMethods } from "./trigger-door.ts";
 import type { Tx } from "./tx.ts";
@@ -147,11 +148,12 @@ export async function createScheduler(
 	 */
 	function adding<T>(
 		input: JobInput,
-		act: Act & { force?: boolean },
+		act: Act & { force?: boolean; items?: OfItems },
 		add: (tx: Tx, draft: Draft, options: AddOptions) => Op<T>,
 	): Promise<T> {
 		const force = act.force === true;
-		const draft = draftJob(input, config, { now: clock.now(), force, agents: options.agents?.() });
+		const drafting = { force, flows: act.items?.flows, agents: options.agents?.() };
+		const draft = draftJob(input, config, { now: clock.now(), ...drafting });
 		const { job } = draft;
 		const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
 		const keys = special ? factKeys(job).filter(isProbed) : [];
@@ -160,10 +162,10 @@ export async function createScheduler(
 			engine.run(
 				(tx) => {
 					// The group may run twice; what the first run changed in the draft is thrown away with it.
-					const mine = first ? draft : draftJob(input, config, { now: tx.now, force });
+					const mine = first ? draft : draftJob(input, config, { now: tx.now, ...drafting });
 					first = false;
 					restamp(mine.job, tx.now, input.runnable_at === undefined);
-					return add(tx, mine, { force, seen });
+					return add(tx, mine, { force, seen, ...limitFor(act.items, config) });
 				},
 				{ by: act.by, locks: (job.locks ?? []).map(({ key }) => key) },
 			);

@@ -3,7 +3,7 @@
 import { refuse } from "../core/answer.ts";
 import { bucketOf } from "../core/bucket.ts";
 import * as check from "../core/check.ts";
-import { hardLimit, laneOf, softLimit } from "../core/config.ts";
+import { hardLimit, isDirect, laneOf } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
 import { SluiceError } from "../core/errors.ts";
 import { pausedReason } from "../core/gates/holds.ts";
@@ -14,7 +14,7 @@ import type { Head } from "../core/plan.ts";
 import { HOLD_KINDS } from "../core/world.ts";
 import type { JobView, Scheduler, StatusReport, Why } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { depths } from "./add.ts";
+import { backlog, delayWarning } from "./backlog.ts";
 import { viewBudget } from "./budgets.ts";
 import { type Edges, edgesOf, factsOf } from "./facts.ts";
 import { MANY } from "./heads.ts";
@@ -62,7 +62,7 @@ function heldOfAll(tx: Tx, jobs: readonly Job[]): Map<number, JobView["held"]> {
 }
 
 /** Kept to ourselves: where it is parked, and what is shown in another form. */
-const HIDDEN = new Set(["line", "bucket", "path", "due_at", "dependents", "deps_left", "reserve_at", "awaited", "timely"]);
+const HIDDEN = new Set(["line", "bucket", "path", "due_at", "dependents", "deps_left", "reserve_at", "awaited", "timely", "serial_wait"]);
 
 type Beside = { held?: JobView["held"] | undefined; waits_for?: number[] | undefined };
 
@@ -159,8 +159,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 			lending: memory.usage.get(`lent:lane:${name}`) ?? 0,
 			max: laneOf(config, name).max,
 		};
-	const soft = softLimit(config);
-	const hard = hardLimit(config);
+	const delay = delayWarning(tx);
 	const total = [...memory.depth.values()].reduce((sum, count) => sum + count, 0);
 	return {
 		paused: isPaused,
@@ -187,12 +186,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 			}))
 			.sort((a, b) => HOLD_KINDS.indexOf(a.kind) - HOLD_KINDS.indexOf(b.kind) || (a.scope < b.scope ? -1 : 1)),
 		hosts: viewHosts(tx),
-		backpressure:
-			memory.ready > soft
-				? `Queue delayed; respecting caps (${Object.entries(depths(tx))
-						.map(([lane, count]) => `${lane}: ${count}`)
-						.join(", ")})${memory.ready >= hard ? "; new jobs are deferred" : ""}`
-				: null,
+		backpressure: delay === null ? null : `${delay}${backlog(tx) >= hardLimit(config) ? "; new jobs are deferred" : ""}`,
 		last_dispatch_at: tx.getPace().last_dispatch_at,
 		needs_human: yield* waitingForPeople(tx),
 		budgets: [...memory.ledgers.values()].flat().flatMap((ledger) => {

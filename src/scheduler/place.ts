@@ -17,6 +17,7 @@ import { artifactKey, isMarker, isProbed, itemKey } from "../core/fact.ts";
 import { type Decision, decide } from "../core/gates/index.ts";
 import { drop, type ExitKind, isWaiting, type Job, type Terminal } from "../core/job.ts";
 import type { Op } from "../store.ts";
+import { countSerial, uncountSerial } from "./backlog.ts";
 import { doubtFact, factsOf, plainFacts } from "./facts.ts";
 import { giveUpReservations, pump, unwant, want } from "./locks.ts";
 import type { Tx } from "./tx.ts";
@@ -54,6 +55,7 @@ const ending = (verdict: Verdict): Ending => ({
 /** Out of whatever line it stands in. Its document must not have changed its place in the order before this. */
 export function* unplace(tx: Tx, job: Job): Op<void> {
 	const { line } = job;
+	uncountSerial(tx, job);
 	if (line === "") {
 		tx.leave(job);
 		if (job.locks) {
@@ -100,6 +102,7 @@ function* park(tx: Tx, job: Job, to: Extract<Decision, { kind: "park" }>): Op<vo
 		yield* unplace(tx, job);
 		job.since = tx.now;
 		job.line = to.line;
+		countSerial(tx, job);
 		// Held by its batch, it could have its locks: when somebody takes them, that comes first in its reasons.
 		if (to.line.startsWith("batch:")) want(tx, job);
 		tx.memory.joinLine(to.line);

@@ -17,6 +17,7 @@
 import { fits } from "../core/gates/after.ts";
 import { isWaiting, type Job, type Policy } from "../core/job.ts";
 import { ask, type Op } from "../store.ts";
+import { uncountSerial } from "./backlog.ts";
 import { type CancelNote, cancelMore } from "./cancel.ts";
 import { loseRuns } from "./hosts.ts";
 import { evictMore, isOverdue, reserveAll, wakeShared } from "./locks.ts";
@@ -214,6 +215,7 @@ function* unstage(tx: Tx, value: Note & { from: number; to: number }): Op<number
 		if (job?.name !== undefined) tx.put("name", job.name, null);
 		if (job && isWaiting(job.status)) {
 			if (job.line === "") tx.leave(job);
+			uncountSerial(tx, job);
 			if (job.kind !== "kernel") tx.count("depth", job.lane, -1);
 			if (job.item !== undefined) tx.put("chain", job.item, null);
 		}

@@ -157,6 +157,61 @@ describe("backpressure", () => {
 		expect(await warningOf(t, card("now"))).toBeUndefined();
 	});
 
+	test("cards that wait for the lock of their phase count: they stand in the queue as the others do", async () => {
+		const t = await openStand({ preset: "cards" });
+		const first = await t.add(card("first"));
+		await t.start();
+		for (let n = 1; n <= 8; n++) expect(await warningOf(t, card(`c-${n}`))).toBeUndefined();
+		expect(await t.sluice.status()).toMatchObject({ queued_total: 8, queued_ready: 0, backpressure: null });
+		expect(await warningOf(t, card("c-9"))).toBe("Queue delayed; respecting caps (implement: 9)");
+		expect((await t.sluice.status()).backpressure).toBe("Queue delayed; respecting caps (implement: 9)");
+		for (let n = 10; n <= 16; n++) expect(await warningOf(t, card(`c-${n}`))).toMatch(WARNING);
+		expect(await t.tryAdd(card("c-17"))).toMatchObject({ outcome: "deferred", limit: 16, depths: { implement: 16 } });
+		expect((await t.sluice.status()).backpressure).toContain("; new jobs are deferred");
+		// One that starts, one that is cancelled: there is room for two.
+		await t.succeed(first);
+		await t.start();
+		await t.sluice.cancel(first + 5);
+		expect([await warningOf(t, card("c-18")), await warningOf(t, card("c-19"))]).toEqual([
+			expect.stringMatching(WARNING),
+			expect.stringMatching(WARNING),
+		]);
+		expect(await warningOf(t, card("c-20"))).toBe("deferred");
+	});
+
+	test("without the preset they do not, and other locks never do", async () => {
+		const t = await openStand({ config: { max_concurrent: 1, lanes: { implement: {} }, queue: { hard_limit: 2 } } });
+		await t.add(card("1"));
+		await t.start();
+		for (let n = 2; n <= 9; n++) expect(await warningOf(t, card(`${n}`))).toBeUndefined();
+		await t.sluice.configure({ queue: { count_serial: true } });
+		expect(await warningOf(t, card("10"))).toBe("deferred");
+		const other = await openStand({ preset: "cards", config: { queue: { hard_limit: 2 } } });
+		for (let n = 1; n <= 5; n++) {
+			await other.add({ locks: ["mine"] });
+			await other.start();
+		}
+		expect((await other.sluice.status()).queued_total).toBe(4);
+		expect(await warningOf(other, card("1"))).toBeUndefined();
+	});
+
+	test("a retry and a restart keep the count", async () => {
+		const path = join(makeFolder(), "s.db");
+		const t = await openStand({ preset: "cards", path, config: { retry: { base_ms: 1000, jitter: 0 } } });
+		const first = await t.add(card("first"));
+		await t.start();
+		for (let n = 1; n <= 15; n++) await t.add(card(`c-${n}`));
+		// Out of its back-off, it waits for the lock that another card has taken.
+		await t.fail(first);
+		await t.start();
+		await t.wait(MINUTE);
+		expect((await t.sluice.show(first)).status).toBe("waiting_on_locks");
+		expect((await t.tryAdd(card("16"))).outcome).toBe("queued");
+		await t.sluice.close();
+		const again = await openStand({ preset: "cards", path, clock: t.clock });
+		expect((await again.tryAdd(card("17"))).outcome).toBe("deferred");
+	});
+
 	test("it does not push back on apply", async () => {
 		const t = await openStand({ preset: "cards" });
 		const jobs = Array.from({ length: 40 }, (_, n) => ({ command: ["true"], lane: "implement", name: `job-${n}` }));

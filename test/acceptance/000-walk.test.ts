@@ -195,7 +195,7 @@ describe("a board of cards", { timeout: 60_000 }, () => {
 		board.let("1");
 		await until(() => board.state(one).history.length === 1);
 		expect(board.state(one).status).toBe("canceled");
-		const { sources } = await client.call("source.list", {});
+		const { sources } = await client.call("source.scan", {});
 		expect(sources[0]?.faults).toMatchObject([
 			{ id: "1", message: expect.stringContaining("agent_status is canceled, which does not lead to succeeded") },
 		]);
@@ -205,7 +205,7 @@ describe("a board of cards", { timeout: 60_000 }, () => {
 	test("bad cards are named, the others run; a daemon that was killed writes what it missed", async () => {
 		const board = new Board();
 		board.put("phase-1-a/backlog/1-bad.md", "---\nagent_flow: [\n---\n");
-		board.put("phase-1-a/backlog/2-lane.md", card("Lane").replace("implement", "paint"));
+		board.put("phase-1-a/backlog/2-lane.md", card("Lane").replace("implement", "pa int"));
 		const good = "phase-2-b/backlog/3-good.md";
 		board.put(good, card("Good"));
 		const first = await board.home.up();
@@ -218,7 +218,7 @@ describe("a board of cards", { timeout: 60_000 }, () => {
 		const { sources } = await client.call("source.scan", { name: "board" });
 		expect(sources[0]?.faults.map(({ message }) => message.replace(`${board.root}/`, ""))).toEqual([
 			expect.stringContaining("phase-1-a/backlog/1-bad.md: line"),
-			expect.stringContaining('there is no lane "paint"'),
+			expect.stringContaining("phase-1-a/backlog/2-lane.md: agent_flow"),
 		]);
 		await expect(client.call("job.sling", { ids: ["1"] })).rejects.toThrow(/^1: line \d+: front matter/);
 		expect(board.begun()).toEqual(["3"]);
@@ -267,5 +267,95 @@ describe("a board of cards", { timeout: 60_000 }, () => {
 		const { sources } = await client.call("source.list", {});
 		expect(sources[0]?.faults).toMatchObject([{ id: "1", message: expect.stringContaining("no job does") }]);
 		expect(JSON.parse(board.text(".sluice-queues.json"))).toMatchObject([{ queue: "q2" }, { home: board.home.path }]);
+	});
+
+	test("at the hard limit watched cards and slung ones stay as they are, with the reason, until there is room", async () => {
+		const board = new Board("", "", "0");
+		writeFileSync(
+			join(board.home.path, "config.yml"),
+			`${readFileSync(join(board.home.path, "config.yml"), "utf8")}\nqueue: {soft_limit: 1, hard_limit: 2}\n`,
+		);
+		const path = (n: number) => `phase-1-a/backlog/${n}-card.md`;
+		for (const n of [1, 2, 3, 4, 10]) board.put(path(n), card(`Card ${n}`));
+		const { client } = await board.home.up();
+		await until(() => board.begun().length === 1);
+		await until(() => board.state(path(3)).status === "queued");
+		// Two wait for the lock of the phase: that is the limit.
+		const faults = async () => (await client.call("source.list", {})).sources[0]?.faults ?? [];
+		await until(async () => (await faults()).length === 2);
+		expect(await faults()).toMatchObject(
+			["4", "10"].map((id) => ({
+				id,
+				code: "deferred",
+				message: expect.stringContaining("deferred: the queue is at its hard limit of 2 (implement: 2)"),
+				hint: expect.stringContaining("taken up by itself when there is room"),
+			})),
+		);
+		expect([board.state(path(4)).status, board.state(path(10)).status]).toEqual(["idle", "idle"]);
+		expect(board.log().match(/an item stays as it is/g)).toHaveLength(2);
+		const slung = await board.home.run(["sling", "4", "10"]);
+		expect([slung.code, slung.out]).toEqual([75, ""]);
+		expect(slung.err).toContain("skipped 4: deferred: the queue is at its hard limit of 2 (implement: 2)");
+		expect(slung.err).toContain("retry later, or raise max_concurrent or the lane's max");
+		expect(await client.call("job.sling", { ids: ["4"] })).toMatchObject({ jobs: [], deferred: { limit: 2, depths: { implement: 2 } } });
+		expect(await jobs(client)).toHaveLength(3);
+		for (const n of [1, 2, 3, 4, 10]) board.let(String(n));
+		for (const n of [1, 2, 3, 4, 10]) await board.becomes(path(n), "succeeded");
+		expect(await faults()).toEqual([]);
+	});
+
+	test("a flow that has no lane runs one at a time; a lane that a person names must exist", async () => {
+		const board = new Board(", recipe: implement");
+		const path = (n: number) => `phase-1-a/backlog/${n}-card.md`;
+		for (const n of [1, 2])
+			board.put(path(n), card(`Card ${n}`, ["parallelizable: true"]).replace("agent_flow: implement", "agent_flow: docs"));
+		const { client } = await board.home.up();
+		await until(() => board.begun().length === 1);
+		await board.becomes(path(2), "queued");
+		expect((await client.call("scheduler.status", {})).lanes.docs).toMatchObject({ queued: 1, running: 1, max: 1 });
+		const [, second] = await jobs(client);
+		expect((await client.call("job.why", { id: second?.id as number })).reasons).toMatchObject([
+			{ detail: "lane docs is full: 1 of 1 running" },
+		]);
+		expect((await board.home.run(["add", "--lane", "nope", "--", "true"])).err).toContain('there is no lane "nope"');
+		board.put(path(3), card("Card 3", ["parallelizable: true"]).replace("agent_status: idle", "agent_status: canceled"));
+		expect((await board.home.run(["sling", "3", "--lane", "nope"])).err).toContain('3: there is no lane "nope"');
+		for (const n of [1, 2]) board.let(String(n));
+		for (const n of [1, 2]) await board.becomes(path(n), "succeeded");
+	});
+
+	test("add --item means the card: by its code, with its source before it, in a manifest; a busy card is answered in plain words", async () => {
+		const board = new Board();
+		const path = "phase-1-a/backlog/5.1-x.md";
+		board.put(path, card("X"));
+		board.put("phase-1-a/backlog/5.2-y.md", card("Y").replace("idle", "canceled"));
+		board.put("phase-1-a/backlog/5.3-z.md", card("Z").replace("idle", "running"));
+		const { client } = await board.home.up();
+		await board.becomes(path, "running");
+		for (const item of ["5.1", "board:5.1"])
+			for (const more of [
+				["--", "true"],
+				["--recipe", "implement"],
+			]) {
+				const said = await board.home.run(["add", "--json", "--item", item, ...more]);
+				expect(JSON.parse(said.out)).toMatchObject({ outcome: "already_running", holder: 1 });
+			}
+		expect(await client.call("job.apply", { manifest: { jobs: [{ item: "5.1", command: ["true"] }] } })).toMatchObject({
+			jobs: [],
+			skipped: [{ job: 1, reason: "already_running" }],
+		});
+		// Where it is free it is the card, with all that the card says of it.
+		const { job } = (await client.call("job.add", { item: "5.2", command: ["true"] })) as unknown as { job: { id: number } };
+		expect(job).toMatchObject({ item: "5.2", source: "board", phase: "phase-1-a", lane: "implement", status: "waiting_on_locks" });
+		await board.becomes("phase-1-a/backlog/5.2-y.md", "queued");
+		expect(await client.call("scheduler.clear", { item: "5.2" })).toMatchObject({ cleared: [job.id] });
+		const missing = await board.home.run(["add", "--item", "board:9.9", "--", "true"]);
+		expect([missing.code, missing.err]).toEqual([3, expect.stringContaining('source board has no item "9.9"')]);
+		expect(await client.call("job.add", { item: "T-1", command: ["true"] })).toMatchObject({ job: { item: "T-1", source: "inline" } });
+		expect((await board.home.run(["sling", "5.1"])).err).toContain("skipped 5.1: job 1 works on it already");
+		board.put("phase-2-b/backlog/6.1-theirs.md", card("Theirs").replace("idle", "running"));
+		const busy = await board.home.run(["sling", "6.1"]);
+		expect(busy.err).toContain("6.1 is in progress elsewhere");
+		expect(busy.err).not.toContain("jobs[0]");
 	});
 });

@@ -2,7 +2,7 @@
 
 import { SluiceError } from "../../core/errors.ts";
 import type { JobInput } from "../../core/job.ts";
-import type { Claimed, Ending, Manifest } from "../../scheduler.ts";
+import type { Claimed, Ending, Manifest, OfItems } from "../../scheduler.ts";
 import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
 import type { Startable } from "../context.ts";
 import { endedDocument, rfc3339, runDocument } from "../documents.ts";
@@ -67,11 +67,14 @@ export const jobMethods: Handlers<"job"> = {
 		const { context, by } = at;
 		const options = { by, force: force === true };
 		const input = capture_diff ? { ...given, input_patch: await captured(given, at) } : given;
-		const [first = input, ...rest] = input.recipe === undefined ? [input] : await context.intake.expand(input);
+		const { jobs, flows } =
+			input.recipe === undefined && input.item === undefined ? { jobs: [input], flows: null } : await context.intake.expand(input);
+		const [first = input, ...rest] = jobs;
 		await mustPay([input.owner, first.owner, ...rest.map(({ owner }) => owner)], at);
 		if (!options.force) await mustHaveBase(first, at);
-		if (rest.length > 0) return addAll([first, ...rest], options, at);
-		const adding = context.scheduler.add(asChild(first, at), options);
+		if (rest.length > 0)
+			return addAll([first, ...rest], { ...options, ...(flows ? { items: { flows, limit: "as_configured" } } : {}) }, at);
+		const adding = context.scheduler.add(asChild(first, at), { ...options, ...(flows ? { items: { flows, limit: "always" } } : {}) });
 		context.supervisor.claimAlong?.();
 		const result = await adding;
 		if (result.outcome !== "queued") return doc(result) as AddDocument;
@@ -87,19 +90,13 @@ export const jobMethods: Handlers<"job"> = {
 	},
 	"job.apply": async ({ manifest: given, check, force }, at) => {
 		const { scheduler } = at.context;
-		const manifest = await withRecipes(given, at);
+		const { manifest, flows } = await withRecipes(given, at);
 		await mustPay([manifest.defaults?.owner, ...(Array.isArray(manifest.jobs) ? manifest.jobs.map((job) => job?.owner) : [])], at);
 		const whole = at.session.caller.job === undefined ? manifest : { ...manifest, defaults: asChild(manifest.defaults ?? {}, at) };
-		const result = await scheduler.apply(whole, { by: at.by, force: force === true, check: check === true });
-		return doc({
-			...result,
-			...warned(
-				startProblems(
-					manifest.jobs.map((job) => withDefaults(job, manifest.defaults)),
-					at,
-				),
-			),
-		});
+		const options = { by: at.by, force: force === true, check: check === true };
+		const result = await scheduler.apply(whole, flows.length > 0 ? { ...options, items: { flows, limit: "never" } } : options);
+		const startable = manifest.jobs.map((job) => withDefaults(job, manifest.defaults));
+		return doc({ ...result, ...warned(startProblems(startable, at)) });
 	},
 
 	"job.cancel": async ({ id, ids, subtree, reason }, { context, by }) => {
@@ -152,34 +149,51 @@ function withDefaults(job: JobInput, defaults: JobInput = {}): Startable {
 	return { ...(isOwn ? rest : defaults), ...job, env: { ...defaults.env, ...job.env } };
 }
 
-/** Jobs of a manifest may name a recipe, too: one that makes a single job each. */
-async function withRecipes(manifest: Manifest, { context }: At): Promise<Manifest> {
+/** Jobs of a manifest may name an item of a source, or a recipe that makes a single job each. `flows`: the lanes that the items ask for. */
+async function withRecipes(manifest: Manifest, { context }: At): Promise<{ manifest: Manifest; flows: string[] }> {
 	const { recipe, ...defaults } = manifest.defaults ?? {};
-	const named = (job: JobInput | null): unknown => job?.recipe ?? recipe;
-	if (!Array.isArray(manifest.jobs) || !manifest.jobs.some((job) => typeof named(job) === "string")) return manifest;
+	const recipeOf = (job: JobInput | null): unknown => job?.recipe ?? recipe;
+	const itemOf = (job: JobInput | null): unknown => job?.item ?? defaults.item;
+	const plain = (job: JobInput | null) => typeof recipeOf(job) !== "string" && typeof itemOf(job) !== "string";
+	if (!Array.isArray(manifest.jobs) || manifest.jobs.every(plain)) return { manifest, flows: [] };
 	const jobs: JobInput[] = [];
+	const flows: string[] = [];
 	for (const [index, job] of manifest.jobs.entries()) {
-		if (typeof named(job) !== "string") {
+		if (plain(job)) {
 			jobs.push(job);
 			continue;
 		}
-		const [only, ...more] = await context.intake.expand({ ...manifest.defaults, ...job });
+		const whole = { ...manifest.defaults, ...job };
+		const byRecipe = whole.recipe !== undefined;
+		const { item, source } = whole;
+		const made = await context.intake.expand(
+			byRecipe ? whole : { ...(item === undefined ? {} : { item }), ...(source === undefined ? {} : { source }) },
+		);
+		flows.push(...(made.flows ?? []));
+		const [only = {}, ...more] = made.jobs;
 		if (more.length > 0)
-			throw new SluiceError("invalid", `jobs[${index}].recipe: ${named(job)} makes ${more.length + 1} jobs`, {
+			throw new SluiceError("invalid", `jobs[${index}].recipe: ${whole.recipe} makes ${more.length + 1} jobs`, {
 				field: `jobs[${index}].recipe`,
 				hint: "sling it, or add it with --recipe",
 			});
-		jobs.push(only as JobInput);
+		// What the manifest says of a job, or of all of them, counts for more than what the item says.
+		jobs.push(byRecipe ? only : { ...without(only, Object.keys(defaults)), ...job, ...pick(only, ["item", "source"]) });
 	}
-	return { ...manifest, ...(manifest.defaults ? { defaults } : {}), jobs };
+	return { manifest: { ...manifest, ...(manifest.defaults ? { defaults } : {}), jobs }, flows };
 }
 
+const pick = (job: JobInput, keys: readonly string[]): JobInput =>
+	Object.fromEntries(Object.entries(job).filter(([key]) => keys.includes(key)));
+const without = (job: JobInput, keys: readonly string[]): JobInput =>
+	Object.fromEntries(Object.entries(job).filter(([key]) => !keys.includes(key)));
+
 /** The steps of a recipe, all or none; the first one is shown. */
-async function addAll(jobs: JobInput[], options: { by: string; force: boolean }, at: At): Promise<AddDocument> {
+async function addAll(jobs: JobInput[], options: { by: string; force: boolean; items?: OfItems }, at: At): Promise<AddDocument> {
 	const { scheduler } = at.context;
-	const { jobs: ids, skipped } = await scheduler.apply({ jobs: jobs.map((job) => asChild(job, at)) }, options);
+	const { jobs: ids, skipped, deferred } = await scheduler.apply({ jobs: jobs.map((job) => asChild(job, at)) }, options);
 	const [first] = ids;
 	if (first === undefined) {
+		if (deferred) return doc({ outcome: "deferred" as const, ...deferred }) as AddDocument;
 		const holder = skipped[0]?.job ?? 0;
 		return doc({ outcome: "already_running" as const, job: holder, holder });
 	}

@@ -113,8 +113,8 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		return doc({ scope: named(scope), paused: false, breaker_closed, was_paused, still_paused: await pausesOf(context) });
 	},
 	"scheduler.clear": async ({ item }, { context, by }) => {
-		// Items that come from no source are kept under `inline`.
-		const full = item === undefined || item.includes(":") ? item : `inline:${item}`;
+		// The words of `add` and `sling` mean the same item here; an item that is gone from its source can still be named as `source:id`.
+		const full = item === undefined ? undefined : await context.intake.itemKey(item).catch(() => item);
 		return doc(await context.scheduler.clear({ by, ...(full === undefined ? {} : { item: full }) }));
 	},
 	"scheduler.gc": async ({ days = 7 }, { context }) => {

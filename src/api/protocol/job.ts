@@ -2,7 +2,7 @@
 
 import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph-text.ts";
 import { EXIT_KINDS, type ExitKind, type JobInput, STATUSES, type Status } from "../../core/job.ts";
-import type { PlannedJob, SlingSkip } from "../../intake.ts";
+import type { Slung } from "../../intake.ts";
 import type { Ending, Manifest } from "../../scheduler.ts";
 import type { LogPiece } from "../context.ts";
 import type { EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
@@ -50,9 +50,7 @@ export const JOB_METHODS = {
 		params: { force, capture_diff: maybe(flag("what is uncommitted in the working tree of `cwd` now becomes the job's `input_patch`")) },
 		result: "{outcome, job?, position?, warning?, holder?, limit?, depths?, hint?, jobs?}",
 	}),
-	"job.sling": method<
-		Doc<{ jobs: number[]; skipped: SlingSkip[]; planned: PlannedJob[]; warnings: string[]; batches: string[]; dry_run: boolean }>
-	>()({
+	"job.sling": method<Doc<Omit<Slung, "added"> & { dry_run: boolean }>>()({
 		role: "run",
 		about:
 			"Schedules items of a source: single ones, all children of an epic, all that a batch tracks. What is worked on already is skipped.",
@@ -81,7 +79,7 @@ export const JOB_METHODS = {
 			force,
 		},
 		result:
-			"{jobs, skipped: [{item, reason, job}], planned: [{job, item, source, title, repo, recipe, agent, step, batch}], warnings, batches, dry_run}",
+			"{jobs, skipped: [{item, reason, job}], planned: [{job, item, source, title, repo, recipe, agent, step, batch}], warnings, batches, deferred: {limit, depths, hint} or null, dry_run}",
 	}),
 	"job.apply": method<
 		Doc<{ jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[]; warning?: string }>

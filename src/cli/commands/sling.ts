@@ -1,9 +1,9 @@
 // sluice sling: items to jobs.
 
-import type { PlannedJob, SlingSkip } from "../../intake.ts";
+import type { Slung } from "../../intake.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
-import { usage } from "../failure.ts";
+import { EXIT, usage } from "../failure.ts";
 import { answer, type Document, type Io } from "../io.ts";
 import { counted } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -12,17 +12,18 @@ import { table } from "../table.ts";
 const TEXTS = ["on", "repo", "recipe", "args", "agent", "account", "lane", "merge", "base-branch", "mode", "batch"];
 const FLAGS = ["no-merge", "raw", "owned", "no-batch", "dry-run", "force"];
 
-type Slung = { jobs: number[]; planned: PlannedJob[]; skipped: SlingSkip[]; warnings: string[]; batches: string[] };
+type Answer = Omit<Slung, "jobs">;
 
-export async function run(call: Call, io: Io): Promise<undefined> {
+export async function run(call: Call, io: Io): Promise<number> {
 	const params: Document = { ids: call.args("ID"), cwd: io.world.cwd, env: capture(io.world.env, await allowedNames(io)) };
 	for (const name of TEXTS) if (call.has(name)) params[name.replaceAll("-", "_")] = call.text(name);
 	for (const name of FLAGS) if (call.flag(name)) params[name.replaceAll("-", "_")] = true;
 	if (call.has("priority")) params.priority = call.number("priority");
 	if (call.list("var").length > 0) params.vars = Object.fromEntries(call.list("var").map(pairOf));
 	const document = await io.ask("job.sling", params);
-	answer(io, document, () => tell(io, document as unknown as Slung, call.flag("dry-run") ? "planned" : "added"));
-	return undefined;
+	const slung = document as unknown as Answer;
+	answer(io, document, () => tell(io, slung, call.flag("dry-run") ? "planned" : "added"));
+	return slung.deferred === null ? EXIT.done : EXIT.later;
 }
 
 function pairOf(one: string): [string, string] {
@@ -31,7 +32,7 @@ function pairOf(one: string): [string, string] {
 	return [one.slice(0, equals), one.slice(equals + 1)];
 }
 
-function tell({ print }: Io, { planned, skipped, warnings, batches }: Slung, how: "planned" | "added"): void {
+function tell({ print }: Io, { planned, skipped, warnings, batches, deferred }: Answer, how: "planned" | "added"): void {
 	const columns = [
 		{ title: "JOB" },
 		{ title: "ITEM" },
@@ -46,6 +47,7 @@ function tell({ print }: Io, { planned, skipped, warnings, batches }: Slung, how
 	if (rows.length > 0) for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);
 	for (const one of warnings) print.warn(`${print.paintTalk("yellow", "warning:")} ${printable(one)}`);
 	for (const { item, reason } of skipped) print.say(print.paintTalk("dim", `skipped ${printable(item)}: ${printable(reason)}`));
+	if (deferred !== null) print.say(print.paintTalk("dim", printable(deferred.hint)));
 	const where = batches.length > 0 ? ` in ${batches.length === 1 ? "batch" : "batches"} ${batches.map(printable).join(", ")}` : "";
 	print.say(
 		how === "planned" ? `${counted(planned.length, "job")} would be added${where}` : `${counted(planned.length, "job")} added${where}`,

@@ -15,6 +15,9 @@ export function lockOfLine(line: string): Lock | undefined {
 	return { mode: line.slice("lock:".length, at) as LockMode, key: line.slice(at + 1) };
 }
 
+/** Whether those in the line wait for their turn among jobs that run one at a time. */
+export const isSerialLine = (line: string): boolean => lockOfLine(line)?.key.startsWith("serial:") === true;
+
 /** What stands in the way of one key; undefined when it can be taken. */
 export function obstacle(job: Pick<Job, "id" | "path">, lock: Lock, state: LockState): Obstacle | undefined {
 	if (state.holders.length === 0 && state.reserved === undefined) return undefined;
