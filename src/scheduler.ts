@@ -383,7 +383,8 @@ export interface Scheduler extends Fleet {
 	limit(account: string, report: { until?: number; retry_after_ms?: number; closed?: string }, options?: Act): Promise<void>;
 	clearAccount(account: string, options?: Act): Promise<void>;
 	acquireCall(account: string, holder: string): Promise<{ granted: boolean; in_use: number; limit: number }>;
-	releaseCall(account: string, holder: string): Promise<void>;
+	/** `released`: the holder had one. */
+	releaseCall(account: string, holder: string): Promise<{ released: boolean }>;
 
 	grant(
 		subject: string,

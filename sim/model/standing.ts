@@ -52,8 +52,15 @@ export function acquireCall(state: State, account: string, holder: string, seen:
 }
 
 export function releaseCall(state: State, account: string, holder: string, seen: Seen): void {
-	accepted(seen);
-	state.calls[account] = (state.calls[account] ?? []).filter((call) => call.holder !== holder);
+	const result = accepted(seen) as { released: boolean } | undefined;
+	const held = (state.calls[account] ?? []).filter((call) => call.until > state.now);
+	state.calls[account] = held.filter((call) => call.holder !== holder);
+	if (result !== undefined)
+		agreeSame(
+			result.released,
+			held.some((call) => call.holder === holder),
+			`releaseCall ${account} by ${holder}`,
+		);
 }
 
 export const viewOf = (state: State, ledger: Ledger): Omit<LedgerView, "warn_at"> & Pick<BudgetView, "reserved"> => ({

@@ -188,6 +188,17 @@ describe("restarts and refusals", () => {
 		expect(await news(next)).toEqual([`1 succeeded | run ${id}.1 code: succeeded`, "2 queued"]);
 	});
 
+	test("a run that is found lost after a restart is named as a run", async () => {
+		const { t, back, news, open } = await follow({ config: { lanes: { default: {}, code: {} }, retry: { max: 0 } } });
+		const id = await t.add(card("1"));
+		await t.start();
+		await news();
+		await back.stop();
+		await t.end(id, "lost", { message: "scheduler recovery" });
+		const next = open();
+		await next.start();
+		expect(await news(next)).toEqual([`1 failed | run ${id}.1 code: failed: scheduler recovery`]);
+	});
 	test("what is left alone or cannot be written is said of that item, until it goes well again", async () => {
 		let answer: string | Error | null = "a person wrote idle";
 		const { t, back, news } = await follow(

@@ -175,7 +175,8 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		const { data } = event;
 		const to = data.to as Status;
 		const chain = chainOf(one.item);
-		const ran = chain.open.get(job) === "running" || data.exit_kind === "completed";
+		// What was found lost at the start had ended before its jobs were read here: only the event says that a run ended.
+		const ran = data.from === "running";
 		chain.open.delete(job);
 		if (to === "succeeded") chain.succeeded = true;
 		else if (to === "cancelled") chain.canceled = true;

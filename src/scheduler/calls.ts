@@ -20,7 +20,9 @@ export function* acquireCall(tx: Tx, account: string, holder: string): Op<{ gran
 	return { granted, in_use: holders.length, limit };
 }
 
-export function* releaseCall(tx: Tx, account: string, holder: string): Op<void> {
-	const holders = live(tx, yield* tx.get<Calls>("calls", account)).filter(([name]) => name !== holder);
+export function* releaseCall(tx: Tx, account: string, holder: string): Op<{ released: boolean }> {
+	const before = live(tx, yield* tx.get<Calls>("calls", account));
+	const holders = before.filter(([name]) => name !== holder);
 	tx.put("calls", account, holders.length > 0 ? { holders } : null);
+	return { released: holders.length < before.length };
 }

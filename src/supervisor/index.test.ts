@@ -31,6 +31,7 @@ describe("a run", () => {
 			SLUICE_SOCKET: `${on.folder}/sluice.sock`,
 			SLUICE_HOME: on.folder,
 			SLUICE_TOKEN: expect.any(String),
+			SLUICE_PAYLOAD: on.path("1.1", "payload.json"),
 		});
 		expect(on.file("1.1", "run.json")).toMatchObject({ version: 1, run: "1.1", argv: ["make", "test"], cwd: "/tmp", mark: "home-1.1" });
 		expect(on.file("1.1", "run.json")?.env_names).toContain("COLOUR");

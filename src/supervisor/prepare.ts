@@ -68,6 +68,9 @@ export function prepare(
 		SLUICE_SOCKET: given.socket,
 		SLUICE_TOKEN: given.token,
 	};
+	// A job that was added from inside a run may have brought the path of that run's payload.
+	delete env.SLUICE_PAYLOAD;
+	if (spec.payload !== undefined) env.SLUICE_PAYLOAD = `${given.dir}/payload.json`;
 	if (spec.input_patch !== undefined) env.SLUICE_INPUT_PATCH = `${given.dir}/input.patch`;
 	if (given.home !== null) env.SLUICE_HOME = given.home;
 	// A job that was added from inside a run may have brought that run's mark: it would be stopped along with it.

@@ -356,8 +356,9 @@ describe("max_api_calls", () => {
 		await t.sluice.acquireCall("work", "a");
 		expect(await t.sluice.acquireCall("work", "a")).toEqual({ granted: true, in_use: 1, limit: 2 });
 		await t.sluice.acquireCall("work", "b");
-		await t.sluice.releaseCall("work", "a");
-		await t.sluice.releaseCall("work", "a");
+		expect(await t.sluice.releaseCall("work", "a")).toEqual({ released: true });
+		expect(await t.sluice.releaseCall("work", "a")).toEqual({ released: false });
+		expect(await t.sluice.releaseCall("work", "nobody")).toEqual({ released: false });
 		expect(await t.sluice.acquireCall("work", "c")).toEqual({ granted: true, in_use: 2, limit: 2 });
 		expect((await t.sluice.acquireCall("work", "d")).granted).toBe(false);
 	});

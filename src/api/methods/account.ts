@@ -74,8 +74,5 @@ export const accountMethods: Handlers<"account"> = {
 		return doc({ account: await account(name, at) });
 	},
 	"account.acquire": async ({ name, holder }, at) => doc(await at.context.scheduler.acquireCall(name, holderOf(holder, at))),
-	"account.release": async ({ name, holder }, at) => {
-		await at.context.scheduler.releaseCall(name, holderOf(holder, at));
-		return doc({ released: true });
-	},
+	"account.release": async ({ name, holder }, at) => doc(await at.context.scheduler.releaseCall(name, holderOf(holder, at))),
 };

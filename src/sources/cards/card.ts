@@ -5,7 +5,7 @@ import * as check from "../../core/check.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { nearest } from "../../core/nearest.ts";
 import { AGENT_STATUSES, type AgentStatus, type Item } from "../../source.ts";
-import { type CardText, oneLine, titleOf } from "./front-matter.ts";
+import { type CardText, oneLine, titleOf, withoutHistory } from "./front-matter.ts";
 
 export const FOLDERS = ["backlog", "in-progress", "done"] as const;
 export type Folder = (typeof FOLDERS)[number];
@@ -34,7 +34,7 @@ export function cardOf(source: string, card: CardText, { phase, folder, name }: 
 		id,
 		kind: "task",
 		title: title === null ? id : oneLine(title, "title"),
-		text: card.body.trim(),
+		text: withoutHistory(card.body).trim(),
 		status: folder,
 		agent_status: status,
 		open: folder !== "done",

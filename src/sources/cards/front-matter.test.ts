@@ -1,7 +1,7 @@
 // A card's text is read strictly and changed byte by byte.
 
 import { describe, expect, test } from "vitest";
-import { readCard, titleOf, withField, withHistory } from "./front-matter.ts";
+import { readCard, titleOf, withField, withHistory, withoutHistory } from "./front-matter.ts";
 import { changed } from "./write.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -65,6 +65,22 @@ describe("history", () => {
 		["under a bare heading with a blank line", "## History\n\n## B\n", "## History\n\n- x\n## B\n"],
 	])("%s", (_, text, want) => {
 		expect(withHistory(text, "\n", "x")).toBe(want);
+	});
+	test.each([
+		["its own section goes", "# A\n\nDo it.\n\n## History\n\n- 2030-01-31T08:00:00Z run 7.1 implement: succeeded\n", "# A\n\nDo it."],
+		[
+			"what a person wrote there stays",
+			"# A\n\n## History\n\n- decided in May\n- 2030-01-31T08:00:00Z run 7.1 implement: failed: x\n\n## Notes\nn\n",
+			"# A\n\n## History\n\n- decided in May\n\n## Notes\nn",
+		],
+		[
+			"Windows line ends",
+			"# A\r\n\r\n## History\r\n\r\n- 2030-01-31T08:00:00Z job 7 code: queued\r\n## B\r\nb\r\n",
+			"# A\r\n\r\n## B\r\nb",
+		],
+		["none", "# A\n\nHistory matters.\n", "# A\n\nHistory matters."],
+	])("is left out of what an agent reads: %s", (_, text, want) => {
+		expect(withoutHistory(text).trim()).toBe(want);
 	});
 	test("with Windows line ends", () => {
 		expect(withHistory("# A\r\n\r\n## History\r\n\r\n- old\r\n", "\r\n", "x")).toBe("# A\r\n\r\n## History\r\n\r\n- old\r\n- x\r\n");

@@ -102,9 +102,24 @@ function added(yaml: string, root: YAMLMap | null, line: string, newline: string
 	return `${yaml}${open}${line}${newline}`;
 }
 
+const HEADING = /^(#{1,6})[ \t]+History[ \t]*#*[ \t]*\r?$/im;
+/** As write-back writes them: the time to the second, then a run, a job or a flow. */
+const OWN_LINE = /^- \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ .*(?:\r?\n|$)/gm;
+
+/** The text without the lines that `withHistory` added, for readers who want the work and not its record; what a person wrote among them stays. */
+export function withoutHistory(text: string): string {
+	const heading = HEADING.exec(text);
+	if (!heading) return text;
+	const from = heading.index + heading[0].length;
+	const next = new RegExp(`^#{1,${heading[1]?.length}}[ \\t]`, "m").exec(text.slice(from));
+	const to = next ? from + next.index : text.length;
+	const section = text.slice(from, to).replace(OWN_LINE, "");
+	return section.trim() === "" ? text.slice(0, heading.index) + text.slice(to) : text.slice(0, from) + section + text.slice(to);
+}
+
 /** The text with a line at the end of its section `History`, which is made when there is none. */
 export function withHistory(text: string, newline: string, line: string): string {
-	const heading = /^(#{1,6})[ \t]+History[ \t]*#*[ \t]*\r?$/im.exec(text);
+	const heading = HEADING.exec(text);
 	if (!heading) {
 		const gap = text === "" ? "" : text.endsWith("\n") ? newline : `${newline}${newline}`;
 		return `${text}${gap}## History${newline}${newline}- ${line}${newline}`;
