@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { NOON } from "../../test/make/fakes.ts";
 import { openDesk } from "../../test/make/served.ts";
 import { INPUT_KEYS } from "../core/input.ts";
+import { DOCUMENT_FIELDS } from "../core/job-fields.ts";
 import { rfc3339 } from "./documents.ts";
 
 describe("a job's document", () => {
@@ -17,6 +18,8 @@ describe("a job's document", () => {
 		const state = ["status", "wait_reason", "waited_on", "exit_code", "exit_kind", "attempt", "depth", "enqueued_at", "dispatch_failures"];
 		expect([...state, "last_failure", "version", "raw_exit_code", "merge_status"].filter((key) => !(key in job))).toEqual([]);
 		expect(Object.entries(job).filter(([, value]) => value === undefined)).toEqual([]);
+		// What `display.list` is checked by.
+		expect([...DOCUMENT_FIELDS].sort()).toEqual(Object.keys(job).sort());
 	});
 
 	test("gives back what was handed in", async () => {

@@ -3,10 +3,13 @@
 import type { JobDocument } from "../api/documents.ts";
 import { mergeWords } from "../core/job.ts";
 import { writeJson } from "../core/json-text.ts";
+import { fieldWords } from "./cells.ts";
 import { type Paint, paintStatus, plain } from "./print.ts";
-import { printable } from "./sequences.ts";
+import { printable, shellWord } from "./sequences.ts";
 import type { Column } from "./table.ts";
 import { durationWords, instantOf, relative, shortDuration, withLocalTimes } from "./times.ts";
+
+export { shellWord };
 
 /** Documents of another version may have more or less than ours. */
 export type ShownJob = Partial<JobDocument> & { id: number; status: string };
@@ -18,9 +21,6 @@ export function subjectOf(job: ShownJob): string {
 	if (job.agent) return printable(`${job.agent}: ${job.prompt ?? job.args ?? job.recipe ?? "payload"}`);
 	return job.payload === null || job.payload === undefined ? "" : printable(`payload ${writeJson(job.payload)}`);
 }
-
-/** As it could be typed. */
-export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 export const labelOf = (job: { id: number; name?: string | null | undefined }): string =>
 	`job ${job.id}${job.name ? ` (${printable(job.name)})` : ""}`;
@@ -143,6 +143,7 @@ export function cellOf(field: string, job: ShownJob, paint: Paint, now: number):
 	const known = COLUMNS[field];
 	if (known) return known.cell(job, paint, now);
 	const value = (job as Record<string, unknown>)[field];
-	return /_(?:at|until)$|^deadline$/.test(field) && typeof value === "string" ? relative(instantOf(value) ?? now, now) : plain(value);
+	return /_(?:at|until)$|^deadline$/.test(field) && typeof value === "string"
+		? relative(instantOf(value) ?? now, now)
+		: fieldWords(field, value);
 }
-export const isField = (field: string, job: ShownJob): boolean => Object.hasOwn(COLUMNS, field) || Object.hasOwn(job, field);

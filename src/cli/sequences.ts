@@ -35,3 +35,6 @@ export function tame(text: string, colours: "keep" | "drop"): string {
 
 /** Keys as a terminal sends them: arrows are sequences. */
 export const splitKeys = (text: string): string[] => text.match(new RegExp(`${control("A-Za-z~")}|[\\s\\S]`, "gu")) ?? [];
+
+/** As it could be typed. */
+export const shellWord = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);

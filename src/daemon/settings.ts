@@ -7,6 +7,7 @@ import { ALLOWED } from "../core/environment.ts";
 import { SluiceError } from "../core/errors.ts";
 import { INPUT_KEYS } from "../core/input.ts";
 import type { JobInput } from "../core/job.ts";
+import { fieldHint, JOB_FIELDS } from "../core/job-fields.ts";
 import { CATCH_UPS, type CatchUp } from "../core/slots.ts";
 import { branch } from "../core/spec.ts";
 import { isTimezone } from "../core/window.ts";
@@ -187,6 +188,13 @@ const patterns: Reader<string[]> = (value, field) =>
 
 const names: Reader<string[]> = (value, field) => check.list(value, field, 100).map((one, index) => check.label(one, `${field}[${index}]`));
 
+const jobFields: Reader<string[]> = (value, field) =>
+	check.list(value, field, 100).map((one, index) => {
+		const name = check.label(one, `${field}[${index}]`);
+		if (!JOB_FIELDS.includes(name)) throw check.wrong(`${field}[${index}]`, `there is no field ${check.shown(name)}`, fieldHint(name));
+		return name;
+	});
+
 const labelOrNone: Reader<string | null> = (value, field) => (value === null ? null : check.label(value, field));
 const flag: Reader<boolean> = (value, field) => check.flag(value, field);
 
@@ -347,7 +355,7 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	probes: map<ProbeSettings>({ command: [] }, { command: someArgv }),
 	keep_awake: (value, field) => check.oneOf(value, ["never", "while_running"], field),
 	hooks: group<Settings["hooks"]>({ after_dispatch: argv }),
-	display: group<Settings["display"]>({ list: names, show: names }),
+	display: group<Settings["display"]>({ list: jobFields, show: jobFields }),
 	sources,
 	notify,
 	cron: triggers<CronSettings>(

@@ -29,6 +29,7 @@ export function jobsOf(item: Item | null, recipe: Recipe, order: Order): { step:
 		step: several ? name : null,
 		job: {
 			...shared(item, order),
+			...(item === null ? {} : { title: titleOf(item, several ? name : null) }),
 			...job,
 			...(job.command === undefined && order.agent !== undefined ? { agent: order.agent } : {}),
 			...(job.env === undefined && order.env === undefined ? {} : { env: { ...order.env, ...job.env } }),
@@ -39,6 +40,10 @@ export function jobsOf(item: Item | null, recipe: Recipe, order: Order): { step:
 		},
 	}));
 }
+
+/** Where the recipe gives none. */
+const titleOf = ({ id, title }: Item, step: string | null): string =>
+	cut(`${id}${title === id ? "" : `: ${title}`}${step === null ? "" : ` (${step})`}`);
 
 /** The title of a file is often its first line: once is enough. */
 const beginsWithTitle = ({ title, text }: Item): boolean =>

@@ -86,6 +86,8 @@ describe("beads through bd", { timeout: 120_000 }, () => {
 		});
 		expect((await town.sluice("sling", "hq-cv-abc")).err).toContain("2 jobs added in batch hq-cv-abc");
 		await until(() => town.lines().sort().join(" ") === "be-1 gt-a");
+		// A recipe without a title: a row shows the bead and its title.
+		expect((await town.sluice("list", "--all")).out).toContain("gt-a: Title of gt-a");
 	});
 
 	test("a bead that somebody hooks after it was slung is not started, and why says so; free again, it starts", async () => {

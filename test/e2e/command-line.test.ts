@@ -62,9 +62,12 @@ describe("with a daemon", () => {
 		expect(await words("list", "--fields", "name")).toEqual(["NAME", "build"]);
 		expect(await words("show", "1")).toEqual(["name", "build"]);
 		expect(JSON.parse((await home.run(["list", "--json"])).out).jobs[0]).toMatchObject({ id: 1, lane: "default" });
-		await home.run(["config", "set", "display.list", "[id, colour]"]);
-		const { code, err } = await home.run(["list"]);
-		expect([code, err]).toEqual([2, expect.stringContaining('the setting display.list: there is no field "colour"')]);
+		const refused = await home.run(["config", "set", "display.list", "[id, wait]"]);
+		expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('display.list[1]: there is no field "wait"') });
+		expect(refused.err).toContain('did you mean "wait_reason"? known: id, name, status');
+		expect(await words("list")).toEqual(["ID", "PRIO", "1", "7"]);
+		writeFileSync(join(home.path, "config.yml"), "display: {list: [id, colour]}\n");
+		expect(await home.run(["config", "check"])).toMatchObject({ code: 2, out: expect.stringContaining('there is no field "colour"') });
 	});
 
 	test("an id or a name that is not there: exit code 3, near ones are suggested, and nothing is done", { timeout: 180_000 }, async () => {

@@ -68,7 +68,7 @@ function Batch({ batch, end }: { batch: BatchDocument; end: string | null }) {
 						{name}
 					</button>
 					{paused ? <span class="chip paused">paused</span> : null}
-					{state === "closed" ? <span class="chip">closed</span> : null}
+					{state === "closed" ? <span class="chip">closed</span> : owned ? <span class="chip">open until you close it</span> : null}
 				</h2>
 				<span class="num dim">
 					{count(total - open)} of {count(total)}

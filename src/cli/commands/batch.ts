@@ -3,7 +3,7 @@
 import type { BatchDocument } from "../../api/protocol/nouns.ts";
 import type { Call } from "../command.ts";
 import { answer, type Document, type Io } from "../io.ts";
-import { cellOf, columnOf, LIST_FIELDS, type ShownJob, statusWords } from "../job-lines.ts";
+import { cellOf, columnOf, LIST_FIELDS, type ShownJob, shellWord, statusWords } from "../job-lines.ts";
 import { counted } from "../print.ts";
 import { rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
@@ -50,6 +50,10 @@ const TELL: Record<Verb, (io: Io, document: Document, call: Call) => void> = {
 	},
 };
 
+/** What becomes of it: one that is owned stays open until its owner closes it. */
+const batchWords = (name: string, owned: boolean, state: string): string =>
+	state === "closed" ? "closed" : owned ? `open until you close it: sluice batch close ${shellWord(printable(name))}` : "";
+
 function printBatches({ print, world }: Io, batches: readonly BatchDocument[]): void {
 	const columns = [
 		{ title: "BATCH", shrink: 12 },
@@ -69,7 +73,7 @@ function printBatches({ print, world }: Io, batches: readonly BatchDocument[]): 
 			.join(", "),
 		cost_micro === null ? "" : dollars(cost_micro),
 		eta ? rangeWords(eta, world.now()) : "",
-		owned ? "closed by its owner" : state === "closed" ? "closed" : "",
+		batchWords(name, owned, state),
 	]);
 	for (const line of table(columns, rows, print.width, (text) => print.paint("dim", text))) print.out(line);
 }

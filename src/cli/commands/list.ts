@@ -1,10 +1,11 @@
 // sluice list: jobs, grouped by repo.
 
 import type { StatusDocument } from "../../api/documents.ts";
+import { fieldHint, JOB_FIELDS } from "../../core/job-fields.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io, settingOf } from "../io.ts";
-import { cellOf, columnOf, hasEnded, isField, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../job-lines.ts";
+import { cellOf, columnOf, hasEnded, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
 import { pairs } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -102,9 +103,9 @@ export async function wantedFields(call: Call, io: Io, which: "list" | "show"): 
 export function fieldsOf(wanted: Wanted | undefined, jobs: readonly ShownJob[], usual: readonly string[]): readonly string[] {
 	if (wanted === undefined) return usual;
 	const { fields, from } = wanted;
-	const [first] = jobs;
-	const unknown = first && fields.find((field) => !isField(field, first));
-	if (unknown !== undefined) throw usage(`${from}: there is no field ${JSON.stringify(unknown)}`, "sluice show ID --json shows them all");
+	// A daemon of another version may have more.
+	const unknown = fields.find((field) => !JOB_FIELDS.includes(field) && !jobs.some((job) => Object.hasOwn(job, field)));
+	if (unknown !== undefined) throw usage(`${from}: there is no field ${JSON.stringify(unknown)}`, fieldHint(unknown));
 	return fields;
 }
 

@@ -76,6 +76,21 @@ describe("nouns and upkeep", () => {
 			},
 			"BATCH    DONE        JOBS                     COST\ndocs   3 of 4  ███░  1 running, 3 succeeded  $1.25\n",
 		],
+		[
+			"batch",
+			{
+				batches: [
+					{ name: "mine", state: "open", open: 0, total: 1, owned: true, counts: { succeeded: 1 }, progress: 1, cost_micro: null },
+					{ name: "past", state: "closed", open: 0, total: 1, owned: true, counts: { succeeded: 1 }, progress: 1, cost_micro: null },
+				],
+			},
+			[
+				"BATCH    DONE     JOBS",
+				"mine   1 of 1  █  1 succeeded  open until you close it: sluice batch close mine",
+				"past   1 of 1  █  1 succeeded  closed",
+				"",
+			].join("\n"),
+		],
 	])("%s list", async (noun, answer, out) => {
 		const line = await openCommandLine({ [`${noun}.list`]: answer });
 		expect(await line.run(`${noun} list`)).toEqual({ code: 0, out, err: "" });
