@@ -246,13 +246,7 @@ export const BUGS: Bug[] = [
 	{
 		name: "an item that somebody else has is started",
 		file: "core/gates/item.js",
-		find: "taken !== undefined && !isOurs",
-		replace: "false",
-	},
-	{
-		name: "force does not take an item over",
-		file: "scheduler/add.js",
-		find: "value?.taken !== undefined && force",
+		find: "taken !== undefined && job.attempt === 0",
 		replace: "false",
 	},
 	{

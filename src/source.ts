@@ -1,6 +1,6 @@
 // Contract of a source: where items of work come from, what is known of one, and what may be written back. Implementations in sources/.
 
-import type { FactValue } from "./host.ts";
+import type { ItemFact } from "./host.ts";
 
 export const SOURCE_KINDS = ["cards", "beads", "folder"] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
@@ -133,7 +133,7 @@ export interface Source {
 }
 
 /** What the engine's gate looks at. */
-export function factOf({ open, blocked_by, in_progress, taken, held }: Item): FactValue {
+export function factOf({ open, blocked_by, in_progress, taken, held }: Item): ItemFact {
 	if (!open) return { open: false };
 	return {
 		open: true,

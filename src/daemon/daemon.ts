@@ -29,7 +29,6 @@ import { createWork } from "../workspaces/index.ts";
 import { waitForOrphans, workMark } from "../workspaces/orphans.ts";
 import { createAgents } from "./agents.ts";
 import { atOnce } from "./at-once.ts";
-import { branchCheck } from "./branches.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
@@ -40,7 +39,7 @@ import { createGround, observeBusy, pick, remembered } from "./ground.ts";
 import { prepareHome } from "./home.ts";
 import { watchHome } from "./home-loss.ts";
 import { createHooks } from "./hooks.ts";
-import { openIntake } from "./intake.ts";
+import { confirmItem, openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { readRecord, takeLock, writeRecord } from "./lock.ts";
 import { openLog } from "./log.ts";
@@ -188,7 +187,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			home: home.path,
 			repos: () =>
 				Object.fromEntries(Object.entries(config.engine().repos).map(([name, one]) => [name, { ...one, ...settingsOf(config, name) }])),
-			mustHaveBranch: branchCheck(git, (name) => settingsOf(config, name)?.path ?? null),
+			git,
 			env: () => ({ ...allowed(), ...pick(env, ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"]) }),
 		});
 		undo.push(() => intake.stop());
@@ -256,6 +255,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
 			},
 			mayLaunch: lease.holds,
+			confirmItem: (item) => confirmItem(item, { sources, scheduler, log }),
 			...(store.shared
 				? { company: "others" as const, onEnded: (run) => others.keepSoon(run), bringPrior: (run) => others.bring(run) }
 				: {}),

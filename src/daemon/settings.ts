@@ -186,8 +186,6 @@ const patterns: Reader<string[]> = (value, field) =>
 		return text;
 	});
 
-const names: Reader<string[]> = (value, field) => check.list(value, field, 100).map((one, index) => check.label(one, `${field}[${index}]`));
-
 const jobFields: Reader<string[]> = (value, field) =>
 	check.list(value, field, 100).map((one, index) => {
 		const name = check.label(one, `${field}[${index}]`);

@@ -2,7 +2,7 @@
 
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
-import type { Clock, Facts, Host } from "../host.ts";
+import type { Clock, Facts, Host, ItemFact } from "../host.ts";
 import { factOf, type Item, type Source, type SourceSettings } from "../source.ts";
 import { openBd } from "./beads/bd.ts";
 import { type BeadsSource, openBeads } from "./beads/index.ts";
@@ -26,6 +26,8 @@ export type Sources = {
 	survey(): (id: string) => Promise<Item | null>;
 	/** Of the keys those that are items of a source of ours. */
 	probe(keys: readonly string[]): Promise<Facts>;
+	/** What is known of an item (`source:id`) by a look that begins now; null where no source of ours has it, or it cannot be read. */
+	confirm(item: string): Promise<ItemFact | null>;
 	/** Opens what is new or has changed, closes what is gone; true when anything is different. */
 	configure(settings: Record<string, SourceSettings>): boolean;
 	close(): void;
@@ -102,6 +104,14 @@ export function openSources(parts: SourceParts): Sources {
 				}
 			}
 			return facts;
+		},
+		async confirm(key) {
+			const [, name = "", id = ""] = /^([^:]+):(.+)$/s.exec(key) ?? [];
+			const item = await open
+				.get(name)
+				?.source.read(id)
+				.catch(() => null);
+			return item ? factOf(item) : null;
 		},
 		configure(settings) {
 			let changed = false;

@@ -105,6 +105,11 @@ export function launchFailed(floor: Floor, run: LiveRun, why: string, fault?: "j
 	report(floor, run, { job: run.job, token: run.token, ...(stopped ?? failed) });
 }
 
+/** Not to be started after all: its job waits again. */
+export function withdraw(floor: Floor, run: LiveRun, why: string): void {
+	report(floor, run, { job: run.job, token: run.token, exit_kind: "preempted", message: oneLine(why) });
+}
+
 /** Stopped before it began. */
 export function neverStarted(floor: Floor, run: LiveRun): void {
 	launchFailed(floor, run, "it was never started");

@@ -54,6 +54,8 @@ export type Parts = {
 	company?: "alone" | "others";
 	/** Puts what is kept of a run that another host had into its folder here, so that the next one can be told of it. Must not reject. */
 	bringPrior?: (run: { job: number; attempt: number }) => Promise<void>;
+	/** Looks at a job's item once more, right before its program is started; why it must not be, or null. Must not reject. */
+	confirmItem?: (item: string) => Promise<string | null>;
 	/** Whether runs may be begun now: where others may have them by the time that a start was held up for, they look again first. */
 	mayLaunch?: () => boolean;
 	/** The end of a run is on record. Must not throw. */

@@ -6,7 +6,7 @@ import { troubleOf } from "../disk.ts";
 import type { Claimed } from "../scheduler.ts";
 import type { Place, Workspaces } from "../workspace.ts";
 import { enlistAgent, recordOf } from "./agent.ts";
-import { launchFailed, see } from "./end.ts";
+import { launchFailed, see, withdraw } from "./end.ts";
 import { expectStart, type Floor, remember } from "./floor.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { beforeOf, priorOf } from "./prior.ts";
@@ -41,10 +41,12 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 			enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, { prior, before, place })));
 		else go(floor, run, claimed, prepare(claimed, settings, given, { prior, before }));
 	};
+	const { item } = claimed.job;
+	const confirmed = () => (item === undefined || !floor.confirmItem ? begin() : whenConfirmed(floor, run, floor.confirmItem(item), begin));
 	const last = { job: run.job, attempt: run.attempt - 1 };
 	if (floor.bringPrior && last.attempt > 0 && floor.disk.changedAt(folderOf(floor, last.job, last.attempt)) === null)
-		whenBrought(floor, run, floor.bringPrior(last), begin);
-	else begin();
+		whenBrought(floor, run, floor.bringPrior(last), confirmed);
+	else confirmed();
 	return run;
 }
 
@@ -56,6 +58,20 @@ function whenBrought(floor: Floor, run: LiveRun, bringing: Promise<void>, begin:
 			run.entering = false;
 			run.launchedAt = floor.clock.monotonic();
 			if (!floor.closed && floor.live.get(run.id) === run && run.stage === "launching" && run.stop === null) begin();
+		})
+		.catch((error) => floor.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
+}
+
+/** The gate has looked at the item some seconds ago. One that was closed or put off since goes back to wait for it, and nothing is counted. */
+function whenConfirmed(floor: Floor, run: LiveRun, confirming: Promise<string | null>, begin: () => void): void {
+	run.entering = true;
+	confirming
+		.then((refused) => {
+			run.entering = false;
+			run.launchedAt = floor.clock.monotonic();
+			if (floor.closed || floor.live.get(run.id) !== run || run.stage !== "launching") return;
+			if (refused !== null) withdraw(floor, run, refused);
+			else if (run.stop === null) begin();
 		})
 		.catch((error) => floor.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
 }

@@ -36,12 +36,12 @@ class Town {
 	readonly ran = join(makeFolder(), "ran");
 	readonly repo = makeRepository();
 
-	constructor(config: string[], more: { write_back?: boolean; command?: string } = {}) {
+	constructor(config: string[], more: { write_back?: boolean; command?: string; poll?: string } = {}) {
 		const status = more.write_back ? ", write_back: status" : "";
 		this.home.make(
 			[
 				"preset: town",
-				"poll_interval: 50ms",
+				`poll_interval: ${more.poll ?? "50ms"}`,
 				...config,
 				`repos: {gastown: {prefix: gt-, path: ${this.repo.path}}, beads: {prefix: be-}}`,
 				"sources:",
@@ -105,6 +105,25 @@ describe("beads through bd", { timeout: 120_000 }, () => {
 		await town.sluice("resume");
 		changeBead(town.roots.gastown, "gt-a", { status: "open" });
 		await until(() => town.lines().join() === "gt-a");
+	});
+
+	test("right before a run its bead is looked at once more: closed or put off since the last look, nothing is started", async () => {
+		const town = new Town(["max_concurrent: 5", "cycle_interval: 0s", "batch_size: 0"], { write_back: true, poll: "1h" });
+		const { client } = await town.up();
+		await town.sluice("pause");
+		await town.sluice("sling", "gt-a", "gt-b", "gt-c", "gastown");
+		changeBead(town.roots.gastown, "gt-a", { status: "closed" });
+		changeBead(town.roots.gastown, "gt-b", { status: "deferred" });
+		await town.sluice("resume");
+		await until(() => town.lines().join() === "gt-c");
+		const job = async (id: number) => (await client.call("job.show", { id })).job;
+		await until(async () => (await job(1)).status === "cancelled" && (await job(2)).status === "waiting_on_deps");
+		expect(await job(1)).toMatchObject({ end_reason: "item_closed" });
+		expect(await job(2)).toMatchObject({ failures: 0, wait_reason: { detail: "item gastown:gt-b is not ready: its status is deferred" } });
+		expect(readBeads(town.roots.gastown).filter(({ id }) => id === "gt-a" || id === "gt-b")).toMatchObject([
+			{ status: "closed" },
+			{ status: "deferred" },
+		]);
 	});
 
 	test("what Sluice itself has set to in_progress does not hold back a retry", async () => {

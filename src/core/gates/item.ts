@@ -1,7 +1,7 @@
 // Gate 5: the item's source says that it is open and ready: nothing blocks it, its own state does not hold it back, and nobody else has taken it up.
 // The last holds a job only before its chain has begun: from then on it is our own runs that have taken the item up.
 
-import { type Answer, type JobFacts, type JobGate, pass, refuse } from "../answer.ts";
+import { type JobFacts, type JobGate, pass, refuse } from "../answer.ts";
 import type { Job } from "../job.ts";
 
 type Seen = { open: boolean; blocked_by?: string[]; held?: string; taken?: string };
@@ -19,27 +19,22 @@ export const item: JobGate = {
 			};
 		const value = fact.value as Seen | null | boolean;
 		if (value === null || typeof value !== "object") return pass;
-		if (!value.open) {
-			const reason = refuse("item", "item_blocked", `item:${job.item}`, `item ${job.item} is closed`, seen);
-			return { reasons: [reason], verdict: { status: "cancelled", reason: "item_closed" } };
-		}
-		const blockers = value.blocked_by ?? [];
-		if (!Array.isArray(blockers))
-			return {
-				reasons: [refuse("item", "item_blocked", `item:${job.item}`, `item ${job.item} cannot be read: blocked_by is no list`, seen)],
-				line: "fact",
-			};
-		if (blockers.length === 0) return notReady(job, value, facts);
-		const detail = `item ${job.item} is blocked by ${blockers.join(", ")}`;
-		return { reasons: [refuse("item", "item_blocked", `item:${job.item}`, detail, { ...seen, holder: blockers })], line: "fact" };
+		const words =
+			unready(job.item, value) ?? (isTaken(job, value, facts) ? `item ${job.item} is in progress elsewhere: ${value.taken}` : null);
+		if (words === null) return pass;
+		const holder = value.open && Array.isArray(value.blocked_by) && value.blocked_by.length > 0 ? { holder: value.blocked_by } : {};
+		const reasons = [refuse("item", "item_blocked", `item:${job.item}`, words, { ...seen, ...holder })];
+		return value.open ? { reasons, line: "fact" } : { reasons, verdict: { status: "cancelled", reason: "item_closed" } };
 	},
 };
 
-function notReady(job: Job, { held, taken }: Seen, facts: JobFacts): Answer | null {
-	const isOurs = job.attempt > 0 || job.take_over === true || facts.chain_begun === true;
-	const words =
-		held !== undefined ? `is not ready: ${held}` : taken !== undefined && !isOurs ? `is in progress elsewhere: ${taken}` : undefined;
-	if (words === undefined) return pass;
-	const seen = { observed_at: facts.item?.observed_at ?? facts.now };
-	return { reasons: [refuse("item", "item_blocked", `item:${job.item}`, `item ${job.item} ${words}`, seen)], line: "fact" };
+/** Why an item is not ready, whoever works on it: closed, blocked, held back by its own state. */
+export function unready(item: string, { open, blocked_by = [], held }: Seen): string | null {
+	if (!open) return `item ${item} is closed`;
+	if (!Array.isArray(blocked_by)) return `item ${item} cannot be read: blocked_by is no list`;
+	if (blocked_by.length > 0) return `item ${item} is blocked by ${blocked_by.join(", ")}`;
+	return held === undefined ? null : `item ${item} is not ready: ${held}`;
 }
+
+const isTaken = (job: Job, { taken }: Seen, { chain_begun }: JobFacts): boolean =>
+	taken !== undefined && job.attempt === 0 && job.take_over !== true && chain_begun !== true;

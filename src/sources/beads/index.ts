@@ -96,9 +96,13 @@ export function openBeads(name: string, settings: SourceSettings, { bd, clock, o
 		if (status === "idle" || status === "queued") return { changed: false, left: null };
 		const now = (await look(clock.monotonic())).issues.get(id);
 		if (now && isClosed(now.status)) return { changed: false, left: status === "succeeded" ? null : `${id} is closed already` };
-		if (now?.status === "hooked" && status !== "succeeded") return { changed: false, left: `${id} is ${takenBy(now)}` };
 		const wanted = status === "running" ? "in_progress" : "open";
-		if (status !== "succeeded" && now?.status === wanted) return { changed: false, left: null };
+		if (status !== "succeeded" && now) {
+			if (now.status === wanted) return { changed: false, left: null };
+			// Only what was free is taken up, and only what was taken up is given back: all else is another person's doing.
+			const before = status === "running" ? "open" : "in_progress";
+			if (now.status !== before) return { changed: false, left: `${id} is ${takenBy(now) ?? now.status}` };
+		}
 		const args =
 			status === "succeeded" ? ["close", word, "--reason", "done by sluice", "--json"] : ["update", word, "--status", wanted, "--json"];
 		if ((await bd.ask(args)) === null)
