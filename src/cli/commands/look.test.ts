@@ -142,42 +142,6 @@ web
 		expect(await none.run("list")).toEqual({ code: 0, out: "", err: "nothing waits and nothing runs; --all shows what has ended\n" });
 	});
 
-	test("values of fields are words, never JSON", async () => {
-		const full = job(7, {
-			after: [
-				{ job: 31, policy: "success" },
-				{ job: 32, policy: "any" },
-			],
-			locks: [
-				{ key: "db", mode: "exclusive" },
-				{ key: "cache", mode: "shared" },
-			],
-			needs: ["branch:main", "doc:main:a.txt"],
-			conditions: [{ kind: "branch_exists", branch: "topic" }],
-			pinned_head: { branch: "main", commit: "0123456789abcdef0123456789abcdef01234567" },
-			wait_reason: { kind: "dependencies", detail: "waiting on job 31" },
-			uses: { build: 2 },
-			vars: { who: "bob" },
-			retry: { max: 2, on: ["failed"], base_ms: 1000 } as never,
-		});
-		const line = await openCommandLine({ "job.show": { job: full }, "job.list": { jobs: [full] } });
-		const fields = ["after", "locks", "needs", "conditions", "pinned_head", "wait_reason", "uses", "vars", "retry"];
-		const { out } = await line.run(`show 7 --fields ${fields.join(",")}`);
-		expect(out.split("\n").map((row) => row.replace(/^\S+\s+/, ""))).toEqual([
-			"31, 32:any",
-			"db, cache:shared",
-			"branch:main, doc:main:a.txt",
-			"branch_exists:topic",
-			"main@0123456789ab",
-			"waiting on job 31",
-			"build 2",
-			"who=bob",
-			"max 2, on failed, base_ms 1000",
-			"",
-		]);
-		expect((await line.run("list --fields id,after,locks,needs")).out).not.toContain("{");
-	});
-
 	test("list goes page by page", async () => {
 		const all = Array.from({ length: 2500 }, (_, index) => job(index + 1));
 		const line = await openCommandLine({
