@@ -94,8 +94,12 @@ export type AgentDocument = {
 	/** The version that its output was last compared with. */
 	tested: string | null;
 	resumes: boolean;
+	/** Whether a run will be: by what the program's folder has, and by the variables that runs get. */
 	logged_in: boolean | null;
-	accounts: { account: string; home: string; logged_in: boolean }[];
+	/** Those with a folder or keys of their own. */
+	accounts: { account: string; home: string | null; logged_in: boolean }[];
+	/** Variables that it takes a key from. `handed`: its runs get it; `daemon`: the daemon's own environment has it. */
+	keys: { name: string; handed: boolean; daemon: boolean }[];
 	problem: string | null;
 	hint: string | null;
 };

@@ -10,6 +10,10 @@ export const MASKED = "***";
 const LOOKS_SECRET =
 	/^(?:sk-|gh[pousr]_|github_pat_|xox[abp]-|AKIA[0-9A-Z]{12}|eyJ[\w-]{10,}\.)|-----BEGIN [A-Z ]*PRIVATE KEY|:\/\/[^/\s:@]+:[^/\s@]+@/;
 
+/** Whether a variable with this name and value should not be written where others can read it. */
+export const looksSecret = (name: string, value: string, names: readonly string[] = SECRET_NAMES): boolean =>
+	names.some((pattern) => matcher(pattern)(name)) || LOOKS_SECRET.test(value);
+
 export function masked(env: Record<string, string>, mask: Mask): Record<string, string> {
 	const patterns = mask.names.map(matcher);
 	return Object.fromEntries(

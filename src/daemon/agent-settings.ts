@@ -1,9 +1,11 @@
 // What config.yml may say of agents and accounts: type, meaning and check; and the readers of argv and folders that other settings share.
 
+import { looksSecret } from "../api/secrets.ts";
 import type { CustomProfile } from "../core/agents/index.ts";
 import { FORMATS, PERMISSIONS, type Permission } from "../core/agents/profile.ts";
 import * as check from "../core/check.ts";
 import type { Reader, Readers } from "../core/config-input.ts";
+import { envReferenceOf, isBrokenReference } from "../core/env-reference.ts";
 
 /** What the configuration says of an agent; the rest is that of the built-in one. */
 export type AgentSettings = Omit<CustomProfile, "permission_env">;
@@ -11,9 +13,11 @@ export type AgentSettings = Omit<CustomProfile, "permission_env">;
 export type AccountSettings = {
 	/** The folder of its login and sessions: what CLAUDE_CONFIG_DIR, CODEX_HOME … are set to. Null = the agent's own. */
 	home: string | null;
+	/** Variables for the runs on it, over those of the job; values or references, as in core/env-reference.ts. */
+	env: Record<string, string>;
 };
 
-export const ACCOUNT: AccountSettings = { home: null };
+export const ACCOUNT: AccountSettings = { home: null, env: {} };
 
 export const argv: Reader<string[]> = (value, field) =>
 	check.list(value, field, 1000).map((one, index) => check.text(one, `${field}[${index}]`, { max: 100_000 }));
@@ -32,11 +36,24 @@ export const folder: Reader<string | null> = (value, field) => {
 	return path.length > 1 ? path.replace(/\/+$/, "") : path;
 };
 
-const variables: Reader<Record<string, string> | undefined> = (value, field) =>
+/** Variables as text, or as references to where their values are. */
+export const variables = (value: unknown, field: string): Record<string, string> =>
 	Object.fromEntries(
 		Object.entries(check.record(value, field)).map(([name, one]) => {
-			if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw check.wrong(`${field}.${name.slice(0, 60)}`, "is not the name of a variable");
-			return [name, check.text(typeof one === "number" ? String(one) : one, `${field}.${name}`, { max: 10_000 })];
+			const at = `${field}.${name.slice(0, 60)}`;
+			if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw check.wrong(at, "is not the name of a variable");
+			// Not shown when it is wrong: it may be a key.
+			if (typeof one !== "number" && typeof one !== "string") throw check.wrong(at, "must be text or a number");
+			const text = check.text(String(one), at, { max: 10_000 });
+			if (isBrokenReference(text))
+				throw check.wrong(at, "is no reference that can be followed", `write env:${name}, or file:/ and a whole path`);
+			if (envReferenceOf(text) === null && text !== "" && looksSecret(name, text))
+				throw check.wrong(
+					at,
+					"looks like a secret, and would stand in config.yml for everybody who can read it",
+					`write where it is: env:${name} (the daemon's environment) or file:/path/of/a/file`,
+				);
+			return [name, text];
 		}),
 	);
 

@@ -6,9 +6,12 @@ import { basename, isAbsolute, join } from "node:path";
 import type { AgentDocument, AgentHandle } from "../api/context.ts";
 import { ADAPTERS, type CustomProfile, isFormat, knownOf, profileOf } from "../core/agents/index.ts";
 import { FORMATS, type Profile } from "../core/agents/profile.ts";
+import { type Reveal, revealed } from "../core/env-reference.ts";
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { type Env, find, isProgram } from "./program-path.ts";
+import { createReveal } from "./reveal.ts";
+import { matches } from "./settings.ts";
 import { startProblem } from "./start-check.ts";
 
 const VERSION_MS = 5000;
@@ -16,14 +19,18 @@ export const AGENTS = FORMATS.filter((name) => name !== "command");
 
 export type AgentParts = {
 	agents: () => Record<string, CustomProfile>;
-	accounts: () => Record<string, { home: string | null }>;
-	/** What runs get of the daemon's environment decides what they find; the rest is looked at, too, since jobs bring their own. */
+	accounts: () => Record<string, AccountOf>;
+	/** The daemon's own: programs are found by its PATH, and `env:` references lead there. */
 	env: () => Env;
+	/** Which of them runs get: the setting `env`. Jobs bring the same names from their caller. */
+	allowed: () => readonly string[];
 };
+type AccountOf = { home: string | null; env?: Record<string, string> };
 
-export function createAgents({ agents, accounts, env }: AgentParts): AgentHandle {
+export function createAgents({ agents, accounts, env, allowed }: AgentParts): AgentHandle {
 	const names = () => [...new Set([...AGENTS, "command", ...Object.keys(agents())])];
-	const look = (name: string) => lookAt(name, profileOf(name, agents()) as Profile, { env: env(), accounts: accounts(), own: agents() });
+	const look = (name: string) =>
+		lookAt(name, profileOf(name, agents()) as Profile, { env: env(), accounts: accounts(), own: agents(), allowed: allowed() });
 	return {
 		list: () => Promise.all(names().map(look)),
 		async show(name) {
@@ -51,16 +58,22 @@ export function createAgents({ agents, accounts, env }: AgentParts): AgentHandle
 	};
 }
 
-type Surroundings = { env: Env; accounts: Record<string, { home: string | null }>; own: Record<string, CustomProfile> };
+type Surroundings = { env: Env; accounts: Record<string, AccountOf>; own: Record<string, CustomProfile>; allowed: readonly string[] };
 
-async function lookAt(name: string, profile: Profile, { env, accounts, own }: Surroundings): Promise<AgentDocument> {
+async function lookAt(name: string, profile: Profile, { env, accounts, own, allowed }: Surroundings): Promise<AgentDocument> {
 	const [program = ""] = profile.command;
 	// Of others we do not know what they make of an option.
 	const found = programOf(program, env);
 	const known = knownOf(profile);
 	const asks = found !== null && (AGENTS as readonly string[]).includes(basename(found));
 	const version = asks ? await versionOf(found, env) : null;
-	const homes = known ? Object.entries(accounts).flatMap(([account, { home }]) => (home === null ? [] : [{ account, home }])) : [];
+	const reveal = createReveal(env);
+	// As a run will have it: what the daemon's own environment has besides counts only where a reference leads to it.
+	const handed = { ...pick(env, allowed), ...held(profile.env, reveal) };
+	const accountsHere = known
+		? Object.entries(accounts).filter(([, one]) => one.home !== null || Object.keys(one.env ?? {}).length > 0)
+		: [];
+	const broken = revealed(profile.env, `agents.${name}.env`, reveal);
 	return {
 		name,
 		built_in: isFormat(name) && !Object.hasOwn(own, name),
@@ -70,21 +83,35 @@ async function lookAt(name: string, profile: Profile, { env, accounts, own }: Su
 		version: version && "version" in version ? version.version : null,
 		tested: known?.tested ?? null,
 		resumes: profile.resume.length > 0,
-		logged_in: known && found ? isLoggedIn(profile, env, null) : null,
-		accounts: homes.map(({ account, home }) => ({ account, home, logged_in: isLoggedIn(profile, env, home) })),
+		logged_in: known && found ? isLoggedIn(profile, handed, null) : null,
+		accounts: accountsHere.map(([account, { home, env: keys = {} }]) => ({
+			account,
+			home,
+			logged_in: isLoggedIn(profile, { ...handed, ...held(keys, reveal) }, home, Object.keys(keys)),
+		})),
+		keys: (known?.logins.variables ?? []).map((variable) => ({
+			name: variable,
+			handed: (handed[variable] ?? "") !== "",
+			daemon: (env[variable] ?? "") !== "",
+		})),
 		problem:
 			program === ""
 				? name === "command"
 					? null
 					: "nothing says how to start it"
-				: version && "problem" in version
-					? version.problem
-					: found === null && !isRelative(program)
-						? `${program} is not there`
-						: null,
+				: "problem" in broken
+					? broken.problem
+					: version && "problem" in version
+						? version.problem
+						: found === null && !isRelative(program)
+							? `${program} is not there`
+							: null,
 		hint: found === null && known ? known.install : null,
 	};
 }
+
+const pick = (env: Env, wanted: readonly string[]): Env =>
+	Object.fromEntries(Object.entries(env).filter(([name]) => matches(name, wanted)));
 
 const isRelative = (program: string) => program.includes("/") && !isAbsolute(program);
 
@@ -92,11 +119,21 @@ const isRelative = (program: string) => program.includes("/") && !isAbsolute(pro
 export const programOf = (program: string, env: Env): string | null =>
 	program === "" || isRelative(program) ? null : isAbsolute(program) ? (isProgram(program) ? program : null) : find(program, env);
 
-/** By what a login leaves behind: a file, or a variable. False is a guess: some keep it elsewhere. */
-function isLoggedIn(profile: Profile, env: Env, home: string | null): boolean {
+/** Those whose values can be had. */
+const held = (env: Record<string, string>, reveal: Reveal): Record<string, string> =>
+	Object.fromEntries(
+		Object.entries(env).flatMap(([name, text]) => {
+			const one = reveal(text);
+			return "value" in one ? [[name, one.value]] : [];
+		}),
+	);
+
+/** By what a login leaves behind: a file, or a variable of the run; of an account with a folder, only its own variables count. False is a guess: some keep it elsewhere. */
+function isLoggedIn(profile: Profile, env: Env, home: string | null, ofAccount: readonly string[] = []): boolean {
 	const { known } = ADAPTERS[profile.output];
 	if (!known) return false;
-	if (home === null && known.logins.variables.some((name) => (env[name] ?? "") !== "")) return true;
+	const counts = (name: string) => (env[name] ?? "") !== "" && (home === null || ofAccount.includes(name));
+	if (known.logins.variables.some(counts)) return true;
 	const named = profile.home_variable === null ? undefined : env[profile.home_variable];
 	const folder = home ?? (named || join(env.HOME ?? "/", known.home));
 	return known.logins.files.some((file) => existsSync(join(folder, file)));

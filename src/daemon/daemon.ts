@@ -47,6 +47,7 @@ import { type DaemonOptions, givenTo, remember, userName } from "./options.ts";
 import { openQueue } from "./queue.ts";
 import { writeMissingBases } from "./repo-base.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
+import { createReveal } from "./reveal.ts";
 import { SETTINGS } from "./settings.ts";
 import { bringAlong, shareConfig } from "./shared-config.ts";
 import { createStopping, type StopOptions } from "./stopping.ts";
@@ -248,7 +249,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			workspaces: work,
 			settings: remembered(
 				config.settings,
-				(settings): SupervisorSettings => ({ ...settings, env: allowed(), timezone: systemTimezone() }),
+				(settings): SupervisorSettings => ({ ...settings, env: allowed(), reveal: createReveal(env), timezone: systemTimezone() }),
 			),
 			onDispatch: (started) => {
 				awake.look();
@@ -292,8 +293,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			checkUp({
 				home: options.home,
 				config: () => config.problem(),
-				agents: () => config.settings().agents,
-				accounts: () => config.settings().accounts,
+				settings: config.settings,
 				jumps: watchdog.jumps,
 				store: store.shown,
 				database: () => ("url" in store.at ? store.at.url : null),
@@ -309,7 +309,12 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				supervisor,
 				config,
 				triggers,
-				agents: createAgents({ agents: () => config.settings().agents, accounts: () => config.settings().accounts, env: () => env }),
+				agents: createAgents({
+					agents: () => config.settings().agents,
+					accounts: () => config.settings().accounts,
+					env: () => env,
+					allowed: () => config.settings().env,
+				}),
 				repos: createRepos({ config, git, scheduler, clone: (name) => `${home.clones}/${name}`, worktrees: work.worktrees }),
 				work: { ...work, lookForBusy: () => observeBusy(Object.keys(placed()), host.probe, scheduler) },
 				...(store.shared ? { elsewhere: others.elsewhere } : {}),

@@ -68,15 +68,15 @@ test("agents: found on PATH with their version; a broken one is named", async ()
 	script("claude", "echo 2.1.0 of Claude; echo more");
 	script("codex", "exit 3");
 	writeFileSync(join(bin, "gemini"), "not a program");
-	const agents = () => ({
+	const agents = {
 		claude: { command: ["claude", "-p", "{prompt}"] },
 		codex: { command: [join(bin, "codex")] },
 		mine: { command: ["./mine.sh"] },
 		gone: { command: ["/nowhere/gone"] },
 		gemini: { command: ["gemini"] },
-	});
+	};
 	const env = { PATH: `:/nowhere:${bin}` };
-	const checks = await by({ env, agents });
+	const checks = await by({ env, settings: () => ({ agents, accounts: {}, env: [] }) });
 	expect(checks["agent claude"]).toEqual({ name: "agent claude", ok: true, detail: `2.1.0 of Claude (${join(bin, "claude")})` });
 	expect(checks["agent codex"]).toMatchObject({ ok: false });
 	expect(checks["agent gemini"]).toMatchObject({
@@ -92,7 +92,7 @@ test("agents: found on PATH with their version; a broken one is named", async ()
 		name: "agent claude",
 		ok: true,
 		optional: true,
-		detail: `2.1.0 of Claude (${join(bin, "claude")}), tested with 2.1.325, no login found`,
+		detail: `2.1.0 of Claude (${join(bin, "claude")}), tested with 2.1.325, runs find no login`,
 		hint: expect.stringMatching(/log in/),
 	});
 	expect(find("claude", { PATH: bin })).toBe(join(bin, "claude"));

@@ -5,21 +5,20 @@ import { release } from "node:os";
 import { dirname } from "node:path";
 import type { AgentDocument, Checkup } from "../api/context.ts";
 import { socketPath } from "../api/socket-path.ts";
-import type { CustomProfile } from "../core/agents/index.ts";
 import { systemClock } from "../host/local.ts";
 import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../stores/sqlite/driver.ts";
 import { createAgents, versionOf as programVersion } from "./agents.ts";
 import type { Problem } from "./config-file.ts";
 import { networkKind } from "./home.ts";
 import { find } from "./program-path.ts";
+import { SETTINGS, type Settings } from "./settings.ts";
 
 export type Patient = {
 	home: string;
 	/** What is wrong with config.yml, as the daemon or a fresh look finds it. */
 	config: () => Problem | null;
-	/** How agents are started, as the settings say; none where they cannot be read. */
-	agents?: () => Record<string, CustomProfile>;
-	accounts?: () => Record<string, { home: string | null }>;
+	/** How agents are started and what they are handed; the usual where they cannot be read. */
+	settings?: () => Pick<Settings, "agents" | "accounts" | "env">;
 	/** Jumps of the clock that were seen; absent without a daemon. */
 	jumps?: () => number;
 	/** The store's URL, where that is a database. */
@@ -38,8 +37,14 @@ const LEAST_FREE = 500_000_000;
 export const OLDEST_NODE = "20.19.0";
 
 export async function checkUp(patient: Patient): Promise<Checkup[]> {
-	const { agents = () => ({}), accounts = () => ({}), env } = patient;
-	const found = (await createAgents({ agents, accounts, env: () => env }).list()).filter(({ name }) => name !== "command");
+	const { settings = () => SETTINGS, env } = patient;
+	const agents = createAgents({
+		agents: () => settings().agents,
+		accounts: () => settings().accounts,
+		env: () => env,
+		allowed: () => settings().env,
+	});
+	const found = (await agents.list()).filter(({ name }) => name !== "command");
 	const looks: [string, () => Finding | Promise<Finding>][] = [
 		["node", () => atLeast("Node", process.versions.node, OLDEST_NODE, "https://nodejs.org/en/download")],
 		["sqlite", sqlite],
@@ -203,22 +208,33 @@ async function git(env: Patient["env"]): Promise<Finding> {
 }
 
 /** One that the settings name is counted on by jobs; another one may be missing. */
-function ofAgent({ name, built_in, program, path, version, tested, logged_in, accounts, problem, hint }: AgentDocument): Finding {
+function ofAgent({ name, built_in, program, path, version, tested, logged_in, accounts, keys, problem, hint }: AgentDocument): Finding {
 	if (path === null) {
 		if (built_in) return { ok: true, optional: true, detail: "not installed", ...(hint === null ? {} : { hint }) };
 		if (problem === null) return { ok: true, detail: `${program}, in the folder of each job` };
 		return { ok: false, detail: problem, hint: `install it, or change agents.${name}.command` };
 	}
-	if (problem !== null) return { ok: false, detail: problem, hint: "install it again" };
+	if (problem !== null)
+		return {
+			ok: false,
+			detail: problem,
+			hint: problem.startsWith("agents.") ? `sluice config set ${problem.split(":")[0]} …` : "install it again",
+		};
+	const handed = keys.filter((key) => key.handed).map((key) => key.name);
+	const kept = keys.filter((key) => key.daemon && !key.handed).map((key) => key.name);
 	const words = [
 		version === null ? path : `${version} (${path})`,
 		...(tested === null ? [] : [`tested with ${tested}`]),
-		...(logged_in === null ? [] : [logged_in ? "logged in" : "no login found"]),
-		...accounts.map((one) => `account ${one.account}: ${one.logged_in ? "logged in" : "no login found"}`),
+		...(logged_in === null ? [] : [logged_in ? "logged in" : "runs find no login"]),
+		...(handed.length === 0 ? [] : [`runs get ${handed.join(", ")}`]),
+		...accounts.map((one) => `account ${one.account}: ${one.logged_in ? "logged in" : "runs find no login"}`),
 	];
+	const missing = logged_in === false || accounts.some((one) => !one.logged_in);
 	const login =
-		logged_in === false || accounts.some((one) => !one.logged_in)
-			? { hint: "log in with the agent's own command; its account has a folder of its own where accounts.<name>.home says so" }
-			: {};
+		missing && kept.length > 0
+			? { hint: `runs do not get ${kept[0]}: sluice config set agents.${name}.env.${kept[0]} env:${kept[0]}` }
+			: missing
+				? { hint: "log in with the agent's own program, or hand it a key: docs/agents.md, API keys" }
+				: {};
 	return { ok: true, ...(built_in ? { optional: true as const } : {}), detail: words.join(", "), ...login };
 }

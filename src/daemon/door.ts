@@ -12,7 +12,7 @@ import { type Daemon, startDaemon } from "./daemon.ts";
 import { checkUp } from "./doctor.ts";
 import { installService } from "./install.ts";
 import { type MoveDocument, type MoveRequest, moveStore } from "./move-store.ts";
-import type { Settings } from "./settings.ts";
+import { SETTINGS, type Settings } from "./settings.ts";
 import { packageFolder } from "./version.ts";
 
 type Place = {
@@ -71,15 +71,12 @@ export async function checkConfig(home: string): Promise<{ schema_version: numbe
 /** As `doctor.run` answers, without a daemon; `store` is looked at instead of the settings' one. */
 export async function doctor(home: string, store: string | null = null) {
 	const found = read(home);
-	const agents = () => ("settings" in found ? found.settings.agents : {});
-	const accounts = () => ("settings" in found ? found.settings.accounts : {});
 	const place = store ?? ("settings" in found ? (found.settings.store ?? join(home, "sluice.db")) : undefined);
 	const checks = await checkUp({
 		home,
 		...(place === undefined ? {} : { store: shownStore(place) }),
 		config: () => ("settings" in found ? null : found),
-		agents,
-		accounts,
+		settings: () => ("settings" in found ? found.settings : SETTINGS),
 		database: () => store ?? databaseIn(found),
 		env: process.env,
 	});

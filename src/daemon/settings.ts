@@ -15,7 +15,7 @@ import { readSchedule } from "../host/schedule.ts";
 import { SOURCE_KINDS, type SourceSettings } from "../source.ts";
 import type { RepoSettings } from "../workspace.ts";
 import { readStore, readUrl } from "./addresses.ts";
-import { ACCOUNT, type AccountSettings, type AgentSettings, agentReaders, argv, folder, someArgv } from "./agent-settings.ts";
+import { ACCOUNT, type AccountSettings, type AgentSettings, agentReaders, argv, folder, someArgv, variables } from "./agent-settings.ts";
 
 export const NOTIFY_ON = ["batch_done", "job_failed", "needs_human", "limit", "budget"] as const;
 export type NotifyOn = (typeof NOTIFY_ON)[number];
@@ -347,7 +347,7 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	agent_patience_ms: orNone(length),
 	down_grace_ms: length,
 	agents: map<AgentSettings>({}, agentReaders),
-	accounts: map<AccountSettings>(ACCOUNT, { home: folder }),
+	accounts: map<AccountSettings>(ACCOUNT, { home: folder, env: variables }),
 	repos,
 	worktree_retention_ms: orNone(length),
 	probes: map<ProbeSettings>({ command: [] }, { command: someArgv }),

@@ -1,9 +1,10 @@
-// What a run is started with: argv, folder, environment, and the files that go into its folder first. Pure.
+// What a run is started with: argv, folder, environment, and the files that go into its folder first. Pure, but for keys that are read where they are kept.
 
 import { type Before, continues, promptForResumed } from "../core/agents/continuing.ts";
 import { GEMINI_DEFAULTS } from "../core/agents/gemini.ts";
 import { isFormat, profileOf } from "../core/agents/index.ts";
 import { commandLine, FORMATS, type Profile } from "../core/agents/profile.ts";
+import { type Revealed, revealed } from "../core/env-reference.ts";
 import { nearest } from "../core/nearest.ts";
 import { payloadText } from "../core/payload.ts";
 import { promptFor } from "../core/telling.ts";
@@ -52,13 +53,17 @@ export function prepare(
 	if (work.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
 	if (work.prompt !== undefined) files.push(["prompt.md", work.prompt]);
 	const permission = spec.permission ?? "edit";
+	const ofProfile = revealed(profile?.env ?? {}, `agents.${agent?.name}.env`, settings.reveal);
+	if ("problem" in ofProfile) return { refused: ofProfile.problem };
+	const ofAccount = accountEnv(profile, run.account, settings);
+	if ("problem" in ofAccount) return { refused: ofAccount.problem };
 	const env: Record<string, string> = {
 		PATH: USUAL_PATH,
 		...settings.env,
-		...profile?.env,
+		...ofProfile.env,
 		...profile?.permission_env[permission],
 		...spec.env,
-		...accountEnv(profile, run.account, settings),
+		...ofAccount.env,
 		...place?.env,
 		...prior?.env,
 		SLUICE_JOB_ID: String(job.id),
@@ -126,8 +131,11 @@ function ofAgent(profile: Profile, { job, spec, run }: Claimed, { prior, before,
 const withTold = (prompt: string | undefined, told: string | null) =>
 	told === null || prompt === undefined ? prompt : `${prompt}\n\n${told}`;
 
-/** The account's own folder, where it has one: over whatever the job brought, since limits are counted by account. */
-function accountEnv(profile: Profile | null, account: string | undefined, { accounts }: SupervisorSettings): Record<string, string> {
-	const home = account !== undefined && Object.hasOwn(accounts, account) ? accounts[account]?.home : null;
-	return home && profile?.home_variable ? { [profile.home_variable]: home } : {};
+/** The account's own folder and keys, where it has them: over whatever the job brought, since limits are counted by account. */
+function accountEnv(profile: Profile | null, account: string | undefined, { accounts, reveal }: SupervisorSettings): Revealed {
+	const known = account !== undefined && Object.hasOwn(accounts, account) ? accounts[account] : undefined;
+	if (known === undefined || profile === null) return { env: {} };
+	const own = revealed(known.env ?? {}, `accounts.${account}.env`, reveal);
+	if ("problem" in own) return own;
+	return { env: { ...own.env, ...(known.home && profile.home_variable ? { [profile.home_variable]: known.home } : {}) } };
 }

@@ -1,6 +1,7 @@
 // What of the configuration concerns runs. Asked for anew each time it is needed, so that a change counts at once.
 
 import type { CustomProfile } from "../core/agents/index.ts";
+import type { Reveal } from "../core/env-reference.ts";
 
 export type SupervisorSettings = {
 	/** Variables that every run gets, before those of its own job: what the allow-list lets through of the daemon's environment. */
@@ -18,7 +19,9 @@ export type SupervisorSettings = {
 	/** Agents of the configuration; over those that are built in. */
 	agents: Record<string, CustomProfile>;
 	/** Where the login and the sessions of each account are; null = where the agent has them by itself. */
-	accounts: Record<string, { home: string | null }>;
+	accounts: Record<string, { home: string | null; env?: Record<string, string> }>;
+	/** What stands behind a text of `agents.<name>.env` and `accounts.<name>.env`. */
+	reveal: Reveal;
 	/** Of times that agents tell without one. */
 	timezone: string;
 };
@@ -33,5 +36,6 @@ export const SETTINGS: SupervisorSettings = {
 	log_retention_ms: 30 * 86_400_000,
 	agents: {},
 	accounts: {},
+	reveal: (text) => ({ value: text }),
 	timezone: "UTC",
 };

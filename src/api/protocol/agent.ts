@@ -29,7 +29,8 @@ export const AGENT_METHODS = {
 		role: "viewer",
 		about: "Agents: built in or of the configuration; where each is installed, its version, whether there are signs of a login.",
 		params: {},
-		result: "{agents: [{name, built_in, output, program, path, version, tested, resumes, logged_in, accounts, problem, hint}]}",
+		result:
+			"{agents: [{name, built_in, output, program, path, version, tested, resumes, logged_in, accounts, keys: [{name, handed, daemon}], problem, hint}]}",
 	}),
 	"agent.show": method<Doc<{ agent: ProfileDocument }>>()({
 		role: "viewer",

@@ -12,7 +12,7 @@ const NAME = {
 export const AGENTS: readonly CommandSpec[] = [
 	{
 		name: "agent list",
-		help: "Agents: installed where, which version, logged in or not.",
+		help: "Agents: installed where, which version, and whether their runs will be logged in.",
 		examples: [["sluice agent list", "what can be given to --agent"]],
 		load,
 	},

@@ -19,7 +19,7 @@ export const CONTROL: readonly CommandSpec[] = [
 				name: "port",
 				type: "text",
 				value: "N",
-				help: "Port of its HTTP side on 127.0.0.1: 0 is any free one, none is none. Else the setting `port`, 7420.",
+				help: "Port of its HTTP side on 127.0.0.1: 0 is any free one, none is none; one that is taken is refused. Else the setting `port`, 7420, or the next free one.",
 			},
 			{
 				name: "store",
@@ -134,7 +134,7 @@ export const CONTROL: readonly CommandSpec[] = [
 	},
 	{
 		name: "config set",
-		help: "Change a setting, in the file and at once.",
+		help: "Change a setting, in the file and at once; `port`, `store` and `host` count from the next start.",
 		args: [
 			{ name: "KEY", help: "Such as max_concurrent or lanes.code.max.", take: "one" },
 			{ name: "VALUE", help: "As it stands in YAML: 8, true, 30s, null, [a, b].", take: "one" },

@@ -9,6 +9,7 @@ import { createReader } from "../../core/agents/reading.ts";
 import { systemTimezone } from "../../host/local.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
+import { keyHints } from "../handed-over.ts";
 import { answer, type Document, type Io, placeOf } from "../io.ts";
 import { shellWord } from "../job-lines.ts";
 import { plain } from "../print.ts";
@@ -36,9 +37,18 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 			one.problem === null ? plain(one.path ?? one.program ?? "any command") : io.print.paint("yellow", plain(one.problem)),
 		]);
 		for (const line of table(columns, rows, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
+		for (const one of document.agents as AgentDocument[])
+			if (one.logged_in === false) for (const hint of keyHints(one, io.world.env)) io.print.say(printable(hint));
 	});
 	return undefined;
 }
+
+/** Which keys its runs get. */
+const keysIn = (keys: AgentDocument["keys"] = []): string =>
+	keys
+		.filter((key) => key.handed)
+		.map((key) => key.name)
+		.join(", ");
 
 const loginWords = (found: boolean | null) => (found === null ? "" : found ? "yes" : "not found");
 
@@ -52,7 +62,11 @@ async function show(call: Call, io: Io): Promise<undefined> {
 			["program", agent.path ?? agent.program ?? ""],
 			["version", [agent.version, agent.tested === null ? null : `tested with ${agent.tested}`].filter(Boolean).join(", ")],
 			["login", loginWords(agent.logged_in)],
-			...accounts.map((one): [string, string] => [`account ${one.account}`, `${one.home}, login ${loginWords(one.logged_in)}`]),
+			...accounts.map((one): [string, string] => [
+				`account ${one.account}`,
+				`${one.home === null ? "" : `${one.home}, `}login ${loginWords(one.logged_in)}`,
+			]),
+			["keys", keysIn(agent.keys)],
 			["problem", agent.problem ?? ""],
 			["output", profile.output],
 			["command", words(profile.command)],

@@ -28,7 +28,7 @@ test("looks from here, also while a daemon runs; anything but a database's addre
 		code: 2,
 		err: expect.stringContaining("--store must be"),
 	});
-	expect(line.asked.map(({ method }) => method)).toEqual(["doctor.run"]);
+	expect(line.asked.map(({ method }) => method)).toEqual(["doctor.run", "agent.list", "config.get"]);
 });
 
 test("a daemon that cannot be asked is a finding, not the end of the look", async () => {

@@ -1,9 +1,11 @@
 // sluice doctor: what could be wrong on this machine. Works without a daemon, which may be what is wrong.
 
-import type { Checkup } from "../../api/context.ts";
+import type { AgentDocument, Checkup, Setting } from "../../api/context.ts";
+import { ALLOWED } from "../../core/environment.ts";
 import { isDatabase } from "../../core/store-address.ts";
 import type { Call } from "../command.ts";
 import { EXIT, failureOf, usage } from "../failure.ts";
+import { keyHints, toolNote } from "../handed-over.ts";
 import { answer, type Document, type Io } from "../io.ts";
 import { printable } from "../sequences.ts";
 import { pad } from "../table.ts";
@@ -14,15 +16,16 @@ export async function run(call: Call, io: Io): Promise<number> {
 		throw usage(`--store must be the URL of a database, not ${JSON.stringify(store)}`, "postgres://user@host:5432/database");
 	const running = await io.askIfRunning("doctor.run").catch(unreached);
 	const here = async () => (await io.world.daemon()).doctor(io.world.homeOf(io.home), store);
-	const document = store === undefined && running?.schema_version !== undefined ? running : withDaemon(await here(), running);
-	const checks = document.checks as Checkup[];
+	const found = store === undefined && running?.schema_version !== undefined ? running : withDaemon(await here(), running);
+	const checks = await withCaller(found.checks as Checkup[], io);
+	const document = { ...found, checks };
 	const { print } = io;
 	answer(io, document, () => {
 		const width = Math.max(0, ...checks.map((check) => check.name.length));
 		for (const { name, ok, optional, detail, hint } of checks) {
 			const mark = optional ? print.paint("dim", "–  ") : ok ? print.paint("green", "ok ") : print.paint("red", "BAD");
 			print.out(`${mark}  ${pad(name, width)}  ${printable(detail)}`);
-			if (hint && (optional || !ok)) print.out(`     ${pad("", width)}  ${print.paint("dim", `→ ${printable(hint)}`)}`);
+			if (hint) print.out(`     ${pad("", width)}  ${print.paint("dim", `→ ${printable(hint)}`)}`);
 		}
 	});
 	return checks.every((check) => check.ok) ? EXIT.done : EXIT.failed;
@@ -42,4 +45,19 @@ function withDaemon(document: Document, running: Document | undefined): Document
 	const told = new Map((running.checks as Checkup[]).map((check) => [check.name, check]));
 	const checks = (document.checks as Checkup[]).map((check) => (ITS_OWN.includes(check.name) && told.get(check.name)) || check);
 	return { ...document, ok: checks.every((check) => check.ok), checks };
+}
+
+/** What the caller's shell has and runs do not get. Only a daemon that runs is asked: without one, the caller's environment is the one that was looked at. */
+async function withCaller(checks: readonly Checkup[], io: Io): Promise<Checkup[]> {
+	const listed = await io.askIfRunning("agent.list").catch(() => undefined);
+	const agents = (listed?.agents ?? []) as AgentDocument[];
+	const noted = checks.map((check) => {
+		const agent = agents.find(({ name }) => check.name === `agent ${name}`);
+		const [hint] = agent && agent.logged_in === false ? keyHints(agent, io.world.env) : [];
+		return hint === undefined ? check : { ...check, hint };
+	});
+	const settings = (await io.askIfRunning("config.get", { key: "env" }).catch(() => undefined))?.settings as Setting[] | undefined;
+	const allowed = settings?.[0]?.value;
+	const note = toolNote(io.world.env, Array.isArray(allowed) ? allowed.map(String) : ALLOWED);
+	return note === null ? noted : [...noted, note];
 }
