@@ -8,6 +8,7 @@ import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from "nod
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
+import { systemTimezone } from "../host/local.ts";
 import type { Host } from "../host.ts";
 import type { Log } from "../log.ts";
 import {
@@ -66,6 +67,10 @@ const LOOK_MS = 2000;
 const CALM_MS = 30;
 const EMPTY_MS = 1000;
 
+/** `timezone: local` is the zone of this machine, by its name: what the engine is told must mean the same on every host. */
+const withZone = (layer: Layer): Layer =>
+	layer.given.timezone === "local" ? { ...layer, given: { ...layer.given, timezone: systemTimezone() } } : layer;
+
 type State = { text: string | null; layers: Layer[]; now: Effective };
 
 /** Throws when the file, a variable or a flag is wrong: there is no last good one yet. */
@@ -81,7 +86,7 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 	const stateOf = (text: string | null): State => {
 		const file: ConfigText = readConfigText(text ?? "");
 		const layers = [...below, { place: (field: string) => `config.yml${file.position(field)}`, given: file.given }, ...above];
-		return { text, layers, now: effective(layers) };
+		return { text, layers, now: effective(layers.map(withZone)) };
 	};
 
 	let state = stateOf(readText(path));

@@ -108,7 +108,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		undo.push(() => log.close());
 		for (const line of home.repaired) log.warn(line);
 
-		const file = openConfigFile({ path: home.config, env, ...givenTo(options, home.path), host: localHost, log });
+		const file = openConfigFile({ path: home.config, env, ...givenTo(options, home), host: localHost, log });
 		undo.push(() => file.close());
 		secrets = () => file.settings().secrets;
 		const store = storeOf(file.settings(), home);

@@ -1,6 +1,6 @@
 // The home: one folder with everything that a daemon owns. Made, checked and repaired here; where each thing is, is said here and nowhere else.
 
-import { chmodSync, closeSync, openSync, readFileSync, realpathSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, readFileSync, realpathSync, rmSync, statfsSync, statSync, writeSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { SluiceError } from "../core/errors.ts";
@@ -21,6 +21,8 @@ export type Home = {
 	/** Of repos that are registered by URL. */
 	clones: string;
 	recipes: string;
+	/** Times of day are this machine's own; or UTC in a home that was made before they were. */
+	zone: "local" | "UTC";
 	/** Tells this home's runs and branches from those of others; never changes. */
 	tag: string;
 	/** Who may do everything over HTTP, and who may only look. */
@@ -68,6 +70,8 @@ export function prepareHome(path: string, options: { typeOf?: (path: string) => 
 			});
 		tighten(real, 0o700, repaired);
 		for (const folder of ["runs", "worktrees", "repos", "recipes"]) makeFolder(join(real, folder));
+		// A home without a tag is new. Those that had one before this file was written keep their schedules, which are in UTC.
+		const isNew = !existsSync(join(real, "tag"));
 		const keep = (name: string, fresh: () => string) => kept(join(real, name), fresh, repaired);
 		return {
 			path: real,
@@ -80,6 +84,7 @@ export function prepareHome(path: string, options: { typeOf?: (path: string) => 
 			worktrees: join(real, "worktrees"),
 			clones: join(real, "repos"),
 			recipes: join(real, "recipes"),
+			zone: keep("zone", () => (isNew ? "local" : "UTC")) === "local" ? "local" : "UTC",
 			tag: keep("tag", tag),
 			tokens: { operator: keep("token", () => secret(32)), viewer: keep("viewer-token", () => secret(32)) },
 			repaired,

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import type { Home } from "./home.ts";
 import { writeWhole } from "./write-file.ts";
 
 export type DaemonOptions = {
@@ -17,7 +18,11 @@ export type DaemonOptions = {
 	echo?: (line: string) => void;
 };
 
-export const givenTo = (options: DaemonOptions, home: string) => ({ flags: flagsOf(options), remembered: rememberedIn(home) });
+/** What counts besides config.yml: over it, and under it. */
+export const givenTo = (options: DaemonOptions, { path, zone }: Pick<Home, "path" | "zone">) => ({
+	flags: flagsOf(options),
+	remembered: { ...(zone === "local" ? { "this machine's zone": { timezone: "local" } } : {}), ...rememberedIn(path) },
+});
 
 function flagsOf({ port, store, name, labels = [] }: DaemonOptions): Record<string, Record<string, unknown>> {
 	return {

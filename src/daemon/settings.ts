@@ -351,7 +351,8 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	repos,
 	worktree_retention_ms: orNone(length),
 	probes: map<ProbeSettings>({ command: [] }, { command: someArgv }),
-	keep_awake: (value, field) => check.oneOf(value, ["never", "while_running"], field),
+	keep_awake: (value, field) =>
+		typeof value === "boolean" ? (value ? "while_running" : "never") : check.oneOf(value, ["never", "while_running"], field),
 	hooks: group<Settings["hooks"]>({ after_dispatch: argv }),
 	display: group<Settings["display"]>({ list: jobFields, show: jobFields }),
 	sources,

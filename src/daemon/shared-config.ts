@@ -10,6 +10,7 @@
 import { type Config, DEFAULTS } from "../core/config.ts";
 import { readConfig, withoutUnit } from "../core/config-input.ts";
 import { SluiceError } from "../core/errors.ts";
+import { systemTimezone } from "../host/local.ts";
 import type { Log } from "../log.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { ConfigFile } from "./config-file.ts";
@@ -86,6 +87,8 @@ export function unusedKeys(own: Config, stored: Config): string[] {
 	const usual = new Map(flat(DEFAULTS).map(([key, value]) => [key, JSON.stringify(value)]));
 	return flat(own).flatMap(([key, value]) => {
 		const text = JSON.stringify(value);
+		// The zone of this machine, where no file says so: the store has one for all hosts.
+		if (key === "timezone" && value === systemTimezone()) return [];
 		return isShared(key) && text !== inForce.get(key) && text !== usual.get(key) ? [key] : [];
 	});
 }

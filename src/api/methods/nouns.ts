@@ -27,6 +27,7 @@ async function lane(name: string, { context }: At): Promise<LaneDocument> {
 
 const laneDocument = (name: string, { queued, running }: { queued: number; running: number }, config: Config): LaneDocument => ({
 	name,
+	timezone: config.timezone,
 	queued,
 	running,
 	...laneOf(config, name),

@@ -10,7 +10,8 @@ import { choice, decimal, duration, flag, json, maybe, method, orNull, text, tim
 import type { RangeDocument } from "../forecast-document.ts";
 
 type Doc<T> = { schema_version: number } & T;
-export type LaneDocument = { name: string; queued: number; running: number } & LaneConfig;
+/** `timezone`: of its hours. */
+export type LaneDocument = { name: string; queued: number; running: number; timezone: string } & LaneConfig;
 export type AccountDocument = {
 	name: string;
 	max: number | null;
@@ -73,7 +74,7 @@ export const NOUN_METHODS = {
 		role: "viewer",
 		about: "Lanes with their caps and what is in them.",
 		params: {},
-		result: "{lanes: [{name, queued, running, max, priority, accounts, retry, active_hours}]}",
+		result: "{lanes: [{name, queued, running, max, priority, accounts, retry, active_hours, timezone}]}",
 	}),
 	"lane.set": method<Doc<{ lane: LaneDocument }>>()({
 		role: "operator",
@@ -83,7 +84,7 @@ export const NOUN_METHODS = {
 			max: maybe(orNull(whole("live runs at most; null = no cap", 0, 1_000_000))),
 			priority: maybe(whole("its base in the priority sum", -1_000_000, 1_000_000)),
 			accounts: maybe(words("accounts to use, the first open one wins")),
-			active_hours: maybe(words("local times in which jobs may start: `HH:MM-HH:MM`")),
+			active_hours: maybe(words("times, in the setting `timezone`, in which jobs may start: `HH:MM-HH:MM`")),
 		},
 		result: "{lane}",
 	}),

@@ -27,7 +27,12 @@ export const CRON: readonly CommandSpec[] = [
 		],
 		rest: { name: "CMD…", help: "The command, taken word by word: no shell reads it." },
 		options: [
-			{ name: "timezone", type: "text", value: "ZONE", help: "IANA name, such as Europe/Berlin; else the setting timezone." },
+			{
+				name: "timezone",
+				type: "text",
+				value: "ZONE",
+				help: "IANA name, such as Europe/Berlin; else the setting `timezone`: this machine's own, unless it says otherwise.",
+			},
 			{ name: "catch-up", type: "text", value: "WHAT", help: "What becomes of missed slots; else skip.", choices: ["skip", "one", "all"] },
 			{ name: "agent", type: "text", value: "NAME", help: "Run this agent with PROMPT." },
 			{ name: "lane", type: "text", value: "NAME", help: "The class of work it belongs to.", completes: "lane" },

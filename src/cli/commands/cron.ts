@@ -32,9 +32,10 @@ const ACTIONS: Record<string, (call: Call, io: Io) => Promise<void>> = {
 			job: jobOf(call, io),
 		});
 		answer(io, document, () => {
-			const { next_at } = document.trigger as TriggerDocument;
 			if (typeof document.warning === "string") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${printable(document.warning)}`);
-			io.print.say(next_at === null ? `${name} is there, but never comes` : `${name} comes first ${when(next_at, io)}`);
+			const { next_at, timezone: zone } = document.trigger as TriggerDocument;
+			const where = zone === null ? "" : `; its schedule is in ${printable(zone)}`;
+			io.print.say(next_at === null ? `${name} is there, but never comes` : `${name} comes first ${when(next_at, io)}${where}`);
 		});
 	},
 	async remove(call, io) {

@@ -46,7 +46,11 @@ const LISTS: Record<string, Listed> = {
 			},
 			count("priority", "BASE"),
 			field("accounts"),
-			field("active_hours", "HOURS"),
+			{
+				title: "HOURS",
+				shrink: 8,
+				cell: ({ active_hours, timezone }) => (plain(active_hours) === "" ? "" : `${plain(active_hours)} ${plain(timezone)}`.trim()),
+			},
 		],
 	},
 	account: {

@@ -75,7 +75,7 @@ describe("active hours", () => {
 				gate: "holds",
 				code: "quiet_hours",
 				subject: "lane:default",
-				detail: "lane default starts jobs only in 22:00-06:00, 07:00-08:00",
+				detail: "lane default starts jobs only in 22:00-06:00, 07:00-08:00 (UTC)",
 				clears_at: Date.parse("2030-01-01T22:00:00Z"),
 			},
 		]);

@@ -105,7 +105,7 @@ export const holds = {
 		if (active_hours.length > 0) {
 			const opens = outsideHours(active_hours, world.now, world.config.timezone);
 			if (opens !== null) {
-				const detail = `lane ${bucket.lane} starts jobs only in ${active_hours.join(", ")}`;
+				const detail = `lane ${bucket.lane} starts jobs only in ${active_hours.join(", ")} (${world.config.timezone})`;
 				reasons.push(refuse("holds", "quiet_hours", `lane:${bucket.lane}`, detail, { clears_at: opens }));
 			}
 		}
