@@ -206,6 +206,21 @@ describe("set", () => {
 	});
 });
 
+test("a key that an entry does not have is no entry with a dot in its name", async () => {
+	const file = open("lanes: {default: {}, a.b: {max: 1}}\n");
+	for (const [key, said, hint] of [
+		["lanes.default.mx", "lanes.default has no key mx", "did you mean lanes.default.max?"],
+		["lanes.new.prioriti", "lanes.new has no key prioriti", "did you mean lanes.new.priority?"],
+		["lanes.a.b.mx", "lanes.a.b has no key mx", "did you mean lanes.a.b.max?"],
+		["agents.claude.envv.A", "agents.claude has no key envv", "did you mean agents.claude.env?"],
+	])
+		await expect(file.set(key as string, 3)).rejects.toMatchObject({ code: "unknown_key", message: said, hint });
+	await file.set("lanes.a.b.max", 2);
+	await file.set("lanes.c.d", {});
+	await file.set("resources.gpu.big", 2);
+	expect([file.engine().lanes["a.b"]?.max, "c.d" in file.engine().lanes, file.engine().resources["gpu.big"]]).toEqual([2, true, 2]);
+});
+
 describe("while the daemon runs", () => {
 	/** Resolves when the file's state satisfies `done`; the watch and its net make it so. */
 	const until = async (done: () => boolean) => {

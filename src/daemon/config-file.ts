@@ -12,6 +12,7 @@ import { systemTimezone } from "../host/local.ts";
 import type { Host } from "../host.ts";
 import type { Log } from "../log.ts";
 import {
+	checkStep,
 	type Effective,
 	effective,
 	environmentLayers,
@@ -22,7 +23,8 @@ import {
 	origins,
 	stepsOf,
 } from "./config-layers.ts";
-import { type ConfigText, parseValue, readConfigText } from "./config-text.ts";
+import { mistakesIn } from "./config-mistakes.ts";
+import { type ConfigText, flawsIn, parseValue, readConfigText } from "./config-text.ts";
 import type { Settings } from "./settings.ts";
 import { writeWhole } from "./write-file.ts";
 
@@ -73,19 +75,28 @@ const withZone = (layer: Layer): Layer =>
 
 type State = { text: string | null; layers: Layer[]; now: Effective };
 
+function layersOf({ env, flags, remembered }: Pick<ConfigSources, "env" | "flags" | "remembered">, file: ConfigText): Layer[] {
+	const named = (all: Record<string, Given> = {}) => Object.entries(all).map(([flag, given]) => ({ place: () => flag, given }));
+	const own = { place: (field: string) => `config.yml${file.position(field)}`, given: file.given };
+	return [...named(remembered), own, ...environmentLayers(env ?? {}, parseValue), ...named(flags)];
+}
+
+/** Everything that is wrong with a text, or with the file as it stands. */
+export function problemsIn(sources: Pick<ConfigSources, "path" | "env" | "flags" | "remembered">, text?: string): Problem[] {
+	try {
+		const given = text ?? readText(sources.path) ?? "";
+		const flaws = flawsIn(given);
+		return (flaws.length > 0 ? flaws : mistakesIn(layersOf(sources, readConfigText(given)).map(withZone))).map(problemOf);
+	} catch (error) {
+		return [problemOf(error)];
+	}
+}
+
 /** Throws when the file, a variable or a flag is wrong: there is no last good one yet. */
 export function openConfigFile(sources: ConfigSources): ConfigFile {
 	const { path, host, log } = sources;
-	const above = [
-		...environmentLayers(sources.env ?? {}, parseValue),
-		...Object.entries(sources.flags ?? {}).map(([flag, given]) => ({ place: () => flag, given })),
-	];
-
-	const below = Object.entries(sources.remembered ?? {}).map(([flag, given]) => ({ place: () => flag, given }));
-
 	const stateOf = (text: string | null): State => {
-		const file: ConfigText = readConfigText(text ?? "");
-		const layers = [...below, { place: (field: string) => `config.yml${file.position(field)}`, given: file.given }, ...above];
+		const layers = layersOf(sources, readConfigText(text ?? ""));
 		return { text, layers, now: effective(layers.map(withZone)) };
 	};
 
@@ -133,6 +144,7 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 				const guess = nearest(top, KEYS);
 				throw new SluiceError("unknown_key", `${key}: there is no such key`, { field: key, hint: guess && `did you mean "${guess}"?` });
 			}
+			checkStep(key, value);
 			const before = readText(path);
 			const text = readConfigText(before ?? "").with(key, value);
 			const next = refusingKey(before, () => stateOf(text));
@@ -224,14 +236,7 @@ export function openConfigFile(sources: ConfigSources): ConfigFile {
 		list: () => origins(state.now, state.layers),
 		set: (key, value, by) => change(key, typeof value === "string" ? parseValue(value) : value, by),
 		unset: (key, by) => change(key, undefined, by),
-		check(text) {
-			try {
-				stateOf(text ?? readText(path));
-				return [];
-			} catch (error) {
-				return [problemOf(error)];
-			}
-		},
+		check: (text) => problemsIn(sources, text),
 		reload,
 		onChange(call) {
 			listener = call;

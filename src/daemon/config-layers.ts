@@ -169,6 +169,23 @@ export function stepsOf(key: string): string[] {
 	return at < 0 ? [top, rest.join(".")] : [top, rest.slice(0, at).join("."), ...rest.slice(at)];
 }
 
+/** `lanes.default.mx 3`: no entry called `default.mx` is meant, but a field that the entry does not have. */
+export function checkStep(key: string, value: unknown): void {
+	const [top = "", ...rest] = key.split(".");
+	const fields = NAMED[top] ?? [];
+	const isEntry = value === undefined || (typeof value === "object" && !Array.isArray(value));
+	if (fields.length === 0 || rest.length < 2 || isEntry || stepsOf(key).length !== 2) return;
+	// The first part that resembles a field is what was mistyped; else the last one is.
+	const like = rest.findIndex((part, index) => index > 0 && nearest(part, fields) !== undefined);
+	const at = like < 0 ? rest.length - 1 : like;
+	const [name, wrong] = [rest.slice(0, at).join("."), rest[at] as string];
+	const guess = nearest(wrong, fields);
+	throw new SluiceError("unknown_key", `${top}.${name} has no key ${wrong}`, {
+		field: key,
+		hint: guess ? `did you mean ${top}.${name}.${guess}?` : `known keys: ${fields.join(", ")}`,
+	});
+}
+
 /** `spawn_delay_ms` and `spawn_delay` are the same key. */
 export const spellings = (step: string): string[] => [step, withoutUnit(step) ?? `${step}_ms`, `${step}_bytes`];
 

@@ -28,8 +28,8 @@ export function readConfigText(text: string, name = "config.yml"): ConfigText {
 		const { line, col } = lines.linePos(offset);
 		return `:${line}:${col}`;
 	};
-	const flaw = document.errors[0] ?? document.warnings[0];
-	if (flaw) throw bad(`${name}${at(flaw.pos[0])}: ${flaw.message}`, hintFor(flaw.code));
+	const [flaw] = flawsOf(document, name, at);
+	if (flaw) throw flaw;
 	const root = document.contents;
 	if (root !== null && !isMap(root) && !(isScalar(root) && root.value === null))
 		throw bad(`${name}${at(root.range?.[0])}: must be keys and values, such as "max_concurrent: 8"`);
@@ -40,6 +40,21 @@ export function readConfigText(text: string, name = "config.yml"): ConfigText {
 		with: (key, value) => edited(document.clone(), key, value),
 	};
 }
+
+/** Every place at which a text is no YAML, in its order. */
+export function flawsIn(text: string, name = "config.yml"): SluiceError[] {
+	const lines = new LineCounter();
+	const [document] = parseAllDocuments(text.slice(0, MOST), { lineCounter: lines, prettyErrors: false }) as Document[];
+	return document === undefined
+		? []
+		: flawsOf(document, name, (offset) => {
+				const { line, col } = lines.linePos(offset);
+				return `:${line}:${col}`;
+			});
+}
+
+const flawsOf = ({ errors, warnings }: Pick<Document, "errors" | "warnings">, name: string, at: (offset: number) => string) =>
+	[...errors, ...warnings].map((flaw) => bad(`${name}${at(flaw.pos[0])}: ${flaw.message}`, hintFor(flaw.code)));
 
 const hintFor = (code: string): string | undefined =>
 	code === "TAB_AS_INDENT" ? "indent with spaces" : code === "DUPLICATE_KEY" ? "write each key once" : undefined;

@@ -7,7 +7,7 @@ import { isDatabase, shownStore } from "../core/store-address.ts";
 import { localHost } from "../host/local.ts";
 import { SILENT } from "../log.ts";
 import { type BackupDocument, backUp } from "./backup.ts";
-import { openConfigFile, type Problem } from "./config-file.ts";
+import { openConfigFile, type Problem, problemsIn } from "./config-file.ts";
 import { type Daemon, startDaemon } from "./daemon.ts";
 import { checkUp } from "./doctor.ts";
 import { installService } from "./install.ts";
@@ -63,9 +63,8 @@ export const install = async ({ home, port }: Place): Promise<string[]> =>
 
 /** As `config.check` answers, without a daemon. */
 export async function checkConfig(home: string): Promise<{ schema_version: number; ok: boolean; problems: Problem[] }> {
-	const found = read(home);
-	const problem = "settings" in found ? null : found;
-	return { schema_version: 1, ok: problem === null, problems: problem ? [problem] : [] };
+	const problems = problemsIn({ path: join(home, "config.yml"), env: process.env });
+	return { schema_version: 1, ok: problems.length === 0, problems };
 }
 
 /** As `doctor.run` answers, without a daemon; `store` is looked at instead of the settings' one. */
