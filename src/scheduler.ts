@@ -182,8 +182,8 @@ export type StatusReport = {
 export type News = { stirred: boolean; events: readonly EventRow[]; heard: readonly EventRow[] };
 export type EventRow = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
 
-/** What if: other caps than those in force. `batch`: only its jobs are told of. */
-export type ForecastOptions = { max_concurrent?: number; lanes?: Record<string, number | null>; batch?: string };
+/** What if: other caps than those in force. `batch`: only its jobs are told of. `frozen`: jobs whose runs stand still and keep their slots. */
+export type ForecastOptions = { max_concurrent?: number; lanes?: Record<string, number | null>; batch?: string; frozen?: number[] };
 
 /** What is kept of a trigger. Slots up to `since` never come; those up to `slot` are dealt with. */
 export type TriggerView = {
@@ -362,8 +362,8 @@ export interface Scheduler extends Fleet {
 	artifacts(): Promise<ArtifactView[]>;
 	/** When each job and batch is likely to start and end, going by past runs; what that hangs on. Changes nothing. */
 	forecast(options?: ForecastOptions): Promise<Forecast>;
-	/** What one dispatch pass would start now, and what bounds it. Changes nothing. `cycle: "now"`: as if the next cycle were due. */
-	plan(options?: { max?: number; cycle?: "now" }): Promise<PlanReport>;
+	/** What one dispatch pass would start now, and what bounds it. Changes nothing. `cycle: "now"`: as if the next cycle were due. `kinds`: of one that starts only these. */
+	plan(options?: { max?: number; cycle?: "now"; kinds?: ClaimOptions["kinds"] }): Promise<PlanReport>;
 	events(options?: { since?: number }): AsyncIterable<EventRow>;
 	/** The sequence number of the newest event. They go up by one; numbers that are missing belong to jobs that `gc` forgot. */
 	lastEvent(): Promise<number>;

@@ -196,17 +196,17 @@ export class App {
 		const status = await door.call("scheduler.status", {});
 		if (status.now !== undefined) this.offsetMs = Math.round(Date.parse(status.now) - (before + now()) / 2);
 		const waits = this.jobs.columns.all.blocked.some((row) => row.status === "waiting_on_locks");
-		this.seeAround(status.holds, waits ? (await door.call("lock.list", {})).locks : []);
+		this.seeAround(status.holds, waits ? (await door.call("lock.list", {})).locks : [], status.frozen ?? []);
 		this.status = status;
 		this.news++;
 		this.tell("status");
 	}
 
-	private seeAround(holds: StatusDocument["holds"], locks: readonly LockDocument[]): void {
-		const around = JSON.stringify([holds.map(({ kind, scope }) => [kind, scope]), locks]);
+	private seeAround(holds: StatusDocument["holds"], locks: readonly LockDocument[], frozen: readonly number[]): void {
+		const around = JSON.stringify([holds.map(({ kind, scope }) => [kind, scope]), locks, frozen]);
 		if (around === this.around) return;
 		this.around = around;
-		this.held = heldBy({ holds, locks });
+		this.held = heldBy({ holds, locks, frozen });
 		this.tell("jobs");
 	}
 

@@ -53,17 +53,16 @@ function checkJob({ state, marks }: Pick<Moment, "state" | "marks">, job: ModelJ
 	const refusals = allRefusals(state, job);
 	must(why.reasons.length > 0, `why ${job.id}: no reason at all; the model says ${tell(refusals)}`);
 	const said = why.reasons.map((reason) => `${reason.gate}/${reason.code} ${reason.subject}`).join(", ");
-	if (refusals.every((refusal) => refusal.optional) && why.reasons[0]?.code === "turn") {
+	// A payload is not for hosts: it is a worker that it waits for, then.
+	const turn = job.kind === "payload" ? "worker" : "turn";
+	if (refusals.every((refusal) => refusal.optional) && why.reasons[0]?.code === turn) {
 		must(why.reasons.length === 1, `why ${job.id}: ${said}`);
-		marks.hit("code:turn");
+		marks.hit(`code:${turn}`);
 		return;
 	}
 	if (refusals.length === 0) {
-		must(
-			why.reasons.length === 1 && why.reasons[0]?.code === "turn",
-			`why ${job.id}: ${said}; by the model nothing but its turn is missing`,
-		);
-		marks.hit("code:turn");
+		must(why.reasons.length === 1 && why.reasons[0]?.code === turn, `why ${job.id}: ${said}; by the model nothing but its turn is missing`);
+		marks.hit(`code:${turn}`);
 	}
 	for (const reason of why.reasons) {
 		if (refusals.length === 0) break;

@@ -132,6 +132,10 @@ export function runNow(state: State, id: number, options: { force?: boolean }, s
 	job.first = state.ranks;
 	job.rank = 0;
 	job.forced = options.force === true;
+	// Now is not later: what it was delayed to is over.
+	job.runnable_at = Math.min(job.runnable_at, state.now);
+	if ((job.backoff_until ?? 0) > state.now) job.backoff_until = state.now;
+	settle(state, seen);
 }
 
 export function priority(state: State, id: number, value: number, seen: Seen): void {

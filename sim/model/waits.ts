@@ -33,14 +33,16 @@ export function beginWait(state: State, of: { job: number; token: number }, ids:
 		if (isHopeless(state, job, open, "free") && seen.error === undefined) note(state, "wait-in-vain");
 		else {
 			note(state, "circle");
-			return refused(seen, ["conflict"], `job ${job.id} would wait for ever for ${open.join(", ")}`);
+			refused(seen, ["conflict"], `job ${job.id} would wait for ever for ${open.join(", ")}`);
+			return;
 		}
 	}
 	const live = running(state);
 	const cap = state.config.safety_cap;
 	if (open.length > 0 && !isLending(job) && cap > 0 && live.length >= cap && live.every((one) => one === job || isLending(one))) {
 		note(state, "all-wait");
-		return refused(seen, ["conflict"], "the safety cap is reached and every run would wait");
+		refused(seen, ["conflict"], "the safety cap is reached and every run would wait");
+		return;
 	}
 	const result = accepted<{ wait: number | null; open: number[] }>(seen);
 	if (result !== undefined) {

@@ -44,7 +44,7 @@ export type Supervision = {
 	runCycle(): Promise<PlanReport>;
 	freeze(scope: Scope): Promise<void>;
 	thaw(scope: Scope): Promise<void>;
-	live(): { run: string; job: number; pid: number | null; since: number; progress: Progress | null }[];
+	live(): { run: string; job: number; pid: number | null; since: number; frozen: boolean; progress: Progress | null }[];
 	/** Whose run-scoped token this is, while its run is live. */
 	roleOfToken(token: string): { job: number; run: string; token: number } | null;
 	/** Removes run folders, last changed before then, whose job is gone. */
@@ -224,3 +224,6 @@ export type Caller = { role: Role; by: string; door: "socket" | "http"; job?: nu
 
 /** Tokens of the HTTP door, and of `session.auth` on the socket. */
 export type Tokens = { operator: string; viewer: string };
+
+/** Jobs whose runs on this host a pause with `freeze` has stopped. */
+export const frozenIn = ({ supervisor }: Context): number[] => supervisor.live().flatMap(({ job, frozen }) => (frozen ? [job] : []));

@@ -39,6 +39,8 @@ export type RunDocument = {
 	/** Of a live run of this host; null when it is not known. */
 	pid: number | null;
 	stop: { kind: StopKind; reason: string; by: string; at: Time } | null;
+	/** Its processes are stopped, by a pause with `freeze`; false also where that is not known, for runs of other hosts. */
+	frozen: boolean;
 	/** What a live agent of this host has done so far; null when it is not known. */
 	progress: Progress | null;
 };
@@ -53,6 +55,8 @@ export type JobDocument = {
 	/** Of a ready job: the hold, budget or want of a host that keeps it from its turn, as it was when asked. */
 	held: { kind: string; detail: string } | null;
 	waited_on: string[];
+	/** Of one that runs: the jobs that its run waits for and lends its slot to. */
+	waits_for: number[];
 	exit_code: number | null;
 	raw_exit_code: number | null;
 	exit_kind: ExitKind | null;
@@ -178,6 +182,8 @@ export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" 
 		path: string | null;
 		since: Time;
 	}[];
+	/** Jobs whose runs on this host a pause with `freeze` has stopped. */
+	frozen?: number[];
 	/** Budgets that are used up or near it. */
 	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Time | null })[];
 	/** Why config.yml as it stands is not in force; null when it is. */
@@ -204,6 +210,7 @@ export type Showing = {
 	mask: Mask;
 	pidOf?: ((run: string) => number | null) | undefined;
 	progressOf?: ((run: string) => Progress | null) | undefined;
+	isFrozen?: ((run: string) => boolean) | undefined;
 };
 
 /** Its branch stays, as was asked for: there is nothing that the engine would have to follow. */
@@ -216,7 +223,7 @@ function mergeTarget({ will_merge, merge_report, spec, repo }: JobView, { repos 
 	return merge_report?.target ?? spec.base_branch ?? known?.base ?? null;
 }
 
-export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: Showing): JobDocument {
+export function jobDocument(view: JobView, { config, mask, ...live }: Showing): JobDocument {
 	const { spec } = view;
 	const colon = view.item?.indexOf(":") ?? -1;
 	return {
@@ -228,6 +235,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: 
 		wait_reason: view.wait_reason ?? null,
 		held: view.held ?? null,
 		waited_on: view.waited_on ?? [],
+		waits_for: view.waits_for ?? [],
 		exit_code: view.exit_code ?? null,
 		raw_exit_code: view.raw_exit_code ?? null,
 		exit_kind: view.exit_kind ?? null,
@@ -248,7 +256,7 @@ export function jobDocument(view: JobView, { config, mask, pidOf, progressOf }: 
 		backoff_until: maybeTime(view.backoff_until),
 		started_at: maybeTime(view.started_at),
 		ended_at: maybeTime(view.ended_at),
-		run: view.run ? runDocument(view.id, view.run, { pidOf, progressOf }) : null,
+		run: view.run ? runDocument(view.id, view.run, live) : null,
 		last_run: view.last_run ? lastRun(view.id, view.last_run) : null,
 		batch: view.batch ?? null,
 		parent: view.parent,
@@ -322,7 +330,9 @@ function isSerial({ locks, item, phase, lane }: JobView): boolean {
 	);
 }
 
-export const runDocument = (job: number, run: Run, { pidOf, progressOf }: Pick<Showing, "pidOf" | "progressOf"> = {}): RunDocument => ({
+type Live = Pick<Showing, "pidOf" | "progressOf" | "isFrozen">;
+
+export const runDocument = (job: number, run: Run, { pidOf, progressOf, isFrozen }: Live = {}): RunDocument => ({
 	id: `${job}.${run.attempt}`,
 	attempt: run.attempt,
 	host: run.host === "" ? null : run.host,
@@ -333,6 +343,7 @@ export const runDocument = (job: number, run: Run, { pidOf, progressOf }: Pick<S
 	launched: run.launched ?? false,
 	pid: pidOf?.(`${job}.${run.attempt}`) ?? null,
 	stop: run.intent ? { ...run.intent, at: rfc3339(run.intent.at) } : null,
+	frozen: isFrozen?.(`${job}.${run.attempt}`) ?? false,
 	progress: progressOf?.(`${job}.${run.attempt}`) ?? null,
 });
 

@@ -3,7 +3,7 @@
 import type { Forecast } from "../core/forecast.ts";
 import { isTerminal } from "../core/job.ts";
 import type { JobView } from "../scheduler.ts";
-import type { Context } from "./context.ts";
+import { type Context, frozenIn } from "./context.ts";
 import { type RangeDocument, rangeDocument } from "./forecast-document.ts";
 
 /** Without times: `stuck` says why there are none. */
@@ -73,7 +73,7 @@ async function recent(context: Context): Promise<Forecast | null> {
 function make(context: Context, now: number): Kept {
 	const entry: Kept = { forecast: Promise.resolve(null), until: Number.POSITIVE_INFINITY };
 	// Too many jobs to play: then there is none.
-	entry.forecast = context.scheduler.forecast({}).catch(() => null);
+	entry.forecast = context.scheduler.forecast({ frozen: frozenIn(context) }).catch(() => null);
 	void entry.forecast.then(() => {
 		const end = context.clock.monotonic();
 		entry.until = end + TIMES * (end - now);

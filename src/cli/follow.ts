@@ -29,6 +29,7 @@ const PIECE = 500_000;
 
 /** Prints what is there; with `follow` goes on until the run has ended, or, where no attempt was named, the job with all its runs. */
 export async function printLog(io: Io, wanted: Wanted, how: "once" | "follow"): Promise<void> {
+	if (how === "follow") await waitInRun(io, wanted.id);
 	let attempt = wanted.attempt;
 	for (;;) {
 		let run: string | undefined;
@@ -45,6 +46,17 @@ export async function printLog(io: Io, wanted: Wanted, how: "once" | "follow"): 
 		attempt = Number(run.split(".")[1]) + 1;
 		io.print.say(io.print.paintTalk("dim", `attempt ${attempt} …`));
 	}
+}
+
+/** Inside a run, following a job is waiting for it: the run lends its slot until the command ends. A wait that could never end is refused here. */
+async function waitInRun(io: Io, id: number | string): Promise<void> {
+	if (io.world.insideOf(io.home) === undefined) return;
+	const { done } = await io.ask("job.wait", { ids: [id], timeout_ms: 0 });
+	const goOn = async () => {
+		for (let isOver = done; !isOver; ) isOver = (await io.ask("job.wait", { ids: [id], timeout_ms: WAIT_MS })).done;
+	};
+	// The connection ends with the command, and the wait with it.
+	void goOn().catch(() => {});
 }
 
 /** An empty log may be that of a program that said nothing, or of none at all. */

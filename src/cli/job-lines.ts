@@ -46,7 +46,8 @@ export function remark(job: ShownJob, now: number): string {
 		const since = instantOf(job.run?.started_at ?? job.started_at);
 		const attempt = (job.attempt ?? 1) > 1 ? `, attempt ${job.attempt}` : "";
 		if (job.run?.stop) return `stopping: ${printable(job.run.stop.reason)}`;
-		return since === undefined ? "" : `for ${durationWords(now - since)}${attempt}`;
+		const more = [attempt, job.run?.frozen ? ", frozen" : "", awaitedWords(job)].join("");
+		return since === undefined ? more.replace(/^, /, "") : `for ${durationWords(now - since)}${more}`;
 	}
 	if (isWaiting(job)) {
 		if (job.question) return `asks: ${printable(job.question)}`;
@@ -71,6 +72,12 @@ export function remark(job: ShownJob, now: number): string {
 	const code = typeof job.exit_code === "number" && job.exit_code !== 0 ? `exit code ${job.exit_code}` : "";
 	const kind = job.exit_kind && !["failed", "cancelled", "completed"].includes(job.exit_kind) ? job.exit_kind.replaceAll("_", " ") : "";
 	return [kind, code, took && `after ${took}`].filter(Boolean).join(", ");
+}
+
+/** `, waits for job 7 and 2 more, lends its slot`; empty for a run that does not wait. */
+function awaitedWords({ waits_for = [] }: ShownJob): string {
+	const [first, ...others] = waits_for;
+	return first === undefined ? "" : `, waits for job ${first}${others.length > 0 ? ` and ${others.length} more` : ""}, lends its slot`;
 }
 
 /** What starts within a second has not started yet. */

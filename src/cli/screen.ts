@@ -1,7 +1,7 @@
 // The live screen's picture: what is drawn for what is known. Pure, so that tests can look at it.
 
 import type { StatusDocument } from "../api/documents.ts";
-import { gauge, queuedWords } from "./commands/status.ts";
+import { gauge, lendingWords, queuedWords, slotsUsed } from "./commands/status.ts";
 import { cellOf, columnOf, hasEnded, isHeldBack, isWaiting, type ShownJob } from "./job-lines.ts";
 import type { Paint } from "./print.ts";
 import { printable } from "./sequences.ts";
@@ -49,10 +49,15 @@ function headLines({ status, now }: View, columns: number, paint: Paint): string
 	const cap = status.max_concurrent > 0 ? ` of ${status.max_concurrent}` : "";
 	const parts = [
 		paint("bold", "sluice"),
-		paint("cyan", `${status.running}${cap} running`),
+		paint("cyan", `${slotsUsed(status)}${cap} running`) + lendingWords(status),
 		queuedWords(status),
 		...(status.paused
-			? [paint("yellow", `paused by ${printable(status.paused_by ?? "somebody")} ${relative(instantOf(status.paused_at) ?? now, now)}`)]
+			? [
+					paint(
+						"yellow",
+						`paused${(status.frozen ?? []).length > 0 ? " and frozen" : ""} by ${printable(status.paused_by ?? "somebody")} ${relative(instantOf(status.paused_at) ?? now, now)}`,
+					),
+				]
 			: []),
 		...(status.backpressure ? [paint("yellow", printable(status.backpressure))] : []),
 	];
@@ -62,7 +67,7 @@ function headLines({ status, now }: View, columns: number, paint: Paint): string
 	const lanes = Object.entries(status.lanes)
 		.filter(([, lane]) => lane.max !== null || lane.running > 0 || lane.queued > 0)
 		.map(([name, lane]) => {
-			const bar = lane.max === null || lane.max === 0 ? "" : ` ${paint("cyan", gauge(lane.running, lane.max, 8))}`;
+			const bar = lane.max === null || lane.max === 0 ? "" : ` ${paint("cyan", gauge(slotsUsed(lane), lane.max, 8))}`;
 			return `${printable(name)}${bar} ${lane.running}${lane.max === null ? "" : `/${lane.max}`}${lane.queued > 0 ? paint("dim", ` +${lane.queued}`) : ""}`;
 		});
 	const holds = status.holds

@@ -1,12 +1,13 @@
 // Plays a queue forward once, with given durations: dependencies, times, locks and caps as the scheduler has them, best first among those that can start. Pure.
 //
-// What it leaves out: failures and retries, priorities that grow while jobs wait, the share for overdue jobs, slots that a parent lends its children.
+// A run that waits for jobs takes no slot until they have ended. Left out: failures and retries, priorities that grow while jobs wait, the share for overdue jobs,
+// waits that begin later.
 
 import type { Lock } from "./job.ts";
 
 /** A job of the queue; others are named by their place in the list. */
 export type Piece = {
-	/** Predecessors among the list, artifacts' producers included. */
+	/** Predecessors among the list, artifacts' producers included; of one that runs: the jobs that it waits for. */
 	after: number[];
 	/** Not before, in ms from now. */
 	earliest: number;
@@ -110,16 +111,29 @@ export function play(board: Board, length: (job: number) => number): Played {
 			const holders = held.get(key);
 			return holders !== undefined && (holders.exclusive || (mode === "exclusive" && holders.shared > 0));
 		})?.key;
+	function take(job: number, sign: 1 | -1): void {
+		for (const { cap, amount } of classes[(pieces[job] as Piece).class] as Taking) used[cap] = (used[cap] as number) + sign * amount;
+	}
+	/** What it waited for has ended: it counts again, and may be over. */
+	function comeBack(job: number): void {
+		take(job, 1);
+		end[job] = at[job] = Math.max(now, at[job] as number);
+		happenings.push(job);
+	}
 	function begin(job: number, from: number): void {
 		const piece = pieces[job] as Piece;
 		start[job] = from;
-		end[job] = at[job] = from + Math.max(1, length(job));
-		for (const { cap, amount } of classes[piece.class] as Taking) used[cap] = (used[cap] as number) + amount;
+		at[job] = from + Math.max(1, length(job));
+		const isLending = left[job] !== 0;
+		if (!isLending) {
+			end[job] = at[job] as number;
+			take(job, 1);
+		}
 		for (const { key, mode } of piece.locks) {
 			const holders = held.get(key) ?? { shared: 0, exclusive: false };
 			held.set(key, mode === "exclusive" ? { ...holders, exclusive: true } : { ...holders, shared: holders.shared + 1 });
 		}
-		happenings.push(job);
+		if (!isLending) happenings.push(job);
 	}
 	function makeReady(job: number): void {
 		const piece = pieces[job] as Piece;
@@ -146,7 +160,7 @@ export function play(board: Board, length: (job: number) => number): Played {
 	}
 	function finish(job: number): void {
 		const piece = pieces[job] as Piece;
-		for (const { cap, amount } of classes[piece.class] as Taking) used[cap] = (used[cap] as number) - amount;
+		take(job, -1);
 		for (const { key, mode } of piece.locks) {
 			const holders = held.get(key) ?? { shared: 0, exclusive: false };
 			const rest = mode === "exclusive" ? { ...holders, exclusive: false } : { ...holders, shared: holders.shared - 1 };
@@ -158,7 +172,8 @@ export function play(board: Board, length: (job: number) => number): Played {
 			left[one] = (left[one] as number) - 1;
 			if (left[one] !== 0) continue;
 			cause[one] = { job, kind: "after" };
-			makeReady(one);
+			if ((pieces[one] as Piece).since === null) makeReady(one);
+			else comeBack(one);
 		}
 	}
 	/** The first cap that has no room for one of this class. */
@@ -215,7 +230,8 @@ export function play(board: Board, length: (job: number) => number): Played {
 	pieces.forEach((piece, job) => {
 		if (piece.since !== null) {
 			begin(job, piece.since);
-			if ((at[job] as number) < 0) end[job] = at[job] = 0;
+			if ((at[job] as number) < 0) at[job] = 0;
+			if (left[job] === 0) end[job] = at[job] as number;
 		}
 	});
 	pieces.forEach((piece, job) => {

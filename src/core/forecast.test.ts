@@ -46,6 +46,32 @@ const minutes = (at: number | undefined) => (at === undefined ? undefined : Math
 const ends = (found: Forecast) => found.jobs.map(({ end }) => minutes(end?.p50));
 
 describe("by example", () => {
+	test("a run that waits for a job lends its slot, and ends after it", () => {
+		const running = { status: "running" as const, started_at: NOW - MINUTE };
+		const found = run([job(1, { ...running, after: [2] }), job(2), job(3)], { caps: { all: 1 } });
+		expect(ends(found)).toEqual([10, 10, 20]);
+		expect(found.critical_path.map(({ job: id, because }) => `${id} ${because}`)).toEqual([
+			"2 starts now",
+			"1 waits for job 2",
+			"3 the slot of job 1",
+		]);
+	});
+
+	test("a run that is frozen keeps its slot", () => {
+		const running = { status: "running" as const, started_at: NOW - MINUTE };
+		const found = run([job(1, { ...running, stuck: "it is frozen" }), job(2), job(3)]);
+		expect(ends(found)).toEqual([undefined, 10, 20]);
+	});
+
+	test("whoever waits for a job for which no time can be told has none either", () => {
+		const running = { status: "running" as const, started_at: NOW - MINUTE };
+		const found = run([job(1, { ...running, after: [2] }), job(2, { stuck: "waits for approval" })]);
+		expect(found.jobs.map(({ end, stuck }) => [end, stuck])).toEqual([
+			[null, "waits for job 2, for which no time can be told"],
+			[null, "waits for approval"],
+		]);
+	});
+
 	test("two at a time, best first", () => {
 		const found = run([job(1), job(2), job(3), job(4), job(5)]);
 		expect(ends(found)).toEqual([10, 10, 20, 20, 30]);

@@ -14,7 +14,7 @@ export type QueuedJob = {
 	lane: string;
 	batch: string | null;
 	recipe: string | null;
-	/** Waits for these to end; active ones only. */
+	/** Waits for these to end; active ones only. Of one that runs: what its run waits for. */
 	after: number[];
 	/** Not before, epoch ms. */
 	earliest: number;
@@ -148,7 +148,7 @@ export function* forecast(queue: Queue): Generator<void, Forecast, void> {
 		);
 	};
 	const middle = results.sort((a, b) => a.last - b.last)[Math.floor((plays - 1) / 2)] as { seed: number };
-	const caps = capsOf(queue, board, waits);
+	const caps = capsOf(queue, waits);
 	return {
 		now,
 		runs: queue.samples.length,
@@ -216,11 +216,16 @@ function boardOf(queue: Queue, played: readonly number[]): Board {
 			class: kind,
 		};
 	});
+	// A run that stands still, for which no time can be told, keeps its slots all the same.
+	const kept = new Map<string, number>();
+	for (const job of queue.jobs)
+		if (job.started_at !== null && job.after.length === 0 && !places.has(job.id))
+			for (const [name, amount] of Object.entries(job.takes)) kept.set(name, (kept.get(name) ?? 0) + amount);
 	const { every, next_at, most } = queue.cycle;
 	return {
 		pieces,
 		classes: takings,
-		caps: names.map((name) => queue.caps[name] as number),
+		caps: names.map((name) => Math.max(0, (queue.caps[name] as number) - (kept.get(name) ?? 0))),
 		cycle: { every, first: Math.max(0, next_at - queue.now), most: most === 0 ? Number.POSITIVE_INFINITY : most },
 		spacing: queue.spacing,
 	};
@@ -239,11 +244,11 @@ function batchesOf(
 	});
 }
 
-function capsOf(queue: Queue, board: Board, waits: readonly Float64Array[]): CapForecast[] {
+function capsOf(queue: Queue, waits: readonly Float64Array[]): CapForecast[] {
 	return Object.keys(queue.caps)
 		.map((cap, index) => {
 			const sorted = waits.map((one) => one[index] as number).sort((a, b) => a - b);
-			return { cap, limit: board.caps[index] as number, waiting_ms: Math.round(sorted[Math.floor((sorted.length - 1) / 2)] ?? 0) };
+			return { cap, limit: queue.caps[cap] as number, waiting_ms: Math.round(sorted[Math.floor((sorted.length - 1) / 2)] ?? 0) };
 		})
 		.filter(({ waiting_ms }) => waiting_ms > 0)
 		.sort((a, b) => b.waiting_ms - a.waiting_ms);
@@ -263,14 +268,16 @@ function pathOf({ start, end, cause }: Played, played: readonly number[], { jobs
 		const words = { after: "after job", lock: "a lock of job", cap: "the slot of job" };
 		const because =
 			job.started_at !== null
-				? "runs"
+				? why
+					? `waits for job ${idOf(why.job)}`
+					: "runs"
 				: why
 					? `${words[why.kind]} ${idOf(why.job)}`
 					: (start[place] as number) > 0
 						? "its time"
 						: "starts now";
 		steps.unshift({ job: job.id, because, start: now + Math.round(start[place] as number), end: now + Math.round(end[place] as number) });
-		place = why && job.started_at === null ? why.job : -1;
+		place = why ? why.job : -1;
 	}
 	return steps;
 }

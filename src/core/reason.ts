@@ -45,6 +45,7 @@ export const REASON_CODES = {
 	safety_cap: "queued",
 	dispatch_failed: "queued",
 	turn: "queued",
+	worker: "queued",
 } as const satisfies Record<string, Waiting>;
 export type ReasonCode = keyof typeof REASON_CODES;
 

@@ -33,7 +33,7 @@ export function claimMethods({ engine, hostName, mayClaim }: Parts): Pick<Schedu
 				return { claimed, report: { ...report, dispatch: claimed.map(({ job }) => job.id) } };
 			}),
 		plan: async (request = {}) => {
-			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000 });
+			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000, ...(request.kinds ? { kinds: request.kinds } : {}) });
 			return engine.dryRun(function* (tx) {
 				if (request.cycle === "now") openCycle(tx, "run");
 				return (yield* reportPass(tx, request.cycle === "now" ? { ...claimer, unspaced: true } : claimer)).report;

@@ -31,11 +31,20 @@ function* reorder(tx: Tx, id: number, kind: string, data: Record<string, unknown
 
 export const promote = (tx: Tx, id: number): Op<void> => reorder(tx, id, "promoted", {}, (job) => setRank(job, tx.nextId("rank")));
 export const demote = (tx: Tx, id: number): Op<void> => reorder(tx, id, "demoted", {}, (job) => setRank(job, -tx.nextId("rank")));
-export const runNow = (tx: Tx, id: number, how: "in_line" | "force"): Op<void> =>
-	reorder(tx, id, "run_now", { force: how === "force" }, (job) => {
+/** First of all, and not at a later time: a delay and a back-off are over. Gates that are not about time or order stay as they are. */
+export function* runNow(tx: Tx, id: number, how: "in_line" | "force"): Op<void> {
+	yield* reorder(tx, id, "run_now", { force: how === "force" }, (job) => {
 		setRank(job, RUN_NOW + tx.nextId("rank"));
 		if (how === "force") job.forced = true;
 	});
+	const job = yield* mustFind(tx, id);
+	const isLater = job.runnable_at > tx.now || (job.backoff_until ?? 0) > tx.now;
+	if (job.kind === "kernel" || !isLater) return;
+	job.runnable_at = Math.min(job.runnable_at, tx.now);
+	job.backoff_until = undefined;
+	tx.touch(job);
+	yield* place(tx, job);
+}
 export const prioritise = (tx: Tx, id: number, priority: number): Op<void> =>
 	reorder(tx, id, "prioritised", { priority }, (job) => {
 		job.priority = priority;

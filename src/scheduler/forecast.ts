@@ -14,7 +14,9 @@ import type { Clock, Host } from "../host.ts";
 import type { ForecastOptions } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { factsOf, makersOf } from "./facts.ts";
+import { FOR_WORKERS } from "./look.ts";
 import type { Tx } from "./tx.ts";
+import { awaitedBy } from "./waits.ts";
 
 const PIECE = 200;
 /** Active jobs that can be played, and past runs that are looked at. */
@@ -28,6 +30,7 @@ type Parts = { run: <T>(task: (tx: Tx) => Op<T>) => Promise<T>; config: () => Co
 export async function makeForecast(parts: Parts, options: ForecastOptions): Promise<Forecast> {
 	const config = whatIf(parts.config(), options);
 	const [jobs, samples] = [await readJobs(parts, config), await readSamples(parts)];
+	for (const job of jobs) if (options.frozen?.includes(job.id)) job.stuck = "it is frozen until it is resumed";
 	const { now, last_cycle_at } = await parts.run(function* (tx) {
 		yield* [];
 		return { now: tx.now, last_cycle_at: tx.getPace().last_cycle_at };
@@ -75,6 +78,9 @@ function limitsOf(config: Config, lastCycle: number): Pick<Queue, "caps" | "cycl
 }
 
 async function readJobs({ run }: Parts, config: Config): Promise<QueuedJob[]> {
+	/** Jobs that only a worker starts; while none of them runs, no worker is known to be there. */
+	const forWorkers: QueuedJob[] = [];
+	let isWorked = false;
 	const found: { job: QueuedJob; rank: number; priority: number; age_at: number }[] = [];
 	for (let after = 0; ; ) {
 		const from = after;
@@ -86,7 +92,11 @@ async function readJobs({ run }: Parts, config: Config): Promise<QueuedJob[]> {
 			for (const job of ours) {
 				const age_at = ageAt(job, config);
 				const priority = priorityAt(laneOf(config, job.lane).priority, levelOf(job, config), age_at, tx.now, config);
-				entries.push({ job: yield* queued(tx, job, specs.get(job.id)?.recipe ?? null), rank: job.rank ?? 0, priority, age_at });
+				const entry = yield* queued(tx, job, specs.get(job.id)?.recipe ?? null);
+				entries.push({ job: entry, rank: job.rank ?? 0, priority, age_at });
+				if (job.kind !== "payload") continue;
+				if (job.run) isWorked = true;
+				else forWorkers.push(entry);
 			}
 			return { entries, last: jobs.length < PIECE ? null : (jobs[jobs.length - 1] as Job).id };
 		});
@@ -96,6 +106,7 @@ async function readJobs({ run }: Parts, config: Config): Promise<QueuedJob[]> {
 		if (some.last === null) break;
 		after = some.last;
 	}
+	if (!isWorked) for (const entry of forWorkers) entry.stuck ??= FOR_WORKERS;
 	found.sort((a, b) => b.rank - a.rank || b.priority - a.priority || a.age_at - b.age_at || a.job.id - b.job.id);
 	return found.map(({ job }) => job);
 }
@@ -117,7 +128,10 @@ function* queued(tx: Tx, job: Job, recipe: string | null): Op<QueuedJob> {
 		takes: Object.fromEntries(footprint(job, account, undefined)),
 		stuck: null,
 	};
-	if (job.run) return entry;
+	if (job.run) {
+		entry.after.push(...(awaitedBy(tx, job.id) ?? []));
+		return entry;
+	}
 	const facts = yield* factsOf(tx, job, "all");
 	for (const { job: pred, policy, status, merge_status } of facts.after) {
 		if (typeof status !== "string" || status === "missing") continue;

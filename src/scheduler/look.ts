@@ -133,6 +133,9 @@ function boundFor(mine: Head, gap: number, kernel: boolean, tx: Tx): { age_at: n
 	return { age_at: mine.age_at, id: mine.id };
 }
 
+/** What keeps a job that only carries a payload, once nothing else does. */
+export const FOR_WORKERS = "waits for a worker to claim it: no host starts a job that only carries a payload";
+
 export function* why(tx: Tx, id: number): Op<Why> {
 	const job = yield* mustFind(tx, id);
 	const edges = yield* edgesOf(job);
@@ -142,7 +145,8 @@ export function* why(tx: Tx, id: number): Op<Why> {
 	const place = yield* position(tx, job);
 	if (isWaiting(job.status) && reasons.length === 0) {
 		const detail = place === null ? "eligible; waiting for its turn" : `eligible; number ${place} of its lane`;
-		reasons.push(refuse("capacity", "turn", `lane:${job.lane}`, detail));
+		if (job.kind === "payload") reasons.push(refuse("capacity", "worker", `lane:${job.lane}`, `${FOR_WORKERS}; ${detail}`));
+		else reasons.push(refuse("capacity", "turn", `lane:${job.lane}`, detail));
 	}
 	return { job: view, reasons, position: place, priority: priorityTerms(job, tx.now, tx.config), waiters: waitersOf(tx, id) };
 }

@@ -1,5 +1,6 @@
 // What one pass started, or would start, and what bound it.
 
+import type { Bucket } from "../core/bucket.ts";
 import { isDirect } from "../core/config.ts";
 import { freeSlots } from "../core/gates/capacity.ts";
 import { pausedReason } from "../core/gates/holds.ts";
@@ -12,6 +13,7 @@ import type { PlanReport } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { type Claimer, dispatch, startPicked } from "./claim.ts";
 import { hasCycles } from "./cycle.ts";
+import { FOR_WORKERS } from "./look.ts";
 import type { Tx } from "./tx.ts";
 
 const SHOWN = 1000;
@@ -19,7 +21,11 @@ const SHOWN = 1000;
 /** Runs the planner for real: for a plan, inside a transaction that is then thrown away. */
 export function* reportPass(tx: Tx, claimer: Claimer): Op<{ jobs: Job[]; report: PlanReport }> {
 	const world = tx.world(claimer.host);
-	const ready = tx.memory.ready;
+	const isMeant = (bucket: Bucket) => claimer.kinds.includes(bucket.kind);
+	const ready = [...tx.memory.buckets.values()].reduce(
+		(sum, bucket) => sum + (bucket.stage === undefined && isMeant(bucket) ? bucket.ready : 0),
+		0,
+	);
 	const free = freeSlots(world);
 	const batch = tx.config.batch_size > 0 && !isDirect(tx.config) ? tx.config.batch_size : Number.POSITIVE_INFINITY;
 	const paused = pausedReason("all", world) !== undefined;
@@ -28,7 +34,7 @@ export function* reportPass(tx: Tx, claimer: Claimer): Op<{ jobs: Job[]; report:
 	const skipped: PlanReport["skipped"] = [];
 	for (const bucket of tx.memory.buckets.values()) {
 		if (bucket.ready === 0 || bucket.kind === "kernel" || bucket.stage !== undefined || skipped.length >= SHOWN) continue;
-		const reason = shut(bucket, world)?.detail ?? "not its turn in this cycle";
+		const reason = shut(bucket, world)?.detail ?? (isMeant(bucket) ? "not its turn in this cycle" : FOR_WORKERS);
 		const rest = yield* ask({ read: "line", line: "", bucket: bucket.id, limit: SHOWN - skipped.length });
 		for (const head of rest) skipped.push({ job: head.id, reason });
 	}

@@ -11,7 +11,7 @@ import { fits } from "../core/gates/after.ts";
 import { lentBy } from "../core/gates/capacity.ts";
 import { obstacles } from "../core/gates/locks.ts";
 import { isTerminal, isWaiting, type Job, type Run } from "../core/job.ts";
-import { ask, type Op } from "../store.ts";
+import type { Op } from "../store.ts";
 import { factsOf, makersOf } from "./facts.ts";
 import { runningJob } from "./finish.ts";
 import { mustFind } from "./look.ts";

@@ -38,7 +38,9 @@ describe("a run", () => {
 		expect(JSON.stringify(on.file("1.1", "run.json"))).not.toContain("blue");
 		expect(on.file("1.1", "payload.json")).toEqual({ a: 1 });
 		expect([mode(on.path("1.1", "")), mode(on.path("1.1", "run.json"))]).toEqual([0o700, 0o600]);
-		expect(on.supervisor.live()).toEqual([{ run: "1.1", job, pid: expect.any(Number), since: on.clock.now(), progress: null }]);
+		expect(on.supervisor.live()).toEqual([
+			{ run: "1.1", job, pid: expect.any(Number), since: on.clock.now(), frozen: false, progress: null },
+		]);
 		await on.pass(SECOND);
 		on.processes.exit("1.1", 0);
 		await on.settle();

@@ -46,7 +46,7 @@ export type Supervisor = {
 	/** Its account of a run, once that has ended here: outcome.json. */
 	outcome(job: number, attempt: number): Record<string, unknown> | null;
 	/** `progress`: of an agent, as far as its output was read. */
-	live(): { run: string; job: number; pid: number | null; since: number; progress: Progress | null }[];
+	live(): { run: string; job: number; pid: number | null; since: number; frozen: boolean; progress: Progress | null }[];
 	idle(): boolean;
 	/** Whose token this is, while its run is live. */
 	roleOfToken(token: string): { role: "run"; job: number; run: string; token: number } | null;
@@ -357,7 +357,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 					const seen = processes.look(run.id, run.dir);
 					if (seen.state === "alive") run.pid = seen.pid;
 				}
-				return { run: run.id, job: run.job, pid: run.pid, since: run.since, progress: progressOf(run.agent) };
+				return { run: run.id, job: run.job, pid: run.pid, since: run.since, frozen: run.frozen !== null, progress: progressOf(run.agent) };
 			}),
 		idle: () => floor.live.size === 0,
 		roleOfToken(token) {

@@ -13,7 +13,9 @@ describe("after a crash", () => {
 		const job = await before.add();
 		const token = before.processes.machine.launched[0]!.env.SLUICE_TOKEN!;
 		const on = await before.crash();
-		expect(on.supervisor.live()).toEqual([{ run: "1.1", job, pid: expect.any(Number), since: expect.any(Number), progress: null }]);
+		expect(on.supervisor.live()).toEqual([
+			{ run: "1.1", job, pid: expect.any(Number), since: expect.any(Number), frozen: false, progress: null },
+		]);
 		expect(on.supervisor.roleOfToken(token)).toEqual({ role: "run", job, run: "1.1", token: expect.any(Number) });
 		expect(on.processes.machine.signals).toEqual([]);
 		on.processes.exit("1.1", 0);

@@ -31,7 +31,12 @@ export function resume(scope: Scope = {}): void {
 
 export const promote = (id: number) => void app.act("job.promote", { id }, () => `Job ${id} is first in its lane now.`);
 export const demote = (id: number) => void app.act("job.demote", { id }, () => `Job ${id} is last in its lane now.`);
-export const runNow = (id: number) => void app.act("job.run_now", { id }, () => `Job ${id} goes before all others now.`);
+export const runNow = (id: number) =>
+	void app.act("job.run_now", { id }, ({ reasons = [] }) =>
+		reasons.length === 0
+			? `Job ${id} goes before all others now.`
+			: `Job ${id} goes first of all as soon as it can: ${reasons.map(({ detail }) => detail).join("; ")}.`,
+	);
 export const approve = (id: number) => void app.act("job.approve", { id }, () => `Approved job ${id}.`);
 
 export function reject(id: number): void {

@@ -102,9 +102,15 @@ function Glance() {
 	if (!status) return null;
 	return (
 		<span class="glance num" title="running of the cap, queued, ready">
-			<b>{count(status.running)}</b>
+			<b>{count(status.running - (status.lending ?? 0))}</b>
 			<span class="dim">/{status.max_concurrent > 0 ? count(status.max_concurrent) : "∞"} run</span> <b>{count(status.queued_total)}</b>{" "}
 			<span class="dim">queued</span>
+			{status.lending ? (
+				<span class="dim" title="runs that wait for jobs and lend their slots">
+					{" "}
+					· {count(status.lending)} wait for jobs
+				</span>
+			) : null}
 		</span>
 	);
 }

@@ -5,7 +5,7 @@ import type { LockDocument } from "../../src/api/protocol/nouns.ts";
 import type { Row } from "./row.ts";
 
 type Hold = StatusDocument["holds"][number];
-export type Around = { holds: readonly Hold[]; locks: readonly LockDocument[] };
+export type Around = { holds: readonly Hold[]; locks: readonly LockDocument[]; frozen?: readonly number[] };
 
 const WORDS: Record<string, string> = {
 	paused: "is paused",
@@ -15,11 +15,13 @@ const WORDS: Record<string, string> = {
 };
 
 /** Looks holds and locks up by key: thousands of rows ask. */
-export function heldBy({ holds, locks }: Around): (row: Row) => string | null {
+export function heldBy({ holds, locks, frozen = [] }: Around): (row: Row) => string | null {
 	const byScope = new Map<string, Hold>();
 	for (const hold of holds) if (!byScope.has(hold.scope)) byScope.set(hold.scope, hold);
 	const byKey = new Map(locks.map((lock) => [lock.key, lock]));
+	const stopped = new Set(frozen);
 	return (row) => {
+		if (row.status === "running" && stopped.has(row.id)) return "frozen: it goes on when it is resumed";
 		if (row.status === "waiting_on_locks") return lockWords(row, byKey);
 		if (!row.ready || byScope.size === 0) return null;
 		if (byScope.has("all")) return "everything is paused";

@@ -14,6 +14,7 @@ const job = (id: number, more: Partial<Wanted> = {}): Wanted => ({
 	status: "queued",
 	blocked: false,
 	wait_reason: null,
+	waits_for: [],
 	exit_kind: null,
 	exit_code: null,
 	end_reason: null,

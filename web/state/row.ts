@@ -10,6 +10,7 @@ export const FIELDS = [
 	"status",
 	"blocked",
 	"wait_reason",
+	"waits_for",
 	"exit_kind",
 	"exit_code",
 	"end_reason",
@@ -116,9 +117,15 @@ function reasonOf(job: Wanted, asks: Row["asks"]): string | null {
 	if (asks === "answer") return job.question;
 	if (asks === "merge") return mergeTrouble(job);
 	if (job.status === "succeeded") return null;
-	if (job.status === "running") return job.attempt > 1 ? `attempt ${job.attempt}` : null;
+	if (job.status === "running") return awaitedWords(job.waits_for) ?? (job.attempt > 1 ? `attempt ${job.attempt}` : null);
 	if (job.ended_at !== null) return job.end_reason ?? job.last_failure ?? ended(job);
 	return job.wait_reason?.detail ?? null;
+}
+
+/** Of a run that waits for jobs and lends its slot meanwhile. A daemon of before does not tell. */
+export function awaitedWords(waits_for: readonly number[] | undefined): string | null {
+	const [first, ...others] = waits_for ?? [];
+	return first === undefined ? null : `waits for job ${first}${others.length > 0 ? ` and ${others.length} more` : ""}, lends its slot`;
 }
 
 const ended = ({ exit_kind, exit_code }: Wanted): string | null =>

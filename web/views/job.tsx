@@ -8,8 +8,8 @@ import { answer, approve, cancel, demote, dropMerge, merge, priority, promote, r
 import { Loading, Moment, Problem, Running, Span, StatusChip } from "../parts/bits.tsx";
 import { useAsked, useNews } from "../parts/hooks.ts";
 import { addressOf, TABS, type Tab } from "../state/place.ts";
-import { labelOf, mergeTrouble } from "../state/row.ts";
-import { dollars } from "../state/words.ts";
+import { awaitedWords, labelOf, mergeTrouble } from "../state/row.ts";
+import { dollars, inWords } from "../state/words.ts";
 import { Details, Diff, History, Runs } from "./job-past.tsx";
 import { LogView } from "./log.tsx";
 import { Why } from "./why.tsx";
@@ -115,6 +115,8 @@ function Head({ job }: { job: JobDocument }) {
 						</>
 					)}
 				</span>
+				{job.run?.frozen ? <span class="chip">frozen</span> : null}
+				{awaitedWords(job.waits_for) ? <span class="dim">{awaitedWords(job.waits_for)}</span> : null}
 				{cost ? <span class="num">{dollars(cost)}</span> : null}
 				{job.merge_status && job.merge_status !== "none" ? (
 					<span class="chip">{job.merge_status === "merged" ? mergeWords(job) : `merge ${mergeWords(job)}`}</span>

@@ -51,7 +51,7 @@ function Caps({ lanes, paused }: { lanes: LaneDocument[]; paused: (scope: string
 				{status ? (
 					<Gauge
 						name="everything"
-						used={status.running}
+						used={status.running - (status.lending ?? 0)}
 						queued={status.queued_total}
 						max={status.max_concurrent > 0 ? status.max_concurrent : null}
 						least={1}
@@ -60,11 +60,11 @@ function Caps({ lanes, paused }: { lanes: LaneDocument[]; paused: (scope: string
 						paused={status.paused}
 					/>
 				) : null}
-				{lanes.map(({ name, running, queued, max }) => (
+				{lanes.map(({ name, running, lending = 0, queued, max }) => (
 					<Gauge
 						key={name}
 						name={`lane ${name}`}
-						used={running}
+						used={running - lending}
 						queued={queued}
 						max={max}
 						least={0}

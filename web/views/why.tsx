@@ -12,7 +12,7 @@ type Told = Result<"job.why">;
 /** A job can wait for a thousand others. */
 const SHOWN = 50;
 
-export function Why({ told: { job, reasons, position, priority: sum, eta } }: { told: Told }) {
+export function Why({ told: { job, reasons, position, priority: sum, waiters = [], eta } }: { told: Told }) {
 	const [all, showAll] = useState(false);
 	const some = all ? reasons : reasons.slice(0, SHOWN);
 	return (
@@ -45,6 +45,7 @@ export function Why({ told: { job, reasons, position, priority: sum, eta } }: { 
 						</li>
 					))}
 				</ol>
+				<Awaited job={job} waiters={waiters} />
 				{reasons.length > some.length ? (
 					<button type="button" class="small" onClick={() => showAll(true)}>
 						Show all {count(reasons.length)} reasons
@@ -71,6 +72,24 @@ export function Why({ told: { job, reasons, position, priority: sum, eta } }: { 
 			{eta ? <Expected eta={eta} isRunning={job.status === "running"} /> : null}
 			<Around job={job} />
 		</div>
+	);
+}
+
+/** A run that waits for other jobs, and runs that wait for this one. */
+function Awaited({ job: { waits_for = [], run }, waiters }: { job: JobDocument; waiters: readonly number[] }) {
+	const links = (ids: readonly number[]) =>
+		ids.slice(0, SHOWN).map((id) => (
+			<JobLink key={id} id={id}>
+				{" "}
+				job <span class="num">{id}</span>
+			</JobLink>
+		));
+	return (
+		<>
+			{run?.frozen ? <p>It is frozen: it goes on when what was paused is resumed.</p> : null}
+			{waits_for.length > 0 ? <p>It waits for{links(waits_for)} and lends its slot meanwhile.</p> : null}
+			{waiters.length > 0 ? <p>Awaited by{links(waiters)}, whose slots are lent until it has ended.</p> : null}
+		</>
 	);
 }
 

@@ -31,13 +31,14 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 	},
 
 	"job.why": async ({ id }, { context }) => {
-		const { job, reasons, position, priority } = await context.scheduler.why(await resolve(context, id));
+		const { job, reasons, position, priority, waiters } = await context.scheduler.why(await resolve(context, id));
 		const eta = await etaOf(context, job);
 		return doc({
 			job: shown(context, job),
 			reasons: reasons.map(reasonDocument),
 			position,
 			priority,
+			waiters,
 			...(eta === undefined ? {} : { eta }),
 		});
 	},

@@ -5,7 +5,7 @@ import type { JobInput } from "../../core/job.ts";
 import type { Claimed, Ending, Manifest, OfItems } from "../../scheduler.ts";
 import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
 import type { Startable } from "../context.ts";
-import { endedDocument, rfc3339, runDocument } from "../documents.ts";
+import { endedDocument, reasonDocument, rfc3339, runDocument } from "../documents.ts";
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
 import { JOB_LOOKS } from "./job-look.ts";
@@ -118,7 +118,11 @@ export const jobMethods: Handlers<"job"> = {
 	"job.promote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.promote(job, { by: at.by })),
 	"job.demote": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.demote(job, { by: at.by })),
 	"job.priority": ({ id, priority }, at) => acted(id, at, (job) => at.context.scheduler.priority(job, priority, { by: at.by })),
-	"job.run_now": ({ id, force }, at) => acted(id, at, (job) => at.context.scheduler.runNow(job, { by: at.by, force: force === true })),
+	"job.run_now": async ({ id, force }, at) => {
+		const { job, schema_version } = await acted(id, at, (one) => at.context.scheduler.runNow(one, { by: at.by, force: force === true }));
+		const { reasons } = await at.context.scheduler.why(job.id);
+		return { schema_version, job, reasons: reasons.filter(({ code }) => code !== "turn").map(reasonDocument) };
+	},
 	"job.approve": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.approve(job, { by: at.by })),
 	"job.reject": ({ id, reason }, at) =>
 		acted(id, at, (job) => at.context.scheduler.reject(job, { by: at.by, ...(reason === undefined ? {} : { reason }) })),

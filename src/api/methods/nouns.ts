@@ -22,14 +22,19 @@ export const laneMethods: Handlers<"lane"> = {
 
 async function lane(name: string, { context }: At): Promise<LaneDocument> {
 	const { lanes } = await context.scheduler.status();
-	return laneDocument(name, lanes[name] ?? { queued: 0, running: 0 }, context.scheduler.config());
+	return laneDocument(name, lanes[name] ?? { queued: 0, running: 0, lending: 0 }, context.scheduler.config());
 }
 
-const laneDocument = (name: string, { queued, running }: { queued: number; running: number }, config: Config): LaneDocument => ({
+const laneDocument = (
+	name: string,
+	{ queued, running, lending }: Pick<LaneDocument, "queued" | "running" | "lending">,
+	config: Config,
+): LaneDocument => ({
 	name,
 	timezone: config.timezone,
 	queued,
 	running,
+	lending,
 	...laneOf(config, name),
 });
 

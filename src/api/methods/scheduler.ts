@@ -5,7 +5,7 @@ import { isMergeStuck } from "../../core/job.ts";
 import { nearest } from "../../core/nearest.ts";
 import type { Scope } from "../../scheduler.ts";
 import { demand, doc, type Handlers } from "../call.ts";
-import type { Context } from "../context.ts";
+import { type Context, frozenIn } from "../context.ts";
 import { rfc3339, type StatusDocument, statusDocument } from "../documents.ts";
 import { forecastDocument } from "../forecast-document.ts";
 import { PROTOCOL } from "../protocol.ts";
@@ -71,6 +71,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 	"scheduler.status": async (_params, { context }) => ({
 		...statusDocument(await context.scheduler.status()),
 		unmerged: await unmerged(context),
+		frozen: frozenIn(context),
 		config_problem: context.config.problem?.()?.message ?? null,
 		http_port: context.doors().port,
 		http_problem: context.doors().problem,
@@ -79,13 +80,14 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 	}),
 	"scheduler.run": async ({ dry_run }, { context, session }) => {
 		if (!dry_run) demand(session.caller, "operator", "scheduler.run");
-		if (dry_run) return doc(await context.scheduler.plan({ cycle: "now" }));
+		if (dry_run) return doc(await context.scheduler.plan({ cycle: "now", kinds: ["command", "agent"] }));
 		await context.scheduler.tick();
 		return doc(await context.supervisor.runCycle());
 	},
 	"scheduler.forecast": async ({ max_concurrent, lanes, batch }, { context }) =>
 		forecastDocument(
 			await context.scheduler.forecast({
+				frozen: frozenIn(context),
 				...(max_concurrent === undefined ? {} : { max_concurrent }),
 				...(lanes === undefined ? {} : { lanes }),
 				...(batch === undefined ? {} : { batch }),

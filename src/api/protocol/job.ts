@@ -120,14 +120,16 @@ export const JOB_METHODS = {
 			reasons: ReasonDocument[];
 			position: number | null;
 			priority: { total: number; terms: { name: string; value: number }[] };
+			waiters: number[];
 			eta?: EtaDocument;
 		}>
 	>()({
 		role: "viewer",
 		about:
-			"Everything that keeps a job from starting, its place in line, how its priority adds up, and when it is likely to start and end.",
+			"Everything that keeps a job from starting, its place in line, how its priority adds up, and when it is likely to start and end. `waiters` are the jobs whose runs wait for it.",
 		params: { id: id() },
-		result: "{job, reasons, position, priority: {total, terms}, eta?: {start: {p50, p90}, end: {p50, p90}, basis: {runs, of}, stuck}}",
+		result:
+			"{job, reasons, position, priority: {total, terms}, waiters, eta?: {start: {p50, p90}, end: {p50, p90}, basis: {runs, of}, stuck}}",
 	}),
 	"job.history": method<Doc<{ events: EventDocument[] }>>()({
 		role: "viewer",
@@ -205,11 +207,11 @@ export const JOB_METHODS = {
 		params: { id: id(), priority: whole("higher goes sooner", -1_000_000, 1_000_000) },
 		result: "{job}",
 	}),
-	"job.run_now": method<OneJob>()({
+	"job.run_now": method<Doc<{ job: JobDocument; reasons: ReasonDocument[] }>>()({
 		role: "operator",
-		about: "Moves a waiting job before all others.",
+		about: "Moves a waiting job before all others and ends its delay and its back-off. `reasons` are what still keeps it from starting.",
 		params: { id: id(), force: maybe(flag("also past max_concurrent and lane caps")) },
-		result: "{job}",
+		result: "{job, reasons}",
 	}),
 	"job.approve": act("Agrees to a job that asks for approval."),
 	"job.reject": method<OneJob>()({

@@ -10,8 +10,8 @@ import { choice, decimal, duration, flag, json, maybe, method, orNull, text, tim
 import type { RangeDocument } from "../forecast-document.ts";
 
 type Doc<T> = { schema_version: number } & T;
-/** `timezone`: of its hours. */
-export type LaneDocument = { name: string; queued: number; running: number; timezone: string } & LaneConfig;
+/** `lending`: those of the running that wait for jobs and lend their slots. `timezone`: of its hours. */
+export type LaneDocument = { name: string; queued: number; running: number; lending: number; timezone: string } & LaneConfig;
 export type AccountDocument = {
 	name: string;
 	max: number | null;
@@ -74,7 +74,7 @@ export const NOUN_METHODS = {
 		role: "viewer",
 		about: "Lanes with their caps and what is in them.",
 		params: {},
-		result: "{lanes: [{name, queued, running, max, priority, accounts, retry, active_hours, timezone}]}",
+		result: "{lanes: [{name, queued, running, lending, max, priority, accounts, retry, active_hours, timezone}]}",
 	}),
 	"lane.set": method<Doc<{ lane: LaneDocument }>>()({
 		role: "operator",

@@ -63,10 +63,13 @@ export const ACT: readonly CommandSpec[] = [
 	},
 	{
 		name: "run-now",
-		help: "First of all, in every lane.",
+		help: "Starts first of all, in every lane, now: its delay and its back-off are over. Locks, pauses, approval and what it comes after still count.",
 		args: [ID],
-		options: [{ name: "force", type: "flag", help: "Past max_concurrent and its lane's cap." }],
-		examples: [["sluice run-now 7 --force", "at once, even if all slots are taken"]],
+		options: [{ name: "force", type: "flag", help: "Past max_concurrent and its lane's cap; never past locks, holds or the safety cap." }],
+		examples: [
+			["sluice run-now 7", "do not wait for its time"],
+			["sluice run-now 7 --force", "at once, even if all slots are taken"],
+		],
 		load,
 	},
 	{ name: "approve", help: "Agree to a job that needs it.", args: [ID], examples: [["sluice approve 7", "let it run"]], load },

@@ -4,18 +4,31 @@ import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Document, type Io, idOf, readAll } from "../io.ts";
 import { labelOf, type ShownJob } from "../job-lines.ts";
+import { printable } from "../sequences.ts";
 
-const DONE: Record<string, (job: ShownJob) => string> = {
+/** What keeps a job that is first of all. Not from a daemon of before. */
+type Reasons = { detail: string; code: string }[] | undefined;
+
+const DONE: Record<string, (job: ShownJob, reasons: Reasons) => string> = {
 	merge: (job) =>
 		job.merge_status === "kept" ? "is not merged; its branch stays" : `is in line to be merged; sluice why ${job.id} tells how it goes`,
 	promote: (job) => `is first in lane ${job.lane}`,
 	demote: (job) => `is last in lane ${job.lane}`,
 	priority: (job) => `has priority ${job.priority}`,
-	"run-now": () => "goes before all others",
+	"run-now": (job, reasons = []) =>
+		reasons.length === 0
+			? job.status === "running"
+				? "starts now"
+				: "goes before all others"
+			: `goes first of all as soon as it can: ${reasons.map(({ detail }) => printable(detail)).join("; ")}${pastCaps(job, reasons)}`,
 	approve: () => "is approved",
 	reject: () => "is rejected",
 	answer: () => "has its answer and goes on",
 };
+
+/** Caps are the only thing that --force passes. */
+const pastCaps = (job: ShownJob, reasons: NonNullable<Reasons>): string =>
+	!job.forced && reasons.every(({ code }) => code === "capacity") ? `; past the cap: sluice run-now ${job.id} --force` : "";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const { name } = call.command;
@@ -39,6 +52,6 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	}
 	const document = await io.ask(`job.${name.replace("-", "_")}`, params);
 	const job = document.job as ShownJob;
-	answer(io, document, () => io.print.say(`${labelOf(job)} ${DONE[name]?.(job)}`));
+	answer(io, document, () => io.print.say(`${labelOf(job)} ${DONE[name]?.(job, document.reasons as Reasons)}`));
 	return undefined;
 }

@@ -140,6 +140,8 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 				: "",
 		],
 		["run", job.run ? `${job.run.id} on ${plain(job.run.host ?? job.run.worker)}${job.run.pid ? `, pid ${job.run.pid}` : ""}` : ""],
+		["frozen", job.run?.frozen ? "yes: it goes on after sluice resume" : ""],
+		["waits for", (job.waits_for ?? []).join(", ")],
 		["doing", progressWords(job.run?.progress)],
 		["session", plain(job.session)],
 		["took", tookOf(job)],

@@ -56,11 +56,14 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 		return at === undefined ? "" : relative(at, now);
 	};
 	const cap = status.max_concurrent > 0 ? ` of ${status.max_concurrent}` : " (no cap)";
+	const frozen = status.frozen ?? [];
 	const lines = [
 		`Queued: ${status.queued_total} total, ${status.queued_ready} ready${heldCount(status)}`,
-		`Running: ${paint(status.running > 0 ? "cyan" : "dim", `${status.running}${cap}`)}`,
+		`Running: ${paint(status.running > 0 ? "cyan" : "dim", `${slotsUsed(status)}${cap}`)}${lendingWords(status)}`,
 	];
-	if (status.paused) lines.push(paint("yellow", `Paused: by ${plain(status.paused_by)}, ${ago(status.paused_at)}`));
+	if (status.paused)
+		lines.push(paint("yellow", `Paused${frozen.length > 0 ? " and frozen" : ""}: by ${plain(status.paused_by)}, ${ago(status.paused_at)}`));
+	if (frozen.length > 0) lines.push(cut(paint("yellow", `Frozen: ${counted(frozen.length, "run")}, of ${jobsWords(frozen)}`), print.width));
 	lines.push(...heldLines(status).map((line) => cut(paint("yellow", withLocalTimes(line, now)), print.width)));
 	if (status.config_problem) lines.push(paint("red", `Not in force: ${printable(status.config_problem)}`));
 	if (status.disk_problem) lines.push(paint("red", `Disk: ${printable(status.disk_problem)}`));
@@ -96,7 +99,7 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 		String(lane.queued),
 		String(lane.running),
 		lane.max === null ? "–" : String(lane.max),
-		lane.max === null || lane.max === 0 ? "" : paint("cyan", gauge(lane.running, lane.max)),
+		lane.max === null || lane.max === 0 ? "" : paint("cyan", gauge(slotsUsed(lane), lane.max)),
 	]);
 	const count = { align: "right" } as const;
 	const laneColumns = [
@@ -162,6 +165,21 @@ function grouped(unmerged: readonly Unmerged[]): (Unmerged & { more: number })[]
 /** Ready is what waits for nothing of its own; a hold or a budget may keep it all the same. */
 const heldCount = ({ queued_ready, queued_held }: StatusDocument): string =>
 	!queued_held ? "" : queued_held === queued_ready ? ", all of them held" : `, ${queued_held} of them held`;
+
+/** Runs that count against the cap: not those that wait for jobs. A daemon of before does not tell of them. */
+export const slotsUsed = ({ running, lending = 0 }: { running: number; lending?: number }): number => running - lending;
+
+/** `, 2 more wait for jobs and lend their slots` */
+export const lendingWords = ({ lending = 0 }: { lending?: number }): string =>
+	lending === 0
+		? ""
+		: lending === 1
+			? ", 1 more waits for jobs and lends its slot"
+			: `, ${lending} more wait for jobs and lend their slots`;
+
+const NAMED = 10;
+const jobsWords = (ids: readonly number[]): string =>
+	`${ids.length === 1 ? "job" : "jobs"} ${ids.slice(0, NAMED).join(", ")}${ids.length > NAMED ? " …" : ""}`;
 
 /** `3 queued, 2 ready, 1 of them held` */
 export const queuedWords = (status: StatusDocument): string =>

@@ -28,6 +28,8 @@ type Why = {
 	reasons: ReasonDocument[];
 	position: number | null;
 	priority: { total: number; terms: { name: string; value: number }[] };
+	/** Not from a daemon of before. */
+	waiters?: number[];
 	eta?: EtaDocument;
 };
 
@@ -83,7 +85,7 @@ async function culpritOf(job: ShownJob, io: Io): Promise<ShownJob | undefined> {
  *   1. waiting on locks: db, held by job 3 (for 2m 10s)
  *      → wait, or end the holder: sluice cancel 3
  */
-function explain(why: Why, io: Io, { culprit, unmerged }: Others): string[] {
+async function explain(why: Why, io: Io, { culprit, unmerged }: Others): Promise<string[]> {
 	const { job, reasons } = why;
 	const { paint } = io.print;
 	const now = io.world.now();
@@ -92,6 +94,7 @@ function explain(why: Why, io: Io, { culprit, unmerged }: Others): string[] {
 	const lines = [cut(`${label} ${opening(job, reasons, io)}`, io.print.width)];
 	const subject = subjectOf(job);
 	if (subject) lines.push(paint("dim", cut(`  ${subject}`, width)));
+	lines.push(...(await frozenAdvice(job, io)), ...awaitedBy(why, paint));
 	if (reasons.length > 0) lines.push("");
 	reasons.forEach((reason, index) => {
 		const number = reasons.length > 1 ? `${index + 1}. ` : "";
@@ -115,6 +118,29 @@ function mergeSentence({ merge_status, merge_report }: ShownJob): string {
 	const missing = merge_status === "base_dirty" ? files.filter((file) => !message.includes(file)) : [];
 	const more = missing.length === 0 ? "" : `\n    ${missing.map(printable).join("\n    ")}`;
 	return `${merge_status === "base_dirty" ? "not merged yet: " : ""}${printable(message)}${more}`;
+}
+
+/** What was paused when its processes were stopped, and how they go on. */
+async function frozenAdvice(job: ShownJob, io: Io): Promise<string[]> {
+	if (!job.run?.frozen) return [];
+	const { holds = [] } = (await io.ask("scheduler.status").catch(() => ({}))) as { holds?: { scope: string; kind: string }[] };
+	const account = job.run.account ?? job.account;
+	const scopes = ["all", `lane:${job.lane}`, `repo:${job.repo}`, `batch:${job.batch}`, `account:${account}`];
+	const found = scopes.find((scope) => holds.some((hold) => hold.kind === "paused" && hold.scope === scope)) ?? "all";
+	const [kind = "all", name = ""] = [found.split(":")[0], found.slice(found.indexOf(":") + 1)];
+	return [
+		io.print.paint(
+			"dim",
+			`  → its processes are stopped; let them go on: sluice resume${kind === "all" ? "" : ` --${kind} ${printable(name)}`}`,
+		),
+	];
+}
+
+function awaitedBy({ waiters = [], job }: Why, paint: Paint): string[] {
+	if (waiters.length === 0 || hasEnded(job)) return [];
+	const [first, ...others] = waiters;
+	const who = `job ${first}${others.length > 0 ? ` and ${others.length} more` : ""}`;
+	return [paint("dim", `  awaited by ${who}, which ${others.length > 0 ? "lend their slots" : "lends its slot"} until it has ended`)];
 }
 
 /** What can be done about a merge that needs a person. */
@@ -171,13 +197,18 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function opening(job: ShownJob, reasons: readonly ReasonDocument[], io: Io): string {
 	const { paint } = io.print;
-	if (job.status === "running") return `is ${headline(job, io)}: nothing holds it back.`;
+	if (job.status === "running") return `is ${headline(job, io)}${runningWords(job)}.`;
 	if (hasEnded(job)) return `has ended: ${headline(job, io)}.`;
 	const status = paintStatus(paint, job.status, statusWords(job.status));
 	if (reasons.length === 1 && reasons[0]?.code === "turn") return `is ${status} and could start: it only waits for its turn.`;
+	if (reasons.length === 1 && reasons[0]?.code === "worker") return `is ${status}: only a worker can start it.`;
 	const count = reasons.length === 1 ? "one thing holds" : `${reasons.length} things hold`;
 	return `is ${status}: ${count} it back.`;
 }
+
+/** Its headline tells already that it is frozen, or what it waits for. */
+const runningWords = (job: ShownJob): string =>
+	job.run?.stop || job.run?.frozen || job.waits_for?.length ? "" : ": nothing holds it back";
 
 const holderWords = (holders: readonly string[]) => holders.map((one) => printable(one.replace(/^job:(\d+)$/, "job $1"))).join(", ");
 
@@ -199,7 +230,7 @@ const nameIn = (subject: string) => printable(subject.slice(subject.indexOf(":")
 
 /** What can be done, by the reason's code. */
 const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string) | undefined> = {
-	delayed: () => "it was added with a time; add it anew without one to start it sooner",
+	delayed: (_, job) => `do not wait for its time: sluice run-now ${job.id}`,
 	backoff: (_, job) => `try at once: sluice rerun ${job.id}`,
 	dependencies: ({ subject }) =>
 		idIn(subject)
@@ -239,6 +270,7 @@ const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string)
 					: `raise max_concurrent, or go past it: sluice run-now ${job.id} --force`,
 	safety_cap: () => "raise it if the machine can bear more: sluice config set safety_cap N",
 	dispatch_failed: (_, job) => shellAdvice(job) ?? `mend it, then try at once: sluice rerun ${job.id}`,
+	worker: () => "a program of yours claims such jobs with job.claim; a command or an agent is what hosts start",
 	turn: (_, job) => `sooner: sluice promote ${job.id}, or sluice run-now ${job.id}`,
 };
 
