@@ -29,7 +29,24 @@ export type EnqueueParams = {
 };
 export type AgentState = "READY" | "RUNNING" | "WAITING" | "SUSPENDED" | "DEAD";
 
+/** What a `kernel.db` holds. A payload is JSON, or a `JsonText`. */
+export type KernelDump = {
+	agents: { pid: number; name: string; state: string }[];
+	ledgers: { pid: number; dim: string; used: number; limit: number | null }[];
+	entries: (Omit<ReadyEntry, "state" | "payload_json"> & { state: string })[];
+};
+/** `notes`: what could not be kept as it was. */
+export type Imported = {
+	agents: number;
+	ledgers: number;
+	entries: Record<ReadyEntry["state"], number>;
+	renumbered: boolean;
+	notes: string[];
+};
+
 export interface Kernel {
+	/** All of it or nothing. Numbers are kept, or given anew with `numbers: "new"`; where one is taken here already, it is refused. */
+	import(dump: KernelDump, options?: Act & { numbers?: "keep" | "new" }): Promise<Imported>;
 	enqueue(params: EnqueueParams, act?: Act): Promise<{ sched_id: number }>;
 	enqueueUnique(
 		params: EnqueueParams & { dedupe_by?: ("pid" | "trigger" | "priority")[] },

@@ -422,4 +422,4 @@ export interface Scheduler extends Fleet {
 
 export type Worker = { stop(): Promise<void> };
 
-export type { AgentState, EnqueueParams, Kernel, ReadyEntry } from "./kernel.ts";
+export type { AgentState, EnqueueParams, Imported, Kernel, KernelDump, ReadyEntry } from "./kernel.ts";

@@ -6,6 +6,7 @@
 //   - `commit` returns when the changes survive power loss; after an error in any call the transaction is gone as a whole;
 //   - a read inside a transaction sees what was written in it.
 
+import { SluiceError } from "./core/errors.ts";
 import type { ExitKind, Job, JobSpec, Policy, Status } from "./core/job.ts";
 import type { Head } from "./core/plan.ts";
 
@@ -224,6 +225,19 @@ type Maybe<T> = T | Promise<T>;
  */
 export class Outrun extends Error {}
 
+/**
+ * Another process holds the write lock. Nothing was done: the caller tries again, for `patienceMs` in all, and reports this error when that is over. Told soon, so
+ * that the caller can answer what only reads in the meantime.
+ */
+export class Busy extends SluiceError {
+	readonly patienceMs: number;
+
+	constructor(message: string, options: { hint: string; cause: unknown }, patienceMs: number) {
+		super("store", message, options);
+		this.patienceMs = patienceMs;
+	}
+}
+
 export type Intent = "change" | "look";
 
 export interface Store {
@@ -232,8 +246,8 @@ export interface Store {
 	 * when somebody else has committed since our last transaction: what was remembered may be wrong. `now` is the store's own clock, which counts
 	 * where several machines share it. `arrivals`: what others have added since, where that is all they did.
 	 *
-	 * `look`: most likely nothing will be written. A store of many hosts then reads without the lock, as of one moment, and throws `Outrun` if something is written after all
-	 * and somebody else has committed since.
+	 * `look`: most likely nothing will be written. The store then reads without the lock, as of one moment. If something is written after all, it throws `Outrun` where
+	 * another writer has committed since, or `Busy` where one has the lock.
 	 */
 	begin(intent?: Intent): Maybe<Begun>;
 	read<R extends Read>(request: R): Maybe<Replies[R["read"]]>;

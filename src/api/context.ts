@@ -6,7 +6,7 @@ import type { CatchUp } from "../core/slots.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Intake } from "../intake.ts";
 import type { Log } from "../log.ts";
-import type { FireResult, PlanReport, Scheduler, Scope, TriggerView } from "../scheduler.ts";
+import type { FireResult, KernelDump, PlanReport, Scheduler, Scope, TriggerView } from "../scheduler.ts";
 import type { Progress } from "../supervisor/index.ts";
 import type { PruneReport, RepoSettings, WorktreeView } from "../workspace.ts";
 import type { Role } from "./fields.ts";
@@ -215,6 +215,8 @@ export type Context = {
 	/** Begins to stop the daemon; returns at once. */
 	down(options: { runs: "leave" | "stop"; graceMs: number | undefined; by: string }): void;
 	doctor(): Promise<Checkup[]>;
+	/** What a kernel.db holds; refuses a file that is none. */
+	kernelFile(path: string): KernelDump;
 	/** Sources, recipes and what is slung. */
 	intake: Intake;
 };

@@ -5,7 +5,8 @@ import { dirname, join } from "node:path";
 import { SluiceError } from "../core/errors.ts";
 import { isDatabase } from "../core/store-address.ts";
 import { openDatabase } from "../stores/sqlite/driver.ts";
-import { storeError, versionIn } from "../stores/sqlite/store.ts";
+import { storeError } from "../stores/sqlite/store.ts";
+import { versionIn } from "../stores/sqlite/whose.ts";
 
 export type BackupDocument = { schema_version: 1; store: string; file: string; bytes: number };
 

@@ -24,6 +24,7 @@ import { readSchedule } from "../host/schedule.ts";
 import { secret } from "../host/secret.ts";
 import { watchPaths } from "../host/watch-paths.ts";
 import { openSources } from "../sources/index.ts";
+import { readKernelFile } from "../stores/sqlite/kernel-file.ts";
 import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
 import { createWork } from "../workspaces/index.ts";
 import { waitForOrphans, workMark } from "../workspaces/orphans.ts";
@@ -329,6 +330,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				user: userName(env),
 				down: ({ runs, graceMs, by }) => void stop({ runs, graceMs, by }).catch((error) => log.error("stopping failed", { error })),
 				doctor,
+				kernelFile: readKernelFile,
 				disk: () => diskProblem(home.path),
 				intake,
 			},

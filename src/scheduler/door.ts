@@ -209,6 +209,14 @@ function kernelWithDoor(inner: Kernel): Kernel {
 	const params: Reader = (value) => checked(() => (value === undefined ? {} : check.taking("params", () => read(value))));
 	const all = (group: object) =>
 		Object.fromEntries(Object.entries(group).map(([name, method]) => [name, guarded(method as Method, [params, act()])]));
-	const { agent, ledger, ...methods } = inner;
-	return { ...all(methods), agent: all(agent), ledger: all(ledger) } as unknown as Kernel;
+	const { agent, ledger, import: take, ...methods } = inner;
+	const numbers = (value: unknown, field: string) => check.oneOf(value, ["keep", "new"], field);
+	// Each row of a dump is checked where it is written: it may be too large to be copied at once.
+	const plainDump = (value: unknown) => check.record(value, "dump");
+	return {
+		import: guarded(take as Method, [plainDump, act({ numbers })]),
+		...all(methods),
+		agent: all(agent),
+		ledger: all(ledger),
+	} as unknown as Kernel;
 }

@@ -5,44 +5,20 @@
 import type { Config } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { Clock, Host } from "../host.ts";
-import { ask, type Begun, type EventRecord, type Intent, type Moved, type Op, Outrun, type Read, type Store } from "../store.ts";
+import { ask, type Begun, Busy, type EventRecord, type Intent, type Moved, type Op, Outrun, type Read, type Store } from "../store.ts";
 import { beginDueCycle } from "./cycle.ts";
+import { isHidden } from "./hidden.ts";
 import { fetchLocks, fetchWaiters, lockKeys } from "./lock-reads.ts";
 import { type Ids, Memory, STANDING } from "./memory.ts";
+import { endsIn, jobsOf, type Pending, PHASES, type RunOptions, type Task, type Upkeep } from "./pending.ts";
 import { closeBatches } from "./place.ts";
 import { idsIn, leap, tellRestored } from "./restored.ts";
 import { cascade, settle } from "./settle.ts";
 import { sweep } from "./sweep.ts";
 import { Tx } from "./tx.ts";
 
-export type Task<T> = (tx: Tx) => Op<T>;
-type Pending = {
-	task: Task<unknown>;
-	by: string | undefined;
-	/** Jobs that it will look at, to be fetched together with those of the others. */
-	jobs: readonly number[];
-	/** Locks of those that it adds, likewise. */
-	locks: readonly string[];
-	/** Reads what it will want, before anything is changed: where reads are journeys, later each would make the transaction write first what it has. */
-	ahead: Ahead | undefined;
-	/** Ends of runs come together, so that their dependents hear of all of them at once; claims come last, so that they see what the others brought. */
-	phase: Phase;
-	intent: Intent;
-	resolve: (value: unknown) => void;
-	reject: (error: unknown) => void;
-};
-type Phase = "any" | "end" | "claim";
-type RunOptions = {
-	by?: string | undefined;
-	jobs?: readonly number[];
-	locks?: readonly string[];
-	ahead?: Ahead;
-	phase?: Phase;
-	intent?: Intent;
-};
-/** `leaving`: how many runs end in the same transaction. */
-type Ahead = (tx: Tx, leaving: number) => Op<void>;
-const PHASES: readonly Phase[] = ["any", "end", "claim"];
+export type { Task } from "./pending.ts";
+
 type Steps<T> = Generator<unknown, T, unknown>;
 type Drive = <T>(op: Op<T>, begun?: IteratorResult<Read, T>) => Steps<T>;
 /** `late`: how many of the group are left for the next one. */
@@ -63,6 +39,8 @@ const JUMP_MS = 5_000;
 const GRACE_MS = 30_000;
 /** Events of other processes that are handed on at once. */
 const HEARD = 1000;
+/** Between two tries to get a lock that another process has. */
+const LOCK_NAP_MS = 20;
 const NOTHING: readonly EventRecord[] = [];
 const NONE: readonly never[] = [];
 
@@ -86,6 +64,8 @@ export class Engine {
 	private mono: number;
 	/** The last event that we have told of: ours, or one of another process. */
 	private seen: Ids | undefined;
+	/** Since when another process has kept us from the write lock. */
+	private busySince: number | undefined;
 	private graceUntil = Number.NEGATIVE_INFINITY;
 	/** Called after each commit. */
 	onCommit: (news: {
@@ -105,17 +85,20 @@ export class Engine {
 	}
 
 	/** Runs a task in the next transaction; resolves when it is durable. */
-	run<T>(task: Task<T>, { by, jobs = NONE, locks = NONE, ahead, phase = "any", intent = "change" }: RunOptions = {}): Promise<T> {
+	run<T>(
+		task: Task<T>,
+		{ by, jobs = NONE, locks = NONE, ahead, phase = "any", intent = "change", reads = false }: RunOptions = {},
+	): Promise<T> {
 		if (this.closed) return Promise.reject(closedError());
 		return new Promise<T>((resolve, reject) => {
-			this.queue.push({ task, by, jobs, locks, ahead, phase, intent, resolve: resolve as (value: unknown) => void, reject });
+			this.queue.push({ task, by, jobs, locks, ahead, phase, intent, reads, resolve: resolve as (value: unknown) => void, reject });
 			this.running ??= this.options.host.turn().then(() => this.drain());
 		});
 	}
 
-	/** The same for one that reads: where hosts share a store, it is in nobody's way. */
+	/** The same for one that only reads: it takes no write lock, and is not held up by another process that has it. */
 	look<T>(task: Task<T>, { jobs = [] }: { jobs?: readonly number[] } = {}): Promise<T> {
-		return this.run(task, { jobs, intent: "look" });
+		return this.run(task, { jobs, intent: "look", reads: true });
 	}
 
 	/** Runs a task in a transaction of its own that is thrown away. */
@@ -139,7 +122,8 @@ export class Engine {
 				await this.follow(work);
 			} catch (error) {
 				if (error instanceof ThrowAway) return error.result as T;
-				if (!(error instanceof Outrun)) throw error;
+				if (error instanceof Busy) await this.waitForLock(error);
+				else if (!(error instanceof Outrun)) throw error;
 			}
 		}
 	}
@@ -163,13 +147,19 @@ export class Engine {
 		}
 	}
 
-	private async group(group: Pending[], intent: Intent = group.every((one) => one.intent === "look") ? "look" : "change"): Promise<void> {
+	private async group(
+		group: Pending[],
+		intent: Intent = group.every((one) => one.intent === "look") ? "look" : "change",
+		upkeep: Upkeep = "do",
+	): Promise<void> {
 		const round: Round = { group, started: 0, results: [], late: 0 };
 		try {
-			await this.follow(this.inTransaction(intent, group, (tx, drive) => this.all(round, tx, drive)));
+			await this.follow(this.inTransaction(intent, group, (tx, drive) => this.all(round, tx, drive), upkeep));
+			if (intent === "change") this.busySince = undefined;
 		} catch (error) {
 			// The store tells when it gives up: then it is no longer an Outrun.
 			if (error instanceof Outrun) return this.group(group, "change");
+			if (error instanceof Busy) return this.afterBusy(group, error, upkeep);
 			if (!(error instanceof Spoilt)) {
 				for (const one of group) one.reject(error);
 				return;
@@ -180,6 +170,37 @@ export class Engine {
 		}
 		if (round.late > 0) this.queue.unshift(...group.slice(group.length - round.late));
 		for (const { one, value, error } of round.results) error === undefined ? one.resolve(value) : one.reject(error);
+	}
+
+	/** Another process has the lock: what only reads is answered without it, the rest is tried again until the store's patience is over. */
+	private async afterBusy(group: Pending[], error: Busy, upkeep: Upkeep): Promise<void> {
+		const reading = upkeep === "do" ? group.filter((one) => one.reads) : [];
+		if (reading.length > 0) await this.group(reading, "look", "skip");
+		const rest = group.filter((one) => !reading.includes(one));
+		if (rest.length === 0) return;
+		try {
+			await this.waitForLock(error);
+		} catch (gaveUp) {
+			for (const one of rest) one.reject(gaveUp);
+			return;
+		}
+		await this.group(rest, "change");
+	}
+
+	/** Until the next try; answers meanwhile what only reads. Throws when the patience is over. */
+	private async waitForLock(error: Busy): Promise<void> {
+		const { clock, host } = this.options;
+		this.busySince ??= clock.monotonic();
+		if (clock.monotonic() - this.busySince >= error.patienceMs) {
+			this.busySince = undefined;
+			throw error;
+		}
+		await new Promise<void>((resolve) => void host.after(LOCK_NAP_MS, resolve, "hold"));
+		const reading = this.queue.filter((one) => one.reads);
+		if (reading.length === 0) return;
+		const rest = this.queue.filter((one) => !one.reads);
+		this.queue.splice(0, this.queue.length, ...rest);
+		await this.group(reading, "look", "skip");
 	}
 
 	/**
@@ -220,7 +241,7 @@ export class Engine {
 				if (tx.ended.length > 0 && !together) yield* drive(cascade(tx));
 				results.push({ one, value });
 			} catch (error) {
-				if (error instanceof Outrun) throw error;
+				if (error instanceof Outrun || error instanceof Busy) throw error;
 				if (!(error instanceof SluiceError) || error.code === "store" || tx.mutations !== mark) throw new Spoilt(one, error);
 				results.push({ one, error });
 			}
@@ -229,7 +250,12 @@ export class Engine {
 	}
 
 	/** begin · recall · sweep · settle · cycle · body · write · commit. On any error nothing of it is left, in the store or in memory. */
-	private *inTransaction(intent: Intent, group: readonly Pending[], body: (tx: Tx, drive: Drive) => Steps<void>): Steps<void> {
+	private *inTransaction(
+		intent: Intent,
+		group: readonly Pending[],
+		body: (tx: Tx, drive: Drive) => Steps<void>,
+		upkeep: Upkeep = "do",
+	): Steps<void> {
 		const { store, chance, by } = this.options;
 		const { fresh, now, arrivals = [] } = (yield store.begin(intent)) as Begun;
 		try {
@@ -252,14 +278,11 @@ export class Engine {
 			if (locks.length > 0) yield* drive(fetchWaiters(tx, jobsOf(group.filter(({ phase }) => phase === "end"))));
 			if (tx.far) for (const { ahead } of group) if (ahead) yield* drive(ahead(tx, endsIn(group)));
 			let more = false;
-			if (
-				tx.memory.nextDue === undefined ||
-				(tx.memory.nextDue !== null && tx.memory.nextDue <= tx.now) ||
-				tx.memory.all("reserve").size > 0
-			)
-				more = yield* drive(sweep(tx, leases));
-			if (tx.memory.all("settle").size > 0) yield* drive(settle(tx));
-			beginDueCycle(tx);
+			const isDue =
+				tx.memory.nextDue === undefined || (tx.memory.nextDue !== null && tx.memory.nextDue <= tx.now) || tx.memory.all("reserve").size > 0;
+			if (isDue && upkeep === "do") more = yield* drive(sweep(tx, leases));
+			if (upkeep === "do" && tx.memory.all("settle").size > 0) yield* drive(settle(tx));
+			if (upkeep === "do") beginDueCycle(tx);
 			yield* body(tx, drive);
 			while (tx.ended.length > 0) yield* drive(cascade(tx));
 			if (tx.closing.size > 0) yield* drive(closeBatches(tx));
@@ -329,44 +352,13 @@ export class Engine {
 	}
 }
 
-/** Whether a read would miss something that is not written yet. What is looked up by number or key is in memory. */
-function isHidden(tx: Tx, read: Read["read"]): boolean {
-	const { changes } = tx;
-	switch (read) {
-		case "jobs":
-		case "done":
-		case "specs":
-			return false;
-		case "records":
-			// Only those that are put aside: the others are at hand.
-			return changes.records.length > 0;
-		case "edges":
-		case "fan":
-		case "preds":
-		case "preds_of":
-			return changes.edges.length > 0 || changes.forget.length > 0;
-		case "links":
-			return changes.links.length > 0 || changes.unlinks.length > 0 || changes.forget.length > 0;
-		default:
-			return tx.pending();
-	}
-}
-
-/** Its jobs are somebody else's now: done here as well they would be done twice. */
+/** Refuse a store that `migrate-store` moved away: its jobs now live in the target and would run twice. */
 function refuseMoved(memory: Memory): void {
 	const moved = memory.recall("meta", "moved") as Moved | null;
 	if (moved)
 		throw new SluiceError("store", `this store was moved to ${moved.to} at ${new Date(moved.at).toISOString()}`, {
 			hint: "use that one; sluice migrate-store moves it back",
 		});
-}
-
-const endsIn = (group: readonly Pending[]): number => group.reduce((sum, { phase }) => sum + (phase === "end" ? 1 : 0), 0);
-
-function jobsOf(group: readonly Pending[]): number[] {
-	const jobs: number[] = [];
-	for (const one of group) jobs.push(...one.jobs);
-	return jobs;
 }
 
 class Spoilt extends Error {

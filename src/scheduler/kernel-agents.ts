@@ -8,7 +8,7 @@ import { alignWindow, chargeLedger, freshLedger, ledgerOf, putLedger, viewLedger
 import { type AgentRecord, agentOf, checked, KernelError, pidOf, subjectOf } from "./kernel-input.ts";
 import type { Tx } from "./tx.ts";
 
-const AGENT_STATES = ["READY", "RUNNING", "WAITING", "SUSPENDED", "DEAD"] as const;
+export const AGENT_STATES = ["READY", "RUNNING", "WAITING", "SUSPENDED", "DEAD"] as const;
 
 export function* agentCreate(tx: Tx, params: { name: string }): Op<{ pid: number; state: AgentState }> {
 	const name = checked(() => check.word(params.name, "name"));

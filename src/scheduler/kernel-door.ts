@@ -6,6 +6,7 @@ import type { Act, Kernel } from "../scheduler.ts";
 import type { Engine, Task } from "./engine.ts";
 import * as kernel from "./kernel.ts";
 import * as agents from "./kernel-agents.ts";
+import { importKernel } from "./kernel-import.ts";
 
 export function kernelDoor(engine: Engine, config: () => Config): Kernel {
 	const on = (): void => {
@@ -22,6 +23,7 @@ export function kernelDoor(engine: Engine, config: () => Config): Kernel {
 		return engine.look(task);
 	};
 	return {
+		import: (dump, options) => run((tx) => importKernel(tx, dump, options?.numbers ?? "keep"), options),
 		enqueue: (params, act) => run((tx) => kernel.enqueue(tx, params), act),
 		enqueueUnique: (params, act) => run((tx) => kernel.enqueueUnique(tx, params), act),
 		claim: (params, act) => run((tx) => kernel.kernelClaim(tx, params), act, "claim"),

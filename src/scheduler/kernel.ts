@@ -11,9 +11,9 @@ import { agentOf, checked, idOf, KernelError, pidOf, seconds, subjectOf, toMs } 
 import { endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
-const STATES = ["queued", "dispatched", "completed", "expired", "cancelled"] as const;
+export const STATES = ["queued", "dispatched", "completed", "expired", "cancelled"] as const;
 type State = (typeof STATES)[number];
-const EXITS = ["completed", "cancelled", "failed", "crashed"] as const;
+export const EXITS = ["completed", "cancelled", "failed", "crashed"] as const;
 
 type KernelSpec = JobSpec & { runnable_at: number; deadline: number | null };
 

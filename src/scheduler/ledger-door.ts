@@ -30,7 +30,7 @@ export const ledgerMethods = ({ engine, run }: Parts): Pick<Scheduler, "grant" |
 		});
 	},
 	ledgers: async (subject) =>
-		engine.run(function* (tx) {
+		engine.look(function* (tx) {
 			yield* [];
 			const lists = subject === undefined ? [...tx.memory.ledgers.values()] : [tx.memory.ledgers.get(subject) ?? []];
 			return lists.flat().map((ledger) => viewBudget(tx, ledger));

@@ -27,7 +27,8 @@ import { extend, finish, started } from "./finish.ts";
 import { createFleet } from "./fleet-door.ts";
 import { makeForecast } from "./forecast.ts";
 import { readGraph } from "./graph.ts";
-import { offer, watchHosts } from "./hosts.ts";
+import { offer } from "./hosts.ts";
+import { keepUp } from "./keep-up.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
 import { checkAct, checkEnding, checkedBreaker, checkedScope, checkIds, restamp } from "./library-input.ts";
@@ -116,14 +117,7 @@ export async function createScheduler(
 		// Who ticks by hand is told when something falls due.
 		lag = options.drive === "manual" ? 0 : await fleet.lag();
 		for (;;) {
-			const { wake, more } = await engine.look(function* (tx) {
-				fleet.see(tx);
-				yield* watchHosts(tx);
-				yield* dropStaleStages(tx);
-				dropOldAsks(tx);
-				yield* dropEmptyBuckets(tx);
-				return { wake: yield* nextWake(tx), more: tx.memory.all("settle").size > 0 };
-			});
+			const { wake, more } = await engine.run((tx) => keepUp(tx, fleet), { intent: "look" });
 			if (looks.asked.size > 0) await looks.asking();
 			else if (!more && (wake === null || wake > clock.now())) {
 				waker.wake();

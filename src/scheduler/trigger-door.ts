@@ -18,7 +18,7 @@ type Parts = {
 export const triggerMethods = ({ engine, run, adding }: Parts): Pick<Scheduler, "arm" | "disarm" | "triggers" | "fire"> => ({
 	arm: async (name, mark) => engine.run((tx) => triggers.arm(tx, name, mark)),
 	disarm: async (name) => engine.run((tx) => triggers.disarm(tx, name)),
-	triggers: () => engine.run(() => triggers.triggers()),
+	triggers: () => engine.look(() => triggers.triggers()),
 	fire: async (name, { slot = null, job, when_open = "skip", error = null }, act) => {
 		if (job)
 			return adding({ ...job, trigger: name }, act ?? {}, (tx, draft, more) => triggers.fire(tx, name, slot, when_open, draft, more));

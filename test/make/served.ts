@@ -14,6 +14,7 @@ import { createIntake } from "../../src/intake/index.ts";
 import { SILENT } from "../../src/log.ts";
 import type { Scope } from "../../src/scheduler.ts";
 import { openSources } from "../../src/sources/index.ts";
+import { readKernelFile } from "../../src/stores/sqlite/kernel-file.ts";
 import type { Supervisor } from "../../src/supervisor/index.ts";
 import { makeFolder } from "./folder.ts";
 import { openStand, type Stand, type StandOptions } from "./stand.ts";
@@ -170,6 +171,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 		user: "ann",
 		down: (options) => void pretended.downs.push(options),
 		doctor: async () => pretended.checks,
+		kernelFile: readKernelFile,
 		intake: createIntake({
 			scheduler: t.sluice,
 			sources: openSources({ host: localHost, clock: systemClock, env: () => ({}) }),

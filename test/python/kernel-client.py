@@ -55,6 +55,7 @@ FIELDS = {
     "worker_id", "created_at", "dispatched_at", "completed_at", "exit_kind",
 }
 METHODS = [
+    "import",
     "sched.enqueue", "sched.enqueue_unique", "sched.claim", "sched.complete", "sched.cancel", "sched.get", "sched.list",
     "sched.gc_expired", "sched.gc_dispatched", "sched.extend",
     "agent.create", "agent.transition", "agent.get", "agent.list",

@@ -1,5 +1,6 @@
 // The kernel contract's methods: handed through as they are, since parameters, results and errors are fixed there.
 
+import * as check from "../../core/check.ts";
 import { exactPayload } from "../../core/payload.ts";
 import type { Act, Kernel, ReadyEntry } from "../../scheduler.ts";
 import type { Handler, Handlers } from "../call.ts";
@@ -17,6 +18,10 @@ const entryOf = ({ payload_json, ...entry }: ReadyEntry): ReadyEntry => ({
 });
 
 export const kernelMethods: Handlers<"kernel"> = {
+	"kernel.import": async ({ file, renumber }, { context, by }) => {
+		if (!file.startsWith("/")) throw check.wrong("file", `${check.shown(file)} is not a whole path`, "begin it with /");
+		return context.scheduler.kernel.import(context.kernelFile(file), { by, numbers: renumber ? "new" : "keep" });
+	},
 	"kernel.sched.enqueue": to((kernel, params, act) => kernel.enqueue(params, act)),
 	"kernel.sched.enqueue_unique": to((kernel, params, act) => kernel.enqueueUnique(params, act)),
 	"kernel.sched.claim": to(async (kernel, params, act) => ({ entries: (await kernel.claim(params, act)).entries.map(entryOf) })),

@@ -1,8 +1,23 @@
 // The kernel contract: a queue of its own kind for workers in any language. Times are epoch seconds; faults of parameters are −32133, so that the
 // scheduler itself checks them. Hidden altogether where `kernel.enabled` is false.
 
-import type { Kernel } from "../../scheduler.ts";
-import { choice, choices, decimal, type Fields, flag, maybe, object, openMethod, orNull, type Role, whole, word } from "../fields.ts";
+import type { Imported, Kernel } from "../../scheduler.ts";
+import {
+	choice,
+	choices,
+	decimal,
+	type Fields,
+	flag,
+	maybe,
+	method,
+	object,
+	openMethod,
+	orNull,
+	type Role,
+	text,
+	whole,
+	word,
+} from "../fields.ts";
 
 const BIG = Number.MAX_SAFE_INTEGER;
 const pid = whole("the agent", 1, BIG);
@@ -45,6 +60,15 @@ type Agent = Kernel["agent"];
 type Ledger = Kernel["ledger"];
 
 export const KERNEL_METHODS = {
+	"kernel.import": method<Imported>()({
+		role: "operator",
+		about: "Takes over the agents, ledgers and queue of a kernel.db (schema 2 or 3), all or nothing; the file stays as it is.",
+		params: {
+			file: text("the file on the daemon's machine, as a whole path", 4096),
+			renumber: maybe(flag("give agents and entries new numbers, where theirs are taken here (false)")),
+		},
+		result: "{agents, ledgers, entries: {queued, dispatched, completed, expired, cancelled}, renumbered, notes}",
+	}),
 	"kernel.sched.enqueue": kernel<Kernel["enqueue"]>("operator", "Adds an entry for a live agent.", enqueue, "{sched_id}"),
 	"kernel.sched.enqueue_unique": kernel<Kernel["enqueueUnique"]>(
 		"operator",

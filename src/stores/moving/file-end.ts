@@ -3,7 +3,8 @@
 import { existsSync, rmSync } from "node:fs";
 import { SluiceError } from "../../core/errors.ts";
 import { type Database, openDatabase, type Statement } from "../sqlite/driver.ts";
-import { bringUpToDate, PRAGMAS, storeError, versionIn } from "../sqlite/store.ts";
+import { bringUpToDate, PRAGMAS, storeError } from "../sqlite/store.ts";
+import { refuseOthers, versionIn } from "../sqlite/whose.ts";
 import type { End, Row, Table } from "./tables.ts";
 
 /** Whoever is in the middle of a transaction needs no longer than this; a process that has the lock for longer is not waited for. */
@@ -17,6 +18,7 @@ export function openFileEnd(path: string, purpose: "look" | "use" | "make", now:
 		throw new SluiceError("not_found", `there is no store at ${path}`, { hint: "name a home, a SQLite file or a postgres:// URL" });
 	let database: Database | undefined;
 	try {
+		refuseOthers(path, PATIENCE_MS);
 		database = openDatabase(path);
 		database.exec(`PRAGMA busy_timeout = ${PATIENCE_MS};`);
 		if (purpose === "look") {

@@ -225,6 +225,7 @@ describe("refused, and nothing is changed", () => {
 		const path = file();
 		await (await opened({ path })).close();
 		const newer = file("b.db");
+		await (await opened({ path: newer })).close();
 		withDatabase(newer, (database) => database.exec("PRAGMA user_version = 99"));
 		await expect(moveStore({ ...WISH, from: newer, to: file() })).rejects.toThrow(/newer Sluice/);
 		await expect(moveStore({ ...WISH, from: path, to: newer })).rejects.toThrow(/newer Sluice/);

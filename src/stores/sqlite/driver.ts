@@ -61,4 +61,4 @@ function driver(): Module {
 	});
 }
 
-export const openDatabase = (path: string): Database => new (driver().DatabaseSync)(path);
+export const openDatabase = (path: string, options: { readOnly?: boolean } = {}): Database => new (driver().DatabaseSync)(path, options);

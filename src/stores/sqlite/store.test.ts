@@ -1,15 +1,15 @@
 // SQLite against the store's contract, on disk and in memory; its schema; and what is its own: refusals, durability, faults.
 
-import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { makeJob, makeRow, storeConformance } from "../../../test/store-conformance.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { noChanges } from "../../store.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { type Database, newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "./driver.ts";
-import { openSqlite } from "./store.ts";
+import { bringUpToDate, openSqlite } from "./store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-store-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -130,6 +130,42 @@ describe("refused, and left as it was", () => {
 		withFile(path, (database) => database.exec("CREATE TABLE theirs (x)"));
 		expect(refusal(() => openSqlite(path)).code).toBe("store");
 		expect(withFile(path, (database) => rows(database, "SELECT name FROM sqlite_master"))).toEqual([["theirs"]]);
+	});
+
+	test.each([
+		["a version of ours and no tables", 1, "", /another program/],
+		["the newest version and no tables", SCHEMA_VERSION, "", /another program/],
+		["a version from the future and no tables", 99, "", /another program/],
+		["a version of ours and other tables", SCHEMA_VERSION, "CREATE TABLE job (x);", /another program/],
+		["no version and only a view", 0, "CREATE VIEW theirs AS SELECT 1;", /another program/],
+		["no version and other tables", 0, "CREATE TABLE theirs (x);", /another program/],
+		["a version of ours and other tables, as a WAL", 1, "PRAGMA journal_mode = WAL; CREATE TABLE theirs (x);", /another program/],
+		["a kernel.db before its queue", 2, "CREATE TABLE agent_processes (pid INTEGER PRIMARY KEY);", /kernel\.db \(schema 2\)/],
+		["a kernel.db with its queue", 3, "CREATE TABLE agent_processes (pid INTEGER PRIMARY KEY);", /kernel\.db \(schema 3\)/],
+	])("%s: not a byte of it changes, and nothing is left beside it", (_name, version, sql, message) => {
+		const path = newFile();
+		withFile(path, (database) => database.exec(`${sql} PRAGMA user_version = ${version};`));
+		const before = readFileSync(path);
+		const beside = readdirSync(dirname(path)).sort();
+		const error = refusal(() => openSqlite(path));
+		expect(error.code).toBe("store");
+		expect(error.message).toMatch(message);
+		expect(error.message).not.toContain("\n");
+		expect(error.hint).toBeTruthy();
+		expect(readFileSync(path).equals(before)).toBe(true);
+		expect(readdirSync(dirname(path)).sort()).toEqual(beside);
+	});
+
+	test("a store that was not put away: its log is read with it", () => {
+		const path = newFile();
+		const left = openDatabase(path);
+		left.exec("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;");
+		bringUpToDate(left, path);
+		const copy = newFile();
+		for (const end of ["", "-wal"]) copyFileSync(`${path}${end}`, `${copy}${end}`);
+		left.close();
+		void openSqlite(copy).close();
+		expect(schemaOf(copy)).toBe(SCHEMA);
 	});
 
 	test.each([

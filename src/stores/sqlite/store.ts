@@ -1,11 +1,12 @@
 // The store on SQLite: WAL, synchronous=FULL, one connection, prepared statements by text. Answers at once.
 
 import { SluiceError } from "../../core/errors.ts";
-import type { Changes, Read, Replies, Store } from "../../store.ts";
+import { Busy, type Changes, type Read, type Replies, type Store } from "../../store.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { query, reply } from "../sql/reads.ts";
 import { widen, writes } from "../sql/writes.ts";
 import { type Database, openDatabase, type Statement } from "./driver.ts";
+import { refuseOthers, versionIn } from "./whose.ts";
 
 export type SqliteOptions = {
 	/** How long a transaction waits for another process's one. */
@@ -26,6 +27,8 @@ PRAGMA wal_autocheckpoint = 1000;
 
 /** SQLite is not fair: of many processes on a loaded machine one may be passed over again and again before it has its turn. */
 const PATIENCE_MS = 30_000;
+/** How long one try to begin waits for the lock. The whole process stands still meanwhile, so it is short; the engine tries again. */
+const TRY_MS = 50;
 
 const NAP_MS = 20;
 
@@ -56,12 +59,14 @@ function insist(call: () => void, patience: number): void {
 
 export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 	let database: Database;
+	const patience = options.busyMs ?? PATIENCE_MS;
 	try {
+		refuseOthers(path, patience);
 		database = openDatabase(path);
-		const patience = options.busyMs ?? PATIENCE_MS;
 		database.exec(`PRAGMA busy_timeout = ${patience};`);
 		insist(() => database.exec(PRAGMAS), patience);
 		bringUpToDate(database, path);
+		database.exec(`PRAGMA busy_timeout = ${Math.min(patience, TRY_MS)};`);
 	} catch (error) {
 		throw storeError(error, path);
 	}
@@ -93,12 +98,25 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 		}
 	};
 	let dataVersion = -1;
+	let isLook = false;
+	/** The lock of another process: told apart, since the caller can try again. */
+	const locking = <T>(call: () => T): T => {
+		try {
+			return guarded(call);
+		} catch (error) {
+			if (!(error instanceof SluiceError) || !isLocked(error.cause)) throw error;
+			throw new Busy(error.message, { hint: error.hint ?? "try again", cause: error.cause }, patience);
+		}
+	};
 
 	return {
-		begin() {
-			return guarded(() => {
+		begin(intent = "change") {
+			return locking(() => {
 				fault("begin");
-				prepare("BEGIN IMMEDIATE").run();
+				isLook = intent === "look";
+				prepare(isLook ? "BEGIN" : "BEGIN IMMEDIATE").run();
+				// The first read fixes the moment that a look sees; without it the version below could be older than that.
+				if (isLook) prepare("SELECT 1 FROM record LIMIT 1").all();
 				// Counts commits of other connections only: unchanged means that what we remember still holds.
 				const version = Number((prepare("PRAGMA data_version").all()[0] as unknown[])[0]);
 				const fresh = version === dataVersion;
@@ -113,7 +131,8 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 			});
 		},
 		write(changes: Changes) {
-			guarded(() => {
+			// A look that writes after all takes the lock here, without waiting for it.
+			(isLook ? locking : guarded)(() => {
 				fault("flush");
 				for (const { sql, width, cells } of writes(changes)) {
 					const wide = WIDE * width;
@@ -163,20 +182,6 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 	};
 }
 
-/** The schema's version; 0: nothing is there yet. Refuses what is not ours, or too new. */
-export function versionIn(database: Database, path: string): number {
-	// One statement, so one moment: another process may just be making the tables.
-	const statement = database.prepare("SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_master)");
-	statement.setReturnArrays(true);
-	const [version, tables] = (statement.all()[0] as unknown[]).map(Number) as [number, number];
-	if (version > SCHEMA_VERSION)
-		throw new SluiceError("store", `${path} was written by a newer Sluice (schema ${version}, this one knows ${SCHEMA_VERSION})`, {
-			hint: "upgrade this Sluice, or use another file",
-		});
-	if (version === 0 && tables > 0) throw new SluiceError("store", `${path} is a database of another program`, { hint: "use another file" });
-	return version;
-}
-
 export function bringUpToDate(database: Database, path: string): void {
 	if (versionIn(database, path) === SCHEMA_VERSION) return;
 	database.exec("BEGIN IMMEDIATE");
@@ -198,6 +203,8 @@ const HINTS: [RegExp, string, string][] = [
 	[/not a database|malformed|corrupt/i, "the file is not a Sluice database, or is damaged", "restore a back-up, or use another file"],
 	[/unable to open/i, "the file cannot be opened", "check that its folder exists and can be written"],
 ];
+
+const isLocked = (error: unknown): boolean => error instanceof Error && /locked|busy/i.test(error.message);
 
 export function storeError(error: unknown, path: string): Error {
 	if (error instanceof SluiceError) return error;
