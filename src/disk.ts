@@ -27,6 +27,11 @@ export interface Disk {
 	remove(path: string): void;
 	/** Bytes that may still be written where `path` is. */
 	free(path: string): number;
+	/**
+	 * Calls back with the name of each file of the folder that was written to, in the order of the writes; writes to one file without another's between them may come as
+	 * one. Null where the system offers no such notices; `onEnd` when they cease. Returns how to end it.
+	 */
+	watch(folder: string, onWrite: (name: string) => void, onEnd: () => void): (() => void) | null;
 }
 
 /** What went wrong, in the system's words. */

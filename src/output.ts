@@ -2,6 +2,7 @@
 // still going on. Hosts need not reach each other in any other way.
 
 import type { Format } from "./core/agents/profile.ts";
+import type { LogStream } from "./core/log-piece.ts";
 
 /** Some bytes of a log, from `from` to before `to`: deflated, in base64. */
 export type KeptPart = { from: number; to: number; packed: string };
@@ -21,6 +22,8 @@ export type RunOutput = {
 	outcome: Record<string, unknown> | null;
 	stdout: KeptLog;
 	stderr: KeptLog;
+	/** Which of them came first: as in the run's file `order`. Absent where it is not known. */
+	order?: string;
 	patch: KeptPatch | null;
 	/** Where it took place, if it had a worktree. */
 	place: KeptPlace | null;
@@ -29,7 +32,7 @@ export type KeptPlace = { path: string; branch: string; base_branch: string };
 
 /** What one host asks another. */
 export type Question =
-	| { what: "log"; job: number; attempt: number; stream: "stdout" | "stderr"; offset: number; limit: number; wait_ms: number }
+	| { what: "log"; job: number; attempt: number; stream: LogStream; offset: number; tail?: number; limit: number; wait_ms: number }
 	| { what: "diff"; job: number; attempt: number }
 	| { what: "place"; job: number };
 

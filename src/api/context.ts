@@ -2,26 +2,28 @@
 
 import type { Format, Profile } from "../core/agents/profile.ts";
 import type { JobInput } from "../core/job.ts";
+import type { LogStream, StreamPart } from "../core/log-piece.ts";
 import type { CatchUp } from "../core/slots.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Intake } from "../intake.ts";
 import type { Log } from "../log.ts";
 import type { FireResult, KernelDump, PlanReport, Scheduler, Scope, TriggerView } from "../scheduler.ts";
-import type { Progress } from "../supervisor/index.ts";
+import type { LogOptions, Progress } from "../supervisor/index.ts";
 import type { PruneReport, RepoSettings, WorktreeView } from "../workspace.ts";
 import type { Role } from "./fields.ts";
 
-export type Stream = "stdout" | "stderr";
 /**
  * A piece of a run's log: `text` begins at byte `offset`; `eof` = nothing more is there now; `ended` = nothing more will come. `run` is null for a job
  * that has not run yet.
  */
 export type LogPiece = {
 	run: string | null;
-	stream: Stream;
+	stream: LogStream;
 	offset: number;
 	next_offset: number;
 	text: string;
+	/** Which stream each part of `text` is of. */
+	parts: StreamPart[];
 	eof: boolean;
 	ended: boolean;
 	/** How stdout is to be read: lines of JSON of an agent, or text. */
@@ -35,7 +37,7 @@ export type LogPiece = {
 /** The part of the supervisor that methods use. */
 export type Supervision = {
 	/** Null when there is no such run on this host. */
-	logs(job: number, options: { attempt?: number; stream?: Stream; offset?: number; limit?: number }): (LogPiece & { run: string }) | null;
+	logs(job: number, options: LogOptions): (LogPiece & { run: string }) | null;
 	/** The account of a run that has ended here. */
 	outcome(job: number, attempt: number): Record<string, unknown> | null;
 	/** A job is being added in this turn: it may be claimed in the same transaction. */
@@ -176,7 +178,7 @@ export type Elsewhere = {
 	logs(
 		job: number,
 		attempt: number,
-		options: { stream: Stream; offset?: number; limit?: number; wait_ms: number },
+		options: { stream: LogStream; offset?: number; tail?: number; limit?: number; wait_ms: number },
 	): Promise<(LogPiece & { run: string }) | null>;
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run"; host: string } | null>;
 	/** `there`: null when its host does not answer. */
@@ -209,7 +211,7 @@ export type Context = {
 	log: Log;
 	clock: Clock;
 	/** Timers: how long a call waits for news, heartbeats. */
-	host: Pick<Host, "after">;
+	host: Pick<Host, "after" | "turn">;
 	/** Who is meant when a caller on the socket does not say: the OS user. */
 	user: string;
 	/** Begins to stop the daemon; returns at once. */

@@ -266,6 +266,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const others = createElsewhere({
 			outputs: scheduler.outputs,
 			logs: supervisor.logs,
+			orderOf: supervisor.orderOf,
 			work,
 			disk: localDisk,
 			clock,

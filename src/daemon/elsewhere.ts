@@ -5,6 +5,7 @@
 //   live        by asking its host                                 what was kept: it has ended meanwhile
 
 import type { Elsewhere } from "../api/context.ts";
+import { type Segment, segmentLine } from "../core/output-order.ts";
 import type { Disk } from "../disk.ts";
 import { troubleOf } from "../disk.ts";
 import type { Clock, Host } from "../host.ts";
@@ -18,6 +19,7 @@ import { isKept, keepLog, pack, readKept, unpack } from "./kept-log.ts";
 export type ElsewhereParts = {
 	outputs: Outputs;
 	logs: (job: number, options: LogOptions) => LogPart | null;
+	orderOf: (job: number, attempt: number) => Segment[];
 	work: Pick<Work, "diff" | "worktrees">;
 	disk: Disk;
 	clock: Clock;
@@ -36,6 +38,7 @@ export type ElsewhereParts = {
 const MOST_BYTES = 256 * 1024;
 const MOST_TOLD = 64 * 1024;
 const MOST_PATCH = 1_000_000;
+const MOST_ORDER = 64 * 1024;
 /** Whoever asks waits so much longer than the one who answers. */
 const ROUND_MS = 5_000;
 /** The one who answers holds a question open at most so long. */
@@ -66,6 +69,7 @@ export function createElsewhere(parts: ElsewhereParts) {
 			outcome: accountIn(disk.read(`${dir}/outcome.json`)),
 			stdout: keepLog(disk, `${dir}/stdout.log`, bytes),
 			stderr: keepLog(disk, `${dir}/stderr.log`, bytes),
+			...orderIn(parts.orderOf(job, attempt)),
 			patch: patchIn(disk, `${dir}/output.patch`, bytes),
 			place: worktree ? { path: worktree.path, branch: worktree.branch, base_branch: worktree.base_branch } : null,
 		};
@@ -115,10 +119,13 @@ export function createElsewhere(parts: ElsewhereParts) {
 	async function answer(question: Question): Promise<unknown> {
 		if (question.what === "diff") return parts.work.diff(question.job, question.attempt);
 		if (question.what === "place") return { worktree: parts.work.worktrees().find(({ job }) => job === question.job) ?? null };
-		const { job, attempt, stream, offset, limit, wait_ms } = question;
+		const { job, attempt, stream, offset, tail, limit, wait_ms } = question;
+		const from = tail === undefined ? { offset } : { tail };
 		const until = clock.monotonic() + Math.min(wait_ms, HOLD_MS);
 		for (;;) {
-			const piece = parts.logs(job, { attempt, stream, offset, limit: Math.min(limit, MOST_BYTES) });
+			// What the system has to tell of the order of writes comes first.
+			await host.turn();
+			const piece = parts.logs(job, { attempt, stream, ...from, limit: Math.min(limit, MOST_BYTES) });
 			if (piece === null || piece.text !== "" || piece.ended || clock.monotonic() >= until) return piece;
 			await new Promise<void>((resolve) => host.after(LOOK_MS, resolve, "hold"));
 		}
@@ -144,18 +151,22 @@ export function createElsewhere(parts: ElsewhereParts) {
 	}
 
 	const elsewhere: Elsewhere = {
-		async logs(job, attempt, { stream, offset = 0, limit = MOST_BYTES, wait_ms }) {
+		async logs(job, attempt, { stream, offset = 0, tail, limit = MOST_BYTES, wait_ms }) {
 			const from = await owner(job, attempt);
 			if (from === null) return null;
 			const kept = await outputs.read(job, attempt);
 			const part = Math.min(limit, MOST_BYTES);
-			const whole = kept !== null && isKept(kept[stream], offset, part);
-			const asked = { what: "log", job, attempt, stream, offset, limit: part, wait_ms: Math.min(wait_ms, HOLD_MS) } as const;
+			const wish = { offset, tail, limit: part };
+			const whole = kept !== null && isKept(kept, stream, wish);
+			const asked = {
+				...{ what: "log" as const, job, attempt, stream, offset, limit: part, wait_ms: Math.min(wait_ms, HOLD_MS) },
+				...(tail === undefined ? {} : { tail }),
+			};
 			const piece = whole ? null : ((await inquire(from, asked, asked.wait_ms)) as LogPart | null);
 			if (piece) return { ...piece, host: from };
 			// It may have ended while its host was asked.
 			const then = kept ?? (await outputs.read(job, attempt));
-			const read = then && readKept(then[stream], offset, part);
+			const read = then && readKept(then, stream, wish);
 			return then && read ? { run: then.run, stream, ...read, ended: true, output: then.output, host: from } : null;
 		},
 		async diff(job, attempt) {
@@ -195,6 +206,12 @@ function accountIn(text: string | null): Record<string, unknown> | null {
 	} catch {
 		return null;
 	}
+}
+
+/** Only where both streams were used, and not of a run that went to and fro between them without end. */
+function orderIn(segments: readonly Segment[]): { order?: string } {
+	const text = segments.slice(0, -1).map(segmentLine).join("");
+	return text === "" || text.length > MOST_ORDER ? {} : { order: text };
 }
 
 /** How much it changes; the patch itself only if it is not long. */

@@ -1,9 +1,10 @@
 // The parts of a log that are kept for other hosts: its beginning and its end, packed; and reading from them as from the log itself.
 
 import { deflateRawSync, inflateRawSync } from "node:zlib";
+import { beginning, type LogStream, type PieceWish, pieceOf, type TextPiece } from "../core/log-piece.ts";
+import { completed, type Range, rangesFrom, readSegments, type Segment } from "../core/output-order.ts";
 import type { Disk } from "../disk.ts";
-import type { KeptLog, KeptPart } from "../output.ts";
-import { wholeLetters } from "../supervisor/logs.ts";
+import type { KeptLog, KeptPart, RunOutput } from "../output.ts";
 
 /** What a log begins with says what it is; more of the end is wanted. */
 const HEAD_BYTES = 64 * 1024;
@@ -20,27 +21,43 @@ export function keepLog(disk: Pick<Disk, "size" | "readAt">, path: string, tailB
 	return { size, parts: [...part(0, HEAD_BYTES), ...part(size - tailBytes, size)] };
 }
 
-export type KeptPiece = { offset: number; next_offset: number; text: string; eof: boolean };
+export type KeptStreams = Pick<RunOutput, "stdout" | "stderr" | "order">;
 
-/**
- * A piece from `offset` on (below zero: from the end). What is not kept is passed over: the piece then begins further on. Null when there is nothing
- * more, though the log goes on.
- */
-export function readKept({ size, parts }: KeptLog, offset: number, limit: number): KeptPiece | null {
-	const from = Math.min(size, offset < 0 ? Math.max(0, size + offset) : offset);
-	if (from >= size) return { offset: size, next_offset: size, text: "", eof: true };
-	const part = parts.find(({ to }) => to > from);
-	if (!part) return null;
-	const begin = Math.max(from, part.from);
-	const bytes = unpack(part.packed).subarray(begin - part.from, begin - part.from + limit);
-	// The rest of a letter that is cut in two comes with the next part; one that is cut by the gap never does.
-	const whole = begin + bytes.length >= part.to ? bytes.length : wholeLetters(bytes);
-	const next_offset = begin + whole;
-	return { offset: begin, next_offset, text: new TextDecoder().decode(bytes.subarray(0, whole)), eof: next_offset >= size };
+/** Null when there is nothing more, though the log goes on. What is not kept is passed over: the piece then begins further on. */
+export function readKept(kept: KeptStreams, stream: LogStream, wish: PieceWish): TextPiece | null {
+	return pieceOf(segmentsOf(kept, stream), wish, sourceOf(kept));
 }
 
 /** Whether all of this is kept. */
-export function isKept({ size, parts }: KeptLog, offset: number, limit: number): boolean {
-	const from = Math.min(size, offset < 0 ? Math.max(0, size + offset) : offset);
-	return from >= size || parts.some((part) => part.from <= from && Math.min(size, from + limit) <= part.to);
+export function isKept(kept: KeptStreams, stream: LogStream, wish: PieceWish): boolean {
+	const segments = segmentsOf(kept, stream);
+	const { has } = sourceOf(kept);
+	return rangesFrom(segments, beginning(segments, wish, sourceOf(kept)), wish.limit).every((range) => {
+		const there = has(range);
+		return there !== null && there.from === range.from && there.to === range.to;
+	});
+}
+
+function segmentsOf({ stdout, stderr, order }: KeptStreams, stream: LogStream): Segment[] {
+	const sizes = { stdout: stdout.size, stderr: stderr.size };
+	return stream === "both" ? completed(readSegments(order ?? ""), sizes) : [{ stream, end: sizes[stream] }];
+}
+
+function sourceOf(kept: KeptStreams) {
+	const unpacked = new Map<KeptPart, Uint8Array>();
+	const partAt = (range: Range) => kept[range.stream].parts.find(({ from, to }) => to > range.from && from < range.to);
+	return {
+		ended: true,
+		has(range: Range): Range | null {
+			const part = partAt(range);
+			return part ? { stream: range.stream, from: Math.max(range.from, part.from), to: Math.min(range.to, part.to) } : null;
+		},
+		read(range: Range): Uint8Array {
+			const part = partAt(range);
+			if (!part) return new Uint8Array(0);
+			const bytes = unpacked.get(part) ?? unpack(part.packed);
+			unpacked.set(part, bytes);
+			return bytes.subarray(range.from - part.from, range.to - part.from);
+		},
+	};
 }

@@ -13,6 +13,7 @@ import {
 	statfsSync,
 	statSync,
 	truncateSync,
+	watch,
 	writeSync,
 } from "node:fs";
 import type { Disk } from "../disk.ts";
@@ -78,5 +79,20 @@ export const localDisk: Disk = {
 	free(path) {
 		const { bavail, bsize } = statfsSync(path);
 		return bavail * bsize;
+	},
+	watch(folder, onWrite, onEnd) {
+		try {
+			const watcher = watch(folder, { persistent: false }, (kind, name) => {
+				if (kind === "change" && name !== null) onWrite(name);
+			});
+			watcher.on("error", () => {
+				watcher.close();
+				onEnd();
+			});
+			return () => watcher.close();
+		} catch {
+			// No watches left, or a file system without them.
+			return null;
+		}
 	},
 };

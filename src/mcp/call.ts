@@ -14,7 +14,11 @@ export async function paramsOf(method: ToolMethod, given: Document, door: Door):
 		case "job.logs": {
 			const limit = atMost(given.limit, LOG_BYTES.usual, LOG_BYTES.most);
 			const { raw: _, ...asked } = given;
-			return { ...asked, limit, offset: given.offset ?? (typeof limit === "number" ? -limit : undefined) };
+			return {
+				...asked,
+				limit,
+				...(given.tail === undefined ? { offset: given.offset ?? (typeof limit === "number" ? -limit : undefined) } : {}),
+			};
 		}
 		default:
 			return given;

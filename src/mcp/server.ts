@@ -44,7 +44,7 @@ function createServer(door: Door): McpServer {
 async function answer(method: ToolMethod, given: Document, door: Door): Promise<CallToolResult> {
 	const params = await paramsOf(method, given, door);
 	const found = await door.call(method, params);
-	const whole = method === "job.logs" && given.raw !== true ? readable(found, door) : found;
+	const whole = method === "job.logs" ? readable(found, door, given.raw === true ? "raw" : "shown") : found;
 	const { document, notes } = bounded(method, whole, method === "job.list" ? params.limit : undefined);
 	if (method === "job.wait" && whole.done === false) notes.push(...(await progress(whole, door)));
 	if (method === "job.logs") notes.push(...furtherLog(whole));
@@ -89,10 +89,10 @@ async function doing(id: number, door: Door): Promise<string> {
 	return `Job ${id} is ${job.status}${position === null ? "" : `, number ${position} in line`}${why}.`;
 }
 
-/** A line that was begun before is left out: half of one cannot be read. */
-function readable(piece: Document, door: Door): Document {
+/** A line that was begun before is left out: half of one cannot be read. Which stream a part is of is for programs that draw it. */
+function readable({ parts: _, ...piece }: Document, door: Door, how: "raw" | "shown"): Document {
 	const { output = "command", stream, offset, text } = piece as { output?: string; stream: string; offset: number; text: string };
-	if (output === "command" || stream !== "stdout") return piece;
+	if (how === "raw" || output === "command" || stream === "stderr") return piece;
 	return { ...piece, text: door.rendered(output, offset > 0 ? text.slice(text.indexOf("\n") + 1) : text) };
 }
 

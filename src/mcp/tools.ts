@@ -41,7 +41,7 @@ const SKETCHES = {
 	"job.logs": {
 		title: "Read a job's log",
 		hints: ["read", "repeat"],
-		more: `Without \`offset\` it is the end of the log, ${LOG_BYTES.usual} bytes of it. What an agent wrote is given as text, unless \`raw\`.`,
+		more: `Without \`offset\` or \`tail\` it is the end of the log, ${LOG_BYTES.usual} bytes of it. What an agent wrote is given as text, unless \`raw\`.`,
 		fields: {
 			offset: { type: "integer", description: "the byte to begin at; below zero it counts from the end; else the end of the log" },
 			raw: { type: "boolean", description: "an agent's own JSON lines, as it wrote them" },

@@ -43,7 +43,7 @@ const WORDS: Record<ToolMethod, (answer: Document) => string> = {
 		].join("\n"),
 	"job.retry": ({ reset }) => `${count(reset, "job")} reset`,
 	"job.logs": ({ run, stream, offset, next_offset, text, ended }) =>
-		`${stream} of run ${run ?? "(none yet)"}, bytes ${offset} to ${next_offset}${ended ? ", all there is" : ", it goes on"}\n${text}`,
+		`${stream === "both" ? "stdout and stderr" : stream} of run ${run ?? "(none yet)"}, bytes ${offset} to ${next_offset}${ended ? ", all there is" : ", it goes on"}\n${text}`,
 	"job.wait": ({ jobs, done }) =>
 		[done ? "all have ended" : "not all have ended yet", ...(jobs as Job[]).slice(0, 20).map(stand)].join("\n"),
 	"job.graph": ({ nodes, edges, text }) => (typeof text === "string" ? text : `${count(nodes, "job")}, ${count(edges, "edge")}`),

@@ -1,11 +1,11 @@
 // The clocks of a live run: its total time, and its silence.
 
 import { waitsFor } from "../core/agents/waiting.ts";
+import { STREAMS } from "../core/output-order.ts";
 import { type AgentRun, readOn } from "./agent.ts";
 import { tailOf } from "./agent-end.ts";
 import { TAIL_BYTES } from "./exit.ts";
 import type { Floor } from "./floor.ts";
-import { STREAMS } from "./log-limit.ts";
 import type { LiveRun } from "./run.ts";
 import { askStop } from "./stop.ts";
 

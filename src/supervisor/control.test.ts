@@ -82,10 +82,11 @@ describe("logs", () => {
 		await on.add();
 		expect(on.supervisor.logs(1)).toEqual({
 			run: "1.1",
-			stream: "stdout",
+			stream: "both",
 			offset: 0,
 			next_offset: 0,
 			text: "",
+			parts: [],
 			eof: true,
 			ended: false,
 			output: "command",
@@ -100,6 +101,13 @@ describe("logs", () => {
 		on.processes.exit("1.1", 1);
 		await on.settle();
 		expect(on.supervisor.logs(1, { attempt: 1, stream: "stderr" })).toMatchObject({ text: "x\n", eof: true, ended: true });
+		const both = on.supervisor.logs(1, { attempt: 1 });
+		expect(both).toMatchObject({ stream: "both", text: "grünx\n", next_offset: 7, eof: true, ended: true });
+		expect(both?.parts).toEqual([
+			{ stream: "stdout", length: 4 },
+			{ stream: "stderr", length: 2 },
+		]);
+		expect(on.supervisor.logs(1, { stream: "stdout", tail: 1 })).toMatchObject({ stream: "stdout", text: "grün" });
 	});
 
 	test("of a run that there is not are null", async () => {

@@ -8,6 +8,7 @@ import type { Scheduler } from "../scheduler.ts";
 import type { Workspaces } from "../workspace.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Clearing } from "./clearing.ts";
+import type { OutputOrder } from "./output-order.ts";
 import type { LiveRun } from "./run.ts";
 import type { SupervisorSettings } from "./settings.ts";
 
@@ -70,6 +71,8 @@ export type Floor = Parts & {
 	bySecret: Map<string, LiveRun>;
 	alarm: Alarm;
 	clearing: Clearing;
+	/** Which of a run's streams wrote first. */
+	order: OutputOrder;
 	claimSoon(): void;
 	/** Drained: nothing is begun or recorded any more, the next life finds it. */
 	closed: boolean;
@@ -101,6 +104,7 @@ export function forget(floor: Floor, run: LiveRun): void {
 	if (floor.byJob.get(run.job) === run) floor.byJob.delete(run.job);
 	if (run.secret !== null) floor.bySecret.delete(run.secret);
 	floor.forgotten.add(run.id);
+	floor.order.end(run.id);
 	floor.onForgotten();
 }
 

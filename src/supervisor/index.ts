@@ -4,6 +4,7 @@
 
 import { SluiceError } from "../core/errors.ts";
 import { runId } from "../core/job.ts";
+import type { Segment } from "../core/output-order.ts";
 import { ABANDONED, PASS_MS } from "../core/pass-limit.ts";
 import { troubleOf } from "../disk.ts";
 import type { Claimed, ClaimOptions, EventRow, News, PlanReport, Scope } from "../scheduler.ts";
@@ -17,6 +18,8 @@ import { expectStart, type Floor, isOvertaken, type Parts } from "./floor.ts";
 import { freeze, thaw } from "./freeze.ts";
 import { boundLogs } from "./log-limit.ts";
 import { type LogOptions, type LogPart, readLog } from "./logs.ts";
+import { createOutputOrder } from "./output-order.ts";
+import { agentProblem } from "./prepare.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
 import { dropForgotten, dropOldFolders } from "./retention.ts";
 import { folderOf, type LiveRun } from "./run.ts";
@@ -25,7 +28,7 @@ import { abandon, askStop, beginStop, climb } from "./stop.ts";
 
 export type { Progress } from "./agent.ts";
 export { type Parts, STEPS, type Step } from "./floor.ts";
-export type { LogOptions, LogPart, Stream } from "./logs.ts";
+export type { LogOptions, LogPart } from "./logs.ts";
 export { SETTINGS, type SupervisorSettings } from "./settings.ts";
 
 export type Supervisor = {
@@ -43,6 +46,8 @@ export type Supervisor = {
 	thaw(scope: Scope): Promise<void>;
 	/** Null when there is no such run on this host. */
 	logs(job: number, options?: LogOptions): LogPart | null;
+	/** The order of its two streams, as it is noted in its folder. */
+	orderOf(job: number, attempt: number): Segment[];
 	/** Its account of a run, once that has ended here: outcome.json. */
 	outcome(job: number, attempt: number): Record<string, unknown> | null;
 	/** `progress`: of an agent, as far as its output was read. */
@@ -93,6 +98,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 		bySecret: new Map(),
 		alarm,
 		clearing,
+		order: createOutputOrder(parts),
 		claimSoon,
 		closed: false,
 		forgotten: new Set(),
@@ -338,6 +344,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 			floor.closed = true;
 			unwatch();
 			alarm.stop();
+			floor.order.close();
 			cancelRetention();
 			wakeWaiting();
 		},
@@ -347,6 +354,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 		freeze: async (scope) => freeze(floor, scope),
 		thaw: async (scope) => thaw(floor, scope),
 		logs: (job, options) => readLog(floor, job, options),
+		orderOf: (job, attempt) => floor.order.segments(`${job}.${attempt}`, folderOf(floor, job, attempt)),
 		outcome: (job, attempt) => {
 			const found = accountIn(floor, folderOf(floor, job, attempt));
 			return found === null || found.elsewhere !== undefined ? null : found;

@@ -1,11 +1,11 @@
 // Bounds what a run's logs take up.
 
+import { STREAMS } from "../core/output-order.ts";
 import { troubleOf } from "../disk.ts";
 import { moveOn } from "./agent.ts";
 import type { Floor } from "./floor.ts";
 import type { LiveRun } from "./run.ts";
 
-export const STREAMS = ["stdout", "stderr"] as const;
 /** As much of a log's end stays when its middle goes. */
 const KEEP_TAIL = 1_000_000;
 
@@ -24,9 +24,13 @@ export function boundLogs(floor: Floor, run: LiveRun): void {
 			const head = Math.floor(max / 2);
 			const tail = Math.min(KEEP_TAIL, Math.floor(max / 4));
 			const end = new TextDecoder().decode(floor.disk.readAt(path, size - tail, tail));
-			floor.disk.cut(path, head);
-			floor.disk.append(path, `\n[sluice: ${size - head - tail} bytes left out: the log was longer than ${max} bytes]\n${end}`);
-			if (stream === "stdout") moveOn(run.agent, { head, tail, before: size, after: floor.disk.size(path) ?? 0 });
+			floor.order.around(run.id, stream, () => {
+				floor.disk.cut(path, head);
+				floor.disk.append(path, `\n[sluice: ${size - head - tail} bytes left out: the log was longer than ${max} bytes]\n${end}`);
+				const cut = { head, tail, before: size, after: floor.disk.size(path) ?? 0 };
+				if (stream === "stdout") moveOn(run.agent, cut);
+				return cut;
+			});
 			if (!run.logsCut.has(stream)) floor.log.warn("a log is over max_log", { run: run.id, stream, size, max });
 			run.logsCut.add(stream);
 		} catch (error) {

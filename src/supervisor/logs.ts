@@ -1,27 +1,33 @@
 // Reading what a run has written, from any offset on, while it runs and afterwards.
 
 import type { Format } from "../core/agents/profile.ts";
+import { type LogStream, pieceOf, type StreamPart, type TextPiece } from "../core/log-piece.ts";
+import type { Range } from "../core/output-order.ts";
 import { recordIn } from "./agent.ts";
 import type { Floor } from "./floor.ts";
 import { folderOf } from "./run.ts";
 
-export type Stream = "stdout" | "stderr";
 export type LogOptions = {
 	/** An attempt; the last one when absent. */
 	attempt?: number;
-	stream?: Stream;
+	/** Both when absent. */
+	stream?: LogStream;
 	/** In bytes; below zero it counts from the end. */
 	offset?: number;
+	/** Begin at the last so many lines, instead of at an offset. */
+	tail?: number;
 	/** Bytes at most. */
 	limit?: number;
 };
 export type LogPart = {
 	run: string;
-	stream: Stream;
+	stream: LogStream;
 	/** Where `text` begins: a log that was cut is shorter than it was. */
 	offset: number;
 	next_offset: number;
 	text: string;
+	/** Which stream each part of `text` is of. */
+	parts: StreamPart[];
 	/** Nothing more is there yet. */
 	eof: boolean;
 	/** Nothing more will come. */
@@ -33,8 +39,10 @@ export type LogPart = {
 export const LOG_PART = 64 * 1024;
 const LOG_PART_MAX = 4 * 1024 * 1024;
 
+type Logged = Pick<Floor, "disk" | "live" | "runs" | "homeTag" | "order">;
+
 /** Null when there is no such run on this host. */
-export function readLog(floor: Pick<Floor, "disk" | "live" | "runs" | "homeTag">, job: number, options: LogOptions = {}): LogPart | null {
+export function readLog(floor: Logged, job: number, options: LogOptions = {}): LogPart | null {
 	const { disk, live } = floor;
 	const attempt = options.attempt ?? lastAttempt(floor, job);
 	if (attempt === null) return null;
@@ -42,26 +50,12 @@ export function readLog(floor: Pick<Floor, "disk" | "live" | "runs" | "homeTag">
 	const dir = folderOf(floor, job, attempt);
 	const ended = !live.has(run);
 	if (ended && disk.size(`${dir}/run.json`) === null) return null;
-	const stream = options.stream ?? "stdout";
-	const path = `${dir}/${stream}.log`;
-	const size = disk.size(path) ?? 0;
-	const wanted = options.offset ?? 0;
-	const from = Math.min(size, wanted < 0 ? Math.max(0, size + wanted) : wanted);
+	const { stream = "both", offset, tail } = options;
+	const segments = stream === "both" ? floor.order.segments(run, dir) : [{ stream, end: disk.size(`${dir}/${stream}.log`) ?? 0 }];
 	const limit = Math.max(4, Math.min(options.limit ?? LOG_PART, LOG_PART_MAX));
-	const bytes = disk.readAt(path, from, Math.min(limit, size - from));
-	// The rest of a letter that is cut in two comes with the next part.
-	const whole = ended && from + bytes.length >= size ? bytes.length : wholeLetters(bytes);
-	const next = from + whole;
-	return {
-		run,
-		stream,
-		offset: from,
-		next_offset: next,
-		text: new TextDecoder().decode(bytes.subarray(0, whole)),
-		eof: next >= size,
-		ended,
-		output: outputOf(disk, dir),
-	};
+	const read = (range: Range) => disk.readAt(`${dir}/${range.stream}.log`, range.from, range.to - range.from);
+	const piece = pieceOf(segments, { offset, tail, limit }, { read, ended }) as TextPiece;
+	return { run, stream, ...piece, ended, output: outputOf(disk, dir) };
 }
 
 /** One that cannot be read is text. */
@@ -76,17 +70,4 @@ function outputOf(disk: Pick<Floor, "disk">["disk"], dir: string): Format {
 export function lastAttempt({ disk, runs }: Pick<Floor, "disk" | "runs">, job: number): number | null {
 	const attempts = disk.list(`${runs}/${job}`).filter((name) => /^[1-9]\d*$/.test(name));
 	return attempts.length === 0 ? null : Math.max(...attempts.map(Number));
-}
-
-/** How many bytes are left when an unfinished letter of UTF-8 at the end is left out. */
-export function wholeLetters(bytes: Uint8Array): number {
-	for (let back = 1; back <= 3 && back <= bytes.length; back++) {
-		const byte = bytes[bytes.length - back] as number;
-		if (byte < 0x80) break;
-		if (byte >= 0xc0) {
-			const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
-			return length > back ? bytes.length - back : bytes.length;
-		}
-	}
-	return bytes.length;
 }

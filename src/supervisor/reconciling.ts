@@ -94,6 +94,7 @@ function take(floor: Floor, claimed: Claimed, seen: Sighting): LiveRun {
 	if (seen.state === "alive") {
 		run.stage = "running";
 		run.pid = seen.pid;
+		floor.order.begin(run.id, run.dir);
 	}
 	if (disk.size(`${run.dir}/frozen`) !== null) run.frozen = clock.monotonic();
 	remember(floor, run);

@@ -139,6 +139,8 @@ function handOver(floor: Floor, run: LiveRun, { argv, cwd, env, stdin }: Prepare
 		floor.log.warn("a run is not started: the lease of this host may be over", { run: run.id });
 		return;
 	}
+	// Before the program can write: what it writes first is noted too.
+	floor.order.begin(run.id, run.dir);
 	const launch = { run: run.id, dir: run.dir, mark: run.mark, argv, cwd, env, ...(stdin === null ? {} : { stdin: `${run.dir}/${stdin}` }) };
 	floor.processes.launch(launch).then(
 		() => floor.step?.("launched", run.id),

@@ -46,6 +46,7 @@ test("what agents cost, wherever it counts; why, when and what a job did; its lo
 	await page.locator(".lines").getByText('"type":"assistant"').first().waitFor();
 	await page.getByLabel("raw").uncheck();
 	await page.locator(".lines .tool").first().waitFor();
+	expect(await page.getByLabel("Which output").inputValue()).toBe("both");
 	await page.getByLabel("Which output").selectOption("stderr");
 	await page.getByText("It has written nothing here.").waitFor();
 	expect(await page.getByLabel("raw").count()).toBe(0);

@@ -111,7 +111,7 @@ async function peopled(): Promise<Desk> {
 			return now;
 		},
 	};
-	desk.context.host = { after: (ms, call, grip) => localHost.after(Math.min(ms, 1), call, grip) };
+	desk.context.host = { after: (ms, call, grip) => localHost.after(Math.min(ms, 1), call, grip), turn: localHost.turn };
 	await desk.t.add({ name: "build" });
 	await desk.t.add({ name: "later", after: ["build"], payload: { n: 1 } });
 	await desk.t.sluice.kernel.agent.create({ name: "a" });

@@ -23,8 +23,8 @@ export const TOKENS = { operator: "operator-token-of-this-test", viewer: "viewer
 
 /** What the pretended parts have been asked, and what they will answer. */
 export type Pretended = {
-	logs: Map<string, Omit<LogPiece, "run" | "stream" | "offset" | "next_offset" | "output">>;
 	runTokens: Map<string, { job: number; run: string; token: number }>;
+	logs: Map<string, Omit<LogPiece, "run" | "stream" | "offset" | "next_offset" | "output" | "parts">>;
 	frozen: [what: "freeze" | "thaw", scope: Scope][];
 	downs: unknown[];
 	errors: string[];
@@ -98,7 +98,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 	return {
 		scheduler: t.sluice,
 		supervisor: {
-			logs(job, { attempt = 1, stream = "stdout", offset = 0, limit = 65_536 }) {
+			logs(job, { attempt = 1, stream = "both", offset = 0, limit = 65_536 }) {
 				const log = pretended.logs.get(`${job}.${attempt}`);
 				if (!log) return null;
 				const text = log.text.slice(offset, offset + limit);
@@ -108,6 +108,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 					offset,
 					next_offset: offset + text.length,
 					text,
+					parts: text === "" ? [] : [{ stream: stream === "stderr" ? stream : "stdout", length: text.length }],
 					eof: log.eof,
 					ended: log.ended,
 					output: "command",

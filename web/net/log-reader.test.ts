@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRenderer } from "../../src/core/agents/render.ts";
-import { wholeLetters } from "../../src/supervisor/logs.ts";
+import { wholeLetters } from "../../src/core/log-piece.ts";
 import { lineCount, linesIn, linesOf } from "../state/log-pieces.ts";
 import { LogReader, type Read } from "./log-reader.ts";
 

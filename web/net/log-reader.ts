@@ -2,6 +2,7 @@
 // An agent's log is shown as `sluice logs` does, unless it is wanted as it is.
 
 import { createRenderer } from "../../src/core/agents/render.ts";
+import type { LogStream } from "../../src/core/log-piece.ts";
 import { append, EMPTY, findLine, type Log, lineCount, PIECE_BYTES, type Piece, pieceOf, prepend, size } from "../state/log-pieces.ts";
 import { hasWholeLine, type Reading, readingOf, Shown } from "../state/log-shown.ts";
 
@@ -41,7 +42,7 @@ export class LogReader {
 		private readonly read: Read,
 		/** `before`: so many lines were put before those that were there. */
 		private readonly changed: (before: number) => void,
-		private readonly how: { stream: "stdout" | "stderr"; as: "shown" | "raw" } = { stream: "stdout", as: "raw" },
+		private readonly how: { stream: LogStream; as: "shown" | "raw" } = { stream: "both", as: "raw" },
 	) {}
 
 	close(): void {

@@ -3,12 +3,13 @@
 import { isFormat } from "../../src/core/agents/index.ts";
 import type { Format } from "../../src/core/agents/profile.ts";
 import { createRenderer, type Renderer } from "../../src/core/agents/render.ts";
+import type { LogStream } from "../../src/core/log-piece.ts";
 import { linesOf, type Piece, size } from "./log-pieces.ts";
 
 /** How a log is read: as it is, or as an agent's. */
 export type Reading = "raw" | Exclude<Format, "command">;
 
-export const readingOf = (output: string | undefined, stream: "stdout" | "stderr", how: "shown" | "raw"): Reading =>
+export const readingOf = (output: string | undefined, stream: LogStream, how: "shown" | "raw"): Reading =>
 	how === "raw" || stream === "stderr" || output === undefined || !isFormat(output) || output === "command" ? "raw" : output;
 
 export type Text = { offset: number; next_offset: number; text: string };

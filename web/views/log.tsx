@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JobDocument } from "../../src/api/documents.ts";
+import type { LogStream } from "../../src/core/log-piece.ts";
 import { app } from "../app.ts";
 import { LogReader } from "../net/log-reader.ts";
 import { after } from "../outside.ts";
@@ -14,7 +15,7 @@ import { bytes } from "../state/words.ts";
 const LINE = 18;
 
 export function LogView({ job }: { job: JobDocument }) {
-	const [stream, setStream] = useState<"stdout" | "stderr">("stdout");
+	const [stream, setStream] = useState<LogStream>("both");
 	const [attempt, setAttempt] = useState<number | null>(null);
 	const [as, setAs] = useState<"shown" | "raw">("shown");
 	return (
@@ -32,7 +33,8 @@ export function LogView({ job }: { job: JobDocument }) {
 					</option>
 				))}
 			</select>
-			<select aria-label="Which output" value={stream} onChange={(event) => setStream(event.currentTarget.value as "stdout")}>
+			<select aria-label="Which output" value={stream} onChange={(event) => setStream(event.currentTarget.value as LogStream)}>
+				<option value="both">stdout and stderr</option>
 				<option value="stdout">stdout</option>
 				<option value="stderr">stderr</option>
 			</select>
@@ -42,7 +44,7 @@ export function LogView({ job }: { job: JobDocument }) {
 
 type LogProps = {
 	job: JobDocument;
-	stream: "stdout" | "stderr";
+	stream: LogStream;
 	attempt: number | null;
 	/** An agent's log: for people, or the lines of JSON that it wrote. */
 	as: "shown" | "raw";
@@ -98,7 +100,7 @@ function Log({ job, stream, attempt, as, setAs, children }: LogProps) {
 		};
 	}, [reader]);
 	const { log, ended, size, problem, output, reading } = reader.state;
-	const isAgents = stream === "stdout" && output !== "command";
+	const isAgents = stream !== "stderr" && output !== "command";
 	const total = lineCount(log);
 	// What was put before keeps the lines that one reads where they are; who follows stays at the end.
 	useLayoutEffect(() => {

@@ -85,22 +85,27 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 const only = (job: JobDocument, fields: readonly string[]): JobDocument =>
 	Object.fromEntries(Object.entries(job).filter(([key]) => fields.includes(key))) as JobDocument;
 
-async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: Params<"job.logs">, at: At): Promise<LogPiece> {
-	const { supervisor, scheduler, clock, elsewhere } = at.context;
+async function logs({ id, run, stream = "both", offset, tail, limit, wait_ms = 0 }: Params<"job.logs">, at: At): Promise<LogPiece> {
+	const { supervisor, scheduler, clock, elsewhere, host } = at.context;
+	if (offset !== undefined && tail !== undefined)
+		throw new SluiceError("invalid", "tail: contradicts offset", { field: "tail", hint: "give one of them" });
 	const job = await resolve(at.context, id);
 	const view = await scheduler.show(job);
 	const { status, exit_kind, last_failure } = view;
 	let last = view.attempt;
-	const why = exit_kind === "launch_failed" && last_failure ? `it could not be started: ${last_failure}` : "it has not run here";
+	const why = exit_kind === "launch_failed" && last_failure ? `it could not be started: ${last_failure}` : null;
 	const until = clock.monotonic() + wait_ms;
 	const options = {
 		stream,
 		...(run === undefined ? {} : { attempt: run }),
 		...(offset === undefined ? {} : { offset }),
+		...(tail === undefined ? {} : { tail }),
 		...(limit === undefined ? {} : { limit }),
 	};
 	/** Here, or on the host that has the run; an earlier attempt that was here only if there is no other. */
 	const read = async (): Promise<(LogPiece & { run: string }) | null> => {
+		// What the system has to tell of the order of writes comes first.
+		await host.turn();
 		if (!elsewhere) return supervisor.logs(job, options);
 		const attempt = run ?? last;
 		const left = Math.max(0, until - clock.monotonic());
@@ -122,7 +127,7 @@ async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: 
 			const there = await whereElse();
 			// Whoever was ready to wait asks again, from where it was; the others are told.
 			if (wait_ms > 0 && waiting) return nothingYet(stream, offset ?? 0, there);
-			throw noRun(job, run, there ?? why);
+			throw noRun({ job, run, ended: isTerminal(status), last }, there ?? why);
 		}
 		await pause(at, Math.min(LOG_LOOK_MS, until - clock.monotonic()));
 		const now = await scheduler.show(job);
@@ -134,15 +139,19 @@ async function logs({ id, run, stream = "stdout", offset, limit, wait_ms = 0 }: 
 const pause = ({ context }: At, ms: number) => new Promise<void>((resolve) => context.host.after(ms, resolve, "hold"));
 
 const nothingYet = (stream: LogPiece["stream"], at: number, note: string | null): LogPiece => ({
-	...{ run: null, stream, offset: at, next_offset: at, text: "", eof: true, ended: false, output: "command" },
+	...{ run: null, stream, offset: at, next_offset: at, text: "", parts: [], eof: true, ended: false, output: "command" },
 	...(note === null ? {} : { note }),
 });
 
-function noRun(job: number, run: number | undefined, why: string): SluiceError {
-	const what = run === undefined ? `job ${job} has no log: ${why}` : `there is no log of run ${job}.${run}`;
-	return new SluiceError("not_found", run !== undefined && /on host/.test(why) ? `${what}: ${why}` : what, {
+function noRun(of: { job: number; run: number | undefined; ended: boolean; last: number }, why: string | null): SluiceError {
+	const { job, run, ended, last } = of;
+	const nothing = ended ? `job ${job} has written nothing: it never ran` : `job ${job} has written nothing yet: it has not started`;
+	const none = run === undefined ? `job ${job} has no log` : `there is no log of run ${job}.${run}`;
+	const what = run === undefined && last === 0 && why === null ? nothing : none;
+	const because = why ?? (what === none && (run ?? last) <= last ? "it is not kept any more" : null);
+	return new SluiceError("not_found", because === null ? what : `${what}: ${because}`, {
 		field: run === undefined ? "id" : "run",
-		hint: "why tells what it waits for, history what has happened to it",
+		hint: ended ? `sluice history ${job} tells what has happened to it` : `sluice why ${job} tells what it waits for`,
 	});
 }
 

@@ -240,15 +240,17 @@ describe("job.logs", () => {
 		expect(await desk.call("job.logs", { id: 1, offset: 6, limit: 3 })).toEqual({
 			schema_version: 1,
 			run: "1.1",
-			stream: "stdout",
+			stream: "both",
 			offset: 6,
 			next_offset: 9,
 			text: "wor",
+			parts: [{ stream: "stdout", length: 3 }],
 			eof: true,
 			ended: true,
 			output: "command",
 		});
 		expect(await desk.refused("job.logs", { id: 1, run: 2 })).toMatchObject({ code: -32004, data: { field: "run" } });
+		expect(await desk.refused("job.logs", { id: 1, offset: 0, tail: 3 })).toMatchObject({ code: -32602, data: { field: "tail" } });
 	});
 
 	test("of one that could not even be prepared says why", async () => {

@@ -151,18 +151,21 @@ export const JOB_METHODS = {
 	}),
 	"job.logs": method<Doc<LogPiece>>()({
 		role: "viewer",
-		about: "A piece of a run's output. Ask again from `next_offset` until `ended`.",
+		about:
+			"A piece of a run's output: of both streams in their order, or of one. Ask again from `next_offset` until `ended`. `parts` tells which stream each part of `text` is of.",
 		params: {
 			id: id(),
 			run: maybe(whole("the attempt; the last one when absent", 1, 1_000_000)),
-			stream: maybe(choice("which output (stdout)", ["stdout", "stderr"])),
+			stream: maybe(choice("which output (both)", ["both", "stdout", "stderr"])),
 			offset: maybe(
 				whole("the byte to begin at (0); below zero it counts from the end", -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
 			),
+			tail: maybe(whole("begin at the last so many lines, instead of at `offset`", 0, 1_000_000)),
 			limit: maybe(whole("bytes at most (65,536)", 1, 1_000_000)),
 			wait_ms: maybe(whole("when nothing is there yet, wait so long for more", 0, 25_000)),
 		},
-		result: "{run, stream, offset, next_offset, text, eof, ended, output, host?, note?}",
+		result:
+			"{run, stream, offset, next_offset, text, parts: [{stream, length}], eof, ended, output, host?, note?}; `length` counts UTF-16 code units",
 	}),
 	"job.outcome": method<Doc<{ job: number; run: string; host: string | null; outcome: Record<string, unknown> }>>()({
 		role: "viewer",

@@ -52,8 +52,8 @@ const jobOf = ({ job }: Document): number | undefined =>
 /** `all`: the steps of a recipe that has several. */
 async function stay(call: Call, io: Io, id: number, all: number[]): Promise<number> {
 	if (call.flag("follow") && !io.json) {
-		const { printLog } = await import("../follow.ts");
-		await printLog(io, { id, stream: "stdout", attempt: undefined, raw: false }, "follow");
+		const { printLog, WHOLE } = await import("../follow.ts");
+		await printLog(io, { id, stream: "both", attempt: undefined, raw: false, from: WHOLE }, "follow");
 	}
 	const { waitFor } = await import("../waiting.ts");
 	const { done, jobs } = await waitFor(io, all, undefined);

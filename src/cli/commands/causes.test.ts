@@ -133,7 +133,7 @@ describe("the cause", () => {
 		const never = (run: string, why: string) => ({ code: 0, out: "", err: `run ${run} was never started: ${why}\n` });
 		expect(await line.run("logs 7")).toEqual(never("7.2", "still no such program"));
 		expect(await line.run("logs 7 --run 1")).toEqual(never("7.1", "no such program"));
-		expect(await line.run("logs 7 --run 3")).toEqual({ code: 0, out: "", err: "" });
+		expect(await line.run("logs 7 --run 3")).toEqual({ code: 0, out: "", err: "run 7.3 wrote nothing\n" });
 	});
 
 	test("wait says which job it was, and why it did not succeed", async () => {

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { wholeLetters } from "./logs.ts";
+import { wholeLetters } from "./log-piece.ts";
 
 test("text cut anywhere comes together again, letter by letter", () => {
 	fc.assert(
