@@ -8,7 +8,7 @@
  * | 2    | usage                            | usage, invalid, unknown_key, cycle, impossible, limit, forbidden   |
  * | 3    | not found                        | not_found                                                          |
  * | 4    | illegal transition               | illegal_transition, conflict, fenced                               |
- * | 75   | deferred or limited, try later   | deferred, timeout                                                  |
+ * | 75   | deferred or limited, try later   | deferred, timeout, daemon_gone                                     |
  * | 130  | interrupted (SIGINT)             |                                                                    |
  * | 143  | terminated (SIGTERM)             |                                                                    |
  */
@@ -29,6 +29,7 @@ const EXIT_OF: Record<string, number> = {
 	fenced: EXIT.illegal,
 	deferred: EXIT.later,
 	timeout: EXIT.later,
+	daemon_gone: EXIT.later,
 };
 
 export const exitOf = (code: string): number => EXIT_OF[code] ?? EXIT.failed;

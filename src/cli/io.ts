@@ -67,8 +67,11 @@ export type World = {
 	insideOf(home: string | undefined): number | undefined;
 	/** Told before a signal ends the program, with the exit code that says so. */
 	onSignal?: ((call: (code: number) => void) => () => void) | undefined;
-	/** `start`: a daemon that does not run is started. `if_running`: undefined when none runs. */
-	connect(home: string | undefined, how: "start" | "if_running"): Promise<Connection | undefined>;
+	/**
+	 * `start`: a daemon that does not run is started. `if_running`: undefined when none runs. `revive`: one that died is started again; undefined when it was
+	 * stopped on purpose.
+	 */
+	connect(home: string | undefined, how: "start" | "if_running" | "revive"): Promise<Connection | undefined>;
 };
 
 export type Io = {

@@ -78,14 +78,17 @@ export const AGAIN: readonly string[] = [
 	"job.graph",
 	"scheduler.status",
 ];
-/** How long and how often a daemon that has gone is looked for: it may be on its way back. */
-export const PATIENCE = { tries: 40, everyMs: 250 };
+/** How long and how often a daemon that has gone is looked for: it may be on its way back. After `own` tries without it, one that died is started again. */
+export const PATIENCE = { tries: 40, own: 4, everyMs: 250 };
+
+/** Not the end of what was asked about: jobs that run go on, and the same command can be given again. */
+const goneAway = (why: string) => new CliFailure("daemon_gone", why, "jobs that run go on; sluice up starts a daemon, then try again");
 
 function createIo(globals: Globals, world: World, print: Printer, connections: Connection[]): Io {
 	let open: Promise<Connection | undefined> | undefined;
-	/** Once a daemon has answered, another is no longer started: if it goes, somebody wanted that. */
+	/** Once a daemon has answered, only one that died is started again: one that was stopped shall stay so. */
 	let reached = false;
-	const reach = (how: "start" | "if_running") => {
+	const reach = (how: "start" | "if_running" | "revive") => {
 		const opening = world.connect(globals.home, how).then((connection) => {
 			if (connection) connections.push(connection);
 			else open = undefined;
@@ -99,9 +102,16 @@ function createIo(globals: Globals, world: World, print: Printer, connections: C
 		return opening;
 	};
 	const call = (connection: Connection, method: string, params: Document) => connection.call(method, { ...params, by: world.user() });
+	const next = async (tries: number): Promise<Connection | undefined> => {
+		if (!reached) return reach("start");
+		if (tries < PATIENCE.own) return reach("if_running");
+		return reach("revive").catch((error) => {
+			throw goneAway(failureOf(error).message);
+		});
+	};
 	const ask = async (method: string, params: Document): Promise<Document> => {
 		for (let tries = 0; ; tries++) {
-			const connection = (await open) ?? (await reach(reached ? "if_running" : "start"));
+			const connection = (await open) ?? (await next(tries));
 			try {
 				if (connection) return await call(connection, method, params);
 			} catch (error) {
@@ -109,7 +119,7 @@ function createIo(globals: Globals, world: World, print: Printer, connections: C
 				open = undefined;
 				if (!AGAIN.includes(method)) throw error;
 			}
-			if (tries >= PATIENCE.tries) throw new CliFailure("no_daemon", "the daemon has gone away", "sluice up starts it again");
+			if (tries >= PATIENCE.tries) throw goneAway("the daemon was stopped");
 			await new Promise<void>((resolve) => world.after(PATIENCE.everyMs, resolve));
 		}
 	};

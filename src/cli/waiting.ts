@@ -26,20 +26,31 @@ export async function waitFor(io: Io, ids: readonly (number | string)[], timeout
 	const from = world.now();
 	const live = world.stderr.isTTY === true && !io.quiet && !io.json;
 	const told = new Map<number, string>();
+	const clear = () => void world.stderr.write("\r\u001b[K");
 	/** The first answer comes at once, so that there is something to look at. */
 	let longest = 0;
 	for (;;) {
 		const left = timeoutMs === undefined ? Number.POSITIVE_INFINITY : timeoutMs - (world.now() - from);
 		const round = Math.max(0, Math.min(left, longest));
 		longest = live ? LIVELY_MS : ROUND_MS;
-		const { jobs, done } = (await io.ask("job.wait", { ids, timeout_ms: round })) as Waited;
+		const { jobs, done } = await asked(io, ids, round, live ? clear : () => {});
 		if (live) world.stderr.write(`\r\u001b[K${progress(io, jobs, world.now() - from)}`);
 		else tellChanges(io, jobs, told);
 		if (done || left <= 0) {
-			if (live) world.stderr.write("\r\u001b[K");
+			if (live) clear();
 			if (live) tellChanges(io, jobs, told);
 			return { jobs, done };
 		}
+	}
+}
+
+/** A line of progress must not stand before what went wrong. */
+async function asked(io: Io, ids: readonly (number | string)[], round: number, clear: () => void): Promise<Waited> {
+	try {
+		return (await io.ask("job.wait", { ids, timeout_ms: round })) as Waited;
+	} catch (error) {
+		clear();
+		throw error;
 	}
 }
 

@@ -1,5 +1,6 @@
 // The real world around the program: this process, its terminal, the daemon of its home.
 
+import { existsSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { connect, RpcError } from "../api/client.ts";
@@ -95,7 +96,7 @@ async function reach(
 	home: string,
 	own: string | undefined,
 	token: string | undefined,
-	how: "start" | "if_running",
+	how: "start" | "if_running" | "revive",
 ): Promise<Connection | undefined> {
 	const path = own ?? socketOf(home);
 	try {
@@ -104,7 +105,8 @@ async function reach(
 		return client as Connection;
 	} catch (error) {
 		if (!(error instanceof RpcError) || error.code !== "no_daemon") throw error;
-		if (how === "if_running") return undefined;
+		// Only a daemon that died leaves its socket behind. That of a run is not the run's to start.
+		if (how === "if_running" || (how === "revive" && (own || !existsSync(path)))) return undefined;
 		if (own)
 			throw new RpcError("the daemon of this run does not answer", null, { code: "no_daemon", hint: "it may be restarting: try again" });
 	}
