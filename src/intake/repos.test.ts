@@ -37,13 +37,13 @@ describe("a repo for an item", () => {
 				code: "not_found",
 				field: "repo",
 				message: 'xx-1: no repo has the prefix "xx-"; known: gt- (gastown), gt-ui- (ui), be- (beads)',
-				hint: "sluice config set repos.REPO.prefix xx-, or for this once: sluice sling xx-1 --repo REPO --force",
+				hint: "say whose it is: sluice config set repos.free.prefix xx-; or for this once: sluice sling xx-1 --repo free --force",
 			}),
 		);
 		expect(() => ofBeads("plain", { gastown: { prefix: "gt-" } })).toThrow(
 			expect.objectContaining({
 				message: "plain begins with the prefix of no repo; known: gt- (gastown)",
-				hint: "sluice config set repos.gastown.prefix PREFIX, or for this once: sluice sling plain --repo gastown --force",
+				hint: "say whose it is: sluice repo add FOLDER --prefix PREFIX; or for this once: sluice sling plain --repo gastown --force",
 			}),
 		);
 	});

@@ -53,10 +53,11 @@ function refusePrefix(id: string, repos: Repos): void {
 	if (known.length === 0) return;
 	const prefix = /^[^-]*-/.exec(id)?.[0];
 	const said = prefix === undefined ? `${id} begins with the prefix of no repo` : `${id}: no repo has the prefix ${JSON.stringify(prefix)}`;
-	const names = Object.keys(repos);
-	const name = names.length === 1 ? names[0] : "REPO";
+	const free = Object.keys(repos).find((name) => !repos[name]?.prefix);
+	const whose = free === undefined ? "sluice repo add FOLDER --prefix" : `sluice config set repos.${free}.prefix`;
+	const once = free ?? (Object.keys(repos).length === 1 ? Object.keys(repos)[0] : "REPO");
 	throw new SluiceError("not_found", `${said}; known: ${known.join(", ")}`, {
 		field: "repo",
-		hint: `sluice config set repos.${name}.prefix ${prefix ?? "PREFIX"}, or for this once: sluice sling ${id} --repo ${name} --force`,
+		hint: `say whose it is: ${whose} ${prefix ?? "PREFIX"}; or for this once: sluice sling ${id} --repo ${once} --force`,
 	});
 }

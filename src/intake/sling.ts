@@ -327,13 +327,14 @@ async function withoutTaken<T extends { item: Item; job: JobInput }>(
 			await scheduler.apply({ jobs }, { ...act, check: true });
 		} catch (error) {
 			if (!(error instanceof SluiceError) || error.code !== "forbidden") throw error;
+			const words = `in progress elsewhere${item.taken === null ? "" : `: ${item.taken}`}`;
 			if (alone)
-				throw new SluiceError("forbidden", `${item.id} is in progress elsewhere: its source says so, and no job here works on it`, {
+				throw new SluiceError("forbidden", `${item.id} is ${words}`, {
 					field: "item",
-					hint: `wait for it, or: sluice sling ${item.id} --force`,
+					hint: `wait for it, or take it over: sluice sling ${item.id} --force`,
 					cause: error,
 				});
-			skipped.push(skip(item.id, "in progress elsewhere"));
+			skipped.push(skip(item.id, words));
 			refused.add(item.id);
 		}
 	return plan.filter(({ item }) => !refused.has(item.id));

@@ -165,6 +165,11 @@ describe("beads through bd", { timeout: 120_000 }, () => {
 			3,
 			expect.stringContaining('repo gastown has no branch "mian"'),
 		]);
+		changeBead(town.roots.gastown, "gt-c", { status: "hooked", assignee: "ann" });
+		expect(await refused("sling", "gt-c")).toEqual([
+			2,
+			expect.stringMatching(/gt-c is in progress elsewhere: hooked by ann\n.*take it over: sluice sling gt-c --force/),
+		]);
 		expect((await refused("sling", "gt-a", "--recipe", "zzzzzzzzzz"))[1]).toMatch(/known: (?!.*\bwork\b.*\bwork\b)/);
 		expect(JSON.parse((await town.sluice("list", "--all", "--json")).out).jobs).toEqual([]);
 	});

@@ -270,7 +270,7 @@ describe("a town", { timeout: 120_000 }, () => {
 		await until(() => existsSync(notes) && readFileSync(notes, "utf8").split("\n").length === 3);
 		expect(readFileSync(notes, "utf8").trim().split("\n").sort()).toEqual([
 			`batch_done Batch ${batches[0]} is done`,
-			`job_failed job ${jobs[0]} has failed`,
+			`job_failed job ${jobs[0]} (gt-1: Title of gt-1) has failed`,
 		]);
 		const waiting = await town.json("sling", "gt-2", "gt-3", "--batch", "b");
 		expect((await town.json("batch", "cancel", "b")).cancelled).toContain(waiting.jobs[0]);

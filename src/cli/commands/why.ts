@@ -239,10 +239,10 @@ const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string)
 				? `say that it is there: sluice artifact set ${plain(subject.replace(/^artifact:/, ""))}`
 				: "it goes on as soon as that is there",
 	probing: () => "it is looked at again by itself",
-	item_blocked: ({ holder, subject }, job) =>
+	item_blocked: ({ holder, subject }) =>
 		(holder ?? []).length > 0
 			? "finish what blocks the item first"
-			: `it goes on by itself when the item is ready; to take it over: sluice cancel ${job.id}, then sluice sling ${nameIn(nameIn(subject))} --force`,
+			: `it goes on by itself when the item is ready; sluice source show ${nameIn(subject).split(":")[0]} shows it`,
 	pinned_head: () => "reset the branch, or add the job anew on the new head",
 	condition: () => "make it true; it is looked at again by itself",
 	approval: (_, job) => `sluice approve ${job.id}, or sluice reject ${job.id}`,
