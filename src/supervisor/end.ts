@@ -105,9 +105,13 @@ export function launchFailed(floor: Floor, run: LiveRun, why: string, fault?: "j
 	report(floor, run, { job: run.job, token: run.token, ...(stopped ?? failed) });
 }
 
-/** Not to be started after all: its job waits again. */
+/** Not to be started after all: its job waits again. It leaves no outcome.json, so that the next run is told of the last one that there was. */
 export function withdraw(floor: Floor, run: LiveRun, why: string): void {
-	report(floor, run, { job: run.job, token: run.token, exit_kind: "preempted", message: oneLine(why) });
+	run.stage = "ending";
+	run.ending = { job: run.job, token: run.token, exit_kind: "preempted", message: oneLine(why) };
+	if (run.fenced || floor.closed) return forget(floor, run);
+	record(floor, run, run.ending);
+	floor.claimSoon();
 }
 
 /** Stopped before it began. */

@@ -120,6 +120,8 @@ describe("beads through bd", { timeout: 120_000 }, () => {
 		await until(async () => (await job(1)).status === "cancelled" && (await job(2)).status === "waiting_on_deps");
 		expect(await job(1)).toMatchObject({ end_reason: "item_closed" });
 		expect(await job(2)).toMatchObject({ failures: 0, wait_reason: { detail: "item gastown:gt-b is not ready: its status is deferred" } });
+		// The next run is told of no run before it: there was none.
+		expect(existsSync(join(town.home.path, "runs/2/1/outcome.json"))).toBe(false);
 		expect(readBeads(town.roots.gastown).filter(({ id }) => id === "gt-a" || id === "gt-b")).toMatchObject([
 			{ status: "closed" },
 			{ status: "deferred" },
