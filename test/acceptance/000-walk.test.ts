@@ -293,6 +293,9 @@ describe("a board of cards", { timeout: 60_000 }, () => {
 		);
 		expect([board.state(path(4)).status, board.state(path(10)).status]).toEqual(["idle", "idle"]);
 		expect(board.log().match(/an item stays as it is/g)).toHaveLength(2);
+		const listed = await board.home.run(["source", "list"]);
+		expect(listed.err).toContain("stays: 4, 10: deferred: the queue is at its hard limit of 2 (implement: 2)\n");
+		expect(listed.err).not.toContain("fault:");
 		const slung = await board.home.run(["sling", "4", "10"]);
 		expect([slung.code, slung.out]).toEqual([75, ""]);
 		expect(slung.err).toContain("skipped 4: deferred: the queue is at its hard limit of 2 (implement: 2)");

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import type { ItemView, RecipeView, SourceView } from "../../intake.ts";
+import type { ItemFault } from "../../source.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
 import { answer, type Io, placeOf, readAll } from "../io.ts";
@@ -60,16 +61,9 @@ function printSources(io: Io, sources: readonly SourceView[]): void {
 		return;
 	}
 	const rows = sources.map(({ name, kind, items, open, eligible, faults, watch, root }) =>
-		[
-			name,
-			kind,
-			plain(items),
-			plain(open),
-			plain(eligible),
-			faults.length === 0 ? "" : String(faults.length),
-			watch ? "watched" : "",
-			root,
-		].map(printable),
+		[name, kind, plain(items), plain(open), plain(eligible), String(faults.filter(isFault).length || ""), watch ? "watched" : "", root].map(
+			printable,
+		),
 	);
 	printTable(io, ["SOURCE", "KIND", "ITEMS", "OPEN", "ELIGIBLE", "FAULTS", "", "ROOT"], rows);
 	for (const source of sources) printFaults(io, source);
@@ -77,10 +71,29 @@ function printSources(io: Io, sources: readonly SourceView[]): void {
 
 function printFaults({ print }: Io, { error, faults }: SourceView): void {
 	if (error !== null) print.warn(`${print.paintTalk("red", "sluice:")} ${printable(error)}`);
-	for (const { message, hint } of faults) {
+	for (const { message, hint } of faults.filter(isFault)) {
 		print.warn(`${print.paintTalk("yellow", "fault:")} ${printable(message)}`);
 		if (hint !== null) print.warn(print.paintTalk("dim", `       ${printable(hint)}`));
 	}
+	printDeferred(print, faults);
+}
+
+/** An item that the hard limit of the queue keeps out has nothing wrong with it. */
+const isFault = ({ code }: ItemFault): boolean => code !== "deferred";
+
+/** Ids that are named; a full queue may keep out hundreds. */
+const NAMED = 10;
+
+function printDeferred(print: Io["print"], faults: readonly ItemFault[]): void {
+	const kept = faults.filter((one) => !isFault(one));
+	const [first] = kept;
+	if (first === undefined) return;
+	const ids = kept.slice(0, NAMED).map(({ id }) => id ?? "?");
+	const more = kept.length > NAMED ? ` and ${kept.length - NAMED} more` : "";
+	print.warn(
+		`${print.paintTalk("yellow", "stays:")} ${printable(`${ids.join(", ")}${more}: ${first.message.slice(first.place.length + 2)}`)}`,
+	);
+	if (first.hint !== null) print.warn(print.paintTalk("dim", `       ${printable(first.hint)}`));
 }
 
 function printItems(io: Io, { source, items }: { source: SourceView; items: ItemView[] }): void {
