@@ -1,8 +1,8 @@
 // Contract of the intake: items become jobs by recipes, batches of them are slung, and what came of them is written back. Implementation in intake/.
 
+import type { Deferred } from "./adding.ts";
 import type { JobInput } from "./core/job.ts";
 import type { RecipeStep, RecipeVar } from "./core/recipe.ts";
-import type { Deferred } from "./scheduler.ts";
 import type { ItemFault, SourceKind } from "./source.ts";
 
 export type SlingInput = {

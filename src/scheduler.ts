@@ -1,5 +1,6 @@
 // Contract of the engine: what the library, the daemon, the CLI and the simulator call. Every method is durable before its promise resolves.
 
+import type { Deferred, OfItems } from "./adding.ts";
 import type { Config, PresetName } from "./core/config.ts";
 import type { Forecast } from "./core/forecast.ts";
 import type { Graph } from "./core/graph-text.ts";
@@ -81,15 +82,6 @@ export type ApplyResult = {
 	skipped: { name: string; job: number; reason: string }[];
 	deferred?: Deferred;
 };
-
-/** The hard limit of the queue, how deep each lane is, and what can be done about it. */
-export type Deferred = { limit: number; depths: Record<string, number>; hint: string };
-
-/**
- * The jobs are made of items of a source. `limit`: whether the hard limit of the queue holds for them; `as_configured` = as `queue.limit_items` says.
- * `flows` are the lanes that the items ask for: they need no configuration where `flow_max` gives them a cap.
- */
-export type OfItems = { flows: readonly string[]; limit: "always" | "as_configured" | "never" };
 
 export type ClaimOptions = {
 	worker: string;

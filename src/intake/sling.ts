@@ -4,11 +4,12 @@
 //   each    a batch stands for what it tracks, an epic for its children, an item for itself
 //   skipped closed · already worked on · coordination (hq-…) · unreadable, when it is one of several
 
+import type { Deferred, OfItems } from "../adding.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
 import { nearest } from "../core/nearest.ts";
 import type { PlannedJob, SlingInput, SlingSkip, Slung } from "../intake.ts";
-import type { Deferred, OfItems, Scheduler } from "../scheduler.ts";
+import type { Scheduler } from "../scheduler.ts";
 import type { Item } from "../source.ts";
 import { jobsOf, labelOf, type Order, rawJobOf } from "./jobs.ts";
 import type { RecipeBook } from "./recipe-book.ts";

@@ -1,5 +1,6 @@
 // Adding one job: every check first, then one write.
 
+import type { OfItems } from "../adding.ts";
 import type { Predecessor } from "../core/answer.ts";
 import { type Config, hardLimit } from "../core/config.ts";
 import { SluiceError } from "../core/errors.ts";
@@ -10,7 +11,7 @@ import type { Draft } from "../core/input.ts";
 import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../core/job.ts";
 import { nearest } from "../core/nearest.ts";
 import type { Facts } from "../host.ts";
-import type { AddResult, OfItems } from "../scheduler.ts";
+import type { AddResult } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { backlog, counts, deferred, delayWarning } from "./backlog.ts";
 import { type FactRecord, factsOf, isUnsettled, plainFacts } from "./facts.ts";

@@ -1,9 +1,10 @@
 // apply as its caller sees it: prepares in turns, then one transaction or a stage.
 
+import type { OfItems } from "../adding.ts";
 import type { Config } from "../core/config.ts";
 import { factKeys, isProbed } from "../core/fact.ts";
 import type { Clock, Host } from "../host.ts";
-import type { Act, ApplyResult, Manifest, OfItems } from "../scheduler.ts";
+import type { Act, ApplyResult, Manifest } from "../scheduler.ts";
 import { limitFor } from "./add.ts";
 import * as applying from "./apply.ts";
 import { deferItems } from "./backlog.ts";

@@ -6,6 +6,7 @@
 //
 // A crash before `open` leaves a stage record; whoever opens the store next takes those jobs out again.
 
+import type { Deferred } from "../adding.ts";
 import type { Predecessor } from "../core/answer.ts";
 import * as check from "../core/check.ts";
 import type { Config } from "../core/config.ts";
@@ -16,7 +17,7 @@ import { type Draft, type DraftOptions, draftJob } from "../core/input.ts";
 import type { Job, JobInput, Policy, Status } from "../core/job.ts";
 import { expandJobs } from "../core/manifest.ts";
 import type { Facts } from "../host.ts";
-import type { ApplyResult, Deferred, Manifest } from "../scheduler.ts";
+import type { ApplyResult, Manifest } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, storeJob } from "./add.ts";
 import type { Tx } from "./tx.ts";

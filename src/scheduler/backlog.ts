@@ -1,10 +1,11 @@
 // What queue limits count: ready jobs and, where the configuration says so, those that wait for a serial lock. Both are counters that each transaction
 // keeps: no limit is looked up by counting jobs.
 
+import type { Deferred } from "../adding.ts";
 import { backlogOf, hardLimit, softLimit } from "../core/config.ts";
 import { isSerialLine } from "../core/gates/locks.ts";
 import type { Job } from "../core/job.ts";
-import type { ApplyResult, Deferred } from "../scheduler.ts";
+import type { ApplyResult } from "../scheduler.ts";
 import type { Node, Prepared } from "./apply.ts";
 import type { Stage } from "./place.ts";
 import type { Tx } from "./tx.ts";

@@ -1,5 +1,6 @@
 // The Scheduler of the contract: every method as a task for the engine, and the loop that keeps time, probes facts and wakes workers.
 
+import type { OfItems } from "../adding.ts";
 import * as check from "../core/check.ts";
 import type { Config } from "../core/config.ts";
 import { presetConfig, readConfig } from "../core/config-input.ts";
@@ -8,7 +9,7 @@ import { factKeys, isProbed } from "../core/fact.ts";
 import { type Draft, draftJob } from "../core/input.ts";
 import type { JobInput } from "../core/job.ts";
 import type { Clock, Host } from "../host.ts";
-import type { Act, ConfigInput, EventRow, News, OfItems, OpenOptions, Scheduler } from "../scheduler.ts";
+import type { Act, ConfigInput, EventRow, News, OpenOptions, Scheduler } from "../scheduler.ts";
 import { ask, type Op, type Store } from "../store.ts";
 import { accountMethods } from "./account-door.ts";
 import { type AddOptions, addJob, limitFor } from "./add.ts";

@@ -1,8 +1,9 @@
 // The methods of jobs: adding, acting, and the door for workers outside. Looking is in job-look.ts.
 
+import type { OfItems } from "../../adding.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { JobInput } from "../../core/job.ts";
-import type { Claimed, Ending, Manifest, OfItems } from "../../scheduler.ts";
+import type { Claimed, Ending, Manifest } from "../../scheduler.ts";
 import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
 import type { Startable } from "../context.ts";
 import { endedDocument, reasonDocument, rfc3339, runDocument } from "../documents.ts";

@@ -260,7 +260,8 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			else if (paths.size > 1) faults.push({ ...faultAt(id, one, id), message: one.message });
 			else for (const path of paths) faults.push(faultAt(path, one, id));
 		}
-		return { items: items.sort((a, b) => naturalOrder(a.place, b.place)), faults };
+		const byPlace = (a: { place: string }, b: { place: string }) => naturalOrder(a.place, b.place);
+		return { items: items.sort(byPlace), faults: faults.sort(byPlace) };
 	};
 
 	return {
