@@ -85,6 +85,9 @@ function checkFacts(value: unknown): unknown {
 	return value;
 }
 
+const numbers = (value: unknown, field: string) =>
+	check.list(value, field, 100_000).map((one, index) => check.integer(one, `${field}[${index}]`, 1));
+
 const cycle = (value: unknown, field: string) => check.oneOf(value, ["now"], field);
 
 /** The arguments of each method, in order. */
@@ -155,7 +158,7 @@ const ARGUMENTS = {
 	graph: [optional(object("filter", { all: check.flag, job: whole(1), batch: check.label, max_depth: whole(0, 1000) }))],
 	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
 	closeBatch: [at("name", check.label), act()],
-	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: data, batch: check.label, frozen: data }))],
+	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: data, batch: check.label, frozen: numbers }))],
 	plan: [optional(object("options", { max: whole(0, 1000), cycle, kinds: (value, field) => check.list(value, field) }))],
 	tick: [optional(object("options", { cycle }))],
 	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],

@@ -145,7 +145,7 @@ export function* why(tx: Tx, id: number): Op<Why> {
 	const place = yield* position(tx, job);
 	if (isWaiting(job.status) && reasons.length === 0) {
 		const detail = place === null ? "eligible; waiting for its turn" : `eligible; number ${place} of its lane`;
-		if (job.kind === "payload") reasons.push(refuse("capacity", "worker", `lane:${job.lane}`, `${FOR_WORKERS}; ${detail}`));
+		if (job.kind === "payload") reasons.push(refuse("capacity", "worker", `lane:${job.lane}`, FOR_WORKERS));
 		else reasons.push(refuse("capacity", "turn", `lane:${job.lane}`, detail));
 	}
 	return { job: view, reasons, position: place, priority: priorityTerms(job, tx.now, tx.config), waiters: waitersOf(tx, id) };

@@ -279,8 +279,8 @@ test("a run schedules a helper and a follow-up of its own, waits, reads the log;
 	timeout: 180_000,
 }, async () => {
 	const home = new TestHome();
-	// Children wait for their parents here, which `when: now` overrules: else the run would wait for ever.
-	home.make("parents: { gate: success }\n");
+	// Children wait for their parents here, which `when: now` overrules: else the wait would be refused. The run lends the only slot.
+	home.make("parents: { gate: success }\nmax_concurrent: 1\n");
 	const { client } = await home.up();
 	const agent = makeProgram("test/make/mcp-agent.ts");
 	await client.call("job.add", { name: "agent", command: [process.execPath, agent, SLUICE], cwd: home.path });
@@ -293,7 +293,7 @@ test("a run schedules a helper and a follow-up of its own, waits, reads the log;
 	expect(said.waited).toMatchObject({ done: true, jobs: [{ name: "helper", status: "succeeded" }] });
 	expect(said.log.text).toBe(`the helper was here\n${home.path}\n`);
 	expect(said.later).toMatchObject({ outcome: "queued", job: { name: "later", parent: 1, after: [{ job: 1, policy: "success" }] } });
-	expect(said.early.note).toContain("Job 3 comes after your own job 1");
+	expect(said.early).toMatchObject({ isError: true, error: { code: "conflict", message: "job 1 cannot wait for job 3: job 3 comes after job 1" } });
 	expect(said.refused).toMatchObject({ isError: true, error: { code: "unauthorised" } });
 	await until(async () => (await client.call("job.wait", { ids: ["later"] })).done);
 	expect((await client.call("job.show", { id: "later" })).job.status).toBe("succeeded");

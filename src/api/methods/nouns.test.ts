@@ -21,8 +21,10 @@ describe("scheduler", () => {
 			queued_held: 1,
 			held: [{ kind: "paused", subject: "all", detail: "everything paused by ann: lunch", jobs: 1 }],
 			running: 0,
+			lending: 0,
+			frozen: [],
 			max_concurrent: 4,
-			lanes: { default: { queued: 1, running: 0, max: null } },
+			lanes: { default: { queued: 1, running: 0, lending: 0, max: null } },
 			holds: [{ scope: "all", kind: "paused", since: at(NOON), until: at(NOON + MINUTE), by: "ann", reason: "lunch" }],
 			hosts: [
 				{

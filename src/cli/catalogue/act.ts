@@ -63,7 +63,7 @@ export const ACT: readonly CommandSpec[] = [
 	},
 	{
 		name: "run-now",
-		help: "Starts first of all, in every lane, now: its delay and its back-off are over. Locks, pauses, approval and what it comes after still count.",
+		help: "Start it first of all, now: no delay, no back-off. Locks, pauses, approval and dependencies still count.",
 		args: [ID],
 		options: [{ name: "force", type: "flag", help: "Past max_concurrent and its lane's cap; never past locks, holds or the safety cap." }],
 		examples: [

@@ -108,6 +108,9 @@ export const LOOK: readonly CommandSpec[] = [
 	{
 		name: "wait",
 		help: "Stay until jobs have ended: exit 0 if all succeeded, else 1.",
+		more: [
+			"Inside a run it lends the run's slot while it waits, so that the jobs can start. A job that can end only after the run has is refused with exit code 4.",
+		],
 		args: [IDS],
 		options: [
 			{ name: "exit-code", type: "flag", help: "Exit with the job's own code (one job only)." },
