@@ -9,7 +9,7 @@ import { changeConfig, drawConfig } from "./workload/draw-config.ts";
 import { drawFault } from "./workload/draw-fault.ts";
 import { type Drawing, drawJob, drawManifest } from "./workload/draw-job.ts";
 import { addNews, isTold } from "./workload/draw-news.ts";
-import { drawAct, drawAdvance, drawClaim, drawEnd, drawKernel, drawStanding, drawWait } from "./workload/draw-op.ts";
+import { drawAct, drawAdvance, drawCancelAll, drawClaim, drawEnd, drawKernel, drawStanding, drawWait } from "./workload/draw-op.ts";
 import { addScene } from "./workload/draw-scenes.ts";
 import { BATCHES, COMMITS, drawThemes, ITEMS, LABELS, REPOS, SEEN_ARTIFACTS, SOURCE, type Themes } from "./workload/themes.ts";
 
@@ -177,6 +177,8 @@ export function drawOp(d: Drawing, id: number, current: Config): Op {
 					[...themes].filter((theme) => theme !== "together" && theme !== "crashes" && theme !== "disk" && theme !== "crowd"),
 				),
 			};
+			// A claim in the turn in which many are cancelled must not start one of them.
+			if (random.chance(0.15)) return { id, kind, ops: [drawCancelAll(random, id * 1000, 60), drawClaim(quiet, id * 1000 + 1)] };
 			const ops = Array.from({ length: random.between(2, 4) }, (_, index) => {
 				const inner = random.weighted({ add: 4, claim: 2, end: 3, act: 2 });
 				const at = id * 1000 + index;

@@ -2,7 +2,7 @@
 
 import type { ErrorCode } from "../../src/core/errors.ts";
 import type { MergeStatus } from "../../src/core/job.ts";
-import { accepted, agreeSame, refused, type Seen } from "./agree.ts";
+import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { artifactKey, isMerging } from "./refusal.ts";
 import { finish, settle } from "./settle.ts";
 import { find, isKernel, isWaiting, type ModelJob, type State } from "./state.ts";
@@ -77,7 +77,7 @@ export function cancel(state: State, id: number, options: { subtree?: boolean; r
 	agreeSame([...result.requested].sort(), requested.sort(), `cancel ${id}: requested`);
 }
 
-/** All of them, before anything else can happen: none starts, none is blocked by the end of another. */
+/** All of them, before anything can start. One that another's end blocks, before its own piece came, is told as `ended`. */
 export function cancelAll(state: State, ids: readonly number[], seen: Seen): void {
 	const jobs = ids.flatMap((id) => find(state, id) ?? []);
 	const isLive = (job: ModelJob) => isWaiting(job) || job.status === "running";
@@ -85,8 +85,11 @@ export function cancelAll(state: State, ids: readonly number[], seen: Seen): voi
 	if (jobs.length === 1 && only && !isLive(only)) return void refused(seen, ["illegal_transition"], `job ${only.id} is ${only.status}`);
 	const result = accepted<{ cancelled: number[]; requested: number[]; ended: number[]; refused: { job: number }[] }>(seen);
 	const live = jobs.filter(isLive);
-	const cancelled = live.filter(isWaiting).map((job) => job.id);
+	const isBlocked = (job: ModelJob) => result?.ended.includes(job.id) ?? seen.job(job.id)?.status === "blocked_by_dependency";
+	const blocked = live.filter((job) => isWaiting(job) && isBlocked(job));
+	const cancelled = live.filter((job) => isWaiting(job) && !blocked.includes(job)).map((job) => job.id);
 	for (const job of live) {
+		if (blocked.includes(job)) continue;
 		if (isWaiting(job)) cancelWaiting(state, job, undefined);
 		else {
 			if (job.run !== undefined) job.run.intent ??= "cancelled";
@@ -96,7 +99,7 @@ export function cancelAll(state: State, ids: readonly number[], seen: Seen): voi
 	settle(state, seen);
 	if (result === undefined) return;
 	agreeSame([...result.cancelled].sort(), cancelled.sort(), "cancelAll: cancelled");
-	agreeSame(result.ended, [], "cancelAll: ended");
+	for (const job of blocked) agree(job.status === "blocked_by_dependency", `cancelAll: job ${job.id} ended as ${job.status}`);
 	agreeSame(
 		result.refused.map(({ job }) => job).sort(),
 		jobs

@@ -21,6 +21,8 @@ const cap = (random: Random) => (random.chance(0.5) ? null : random.between(1, 3
 function drawCaps(random: Random, config: Config, themes: Themes): void {
 	if (random.chance(0.7)) config.max_concurrent = random.pick([-1, 0, 1, 2, 3, 4, 8]);
 	if (random.chance(0.4)) config.safety_cap = random.pick([0, 2, 3, 5, 25]);
+	// Few enough that all runs may come to wait.
+	if (themes.has("waits") && random.chance(0.5)) config.safety_cap = random.between(1, 2);
 	if (random.chance(0.25)) config.batch_size = random.between(0, 3);
 	if (random.chance(0.2)) config.cycle_interval_ms = random.pick([0, 2000, 20_000, 3 * MINUTE]);
 	else config.cycle_interval_ms = 0;

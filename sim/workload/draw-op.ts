@@ -77,6 +77,12 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 	return { id, kind: "end", whom: whom(random, "running"), end, ...(random.chance(0.6) ? { started: true as const } : {}), ...token };
 }
 
+/** Of up to so many; the same job may be picked twice. */
+export function drawCancelAll(random: Random, id: number, most: number): Op {
+	const picks = Array.from({ length: random.between(1, most) }, () => random.int(2 ** 31));
+	return { id, kind: "cancel_all", of: random.chance(0.8) ? "waiting" : "any", picks };
+}
+
 export function drawAct({ random, themes }: Drawing, id: number): Op {
 	const what: Act | "cancel" | "cancel_all" | "extend" | "merged" = random.weighted({
 		cancel: 5,
@@ -102,11 +108,7 @@ export function drawAct({ random, themes }: Drawing, id: number): Op {
 			whom: aim(random.chance(0.4) ? "running" : "waiting"),
 			...(random.chance(0.3) ? { subtree: true as const } : {}),
 		};
-	if (what === "cancel_all") {
-		const many = random.chance(0.3) ? 40 : 5;
-		const picks = Array.from({ length: random.between(1, many) }, () => random.int(2 ** 31));
-		return { id, kind: what, of: random.chance(0.8) ? "waiting" : "any", picks };
-	}
+	if (what === "cancel_all") return drawCancelAll(random, id, random.chance(0.3) ? 40 : 5);
 	if (what === "extend")
 		return {
 			id,

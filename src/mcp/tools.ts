@@ -51,7 +51,7 @@ const SKETCHES = {
 	"job.wait": {
 		title: "Wait for jobs",
 		hints: ["read", "repeat"],
-		more: "`note` says what those that have not ended are doing. Do not wait for a job that comes after your own: it starts when you are done.",
+		more: "`note` says what those that have not ended are doing. Inside a run of Sluice your own slot is lent while you wait. A job that comes after your own is refused: it starts when you are done.",
 	},
 	"job.graph": { title: "What waits for what", hints: ["read", "repeat"] },
 	"scheduler.status": { title: "The queue at a glance", hints: ["read", "repeat"] },

@@ -293,7 +293,10 @@ test("a run schedules a helper and a follow-up of its own, waits, reads the log;
 	expect(said.waited).toMatchObject({ done: true, jobs: [{ name: "helper", status: "succeeded" }] });
 	expect(said.log.text).toBe(`the helper was here\n${home.path}\n`);
 	expect(said.later).toMatchObject({ outcome: "queued", job: { name: "later", parent: 1, after: [{ job: 1, policy: "success" }] } });
-	expect(said.early).toMatchObject({ isError: true, error: { code: "conflict", message: "job 1 cannot wait for job 3: job 3 comes after job 1" } });
+	expect(said.early).toMatchObject({
+		isError: true,
+		error: { code: "conflict", message: "job 1 cannot wait for job 3: job 3 comes after job 1" },
+	});
 	expect(said.refused).toMatchObject({ isError: true, error: { code: "unauthorised" } });
 	await until(async () => (await client.call("job.wait", { ids: ["later"] })).done);
 	expect((await client.call("job.show", { id: "later" })).job.status).toBe("succeeded");

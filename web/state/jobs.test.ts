@@ -192,6 +192,13 @@ describe("what its record does not tell", () => {
 		expect(heldBy({ holds: [hold("paused", "lane:docs")], locks: [] })(rowOf(job(1, { lane: "docs", status: "running" }), 1))).toBe(null);
 	});
 
+	test("a run that is frozen, and one that waits for jobs, say so", () => {
+		const running = rowOf(job(7, { status: "running", waits_for: [8, 9] }), 1);
+		expect(running.reason).toBe("waits for job 8 and 1 more, lends its slot");
+		expect(heldBy({ holds: [], locks: [], frozen: [7] })(running)).toBe("frozen: it goes on when it is resumed");
+		expect(heldBy({ holds: [], locks: [], frozen: [6] })(running)).toBe(null);
+	});
+
 	test("who has the lock that a job waits for", () => {
 		const waits = (mode: "shared" | "exclusive") => rowOf(job(1, { status: "waiting_on_locks", locks: [{ key: "db", mode }] }), 1);
 		const said = (

@@ -314,13 +314,33 @@ describe("acting", () => {
 		expect((await desk.call("job.priority", { id: "a", priority: 7 })).job.priority).toBe(7);
 		expect((await desk.call("job.promote", { id: "a" })).job.rank).toBeGreaterThan(0);
 		expect((await desk.call("job.demote", { id: "a" })).job.rank).toBeLessThan(0);
-		expect((await desk.call("job.run_now", { id: "a", force: true })).job.forced).toBe(true);
+		expect(await desk.call("job.run_now", { id: "a", force: true })).toMatchObject({
+			job: { forced: true },
+			reasons: [{ code: "approval" }],
+		});
 		expect((await desk.call("job.approve", { id: "a" })).job).toMatchObject({ approval: "given", requires_approval: true });
 		expect((await desk.call("job.reject", { id: "b", reason: "no" })).job).toMatchObject({ status: "cancelled", end_reason: "no" });
 		await desk.t.start();
 		await desk.t.end(1, "needs_human", { question: "which?" });
 		expect((await desk.call("job.show", { id: "a" })).job.question).toBe("which?");
 		expect((await desk.call("job.answer", { id: "a", text: "that" })).job).toMatchObject({ answer: "that", question: null });
+	});
+
+	test("run_now ends a delay and a back-off, and says what it cannot pass", async () => {
+		const desk = await openDesk({ config: { max_concurrent: 1, lanes: { default: { retry: 2 } } } });
+		await desk.t.add({ name: "first" });
+		await desk.t.start();
+		await desk.t.add({ name: "later", runnable_at: NOON + 3_600_000 });
+		const full = await desk.call("job.run_now", { id: "later" });
+		expect(full.job.runnable_at).toBe(new Date(NOON).toISOString());
+		expect(full.reasons.map(({ code }) => code)).toEqual(["capacity"]);
+		expect((await desk.call("job.run_now", { id: "later", force: true })).reasons).toEqual([]);
+		expect(await desk.t.start()).toEqual([2]);
+		await desk.t.fail(2);
+		expect((await desk.call("job.why", { id: 2 })).reasons[0]?.code).toBe("backoff");
+		await desk.t.succeed(1);
+		expect((await desk.call("job.run_now", { id: 2 })).reasons).toEqual([]);
+		expect(await desk.t.start()).toEqual([2]);
 	});
 
 	test("retry and rerun tell what was reset", async () => {
