@@ -145,6 +145,8 @@ export type Scope = { lane?: string; repo?: string; batch?: string; account?: st
 export type Act = { by?: string; reason?: string };
 
 export type StatusReport = {
+	/** Entries of the kernel's queue: claimed by outside workers, whatever is paused here. */
+	kernel: { queued: number; dispatched: number };
 	paused: boolean;
 	paused_by: string | null;
 	paused_at: number | null;

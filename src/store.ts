@@ -133,6 +133,8 @@ export type Read =
 	| { read: "history"; job: number }
 	/** By number; with `before` from there downwards. */
 	| { read: "active"; filter: ListFilter; after: number; before?: number; limit: number }
+	/** How many active jobs of one lane and kind there are, by status; for people, not on the way of a start. */
+	| { read: "tally"; lane: string; kind: string }
 	/** Those in the line `run`, by number. */
 	| { read: "running"; after: number; limit: number }
 	| { read: "ended"; filter: ListFilter; after: number; before?: number; limit: number }
@@ -165,6 +167,7 @@ export type Replies = {
 	events: EventRecord[];
 	history: EventRecord[];
 	active: Job[];
+	tally: { status: Status; count: number }[];
 	running: Job[];
 	ended: Job[];
 	old: Job[];

@@ -98,6 +98,10 @@ function naive(tables: Tables, request: Read): unknown {
 			rows.sort((a, b) => (a.ready_at as number) - (b.ready_at as number) || a.id - b.id);
 			return rows.slice(0, request.limit).map(headOf);
 		}
+		case "tally": {
+			const all = tables.job.filter((row) => row.lane === request.lane && row.job.kind === request.kind).map((row) => row.status);
+			return [...new Set(all)].sort().map((status) => ({ status, count: all.filter((one) => one === status).length }));
+		}
 		case "buckets":
 			return [...new Set(inThe(request.line, tables).map((row) => row.bucket))];
 		case "waiters":
@@ -417,6 +421,7 @@ const someRead: fc.Arbitrary<Read> = fc.oneof(
 	}),
 	fc.record({ read: fc.constant("ahead" as const), ...place, age_at: fc.constantFrom(-1, 0, 3, 6, Number.MAX_SAFE_INTEGER), id, limit }),
 	fc.record({ read: fc.constant("oldest" as const), bucket: place.bucket, limit }),
+	fc.record({ read: fc.constant("tally" as const), lane: fc.constantFrom(...LANES, "none"), kind: fc.constantFrom("command", "kernel") }),
 	fc.record({ read: fc.constant("buckets" as const), line: fc.constantFrom(...LINES, "none") }),
 	fc.record({ read: fc.constant("waiters" as const), lines: fc.subarray([...LINES, "none"]), limit: fc.constant(1000) }),
 	fc.record({ read: fc.constant("due" as const), now: fc.integer({ min: -1, max: 110 }), limit }),

@@ -84,6 +84,10 @@ export class Metrics {
 				"Live runs, by lane.",
 				lanes.map(([lane, { running }]) => ({ labels: { lane }, value: running })),
 			),
+			gauge("sluice_kernel_entries", "Entries of the kernel's queue that have not ended, by state.", [
+				{ labels: { state: "queued" }, value: status.kernel.queued },
+				{ labels: { state: "dispatched" }, value: status.kernel.dispatched },
+			]),
 			gauge("sluice_lane_cap", "Live runs at most, for lanes that have a cap.", capped),
 			gauge("sluice_max_concurrent", "Live runs at most; 0 or less is direct mode.", [{ value: status.max_concurrent }]),
 			gauge("sluice_paused", "1 while everything is paused.", [{ value: status.paused ? 1 : 0 }]),

@@ -4,6 +4,7 @@ import { ACT } from "./catalogue/act.ts";
 import { ADD, APPLY } from "./catalogue/add.ts";
 import { CONTROL } from "./catalogue/control.ts";
 import { CRON } from "./catalogue/cron.ts";
+import { KERNEL } from "./catalogue/kernel.ts";
 import { LOOK } from "./catalogue/look.ts";
 import { MCP } from "./catalogue/mcp.ts";
 import { NOUNS, UPKEEP } from "./catalogue/nouns.ts";
@@ -17,6 +18,7 @@ export const SECTIONS: readonly (readonly [title: string, commands: readonly Com
 	["Controlling", [...CONTROL, MCP]],
 	["Nouns", [...NOUNS, ...WORK]],
 	["Times and triggers", CRON],
+	["The kernel's queue", KERNEL],
 	["Upkeep", UPKEEP],
 ];
 

@@ -19,8 +19,8 @@ export type KernelErrorName = keyof typeof KERNEL_CODES;
 export class KernelError extends SluiceError {
 	readonly kernel: KernelErrorName;
 	readonly rpc_code: number;
-	constructor(kernel: KernelErrorName, code: ErrorCode, message: string, field?: string) {
-		super(code, message, { field });
+	constructor(kernel: KernelErrorName, code: ErrorCode, message: string, field?: string, hint?: string) {
+		super(code, message, { field, hint });
 		this.kernel = kernel;
 		this.rpc_code = KERNEL_CODES[kernel];
 	}
@@ -47,6 +47,13 @@ export const subjectOf = (pid: number) => `pid:${pid}`;
 
 export function* agentOf(tx: Tx, pid: number): Op<AgentRecord> {
 	const agent = yield* tx.get<AgentRecord>("agent", String(pid));
-	if (!agent) throw new KernelError("kernel_sched_invalid_payload", "not_found", `there is no agent with pid ${pid}`, "pid");
+	if (!agent)
+		throw new KernelError(
+			"kernel_sched_invalid_payload",
+			"not_found",
+			`there is no agent with pid ${pid}`,
+			"pid",
+			"sluice kernel agents lists them",
+		);
 	return agent;
 }

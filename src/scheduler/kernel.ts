@@ -3,7 +3,7 @@
 import * as check from "../core/check.ts";
 import { isWaiting, type Job, type JobSpec, type Status } from "../core/job.ts";
 import { readPayload } from "../core/payload.ts";
-import type { EnqueueParams, ReadyEntry } from "../scheduler.ts";
+import type { EnqueueParams, ReadyEntry, StatusReport } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { claim } from "./claim.ts";
 import { factsOf } from "./facts.ts";
@@ -132,12 +132,13 @@ function* late(tx: Tx): Op<Job[]> {
 
 function* entry(tx: Tx, id: number): Op<Job> {
 	const job = yield* tx.find(id);
-	if (job?.kind !== "kernel") throw new KernelError("kernel_sched_unknown_id", "not_found", `there is no entry ${id}`, "sched_id");
+	if (job?.kind !== "kernel")
+		throw new KernelError("kernel_sched_unknown_id", "not_found", `there is no entry ${id}`, "sched_id", "sluice kernel list shows them");
 	return job;
 }
 
-const illegal = (id: number, from: State, to: string) =>
-	new KernelError("kernel_sched_illegal_transition", "illegal_transition", `entry ${id} is ${from} and cannot be ${to}`, "sched_id");
+const illegal = (id: number, from: State, to: string, hint?: string) =>
+	new KernelError("kernel_sched_illegal_transition", "illegal_transition", `entry ${id} is ${from} and cannot be ${to}`, "sched_id", hint);
 
 export function* kernelComplete(
 	tx: Tx,
@@ -165,7 +166,8 @@ export function* kernelComplete(
 
 export function* kernelCancel(tx: Tx, params: { sched_id: number }): Op<{ sched_id: number; state: "cancelled" }> {
 	const job = yield* entry(tx, idOf(params));
-	if (!isWaiting(job.status)) throw illegal(job.id, stateOf(job), "cancelled");
+	if (!isWaiting(job.status))
+		throw illegal(job.id, stateOf(job), "cancelled", job.run && `sluice cancel ${job.id} asks its worker to stop`);
 	yield* endJob(tx, job, { status: "cancelled", exit_code: null });
 	return { sched_id: job.id, state: "cancelled" };
 }
@@ -201,6 +203,15 @@ export function* kernelList(
 	const page = all.slice(offset, offset + limit);
 	const specs = yield* tx.specs(page.map((job) => job.id));
 	return { entries: page.map((job) => entryOf(job, specs.get(job.id) as KernelSpec)), total: all.length };
+}
+
+/** Of entries that have not ended. Where there was never an agent there are none. */
+export function* kernelCounts(tx: Tx): Op<StatusReport["kernel"]> {
+	const counts = { queued: 0, dispatched: 0 };
+	if ((yield* tx.get<number>("agent", "last")) === null) return counts;
+	for (const { status, count } of yield* ask({ read: "tally", lane: "kernel", kind: "kernel" }))
+		counts[status === "running" ? "dispatched" : "queued"] += count;
+	return counts;
 }
 
 export function* gcExpired(tx: Tx, params: { now?: number }): Op<{ swept: number }> {

@@ -19,6 +19,7 @@ import { viewBudget } from "./budgets.ts";
 import { type Edges, edgesOf, factsOf } from "./facts.ts";
 import { MANY } from "./heads.ts";
 import { viewHosts } from "./hosts.ts";
+import { kernelCounts } from "./kernel.ts";
 import type { Tx } from "./tx.ts";
 import { awaitedBy, waitersOf } from "./waits.ts";
 
@@ -192,6 +193,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 		hosts: viewHosts(tx),
 		backpressure: delay === null ? null : `${delay}${backlog(tx) >= hardLimit(config) ? "; new jobs are deferred" : ""}`,
 		last_dispatch_at: tx.getPace().last_dispatch_at,
+		kernel: yield* kernelCounts(tx),
 		needs_human: yield* waitingForPeople(tx),
 		budgets: [...memory.ledgers.values()].flat().flatMap((ledger) => {
 			const view = viewBudget(tx, ledger);

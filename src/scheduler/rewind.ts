@@ -86,7 +86,11 @@ function* putBack(tx: Tx, set: ReadonlyMap<number, Job>): Op<number[]> {
 }
 
 function refuseKernel({ id, kind }: Job): void {
-	if (kind === "kernel") throw new SluiceError("illegal_transition", `job ${id} is a kernel entry: enqueue it again`, { field: "id" });
+	if (kind === "kernel")
+		throw new SluiceError("illegal_transition", `job ${id} is an entry of the kernel's queue, which is not run again`, {
+			field: "id",
+			hint: "enqueue another like it: sluice kernel enqueue PID",
+		});
 }
 
 function refuseRunning(id: number, set: ReadonlyMap<number, Job>): void {

@@ -13,6 +13,7 @@ describe("scheduler", () => {
 		await desk.call("scheduler.pause", { reason: "lunch", until: at(NOON + MINUTE) });
 		expect(await desk.call("scheduler.status", {})).toEqual({
 			schema_version: 1,
+			kernel: { queued: 0, dispatched: 0 },
 			paused: true,
 			paused_by: "ann",
 			paused_at: at(NOON),

@@ -101,7 +101,8 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		const more = { ...(reason === undefined ? {} : { reason }), ...(until === undefined ? {} : { until: until as number }) };
 		await context.scheduler.pause(scope, { by, ...more });
 		if (freeze) await context.supervisor.freeze(scope);
-		return doc({ scope: named(scope), paused: true, frozen: freeze === true });
+		const { kernel } = await context.scheduler.status();
+		return doc({ scope: named(scope), paused: true, frozen: freeze === true, kernel });
 	},
 	"scheduler.resume": async ({ agent, ...given }, { context, by }) => {
 		const scope = scopeOf(given);

@@ -1,5 +1,6 @@
 // The methods that act on the whole queue and on the daemon.
 
+import type { StatusReport } from "../../scheduler.ts";
 import type { StatusDocument, Time } from "../documents.ts";
 import { duration, flag, maybe, method, object, text, time, whole, word } from "../fields.ts";
 import type { ForecastDocument } from "../forecast-document.ts";
@@ -54,16 +55,17 @@ export const SCHEDULER_METHODS = {
 		result:
 			"{now, runs, plays, jobs: [{id, name, status, lane, batch, start: {p50, p90}, end: {p50, p90}, basis: {of, runs, like}, stuck}], batches: [{name, jobs, stuck, end}], end, critical_path: [{job, because, start, end}], caps: [{cap, limit, waiting_ms}], binding, notes}",
 	}),
-	"scheduler.pause": method<Doc<{ scope: string; paused: boolean; frozen: boolean }>>()({
+	"scheduler.pause": method<Doc<{ scope: string; paused: boolean; frozen: boolean; kernel: StatusReport["kernel"] }>>()({
 		role: "operator",
-		about: "Nothing new starts, everywhere or in one place; what runs goes on, unless it is frozen.",
+		about:
+			"Nothing new starts, everywhere or in one place; what runs goes on, unless it is frozen. Entries of the kernel's queue can still be claimed: `kernel` counts them.",
 		params: {
 			...scope,
 			reason: maybe(text("why, for the record", 10_000)),
 			freeze: maybe(flag("stop the processes that run, until resume")),
 			until: maybe(time("resumes by itself then")),
 		},
-		result: "{scope, paused, frozen}",
+		result: "{scope, paused, frozen, kernel: {queued, dispatched}}",
 	}),
 	"scheduler.resume": method<
 		Doc<{ scope: string; paused: boolean; breaker_closed: boolean; was_paused: boolean; still_paused: string[] }>

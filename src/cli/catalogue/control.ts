@@ -76,6 +76,7 @@ export const CONTROL: readonly CommandSpec[] = [
 	{
 		name: "pause",
 		help: "Start nothing new: at all, or in one scope.",
+		more: ["What runs goes on. Entries of the kernel's queue are not paused: workers of your own claim them."],
 		options: [
 			...SCOPE,
 			{ name: "freeze", type: "flag", help: "Stop what runs in its tracks, too (SIGSTOP)." },

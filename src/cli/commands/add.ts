@@ -209,7 +209,7 @@ async function promptOf(words: string | undefined, file: string | undefined, io:
 	return text;
 }
 
-function payloadOf(text: string, { world }: Io): unknown {
+export function payloadOf(text: string, { world }: Io): unknown {
 	const json = text.startsWith("@") ? readText(placeOf(world, text.slice(1)), "payload") : text;
 	try {
 		return exactJson(json);

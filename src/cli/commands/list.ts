@@ -2,10 +2,12 @@
 
 import type { StatusDocument } from "../../api/documents.ts";
 import { fieldHint, JOB_FIELDS } from "../../core/job-fields.ts";
+import type { ReadyEntry } from "../../scheduler.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io, settingOf } from "../io.ts";
-import { cellOf, columnOf, hasEnded, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../job-lines.ts";
+import { cellOf, columnOf, hasEnded, isField, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../job-lines.ts";
+import { entryLines } from "../kernel-lines.ts";
 import { withLockWords } from "../lock-words.ts";
 import { pairs } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -13,6 +15,8 @@ import { bounded, table } from "../table.ts";
 
 const PAGE = 1000;
 const ON_SCREEN = 500;
+/** As many as one answer holds. */
+const ENTRIES = 10_000;
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const filter: Record<string, unknown> = {};
@@ -29,11 +33,16 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const wanted = await wantedFields(call, io, "list");
 	const fields = fieldsOf(wanted, jobs, LIST_FIELDS);
 	const seen = io.json || !(fields.includes("remark") || call.text("format") === "block") ? jobs : await withLockWords(io, jobs);
-	const unmerged = io.json || filter.all || filter.status ? [] : await unmergedJobs(io, filter);
-	answer(io, { schema_version: 1, jobs: call.has("fields") ? jobs.map((job) => only(job, fields)) : jobs }, () => {
+	// A daemon of before does not tell everything.
+	const status = (io.json ? {} : await io.ask("scheduler.status", {}).catch(() => ({}))) as Partial<StatusDocument>;
+	const kernel = await kernelEntries(io, filter, limit, status);
+	const unmerged = io.json || filter.all || filter.status ? [] : await unmergedJobs(io, filter, status);
+	const shown = call.has("fields") ? jobs.map((job) => only(job, fields)) : jobs;
+	answer(io, { schema_version: 1, jobs: shown, ...(kernel === undefined ? {} : { kernel }) }, () => {
 		if (call.text("format") === "block") printBlocks(io, seen, wanted === undefined ? undefined : fields);
 		else printGroups(io, seen, fields);
-		if (jobs.length === 0) io.print.say(emptyWords(call));
+		if (kernel && kernel.total > 0) printKernel(io, kernel, jobs.length);
+		else if (jobs.length === 0) io.print.say(emptyWords(call));
 		if (unmerged.length > 0) io.print.say(io.print.paintTalk("yellow", unmergedLine(unmerged)));
 		if (io.world.stdout.isTTY && fields.includes("status") && jobs.some(isHeldBack))
 			io.print.say(io.print.paintTalk("dim", "! waits for more than its turn; sluice why ID says for what"));
@@ -42,10 +51,41 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	return undefined;
 }
 
+type Kernel = { entries: ReadyEntry[]; total: number };
+
+/** Entries of the kernel's queue, beside the jobs; with `--all` also those that have ended. None where only jobs are asked for, or the kernel is switched off. */
+async function kernelEntries(
+	io: Io,
+	{ all, ...narrowed }: Record<string, unknown>,
+	limit: number,
+	{ kernel }: Partial<StatusDocument>,
+): Promise<Kernel | undefined> {
+	const isAsked = io.json || all === true || (kernel !== undefined && kernel.queued + kernel.dispatched > 0);
+	if (!isAsked || Object.keys(narrowed).length > 0) return undefined;
+	const most = Math.min(limit, ENTRIES);
+	const found: Kernel = { entries: [], total: 0 };
+	for (const state of all ? [undefined] : ["queued", "dispatched"]) {
+		const page = (await io.ask("kernel.sched.list", { limit: most, ...(state === undefined ? {} : { state }) }).catch(() => undefined)) as
+			| Kernel
+			| undefined;
+		if (page === undefined) return undefined;
+		found.entries.push(...page.entries);
+		found.total += page.total;
+	}
+	found.entries = found.entries.sort((a, b) => a.sched_id - b.sched_id).slice(0, most);
+	return found;
+}
+
+function printKernel(io: Io, { entries, total }: Kernel, jobs: number): void {
+	if (jobs > 0) io.print.out("");
+	io.print.out(io.print.paint("bold", "kernel"));
+	for (const line of entryLines(entries, io)) io.print.out(line);
+	if (entries.length < total)
+		io.print.say(io.print.paintTalk("dim", `${entries.length} of ${total} entries; sluice kernel list --offset N shows others`));
+}
+
 /** They have ended, so they are in no row; but somebody has to see to them. */
-async function unmergedJobs(io: Io, filter: Record<string, unknown>): Promise<ShownJob[]> {
-	// A daemon of before does not tell.
-	const { unmerged = [] } = (await io.ask("scheduler.status", {}).catch(() => ({}))) as Pick<StatusDocument, "unmerged">;
+async function unmergedJobs(io: Io, filter: Record<string, unknown>, { unmerged = [] }: Partial<StatusDocument>): Promise<ShownJob[]> {
 	if (unmerged.length === 0) return [];
 	const { jobs } = (await io.ask("job.list", { ids: unmerged.map(({ job }) => job), limit: PAGE })) as { jobs: ShownJob[] };
 	return jobs.filter((job) =>

@@ -27,6 +27,12 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	answer(io, document, () => {
 		const runs = call.flag("freeze") ? "what runs is frozen" : "what runs goes on";
 		io.print.say(`paused: ${words}${span === undefined ? "" : ` for ${span}`}; ${runs}`);
+		// A daemon of before does not tell.
+		const { queued } = (document.kernel ?? { queued: 0 }) as { queued: number };
+		if (words === "everything" && queued > 0)
+			io.print.say(
+				`not paused: the kernel's queue; workers can still claim its ${queued === 1 ? "queued entry" : `${queued} queued entries`}`,
+			);
 	});
 	return undefined;
 }

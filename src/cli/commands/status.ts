@@ -61,9 +61,12 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 		`Queued: ${status.queued_total} total, ${status.queued_ready} ready${heldCount(status)}`,
 		`Running: ${paint(status.running > 0 ? "cyan" : "dim", `${slotsUsed(status)}${cap}`)}${lendingWords(status)}`,
 	];
-	if (status.paused)
-		lines.push(paint("yellow", `Paused${frozen.length > 0 ? " and frozen" : ""}: by ${plain(status.paused_by)}, ${ago(status.paused_at)}`));
+	if (status.paused) {
+		const what = `Paused${frozen.length > 0 ? " and frozen" : ""}`;
+		lines.push(paint("yellow", `${what}: by ${plain(status.paused_by)}, ${ago(status.paused_at)}${kernelGoesOn(status)}`));
+	}
 	if (frozen.length > 0) lines.push(cut(paint("yellow", `Frozen: ${counted(frozen.length, "run")}, of ${jobsWords(frozen)}`), print.width));
+	lines.push(...kernelLine(status));
 	lines.push(...heldLines(status).map((line) => cut(paint("yellow", withLocalTimes(line, now)), print.width)));
 	if (status.config_problem) lines.push(paint("red", `Not in force: ${printable(status.config_problem)}`));
 	if (status.disk_problem) lines.push(paint("red", `Disk: ${printable(status.disk_problem)}`));
@@ -147,6 +150,17 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	if (hosts.length > 0) lines.push("", ...table(hostColumns, hosts, print.width, dim));
 	return lines;
 }
+
+/** A daemon of before does not tell. */
+const kernelOf = ({ kernel }: Partial<StatusDocument>) => kernel ?? { queued: 0, dispatched: 0 };
+
+function kernelLine(status: StatusDocument): string[] {
+	const { queued, dispatched } = kernelOf(status);
+	return queued + dispatched === 0 ? [] : [`Kernel: ${queued} queued, ${dispatched} dispatched; sluice kernel list`];
+}
+
+const kernelGoesOn = (status: StatusDocument): string =>
+	kernelOf(status).queued > 0 ? "; entries of the kernel's queue can still be claimed" : "";
 
 type Unmerged = NonNullable<StatusDocument["unmerged"]>[number];
 

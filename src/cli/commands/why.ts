@@ -16,6 +16,7 @@ import {
 	subjectOf,
 	unmergedWords,
 } from "../job-lines.ts";
+import { entryWhy } from "../kernel-why.ts";
 import { counted, type Paint, paintStatus, plain } from "../print.ts";
 import { rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
@@ -46,7 +47,9 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 type Others = { culprit: ShownJob | undefined; unmerged: Map<string, ShownJob> };
 
 export const explained = async (why: Why, io: Io): Promise<string[]> =>
-	explain(why, io, { culprit: await culpritOf(why.job, io), unmerged: await unmergedOf(why, io) });
+	why.job.kind === "kernel"
+		? entryWhy(why, io)
+		: explain(why, io, { culprit: await culpritOf(why.job, io), unmerged: await unmergedOf(why, io) });
 
 const find = async (id: number, io: Io): Promise<ShownJob | undefined> =>
 	(await io.ask("job.show", { id }).catch(() => undefined))?.job as ShownJob | undefined;

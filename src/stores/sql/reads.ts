@@ -70,6 +70,11 @@ export function query(request: Read): Query {
 				sql: `SELECT ${HEAD} FROM job WHERE bucket = ? AND ready_at IS NOT NULL ORDER BY ready_at, id LIMIT ?`,
 				params: [request.bucket, request.limit],
 			};
+		case "tally":
+			return {
+				sql: "SELECT status, count(*) FROM job WHERE lane = ? AND doc ->> 'kind' = ? GROUP BY status ORDER BY status",
+				params: [request.lane, request.kind],
+			};
 		case "buckets":
 			return {
 				sql: `WITH RECURSIVE found (bucket) AS (
@@ -253,6 +258,8 @@ export function reply(request: Read, rows: Row[]): unknown {
 		case "range":
 		case "ended_in":
 			return rows.map(first);
+		case "tally":
+			return rows.map(([status, count]) => ({ status, count: Number(count) }));
 		case "locks":
 			return lockRows(rows);
 		case "edges":

@@ -111,8 +111,9 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 
 	return {
 		begin(intent = "change") {
+			// A lock that the simulator pretends was not had in all that time.
+			guarded(() => fault("begin"));
 			return locking(() => {
-				fault("begin");
 				isLook = intent === "look";
 				prepare(isLook ? "BEGIN" : "BEGIN IMMEDIATE").run();
 				// The first read fixes the moment that a look sees; without it the version below could be older than that.

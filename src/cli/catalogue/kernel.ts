@@ -1,0 +1,152 @@
+// The kernel's queue, its agents and their ledgers: the methods kernel.* as commands, described.
+
+import type { CommandSpec } from "../command.ts";
+
+const load = () => import("../commands/kernel.ts");
+const ID = { name: "ID", help: "The entry's number (sched_id).", take: "one" } as const;
+const PID = { name: "PID", help: "The agent's number.", take: "one" } as const;
+const DIM = { name: "DIMENSION", help: "tokens, cost, wall or a word of your own.", take: "one" } as const;
+const STATES = ["queued", "dispatched", "completed", "expired", "cancelled"] as const;
+
+export const KERNEL: readonly CommandSpec[] = [
+	{
+		name: "kernel list",
+		help: "Entries of the kernel's queue, by number.",
+		more: ["Workers of your own claim them (kernel.sched.claim); sluice pause does not hold them back."],
+		options: [
+			{ name: "state", type: "text", value: "STATE", help: "Only in this state.", choices: STATES },
+			{ name: "pid", type: "number", value: "PID", help: "Only of this agent." },
+			{ name: "limit", type: "number", value: "N", help: "At most so many; else 100." },
+			{ name: "offset", type: "number", value: "N", help: "Skip so many." },
+		],
+		examples: [
+			["sluice kernel list", "all of them"],
+			["sluice kernel list --state queued --pid 2", "what one agent still has before it"],
+		],
+		load,
+	},
+	{
+		name: "kernel get",
+		help: "One entry, with its payload.",
+		args: [ID],
+		examples: [["sluice kernel get 7", "where it stands"]],
+		load,
+	},
+	{
+		name: "kernel enqueue",
+		help: "Add an entry for an agent.",
+		args: [PID],
+		options: [
+			{ name: "priority", type: "number", value: "N", help: "Higher goes sooner; else 0." },
+			{ name: "at", type: "text", value: "TIME", help: "Not claimable before: 18:30, 2030-01-31T08:00, or 2h from now." },
+			{ name: "deadline", type: "text", value: "TIME", help: "Not claimable from then on; kernel gc makes it expired." },
+			{ name: "trigger", type: "text", value: "WORD", help: "What it comes from: manual, cron, event, resume or any word; else manual." },
+			{
+				name: "payload",
+				type: "text",
+				value: "JSON",
+				help: "An object for the worker, at most 1 MB; @FILE reads it. It comes back as it was sent.",
+			},
+			{ name: "unique", type: "flag", help: "Not if one with this pid and trigger is queued already." },
+		],
+		examples: [
+			['sluice kernel enqueue 1 --priority 5 --payload \'{"step": "read"}\'', "for agent 1, before those of less priority"],
+			["sluice kernel enqueue 1 --trigger cron --unique", "unless one waits already"],
+		],
+		load,
+	},
+	{
+		name: "kernel cancel",
+		help: "End a queued entry. One that a worker has: sluice cancel ID asks that worker to stop.",
+		args: [ID],
+		examples: [["sluice kernel cancel 7", "it is not handed out any more"]],
+		load,
+	},
+	{
+		name: "kernel claim",
+		help: "Claim entries by hand, as a worker does.",
+		args: [{ name: "WORKER", help: "Who works on them.", take: "one" }],
+		options: [
+			{ name: "max", type: "number", value: "N", help: "At most so many; else 1." },
+			{ name: "no-admission-check", type: "flag", help: "Also entries of agents that are over a limit." },
+		],
+		examples: [["sluice kernel claim me --max 2", "the next two"]],
+		load,
+	},
+	{
+		name: "kernel complete",
+		help: "End a dispatched entry, as its worker does.",
+		args: [ID, { name: "EXIT_KIND", help: "How it ended.", take: "one", completes: ["completed", "cancelled", "failed", "crashed"] }],
+		options: [{ name: "worker", type: "text", value: "WORKER", help: "Only if this worker has it." }],
+		examples: [["sluice kernel complete 7 failed", "its worker is gone, and it shall not run again"]],
+		load,
+	},
+	{
+		name: "kernel gc",
+		help: "Expire queued entries whose deadline has passed; put entries of silent workers back.",
+		options: [
+			{ name: "stale", type: "text", value: "SPAN", help: "Also requeue dispatched entries whose worker has been silent for so long." },
+		],
+		examples: [
+			["sluice kernel gc", "expired ones only"],
+			["sluice kernel gc --stale 10m", "and what dead workers have left"],
+		],
+		load,
+	},
+	{
+		name: "kernel agents",
+		help: "Agents of the kernel: pid, name, state.",
+		examples: [["sluice kernel agents", "who there is"]],
+		load,
+	},
+	{
+		name: "kernel create",
+		help: "Make an agent; it is READY, and nothing is enqueued for it.",
+		args: [{ name: "NAME", help: "Its name.", take: "one" }],
+		examples: [["sluice kernel create researcher", "prints its pid"]],
+		load,
+	},
+	{
+		name: "kernel transition",
+		help: "Set an agent's state; DEAD is for ever.",
+		args: [PID, { name: "STATE", help: "The new state.", take: "one", completes: ["READY", "RUNNING", "WAITING", "SUSPENDED", "DEAD"] }],
+		examples: [["sluice kernel transition 2 SUSPENDED", "what it has queued is still handed out"]],
+		load,
+	},
+	{
+		name: "kernel ledger",
+		help: "Ledgers of an agent, or all that are over their limit.",
+		args: [{ ...PID, take: "optional" }],
+		examples: [
+			["sluice kernel ledger 2", "what it has used of what it was granted"],
+			["sluice kernel ledger", "who is not admitted now"],
+		],
+		load,
+	},
+	{
+		name: "kernel grant",
+		help: "Set the limit of an agent's ledger. An agent that has used more is passed over by claims.",
+		args: [PID, DIM, { name: "LIMIT", help: "A whole number.", take: "one" }],
+		options: [
+			{ name: "window", type: "text", value: "SPAN", help: "Begin anew each hour or day.", choices: ["hour", "day", "none"] },
+			{ name: "warn-at", type: "text", value: "SHARE", help: "Warn at this share of it, such as 0.8." },
+		],
+		examples: [["sluice kernel grant 2 tokens 100000 --window day", "so much each day"]],
+		load,
+	},
+	{
+		name: "kernel charge",
+		help: "Add to what an agent has used; below zero takes back.",
+		args: [PID, DIM, { name: "AMOUNT", help: "A whole number.", take: "one" }],
+		examples: [["sluice kernel charge 2 tokens 1500", "used by its last run"]],
+		load,
+	},
+	{
+		name: "kernel import",
+		help: "Take over agents, ledgers and queue of a kernel.db; all or nothing, the file stays as it is.",
+		args: [{ name: "FILE", help: "The kernel.db, of schema 2 or 3.", take: "one", completes: "file" }],
+		options: [{ name: "renumber", type: "flag", help: "Give agents and entries new numbers, where theirs are taken here." }],
+		examples: [["sluice kernel import ~/.kernel/kernel.db", "pids and sched_ids stay what they were"]],
+		load,
+	},
+];
