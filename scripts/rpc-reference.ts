@@ -22,6 +22,9 @@ Parameters are one object. Results are the CLI's JSON documents: snake_case, \`s
 in a job's environment masked. Where a job is named, its number, its number as text and its name are taken alike. Batches and notifications are as the
 standard has them; over HTTP a notification is answered with 204. Optional parameters may be left out or null.
 
+A \`payload\`, of a job or of a kernel entry, is opaque: it comes back as it was sent, without the spaces between its parts. Numbers of any size, the order of keys and every character are
+kept. At most 1,000,000 characters of JSON, 1,000 levels deep.
+
 A request may say which protocol its caller speaks, with \`"protocol": 1\` beside \`method\`: a daemon of another one refuses it with \`conflict\` before anything
 is done, whatever it asks but \`scheduler.version\`, \`scheduler.down\` and \`session.auth\`.
 

@@ -11,12 +11,21 @@ import { Batches } from "./views/batches.tsx";
 import { Board } from "./views/board.tsx";
 import { GraphView } from "./views/graph.tsx";
 import { JobView } from "./views/job.tsx";
+import { KernelView } from "./views/kernel.tsx";
 import { Limits } from "./views/limits.tsx";
 import { SignIn } from "./views/sign-in.tsx";
 import { Timeline } from "./views/timeline.tsx";
 import { TrendsView } from "./views/trends.tsx";
 
-const PAGES = { board: Board, graph: GraphView, timeline: Timeline, limits: Limits, batches: Batches, trends: TrendsView };
+const PAGES = {
+	board: Board,
+	graph: GraphView,
+	timeline: Timeline,
+	limits: Limits,
+	batches: Batches,
+	trends: TrendsView,
+	kernel: KernelView,
+};
 
 function Page() {
 	useNews("place", "link");

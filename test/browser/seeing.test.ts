@@ -171,3 +171,27 @@ test("the timeline: waits and runs by lane, now, what is expected; moved, and a 
 	expect(await page.evaluate("document.documentElement.dataset.theme")).toBe("light");
 	await site.client.call("job.cancel", { id: runs });
 });
+
+test("the kernel's queue: offered once something is in it, by state, with whom it is for; an entry can be cancelled", async () => {
+	const site = await openSite();
+	const page = await browser.page();
+	await enter(page, site);
+	expect(await page.getByRole("link", { name: "Kernel" }).count()).toBe(0);
+	const { pid } = await site.client.call("kernel.agent.create", { name: "researcher" });
+	const deadline = 4_102_444_800;
+	await site.client.call("kernel.sched.enqueue", { pid, priority: 7, trigger: "cron", deadline });
+	await site.client.call("kernel.sched.enqueue", { pid });
+	await site.client.call("kernel.sched.enqueue", { pid });
+	await site.client.call("kernel.sched.claim", { worker_id: "sup-7" });
+	await page.getByRole("link", { name: "Kernel" }).click();
+	const rows = page.getByRole("table", { name: "Entries" }).locator("tbody tr");
+	await until(async () => (await rows.count()) === 2);
+	await rows.first().getByText("researcher").waitFor();
+	await rows.first().getByRole("button", { name: "Cancel…" }).click();
+	await page.getByRole("button", { name: "Cancel it" }).click();
+	await until(async () => (await rows.count()) === 1);
+	await page.getByLabel("State").selectOption("dispatched");
+	await rows.filter({ hasText: "sup-7" }).filter({ hasText: "cron" }).getByRole("cell", { name: "7", exact: true }).waitFor();
+	await page.getByLabel("State").selectOption("");
+	await until(async () => (await rows.count()) === 3);
+});

@@ -16,7 +16,10 @@ export function pause(scope: Scope = {}): void {
 	void app.act(
 		"scheduler.pause",
 		scope,
-		() => `Paused ${scopeWords(scope)}: nothing new starts, what runs goes on.`,
+		({ kernel }) =>
+			`Paused ${scopeWords(scope)}: nothing new starts, what runs goes on.${
+				Object.keys(scope).length === 0 && kernel.queued > 0 ? " Entries of the kernel's queue can still be claimed." : ""
+			}`,
 		() => resume(scope),
 	);
 }
@@ -232,4 +235,14 @@ export function clearHold({ scope, kind }: { scope: string; kind: string }): voi
 	if (kind === "paused") resume(what === "all" || what === "" ? {} : { [what]: name });
 	else if (what === "account") clearAccount(name);
 	else if (what === "agent" || what === "repo") closeBreaker({ [what]: name } as { agent: string });
+}
+
+export function cancelEntry(sched_id: number): void {
+	app.confirm({
+		title: `Cancel entry ${sched_id}?`,
+		text: "It is not handed out to a worker any more.",
+		yes: "Cancel it",
+		grave: true,
+		act: () => void app.act("kernel.sched.cancel", { sched_id }, () => `Entry ${sched_id} is cancelled.`),
+	});
 }

@@ -57,7 +57,7 @@ export function listenToKeys(): void {
 			if (key === "Escape") (event.target as HTMLElement).blur();
 			return;
 		}
-		if (/^[1-6]$/.test(key)) app.go({ view: VIEWS[Number(key) - 1] ?? "board", job: null });
+		if (/^[1-7]$/.test(key)) app.go({ view: VIEWS[Number(key) - 1] ?? "board", job: null });
 		else if (key === "/") document.getElementById("search")?.focus();
 		else if (key === "?") app.help(true);
 		else if (key === "d") app.setTheme(({ auto: "light", light: "dark", dark: "auto" } as const)[app.theme]);

@@ -15,10 +15,17 @@ const NAMES: Record<View, string> = {
 	limits: "Limits",
 	batches: "Batches",
 	trends: "Trends",
+	kernel: "Kernel",
 };
 
+/** The kernel's queue is for those who have one: its view is offered once something is in it. */
+function isShown(view: View): boolean {
+	const { queued = 0, dispatched = 0 } = app.status?.kernel ?? {};
+	return view !== "kernel" || queued + dispatched > 0 || app.place.view === "kernel";
+}
+
 export function Shell() {
-	useNews("place");
+	useNews("place", "status");
 	const nav = useRef<HTMLElement>(null);
 	// On a narrow screen the views are a row that scrolls.
 	useEffect(() => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [app.place.view]);
@@ -36,7 +43,7 @@ export function Shell() {
 				Sluice
 			</span>
 			<nav aria-label="Views" ref={nav}>
-				{VIEWS.map((view, index) => (
+				{VIEWS.filter(isShown).map((view, index) => (
 					<a
 						key={view}
 						href={addressOf({ ...app.place, view, job: null })}
@@ -110,6 +117,12 @@ function Glance() {
 					{" "}
 					· {count(status.lending)} wait for jobs
 				</span>
+			) : null}
+			{status.kernel && status.kernel.queued + status.kernel.dispatched > 0 ? (
+				<>
+					{" "}
+					<b>{count(status.kernel.queued + status.kernel.dispatched)}</b> <span class="dim">kernel</span>
+				</>
 			) : null}
 		</span>
 	);

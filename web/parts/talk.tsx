@@ -90,7 +90,7 @@ function Ask({ question }: { question: Question }) {
 }
 
 const KEYS: [keys: string, does: string][] = [
-	["1 … 6", "Board, Graph, Timeline, Limits, Batches, Trends"],
+	["1 … 7", "Board, Graph, Timeline, Limits, Batches, Trends, Kernel"],
 	["/", "search; Escape leaves it"],
 	["↑ ↓ ← →", "from job to job on the board; along the arrows in the graph; move the timeline"],
 	["j k", "next, previous job"],

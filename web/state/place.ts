@@ -1,6 +1,6 @@
 // Where in the dashboard one is: view, job and filters, to and from the address. Pure.
 
-export const VIEWS = ["board", "graph", "timeline", "limits", "batches", "trends"] as const;
+export const VIEWS = ["board", "graph", "timeline", "limits", "batches", "trends", "kernel"] as const;
 export type View = (typeof VIEWS)[number];
 export const TABS = ["why", "log", "runs", "diff", "history", "details"] as const;
 export type Tab = (typeof TABS)[number];

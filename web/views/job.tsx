@@ -165,7 +165,7 @@ function Head({ job }: { job: JobDocument }) {
 							</button>
 						</>
 					) : null}
-					{ended ? (
+					{ended && job.kind === "kernel" ? null : ended ? (
 						<>
 							<button type="button" onClick={() => retry(row)}>
 								Retry…

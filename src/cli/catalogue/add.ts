@@ -42,7 +42,7 @@ export const ADD: CommandSpec = {
 			name: "payload",
 			type: "text",
 			value: "JSON",
-			help: "JSON for the job; @FILE reads a file. A run finds it in the file that SLUICE_PAYLOAD names. Alone: a job for an outside worker.",
+			help: "JSON for the job, at most 1 MB, kept as it was given; @FILE reads a file. A run finds it in the file that SLUICE_PAYLOAD names. Alone: a job for an outside worker.",
 			completes: "file",
 		},
 		{ name: "name", type: "text", value: "NAME", help: "A name that no other job has; good wherever an id is asked for." },

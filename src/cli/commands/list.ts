@@ -6,7 +6,7 @@ import type { ReadyEntry } from "../../scheduler.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io, settingOf } from "../io.ts";
-import { cellOf, columnOf, hasEnded, isField, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../job-lines.ts";
+import { cellOf, columnOf, hasEnded, isHeldBack, LIST_FIELDS, labelOf, type ShownJob } from "../job-lines.ts";
 import { entryLines } from "../kernel-lines.ts";
 import { withLockWords } from "../lock-words.ts";
 import { pairs } from "../print.ts";
