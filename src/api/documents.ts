@@ -314,7 +314,7 @@ export function jobDocument(view: JobView, { config, mask, ...live }: Showing): 
 		answer: view.answer ?? null,
 		asked: view.asked ?? null,
 		usage: view.usage ?? {},
-		broken: view.broken ?? null,
+		broken: view.broken ?? view.spec.broken ?? null,
 		version: spec.version,
 	};
 }

@@ -31,16 +31,20 @@ export function* reportPass(tx: Tx, claimer: Claimer): Op<{ jobs: Job[]; report:
 	const paused = pausedReason("all", world) !== undefined;
 	const refusals = askPace(world) ?? [];
 	const jobs = yield* dispatch(tx, claimer, startPicked(tx, claimer));
+	const spaced = spacing(tx, claimer, jobs.length);
 	const skipped: PlanReport["skipped"] = [];
 	for (const bucket of tx.memory.buckets.values()) {
 		if (bucket.ready === 0 || bucket.kind === "kernel" || bucket.stage !== undefined || skipped.length >= SHOWN) continue;
-		const reason = shut(bucket, world)?.detail ?? (isMeant(bucket) ? "not its turn in this cycle" : FOR_WORKERS);
+		const waiting = spaced === "" ? "not its turn in this cycle" : "starts are spaced by spawn_delay";
+		const reason = shut(bucket, world)?.detail ?? (isMeant(bucket) ? waiting : FOR_WORKERS);
 		const rest = yield* ask({ read: "line", line: "", bucket: bucket.id, limit: SHOWN - skipped.length });
 		for (const head of rest) skipped.push({ job: head.id, reason });
 	}
-	const bound = paused && ready > 0 ? "paused" : jobs.length === 0 && ready > 0 ? "capacity" : boundOf(free, batch, ready);
+	// Held up by the pace alone, a pass is bound by what its cycle may start: `detail` says which of the two settings it is.
+	const isPaced = jobs.length === 0 && refusals.length > 0 && free > 0;
+	const nothing = isPaced ? "batch" : "capacity";
+	const bound = paused && ready > 0 ? "paused" : jobs.length === 0 && ready > 0 ? nothing : boundOf(free, batch, ready);
 	const reason = jobs.length === ready && ready > 0 && bound !== "batch" ? "ready" : bound;
-	const spaced = spacing(tx, claimer, jobs.length);
 	const detail = jobs.length > 0 ? spaced : refusals.map((one) => `${one.detail}, at ${stamp(one.clears_at ?? tx.now)}`).join("; ");
 	return { jobs, report: { dispatch: jobs.map(({ id }) => id), skipped, reason, ...(detail === "" || ready === 0 ? {} : { detail }) } };
 }

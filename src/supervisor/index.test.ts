@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { HOUR, MINUTE, SECOND } from "../../test/make/fakes.ts";
-import { supervise } from "../../test/make/supervised.ts";
+import { type Supervised, supervise } from "../../test/make/supervised.ts";
 import { SluiceError } from "../core/errors.ts";
 import { localDisk } from "../host/disk.ts";
 
@@ -213,6 +213,76 @@ describe("an agent", () => {
 		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "launch_failed" });
 		expect(on.supervisor.idle()).toBe(true);
 	});
+});
+
+describe("a launch that fails", () => {
+	const breakers = async (on: Supervised) => (await on.sluice.status()).holds.filter(({ kind }) => kind === "breaker_open");
+	/** Three jobs of one repo that cannot be started. */
+	async function failing(why: string, missing?: "program" | "folder"): Promise<Supervised> {
+		const on = await supervise({ config: { repos: { app: {} }, max_concurrent: 10 } });
+		for (let n = 1; n <= 3; n++) {
+			await on.add({ command: ["nosuchprog"], repo: "app" });
+			on.processes.exit(`${n}.1`, 127, why, missing);
+			await on.pass(SECOND);
+		}
+		return on;
+	}
+
+	test("since its program or folder is not there is the job's own fault: no other job waits for it", async () => {
+		for (const missing of ["program", "folder"] as const) {
+			const on = await failing("no such program in PATH: nosuchprog", missing);
+			expect(await breakers(on)).toEqual([]);
+			expect((await on.show(3)).dispatch_failures).toBe(1);
+			const good = await on.add({ repo: "app" });
+			expect((await on.show(good)).status).toBe("running");
+		}
+	});
+
+	test("for another reason opens the repo's breaker", async () => {
+		const on = await failing("cannot write the logs");
+		expect(await breakers(on)).toMatchObject([{ scope: "repo:app" }]);
+		expect((await on.show(3)).dispatch_failures ?? 0).toBe(0);
+	});
+
+	test("since an agent is unknown, or an argument too long, is the job's own fault", async () => {
+		const on = await supervise({ config: { repos: { app: {} }, max_concurrent: 10 } });
+		for (let n = 1; n <= 4; n++) await on.add({ agent: "mine", prompt: "x", repo: "app" });
+		expect(await breakers(on)).toEqual([]);
+		expect((await on.show(4)).dispatch_failures).toBe(1);
+	});
+});
+
+describe("a cycle by hand", () => {
+	test("starts its jobs, tells which, and the runs know what started them", async () => {
+		const on = await supervise({ config: { max_concurrent: 5, cycle_interval: "3m", batch_size: 2 } });
+		const jobs = [await on.add(), await on.add(), await on.add()];
+		expect(on.processes.machine.launched).toEqual([]);
+		expect(await on.supervisor.runCycle()).toMatchObject({ dispatch: jobs.slice(0, 2), reason: "batch" });
+		expect(on.processes.machine.launched.map(({ run, env }) => [run, env.SLUICE_STARTED_BY])).toEqual([
+			["1.1", "run"],
+			["2.1", "run"],
+		]);
+		await on.pass(3 * 60 * SECOND);
+		expect(on.processes.machine.launched.at(-1)?.env).toMatchObject({ SLUICE_JOB_ID: "3", SLUICE_STARTED_BY: "daemon" });
+	});
+
+	test("is refused while this host may start nothing", async () => {
+		const on = await supervise({ mayLaunch: () => false });
+		await expect(on.supervisor.runCycle()).rejects.toMatchObject({ code: "conflict" });
+	});
+});
+
+test("a claim that does not come back is abandoned after five minutes, loudly, and the next one starts what waits", async () => {
+	const on = await supervise();
+	const { claim } = on.sluice;
+	let hangs = true;
+	on.sluice.claim = (wanted) => (hangs ? new Promise(() => {}) : claim(wanted));
+	const job = await on.add();
+	expect((await on.show(job)).status).toBe("queued");
+	hangs = false;
+	await on.pass(5 * 60 * SECOND);
+	expect(on.said.join("\n")).toContain("a pass took longer than 5 minutes");
+	expect((await on.show(job)).status).toBe("running");
 });
 
 describe("trouble", () => {

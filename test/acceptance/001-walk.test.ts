@@ -252,25 +252,27 @@ describe("a town", { timeout: 120_000 }, () => {
 		expect((await town.home.run(["add", "--recipe", "wrok"])).err).toContain('did you mean "work"?');
 	});
 
-	test("a program that cannot be started opens the breaker; notices are given", async () => {
+	test("beads whose program cannot be started end circuit-broken, several of one repo too; notices are given", async () => {
 		const notes = join(makeFolder(), "notes");
 		const town = new Town([
 			"max_concurrent: 4",
 			"batch_size: 0",
 			"cycle_interval: 0s",
 			"dispatch_backoff: 10ms",
-			"environment_breaker: {failures: 0}",
 			`notify: [{kind: command, command: [/bin/sh, -c, 'echo "$SLUICE_NOTICE $SLUICE_TITLE" >> ${notes}']}]`,
 		]);
 		writeFileSync(join(town.home.path, "recipes/none.yml"), `command: [${join(town.root, "no-such-program")}]\nno_merge: true\n`);
 		const { client } = await town.home.up();
-		const { jobs, batches } = await town.json("sling", "gt-1", "--recipe", "none");
-		expect(await ended(client, jobs)).toEqual(["failed"]);
-		expect((await client.call("job.show", { id: jobs[0] })).job).toMatchObject({ end_reason: "circuit-broken", dispatch_failures: 3 });
-		await until(() => existsSync(notes) && readFileSync(notes, "utf8").split("\n").length === 3);
+		const { jobs, batches, warnings } = await town.json("sling", "gt-1", "gt-4", "--recipe", "none");
+		expect(warnings).toEqual([expect.stringMatching(/^no such program: .*no-such-program$/)]);
+		expect(await ended(client, jobs)).toEqual(["failed", "failed"]);
+		for (const id of jobs)
+			expect((await client.call("job.show", { id })).job).toMatchObject({ end_reason: "circuit-broken", dispatch_failures: 3 });
+		await until(() => existsSync(notes) && readFileSync(notes, "utf8").split("\n").length === 4);
 		expect(readFileSync(notes, "utf8").trim().split("\n").sort()).toEqual([
 			`batch_done Batch ${batches[0]} is done`,
 			`job_failed job ${jobs[0]} (gt-1: Title of gt-1) has failed`,
+			`job_failed job ${jobs[1]} (gt-4: Title of gt-4) has failed`,
 		]);
 		const waiting = await town.json("sling", "gt-2", "gt-3", "--batch", "b");
 		expect((await town.json("batch", "cancel", "b")).cancelled).toContain(waiting.jobs[0]);

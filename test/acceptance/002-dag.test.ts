@@ -6,7 +6,7 @@ import type { JobInput, Policy, Status } from "../../src/index.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../make/fakes.ts";
 import { makeFolder } from "../make/folder.ts";
 import { openStand, type Stand } from "../make/stand.ts";
-import { makeUnreadable } from "../make/store-file.ts";
+import { makeEventsUnreadable, makeUnreadable, writeSpec } from "../make/store-file.ts";
 
 const open = (config: Record<string, unknown> = {}) => openStand({ preset: "dag", config: { repos: { app: {} }, ...config } });
 
@@ -148,6 +148,52 @@ describe("after", () => {
 		await makeUnreadable(path, broken);
 		expect(await t.start()).toEqual([sound]);
 		expect(await t.show(broken)).toMatchObject({ status: "failed", exit_code: 1 });
+	});
+
+	test.each([
+		["cannot be read", "{nope", /^unusable record: /],
+		["is no document", "[]", /^unusable record: /],
+		["has no command", '{"version":1,"enqueued_at":0}', /^there is nothing to run: the job has no command$/],
+	])("a job whose spec %s ends failed with exit code 1, and the others start", async (_what, body, reason) => {
+		const path = join(makeFolder(), "sluice.db");
+		const first = await openStand({ preset: "dag", path, config: { retry: 3 } });
+		const [damaged, sound] = [await first.add({ name: "damaged" }), await first.add()];
+		const behind = await first.add({ after: [damaged] });
+		await writeSpec(path, damaged, body);
+		const t = await first.reopen();
+		expect((await t.sluice.list()).map(({ id }) => id)).toEqual([damaged, sound, behind]);
+		expect((await t.sluice.graph({})).nodes.map(({ id }) => id)).toContain(damaged);
+		expect((await t.sluice.why(damaged)).reasons).toHaveLength(1);
+		expect(await t.start()).toEqual([sound]);
+		expect(await t.show(damaged)).toMatchObject({
+			status: "failed",
+			exit_code: 1,
+			exit_kind: "failed",
+			end_reason: expect.stringMatching(reason),
+		});
+		expect(await t.status(behind)).toBe("blocked_by_dependency");
+		expect(await t.start()).toEqual([]);
+		expect((await t.sluice.status()).running).toBe(1);
+	});
+
+	test("a job whose spec cannot be read can be cancelled", async () => {
+		const path = join(makeFolder(), "sluice.db");
+		const first = await openStand({ preset: "dag", path });
+		const damaged = await first.add();
+		await writeSpec(path, damaged, "{nope");
+		const t = await first.reopen();
+		expect((await t.show(damaged)).spec.broken).toEqual(expect.any(String));
+		expect(await t.sluice.cancel(damaged)).toEqual({ cancelled: [damaged], requested: [] });
+	});
+
+	test("an event that cannot be read holds up nobody who follows them", async () => {
+		const path = join(makeFolder(), "sluice.db");
+		const t = await openStand({ preset: "dag", path });
+		const [damaged, sound] = [await t.add(), await t.add()];
+		await makeEventsUnreadable(path, damaged);
+		const events = await t.events();
+		expect(events.filter(({ kind }) => kind === "added").map(({ job }) => job)).toEqual([damaged, sound]);
+		expect((await t.sluice.history(damaged))[0]?.data).toEqual({ unreadable: expect.any(String) });
 	});
 
 	/** Which ends each policy accepts; the others can never be accepted any more. */

@@ -47,8 +47,8 @@ placeStands(async (path) => {
 	return { url: `${server.url()}?schema=${schema}` };
 });
 
-changeBy(async (path, sql) => {
-	for (const table of ["job", "done"]) await admin.query(sql(`"${byPath.get(path)}".${table}`));
+changeBy(async (path, tables, sql) => {
+	for (const table of tables) await admin.query(sql(`"${byPath.get(path)}".${table}`));
 	await admin.query(`UPDATE "${byPath.get(path)}".head SET turn = turn + 1`);
 });
 

@@ -248,7 +248,7 @@ describe("long answers", () => {
 
 		const { job: last } = (
 			await call("job_add", {
-				agent: "nobody",
+				agent: "claude",
 				prompt: "x".repeat(500_000),
 				payload: { list: Array.from({ length: 20_000 }, () => "y") },
 				after: Array.from({ length: 230 }, (_, index) => index + 1),

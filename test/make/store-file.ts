@@ -21,9 +21,9 @@ export const pragma = (path: string, name: string): unknown =>
 	});
 
 /** Where stands have another store than a file, whoever placed them there says how to change it by hand. */
-let change: (path: string, sql: (table: string) => string) => Promise<void> = async (path, sql) =>
+let change: (path: string, tables: readonly string[], sql: (table: string) => string) => Promise<void> = async (path, tables, sql) =>
 	withDatabase(path, (database) => {
-		for (const table of ["job", "done"]) database.exec(sql(table));
+		for (const table of tables) database.exec(sql(table));
 	});
 export const changeBy = (next: typeof change): void => {
 	change = next;
@@ -31,4 +31,12 @@ export const changeBy = (next: typeof change): void => {
 
 /** A job's record that no longer parses. */
 export const makeUnreadable = (path: string, job: number): Promise<void> =>
-	change(path, (table) => `UPDATE ${table} SET doc = '{"id": broken' WHERE id = ${job}`);
+	change(path, ["job", "done"], (table) => `UPDATE ${table} SET doc = '{"id": broken' WHERE id = ${job}`);
+
+/** The record of what a job runs, as it is given. */
+export const writeSpec = (path: string, job: number, body: string): Promise<void> =>
+	change(path, ["spec"], (table) => `UPDATE ${table} SET body = '${body}' WHERE id = ${job}`);
+
+/** What is told of a job, no longer to be read. */
+export const makeEventsUnreadable = (path: string, job: number): Promise<void> =>
+	change(path, ["event"], (table) => `UPDATE ${table} SET data = '{nope' WHERE job = ${job}`);

@@ -26,8 +26,10 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	answer(io, document, () => {
 		const { print } = io;
 		print.out(`${dry ? "Would start" : "Started"}: ${dispatch.length === 0 ? "nothing" : dispatch.join(", ")}`);
-		print.out(`Bound: ${BOUNDS[reason] ?? reason}`);
-		if (detail !== undefined) print.out(`       ${withLocalTimes(printable(detail), io.world.now())}`);
+		const more = detail === undefined ? undefined : withLocalTimes(printable(detail), io.world.now());
+		const isPaced = dispatch.length === 0 && reason === "batch" && more !== undefined;
+		print.out(`Bound: ${isPaced ? more : (BOUNDS[reason] ?? reason)}`);
+		if (more !== undefined && !isPaced) print.out(`       ${more}`);
 		if (skipped.length === 0) return;
 		const rows = skipped.slice(0, 50).map((one) => [String(one.job), printable(one.reason)]);
 		const lines = table(

@@ -211,7 +211,14 @@ function spec([id, body]: Row): unknown {
 	}
 }
 const first = (row: Row) => row[0];
-const event = ([seq, at, kind, job, by, data]: Row) => ({ seq, at, kind, job, by, data: JSON.parse(text(data)) });
+/** And for what is told of one: those who follow the events go on behind it. */
+function event([seq, at, kind, job, by, data]: Row): unknown {
+	try {
+		return { seq, at, kind, job, by, data: JSON.parse(text(data)) };
+	} catch (error) {
+		return { seq, at, kind, job, by, data: { unreadable: error instanceof Error ? error.message : String(error) } };
+	}
+}
 
 /** A row has a record's body, or the number of a job that wants the lock, or 0 for one that somebody shares, or nothing: then it is a line in which somebody stands. */
 function lockRows(rows: Row[]): Replies["locks"] {
