@@ -1,6 +1,6 @@
 // Notices: what is worth one, to a command and to a webhook; a failure of theirs is logged and nothing more.
 
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -13,16 +13,35 @@ import { SILENT } from "../log.ts";
 import { startNotify } from "./notify.ts";
 import { NOTIFY_ON, type NotifySettings } from "./settings.ts";
 
-async function open(settings: NotifySettings[], path = "/usr/bin:/bin") {
+/** Timers that come when the test says so; anything else is the machine's. */
+class Patience {
+	private calls = new Set<() => void>();
+	after = (_ms: number, call: () => void) => {
+		this.calls.add(call);
+		return () => void this.calls.delete(call);
+	};
+	pass(): void {
+		for (const call of [...this.calls]) {
+			this.calls.delete(call);
+			call();
+		}
+	}
+	get size(): number {
+		return this.calls.size;
+	}
+}
+
+/** At once, so that no test waits for a batch to be quiet. */
+const atOnce: Pick<typeof localHost, "after"> = { after: (ms, call) => localHost.after(ms === 5000 ? 0 : ms, call) };
+
+async function open(settings: NotifySettings[], path = "/usr/bin:/bin", host: Pick<typeof localHost, "after"> = atOnce) {
 	const t = await openStand({ config: { accounts: { work: {} }, repos: { app: {} } } });
 	const warned: string[] = [];
 	const log = {
 		...SILENT,
 		warn: (message: string, fields?: Record<string, unknown>) => void warned.push(`${message} ${fields?.by} ${fields?.error}`),
 	};
-	onTestFinished(
-		startNotify({ scheduler: t.sluice, settings: () => settings, host: localHost, log, env: () => ({ PATH: path }), cwd: "/" }),
-	);
+	onTestFinished(startNotify({ scheduler: t.sluice, settings: () => settings, host, log, env: () => ({ PATH: path }), cwd: "/" }));
 	return { t, warned };
 }
 
@@ -41,7 +60,7 @@ test("each kind of news reaches a webhook that wants it", async () => {
 	onTestFinished(() => void server.close());
 	await until(() => server.listening);
 	const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
-	const { t } = await open([{ kind: "webhook", url, on: [...NOTIFY_ON] }]);
+	const { t } = await open([{ kind: "webhook", url, on: NOTIFY_ON.filter((one) => !/succeeded|ended/.test(one)) }]);
 	const good = await t.add({ batch: "night", title: "Paint it" });
 	const bad = await t.add({ title: "Break it" });
 	const asks = await t.add({ agent: "claude", prompt: "go", name: "asker" });
@@ -127,4 +146,52 @@ test("who cannot be told is logged, and the others are", async () => {
 		expect.stringMatching(/^a notice could not be given command .*ENOENT/),
 		expect.stringMatching(/^a notice could not be given webhook /),
 	]);
+});
+
+/** A command that writes each notice into a file of its own, and what was written so far. */
+function collector() {
+	const folder = makeFolder();
+	const command = ["/bin/sh", "-c", `cat > ${folder}/.new.$$; mv ${folder}/.new.$$ ${folder}/$$`];
+	const notices = () =>
+		readdirSync(folder)
+			.filter((name) => !name.startsWith("."))
+			.map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as { kind: string; title: string; text: string; data: unknown });
+	return { command, notices };
+}
+
+test("a batch is told of once it is quiet, with how many did not end well; one that is filled job by job is told of once", async () => {
+	const { command, notices } = collector();
+	const patience = new Patience();
+	const { t } = await open([{ kind: "command", command, on: ["batch_done"] }], "/usr/bin:/bin", patience);
+	const first = await t.add({ batch: "b" });
+	await t.start();
+	await t.succeed(first);
+	await until(() => patience.size === 1);
+	const bad = await t.add({ batch: "b" });
+	const blocked = await t.add({ batch: "b", after: [bad] });
+	// It is open when its time has come: nothing is said.
+	patience.pass();
+	await t.start();
+	await t.fail(bad);
+	expect((await t.sluice.show(blocked)).status).toBe("blocked_by_dependency");
+	await until(() => patience.size === 1);
+	patience.pass();
+	const [notice, ...more] = await until(() => (notices().length > 0 ? notices() : undefined));
+	expect(notice).toMatchObject({ title: "Batch b is done", text: "3 jobs: 1 failed, 1 blocked", data: { total: 3 } });
+	expect(more).toEqual([]);
+});
+
+test("every end of a job, and every good one, can be asked for", async () => {
+	const { command, notices } = collector();
+	const { t } = await open([{ kind: "command", command, on: ["job_succeeded", "job_ended"] }]);
+	const [good, bad] = [await t.add({ name: "good" }), await t.add({ name: "bad" })];
+	await t.start();
+	await t.succeed(good);
+	await t.fail(bad);
+	await until(() => notices().length === 3);
+	expect(
+		notices()
+			.map(({ title }) => title)
+			.sort(),
+	).toEqual([`job ${good} (good) has ended: succeeded`, `job ${good} (good) has succeeded`, `job ${bad} (bad) has ended: failed`]);
 });

@@ -22,7 +22,7 @@ export type Notice = {
 };
 
 export type NotifyParts = {
-	scheduler: Pick<Scheduler, "watch" | "show">;
+	scheduler: Pick<Scheduler, "watch" | "show" | "list" | "batches">;
 	settings: () => readonly NotifySettings[];
 	host: Pick<Host, "after">;
 	log: Log;
@@ -32,41 +32,117 @@ export type NotifyParts = {
 
 /** Returns how to end it. */
 export function startNotify(parts: NotifyParts): () => void {
-	return parts.scheduler.watch(({ events }) => {
+	const batches = watchBatches(parts);
+	const unwatch = parts.scheduler.watch(({ events }) => {
 		if (parts.settings().length === 0) return;
 		for (const event of events) {
-			const kind = kindOf(event);
-			if (kind === undefined) continue;
-			const wanted = parts.settings().filter(({ on }) => on.includes(kind));
-			if (wanted.length > 0) void tell(parts, kind, event, wanted);
+			if (event.kind === "batch_closed") batches.closed(event);
+			for (const kind of kindsOf(event)) {
+				const wanted = wantedBy(parts, kind);
+				if (wanted.length > 0) void tell(parts, kind, event, wanted);
+			}
 		}
 	});
+	return () => {
+		unwatch();
+		batches.end();
+	};
 }
 
-function kindOf({ kind, data }: EventRow): NotifyOn | undefined {
+const wantedBy = ({ settings }: NotifyParts, kind: NotifyOn) => settings().filter(({ on }) => on.includes(kind));
+
+/**
+ * A batch closes whenever its last open job ends; one that is filled job by job closes again and again. So its notice waits for a
+ * while: each further close begins the wait anew, and a batch that is open at its end is told of after its next close.
+ */
+const QUIET_MS = 5000;
+
+function watchBatches(parts: NotifyParts) {
+	const waiting = new Map<string, { cancel: () => void; tell: () => Promise<void> }>();
+	return {
+		closed(event: EventRow): void {
+			const wanted = wantedBy(parts, "batch_done");
+			const batch = String(event.data.batch);
+			waiting.get(batch)?.cancel();
+			waiting.delete(batch);
+			if (wanted.length === 0) return;
+			const tellNow = async () => {
+				waiting.delete(batch);
+				const data = await endOf(parts, batch).catch(() => ({}));
+				if (data !== null) await tell(parts, "batch_done", { ...event, data: { ...event.data, ...data } }, wanted);
+			};
+			waiting.set(batch, { cancel: parts.host.after(QUIET_MS, () => void tellNow()), tell: tellNow });
+		},
+		/** What waits is told now, as far as that can still be done. */
+		end(): void {
+			for (const one of [...waiting.values()]) {
+				one.cancel();
+				void one.tell();
+			}
+		},
+	};
+}
+
+const NOT_WELL = ["failed", "expired", "blocked_by_dependency", "cancelled"] as const;
+const PAGE = 1000;
+
+/** How many jobs the batch has, and how those ended that did not end well; null when it is open again. */
+async function endOf({ scheduler }: NotifyParts, batch: string): Promise<Record<string, unknown> | null> {
+	const found = (await scheduler.batches()).find(({ name }) => name === batch);
+	if (found && (found.open > 0 || found.owned)) return null;
+	const counts: Record<string, number> = {};
+	for (let after = 0; ; ) {
+		const some = await scheduler.list({ batch, all: true, status: [...NOT_WELL], after, limit: PAGE });
+		for (const { status } of some) counts[status] = (counts[status] ?? 0) + 1;
+		const last = some.at(-1);
+		if (last === undefined || some.length < PAGE) break;
+		after = last.id;
+	}
+	return { ...(found ? { total: found.total } : {}), counts };
+}
+
+const ENDS: Record<(typeof NOT_WELL)[number], string> = {
+	failed: "failed",
+	expired: "expired",
+	blocked_by_dependency: "blocked",
+	cancelled: "cancelled",
+};
+
+/** `3 jobs: 1 failed, 1 blocked` */
+function batchWords({ total, counts }: Record<string, unknown>): string {
+	const jobs = `${total} job${total === 1 ? "" : "s"}`;
+	const ends = (counts ?? {}) as Record<string, number>;
+	const parts = NOT_WELL.flatMap((status) => (ends[status] ? [`${ends[status]} ${ENDS[status]}`] : []));
+	return parts.length > 0 ? `${jobs}: ${parts.join(", ")}` : counts === undefined ? jobs : `${jobs}, all succeeded`;
+}
+
+/** All that an event is a notice of; batches are told of when they have been quiet. */
+function kindsOf({ kind, data }: EventRow): NotifyOn[] {
 	switch (kind) {
-		case "batch_closed":
-			return "batch_done";
 		case "ended":
-			return data.to === "failed" || data.to === "expired" ? "job_failed" : undefined;
+			return [
+				...(data.to === "failed" || data.to === "expired" ? (["job_failed"] as const) : []),
+				...(data.to === "succeeded" ? (["job_succeeded"] as const) : []),
+				"job_ended",
+			];
 		case "requeued":
-			return data.exit_kind === "needs_human" ? "needs_human" : undefined;
+			return data.exit_kind === "needs_human" ? ["needs_human"] : [];
 		case "account_closed":
 		case "approval_asked":
-			return "needs_human";
+			return ["needs_human"];
 		case "merge":
-			// Where the job is run again for it, nobody is needed yet.
+			// Where the job is run again for it, no person is needed yet.
 			return (data.merge_status === "conflict" || data.merge_status === "verify_failed" || data.uncommitted === true) &&
 				data.follow_up !== true
-				? "needs_human"
-				: undefined;
+				? ["needs_human"]
+				: [];
 		case "limited":
-			return "limit";
+			return ["limit"];
 		case "budget_warned":
 		case "budget_breached":
-			return "budget";
+			return ["budget"];
 		default:
-			return undefined;
+			return [];
 	}
 }
 
@@ -86,7 +162,11 @@ export function noticeOf(kind: NotifyOn, { job, at, data, kind: event }: EventRo
 	function wordsOf(): [title: string, text: string] {
 		switch (kind) {
 			case "batch_done":
-				return [`Batch ${data.batch} is done`, `${data.total} jobs`];
+				return [`Batch ${data.batch} is done`, batchWords(data)];
+			case "job_succeeded":
+				return [`${who} has succeeded`, view?.spec.title ?? ""];
+			case "job_ended":
+				return [`${who} has ended: ${String(data.to).replaceAll("_", " ")}`, String(data.end_reason ?? "")];
 			case "job_failed":
 				return [`${who} has failed`, String(data.end_reason ?? data.exit_kind ?? data.to)];
 			case "needs_human":

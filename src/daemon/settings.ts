@@ -17,7 +17,9 @@ import type { RepoSettings } from "../workspace.ts";
 import { readStore, readUrl } from "./addresses.ts";
 import { ACCOUNT, type AccountSettings, type AgentSettings, agentReaders, argv, folder, someArgv, variables } from "./agent-settings.ts";
 
-export const NOTIFY_ON = ["batch_done", "job_failed", "needs_human", "limit", "budget"] as const;
+/** What an entry without `on` is told of; and what has to be asked for by name, since it comes with every job. */
+const NOTIFY_USUAL = ["batch_done", "job_failed", "needs_human", "limit", "budget"] as const;
+export const NOTIFY_ON = [...NOTIFY_USUAL, "job_succeeded", "job_ended"] as const;
 export type NotifyOn = (typeof NOTIFY_ON)[number];
 /** `command`: argv, with the news as JSON on standard input. `url`: gets them as a POST. */
 export type NotifySettings = { on: NotifyOn[] } & (
@@ -237,7 +239,7 @@ const notify: Reader<NotifySettings[]> = (value, field) =>
 		const kind = check.oneOf(given.kind, ["desktop", "command", "webhook"], `${at}.kind`);
 		const on =
 			given.on === undefined
-				? [...NOTIFY_ON]
+				? [...NOTIFY_USUAL]
 				: check.list(given.on, `${at}.on`, 20).map((word, place) => check.oneOf(word, NOTIFY_ON, `${at}.on[${place}]`));
 		if (kind === "desktop") return { kind, on };
 		if (kind === "command") return { kind, on, command: someArgv(given.command ?? [], `${at}.command`, []) };
