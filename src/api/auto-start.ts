@@ -27,6 +27,8 @@ export type StartOptions = {
 	store?: string | undefined;
 	name?: string | undefined;
 	labels?: readonly string[] | undefined;
+	/** `off`: it finds what runs, but starts nothing new. */
+	claims?: "off" | undefined;
 	/** The daemon's program; the built one when not given. */
 	program?: string;
 	env?: Record<string, string | undefined>;
@@ -54,11 +56,12 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 	const port = options.port === undefined ? [] : ["--port", String(options.port ?? "none")];
 	const name = options.name === undefined ? [] : ["--name", options.name];
 	const labels = (options.labels ?? []).flatMap((label) => ["--label", label]);
+	const claims = options.claims === "off" ? ["--no-claims"] : [];
 	let over: { why: string; code: number | null } | undefined;
 	const start = () => {
 		over = undefined;
 		const log = openLog(home, path);
-		const child = spawn(process.execPath, [...NODE_FLAGS, program, "--home", home, ...port, ...name, ...labels], {
+		const child = spawn(process.execPath, [...NODE_FLAGS, program, "--home", home, ...port, ...name, ...labels, ...claims], {
 			cwd: home,
 			env: { ...scrubbed(options.env ?? process.env), ...(options.store === undefined ? {} : { SLUICE_STORE: options.store }) },
 			detached: true,

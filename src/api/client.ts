@@ -47,11 +47,19 @@ export function connect(path: string): Promise<Client> {
 			const message =
 				error.code === "ENOTDIR" ? `${dirname(path)} is no folder: name another home with --home or SLUICE_HOME` : error.message;
 			const gone = error.code === "ENOENT" || error.code === "ECONNREFUSED";
+			if (error.code === "EACCES" || error.code === "EPERM") return reject(notYours(path));
 			reject(new RpcError(gone ? "no daemon is running" : message, null, { code: gone ? "no_daemon" : "disconnected" }));
 		});
 		socket.once("connect", () => resolve(clientOn(socket)));
 	});
 }
+
+/** A home is for its owner alone. */
+export const notYours = (socket: string): RpcError =>
+	new RpcError(`you may not use ${socket}: the home belongs to another user`, null, {
+		code: "forbidden",
+		hint: "name a home of your own with --home or SLUICE_HOME; to look at another user's queue, ask that user for the link of sluice open --viewer",
+	});
 
 function clientOn(socket: Socket): Client {
 	const waiting = new Map<number, Waiting>();

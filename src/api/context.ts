@@ -111,6 +111,8 @@ export type Startable = Pick<JobInput, "agent" | "command" | "env" | "cwd" | "re
 export type AgentHandle = {
 	/** Why a job that is added now could not start on this machine as it is; null when nothing speaks against it. */
 	startProblem(job: Startable): string | null;
+	/** Built in, or of the settings. */
+	names(): string[];
 	list(): Promise<AgentDocument[]>;
 	show(name: string): Promise<ProfileDocument>;
 	/** Refuses a name that means none. */

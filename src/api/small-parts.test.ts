@@ -1,7 +1,12 @@
 // The small parts by themselves: where the socket is, name patterns of secrets, the lock-out, Prometheus' text.
 
-import { describe, expect, test } from "vitest";
+import { chmodSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { FakeClock, MINUTE, SECOND } from "../../test/make/fakes.ts";
+import { makeFolder } from "../../test/make/folder.ts";
+import { connect } from "./client.ts";
 import { Histogram, writeMetrics } from "./metrics-text.ts";
 import { matcher } from "./secrets.ts";
 import { socketPath } from "./socket-path.ts";
@@ -94,4 +99,20 @@ test("Prometheus' text: escapes, buckets that add up", () => {
 			"",
 		].join("\n"),
 	);
+});
+
+test("a socket that belongs to another user is refused in plain words", async () => {
+	const path = join(makeFolder(), "s");
+	const server = createServer();
+	await new Promise<void>((resolve) => server.listen(path, resolve));
+	onTestFinished(() => void server.close());
+	chmodSync(path, 0);
+	const isRoot = process.getuid?.() === 0;
+	// Root may use every socket: it looks as another user for a moment.
+	if (isRoot) process.seteuid?.(65_534);
+	try {
+		await expect(connect(path)).rejects.toMatchObject({ code: "forbidden", message: expect.stringContaining("belongs to another user") });
+	} finally {
+		if (isRoot) process.seteuid?.(0);
+	}
 });

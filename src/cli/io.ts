@@ -23,6 +23,8 @@ export type DaemonOptions = {
 	store: string | undefined;
 	name: string | undefined;
 	labels: readonly string[];
+	/** `off`: it finds what runs, but starts nothing new. */
+	claims?: "off";
 };
 
 /** What needs the daemon's own code: loaded only for the commands that do it. */

@@ -1,5 +1,6 @@
 // One call of the program: reads the command line, loads the one command it names, and turns whatever happens into words and an exit code.
 
+import { existsSync } from "node:fs";
 import { COMMANDS } from "./catalogue.ts";
 import type { CommandSpec } from "./command.ts";
 import { CliFailure, EXIT, exitOf, failureOf } from "./failure.ts";
@@ -25,7 +26,7 @@ export async function program(argv: readonly string[], world: World): Promise<nu
 		if (parsed.kind !== "call") return await tell(parsed, world, print);
 		command = parsed.call.command;
 		const { run } = await command.load();
-		return (await run(parsed.call, createIo(parsed.globals, world, print, connections))) ?? EXIT.done;
+		return (await run(parsed.call, createIo(parsed.globals, world, print, connections, command.name))) ?? EXIT.done;
 	} catch (error) {
 		const failure = failureOf(error);
 		if (json) world.stderr.write(`${JSON.stringify({ schema_version: 1, error: { ...failure, hint: failure.hint ?? null } })}\n`);
@@ -38,6 +39,23 @@ export async function program(argv: readonly string[], world: World): Promise<nu
 	} finally {
 		for (const connection of connections) connection.close();
 	}
+}
+
+/** Commands that only look, or act on what is there already. */
+const LOOKS =
+	/^(?:list|show|why|history|logs|wait|top|graph|forecast|diff|open|export|cancel|retry|rerun|approve|reject|answer|promote|demote|priority|run-now|merge|clear|prune|gc|\w+ (?:list|show|remove))$/;
+
+/** A home that was named and is not there is a slip of the pen: a look would make an empty one, with a daemon. The usual home is made when it is needed. */
+function mustBeThere(command: string, given: string | undefined, world: World): void {
+	const named = given ?? (world.env.SLUICE_HOME || undefined);
+	if (named === undefined || !LOOKS.test(command)) return;
+	const home = world.homeOf(given);
+	if (existsSync(home)) return;
+	throw new CliFailure(
+		"not_found",
+		`there is no home at ${home}`,
+		`to make one there: sluice --home ${/^[\w@%+=:,./-]+$/.test(home) ? home : JSON.stringify(home)} up --detach`,
+	);
 }
 
 const printerFor = ({ quiet, json, noColor }: Globals, { stdout, stderr, env }: World): Printer =>
@@ -84,11 +102,12 @@ export const PATIENCE = { tries: 40, own: 4, everyMs: 250 };
 /** Not the end of what was asked about: jobs that run go on, and the same command can be given again. */
 const goneAway = (why: string) => new CliFailure("daemon_gone", why, "jobs that run go on; sluice up starts a daemon, then try again");
 
-function createIo(globals: Globals, world: World, print: Printer, connections: Connection[]): Io {
+function createIo(globals: Globals, world: World, print: Printer, connections: Connection[], command: string): Io {
 	let open: Promise<Connection | undefined> | undefined;
 	/** Once a daemon has answered, only one that died is started again: one that was stopped shall stay so. */
 	let reached = false;
-	const reach = (how: "start" | "if_running" | "revive") => {
+	const reach = async (how: "start" | "if_running" | "revive") => {
+		if (how === "start") mustBeThere(command, globals.home, world);
 		const opening = world.connect(globals.home, how).then((connection) => {
 			if (connection) connections.push(connection);
 			else open = undefined;

@@ -32,6 +32,7 @@ export function createAgents({ agents, accounts, env, allowed }: AgentParts): Ag
 	const look = (name: string) =>
 		lookAt(name, profileOf(name, agents()) as Profile, { env: env(), accounts: accounts(), own: agents(), allowed: allowed() });
 	return {
+		names,
 		list: () => Promise.all(names().map(look)),
 		async show(name) {
 			const profile = this.profile(name);

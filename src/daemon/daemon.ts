@@ -256,8 +256,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
 			},
-			mayLaunch: lease.holds,
 			confirmItem: (item) => confirmItem(item, { sources, scheduler, log }),
+			mayLaunch: options.claims === "off" ? () => false : lease.holds,
 			...(store.shared
 				? { company: "others" as const, onEnded: (run) => others.keepSoon(run), bringPrior: (run) => others.bring(run) }
 				: {}),
@@ -289,7 +289,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			log,
 		});
 		const { stop } = stopping;
-
 		await triggers.arm();
 		const doctor = (): Promise<Checkup[]> =>
 			checkUp({
@@ -341,8 +340,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			tokens: home.tokens,
 			web: webFolder(),
 		});
-		const { port, problem: httpProblem, close } = serving;
-		undo.push(close);
+		const { port, problem: httpProblem } = serving;
+		undo.push(serving.close);
 
 		const loop = watchLoop({ path: home.log, stuckMs: STUCK_MS, lookMs: STUCK_MS / 4, startMs: LOOP_WATCH_MS });
 		const watchdog = startWatchdog({ clock, host, log, scheduler, loop });

@@ -21,6 +21,7 @@ type Place = {
 	store?: string | undefined;
 	name?: string | undefined;
 	labels?: readonly string[] | undefined;
+	claims?: "off" | undefined;
 };
 
 /**

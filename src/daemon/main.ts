@@ -1,4 +1,4 @@
-// The daemon as a program of its own: `node daemon-main.js --home FOLDER [--port N|none] [--name NAME] [--label LABEL]…`. What starts in the background, and what a service starts.
+// The daemon as a program of its own: `node daemon-main.js --home FOLDER [--port N|none] [--name NAME] [--label LABEL]… [--no-claims]`. What starts in the background, and what a service starts.
 //
 // Exit codes: 0 stopped when asked to · 1 cannot run, or broke · 2 bad configuration or command line · 4 another daemon has this home.
 
@@ -24,10 +24,17 @@ const say = (line: string) => writeSync(2, `${line}\n`);
 function readArgs() {
 	try {
 		const { values } = parseArgs({
-			options: { home: { type: "string" }, port: { type: "string" }, name: { type: "string" }, label: { type: "string", multiple: true } },
+			options: {
+				home: { type: "string" },
+				port: { type: "string" },
+				name: { type: "string" },
+				label: { type: "string", multiple: true },
+				"no-claims": { type: "boolean" },
+			},
 		});
 		const port = values.port === undefined ? undefined : values.port === "none" ? null : Number(values.port);
-		return { home: values.home ?? homePath(), port, name: values.name, labels: values.label };
+		const claims = values["no-claims"] ? ("off" as const) : undefined;
+		return { home: values.home ?? homePath(), port, name: values.name, labels: values.label, claims };
 	} catch (error) {
 		throw new SluiceError("invalid", error instanceof Error ? error.message : String(error));
 	}

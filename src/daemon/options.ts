@@ -13,6 +13,8 @@ export type DaemonOptions = {
 	store?: string | undefined;
 	name?: string | undefined;
 	labels?: readonly string[] | undefined;
+	/** `off`: what runs is found again, but nothing is started. */
+	claims?: "off" | undefined;
 	env?: Record<string, string | undefined>;
 	/** Each line of the log, for a person who watches. */
 	echo?: (line: string) => void;

@@ -39,11 +39,12 @@ function mustBeKnown(what: "lane" | "repo" | "agent", name: string | undefined, 
 }
 
 /** An agent cannot be paused, but what opened its breaker can be mended. */
-async function resumeAgent(agent: string, scope: Scope, { scheduler }: Context, by: string) {
+async function resumeAgent(agent: string, scope: Scope, { scheduler, agents }: Context, by: string) {
 	if (Object.keys(scope).length > 0)
 		throw new SluiceError("invalid", "scope: give one of lane, repo, batch, account, agent, or none for everything", { field: "agent" });
 	const { holds } = await scheduler.status();
-	if (!holds.some((hold) => hold.scope === `agent:${agent}`)) mustBeKnown("agent", agent, scheduler.config().agents);
+	if (!holds.some((hold) => hold.scope === `agent:${agent}`))
+		mustBeKnown("agent", agent, [...agents.names(), ...scheduler.config().agents]);
 	const breaker_closed = await scheduler.closeBreaker({ agent }, { by });
 	return { scope: `agent:${agent}`, paused: false, breaker_closed };
 }

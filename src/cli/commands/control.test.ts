@@ -32,7 +32,7 @@ describe("controlling", () => {
 	test("resume of an agent closes its breaker, or says that none is open", async () => {
 		const line = await openCommandLine({ "scheduler.resume": ({ agent }) => ({ scope: "x", breaker_closed: agent === "claude" }) });
 		expect((await line.run("resume --agent claude")).err).toBe("resumed: agent claude, and its breaker is closed\n");
-		expect((await line.run("resume --agent codex")).err).toBe("agent codex has no open breaker\n");
+		expect((await line.run("resume --agent codex")).err).toBe("nothing to resume: agent codex has no open breaker\n");
 		expect((await line.run("resume --repo app")).err).toBe("resumed: repo app\n");
 		expect((await line.run("resume --repo app --agent codex")).code).toBe(2);
 	});
@@ -140,8 +140,8 @@ describe("controlling", () => {
 		expect((await line.run("up --port 99999")).code).toBe(2);
 		const none = await openCommandLine(undefined);
 		expect(await none.run("down")).toEqual({ code: 0, out: "", err: "no daemon is running\n" });
-		// Runs outlive a daemon: this one has stopped none.
-		expect((await none.run("down --stop-runs")).err).toContain("what an earlier one left running goes on: sluice up --detach");
+		// A home that never had a daemon has no runs either.
+		expect((await none.run("down --stop-runs")).err).toBe("no daemon is running, and no run is left\n");
 		const down = async (running: number, options = "") => {
 			const leaving = { call: async () => ({ schema_version: 1, stopping: true, running }), close() {}, closed: Promise.resolve() };
 			return (await none.run(`down ${options}`, { connect: async () => leaving })).err;

@@ -41,7 +41,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 type Resumed = { breaker_closed?: boolean; was_paused?: boolean; still_paused?: string[] };
 
 function resumedWords(isAgent: boolean, words: string, { breaker_closed, was_paused = true, still_paused = [] }: Resumed): string {
-	if (isAgent && !breaker_closed) return `${words} has no open breaker`;
+	if (isAgent && !breaker_closed) return `nothing to resume: ${words} has no open breaker`;
 	const still =
 		still_paused.length > 0 ? `; still paused: ${still_paused.map((scope) => printable(scope.replace(":", " "))).join(", ")}` : "";
 	if (isAgent || was_paused) return `resumed: ${words}${breaker_closed ? ", and its breaker is closed" : ""}${still}`;
