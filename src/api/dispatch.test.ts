@@ -81,7 +81,7 @@ describe("a request", () => {
 			["job.wait", { ids: [1, {}] }, "ids[1]"],
 			["job.wait", { ids: [1], timeout_ms: 25_001 }, "timeout_ms"],
 			["job.list", { status: ["nope"] }, "status[0]"],
-			["job.logs", { id: 1, stream: "both" }, "stream"],
+			["job.logs", { id: 1, stream: "all" }, "stream"],
 			["scheduler.pause", { until: "tomorrow" }, "until"],
 			["scheduler.down", { grace_ms: "soon" }, "grace_ms"],
 			["budget.grant", { subject: "owner:x", dim: "runs" }, "limit"],

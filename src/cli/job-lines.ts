@@ -4,7 +4,7 @@ import type { JobDocument } from "../api/documents.ts";
 import { mergeWords } from "../core/job.ts";
 import { writeJson } from "../core/json-text.ts";
 import { fieldWords } from "./cells.ts";
-import { type Paint, paintStatus, plain } from "./print.ts";
+import { type Paint, paintStatus } from "./print.ts";
 import { printable, shellWord } from "./sequences.ts";
 import type { Column } from "./table.ts";
 import { durationWords, instantOf, relative, shortDuration, withLocalTimes } from "./times.ts";

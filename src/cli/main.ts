@@ -1,5 +1,6 @@
 // The `sluice` command: runs the program in the real world. What the bundle begins with.
 
+import { EXIT } from "./failure.ts";
 import { program } from "./program.ts";
 import { systemWorld } from "./world.ts";
 
@@ -13,4 +14,6 @@ for (const stream of [process.stdout, process.stderr])
 // Not awaited at the top level, so that the bundle may be of either module kind.
 void program(process.argv.slice(2), systemWorld()).then((code) => {
 	process.exitCode = code;
+	// A command that was left in the middle may still have a question open.
+	if (code === EXIT.interrupted || code === EXIT.terminated) process.exit(code);
 });

@@ -111,9 +111,9 @@ describe("a wrong line is refused", () => {
 			"list --status quued",
 			'--status must be one of queued, waiting_on_deps, waiting_on_locks, running, succeeded, failed, cancelled, blocked_by_dependency, expired, not "quued" | did you mean "queued"?',
 		],
-		["show", "show needs ID: A job: its number or its name | sluice show [options] ID"],
+		["show", "show: which job? Give a number or a name | sluice show [options] ID"],
 		["show 1 2", 'show does not take "2" | sluice show [options] ID'],
-		["wait", "wait needs at least one ID: Jobs: numbers or names | sluice wait [options] ID…"],
+		["cancel", "cancel: which job? Give a number or a name | sluice cancel [options] ID…"],
 		["status now", 'status does not take "now" | sluice status [options]'],
 		["status -- now", 'status does not take "now" | sluice status [options]'],
 		["completion bsh", 'SHELL must be one of bash, zsh, fish, not "bsh" | did you mean "bash"?'],
@@ -185,7 +185,7 @@ describe("every command", () => {
 	test.each(visible.filter(({ args = [] }) => args.some(({ take }) => take === "one" || take === "many")).map(({ name }) => name))(
 		"%s says what is missing",
 		(name) => {
-			expect(refusal(name)).toMatch(new RegExp(`^${name} needs `));
+			expect(refusal(name)).toMatch(new RegExp(`^${name}(?: needs |: which job\\? )`));
 		},
 	);
 });

@@ -139,8 +139,7 @@ function readArgs(command: CommandSpec, words: readonly string[]): Map<string, r
 	for (const arg of command.args ?? []) {
 		const left = words.slice(at);
 		const taken = arg.take === "one" || arg.take === "optional" ? left.slice(0, 1) : left;
-		if (taken.length === 0 && (arg.take === "one" || arg.take === "many"))
-			throw usage(`${command.name} needs ${nameOf(arg)}: ${arg.help.replace(/\.$/, "")}`, usageLine(command));
+		if (taken.length === 0 && (arg.take === "one" || arg.take === "many")) throw usage(missing(command, arg), usageLine(command));
 		if (Array.isArray(arg.completes) && taken.some((word) => !arg.completes?.includes(word))) {
 			const word = taken.find((one) => !arg.completes?.includes(one)) as string;
 			const guess = nearest(word, arg.completes);
@@ -157,8 +156,6 @@ function readArgs(command: CommandSpec, words: readonly string[]): Map<string, r
 	return args;
 }
 
-const nameOf = (arg: ArgSpec) => (arg.take === "many" ? `at least one ${arg.name}` : arg.name);
-
 /** What stands behind the arguments that must be there is probably the command to run. */
 function surplusHint(command: CommandSpec, words: readonly string[]): string {
 	const typed = words
@@ -168,6 +165,10 @@ function surplusHint(command: CommandSpec, words: readonly string[]): string {
 	if (command.name === "run") return `run is one dispatch pass; to run a command: sluice add -- ${typed}`;
 	return command.rest ? `put -- before the command: sluice ${command.name} -- ${typed}` : usageLine(command);
 }
+const missing = ({ name }: CommandSpec, arg: ArgSpec): string =>
+	arg.completes === "job"
+		? `${name}: which job? Give a number or a name`
+		: `${name} needs ${arg.take === "many" ? "at least one " : ""}${arg.name}: ${arg.help.replace(/\.$/, "")}`;
 
 /** `sluice logs [options] ID` */
 export function usageLine(command: CommandSpec): string {

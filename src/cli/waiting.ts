@@ -1,7 +1,7 @@
 // Staying until jobs have ended, with progress on stderr meanwhile.
 
 import type { ExitKind } from "../core/job.ts";
-import type { Io } from "./io.ts";
+import type { Document, Io } from "./io.ts";
 import { labelOf, launchWords, statusWords } from "./job-lines.ts";
 import { paintStatus } from "./print.ts";
 import { printable } from "./sequences.ts";
@@ -20,8 +20,11 @@ const ROUND_MS = 5000;
 /** On a terminal the line lives, so it has to be renewed now and then. */
 const LIVELY_MS = 1000;
 
+/** What is waited for: jobs, or all of a kind; also those of it that are added meanwhile. */
+export type WaitScope = { ids: readonly (number | string)[] } | { batch: string } | { lane: string } | { all: true };
+
 /** `timeoutMs` undefined: for ever. */
-export async function waitFor(io: Io, ids: readonly (number | string)[], timeoutMs: number | undefined): Promise<Waited> {
+export async function waitFor(io: Io, scope: WaitScope, timeoutMs: number | undefined): Promise<Waited> {
 	const { world } = io;
 	const from = world.now();
 	const live = world.stderr.isTTY === true && !io.quiet && !io.json;
@@ -29,11 +32,20 @@ export async function waitFor(io: Io, ids: readonly (number | string)[], timeout
 	const clear = () => void world.stderr.write("\r\u001b[K");
 	/** The first answer comes at once, so that there is something to look at. */
 	let longest = 0;
+	const known = new Map<number, WaitedJob>();
+	/** Of a kind, first all are asked for, then those that are open; once these have ended, all once more. */
+	let asks: Document = scope;
 	for (;;) {
 		const left = timeoutMs === undefined ? Number.POSITIVE_INFINITY : timeoutMs - (world.now() - from);
 		const round = Math.max(0, Math.min(left, longest));
 		longest = live ? LIVELY_MS : ROUND_MS;
-		const { jobs, done } = await asked(io, ids, round, live ? clear : () => {});
+		const answer = await asked(io, asks, round, live ? clear : () => {});
+		for (const job of answer.jobs) known.set(job.id, job);
+		const jobs = "ids" in scope ? answer.jobs : [...known.values()];
+		const done = answer.done && ("ids" in scope || asks === scope);
+		asks = "ids" in scope || answer.done ? scope : { ids: jobs.filter(isOpen).map(({ id }) => id) };
+		// Nothing is left of those that are known: whether others have come is asked at once.
+		if (answer.done && !done) longest = 0;
 		if (live) world.stderr.write(`\r\u001b[K${progress(io, jobs, world.now() - from)}`);
 		else tellChanges(io, jobs, told);
 		if (done || left <= 0) {
@@ -45,14 +57,16 @@ export async function waitFor(io: Io, ids: readonly (number | string)[], timeout
 }
 
 /** A line of progress must not stand before what went wrong. */
-async function asked(io: Io, ids: readonly (number | string)[], round: number, clear: () => void): Promise<Waited> {
+async function asked(io: Io, asks: Document, round: number, clear: () => void): Promise<Waited> {
 	try {
-		return (await io.ask("job.wait", { ids, timeout_ms: round })) as Waited;
+		return (await io.ask("job.wait", { ...asks, timeout_ms: round })) as Waited;
 	} catch (error) {
 		clear();
 		throw error;
 	}
 }
+
+const isOpen = ({ status }: WaitedJob): boolean => status === "running" || status === "queued" || status.startsWith("waiting");
 
 /** `2 of 5 ended · 1 running · 2 waiting · 12s` */
 function progress(io: Io, jobs: readonly WaitedJob[], ms: number): string {

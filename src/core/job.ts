@@ -49,6 +49,16 @@ export function checkMove(id: number, from: Status, to: Status): void {
 export const illegal = (id: number, from: Status, to: Status, hint?: string) =>
 	new SluiceError("illegal_transition", `job ${id} is ${from} and cannot become ${to}`, { field: "id", hint });
 
+const ENDED_WORDS: Record<Terminal, string> = {
+	succeeded: "has already succeeded",
+	failed: "has already failed",
+	cancelled: "is already cancelled",
+	blocked_by_dependency: "has already ended, blocked by a dependency",
+	expired: "has already expired",
+};
+export const nothingToCancel = (id: number, status: Terminal) =>
+	new SluiceError("illegal_transition", `job ${id} ${ENDED_WORDS[status]}: nothing to cancel`, { field: "id" });
+
 export const EXIT_KINDS = [
 	"completed",
 	"failed",

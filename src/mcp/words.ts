@@ -51,7 +51,13 @@ const WORDS: Record<ToolMethod, (answer: Document) => string> = {
 		`${paused ? "paused, " : ""}${running} running of ${max_concurrent}, ${queued_total} waiting, ${queued_ready} of them ready${queued_held ? ` (${queued_held} held)` : ""}, ${count(holds, "hold")}`,
 	"scheduler.pause": ({ scope }) => `paused: ${scope}`,
 	"scheduler.resume": ({ scope, paused, was_paused }) =>
-		paused ? `${scope} is still paused` : was_paused === false ? `${scope} was not paused` : `resumed: ${scope}`,
+		paused
+			? `${scope} is still paused`
+			: was_paused === false
+				? scope === "all"
+					? "nothing was paused"
+					: `${scope} was not paused`
+				: `resumed: ${scope}`,
 	"scheduler.forecast": ({ jobs, end, binding }) => {
 		const { p50, p90 } = (end ?? {}) as { p50?: string; p90?: string };
 		const cap = binding === null || binding === undefined ? "" : `; ${(binding as { cap: string }).cap} holds it back most`;

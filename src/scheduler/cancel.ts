@@ -5,7 +5,7 @@
 //                       and nothing is claimed until it is done
 
 import { SluiceError } from "../core/errors.ts";
-import { illegal, isTerminal, isWaiting, type Job } from "../core/job.ts";
+import { isTerminal, isWaiting, type Job, nothingToCancel } from "../core/job.ts";
 import type { CancelReport } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { mustFind } from "./look.ts";
@@ -33,7 +33,7 @@ export function* cancel(tx: Tx, ids: readonly number[], { reason, subtree: whole
 			askToStop(tx, job, reason);
 			report.requested.push(job.id);
 		} else if (!whole && isTerminal(job.status)) {
-			const error = illegal(job.id, job.status, "cancelled", "it has ended already");
+			const error = nothingToCancel(job.id, job.status);
 			if (ids.length === 1) throw error;
 			report.refused.push({ job: job.id, code: error.code, message: error.message });
 		}

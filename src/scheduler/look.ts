@@ -3,7 +3,7 @@
 import { refuse } from "../core/answer.ts";
 import { bucketOf } from "../core/bucket.ts";
 import * as check from "../core/check.ts";
-import { hardLimit, isDirect, laneOf } from "../core/config.ts";
+import { hardLimit, laneOf } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
 import { SluiceError } from "../core/errors.ts";
 import { pausedReason } from "../core/gates/holds.ts";

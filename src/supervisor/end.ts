@@ -109,7 +109,10 @@ export function launchFailed(floor: Floor, run: LiveRun, why: string, fault?: "j
 export function withdraw(floor: Floor, run: LiveRun, why: string): void {
 	run.stage = "ending";
 	run.ending = { job: run.job, token: run.token, exit_kind: "preempted", message: oneLine(why) };
-	if (run.fenced || floor.closed) return forget(floor, run);
+	if (run.fenced || floor.closed) {
+		forget(floor, run);
+		return;
+	}
 	record(floor, run, run.ending);
 	floor.claimSoon();
 }

@@ -19,7 +19,6 @@ import { freeze, thaw } from "./freeze.ts";
 import { boundLogs } from "./log-limit.ts";
 import { type LogOptions, type LogPart, readLog } from "./logs.ts";
 import { createOutputOrder } from "./output-order.ts";
-import { agentProblem } from "./prepare.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
 import { dropForgotten, dropOldFolders } from "./retention.ts";
 import { folderOf, type LiveRun } from "./run.ts";

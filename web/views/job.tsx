@@ -9,7 +9,7 @@ import { Loading, Moment, Problem, Running, Span, StatusChip } from "../parts/bi
 import { useAsked, useNews } from "../parts/hooks.ts";
 import { addressOf, TABS, type Tab } from "../state/place.ts";
 import { awaitedWords, labelOf, mergeTrouble } from "../state/row.ts";
-import { dollars, inWords } from "../state/words.ts";
+import { dollars } from "../state/words.ts";
 import { Details, Diff, History, Runs } from "./job-past.tsx";
 import { LogView } from "./log.tsx";
 import { Why } from "./why.tsx";

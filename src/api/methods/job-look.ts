@@ -10,12 +10,14 @@ import { etaOf } from "../eta.ts";
 import type { WaitedJob } from "../protocol/job.ts";
 import { LIMITS, type Params } from "../protocol.ts";
 import { lendSlot } from "../run-waits.ts";
+import { mustBeKnownScope } from "./known.ts";
 
 /** How often a log that is followed is looked at: files tell nobody that they have grown. */
 const LOG_LOOK_MS = 150;
 
 /** A job that is waited for is looked at without any news of it this often at most, times the number of such jobs. */
 const LOOK_EACH_MS = 10;
+const WAIT_PAGE = 1000;
 
 type Looks = "job.show" | "job.list" | "job.why" | "job.history" | "job.graph" | "job.logs" | "job.outcome" | "job.wait";
 
@@ -25,6 +27,7 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 	"job.list": async ({ ids, fields, by: _by, ...filter }, { context }) => {
 		// Asked for first: what happens meanwhile is told again by the events, never missed.
 		const seq = await context.scheduler.lastEvent();
+		await mustBeKnownScope(filter, context);
 		const picked = ids === undefined ? {} : { ids: await Promise.all(ids.map((ref) => resolve(context, ref))) };
 		const jobs = shownAll(context, await context.scheduler.list({ ...filter, ...picked } as object));
 		return doc({ jobs: fields === undefined ? jobs : jobs.map((job) => only(job, fields)), seq });
@@ -76,10 +79,42 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 	},
 
 	"job.wait": async (params, at) => {
-		const ids = await Promise.all(params.ids.map((ref) => resolve(at.context, ref)));
-		return doc(await waitInRun([...new Set(ids)], params.timeout_ms ?? LIMITS.wait_ms, at));
+		return doc(await waitInRun(await waitedIds(params, at), params.timeout_ms ?? LIMITS.wait_ms, at));
 	},
 };
+
+/** Of a batch all jobs, so that an end is told that came before; else those that have not ended. */
+async function waitedIds({ ids, batch, lane, all }: Params<"job.wait">, at: At): Promise<number[]> {
+	const { context } = at;
+	const ways = [ids, batch, lane, all || undefined].filter((one) => one !== undefined).length;
+	if (ways !== 1)
+		throw new SluiceError("invalid", ways === 0 ? "ids: which jobs?" : "ids: contradicts the other ways to name jobs", {
+			field: "ids",
+			hint: "give one of ids, batch, lane, all",
+		});
+	if (ids !== undefined) return [...new Set(await Promise.all(ids.map((ref) => resolve(context, ref))))];
+	await mustBeKnownScope({ batch, lane }, context);
+	const filter = batch !== undefined ? { batch, all: true } : lane !== undefined ? { lane } : {};
+	const found: number[] = [];
+	for (let after = 0, some = WAIT_PAGE; some === WAIT_PAGE; ) {
+		const page = await context.scheduler.list({ ...filter, after, limit: WAIT_PAGE });
+		found.push(...page.map(({ id }) => id));
+		some = page.length;
+		after = page.at(-1)?.id ?? after;
+	}
+	const own = await ownLine(at);
+	return found.filter((id) => !own.has(id));
+}
+
+/** A run that waits for everything does not wait for itself, nor for what it is a part of. */
+async function ownLine({ context, session }: At): Promise<Set<number>> {
+	const line = new Set<number>();
+	for (let id = session.caller.job; id !== undefined && !line.has(id); ) {
+		line.add(id);
+		id = (await context.scheduler.show(id).catch(() => null))?.parent ?? undefined;
+	}
+	return line;
+}
 
 /** A job with fewer fields: whoever asked for these alone misses no others. */
 const only = (job: JobDocument, fields: readonly string[]): JobDocument =>

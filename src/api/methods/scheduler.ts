@@ -2,13 +2,13 @@
 
 import { SluiceError } from "../../core/errors.ts";
 import { isMergeStuck } from "../../core/job.ts";
-import { nearest } from "../../core/nearest.ts";
 import type { Scope } from "../../scheduler.ts";
 import { demand, doc, type Handlers } from "../call.ts";
 import { type Context, frozenIn } from "../context.ts";
 import { rfc3339, type StatusDocument, statusDocument } from "../documents.ts";
 import { forecastDocument } from "../forecast-document.ts";
 import { PROTOCOL } from "../protocol.ts";
+import { mustBeKnown } from "./known.ts";
 import { prune } from "./repo.ts";
 
 type Given = { lane?: string | undefined; repo?: string | undefined; batch?: string | undefined; account?: string | undefined };
@@ -27,16 +27,6 @@ const named = (scope: Scope): string =>
 	Object.entries(scope)
 		.map(([kind, name]) => `${kind}:${name}`)
 		.join(" ") || "all";
-
-/** A pause of what is misspelt would hold nothing. Batches and accounts may come later than their pause. */
-function mustBeKnown(what: "lane" | "repo" | "agent", name: string | undefined, all: readonly string[]): void {
-	if (name === undefined || all.includes(name)) return;
-	const guess = nearest(name, all);
-	throw new SluiceError("not_found", `${what}: there is no ${what} "${name}"`, {
-		field: what,
-		hint: guess ? `did you mean "${guess}"?` : all.length > 0 ? `known: ${all.join(", ")}` : `there are no ${what}s yet`,
-	});
-}
 
 /** An agent cannot be paused, but what opened its breaker can be mended. */
 async function resumeAgent(agent: string, scope: Scope, { scheduler, agents }: Context, by: string) {
@@ -96,6 +86,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		),
 	"scheduler.pause": async ({ reason, freeze, until, ...given }, { context, by }) => {
 		const { lanes, repos } = context.scheduler.config();
+		// A pause of what is misspelt would hold nothing. Batches and accounts may come later than their pause.
 		mustBeKnown("lane", given.lane, Object.keys(lanes));
 		mustBeKnown("repo", given.repo, Object.keys(repos));
 		const scope = scopeOf(given);

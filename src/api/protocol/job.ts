@@ -177,8 +177,14 @@ export const JOB_METHODS = {
 	"job.wait": method<Doc<{ jobs: WaitedJob[]; done: boolean }>>()({
 		role: "viewer",
 		about:
-			"Answers when all of these jobs have ended, or after a while with `done: false`: ask again. A run that asks lends its slot while it waits; a job that can end only after the run is refused.",
-		params: { ids: ids("the jobs"), timeout_ms: maybe(whole("how long to wait (25,000)", 0, 25_000)) },
+			"Answers when all of these jobs have ended, or after a while with `done: false`: ask again. Takes one of `ids`, `batch`, `lane`, `all`. A run that asks lends its slot while it waits; a job that can end only after the run is refused.",
+		params: {
+			ids: maybe(ids("the jobs")),
+			batch: maybe(word("all jobs of this batch; those that have ended are told too")),
+			lane: maybe(word("the jobs of this lane that have not ended")),
+			all: maybe(flag("every job that has not ended; of a run, not itself")),
+			timeout_ms: maybe(whole("how long to wait (25,000)", 0, 25_000)),
+		},
 		result: "{jobs: [{id, name, status, exit_code, exit_kind, end_reason, last_failure}], done}",
 	}),
 	"job.cancel": method<Doc<Cancelled>>()({

@@ -9,7 +9,8 @@ export const ADD: CommandSpec = {
 	more: [
 		"The job's number goes to stdout. The folder you are in, PATH and the variables that the setting `env` allows go with the job.",
 		"Inside a run, the new job becomes a child of the one that adds it (--parent none if it should not).",
-		"Exit code 75: the queue is full, try later.",
+		"`Queue delayed; respecting caps (default: 17)`: more jobs wait than `queue.soft_limit`, here 17 in lane default. All of them are in the queue, and nothing is wrong; `config set queue.soft_limit N` sets when this is said, --quiet leaves it out.",
+		"Exit code 75: the queue is full (`queue.hard_limit`), try later.",
 	],
 	args: [{ name: "PROMPT", help: "What the agent shall do; - reads it from stdin.", take: "optional" }],
 	rest: { name: "CMD…", help: "The command, taken word by word: no shell reads it." },
@@ -154,7 +155,7 @@ export const ADD: CommandSpec = {
 			sought: ["dir", "folder", "chdir", "workdir", "working-directory"],
 		},
 		{ name: "force", type: "flag", help: "Add it even if limits or settings are against it." },
-		{ name: "wait", type: "flag", help: "Wait until it has ended; exit 0 if it succeeded, else 1." },
+		{ name: "wait", type: "flag", help: "Wait until it has ended; exit 0 if it succeeded, else 1. Ctrl-C leaves the job running." },
 		{ name: "follow", short: "f", type: "flag", help: "Wait, and show its output meanwhile." },
 	],
 	excludes: [

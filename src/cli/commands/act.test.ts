@@ -82,7 +82,7 @@ describe("acting", () => {
 		const asked = await line.run("--help");
 		expect(asked).toMatchObject({ code: 0, err: "" });
 		expect(await line.run("")).toEqual({ code: 2, out: "", err: asked.out });
-		expect((await line.run("wait --help")).out).toContain("sluice wait [options] ID…");
+		expect((await line.run("wait --help")).out).toContain("sluice wait [options] [ID…]");
 		expect((await line.run("budget --help")).out).toContain("sluice budget list|grant|report");
 	});
 

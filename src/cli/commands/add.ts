@@ -23,7 +23,8 @@ export async function run(call: Call, io: Io): Promise<number> {
 		if (!stays) io.print.out(writeJson(result));
 	} else if (id !== undefined) io.print.out(String(id));
 	if (!io.json) await tell(result, io);
-	if (typeof warning === "string") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${warning}`);
+	const told = io.quiet ? withoutBackpressure(warning) : warning;
+	if (typeof told === "string" && told !== "") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${told}`);
 	if (!stays) return outcome === "deferred" ? EXIT.later : EXIT.done;
 	const { jobs } = result as { jobs?: number[] };
 	return stay(call, io, id as number, jobs ?? [id as number]);
@@ -46,17 +47,35 @@ const withWarning = (result: Document, more: string | undefined): Document =>
 		? result
 		: { ...result, warning: typeof result.warning === "string" ? `${result.warning}; ${more}` : more };
 
+/** That many wait is talk; what is wrong with the job is not. */
+const withoutBackpressure = (warning: string | undefined): string | undefined =>
+	warning?.replace(/^Queue delayed; respecting caps \([^)]*\)(?:; )?/, "");
+
 const jobOf = ({ job }: Document): number | undefined =>
 	typeof job === "number" ? job : typeof job === "object" && job !== null ? (job as { id: number }).id : undefined;
 
-/** `all`: the steps of a recipe that has several. */
+/** `all`: the steps of a recipe that has several. Who leaves with Ctrl-C is told that the job stays. */
 async function stay(call: Call, io: Io, id: number, all: number[]): Promise<number> {
+	let stop = () => {};
+	const left = new Promise<number>((resolve) => {
+		stop = io.world.onSignal?.(resolve) ?? stop;
+	});
+	const code = await Promise.race([staying(call, io, id, all), left]);
+	stop();
+	if (code === EXIT.interrupted || code === EXIT.terminated)
+		io.print.say(
+			`${all.length > 1 ? `jobs ${all.join(", ")} go on` : `job ${id} goes on`}; sluice cancel ${all.join(" ")} stops ${all.length > 1 ? "them" : "it"}`,
+		);
+	return code;
+}
+
+async function staying(call: Call, io: Io, id: number, all: number[]): Promise<number> {
 	if (call.flag("follow") && !io.json) {
 		const { printLog, WHOLE } = await import("../follow.ts");
 		await printLog(io, { id, stream: "both", attempt: undefined, raw: false, from: WHOLE }, "follow");
 	}
 	const { waitFor } = await import("../waiting.ts");
-	const { done, jobs } = await waitFor(io, all, undefined);
+	const { done, jobs } = await waitFor(io, { ids: all }, undefined);
 	if (io.json) io.print.out(writeJson({ schema_version: 1, outcome: "queued", ...(await io.ask("job.show", { id })) }));
 	return done && jobs.every((job) => job.status === "succeeded") ? EXIT.done : EXIT.failed;
 }

@@ -26,7 +26,7 @@ describe("controlling", () => {
 		});
 		expect((await line.run("resume --lane x")).err).toBe("resumed: lane x\n");
 		expect(await line.run("resume --lane y")).toMatchObject({ code: 0, err: "lane y was not paused; still paused: lane x, repo app\n" });
-		expect((await line.run("resume")).err).toBe("everything was not paused; still paused: lane x, repo app\n");
+		expect((await line.run("resume")).err).toBe("the queue as a whole was not paused; still paused: lane x, repo app\n");
 	});
 
 	test("resume of an agent closes its breaker, or says that none is open", async () => {

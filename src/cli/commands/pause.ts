@@ -45,5 +45,7 @@ function resumedWords(isAgent: boolean, words: string, { breaker_closed, was_pau
 	const still =
 		still_paused.length > 0 ? `; still paused: ${still_paused.map((scope) => printable(scope.replace(":", " "))).join(", ")}` : "";
 	if (isAgent || was_paused) return `resumed: ${words}${breaker_closed ? ", and its breaker is closed" : ""}${still}`;
-	return `${words} was not paused${breaker_closed ? "; its breaker is closed" : ""}${still}`;
+	const what =
+		words !== "everything" ? `${words} was not paused` : still === "" ? "nothing was paused" : "the queue as a whole was not paused";
+	return `${what}${breaker_closed ? "; its breaker is closed" : ""}${still}`;
 }

@@ -1,4 +1,4 @@
-// A daemon that dies under a command that stays: the command brings it back, or ends with the code that says "try again", never with that of a failed job.
+// Commands that stay: a daemon that dies under them is brought back, or they end with the code that says "try again", never with that of a failed job.
 
 import { spawn } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
@@ -94,4 +94,15 @@ describe("a daemon that is killed", () => {
 		writeFileSync(join(home.path, "config.yml"), "");
 		go();
 	});
+});
+
+test("a run that waits for everything does not wait for itself", async () => {
+	const home = new TestHome();
+	const { client } = await home.up();
+	const other = await add(client, home, "while [ ! -e go ]; do sleep 0.01; done");
+	const waits = await add(client, home, `: > waits; ${process.execPath} ${TestHome.command()} wait --all -q`);
+	await until(() => existsSync(join(home.path, "waits")));
+	writeFileSync(join(home.path, "go"), "");
+	const said = await home.run(["wait", String(waits), String(other)]);
+	expect(said.code).toBe(0);
 });
