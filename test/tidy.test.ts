@@ -63,6 +63,7 @@ describe("imports point one way", () => {
 		"disk",
 		"log",
 		"output",
+		"adding",
 		"scheduler",
 		"agent",
 		"source",

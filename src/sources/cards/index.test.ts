@@ -157,7 +157,7 @@ describe("a fault concerns its card alone", () => {
 			"": expect.stringContaining("link out of the source's folder"),
 			2: expect.stringMatching(/2-bad.md: line \d: front matter/),
 			3: expect.stringContaining("is not UTF-8"),
-			4: expect.stringContaining("title: 1000000 characters"),
+			4: expect.stringContaining("title: is 1000000 characters long"),
 			5: expect.stringMatching(/two cards have the code 5: phase-1-a.*5-twice.md, phase-2-b.*5-again.md/),
 			7: expect.stringContaining("agent_status: must be one of"),
 			8: expect.stringContaining("parallelizable"),
