@@ -1,4 +1,24 @@
-// Contract of adding jobs: what the hard limit of the queue answers, and what is said of jobs that are made of items.
+// Contract of adding jobs: what is given to `add` and `apply`, what they answer, and what is said of jobs that are made of items.
+
+import type { JobInput } from "./core/job.ts";
+import type { JobView } from "./scheduler.ts";
+
+export type AddResult =
+	| { outcome: "queued"; job: JobView; position: number | null; warning?: string }
+	| { outcome: "already_running"; job: number; holder: number }
+	| ({ outcome: "deferred" } & Deferred)
+	| { outcome: "duplicate"; job: number };
+
+/** One job for each entry: the table in core/manifest.ts says what `${…}` in its text becomes. */
+export type ForEach = unknown[] | Record<string, unknown>;
+export type Manifest = { defaults?: JobInput; jobs: (JobInput & { for_each?: ForEach })[]; batch?: string };
+/** `deferred`: the hard limit kept some items out, which are among the skipped with that reason and job 0. */
+export type ApplyResult = {
+	jobs: number[];
+	names: Record<string, number>;
+	skipped: { name: string; job: number; reason: string }[];
+	deferred?: Deferred;
+};
 
 /** The hard limit of the queue, how deep each lane is, and what can be done about it. */
 export type Deferred = { limit: number; depths: Record<string, number>; hint: string };

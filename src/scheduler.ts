@@ -1,6 +1,6 @@
 // Contract of the engine: what the library, the daemon, the CLI and the simulator call. Every method is durable before its promise resolves.
 
-import type { Deferred, OfItems } from "./adding.ts";
+import type { AddResult, ApplyResult, Manifest, OfItems } from "./adding.ts";
 import type { Config, PresetName } from "./core/config.ts";
 import type { Forecast } from "./core/forecast.ts";
 import type { Graph } from "./core/graph-text.ts";
@@ -11,6 +11,8 @@ import type { Clock, Facts, Host } from "./host.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Log } from "./log.ts";
 import type { Outputs } from "./output.ts";
+
+export type { AddResult, ApplyResult, ForEach, Manifest } from "./adding.ts";
 
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
 export type ConfigInput = Record<string, unknown>;
@@ -64,23 +66,6 @@ export type JobView = Omit<
 	held?: { kind: ReasonCode; detail: string };
 	/** Its run waits for these jobs and lends its slot. */
 	waits_for?: number[];
-};
-
-export type AddResult =
-	| { outcome: "queued"; job: JobView; position: number | null; warning?: string }
-	| { outcome: "already_running"; job: number; holder: number }
-	| ({ outcome: "deferred" } & Deferred)
-	| { outcome: "duplicate"; job: number };
-
-/** One job for each entry: the table in core/manifest.ts says what `${…}` in its text becomes. */
-export type ForEach = unknown[] | Record<string, unknown>;
-export type Manifest = { defaults?: JobInput; jobs: (JobInput & { for_each?: ForEach })[]; batch?: string };
-/** `deferred`: the hard limit kept some items out, which are among the skipped with that reason and job 0. */
-export type ApplyResult = {
-	jobs: number[];
-	names: Record<string, number>;
-	skipped: { name: string; job: number; reason: string }[];
-	deferred?: Deferred;
 };
 
 export type ClaimOptions = {
@@ -325,7 +310,6 @@ export interface Scheduler extends Fleet {
 	mergeAgain(id: number, options?: Act): Promise<void>;
 	/** It is not to be merged any more: `kept`. What comes after it with `merged` can no longer be met. */
 	dropMerge(id: number, options?: Act): Promise<void>;
-
 	show(id: number): Promise<JobView>;
 	list(filter?: {
 		status?: Status[];
@@ -377,7 +361,6 @@ export interface Scheduler extends Fleet {
 	limit(account: string, report: { until?: number; retry_after_ms?: number; closed?: string }, options?: Act): Promise<void>;
 	clearAccount(account: string, options?: Act): Promise<void>;
 	acquireCall(account: string, holder: string): Promise<{ granted: boolean; in_use: number; limit: number }>;
-	/** `released`: the holder had one. */
 	releaseCall(account: string, holder: string): Promise<{ released: boolean }>;
 
 	grant(
