@@ -221,6 +221,13 @@ test("a key that an entry does not have is no entry with a dot in its name", asy
 	expect([file.engine().lanes["a.b"]?.max, "c.d" in file.engine().lanes, file.engine().resources["gpu.big"]]).toEqual([2, true, 2]);
 });
 
+test("keep_awake takes yes and no, too", async () => {
+	const file = open("keep_awake: true\n");
+	expect(file.settings().keep_awake).toBe("while_running");
+	await file.set("keep_awake", "false");
+	expect(file.settings().keep_awake).toBe("never");
+});
+
 describe("while the daemon runs", () => {
 	/** Resolves when the file's state satisfies `done`; the watch and its net make it so. */
 	const until = async (done: () => boolean) => {
