@@ -8,7 +8,6 @@
 //   triggers what is due by time, and what changes
 //   record   daemon.json
 
-import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import type { Checkup } from "../api/context.ts";
 import { type Serving, serve } from "../api/serve.ts";
@@ -42,7 +41,7 @@ import { watchHome } from "./home-loss.ts";
 import { createHooks } from "./hooks.ts";
 import { confirmItem, openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
-import { readRecord, takeLock, writeRecord } from "./lock.ts";
+import { keepRecord, takeLock } from "./lock.ts";
 import { openLog } from "./log.ts";
 import { type DaemonOptions, givenTo, remember, userName } from "./options.ts";
 import { openQueue } from "./queue.ts";
@@ -385,11 +384,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		});
 		watching.look();
 		undo.push(() => watching.close());
-		writeRecord(home.record, { pid: process.pid, version, port, started_at: new Date(startedAt).toISOString() });
-		undo.push(() => {
-			// A daemon of a home that was made anew in the same place has its own record there.
-			if (readRecord(home.record)?.pid === process.pid) rmSync(home.record, { force: true });
-		});
+		undo.push(keepRecord(home.record, { pid: process.pid, version, port, started_at: new Date(startedAt).toISOString() }));
 		config.follow();
 		await triggers.reload();
 		stopping.ready();

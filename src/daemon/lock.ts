@@ -3,7 +3,7 @@
 //
 // Nothing else in this process may open lock.db: closing any descriptor of a file gives up the locks that its process has on it.
 
-import { readFileSync, truncateSync } from "node:fs";
+import { readFileSync, rmSync, truncateSync } from "node:fs";
 import { HOME_TAKEN } from "../api/auto-start.ts";
 import { SluiceError } from "../core/errors.ts";
 import { type Database, openDatabase } from "../stores/sqlite/driver.ts";
@@ -74,3 +74,11 @@ export function readRecord(path: string): DaemonRecord | null {
 }
 
 export const writeRecord = (path: string, record: DaemonRecord): void => writeWhole(path, `${JSON.stringify(record)}\n`);
+
+/** Written now; the returned function removes it, unless a daemon of a home that was made anew in the same place has its own record there. */
+export function keepRecord(path: string, record: DaemonRecord): () => void {
+	writeRecord(path, record);
+	return () => {
+		if (readRecord(path)?.pid === record.pid) rmSync(path, { force: true });
+	};
+}
