@@ -97,12 +97,6 @@ export const BUGS: Bug[] = [
 		replace: '    tx.put("settle", "fact/none", ',
 	},
 	{
-		name: "a cancel of several lets claims in between",
-		file: "scheduler/claim.js",
-		find: "(askPace(world) || isCancelling(tx))",
-		replace: "askPace(world)",
-	},
-	{
 		name: "a run that waits lends nothing",
 		file: "scheduler/waits.js",
 		find: 'tx.count("usage", key, amount);',
