@@ -16,6 +16,9 @@ const OURS = [...(MIGRATIONS[0]?.sql ?? "").matchAll(/CREATE TABLE (\w+)/g)].map
 /** The table that every other one of a `kernel.db` refers to. */
 export const KERNEL_AGENTS = "agent_processes";
 
+/** As a shell reads it. */
+const typed = (path: string): string => (/^[\w./~+@:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
+
 /** The schema's version; 0: nothing is there yet. Refuses what is not ours, or too new. */
 export function versionIn(database: Database, path: string): number {
 	// One statement, so one moment: another process may just be making the tables.
@@ -29,7 +32,7 @@ export function versionIn(database: Database, path: string): number {
 	if (version === 0 && parts.length === 0) return 0;
 	if (parts.includes(KERNEL_AGENTS))
 		throw new SluiceError("store", `${path} is a kernel.db (schema ${version}), not a store of Sluice; nothing of it was changed`, {
-			hint: `sluice kernel import ${path} takes over its agents, ledgers and queue`,
+			hint: `use another store; there sluice kernel import ${typed(path)} takes over its agents, ledgers and queue`,
 		});
 	if (version === 0 || !OURS.every((name) => parts.includes(name)))
 		throw new SluiceError("store", `${path} is a database of another program; nothing of it was changed`, { hint: "use another file" });
