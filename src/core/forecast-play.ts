@@ -183,9 +183,13 @@ export function play(board: Board, length: (job: number) => number): Played {
 	function paceAt(): number {
 		const spaced = lastStart + board.spacing;
 		const { every, most } = board.cycle;
-		if (every <= 0 || spaced > now) return Math.max(now, spaced);
-		if (now >= cycleAt + every) [cycleAt, cycleLeft] = [now, most];
-		return now === cycleAt && cycleLeft > 0 ? now : cycleAt + every;
+		if (every <= 0) return Math.max(now, spaced);
+		if (now >= cycleAt + every) {
+			cycleAt += Math.floor((now - cycleAt) / every) * every;
+			// Noticed later than it began: nothing was ready then, and what came since waits for the next one.
+			cycleLeft = now === cycleAt ? most : 0;
+		}
+		return cycleLeft > 0 ? Math.max(now, spaced) : cycleAt + every;
 	}
 	/** Starts what can start now; when the pace lets the next one go, if it is the pace that keeps it. */
 	function dispatch(ended: number | null): number {
@@ -202,7 +206,10 @@ export function play(board: Board, length: (job: number) => number): Played {
 				}
 				if (heap.top !== undefined && fullCap(kind) === undefined && (best < 0 || heap.top < best)) best = heap.top;
 			}
-			if (best < 0) return Number.POSITIVE_INFINITY;
+			if (best < 0) {
+				cycleLeft = 0;
+				return Number.POSITIVE_INFINITY;
+			}
 			const paced = paceAt();
 			if (paced > now) return paced;
 			ready[(pieces[best] as Piece).class]?.pop();

@@ -130,6 +130,14 @@ describe("by example", () => {
 		expect(town.jobs.map(({ start }) => minutes(start?.p50))).toEqual([1, 4, 7]);
 		const spaced = run([job(1), job(2), job(3)], { caps: { all: 9 }, spacing: 2 * MINUTE });
 		expect(spaced.jobs.map(({ start }) => minutes(start?.p50))).toEqual([0, 2, 4]);
+		const both = { caps: { all: 9 }, cycle: { every: 5 * MINUTE, next_at: NOW + MINUTE, most: 2 }, spacing: 2 * MINUTE };
+		expect(run([job(1), job(2), job(3)], both).jobs.map(({ start }) => minutes(start?.p50))).toEqual([1, 3, 6]);
+	});
+
+	test("what becomes ready between two cycles waits for the next", () => {
+		const one = { ...job(2), after: [1] };
+		const found = run([job(1), one], { caps: { all: 9 }, cycle: { every: 30 * MINUTE, next_at: NOW, most: 2 } });
+		expect(found.jobs.map(({ start }) => minutes(start?.p50))).toEqual([0, 30]);
 	});
 
 	test("no history: it says so, and tells no time", () => {
