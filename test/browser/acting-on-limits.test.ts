@@ -106,7 +106,7 @@ test("caps by field, by handle and by key; none at all", async () => {
 test("holds of every kind can be cleared; budgets are granted", async () => {
 	const site = await openSite(`
 accounts: {work: {}, spare: {}}
-agents: {ghost: {command: [/nonexistent/ghost]}}
+repos: {ghost: {path: ${makeRepository().path}, hooks: {before_run: [/bin/sh, -c, 'echo nonexistent >&2; exit 4']}}}
 environment_breaker: {failures: 2, cooldown: 1h}
 `);
 	const page = await browser.page();
@@ -115,13 +115,13 @@ environment_breaker: {failures: 2, cooldown: 1h}
 	const panel = page.getByRole("region", { name: "Holds" });
 	const clear = (name: string) => panel.getByRole("button", { name: `Clear: ${name}` }).click();
 
-	const ghosts = [await site.add({ agent: "ghost", prompt: "a" }), await site.add({ agent: "ghost", prompt: "b" })];
+	const ghosts = [await site.sh("true", { repo: "ghost" }), await site.sh("true", { repo: "ghost" })];
 	await panel.getByText("breaker open").waitFor();
 	await panel.getByText(/nonexistent/).waitFor();
-	await until(async () => (await holds()).includes("breaker_open agent:ghost"));
+	await until(async () => (await holds()).includes("breaker_open repo:ghost"));
 	await site.client.call("job.cancel", { ids: ghosts });
-	await clear("breaker open, agent:ghost");
-	await toast(page, "The breaker of agent ghost is closed: its jobs start again.").waitFor();
+	await clear("breaker open, repo:ghost");
+	await toast(page, "The breaker of repo ghost is closed: its jobs start again.").waitFor();
 	expect(await holds()).toEqual([]);
 
 	await site.client.call("scheduler.pause", { account: "spare", reason: "holiday" });

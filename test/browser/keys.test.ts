@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { card, enter, TestBrowser, toast } from "../make/browser.ts";
 import { until } from "../make/daemon.ts";
+import { makeRepository } from "../make/repository.ts";
 import { openSite } from "../make/site.ts";
 
 const browser = new TestBrowser();
@@ -62,9 +63,8 @@ test("with keys alone: from the board to a job, its log, a cancel, the graph, an
 });
 
 test("every kind of action with keys alone", async () => {
-	const site = await openSite(
-		`${CONFIG}agents: {ghost: {command: [/nonexistent/ghost]}}\nenvironment_breaker: {failures: 2, cooldown: 1h}\n`,
-	);
+	const ghost = `repos: {ghost: {path: ${makeRepository().path}, hooks: {before_run: [/bin/false]}}}`;
+	const site = await openSite(`${CONFIG}${ghost}\nenvironment_breaker: {failures: 2, cooldown: 1h}\n`);
 	const { client } = site;
 	await client.call("scheduler.pause", { lane: "code" });
 	const [waits, other] = [await site.sh("true", { lane: "code", name: "waits" }), await site.sh("true", { lane: "code", name: "other" })];
@@ -72,7 +72,7 @@ test("every kind of action with keys alone", async () => {
 	const asks = await site.add({ payload: { n: 1 }, lane: "docs", name: "curious", command: undefined });
 	const { claimed } = await client.call("job.claim", { worker: "w", lanes: ["docs"] });
 	await client.call("job.complete", { job: asks, token: claimed[0]!.run.token, exit_kind: "needs_human", question: "Which colour?" });
-	for (const prompt of ["a", "b"]) await site.add({ agent: "ghost", prompt });
+	for (const name of ["a", "b"]) await site.sh("true", { repo: "ghost", name });
 	const show = async (id: number) => (await client.call("job.show", { id })).job;
 	const status = () => client.call("scheduler.status", {});
 	const page = await browser.page();
@@ -147,8 +147,8 @@ test("every kind of action with keys alone", async () => {
 	await page.keyboard.type("3");
 	await page.keyboard.press("Enter");
 	await toast(page, "Lane code: at most 3 runs.").waitFor();
-	await tabTo(/^Clear: breaker open, agent:ghost$/);
+	await tabTo(/^Clear: breaker open, repo:ghost$/);
 	await page.keyboard.press("Enter");
-	await toast(page, "The breaker of agent ghost is closed").waitFor();
+	await toast(page, "The breaker of repo ghost is closed").waitFor();
 	await until(async () => (await status()).lanes.code?.max === 3);
 });

@@ -663,6 +663,14 @@ describe("odd repositories: a named error on that job, and all others go on", ()
 	const messageOf = (home: TestHome, job: number): string =>
 		JSON.parse(readFileSync(join(home.path, "runs", String(job), "1", "outcome.json"), "utf8")).message;
 
+	test("a base that is not there is the fault of the jobs that name it: no other job of the repo waits", async () => {
+		const { client } = await town(makeRepository());
+		const bad = await Promise.all([1, 2, 3].map(() => add(client, "true", { base_branch: "nowhere" })));
+		for (const id of bad) await until(async () => (await show(client, id)).dispatch_failures === 1);
+		expect((await client.call("scheduler.status", {})).holds).toEqual([]);
+		expect(await ended(client, await add(client, "true", { no_merge: true }))).toMatchObject({ status: "succeeded" });
+	});
+
 	test("a detached head, a vanished folder, a missing base, a branch named like an option", async () => {
 		const [good, detached, gone] = [makeRepository(), makeRepository(), makeRepository()];
 		detached.git("checkout", "--quiet", "--detach");
