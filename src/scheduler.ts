@@ -41,7 +41,7 @@ export type OpenOptions = {
 	poll_others_ms?: number;
 	/** Names that mean an agent here: a job that names another one is refused, unless with `force` or where the setting `agents` lists it. Absent = any. */
 	agents?: () => readonly string[];
-	/** Told loudly of what nobody waits for: a pass that was abandoned. */
+	/** Gets a line when a pass is abandoned. */
 	log?: Pick<Log, "error">;
 	/** "manual": nothing happens by itself; call `tick()`. For tests and the simulator. */
 	drive?: "auto" | "manual";

@@ -9,7 +9,7 @@ import { shellCommandFor } from "../core/shell-line.ts";
 import { agentProblem } from "../supervisor/prepare.ts";
 import { type Env, find, isProgram } from "./program-path.ts";
 
-/** Why this job could not start here now; null when nothing speaks against it, or nobody can tell. */
+/** Why this job could not start here now; null when nothing speaks against it, or this machine cannot know. */
 export function startProblem(job: Startable, agents: Record<string, CustomProfile>, env: Env): string | null {
 	if (job.agent === undefined) {
 		const [program] = job.command ?? [];

@@ -186,7 +186,7 @@ describe("after", () => {
 		expect(await t.sluice.cancel(damaged)).toEqual({ cancelled: [damaged], requested: [] });
 	});
 
-	test("an event that cannot be read holds up nobody who follows them", async () => {
+	test("an event that cannot be read does not stop the readers of later ones", async () => {
 		const path = join(makeFolder(), "sluice.db");
 		const t = await openStand({ preset: "dag", path });
 		const [damaged, sound] = [await t.add(), await t.add()];

@@ -1,4 +1,4 @@
-// A mistyped program or agent, with a real daemon and a real repository: told when it is added, and nobody else's trouble.
+// A mistyped program or agent, with a real daemon and a real repository: told when it is added, and no other job waits for it.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

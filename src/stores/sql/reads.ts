@@ -200,7 +200,7 @@ function job(row: Row): unknown {
 	}
 }
 const pair = (row: Row) => [row[0], JSON.parse(text(row[1]))] as unknown;
-/** The same for what a job's runner needs. */
+/** A spec that cannot be read concerns its own job alone. */
 function spec([id, body]: Row): unknown {
 	try {
 		const found: unknown = JSON.parse(text(body));
@@ -211,7 +211,7 @@ function spec([id, body]: Row): unknown {
 	}
 }
 const first = (row: Row) => row[0];
-/** And for what is told of one: those who follow the events go on behind it. */
+/** An event that cannot be read must not stop the readers of the events that follow it. */
 function event([seq, at, kind, job, by, data]: Row): unknown {
 	try {
 		return { seq, at, kind, job, by, data: JSON.parse(text(data)) };
