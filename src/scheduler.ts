@@ -155,6 +155,8 @@ export type StatusReport = {
 	needs_human: { job: number; name: string | null; question: string | null; since: number }[];
 	/** Budgets that are used up or near it, what is set aside included. */
 	budgets: BudgetView[];
+	/** Jobs that ended badly in the last 24 hours and were not taken up again; each is counted up to 10,000. */
+	recent_failures: { since: number; failed: number; blocked_by_dependency: number };
 };
 
 /** `events`: of this process's commit. `heard`: what others have committed since the last time; not always all of it. */

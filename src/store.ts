@@ -142,7 +142,9 @@ export type Read =
 	/** Ended jobs, the newest first, from before a place on. */
 	| { read: "recent"; before: { ended_at: number; id: number }; limit: number }
 	| { read: "range"; from: number; to: number; limit: number }
-	| { read: "ended_in"; from: number; to: number };
+	| { read: "ended_in"; from: number; to: number }
+	/** How many jobs ended badly at or after `since`; each is counted up to `limit`. */
+	| { read: "failures"; since: number; limit: number };
 
 export type Replies = {
 	jobs: Job[];
@@ -174,6 +176,7 @@ export type Replies = {
 	recent: Job[];
 	range: number[];
 	ended_in: number[];
+	failures: { failed: number; blocked_by_dependency: number };
 };
 
 export type Changes = {

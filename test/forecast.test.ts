@@ -86,7 +86,7 @@ describe("what is read of the queue", () => {
 		await t.done({}, "failed");
 		await t.add();
 		const found = await t.sluice.forecast();
-		expect([found.runs, found.end, found.notes]).toEqual([0, null, ["no run has ended well here yet: there is nothing to forecast from"]]);
+		expect([found.runs, found.end, found.notes]).toEqual([0, null, ["no finished run to estimate from"]]);
 	});
 
 	test("a paused lane has no time unless the pause ends by itself", async () => {

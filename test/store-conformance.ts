@@ -201,6 +201,11 @@ function naive(tables: Tables, request: Read): unknown {
 		}
 		case "range":
 			return [...tables.job, ...tables.done].map(({ id }) => id).filter((id) => id >= request.from && id <= request.to);
+		case "failures": {
+			const count = (status: string) =>
+				Math.min(request.limit, tables.done.filter((job) => job.status === status && (job.ended_at as number) >= request.since).length);
+			return { failed: count("failed"), blocked_by_dependency: count("blocked_by_dependency") };
+		}
 		case "ended_in":
 			return tables.done.map(({ id }) => id).filter((id) => id >= request.from && id <= request.to);
 	}
@@ -456,6 +461,7 @@ const someRead: fc.Arbitrary<Read> = fc.oneof(
 	}),
 	fc.record({ read: fc.constant("range" as const), from: id, to: id, limit }),
 	fc.record({ read: fc.constant("ended_in" as const), from: id, to: id }),
+	fc.record({ read: fc.constant("failures" as const), since: fc.integer({ min: -1, max: 11 }), limit }),
 );
 
 /** Everything that a store holds, read through its contract. */

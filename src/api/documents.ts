@@ -162,7 +162,10 @@ export type HostDocument = Omit<HostView, "heartbeat_at" | "joined_at" | "lease_
 	drain: { by: string; at: Time; reason: string } | null;
 };
 
-export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" | "last_dispatch_at" | "needs_human" | "budgets"> & {
+export type StatusDocument = Omit<
+	StatusReport,
+	"paused_at" | "holds" | "hosts" | "last_dispatch_at" | "needs_human" | "budgets" | "recent_failures"
+> & {
 	schema_version: number;
 	paused_at: Time | null;
 	holds: { scope: string; kind: string; since: Time; until: Time | null; by: string; reason: string }[];
@@ -184,6 +187,8 @@ export type StatusDocument = Omit<StatusReport, "paused_at" | "holds" | "hosts" 
 	}[];
 	/** Jobs whose runs on this host a pause with `freeze` has stopped. */
 	frozen?: number[];
+	/** Jobs that ended badly in the last 24 hours and were not taken up again. Not from a daemon of before. */
+	recent_failures?: { since: Time; failed: number; blocked_by_dependency: number };
 	/** Budgets that are used up or near it. */
 	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Time | null })[];
 	/** Why config.yml as it stands is not in force; null when it is. */
@@ -386,6 +391,7 @@ export const statusDocument = (status: StatusReport): StatusDocument => ({
 	last_dispatch_at: maybeTime(status.last_dispatch_at),
 	needs_human: status.needs_human.map((one) => ({ ...one, since: rfc3339(one.since) })),
 	budgets: status.budgets.map((one) => ({ ...one, refills_at: maybeTime(one.refills_at) })),
+	recent_failures: { ...status.recent_failures, since: rfc3339(status.recent_failures.since) },
 });
 
 export const endedDocument = ({ job, status, retry_at }: Ended): EndedDocument => ({ job, status, retry_at: maybeTime(retry_at) });

@@ -1,6 +1,7 @@
 // Ranges of a forecast in words: the hour for what is near, the date too for what is not.
 
 import type { RangeDocument } from "../api/forecast-document.ts";
+import { counted } from "./print.ts";
 import { clockTime, localTime } from "./times.ts";
 
 const DAY = 86_400_000;
@@ -11,6 +12,16 @@ export function rangeWords(one: RangeDocument | null, now: number): string {
 	const [half, ninety] = [moment(one.p50, now), moment(one.p90, now)];
 	return half === ninety ? half : `${half} – ${ninety}`;
 }
+
+/** `14:02 (50 %) – 14:05 (90 %)`: how likely it is to be done by then. */
+export function oddsWords(one: RangeDocument, now: number): string {
+	const [half, ninety] = [moment(one.p50, now), moment(one.p90, now)];
+	return half === ninety ? half : `${half} (50 %) – ${ninety} (90 %)`;
+}
+
+/** `3 runs in lane code`, `3 runs of recipe work` */
+export const basisWords = ({ runs, of }: { runs: number; of: string }): string =>
+	`${counted(runs, "run")} ${of.startsWith("recipe") ? "of" : "in"} ${of}`;
 
 function moment(text: string, now: number): string {
 	const at = Date.parse(text);

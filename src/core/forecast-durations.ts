@@ -50,7 +50,7 @@ export function poolsOf(samples: readonly Sample[]): (job: { lane: string; recip
 		const count = ([at]: [string, string]) => groups.get(at)?.length ?? 0;
 		const best = ways.find((way) => count(way) >= ENOUGH) ?? ways.find((way) => count(way) > 0);
 		if (best) return pool(best[0], best[1], "same");
-		return groups.size > 0 ? pool(key(null, null), "runs of other lanes", "any") : null;
+		return groups.size > 0 ? pool(key(null, null), "other lanes", "any") : null;
 	};
 }
 

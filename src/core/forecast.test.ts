@@ -142,11 +142,7 @@ describe("by example", () => {
 
 	test("no history: it says so, and tells no time", () => {
 		const found = run([job(1), job(2)], { samples: [] });
-		expect([ends(found), found.end, found.notes]).toEqual([
-			[undefined, undefined],
-			null,
-			["no run has ended well here yet: there is nothing to forecast from"],
-		]);
+		expect([ends(found), found.end, found.notes]).toEqual([[undefined, undefined], null, ["no finished run to estimate from"]]);
 	});
 
 	test("history of other lanes only, or of one run: it says so", () => {

@@ -89,7 +89,7 @@ export function* forecast(queue: Queue): Generator<void, Forecast, void> {
 		notes,
 	});
 	if (jobs.length === 0) return empty([]);
-	if (queue.samples.length === 0) return empty(["no run has ended well here yet: there is nothing to forecast from"]);
+	if (queue.samples.length === 0) return empty(["no finished run to estimate from"]);
 
 	const played = jobs.flatMap((job, index) => (stuck.has(job.id) ? [] : [index]));
 	const board = boardOf(queue, played);

@@ -22,6 +22,11 @@ const count = (many: unknown, noun: string) => {
 	return `${n} ${noun}${n === 1 ? "" : "s"}`;
 };
 
+const failures = (some: unknown) => {
+	const { failed = 0, blocked_by_dependency = 0 } = (some ?? {}) as { failed?: number; blocked_by_dependency?: number };
+	return failed + blocked_by_dependency === 0 ? "" : `; ${failed} failed, ${blocked_by_dependency} blocked in the last 24 hours`;
+};
+
 const WORDS: Record<ToolMethod, (answer: Document) => string> = {
 	"job.add": ({ outcome, job, holder, limit, position }) => {
 		if (outcome === "duplicate") return `not added: job ${job} has this unique key already`;
@@ -47,8 +52,8 @@ const WORDS: Record<ToolMethod, (answer: Document) => string> = {
 	"job.wait": ({ jobs, done }) =>
 		[done ? "all have ended" : "not all have ended yet", ...(jobs as Job[]).slice(0, 20).map(stand)].join("\n"),
 	"job.graph": ({ nodes, edges, text }) => (typeof text === "string" ? text : `${count(nodes, "job")}, ${count(edges, "edge")}`),
-	"scheduler.status": ({ paused, queued_total, queued_ready, queued_held, running, max_concurrent, holds }) =>
-		`${paused ? "paused, " : ""}${running} running of ${max_concurrent}, ${queued_total} waiting, ${queued_ready} of them ready${queued_held ? ` (${queued_held} held)` : ""}, ${count(holds, "hold")}`,
+	"scheduler.status": ({ paused, queued_total, queued_ready, queued_held, running, max_concurrent, holds, recent_failures }) =>
+		`${paused ? "paused, " : ""}${running} running of ${max_concurrent}, ${queued_total} waiting, ${queued_ready} of them ready${queued_held ? ` (${queued_held} held)` : ""}, ${count(holds, "hold")}${failures(recent_failures)}`,
 	"scheduler.pause": ({ scope }) => `paused: ${scope}`,
 	"scheduler.resume": ({ scope, paused, was_paused }) =>
 		paused

@@ -194,6 +194,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 		backpressure: delay === null ? null : `${delay}${backlog(tx) >= hardLimit(config) ? "; new jobs are deferred" : ""}`,
 		last_dispatch_at: tx.getPace().last_dispatch_at,
 		kernel: yield* kernelCounts(tx),
+		recent_failures: { since: tx.now - RECENT_MS, ...(yield* ask({ read: "failures", since: tx.now - RECENT_MS, limit: MOST_FAILURES })) },
 		needs_human: yield* waitingForPeople(tx),
 		budgets: [...memory.ledgers.values()].flat().flatMap((ledger) => {
 			const view = viewBudget(tx, ledger);
@@ -202,6 +203,9 @@ export function* status(tx: Tx): Op<StatusReport> {
 		}),
 	};
 }
+
+const RECENT_MS = 86_400_000;
+const MOST_FAILURES = 10_000;
 
 /** Reasons that are told one by one; with more of them nobody reads them all. */
 const HELD = 100;

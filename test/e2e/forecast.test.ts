@@ -20,7 +20,7 @@ test("no past runs: it says so; then ranges, the basis, the path, the cap that b
 	await add({ name: "next", batch: "docs" });
 	const blind = await home.run(["forecast"]);
 	expect(blind.code).toBe(0);
-	expect(blind.out).toContain("no run has ended well here yet: there is nothing to forecast from");
+	expect(blind.out).toContain("no finished run to estimate from");
 	expect(JSON.parse((await home.run(["forecast", "--json"])).out)).toMatchObject({
 		schema_version: 1,
 		runs: 0,
@@ -32,9 +32,9 @@ test("no past runs: it says so; then ranges, the basis, the path, the cap that b
 		start: null,
 		end: null,
 		basis: null,
-		stuck: expect.stringContaining("no run has ended well here yet"),
+		stuck: expect.stringContaining("no finished run to estimate from"),
 	});
-	await until(async () => (await home.run(["why", "next"])).out.includes("eta       none can be told: no run has ended well here yet"));
+	await until(async () => (await home.run(["why", "next"])).out.includes("eta       unknown: no finished run to estimate from"));
 	expect((await client.call("batch.list", {})).batches).toMatchObject([{ name: "docs", eta: null }]);
 
 	writeFileSync(gate, "");
@@ -61,7 +61,7 @@ test("no past runs: it says so; then ranges, the basis, the path, the cap that b
 	});
 	expect(eta.basis).toEqual({ of: "lane default", runs: 6, like: "same" });
 	expect(Date.parse(eta.start?.p50 ?? "")).toBeLessThanOrEqual(Date.parse(eta.end?.p90 ?? ""));
-	const line = /eta {7}starts \S+.*, ends \S+.* \(6 runs, lane default\)/;
+	const line = /eta {7}starts \S+.*, ends \S+.* \(based on 6 runs in lane default\)/;
 	await until(async () => line.test((await home.run(["why", String(left)])).out));
 	const batch = await until(async () => (await client.call("batch.show", { name: "docs" })).batch.eta);
 	expect(Date.parse(batch.p50)).toBeLessThanOrEqual(Date.parse(batch.p90));

@@ -155,7 +155,12 @@ function Expected({ eta: { start, end, basis, stuck }, isRunning }: { eta: NonNu
 	return (
 		<section class="panel" aria-label="Expected">
 			<h2>
-				Expected <span class="dim">{basis ? `by ${count(basis.runs)} ${basis.runs === 1 ? "run" : "runs"}, ${basis.of}` : ""}</span>
+				Expected{" "}
+				<span class="dim">
+					{basis
+						? `based on ${count(basis.runs)} ${basis.runs === 1 ? "run" : "runs"} ${basis.of.startsWith("recipe") ? "of" : "in"} ${basis.of}`
+						: ""}
+				</span>
 			</h2>
 			{end === null ? (
 				<p class="dim">No time can be told{stuck === null ? "." : `: ${stuck}`}</p>

@@ -1,6 +1,7 @@
 // The methods of repos and of what their jobs leave behind.
 
 import { SluiceError } from "../../core/errors.ts";
+import { isTerminal } from "../../core/job.ts";
 import { doc, type Handler, type Handlers, resolve, shown } from "../call.ts";
 import type { Context } from "../context.ts";
 
@@ -19,16 +20,18 @@ type Look = "job.diff" | "job.open";
 export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
 	"job.diff": async ({ id }, { context }) => {
 		const job = await resolve(context, id);
-		const { attempt } = await context.scheduler.show(job);
+		const { attempt, repo, status } = await context.scheduler.show(job);
 		// The worktree of an attempt that another host has overtaken says nothing.
 		const away = context.elsewhere && attempt > 0 ? await context.elsewhere.diff(job, attempt) : null;
 		const found = away ?? (await context.work.diff(job, attempt));
-		if (!found)
-			throw new SluiceError("not_found", `job ${job} has changed nothing that is known here`, {
+		if (found) return doc({ job, ...found });
+		if (repo === undefined)
+			throw new SluiceError("not_found", `job ${job} has no repo, so no changes of it are known`, {
 				field: "id",
-				hint: "only jobs with a repo have a worktree and a patch",
+				hint: "jobs with --repo work in a worktree of their own, and diff shows what they changed there",
 			});
-		return doc({ job, ...found });
+		if (attempt === 0) throw new SluiceError("not_found", `job ${job} has changed nothing yet: it has not started`, { field: "id" });
+		return doc({ job, patch: "", from: isTerminal(status) ? ("run" as const) : ("worktree" as const) });
 	},
 	"job.open": async ({ id }, { context }) => {
 		const job = await resolve(context, id);

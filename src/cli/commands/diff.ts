@@ -7,7 +7,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.diff", { id: idOf(call.arg("ID")) });
 	answer(io, document, () => {
 		const patch = String(document.patch);
-		if (patch === "") return io.print.say("it has changed nothing");
+		if (patch === "") return io.print.say(`job ${document.job} changed nothing`);
 		for (const line of patch.replace(/\n$/, "").split("\n")) io.print.out(coloured(line, io));
 	});
 	return undefined;

@@ -5,7 +5,7 @@ import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Document, type Io } from "../io.ts";
 import { counted } from "../print.ts";
-import { rangeWords } from "../ranges.ts";
+import { basisWords, oddsWords, rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
 import { durationWords } from "../times.ts";
@@ -48,7 +48,7 @@ function tell(found: ForecastDocument, limit: number, io: Io): void {
 			job.lane,
 			job.stuck === null ? range(job.start) : "",
 			job.stuck === null ? range(job.end) : "",
-			printable(job.stuck ?? (job.basis ? `${counted(job.basis.runs, "run")}, ${job.basis.of}` : "")),
+			printable(job.stuck ?? (job.basis ? basisWords(job.basis) : "")),
 		]);
 	const columns = [
 		{ title: "JOB", align: "right" as const },
@@ -56,16 +56,16 @@ function tell(found: ForecastDocument, limit: number, io: Io): void {
 		{ title: "LANE", shrink: 6 },
 		{ title: "STARTS" },
 		{ title: "ENDS" },
-		{ title: "GOING BY", shrink: 12 },
+		{ title: "BASED ON", shrink: 12 },
 	];
 	for (const line of table(columns, rows, print.width, title)) print.out(line);
 	if (found.jobs.length > most) print.out(title(`… and ${found.jobs.length - most} more`));
 	print.out("");
 	for (const { name, jobs, stuck, end } of found.batches)
 		print.out(
-			`Batch ${printable(name)}: ${counted(jobs, "job")}, ${end ? `done ${range(end)}` : `no time can be told${stuck > 0 ? ` (${stuck} stuck)` : ""}`}`,
+			`Batch ${printable(name)}: ${counted(jobs, "job")}, ${end ? `done ${range(end)}` : `time unknown${stuck > 0 ? ` (${stuck} stuck)` : ""}`}`,
 		);
-	if (found.end) print.out(`All done: ${range(found.end)} ${title("(half of all plays – nine of ten)")}`);
+	if (found.end) print.out(`All done: ${oddsWords(found.end, now)}`);
 	if (found.critical_path.length > 0) {
 		const path = found.critical_path.map(({ job }) => job).slice(-12);
 		print.out(`Critical path: ${found.critical_path.length > path.length ? "… → " : ""}${path.join(" → ")}`);

@@ -12,6 +12,7 @@ import { withLockWords } from "../lock-words.ts";
 import { pairs } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { bounded, table } from "../table.ts";
+import { failureWords } from "./status.ts";
 
 const PAGE = 1000;
 const ON_SCREEN = 500;
@@ -33,16 +34,21 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const wanted = await wantedFields(call, io, "list");
 	const fields = fieldsOf(wanted, jobs, LIST_FIELDS);
 	const seen = io.json || !(fields.includes("remark") || call.text("format") === "block") ? jobs : await withLockWords(io, jobs);
-	// A daemon of before does not tell everything.
-	const status = (io.json ? {} : await io.ask("scheduler.status", {}).catch(() => ({}))) as Partial<StatusDocument>;
+	// A daemon of before, or a run that may not look at it, does not tell everything.
+	const status = (await io.ask("scheduler.status", {}).catch(() => ({}))) as Partial<StatusDocument>;
 	const kernel = await kernelEntries(io, filter, limit, status);
-	const unmerged = io.json || filter.all || filter.status ? [] : await unmergedJobs(io, filter, status);
+	const isOpen = !(filter.all || filter.status);
+	const unmerged = io.json || !isOpen ? [] : await unmergedJobs(io, filter, status);
+	const recent_failures = isOpen ? status.recent_failures : undefined;
 	const shown = call.has("fields") ? jobs.map((job) => only(job, fields)) : jobs;
-	answer(io, { schema_version: 1, jobs: shown, ...(kernel === undefined ? {} : { kernel }) }, () => {
+	const beside = { ...(kernel === undefined ? {} : { kernel }), ...(recent_failures ? { recent_failures } : {}) };
+	answer(io, { schema_version: 1, jobs: shown, ...beside }, () => {
 		if (call.text("format") === "block") printBlocks(io, seen, wanted === undefined ? undefined : fields);
 		else printGroups(io, seen, fields);
 		if (kernel && kernel.total > 0) printKernel(io, kernel, jobs.length);
 		else if (jobs.length === 0) io.print.say(emptyWords(call));
+		const failures = ["lane", "repo", "batch"].some((name) => call.has(name)) || !isOpen ? "" : failureWords(status);
+		if (failures !== "") io.print.say(io.print.paintTalk("red", failures));
 		if (unmerged.length > 0) io.print.say(io.print.paintTalk("yellow", unmergedLine(unmerged)));
 		if (io.world.stdout.isTTY && fields.includes("status") && jobs.some(isHeldBack))
 			io.print.say(io.print.paintTalk("dim", "! waits for more than its turn; sluice why ID says for what"));

@@ -164,12 +164,23 @@ web
 			after: [{ job: 3, policy: "any" }],
 			cwd: "/x",
 			prompt: "line one\nline two",
+			pinned_head: { branch: "main", commit: "0123456789abcdef" },
+			waited_on: ["file:a.txt"],
 		});
 		const line = await openCommandLine({ "job.show": { job: shown } });
 		const { out } = await line.run("show deploy");
 		expect(line.asked.at(-1)?.params).toEqual({ id: "deploy" });
 		expect(out.split("\n")[0]).toBe("job 7 deploy  failed, exit code 2, after 1m");
-		for (const row of ["command  make test", "after    3:any", "locks    db", "exit     failed, code 2", "took     1m", "  line two"])
+		for (const row of [
+			"command    make test",
+			"after      3:any",
+			"locks      db",
+			"pinned to  main at 0123456789ab",
+			"waited on  file:a.txt",
+			"exit       failed, code 2",
+			"took       1m",
+			"  line two",
+		])
 			expect(out).toContain(`\n${row}`);
 		expect((await line.run("show 7 --fields status,ended_at")).out).toBe("status    failed\nended_at  30s ago\n");
 	});
@@ -298,7 +309,7 @@ web
 		]);
 		const eta = { start: null, end: null, basis: null, stuck: "waits for an answer" };
 		const withEta = await openCommandLine({ "job.why": { job: job(7), reasons: turn, position: 3, priority, eta } });
-		expect((await withEta.run("why 7")).out).toContain("  priority  0\n  eta       none can be told: waits for an answer\n");
+		expect((await withEta.run("why 7")).out).toContain("  priority  0\n  eta       unknown: waits for an answer\n");
 		expect((await said(job(7, { status: "running", run: { started_at: ago(5000) } }), [], null))[0]).toBe(
 			"Job 7 is running for 5s: nothing holds it back.",
 		);
@@ -332,28 +343,6 @@ web
 		const { out } = await (await openCommandLine({ "job.history": { events: odd } })).run("history 7");
 		expect(out).not.toMatch(/NaN|1970/);
 		expect(out.split("\n")[1]).toMatch(/ {2}running → queued, exit kind drained +host:here$/);
-	});
-
-	test("logs: tamed for people, raw on request, page by page", async () => {
-		const text = "a\u001b[31mred\u001b[0m\u001b[2J\u0007\n";
-		const line = await openCommandLine({
-			"job.logs": ({ offset }) =>
-				offset === 0 ? { text, next_offset: 20, eof: false, ended: true } : { text: "end", next_offset: 23, eof: true, ended: true },
-		});
-		expect((await line.run("logs 7")).out).toBe("ared\nend");
-		expect((await line.run("logs 7 --raw --run 2 --stderr")).out).toBe(`${text}end`);
-		expect(line.asked.at(-1)?.params).toEqual({ id: 7, stream: "stderr", run: 2, offset: 20, limit: 500_000 });
-		expect((await line.run("logs 7 --json -f")).code).toBe(2);
-	});
-
-	test("logs -f goes on with the next attempt until the job has ended", async () => {
-		let shows = 0;
-		const line = await openCommandLine({
-			"job.logs": ({ run }) => ({ run: `7.${run ?? 1}`, text: `try ${run ?? 1}\n`, next_offset: 6, eof: true, ended: true }),
-			"job.show": () => ({ job: job(7, { status: ++shows < 2 ? "queued" : "failed" }) }),
-		});
-		expect(await line.run("logs -f 7")).toEqual({ code: 0, out: "try 1\ntry 2\n", err: "attempt 2 …\n" });
-		expect((await line.run("logs -f 7 --run 1")).out).toBe("try 1\n");
 	});
 
 	test.each([

@@ -113,6 +113,8 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["parent", plain(job.parent)],
 		["needs", plain(job.needs)],
 		["produces", plain(job.produces)],
+		["pinned to", job.pinned_head ? `${printable(job.pinned_head.branch)} at ${printable(job.pinned_head.commit.slice(0, 12))}` : ""],
+		["waited on", plain(job.waited_on)],
 		["locks", (job.locks ?? []).map((lock) => `${printable(lock.key)}${lock.mode === "shared" ? " (shared)" : ""}`).join(", ")],
 		[
 			"uses",

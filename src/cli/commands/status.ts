@@ -91,6 +91,8 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 		const what = merge_status === "base_dirty" && said !== "" ? `not merged yet: ${said}` : [short, said].filter(Boolean).join(", ");
 		lines.push(cut(paint("yellow", `Needs you: ${who} ${what}`), print.width), paint("dim", `  since ${ago(since)} → sluice why ${job}`));
 	}
+	const failures = failureWords(status);
+	if (failures !== "") lines.push(paint("red", failures));
 	for (const { reserved, over_limit, refills_at, ...budget } of status.budgets ?? []) {
 		const more = [reserved > 0 && "some of it set aside by what runs", refills_at && `begins anew ${ago(refills_at)}`].filter(Boolean);
 		const words = `Budget: ${printable(budgetWords(budget))}${more.length > 0 ? `, ${more.join(", ")}` : ""}`;
@@ -174,6 +176,19 @@ function grouped(unmerged: readonly Unmerged[]): (Unmerged & { more: number })[]
 		else groups.set(key, { ...one, more: 0 });
 	}
 	return [...groups.values()];
+}
+
+/** `3 failed, 1 blocked in the last 24 hours: sluice list --status failed`; empty when nothing did. */
+export function failureWords({ recent_failures: some }: Partial<StatusDocument>): string {
+	if (!some) return "";
+	const counts = [
+		[some.failed, "failed", "failed"],
+		[some.blocked_by_dependency, "blocked", "blocked_by_dependency"],
+	] as const;
+	const there = counts.filter(([count]) => count > 0);
+	if (there.length === 0) return "";
+	const words = there.map(([count, word]) => `${count} ${word}`).join(", ");
+	return `${words} in the last 24 hours: sluice list${there.map(([, , status]) => ` --status ${status}`).join("")}`;
 }
 
 /** Ready is what waits for nothing of its own; a hold or a budget may keep it all the same. */

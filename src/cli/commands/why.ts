@@ -18,7 +18,7 @@ import {
 } from "../job-lines.ts";
 import { entryWhy } from "../kernel-why.ts";
 import { counted, type Paint, paintStatus, plain } from "../print.ts";
-import { rangeWords } from "../ranges.ts";
+import { basisWords, rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
 import { cut, pad } from "../table.ts";
 import { durationWords, instantOf, relative, withLocalTimes } from "../times.ts";
@@ -189,11 +189,11 @@ function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 	return `${first}once more, with all that comes after it: sluice retry ${job.id}`;
 }
 
-/** `starts 14:02 – 14:05, ends 14:10 – 14:20 (12 runs, lane code)`; or why no time can be told. */
+/** `starts 14:02 – 14:05, ends 14:10 – 14:20 (based on 12 runs in lane code)`; or why no time can be told. */
 function etaWords({ start, end, basis, stuck }: EtaDocument, job: ShownJob, now: number): string {
-	if (end === null) return `none can be told${stuck === null ? "" : `: ${printable(stuck)}`}`;
+	if (end === null) return `unknown${stuck === null ? "" : `: ${printable(stuck)}`}`;
 	const from = job.status === "running" ? "" : `starts ${rangeWords(start, now)}, `;
-	return `${from}ends ${rangeWords(end, now)}${basis ? ` (${counted(basis.runs, "run")}, ${printable(basis.of)})` : ""}`;
+	return `${from}ends ${rangeWords(end, now)}${basis ? ` (based on ${printable(basisWords(basis))})` : ""}`;
 }
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

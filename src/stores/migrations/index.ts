@@ -81,6 +81,12 @@ CREATE TABLE record (
 		// The tables are the same, but documents leave out what columns say, and links tell who shares a lock: an older Sluice would misread both.
 		sql: "",
 	},
+	{
+		version: 3,
+		name: "what failed lately",
+		// `status` counts failures of a day without a look at what went well. OR, not IN: SQLite proves no more than that a condition is one of several.
+		sql: "CREATE INDEX IF NOT EXISTS done_failed ON done (status, ended_at) WHERE status = 'failed' OR status = 'blocked_by_dependency';",
+	},
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.length;

@@ -169,6 +169,12 @@ UNION ALL SELECT e.value, NULL, NULL, NULL FROM {texts} WHERE EXISTS (SELECT 1 F
 			};
 		case "ended_in":
 			return { sql: "SELECT id FROM done WHERE id BETWEEN ? AND ?", params: [request.from, request.to] };
+		case "failures": {
+			const count = (status: string) =>
+				`(SELECT count(*) FROM (SELECT 1 FROM done WHERE status = '${status}' AND ended_at >= ? LIMIT ?) AS bad)`;
+			const bounds = [request.since, request.limit];
+			return { sql: `SELECT ${count("failed")}, ${count("blocked_by_dependency")}`, params: [...bounds, ...bounds] };
+		}
 	}
 }
 
@@ -267,6 +273,8 @@ export function reply(request: Read, rows: Row[]): unknown {
 			return rows.map(first);
 		case "tally":
 			return rows.map(([status, count]) => ({ status, count: Number(count) }));
+		case "failures":
+			return { failed: Number(rows[0]?.[0] ?? 0), blocked_by_dependency: Number(rows[0]?.[1] ?? 0) };
 		case "locks":
 			return lockRows(rows);
 		case "edges":

@@ -60,6 +60,7 @@ spec: id INTEGER pk, body TEXT
 
 done_batch: done (batch, id) partial
 done_ended: done (ended_at, id)
+done_failed: done (status, ended_at) partial
 edge_job: edge (job, seq)
 event_job: event (job, seq) partial
 job_batch: job (batch, id) partial
