@@ -10,6 +10,7 @@ import type { Fleet, HostView } from "./fleet.ts";
 import type { Clock, Facts, Host } from "./host.ts";
 import type { Kernel } from "./kernel.ts";
 import type { Log } from "./log.ts";
+import type { AccountView, BudgetView } from "./money.ts";
 import type { Outputs } from "./output.ts";
 
 export type { AddResult, ApplyResult, ForEach, Manifest } from "./adding.ts";
@@ -202,50 +203,8 @@ export type BatchView = { name: string; open: number; total: number; owned: bool
 /** `present` is null while nobody has looked, or when looking failed. */
 export type ArtifactView = { artifact: string; repo: string | null; present: boolean | null; observed_at: number; error: string | null };
 
-/** `returning`: a limit is over, and starts are spaced until one has succeeded. */
-export type AccountView = {
-	name: string;
-	max: number | null;
-	max_api_calls: number;
-	/** Live runs, and call slots that are taken. */
-	running: number;
-	calls: number;
-	/** Lanes that list it. */
-	lanes: string[];
-	state: "open" | "returning" | "paused" | "rate_limited" | "closed";
-	since: number | null;
-	until: number | null;
-	/** The earliest next start. */
-	next_at: number | null;
-	/** Limits in a row; whether the provider named the reset. */
-	hits: number;
-	reset: boolean;
-	by: string | null;
-	reason: string | null;
-	/** All that keeps work from starting on it now. */
-	reasons: Reason[];
-};
-
-export type LedgerView = {
-	subject: string;
-	dim: string;
-	used: number;
-	limit: number | null;
-	warn_at: number;
-	window: "hour" | "day" | null;
-	over_limit: boolean;
-};
-/** A ledger of an owner, a batch or a repo. */
-export type BudgetView = LedgerView & {
-	/** What live runs have set aside of it, and what each run that starts does. */
-	reserved: number;
-	reserve: number;
-	on_breach: "finish" | "stop";
-	/** When its window begins anew; null without one. */
-	refills_at: number | null;
-};
-
 export type { HostView } from "./fleet.ts";
+export type { AccountView, BudgetView, LedgerView } from "./money.ts";
 
 export interface Scheduler extends Fleet {
 	add(job: JobInput, options?: Act & { force?: boolean; items?: OfItems }): Promise<AddResult>;

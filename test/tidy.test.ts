@@ -64,6 +64,7 @@ describe("imports point one way", () => {
 		"log",
 		"output",
 		"adding",
+		"money",
 		"scheduler",
 		"agent",
 		"source",
@@ -108,7 +109,7 @@ describe("imports point one way", () => {
 	};
 
 	/** What can be asked of a daemon, and the documents it answers with: all that a page in a browser may see of it. */
-	const PROTOCOL = /^src\/api\/(?:protocol(?:\/[\w-]+)?|documents|forecast-document)\.ts$/;
+	const PROTOCOL = /^src\/api\/(?:protocol(?:\/[\w-]+)?|documents|status-document|forecast-document)\.ts$/;
 
 	function zoneOf(path: string): Exclude<Zone, "node" | "npm" | "protocol"> | undefined {
 		if (path.startsWith("web/")) return "web";

@@ -1,8 +1,9 @@
 // The page's one state: jobs, the daemon's status, where one is, what is being said. Parts of the page listen to the channels that they show.
 
-import type { EventDocument, StatusDocument } from "../src/api/documents.ts";
+import type { EventDocument } from "../src/api/documents.ts";
 import type { LockDocument } from "../src/api/protocol/nouns.ts";
 import type { MethodName, Params, Result } from "../src/api/protocol.ts";
+import type { StatusDocument } from "../src/api/status-document.ts";
 import { type Door, openDoor, Refused } from "./net/door.ts";
 import { type Link, Sync } from "./net/sync.ts";
 import { after, every, keep, monotonic, now, recall } from "./outside.ts";

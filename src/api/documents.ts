@@ -19,8 +19,7 @@ import type {
 import { exactPayload } from "../core/payload.ts";
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/retry.ts";
-import type { HostView } from "../fleet.ts";
-import type { BudgetView, Ended, EventRow, JobView, StatusReport } from "../scheduler.ts";
+import type { Ended, EventRow, JobView } from "../scheduler.ts";
 import type { Progress } from "../supervisor/index.ts";
 import { type Mask, masked } from "./secrets.ts";
 
@@ -154,54 +153,6 @@ export type ReasonDocument = Omit<Reason, "since" | "clears_at" | "observed_at">
 	observed_at: Time | null;
 };
 export type EventDocument = { seq: number; at: Time; kind: string; job: number | null; by: string; data: Record<string, unknown> };
-/** `lease_until` is null for a host without a lease: the only one of its store. */
-export type HostDocument = Omit<HostView, "heartbeat_at" | "joined_at" | "lease_until" | "drain"> & {
-	heartbeat_at: Time;
-	joined_at: Time | null;
-	lease_until: Time | null;
-	drain: { by: string; at: Time; reason: string } | null;
-};
-
-export type StatusDocument = Omit<
-	StatusReport,
-	"paused_at" | "holds" | "hosts" | "last_dispatch_at" | "needs_human" | "budgets" | "recent_failures"
-> & {
-	schema_version: number;
-	paused_at: Time | null;
-	holds: { scope: string; kind: string; since: Time; until: Time | null; by: string; reason: string }[];
-	hosts: HostDocument[];
-	last_dispatch_at: Time | null;
-	/** Jobs that wait for a person, the oldest first. `question` is null where approval is asked for. */
-	needs_human: { job: number; name: string | null; question: string | null; since: Time }[];
-	/** Jobs that went well, whose merge goes on only if a person sees to it: a hundred at most. */
-	unmerged?: {
-		job: number;
-		name: string | null;
-		merge_status: MergeStatus;
-		/** There is work in its worktree that is on no commit of its branch. */
-		uncommitted: boolean;
-		message: string | null;
-		/** Where a person can see to it. */
-		path: string | null;
-		since: Time;
-	}[];
-	/** Jobs whose runs on this host a pause with `freeze` has stopped. */
-	frozen?: number[];
-	/** Jobs that ended badly in the last 24 hours and were not taken up again. Not from a daemon of before. */
-	recent_failures?: { since: Time; failed: number; blocked_by_dependency: number };
-	/** Budgets that are used up or near it. */
-	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Time | null })[];
-	/** Why config.yml as it stands is not in force; null when it is. */
-	config_problem?: string | null;
-	/** Where the page and HTTP are, on 127.0.0.1; null without. */
-	http_port?: number | null;
-	/** Why there is no HTTP although a port is set, or why it has another port; null when nothing is wrong. */
-	http_problem?: string | null;
-	/** That there is hardly any room left where the home is. */
-	disk_problem?: string | null;
-	/** The daemon's clock. */
-	now?: Time;
-};
 export type EndedDocument = { job: number; status: Status; retry_at: Time | null };
 
 /** The last moment that RFC 3339 can name: later ones are shown as this. */
@@ -382,24 +333,4 @@ export const eventDocument = ({ seq, at, kind, job, by, data }: EventRow): Event
 	),
 });
 
-export const statusDocument = (status: StatusReport): StatusDocument => ({
-	schema_version: 1,
-	...status,
-	paused_at: maybeTime(status.paused_at),
-	holds: status.holds.map((hold) => ({ ...hold, since: rfc3339(hold.since), until: maybeTime(hold.until) })),
-	hosts: status.hosts.map(hostDocument),
-	last_dispatch_at: maybeTime(status.last_dispatch_at),
-	needs_human: status.needs_human.map((one) => ({ ...one, since: rfc3339(one.since) })),
-	budgets: status.budgets.map((one) => ({ ...one, refills_at: maybeTime(one.refills_at) })),
-	recent_failures: { ...status.recent_failures, since: rfc3339(status.recent_failures.since) },
-});
-
 export const endedDocument = ({ job, status, retry_at }: Ended): EndedDocument => ({ job, status, retry_at: maybeTime(retry_at) });
-
-export const hostDocument = (host: HostView): HostDocument => ({
-	...host,
-	heartbeat_at: rfc3339(host.heartbeat_at),
-	joined_at: maybeTime(host.joined_at),
-	lease_until: maybeTime(host.lease_until),
-	drain: host.drain && { ...host.drain, at: rfc3339(host.drain.at) },
-});

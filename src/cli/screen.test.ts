@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { ago, job, NOW, openCommandLine, STATUS } from "../../test/make/command-line.ts";
-import type { StatusDocument } from "../api/documents.ts";
+import type { StatusDocument } from "../api/status-document.ts";
 import type { ShownJob } from "./job-lines.ts";
 import { paintWith } from "./print.ts";
 import { draw, inOrder, moved, type View } from "./screen.ts";

@@ -1,6 +1,6 @@
 // The live screen's picture: what is drawn for what is known. Pure, so that tests can look at it.
 
-import type { StatusDocument } from "../api/documents.ts";
+import type { StatusDocument } from "../api/status-document.ts";
 import { gauge, lendingWords, queuedWords, slotsUsed } from "./commands/status.ts";
 import { cellOf, columnOf, hasEnded, isHeldBack, isWaiting, type ShownJob } from "./job-lines.ts";
 import type { Paint } from "./print.ts";

@@ -1,7 +1,7 @@
 // What keeps a job from starting that its own record does not tell: a hold on its lane, repo, batch, agent or account; who has its lock. Pure.
 
-import type { StatusDocument } from "../../src/api/documents.ts";
 import type { LockDocument } from "../../src/api/protocol/nouns.ts";
+import type { StatusDocument } from "../../src/api/status-document.ts";
 import type { Row } from "./row.ts";
 
 type Hold = StatusDocument["holds"][number];

@@ -1,9 +1,10 @@
 // The methods that act on the whole queue and on the daemon.
 
 import type { StatusReport } from "../../scheduler.ts";
-import type { StatusDocument, Time } from "../documents.ts";
+import type { Time } from "../documents.ts";
 import { duration, flag, maybe, method, object, text, time, whole, word } from "../fields.ts";
 import type { ForecastDocument } from "../forecast-document.ts";
+import type { StatusDocument } from "../status-document.ts";
 
 type Doc<T> = { schema_version: number } & T;
 export type VersionDocument = Doc<{

@@ -1,6 +1,7 @@
 // sluice host show, drain, undrain and remove.
 
-import type { HostDocument, JobDocument } from "../../api/documents.ts";
+import type { JobDocument } from "../../api/documents.ts";
+import type { HostDocument } from "../../api/status-document.ts";
 import type { Call } from "../command.ts";
 import { answer, type Document, type Io } from "../io.ts";
 import { labelOf } from "../job-lines.ts";

@@ -1,6 +1,6 @@
 // sluice list: jobs, grouped by repo.
 
-import type { StatusDocument } from "../../api/documents.ts";
+import type { StatusDocument } from "../../api/status-document.ts";
 import { fieldHint, JOB_FIELDS } from "../../core/job-fields.ts";
 import type { ReadyEntry } from "../../scheduler.ts";
 import type { Call } from "../command.ts";

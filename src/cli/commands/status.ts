@@ -1,6 +1,6 @@
 // sluice status: the whole at a glance, once or for as long as you look.
 
-import type { StatusDocument } from "../../api/documents.ts";
+import type { StatusDocument } from "../../api/status-document.ts";
 import type { Call } from "../command.ts";
 import { addressOf } from "../dashboard-link.ts";
 import { CliFailure } from "../failure.ts";

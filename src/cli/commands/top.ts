@@ -1,6 +1,6 @@
 // sluice top: the live screen. Draws on the alternate screen, only the lines that have changed.
 
-import type { StatusDocument } from "../../api/documents.ts";
+import type { StatusDocument } from "../../api/status-document.ts";
 import type { Call } from "../command.ts";
 import { EXIT, failureOf, usage } from "../failure.ts";
 import type { Io } from "../io.ts";

@@ -17,7 +17,7 @@ import {
 	unmergedWords,
 } from "../job-lines.ts";
 import { entryWhy } from "../kernel-why.ts";
-import { counted, type Paint, paintStatus, plain } from "../print.ts";
+import { type Paint, paintStatus, plain } from "../print.ts";
 import { basisWords, rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
 import { cut, pad } from "../table.ts";
