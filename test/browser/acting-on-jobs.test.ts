@@ -37,7 +37,7 @@ test("on jobs: promote, cancel after asking, retry, approve, reject, answer, pri
 	await toast(page, `Job ${two} is last`).waitFor();
 	expect((await show(two)).rank).toBeLessThan(0);
 	await page.getByRole("button", { name: "Run next" }).click();
-	await toast(page, `Job ${two} goes before all others`).waitFor();
+	await toast(page, `Job ${two} goes first of all as soon as it can: `).waitFor();
 	expect((await show(two)).rank).toBeGreaterThan(1_000_000);
 	await page.getByRole("button", { name: "Priority…" }).click();
 	await page.getByLabel("A whole number").fill("12.5");
