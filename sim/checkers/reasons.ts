@@ -14,7 +14,7 @@ export const allRefusals = (state: State, job: ModelJob): Refusal[] => [
 	...early(state, job, state.now),
 	...lockRefusals(state, job),
 	...late(state, job, state.now),
-	...pace(state, state.now),
+	...pace(state, state.now, "perhaps"),
 	...spawn(job, state.now),
 ];
 

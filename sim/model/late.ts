@@ -122,13 +122,13 @@ export const batchRefusals = (state: State, job: ModelJob, now: number): Refusal
 				(refusal) => refusal.subject === `batch:${job.batch}` || refusal.subject?.startsWith(`batch:${job.batch}/`),
 			);
 
-/** Starts are spaced or bundled: nothing starts now, whoever it is. */
-export function pace(state: State, now: number): Refusal[] {
+/** Starts are spaced or bundled: nothing starts now. `perhaps`: also where the engine may have counted fewer starts into its cycle. */
+export function pace(state: State, now: number, how: "surely" | "perhaps" = "surely"): Refusal[] {
 	const { config } = state;
 	const list: Refusal[] = [];
 	// Direct mode knows no cycles: a job starts the moment its gates pass.
 	if (config.max_concurrent <= 0) return list;
-	if (config.cycle_interval_ms > 0 && state.cycle_left.most <= 0)
+	if (config.cycle_interval_ms > 0 && (how === "surely" ? state.cycle_left.most : state.cycle_left.least) <= 0)
 		list.push({ gate: "capacity", codes: ["capacity"], subject: "cycle_interval", optional: true });
 	if (config.spawn_delay_ms > 0 && state.last_start_at !== null && now < state.last_start_at + config.spawn_delay_ms)
 		list.push({ gate: "capacity", codes: ["capacity"], subject: "spawn_delay", optional: true });
