@@ -6,7 +6,7 @@ import { checkFleet } from "./fleet.ts";
 import { positionOf } from "./model/add.ts";
 import { agree, agreeSame } from "./model/agree.ts";
 import { checkPlan } from "./model/claim.ts";
-import { waiting } from "./model/state.ts";
+import { named, waiting } from "./model/state.ts";
 import type { Op } from "./operation.ts";
 
 export async function look(drive: Drive, op: Op & { kind: "look" }, via: number): Promise<void> {
@@ -46,6 +46,10 @@ export async function look(drive: Drive, op: Op & { kind: "look" }, via: number)
 			agree(history.length > 0 || drive.isStaged(job.id), `history of ${job.id}: no events`);
 			return;
 		}
+		case "names":
+			for (const name of new Set(state.jobs.flatMap((job) => job.name ?? [])))
+				agreeSame(await scheduler.find(name), named(state, name)?.id, `the job that ${name} means`);
+			return;
 		case "missing":
 			for (const question of [() => scheduler.show(987_654_321), () => scheduler.why(987_654_321)]) {
 				const error = await question().then(

@@ -54,8 +54,8 @@ type Plain =
 	| { kind: "advance"; ms: number; jump?: number; awake?: number[] }
 	| { kind: "tick" }
 	| { kind: "add"; job: JobPlan; force?: true }
-	| { kind: "apply"; jobs: JobPlan[]; batch?: string; defaults?: JobInput; force?: true }
 	| { kind: "claim"; max?: number; lanes?: string[]; kinds?: ("command" | "agent" | "payload")[]; host?: string; by_hand?: true }
+	| { kind: "apply"; jobs: JobPlan[]; batch?: string; defaults?: JobInput; force?: true; again?: true }
 	| { kind: "started"; whom: Whom; stale?: true }
 	| { kind: "end"; whom: Whom; end: EndPlan; started?: true; token?: "stale" | "twice" }
 	| { kind: "extend"; whom: Whom; stale?: true }
@@ -92,7 +92,7 @@ type Plain =
 	| { kind: "heartbeat"; host: string }
 	/** The process dies between two calls; another one opens the same file. */
 	| { kind: "crash" }
-	| { kind: "look"; what: "plan" | "status" | "positions" | "ledgers" | "show" | "missing" | "fleet" }
+	| { kind: "look"; what: "plan" | "status" | "positions" | "ledgers" | "show" | "names" | "missing" | "fleet" }
 	| KernelOp
 	| FleetOp
 	/** Calls made in one turn, none waiting for another. */

@@ -27,7 +27,7 @@ export function inputOf(plan: JobPlan, state: State, names: Names): JobInput {
 	if (after.length > 0) input.after = after;
 	const parent = plan.parent === undefined ? undefined : names.idOf(plan.parent);
 	if (parent !== undefined) input.parent = parent;
-	else delete input.parent_gate;
+	else if (input.parent === undefined) delete input.parent_gate;
 	const needs = (plan.needs_jobs ?? []).flatMap(({ kind, slot }) => {
 		const job = names.idOf(slot);
 		return job === undefined ? [] : [`${kind}:${job}`];
@@ -57,7 +57,8 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 			return { method: "add", args: [inputOf(op.job, state, names), op.force ? { force: true } : {}] };
 		case "apply": {
 			const jobs = op.jobs.map((plan) => inputOf(plan, state, names));
-			return { method: "apply", args: [{ jobs, ...(op.batch === undefined ? {} : { batch: op.batch }) }, op.force ? { force: true } : {}] };
+			const options = { ...(op.force ? { force: true } : {}), ...(op.again ? { again: true } : {}) };
+			return { method: "apply", args: [{ jobs, ...(op.batch === undefined ? {} : { batch: op.batch }) }, options] };
 		}
 		case "claim":
 			return {

@@ -7,7 +7,7 @@ import type { Op, Plan } from "./operation.ts";
 import { type Random, randomFrom } from "./random.ts";
 import { changeConfig, drawConfig } from "./workload/draw-config.ts";
 import { drawFault } from "./workload/draw-fault.ts";
-import { type Drawing, drawJob, drawManifest } from "./workload/draw-job.ts";
+import { type Drawing, drawJob, drawManifest, drawRecurring } from "./workload/draw-job.ts";
 import { addNews, isTold } from "./workload/draw-news.ts";
 import { drawAct, drawAdvance, drawCancelAll, drawClaim, drawEnd, drawKernel, drawStanding, drawWait } from "./workload/draw-op.ts";
 import { addScene } from "./workload/draw-scenes.ts";
@@ -137,6 +137,8 @@ export function drawOp(d: Drawing, id: number, current: Config): Op {
 		case "add":
 			return { id, kind, job: drawJob(d), ...(random.chance(0.1) ? { force: true as const } : {}) };
 		case "apply": {
+			if (themes.has("names") && random.chance(0.4))
+				return { id, kind, jobs: drawRecurring(d), ...(random.chance(0.4) ? { again: true as const } : {}) };
 			const size = themes.has("crowd") && random.chance(0.5) ? random.between(12, 30) : random.between(1, 8);
 			return { id, kind, jobs: drawManifest(d, size), ...(random.chance(0.3) ? { batch: random.pick(BATCHES) } : {}) };
 		}
@@ -169,7 +171,7 @@ export function drawOp(d: Drawing, id: number, current: Config): Op {
 		case "wait":
 			return drawWait(d, id);
 		case "look":
-			return { id, kind, what: random.pick(["plan", "status", "positions", "ledgers", "show", "missing"]) };
+			return { id, kind, what: random.pick(["plan", "status", "positions", "ledgers", "show", "names", "missing"]) };
 		case "together": {
 			const quiet: Drawing = {
 				...d,

@@ -10,7 +10,7 @@ export type Clock = {
 /**
  * What a probe found, by key:
  *   `artifact:<artifact>`                        true / false        (repo-bound ones: `artifact:<artifact>@<repo>`)
- *   `head:<repo>:<branch>`                       commit, or null when the branch is gone
+ *   `head:<repo or folder>:<branch>`             commit, or null when the branch is gone
  *   `condition:<canonical condition>[@<repo>]`   true / false
  *   `item:<source>:<id>`                         { open: true, blocked_by: string[] … } or { open: false }
  *   `busy:<repo>`                                "merge", "cherry-pick" … while git is in the middle of one; null else

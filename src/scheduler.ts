@@ -1,6 +1,6 @@
 // Contract of the engine: what the library, the daemon, the CLI and the simulator call. Every method is durable before its promise resolves.
 
-import type { AddResult, ApplyResult, Manifest, OfItems } from "./adding.ts";
+import type { AddResult, ApplyOptions, ApplyResult, Manifest, OfItems } from "./adding.ts";
 import type { Config, PresetName } from "./core/config.ts";
 import type { Forecast } from "./core/forecast.ts";
 import type { Graph } from "./core/graph-text.ts";
@@ -13,7 +13,7 @@ import type { Log } from "./log.ts";
 import type { AccountView, BudgetView } from "./money.ts";
 import type { Outputs } from "./output.ts";
 
-export type { AddResult, ApplyResult, ForEach, Manifest } from "./adding.ts";
+export type { AddResult, ApplyOptions, ApplyResult, ForEach, Manifest } from "./adding.ts";
 
 /** Partial configuration, as in config.yml; durations as numbers of ms or "30s". Unknown keys are errors. */
 export type ConfigInput = Record<string, unknown>;
@@ -191,8 +191,9 @@ export type CancelReport = {
 	refused: { job: number; code: string; message: string }[];
 };
 
-export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[] };
-export type RewindAllReport = Omit<RewindReport, "last_successful"> & { skipped: { job: number; reason: string }[] };
+/** `left_blocked`: after `rerun`, jobs that stay blocked though what blocked them runs again; `retry` would have brought them back. */
+export type RewindReport = { reset: number[]; restarted: number[]; last_successful: number[]; left_blocked: number[] };
+export type RewindAllReport = Omit<RewindReport, "last_successful" | "left_blocked"> & { skipped: { job: number; reason: string }[] };
 
 /** `unmerged`: how many of those that are kept are so since their merge is open; absent when there are none. */
 export type GcReport = { deleted: number; kept: number; unmerged?: number };
@@ -208,8 +209,8 @@ export type { AccountView, BudgetView, LedgerView } from "./money.ts";
 
 export interface Scheduler extends Fleet {
 	add(job: JobInput, options?: Act & { force?: boolean; items?: OfItems }): Promise<AddResult>;
-	/** With `check` everything is looked at and nothing is added: `jobs` is empty. */
-	apply(manifest: Manifest, options?: Act & { force?: boolean; check?: boolean; items?: OfItems }): Promise<ApplyResult>;
+	/** With `check` everything is looked at and nothing is added: `jobs` is empty. What a manifest does whose names are known already: the table in core/reapply.ts. */
+	apply(manifest: Manifest, options?: ApplyOptions): Promise<ApplyResult>;
 	/** A trigger is there from now on; armed with the same mark as before it goes on where it was. */
 	arm(trigger: string, mark: string): Promise<TriggerView>;
 	disarm(trigger: string): Promise<void>;
@@ -252,6 +253,7 @@ export interface Scheduler extends Fleet {
 	retry(id: number, options?: Act): Promise<RewindReport>;
 	/** The same for several, in one transaction. One that cannot be rewound is skipped and keeps none of the others from it. */
 	retryAll(ids: readonly number[], options?: Act): Promise<RewindAllReport>;
+	/** This job without what comes after it, but with its children that its end had blocked. */
 	rerun(id: number, options?: Act): Promise<RewindReport>;
 	promote(id: number, options?: Act): Promise<void>;
 	demote(id: number, options?: Act): Promise<void>;

@@ -44,9 +44,9 @@ export type EventRecord = { seq: number; at: number; kind: string; job: number |
 export type EdgeRow = { pred: number; job: number; policy: Policy; seq: number };
 /**
  * `needs`: a job that a fact decides about. `makes`: one that produces it. `wants`: one that could take this lock for itself alone, or has it; `shares`: the same,
- * beside others.
+ * beside others. `named`: one of several jobs that have had the same name.
  */
-export type Role = "needs" | "makes" | "wants" | "shares";
+export type Role = "needs" | "makes" | "wants" | "shares" | "named";
 export type LinkRow = { key: string; role: Role; job: number };
 
 /** Small standing things, by kind and key; each kind's value has its type where it is used. */
@@ -188,7 +188,10 @@ export type Changes = {
 	remove: number[];
 	done: Job[];
 	undone: number[];
+	/** Written once, or anew where a waiting job is changed. */
 	specs: [number, JobSpec][];
+	/** Jobs whose edges to what they come after are taken away; new ones are in `edges`. */
+	unedges: number[];
 	edges: EdgeRow[];
 	links: LinkRow[];
 	unlinks: LinkRow[];
@@ -213,6 +216,7 @@ export const noChanges = (): Changes => ({
 	done: [],
 	undone: [],
 	specs: [],
+	unedges: [],
 	edges: [],
 	links: [],
 	unlinks: [],

@@ -46,8 +46,10 @@ function applied(before: Tables, changes: Changes): Tables {
 			.map((row) => updated.get(row.id) ?? row)
 			.filter((row) => !gone.has(row.id) && !without.has(row.id)),
 		done: [...before.done.filter((job) => !undone.has(job.id)), ...changes.done].filter((job) => !without.has(job.id)),
-		spec: [...before.spec, ...changes.specs].filter(([id]) => !without.has(id)),
-		edge: [...before.edge, ...changes.edges].filter((edge) => !without.has(edge.job)),
+		spec: [...before.spec.filter(([id]) => !changes.specs.some(([other]) => other === id)), ...changes.specs].filter(
+			([id]) => !without.has(id),
+		),
+		edge: [...before.edge.filter((edge) => !changes.unedges.includes(edge.job)), ...changes.edges].filter((edge) => !without.has(edge.job)),
 		link: links.filter((link) => !without.has(link.job)),
 		run: [...before.run, ...changes.runs].filter((run) => !without.has(run.job)),
 		event: [...before.event, ...changes.events].filter((event) => event.job === null || !without.has(event.job)),
@@ -241,7 +243,7 @@ const LINES = ["", "time", "after", "lock:ä/🙂", "run"];
 const LANES = ["default", "code"];
 const KEYS = ["a", "b/ä", "🙂", "'; DROP TABLE job; --", '{"k":1}', "%_", ""];
 const KINDS: RecordKind[] = ["meta", "fact", "lock", "name"];
-const ROLES: Role[] = ["needs", "makes", "wants", "shares"];
+const ROLES: Role[] = ["needs", "makes", "wants", "shares", "named"];
 
 export const makeJob = (id: number, status: Status, more: Partial<Job> = {}): Job => ({
 	id,
@@ -323,7 +325,14 @@ function someChanges(tables: Tables, dice: Dice): Changes {
 	const take = <T>(list: T[]): T | undefined => (list.length > 0 ? list.splice(dice(list.length), 1)[0] : undefined);
 	for (let n = dice(4); n > 0; n--) {
 		const one = take(free);
-		if (one) changes.update.push(row(document(one.id, pick(WAITING))));
+		if (!one) continue;
+		changes.update.push(row(document(one.id, pick(WAITING))));
+		if (dice(3)) continue;
+		// One that is changed: another spec, and other predecessors.
+		changes.specs.push([one.id, { version: 1, enqueued_at: dice(9), payload: pick(KEYS) }]);
+		changes.unedges.push(one.id);
+		for (let pred = 1, seq = 0; pred < one.id && dice(3); pred += 1 + dice(10), seq++)
+			changes.edges.push({ pred, job: one.id, policy: pick(POLICIES), seq });
 	}
 	for (let n = dice(3); n > 0; n--) {
 		const one = take(free);

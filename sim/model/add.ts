@@ -8,7 +8,7 @@ import { cancelWaiting } from "./control.ts";
 import { laneOrder } from "./order.ts";
 import { policyOf } from "./retry-policy.ts";
 import { settle } from "./settle.ts";
-import { find, isActive, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
+import { find, isActive, isWaiting, type ModelJob, named, type State, waiting } from "./state.ts";
 import { defaultLane, type Edge, faultsOf, itemKey } from "./validate.ts";
 
 const number = (value: number | string | null | undefined): number | undefined => (typeof value === "number" ? value : undefined);
@@ -17,13 +17,18 @@ const number = (value: number | string | null | undefined): number | undefined =
 export function edgesOf(state: State, input: JobInput, names: Record<string, number> = {}): Edge[] {
 	const edges: Edge[] = (input.after ?? []).map((one) => {
 		const { job, policy = "success" } = typeof one === "object" ? one : { job: one };
-		return { job: typeof job === "number" ? job : (names[job] ?? state.jobs.find((other) => other.name === job)?.id ?? -1), policy };
+		return { job: typeof job === "number" ? job : (names[job] ?? named(state, job)?.id ?? -1), policy };
 	});
 	const gate = input.parent_gate ?? state.config.parents.gate;
-	if (input.parent !== undefined && gate === "success" && !edges.some((edge) => edge.job === input.parent))
-		edges.push({ job: input.parent, policy: "success" });
+	const parent = parentOf(state, input);
+	if (parent !== undefined && gate === "success" && !edges.some((edge) => edge.job === parent))
+		edges.push({ job: parent, policy: "success" });
 	return edges;
 }
+
+/** Its parent's number; -1 where it names one that is not there. */
+const parentOf = (state: State, { parent }: JobInput): number | undefined =>
+	typeof parent === "string" ? (named(state, parent)?.id ?? -1) : parent;
 
 export function locksOf(state: State, input: JobInput): Lock[] {
 	const locks: Lock[] = (input.locks ?? []).map((lock) =>
@@ -39,7 +44,7 @@ export function locksOf(state: State, input: JobInput): Lock[] {
 /** The job an accepted input becomes. */
 export function makeJob(state: State, id: number, input: JobInput, edges: Edge[], options: { force?: boolean } = {}): ModelJob {
 	const { now } = state;
-	const parent = input.parent === undefined ? undefined : find(state, input.parent);
+	const parent = find(state, parentOf(state, input) ?? 0);
 	const job: ModelJob = {
 		id,
 		chain: id,

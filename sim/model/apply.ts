@@ -5,7 +5,7 @@ import type { ApplyResult, Manifest } from "../../src/scheduler.ts";
 import { duplicateOf, edgesOf, enter, makeJob } from "./add.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { settle } from "./settle.ts";
-import { copyState, find, isActive, type State } from "./state.ts";
+import { copyState, find, isActive, type ModelJob, named, type State } from "./state.ts";
 import { faultsOf, itemKey } from "./validate.ts";
 
 const nameOf = (one: number | string | { job: number | string }) => (typeof one === "object" ? one.job : one);
@@ -23,13 +23,27 @@ export function hasCycle(jobs: JobInput[]): boolean {
 	return jobs.some((job) => job.name !== undefined && visit(job.name, []));
 }
 
-export function apply(state: State, manifest: Manifest, options: { force?: boolean }, seen: Seen): void {
+type Options = { force?: boolean; again?: boolean };
+
+/** What becomes of a manifest whose names jobs have already; undefined: all of it is added. */
+function repeated(state: State, inputs: JobInput[], { again }: Options): "nothing" | "refused" | undefined {
+	const known = inputs.map((input) => (input.name === undefined ? undefined : named(state, input.name)));
+	if (known.every((job) => job === undefined)) return undefined;
+	const isSame = (job: ModelJob | undefined, index: number) => job?.said === JSON.stringify(inputs[index]);
+	if (known.some((job) => job !== undefined && isActive(job)))
+		return !again && known.every((job, index) => job !== undefined && (!isActive(job) || isSame(job, index))) ? "nothing" : "refused";
+	if (again) return undefined;
+	return known.every((job) => job !== undefined) || known.some(isSame) ? "refused" : undefined;
+}
+
+export function apply(state: State, manifest: Manifest, options: Options, seen: Seen): void {
 	const inputs = manifest.jobs.map((job) => ({
 		...manifest.defaults,
 		...(manifest.batch === undefined ? {} : { batch: manifest.batch }),
 		...job,
 	}));
 	const cyclic = hasCycle(inputs);
+	const said = (seen.result as ApplyResult | undefined)?.skipped ?? [];
 	const before = copyState({ ...state, facts: {}, past: [] });
 	const skipped: { name: string; job: number }[] = [];
 	const names: Record<string, number> = {};
@@ -37,14 +51,15 @@ export function apply(state: State, manifest: Manifest, options: { force?: boole
 	const made: number[] = [];
 	const problems: { codes: Parameters<typeof refused>[1]; why: string }[] = [];
 	if (cyclic) problems.push({ codes: ["cycle"], why: "the manifest has a cycle" });
+	const again = repeated(before, inputs, options);
+	if (again === "refused") problems.push({ codes: ["conflict"], why: "its names are known, and it is open, changed or ended" });
+	const isThere = (input: JobInput) =>
+		again === "nothing" && input.name !== undefined ? named(before, input.name)?.id : isTaken(before, input, said);
 	// Predecessors first: an edge by name may point forward in the file.
 	const order = inOrder(inputs);
-	const said = (seen.result as ApplyResult | undefined)?.skipped ?? [];
-	const idFor = new Map(
-		inputs.filter((input) => !isThere(before, input, said)).map((input, index) => [input, ids[index] ?? -1000 - index]),
-	);
+	const idFor = new Map(inputs.filter((input) => !isThere(input)).map((input, index) => [input, ids[index] ?? -1000 - index]));
 	for (const input of inputs) {
-		const there = isThere(before, input, said);
+		const there = isThere(input);
 		const id = there ?? idFor.get(input);
 		if (input.name !== undefined && id !== undefined) names[input.name] = id;
 		if (there !== undefined) skipped.push({ name: input.name ?? "", job: there });
@@ -58,7 +73,7 @@ export function apply(state: State, manifest: Manifest, options: { force?: boole
 		if (id === undefined) spare.push(...faults);
 		else problems.push(...faults);
 		if (id === undefined) continue;
-		const job = makeJob(state, id, input, edges, options);
+		const job = { ...makeJob(state, id, input, edges, options), said: JSON.stringify(input) };
 		const mate = job.item === undefined ? undefined : state.jobs.find((other) => made.includes(other.id) && other.item === job.item);
 		if (mate !== undefined) job.chain = mate.chain;
 		state.jobs.push(job);
@@ -91,10 +106,8 @@ export function apply(state: State, manifest: Manifest, options: { force?: boole
 	for (const id of made) agree(find(state, id) !== undefined, `job ${id} is gone`);
 }
 
-/** Already in the queue, by name, open chain or unique key. */
-function isThere(state: State, input: JobInput, said: ApplyResult["skipped"]): number | undefined {
-	const named = input.name === undefined ? undefined : state.jobs.find((job) => job.name === input.name);
-	if (named !== undefined) return named.id;
+/** Already in the queue, by open chain or unique key. */
+function isTaken(state: State, input: JobInput, said: ApplyResult["skipped"]): number | undefined {
 	const open = input.item === undefined ? [] : state.jobs.filter((job) => isActive(job) && job.item === itemKey(input));
 	// Where several jobs of the chain are open, any of them stands for it.
 	const told = said.find((one) => one.name === input.name)?.job;

@@ -3,7 +3,7 @@
 import type { RewindReport } from "../../src/scheduler.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { known } from "./control.ts";
-import { artifactKey } from "./refusal.ts";
+import { after, artifactKey } from "./refusal.ts";
 import { settle } from "./settle.ts";
 import { isActive, isKernel, isWaiting, type ModelJob, type State, waiting } from "./state.ts";
 
@@ -32,10 +32,36 @@ export function downstream(state: State, root: ModelJob): ModelJob[] {
 	return set;
 }
 
+const isDead = (state: State, job: ModelJob, edge: ModelJob["after"][number]): boolean =>
+	after(state, { ...job, after: [edge] }).some((refusal) => refusal.verdict !== undefined);
+
+/** Its children that its end had blocked come back with it, and theirs; not one that something else blocks, or whose name or item another job has now. */
+function withChildren(state: State, root: ModelJob): ModelJob[] {
+	const set = isActive(root) ? [] : [root];
+	const blocked = (job: ModelJob) => job.status === "blocked_by_dependency" && !set.includes(job);
+	for (const before of set)
+		for (const job of state.jobs.filter(blocked))
+			if (job.path.at(-1) === before.id && job.after.some((edge) => edge.job === before.id && isDead(state, job, edge))) set.push(job);
+	const isTaken = (job: ModelJob) =>
+		state.jobs.some(
+			(one) =>
+				isActive(one) &&
+				((job.name !== undefined && one.name === job.name) || (job.item !== undefined && one.item === job.item && one.chain !== job.chain)),
+		);
+	const stays = (job: ModelJob) =>
+		job === root || (!isTaken(job) && job.after.every((edge) => set.some((one) => one.id === edge.job) || !isDead(state, job, edge)));
+	for (let at = 0; at < set.length; at++) {
+		if (stays(set[at] as ModelJob)) continue;
+		set.splice(at, 1);
+		at = -1;
+	}
+	return set.length > 0 ? set : [root];
+}
+
 export function rewind(state: State, id: number, scope: "downstream" | "alone", seen: Seen): void {
 	const root = known(state, id, seen);
 	if (root === undefined) return;
-	const set = scope === "alone" ? [root] : downstream(state, root);
+	const set = scope === "alone" ? withChildren(state, root) : downstream(state, root);
 	const problems: string[] = [];
 	if (scope === "alone" && isWaiting(root) && (root.backoff_until ?? 0) <= state.now)
 		problems.push(`job ${id} waits for something else than a back-off`);
@@ -50,6 +76,10 @@ export function rewind(state: State, id: number, scope: "downstream" | "alone", 
 		if (other !== undefined) problems.push(`item ${job.item} belongs to job ${other.id}`);
 		const rival = ended.find((one) => one.item === job.item && one.chain !== job.chain);
 		if (rival !== undefined) problems.push(`jobs ${job.id} and ${rival.id} share item ${job.item}`);
+	}
+	for (const job of set.filter((one) => !isActive(one) && one.name !== undefined)) {
+		const holder = state.jobs.find((one) => one.name === job.name && one !== job && (isActive(one) || set.includes(one)));
+		if (holder !== undefined) problems.push(`job ${holder.id} is called ${job.name}, too`);
 	}
 	if (seen.error !== undefined || problems.length > 0) {
 		refused(

@@ -96,6 +96,8 @@ export type ModelJob = {
 	exit_kind?: ExitKind;
 	end_reason?: string;
 	unique?: { key: string; window_ms?: number };
+	/** What a manifest said of it, word for word. */
+	said?: string;
 	/** Kernel entries only. */
 	pid?: number;
 	cancel_requested?: boolean;
@@ -252,6 +254,11 @@ export const isWaiting = (job: ModelJob) =>
 export const isActive = (job: ModelJob) => isWaiting(job) || job.status === "running";
 export const isKernel = (job: ModelJob) => job.kind === "kernel";
 export const find = (state: State, id: number) => state.jobs.find((job) => job.id === id);
+/** The job that a name means: the open one, else the newest. */
+export const named = (state: State, name: string): ModelJob | undefined => {
+	const all = state.jobs.filter((job) => job.name === name);
+	return all.find(isActive) ?? all.sort((a, b) => b.id - a.id)[0];
+};
 export const waiting = (state: State) => state.jobs.filter((job) => isWaiting(job) && !isKernel(job));
 export const running = (state: State) => state.jobs.filter((job) => job.status === "running" && !isKernel(job));
 

@@ -3,7 +3,7 @@
 import type { ErrorCode } from "../../src/core/errors.ts";
 import type { JobInput, Policy } from "../../src/core/job.ts";
 import { fits } from "./late.ts";
-import { find, isActive, type ModelJob, type State } from "./state.ts";
+import { find, isActive, type ModelJob, named, type State } from "./state.ts";
 
 export type Fresh = Pick<ModelJob, "name" | "path" | "will_merge">;
 export type Edge = { job: number; policy: Policy };
@@ -33,8 +33,9 @@ export function faultsOf(
 		else if (edge.policy === "merged" && !before.will_merge)
 			no(["invalid", "impossible", "forbidden", "conflict"], `job ${edge.job} will not merge`);
 	}
-	if (input.parent !== undefined) parentFaults(state, input.parent, no);
-	if (input.name !== undefined && options.within === "add" && state.jobs.some((job) => job.name === input.name))
+	if (input.parent !== undefined)
+		parentFaults(state, typeof input.parent === "string" ? (named(state, input.parent)?.id ?? -1) : input.parent, no);
+	if (input.name !== undefined && options.within === "add" && state.jobs.some((job) => job.name === input.name && isActive(job)))
 		no(["conflict"], `name ${input.name} is taken`);
 	const at = Number(input.runnable_at ?? now);
 	if (typeof input.deadline === "number" && input.deadline < at) no(["invalid"], "deadline before runnable_at");

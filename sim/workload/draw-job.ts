@@ -33,7 +33,7 @@ export function drawJob(d: Drawing): JobPlan {
 	if (random.chance(0.8)) input.lane = random.pick(Object.keys(d.config.lanes));
 	if (random.chance(0.3)) input.priority = random.between(-2, 20);
 	if (themes.has("repos") && d.repos.length > 0 && random.chance(0.5)) input.repo = random.pick(d.repos);
-	if (themes.has("names") && random.chance(0.3)) input.name = random.chance(0.15) ? "same" : `n${d.count}`;
+	if (themes.has("names")) drawNames(d, plan);
 	if (themes.has("batches") && random.chance(0.4)) input.batch = random.pick(BATCHES);
 	if (themes.has("owners") && random.chance(0.6)) input.owner = random.pick(OWNERS);
 	if (themes.has("accounts") && random.chance(0.3)) input.account = random.pick(ACCOUNTS);
@@ -55,6 +55,15 @@ export function drawJob(d: Drawing): JobPlan {
 		};
 	if (themes.has("bad") && random.chance(0.15)) spoil(d, plan);
 	return plan;
+}
+
+/** A few names that come again and again: free when their job has ended, else a conflict. */
+const NAMES = ["same", "twin"];
+
+function drawNames({ random, themes, count }: Drawing, plan: JobPlan): void {
+	if (random.chance(0.4)) plan.input.name = random.chance(0.5) ? random.pick(NAMES) : `n${count}`;
+	if (random.chance(0.1)) plan.after_names = [{ name: random.pick(NAMES), ...(random.chance(0.5) ? { policy: "any" as const } : {}) }];
+	if (themes.has("parents") && random.chance(0.1)) plan.input.parent = random.pick(NAMES);
 }
 
 function drawKind(d: Drawing, input: JobInput): void {
@@ -145,6 +154,14 @@ function spoil({ random }: Drawing, plan: JobPlan): void {
 	if (how === "after") plan.after_missing = true;
 	if (how === "deadline") Object.assign(plan, { runnable_in: 60_000, deadline_in: 1000 });
 	if (how === "label") plan.input.host_labels = ["mainframe"];
+}
+
+/** The same manifest once more, or with fewer or more jobs: its names come again. */
+export function drawRecurring({ random }: Drawing): JobPlan[] {
+	return Array.from({ length: random.between(1, 3) }, (_, index) => ({
+		input: { command: ["true"], name: `r${index}`, ...(random.chance(0.1) ? { priority: 3 } : {}) },
+		...(index > 0 ? { after_names: [{ name: `r${index - 1}`, policy: "any" as const }] } : {}),
+	}));
 }
 
 /** Manifests: jobs by name, edges to earlier ones, now and then a cycle. */

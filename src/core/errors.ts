@@ -30,6 +30,9 @@ export type ErrorCode =
 	| "store"
 	| "closed";
 
+/** One of several mistakes in the same input. */
+export type Mistake = { message: string; field: string | undefined; hint: string | undefined };
+
 export class SluiceError extends Error {
 	override readonly name = "SluiceError";
 	readonly code: ErrorCode;
@@ -37,16 +40,23 @@ export class SluiceError extends Error {
 	readonly field: string | undefined;
 	/** What to do now. */
 	readonly hint: string | undefined;
+	/** Further mistakes in the same input, after this first one. */
+	readonly also: readonly Mistake[] | undefined;
 
-	constructor(code: ErrorCode, message: string, options: { field?: string | undefined; hint?: string | undefined; cause?: unknown } = {}) {
+	constructor(
+		code: ErrorCode,
+		message: string,
+		options: { field?: string | undefined; hint?: string | undefined; also?: readonly Mistake[]; cause?: unknown } = {},
+	) {
 		super(message, options.cause === undefined ? undefined : { cause: options.cause });
 		this.code = code;
 		this.field = options.field;
 		this.hint = options.hint;
+		this.also = options.also;
 	}
 
 	toJSON() {
-		return { code: this.code, message: this.message, field: this.field, hint: this.hint };
+		return { code: this.code, message: this.message, field: this.field, hint: this.hint, also: this.also };
 	}
 }
 

@@ -15,6 +15,7 @@ import {
 	isProbed,
 	itemKey,
 	jobOfArtifact,
+	nameOfArtifact,
 } from "./fact.ts";
 import type { Job } from "./job.ts";
 
@@ -64,13 +65,12 @@ describe("artifacts", () => {
 		"File:a",
 		" file:a",
 		"job:",
-		"job:x",
 		"job:0",
 		"job:-1",
-		"job:1.5",
+		"job:a b",
 		"job:07",
 		"job:1234567890123456",
-		"patch:x",
+		"patch:a/b",
 		"doc:main",
 		"doc::path",
 		"doc:main:",
@@ -105,6 +105,17 @@ describe("artifacts", () => {
 				},
 			),
 		);
+	});
+
+	test("a job and its patch by name", () => {
+		expect(["job:build", "patch:1.5", "patch:7", "file:x", "patch:a b"].map(nameOfArtifact)).toEqual([
+			"build",
+			"1.5",
+			undefined,
+			undefined,
+			undefined,
+		]);
+		expect(artifactFault("patch:build")).toBeUndefined();
 	});
 
 	test("who knows about them", () => {

@@ -14,6 +14,12 @@ export function jobOfArtifact(artifact: string): number | undefined {
 	return match ? Number(match[1]) : undefined;
 }
 
+/** `patch:build` → build: a job by its name, to be replaced by its number when the job is added. */
+export function nameOfArtifact(artifact: string): string | undefined {
+	const match = /^(?:job|patch):([\p{L}\p{N}_][\p{L}\p{N}_.@+-]*)$/u.exec(artifact);
+	return match && !/^\d+$/.test(match[1] as string) ? match[1] : undefined;
+}
+
 /** undefined when it parses; else what is wrong with it. */
 export function artifactFault(text: string): string | undefined {
 	const colon = text.indexOf(":");
@@ -25,7 +31,9 @@ export function artifactFault(text: string): string | undefined {
 	switch (kind as ArtifactKind) {
 		case "job":
 		case "patch":
-			return /^[1-9]\d{0,14}$/.test(value) ? undefined : `${kind}: takes the number of a job`;
+			return /^[1-9]\d{0,14}$/.test(value) || nameOfArtifact(text) !== undefined
+				? undefined
+				: `${kind}: takes the number or the name of a job`;
 		case "doc":
 			return /^[^:]+:.+$/.test(value) ? branchFault(value.slice(0, value.indexOf(":"))) : "doc: is written doc:<branch>:<path>";
 		case "custom":
@@ -59,12 +67,16 @@ export function conditionText(condition: Condition): string {
 	}
 }
 
+/** Only a repository can tell of it. */
+export const isOfRepo = (artifact: string): boolean => /^(?:branch|doc|commits|ahead):/.test(artifact);
+
 /** Artifacts of git and the file system mean something else in each repo. */
 export function artifactKey(artifact: string, repo: string | undefined): string {
 	const shared = isMarker(artifact) || jobOfArtifact(artifact) !== undefined || repo === undefined;
 	return shared ? `artifact:${artifact}` : `artifact:${artifact}@${repo}`;
 }
-export const headKey = (job: Job) => `head:${job.repo ?? ""}:${job.pinned_head?.branch ?? ""}`;
+export const headKey = (job: Pick<Job, "repo" | "pinned_head">) =>
+	`head:${job.repo ?? job.pinned_head?.folder ?? ""}:${job.pinned_head?.branch ?? ""}`;
 export const conditionKey = (condition: Condition, job: Job) =>
 	`condition:${conditionText(condition)}${job.repo === undefined ? "" : `@${job.repo}`}`;
 export const itemKey = (item: string) => `item:${item}`;

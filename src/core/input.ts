@@ -3,7 +3,7 @@
 import * as check from "./check.ts";
 import type { Config } from "./config.ts";
 import { SluiceError } from "./errors.ts";
-import { artifactFault } from "./fact.ts";
+import { artifactFault, isOfRepo, nameOfArtifact } from "./fact.ts";
 import {
 	type Condition,
 	EXIT_KINDS,
@@ -26,7 +26,8 @@ export type Draft = {
 	spec: JobSpec;
 	/** `gate`: put there by the parent's gate. */
 	after: { ref: number | string; policy: Policy; gate?: true }[];
-	parent: number | undefined;
+	/** A name is replaced by its number before the job is added. */
+	parent: number | string | undefined;
 	parent_gate: boolean;
 	unique: { key: string; window_ms: number | undefined; policy: "skip" | "replace" | "error" } | undefined;
 	warnings: string[];
@@ -178,7 +179,7 @@ function readJob(value: unknown, config: Config, { now, force, field = "", agent
 		job,
 		spec,
 		after: afterOf(input, at),
-		parent: input.parent === undefined ? undefined : check.integer(input.parent, at("parent"), 1),
+		parent: input.parent === undefined ? undefined : refOf(input.parent, at("parent")),
 		parent_gate:
 			(input.parent_gate === undefined ? config.parents.gate : check.oneOf(input.parent_gate, ["success", "none"], at("parent_gate"))) ===
 			"success",
@@ -278,6 +279,10 @@ function addNeeds(job: Job, input: JobInput, config: Config, at: At): void {
 			const artifact = check.text(one, field, { max: 1000, lines: "one" });
 			const fault = artifactFault(artifact);
 			if (fault !== undefined) throw check.wrong(field, fault);
+			if (job.repo === undefined && isOfRepo(artifact)) throw withoutRepo(field, `${check.shown(artifact)} is something in a repo`);
+			if (job.repo === undefined && /^file:[^/]/.test(artifact) && typeof input.cwd !== "string")
+				throw withoutRepo(field, `${check.shown(artifact)} is a file of a repo, or of the job's folder`);
+			if (key === "produces" && nameOfArtifact(artifact) !== undefined) throw check.wrong(field, "takes the number of a job");
 			return job.repo === undefined ? inFolder(artifact, input.cwd) : artifact;
 		});
 		if (all.length > 0) job[key] = [...new Set(all)];
@@ -290,12 +295,24 @@ function addNeeds(job: Job, input: JobInput, config: Config, at: At): void {
 		const commit = check.word(pin.commit, `${at("pinned_head")}.commit`);
 		if (!/^[0-9a-f]{4,64}$/.test(commit)) throw check.wrong(`${at("pinned_head")}.commit`, `${check.shown(commit)} is not a commit id`);
 		job.pinned_head = { branch: branch(pin.branch, `${at("pinned_head")}.branch`), commit };
+		if (job.repo === undefined) {
+			if (typeof input.cwd !== "string" || !input.cwd.startsWith("/")) throw withoutRepo(at("pinned_head"), "a branch is pinned in a repo");
+			job.pinned_head.folder = input.cwd;
+		}
 	}
 	if (input.conditions !== undefined) {
 		const all = check.list(input.conditions, at("conditions"), 100).map((one, index) => conditionOf(one, `${at("conditions")}[${index}]`));
+		const ofRepo = all.find(({ kind }) => kind !== "command");
+		if (job.repo === undefined && ofRepo) throw withoutRepo(at("conditions"), `${ofRepo.kind} asks something of a repo`);
 		if (all.length > 0) job.conditions = all;
 	}
 }
+
+const withoutRepo = (field: string, what: string) =>
+	new SluiceError("impossible", `${field}: ${what}, and the job names none: it could never start`, {
+		field,
+		hint: "name the repo: --repo NAME; sluice repo list shows them",
+	});
 
 /** A file of a job without a repo is one of its own folder; two jobs mean the same one only where their folders agree. */
 const inFolder = (artifact: string, cwd: unknown): string =>
@@ -344,6 +361,12 @@ function addLocks(job: Job, input: JobInput, at: At): void {
 	if (locks.size > 0) job.locks = [...locks.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
+/** A job by its number, also where that is written as text, or by its name. */
+function refOf(value: unknown, field: string): number | string {
+	const ref = typeof value === "string" && /^[1-9]\d{0,14}$/.test(value) ? Number(value) : value;
+	return typeof ref === "number" ? check.integer(ref, field, 1) : check.label(ref, field);
+}
+
 function afterOf(input: JobInput, at: At): Draft["after"] {
 	if (input.after === undefined) return [];
 	const seen = new Map<number | string, { ref: number | string; policy: Policy }>();
@@ -361,8 +384,7 @@ function afterOf(input: JobInput, at: At): Draft["after"] {
 			const match = /^(.+):([^:]*)$/s.exec(one);
 			if (match) [, ref, policy] = match;
 		}
-		if (typeof ref === "string" && /^[1-9]\d{0,14}$/.test(ref)) ref = Number(ref);
-		const job = typeof ref === "number" ? check.integer(ref, field, 1) : check.label(ref, field);
+		const job = refOf(ref, field);
 		if (seen.has(job)) throw check.wrong(field, `names ${check.shown(job)} a second time`, "name each predecessor once");
 		seen.set(job, { ref: job, policy: policy === undefined ? "success" : check.oneOf(policy, POLICIES, `${field}.policy`) });
 	});

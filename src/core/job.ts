@@ -151,7 +151,8 @@ export type Condition = { kind: "clean_worktree" } | { kind: "branch_exists"; br
 export type JobInput = {
 	name?: string;
 	batch?: string;
-	parent?: number;
+	/** Its number or name. */
+	parent?: number | string;
 	parent_gate?: "success" | "none";
 	item?: string;
 	source?: string;
@@ -269,6 +270,8 @@ export type Job = {
 	/** Its runnable_at has been seen to come. */
 	timely?: true | undefined;
 	deadline?: number | undefined;
+	/** There is a newer job of its name, which means that one again when this one has ended. */
+	older_name?: true | undefined;
 	/** How many `after` edges are not satisfied yet; the edges themselves are rows of their own. */
 	deps_left?: number | undefined;
 	/** Somebody needs `job:` or `patch:` of this one. */
@@ -278,7 +281,8 @@ export type Job = {
 	needs?: string[] | undefined;
 	on_missing?: "wait" | undefined;
 	produces?: string[] | undefined;
-	pinned_head?: { branch: string; commit: string } | undefined;
+	/** `folder`: of a job without a repo, where the branch is looked at. */
+	pinned_head?: { branch: string; commit: string; folder?: string } | undefined;
 	conditions?: Condition[] | undefined;
 	locks?: Lock[] | undefined;
 	uses?: Record<string, number> | undefined;
@@ -361,6 +365,8 @@ export type JobSpec = Pick<
 	broken?: string;
 	/** The payload's exact JSON, where the value `payload` is not the whole of it. */
 	payload_json?: string;
+	/** Came with a manifest under a name: a digest of what that said of it, by which a later `apply` sees whether it says something else. */
+	applied?: string;
 	/** As it was asked for; what it means is decided at `add`. */
 	unique?: { key: string; window_ms?: number; policy: "skip" | "replace" | "error" };
 };

@@ -27,14 +27,14 @@ const MOST = 1_000_000;
 const NAME = /^[A-Za-z_]\w*$/;
 const isObject = (value: unknown): value is Plain => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Yields now and then, so that a large manifest can let others go first. */
-export function* expandJobs(jobs: readonly unknown[]): Generator<void, Expanded[], void> {
+/** Yields now and then, so that a large manifest can let others go first. `fault`: is told of a job that cannot be unfolded; without it, that is thrown. */
+export function* expandJobs(jobs: readonly unknown[], fault?: (error: unknown) => void): Generator<void, Expanded[], void> {
 	const groups = new Map<string, string[]>();
 	const expanded: Expanded[] = [];
 	for (const [from, given] of jobs.entries()) {
 		if (from % 2000 === 1999) yield;
 		const field = `jobs[${from}]`;
-		check.taking(field, () => {
+		const unfold = () => {
 			if (!isObject(given) || given.for_each === undefined) {
 				// What is no job is said by the check of jobs.
 				expanded.push({ job: given as Plain, from });
@@ -54,7 +54,13 @@ export function* expandJobs(jobs: readonly unknown[]): Generator<void, Expanded[
 			}
 			if (expanded.length > MOST)
 				throw new SluiceError("limit", `${field}.for_each: more than ${MOST} jobs`, { field: `${field}.for_each` });
-		});
+		};
+		try {
+			check.taking(field, unfold);
+		} catch (error) {
+			if (!fault) throw error;
+			fault(error);
+		}
 	}
 	if (groups.size === 0) return expanded;
 	return expanded.map((one) =>
@@ -63,8 +69,8 @@ export function* expandJobs(jobs: readonly unknown[]): Generator<void, Expanded[
 }
 
 /** At once, for whoever need not share. */
-export function expandAll(jobs: readonly unknown[]): Expanded[] {
-	const steps = expandJobs(jobs);
+export function expandAll(jobs: readonly unknown[], fault?: (error: unknown) => void): Expanded[] {
+	const steps = expandJobs(jobs, fault);
 	for (;;) {
 		const step = steps.next();
 		if (step.done) return step.value;

@@ -41,6 +41,15 @@ export function branch(value: unknown, field: string): string {
 }
 
 export function argv(value: unknown, field: string): string[] {
+	if (typeof value === "string") {
+		const isShort = value.length <= 60;
+		const words = isShort ? value.trim().split(/\s+/).join(", ") : "program, word, word";
+		throw check.wrong(
+			field,
+			`must be a list, not ${check.shown(value)}`,
+			`write [${words}], or [sh, -c, ${isShort ? JSON.stringify(value) : '"…"'}] for a shell line`,
+		);
+	}
 	const all = check.list(value, field, 10_000).map((one, index) => check.text(one, `${field}[${index}]`, { max: 131_072 }));
 	if (all.length === 0 || all[0] === "") throw check.wrong(field, "must name a program");
 	return all;

@@ -1,6 +1,6 @@
 // A host that looks at real repositories, files and commands. What belongs to no repo, or to one that is not known here, is said in words on that key.
 //
-//   head:<repo>:<branch>                     refs of the repo
+//   head:<repo>:<branch>                     refs of the repo; of the one that a folder belongs to, where that stands in its place
 //   busy:<repo>                              its git folder
 //   artifact:<artifact>[@<repo>]             refs, objects, files (of a repo: on its base, or in the worktree of who makes them); `patch:` in the run folders; `probe:` a configured command
 //   condition:<condition>[@<repo>]           the repo's checkout; `command:` a program
@@ -73,7 +73,8 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 		const rest = key.slice(colon + 1);
 		switch (key.slice(0, colon)) {
 			case "head": {
-				const end = rest.indexOf(":");
+				// No branch has a colon; a folder may.
+				const end = rest.lastIndexOf(":");
 				return look(rest.slice(0, end)).head(rest.slice(end + 1));
 			}
 			case "busy":
@@ -132,7 +133,7 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 			known = parts.repos();
 			const looks = new Map<string, RepoLook>();
 			const look = (name: string): RepoLook => {
-				const repo = Object.hasOwn(known, name) ? known[name] : undefined;
+				const repo = Object.hasOwn(known, name) ? known[name] : name.startsWith("/") ? { path: name, base_branch: null } : undefined;
 				if (!repo) throw new Error(name === "" ? "the job names no repo" : `no folder is known of repo ${name}: set repos.${name}.path`);
 				const one = looks.get(name) ?? lookAtRepo(git, repo, lasting);
 				looks.set(name, one);

@@ -9,13 +9,13 @@ import { deadEnd, fits } from "../core/gates/after.ts";
 import { lacks } from "../core/gates/host.ts";
 import type { Draft } from "../core/input.ts";
 import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../core/job.ts";
-import { nearest } from "../core/nearest.ts";
 import type { Facts } from "../host.ts";
 import type { AddResult } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { backlog, counts, deferred, delayWarning } from "./backlog.ts";
 import { type FactRecord, factsOf, isUnsettled, plainFacts } from "./facts.ts";
 import { heldOf, position, toView, viewJob } from "./look.ts";
+import { jobNamed, nearestName, refuseTaken, takeName } from "./names.ts";
 import { learn, type Seen } from "./observe.ts";
 import { type ChainRecord, countBatch, endJob, joinChain, openJobs, place, tellAwaiting } from "./place.ts";
 import { cascade, settle } from "./settle.ts";
@@ -68,7 +68,7 @@ export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: Add
 export function* resolveAfter(tx: Tx, after: Draft["after"], field = "after"): Op<{ job: number; policy: Policy }[]> {
 	const resolved: { job: number; policy: Policy }[] = [];
 	for (const [index, { ref, policy, gate }] of after.entries()) {
-		const job = typeof ref === "number" ? ref : yield* tx.get<number>("name", ref);
+		const job = typeof ref === "number" ? ref : yield* jobNamed(tx, ref);
 		if (job === null) {
 			const guess = yield* nearestName(String(ref));
 			throw new SluiceError("not_found", `${field}[${index}]: there is no job named "${ref}"`, {
@@ -87,17 +87,6 @@ export function* resolveAfter(tx: Tx, after: Draft["after"], field = "after"): O
 		resolved.push({ job, policy });
 	}
 	return resolved;
-}
-
-/** Names that a mistyped one is compared with. */
-const COMPARED = 1000;
-
-export function* nearestName(name: string): Op<string | undefined> {
-	const active = yield* ask({ read: "active", filter: {}, after: 0, limit: COMPARED });
-	return nearest(
-		name,
-		active.flatMap((job) => job.name ?? []),
-	);
 }
 
 export function* predecessors(tx: Tx, after: readonly { job: number; policy: Policy }[]): Op<Predecessor[]> {
@@ -146,15 +135,8 @@ export function* checkJob(
 ): Op<void> {
 	const { job } = draft;
 	const at = (key: string) => (field === "" ? key : `${field}.${key}`);
-	if (job.name !== undefined) {
-		const taken = yield* tx.get<number>("name", job.name);
-		if (taken !== null)
-			throw new SluiceError("conflict", `${at("name")}: job ${taken} is called "${job.name}" already`, {
-				field: at("name"),
-				hint: "choose another name",
-			});
-	}
-	if (draft.parent !== undefined) yield* addToFamily(tx, draft, draft.parent, at("parent"), coming);
+	if (job.name !== undefined) yield* refuseTaken(tx, job.name, at("name"));
+	if (typeof draft.parent === "number") yield* addToFamily(tx, draft, draft.parent, at("parent"), coming);
 	if (job.item !== undefined) yield* checkItem(tx, job, force, at("item"), seen);
 	if ((job.host_labels || (job.repo !== undefined && job.kind !== "payload")) && !force) {
 		const wish = { ...(job.repo === undefined ? {} : { repo: job.repo }), ...(job.host_labels ? { labels: job.host_labels } : {}) };
@@ -278,16 +260,8 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], c
 		}
 		if (open > 0) job.deps_left = open;
 	}
-	if (job.needs || job.pinned_head || job.conditions || job.item !== undefined)
-		for (const key of factKeys(job)) tx.changes.links.push({ key, role: "needs", job: job.id });
-	for (const artifact of job.needs ?? []) {
-		const target = tx.peek(jobOfArtifact(artifact) ?? 0);
-		if (!target || target.awaited) continue;
-		target.awaited = true;
-		tx.touch(target);
-	}
-	for (const artifact of job.produces ?? []) tx.changes.links.push({ key: artifactKey(artifact, job.repo), role: "makes", job: job.id });
-	if (job.name !== undefined) tx.put("name", job.name, job.id);
+	if (job.needs || job.pinned_head || job.conditions || job.item !== undefined || job.produces) yield* linkFacts(tx, job);
+	yield* takeName(tx, job);
 	if (job.path) {
 		const root = String(job.path[0]);
 		tx.put("family", root, ((yield* tx.get<number>("family", root)) ?? 0) + 1);
@@ -304,6 +278,20 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], c
 	tx.create(job, spec);
 	if (job.kind !== "kernel") tx.count("depth", job.lane, 1);
 	return preds;
+}
+
+/** Links it to the facts that decide about it, and to what it produces. */
+export function* linkFacts(tx: Tx, job: Job): Op<void> {
+	for (const key of factKeys(job)) tx.changes.links.push({ key, role: "needs", job: job.id });
+	const awaited = (job.needs ?? []).flatMap((artifact) => jobOfArtifact(artifact) ?? []);
+	if (awaited.length > 0) yield* tx.load(awaited);
+	for (const id of awaited) {
+		const target = tx.peek(id);
+		if (!target || target.awaited) continue;
+		target.awaited = true;
+		tx.touch(target);
+	}
+	for (const artifact of job.produces ?? []) tx.changes.links.push({ key: artifactKey(artifact, job.repo), role: "makes", job: job.id });
 }
 
 /** Its first place. That is part of its being added, not a move of its own. */

@@ -6,7 +6,7 @@ import { backlogOf, hardLimit, softLimit } from "../core/config.ts";
 import { isSerialLine } from "../core/gates/locks.ts";
 import type { Job } from "../core/job.ts";
 import type { ApplyResult } from "../scheduler.ts";
-import type { Node, Prepared } from "./apply.ts";
+import type { Node, Prepared } from "./apply-prepare.ts";
 import type { Stage } from "./place.ts";
 import type { Tx } from "./tx.ts";
 

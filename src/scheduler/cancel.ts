@@ -128,10 +128,12 @@ function* subtree(tx: Tx, roots: readonly Job[]): Op<Job[]> {
 	return [...found.values()];
 }
 
+/** `item`: as `source:id`, or its id alone where only one source has it. */
 export function* clear(tx: Tx, item: string | undefined): Op<{ cleared: number[] }> {
 	const cleared: number[] = [];
+	const whole = item === undefined ? undefined : yield* wholeItem(item);
 	for (let after = 0; ; ) {
-		const stored = yield* ask({ read: "active", filter: item === undefined ? {} : { item }, after, limit: 500 });
+		const stored = yield* ask({ read: "active", filter: whole === undefined ? {} : { item: whole }, after, limit: 500 });
 		for (const { id } of stored) {
 			const job = yield* tx.find(id);
 			if (!job || !isWaiting(job.status) || job.kind === "kernel") continue;
@@ -141,4 +143,25 @@ export function* clear(tx: Tx, item: string | undefined): Op<{ cleared: number[]
 		if (stored.length < 500) return { cleared };
 		after = (stored[stored.length - 1] as Job).id;
 	}
+}
+
+/** The item of an open job by its id; as it is, where it names its source or no open job has it. */
+function* wholeItem(item: string): Op<string> {
+	const found = new Set<string>();
+	for (let after = 0; ; ) {
+		const stored = yield* ask({ read: "active", filter: {}, after, limit: 1000 });
+		for (const job of stored) {
+			if (job.item === item) return item;
+			if (job.item?.slice(job.item.indexOf(":") + 1) === item) found.add(job.item);
+		}
+		if (stored.length < 1000) break;
+		after = (stored[stored.length - 1] as Job).id;
+	}
+	const [only, ...more] = [...found].sort();
+	if (more.length > 0)
+		throw new SluiceError("conflict", `item: ${[...found].sort().join(" and ")} are both called ${JSON.stringify(item)}`, {
+			field: "item",
+			hint: `name its source: ${only}`,
+		});
+	return only ?? item;
 }

@@ -18,7 +18,7 @@ export function isHidden(tx: Tx, read: Read["read"]): boolean {
 		case "fan":
 		case "preds":
 		case "preds_of":
-			return changes.edges.length > 0 || changes.forget.length > 0;
+			return changes.edges.length > 0 || changes.unedges.length > 0 || changes.forget.length > 0;
 		case "links":
 			return changes.links.length > 0 || changes.unlinks.length > 0 || changes.forget.length > 0;
 		default:

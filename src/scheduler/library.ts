@@ -1,18 +1,16 @@
 // The Scheduler of the contract: every method as a task for the engine, and the loop that keeps time, probes facts and wakes workers.
 
-import type { OfItems } from "../adding.ts";
 import * as check from "../core/check.ts";
 import type { Config } from "../core/config.ts";
 import { presetConfig, readConfig } from "../core/config-input.ts";
 import { copy } from "../core/copy.ts";
-import { factKeys, isProbed } from "../core/fact.ts";
-import { type Draft, draftJob } from "../core/input.ts";
-import type { JobInput } from "../core/job.ts";
+import { isProbed } from "../core/fact.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Act, ConfigInput, EventRow, News, OpenOptions, Scheduler } from "../scheduler.ts";
-import { ask, type Op, type Store } from "../store.ts";
+import { ask, type Store } from "../store.ts";
 import { accountMethods } from "./account-door.ts";
-import { type AddOptions, addJob, limitFor } from "./add.ts";
+import { addJob } from "./add.ts";
+import { createAdding } from "./adding.ts";
 import { PIECE } from "./apply.ts";
 import { apply } from "./apply-run.ts";
 import { closeBreaker } from "./breakers.ts";
@@ -32,19 +30,18 @@ import { offer } from "./hosts.ts";
 import { keepUp } from "./keep-up.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
-import { checkAct, checkEnding, checkedBreaker, checkedScope, checkIds, restamp } from "./library-input.ts";
+import { checkAct, checkEnding, checkedBreaker, checkedScope, checkIds } from "./library-input.ts";
 import { listenForOthers } from "./listening.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
 import { mergeMethods } from "./merge-door.ts";
-import { always, mark, record, type Seen } from "./observe.ts";
+import { always, mark, record } from "./observe.ts";
 import { createOutputs } from "./outputs.ts";
 import { inTime } from "./pass.ts";
 import * as registers from "./registers.ts";
 import { rewind, rewindAll } from "./rewind.ts";
 import { createSharedSettings } from "./shared-settings.ts";
 import { triggerMethods } from "./trigger-door.ts";
-import type { Tx } from "./tx.ts";
 import { assigned, forgetBefore, recover } from "./upkeep.ts";
 import { waitMethods } from "./wait-methods.ts";
 import { createWaker } from "./waker.ts";
@@ -135,35 +132,7 @@ export async function createScheduler(
 		token: check.integer(value?.token, "token", 1),
 	});
 
-	/**
-	 * Checks the input and looks for what it needs, then adds it in one transaction, in one way or another. Not async: the promise of the
-	 * transaction is the answer, and one around it would be made, resolved and thrown away for each job.
-	 */
-	function adding<T>(
-		input: JobInput,
-		act: Act & { force?: boolean; items?: OfItems },
-		add: (tx: Tx, draft: Draft, options: AddOptions) => Op<T>,
-	): Promise<T> {
-		const force = act.force === true;
-		const drafting = { force, flows: act.items?.flows, agents: options.agents?.() };
-		const draft = draftJob(input, config, { now: clock.now(), ...drafting });
-		const { job } = draft;
-		const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
-		const keys = special ? factKeys(job).filter(isProbed) : [];
-		let first = true;
-		const then = (seen?: Seen) =>
-			engine.run(
-				(tx) => {
-					// The group may run twice; what the first run changed in the draft is thrown away with it.
-					const mine = first ? draft : draftJob(input, config, { now: tx.now, ...drafting });
-					first = false;
-					restamp(mine.job, tx.now, input.runnable_at === undefined);
-					return add(tx, mine, { force, seen, ...limitFor(act.items, config) });
-				},
-				{ by: act.by, locks: (job.locks ?? []).map(({ key }) => key) },
-			);
-		return keys.length > 0 ? looks.lookFor(keys, then) : then();
-	}
+	const adding = createAdding({ engine, clock, config: () => config, lookFor: looks.lookFor, agents: options.agents });
 
 	/** Whatever is wrong with the arguments comes as a rejection too. */
 	function promised<T>(call: () => Promise<T>): Promise<T> {

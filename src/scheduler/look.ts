@@ -63,7 +63,19 @@ function heldOfAll(tx: Tx, jobs: readonly Job[]): Map<number, JobView["held"]> {
 }
 
 /** Kept to ourselves: where it is parked, and what is shown in another form. */
-const HIDDEN = new Set(["line", "bucket", "path", "due_at", "dependents", "deps_left", "reserve_at", "awaited", "timely", "serial_wait"]);
+const HIDDEN = new Set([
+	"line",
+	"bucket",
+	"path",
+	"due_at",
+	"dependents",
+	"deps_left",
+	"reserve_at",
+	"awaited",
+	"timely",
+	"serial_wait",
+	"older_name",
+]);
 
 type Beside = { held?: JobView["held"] | undefined; waits_for?: number[] | undefined };
 

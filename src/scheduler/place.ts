@@ -20,6 +20,7 @@ import type { Op } from "../store.ts";
 import { countSerial, uncountSerial } from "./backlog.ts";
 import { doubtFact, factsOf, plainFacts } from "./facts.ts";
 import { giveUpReservations, pump, unwant, want } from "./locks.ts";
+import { returnName } from "./names.ts";
 import type { Tx } from "./tx.ts";
 import { tellWaiters } from "./waits.ts";
 
@@ -164,6 +165,7 @@ export function* endJob(tx: Tx, job: Job, end: Ending): Op<void> {
 	if (end.raw_exit_code !== undefined) job.raw_exit_code = end.raw_exit_code;
 	if (end.end_reason !== undefined) job.end_reason = end.end_reason;
 	tx.move(job, end.status, "ended", toldOf(job, end));
+	if (job.older_name) yield* returnName(tx, job);
 	if (job.item !== undefined) yield* leaveChain(tx, job, job.item);
 	if (job.batch !== undefined) yield* countBatch(tx, job.batch, "ended");
 	if (job.produces) yield* doubtProducts(tx, job);

@@ -114,7 +114,10 @@ describe("registers", () => {
 			{ name: "a", command: ["true"] },
 			{ name: "b", command: ["true"], after: ["a"] },
 		];
-		expect(await t.sluice.apply({ jobs }, { check: true })).toMatchObject({ jobs: [], skipped: [{ name: "a" }] });
+		expect(await t.sluice.apply({ jobs }, { check: true })).toMatchObject({
+			jobs: [],
+			refusal: { message: expect.stringContaining("changed: a (job 1, queued); new: b"), hint: expect.stringContaining("--update") },
+		});
 		expect(await t.sluice.list()).toHaveLength(1);
 		await expect(t.sluice.apply({ jobs: [{ name: "c", command: ["x"], after: ["c"] }] }, { check: true })).rejects.toMatchObject({
 			code: "cycle",

@@ -4,17 +4,17 @@ import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import type { ArtifactView, BatchView, LockView } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
-import { nearestName } from "./add.ts";
 import type { FactRecord, Reservation } from "./facts.ts";
 import { holdersIn, type LockRecord } from "./lock-reads.ts";
 import { mustFind } from "./look.ts";
 import type { Ids } from "./memory.ts";
+import { jobNamed, nearestName } from "./names.ts";
 import type { BatchRecord } from "./place.ts";
 import type { Tx } from "./tx.ts";
 import { runningJobs } from "./upkeep.ts";
 
 export function* find(tx: Tx, name: string): Op<number> {
-	const id = yield* tx.get<number>("name", name);
+	const id = yield* jobNamed(tx, name);
 	if (id !== null) return (yield* mustFind(tx, id)).id;
 	const guess = yield* nearestName(name);
 	throw new SluiceError("not_found", `there is no job called "${name}"`, {

@@ -1,4 +1,4 @@
-// retry (rewind), of one or of several, and rerun: ended jobs back into the queue, with everything downstream of them or alone.
+// retry (rewind), of one or of several, and rerun: ended jobs back into the queue, with everything downstream of them, or with nothing but their blocked children.
 
 import { SluiceError } from "../core/errors.ts";
 import { artifactKey, isMarker, isProbed, jobOfArtifact } from "../core/fact.ts";
@@ -8,7 +8,9 @@ import type { RewindAllReport, RewindReport } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { allPredecessors, type FactRecord, isUnsettled, recount, wantFact } from "./facts.ts";
 import { mustFind } from "./look.ts";
+import { refuseNames, refuseOlder, retakeNames } from "./names.ts";
 import { type ChainRecord, countBatch, joinChain, place, unplace } from "./place.ts";
+import { leftBlocked, withChildren } from "./rerun.ts";
 import type { Tx } from "./tx.ts";
 
 const MAX_SET = 100_000;
@@ -18,20 +20,22 @@ const NAMED = 1000;
 export function* rewind(tx: Tx, id: number, what: "downstream" | "alone"): Op<RewindReport> {
 	const root = yield* mustFind(tx, id);
 	refuseKernel(root);
-	const set = what === "alone" ? new Map([[id, root]]) : yield* downstream(tx, root);
+	const set = what === "alone" ? yield* withChildren(tx, root, refuseTakenAway) : yield* downstream(tx, root);
 	refuseRunning(id, set);
 	if (what === "alone" && !isTerminal(root.status) && (root.backoff_until ?? 0) <= tx.now)
 		throw new SluiceError("illegal_transition", `job ${id} is ${root.status}: only an ended job, or one in back-off, can be rerun`, {
 			field: "id",
 		});
 	yield* refuseMidMerge(tx, set);
-	yield* refuseItems(tx, set);
+	yield* refuseTakenAway(tx, set);
 	yield* retakeItems(tx, set);
-	if (what === "alone" && root.dependents && isTerminal(root.status)) yield* reopenEdges(tx, root);
+	yield* retakeNames(tx, set);
+	const left_blocked = what === "alone" ? yield* leftBlocked(tx, set) : [];
+	if (what === "alone") for (const job of set.values()) if (job.dependents && isTerminal(job.status)) yield* reopenEdges(tx, job);
 	const reset = yield* putBack(tx, set);
 	const last_successful = yield* lastSuccessful(tx, root);
 	tx.event(what === "alone" ? "rerun" : "rewound", id, { reset: reset.slice(0, NAMED) });
-	return { reset, restarted: [], last_successful };
+	return { reset, restarted: [], last_successful, left_blocked };
 }
 
 /**
@@ -49,17 +53,20 @@ export function* rewindAll(tx: Tx, ids: readonly number[]): Op<Omit<RewindAllRep
 		try {
 			const root = yield* mustFind(tx, id);
 			refuseKernel(root);
+			yield* refuseOlder(tx, root);
 			const set = yield* downstream(tx, root, seen);
 			refuseRunning(id, set);
 			for (const [one, job] of set) if (!all.has(one)) fresh.set(one, job);
 			yield* refuseMidMerge(tx, fresh);
 			yield* refuseItems(tx, fresh);
+			yield* refuseNames(tx, fresh, all);
 		} catch (error) {
 			if (!(error instanceof SluiceError) || error.code === "store") throw error;
 			skipped.push({ job: id, reason: error.message });
 			continue;
 		}
 		yield* retakeItems(tx, fresh);
+		yield* retakeNames(tx, fresh);
 		for (const [one, job] of fresh) all.set(one, job);
 		roots.push({ id, reset: [...fresh.keys()].sort((a, b) => a - b) });
 	}
@@ -181,6 +188,11 @@ function* refuseMidMerge(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
 				hint: `finish it (git ${busy.value} --continue) or abort it (git ${busy.value} --abort), then retry`,
 			});
 	}
+}
+
+function* refuseTakenAway(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
+	yield* refuseItems(tx, set);
+	yield* refuseNames(tx, set);
 }
 
 /** Those that left the chain of their item when they ended. */

@@ -21,6 +21,7 @@ import { uncountSerial } from "./backlog.ts";
 import { type CancelNote, cancelMore } from "./cancel.ts";
 import { loseRuns } from "./hosts.ts";
 import { evictMore, isOverdue, reserveAll, wakeShared } from "./locks.ts";
+import { dropName } from "./names.ts";
 import { type BatchRecord, endJob, place, type Stage } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -212,7 +213,7 @@ function* unstage(tx: Tx, value: Note & { from: number; to: number }): Op<number
 	const ids = yield* ask({ read: "range", from: value.from, to: value.to, limit: PIECE });
 	for (const id of ids) {
 		const job = yield* tx.find(id);
-		if (job?.name !== undefined) tx.put("name", job.name, null);
+		if (job) yield* dropName(tx, job);
 		if (job && isWaiting(job.status)) {
 			if (job.line === "") tx.leave(job);
 			uncountSerial(tx, job);

@@ -1,18 +1,14 @@
 // The library's methods of triggers.
 
-import type { Draft } from "../core/input.ts";
-import type { JobInput } from "../core/job.ts";
 import type { Act, Scheduler } from "../scheduler.ts";
-import type { Op } from "../store.ts";
-import type { AddOptions } from "./add.ts";
+import type { Adding } from "./adding.ts";
 import type { Engine, Task } from "./engine.ts";
 import * as triggers from "./triggers.ts";
-import type { Tx } from "./tx.ts";
 
 type Parts = {
 	engine: Engine;
 	run: <T>(task: Task<T>, act: Act | undefined) => Promise<T>;
-	adding: <T>(input: JobInput, act: Act, add: (tx: Tx, draft: Draft, options: AddOptions) => Op<T>) => Promise<T>;
+	adding: Adding;
 };
 
 export const triggerMethods = ({ engine, run, adding }: Parts): Pick<Scheduler, "arm" | "disarm" | "triggers" | "fire"> => ({

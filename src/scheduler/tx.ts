@@ -175,9 +175,14 @@ export class Tx {
 	create(job: Job, spec: JobSpec): void {
 		this.memory.jobs.set(job.id, { job, at: "new" });
 		this.dirty.add(job.id);
-		this.changes.specs.push([job.id, spec]);
-		this.newSpecs.set(job.id, spec);
-		this.memory.keepSpec(job.id, spec);
+		this.putSpec(job.id, spec);
+	}
+
+	putSpec(id: number, spec: JobSpec): void {
+		this.memory.specs.delete(id);
+		this.changes.specs.push([id, spec]);
+		this.newSpecs.set(id, spec);
+		this.memory.keepSpec(id, spec);
 	}
 
 	touch(job: Job): void {

@@ -7,6 +7,7 @@ import { reconcile } from "../core/reconcile.ts";
 import type { Claimed, GcReport, Scheduler } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { finish, started } from "./finish.ts";
+import { dropName } from "./names.ts";
 import { dropOutputs } from "./outputs.ts";
 import type { Tx } from "./tx.ts";
 
@@ -44,7 +45,7 @@ export function* gcSome(tx: Tx, before: number, after: GcCursor): Op<GcPiece> {
 			continue;
 		}
 		if (yield* isReferred(tx, job)) continue;
-		if (job.name !== undefined) tx.put("name", job.name, null);
+		yield* dropName(tx, job);
 		tx.put("family", String(job.id), null);
 		dropOutputs(tx, job.id, job.attempt);
 		tx.forget(job.id);

@@ -759,7 +759,7 @@ describe("retry (rewind)", () => {
 			"blocked_by_dependency",
 		]);
 		const untouched = await Promise.all([t.show(a), t.show(e)]);
-		expect(await t.sluice.retry(b)).toEqual({ reset: [b, c, d], restarted: [], last_successful: [a] });
+		expect(await t.sluice.retry(b)).toEqual({ reset: [b, c, d], restarted: [], last_successful: [a], left_blocked: [] });
 		expect(await Promise.all([t.show(a), t.show(e)])).toEqual(untouched);
 		expect(await standing(t, b)).toEqual(eligible);
 		expect(await standing(t, c)).toEqual(waits(`waiting on job ${b}`));

@@ -310,7 +310,7 @@ describe("others meanwhile", () => {
 			t.sluice.apply({ jobs }),
 			...[0, 300, 600].map((at) => later(at, () => t.sluice.add({ command: ["x"], name: `n${at}` }))),
 		]);
-		for (const one of settled) if (one.status === "rejected") expectTyped(one.reason, ["name", "jobs"]);
+		for (const one of settled) if (one.status === "rejected") expectTyped(one.reason, ["name", "jobs", "manifest"]);
 		const names = (await t.sluice.list({ limit: 10_000 })).flatMap((job) => job.name ?? []);
 		expect(names.length).toBe(new Set(names).size);
 	});

@@ -75,7 +75,12 @@ export const LISTS: readonly List[] = [
 		columns: [id("id"), text("status"), text("lane"), text("batch"), real("ended_at"), document("doc")],
 		statement: "INSERT INTO done (id, status, lane, batch, ended_at, doc) SELECT * FROM $",
 	},
-	{ sql: sql.INSERT_SPEC, columns: [id("id"), document("body")], statement: "INSERT INTO spec (id, body) SELECT * FROM $" },
+	{
+		sql: sql.INSERT_SPEC,
+		columns: [id("id"), document("body")],
+		statement: "INSERT INTO spec (id, body) SELECT * FROM $ ON CONFLICT (id) DO UPDATE SET body = excluded.body",
+	},
+	{ sql: sql.DELETE_EDGES, columns: [id("id")], statement: "DELETE FROM edge WHERE job = ANY($id)", before: sql.INSERT_EDGE },
 	{
 		sql: sql.INSERT_EDGE,
 		columns: [id("pred"), id("job"), text("policy"), id("seq")],

@@ -18,7 +18,7 @@ export const UPDATE_JOB =
 	"UPDATE job SET line = ?, bucket = ?, rank = ?, level = ?, age_at = ?, ready_at = ?, due_at = ?, status = ?, lane = ?, batch = ?, doc = ? WHERE id = ?";
 
 export const INSERT_DONE = `INSERT INTO done (id, status, lane, batch, ended_at, doc) VALUES (${marks(6)})`;
-export const INSERT_SPEC = `INSERT INTO spec (id, body) VALUES (${marks(2)})`;
+export const INSERT_SPEC = `INSERT INTO spec (id, body) VALUES (${marks(2)}) ON CONFLICT (id) DO UPDATE SET body = excluded.body`;
 export const INSERT_EDGE = `INSERT INTO edge (pred, job, policy, seq) VALUES (${marks(4)})`;
 export const INSERT_LINK = `INSERT INTO link (key, role, job) VALUES (${marks(3)}) ON CONFLICT DO NOTHING`;
 export const INSERT_RUN = `INSERT INTO run (job, attempt, doc) VALUES (${marks(3)})`;
@@ -28,6 +28,7 @@ export const INSERT_RECORD = `INSERT INTO record (kind, key, body) VALUES (${mar
 export const INSERT_FRESH = `INSERT INTO record (kind, key, body) VALUES (${marks(3)})`;
 
 export const DELETE_UNDONE = "DELETE FROM done WHERE id IN {ids}";
+export const DELETE_EDGES = "DELETE FROM edge WHERE job IN {ids}";
 export const DELETE_JOB = "DELETE FROM job WHERE id IN {ids}";
 export const DELETE_LINK = "DELETE FROM link WHERE key = ? AND role = ? AND job = ?";
 export const DELETE_RECORD = "DELETE FROM record WHERE kind = ? AND key = ?";
@@ -37,7 +38,8 @@ export const UPDATE_RUNNING = "UPDATE job SET line = ?, ready_at = ?, due_at = ?
 
 /** In an order that a reader of the log would expect; each list is empty for most transactions. */
 export function* writes(changes: Changes): Generator<Write> {
-	const { insert, update, running, remove, done, undone, specs, edges, links, unlinks, runs, events, records, fresh, forget } = changes;
+	const { insert, update, running, remove, done, undone, specs, unedges, edges, links, unlinks, runs, events, records, fresh, forget } =
+		changes;
 	if (undone.length > 0) yield list(DELETE_UNDONE, undone);
 	if (insert.length > 0) yield jobRows(INSERT_JOB, insert);
 	if (update.length > 0) yield jobRows(UPDATE_JOB, update);
@@ -57,6 +59,7 @@ export function* writes(changes: Changes): Generator<Write> {
 		for (const [id, spec] of specs) cells.push(id, JSON.stringify(spec));
 		yield { sql: INSERT_SPEC, width: 2, cells };
 	}
+	if (unedges.length > 0) yield list(DELETE_EDGES, unedges);
 	if (edges.length > 0) {
 		const cells: Cell[] = [];
 		for (const edge of edges) cells.push(edge.pred, edge.job, edge.policy, edge.seq);

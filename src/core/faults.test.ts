@@ -1,0 +1,43 @@
+// Several mistakes are told at once, each once.
+
+import { describe, expect, test } from "vitest";
+import * as check from "./check.ts";
+import { SluiceError } from "./errors.ts";
+import { Faults, faultsOf } from "./faults.ts";
+
+const read = (value: Record<string, unknown>) => {
+	check.knownKeys(value, ["a", "b", "c"], "job");
+	if (value.a === undefined) throw check.wrong("job.a", "is missing");
+	check.integer(value.a, "job.a", 1);
+	if (value.b !== undefined) check.list(value.b, "job.b").forEach((one, index) => check.integer(one, `job.b[${index}]`, 1));
+	if (value.c !== undefined) check.flag(value.c, "job.c");
+};
+
+describe("faults", () => {
+	test("all mistakes of one object, though its reader stops at the first", () => {
+		const fields = (value: Record<string, unknown>) => faultsOf(value, "job", read, { a: 1 }).map(({ field }) => field);
+		expect(fields({ a: 1 })).toEqual([]);
+		expect(fields({ a: "x", b: ["y"], c: 3, d: 1 })).toEqual(["job.d", "job.a", "job.b[0]", "job.c"]);
+		expect(fields({})).toEqual(["job.a"]);
+		// What is missing only because its key was wrong is not told a second time.
+		expect(fields({ aa: 1, c: 3 })).toEqual(["job.aa", "job.c"]);
+	});
+
+	test("the first is the error, the others come along; very many are counted", () => {
+		const faults = new Faults();
+		faults.throwIfAny();
+		for (let n = 1; n <= 150; n++) faults.keep(check.wrong(`x${n}`, "is wrong"));
+		try {
+			faults.throwIfAny();
+			expect.unreachable();
+		} catch (error) {
+			const { field, also } = error as SluiceError;
+			expect([field, also?.length, also?.[0]?.field, also?.at(-1)?.message]).toEqual(["x1", 100, "x2", "and 50 more mistakes"]);
+		}
+	});
+
+	test("what is not the caller's mistake is thrown on", () => {
+		expect(() => new Faults().keep(new Error("ours"))).toThrow("ours");
+		expect(() => new Faults().keep(new SluiceError("store", "disk full"))).toThrow("disk full");
+	});
+});

@@ -1,0 +1,79 @@
+// Several mistakes in one input, told together: the first is the error itself, the others come along with it.
+
+import { type Mistake, SluiceError } from "./errors.ts";
+
+/** Mistakes that are told one by one; after that their number. */
+const MOST = 100;
+
+export class Faults {
+	private readonly found: SluiceError[] = [];
+
+	get any(): boolean {
+		return this.found.length > 0;
+	}
+
+	/** Keeps what is the caller's mistake; anything else is thrown on. */
+	keep(error: unknown): SluiceError {
+		if (!(error instanceof SluiceError) || error.code === "store" || error.code === "closed") throw error;
+		this.found.push(error);
+		return error;
+	}
+
+	/** What it gives, or undefined and one more mistake. */
+	try<T>(read: () => T): T | undefined {
+		try {
+			return read();
+		} catch (error) {
+			this.keep(error);
+			return undefined;
+		}
+	}
+
+	throwIfAny(): void {
+		const [first, ...rest] = this.found;
+		if (!first) return;
+		if (rest.length === 0) throw first;
+		const also: Mistake[] = rest.slice(0, MOST - 1).map(({ message, field, hint }) => ({ message, field, hint }));
+		if (rest.length >= MOST) also.push({ message: `and ${rest.length - MOST + 1} more mistakes`, field: undefined, hint: undefined });
+		throw new SluiceError(first.code, first.message, { field: first.field, hint: first.hint, also });
+	}
+}
+
+/**
+ * All mistakes of one object whose reader stops at the first: the key that is wrong is left out, and the rest is read again. What is missing only
+ * because its key was wrong is not told. `stand_in`: a good value for what the reader will not go on without.
+ */
+export function faultsOf(
+	value: Record<string, unknown>,
+	field: string,
+	read: (value: Record<string, unknown>) => void,
+	stand_in: Record<string, unknown> = {},
+): SluiceError[] {
+	const found: SluiceError[] = [];
+	let left = value;
+	for (;;) {
+		try {
+			read(left);
+			return found;
+		} catch (error) {
+			if (!(error instanceof SluiceError)) throw error;
+			const key = keyIn(error.field, field);
+			const isThere = key !== undefined && Object.hasOwn(left, key);
+			if (isThere || found.length === 0) found.push(error);
+			if (key !== undefined && !isThere && Object.hasOwn(stand_in, key)) {
+				left = { ...left, [key]: stand_in[key] };
+				continue;
+			}
+			// A stand-in that is refused: the reader does not come any further.
+			if (!isThere || left[key] === stand_in[key]) return found;
+			const { [key]: _wrong, ...rest } = left;
+			left = rest;
+		}
+	}
+}
+
+/** `jobs[2].retry.max` in `jobs[2]` → retry */
+function keyIn(path: string | undefined, field: string): string | undefined {
+	if (path === undefined || !path.startsWith(`${field}.`)) return undefined;
+	return /^[^.[]+/.exec(path.slice(field.length + 1))?.[0];
+}

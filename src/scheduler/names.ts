@@ -1,0 +1,138 @@
+// Names of jobs. An open job has its name for itself; when it has ended the name is free for the next one. A name means the open job that has it, else
+// the newest job of that name.
+//
+//   record name/<name>       the job that the name means
+//   links <name>, `named`    all jobs of a name, once a second job has got it: where the name falls back to when the newest is forgotten
+
+import { SluiceError } from "../core/errors.ts";
+import { isTerminal, type Job } from "../core/job.ts";
+import { nearest } from "../core/nearest.ts";
+import { ask, type Op } from "../store.ts";
+import type { Tx } from "./tx.ts";
+
+const linkKey = (name: string): string => `name:${name}`;
+const PAGE = 1000;
+
+/** The job that a caller means by a name. A manifest that is still going in does not count: until it is there, the name means the job before. */
+export function* jobNamed(tx: Tx, name: string): Op<number | null> {
+	const id = yield* tx.get<number>("name", name);
+	return id !== null && tx.isComing(id) ? yield* newestOf(name, (one) => !tx.isComing(one)) : id;
+}
+
+/** The open job that has this name now, one of a manifest that is still going in too. */
+export function* openHolder(tx: Tx, name: string): Op<number | null> {
+	const id = yield* tx.get<number>("name", name);
+	const job = id === null ? undefined : yield* tx.find(id);
+	return job && !isTerminal(job.status) ? job.id : null;
+}
+
+export function* refuseTaken(tx: Tx, name: string, field: string): Op<void> {
+	const taken = yield* openHolder(tx, name);
+	if (taken !== null)
+		throw new SluiceError("conflict", `${field}: job ${taken} is called "${name}" already`, {
+			field,
+			hint: `choose another name, or wait until job ${taken} has ended`,
+		});
+}
+
+/** A new job gets its name. */
+export function* takeName(tx: Tx, { id, name }: Pick<Job, "id" | "name">): Op<void> {
+	if (name === undefined) return;
+	const before = yield* tx.get<number>("name", name);
+	if (before !== null) for (const job of [before, id]) tx.changes.links.push({ key: linkKey(name), role: "named", job });
+	tx.put("name", name, id);
+}
+
+/** A job is forgotten: its name falls back to the newest of those that are left. */
+export function* dropName(tx: Tx, { id, name }: Pick<Job, "id" | "name">): Op<void> {
+	if (name === undefined || (yield* tx.get<number>("name", name)) !== id) return;
+	tx.put("name", name, yield* newestOf(name, (one) => one !== id));
+}
+
+/** An older job of the name was run again and has ended: the name means the newest one again. */
+export function* returnName(tx: Tx, job: Job): Op<void> {
+	const { name } = job;
+	job.older_name = undefined;
+	if (name !== undefined) tx.put("name", name, (yield* newestOf(name, () => true)) ?? job.id);
+}
+
+/** Of several jobs that had the same name one after the other, only the newest is meant by `retry` of many. */
+export function* refuseOlder(tx: Tx, { id, name }: Job): Op<void> {
+	const newest = name === undefined ? null : yield* jobNamed(tx, name);
+	if (newest !== null && newest > id)
+		throw new SluiceError("conflict", `job ${newest} is the newest one called "${name}"`, {
+			field: "id",
+			hint: `sluice retry ${id} alone`,
+		});
+}
+
+/** Ended jobs that are to run again need their names: refused, with the holder named, where an open job has one. */
+export function* refuseNames(tx: Tx, set: ReadonlyMap<number, Job>, along: ReadonlyMap<number, Job> = new Map()): Op<void> {
+	const wanted = new Map<string, number>();
+	for (const job of [...along.values(), ...set.values()]) {
+		if (job.name === undefined) continue;
+		const other = wanted.get(job.name);
+		if (other !== undefined && other !== job.id)
+			throw new SluiceError("conflict", `jobs ${other} and ${job.id} are both called "${job.name}": they cannot be open at the same time`, {
+				field: "id",
+				hint: `sluice rerun ${Math.max(other, job.id)} runs one of them alone`,
+			});
+		wanted.set(job.name, job.id);
+		const holder = isTerminal(job.status) ? yield* openHolder(tx, job.name) : null;
+		if (holder !== null && holder !== job.id)
+			throw new SluiceError("conflict", `job ${job.id} cannot run again: job ${holder} is called "${job.name}" now`, {
+				field: "id",
+				hint: `wait for job ${holder}, or cancel it: sluice cancel ${holder}`,
+			});
+	}
+}
+
+/** They have their names again; an older one gives it back when it ends. */
+export function* retakeNames(tx: Tx, set: ReadonlyMap<number, Job>): Op<void> {
+	for (const job of set.values()) {
+		if (job.name === undefined) continue;
+		const before = yield* tx.get<number>("name", job.name);
+		if (before === job.id) continue;
+		tx.put("name", job.name, job.id);
+		if (before !== null) job.older_name = true;
+	}
+}
+
+/** The newest job of a name that was used again, among those that fit. */
+function* newestOf(name: string, fits: (id: number) => boolean): Op<number | null> {
+	let newest: number | null = null;
+	for (let after = 0; ; ) {
+		const page = yield* ask({ read: "links", key: linkKey(name), role: "named", after, limit: PAGE });
+		for (const id of page) if (fits(id)) newest = Math.max(newest ?? 0, id);
+		if (page.length < PAGE) return newest;
+		after = page[page.length - 1] as number;
+	}
+}
+
+/** The numbers of several; a name that no job has is the caller's mistake. */
+export function* numberNames(tx: Tx, names: readonly { name: string; field: string }[]): Op<Map<string, number>> {
+	const numbers = new Map<string, number>();
+	for (const { name, field } of names) {
+		const id = yield* jobNamed(tx, name);
+		if (id === null) {
+			const guess = yield* nearestName(name);
+			throw new SluiceError("not_found", `${field}: there is no job called "${name}"`, {
+				field,
+				hint: guess ? `did you mean "${guess}"?` : "sluice list --all shows the jobs that exist",
+			});
+		}
+		numbers.set(name, id);
+	}
+	return numbers;
+}
+
+/** Names that a mistyped one is compared with. */
+const COMPARED = 1000;
+
+export function* nearestName(name: string): Op<string | undefined> {
+	const active = yield* ask({ read: "active", filter: {}, after: 0, limit: COMPARED });
+	return nearest(
+		name,
+		active.flatMap((job) => job.name ?? []),
+	);
+}
