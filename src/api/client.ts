@@ -19,6 +19,8 @@ export class RpcError extends Error {
 	readonly number: number | null;
 	readonly field: string | undefined;
 	readonly hint: string | undefined;
+	/** Further mistakes in the same input. */
+	readonly also: ErrorData["also"];
 
 	constructor(message: string, number: number | null, data: Partial<ErrorData> & { code: string }) {
 		super(message);
@@ -26,6 +28,7 @@ export class RpcError extends Error {
 		this.code = data.code;
 		this.field = data.field;
 		this.hint = data.hint;
+		this.also = data.also;
 	}
 }
 

@@ -112,7 +112,7 @@ export type JobDocument = {
 	needs: string[];
 	on_missing: "block" | "wait";
 	produces: string[];
-	pinned_head: { branch: string; commit: string } | null;
+	pinned_head: { branch: string; commit: string; folder?: string } | null;
 	conditions: Condition[];
 	locks: Lock[];
 	parallelizable: boolean;

@@ -1,6 +1,7 @@
 // The single list of everything that can be asked of a daemon: every method with its role, parameters and result. The server, the client, the CLI's
 // completion and docs/reference/rpc.md all read it.
 
+import type { Mistake } from "../core/errors.ts";
 import type { Method } from "./fields.ts";
 import { AGENT_METHODS } from "./protocol/agent.ts";
 import { CRON_METHODS } from "./protocol/cron.ts";
@@ -67,7 +68,13 @@ export const RPC_CODES = {
 } as const;
 
 /** What a refusal carries besides number and message. */
-export type ErrorData = { code: string; field?: string | undefined; hint?: string | undefined; kernel?: string | undefined };
+export type ErrorData = {
+	code: string;
+	field?: string | undefined;
+	hint?: string | undefined;
+	kernel?: string | undefined;
+	also?: readonly Mistake[] | undefined;
+};
 export type ErrorBody = { code: number; message: string; data?: ErrorData | undefined };
 export type Answer = { jsonrpc: "2.0"; id: number | string | null } & ({ result: unknown } | { error: ErrorBody });
 

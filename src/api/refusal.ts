@@ -35,7 +35,7 @@ const NUMBERS: Record<ErrorCode, number> = {
 export function errorBody(error: unknown, log: Log, method: string): ErrorBody {
 	if (error instanceof Refusal) return { code: error.number, message: error.message, data: error.data };
 	if (error instanceof SluiceError) {
-		const data: ErrorData = { code: error.code, field: error.field, hint: error.hint };
+		const data: ErrorData = { code: error.code, field: error.field, hint: error.hint, also: error.also };
 		// The kernel contract's errors have numbers and names of their own.
 		const { rpc_code, kernel } = error as SluiceError & { rpc_code?: number; kernel?: string };
 		if (typeof rpc_code === "number") return { code: rpc_code, message: error.message, data: { ...data, kernel } };

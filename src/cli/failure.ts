@@ -34,31 +34,39 @@ const EXIT_OF: Record<string, number> = {
 
 export const exitOf = (code: string): number => EXIT_OF[code] ?? EXIT.failed;
 
+/** A mistake as it is printed. */
+export type Told = { message: string; hint?: string | undefined };
+
 export class CliFailure extends Error {
 	override readonly name = "CliFailure";
 	readonly code: string;
 	readonly hint: string | undefined;
+	/** Further mistakes of the same kind, told with it. */
+	readonly also: readonly Told[];
 
-	constructor(code: string, message: string, hint?: string) {
+	constructor(code: string, message: string, hint?: string, also: readonly Told[] = []) {
 		super(message);
 		this.code = code;
 		this.hint = hint;
+		this.also = also;
 	}
 }
 
 export const usage = (message: string, hint?: string): CliFailure => new CliFailure("usage", message, hint);
 
 /** Whatever was thrown, as what a person is told. Errors of the daemon carry their own code and hint; nothing ever shows a stack. */
-export function failureOf(error: unknown): { code: string; message: string; hint?: string } {
-	const { code, message, hint } = (typeof error === "object" && error !== null ? error : { message: String(error) }) as {
+export function failureOf(error: unknown): { code: string; message: string; hint?: string; also?: readonly Told[] } {
+	const { code, message, hint, also } = (typeof error === "object" && error !== null ? error : { message: String(error) }) as {
 		code?: unknown;
 		message?: unknown;
 		hint?: unknown;
+		also?: unknown;
 	};
 	return {
 		// Words of ours are in small letters; Node's own (ENOENT, ERR_…) mean nothing to a caller.
 		code: typeof code === "string" && /^[a-z_]+$/.test(code) ? code : "internal",
 		message: typeof message === "string" && message !== "" ? message : "something went wrong",
 		...(typeof hint === "string" ? { hint } : {}),
+		...(Array.isArray(also) && also.length > 0 ? { also: also as Told[] } : {}),
 	};
 }

@@ -2,7 +2,7 @@
 
 import { JsonText, readJson, writeJson } from "../core/json-text.ts";
 import { type Expanded, expandAll } from "../core/manifest.ts";
-import { CliFailure, failureOf } from "./failure.ts";
+import { CliFailure, failureOf, type Told } from "./failure.ts";
 
 export type ManifestFile = {
 	/** As the engine takes it: jobs as a list, one for each that `for_each` makes. */
@@ -24,21 +24,23 @@ export async function readManifest(text: string, name: string): Promise<Manifest
 	const { value, position } = quick
 		? { value: quick, position: (path: Path) => readYaml(yaml, text, name).position(path) }
 		: readYaml(yaml, text, name);
-	if (!isObject(value)) throw wrong(`${name}: must be keys and values`, "a manifest has `jobs`, and perhaps `defaults` and `batch`");
+	if (!isObject(value) || value.jobs === undefined || value.jobs === null)
+		throw wrong(`${name} has no \`jobs:\``, "a manifest has `jobs`, and perhaps `defaults` and `batch`");
 	const { jobs } = value;
 	const byName = isObject(jobs);
 	if (!byName && !Array.isArray(jobs)) throw wrong(`${name}${position(["jobs"])}: jobs must be a list, or a map by name`);
 	const names = byName ? Object.keys(jobs) : [];
-	const list = byName
-		? names.map((key) => {
-				const job = jobs[key];
-				if (!isObject(job)) throw wrong(`${name}${position(["jobs", key])}: jobs.${key} must be keys and values`);
-				return { ...job, name: job.name ?? key };
-			})
-		: (jobs as unknown[]).map((job, index) => {
-				if (!isObject(job)) throw wrong(`${name}${position(["jobs", index])}: jobs[${index}] must be keys and values`);
-				return job;
-			});
+	const faults: Told[] = [];
+	const given = byName ? names.map((key): [string | number, unknown] => [key, jobs[key]]) : [...(jobs as unknown[]).entries()];
+	const list = given.map(([key, job]): Record<string, unknown> => {
+		if (isObject(job)) return typeof key === "string" ? { ...job, name: job.name ?? key } : job;
+		const field = typeof key === "string" ? `jobs.${key}` : `jobs[${key}]`;
+		faults.push({
+			message: `${name}${position(["jobs", key])}: ${field} must be keys and values`,
+			hint: "such as {command: [make, test]}",
+		});
+		return {};
+	});
 	const nameAt = (job: string) =>
 		byName ? names.findIndex((key, index) => key === job || list[index]?.name === job) : list.findIndex((one) => one.name === job);
 	const written = (field: string, origin: (index: number) => number) => {
@@ -49,17 +51,19 @@ export async function readManifest(text: string, name: string): Promise<Manifest
 		}
 		return position(path);
 	};
-	let expanded: Expanded[];
-	try {
-		expanded = expandAll(list);
-	} catch (error) {
-		const { code, message, hint } = failureOf(error);
-		throw new CliFailure(code, `${name}${written(String((error as { field?: unknown }).field ?? ""), (index) => index)}: ${message}`, hint);
-	}
+	const expanded = expandAll(list, (error) => {
+		const { message, hint } = failureOf(error);
+		faults.push({ message: `${name}${written(String((error as { field?: unknown }).field ?? ""), (index) => index)}: ${message}`, hint });
+	});
+	throwAll(faults);
 	return {
 		manifest: { ...value, jobs: expanded.map(({ job }) => job) },
 		position: (field) => written(field, (index) => expanded[index]?.from ?? index),
 	};
+}
+
+function throwAll([first, ...rest]: readonly Told[]): void {
+	if (first) throw new CliFailure("invalid", first.message, first.hint, rest);
 }
 
 type Path = (string | number)[];
@@ -109,8 +113,13 @@ function readYaml(
 		const { line, col } = lines.linePos(offset);
 		return `:${line}:${col}`;
 	};
-	const flaw = document.errors[0] ?? document.warnings[0];
-	if (flaw) throw wrong(`${name}${at(flaw.pos[0])}: ${flaw.message}`, flaw.code === "TAB_AS_INDENT" ? "indent with spaces" : undefined);
+	const flaws = document.errors.length > 0 ? document.errors : document.warnings;
+	throwAll(
+		flaws.map((flaw) => ({
+			message: `${name}${at(flaw.pos[0])}: ${flaw.message}`,
+			hint: flaw.code === "TAB_AS_INDENT" ? "indent with spaces" : undefined,
+		})),
+	);
 	try {
 		return {
 			value: withNumbers(document.toJS({ maxAliasCount: 1000 })),

@@ -1,14 +1,14 @@
-// `--pin BRANCH`: the commit that the branch points to now, in the job's repo or else in the caller's folder.
+// `--pin BRANCH`: the commit that the branch points to now, in the job's repo or else in the repository that the job's folder is in.
 
 import { usage } from "./failure.ts";
 import type { Document, Io } from "./io.ts";
 
-/** `repo`: as `--repo` names it. */
-export async function pinOf(text: string, repo: string | undefined, io: Io): Promise<Document> {
+/** `repo`: as `--repo` names it. `here`: the folder of a job without a repo. */
+export async function pinOf(text: string, repo: string | undefined, io: Io, here: string): Promise<Document> {
 	const [, branch, commit] = /^(.+?)(?:@([0-9a-f]{4,64}))?$/.exec(text) ?? [];
 	if (branch === undefined) throw usage("--pin is empty");
 	if (commit !== undefined) return { branch, commit };
-	const folder = repo === undefined ? io.world.cwd : await folderOf(repo, io);
+	const folder = repo === undefined ? here : await folderOf(repo, io);
 	const { execFileSync } = await import("node:child_process");
 	try {
 		const found = execFileSync("git", ["rev-parse", "--verify", "--quiet", "--end-of-options", `refs/heads/${branch}`], {

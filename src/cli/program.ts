@@ -31,9 +31,11 @@ export async function program(argv: readonly string[], world: World): Promise<nu
 		const failure = failureOf(error);
 		if (json) world.stderr.write(`${JSON.stringify({ schema_version: 1, error: { ...failure, hint: failure.hint ?? null } })}\n`);
 		else {
-			const message = inTypedWords(failure.message, (error as { field?: string } | null)?.field, command);
-			print.warn(`${print.paintTalk("red", "sluice:")} ${message.split("\n").map(printable).join("\n")}`);
-			if (failure.hint) print.warn(print.paintTalk("dim", `        ${printable(failure.hint)}`));
+			const first = { ...failure, message: inTypedWords(failure.message, (error as { field?: string } | null)?.field, command) };
+			for (const { message, hint } of [first, ...(failure.also ?? [])]) {
+				print.warn(`${print.paintTalk("red", "sluice:")} ${message.split("\n").map(printable).join("\n")}`);
+				if (hint) print.warn(print.paintTalk("dim", `        ${printable(hint)}`));
+			}
 		}
 		return exitOf(failure.code);
 	} finally {

@@ -89,15 +89,17 @@ export const jobMethods: Handlers<"job"> = {
 		const problems = startProblems(added, at);
 		return doc({ ...slung, warnings: [...slung.warnings, ...problems], dry_run: input.dry_run === true });
 	},
-	"job.apply": async ({ manifest: given, check, force }, at) => {
+	"job.apply": async ({ manifest: given, check, force, update, again, env }, at) => {
 		const { scheduler } = at.context;
 		const { manifest, flows } = await withRecipes(given, at);
 		await mustPay([manifest.defaults?.owner, ...(Array.isArray(manifest.jobs) ? manifest.jobs.map((job) => job?.owner) : [])], at);
 		const whole = at.session.caller.job === undefined ? manifest : { ...manifest, defaults: asChild(manifest.defaults ?? {}, at) };
-		const options = { by: at.by, force: force === true, check: check === true };
-		const result = await scheduler.apply(whole, flows.length > 0 ? { ...options, items: { flows, limit: "never" } } : options);
+		const flags = { force: force === true, check: check === true, update: update === true, again: again === true };
+		const items = flows.length > 0 ? { items: { flows, limit: "never" as const } } : {};
+		const result = await scheduler.apply(whole, { by: at.by, ...flags, ...items, ...(env === undefined ? {} : { env }) });
 		const startable = manifest.jobs.map((job) => withDefaults(job, manifest.defaults));
-		return doc({ ...result, ...warned(startProblems(startable, at)) });
+		const { updated = [], not_named = [], refusal = null } = result;
+		return doc({ ...result, updated, not_named, refusal, ...warned(startProblems(startable, at)) });
 	},
 
 	"job.cancel": async ({ id, ids, subtree, reason }, { context, by }) => {

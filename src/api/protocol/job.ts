@@ -17,7 +17,7 @@ export type AddDocument = Doc<
 	| { outcome: "duplicate"; job: number }
 >;
 export type OneJob = Doc<{ job: JobDocument }>;
-export type Rewound = Doc<{ reset: number[]; restarted: number[]; last_successful: number[] }>;
+export type Rewound = Doc<{ reset: number[]; restarted: number[]; last_successful: number[]; left_blocked: number[] }>;
 export type ClaimedDocument = { job: JobDocument; spec: Record<string, unknown>; run: RunDocument & { token: number } };
 export type WaitedJob = {
 	id: number;
@@ -82,16 +82,27 @@ export const JOB_METHODS = {
 			"{jobs, skipped: [{item, reason, job}], planned: [{job, item, source, title, repo, recipe, agent, step, batch}], warnings, batches, deferred: {limit, depths, hint} or null, dry_run}",
 	}),
 	"job.apply": method<
-		Doc<{ jobs: number[]; names: Record<string, number>; skipped: { name: string; job: number; reason: string }[]; warning?: string }>
+		Doc<{
+			jobs: number[];
+			names: Record<string, number>;
+			skipped: { name: string; job: number; reason: string }[];
+			updated: { name: string; job: number }[];
+			not_named: { name: string | null; job: number }[];
+			refusal: { message: string; hint: string | null } | null;
+			warning?: string;
+		}>
 	>()({
 		role: "run",
 		about: "Adds many jobs that may refer to each other, all or none.",
 		params: {
 			manifest: object<Manifest>("`{defaults?, jobs, batch?}`; a job may have `for_each`: docs/reference/manifest.md"),
-			check: maybe(flag("only look at it: everything is checked, nothing is added")),
+			check: maybe(flag("only look at it: everything is checked, nothing is added; `refusal` says what `apply` would refuse it for")),
+			update: maybe(flag("its names are known and it was changed: change what waits, add what is new, leave what runs")),
+			again: maybe(flag("all its jobs have ended: run it anew")),
+			env: maybe(object<Record<string, string>>("variables of the caller, below those that the manifest sets")),
 			force,
 		},
-		result: "{jobs, names, skipped, warning?}",
+		result: "{jobs, names, skipped: [{name, job, reason}], updated: [{name, job}], not_named: [{name, job}], refusal, warning?}",
 	}),
 	"job.show": method<OneJob>()({ role: "viewer", about: "One job, with everything it carries.", params: { id: id() }, result: "{job}" }),
 	"job.list": method<Doc<{ jobs: JobDocument[]; seq: number }>>()({
@@ -199,8 +210,11 @@ export const JOB_METHODS = {
 		},
 		result: "{cancelled, requested, ended, refused: [{job, code, message}]}",
 	}),
-	"job.retry": act<Rewound>("Rewinds a job and everything downstream of it.", "{reset, restarted, last_successful}"),
-	"job.rerun": act<Rewound>("Runs an ended job again, alone.", "{reset, restarted, last_successful}"),
+	"job.retry": act<Rewound>("Rewinds a job and everything downstream of it.", "{reset, restarted, last_successful, left_blocked}"),
+	"job.rerun": act<Rewound>(
+		"Runs an ended job again, without its dependents; its children that it had blocked come back with it.",
+		"{reset, restarted, last_successful, left_blocked}",
+	),
 	"job.merge": method<OneJob>()({
 		role: "operator",
 		about:

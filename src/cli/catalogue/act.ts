@@ -25,14 +25,17 @@ export const ACT: readonly CommandSpec[] = [
 	},
 	{
 		name: "retry",
-		help: "Run a job again, and everything that came after it.",
+		help: "Run a job again, and everything that comes after it.",
 		args: [ID],
 		examples: [["sluice retry 7", "rewind to job 7"]],
 		load: () => import("../commands/retry.ts"),
 	},
 	{
 		name: "rerun",
-		help: "Run this one job again, counters cleared.",
+		help: "Run this one job again, counters cleared, without the jobs that come after it.",
+		more: [
+			"Its children that its end had blocked come back with it. Other jobs that it had blocked stay blocked and are named: retry brings them back, too.",
+		],
 		args: [ID],
 		examples: [["sluice rerun 7", "also ends its back-off"]],
 		load: () => import("../commands/retry.ts"),

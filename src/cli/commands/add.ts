@@ -116,7 +116,8 @@ async function inputOf(call: Call, io: Io): Promise<Document> {
 	const parent = parentOf(call, io);
 	if (parent !== undefined) input.parent = parent;
 	// Last, since they may start a daemon: for a line that is wrong nothing is begun.
-	if (call.has("pin")) input.pinned_head = await pinOf(call.text("pin") as string, call.text("repo"), io);
+	if (call.has("pin"))
+		input.pinned_head = await pinOf(call.text("pin") as string, call.text("repo"), io, placeOf(io.world, call.text("cwd") ?? "."));
 	if (input.env !== undefined) input.env = { ...capture(io.world.env, await allowedNames(io)), ...(input.env as Document) };
 	return input;
 }
@@ -268,13 +269,8 @@ function pairOf(option: string, one: string): [string, string] {
 }
 
 /** Inside a run, what is added belongs to its job. */
-function parentOf(call: Call, { world, home }: Io): number | undefined {
+function parentOf(call: Call, { world, home }: Io): number | string | undefined {
 	const given = call.text("parent");
 	if (given === "none") return undefined;
-	if (given !== undefined) {
-		const id = idOf(given);
-		if (typeof id === "string") throw usage(`--parent: ${JSON.stringify(given)} is not the number of a job`, "names do not do here");
-		return id;
-	}
-	return world.insideOf(home);
+	return given === undefined ? world.insideOf(home) : idOf(given);
 }

@@ -1,12 +1,12 @@
 // sluice apply: all jobs of a manifest, or none.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { wavesOf } from "../../core/manifest.ts";
 import { manifestSchemaText } from "../../core/manifest-schema.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
-import { CliFailure, failureOf, usage } from "../failure.ts";
+import { CliFailure, failureOf, type Told, usage } from "../failure.ts";
 import { answer, type Document, type Io, placeOf, readAll } from "../io.ts";
 import { type ManifestFile, readManifest } from "../manifest.ts";
 import { counted } from "../print.ts";
@@ -24,13 +24,18 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const path = placeOf(io.world, file);
 	const text = file === "-" ? await readAll(io.world.stdin) : readFile(path, file);
 	const read = await readManifest(text, name);
-	const captured = capture(io.world.env, await allowedNames(io));
-	const manifest = placed(read.manifest, file === "-" ? io.world.cwd : dirname(path), captured);
-	const flags = { ...(call.flag("check") ? { check: true } : {}), ...(call.flag("force") ? { force: true } : {}) };
-	const document = await ask(io, read, name, { manifest, ...flags });
-	answer(io, call.flag("check") ? { ...document, waves: wavesOf(read.manifest.jobs) } : document, () => tell(call, io, read, document));
+	const folder = file === "-" ? io.world.cwd : dirname(path);
+	const flags = Object.fromEntries(FLAGS.filter((flag) => call.flag(flag)).map((flag) => [flag, true]));
+	const params = { manifest: placed(read.manifest, folder), env: capture(io.world.env, await allowedNames(io)), ...flags };
+	const missing = call.flag("check") ? missingFolders(read, name, folder) : [];
+	const document = await ask(io, read, { name, file }, params, missing);
+	answer(io, call.flag("check") ? { ...document, waves: wavesOf(read.manifest.jobs) } : document, () =>
+		call.flag("check") ? tellCheck(io, read, file, document) : tell(io, read, document),
+	);
 	return undefined;
 }
+
+const FLAGS = ["check", "force", "update", "again"];
 
 function readFile(path: string, file: string): string {
 	try {
@@ -43,59 +48,123 @@ function readFile(path: string, file: string): string {
 	}
 }
 
-/** Refusals name a field; people want the line. */
-async function ask(io: Io, read: ManifestFile, name: string, params: Document): Promise<Document> {
-	try {
-		return await io.ask("job.apply", params);
-	} catch (error) {
-		const { field } = error as { field?: unknown };
+type File = { name: string; file: string };
+
+/** Refusals name a field; people want the line. All mistakes are told at once, those that were found here too. */
+async function ask(io: Io, read: ManifestFile, { name, file }: File, params: Document, found: readonly Told[]): Promise<Document> {
+	const placedAt = ({ message, field, hint }: { message: string; field?: unknown; hint?: unknown }): Told => {
 		const inside = typeof field === "string" ? field.replace(/^manifest\.?/, "") : "";
 		const position = inside === "" ? "" : read.position(inside);
-		if (position === "") throw error;
-		const { code, message, hint } = failureOf(error);
-		throw new CliFailure(code, `${name}${position}: ${message}`, hint);
+		return {
+			message: position === "" ? message : `${name}${position}: ${message}`,
+			hint: typeof hint === "string" ? forFile(hint, file) : undefined,
+		};
+	};
+	let document: Document;
+	try {
+		document = await io.ask("job.apply", params);
+	} catch (error) {
+		const { code } = failureOf(error);
+		const { also = [] } = error as { also?: { message: string; field?: unknown; hint?: unknown }[] };
+		const [first, ...rest] = [error as Error, ...also].map(placedAt) as [Told, ...Told[]];
+		throw new CliFailure(code, first.message, first.hint, [...rest, ...found]);
 	}
+	const [first, ...rest] = found;
+	if (first) throw new CliFailure("invalid", first.message, first.hint, rest);
+	return document;
 }
 
-/** Folders and variables of the caller: once in the defaults, and into each job that has variables of its own. */
-function placed(manifest: ManifestFile["manifest"], folder: string, captured: Record<string, string>): Document {
+/** The daemon does not know what the file is called. */
+const forFile = (hint: string, file: string): string => hint.replaceAll(" FILE", ` ${file}`);
+
+/** Folders are the caller's; what is relative begins at the manifest. */
+function placed(manifest: ManifestFile["manifest"], folder: string): Document {
 	const { defaults = {} } = manifest;
 	const inFolder = (cwd: unknown) => (typeof cwd === "string" && !isAbsolute(cwd) ? resolve(folder, cwd) : cwd);
-	const isMap = (value: unknown): value is Record<string, string> => typeof value === "object" && value !== null && !Array.isArray(value);
-	const env = isMap(defaults.env) ? { ...captured, ...defaults.env } : (defaults.env ?? captured);
-	const jobs = manifest.jobs.map((job) => ({
-		...job,
-		...(job.cwd === undefined ? {} : { cwd: inFolder(job.cwd) }),
-		...(isMap(job.env) && isMap(env) ? { env: { ...env, ...job.env } } : {}),
-	}));
-	return { ...manifest, defaults: { ...defaults, cwd: inFolder(defaults.cwd ?? folder), env }, jobs };
+	const jobs = manifest.jobs.map((job) => (job.cwd === undefined ? job : { ...job, cwd: inFolder(job.cwd) }));
+	return { ...manifest, defaults: { ...defaults, cwd: inFolder(defaults.cwd ?? folder) }, jobs };
 }
 
-function tell(call: Call, io: Io, read: ManifestFile, document: Document): void {
-	const { print } = io;
-	const {
-		jobs = [],
-		names = {},
-		skipped = [],
-	} = document as {
-		jobs?: number[];
-		names?: Record<string, number>;
-		skipped?: { name: string; job: number; reason: string }[];
-	};
-	if (call.flag("check")) {
-		wavesOf(read.manifest.jobs).forEach((wave, index) => {
-			const [first = "", ...more] = wrap(wave.map(printable).join("  "), Math.min(print.width, 120) - 10);
-			print.out(`${print.paint("dim", `wave ${index + 1}`.padEnd(8))}  ${first}`);
-			for (const line of more) print.out(`${" ".repeat(10)}${line}`);
+/** Folders of jobs that nothing comes before: a job before them may still make theirs. A job with a repo gets its folder from that. */
+function missingFolders({ manifest, position }: ManifestFile, name: string, folder: string): Told[] {
+	const told = new Map<string, Told>();
+	for (const [index, job] of manifest.jobs.entries()) {
+		const isFirst = !Array.isArray(job.after) || job.after.length === 0;
+		const cwd = job.cwd ?? manifest.defaults?.cwd;
+		if (!isFirst || typeof cwd !== "string" || (job.repo ?? manifest.defaults?.repo) !== undefined) continue;
+		const path = resolve(folder, cwd);
+		const field = job.cwd === undefined ? "defaults.cwd" : `jobs[${index}].cwd`;
+		if (told.has(`${field}${path}`) || isFolder(path)) continue;
+		told.set(`${field}${path}`, {
+			message: `${name}${position(field)}: ${field}: there is no folder ${path}`,
+			hint: `mkdir -p ${path} makes it`,
 		});
-		print.say(`${counted(read.manifest.jobs.length, "job")}: nothing is wrong, and nothing was added`);
-	} else {
-		const byId = new Map(Object.entries(names).map(([name, id]) => [id, name]));
-		for (const id of jobs) print.out(byId.has(id) ? `${id}\t${printable(byId.get(id) as string)}` : String(id));
-		print.say(`${counted(jobs.length, "job")} added${skipped.length > 0 ? `, ${skipped.length} skipped` : ""}`);
 	}
-	if (!call.flag("check") && read.manifest.jobs.some((job) => job.name === undefined))
+	return [...told.values()];
+}
+
+function isFolder(path: string): boolean {
+	try {
+		return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+	} catch {
+		// Not for us to see: its run may be allowed to.
+		return true;
+	}
+}
+
+type Applied = {
+	jobs?: number[];
+	names?: Record<string, number>;
+	skipped?: { name: string; job: number; reason: string }[];
+	updated?: { name: string; job: number }[];
+	not_named?: { name: string | null; job: number }[];
+	refusal?: { message: string; hint: string | null } | null;
+	warning?: string;
+};
+
+function tellCheck({ print }: Io, { manifest }: ManifestFile, file: string, { refusal, warning }: Applied): void {
+	wavesOf(manifest.jobs).forEach((wave, index) => {
+		const [first = "", ...more] = wrap(wave.map(printable).join("  "), Math.min(print.width, 120) - 10);
+		print.out(`${print.paint("dim", `wave ${index + 1}`.padEnd(8))}  ${first}`);
+		for (const line of more) print.out(`${" ".repeat(10)}${line}`);
+	});
+	print.say(`${counted(manifest.jobs.length, "job")}: nothing is wrong, and nothing was added`);
+	if (refusal) {
+		print.say(`as it is, apply would refuse it: ${printable(refusal.message)}`);
+		if (refusal.hint) print.say(print.paintTalk("dim", `        ${printable(forFile(refusal.hint, file))}`));
+	}
+	if (warning !== undefined) print.warn(`${print.paintTalk("yellow", "warning:")} ${printable(warning)}`);
+}
+
+const WHY_SKIPPED: Record<string, string> = {
+	exists: "is there, as the file says",
+	ended: "has ended",
+	running: "runs: left as it is, though the file says something else now",
+	already_running: "works on its item already",
+	duplicate: "has its unique key",
+};
+
+function tell(
+	{ print }: Io,
+	{ manifest }: ManifestFile,
+	{ jobs = [], names = {}, skipped = [], updated = [], not_named = [], warning }: Applied,
+): void {
+	const byId = new Map(Object.entries(names).map(([name, id]) => [id, name]));
+	for (const id of jobs) print.out(byId.has(id) ? `${id}\t${printable(byId.get(id) as string)}` : String(id));
+	const parts = [
+		...(jobs.length > 0 ? [`${counted(jobs.length, "job")} added`] : []),
+		...(updated.length > 0 ? [`${updated.length} changed`] : []),
+		...(skipped.length > 0 ? [`${skipped.length} left as ${skipped.length === 1 ? "it is" : "they are"}`] : []),
+	];
+	print.say(jobs.length + updated.length === 0 ? `nothing to do: ${parts.join(", ") || "the manifest has no jobs"}` : parts.join(", "));
+	if (jobs.length > 0 && manifest.jobs.every((job) => job.name === undefined))
 		print.say(print.paintTalk("dim", "jobs without a name would be added again by the same file"));
-	if (typeof document.warning === "string") print.warn(`${print.paintTalk("yellow", "warning:")} ${printable(document.warning)}`);
-	for (const one of skipped) print.say(print.paintTalk("dim", `skipped ${one.name}: job ${one.job} ${one.reason}`));
+	if (warning !== undefined) print.warn(`${print.paintTalk("yellow", "warning:")} ${printable(warning)}`);
+	const dim = (line: string) => print.say(print.paintTalk("dim", line));
+	for (const one of updated) dim(`changed ${printable(one.name)}: job ${one.job}`);
+	for (const one of skipped) dim(`left ${printable(one.name)}: job ${one.job} ${WHY_SKIPPED[one.reason] ?? one.reason}`);
+	for (const one of not_named)
+		dim(
+			`not in the file: job ${one.job}${one.name === null ? "" : ` (${printable(one.name)})`} of its batch; it goes on, sluice cancel ${one.job} ends it`,
+		);
 }

@@ -10,7 +10,10 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 	if (!call.flag("yes")) {
 		const { world, print } = io;
 		if (!world.stdin.isTTY || io.json)
-			throw usage("clear ends jobs, and nobody is here to be asked", "if you are sure: sluice clear --yes");
+			throw usage(
+				"clear ends jobs, and there is no terminal to ask at",
+				`if you are sure: sluice clear ${item === undefined ? "" : `--item ${inShell(item)} `}--yes`,
+			);
 		const { queued_total } = (await io.ask("scheduler.status")) as { queued_total: number };
 		const what = item === undefined ? `all ${counted(queued_total, "job")} that do not run` : `all jobs of item ${item} that do not run`;
 		world.stderr.write(`End ${what}? [y/N] `);
@@ -21,9 +24,20 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 	}
 	const document = await io.ask("scheduler.clear", item === undefined ? {} : { item });
 	const { cleared } = document as { cleared: number[] };
-	answer(io, document, () => io.print.say(cleared.length === 0 ? "there was nothing to end" : `ended: ${counted(cleared.length, "job")}`));
+	answer(io, document, () =>
+		io.print.say(
+			cleared.length === 0
+				? item === undefined
+					? "there was nothing to end"
+					: `no waiting job works on item ${item}`
+				: `ended: ${counted(cleared.length, "job")}`,
+		),
+	);
 	return undefined;
 }
+
+/** As it can be typed. */
+const inShell = (text: string): string => (/^[\w.:@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 async function firstLine(stream: AsyncIterable<Uint8Array | string>): Promise<string> {
 	let text = "";

@@ -1,16 +1,25 @@
-// sluice retry and rerun: back to the beginning, with all that came after or alone.
+// sluice retry and rerun: back to the beginning, with all that came after or without it.
 
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask(`job.${call.command.name}`, { id: idOf(call.arg("ID")) });
-	const { reset, restarted, last_successful } = document as { reset: number[]; restarted: number[]; last_successful: number[] };
+	const {
+		reset,
+		restarted,
+		last_successful,
+		left_blocked = [],
+	} = document as Record<"reset" | "restarted" | "last_successful" | "left_blocked", number[]>;
 	answer(io, document, () => {
 		io.print.say(`reset: ${few(reset)}`);
 		const startable = restarted.filter((id) => !(reset.length === 1 && reset[0] === id));
 		if (startable.length > 0) io.print.say(`goes on from: ${few(startable)}`);
 		if (last_successful.length > 0) io.print.say(io.print.paintTalk("dim", `last successful point: ${few(last_successful)}`));
+		if (left_blocked.length > 0) {
+			io.print.say(`still blocked: ${few(left_blocked)}`);
+			io.print.say(io.print.paintTalk("dim", `        sluice retry ${call.arg("ID")} brings back what comes after it, too`));
+		}
 	});
 	return undefined;
 }
