@@ -256,6 +256,42 @@ export const BUGS: Bug[] = [
 		replace: "if (false)",
 	},
 	{
+		name: "a name stays taken after its job's end",
+		file: "scheduler/names.js",
+		find: "return job && !isTerminal(job.status) ? job.id : null;",
+		replace: "return job ? job.id : null;",
+	},
+	{
+		name: "a name stays with the older job that was run again",
+		file: "scheduler/place.js",
+		find: "if (job.older_name)",
+		replace: "if (false)",
+	},
+	{
+		name: "a forgotten job takes its name along",
+		file: "scheduler/names.js",
+		find: 'tx.put("name", name, yield* newestOf(name, (one) => one !== id));',
+		replace: 'tx.put("name", name, null);',
+	},
+	{
+		name: "two open jobs get the same name by a retry",
+		file: "scheduler/names.js",
+		find: "if (holder !== null && holder !== job.id)",
+		replace: "if (false)",
+	},
+	{
+		name: "the patch of an earlier attempt counts while the job runs again",
+		file: "scheduler/facts.js",
+		find: "if (number !== undefined && producers.some((status) => !isTerminal(status)))",
+		replace: "if (false)",
+	},
+	{
+		name: "rerun leaves the children blocked",
+		file: "scheduler/rewind.js",
+		find: "yield* withChildren(tx, root, refuseTakenAway)",
+		replace: "new Map([[id, root]])",
+	},
+	{
 		name: "a stage that was cut off stays",
 		file: "scheduler/stages.js",
 		find: "if (at < tx.now - STAGE_STALE_MS &&",

@@ -71,9 +71,12 @@ export type Presence = "present" | "missing" | "unknown" | "unreadable";
 export function presence(state: State, job: ModelJob, artifact: string): Presence {
 	const [kind, ...rest] = artifact.split(":");
 	if (kind === "custom" || kind === "sentinel") return state.markers.includes(artifact) ? "present" : "missing";
-	const succeeded = find(state, Number(rest[0]))?.status === "succeeded";
+	const maker = find(state, Number(rest[0]));
+	const succeeded = maker?.status === "succeeded";
 	if (kind === "job") return succeeded ? "present" : "missing";
 	if (kind === "patch" && succeeded) return "present";
+	// What an earlier run has left is out of date while the job is open.
+	if (kind === "patch" && maker !== undefined && maker.id !== job.id && isActive(maker)) return "missing";
 	const fact = state.facts[artifactKey(artifact, job.repo)];
 	if (fact === undefined) return "unknown";
 	if (fact !== null && typeof fact === "object" && "error" in fact) return "unreadable";

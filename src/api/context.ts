@@ -47,6 +47,8 @@ export type Supervision = {
 	freeze(scope: Scope): Promise<void>;
 	thaw(scope: Scope): Promise<void>;
 	live(): { run: string; job: number; pid: number | null; since: number; frozen: boolean; progress: Progress | null }[];
+	/** Why this agent cannot be given this prompt; null when it can. */
+	promptProblem(agent: string, prompt: string): string | null;
 	/** Whose run-scoped token this is, while its run is live. */
 	roleOfToken(token: string): { job: number; run: string; token: number } | null;
 	/** Removes run folders, last changed before then, whose job is gone. */

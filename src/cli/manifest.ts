@@ -1,7 +1,7 @@
 // A manifest as it is written: YAML or JSON, with the line of every mistake.
 
 import { JsonText, readJson, writeJson } from "../core/json-text.ts";
-import { type Expanded, expandAll } from "../core/manifest.ts";
+import { expandAll } from "../core/manifest.ts";
 import { CliFailure, failureOf, type Told } from "./failure.ts";
 
 export type ManifestFile = {

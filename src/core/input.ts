@@ -280,8 +280,6 @@ function addNeeds(job: Job, input: JobInput, config: Config, at: At): void {
 			const fault = artifactFault(artifact);
 			if (fault !== undefined) throw check.wrong(field, fault);
 			if (job.repo === undefined && isOfRepo(artifact)) throw withoutRepo(field, `${check.shown(artifact)} is something in a repo`);
-			if (job.repo === undefined && /^file:[^/]/.test(artifact) && typeof input.cwd !== "string")
-				throw withoutRepo(field, `${check.shown(artifact)} is a file of a repo, or of the job's folder`);
 			if (key === "produces" && nameOfArtifact(artifact) !== undefined) throw check.wrong(field, "takes the number of a job");
 			return job.repo === undefined ? inFolder(artifact, input.cwd) : artifact;
 		});

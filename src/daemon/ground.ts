@@ -1,5 +1,6 @@
 // What the daemon stands on: which variables of its environment are handed on, git, the repos that have a place here, and the facts that they show.
 
+import type { Disk } from "../disk.ts";
 import { localDisk } from "../host/disk.ts";
 import { withFacts } from "../host/facts.ts";
 import { openGit } from "../host/git.ts";
@@ -59,8 +60,7 @@ export function createGround({ config, home, env, clock, list, makers, freshen }
 		env: allowed,
 		cwd: home.path,
 		wanted,
-		hasPatch: (job) =>
-			localDisk.list(`${home.runs}/${job}`).some((name) => localDisk.size(`${home.runs}/${job}/${name}/output.patch`) !== null),
+		hasPatch: (job) => hasPatch(localDisk, `${home.runs}/${job}`),
 	});
 	const probe = (keys: string[]) => {
 		fetching.look(keys);
@@ -78,6 +78,18 @@ export async function observeBusy(
 	const found = Object.entries(await probe(repos.map((name) => `busy:${name}`)));
 	const seen = found.filter((entry): entry is [string, string | null] => entry[1] === null || typeof entry[1] === "string");
 	if (seen.length > 0) await scheduler.observe(Object.fromEntries(seen));
+}
+
+/** Whether the last attempt of a job has left a patch: those of the attempts before are kept to be looked at, but no longer count. */
+export function hasPatch(disk: Pick<Disk, "list" | "size">, folder: string): boolean {
+	const last = Math.max(
+		0,
+		...disk
+			.list(folder)
+			.filter((name) => /^\d+$/.test(name))
+			.map(Number),
+	);
+	return last > 0 && disk.size(`${folder}/${last}/output.patch`) !== null;
 }
 
 /** Makes it again only when what it is made from is another object. */

@@ -82,9 +82,10 @@ async function byRecipe(parts: ExpandParts, input: JobInput, name: string, found
 		...(cwd === undefined ? {} : { cwd }),
 	});
 	// What it comes after, its first steps come after.
-	return made.map(({ job }) => ({
+	return made.map(({ job: { args: _said, ...job } }) => ({
 		...job,
 		...(vars === undefined ? {} : { vars }),
+		...(args === undefined ? {} : { args }),
 		...(after !== undefined && job.after === undefined ? { after } : {}),
 	}));
 }

@@ -35,6 +35,7 @@ export function jobsOf(item: Item | null, recipe: Recipe, order: Order): { step:
 			...(job.env === undefined && order.env === undefined ? {} : { env: { ...order.env, ...job.env } }),
 			...over(order.fields, job),
 			recipe: recipe.name,
+			...said(order),
 			...(several ? { name: nameOf(name) } : {}),
 			...(after.length > 0 ? { after: after.map(({ step, policy }) => ({ job: nameOf(step), policy })) } : {}),
 		},
@@ -60,7 +61,14 @@ export const rawJobOf = (item: Item, order: Order): JobInput => ({
 	prompt: [beginsWithTitle(item) ? "" : item.title, item.text, order.args ?? ""].filter((part) => part.trim() !== "").join("\n\n"),
 	...(order.env === undefined ? {} : { env: order.env }),
 	...order.fields,
+	...said(order),
 	raw: true,
+});
+
+/** What was asked for, on the record: it is in the prompt already. */
+const said = ({ args, vars }: Order): JobInput => ({
+	...(args === undefined ? {} : { args }),
+	...(Object.keys(vars).length === 0 ? {} : { vars }),
 });
 
 /** What a step decides for itself stays: a step that must not be merged is not merged by an option for all. */

@@ -105,6 +105,8 @@ function* neededArtifact(tx: Tx, artifact: string, job: Job): Op<NeededArtifact>
 	const number = jobOfArtifact(artifact);
 	if (number !== undefined && producers[0] === "succeeded") return { artifact, present: true, producers };
 	if (artifact.startsWith("job:")) return { artifact, present: false, producers };
+	// The patch of a job counts when the job has ended: while it runs again, that of an earlier attempt is out of date.
+	if (number !== undefined && producers.some((status) => !isTerminal(status))) return { artifact, present: false, producers };
 	if (!isProbed(key)) {
 		const fact = yield* tx.get<FactRecord>("fact", key);
 		return { artifact, present: fact?.value === true, producers, ...(fact ? { observed_at: fact.at } : {}) };

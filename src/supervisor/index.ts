@@ -19,6 +19,7 @@ import { freeze, thaw } from "./freeze.ts";
 import { boundLogs } from "./log-limit.ts";
 import { type LogOptions, type LogPart, readLog } from "./logs.ts";
 import { createOutputOrder } from "./output-order.ts";
+import { promptProblem } from "./prepare.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
 import { dropForgotten, dropOldFolders } from "./retention.ts";
 import { folderOf, type LiveRun } from "./run.ts";
@@ -52,6 +53,8 @@ export type Supervisor = {
 	/** `progress`: of an agent, as far as its output was read. */
 	live(): { run: string; job: number; pid: number | null; since: number; frozen: boolean; progress: Progress | null }[];
 	idle(): boolean;
+	/** Why this agent cannot be given this prompt; null when it can. */
+	promptProblem(agent: string, prompt: string): string | null;
 	/** Whose token this is, while its run is live. */
 	roleOfToken(token: string): { role: "run"; job: number; run: string; token: number } | null;
 	/** Removes run folders that are past their retention; done by itself every few hours. How many jobs' folders. */
@@ -367,6 +370,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 				return { run: run.id, job: run.job, pid: run.pid, since: run.since, frozen: run.frozen !== null, progress: progressOf(run.agent) };
 			}),
 		idle: () => floor.live.size === 0,
+		promptProblem: (agent, prompt) => promptProblem(agent, prompt, floor.settings()),
 		roleOfToken(token) {
 			const run = floor.bySecret.get(token);
 			return run ? { role: "run", job: run.job, run: run.id, token: run.token } : null;

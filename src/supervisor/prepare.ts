@@ -3,7 +3,7 @@
 import { type Before, continues, promptForResumed } from "../core/agents/continuing.ts";
 import { GEMINI_DEFAULTS } from "../core/agents/gemini.ts";
 import { isFormat, profileOf } from "../core/agents/index.ts";
-import { commandLine, FORMATS, type Profile } from "../core/agents/profile.ts";
+import { commandLine, FORMATS, isTooLong, type Profile } from "../core/agents/profile.ts";
 import { type Revealed, revealed } from "../core/env-reference.ts";
 import { nearest } from "../core/nearest.ts";
 import { payloadText } from "../core/payload.ts";
@@ -50,6 +50,8 @@ export function prepare(
 		profile === null
 			? { argv: spec.command ?? [], stdin: null, prompt: withTold(spec.prompt, told) }
 			: ofAgent(profile, claimed, { prior, before, place });
+	const tooLong = agent === null ? null : promptProblem(agent.name, work.prompt ?? "", settings);
+	if (tooLong !== null) return { refused: tooLong };
 	if (work.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
 	if (work.prompt !== undefined) files.push(["prompt.md", work.prompt]);
 	const permission = spec.permission ?? "edit";
@@ -102,6 +104,13 @@ export function agentProblem(agent: string, { agents }: Pick<SupervisorSettings,
 	if (profile !== null && profile.command.length > 0) return null;
 	const guess = isFormat(agent) ? undefined : nearest(agent, [...FORMATS.filter((one) => one !== "command"), ...Object.keys(agents)]);
 	return `nothing says how to start the agent "${agent}": set agents.${agent}.command${guess ? `, or did you mean "${guess}"?` : ""}`;
+}
+
+/** Why an agent cannot be given this prompt; null when it can. */
+export function promptProblem(agent: string, prompt: string, { agents }: Pick<SupervisorSettings, "agents">): string | null {
+	const profile = profileOf(agent, agents);
+	if (profile === null || !isTooLong(profile, prompt)) return null;
+	return `the prompt is longer than one argument of a program may be (128 KiB): take {prompt} out of agents.${agent}.command, and it comes through standard input`;
 }
 
 type Work = { argv: string[]; stdin: "prompt" | null; prompt: string | undefined; session?: string };

@@ -119,6 +119,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			thaw: async (scope) => void pretended.frozen.push(["thaw", scope]),
 			live: () => pretended.live,
 			runCycle: async () => (await t.sluice.runCycle({ worker: "host:local", host: "local", max: 100 })).report,
+			promptProblem: () => null,
 			roleOfToken: (token) => pretended.runTokens.get(token) ?? null,
 			dropForgotten: async () => 0,
 		},

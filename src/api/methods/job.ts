@@ -58,6 +58,14 @@ function startProblems(jobs: readonly Startable[], { context }: At): string[] {
 	const found = [...new Set(jobs.flatMap((job) => context.agents.startProblem(job) ?? []))];
 	return found.length <= MOST_WARNINGS ? found : [...found.slice(0, MOST_WARNINGS), `and ${found.length - MOST_WARNINGS} more like these`];
 }
+
+function refuseLongPrompts(jobs: readonly JobInput[], { context }: At): void {
+	for (const { agent, prompt } of jobs) {
+		const problem = agent === undefined || typeof prompt !== "string" ? null : context.supervisor.promptProblem(agent, prompt);
+		if (problem !== null) throw new SluiceError("limit", `prompt: ${problem}`, { field: "prompt" });
+	}
+}
+
 const warned = (warnings: readonly string[]) => (warnings.length > 0 ? { warning: warnings.join("; ") } : {});
 
 export const jobMethods: Handlers<"job"> = {
@@ -72,6 +80,7 @@ export const jobMethods: Handlers<"job"> = {
 			input.recipe === undefined && input.item === undefined ? { jobs: [input], flows: null } : await context.intake.expand(input);
 		const [first = input, ...rest] = jobs;
 		await mustPay([input.owner, first.owner, ...rest.map(({ owner }) => owner)], at);
+		refuseLongPrompts([first, ...rest], at);
 		if (!options.force) await mustHaveBase(first, at);
 		if (rest.length > 0)
 			return addAll([first, ...rest], { ...options, ...(flows ? { items: { flows, limit: "as_configured" } } : {}) }, at);
@@ -93,6 +102,10 @@ export const jobMethods: Handlers<"job"> = {
 		const { scheduler } = at.context;
 		const { manifest, flows } = await withRecipes(given, at);
 		await mustPay([manifest.defaults?.owner, ...(Array.isArray(manifest.jobs) ? manifest.jobs.map((job) => job?.owner) : [])], at);
+		refuseLongPrompts(
+			(Array.isArray(manifest.jobs) ? manifest.jobs : []).map((job) => ({ ...manifest.defaults, ...job })),
+			at,
+		);
 		const whole = at.session.caller.job === undefined ? manifest : { ...manifest, defaults: asChild(manifest.defaults ?? {}, at) };
 		const flags = { force: force === true, check: check === true, update: update === true, again: again === true };
 		const items = flows.length > 0 ? { items: { flows, limit: "never" as const } } : {};

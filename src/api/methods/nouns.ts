@@ -1,6 +1,8 @@
 // The methods of lanes, locks and artifacts.
 
 import { type Config, laneOf } from "../../core/config.ts";
+import { SluiceError } from "../../core/errors.ts";
+import { nearest } from "../../core/nearest.ts";
 import { type At, doc, type Handler, type Handlers } from "../call.ts";
 import { rfc3339 } from "../documents.ts";
 import type { LaneDocument } from "../protocol/nouns.ts";
@@ -17,6 +19,24 @@ export const laneMethods: Handlers<"lane"> = {
 		// A lane of which nothing is said is made with its defaults.
 		if (Object.keys(changes).length === 0) await context.config.set(`lanes.${name}`, {}, by);
 		return doc({ lane: await lane(name, at) });
+	},
+	"lane.remove": async ({ name }, { context, by }) => {
+		const { lanes } = context.scheduler.config();
+		if (!Object.hasOwn(lanes, name)) {
+			const guess = nearest(name, Object.keys(lanes));
+			throw new SluiceError("not_found", `name: there is no lane "${name}"`, {
+				field: "name",
+				hint: guess ? `did you mean "${guess}"?` : "sluice lane list shows them",
+			});
+		}
+		const open = await context.scheduler.list({ lane: name, limit: 5 });
+		if (open.length > 0)
+			throw new SluiceError("conflict", `jobs of lane ${name} have not ended: ${open.map(({ id }) => id).join(", ")}`, {
+				field: "name",
+				hint: "wait for them, or cancel them",
+			});
+		await context.config.unset(`lanes.${name}`, by);
+		return doc({ removed: name });
 	},
 };
 

@@ -88,6 +88,12 @@ export const NOUN_METHODS = {
 		},
 		result: "{lane}",
 	}),
+	"lane.remove": method<Doc<{ removed: string }>>()({
+		role: "operator",
+		about: "Takes a lane out of the configuration file; refused while a job of it is open.",
+		params: { name: word("the lane") },
+		result: "{removed}",
+	}),
 	"account.list": method<Doc<{ accounts: AccountDocument[] }>>()({
 		role: "viewer",
 		about: "Accounts, and which are limited or closed, until when, why.",

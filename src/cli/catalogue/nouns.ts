@@ -36,6 +36,13 @@ export const NOUNS: readonly CommandSpec[] = [
 		examples: [["sluice lane set code --max 8 --priority 100", "eight at a time, before others"]],
 		load: loadSet,
 	},
+	{
+		name: "lane remove",
+		help: "Take a lane out of the configuration; not while a job of it is open.",
+		args: [{ name: "NAME", help: "The lane.", take: "one", completes: "lane" }],
+		examples: [["sluice lane remove docs", "no job uses it any more"]],
+		load: loadSet,
+	},
 	...AGENTS,
 	...MONEY,
 	list("lock", "Locks: who holds them, for whom one is kept free.", "what is taken"),

@@ -86,6 +86,9 @@ async function tell(result: Document, io: Io): Promise<void> {
 	if (outcome !== "deferred") {
 		const [job] = outcome === "queued" ? await withLockWords(io, [result.job as ShownJob]) : [result.job];
 		print.say(print.paintTalk("dim", words({ ...result, job }, world.now())));
+		const { status, needs, on_missing } = (typeof job === "object" && job !== null ? job : {}) as ShownJob & { on_missing?: string };
+		if (status === "blocked_by_dependency" && needs?.length && on_missing !== "wait")
+			print.say(print.paintTalk("dim", "        --on-missing wait would wait for what it needs"));
 		return;
 	}
 	print.warn(`${print.paintTalk("red", "sluice:")} not added: the queue is full${typeof limit === "number" ? ` (limit ${limit})` : ""}`);
@@ -100,7 +103,8 @@ function words(result: Document, now: number): string {
 	const place =
 		typeof position === "number" && !job.held ? `number ${position} of lane ${job.lane}` : remark(job, now) || `lane ${job.lane}`;
 	const status = statusWords(job.status);
-	const said = hasEnded(job) || job.status === "running" || place === status ? status : `${status}: ${place}`;
+	const isPlain = job.status === "running" || job.status === "succeeded" || place === status || (hasEnded(job) && remark(job, now) === "");
+	const said = isPlain ? status : `${status}: ${place}`;
 	return `${job.name ? `${printable(job.name)} ` : ""}${said}`;
 }
 

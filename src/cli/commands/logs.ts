@@ -1,6 +1,7 @@
 // sluice logs: what jobs have written.
 
 import type { LogStream } from "../../core/log-piece.ts";
+import { noteAttempt } from "../attempt-note.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { type LogStart, printLog, WHOLE } from "../follow.ts";
@@ -22,6 +23,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const how = call.flag("follow") ? "follow" : "once";
 	const wanted = { stream, attempt, raw: call.flag("raw"), from, announce: call.flag("follow") && !call.has("lines") };
 	const [id] = ids;
+	if (attempt === undefined && how === "once") for (const one of ids) await noteAttempt(io, one);
 	if (ids.length === 1 && id !== undefined) return void (await printLog(io, { id, ...wanted }, how));
 	const width = Math.max(...ids.map((one) => printable(String(one)).length));
 	const logs = ids.map((one) => ({

@@ -48,6 +48,11 @@ const CHANGES: Record<string, Change> = {
 			return `lane ${name}: ${max === null ? "no cap" : `${max} at most`}, base priority ${priority}`;
 		},
 	},
+	"lane remove": {
+		method: "lane.remove",
+		params: (call) => ({ name: call.arg("NAME") }),
+		said: (_, call) => `lane ${call.arg("NAME")} is removed`,
+	},
 	"account limit": {
 		method: "account.limit",
 		params(call, io) {

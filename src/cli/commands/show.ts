@@ -1,6 +1,7 @@
 // sluice show: all that is known of a job, the most telling first.
 
 import { mergeWords } from "../../core/job.ts";
+import { noteAttempt } from "../attempt-note.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io, idOf } from "../io.ts";
@@ -42,6 +43,7 @@ async function outcome(call: Call, io: Io): Promise<undefined> {
 	const run = call.number("run");
 	if (call.text("fields") !== undefined) throw usage("--fields and --outcome contradict each other", "give one of them");
 	const document = await io.ask("job.outcome", { id: idOf(call.arg("ID")), ...(run === undefined ? {} : { run }) });
+	if (run === undefined) await noteAttempt(io, idOf(call.arg("ID")));
 	answer(io, document, () => {
 		const { version: _version, last_message, ...rest } = document.outcome as Record<string, unknown>;
 		const host = document.host === null ? {} : { host: document.host };

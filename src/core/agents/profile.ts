@@ -70,5 +70,10 @@ export function commandLine(profile: Profile, wish: Wish): { argv: string[]; std
 	};
 }
 
+/** Whether a prompt can be an argument where the profile's command wants it as one. An agent of one's own may not read standard input. */
+export const isTooLong = (profile: Profile, prompt: string): boolean =>
+	profile.output === "command" &&
+	profile.command.some((word) => word.includes("{prompt}") && !fits(word.replaceAll("{prompt}", () => prompt)));
+
 /** Bytes count, not characters: at most three of them to one. */
 const fits = (word: string) => word.length * 3 <= MAX_ARGUMENT || new TextEncoder().encode(word).length <= MAX_ARGUMENT;

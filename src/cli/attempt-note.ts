@@ -1,0 +1,18 @@
+// A job that was put back keeps what its earlier attempts wrote: whoever looks at it is told that this is not the next one.
+
+import type { Io } from "./io.ts";
+import { isWaiting, type ShownJob, statusWords } from "./job-lines.ts";
+
+/** Said beside the output of the last attempt of a job that waits to be run once more. */
+export async function noteAttempt(io: Io, id: number | string): Promise<void> {
+	if (io.json) return;
+	const { job } = (await io.ask("job.show", { id })) as { job: ShownJob };
+	const attempt = job.attempt ?? 0;
+	if (attempt === 0 || !isWaiting(job)) return;
+	io.print.say(
+		io.print.paintTalk(
+			"dim",
+			`this is attempt ${attempt}, which is kept; attempt ${attempt + 1} has not started: ${statusWords(job.status)}`,
+		),
+	);
+}
