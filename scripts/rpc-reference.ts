@@ -47,7 +47,7 @@ half a minute), with 413 a body that is too long.
 
 ## Errors
 
-\`{code, message, data: {code, field?, hint?}}\`; \`data.code\` is one of [these words](errors.md), \`unauthorised\`, \`unknown_method\`, \`parse\`, \`request\` or
+\`{code, message, data: {code, field?, hint?, also?}}\`, where \`also\` has further mistakes in the same input, each with \`message\`, \`field?\` and \`hint?\`; \`data.code\` is one of [these words](errors.md), \`unauthorised\`, \`unknown_method\`, \`parse\`, \`request\` or
 \`internal\`.
 
 | number | meaning |

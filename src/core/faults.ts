@@ -35,7 +35,8 @@ export class Faults {
 		if (rest.length === 0) throw first;
 		const also: Mistake[] = rest.slice(0, MOST - 1).map(({ message, field, hint }) => ({ message, field, hint }));
 		if (rest.length >= MOST) also.push({ message: `and ${rest.length - MOST + 1} more mistakes`, field: undefined, hint: undefined });
-		throw new SluiceError(first.code, first.message, { field: first.field, hint: first.hint, also });
+		const code = rest.every((one) => one.code === first.code) ? first.code : "invalid";
+		throw new SluiceError(code, first.message, { field: first.field, hint: first.hint, also });
 	}
 }
 

@@ -104,7 +104,7 @@ export const JOB_FIELDS: Record<keyof JobInput, Schema> = {
 		),
 		description: "One open job with this key.",
 	},
-	parent: whole("The job it belongs to.", 1),
+	parent: { description: "The job it belongs to, by number or name.", anyOf: [{ type: "integer", minimum: 1 }, { type: "string" }] },
 	parent_gate: choice("Whether it waits for its parent's success.", ["success", "none"]),
 	item: text("The item in a tracker that it works on."),
 	source: text("The tracker of that item."),
