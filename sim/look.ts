@@ -12,6 +12,8 @@ import type { Op } from "./operation.ts";
 export async function look(drive: Drive, op: Op & { kind: "look" }, via: number): Promise<void> {
 	const { scheduler } = await drive.engine(via);
 	const { state } = drive;
+	for (const name of new Set(state.jobs.flatMap((job) => job.name ?? [])))
+		agreeSame(await scheduler.find(name), named(state, name)?.id, `the job that ${name} means`);
 	switch (op.what) {
 		case "plan":
 			return checkPlan(state, await scheduler.plan(), undefined);
@@ -46,10 +48,6 @@ export async function look(drive: Drive, op: Op & { kind: "look" }, via: number)
 			agree(history.length > 0 || drive.isStaged(job.id), `history of ${job.id}: no events`);
 			return;
 		}
-		case "names":
-			for (const name of new Set(state.jobs.flatMap((job) => job.name ?? [])))
-				agreeSame(await scheduler.find(name), named(state, name)?.id, `the job that ${name} means`);
-			return;
 		case "missing":
 			for (const question of [() => scheduler.show(987_654_321), () => scheduler.why(987_654_321)]) {
 				const error = await question().then(

@@ -92,7 +92,7 @@ type Plain =
 	| { kind: "heartbeat"; host: string }
 	/** The process dies between two calls; another one opens the same file. */
 	| { kind: "crash" }
-	| { kind: "look"; what: "plan" | "status" | "positions" | "ledgers" | "show" | "names" | "missing" | "fleet" }
+	| { kind: "look"; what: "plan" | "status" | "positions" | "ledgers" | "show" | "missing" | "fleet" }
 	| KernelOp
 	| FleetOp
 	/** Calls made in one turn, none waiting for another. */

@@ -171,7 +171,7 @@ export function drawOp(d: Drawing, id: number, current: Config): Op {
 		case "wait":
 			return drawWait(d, id);
 		case "look":
-			return { id, kind, what: random.pick(["plan", "status", "positions", "ledgers", "show", "names", "missing"]) };
+			return { id, kind, what: random.pick(["plan", "status", "positions", "ledgers", "show", "missing"]) };
 		case "together": {
 			const quiet: Drawing = {
 				...d,

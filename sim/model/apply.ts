@@ -80,6 +80,8 @@ export function apply(state: State, manifest: Manifest, options: Options, seen: 
 		made.push(id);
 	}
 	if (seen.error !== undefined) problems.push(...spare);
+	// Several mistakes of different kinds are told together.
+	if (problems.length > 1) problems.push({ codes: ["invalid"], why: "several mistakes" });
 	if (seen.error !== undefined || problems.length > 0) {
 		state.jobs = state.jobs.filter((job) => !made.includes(job.id));
 		refused(

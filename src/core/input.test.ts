@@ -36,8 +36,8 @@ function refusal(input: unknown, config = CONFIG, force = false): SluiceError {
 const refused = (more: object, config = CONFIG) => refusal({ command: ["make"], ...more }, config);
 
 test("files that a job without a repo needs or makes are those of its folder", () => {
-	const needs = ["file:a", "file:/b", "branch:c"];
-	expect(made({ needs, cwd: "/x/" }).job.needs).toEqual(["file:/x/a", "file:/b", "branch:c"]);
+	const needs = ["file:a", "file:/b", "custom:c:d"];
+	expect(made({ needs, cwd: "/x/" }).job.needs).toEqual(["file:/x/a", "file:/b", "custom:c:d"]);
 	expect(made({ needs }).job.needs).toEqual(needs);
 	expect(made({ needs, cwd: "/x", repo: "any" }).job.needs).toEqual(needs);
 });
@@ -112,11 +112,12 @@ describe("what a field becomes", () => {
 		[{ item: "7", source: "cards" }, { item: "cards:7" }],
 		[{ phase: "review" }, { phase: "review" }],
 		[{ needs: ["file:a", "file:a"] }, { needs: ["file:a"] }],
-		[{ produces: ["branch:x"] }, { produces: ["branch:x"] }],
+		[{ repo: "any", produces: ["branch:x"] }, { produces: ["branch:x"] }],
 		[{ on_missing: "wait" }, { on_missing: "wait" }],
-		[{ pinned_head: { branch: "main", commit: "abcdef" } }, { pinned_head: { branch: "main", commit: "abcdef" } }],
-		[{ conditions: ["clean_worktree"] }, { conditions: [{ kind: "clean_worktree" }] }],
-		[{ conditions: ["branch_exists:main"] }, { conditions: [{ kind: "branch_exists", branch: "main" }] }],
+		[{ repo: "any", pinned_head: { branch: "main", commit: "abcdef" } }, { pinned_head: { branch: "main", commit: "abcdef" } }],
+		[{ cwd: "/w", pinned_head: { branch: "main", commit: "abcdef" } }, { pinned_head: { branch: "main", commit: "abcdef", folder: "/w" } }],
+		[{ repo: "any", conditions: ["clean_worktree"] }, { conditions: [{ kind: "clean_worktree" }] }],
+		[{ repo: "any", conditions: ["branch_exists:main"] }, { conditions: [{ kind: "branch_exists", branch: "main" }] }],
 		[{ conditions: [{ kind: "command", argv: ["true"] }] }, { conditions: [{ kind: "command", argv: ["true"] }] }],
 		[{ requires_approval: true }, { approval: "needed" }],
 		[{ retry: 3 }, { retry: { ...NO_RETRY, max: 3 } }],
@@ -316,6 +317,17 @@ describe("what cannot be, with what to do", () => {
 		[{ pinned_head: { branch: "main" } }, { code: "invalid", field: "pinned_head.commit" }],
 		[{ pinned_head: { branch: "main", comit: "abcd" } }, { code: "unknown_key", field: "pinned_head.comit" }],
 		[{ conditions: ["clean"] }, { code: "invalid", field: "conditions[0]" }],
+		[
+			{ conditions: ["clean_worktree"] },
+			{ code: "impossible", field: "conditions", hint: "name the repo: --repo NAME; sluice repo list shows them" },
+		],
+		[{ conditions: ["branch_exists:x"] }, { code: "impossible", field: "conditions" }],
+		[{ pinned_head: { branch: "main", commit: "abcd" } }, { code: "impossible", field: "pinned_head" }],
+		[{ needs: ["branch:x"] }, { code: "impossible", field: "needs[0]" }],
+		[{ needs: ["custom:a:b", "doc:main:x"] }, { code: "impossible", field: "needs[1]" }],
+		[{ produces: ["commits:x"] }, { code: "impossible", field: "produces[0]" }],
+		[{ needs: ["ahead:x"] }, { code: "impossible", field: "needs[0]" }],
+		[{ produces: ["patch:build"] }, { code: "invalid", field: "produces[0]" }],
 		[{ conditions: [{ kind: "command" }] }, { code: "invalid", field: "conditions[0].argv" }],
 		[{ locks: ["-x"] }, { code: "invalid", field: "locks[0].key" }],
 		[{ locks: [{ key: "a", mode: "share" }] }, { code: "invalid", field: "locks[0].mode", hint: 'did you mean "shared"?' }],
@@ -371,6 +383,7 @@ test("what a caller changes afterwards changes nothing of ours", () => {
 		locks: [{ key: "k" }],
 		needs: ["file:a"],
 		retry: { on: ["lost" as const] },
+		cwd: "/w",
 		pinned_head: { branch: "main", commit: "abcd" },
 		conditions: [{ kind: "command" as const, argv: ["true"] }],
 		uses: { build: 1 },

@@ -62,3 +62,20 @@ describe("rerun of a parent", () => {
 		expect(await t.sluice.rerun(parent)).toMatchObject({ reset: [parent], left_blocked: [] });
 	});
 });
+
+test("what needs the patch of a job waits while that job runs again, though the patch of an earlier attempt is there", async () => {
+	const t = await openStand();
+	const maker = await t.add();
+	await t.start();
+	t.host.facts.set(`artifact:patch:${maker}`, true);
+	await t.fail(maker);
+	const user = await t.add({ needs: [`patch:${maker}`] });
+	expect(await t.status(user)).toBe("queued");
+	await t.sluice.retry(maker);
+	expect((await t.reasons(user))[0]?.detail).toBe(`waiting on patch:${maker}`);
+	expect(await t.start()).toEqual([maker]);
+	expect(await t.start()).toEqual([]);
+	await t.fail(maker);
+	await t.sluice.tick();
+	expect(await t.start()).toEqual([user]);
+});

@@ -16,8 +16,8 @@ export class Gone extends Error {}
 
 /** Thrown by an answer: what the daemon refuses with. */
 export class Refusal extends Error {
-	readonly data: { code: string; hint?: string; field?: string };
-	constructor(message: string, data: { code: string; hint?: string; field?: string }) {
+	readonly data: { code: string; hint?: string; field?: string; also?: object[] };
+	constructor(message: string, data: { code: string; hint?: string; field?: string; also?: object[] }) {
 		super(message);
 		this.data = data;
 	}

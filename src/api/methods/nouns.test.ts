@@ -172,6 +172,33 @@ describe("nouns", () => {
 		expect((await desk.refused("lane.set", { name: "a b", max: 1 })).code).toBe(-32602);
 	});
 
+	test("a lane is removed, but not while a job of it is open", async () => {
+		const desk = await openDesk();
+		await desk.call("lane.set", { name: "docs", max: 2 });
+		const id = await desk.t.add({ lane: "docs" });
+		expect(await desk.refused("lane.remove", { name: "docs" })).toMatchObject({ message: `jobs of lane docs have not ended: ${id}` });
+		expect(await desk.refused("lane.remove", { name: "doc" })).toMatchObject({ code: -32004, data: { hint: 'did you mean "docs"?' } });
+		await desk.t.sluice.cancel(id);
+		expect(await desk.call("lane.remove", { name: "docs" })).toMatchObject({ removed: "docs" });
+	});
+
+	test("clear takes an item by its id alone or with its source, and ends just that item's jobs", async () => {
+		const desk = await openDesk();
+		const [one, two, three] = [
+			await desk.t.add({ item: "gt-1", source: "gastown" }),
+			await desk.t.add({ item: "gt-2", source: "gastown" }),
+			await desk.t.add({ item: "gt-2", source: "crew" }),
+		];
+		expect(await desk.call("scheduler.clear", { item: "gt-1" })).toMatchObject({ cleared: [one] });
+		expect(await desk.refused("scheduler.clear", { item: "gt-2" })).toMatchObject({
+			message: 'item: crew:gt-2 and gastown:gt-2 are both called "gt-2"',
+			data: { hint: "name its source: crew:gt-2" },
+		});
+		expect(await desk.call("scheduler.clear", { item: "gastown:gt-2" })).toMatchObject({ cleared: [two] });
+		expect(await desk.call("scheduler.clear", { item: "gt-9" })).toMatchObject({ cleared: [] });
+		expect(await desk.t.status(three)).toBe("queued");
+	});
+
 	test("accounts are limited, closed and cleared", async () => {
 		const desk = await openDesk({ config: { accounts: { work: { max: 3 } } } });
 		expect(await desk.call("account.list", {})).toMatchObject({ accounts: [{ name: "work", max: 3, state: "open", until: null }] });

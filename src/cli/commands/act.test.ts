@@ -38,12 +38,14 @@ describe("acting", () => {
 		const line = await openCommandLine({
 			"job.cancel": { cancelled: [7], requested: [8] },
 			"job.retry": { reset: [7, 9], restarted: [7], last_successful: [3] },
-			"job.rerun": { reset: [7], restarted: [7], last_successful: [] },
+			"job.rerun": { reset: [7], restarted: [7], last_successful: [], left_blocked: [8, 9] },
 		});
 		expect((await line.run("cancel 7 eight --subtree --reason wrong")).err).toBe("cancelled: 7\nasked to stop: 8\n");
 		expect(line.asked.at(-1)?.params).toEqual({ ids: [7, "eight"], subtree: true, reason: "wrong" });
 		expect((await line.run("retry 7")).err).toBe("reset: 7, 9\ngoes on from: 7\nlast successful point: 3\n");
-		expect((await line.run("rerun 7")).err).toBe("reset: 7\n");
+		expect((await line.run("rerun 7")).err).toBe(
+			"reset: 7\nstill blocked: 8, 9\n        sluice retry 7 brings back what comes after it, too\n",
+		);
 	});
 
 	test("cancel of several goes on after one that has ended, and says what became of each", async () => {

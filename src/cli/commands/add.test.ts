@@ -160,7 +160,6 @@ describe("add", () => {
 		["add --env 1=2 -- x", '--env: "1" is not the name of a variable'],
 		["add --env NOT_SET_HERE -- x", "--env: NOT_SET_HERE is not set here"],
 		["add --retries -1 -- x", "--retries must not be negative"],
-		["add --parent build -- x", '--parent: "build" is not the number of a job'],
 		["add --pin no-such-branch -- x", '--pin: there is no branch "no-such-branch"'],
 	])("%s", async (text, said) => {
 		const line = await openCommandLine(QUEUED);

@@ -24,12 +24,13 @@ jobs:
 		expect(await line.run("apply m/docs.yml")).toEqual({ code: 0, out: "1\twrite\n2\tcheck\n", err: "2 jobs added\n" });
 		const folder = join(line.home, "m");
 		expect(line.asked.at(-1)?.params).toEqual({
+			env: { PATH: "/bin" },
 			manifest: {
 				batch: "docs",
-				defaults: { lane: "code", cwd: folder, env: { PATH: "/bin", A: "1" } },
+				defaults: { lane: "code", cwd: folder, env: { A: "1" } },
 				jobs: [
 					{ name: "write", command: ["make", "docs"] },
-					{ name: "check", command: ["make", "check"], after: ["write"], cwd: join(folder, "sub"), env: { PATH: "/bin", A: "1", B: "2" } },
+					{ name: "check", command: ["make", "check"], after: ["write"], cwd: join(folder, "sub"), env: { B: "2" } },
 				],
 			},
 		});
@@ -49,7 +50,7 @@ jobs:
 		expect(result).toEqual({
 			code: 0,
 			out: "1\n",
-			err: "1 job added, 1 skipped\njobs without a name would be added again by the same file\nskipped b: job 4 is there already\n",
+			err: "1 job added, 1 left as it is\njobs without a name would be added again by the same file\nleft b: job 4 is there already\n",
 		});
 	});
 
@@ -71,7 +72,9 @@ jobs:
 	test.each([
 		["jobs: [", 2, "m.yml:1:8: "],
 		["jobs:\n\t- x", 2, "m.yml:2:"],
-		["[]", 2, "must be keys and values"],
+		["[]", 2, "m.yml has no `jobs:`"],
+		["", 2, "m.yml has no `jobs:`"],
+		["batch: x", 2, "m.yml has no `jobs:`"],
 		["jobs: 5", 2, "m.yml:1:7: jobs must be a list"],
 		["jobs: [5]", 2, "m.yml:1:8: jobs[0] must be keys and values"],
 		["jobs: {a: 5}", 2, "m.yml:1:11: jobs.a must be keys and values"],
@@ -102,6 +105,76 @@ jobs:
 			code: 2,
 			out: "",
 			err: 'sluice: m.yml:4:18: jobs[0].command[1]: there is no variable "itm" in for_each\n        did you mean "${item}"?\n',
+		});
+	});
+
+	test("all mistakes are told at once: those of the file, of the daemon, and folders that are not there", async () => {
+		const line = await openCommandLine({
+			...SETTINGS,
+			"job.apply": () => {
+				const also = [{ message: "jobs[1].lane: no such lane", field: "jobs[1].lane", hint: "known: code" }];
+				throw new Refusal("jobs[0].priority: must be a number", { code: "invalid", field: "jobs[0].priority", also });
+			},
+		});
+		writeFileSync(
+			join(line.home, "m.yml"),
+			"jobs:\n  - {command: [x], priority: a, cwd: /none}\n  - {command: [x], lane: b, cwd: /none, after: [1]}\n",
+		);
+		expect(await line.run("apply --check m.yml")).toEqual({
+			code: 2,
+			out: "",
+			err: [
+				"sluice: m.yml:2:30: jobs[0].priority: must be a number",
+				"sluice: m.yml:3:26: jobs[1].lane: no such lane",
+				"        known: code",
+				"sluice: m.yml:2:38: jobs[0].cwd: there is no folder /none",
+				"        mkdir -p /none makes it",
+				"",
+			].join("\n"),
+		});
+		writeFileSync(join(line.home, "n.yml"), "jobs: [5, {for_each: [], command: [x]}, 6]\n");
+		expect((await line.run("apply n.yml")).err.split("\n").filter((one) => one.startsWith("sluice:"))).toHaveLength(3);
+	});
+
+	test("--update and --again are handed over; what was changed and what was left is told", async () => {
+		const line = await openCommandLine({
+			...SETTINGS,
+			"job.apply": {
+				jobs: [9],
+				names: { new: 9, test: 2, build: 1 },
+				skipped: [{ name: "build", job: 1, reason: "running" }],
+				updated: [{ name: "test", job: 2 }],
+				not_named: [{ name: "old", job: 3 }],
+			},
+		});
+		writeFileSync(join(line.home, "m.yml"), "jobs: {new: {command: [x]}, test: {command: [x]}, build: {command: [x]}}\n");
+		expect(await line.run("apply --update m.yml")).toEqual({
+			code: 0,
+			out: "9\tnew\n",
+			err: [
+				"1 job added, 1 changed, 1 left as it is",
+				"changed test: job 2",
+				"left build: job 1 runs: left as it is, though the file says something else now",
+				"not in the file: job 3 (old) of its batch; it goes on, sluice cancel 3 ends it",
+				"",
+			].join("\n"),
+		});
+		expect(line.asked.at(-1)?.params).toMatchObject({ update: true });
+		expect(await line.run("apply --update --again m.yml")).toMatchObject({ code: 2 });
+	});
+
+	test("the hint of a refusal names the file", async () => {
+		const line = await openCommandLine({
+			...SETTINGS,
+			"job.apply": () => {
+				throw new Refusal("all of it has ended", { code: "conflict", field: "manifest", hint: "sluice apply FILE --again runs it anew" });
+			},
+		});
+		writeFileSync(join(line.home, "m.yml"), "jobs: {a: {command: [x]}}\n");
+		expect(await line.run("apply m.yml")).toEqual({
+			code: 4,
+			out: "",
+			err: "sluice: all of it has ended\n        sluice apply m.yml --again runs it anew\n",
 		});
 	});
 

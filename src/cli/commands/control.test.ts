@@ -55,6 +55,7 @@ describe("controlling", () => {
 		expect(await line.run("clear", { stdin: says("y\n") })).toMatchObject({ code: 0, err: expect.stringContaining("ended: 2 jobs") });
 		expect(await line.run("clear --yes --item A-1")).toEqual({ code: 0, out: "", err: "ended: 2 jobs\n" });
 		expect(line.asked.at(-1)?.params).toEqual({ item: "A-1" });
+		expect((await line.run("clear --item A-1")).err).toContain("if you are sure: sluice clear --item A-1 --yes");
 	});
 
 	test("run --dry-run", async () => {
