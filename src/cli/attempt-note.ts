@@ -6,7 +6,9 @@ import { isWaiting, type ShownJob, statusWords } from "./job-lines.ts";
 /** Said beside the output of the last attempt of a job that waits to be run once more. */
 export async function noteAttempt(io: Io, id: number | string): Promise<void> {
 	if (io.json) return;
-	const { job } = (await io.ask("job.show", { id })) as { job: ShownJob };
+	// Beside what was asked for: where it cannot be told, nothing is lost.
+	const { job } = (await io.ask("job.show", { id }).catch(() => ({ job: undefined }))) as { job?: ShownJob };
+	if (!job) return;
 	const attempt = job.attempt ?? 0;
 	if (attempt === 0 || !isWaiting(job)) return;
 	io.print.say(

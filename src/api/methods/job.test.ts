@@ -94,9 +94,21 @@ describe("job.apply", () => {
 				{ name: "b", command: ["y"], after: ["a"] },
 			],
 		};
-		expect(await desk.call("job.apply", { manifest, check: true })).toEqual({ schema_version: 1, jobs: [], names: {}, skipped: [] });
+		const plain = { schema_version: 1, skipped: [], updated: [], not_named: [], refusal: null };
+		expect(await desk.call("job.apply", { manifest, check: true })).toEqual({ ...plain, jobs: [], names: {} });
 		expect((await desk.call("job.list", {})).jobs).toEqual([]);
-		expect(await desk.call("job.apply", { manifest })).toEqual({ schema_version: 1, jobs: [1, 2], names: { a: 1, b: 2 }, skipped: [] });
+		expect(await desk.call("job.apply", { manifest })).toEqual({ ...plain, jobs: [1, 2], names: { a: 1, b: 2 } });
+		const changed = { jobs: manifest.jobs.map((job) => (job.name === "a" ? { ...job, command: ["z"] } : job)) };
+		expect(await desk.call("job.apply", { manifest: changed, check: true })).toMatchObject({
+			refusal: { message: expect.stringContaining("changed: a"), hint: expect.stringContaining("--update") },
+		});
+		expect(await desk.refused("job.apply", { manifest: changed })).toMatchObject({ data: { code: "conflict" } });
+		expect(await desk.call("job.apply", { manifest: changed, update: true })).toMatchObject({ updated: [{ name: "a", job: 1 }] });
+		expect((await desk.refused("job.apply", { manifest: changed, again: true })).message).toContain("still open");
+		const bad = { jobs: [{ command: ["x"], lane: "nope" }, { command: "y" }] };
+		expect(await desk.refused("job.apply", { manifest: bad as never })).toMatchObject({
+			data: { field: "jobs[0].lane", also: [{ field: "jobs[1].command" }] },
+		});
 		expect(await desk.refused("job.apply", { manifest: { jobs: [{ name: "c", command: ["x"], after: ["c"] }] } })).toMatchObject({
 			data: { code: "cycle" },
 		});
