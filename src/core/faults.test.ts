@@ -9,7 +9,7 @@ const read = (value: Record<string, unknown>) => {
 	check.knownKeys(value, ["a", "b", "c"], "job");
 	if (value.a === undefined) throw check.wrong("job.a", "is missing");
 	check.integer(value.a, "job.a", 1);
-	if (value.b !== undefined) check.list(value.b, "job.b").forEach((one, index) => check.integer(one, `job.b[${index}]`, 1));
+	if (value.b !== undefined) for (const [index, one] of check.list(value.b, "job.b").entries()) check.integer(one, `job.b[${index}]`, 1);
 	if (value.c !== undefined) check.flag(value.c, "job.c");
 };
 

@@ -264,14 +264,8 @@ export class Tx {
 	}
 
 	headOf(job: Job): Head {
-		const { config } = this;
-		return {
-			id: job.id,
-			rank: job.rank ?? 0,
-			level: levelOf(job, config),
-			age_at: ageAt(job, config),
-			ready_at: job.ready_at ?? job.created_at,
-		};
+		const { id, rank = 0, ready_at = job.created_at } = job;
+		return { id, rank, level: levelOf(job, this.config), age_at: ageAt(job, this.config), ready_at };
 	}
 
 	// ---- records --------------------------------------------------------------------------------------------------------------------
