@@ -262,18 +262,6 @@ export const BUGS: Bug[] = [
 		replace: "return job ? job.id : null;",
 	},
 	{
-		name: "a name stays with the older job that was run again",
-		file: "scheduler/place.js",
-		find: "if (job.older_name)",
-		replace: "if (false)",
-	},
-	{
-		name: "a forgotten job takes its name along",
-		file: "scheduler/names.js",
-		find: 'tx.put("name", name, yield* newestOf(name, (one) => one !== id));',
-		replace: 'tx.put("name", name, null);',
-	},
-	{
 		name: "two open jobs get the same name by a retry",
 		file: "scheduler/names.js",
 		find: "if (holder !== null && holder !== job.id)",
