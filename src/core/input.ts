@@ -3,21 +3,9 @@
 import * as check from "./check.ts";
 import type { Config } from "./config.ts";
 import { SluiceError } from "./errors.ts";
-import { artifactFault, isOfRepo, nameOfArtifact } from "./fact.ts";
-import {
-	type Condition,
-	EXIT_KINDS,
-	type Job,
-	type JobInput,
-	type JobSpec,
-	type Lock,
-	POLICIES,
-	type Policy,
-	type RetryPolicy,
-} from "./job.ts";
+import { EXIT_KINDS, type Job, type JobInput, type JobSpec, type Lock, POLICIES, type Policy, type RetryPolicy } from "./job.ts";
 import { known, knownAgent, laneIn, missing } from "./known-names.ts";
 import { MODES, splitLock } from "./lock-input.ts";
-import { nearest } from "./nearest.ts";
 import { addNeeds } from "./needs-input.ts";
 import { policyOf } from "./retry.ts";
 import { branch, specOf } from "./spec.ts";
