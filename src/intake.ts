@@ -112,8 +112,6 @@ export interface Intake {
 	sling(input: SlingInput, act: { by: string }): Promise<Slung>;
 	/** The jobs that an input becomes, ready for `add` (one) or `apply` (several): the item that it names as its source knows it, its recipe filled in. */
 	expand(input: JobInput): Promise<Expansion>;
-	/** The item that an id means, as `source:id`; `inline:id` where no source knows it. */
-	itemKey(id: string): Promise<string>;
 	sources(): Promise<SourceView[]>;
 	/** The items of one source; looks at everything. */
 	source(name: string): Promise<{ source: SourceView; items: ItemView[] }>;

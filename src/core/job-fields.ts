@@ -5,13 +5,24 @@ import { nearest } from "./nearest.ts";
 /** Of the document, in its order (src/api/documents.ts). */
 export const DOCUMENT_FIELDS = [
 	...["id", "name", "status", "kind", "blocked", "wait_reason", "held", "waited_on", "exit_code", "raw_exit_code", "exit_kind"],
-	...["end_reason", "merge_status", "merge_report", "attempt", "failures", "dispatch_failures", "last_failure", "created_at"],
+	...[
+		"end_reason",
+		"merge_status",
+		"merge_target",
+		"merge_commit",
+		"merge_report",
+		"attempt",
+		"failures",
+		"dispatch_failures",
+		"last_failure",
+		"created_at",
+	],
 	...["enqueued_at", "runnable_at", "deadline", "ready_at", "backoff_until", "started_at", "ended_at", "run", "last_run", "batch"],
 	...["parent", "depth", "item", "source", "phase", "title", "command", "agent", "prompt", "payload", "repo", "base_branch", "worktree"],
 	...["merge", "no_merge", "input_patch", "cwd", "env", "host_labels", "lane", "priority", "rank", "forced", "trigger", "after", "needs"],
 	...["on_missing", "produces", "pinned_head", "conditions", "locks", "parallelizable", "requires_approval", "approval", "unique"],
 	...["owner", "account", "timeout", "stall_timeout", "retry", "uses", "model", "permission", "commit", "args", "vars", "recipe", "mode"],
-	...["owned", "raw", "session", "question", "answer", "asked", "usage", "broken", "version"],
+	...["owned", "raw", "waits_for", "session", "question", "answer", "asked", "usage", "broken", "version"],
 ] as const;
 
 /** What it is about, how old it is, and the one thing most worth saying of it. */

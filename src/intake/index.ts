@@ -7,7 +7,7 @@ import type { Intake, ItemView, SourceView } from "../intake.ts";
 import type { Log } from "../log.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Item, ItemFault, QueueMark, Source, SourceSettings } from "../source.ts";
-import { type ExpandParts, expand, locate } from "./expand.ts";
+import { type ExpandParts, expand } from "./expand.ts";
 import { createPickup, type Pickup } from "./pickup.ts";
 import { openRecipeBook, readRecipeText } from "./recipe-book.ts";
 import { recoverCards } from "./recovery.ts";
@@ -167,10 +167,6 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 	return {
 		sling: (input, act) => inTurn(() => sling(slinging, input, act)),
 		expand: (input) => expand(expanding, input),
-		async itemKey(id) {
-			const { item } = await locate(expanding, id);
-			return `${item.source}:${item.id}`;
-		},
 		sources: async () => Promise.all(sources.all().map(async (one) => (await look(one)).source)),
 		async source(name) {
 			const { source, items } = await look(sources.get(name));

@@ -109,9 +109,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		return doc({ scope: named(scope), paused: false, breaker_closed, was_paused, still_paused: await pausesOf(context) });
 	},
 	"scheduler.clear": async ({ item }, { context, by }) => {
-		// The words of `add` and `sling` mean the same item here; an item that is gone from its source can still be named as `source:id`.
-		const full = item === undefined ? undefined : await context.intake.itemKey(item).catch(() => item);
-		return doc(await context.scheduler.clear({ by, ...(full === undefined ? {} : { item: full }) }));
+		return doc(await context.scheduler.clear({ by, ...(item === undefined ? {} : { item }) }));
 	},
 	"scheduler.gc": async ({ days = 7 }, { context }) => {
 		const before = context.clock.now() - days * DAY_MS;

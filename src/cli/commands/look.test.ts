@@ -108,7 +108,7 @@ web
 		expect(JSON.parse((await line.run("list --json --status queued --status running --lane l --repo r --batch b --all")).out).jobs).toEqual(
 			JOBS,
 		);
-		expect(line.asked.at(-1)?.params).toEqual({
+		expect(line.asked.findLast(({ method }) => method === "job.list")?.params).toEqual({
 			status: ["queued", "running"],
 			lane: "l",
 			repo: "r",
