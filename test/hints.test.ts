@@ -38,7 +38,12 @@ function literals(text: string): string {
 function hintsIn(path: string): Hint[] {
 	const file = path.slice(ROOT.length + 1);
 	return [...literals(readFileSync(path, "utf8")).matchAll(/(?<![\w./-])sluice ([a-z][^`"<\n]*)("?)/g)].map(([, text = "", cut]) => {
-		const hint = hintOf(file, text.replaceAll("\\", ""));
+		// A hole that is glued to a word may be empty: `sluice list${filters}`.
+		const bare = text
+			.replaceAll("\\", "")
+			.replaceAll(new RegExp(`(?<=[a-z])${HOLE}`, "g"), " ")
+			.replaceAll(`${HOLE}--`, "--");
+		const hint = hintOf(file, bare);
 		// A quoted prompt follows: only the beginning is here.
 		return cut === '"' && text.endsWith(" ") ? { ...hint, whole: false } : hint;
 	});
@@ -95,6 +100,9 @@ const WORDS: Readonly<Record<string, string>> = {
 	[`resume --${HOLE} ${HOLE}`]: "resume --lane code",
 	[`resume --${HOLE}`]: "resume --repo shop",
 	[`config set repos.${HOLE}.url URL`]: "config set repos.web.url https://example.org/other.git",
+	[`config set repos.${HOLE}.prefix`]: "config set repos.web.prefix be-",
+	[`config set agents.${HOLE}.env.${HOLE} env:${HOLE}`]: "config set agents.claude.env.ANTHROPIC_API_KEY env:ANTHROPIC_API_KEY",
+	[`kernel grant ${HOLE} LIMIT`]: "kernel grant 1 tokens 100",
 	[`budget grant ${HOLE} LIMIT`]: "budget grant owner:ann runs 100",
 };
 
@@ -119,7 +127,7 @@ function typed({ command, argv }: Hint): string[] {
 
 function sampleOf(command: string, name: string, option: string | undefined): string {
 	if (option === "max" || option === "priority" || name === "N") return "3";
-	if (name === "ID" || name === "JOB") return "1";
+	if (["ID", "JOB", "PID", "SCHED_ID", "ENTRY"].includes(name)) return "1";
 	if (name === "TIME") return "18:30";
 	if (name === "ARTIFACT") return "custom:doc:plan";
 	if (command.startsWith("account")) return "claude";
