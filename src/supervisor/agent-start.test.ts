@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { MINUTE } from "../../test/make/fakes.ts";
 import { argvOf, envOf, play, stand } from "../../test/make/played.ts";
 import { supervise } from "../../test/make/supervised.ts";
+import { promptProblem } from "./prepare.ts";
 
 /** Its log on stderr is where it tells of retries. */
 const LOUD_OPENCODE = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
@@ -103,4 +104,15 @@ describe("an agent is started", () => {
 		expect(await on.show(job)).toMatchObject({ status: "queued", exit_kind: "launch_failed", dispatch_failures: 1 });
 		expect((await on.show(job)).last_failure).toMatch(/^claude: not found; install it: npm install -g @anthropic-ai\/claude-code/);
 	});
+});
+
+test("a prompt that is longer than an argument may be is refused where the agent's own command takes it as one", () => {
+	const agents = { mine: { command: ["mine", "{prompt}"] }, piped: { command: ["piped"] } } as unknown as Parameters<
+		typeof promptProblem
+	>[2]["agents"];
+	const long = "x".repeat(128 * 1024);
+	expect(promptProblem("mine", long, { agents })).toContain("take {prompt} out of agents.mine.command");
+	expect(promptProblem("mine", "short", { agents })).toBeNull();
+	expect(promptProblem("piped", long, { agents })).toBeNull();
+	expect(promptProblem("claude", long, { agents })).toBeNull();
 });

@@ -152,6 +152,8 @@ test("every option of sling reaches its job; a repo's own recipes count once it 
 			repo: "r",
 			recipe: "own",
 			prompt: "Do fix with unit. Be quick.",
+			args: "Be quick.",
+			vars: { suite: "unit" },
 			agent: "other",
 			account: "paid",
 			merge: "mr",

@@ -158,6 +158,25 @@ describe("facts of a real repository", () => {
 		expect((await ended(client, job)).status).toBe("succeeded");
 	});
 
+	test("add --pin in a folder of no registered repo: the branch of that folder's repository is watched", async () => {
+		const repo = makeRepository();
+		const home = new TestHome();
+		home.make("");
+		const { client } = await home.up();
+		const pinned = repo.head("main");
+		const sluice = (...args: string[]) => home.run(args, { cwd: repo.path });
+		expect((await sluice("add", "-q", "--pin", "main", "--wait", "--", "true")).code).toBe(0);
+		const held = Number((await sluice("add", "-q", "--pin", `main@${pinned.slice(0, 10)}`, "--needs-approval", "--", "true")).out);
+		repo.commit({ "moved.txt": "b\n" });
+		const kinds = async () => (await client.call("job.why", { id: held })).reasons.map(({ code }) => code);
+		await until(async () => (await kinds()).includes("pinned_head"));
+		await sluice("approve", String(held));
+		expect((await show(client, held)).wait_reason).toEqual({ kind: "pinned_head", detail: "pinned head mismatch on main" });
+		repo.git("reset", "--quiet", "--hard", pinned);
+		expect((await ended(client, held)).status).toBe("succeeded");
+		expect(await home.run(["add", "--pin", "main", "--", "true"], { cwd: home.path })).toMatchObject({ code: 2 });
+	});
+
 	test("a retry is refused while git is in the middle of a merge", async () => {
 		const repo = makeRepository();
 		const { client } = await town(repo);

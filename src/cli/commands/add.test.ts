@@ -28,6 +28,20 @@ describe("add", () => {
 		});
 	});
 
+	test("one that is blocked at once says why, and how it would wait", async () => {
+		const blocked = job(7, {
+			status: "blocked_by_dependency",
+			needs: ["file:out/a.txt"],
+			on_missing: "block",
+			wait_reason: { kind: "dependencies", detail: "missing file:out/a.txt" },
+			end_reason: "missing file:out/a.txt",
+		});
+		const line = await openCommandLine({ ...SETTINGS, "job.add": { outcome: "queued", job: blocked, position: null } });
+		expect((await line.run("add --needs file:out/a.txt -- make")).err).toBe(
+			"blocked: missing file:out/a.txt\n        --on-missing wait would wait for what it needs\n",
+		);
+	});
+
 	test("one that something holds back is not said to be next", async () => {
 		const held = { kind: "budget", detail: "owner:cy has used 0 of 0 runs" };
 		const line = await openCommandLine({ ...SETTINGS, "job.add": { outcome: "queued", job: job(7, { held }), position: 1 } });

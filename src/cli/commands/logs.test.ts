@@ -92,3 +92,16 @@ test("nothing written yet, and nothing written at all", async () => {
 	expect(await line.run("logs 7")).toEqual({ code: 0, out: "", err: "job 7 has written nothing yet\n" });
 	expect(await line.run("logs 8 --stderr")).toEqual({ code: 0, out: "", err: "run 8.1 wrote nothing to stderr\n" });
 });
+
+test("a job that was put back: its log and outcome are those of an attempt that is kept, and that is said", async () => {
+	const line = await openCommandLine({
+		"job.logs": { run: "7.2", text: "second try\n", next_offset: 11, eof: true, ended: true },
+		"job.show": { job: job(7, { status: "queued", attempt: 2 }) },
+		"job.outcome": { outcome: { exit_code: 3 } },
+	});
+	const note = "this is attempt 2, which is kept; attempt 3 has not started: queued\n";
+	expect(await line.run("logs 7")).toEqual({ code: 0, out: "second try\n", err: note });
+	expect((await line.run("logs 7 --run 2")).err).toBe("");
+	expect((await line.run("logs 7 --json")).err).toBe("");
+	expect((await line.run("show 7 --outcome")).err).toContain(note);
+});
