@@ -23,6 +23,16 @@ describe("faults", () => {
 		expect(fields({ aa: 1, c: 3 })).toEqual(["job.aa", "job.c"]);
 	});
 
+	test("what is wrong only because the repo was is not told", () => {
+		const needsRepo = (value: Record<string, unknown>) => {
+			if (value.repo === "nowhere") throw check.wrong("job.repo", "is unknown");
+			if (value.pinned_head !== undefined && value.repo === undefined) throw check.wrong("job.pinned_head", "needs a repo");
+			if (value.name === 5) throw check.wrong("job.name", "must be text");
+		};
+		const job = { repo: "nowhere", pinned_head: { branch: "main" }, name: 5 };
+		expect(faultsOf(job, "job", needsRepo).map(({ field }) => field)).toEqual(["job.repo", "job.name"]);
+	});
+
 	test("the first is the error, the others come along; very many are counted", () => {
 		const faults = new Faults();
 		faults.throwIfAny();

@@ -40,6 +40,14 @@ export class Faults {
 	}
 }
 
+/** Keys that only make sense with another: they are no mistakes of their own once that one was left out. */
+const RESTS_ON: Readonly<Record<string, readonly string[]>> = {
+	repo: ["pinned_head", "conditions", "needs", "produces", "base_branch", "merge", "after"],
+};
+
+const without = (value: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> =>
+	Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
+
 /**
  * All mistakes of one object whose reader stops at the first: the key that is wrong is left out, and the rest is read again. What is missing only
  * because its key was wrong is not told. `stand_in`: a good value for what the reader will not go on without.
@@ -67,8 +75,7 @@ export function faultsOf(
 			}
 			// A stand-in that is refused: the reader does not come any further.
 			if (!isThere || left[key] === stand_in[key]) return found;
-			const { [key]: _wrong, ...rest } = left;
-			left = rest;
+			left = without(left, [key, ...(RESTS_ON[key] ?? [])]);
 		}
 	}
 }
