@@ -238,7 +238,7 @@ export const BUGS: Bug[] = [
 		replace: "return undefined;",
 	},
 	{
-		name: "an item that somebody else has is started",
+		name: "an item that another worker has is started",
 		file: "core/gates/item.js",
 		find: "taken !== undefined && job.attempt === 0",
 		replace: "false",

@@ -21,7 +21,7 @@ export type ItemFact = {
 	blocked_by?: string[];
 	/** A new job for it is refused unless it is forced. */
 	in_progress?: boolean;
-	/** Somebody else works on it, in the source's words: a job for it waits unless its chain has begun, or was added with force. */
+	/** Another worker has it, in the source's words: a job for it waits unless its chain has begun, or was added with force. */
 	taken?: string;
 	/** Its own state keeps it from being ready, in the source's words. */
 	held?: string;

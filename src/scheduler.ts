@@ -239,7 +239,7 @@ export interface Scheduler extends Fleet {
 	beginWait(run: { job: number; token: number }, ids: readonly number[]): Promise<{ wait: number | null; open: number[] }>;
 	/** One that is over already, or a run that has ended, is no mistake. */
 	endWait(run: { job: number; token: number }, wait: number): Promise<void>;
-	/** All waits of a host's runs are over: whoever they were made for is connected no more. */
+	/** All waits of a host's runs are over: the callers that waited are no longer connected. */
 	endWaits(host?: string): Promise<void>;
 	/** Records that a live run is to be stopped, before the first signal: however its program exits, the run ends as `kind`. The first intent counts. */
 	stop(run: { job: number; token: number }, stop: { kind: StopKind; reason: string }, options?: Act): Promise<void>;

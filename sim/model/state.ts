@@ -21,7 +21,7 @@ export type ModelRun = {
 	forced?: true;
 	/** By ledger. */
 	reserved: Record<string, number>;
-	/** What it waits for, by the number of the wait (null: nobody lived to say it); only jobs that have not ended. */
+	/** What it waits for, by the number of the wait (null: the caller died before it could say so); only jobs that have not ended. */
 	waits?: { wait: number | null; jobs: number[] }[];
 };
 
@@ -39,7 +39,7 @@ export type ModelJob = {
 	agent?: string;
 	batch?: string;
 	item?: string;
-	/** Added with force while somebody else had its item. */
+	/** Added with force while another worker had its item. */
 	take_over?: true;
 	/** Jobs of one item that came with one manifest share it; else its own id. */
 	chain: number;

@@ -36,7 +36,7 @@ test("two calls for the same jobs share a wait, which ends with the last job", a
 	expect(await lending(desk)).toBe(0);
 });
 
-test("what can end only after the run is refused, and nobody else's wait lends anything", async () => {
+test("what can end only after the run is refused, and no other caller's wait lends anything", async () => {
 	const { desk, run, parent, child } = await withChild({ parent_gate: "success" });
 	expect(await desk.refused("job.wait", { ids: [child] }, run)).toMatchObject({
 		message: `job ${parent} cannot wait for job ${child}: job ${child} comes after job ${parent}`,

@@ -1,4 +1,4 @@
-// A job that was put back keeps what its earlier attempts wrote: whoever looks at it is told that this is not the next one.
+// A job that was put back keeps what its earlier attempts wrote: the commands that show it say that the next attempt has not started.
 
 import type { Io } from "./io.ts";
 import { isWaiting, type ShownJob, statusWords } from "./job-lines.ts";

@@ -7,7 +7,7 @@ import { CliFailure } from "./failure.ts";
 export type Look = "operator" | "viewer";
 const FILES: Record<Look, string> = { operator: "token", viewer: "viewer-token" };
 
-/** Without a token: whoever opens it is asked for one. */
+/** Without a token: the page asks for one. */
 export const addressOf = (port: number): string => `http://127.0.0.1:${port}/`;
 
 /** Null without HTTP. */

@@ -55,7 +55,7 @@ function headLines({ status, now }: View, columns: number, paint: Paint): string
 			? [
 					paint(
 						"yellow",
-						`paused${(status.frozen ?? []).length > 0 ? " and frozen" : ""} by ${printable(status.paused_by ?? "somebody")} ${relative(instantOf(status.paused_at) ?? now, now)}`,
+						`paused${(status.frozen ?? []).length > 0 ? " and frozen" : ""} by ${printable(status.paused_by ?? "an unknown user")} ${relative(instantOf(status.paused_at) ?? now, now)}`,
 					),
 				]
 			: []),

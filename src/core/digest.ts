@@ -1,4 +1,4 @@
-// A short mark of plain data: equal data have equal marks, whatever the order of their keys. Not meant to resist somebody who looks for two alike.
+// A short mark of plain data: equal data have equal marks, whatever the order of their keys. Not a cryptographic hash: an attacker can find two alike.
 
 export function digest(value: unknown): string {
 	const text = canonical(value);

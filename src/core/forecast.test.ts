@@ -63,7 +63,7 @@ describe("by example", () => {
 		expect(ends(found)).toEqual([undefined, 10, 20]);
 	});
 
-	test("whoever waits for a job for which no time can be told has none either", () => {
+	test("a job that waits for one without a forecast has no forecast either", () => {
 		const running = { status: "running" as const, started_at: NOW - MINUTE };
 		const found = run([job(1, { ...running, after: [2] }), job(2, { stuck: "waits for approval" })]);
 		expect(found.jobs.map(({ end, stuck }) => [end, stuck])).toEqual([

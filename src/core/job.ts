@@ -252,7 +252,7 @@ export type Job = {
 	/** `source:id` of the item, and the job that opened its chain. */
 	item?: string | undefined;
 	chain?: number | undefined;
-	/** Added with force while somebody else had its item: the gate does not wait for that one. */
+	/** Added with force while another worker had its item: the gate does not wait for that worker. */
 	take_over?: true | undefined;
 	phase?: string | undefined;
 	/** Ancestors, root first; depth is its length. */

@@ -3,7 +3,7 @@
 import { SluiceError } from "../core/errors.ts";
 import { effective, type Given, type Layer, spellings } from "./config-layers.ts";
 
-/** More than that nobody reads; and each costs a reading of the whole. */
+/** No reader needs more; and each costs a reading of the whole file. */
 const MOST = 100;
 
 export function mistakesIn(layers: readonly Layer[]): SluiceError[] {

@@ -40,7 +40,7 @@ export type Node = {
 	mates: Map<string, Node>;
 };
 export type Prepared = {
-	/** Predecessors stand before those who wait for them, and producers too, unless these go in a circle. */
+	/** Predecessors stand before the jobs that wait for them, and producers too, unless producers form a circle. */
 	nodes: Node[];
 	circular: boolean;
 	byName: Map<string, Node>;

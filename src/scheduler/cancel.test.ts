@@ -1,4 +1,4 @@
-// Cancelling several jobs: none of them starts, however many they are and whoever claims meanwhile.
+// Cancelling several jobs: none of them starts, however many they are and whichever host claims meanwhile.
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -207,7 +207,7 @@ export function joinChain(before: ChainRecord | null, job: Job): ChainRecord {
 	return { chain, open: (before?.open ?? 0) + 1, jobs, ...(before?.begun ? { begun: true } : {}) };
 }
 
-/** A start. Others of the chain may have waited for whoever had the item: they are decided again. */
+/** A start. Other jobs of the chain may have waited for the worker that had the item: they are decided again. */
 export function* beginChain(tx: Tx, { item, chain }: Job): Op<void> {
 	const known = item === undefined ? null : yield* tx.get<ChainRecord>("chain", item);
 	if (!known || item === undefined || known.chain !== chain || known.begun) return;

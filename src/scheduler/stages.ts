@@ -38,7 +38,7 @@ export function* closeStage(tx: Tx, stage: number, range: { from: number; to: nu
 	tx.stirred = true;
 }
 
-/** Refused if somebody took it for dead meanwhile. */
+/** Refused if another process took it for dead meanwhile. */
 export function keepStage(tx: Tx, stage: number): void {
 	const known = tx.memory.recall("stage", String(stage)) as Stage | null;
 	if (!known || tx.memory.recall("settle", `stage/${stage}`) !== null)

@@ -82,7 +82,7 @@ export function createOutputOrder({ disk, host, log }: Parts): OutputOrder {
 	const unnoted = ({ dir }: { dir: string }, error: unknown): void =>
 		log.debug("the order of a run's output could not be noted", { dir, error: troubleOf(error) });
 
-	/** Each change of stream ends a segment, which is on disk before anybody reads past it. */
+	/** Each change of stream ends a segment, which is on disk before any reader gets past it. */
 	function note(one: Noted, segments: readonly Segment[]): void {
 		let text = "";
 		for (const { stream, end } of segments) {

@@ -90,7 +90,7 @@ describe("beads through bd", { timeout: 120_000 }, () => {
 		expect((await town.sluice("list", "--all")).out).toContain("gt-a: Title of gt-a");
 	});
 
-	test("a bead that somebody hooks after it was slung is not started, and why says so; free again, it starts", async () => {
+	test("a bead that another worker hooks after it was slung is not started, and why says so; free again, it starts", async () => {
 		const town = new Town(["max_concurrent: 5", "cycle_interval: 0s", "batch_size: 0"]);
 		await town.up();
 		await town.sluice("pause");

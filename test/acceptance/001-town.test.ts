@@ -444,7 +444,7 @@ describe("schedule", () => {
 		expect(await t.show(dropped)).toMatchObject({ status: "cancelled", end_reason: "item_closed" });
 	});
 
-	test("a bead that somebody takes up after it was scheduled waits until it is free again; so does one that is deferred", async () => {
+	test("a bead that another worker takes up after it was scheduled waits until it is free again; so does one that is deferred", async () => {
 		const t = await openStand(deferred(5));
 		const [taken, deferredBead] = (await addBeads(t, 2)) as [number, number];
 		t.host.facts.set("item:beads:gt-1", { open: true, blocked_by: [], in_progress: true, taken: "hooked by ann" });

@@ -18,7 +18,7 @@ const NAMES: Record<View, string> = {
 	kernel: "Kernel",
 };
 
-/** The kernel's queue is for those who have one: its view is offered once something is in it. */
+/** The page offers the kernel's view once its queue has an entry. */
 function isShown(view: View): boolean {
 	const { queued = 0, dispatched = 0 } = app.status?.kernel ?? {};
 	return view !== "kernel" || queued + dispatched > 0 || app.place.view === "kernel";

@@ -65,7 +65,7 @@ test("not ready by its own state, and why", () => {
 	});
 });
 
-test("taken up by somebody else: waits, unless the chain has begun or was added with force", () => {
+test("taken up by another worker: waits, unless the chain has begun or was added with force", () => {
 	const taken = { value: { open: true, in_progress: true, taken: "hooked by ann" }, observed_at: 5 };
 	const asked = (more: Partial<Job>, also: Partial<JobFacts> = {}) =>
 		item.ask(job({ item: "gt:gt-1", ...more }), facts({ item: taken, ...also }));

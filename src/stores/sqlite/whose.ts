@@ -52,7 +52,7 @@ export function openUntouched(path: string, busyMs: number): Database {
 	return database;
 }
 
-/** Looks into a file that is there without changing a byte of it. What is new, or empty, or no file, is nobody's. */
+/** Looks into a file that is there without changing a byte of it. A new or empty file, or none at all, belongs to no program yet. */
 export function refuseOthers(path: string, busyMs: number): void {
 	const file = statSync(path, { throwIfNoEntry: false });
 	if (!file?.isFile() || file.size === 0) return;
