@@ -14,8 +14,9 @@ import type { Op } from "../store.ts";
 import { place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
-/** Launch failures in a row for one agent or repo, and which jobs they were of. */
-type Streak = { jobs: number[]; reason: string };
+/** Launch failures in a row for one agent or repo: which jobs they were of, and what each was counted as (`dispatch_breaker` may change meanwhile). */
+type Streak = { failed: Failed[]; reason: string };
+type Failed = { job: number; as: "failures" | "dispatch_failures" };
 type Breaker = Extract<Hold, { kind: "breaker_open" }>;
 
 const KEPT_STREAK = 100;
@@ -87,9 +88,9 @@ export function* launchFailed(tx: Tx, job: Job, reason: string): Op<boolean> {
 			tx.event("breaker_opened", job.id, { scope, reason, until });
 			continue;
 		}
-		const streak: Streak = { jobs: [...((tx.memory.recall("breaker", scope) as Streak | null)?.jobs ?? []), job.id], reason };
-		if (streak.jobs.length < failures || new Set(streak.jobs).size < 2) {
-			tx.put("breaker", scope, { ...streak, jobs: streak.jobs.slice(-KEPT_STREAK) });
+		const failed = [...failedIn(tx, scope), { job: job.id, as: countedAs(tx) }];
+		if (failed.length < failures || new Set(failed.map((one) => one.job)).size < 2) {
+			tx.put("breaker", scope, { failed: failed.slice(-KEPT_STREAK), reason } satisfies Streak);
 			continue;
 		}
 		isShared = true;
@@ -97,23 +98,31 @@ export function* launchFailed(tx: Tx, job: Job, reason: string): Op<boolean> {
 		tx.put("breaker", scope, null);
 		tx.event("breaker_opened", job.id, { scope, reason, until });
 		// This last one is never counted.
-		yield* refund(tx, streak.jobs.slice(0, -1));
+		yield* refund(tx, failed.slice(0, -1));
 	}
 	return isShared && !wasProbe;
 }
 
+const countedAs = (tx: Tx): Failed["as"] => (tx.config.dispatch_breaker === "run" ? "failures" : "dispatch_failures");
+
+/** Records of earlier versions name the jobs alone. */
+function failedIn(tx: Tx, scope: string): Failed[] {
+	const known = tx.memory.recall("breaker", scope) as (Partial<Streak> & { jobs?: number[] }) | null;
+	return known?.failed ?? (known?.jobs ?? []).map((job) => ({ job, as: countedAs(tx) }));
+}
+
 /** The failures that opened a breaker were not the jobs' own: uncounted, and their back-off is over. */
-function* refund(tx: Tx, jobs: number[]): Op<void> {
-	const field = tx.config.dispatch_breaker === "run" ? "failures" : "dispatch_failures";
-	yield* tx.load(jobs);
-	for (const id of new Set(jobs)) {
+function* refund(tx: Tx, failed: readonly Failed[]): Op<void> {
+	const jobs = new Set(failed.map((one) => one.job));
+	yield* tx.load([...jobs]);
+	for (const id of jobs) {
 		const job = tx.peek(id);
 		if (!job || isTerminal(job.status)) continue;
-		const times = jobs.filter((other) => other === id).length;
-		const left = Math.max(0, (job[field] ?? 0) - times);
+		const own = failed.filter((one) => one.job === id);
+		const times = own.length;
 		const ready = job.line === "";
 		if (ready) tx.leave(job);
-		job[field] = left > 0 ? left : undefined;
+		for (const { as } of own) job[as] = Math.max(0, (job[as] ?? 0) - 1) || undefined;
 		tx.touch(job);
 		if (ready) tx.enter(job);
 		tx.event("refunded", id, { failures: times });
