@@ -19,14 +19,12 @@ export function openCycle(state: State): void {
 	if (most > 0) note(state, "cycle");
 }
 
-/** The beat: every `cycle_interval` since the first, also while nothing waits. */
+/** The beat: at whole multiples of `cycle_interval`, also while nothing waits. */
 export function beginDueCycle(state: State): void {
 	if (!hasCycles(state)) return;
-	const every = state.config.cycle_interval_ms;
-	const last = state.last_cycle_at;
-	if (last !== null && last <= state.now && state.now < last + every) return;
-	const isAnew = last === null || last > state.now;
-	state.last_cycle_at = isAnew ? state.now : state.now - ((state.now - last) % every);
+	const begun = state.now - (state.now % state.config.cycle_interval_ms);
+	if (state.last_cycle_at === begun) return;
+	state.last_cycle_at = begun;
 	openCycle(state);
 }
 

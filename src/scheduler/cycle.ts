@@ -1,4 +1,5 @@
-// Cycles: with `cycle_interval` > 0 jobs start only out of a cycle. One begins every interval, whether or not anything waits; `sluice run` opens one at once.
+// Cycles: with `cycle_interval` > 0 jobs start only out of a cycle. One begins every interval, at whole multiples of it on the clock (3 min: 09:00, 09:03 …),
+// whether or not anything waits; `sluice run` opens one at once. So every host, and a daemon after a restart, has the same beat without storing its phase.
 //
 // A cycle may make as many starts as there are jobs that could start when it begins, `batch_size` at most. What it has left after a pass that finds
 // nothing more to start is void: a job that is added later waits for the next cycle.
@@ -10,15 +11,15 @@ import type { Tx } from "./tx.ts";
 
 export const hasCycles = ({ config }: Tx): boolean => config.cycle_interval_ms > 0 && !isDirect(config);
 
-/** In each transaction, before its operations: begins the cycle that is due. The beat stays regular, however late it is noticed. */
+/** In each transaction, before its operations: begins the cycle that is due, however late that is noticed. */
 export function beginDueCycle(tx: Tx): void {
 	if (!hasCycles(tx)) return;
 	const every = tx.config.cycle_interval_ms;
 	const { last_cycle_at: last } = tx.getPace();
-	if (last <= tx.now && tx.now < last + every) return;
-	// There was none yet, or the clock was set back: the beat begins anew.
-	const isAnew = last < 0 || last > tx.now;
-	tx.setPace({ last_cycle_at: isAnew ? tx.now : last + Math.floor((tx.now - last) / every) * every });
+	const begun = Math.floor(tx.now / every) * every;
+	// Also when the clock was set back: the cycle of then is not the one of now.
+	if (last === begun) return;
+	tx.setPace({ last_cycle_at: begun });
 	openCycle(tx, "daemon");
 }
 

@@ -161,7 +161,7 @@ describe("beads through bd", { timeout: 120_000 }, () => {
 		]);
 		expect(await refused("sling", "gt-a", "gastown", "--base-branch", "mian")).toEqual([
 			3,
-			expect.stringMatching(/base_branch: repo gastown has no branch "mian"\n.*did you mean "main"\?/),
+			expect.stringMatching(/--base-branch: repo gastown has no branch "mian"\n.*did you mean "main"\?/),
 		]);
 		expect(await refused("add", "--repo", "gastown", "--base-branch", "mian", "--", "true")).toEqual([
 			3,

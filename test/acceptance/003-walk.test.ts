@@ -77,7 +77,7 @@ describe("003, walked through", () => {
 
 		await until(() => walk.lines("started").length === 2);
 		const status = await walk.client.call("scheduler.status", {});
-		expect(status.lanes.code).toEqual({ queued: 2, running: 2, max: 2 });
+		expect(status.lanes.code).toEqual({ queued: 2, running: 2, lending: 0, max: 2 });
 		const names = ["code-1a", "code-1b", "code-2a", "code-2b"];
 		const waiting = (await Promise.all(names.map(walk.job))).find((job) => job.status === "queued");
 		const why = await walk.client.call("job.why", { id: waiting?.id as number });

@@ -180,7 +180,7 @@ describe("people", () => {
 		const job = await t.done();
 		await expect(t.sluice.cancel(job)).rejects.toMatchObject({
 			code: "illegal_transition",
-			message: expect.stringMatching(/succeeded.*cancelled/),
+			message: expect.stringMatching(/succeeded.*cancel/),
 		});
 	});
 });

@@ -148,7 +148,7 @@ describe("from the file", () => {
 		expect(faults.map(({ id, message }) => `${id} ${message.replace(/^.*issues.jsonl/, "")}`)).toEqual([
 			"null :2: is not JSON",
 			expect.stringContaining("must be an object"),
-			expect.stringContaining("gt-b gt-b: title: 1000000 characters"),
+			expect.stringContaining("gt-b gt-b: title: is 1000000 characters long"),
 			expect.stringContaining("looks like a path out of its folder"),
 			"gt-c gt-c: stands there twice",
 		]);
