@@ -150,6 +150,6 @@ test("a frozen run says so, and a payload job that it waits for a worker", LONG,
 	const dry = (await home.run(["run", "--dry-run"])).out;
 	expect(dry).toContain("Would start: nothing");
 	expect(dry).toMatch(new RegExp(`${job.id} +waits for a worker to claim it`));
-	expect((await home.run(["why", "letter"])).out).toMatch(/eta +none can be told: waits for a worker to claim it/);
+	expect((await home.run(["why", "letter"])).out).toMatch(/eta +unknown: waits for a worker to claim it/);
 	await home.run(["cancel", "ice", "letter"]);
 });

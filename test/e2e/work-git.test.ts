@@ -684,7 +684,7 @@ describe("odd repositories: a named error on that job, and all others go on", ()
 
 	test("a base that is not there is the fault of the jobs that name it: no other job of the repo waits", async () => {
 		const { client } = await town(makeRepository());
-		const bad = await Promise.all([1, 2, 3].map(() => add(client, "true", { base_branch: "nowhere" })));
+		const bad = await Promise.all([1, 2, 3].map(() => add(client, "true", { base_branch: "nowhere", force: true })));
 		for (const id of bad) await until(async () => (await show(client, id)).dispatch_failures === 1);
 		expect((await client.call("scheduler.status", {})).holds).toEqual([]);
 		expect(await ended(client, await add(client, "true", { no_merge: true }))).toMatchObject({ status: "succeeded" });
@@ -701,7 +701,7 @@ describe("odd repositories: a named error on that job, and all others go on", ()
 		const jobs = await Promise.all([
 			add(client, "true", { repo: "detached" }),
 			add(client, "true", { repo: "gone" }),
-			add(client, "true", { base_branch: "nowhere" }),
+			add(client, "true", { base_branch: "nowhere", force: true }),
 			add(client, commitFile("fine.txt", "fine")),
 		]);
 		const [one = 0, two = 0, three = 0, four = 0] = jobs;
