@@ -23,7 +23,7 @@ afterAll(async () => {
 	server?.end();
 });
 
-const TABLES = ["job", "done", "spec", "edge", "link", "run", "event", "record", "writer"];
+const TABLES = ["job", "done", "spec", "edge", "link", "run", "event", "page", "record", "writer"];
 
 async function emptied(schema: string): Promise<void> {
 	await admin.query(`TRUNCATE ${TABLES.map((table) => `"${schema}".${table}`).join(", ")}`);
