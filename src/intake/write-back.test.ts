@@ -99,6 +99,15 @@ describe("one job", () => {
 		expect(await news()).toEqual([`1 canceled | job ${id} code: canceled: not now`]);
 	});
 
+	test("a launch that fails: failed, with the error", async () => {
+		const { t, news } = await follow({ preset: "cards", config: { lanes: { default: {}, code: {} } } });
+		const id = await t.add(card("1"));
+		await t.start();
+		await news();
+		await t.end(id, "launch_failed", { fault: "job", message: "no such program in PATH: nosuchprog" });
+		expect(await news()).toEqual([`1 failed | run ${id}.1 code: failed: no such program in PATH: nosuchprog; is tried again`]);
+	});
+
 	test("when its back-off is over it is queued again, also when it then waits for a slot, for a lock or for a person's rerun", async () => {
 		const { t, news } = await follow({
 			config: { max_concurrent: 1, lanes: { default: {}, code: {} }, retry: { max: 5, base_ms: 30_000, jitter: 0 } },

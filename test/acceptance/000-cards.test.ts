@@ -52,6 +52,15 @@ describe("caps", () => {
 		expect(await t.start()).toEqual([second]);
 	});
 
+	test.each(["implement", "review", "research"])("%s has one slot unless told otherwise", async (lane) => {
+		const t = await openStand({ preset: "cards", config: { max_concurrent: 10 } });
+		const [first, second] = (await addCards(t, 2, { lane })) as [number, number];
+		expect(await t.start()).toEqual([first]);
+		expect(await t.reasons(second)).toMatchObject([{ detail: `lane ${lane} is full: 1 of 1 running` }]);
+		await t.sluice.configure({ lanes: { [lane]: { max: 2 } } });
+		expect(await t.start()).toEqual([second]);
+	});
+
 	test("within a flow the oldest goes first", async () => {
 		const t = await openStand({ preset: "cards", config: many });
 		const jobs = await addCards(t, 5);
@@ -140,6 +149,18 @@ describe("backpressure", () => {
 		// The card is not locked: as soon as there is room it goes in.
 		await t.start(1);
 		expect((await t.tryAdd(card("late", { parallelizable: true }))).outcome).toBe("queued");
+	});
+
+	test.each([
+		[1, 8, 16],
+		[2, 8, 16],
+		[3, 12, 24],
+		[5, 20, 40],
+	])("max_concurrent %i: a warning over %i ready cards, deferred at %i", async (max_concurrent, soft, hard) => {
+		const t = await openStand({ preset: "cards", config: { max_concurrent } });
+		for (let n = 1; n <= soft; n++) expect(await warningOf(t, card(`${n}`, { parallelizable: true }))).toBeUndefined();
+		for (let n = soft + 1; n <= hard; n++) expect(await warningOf(t, card(`${n}`, { parallelizable: true }))).toMatch(WARNING);
+		expect(await warningOf(t, card("late", { parallelizable: true }))).toBe("deferred");
 	});
 
 	test("raised caps move both limits: 4 × max_concurrent, and twice that", async () => {
@@ -449,6 +470,19 @@ describe("finish", () => {
 		await t.start();
 		await t.succeed(first!);
 		expect(await t.start()).toEqual([second]);
+	});
+
+	test("a card that is cancelled in its back-off is free at once, and its time starts nothing", async () => {
+		const t = await openStand({ preset: "cards" });
+		const job = await t.add(card("a"));
+		await t.start();
+		const { retry_at } = await t.fail(job);
+		await t.sluice.cancel(job);
+		expect((await t.sluice.status()).running).toBe(0);
+		const again = await t.add(card("a"));
+		await t.wait(retry_at! - t.clock.now());
+		expect(await t.start()).toEqual([again]);
+		expect(await t.show(job)).toMatchObject({ status: "cancelled", attempt: 1 });
 	});
 
 	test("a cancelled run is cancelled, whatever code its program exits with", async () => {

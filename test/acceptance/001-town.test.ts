@@ -131,6 +131,18 @@ describe("modes", () => {
 		expect(await t.start()).toEqual(jobs.slice(1));
 	});
 
+	test("runs that were started in direct mode count against a cap that is set later", async () => {
+		const t = await openStand(deferred(-1));
+		const jobs = await addBeads(t, 3);
+		expect(await t.start()).toEqual(jobs);
+		await t.sluice.configure({ max_concurrent: 3 });
+		const late = await t.add(bead("gt-late"));
+		expect(await t.sluice.plan()).toMatchObject({ dispatch: [], reason: "capacity" });
+		expect(await t.start()).toEqual([]);
+		await t.succeed(jobs[0]!);
+		expect(await t.start()).toEqual([late]);
+	});
+
 	test("the safety cap holds in direct mode too", async () => {
 		const t = await openStand(deferred(-1, { safety_cap: 2 }));
 		const jobs = await addBeads(t, 3);
@@ -311,6 +323,20 @@ describe("circuit breaker", () => {
 		});
 		await t.wait(30 * DAY);
 		expect(await t.start()).toEqual([]);
+	});
+
+	test("after one failure or two it stays scheduled, and the next cycle tries it again", async () => {
+		const t = await openStand({ preset: "town", config: { repos, max_concurrent: 5 } });
+		const job = await t.add(bead("gt-1"));
+		await t.wait(3 * MINUTE);
+		for (const failures of [1, 2]) {
+			expect(await failLaunch(t, job, "no worktree")).toMatchObject({ status: "queued" });
+			expect(await t.show(job)).toMatchObject({ dispatch_failures: failures });
+			await t.wait(3 * MINUTE - 1);
+			expect(await t.start()).toEqual([]);
+			await t.wait(1);
+		}
+		expect(await t.start()).toEqual([job]);
 	});
 
 	test("it stays broken until an operator's retry, which starts the count anew", async () => {
@@ -768,6 +794,15 @@ describe("environment breaker", () => {
 });
 
 describe("status", () => {
+	test("when the last dispatch was is still known after a restart", async () => {
+		const t = await openStand({ ...deferred(5), path: join(makeFolder(), "sluice.db") });
+		await addBeads(t, 1);
+		await t.start();
+		const at = t.clock.now();
+		await t.wait(HOUR);
+		expect(await (await t.reopen()).sluice.status()).toMatchObject({ running: 1, last_dispatch_at: at });
+	});
+
 	test("tells what 001's does: paused, queued, ready, active", async () => {
 		const t = await openStand(deferred(2));
 		await addBeads(t, 4);

@@ -157,6 +157,13 @@ describe("per-type limits", () => {
 		expect(await t.status(second)).toBe("queued");
 	});
 
+	test("a lane that names no limit has none of its own", async () => {
+		const t = await openStand({ preset: "loops", config: { max_concurrent: 60, lanes: { docs: {} } } });
+		for (let n = 0; n < 61; n++) await t.add({ lane: "docs" });
+		expect(await t.start()).toHaveLength(60);
+		expect(await t.reasons(61)).toMatchObject([{ subject: "all", detail: "max_concurrent is full: 60 of 60 running" }]);
+	});
+
 	test("fifty loops at most, over all lanes", async () => {
 		const t = await openStand({ preset: "loops" });
 		for (let n = 0; n < 45; n++) await t.add({ lane: "code" });

@@ -580,6 +580,16 @@ describe("agents", () => {
 		expect(await refusal(kernel.agent.get({ pid: 99 }))).toBe(INVALID);
 	});
 
+	test("keep their state through claim and complete: the supervisor moves them", async () => {
+		const { kernel, pid } = await open();
+		const sched_id = await enqueue(kernel, { pid });
+		await claim(kernel);
+		expect(await kernel.agent.get({ pid })).toMatchObject({ state: "READY" });
+		await kernel.agent.transition({ pid, to: "RUNNING" });
+		await kernel.complete({ sched_id, exit_kind: "completed" });
+		expect(await kernel.agent.get({ pid })).toMatchObject({ state: "RUNNING" });
+	});
+
 	test("creating one enqueues nothing, and pids are never used twice", async () => {
 		const { kernel, pid } = await open();
 		await kernel.agent.transition({ pid, to: "DEAD" });
