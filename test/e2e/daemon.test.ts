@@ -57,6 +57,30 @@ describe("a daemon", () => {
 		await until(() => home.leftovers().length === 0);
 	});
 
+	test("starts nothing before it knows what became of the runs of the last one", async () => {
+		const home = new TestHome();
+		home.make("max_concurrent: 1\n");
+		const first = await home.up();
+		const live = await add(first.client, home, "touch begun; while [ ! -e go ]; do sleep 0.01; done");
+		const next = await add(first.client, home, "true");
+		const last = await add(first.client, home, "true");
+		await until(() => existsSync(join(home.path, "begun")));
+		await home.kill(first.child);
+		// The run that it left has the only slot, and keeps it.
+		const second = await home.up();
+		expect((await second.client.call("scheduler.status", {})).running).toBe(1);
+		expect([(await show(second.client, live)).status, (await show(second.client, next)).status]).toEqual(["running", "queued"]);
+		await home.kill(second.child);
+		writeFileSync(join(home.path, "go"), "");
+		const third = await home.up();
+		await ended(third.client, last);
+		const moment = async (id: number, kind: string) =>
+			(await third.client.call("job.history", { id })).events.find((event) => event.kind === kind)?.seq as number;
+		expect(await moment(next, "started")).toBeGreaterThan(await moment(live, "ended"));
+		expect(await moment(last, "started")).toBeGreaterThan(await moment(next, "ended"));
+		expect(await show(third.client, live)).toMatchObject({ status: "succeeded", attempt: 1 });
+	});
+
 	test("down leaves runs to their shims, and the next one adopts them", async () => {
 		const home = new TestHome();
 		const first = await home.up();
