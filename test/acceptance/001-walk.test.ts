@@ -116,6 +116,10 @@ describe("a town", { timeout: 120_000 }, () => {
 			planned: [{ item: "gt-1", repo: "gastown", recipe: "work" }],
 		});
 		const batch = one.batches[0] as string;
+		expect((await client.call("job.show", { id: one.jobs[0] })).job).toMatchObject({
+			version: 1,
+			enqueued_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+		});
 		expect(await town.json("sling", "gt-1")).toMatchObject({
 			jobs: [],
 			skipped: [{ item: "gt-1", job: one.jobs[0], reason: `job ${one.jobs[0]} works on it already` }],

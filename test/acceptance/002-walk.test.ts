@@ -85,6 +85,7 @@ describe("002, walked through", () => {
 		});
 		const first = walk.files("3.1");
 		expect(JSON.parse(first["outcome.json"] as string)).toMatchObject({ exit_code: 1 });
+		expect([first["stdout.log"], first["stderr.log"]]).toEqual(["reviewing\n", ""]);
 
 		walk.give("fixed");
 		const retry = await walk.sluice("retry", "review");
@@ -272,6 +273,28 @@ describe("002 on a real repository", { timeout: 120_000 }, () => {
 		expect(await walk.status("tell")).toBe("succeeded");
 		expect([repo.read("docs/plan.md"), repo.read("code.txt"), repo.has("notes.md")]).toEqual(["plan\n", "code\n", false]);
 		expect(await shown()).toBe("Outcome: No scheduled jobs\n");
+	});
+
+	test("a pin without a repo means the repository that the job's folder is in", async () => {
+		const repo = makeRepository({ "README.md": "hello\n", "sub/a.txt": "a\n" });
+		const walk = await new Walk().up();
+		const add = (name: string, ...more: string[]) =>
+			walk.home.run(["add", "--name", name, "--pin", "main", ...more, "--", "true"], { cwd: join(repo.path, "sub") });
+		expect((await add("now")).code).toBe(0);
+		await walk.ended("now");
+		expect(await walk.status("now")).toBe("succeeded");
+		const pinned = repo.head();
+		expect((await add("later", "--needs-approval")).code).toBe(0);
+		repo.commit({ "README.md": "moved\n" });
+		await until(async () => (await walk.client.call("job.why", { id: "later" })).reasons.some(({ code }) => code === "pinned_head"));
+		await walk.sluice("approve", "later");
+		expect((await walk.client.call("job.show", { id: "later" })).job).toMatchObject({
+			status: "waiting_on_deps",
+			wait_reason: { kind: "pinned_head", detail: "pinned head mismatch on main" },
+		});
+		repo.git("reset", "--quiet", "--hard", pinned);
+		await walk.ended("later");
+		expect(await walk.status("later")).toBe("succeeded");
 	});
 
 	test("a merge in conflict leaves its sentinel, which another job waits for; its retry takes it away", async () => {
