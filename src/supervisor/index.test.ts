@@ -198,12 +198,12 @@ describe("an agent", () => {
 		const on = await supervise({ settings: { agents } });
 		await on.add({ agent: "echo", prompt: "say $& 'hi'" });
 		await on.add({ agent: "reader", prompt: "read this" });
-		await on.add({ agent: "echo", prompt: "x".repeat(200_000) });
-		const [first, second, third] = on.processes.machine.launched;
+		const long = await on.add({ agent: "echo", prompt: "x".repeat(200_000) });
+		const [first, second] = on.processes.machine.launched;
 		expect([first!.argv, first!.stdin]).toEqual([["/bin/echo", "--", "say $& 'hi'"], undefined]);
 		expect([second!.argv, second!.stdin]).toEqual([["/bin/cat"], on.path("2.1", "prompt.md")]);
 		expect(readFileSync(second!.stdin!, "utf8")).toBe("read this");
-		expect([third!.argv, third!.stdin]).toEqual([["/bin/echo", "--"], on.path("3.1", "prompt.md")]);
+		expect((await on.show(long)).last_failure).toContain("take {prompt} out of agents.echo.command");
 	});
 
 	test("that nothing is said about fails to launch, and says what to set", async () => {
