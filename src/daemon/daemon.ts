@@ -32,6 +32,7 @@ import { atOnce } from "./at-once.ts";
 import { chaosStep } from "./chaos.ts";
 import { openConfigFile } from "./config-file.ts";
 import { completeInput } from "./config-layers.ts";
+import { confirmStart } from "./confirm.ts";
 import { logDepths } from "./depths.ts";
 import { checkUp, diskProblem } from "./doctor.ts";
 import { createElsewhere } from "./elsewhere.ts";
@@ -39,7 +40,7 @@ import { createGround, observeBusy, pick, remembered } from "./ground.ts";
 import { prepareHome } from "./home.ts";
 import { watchHome } from "./home-loss.ts";
 import { createHooks } from "./hooks.ts";
-import { confirmItem, openIntake } from "./intake.ts";
+import { openIntake } from "./intake.ts";
 import { keepAwake } from "./keep-awake.ts";
 import { keepRecord, takeLock } from "./lock.ts";
 import { openLog } from "./log.ts";
@@ -255,7 +256,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);
 			},
-			confirmItem: (item) => confirmItem(item, { sources, scheduler, log }),
+			confirm: (job) => confirmStart(job, { sources, probe: host.probe, scheduler, log }),
 			mayLaunch: options.claims === "off" ? () => false : lease.holds,
 			...(store.shared
 				? { company: "others" as const, onEnded: (run) => others.keepSoon(run), bringPrior: (run) => others.bring(run) }

@@ -2,8 +2,6 @@
 
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
-import { itemKey } from "../core/fact.ts";
-import { unready } from "../core/gates/item.ts";
 import type { Git } from "../git.ts";
 import type { Host } from "../host.ts";
 import { createIntake, type IntakeSide, type SourceShelf } from "../intake/index.ts";
@@ -11,7 +9,6 @@ import type { Repos } from "../intake/repos.ts";
 import type { Log } from "../log.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { SourceSettings } from "../source.ts";
-import type { Sources } from "../sources/index.ts";
 import { branchCheck } from "./branches.ts";
 import { openCursor } from "./cursor.ts";
 import { startNotify } from "./notify.ts";
@@ -53,23 +50,6 @@ export function openIntake({ settings, env, git, ...parts }: IntakeOptions): Dae
 			await intake.stop();
 		},
 	};
-}
-
-/** Right before a run: what is seen now is told to the scheduler first, so that the job waits for it when the run is taken back. */
-export async function confirmItem(
-	item: string,
-	{ sources, scheduler, log }: { sources: Pick<Sources, "confirm">; scheduler: Pick<Scheduler, "observe">; log: Log },
-): Promise<string | null> {
-	const fact = await sources.confirm(item);
-	const refused = fact === null ? null : unready(item, fact);
-	if (fact === null || refused === null) return null;
-	try {
-		await scheduler.observe({ [itemKey(item)]: fact });
-		return refused;
-	} catch (error) {
-		log.warn("what was seen of an item could not be recorded", { item, error });
-		return null;
-	}
 }
 
 /** `~/` is the owner's home folder. */

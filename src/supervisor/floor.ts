@@ -4,7 +4,7 @@ import type { Disk } from "../disk.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Log } from "../log.ts";
 import type { Processes } from "../processes.ts";
-import type { Scheduler } from "../scheduler.ts";
+import type { JobView, Scheduler } from "../scheduler.ts";
 import type { Workspaces } from "../workspace.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Clearing } from "./clearing.ts";
@@ -55,8 +55,8 @@ export type Parts = {
 	company?: "alone" | "others";
 	/** Puts what is kept of a run that another host had into its folder here, so that the next one can be told of it. Must not reject. */
 	bringPrior?: (run: { job: number; attempt: number }) => Promise<void>;
-	/** Looks at a job's item once more, right before its program is started; why it must not be, or null. Must not reject. */
-	confirmItem?: (item: string) => Promise<string | null>;
+	/** Looks at a job's item and pinned head once more, right before its program is started; why it must not be, or null. Must not reject. */
+	confirm?: (job: Pick<JobView, "item" | "repo" | "pinned_head">) => Promise<string | null>;
 	/** Whether runs may be begun now: where others may have them by the time that a start was held up for, they look again first. */
 	mayLaunch?: () => boolean;
 	/** The end of a run is on record. Must not throw. */

@@ -41,8 +41,9 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 			enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, { prior, before, place })));
 		else go(floor, run, claimed, prepare(claimed, settings, given, { prior, before }));
 	};
-	const { item } = claimed.job;
-	const confirmed = () => (item === undefined || !floor.confirmItem ? begin() : whenConfirmed(floor, run, floor.confirmItem(item), begin));
+	const { job } = claimed;
+	const isSettled = job.item === undefined && job.pinned_head === undefined;
+	const confirmed = () => (isSettled || !floor.confirm ? begin() : whenConfirmed(floor, run, floor.confirm(job), begin));
 	const last = { job: run.job, attempt: run.attempt - 1 };
 	if (floor.bringPrior && last.attempt > 0 && floor.disk.changedAt(folderOf(floor, last.job, last.attempt)) === null)
 		whenBrought(floor, run, floor.bringPrior(last), confirmed);
@@ -62,7 +63,7 @@ function whenBrought(floor: Floor, run: LiveRun, bringing: Promise<void>, begin:
 		.catch((error) => floor.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
 }
 
-/** The gate has looked at the item some seconds ago. One that was closed or put off since goes back to wait for it, and nothing is counted. */
+/** The gates have looked some seconds ago. A job whose item was closed or put off since, or whose pinned head has moved, goes back to wait, and nothing is counted. */
 function whenConfirmed(floor: Floor, run: LiveRun, confirming: Promise<string | null>, begin: () => void): void {
 	run.entering = true;
 	confirming

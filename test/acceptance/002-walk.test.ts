@@ -297,6 +297,24 @@ describe("002 on a real repository", { timeout: 120_000 }, () => {
 		expect(await walk.status("later")).toBe("succeeded");
 	});
 
+	test("right before a run its pinned head is looked at once more: one that has moved since the last look starts nothing", async () => {
+		const repo = makeRepository({ "README.md": "hello\n" });
+		// The next look would come too late.
+		const walk = await new Walk().up({ poll_interval: "1h" });
+		const add = ["add", "--name", "later", "--pin", "main", "--needs-approval", "--", "touch", walk.path("ran")];
+		expect((await walk.home.run(add, { cwd: repo.path })).code).toBe(0);
+		await until(async () => (await walk.client.call("job.why", { id: "later" })).reasons.every(({ code }) => code === "approval"));
+		repo.commit({ "README.md": "moved\n" });
+		await walk.sluice("approve", "later");
+		await until(async () => (await walk.client.call("job.show", { id: "later" })).job.wait_reason?.kind === "pinned_head");
+		expect((await walk.client.call("job.show", { id: "later" })).job).toMatchObject({
+			status: "waiting_on_deps",
+			failures: 0,
+			wait_reason: { detail: "pinned head mismatch on main" },
+		});
+		expect(existsSync(walk.path("ran"))).toBe(false);
+	});
+
 	test("a merge in conflict leaves its sentinel, which another job waits for; its retry takes it away", async () => {
 		const repo = makeRepository({ "a.txt": "0\n" });
 		const walk = await new Walk().up({ repos: { r: { path: repo.path } } });
