@@ -31,15 +31,27 @@ test("a fan-out, applied, applied again, and grown", async () => {
 	expect(checked.out).toBe("wave 1    plan\nwave 2    write-de-1  write-de-2  write-fr-1  write-fr-2\nwave 3    check\n");
 	expect((await client.call("job.list", { all: true })).jobs).toEqual([]);
 
+	await client.call("scheduler.pause", {});
 	expect((await home.run(["apply", file])).out).toBe("1\tplan\n2\twrite-de-1\n3\twrite-de-2\n4\twrite-fr-1\n5\twrite-fr-2\n6\tcheck\n");
 	expect((await client.call("job.show", { id: "check" })).job.after.map(({ job }) => job)).toEqual([2, 3, 4, 5]);
+	const open = await home.run(["apply", file, "--json"]);
+	expect(JSON.parse(open.out)).toMatchObject({
+		jobs: [],
+		skipped: [{ name: "plan", reason: "exists" }, {}, {}, {}, {}, { name: "check" }],
+	});
+	await client.call("scheduler.resume", {});
 	await client.call("job.wait", { ids: ["check"] });
 	expect((await home.run(["logs", "write-fr-2"])).out).toBe("fr 2 home\n");
 
-	const again = await home.run(["apply", file, "--json"]);
-	expect(JSON.parse(again.out)).toMatchObject({ jobs: [], skipped: [{ name: "plan" }, {}, {}, {}, {}, { name: "check" }] });
+	expect(await home.run(["apply", file])).toMatchObject({ code: 4, out: "", err: expect.stringContaining(`sluice apply ${file} --again`) });
+	await client.call("scheduler.pause", {});
+	expect((await home.run(["apply", file, "--again"])).out).toMatch(/^7\tplan\n(?:\d+\twrite-.*\n){4}12\tcheck\n$/);
 	writeFileSync(file, MANIFEST.replaceAll("[true]", '["true"]').replace("part: [1, 2]", "part: [1, 2, 3]"));
-	expect((await home.run(["apply", file])).out).toBe("7\twrite-de-3\n8\twrite-fr-3\n");
+	expect(await home.run(["apply", file])).toMatchObject({ code: 4, out: "", err: expect.stringContaining("--update") });
+	const grown = JSON.parse((await home.run(["apply", file, "--update", "--json"])).out);
+	expect(Object.keys(grown.names)).toContain("write-de-3");
+	expect([grown.jobs, grown.updated]).toEqual([[13, 14], [{ name: "check", job: 12 }]]);
+	expect((await client.call("job.show", { id: "check" })).job.after.length).toBe(6);
 
 	writeFileSync(file, MANIFEST.replace("${part} ", "${prt} "));
 	const wrong = await home.run(["apply", file]);
@@ -48,5 +60,5 @@ test("a fan-out, applied, applied again, and grown", async () => {
 		expect.stringContaining("docs.yml:8:28: jobs[1].command[2]: there is no variable"),
 	]);
 	expect(wrong.err).toContain('did you mean "${part}"?');
-	expect((await client.call("job.list", { all: true })).jobs.length).toBe(8);
+	expect((await client.call("job.list", { all: true })).jobs.length).toBe(14);
 });
