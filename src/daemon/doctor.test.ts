@@ -98,6 +98,16 @@ test("agents: found on PATH with their version; a broken one is named", async ()
 	expect(find("claude", { PATH: bin })).toBe(join(bin, "claude"));
 });
 
+test("an agent whose key leads nowhere: the key is named, also where the program is not installed", async () => {
+	const agents = { codex: { env: { OPENAI_API_KEY: "file:/nowhere/openai" } } };
+	const checks = await by({ env: { PATH: "/nowhere" }, settings: () => ({ agents, accounts: {}, env: [] }) });
+	expect(checks["agent codex"]).toMatchObject({
+		ok: false,
+		detail: expect.stringContaining("/nowhere/openai cannot be read"),
+		hint: "sluice config set agents.codex.env.OPENAI_API_KEY …",
+	});
+});
+
 test("without a daemon, too", async () => {
 	const home = makeFolder();
 	expect(await checkConfig(home)).toEqual({ schema_version: 1, ok: true, problems: [] });

@@ -209,17 +209,13 @@ async function git(env: Patient["env"]): Promise<Finding> {
 
 /** One that the settings name is counted on by jobs; another one may be missing. */
 function ofAgent({ name, built_in, program, path, version, tested, logged_in, accounts, keys, problem, hint }: AgentDocument): Finding {
+	if (problem?.startsWith("agents.")) return { ok: false, detail: problem, hint: `sluice config set ${problem.split(":")[0]} …` };
 	if (path === null) {
 		if (built_in) return { ok: true, optional: true, detail: "not installed", ...(hint === null ? {} : { hint }) };
 		if (problem === null) return { ok: true, detail: `${program}, in the folder of each job` };
 		return { ok: false, detail: problem, hint: `install it, or change agents.${name}.command` };
 	}
-	if (problem !== null)
-		return {
-			ok: false,
-			detail: problem,
-			hint: problem.startsWith("agents.") ? `sluice config set ${problem.split(":")[0]} …` : "install it again",
-		};
+	if (problem !== null) return { ok: false, detail: problem, hint: "install it again" };
 	const handed = keys.filter((key) => key.handed).map((key) => key.name);
 	const kept = keys.filter((key) => key.daemon && !key.handed).map((key) => key.name);
 	const words = [
