@@ -66,6 +66,9 @@ describe("controlling", () => {
 			"Would start: 3, 4\nBound: a cap is full\n\nSKIPPED  WHY\n      5  lane code is full\n",
 		);
 		expect(line.asked.at(-1)?.params).toEqual({ dry_run: true });
+		// Jobs may wait all the same, for others or for their time.
+		const idle = await openCommandLine({ "scheduler.run": { dispatch: [], skipped: [], reason: "none" } });
+		expect((await idle.run("run")).out).toBe("Started: nothing\nBound: nothing is ready\n");
 	});
 
 	test("config", async () => {

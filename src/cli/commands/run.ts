@@ -11,7 +11,7 @@ const BOUNDS: Record<string, string> = {
 	batch: "batch_size starts in one cycle",
 	ready: "nothing more is ready",
 	paused: "all is paused",
-	none: "nothing waits",
+	none: "nothing is ready",
 };
 
 export async function run(call: Call, io: Io): Promise<undefined> {
