@@ -149,7 +149,7 @@ export function* checkJob(
 			const field = at(job.host_labels ? "host_labels" : "repo");
 			throw new SluiceError("impossible", `${field}: no host has ${wants}: this job could never run`, {
 				field,
-				hint: "start such a host, or add it with force",
+				hint: "start such a host, or add it with --force",
 			});
 		}
 	}
@@ -197,7 +197,7 @@ function* checkItem(tx: Tx, job: Job, force: boolean, field: string, seen: Facts
 	if (value?.in_progress && !force && (yield* openChain(tx, job)) === undefined)
 		throw new SluiceError("forbidden", `${field}: item ${job.item} is in progress elsewhere`, {
 			field,
-			hint: "wait for it, or add it with force",
+			hint: "wait for it, or add it with --force",
 		});
 	if (value?.taken !== undefined && force) job.take_over = true;
 }
