@@ -130,13 +130,13 @@ async function findAgain({ session, screen, told }: Stage, run: Run, outage: Out
 	} else {
 		await told.once(`${run.name} ended`);
 		outage.ended.push(run.name);
-		screen.say([[run.name, "bold"], " ended while nobody was there: its folder told how"]);
+		screen.say([[run.name, "bold"], " ended while there was no daemon: its folder told how"]);
 	}
 }
 
 async function approve({ session, screen, told }: Stage): Promise<void> {
 	await Promise.all(["unit", "e2e", "lint", "styles", "docs"].map((name) => told.once(`${name} ended`)));
-	screen.say([["release", "bold"], " has all it needs but somebody's approval"]);
+	screen.say([["release", "bold"], " has all it needs but an approval"]);
 	await pause(1200);
 	await session.call("job.approve", { id: "release", by: "ann" });
 }

@@ -9,7 +9,7 @@ const INTRO = `# JSON-RPC
 
 JSON-RPC 2.0 over two doors, the same methods behind both:
 
-- the home's socket \`sluice.sock\`, one message a line. Whoever may open the file is the operator;
+- the home's socket \`sluice.sock\`, one message a line. A program that may open the file is the operator;
 - \`POST /rpc\` on 127.0.0.1 (port 7420 unless the configuration says otherwise), with \`Authorization: Bearer <token>\`. The home's files \`token\` and
   \`viewer-token\` hold the operator's and the viewer's.
 

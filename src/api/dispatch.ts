@@ -109,7 +109,7 @@ const sessionMethods: Handlers<"session"> = {
 	"session.auth": async ({ token }, { tokens, context, session }: At & Partial<Door>) => {
 		if (session.caller.door === "http") throw check.wrong("token", "goes into the header", "Authorization: Bearer …");
 		const caller = bearer(token, tokens as Tokens, context.supervisor, "socket");
-		if (!caller) throw new Refusal(RPC_CODES.role, "nobody has this token", { code: "unauthorised", field: "token" });
+		if (!caller) throw new Refusal(RPC_CODES.role, "this token is not known", { code: "unauthorised", field: "token" });
 		session.caller = caller;
 		return doc({ role: caller.role, by: caller.by, job: caller.job ?? null });
 	},

@@ -103,7 +103,7 @@ export async function serveHttp(door: Door, options: HttpOptions): Promise<{ por
 		if (caller) return caller;
 		lockout.failed(address);
 		context.log.warn("a wrong token on the HTTP door", { address });
-		return refusal(401, "unauthorised", "nobody has this token", challenge);
+		return refusal(401, "unauthorised", "this token is not known", challenge);
 	}
 
 	async function route(at: Exchange): Promise<Reply | undefined> {

@@ -57,7 +57,7 @@ export const JOB_FIELDS: Record<keyof JobInput, Schema> = {
 		}),
 	},
 	needs: artifacts("Waits until these are there."),
-	on_missing: choice("When nobody will make what it needs.", ["block", "wait"]),
+	on_missing: choice("When no open job will make what it needs.", ["block", "wait"]),
 	produces: artifacts("What it makes."),
 	locks: list("Held while it runs: KEY, KEY:shared.", {
 		anyOf: [{ type: "string" }, object({ key: text("The lock."), mode: choice("How it is held.", ["shared", "exclusive"]) }, ["key"])],
@@ -75,7 +75,7 @@ export const JOB_FIELDS: Record<keyof JobInput, Schema> = {
 	},
 	timeout: duration("A run that takes longer is stopped."),
 	stall_timeout: duration("A run that is silent for longer is stopped."),
-	requires_approval: flag("Somebody has to approve it first."),
+	requires_approval: flag("A person has to approve it first."),
 	conditions: list("Starts only if: clean_worktree, branch_exists:NAME, or a command that exits 0.", {
 		anyOf: [
 			{ type: "string" },
@@ -114,7 +114,7 @@ export const JOB_FIELDS: Record<keyof JobInput, Schema> = {
 	args: text("Instructions for the agent, in plain words."),
 	mode: choice("ralph: fresh context for each step and run.", ["ralph"]),
 	raw: flag("No default recipe."),
-	owned: flag("Its batch is closed by whoever made it."),
+	owned: flag("Its batch stays open until `batch close` says otherwise."),
 	repo: text("The repo it works in."),
 	base_branch: text("What its branch begins from."),
 	worktree: text("The branch it writes on."),

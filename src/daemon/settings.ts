@@ -33,7 +33,7 @@ export type CronSettings = {
 	schedule: string;
 	/** IANA name; null = the setting `timezone`. */
 	timezone: string | null;
-	/** What becomes of slots that nobody saw. */
+	/** What becomes of slots that were missed. */
 	catch_up: CatchUp;
 	/** The job that is added. */
 	add: JobInput;

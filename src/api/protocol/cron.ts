@@ -45,7 +45,7 @@ export const CRON_METHODS = {
 			name: word("its name"),
 			schedule: text("a cron expression: five fields, six with seconds first, or `@daily` and the like", 200),
 			timezone: maybe(word("IANA name; the setting `timezone` when absent")),
-			catch_up: maybe(choice("what becomes of slots that nobody saw (skip)", CATCH_UPS)),
+			catch_up: maybe(choice("what becomes of slots that were missed (skip)", CATCH_UPS)),
 			job: object<JobInput>("what is added: every field of a job's input but `name` and `trigger`"),
 		},
 		result: "{trigger, warning?}",

@@ -44,7 +44,7 @@ export const ACT: readonly CommandSpec[] = [
 		name: "merge",
 		help: "Try a job's merge once more, without a run; or give it up.",
 		more: [
-			"What is merged is its branch as it stands now: mend and commit in its worktree first (sluice open ID).",
+			"What is merged is its branch as it stands now: fix and commit it in its worktree first (sluice open ID).",
 			"With --drop nothing is merged: the job stays succeeded, its branch stays, and what waits for its merge is blocked.",
 		],
 		args: [ID],

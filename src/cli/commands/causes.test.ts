@@ -44,7 +44,7 @@ describe("the cause", () => {
 		expect((await line.run("why 7")).out).toBe(`Job 7 has ended: failed, ${words}.
   make test
 
-  → mend it, then once more, with all that comes after it: sluice retry 7
+  → fix it, then once more, with all that comes after it: sluice retry 7
 `);
 	});
 

@@ -27,7 +27,7 @@ async function dashboard(call: Call, io: Io): Promise<undefined> {
 	answer(io, { schema_version: 1, link, role: look }, () => {
 		io.print.out(link);
 		if (http_problem !== null) io.print.say(printable(http_problem));
-		io.print.say("whoever opens it is signed in; keep it to yourself");
+		io.print.say(look === "viewer" ? "this link can look, and change nothing" : "this link signs its reader in; keep it to yourself");
 	});
 	return undefined;
 }
@@ -43,7 +43,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		if (document.session !== null) io.print.say(`session ${plain(document.session)}`);
 		const { resume } = document as { resume?: { argv: string[]; env: Record<string, string> } | null };
 		if (resume) io.print.say(`go on with it: ${commandOf(String(document.path), resume)}`);
-		if (document.there === null) io.print.say("that host does not answer: whether the folder is still there, nobody knows");
+		if (document.there === null) io.print.say("that host does not answer: the folder may be gone");
 		if (document.there === false) io.print.say("the folder is gone; the next run makes it again");
 	});
 	return undefined;

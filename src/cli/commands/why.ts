@@ -185,7 +185,7 @@ function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 	const shell = job.exit_kind === "launch_failed" ? shellAdvice(job) : null;
 	if (shell !== null) return shell;
 	const first =
-		job.exit_kind === "launch_failed" ? "mend it, then " : (job.attempt ?? 0) > 0 ? `what it wrote: sluice logs ${job.id}; ` : "";
+		job.exit_kind === "launch_failed" ? "fix it, then " : (job.attempt ?? 0) > 0 ? `what it wrote: sluice logs ${job.id}; ` : "";
 	return `${first}once more, with all that comes after it: sluice retry ${job.id}`;
 }
 
@@ -260,7 +260,7 @@ const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string)
 	rate_limited: ({ subject }) => `if you know better: sluice account clear ${nameIn(subject)}`,
 	account_closed: ({ subject }) => `settle it with the provider, then: sluice account clear ${nameIn(subject)}`,
 	breaker_open: ({ subject }) =>
-		`mend what made the launches fail; a probe tries by itself, or at once: sluice resume --${subject.replace(":", " ")}`,
+		`fix what made the launches fail; a probe tries by itself, or at once: sluice resume --${subject.replace(":", " ")}`,
 	budget: ({ subject }) => `grant more: sluice budget grant ${printable(subject.replace("/", " "))} LIMIT`,
 	no_host: () => "start a host that has its repo and labels; see sluice host list",
 	capacity: ({ subject }, job) =>
@@ -271,8 +271,8 @@ const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string)
 				: subject.startsWith("lane:")
 					? `raise the cap: sluice lane set ${nameIn(subject)} --max N, or go past it: sluice run-now ${job.id} --force`
 					: `raise max_concurrent, or go past it: sluice run-now ${job.id} --force`,
-	safety_cap: () => "raise it if the machine can bear more: sluice config set safety_cap N",
-	dispatch_failed: (_, job) => shellAdvice(job) ?? `mend it, then try at once: sluice rerun ${job.id}`,
+	safety_cap: () => "raise it if the machine can carry more: sluice config set safety_cap N",
+	dispatch_failed: (_, job) => shellAdvice(job) ?? `fix it, then try at once: sluice rerun ${job.id}`,
 	worker: () => "a program of yours claims such jobs with job.claim; a command or an agent is what hosts start",
 	turn: (_, job) => `sooner: sluice promote ${job.id}, or sluice run-now ${job.id}`,
 };

@@ -267,7 +267,7 @@ function asError(error: unknown, { display }: Pick<Address, "display">): Error {
 		error instanceof Error ? error.message || (error as { errors?: Error[] }).errors?.[0]?.message || "no answer" : String(error);
 	if (CERTIFICATES.test(`${code} ${message}`))
 		return new SluiceError("store", `${display}: the connection cannot be encrypted as asked for (${message})`, {
-			hint: "name the certificate of whoever signed the server's: sslrootcert=FILE; and the server by the name in its certificate",
+			hint: "name the certificate that signed the server's: sslrootcert=FILE; and the server by the name in its certificate",
 			cause: error,
 		});
 	if (/^SASL|client password/.test(message))
