@@ -3,6 +3,7 @@
 import { SluiceError } from "../../core/errors.ts";
 import { graphDocument, graphText } from "../../core/graph-text.ts";
 import { isTerminal } from "../../core/job.ts";
+import type { JobView } from "../../scheduler.ts";
 import { type At, doc, type Handlers, resolve, shown, shownAll } from "../call.ts";
 import type { LogPiece } from "../context.ts";
 import { eventDocument, type JobDocument, reasonDocument } from "../documents.ts";
@@ -95,15 +96,21 @@ async function waitedIds({ ids, batch, lane, all }: Params<"job.wait">, at: At):
 	if (ids !== undefined) return [...new Set(await Promise.all(ids.map((ref) => resolve(context, ref))))];
 	await mustBeKnownScope({ batch, lane }, context);
 	const filter = batch !== undefined ? { batch, all: true } : lane !== undefined ? { lane } : {};
-	const found: number[] = [];
+	const found: JobView[] = [];
 	for (let after = 0, some = WAIT_PAGE; some === WAIT_PAGE; ) {
 		const page = await context.scheduler.list({ ...filter, after, limit: WAIT_PAGE });
-		found.push(...page.map(({ id }) => id));
+		found.push(...page);
 		some = page.length;
 		after = page.at(-1)?.id ?? after;
 	}
 	const own = await ownLine(at);
-	return found.filter((id) => !own.has(id));
+	return newestOfEachName(found).filter((id) => !own.has(id));
+}
+
+/** A manifest that is applied again puts new jobs of the same names into the same batch: how the earlier ones ended no longer counts. */
+function newestOfEachName(jobs: readonly JobView[]): number[] {
+	const newest = new Map(jobs.flatMap(({ id, name }) => (name === undefined ? [] : [[name, id] as const])));
+	return jobs.filter(({ id, name, status }) => name === undefined || !isTerminal(status) || newest.get(name) === id).map(({ id }) => id);
 }
 
 /** A run that waits for everything does not wait for itself, nor for what it is a part of. */

@@ -30,6 +30,18 @@ test("job.wait for a batch, a lane, everything", async () => {
 	});
 });
 
+test("of a batch that is run again, the newest job of each name counts", async () => {
+	const desk = await openDesk();
+	const [first] = [await desk.t.add({ batch: "night", name: "build" }), await desk.t.add({ batch: "night" })];
+	for (const id of [first, 2]) {
+		await desk.t.start(id);
+		await desk.t.end(id, "failed", { exit_code: 1 });
+	}
+	const second = await desk.t.add({ batch: "night", name: "build" });
+	const { jobs } = await desk.call("job.wait", { batch: "night", timeout_ms: 0 });
+	expect(jobs.map(({ id }) => id)).toEqual([2, second]);
+});
+
 test("status tells how many ended badly in the last day, until they are taken up again", async () => {
 	const desk = await openDesk();
 	for (const name of ["a", "b", "c", "d"]) await desk.t.add({ name, retry: 0 });
