@@ -96,7 +96,7 @@ export function* predecessors(tx: Tx, after: readonly { job: number; policy: Pol
 		if (!job)
 			throw new SluiceError("not_found", `after[${index}]: there is no job ${id}`, {
 				field: `after[${index}]`,
-				hint: "list shows the jobs that exist",
+				hint: "sluice list --all shows the jobs that exist",
 			});
 		if (job.broken !== undefined) return { job: id, policy, status: { error: job.broken } };
 		return { job: id, policy, status: job.status, ...(job.merge_status === undefined ? {} : { merge_status: job.merge_status }) };

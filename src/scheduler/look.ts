@@ -29,7 +29,7 @@ export function* mustFind(tx: Tx, id: number): Op<Job> {
 	const near = yield* ask({ read: "range", from: Math.max(1, id - 3), to: id + 3, limit: 6 });
 	throw new SluiceError("not_found", `there is no job ${id}`, {
 		field: "id",
-		hint: near.length > 0 ? `near it: ${near.join(", ")}` : "list shows the jobs that exist",
+		hint: near.length > 0 ? `near it: ${near.join(", ")}` : "sluice list --all shows the jobs that exist",
 	});
 }
 

@@ -12,7 +12,10 @@ describe("registers", () => {
 		await t.start();
 		await t.succeed(id);
 		expect(await t.sluice.find("build")).toBe(id);
-		await expect(t.sluice.find("zzzzzzzzzz")).rejects.toMatchObject({ code: "not_found", hint: "list shows the jobs that exist" });
+		await expect(t.sluice.find("zzzzzzzzzz")).rejects.toMatchObject({
+			code: "not_found",
+			hint: "sluice list --all shows the jobs that exist",
+		});
 	});
 
 	test("locks with their holders", async () => {

@@ -19,7 +19,7 @@ export function* find(tx: Tx, name: string): Op<number> {
 	const guess = yield* nearestName(name);
 	throw new SluiceError("not_found", `there is no job called "${name}"`, {
 		field: "id",
-		hint: guess ? `did you mean "${guess}"?` : "list shows the jobs that exist",
+		hint: guess ? `did you mean "${guess}"?` : "sluice list --all shows the jobs that exist",
 	});
 }
 

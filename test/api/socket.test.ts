@@ -204,7 +204,7 @@ describe("the client", () => {
 		expect(new Set(added.map((one) => (one.outcome === "queued" ? one.job.payload : "?"))).size).toBe(200);
 		const error = await client.call("job.show", { id: "nobody" }).catch((error: unknown) => error);
 		expect(error).toBeInstanceOf(RpcError);
-		expect(error).toMatchObject({ code: "not_found", number: -32004, field: "id", hint: "list shows the jobs that exist" });
+		expect(error).toMatchObject({ code: "not_found", number: -32004, field: "id", hint: "sluice list --all shows the jobs that exist" });
 	});
 
 	test("is told when there is no daemon, when it goes away, and when it gave up itself", async () => {
