@@ -124,7 +124,7 @@ describe("a wait is refused", () => {
 		await expect(t.sluice.beginWait(t.run(parent), [child])).rejects.toMatchObject({
 			code: "conflict",
 			message: `job ${parent} cannot wait for job ${child}: job ${child} comes after job ${parent}`,
-			hint: expect.stringContaining("--parent-gate none"),
+			hint: expect.stringContaining(`without --after ${parent}, and with --parent-gate none`),
 		});
 		expect(await t.sluice.status()).toMatchObject({ lending: 0 });
 	});

@@ -134,7 +134,8 @@ function* refuseCircle(tx: Tx, job: Job, open: readonly number[]): Op<void> {
 function hintFor(tx: Tx, waiter: number, path: readonly Step[]): string {
 	const last = path[path.length - 1];
 	const isChild = last && last.kind === "after" && tx.peek(last.from)?.path?.at(-1) === waiter;
-	if (isChild) return "a job that this run waits for must not wait for this run: add it with --parent-gate none (parent_gate: none)";
+	if (isChild)
+		return `a job that this run waits for must not wait for this run: add it without --after ${waiter}, and with --parent-gate none (parent_gate: none)`;
 	if (last?.kind === "lock") return "a run that waits keeps its locks: let the other job do without that lock, or do not wait for it";
 	if (last?.kind === "resource") return "a run that waits keeps its resources: let the other job do without them, or do not wait for it";
 	return "end this run first: the other job goes on by itself";
