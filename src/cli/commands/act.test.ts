@@ -44,7 +44,7 @@ describe("acting", () => {
 		expect(line.asked.at(-1)?.params).toEqual({ ids: [7, "eight"], subtree: true, reason: "wrong" });
 		expect((await line.run("retry 7")).err).toBe("reset: 7, 9\ngoes on from: 7\nlast successful point: 3\n");
 		expect((await line.run("rerun 7")).err).toBe(
-			"reset: 7\nstill blocked: 8, 9\n        sluice retry 7 brings back what comes after it, too\n",
+			"reset: 7\nstill blocked: 8, 9\n        sluice retry 7 brings back what comes after it; sluice why 8 says what else blocks it\n",
 		);
 	});
 

@@ -18,7 +18,9 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		if (last_successful.length > 0) io.print.say(io.print.paintTalk("dim", `last successful point: ${few(last_successful)}`));
 		if (left_blocked.length > 0) {
 			io.print.say(`still blocked: ${few(left_blocked)}`);
-			io.print.say(io.print.paintTalk("dim", `        sluice retry ${call.arg("ID")} brings back what comes after it, too`));
+			// A blocked job may hang on other jobs, too: a retry of this one would not help it.
+			const hint = `sluice retry ${call.arg("ID")} brings back what comes after it; sluice why ${left_blocked[0]} says what else blocks it`;
+			io.print.say(io.print.paintTalk("dim", `        ${hint}`));
 		}
 	});
 	return undefined;
