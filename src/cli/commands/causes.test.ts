@@ -48,6 +48,23 @@ describe("the cause", () => {
 `);
 	});
 
+	test("one whose record cannot be used is to be added anew: neither a log nor a retry is promised", async () => {
+		const unusable = job(2, {
+			status: "failed",
+			exit_kind: "failed",
+			exit_code: 1,
+			end_reason: "unusable record: no JSON",
+			attempt: 1,
+			command: null,
+			broken: "no JSON",
+		});
+		const why = { job: unusable, reasons: [], position: null, priority: { total: 0, terms: [] } };
+		const line = await openCommandLine({ "job.why": why });
+		const { out } = await line.run("why 2");
+		expect(out).toContain("→ its record cannot be used: add the job anew\n");
+		expect(out).not.toMatch(/sluice (logs|retry)/);
+	});
+
 	const LOCKED = [
 		job(3, { status: "running", run: { started_at: ago(5000) }, locks: [{ key: "db", mode: "exclusive" }] }),
 		job(4, {

@@ -182,6 +182,8 @@ function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 		// Run again alone, it would be blocked at once by the same end.
 		return `see what became of ${labelOf(culprit)}: sluice why ${culprit.id}; once more from there: sluice retry ${culprit.id}`;
 	}
+	// A retry would read the same record, and there was no run that could have written anything.
+	if (job.broken) return "its record cannot be used: add the job anew";
 	const shell = job.exit_kind === "launch_failed" ? shellAdvice(job) : null;
 	if (shell !== null) return shell;
 	const first =
