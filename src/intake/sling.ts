@@ -119,7 +119,8 @@ export async function sling(parts: SlingParts, input: SlingInput, act: { by: str
 /** Why the hard limit keeps an item out. */
 export function fullWords({ limit, depths }: Deferred): string {
 	const lanes = Object.entries(depths).map(([lane, count]) => `${lane}: ${count}`);
-	return `deferred: the queue is at its hard limit of ${limit} (${lanes.join(", ")})`;
+	// Counted before this call: what the call itself has put in fills the limit, too.
+	return `deferred: the queue is at its hard limit of ${limit}${lanes.length > 0 ? ` (${lanes.join(", ")})` : ""}`;
 }
 
 /** Where queue limits concern items, a sling over the soft limit is warned as an add is. */
