@@ -53,16 +53,23 @@ export type Prepared = {
 };
 export type PrepareOptions = Omit<DraftOptions, "field"> & { env?: Record<string, string> | undefined };
 
+function knownPart(key: string): void {
+	if (key === "lanes")
+		throw new SluiceError("unknown_key", "lanes: a manifest has no lanes", {
+			field: "lanes",
+			hint: "lanes belong to the configuration: sluice lane set NAME --max N makes one",
+		});
+	check.knownKeys({ [key]: undefined }, ["defaults", "jobs", "batch"], "");
+}
+
 /** Checks each job for itself; yields now and then so that the caller can let others go first. */
 export function* prepare(manifest: Manifest, config: Config, options: PrepareOptions): Generator<void, Prepared, void> {
+	const faults = new Faults();
 	const { inputs, defaults, batch } = check.taking("manifest", () => {
 		const given = check.record(manifest, "manifest") as Manifest;
-		if ("lanes" in given)
-			throw new SluiceError("unknown_key", "lanes: a manifest has no lanes", {
-				field: "lanes",
-				hint: "lanes belong to the configuration: sluice lane set NAME --max N makes one",
-			});
-		check.knownKeys(given as Record<string, unknown>, ["defaults", "jobs", "batch"], "");
+		for (const key of Object.keys(given)) faults.try(() => knownPart(key));
+		// Without jobs there is nothing more to look at, and the wrong key may be what they stand under.
+		if (given.jobs === undefined) faults.throwIfAny();
 		return {
 			inputs: check.list(given.jobs, "jobs", MAX_MANIFEST),
 			defaults:
@@ -70,9 +77,9 @@ export function* prepare(manifest: Manifest, config: Config, options: PrepareOpt
 			batch: given.batch === undefined ? undefined : check.label(given.batch, "batch"),
 		};
 	});
-	const faults = new Faults();
-	if (defaults) for (const fault of defaultFaults(defaults, config, options)) faults.keep(fault);
-	const wrongDefaults = faults.any;
+	const inDefaults = defaults ? [...defaultFaults(defaults, config, options)] : [];
+	for (const fault of inDefaults) faults.keep(fault);
+	const wrongDefaults = inDefaults.length > 0;
 	const nodes: Node[] = [];
 	const byName = new Map<string, Node>();
 	const expanded = yield* expandJobs(inputs, (error) => void faults.keep(error));

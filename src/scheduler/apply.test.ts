@@ -169,6 +169,10 @@ describe("all mistakes at once", () => {
 		expect(error.also[0].hint).toBe('write [make, test], or [sh, -c, "make test"] for a shell line');
 		const missing = await t.sluice.apply({ jobs: [make("a", { after: ["x"] }), make("b", { after: ["y"] })] }).catch((caught) => caught);
 		expect([missing.field, missing.also[0].field]).toEqual(["jobs[0].after[0]", "jobs[1].after[0]"]);
+		const keys = { lanes: {}, job: [], jobs: [make("a", { lane: "nope" })] };
+		const wrong = await t.sluice.apply(keys as never).catch((caught) => caught);
+		expect([wrong.field, ...wrong.also.map(({ field }: { field: string }) => field)]).toEqual(["lanes", "job", "jobs[0].lane"]);
+		await expect(t.sluice.apply({ jbos: [] } as never)).rejects.toMatchObject({ field: "jbos", hint: 'did you mean "jobs"?' });
 		await expect(t.sluice.apply({ lanes: {}, jobs: [] } as never)).rejects.toMatchObject({
 			message: "lanes: a manifest has no lanes",
 			hint: "lanes belong to the configuration: sluice lane set NAME --max N makes one",
