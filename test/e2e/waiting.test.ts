@@ -89,6 +89,7 @@ describe("runs that wait for jobs", () => {
 		const errors = await textOf(client, parent, "stderr");
 		expect(errors).toMatch(new RegExp(`job ${parent} cannot wait for job (\\d+): job \\1 comes after job ${parent}`));
 		expect(errors).toContain("--parent-gate none");
+		expect(errors).toMatch(/job (\d+) is added and stays in the queue\n +do not add it again/);
 		expect(errors).toMatch(new RegExp(`job (\\d+) needs lock db, which job ${parent} holds`));
 	});
 

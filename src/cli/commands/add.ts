@@ -4,7 +4,7 @@ import { readFileSync, statSync } from "node:fs";
 import { exactJson, writeJson } from "../../core/json-text.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture, chosen } from "../environment.ts";
-import { EXIT, usage } from "../failure.ts";
+import { CliFailure, EXIT, failureOf, usage } from "../failure.ts";
 import { type Document, type Io, idOf, placeOf, readAll } from "../io.ts";
 import { hasEnded, remark, type ShownJob, statusWords } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
@@ -60,7 +60,7 @@ async function stay(call: Call, io: Io, id: number, all: number[]): Promise<numb
 	const left = new Promise<number>((resolve) => {
 		stop = io.world.onSignal?.(resolve) ?? stop;
 	});
-	const code = await Promise.race([staying(call, io, id, all), left]);
+	const code = await Promise.race([staying(call, io, id, all).catch(refusedWait(all)), left]);
 	stop();
 	if (code === EXIT.interrupted || code === EXIT.terminated)
 		io.print.say(
@@ -68,6 +68,18 @@ async function stay(call: Call, io: Io, id: number, all: number[]): Promise<numb
 		);
 	return code;
 }
+
+/** The wait was refused after the job had been added: a caller that only sees the refusal would add it once more. */
+const refusedWait = (all: readonly number[]) => (error: unknown) => {
+	const { code, message, hint } = failureOf(error);
+	if (code !== "conflict") throw error;
+	const stays = all.length > 1 ? `jobs ${all.join(", ")} are added and stay in the queue` : `job ${all[0]} is added and stays in the queue`;
+	throw new CliFailure(
+		code,
+		`${message}; ${stays}`,
+		hint === undefined ? "do not add it again" : `do not add it again; next time: ${hint}`,
+	);
+};
 
 async function staying(call: Call, io: Io, id: number, all: number[]): Promise<number> {
 	if (call.flag("follow") && !io.json) {
