@@ -17,7 +17,7 @@ export async function program(argv: readonly string[], world: World): Promise<nu
 	const guessed: Globals = { json: before.includes("--json"), quiet: false, noColor: before.includes("--no-color"), home: undefined };
 	let print = printerFor(guessed, world);
 	let json = guessed.json;
-	const connections: Connection[] = [];
+	const connections: Connections = { made: [], closed: false };
 	let command: CommandSpec | undefined;
 	try {
 		const parsed = parse(argv, COMMANDS);
@@ -39,13 +39,14 @@ export async function program(argv: readonly string[], world: World): Promise<nu
 		}
 		return exitOf(failure.code);
 	} finally {
-		for (const connection of connections) connection.close();
+		connections.closed = true;
+		for (const connection of connections.made) connection.close();
 	}
 }
 
 /** Commands that only look, or act on what is there already. */
 const LOOKS =
-	/^(?:list|show|why|history|logs|wait|top|graph|forecast|diff|open|export|cancel|retry|rerun|approve|reject|answer|promote|demote|priority|run-now|merge|clear|prune|gc|\w+ (?:list|show|remove))$/;
+	/^(?:list|show|why|history|logs|wait|top|graph|forecast|diff|open|export|cancel|retry|rerun|approve|reject|answer|promote|demote|priority|run-now|merge|clear|prune|gc|\w+ (?:list|show|get|remove))$/;
 
 /** A home that was named and is not there is a slip of the pen: a look would make an empty one, with a daemon. The usual home is made when it is needed. */
 function mustBeThere(command: string, given: string | undefined, world: World): void {
@@ -104,14 +105,17 @@ export const PATIENCE = { tries: 40, own: 4, everyMs: 250 };
 /** Not the end of what was asked about: jobs that run go on, and the same command can be given again. */
 const goneAway = (why: string) => new CliFailure("daemon_gone", why, "jobs that run go on; sluice up starts a daemon, then try again");
 
-function createIo(globals: Globals, world: World, print: Printer, connections: Connection[], command: string): Io {
+/** Those that a command has made. Once they are closed, the command has ended, and no question of it is asked again. */
+type Connections = { made: Connection[]; closed: boolean };
+
+function createIo(globals: Globals, world: World, print: Printer, connections: Connections, command: string): Io {
 	let open: Promise<Connection | undefined> | undefined;
 	/** Once a daemon has answered, only one that died is started again: one that was stopped shall stay so. */
 	let reached = false;
 	const reach = async (how: "start" | "if_running" | "revive") => {
 		if (how === "start") mustBeThere(command, globals.home, world);
 		const opening = world.connect(globals.home, how).then((connection) => {
-			if (connection) connections.push(connection);
+			if (connection) connections.made.push(connection);
 			else open = undefined;
 			reached ||= connection !== undefined;
 			return connection;
@@ -140,7 +144,7 @@ function createIo(globals: Globals, world: World, print: Printer, connections: C
 				open = undefined;
 				if (!AGAIN.includes(method)) throw error;
 			}
-			if (tries >= PATIENCE.tries) throw goneAway("the daemon was stopped");
+			if (tries >= PATIENCE.tries || connections.closed) throw goneAway("the daemon was stopped");
 			await new Promise<void>((resolve) => world.after(PATIENCE.everyMs, resolve));
 		}
 	};

@@ -10,7 +10,7 @@ test("a look into a home that is not there makes none; a job does, and so does t
 	const folder = makeFolder();
 	const typo = join(folder, "typo");
 	const home = new TestHome();
-	for (const args of [["list"], ["show", "1"], ["cancel", "1"], ["lane", "list"]]) {
+	for (const args of [["list"], ["show", "1"], ["cancel", "1"], ["lane", "list"], ["config", "get", "port"]]) {
 		for (const said of [await home.run(["--home", typo, ...args]), await home.run(args, { env: { SLUICE_HOME: typo } })])
 			expect([said.code, said.err]).toEqual([
 				3,

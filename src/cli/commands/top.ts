@@ -14,6 +14,9 @@ const MOST = 1000;
 /** Ended jobs that stay in sight. */
 const KEPT = 30;
 
+/** q, Escape, Ctrl-C. */
+const LEAVES: ReadonlySet<string> = new Set(["q", "\u001b", "\u0003"]);
+
 const ENTER = "\u001b[?1049h\u001b[?25l\u001b[2J";
 const LEAVE = "\u001b[?25h\u001b[?1049l";
 
@@ -45,8 +48,10 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 	let pressed: string[] = [];
 	let wake = () => {};
 	const nudge = () => wake();
+	let leave = () => {};
 	const stopKeys = keys((key) => {
 		pressed.push(key);
+		if (LEAVES.has(key)) leave();
 		nudge();
 	});
 	const stopResize = world.onResize?.(() => {
@@ -56,6 +61,7 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 	let stopped: number | undefined;
 	const stopSignals = world.onSignal?.((code) => {
 		stopped = code;
+		leave();
 		nudge();
 	});
 	let asking: number | undefined;
@@ -100,13 +106,13 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 
 	try {
 		for (;;) {
-			try {
-				await refresh(io, view);
-			} catch (error) {
+			const refreshed = refresh(io, view).catch((error: unknown) => {
 				view.note = failureOf(error).message;
-			}
+			});
+			// A daemon that has gone is asked again for some seconds: the keys that leave are not kept waiting by that.
+			await Promise.race([refreshed, new Promise<void>((resolve) => (leave = resolve))]);
 			paintScreen();
-			if (pressed.length === 0)
+			if (pressed.length === 0 && stopped === undefined)
 				await new Promise<void>((resolve) => {
 					const stop = world.after(EVERY_MS, resolve);
 					wake = () => {
