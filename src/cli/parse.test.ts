@@ -43,6 +43,11 @@ describe("a line is read", () => {
 		expect(callOf("add --title=--force -- x").text("title")).toBe("--force");
 	});
 
+	test("the value of a short option may stand right behind it", () => {
+		expect(callOf("logs -n5 7").text("lines")).toBe("5");
+		expect(callOf("logs -n 5 7").text("lines")).toBe("5");
+	});
+
 	test("lists collect", () => {
 		expect(callOf("add --after 3 --after 4:any -- x").list("after")).toEqual(["3", "4:any"]);
 		expect(callOf("add -- x").list("after")).toEqual([]);

@@ -19,7 +19,7 @@ export type Parsed =
  * |--------------------------|--------------------------------------------------------------------|
  * | `--`                     | the end of options; what follows is the rest, or plain arguments   |
  * | `--name`, `--name=value` | an option; its value is the next token unless `=` gives it         |
- * | `-f`                     | a short option                                                     |
+ * | `-f`, `-n5`              | a short option, also with its value                                |
  * | `-`, `-5`                | an argument: stdin, a negative number                              |
  * | anything else            | the command's words first, then its arguments                      |
  */
@@ -28,7 +28,7 @@ export function parse(argv: readonly string[], commands: readonly CommandSpec[])
 	const before = end < 0 ? argv : argv.slice(0, end);
 	const found = findCommand(before, commands);
 	const known: OptionSpec[] = [...GLOBAL_OPTIONS, ...(found.command?.options ?? (before.includes("help") ? [ALL_HELP] : []))];
-	const { options, words } = readOptions(before, known, found.command, end < 0);
+	const { options, words } = readOptions(before, known, found.command, end < 0, commands);
 	const globals: Globals = {
 		json: options.get("json") === true,
 		quiet: options.get("quiet") === true,
@@ -77,6 +77,7 @@ function readOptions(
 	command: CommandSpec | undefined,
 	/** No `--` was typed: an unknown option behind a plain word may belong to the command that the caller wants to run. */
 	open: boolean,
+	commands: readonly CommandSpec[],
 ) {
 	const options = new Map<string, Value>();
 	const words: string[] = [];
@@ -88,13 +89,15 @@ function readOptions(
 		}
 		const long = token.startsWith("--");
 		const equals = long ? token.indexOf("=") : -1;
-		const written = equals < 0 ? token : token.slice(0, equals);
+		const glued = !long && known.some(({ short, type }) => short === token[1] && type !== "flag") ? token.slice(2) : "";
+		const written = glued !== "" ? token.slice(0, 2) : equals < 0 ? token : token.slice(0, equals);
 		const option = known.find((one) => (long ? one.name === written.slice(2) : one.short === written.slice(1)));
 		if (!option) {
+			if (!command && words.length > 0 && words[0] !== "help") throw unknownCommand(words, commands);
 			const own = open && command?.rest ? wantedCommand(tokens, words, command) : undefined;
 			throw unknownOption(written, known, command, own);
 		}
-		let value: string | undefined = equals < 0 ? undefined : token.slice(equals + 1);
+		let value: string | undefined = equals < 0 ? glued || undefined : token.slice(equals + 1);
 		if (option.type === "flag") {
 			if (value !== undefined) throw usage(`--${option.name} takes no value`);
 			options.set(option.name, true);

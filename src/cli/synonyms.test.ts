@@ -31,11 +31,15 @@ describe("a word of another tool", () => {
 		["group add a", "did you mean: sluice lane list (lanes are what other tools call groups)"],
 		["parallel 4", "did you mean: sluice config set max_concurrent N (for one lane: sluice lane set NAME --max N)"],
 		["stash 3", "did you mean: sluice add --needs-approval -- COMMAND (starts when you say: sluice approve ID)"],
+		["tail -f 3", "did you mean: sluice logs ID -f"],
+		["ps --all", "did you mean: sluice list"],
+		["kill --signal KILL 3", "did you mean: sluice cancel ID"],
 		["lane ls", "did you mean: sluice lane list"],
 		["cron rm x", "did you mean: sluice cron remove"],
 		["batch info x", "did you mean: sluice batch show"],
 		["add --group a -- true", "did you mean --lane?"],
 		["add --label a -- true", "did you mean --title?"],
+		["add --dep 3 -- true", "did you mean --after?"],
 		["add --stashed -- true", "did you mean --needs-approval?"],
 		["add --delay 5m -- true", "did you mean --in?"],
 		["add ls -la", "put -- before the command: sluice add -- ls -la"],
@@ -44,7 +48,16 @@ describe("a word of another tool", () => {
 	])("%s", (line, hint) => expect(hintOf(line)).toBe(hint));
 
 	test("every line of advice is a command that exists, and no command needs one", () => {
-		const sample: Record<string, string> = { ID: "1", N: "2", TEXT: "yes", NAME: "code", TIME: "18:30" };
+		const sample: Record<string, string> = {
+			ID: "1",
+			N: "2",
+			TEXT: "yes",
+			NAME: "code",
+			TIME: "18:30",
+			KEY: "port",
+			VALUE: "7500",
+			"NAME=VALUE": "A=b",
+		};
 		for (const [word, [line]] of Object.entries(SYNONYMS)) {
 			const words = (line.match(/'[^']*'|\S+/g) ?? []).slice(1).map((each) => sample[each] ?? each);
 			expect([word, parse(words, COMMANDS).kind]).toEqual([word, "call"]);

@@ -3,7 +3,7 @@
 export function nearest(word: string, known: readonly string[]): string | undefined {
 	let best: string | undefined;
 	if (word.length > 64) return undefined;
-	let least = Math.max(2, Math.floor(word.length / 3)) + 1;
+	let least = Math.max(word.length <= 3 ? 1 : 2, Math.floor(word.length / 3)) + 1;
 	for (const candidate of known) {
 		const distance = editDistance(word, candidate, least);
 		if (distance < least) {

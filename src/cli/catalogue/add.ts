@@ -61,7 +61,7 @@ export const ADD: CommandSpec = {
 			value: "ID[:POLICY]",
 			help: "Wait for a job: success (default), failure, any or merged.",
 			completes: "job",
-			sought: ["depends-on", "dependencies", "deps"],
+			sought: ["dep", "depends", "depends-on", "dependencies", "deps"],
 		},
 		{
 			name: "needs",
