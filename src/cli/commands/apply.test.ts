@@ -125,10 +125,10 @@ jobs:
 			out: "",
 			err: [
 				"sluice: m.yml:2:30: jobs[0].priority: must be a number",
-				"sluice: m.yml:3:26: jobs[1].lane: no such lane",
-				"        known: code",
 				"sluice: m.yml:2:38: jobs[0].cwd: there is no folder /none",
 				"        mkdir -p /none makes it",
+				"sluice: m.yml:3:26: jobs[1].lane: no such lane",
+				"        known: code",
 				"",
 			].join("\n"),
 		});

@@ -66,12 +66,25 @@ async function ask(io: Io, read: ManifestFile, { name, file }: File, params: Doc
 	} catch (error) {
 		const { code } = failureOf(error);
 		const { also = [] } = error as { also?: { message: string; field?: unknown; hint?: unknown }[] };
-		const [first, ...rest] = [error as Error, ...also].map(placedAt) as [Told, ...Told[]];
-		throw new CliFailure(code, first.message, first.hint, [...rest, ...found]);
+		const told = [...[error as Error, ...also].map(placedAt), ...found];
+		const [first, ...rest] = inLineOrder(told, name) as [Told, ...Told[]];
+		throw new CliFailure(code, first.message, first.hint, rest);
 	}
 	const [first, ...rest] = found;
 	if (first) throw new CliFailure("invalid", first.message, first.hint, rest);
 	return document;
+}
+
+/** As one reads the file. What names no line stays behind what does. */
+function inLineOrder(told: readonly Told[], name: string): Told[] {
+	const placeIn = ({ message }: Told): [number, number] => {
+		const [, line, column] = (message.startsWith(`${name}:`) && /^:(\d+):(\d+): /.exec(message.slice(name.length))) || [];
+		return line === undefined ? [Number.MAX_SAFE_INTEGER, 0] : [Number(line), Number(column)];
+	};
+	return told
+		.map((one) => ({ one, place: placeIn(one) }))
+		.sort((a, b) => a.place[0] - b.place[0] || a.place[1] - b.place[1])
+		.map(({ one }) => one);
 }
 
 /** The daemon does not know what the file is called. */
