@@ -56,7 +56,7 @@ export function* closeBatch(tx: Tx, name: string): Op<BatchView> {
 		const guess = nearest(name, names);
 		throw new SluiceError("not_found", `name: there is no batch "${name}"`, {
 			field: "name",
-			hint: guess ? `did you mean "${guess}"?` : "batch list shows those that exist",
+			hint: guess ? `did you mean "${guess}"?` : "sluice batch list --all shows the batches that exist",
 		});
 	}
 	const { open, total, owned } = record;

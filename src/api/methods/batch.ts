@@ -63,7 +63,7 @@ async function mustKnow(name: string, { context }: At): Promise<BatchView> {
 	);
 	throw new SluiceError("not_found", `name: there is no batch "${name}"`, {
 		field: "name",
-		hint: guess ? `did you mean "${guess}"?` : "batch list --all shows those that exist",
+		hint: guess ? `did you mean "${guess}"?` : "sluice batch list --all shows the batches that exist",
 	});
 }
 

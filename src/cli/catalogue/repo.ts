@@ -77,7 +77,7 @@ export const DIFF: CommandSpec = {
 export const OPEN: CommandSpec = {
 	name: "open",
 	help: "The dashboard's link; or where a job works: its worktree, its branch, its agent's session.",
-	more: ["The link signs its reader in: it is as good as the token in it."],
+	more: ["The link signs in without a password: keep it as you keep the token in it."],
 	args: [{ ...ID, take: "optional" }],
 	options: [{ name: "viewer", type: "flag", help: "A link that can only look." }],
 	examples: [

@@ -261,7 +261,9 @@ function readText(path: string, option: string): string {
 	try {
 		return readFileSync(path, "utf8");
 	} catch (error) {
-		throw usage(`--${option}: ${(error as Error).message}`);
+		const { code, message } = error as NodeJS.ErrnoException;
+		const said = { ENOENT: `there is no file ${path}`, EISDIR: `${path} is a folder`, EACCES: `you may not read ${path}` };
+		throw usage(`--${option}: ${said[code as keyof typeof said] ?? message}`);
 	}
 }
 

@@ -27,7 +27,8 @@ async function dashboard(call: Call, io: Io): Promise<undefined> {
 	answer(io, { schema_version: 1, link, role: look }, () => {
 		io.print.out(link);
 		if (http_problem !== null) io.print.say(printable(http_problem));
-		io.print.say(look === "viewer" ? "this link can look, and change nothing" : "this link signs its reader in; keep it to yourself");
+		const what = look === "viewer" ? "this link can look, and change nothing" : "this link signs in without a password";
+		io.print.say(`${what}: keep it to yourself`);
 	});
 	return undefined;
 }
