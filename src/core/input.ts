@@ -216,7 +216,7 @@ function addUses(job: Job, value: unknown, config: Config, force: boolean, at: A
 		if ((uses[name] as number) > total && !force)
 			throw new SluiceError("impossible", `${field}: uses ${uses[name]} of ${total}: this job could never run`, {
 				field,
-				hint: `raise resources.${name}, or add it with --force`,
+				hint: `raise it: sluice config set resources.${name} N, or add it with --force`,
 			});
 	}
 	if (Object.keys(uses).length > 0) job.uses = uses;

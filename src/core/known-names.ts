@@ -44,7 +44,7 @@ export function laneIn(value: unknown, config: Config, how: { flows: readonly st
 	if (max === 0 && !force)
 		throw new SluiceError("impossible", `${field}: lane ${lane} has cap 0: this job could never run`, {
 			field,
-			hint: `raise ${isFlow ? "flow_max" : `lanes.${lane}.max`}, or add it with --force`,
+			hint: `raise it: ${isFlow ? "sluice config set flow_max N" : `sluice lane set ${lane} --max N`}, or add it with --force`,
 		});
 	return lane;
 }

@@ -169,13 +169,16 @@ function* addToFamily(tx: Tx, draft: Draft, id: number, field: string, coming: M
 	const path = [...(parent.path ?? []), id];
 	const { max_depth, max_descendants } = tx.config.parents;
 	if (path.length > max_depth)
-		throw new SluiceError("limit", `${field}: depth ${path.length}, at most ${max_depth}`, { field, hint: "raise parents.max_depth" });
+		throw new SluiceError("limit", `${field}: depth ${path.length}, at most ${max_depth}`, {
+			field,
+			hint: "raise it: sluice config set parents.max_depth N",
+		});
 	const root = path[0] as number;
 	const size = ((yield* tx.get<number>("family", String(root))) ?? 0) + (coming.get(root) ?? 0);
 	if (size >= max_descendants)
 		throw new SluiceError("limit", `${field}: job ${root} has ${size} descendants already, at most ${max_descendants}`, {
 			field,
-			hint: "raise parents.max_descendants",
+			hint: "raise it: sluice config set parents.max_descendants N",
 		});
 	coming.set(root, (coming.get(root) ?? 0) + 1);
 	draft.job.path = path;

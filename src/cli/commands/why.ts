@@ -272,7 +272,7 @@ const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string)
 				? "it starts by itself; for starts without a pause between them: sluice config set spawn_delay 0s"
 				: subject.startsWith("lane:")
 					? `raise the cap: sluice lane set ${nameIn(subject)} --max N, or go past it: sluice run-now ${job.id} --force`
-					: `raise max_concurrent, or go past it: sluice run-now ${job.id} --force`,
+					: `raise the cap: sluice config set max_concurrent N, or go past it: sluice run-now ${job.id} --force`,
 	safety_cap: () => "raise it if the machine can carry more: sluice config set safety_cap N",
 	dispatch_failed: (_, job) => shellAdvice(job) ?? `fix it, then try at once: sluice rerun ${job.id}`,
 	worker: () => "a program of yours claims such jobs with job.claim; a command or an agent is what hosts start",
