@@ -291,11 +291,11 @@ describe("what cannot be, with what to do", () => {
 			{ code: "not_found", field: "lane", hint: "known: default, code, closed; or make it: sluice lane set zzzzzzzz --max N" },
 		],
 		[{ lane: "toString" }, { code: "not_found", field: "lane" }],
-		[{ lane: "closed" }, { code: "impossible", field: "lane", hint: "raise lanes.closed.max, or add it with --force" }],
+		[{ lane: "closed" }, { code: "impossible", field: "lane", hint: "raise it: sluice lane set closed --max N, or add it with --force" }],
 		[{ repo: "wb" }, { code: "not_found", field: "repo", hint: 'did you mean "web"?' }],
 		[{ account: "wrk" }, { code: "not_found", field: "account", hint: 'did you mean "work"?' }],
 		[{ uses: { biuld: 1 } }, { code: "not_found", field: "uses.biuld", hint: 'did you mean "build"?' }],
-		[{ uses: { build: 3 } }, { code: "impossible", field: "uses.build", hint: "raise resources.build, or add it with --force" }],
+		[{ uses: { build: 3 } }, { code: "impossible", field: "uses.build", hint: "raise it: sluice config set resources.build N, or add it with --force" }],
 		[{ uses: { build: 0 } }, { code: "invalid", field: "uses.build" }],
 		[
 			{ runnable_at: 9, deadline: 8 },

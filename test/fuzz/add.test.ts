@@ -280,7 +280,7 @@ describe("references", () => {
 		expect(await tryAdd(t, watch, { command: ["make"], parent }, ["parent"])).toMatchObject({
 			code: "limit",
 			message: "parent: depth 151, at most 150",
-			hint: "raise parents.max_depth",
+			hint: "raise it: sluice config set parents.max_depth N",
 		});
 	});
 
