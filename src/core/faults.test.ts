@@ -23,6 +23,16 @@ describe("faults", () => {
 		expect(fields({ aa: 1, c: 3 })).toEqual(["job.aa", "job.c"]);
 	});
 
+	test("keys that every object has are mistakes like any other", () => {
+		const job = JSON.parse('{"a": 1, "toString": 1, "constructor": 2, "__proto__": 3, "c": 4}');
+		expect(faultsOf(job, "job", read, { a: 1 }).map(({ field }) => field)).toEqual([
+			"job.toString",
+			"job.constructor",
+			"job.__proto__",
+			"job.c",
+		]);
+	});
+
 	test("what is wrong only because the repo was is not told", () => {
 		const needsRepo = (value: Record<string, unknown>) => {
 			if (value.repo === "nowhere") throw check.wrong("job.repo", "is unknown");

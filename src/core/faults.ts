@@ -41,9 +41,9 @@ export class Faults {
 }
 
 /** Keys that only make sense with another: they are no mistakes of their own once that one was left out. */
-const RESTS_ON: Readonly<Record<string, readonly string[]>> = {
-	repo: ["pinned_head", "conditions", "needs", "produces", "base_branch", "merge", "after"],
-};
+const RESTS_ON: ReadonlyMap<string, readonly string[]> = new Map([
+	["repo", ["pinned_head", "conditions", "needs", "produces", "base_branch", "merge", "after"]],
+]);
 
 const without = (value: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> =>
 	Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
@@ -75,7 +75,7 @@ export function faultsOf(
 			}
 			// A stand-in that is refused: the reader does not come any further.
 			if (!isThere || left[key] === stand_in[key]) return found;
-			left = without(left, [key, ...(RESTS_ON[key] ?? [])]);
+			left = without(left, [key, ...(RESTS_ON.get(key) ?? [])]);
 		}
 	}
 }
