@@ -51,7 +51,13 @@ export type Prepared = {
 	admitted: Set<string>;
 	full?: Deferred;
 };
-export type PrepareOptions = Omit<DraftOptions, "field"> & { env?: Record<string, string> | undefined };
+/** `names`: which jobs that `after` names outside of the manifest there are. Only for a manifest with mistakes, so that all of them are told at once. */
+export type PrepareOptions = Omit<DraftOptions, "field"> & {
+	env?: Record<string, string> | undefined;
+	names?: OutsideNames | undefined;
+};
+/** `asked`: filled by `prepare`. `known`: those of them that a job has, once they were looked up. */
+export type OutsideNames = { asked: Set<string>; known?: ReadonlySet<string> };
 
 function knownPart(key: string): void {
 	if (key === "lanes")
@@ -82,30 +88,36 @@ export function* prepare(manifest: Manifest, config: Config, options: PrepareOpt
 	const wrongDefaults = inDefaults.length > 0;
 	const nodes: Node[] = [];
 	const byName = new Map<string, Node>();
+	const names = new Set<string>();
 	const expanded = yield* expandJobs(inputs, (error) => void faults.keep(error));
 	for (const [index, { job: input, from }] of expanded.entries()) {
 		if (index % 200 === 199) yield;
 		const field = `jobs[${from}]`;
 		const drafted = draftNode(input, { field, index, batch, defaults: wrongDefaults ? undefined : defaults, config, options });
-		if (!("draft" in drafted)) {
-			// What is wrong in the defaults has been told once, and may be what a job lacks.
-			for (const fault of drafted.faults) if (!wrongDefaults || !isMissing(fault, input)) faults.keep(fault);
-			continue;
-		}
-		nodes.push(drafted);
-		const { name } = drafted.draft.job;
-		if (name === undefined) continue;
-		if (byName.has(name))
+		const name = "draft" in drafted ? drafted.draft.job.name : nameIn(input);
+		if (name !== undefined && names.has(name))
 			faults.keep(
 				new SluiceError("conflict", `${field}.name: "${name}" stands twice in the manifest`, {
 					field: `${field}.name`,
 					hint: "give each job a name of its own",
 				}),
 			);
-		byName.set(name, drafted);
+		if (name !== undefined) names.add(name);
+		if (!("draft" in drafted)) {
+			// What is wrong in the defaults has been told once, and may be what a job lacks.
+			for (const fault of drafted.faults) if (!wrongDefaults || !isMissing(fault, input)) faults.keep(fault);
+			continue;
+		}
+		nodes.push(drafted);
+		if (name !== undefined) byName.set(name, drafted);
 	}
 	for (const [index, node] of nodes.entries()) {
 		if (index % 2000 === 1999) yield;
+		for (const [at, { ref }] of node.draft.after.entries()) {
+			if (typeof ref !== "string" || names.has(ref)) continue;
+			options.names?.asked.add(ref);
+			if (options.names?.known && !options.names.known.has(ref)) faults.keep(noSuchJob(`${node.field}.after[${at}]`, ref));
+		}
 		for (const { ref, policy } of node.draft.after) {
 			const edge = faults.try(() => link(node, ref, policy, byName));
 			if (edge) node.after.push(edge);
@@ -115,19 +127,22 @@ export function* prepare(manifest: Manifest, config: Config, options: PrepareOpt
 			if (mate && mate !== node) node.mates.set(artifact, mate);
 		}
 	}
-	faults.throwIfAny();
 	const sorted: Sorted<Node> = yield* sortGraph(nodes, (node) => node.after.flatMap((edge) => edge.node ?? []));
 	if ("cycle" in sorted) {
 		const names = sorted.cycle.map((node) => node.draft.job.name ?? node.field);
 		const path = names.length > 20 ? [...names.slice(0, 18), "…", names[names.length - 1]] : names;
-		throw new SluiceError("cycle", `after: ${path.join(" → ")} is a cycle`, {
-			field: `${(sorted.cycle[0] as Node).field}.after`,
-			hint: "take one of these edges out",
-		});
+		faults.keep(
+			new SluiceError("cycle", `after: ${path.join(" → ")} is a cycle`, {
+				field: `${(sorted.cycle[0] as Node).field}.after`,
+				hint: "take one of these edges out",
+			}),
+		);
 	}
-	const ordered = yield* producersFirst(sorted.order);
+	faults.throwIfAny();
+	const order = "order" in sorted ? sorted.order : [];
+	const ordered = yield* producersFirst(order);
 	return {
-		nodes: ordered ?? sorted.order,
+		nodes: ordered ?? order,
 		circular: ordered === null,
 		byName,
 		byUnique: new Map(),
@@ -136,6 +151,22 @@ export function* prepare(manifest: Manifest, config: Config, options: PrepareOpt
 		admitted: new Set(),
 	};
 }
+
+/** What a job with a mistake is called, as far as that can be told: the library may be handed an object whose getters throw. */
+function nameIn(input: unknown): string | undefined {
+	try {
+		const { name } = (typeof input === "object" && input !== null ? input : {}) as { name?: unknown };
+		return typeof name === "string" ? name : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+export const noSuchJob = (field: string, ref: number | string | undefined): SluiceError =>
+	new SluiceError("not_found", `${field}: there is no job ${check.shown(ref)}`, {
+		field,
+		hint: "name a job of this manifest, or one that exists",
+	});
 
 type Setting = {
 	field: string;
@@ -152,7 +183,7 @@ function draftNode(input: unknown, { field, index, batch, defaults, config, opti
 		const own = check.record(input, field);
 		return { ...(batch === undefined ? {} : { batch }), ...defaultsFor(own, defaults), ...own } as JobInput;
 	};
-	const { env, ...plain } = options;
+	const { env, names: _names, ...plain } = options;
 	const read = (given: JobInput): Draft =>
 		draftJob(
 			check.taking(field, () => withEnv(given, env)),
@@ -219,7 +250,11 @@ function defaultsFor(own: Record<string, unknown>, defaults: Record<string, unkn
 }
 
 /** Faults of the defaults are said to be there. They need not be a job by themselves: what is missing is filled in for the check. */
-function defaultFaults(defaults: Record<string, unknown>, config: Config, { env: _env, ...options }: PrepareOptions): SluiceError[] {
+function defaultFaults(
+	defaults: Record<string, unknown>,
+	config: Config,
+	{ env: _env, names: _names, ...options }: PrepareOptions,
+): SluiceError[] {
 	return faultsOf(defaults, "defaults", (given) => {
 		const filled: Record<string, unknown> = { prompt: "", ...given };
 		if (filled.command === undefined && filled.agent === undefined && filled.payload === undefined) filled.payload = null;

@@ -1,6 +1,7 @@
 // apply as its caller sees it: prepares in turns, then one transaction or a stage.
 
 import type { Config } from "../core/config.ts";
+import { SluiceError } from "../core/errors.ts";
 import { factKeys, isProbed, nameOfArtifact } from "../core/fact.ts";
 import type { Clock, Host } from "../host.ts";
 import type { ApplyOptions, ApplyResult, Manifest } from "../scheduler.ts";
@@ -12,7 +13,7 @@ import { outsideNames, type Prepared, prepare, putNumbers } from "./apply-prepar
 import { updateJobs } from "./apply-update.ts";
 import { deferItems } from "./backlog.ts";
 import type { Engine, Task } from "./engine.ts";
-import { numberNames } from "./names.ts";
+import { jobNamed, numberNames } from "./names.ts";
 import { learn, type Seen } from "./observe.ts";
 import * as stages from "./stages.ts";
 import type { Tx } from "./tx.ts";
@@ -37,7 +38,7 @@ const PIECE_MS = 7;
 
 export async function apply(parts: ApplyParts, manifest: Manifest, act: ApplyOptions): Promise<ApplyResult> {
 	const { host, lookFor } = parts;
-	const prepared = await inTurns(prepare(manifest, parts.config(), prepareOptions(parts, act)), host);
+	const prepared = await prepareOrTellAll(parts, manifest, act);
 	const numbers = await numbersOf(parts, prepared);
 	putNumbers(prepared, numbers);
 	return lookFor(await inTurns(probedKeys(prepared), host), async (seen) => {
@@ -52,6 +53,26 @@ export async function apply(parts: ApplyParts, manifest: Manifest, act: ApplyOpt
 		if (prepared.nodes.length > parts.piece && !prepared.circular) return applyStaged(parts, given, act);
 		return applyWhole(parts, given, act);
 	});
+}
+
+/** Where a manifest has mistakes, jobs that it names and that do not exist are told with them: the store is asked for that. */
+async function prepareOrTellAll(parts: ApplyParts, manifest: Manifest, act: ApplyOptions): Promise<Prepared> {
+	const { engine, config, host } = parts;
+	const options = prepareOptions(parts, act);
+	const asked = new Set<string>();
+	try {
+		return await inTurns(prepare(manifest, config(), { ...options, names: { asked } }), host);
+	} catch (error) {
+		if (!(error instanceof SluiceError) || asked.size === 0) throw error;
+		const known = await engine.look((tx) => knownNames(tx, asked));
+		return inTurns(prepare(manifest, config(), { ...options, names: { asked, known } }), host);
+	}
+}
+
+function* knownNames(tx: Tx, names: ReadonlySet<string>): Op<Set<string>> {
+	const known = new Set<string>();
+	for (const name of names) if ((yield* jobNamed(tx, name)) !== null) known.add(name);
+	return known;
 }
 
 /** The manifest as it was checked at first. `numbers`: of the jobs outside of it that it names where only numbers count. */

@@ -178,6 +178,25 @@ describe("all mistakes at once", () => {
 			hint: "lanes belong to the configuration: sluice lane set NAME --max N makes one",
 		});
 	});
+
+	test("a wrong field hides no name that stands twice, no circle and no job that is not there", async () => {
+		const t = await openStand();
+		await t.add({ name: "there" });
+		const jobs = [
+			make("a", { lane: "nope" }),
+			make("a"),
+			make("b", { after: ["c"] }),
+			make("c", { after: ["b"] }),
+			make("d", { after: ["nix", "there", "a"] }),
+		];
+		const error = await t.sluice.apply({ jobs }, { check: true }).catch((caught) => caught);
+		expect([error.field, ...error.also.map(({ field }: { field: string }) => field)]).toEqual([
+			"jobs[0].lane",
+			"jobs[1].name",
+			"jobs[4].after[0]",
+			"jobs[2].after",
+		]);
+	});
 });
 
 describe("jobs by name where numbers count", () => {

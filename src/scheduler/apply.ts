@@ -7,7 +7,6 @@
 // A crash before `open` leaves a stage record; whoever opens the store next takes those jobs out again.
 
 import type { Predecessor } from "../core/answer.ts";
-import * as check from "../core/check.ts";
 import { SluiceError } from "../core/errors.ts";
 import { Faults } from "../core/faults.ts";
 import type { Job, Status } from "../core/job.ts";
@@ -15,7 +14,7 @@ import type { Facts } from "../host.ts";
 import type { ApplyResult } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, storeJob } from "./add.ts";
-import type { Node, Prepared } from "./apply-prepare.ts";
+import { type Node, noSuchJob, type Prepared } from "./apply-prepare.ts";
 import { jobNamed, openHolder } from "./names.ts";
 import type { Tx } from "./tx.ts";
 
@@ -99,11 +98,7 @@ function* checkNode(tx: Tx, node: Node, { coming }: Prepared, force: boolean, lo
 		const ref = node.draft.after[index]?.ref;
 		if (edge.node) continue;
 		const found = typeof ref === "string" ? yield* jobNamed(tx, ref) : (edge.job as number);
-		if (found === null || !(yield* tx.find(found)))
-			throw new SluiceError("not_found", `${node.field}.after[${index}]: there is no job ${check.shown(ref)}`, {
-				field: `${node.field}.after[${index}]`,
-				hint: "name a job of this manifest, or one that exists",
-			});
+		if (found === null || !(yield* tx.find(found))) throw noSuchJob(`${node.field}.after[${index}]`, ref);
 		edge.job = found;
 	}
 	refuseUnmergeable(
