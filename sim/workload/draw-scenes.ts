@@ -1,4 +1,5 @@
-// Scenes that random steps hardly ever come to: an agent whose launches keep failing while one probe after the other goes out, and cycles with their beat.
+// Scenes that random steps hardly ever come to: an agent whose launches keep failing while one probe after the other goes out, cycles with their beat, a budget
+// that stops the runs in flight, runs that wait while their daemon starts again.
 
 import type { Config } from "../../src/core/config.ts";
 import type { Op, Plan } from "../operation.ts";
@@ -9,14 +10,15 @@ const COOLDOWN_MS = 10_000;
 const EVERY_MS = 20_000;
 
 /** Apart from the other chances: what a seed was before, it is also with its scene. */
-const sceneOf = (seed: number): "outage" | "beat" | null => (["outage", "beat", null] as const)[hash("scene", seed) % 3] ?? null;
+const SCENES = ["outage", "beat", null, "outage", "beat", "breach", "restart"] as const;
+const sceneOf = (seed: number): (typeof SCENES)[number] => SCENES[hash("scene", seed) % SCENES.length] ?? null;
 
 /** What a plan ends with. */
 export function addScene(plan: Plan, random: Random, config: Config): void {
 	const scene = sceneOf(plan.seed);
 	if (scene === null) return;
 	const first = (plan.ops.at(-1)?.id ?? 0) + 1;
-	const ops = scene === "outage" ? drawOutage(random, config) : drawBeat(random, config);
+	const ops = { outage: drawOutage, beat: drawBeat, breach: drawBreach, restart: drawRestart }[scene](random, config);
 	plan.ops.push(...ops.map((op, index) => ({ ...op, id: first + index })));
 }
 
@@ -78,4 +80,53 @@ function drawBeat(random: Random, config: Config): Op[] {
 		random.chance(0.2) ? byHand() : claim(10),
 	]);
 	return [{ id: 0, kind: "configure", config: settings }, add(), add(), claim(10), byHand(), add(), claim(10), ...rounds.flat()];
+}
+
+/** Some runs of one owner: the end of the first uses up the budget, and the others are asked to stop. */
+function drawBreach(random: Random, config: Config): Op[] {
+	const owner = "zoe";
+	const add = (): Op => ({
+		id: 0,
+		kind: "add",
+		force: true,
+		job: { input: { command: ["true"], owner, priority: random.pick([900, 950]) } },
+	});
+	const ends = (): Op => ({
+		id: 0,
+		kind: "end",
+		whom: { of: "running", pick: random.int(2 ** 31) },
+		end: { kind: "completed", usage: { tokens: 50 } },
+	});
+	return [
+		{ id: 0, kind: "configure", config: calm(config) },
+		{
+			id: 0,
+			kind: "grant",
+			subject: `owner:${owner}`,
+			dim: "tokens",
+			limit: 10,
+			on_breach: random.pick(["stop", "stop", "finish"] as const),
+		},
+		...[add(), add(), add(), claim(10)],
+		...Array.from({ length: 6 }, ends),
+		claim(10),
+	];
+}
+
+/** Runs that wait for jobs, and a daemon that starts again: the callers that waited are gone. */
+function drawRestart(random: Random, config: Config): Op[] {
+	const add = (): Op => ({ id: 0, kind: "add", force: true, job: { input: { command: ["true"], priority: random.pick([900, 950]) } } });
+	const wait = (): Op => ({
+		id: 0,
+		kind: "wait",
+		whom: { of: "running", pick: random.int(2 ** 31) },
+		of: "waiting",
+		picks: [random.int(2 ** 31)],
+	});
+	return [
+		{ id: 0, kind: "configure", config: { ...calm(config), max_concurrent: 2 } },
+		...[add(), add(), claim(10), add(), add(), wait(), wait(), wait()],
+		{ id: 0, kind: "unwait_all" },
+		...[claim(10), wait(), claim(10)],
+	];
 }
