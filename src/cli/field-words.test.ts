@@ -15,5 +15,7 @@ test.each([
 	["cancel", "ids[0]", 'ids[0]: "1,2" is not a name', 'ID: "1,2" is not a name'],
 	["sling", "jobs[0].base_branch", "jobs[0].base_branch: there is no such branch", "--base-branch: there is no such branch"],
 	["add", "agent", "there is no agent x", "there is no agent x"],
+	["add", "deadline", "deadline: is before the start time (runnable_at)", "--deadline: is before the start time (--at, --in)"],
+	["down", undefined, "scheduler.down is not allowed inside a job", "sluice down is not allowed inside a job"],
 	["list", "nonsense", "nonsense: is unknown", "nonsense: is unknown"],
 ])("%s: %s", (name, field, message, said) => expect(inTypedWords(message, field, command(name))).toBe(said));

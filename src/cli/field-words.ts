@@ -19,10 +19,14 @@ const PLAIN: Readonly<Record<string, string>> = { id: "ID", ids: "ID", command: 
 
 /** `after[0]: "1,2" is not a name` → `--after: "1,2" is not a name`; a message that does not begin with its field stays as it is. */
 export function inTypedWords(message: string, field: string | undefined, command: CommandSpec | undefined): string {
-	if (field === undefined || command === undefined || !message.startsWith(`${field}: `)) return message;
+	if (command === undefined) return message;
+	// A refusal names the method that the command has called.
+	const refused = message.replace(/^[a-z_]+(?:\.[a-z_]+)+ (?=is not allowed)/, `sluice ${command.name} `);
+	if (field === undefined || !message.startsWith(`${field}: `)) return refused;
 	const [, name = "", path = ""] = /^(?:jobs\[\d+\]\.)?(\w+)(?:\[\d+\])?(?:\.(.*))?$/.exec(field) ?? [];
 	const wanted = [...(OPTIONS[name] ?? []), name.replaceAll("_", "-"), name.replaceAll("_", "-").replace(/s$/, "")];
 	const option = wanted.find((one) => command.options?.some((each) => each.name === one));
 	const said = option === undefined ? PLAIN[name] : `--${option}${path === "" ? "" : ` ${path}`}`;
-	return said === undefined ? message : `${said}${message.slice(field.length)}`;
+	const rest = message.slice(field.length).replace(" (runnable_at)", " (--at, --in)");
+	return said === undefined ? message : `${said}${rest}`;
 }

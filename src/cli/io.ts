@@ -3,7 +3,7 @@
 import { isAbsolute, resolve } from "node:path";
 import type { MoveWish } from "../api/auto-start.ts";
 import { writeJson } from "../core/json-text.ts";
-import { CliFailure } from "./failure.ts";
+import { CliFailure, usage } from "./failure.ts";
 import type { Printer, Stream } from "./print.ts";
 
 export type Document = Record<string, unknown>;
@@ -102,6 +102,7 @@ export const placeOf = (world: World, path: string): string => (isAbsolute(path)
 /** An id as it is sent: a number, or a job's name. */
 export function idOf(text: string): number | string {
 	if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+	if (/^\d+(?:,\d+)+,?$/.test(text)) throw usage(`${text} is not one job`, `put spaces between them: ${text.split(",").join(" ").trim()}`);
 	// No name is a number: this one is not even looked for.
 	if (/^\d+$/.test(text)) throw new CliFailure("not_found", `there is no job ${text}`, "jobs are numbered from 1; sluice list shows them");
 	return text;
