@@ -199,7 +199,7 @@ export function jobDocument(view: JobView, { config, mask, ...live }: Showing): 
 		merge_status: view.merge_status ?? (view.status === "succeeded" && isKept(view) ? "kept" : null),
 		merge_report: view.merge_report ?? null,
 		merge_target: mergeTarget(view, config),
-		merge_commit: view.merge_report?.commit ?? null,
+		merge_commit: view.merge_report?.nothing ? null : (view.merge_report?.commit ?? null),
 		attempt: view.attempt,
 		failures: view.failures ?? 0,
 		dispatch_failures: view.dispatch_failures ?? 0,

@@ -295,7 +295,10 @@ describe("what cannot be, with what to do", () => {
 		[{ repo: "wb" }, { code: "not_found", field: "repo", hint: 'did you mean "web"?' }],
 		[{ account: "wrk" }, { code: "not_found", field: "account", hint: 'did you mean "work"?' }],
 		[{ uses: { biuld: 1 } }, { code: "not_found", field: "uses.biuld", hint: 'did you mean "build"?' }],
-		[{ uses: { build: 3 } }, { code: "impossible", field: "uses.build", hint: "raise it: sluice config set resources.build N, or add it with --force" }],
+		[
+			{ uses: { build: 3 } },
+			{ code: "impossible", field: "uses.build", hint: "raise it: sluice config set resources.build N, or add it with --force" },
+		],
 		[{ uses: { build: 0 } }, { code: "invalid", field: "uses.build" }],
 		[
 			{ runnable_at: 9, deadline: 8 },

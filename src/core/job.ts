@@ -98,6 +98,8 @@ export type MergeReport = {
 	message?: string;
 	/** The commit that has it. */
 	commit?: string;
+	/** The branch has no commit of its own: the run changed nothing that was committed. */
+	nothing?: true;
 	/** The branch that it is merged into. */
 	target?: string;
 	/** The job is run again for it. */
@@ -117,11 +119,17 @@ export const isMergeStuck = ({ status, merge_status, merge_report }: Pick<Job, "
 	return merge_status === "conflict" || merge_status === "verify_failed" || merge_status === "base_dirty";
 };
 
-type ShownMerge = { merge_status?: MergeStatus | null; merge_target?: string | null; merge_commit?: string | null };
+type ShownMerge = {
+	merge_status?: MergeStatus | null;
+	merge_target?: string | null;
+	merge_commit?: string | null;
+	merge_report?: { nothing?: boolean } | null;
+};
 
 /** `merged into main as 2797037`; while it is not: `into main, base dirty`. Empty for a job without a merge. */
-export function mergeWords({ merge_status, merge_target, merge_commit }: ShownMerge): string {
+export function mergeWords({ merge_status, merge_target, merge_commit, merge_report }: ShownMerge): string {
 	const into = merge_target ? `into ${merge_target}` : "";
+	if (merge_status === "merged" && merge_report?.nothing) return "nothing to merge";
 	if (merge_status === "merged") return ["merged", into, merge_commit ? `as ${merge_commit.slice(0, 7)}` : ""].filter(Boolean).join(" ");
 	const status = merge_status && merge_status !== "none" ? merge_status.replaceAll("_", " ") : "";
 	return [into, status].filter(Boolean).join(", ");

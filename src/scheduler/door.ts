@@ -139,6 +139,7 @@ const ARGUMENTS = {
 				target: (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }),
 				follow_up: check.flag,
 				uncommitted: check.flag,
+				nothing: check.flag,
 				given_up: check.flag,
 				path: (value, field) => check.text(value, field, { max: 4096 }),
 			}),

@@ -22,7 +22,7 @@ import { repoFolder, type WorktreeRecord, writeRecord } from "./record.ts";
 import { identityArgs } from "./removal.ts";
 
 export type MergeResult =
-	| { status: "merged"; commit: string; message?: string }
+	| { status: "merged"; commit: string; nothing?: true; message?: string }
 	| { status: "conflict" | "verify_failed"; files: string[]; message: string }
 	| { status: "base_dirty"; message: string; path?: string; files?: string[] }
 	| { status: "kept" | "requested"; message: string };
@@ -52,7 +52,7 @@ export async function mergeDirect(yard: Yard, repo: Repo, record: WorktreeRecord
 		if (await isAncestor(git, repo.path, tip, base)) {
 			record.merged = { tip, commit: base };
 			writeRecord(yard, record);
-			return { status: "merged", commit: base };
+			return { status: "merged", commit: base, ...(tip === record.base_commit ? { nothing: true as const } : {}) };
 		}
 		const busy = await baseBusy(git, repo.path, record.base_branch);
 		if (busy.why !== null) return dirty(busy.why, busy.path);

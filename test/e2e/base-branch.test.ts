@@ -45,6 +45,17 @@ test("repo add writes the branch down that is checked out; work goes there, what
 	expect((await home.run(["repo", "add", repo.path, "--name", "r"])).err).toContain("base main");
 });
 
+test("a job that changed nothing has nothing to merge, and names no commit of others", async () => {
+	const repo = makeRepository();
+	const home = new TestHome();
+	home.make(`repos: {r: {path: ${repo.path}, base_branch: main}}\n`);
+	const { client } = await home.up(GIT);
+	const job = await add(client, "true");
+	expect(await withMerge(client, job, "merged")).toMatchObject({ merge_commit: null, merge_report: { nothing: true } });
+	expect((await home.run(["why", String(job)])).out).toMatch(/succeeded in \S+, nothing to merge/);
+	expect((await home.run(["diff", String(job)])).err).toContain("changed nothing");
+});
+
 test("a merge that waits names its target, too", async () => {
 	const repo = makeRepository();
 	const home = new TestHome();

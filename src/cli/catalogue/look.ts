@@ -22,7 +22,14 @@ export const LOOK: readonly CommandSpec[] = [
 			"! marks a job that waits for more than its turn: a time, another job, a lock, a person, a pause, a budget, a host. `sluice why ID` says for what.",
 		],
 		options: [
-			{ name: "status", type: "list", value: "STATUS", help: "Only these.", choices: STATUSES, sought: ["failed", "running", "done", "pending", "state"] },
+			{
+				name: "status",
+				type: "list",
+				value: "STATUS",
+				help: "Only these.",
+				choices: STATUSES,
+				sought: ["failed", "running", "done", "pending", "state"],
+			},
 			{ name: "lane", type: "text", value: "NAME", help: "Only this lane.", completes: "lane" },
 			{ name: "repo", type: "text", value: "NAME", help: "Only this repo." },
 			{ name: "batch", type: "text", value: "NAME", help: "Only this batch." },
