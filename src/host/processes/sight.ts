@@ -166,7 +166,8 @@ function readStart(dir: string): Start | "none" | "fresh" | "stale" {
 	if (text === undefined) return "none";
 	const [, shimPid, shimStart, boot, pid, start, mark] = /^1 (\d+) (\S+) (\S+)\n(?:(?:(\d+) (\S+)|mark (\S+))\n)?/.exec(text) ?? [];
 	if (!shimStart || !boot) {
-		const age = Date.now() - (quietly(() => statSync(`${dir}/start`).mtimeMs) ?? 0);
+		// In whole milliseconds, as the clock is: a file of this very millisecond would else be from the future.
+		const age = Date.now() - Math.floor(quietly(() => statSync(`${dir}/start`).mtimeMs) ?? 0);
 		return age >= 0 && age < MARKER_GRACE_MS ? "fresh" : "stale";
 	}
 	return {
