@@ -32,7 +32,7 @@ describe("reading", () => {
 		["a command as text", { command: "echo hi" }, "command", expect.stringContaining("no shell")],
 		["nothing to run", { command: undefined }, "prompt", expect.stringContaining("prompt")],
 		["command and prompt", { prompt: "x" }, "command", "leave one out"],
-		["a pattern that is none", { vars: { word: { pattern: "(" } } }, "vars.word.pattern", undefined],
+		["a pattern that is none", { vars: { word: { pattern: "(" } } }, "vars.word.pattern", "at character 1 of ("],
 		["a default that does not fit", { vars: { word: { pattern: "a", default: "b" } } }, "vars.word.default", undefined],
 		["a built-in name", { vars: { word: {}, item: {} } }, "vars.item", expect.stringContaining("item")],
 		["an unknown step", { command: undefined, steps: [{ name: "a", command: ["x"], after: ["mend"] }] }, "steps.a.after[0]", "known: a"],
@@ -79,6 +79,13 @@ describe("rendering", () => {
 	])("a variable that is %s is an error", (_, vars, field, hint) => {
 		expect(fault(() => renderRecipe(simple(), { vars, built: {} }))).toMatchObject({ field, hint });
 	});
+	test("a pattern that would keep a backtracking engine busy for good is answered, and a value too long for any pattern is refused", () => {
+		const greedy = { pattern: "(a+)+" };
+		expect(() => simple({ vars: { word: { ...greedy, default: `${"a".repeat(60)}!` } } })).toThrow(/does not fit word's pattern/);
+		expect(simple({ vars: { word: { ...greedy, default: "a".repeat(2000) } } }).vars).toMatchObject([{ name: "word" }]);
+		expect(() => simple({ vars: { word: { ...greedy, default: "a".repeat(2001) } } })).toThrow(/longer than 2000 characters/);
+	});
+
 	test("a value that does not fit its pattern", () => {
 		const recipe = simple({ vars: { word: { pattern: "[a-z]+" } } });
 		expect(fault(() => renderRecipe(recipe, { vars: { word: "A1" }, built: {} }))).toMatchObject({ field: "vars.word" });

@@ -8,6 +8,8 @@ import * as check from "./check.ts";
 import { SluiceError } from "./errors.ts";
 import { type JobInput, POLICIES, type Policy } from "./job.ts";
 import { nearest } from "./nearest.ts";
+import { compilePattern, type Pattern } from "./pattern.ts";
+import { PatternFault } from "./pattern-syntax.ts";
 import { asText, isRunTime, RUN_TIME } from "./telling.ts";
 
 /** What is filled in by whoever adds the job. `args` may be absent; asking for any other that is not there is an error. */
@@ -116,18 +118,24 @@ function varsOf(value: unknown): RecipeVar[] {
 const plain = (value: unknown, field: string): string =>
 	typeof value === "number" || typeof value === "boolean" ? String(value) : check.text(value, field, { max: 131_072 });
 
-function compiled(pattern: string, field: string): RegExp {
+function compiled(pattern: string, field: string): Pattern {
 	try {
-		return new RegExp(`^(?:${pattern})$`, "u");
+		return compilePattern(pattern, { whole: true });
 	} catch (error) {
-		throw check.wrong(field, `is no regular expression: ${error instanceof Error ? error.message : String(error)}`);
+		if (error instanceof PatternFault)
+			throw check.wrong(field, `is no pattern that can be used: ${error.message}`, `at character ${error.at + 1} of ${pattern}`);
+		throw error;
 	}
 }
 
 function mustFit({ name, pattern }: RecipeVar, value: string, field: string): void {
-	if (pattern !== null && !compiled(pattern, field).test(value))
-		throw check.wrong(field, `${check.shown(value)} does not fit ${name}'s pattern ${pattern}`);
+	if (pattern === null) return;
+	if (value.length > MAX_MATCHED) throw check.wrong(field, `is longer than ${MAX_MATCHED} characters, and ${name} has a pattern`);
+	if (!compiled(pattern, field).test(value)) throw check.wrong(field, `${check.shown(value)} does not fit ${name}'s pattern ${pattern}`);
 }
+
+/** A value with a pattern is a name, a number, a choice. */
+const MAX_MATCHED = 2000;
 
 function templateOf(given: Record<string, unknown>, field: string): JobInput {
 	const template: Record<string, unknown> = {};

@@ -1,0 +1,197 @@
+// Regular expressions from outside (recipes, configuration): matched in time that grows with pattern × text and no faster. JavaScript's own engine
+// backtracks: `(a+)+` against sixty letters would keep the daemon busy for good.
+//
+// The pattern becomes a program; the matcher walks through the text once and keeps the set of places in the program where it could be (a "Pike VM").
+// A thread in front of another has priority. So whether a text fits, and where a match begins, is as in a backtracking engine; the end of a match and its groups
+// differ only where a repeated part can match nothing, as in `(a*?)?`.
+
+import { SluiceError } from "./errors.ts";
+import { type Assertion, type CharTest, isWord, type Node, PatternFault, parsePattern } from "./pattern-syntax.ts";
+
+/** Instructions in a program: `(a{100}){100}` is refused, not built. */
+const MAX_PROGRAM = 2000;
+/** Steps of one match, about 50 ns each. */
+export const MAX_STEPS = 4_000_000;
+
+type Instruction =
+	| { op: "char"; test: CharTest }
+	| { op: "assert"; what: Assertion }
+	| { op: "save"; slot: number }
+	| { op: "jump"; to: number }
+	/** `first` has priority. */
+	| { op: "split"; first: number; second: number }
+	| { op: "match" };
+
+export type Found = { index: number; groups: (string | undefined)[] };
+export type Pattern = {
+	readonly source: string;
+	readonly groups: number;
+	/** The leftmost match; `groups[0]` is the whole of it. Throws `limit` when the text is too long for this pattern. */
+	exec(text: string): Found | null;
+	test(text: string): boolean;
+};
+
+/** `whole`: the pattern has to fit the whole text. Throws a PatternFault for what is no pattern, or one that cannot be matched in bounded time. */
+export function compilePattern(
+	source: string,
+	{ ignoreCase = false, whole = false, maxSteps = MAX_STEPS }: { ignoreCase?: boolean; whole?: boolean; maxSteps?: number } = {},
+): Pattern {
+	const { tree, groups } = parsePattern(source, ignoreCase);
+	const bounded: Node = whole ? { is: "all", parts: [{ is: "assert", what: "start" }, tree, { is: "assert", what: "end" }] } : tree;
+	const program = programOf({ is: "group", index: 0, body: bounded });
+	const exec = (text: string) => run(program, groups, text, source, maxSteps);
+	return { source, groups, exec, test: (text) => exec(text) !== null };
+}
+
+function programOf(tree: Node): Instruction[] {
+	const program: Instruction[] = [];
+	const emit = (instruction: Instruction): number => {
+		if (program.length >= MAX_PROGRAM) throw new PatternFault("is too large: its repetitions multiply", 0);
+		return program.push(instruction) - 1;
+	};
+	const split = (lazy: boolean) => {
+		const at = emit({ op: "split", first: 0, second: 0 });
+		return (body: number, after: number) => {
+			program[at] = { op: "split", first: lazy ? after : body, second: lazy ? body : after };
+		};
+	};
+	const write = (node: Node): void => {
+		switch (node.is) {
+			case "char":
+				emit({ op: "char", test: node.test });
+				return;
+			case "assert":
+				emit({ op: "assert", what: node.what });
+				return;
+			case "all":
+				for (const part of node.parts) write(part);
+				return;
+			case "group":
+				emit({ op: "save", slot: 2 * node.index });
+				write(node.body);
+				emit({ op: "save", slot: 2 * node.index + 1 });
+				return;
+			case "any": {
+				const ends: number[] = [];
+				for (const [index, choice] of node.choices.entries()) {
+					if (index === node.choices.length - 1) {
+						write(choice);
+						break;
+					}
+					const place = split(false);
+					const body = program.length;
+					write(choice);
+					ends.push(emit({ op: "jump", to: 0 }));
+					place(body, program.length);
+				}
+				for (const end of ends) program[end] = { op: "jump", to: program.length };
+				return;
+			}
+			case "repeat":
+				repeat(node);
+				return;
+		}
+	};
+	const repeat = ({ body, min, max, lazy }: Extract<Node, { is: "repeat" }>): void => {
+		for (let n = 0; n < min; n++) write(body);
+		if (max === Number.POSITIVE_INFINITY) {
+			const from = program.length;
+			const place = split(lazy);
+			write(body);
+			emit({ op: "jump", to: from });
+			place(from + 1, program.length);
+			return;
+		}
+		const places: ((after: number) => void)[] = [];
+		for (let n = min; n < max; n++) {
+			const place = split(lazy);
+			const from = program.length;
+			places.push((after) => place(from, after));
+			write(body);
+		}
+		for (const place of places) place(program.length);
+	};
+	write(tree);
+	emit({ op: "match" });
+	return program;
+}
+
+type Thread = { at: number; slots: number[] };
+
+function run(program: Instruction[], groups: number, text: string, source: string, maxSteps: number): Found | null {
+	let steps = 0;
+	const step = () => {
+		if (++steps > maxSteps)
+			throw new SluiceError("limit", `the text is too long (${text.length} characters) for the pattern ${source.slice(0, 80)}`);
+	};
+	/** At which position of the text an instruction was last put on the list: each is on it once. */
+	const seen = new Int32Array(program.length).fill(-1);
+	const before = (position: number) => (position === 0 ? -1 : (text.codePointAt(position - 1) as number));
+	const isAt = (what: Assertion, position: number): boolean => {
+		if (what === "start") return position === 0;
+		if (what === "end") return position === text.length;
+		const isBorder =
+			(position > 0 && isWord(before(position))) !== (position < text.length && isWord(text.codePointAt(position) as number));
+		return what === "word" ? isBorder : !isBorder;
+	};
+	/** Follows what consumes no character, in order of priority. */
+	const add = (list: Thread[], from: Thread, position: number): void => {
+		const open: Thread[] = [from];
+		for (let thread = open.pop(); thread !== undefined; thread = open.pop()) {
+			step();
+			if (seen[thread.at] === position) continue;
+			seen[thread.at] = position;
+			const instruction = program[thread.at] as Instruction;
+			const { slots } = thread;
+			switch (instruction.op) {
+				case "jump":
+					open.push({ at: instruction.to, slots });
+					break;
+				case "split":
+					open.push({ at: instruction.second, slots }, { at: instruction.first, slots });
+					break;
+				case "save": {
+					const saved = slots.slice();
+					saved[instruction.slot] = position;
+					open.push({ at: thread.at + 1, slots: saved });
+					break;
+				}
+				case "assert":
+					if (isAt(instruction.what, position)) open.push({ at: thread.at + 1, slots });
+					break;
+				default:
+					list.push(thread);
+			}
+		}
+	};
+	const none = new Array<number>(2 * (groups + 1)).fill(-1);
+	let threads: Thread[] = [];
+	let best: number[] | null = null;
+	for (let position = 0; ; ) {
+		// A match that begins further left has priority, so a new thread comes last.
+		if (best === null) add(threads, { at: 0, slots: none }, position);
+		const code = position < text.length ? (text.codePointAt(position) as number) : null;
+		const width = code !== null && code > 0xffff ? 2 : 1;
+		const next: Thread[] = [];
+		for (const thread of threads) {
+			step();
+			const instruction = program[thread.at] as Instruction;
+			if (instruction.op === "match") {
+				best = thread.slots;
+				break;
+			}
+			if (code !== null && instruction.op === "char" && instruction.test(code))
+				add(next, { at: thread.at + 1, slots: thread.slots }, position + width);
+		}
+		threads = next;
+		if (code === null || (threads.length === 0 && best !== null)) break;
+		position += width;
+	}
+	if (best === null) return null;
+	const slots = best;
+	const textOf = (index: number) => {
+		const [from = -1, to = -1] = [slots[2 * index], slots[2 * index + 1]];
+		return from < 0 || to < 0 ? undefined : text.slice(from, to);
+	};
+	return { index: slots[0] as number, groups: Array.from({ length: groups + 1 }, (_, index) => textOf(index)) };
+}
