@@ -56,7 +56,7 @@ describe("mistakes say where they are and what was meant", () => {
 		["agents: {claude: {command: []}}", expect.stringMatching(/^config\.yml:1:19: agents\.claude\.command: names no program/)],
 		["env: ['A B']", expect.stringMatching(/^config\.yml:1:7: env\[0\]: "A B" is not the name of a variable/)],
 		["preset: tovn", expect.stringMatching(/^config\.yml:1:1: preset: must be one of .*did you mean "town"/)],
-		["a: 1\na: 2", "config.yml:2:1: Map keys must be unique (write each key once)"],
+		["a: 1\na: 2", 'config.yml:2:1: the key "a" stands here a second time (write each key once)'],
 		["lanes: [1", expect.stringMatching(/^config\.yml:1:\d+: /)],
 		["- 1\n- 2", expect.stringMatching(/^config\.yml:1:1: must be keys and values/)],
 		["max_concurrent: 1\n---\nmax_concurrent: 2", expect.stringMatching(/2 documents/)],

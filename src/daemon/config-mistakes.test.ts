@@ -61,3 +61,8 @@ concurrency:
 		"config.yml:8:3: concurrency.other: there is no such key | docs/reference/config.md lists every key",
 	]);
 });
+
+test("of a large file fewer mistakes are told, since each costs a reading of the whole", () => {
+	const wrong = (count: number) => told(Array.from({ length: count }, (_, n) => `zz${n}: 1`).join("\n")).length;
+	expect([wrong(90), wrong(500), wrong(9000)]).toEqual([90, 100, 11]);
+});

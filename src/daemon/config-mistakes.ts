@@ -3,13 +3,16 @@
 import { SluiceError } from "../core/errors.ts";
 import { effective, type Given, type Layer, spellings } from "./config-layers.ts";
 
-/** No reader needs more; and each costs a reading of the whole file. */
+/** No reader needs more; and each costs a reading of the whole file, so of a large file fewer are told. */
 const MOST = 100;
+const MOST_KEYS_READ = 100_000;
 
 export function mistakesIn(layers: readonly Layer[]): SluiceError[] {
 	const found: SluiceError[] = [];
 	let rest = [...layers];
-	while (found.length < MOST) {
+	const keys = layers.reduce((sum, { given }) => sum + sizeOf(given), 1);
+	const most = Math.min(MOST, Math.max(3, Math.floor(MOST_KEYS_READ / keys)));
+	while (found.length < most) {
 		const error = firstIn(rest);
 		if (error === null) break;
 		const at = rest.findIndex((layer) => error.message.startsWith(`${layer.place(error.field ?? "")}: `));
@@ -21,6 +24,12 @@ export function mistakesIn(layers: readonly Layer[]): SluiceError[] {
 		rest = rest.map((one) => (one === layer ? { ...layer, given: without } : one));
 	}
 	return found.sort((a, b) => lineOf(a) - lineOf(b));
+}
+
+/** Keys and members in all. A file's nesting is bounded by its parser. */
+function sizeOf(given: unknown): number {
+	if (typeof given !== "object" || given === null) return 1;
+	return Object.values(given).reduce((sum: number, one) => sum + sizeOf(one), 1);
 }
 
 /** As the file is read; what stands elsewhere comes last. */

@@ -2,6 +2,7 @@
 
 import { Document, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parse, parseAllDocuments, type YAMLMap } from "yaml";
 import { assert, SluiceError } from "../core/errors.ts";
+import { repeatedKeyMessage, repeatedKeys, YAML_OPTIONS, yamlFault } from "../core/yaml-bounds.ts";
 import { type Given, spellings, stepsOf } from "./config-layers.ts";
 
 export type ConfigText = {
@@ -13,13 +14,16 @@ export type ConfigText = {
 };
 
 const MOST = 1_000_000;
+/** Every key is checked again for each mistake that is found. */
+const MOST_MARKS = 10_000;
 const bad = (message: string, hint?: string) => new SluiceError("invalid", message, { field: "config", hint });
 
 /** Throws a SluiceError that begins with `name:line:column`. */
 export function readConfigText(text: string, name = "config.yml"): ConfigText {
-	if (text.length > MOST) throw bad(`${name}: is ${text.length} characters long; the limit is ${MOST}`);
+	const fault = yamlFault(text, MOST, MOST_MARKS);
+	if (fault !== null) throw bad(`${name}: ${fault}`);
 	const lines = new LineCounter();
-	const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
+	const documents = parseAllDocuments(text, { ...YAML_OPTIONS, lineCounter: lines });
 	const all = Array.isArray(documents) ? documents : [];
 	if (all.length > 1) throw bad(`${name}: ${all.length} documents in one file`, "leave out the lines with ---");
 	const document = (all[0] ?? new Document(null)) as Document;
@@ -43,8 +47,9 @@ export function readConfigText(text: string, name = "config.yml"): ConfigText {
 
 /** Every place at which a text is no YAML, in its order. */
 export function flawsIn(text: string, name = "config.yml"): SluiceError[] {
+	if (yamlFault(text, MOST, MOST_MARKS) !== null) return [];
 	const lines = new LineCounter();
-	const [document] = parseAllDocuments(text.slice(0, MOST), { lineCounter: lines, prettyErrors: false }) as Document[];
+	const [document] = parseAllDocuments(text, { ...YAML_OPTIONS, lineCounter: lines }) as Document[];
 	return document === undefined
 		? []
 		: flawsOf(document, name, (offset) => {
@@ -53,11 +58,14 @@ export function flawsIn(text: string, name = "config.yml"): SluiceError[] {
 			});
 }
 
-const flawsOf = ({ errors, warnings }: Pick<Document, "errors" | "warnings">, name: string, at: (offset: number) => string) =>
-	[...errors, ...warnings].map((flaw) => bad(`${name}${at(flaw.pos[0])}: ${flaw.message}`, hintFor(flaw.code)));
-
-const hintFor = (code: string): string | undefined =>
-	code === "TAB_AS_INDENT" ? "indent with spaces" : code === "DUPLICATE_KEY" ? "write each key once" : undefined;
+const flawsOf = (document: Document, name: string, at: (offset: number) => string) => [
+	...[...document.errors, ...document.warnings].map((flaw) =>
+		bad(`${name}${at(flaw.pos[0])}: ${flaw.message}`, flaw.code === "TAB_AS_INDENT" ? "indent with spaces" : undefined),
+	),
+	...repeatedKeys(document.contents).map(({ key, offset }) =>
+		bad(`${name}${at(offset)}: ${repeatedKeyMessage(key)}`, "write each key once"),
+	),
+];
 
 function read<T>(call: () => T, name: string): T {
 	try {
@@ -132,8 +140,9 @@ const spelledIn = (map: YAMLMap, step: string): string => spellings(step).find((
 
 /** What a command line or a variable says: `8`, `null`, `5m`, `[a, b]`. Text that is no YAML is text. */
 export function parseValue(text: string): unknown {
+	if (yamlFault(text, MOST, MOST_MARKS) !== null) return text;
 	try {
-		return parse(text, { maxAliasCount: 0, logLevel: "error" });
+		return parse(text, { uniqueKeys: false, maxAliasCount: 0, logLevel: "error" });
 	} catch {
 		return text;
 	}

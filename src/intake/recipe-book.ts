@@ -9,6 +9,7 @@ import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
 import { type Recipe, readRecipe } from "../core/recipe.ts";
 import { SHIPPED } from "../core/shipped-recipes.ts";
+import { repeatedKeyMessage, repeatedKeys, YAML_OPTIONS, yamlFault } from "../core/yaml-bounds.ts";
 import type { RecipeView } from "../intake.ts";
 
 const KINDS = /\.ya?ml$/;
@@ -72,15 +73,18 @@ export function openRecipeBook(home: string, repo: (name: string) => string | nu
 
 /** Throws what is wrong with it, with the line where that is known. */
 export function readRecipeText(text: string, name: string, path = `${name}.yml`): Recipe {
-	if (text.length > MOST)
-		throw new SluiceError("limit", `${path}: is ${text.length} characters long; the limit is ${MOST}`, { field: "recipe" });
+	const fault = yamlFault(text, MOST);
+	if (fault !== null) throw new SluiceError("limit", `${path}: ${fault}`, { field: "recipe" });
 	const lines = new LineCounter();
-	const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+	const document = parseDocument(text, { ...YAML_OPTIONS, lineCounter: lines });
+	const refuse = (offset: number, message: string): never => {
+		const { line, col } = lines.linePos(offset);
+		throw new SluiceError("invalid", `${path}:${line}:${col}: ${message}`, { field: "recipe" });
+	};
 	const flaw = document.errors[0] ?? document.warnings[0];
-	if (flaw) {
-		const { line, col } = lines.linePos(flaw.pos[0]);
-		throw new SluiceError("invalid", `${path}:${line}:${col}: ${flaw.message}`, { field: "recipe" });
-	}
+	if (flaw) refuse(flaw.pos[0], flaw.message);
+	const [repeated] = repeatedKeys(document.contents);
+	if (repeated) refuse(repeated.offset, repeatedKeyMessage(repeated.key));
 	try {
 		return readRecipe(document.toJS({ maxAliasCount: 100 }), name);
 	} catch (error) {

@@ -18,7 +18,7 @@ describe("reading", () => {
 	test.each([
 		["no end", "---\na: 1\n", /line 1: front matter: has no end/],
 		["bad YAML", "---\nok: 1\na: [1\n---\n", /line \d: front matter/],
-		["a key twice", "---\na: 1\na: 2\n---\n", /line 3: .*unique/i],
+		["a key twice", "---\na: 1\na: 2\n---\n", /line 3: .*a second time/],
 		["a list", "---\n- a\n---\n", /must be keys and values/],
 	])("%s is named with its line", (_, text, message) => {
 		expect(() => readCard(bytes(text))).toThrow(message);

@@ -3,8 +3,10 @@
 import { isMap, isScalar, LineCounter, type Pair, parseDocument, type YAMLMap } from "yaml";
 import * as check from "../../core/check.ts";
 import { SluiceError } from "../../core/errors.ts";
+import { repeatedKeyMessage, repeatedKeys, YAML_OPTIONS, yamlFault } from "../../core/yaml-bounds.ts";
 
 const MOST = 4_000_000;
+const MOST_FRONT = 100_000;
 
 export type CardText = {
 	text: string;
@@ -40,11 +42,15 @@ const bad = (message: string, line: number, hint?: string) =>
 	new SluiceError("invalid", `line ${line}: ${message}`, { field: "front matter", hint });
 
 function parse(yaml: string) {
+	const fault = yamlFault(yaml, MOST_FRONT);
+	if (fault !== null) throw bad(`front matter: ${fault}`, 2);
 	const lines = new LineCounter();
-	const document = parseDocument(yaml, { lineCounter: lines, prettyErrors: false });
+	const document = parseDocument(yaml, { ...YAML_OPTIONS, lineCounter: lines });
 	const flaw = document.errors[0] ?? document.warnings[0];
 	// The front matter begins on the second line of the file.
 	if (flaw) throw bad(`front matter: ${flaw.message}`, lines.linePos(flaw.pos[0]).line + 1);
+	const [repeated] = repeatedKeys(document.contents);
+	if (repeated) throw bad(`front matter: ${repeatedKeyMessage(repeated.key)}`, lines.linePos(repeated.offset).line + 1);
 	const root = document.contents;
 	if (root !== null && !isMap(root) && !(isScalar(root) && root.value === null))
 		throw bad("front matter: must be keys and values", 2, "for example: agent_flow: implement");
