@@ -27,6 +27,8 @@ export type Printer = {
 	paintTalk: Paint;
 	/** Columns of the terminal; no bound where output is no terminal. */
 	width: number;
+	/** Whether data goes to a terminal, not to a file or another program. */
+	terminal: boolean;
 };
 
 export type PrinterOptions = {
@@ -52,6 +54,7 @@ export function createPrinter({ stdout, stderr, quiet, json, noColor, env }: Pri
 		},
 		paint: paintWith(coloursOn(stdout)),
 		paintTalk: paintWith(coloursOn(stderr)),
+		terminal: stdout.isTTY === true,
 		width: stdout.isTTY ? (stdout.columns ?? 80) : Number.POSITIVE_INFINITY,
 	};
 }

@@ -1,5 +1,6 @@
 // Times, tables and colours by example.
 
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { NOW } from "../../test/make/command-line.ts";
 import { createPrinter } from "./print.ts";
@@ -86,6 +87,41 @@ describe("text", () => {
 		expect(printable("a\u001b]0;title\u0007b\u001b[2Jc\u001b[31md\ne\tf\u0000\u202eg\u009b")).toBe("abcd e fg");
 		expect(tame("a\r\n\u001b[31mred\u001b[0m\u001b[1A\u001b]8;;http://x\u0007link\u0008", "keep")).toBe("a\r\n\u001b[31mred\u001b[0mlink");
 		expect(tame("\u001b[31mred\u001b[0m", "drop")).toBe("red");
+	});
+
+	const ESC = "\u001b";
+	test.each([
+		["an escape with NUL inside", `${ESC}\u0000[2J`, "[2J"],
+		["a sequence inside a sequence", `${ESC}${ESC}[A[2J`, "[2J"],
+		["the clipboard, with NULs", `${ESC}\u0000]52;c;aGk=${ESC}\u0000\\`, "]52;c;aGk=\\"],
+		["the clipboard", `a${ESC}]52;c;aGk=${ESC}\\b`, "ab"],
+		["a title without an end", `${ESC}]0;title and the rest`, "0;title and the rest"],
+		["a reset", `${ESC}cx`, "x"],
+		["another character set", `${ESC}(0x`, "x"],
+		["saving the cursor", `${ESC}7x${ESC}8`, "x"],
+		["C1 codes", "a\u009b2Jb\u009d0;t\u009c", "a2Jb0;t"],
+		["a device string", `${ESC}Pq#0;2;0;0;0${ESC}\\x`, "x"],
+		["a line written over", "rm -rf /\rls", "rm -rf /\nls"],
+		["writing directions", "a\u202eb\u2066c", "abc"],
+		["a colour", `${ESC}[1;31mred${ESC}[0m`, `${ESC}[1;31mred${ESC}[0m`],
+		["an escape before a colour", `${ESC}${ESC}[31m[2J`, `${ESC}[31m[2J`],
+		["a colour without an end", `${ESC}[31`, "31"],
+	])("%s", (_, text, shown) => {
+		expect(tame(text, "keep")).toBe(shown);
+	});
+
+	test("whatever is written, only whole colours are left of it, and a second pass finds nothing", () => {
+		const unit = fc.constantFrom(ESC, "[", "]", "2", "J", "m", ";", "\u0000", "\u0007", "\\", "\r", "\n", "c", "(", "\u009b", "P");
+		fc.assert(
+			fc.property(fc.string({ unit, maxLength: 30 }), (text) => {
+				const shown = tame(text, "keep");
+				expect(shown.replace(new RegExp(`${ESC}\\[[0-9;:]*m`, "g"), "")).toMatch(/^[\t\n\r -~]*$/);
+				expect(shown).not.toMatch(/\r(?!\n)/);
+				expect(tame(shown, "keep")).toBe(shown);
+				expect(tame(text, "drop")).not.toContain(ESC);
+			}),
+			{ numRuns: 2000 },
+		);
 	});
 
 	test("keys", () => {

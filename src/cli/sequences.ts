@@ -12,10 +12,19 @@ const turning = "\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069";
 const SEQUENCES = `${control("@-~")}|${command}|${short}`;
 const ANY = new RegExp(SEQUENCES, "g");
 const ALONE = new RegExp(`[\\u0000-\\u001f\\u007f-\\u009f${turning}]`, "g");
-const COLOURS = new RegExp(`${ESC}\\[[0-9;:]*m`, "g");
-/** All but colours, tabs, line ends and carriage returns. */
+const COLOUR = `${ESC}\\[[0-9;:]*m`;
+/** `ESC ] … BEL`, `ESC P … ESC \` and the like, if they end: titles, links, the clipboard. */
+const string = `${ESC}[\\]PX^_][^\\u0007\\u001b]{0,8192}(?:\\u0007|${ESC}\\\\)`;
+/** Any other that a terminal takes for a sequence; a single ESC; a carriage return that is not at a line's end; all other control characters but tab and line end. */
 const UNRULY = new RegExp(
-	`${control("@-ln-~")}|${command}|${short}|[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001a\\u001c-\\u001f\\u007f${turning}]`,
+	[
+		`(${COLOUR})`,
+		control("@-~"),
+		string,
+		`${ESC}[ -/]{0,8}[0-~]?`,
+		"(\\r(?!\\n))",
+		`[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f${turning}]`,
+	].join("|"),
 	"g",
 );
 
@@ -27,10 +36,16 @@ export const splitSequences = (text: string): string[] => text.split(new RegExp(
 /** One line that cannot move the cursor, change colours or hide text, whoever wrote it. */
 export const printable = (text: string): string => withoutSequences(text.replace(/[\r\n\t]+/g, " ")).replace(ALONE, "");
 
-/** What may stay in a log that is shown to a person. */
+/**
+ * What may stay in a text of several lines that is shown to a person: colours, where they are wanted. One pass takes every ESC away that does not begin a whole
+ * colour, so what is left cannot join into a new sequence. A carriage return would let a line be written over, so it ends the line.
+ */
 export function tame(text: string, colours: "keep" | "drop"): string {
-	const calm = text.replace(UNRULY, "");
-	return colours === "keep" ? calm : calm.replace(COLOURS, "");
+	return text.replace(UNRULY, (_, colour: string | undefined, carriage: string | undefined, at: number) => {
+		if (colour !== undefined) return colours === "keep" ? colour : "";
+		// The last character of a piece: a line end may follow in the next one.
+		return carriage === undefined || at === text.length - 1 ? "" : "\n";
+	});
 }
 
 /** Keys as a terminal sends them: arrows are sequences. */

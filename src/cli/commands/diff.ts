@@ -2,13 +2,16 @@
 
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
+import { tame } from "../sequences.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.diff", { id: idOf(call.arg("ID")) });
 	answer(io, document, () => {
 		const patch = String(document.patch);
 		if (patch === "") return io.print.say(`job ${document.job} changed nothing`);
-		for (const line of patch.replace(/\n$/, "").split("\n")) io.print.out(coloured(line, io));
+		// For another program, such as git apply, it stays as it is.
+		const shown = io.print.terminal ? tame(patch, "drop") : patch;
+		for (const line of shown.replace(/\n$/, "").split("\n")) io.print.out(coloured(line, io));
 	});
 	return undefined;
 }
