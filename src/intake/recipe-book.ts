@@ -105,7 +105,9 @@ function namesIn(folder: string): string[] {
 
 function textOf(path: string): string {
 	try {
-		if (statSync(path).size > MOST * 4) throw new Error("too large");
+		const stat = statSync(path);
+		if (!stat.isFile()) throw new Error("is not a plain file");
+		if (stat.size > MOST * 4) throw new Error("too large");
 		return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
 	} catch (error) {
 		const said = error instanceof TypeError ? "is not UTF-8" : error instanceof Error ? error.message : String(error);

@@ -1,11 +1,12 @@
 // A folder of prompt files, one item each: `fix-login.md` is the item fix-login, its text the prompt. A file that is taken away closes its item.
 
-import { lstat, readdir, readFile, realpath } from "node:fs/promises";
+import { lstat, readdir, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import * as check from "../core/check.ts";
 import { SluiceError } from "../core/errors.ts";
 import { naturalOrder } from "../core/natural-order.ts";
 import { type Item, type ItemFault, plainItem, type Source, type SourceSettings } from "../source.ts";
+import { readPlainFile } from "./plain-file.ts";
 
 const KINDS = /\.(?:md|txt|prompt)$/;
 
@@ -32,8 +33,9 @@ export function openFolder(name: string, settings: SourceSettings): Source {
 		check.word(id, "item");
 		const real = await realpath(path);
 		if (!real.startsWith((await realpath(root)) + sep)) throw new SluiceError("forbidden", `${path}: is a link out of the source's folder`);
-		const bytes = await readFile(real);
-		if (bytes.length > check.MAX_TEXT) throw new SluiceError("limit", `${path}: ${bytes.length} bytes, at most ${check.MAX_TEXT}`);
+		const bytes = await readPlainFile(real, check.MAX_TEXT).catch((error) => {
+			throw error instanceof SluiceError ? new SluiceError(error.code, `${path}: ${error.message}`, { hint: error.hint }) : error;
+		});
 		let text: string;
 		try {
 			text = new TextDecoder("utf-8", { fatal: true }).decode(bytes).trim();

@@ -28,16 +28,19 @@ export async function includeFiles(parts: Parts, repo: Repo, worktree: string): 
 	return copied;
 }
 
-/** Plain files only, and neither end may lead out of its root. */
+/**
+ * Plain files only, and neither end may lead out of its root. What the branch has there already stays, also a link: written through, it could lead anywhere.
+ */
 function copyInside(from: string, to: string, path: string): boolean {
 	const source = join(from, path);
 	if (lstatSync(source, { throwIfNoEntry: false })?.isFile() !== true) return false;
 	const target = join(to, path);
+	if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) return false;
 	let above = dirname(target);
 	while (lstatSync(above, { throwIfNoEntry: false }) === undefined) above = dirname(above);
 	if (!within(from, dirname(source)) || !within(to, above)) return false;
 	mkdirSync(dirname(target), { recursive: true });
-	copyFileSync(source, target, constants.COPYFILE_FICLONE);
+	copyFileSync(source, target, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
 	return true;
 }
 

@@ -1,6 +1,6 @@
 // Jobs on real repositories with a real daemon: facts, worktrees, hooks, merges, and what crashes leave behind.
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -232,6 +232,25 @@ describe("the life of a worktree", () => {
 			"before_remove 2",
 		]);
 		expect(said[0]?.slice(3)).toEqual([".env", ".git", ".gitignore", ".worktreeinclude", "README.md"]);
+	});
+
+	test("an included file is not written through a link of the branch, nor over a file of it", async () => {
+		const repo = makeRepository({ "README.md": "hello\n", ".gitignore": ".env\nown\n", ".worktreeinclude": ".env\nown\n" });
+		repo.write(".env", "KEY=1\n");
+		repo.write("own", "of the checkout\n");
+		const outside = join(makeFolder(), "outside");
+		writeFileSync(outside, "untouched\n");
+		const blob = (text: string) => execFileSync("git", ["hash-object", "-w", "--stdin"], { cwd: repo.path, input: text }).toString().trim();
+		const tree = execFileSync("git", ["mktree"], {
+			cwd: repo.path,
+			input: `120000 blob ${blob(outside)}\t.env\n100644 blob ${blob("of the branch\n")}\town\n`,
+		});
+		repo.git("branch", "evil", repo.git("commit-tree", "-m", "evil", tree.toString().trim()));
+		const { client } = await town(repo);
+		const job = await add(client, "cat own; readlink .env", { base_branch: "evil", no_merge: true });
+		expect(await ended(client, job)).toMatchObject({ status: "succeeded" });
+		expect((await client.call("job.logs", { id: job })).text).toBe(`of the branch\n${outside}\n`);
+		expect(readFileSync(outside, "utf8")).toBe("untouched\n");
 	});
 
 	test("a hook before the run that fails, or takes too long, keeps the run from starting; others go on", async () => {

@@ -1,9 +1,10 @@
 // Reads one beads database: through `bd`, in two or three calls however many issues there are, or from `.beads/issues.jsonl` where bd is not installed.
 
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SluiceError } from "../../core/errors.ts";
 import type { ItemFault } from "../../source.ts";
+import { readPlainFile } from "../plain-file.ts";
 import { type Bd, issuesIn } from "./bd.ts";
 import { isConvoy } from "./issue.ts";
 import { faultOf, type Snapshot, snapshotOf, type Values } from "./snapshot.ts";
@@ -12,6 +13,9 @@ import { faultOf, type Snapshot, snapshotOf, type Values } from "./snapshot.ts";
 const IDS_PER_CALL = 200;
 
 type Raw = { id: string; value: Record<string, unknown> };
+
+/** A hundred thousand issues are about 100 MB. */
+const MAX_BEADS = 256_000_000;
 
 export function createReading(source: string, root: string, bd: Bd): () => Promise<Snapshot> {
 	let file: { stamp: string; snapshot: Snapshot } | undefined;
@@ -29,7 +33,7 @@ export function createReading(source: string, root: string, bd: Bd): () => Promi
 			const { mtimeNs, size, ino } = await stat(path, { bigint: true });
 			stamp = `${ino} ${mtimeNs} ${size}`;
 			if (file?.stamp === stamp) return file.snapshot;
-			text = new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
+			text = new TextDecoder("utf-8", { fatal: true }).decode(await readPlainFile(path, MAX_BEADS));
 		} catch (error) {
 			const said = error instanceof TypeError ? `${path} is not UTF-8` : (error as Error).message;
 			throw new SluiceError("not_found", `source ${source}: ${said}`, { field: "root", hint: "is bd installed, or the root right?" });

@@ -5,7 +5,7 @@ import * as check from "../../core/check.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { repeatedKeyMessage, repeatedKeys, YAML_OPTIONS, yamlFault } from "../../core/yaml-bounds.ts";
 
-const MOST = 4_000_000;
+export const MAX_CARD = 4_000_000;
 const MOST_FRONT = 100_000;
 
 export type CardText = {
@@ -19,7 +19,7 @@ export type CardText = {
 
 /** Throws what is wrong with it, with its line where there is one. */
 export function readCard(bytes: Uint8Array): CardText {
-	if (bytes.length > MOST) throw new SluiceError("limit", `${bytes.length} bytes, at most ${MOST}`, { field: "card" });
+	if (bytes.length > MAX_CARD) throw new SluiceError("limit", `${bytes.length} bytes, at most ${MAX_CARD}`, { field: "card" });
 	let text: string;
 	try {
 		text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -2,14 +2,15 @@
 // not changed is only looked at when everything is.
 
 import { type FSWatcher, watch } from "node:fs";
-import { lstat, readdir, readFile, realpath, stat } from "node:fs/promises";
+import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { SluiceError } from "../../core/errors.ts";
 import { naturalOrder } from "../../core/natural-order.ts";
 import type { Host } from "../../host.ts";
 import type { ItemFault, Scan, Source, SourceSettings } from "../../source.ts";
+import { readPlainFile } from "../plain-file.ts";
 import { type Card, cardOf, codeOf, FOLDERS, type Folder, PHASE, type Place } from "./card.ts";
-import { readCard } from "./front-matter.ts";
+import { MAX_CARD, readCard } from "./front-matter.ts";
 import { joinBoard } from "./queues.ts";
 import { writeCard } from "./write.ts";
 
@@ -77,7 +78,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 			if (real !== path && !real.startsWith(rootPath + sep))
 				throw new SluiceError("forbidden", "is a link out of the source's folder", { hint: "put the file itself there" });
 			parts.told?.("read", path);
-			known.card = cardOf(name, readCard(await readFile(real)), place, path, stamp);
+			known.card = cardOf(name, readCard(await readPlainFile(real, MAX_CARD)), place, path, stamp);
 		} catch (error) {
 			known.fault = error instanceof SluiceError ? error : new SluiceError("invalid", (error as Error).message);
 		}

@@ -2,12 +2,13 @@
 // changed in between write into the open file. Nothing is renamed over the card's path: a rename would bring back a card that a person has deleted
 // or moved to another folder after the last look at it.
 
-import { type FileHandle, open, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, open, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { SluiceError } from "../../core/errors.ts";
 import type { AgentStatus, Change, Written } from "../../source.ts";
+import { readPlainFile } from "../plain-file.ts";
 import { mayFollow } from "./card.ts";
-import { type CardText, readCard, withField, withHistory } from "./front-matter.ts";
+import { type CardText, MAX_CARD, readCard, withField, withHistory } from "./front-matter.ts";
 
 /** Somebody who saves more often than this is not overtaken. */
 const TRIES = 20;
@@ -37,7 +38,7 @@ export async function writeCard(path: string, change: Change, meanwhile: Meanwhi
 
 /** An editor has put a new file in the card's place. One with another status than before says what a person wants; any other lacks only our change. */
 async function isDecided(path: string, before: Uint8Array): Promise<boolean> {
-	return statusIn(await readFile(path)) !== statusIn(before);
+	return statusIn(await readPlainFile(path, MAX_CARD)) !== statusIn(before);
 }
 
 const statusIn = (bytes: Uint8Array): AgentStatus | "" => statusOf(readCard(bytes));
