@@ -260,7 +260,7 @@ export function jobDocument(view: JobView, { config, mask, ...live }: Showing): 
 		permission: spec.permission ?? (view.kind === "agent" ? "edit" : null),
 		commit: spec.commit ?? (view.kind === "agent" ? "auto" : null),
 		args: spec.args ?? null,
-		vars: spec.vars ?? null,
+		vars: spec.vars ? masked(spec.vars, mask) : null,
 		recipe: spec.recipe ?? null,
 		mode: spec.mode ?? null,
 		owned: spec.owned ?? false,

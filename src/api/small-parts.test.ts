@@ -8,7 +8,7 @@ import { FakeClock, MINUTE, SECOND } from "../../test/make/fakes.ts";
 import { makeFolder } from "../../test/make/folder.ts";
 import { connect } from "./client.ts";
 import { Histogram, writeMetrics } from "./metrics-text.ts";
-import { matcher } from "./secrets.ts";
+import { MASKED, masked, maskedDeep, matcher, SECRET_NAMES } from "./secrets.ts";
 import { socketPath } from "./socket-path.ts";
 import { bearer, Lockout } from "./tokens.ts";
 
@@ -44,6 +44,41 @@ test("name patterns", () => {
 		expect([pattern, yes.filter((name) => !matcher(pattern)(name))]).toEqual([pattern, []]);
 		expect([pattern, no.filter((name) => matcher(pattern)(name))]).toEqual([pattern, []]);
 	}
+});
+
+test("which variables hold secrets when nothing else is set", () => {
+	const names = [
+		"API_KEY",
+		"GH_PAT",
+		"SSH_PASSPHRASE",
+		"PASSPHRASE",
+		"AUTH",
+		"NPM_AUTH",
+		"DATABASE_PWD",
+		"DB_PASS",
+		"MY_SECRET",
+		"X_TOKEN",
+	];
+	const plain = ["PATH", "PWD", "SSH_AUTH_SOCK", "AUTHOR", "KEYBOARD", "PATTERN"];
+	const all = Object.fromEntries([...names, ...plain].map((name) => [name, "value"]));
+	const shown = masked(all, { names: SECRET_NAMES });
+	expect(Object.keys(shown).filter((name) => shown[name] === MASKED)).toEqual(names);
+});
+
+test("secrets at any depth of a document: by the names of variables, by what they look like, never a reference or a setting's own name", () => {
+	const document = {
+		add: { env: { API_KEY: "x", HOME: "/h", OTHER_KEY: "env:OTHER_KEY", A_TOKEN: "" }, vars: { DB_PASS: "y" } },
+		secrets: ["*_KEY"],
+		url: "ssh://u:SECRET@h/x",
+		note: ["ghp_abcdefgh"],
+	};
+	expect(maskedDeep(document, { names: SECRET_NAMES })).toEqual({
+		add: { env: { API_KEY: MASKED, HOME: "/h", OTHER_KEY: "env:OTHER_KEY", A_TOKEN: "" }, vars: { DB_PASS: MASKED } },
+		secrets: ["*_KEY"],
+		url: "ssh://***@h/x",
+		note: [MASKED],
+	});
+	expect(maskedDeep("sk", { names: SECRET_NAMES }, "cron.c1.add.env.API_KEY")).toBe(MASKED);
 });
 
 describe("tokens", () => {

@@ -38,6 +38,10 @@ test("what stands before the @ of a web address is not shown", () => {
 	expect(withoutCredentials("fatal: unable to access 'https://TOKEN@example.org/app/': no")).toBe(
 		"fatal: unable to access 'https://***@example.org/app/': no",
 	);
+	expect(withoutCredentials("https://u:pa'SECRET@h ssh://u:SECRET@h/x postgres://u:SECRET@h/db https://u:p@more@h/y")).toBe(
+		"https://***@h ssh://***@h/x postgres://***@h/db https://***@h/y",
+	);
+	expect(withoutCredentials("ssh://git@example.org/app")).toBe("ssh://git@example.org/app");
 	expect(withoutCredentials("git@example.org:app and https://example.org/@x")).toBe("git@example.org:app and https://example.org/@x");
 });
 

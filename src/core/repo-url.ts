@@ -32,8 +32,14 @@ export function urlFault(url: string): string | undefined {
 
 const hostOf = (rest: string): string => (rest.split("/")[0] ?? "").replace(/^.*@/, "");
 
-/** Without what stands before the @ of a web address: that may be a password, or a token. Also in longer texts. */
-export const withoutCredentials = (text: string): string => text.replace(/\b(https?:\/\/)[^/@\s'"]*@/gi, "$1***@");
+/**
+ * Without what stands before the @ of a web address, which may be a token, and without the password of any other address. Also in longer texts. A password may
+ * hold quotes and an @, so the last @ of the host's part counts.
+ */
+export const withoutCredentials = (text: string): string =>
+	text.replace(/\b([a-z][a-z0-9+.-]{0,30}:\/\/)([^/\s]*)@/gi, (whole, scheme: string, user: string) =>
+		/^https?:/i.test(scheme) || user.includes(":") ? `${scheme}***@` : whole,
+	);
 
 /** A name for it: its last part. */
 export const nameOfUrl = (url: string): string =>

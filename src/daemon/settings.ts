@@ -1,6 +1,7 @@
 // The daemon's own settings: what config.yml may say besides the engine's keys. Type, meaning, default and check, in the manner of core/config.ts.
 
 import { isAbsolute } from "node:path";
+import { SECRET_NAMES } from "../api/secrets.ts";
 import * as check from "../core/check.ts";
 import { cap, group, length, map, prefix, type Reader, type Readers, whole } from "../core/config-input.ts";
 import { ALLOWED } from "../core/environment.ts";
@@ -102,7 +103,7 @@ export const SETTINGS: Settings = {
 	host: { name: null, labels: [] },
 	port: 7420,
 	env: [...ALLOWED],
-	secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
+	secrets: [...SECRET_NAMES],
 	max_log_bytes: 1_000_000_000,
 	logs: { shared_kb: 256 },
 	log_retention_ms: 30 * 86_400_000,

@@ -1,6 +1,6 @@
 // Who may do what, and what is never shown: a real daemon, its doors, its files, its log, and the programs that it starts.
 
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -145,6 +145,25 @@ describe("secrets", () => {
 		expect(files.length).toBeGreaterThan(4);
 		expect(files.filter((path) => hidden.some((value) => readFileSync(path, "utf8").includes(value)))).toEqual([]);
 		expect(JSON.parse((await home.run(["show", "job", "--json"])).out).job.env).toMatchObject({ DEPLOY_TOKEN: "***", PLAIN: "***" });
+	});
+
+	test("of a cron's job and of a recipe are masked for a viewer, in the configuration too", async () => {
+		const { home, post, token } = await open(
+			'cron:\n  nightly: {schedule: "0 3 * * *", add: {command: ["true"], env: {API_KEY: SECRETCRON}}}\nrepos:\n  r: {url: "https://u:pa\'SECRETURL@h/x"}\n',
+		);
+		writeFileSync(join(home.path, "recipes", "wild.yml"), "command: [make]\nenv: {DATABASE_PWD: SECRETRECIPE}\n");
+		const viewer = { Authorization: `Bearer ${token("viewer-token")}`, "Content-Type": "application/json" };
+		for (const [method, params] of [
+			["config.list", {}],
+			["config.get", { key: "cron" }],
+			["cron.list", {}],
+			["recipe.list", {}],
+			["recipe.show", { name: "wild" }],
+			["repo.list", {}],
+		] as const) {
+			const { status, body } = await post(method, params, viewer);
+			expect([method, status, /SECRET[A-Z]+/.exec(body)?.[0]]).toEqual([method, 200, undefined]);
+		}
 	});
 
 	test("of the daemon's own never reach a program, and a wrong token is not written down", async () => {

@@ -6,6 +6,7 @@ import { connect } from "../../src/api/client.ts";
 import type { Caller, Checkup, Context, LogPiece, Setting, TriggerInfo } from "../../src/api/context.ts";
 import { answerText, type Door, type Session } from "../../src/api/dispatch.ts";
 import type { Answer, ErrorBody, MethodName, Params, Result } from "../../src/api/protocol.ts";
+import { SECRET_NAMES } from "../../src/api/secrets.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/api/serve.ts";
 import { SluiceError } from "../../src/core/errors.ts";
 import { createAgents } from "../../src/daemon/agents.ts";
@@ -82,7 +83,7 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		downs: [],
 		errors: [],
 		checks: [{ name: "node", ok: true, detail: "20.20" }],
-		secrets: ["*_KEY", "*_TOKEN", "*SECRET*", "*PASSWORD*"],
+		secrets: [...SECRET_NAMES],
 		triggers: [],
 		agents: { claude: { command: ["claude"] } },
 		live: [],

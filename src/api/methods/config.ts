@@ -1,17 +1,12 @@
 // The methods of the configuration, and the check-up.
 
-import { withoutCredentials } from "../../core/repo-url.ts";
 import { doc, type Handlers } from "../call.ts";
 import type { Context, Setting } from "../context.ts";
+import { maskedDeep } from "../secrets.ts";
 
-/** Addresses of repos may hold a password. */
-const shownAll = (settings: Setting[]): Setting[] => settings.map((one) => ({ ...one, value: shown(one.value) }));
-const shown = (value: unknown): unknown => {
-	if (typeof value === "string") return withoutCredentials(value);
-	if (Array.isArray(value)) return value.map(shown);
-	if (typeof value !== "object" || value === null) return value;
-	return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shown(inner)]));
-};
+/** Secrets stand in the configuration where a cron's job has variables; addresses of repos may hold a password. */
+const shownAll = (settings: Setting[], { config }: Pick<Context, "config">): Setting[] =>
+	settings.map((one) => ({ ...one, value: maskedDeep(one.value, { names: config.settings().secrets }, one.key) }));
 
 const NEXT_START = "counts from the next start: sluice down && sluice up --detach";
 
@@ -27,13 +22,14 @@ function notesOf(settings: readonly Setting[], { doors }: Pick<Context, "doors">
 	});
 }
 
-const changed = (settings: Setting[], context: Context) => doc({ settings: shownAll(settings), notes: notesOf(settings, context) });
+const changed = (settings: Setting[], context: Context) =>
+	doc({ settings: shownAll(settings, context), notes: notesOf(settings, context) });
 
 export const configMethods: Handlers<"config"> = {
-	"config.get": async ({ key }, { context }) => doc({ settings: shownAll(context.config.get(key)) }),
+	"config.get": async ({ key }, { context }) => doc({ settings: shownAll(context.config.get(key), context) }),
 	"config.set": async ({ key, value }, { context, by }) => changed(await context.config.set(key, value, by), context),
 	"config.unset": async ({ key }, { context, by }) => changed(await context.config.unset(key, by), context),
-	"config.list": async (_params, { context }) => doc({ settings: shownAll(context.config.list()) }),
+	"config.list": async (_params, { context }) => doc({ settings: shownAll(context.config.list(), context) }),
 	"config.check": async ({ text }, { context }) => {
 		const problems = context.config.check(text);
 		return doc({ ok: problems.length === 0, problems });

@@ -1,6 +1,6 @@
 // SQLite against the store's contract, on disk and in memory; its schema; and what is its own: refusals, durability, faults.
 
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -113,6 +113,23 @@ describe("the schema", () => {
 		for (let times = 0; times < 3; times++) void openSqlite(path).close();
 		expect(schemaOf(path)).toBe(SCHEMA);
 	});
+});
+
+test("its files are their owner's alone, also those that were made open to others", () => {
+	const path = newFile();
+	const modes = () => ["", "-wal", "-shm"].map((end) => (statSync(`${path}${end}`).mode & 0o777).toString(8));
+	const before = process.umask(0o022);
+	try {
+		const store = openSqlite(path);
+		expect(modes()).toEqual(["600", "600", "600"]);
+		for (const end of ["", "-wal", "-shm"]) chmodSync(`${path}${end}`, 0o644);
+		const other = openSqlite(path);
+		expect(modes()).toEqual(["600", "600", "600"]);
+		other.close();
+		store.close();
+	} finally {
+		process.umask(before);
+	}
 });
 
 describe("refused, and left as it was", () => {

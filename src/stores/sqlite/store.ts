@@ -1,5 +1,6 @@
 // The store on SQLite: WAL, synchronous=FULL, one connection, prepared statements by text. Answers at once.
 
+import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 import { SluiceError } from "../../core/errors.ts";
 import { Busy, type Changes, type Read, type Replies, type Store } from "../../store.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
@@ -57,11 +58,27 @@ function insist(call: () => void, patience: number): void {
 	}
 }
 
+/** A job's variables stand in it, so it is its owner's alone; SQLite gives the same mode to the files beside it. */
+function keepPrivate(path: string): void {
+	if (path === ":memory:" || path === "") return;
+	try {
+		closeSync(openSync(path, "a", 0o600));
+	} catch {
+		// SQLite finds the same, and says it in its words.
+		return;
+	}
+	for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+		const stat = statSync(file, { throwIfNoEntry: false });
+		if (stat !== undefined && (stat.mode & 0o077) !== 0 && stat.uid === process.getuid?.()) chmodSync(file, 0o600);
+	}
+}
+
 export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 	let database: Database;
 	const patience = options.busyMs ?? PATIENCE_MS;
 	try {
 		refuseOthers(path, patience);
+		keepPrivate(path);
 		database = openDatabase(path);
 		database.exec(`PRAGMA busy_timeout = ${patience};`);
 		insist(() => database.exec(PRAGMAS), patience);
