@@ -1,6 +1,7 @@
 // One call of the program: reads the command line, loads the one command it names, and turns whatever happens into words and an exit code.
 
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { COMMANDS } from "./catalogue.ts";
 import type { CommandSpec } from "./command.ts";
 import { CliFailure, EXIT, exitOf, failureOf } from "./failure.ts";
@@ -102,6 +103,11 @@ export const AGAIN: readonly string[] = [
 /** How long and how often a daemon that has gone is looked for: it may be on its way back. After `own` tries without it, one that died is started again. */
 export const PATIENCE = { tries: 40, own: 4, everyMs: 250 };
 
+/** A daemon that has not answered for this long may be stuck: the caller is told, and goes on waiting. */
+const SILENT_MS = 5000;
+/** Those that the daemon answers late on purpose. */
+const HELD = ["job.wait", "job.logs"];
+
 /** Not the end of what was asked about: jobs that run go on, and the same command can be given again. */
 const goneAway = (why: string) => new CliFailure("daemon_gone", why, "jobs that run go on; sluice up starts a daemon, then try again");
 
@@ -126,7 +132,15 @@ function createIo(globals: Globals, world: World, print: Printer, connections: C
 		});
 		return opening;
 	};
-	const call = (connection: Connection, method: string, params: Document) => connection.call(method, { ...params, by: world.user() });
+	const call = async (connection: Connection, method: string, params: Document) => {
+		const say = () =>
+			print.warn(
+				`sluice: the daemon has not answered for ${SILENT_MS / 1000} s; it may be busy or stopped. ${join(world.homeOf(globals.home), "daemon.log")} says more`,
+			);
+		// A line on stderr would spoil the screen of top.
+		const answered = HELD.includes(method) || command === "top" ? () => {} : world.after(SILENT_MS, say);
+		return connection.call(method, { ...params, by: world.user() }).finally(answered);
+	};
 	const next = async (tries: number): Promise<Connection | undefined> => {
 		if (!reached) return reach("start");
 		if (tries < PATIENCE.own) return reach("if_running");

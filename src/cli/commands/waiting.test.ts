@@ -98,3 +98,15 @@ describe("add", () => {
 		expect(await both.run("add -q -- x")).toEqual({ code: 0, out: "7\n", err: "warning: no such agent\n" });
 	});
 });
+
+test("a daemon that does not answer: the caller is told where to look, and goes on waiting", async () => {
+	const { run, home } = await openCommandLine({ "scheduler.pause": {} });
+	const early = (_ms: number, call: () => void) => {
+		call();
+		return () => {};
+	};
+	const { code, err } = await run("pause", { after: early });
+	expect(code).toBe(0);
+	expect(err).toContain(`sluice: the daemon has not answered for 5 s; it may be busy or stopped. ${home}/daemon.log says more`);
+	expect((await run("pause")).err).not.toContain("has not answered");
+});
