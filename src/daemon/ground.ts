@@ -10,6 +10,7 @@ import type { Clock } from "../host.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Repo } from "../workspaces/index.ts";
 import { gitMark } from "../workspaces/orphans.ts";
+import { treeOf } from "../workspaces/record.ts";
 import type { openConfigFile } from "./config-file.ts";
 import type { prepareHome } from "./home.ts";
 import { settingsOf } from "./repos.ts";
@@ -35,7 +36,12 @@ export function createGround({ config, home, env, clock, list, makers, freshen }
 		() => config.settings().env,
 		(wanted) => pick(surroundings, wanted),
 	);
-	const git = openGit({ run: runProgram, env: () => ({ ...pick(env, ["GIT_CONFIG_*"]), ...allowed() }), mark: gitMark(home.tag) });
+	const git = openGit({
+		run: runProgram,
+		env: () => ({ ...pick(env, ["GIT_CONFIG_*"]), ...allowed() }),
+		mark: gitMark(home.tag),
+		treeOf: (folder) => treeOf({ worktrees: home.worktrees, disk: localDisk }, folder, (name) => repo(name)?.path ?? null),
+	});
 	const repo = (name: string): Repo | null => {
 		const settings = settingsOf(config, name);
 		const path = settings?.path ?? (settings?.url ? `${home.clones}/${name}` : null);

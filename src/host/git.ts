@@ -3,6 +3,7 @@
 import { statSync } from "node:fs";
 import { type Git, type GitAnswer, GitError, type GitOptions } from "../git.ts";
 import { lastLineOf, type RunProgram } from "../program.ts";
+import { createTrees } from "./git-trees.ts";
 
 const USUAL_MS = 120_000;
 
@@ -30,6 +31,7 @@ const SETTINGS = [
 	"rebase.autoSquash=false",
 	"rebase.updateRefs=false",
 	"merge.autoStash=false",
+	"submodule.recurse=false",
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"advice.detachedHead=false",
@@ -44,9 +46,35 @@ export function openGit(parts: {
 	env: () => Record<string, string>;
 	/** What tells our processes from others, as SLUICE_MARK. */
 	mark: string;
+	/**
+	 * The worktree of ours that a folder lies in, and the repository that it belongs to (null when that is not known); undefined for any other folder. A run
+	 * may write whatever it likes into its worktree, also another `.git`, so git is told where the worktree's own folder in the repository is.
+	 */
+	treeOf?: (folder: string) => { path: string; root: string | null } | undefined;
 }): Git {
+	const trees = createTrees();
+
+	/** What makes git use the repository's own configuration in a worktree of ours, whatever lies in there; or why there is no such worktree. */
+	async function pinned(folder: string): Promise<Record<string, string> | string> {
+		const tree = parts.treeOf?.(folder);
+		if (tree === undefined) return {};
+		const common =
+			tree.root === null
+				? null
+				: await trees.common(tree.root, (root) => plain(root, ["rev-parse", "--path-format=absolute", "--git-common-dir"]));
+		const own = common === null ? null : trees.find(common, tree.path);
+		if (own === null) return `${tree.path} is not a worktree of ${tree.root ?? "a known repo"}`;
+		return { GIT_DIR: own, GIT_WORK_TREE: tree.path };
+	}
+
 	async function tell(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
 		if (!isFolder(folder)) throw new GitError(`${folder} is not there`, null, "");
+		const env = await pinned(folder);
+		if (typeof env === "string") return { code: 128, stdout: "", stderr: `fatal: ${env}\n` };
+		return plain(folder, args, { ...options, env: { ...options.env, ...env } });
+	}
+
+	async function plain(folder: string, args: readonly string[], options: GitOptions = {}): Promise<GitAnswer> {
 		const env = Object.fromEntries(
 			Object.entries(parts.env()).filter(([name]) => !name.startsWith("GIT_") || name.startsWith("GIT_CONFIG_")),
 		);

@@ -4,6 +4,7 @@ import { copyFileSync, existsSync } from "node:fs";
 import { SluiceError } from "../core/errors.ts";
 import { troubleOf } from "../disk.ts";
 import type { Yard } from "./parts.ts";
+import { stageAll } from "./staging.ts";
 
 /** As long as a job's other texts may be. */
 const MOST = 1_000_000;
@@ -25,7 +26,7 @@ export async function captureDiff(yard: Pick<Yard, "git" | "disk" | "runs" | "cl
 	try {
 		// A copy of theirs knows which files have not changed: big trees need not be read whole.
 		if (own !== undefined && existsSync(own)) copyFileSync(own, index);
-		await git.ask(top as string, ["add", "--all", "--", "."], { env, timeoutMs: SLOW_MS });
+		await stageAll(git, top as string, { env, timeoutMs: SLOW_MS });
 		const plain = ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
 		await git.ask(top as string, ["diff", "--cached", ...plain, "HEAD", "--"], { env, timeoutMs: SLOW_MS });
 		const size = disk.size(into) ?? 0;

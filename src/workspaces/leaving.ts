@@ -7,6 +7,7 @@ import { runHook } from "./hooks.ts";
 import type { Repo, Yard } from "./parts.ts";
 import { type WorktreeRecord, worktreeOf } from "./record.ts";
 import { identityArgs } from "./removal.ts";
+import { STATUS, stageAll } from "./staging.ts";
 
 const SLOW_MS = 30 * 60_000;
 
@@ -38,7 +39,7 @@ async function collect(yard: Yard, record: WorktreeRecord, path: string): Promis
 		return `the run left its worktree ${where}, not on ${record.branch}`;
 	}
 	if (commit !== "auto") return null;
-	await git.ask(path, ["add", "--all", "--", "."], { timeoutMs: SLOW_MS });
+	await stageAll(git, path, { timeoutMs: SLOW_MS });
 	const { code } = await git.tell(path, ["diff", "--cached", "--quiet"]);
 	if (code === 0) return null;
 	const who = await identityArgs(yard, path);
@@ -53,7 +54,7 @@ async function collect(yard: Yard, record: WorktreeRecord, path: string): Promis
 export async function isChanged({ git }: Pick<Yard, "git">, record: WorktreeRecord, path: string): Promise<boolean> {
 	const head = await git.ask(path, ["rev-parse", "--verify", "HEAD^{commit}"]);
 	if (head !== (record.entered_head ?? record.base_commit)) return true;
-	return (await git.ask(path, ["status", "--porcelain", "-z", "--untracked-files=normal"])) !== "";
+	return (await git.ask(path, [...STATUS, "--untracked-files=normal"])) !== "";
 }
 
 /** All that the run changed, committed or not, new files too. */
@@ -61,7 +62,7 @@ async function writePatch(yard: Yard, record: WorktreeRecord, path: string, dir:
 	const { git, disk } = yard;
 	const from = record.entered_head ?? record.base_commit;
 	const head = await git.ask(path, ["rev-parse", "--verify", "HEAD^{commit}"]);
-	const changes = await git.ask(path, ["status", "--porcelain", "-z", "--untracked-files=normal"]);
+	const changes = await git.ask(path, [...STATUS, "--untracked-files=normal"]);
 	if (head === from && changes === "") return;
 	await patchOf(yard, { path, from, index: `${dir}/patch-index`, into: `${dir}/output.patch`, untouched: changes === "" });
 	disk.remove(`${dir}/patch-index`);
@@ -79,7 +80,7 @@ export async function patchOf(yard: Pick<Yard, "git" | "disk">, { path, from, in
 	const env = { GIT_INDEX_FILE: index };
 	try {
 		await yard.git.ask(path, ["read-tree", "HEAD"], { env });
-		await yard.git.ask(path, ["add", "--all", "--", "."], { env, timeoutMs: SLOW_MS });
+		await stageAll(yard.git, path, { env, timeoutMs: SLOW_MS });
 		await yard.git.ask(path, ["diff", "--cached", ...plain, from, "--"], { env, timeoutMs: SLOW_MS });
 	} finally {
 		yard.disk.remove(index);

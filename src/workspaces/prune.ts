@@ -6,6 +6,7 @@ import type { PruneReport } from "../workspace.ts";
 import { codeOf, type Yard } from "./parts.ts";
 import { allRecords, type WorktreeRecord, worktreeOf } from "./record.ts";
 import { removeWorktree } from "./removal.ts";
+import { STATUS } from "./staging.ts";
 
 export type Which = { what: "ended" | "long over"; act: "remove" | "only look" };
 
@@ -51,6 +52,6 @@ async function reasonToStay(yard: Yard, record: WorktreeRecord, what: Which["wha
 
 async function wouldRescue(yard: Yard, path: string): Promise<string | null> {
 	if (yard.disk.size(`${path}/.git`) === null) return null;
-	const changes = await yard.git.ask(path, ["status", "--porcelain", "-z", "--untracked-files=normal"]);
+	const changes = await yard.git.ask(path, [...STATUS, "--untracked-files=normal"]);
 	return changes === "" ? null : "a rescue ref";
 }

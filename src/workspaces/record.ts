@@ -99,3 +99,15 @@ export function slugOf(text: string): string {
 
 export const rescueRef = (record: WorktreeRecord, nth: number): string =>
 	`refs/sluice/rescue/${record.job}-${record.attempt}${nth === 1 ? "" : `-${nth}`}`;
+
+/** The worktree that a folder lies in, with the repository it was made from; undefined for a folder that is none of ours. */
+export function treeOf(
+	place: Place,
+	folder: string,
+	pathOf: (repo: string) => string | null,
+): { path: string; root: string | null } | undefined {
+	if (!folder.startsWith(`${place.worktrees}/`)) return undefined;
+	const [repo = "", tree = ""] = folder.slice(place.worktrees.length + 1).split("/");
+	const record = /^[1-9]\d*$/.test(tree) ? readRecord(place, repo, Number(tree)) : null;
+	return { path: `${repoFolder(place, repo)}/${tree}`, root: record?.root ?? pathOf(repo) };
+}

@@ -12,6 +12,7 @@ import { GitError, headOf, isAncestor, isCommit, localRef } from "../git.ts";
 import { runHook } from "./hooks.ts";
 import type { Repo, Yard } from "./parts.ts";
 import { dropRecord, rescueRef, type WorktreeRecord, worktreeOf, writeRecord } from "./record.ts";
+import { STATUS, stageAll } from "./staging.ts";
 
 export type Removed = { rescued: string | null; why: string | null };
 const MOST_RESCUES = 1000;
@@ -49,7 +50,7 @@ export async function removeWorktree(yard: Yard, repo: Repo | null, record: Work
 export async function rescue(yard: Yard, record: WorktreeRecord, path: string): Promise<string | null> {
 	const { git } = yard;
 	const head = await git.ask(path, ["rev-parse", "--verify", "HEAD^{commit}"]);
-	const changes = await git.ask(path, ["status", "--porcelain", "-z", "--untracked-files=all", "--ignore-submodules=none"]);
+	const changes = await git.ask(path, [...STATUS, "--untracked-files=all"]);
 	if (changes === "") {
 		const holders = await git.ask(path, ["for-each-ref", "--count=1", `--contains=${head}`, "--format=%(refname)", "refs/"]);
 		return holders.trim() === "" ? keep(yard, record, head) : null;
@@ -60,7 +61,7 @@ export async function rescue(yard: Yard, record: WorktreeRecord, path: string): 
 	try {
 		yard.disk.remove(index);
 		await git.ask(path, ["read-tree", "HEAD"], { env });
-		await git.ask(path, ["add", "--all", "--", "."], { env, timeoutMs: SLOW_MS });
+		await stageAll(git, path, { env, timeoutMs: SLOW_MS });
 		const tree = await git.ask(path, ["write-tree"], { env });
 		const who = await identityArgs(yard, path);
 		const message = `rescued from job ${record.job}, attempt ${record.attempt}: ${record.title}`;
@@ -110,6 +111,7 @@ async function takeAway(yard: Yard, record: WorktreeRecord, path: string): Promi
 	if (disk.size(`${path}/.git`) !== null) {
 		const { code } = await git.tell(path, ["reset", "--hard", "--quiet", "HEAD"]);
 		if (code === 0) await git.tell(path, ["clean", "-ffdq"], { timeoutMs: SLOW_MS });
+		await restorePointer(yard, path);
 		yard.step?.("removal-cleaned", record.job);
 		await git.ask(record.root, ["worktree", "unlock", "--", path]).catch(() => {});
 		if (code === 0) await git.ask(record.root, ["worktree", "remove", "--", path], { timeoutMs: SLOW_MS });
@@ -117,6 +119,15 @@ async function takeAway(yard: Yard, record: WorktreeRecord, path: string): Promi
 	// A removal that was cut short has left the rest: it is saved already, and no longer a worktree.
 	disk.remove(path);
 	await forgetWorktree(yard, record);
+}
+
+/** git removes only a worktree whose `.git` points back to it; a run may have put something else there. */
+async function restorePointer({ git, disk }: Yard, path: string): Promise<void> {
+	const { code, stdout } = await git.tell(path, ["rev-parse", "--absolute-git-dir"]);
+	const pointer = `gitdir: ${stdout.trim()}\n`;
+	if (code !== 0 || disk.read(`${path}/.git`) === pointer) return;
+	disk.remove(`${path}/.git`);
+	disk.write(`${path}/.git`, pointer);
 }
 
 /** git's own entry of a worktree whose folder is gone. Only this one: others' may be on a disk that is not mounted. */

@@ -10,6 +10,7 @@ import type { JobView } from "../scheduler.ts";
 import type { Yard } from "./parts.ts";
 import { type WorktreeRecord, worktreeOf } from "./record.ts";
 import { rescue } from "./removal.ts";
+import { STATUS } from "./staging.ts";
 
 const MOST_FILES = 1000;
 const NAMED = 5;
@@ -42,7 +43,7 @@ export async function keepUncommitted(yard: Yard, record: WorktreeRecord): Promi
 
 /** What is in the middle of a submodule cannot be committed here. */
 async function uncommitted({ git }: Yard, path: string): Promise<string[]> {
-	const args = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=dirty"];
+	const args = [...STATUS, "--no-renames", "--untracked-files=normal"];
 	const entries = (await git.ask(path, args)).split("\0");
 	return entries.filter((entry) => entry !== "").map((entry) => entry.slice(3));
 }

@@ -679,13 +679,13 @@ describe("merging", () => {
 		const repo = makeRepository({ "sum.txt": "0\n" });
 		const { client } = await town(repo, { on_conflict: "follow_up" });
 		const script = `if [ -z "$SLUICE_MERGE_STATUS" ]; then
-			while [ ! -e ${repo.path}/../go ]; do sleep 0.01; done; ${commitFile("sum.txt", "mine")}
+			touch ${repo.path}/../begun; while [ ! -e ${repo.path}/../go ]; do sleep 0.01; done; ${commitFile("sum.txt", "mine")}
 		else
 			git -c user.name=J -c user.email=j@x merge -q main || true; printf '%s\\n' "both, after $SLUICE_MERGE_STATUS in $SLUICE_MERGE_FILES" > sum.txt
 			git add sum.txt; git -c user.name=J -c user.email=j@x commit -qm solved
 		fi`;
 		const job = await add(client, script);
-		await until(async () => (await show(client, job)).status === "running" && repo.git("worktree", "list").split("\n").length > 1);
+		await until(() => existsSync(join(repo.path, "..", "begun")));
 		repo.commit({ "sum.txt": "theirs\n" });
 		writeFileSync(join(repo.path, "..", "go"), "");
 		await merged(client, job);
