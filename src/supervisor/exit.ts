@@ -10,11 +10,13 @@
 //   anything, after a stop       the stop's       the stop's reason
 
 import type { ExitKind } from "../core/job.ts";
+import { oneLine } from "../core/storable.ts";
 import type { Sighting } from "../processes.ts";
 import type { Ending } from "../scheduler.ts";
 import type { LiveRun } from "./run.ts";
 
-export const MESSAGE_MAX = 300;
+export { MESSAGE_MAX, oneLine, storable } from "../core/storable.ts";
+
 /** As much of a log's end as one line is looked for in. */
 export const TAIL_BYTES = 4096;
 
@@ -52,23 +54,6 @@ export function lastLine(text: string): string {
 		if (line !== "") return line;
 	}
 	return "";
-}
-
-/** Without colours and other control characters but ends of lines: it is stored, and shown in terminals. */
-export const storable = (text: string): string =>
-	text
-		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go
-		.replace(/\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|.)/g, "")
-		// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go
-		.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]+/g, " ")
-		.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd")
-		.trim();
-
-/** The same on one line, and not too long. */
-export function oneLine(text: string): string {
-	const plain = storable(text).replace(/[\n\t]+/g, " ");
-	if (plain.length <= MESSAGE_MAX) return plain;
-	return `${plain.slice(0, MESSAGE_MAX - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 /** Its host could not renew its lease and ended it: whatever its program made of the signal is not its own doing. */
