@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { SluiceError } from "../core/errors.ts";
 import { makeFolder } from "../host/folder.ts";
 import { secret, tag } from "../host/secret.ts";
+import { makeOwnCommand } from "./own-command.ts";
 
 export type Home = {
 	path: string;
@@ -27,7 +28,7 @@ export type Home = {
 	tag: string;
 	/** Who may do everything over HTTP, and who may only look. */
 	tokens: { operator: string; viewer: string };
-	/** What was repaired on the way. */
+	/** What was repaired on the way, or could not be. */
 	repaired: string[];
 };
 
@@ -70,6 +71,8 @@ export function prepareHome(path: string, options: { typeOf?: (path: string) => 
 			});
 		tighten(real, 0o700, repaired);
 		for (const folder of ["runs", "worktrees", "repos", "recipes"]) makeFolder(join(real, folder));
+		const withoutCommand = makeOwnCommand(join(real, "bin"));
+		if (withoutCommand !== null) repaired.push(withoutCommand);
 		// A home without a tag is new. Those that had one before this file was written keep their schedules, which are in UTC.
 		const isNew = !existsSync(join(real, "tag"));
 		const keep = (name: string, fresh: () => string) => kept(join(real, name), fresh, repaired);
