@@ -15,7 +15,7 @@ const INTRO = `# MCP
 | Codex | \`codex mcp add sluice -- sluice mcp\`; for runs also, below \`[mcp_servers.sluice]\` in \`~/.codex/config.toml\`: \`env_vars = ["SLUICE_HOME", "SLUICE_SOCKET", "SLUICE_TOKEN", "SLUICE_JOB_ID"]\` |
 | Gemini CLI | \`gemini mcp add --scope user sluice sluice mcp --env 'SLUICE_TOKEN=$SLUICE_TOKEN'\`, in folders that it trusts |
 
-A tool is a [method](rpc.md) under its own name, with an underscore. It takes the same parameters, and answers with the same document as structured content, and with
+A tool is a [method](rpc.md) under its own name, with an underscore; \`run_fail\` and \`run_ask\` are both \`run.verdict\`. It takes the same parameters, and answers with the same document as structured content, and with
 a line or two of text. Three things differ, for the sake of a reader that pays by the word:
 
 - In a job, and in what stands in lists, fields that are null or empty are left out.
@@ -25,7 +25,7 @@ a line or two of text. Three things differ, for the sake of a reader that pays b
 An error is the tool's: \`{schema_version, error: {code, message, hint, field?}}\`, with the [codes](errors.md) of every other door.
 
 **Inside a run** of Sluice the server asks that run's daemon with the run's token: it may look, wait and add, and what it adds are children of the run's job. \`when: now\` starts beside the
-run, also where children wait for their parents. \`when: after_this_job\` starts once the job has succeeded; do not wait for such a one. Outside of a run it is the operator, and is recorded as
+run, also where children wait for their parents. With \`run_fail\`, \`run_ask\` and \`run_result\` a run [speaks of itself](../verdicts.md). \`when: after_this_job\` starts once the job has succeeded; do not wait for such a one. Outside of a run it is the operator, and is recorded as
 \`mcp:<user>\`.
 `;
 
@@ -38,7 +38,7 @@ export function mcpReference(): string {
 		return `| [\`${name}\`](#${name}) | ${annotations.title} | ${hints} |`;
 	});
 	const sections = TOOLS.map(({ name, description, inputSchema }) => {
-		const method = methodOf(name) as keyof typeof METHODS;
+		const method = methodOf(name)?.method as keyof typeof METHODS;
 		const own = Object.keys(METHODS[method].params);
 		const named = Object.keys(inputSchema.properties).filter((field) => method !== "job.add" || own.includes(field) || field === "when");
 		const fields = named.map((field) => `\`${field}\`${inputSchema.required?.includes(field) ? "" : "?"}`);

@@ -12,6 +12,7 @@ import type { Kernel } from "./kernel.ts";
 import type { Log } from "./log.ts";
 import type { AccountView, BudgetView } from "./money.ts";
 import type { Outputs } from "./output.ts";
+import type { ResultView, Voice } from "./voice.ts";
 
 export type { AddResult, ApplyOptions, ApplyResult, ForEach, Manifest } from "./adding.ts";
 
@@ -125,6 +126,8 @@ export type Why = {
 	priority: { total: number; terms: { name: string; value: number }[] };
 	/** Jobs whose runs wait for this one. */
 	waiters: number[];
+	/** The jobs whose results its prompt asks for. */
+	results: ResultView[];
 };
 
 export type Scope = { lane?: string; repo?: string; batch?: string; account?: string };
@@ -206,8 +209,9 @@ export type ArtifactView = { artifact: string; repo: string | null; present: boo
 
 export type { HostView } from "./fleet.ts";
 export type { AccountView, BudgetView, LedgerView } from "./money.ts";
+export type { ResultView } from "./voice.ts";
 
-export interface Scheduler extends Fleet {
+export interface Scheduler extends Fleet, Voice {
 	add(job: JobInput, options?: Act & { force?: boolean; items?: OfItems }): Promise<AddResult>;
 	/** With `check` everything is looked at and nothing is added: `jobs` is empty. What a manifest does whose names are known already: the table in core/reapply.ts. */
 	apply(manifest: Manifest, options?: ApplyOptions): Promise<ApplyResult>;

@@ -4,6 +4,7 @@ import type { Format, Profile } from "../core/agents/profile.ts";
 import type { JobInput } from "../core/job.ts";
 import type { LogStream, StreamPart } from "../core/log-piece.ts";
 import type { CatchUp } from "../core/slots.ts";
+import type { RunVerdict } from "../core/verdict.ts";
 import type { Clock, Host } from "../host.ts";
 import type { Intake } from "../intake.ts";
 import type { Log } from "../log.ts";
@@ -51,6 +52,8 @@ export type Supervision = {
 	promptProblem(agent: string, prompt: string): string | null;
 	/** Whose run-scoped token this is, while its run is live. */
 	roleOfToken(token: string): { job: number; run: string; token: number } | null;
+	/** A live run has said this of itself, and it is on record. */
+	noteVerdict(run: { job: number; token: number }, verdict: RunVerdict): void;
 	/** Removes run folders, last changed before then, whose job is gone. */
 	dropForgotten(before: number): Promise<number>;
 };

@@ -17,6 +17,7 @@ import { jobMethods } from "./methods/job.ts";
 import { kernelMethods } from "./methods/kernel.ts";
 import { artifactMethods, laneMethods, lockMethods } from "./methods/nouns.ts";
 import { repoMethods } from "./methods/repo.ts";
+import { runMethods } from "./methods/run.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
 import { recipeMethods, sourceMethods } from "./methods/source.ts";
 import { readBy, readParams } from "./params.ts";
@@ -109,6 +110,12 @@ const sessionMethods: Handlers<"session"> = {
 	"session.auth": async ({ token }, { tokens, context, session }: At & Partial<Door>) => {
 		if (session.caller.door === "http") throw check.wrong("token", "goes into the header", "Authorization: Bearer …");
 		const caller = bearer(token, tokens as Tokens, context.supervisor, "socket");
+		// It may be that of a run which the daemon that has just started is yet to find.
+		if (!caller && !context.doors().ready)
+			throw new Refusal(RPC_CODES.store, "the daemon has just started and does not know its runs yet", {
+				code: "closed",
+				hint: "try again",
+			});
 		if (!caller) throw new Refusal(RPC_CODES.role, "this token is not known", { code: "unauthorised", field: "token" });
 		session.caller = caller;
 		return doc({ role: caller.role, by: caller.by, job: caller.job ?? null });
@@ -117,6 +124,7 @@ const sessionMethods: Handlers<"session"> = {
 
 const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...jobMethods,
+	...runMethods,
 	...schedulerMethods,
 	...sessionMethods,
 	...laneMethods,

@@ -19,6 +19,7 @@ import type {
 import { exactPayload } from "../core/payload.ts";
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/retry.ts";
+import { resultValue, type VerdictWord } from "../core/verdict.ts";
 import type { Ended, EventRow, JobView } from "../scheduler.ts";
 import type { Progress } from "../supervisor/index.ts";
 import { type Mask, masked } from "./secrets.ts";
@@ -140,6 +141,10 @@ export type JobDocument = {
 	/** What a person said to the last question that was answered, and what that was. */
 	answer: string | null;
 	asked: string | null;
+	/** What its run says of itself, or the last one said: the last word. */
+	verdict: { verdict: VerdictWord; text: string; at: Time } | null;
+	/** What its run reported to the jobs after it; null where it reported nothing, too. */
+	result: unknown;
 	/** What its runs have told that they used, in all. */
 	usage: Record<string, number>;
 	/** What was wrong with a record that could not be read. */
@@ -269,10 +274,17 @@ export function jobDocument(view: JobView, { config, mask, ...live }: Showing): 
 		question: view.question ?? null,
 		answer: view.answer ?? null,
 		asked: view.asked ?? null,
+		verdict: verdictOf(view),
+		result: resultValue(view.result),
 		usage: view.usage ?? {},
 		broken: view.broken ?? view.spec.broken ?? null,
 		version: spec.version,
 	};
+}
+
+function verdictOf({ run, verdict }: JobView): JobDocument["verdict"] {
+	const said = run ? run.verdict : verdict;
+	return said ? { ...said, at: rfc3339(said.at) } : null;
 }
 
 /** `parallelizable: false` is a lock on its source, phase and lane. */

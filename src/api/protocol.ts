@@ -10,6 +10,7 @@ import { JOB_METHODS } from "./protocol/job.ts";
 import { KERNEL_METHODS } from "./protocol/kernel.ts";
 import { NOUN_METHODS } from "./protocol/nouns.ts";
 import { REPO_METHODS } from "./protocol/repo.ts";
+import { RUN_METHODS } from "./protocol/run.ts";
 import { SCHEDULER_METHODS } from "./protocol/scheduler.ts";
 
 export type { Field, Fields, Method, Ref, Role } from "./fields.ts";
@@ -20,6 +21,7 @@ export const SCHEMA_VERSION = 1;
 
 export const METHODS = {
 	...JOB_METHODS,
+	...RUN_METHODS,
 	...SCHEDULER_METHODS,
 	...NOUN_METHODS,
 	...HOST_METHODS,

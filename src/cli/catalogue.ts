@@ -9,12 +9,14 @@ import { LOOK } from "./catalogue/look.ts";
 import { MCP } from "./catalogue/mcp.ts";
 import { NOUNS, UPKEEP } from "./catalogue/nouns.ts";
 import { SLING, WORK } from "./catalogue/sling.ts";
+import { VOICE } from "./catalogue/verdict.ts";
 import type { CommandSpec } from "./command.ts";
 
 export const SECTIONS: readonly (readonly [title: string, commands: readonly CommandSpec[]])[] = [
 	["Adding", [ADD, APPLY, SLING]],
 	["Looking", LOOK],
 	["Acting", ACT],
+	["From inside a run", VOICE],
 	["Controlling", [...CONTROL, MCP]],
 	["Nouns", [...NOUNS, ...WORK]],
 	["Times and triggers", CRON],

@@ -89,7 +89,7 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, pri
 	return EXIT.done;
 }
 
-/** Asked again, of the next daemon, when one goes away in the middle: they only look. */
+/** Asked again, of the next daemon, when one goes away in the middle: they only look, or may be said twice. */
 export const AGAIN: readonly string[] = [
 	"job.wait",
 	"job.logs",
@@ -99,6 +99,9 @@ export const AGAIN: readonly string[] = [
 	"job.why",
 	"job.graph",
 	"scheduler.status",
+	// Said twice, it is the same word.
+	"run.verdict",
+	"run.result",
 ];
 /** How long and how often a daemon that has gone is looked for: it may be on its way back. After `own` tries without it, one that died is started again. */
 export const PATIENCE = { tries: 40, own: 4, everyMs: 250 };

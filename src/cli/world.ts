@@ -101,10 +101,16 @@ async function reach(
 	const path = own ?? socketOf(home);
 	try {
 		const client = await connect(path);
-		if (own && token) await client.call("session.auth", { token });
+		if (own && token)
+			await client.call("session.auth", { token }).catch((error) => {
+				client.close();
+				throw error;
+			});
 		return client as Connection;
 	} catch (error) {
-		if (!(error instanceof RpcError) || error.code !== "no_daemon") throw error;
+		// One that has just started may not have found its runs yet.
+		const isStarting = own !== undefined && error instanceof RpcError && error.code === "closed";
+		if (!(error instanceof RpcError) || (error.code !== "no_daemon" && !isStarting)) throw error;
 		// Only a daemon that died leaves its socket behind. That of a run is not the run's to start.
 		if (how === "if_running" || (how === "revive" && (own || !existsSync(path)))) return undefined;
 		if (own)

@@ -1,5 +1,6 @@
 // From what a caller hands to `add` or `apply` to a job document and its spec: complete before anything is written.
 
+import { refusePlaces } from "./after-result.ts";
 import * as check from "./check.ts";
 import type { Config } from "./config.ts";
 import { SluiceError } from "./errors.ts";
@@ -160,6 +161,13 @@ function readJob(value: unknown, config: Config, { now, force, field = "", agent
 	if (input.requires_approval !== undefined && check.flag(input.requires_approval, at("requires_approval"))) job.approval = "needed";
 	const spec = specOf(input, now, at);
 	addMerge(job, spec, config);
+	const after = afterOf(input, at);
+	if (spec.prompt !== undefined)
+		refusePlaces(
+			spec.prompt,
+			after.map(({ ref }) => ref),
+			at("prompt"),
+		);
 	const unique = uniqueOf(input, at);
 	if (unique) {
 		const { window_ms, ...rest } = unique;
@@ -168,7 +176,7 @@ function readJob(value: unknown, config: Config, { now, force, field = "", agent
 	return {
 		job,
 		spec,
-		after: afterOf(input, at),
+		after,
 		parent: input.parent === undefined ? undefined : refOf(input.parent, at("parent")),
 		parent_gate:
 			(input.parent_gate === undefined ? config.parents.gate : check.oneOf(input.parent_gate, ["success", "none"], at("parent_gate"))) ===

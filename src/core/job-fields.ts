@@ -22,7 +22,7 @@ export const DOCUMENT_FIELDS = [
 	...["merge", "no_merge", "input_patch", "cwd", "env", "host_labels", "lane", "priority", "rank", "forced", "trigger", "after", "needs"],
 	...["on_missing", "produces", "pinned_head", "conditions", "locks", "parallelizable", "requires_approval", "approval", "unique"],
 	...["owner", "account", "timeout", "stall_timeout", "retry", "uses", "model", "permission", "commit", "args", "vars", "recipe", "mode"],
-	...["owned", "raw", "waits_for", "session", "question", "answer", "asked", "usage", "broken", "version"],
+	...["owned", "raw", "waits_for", "session", "question", "answer", "asked", "verdict", "result", "usage", "broken", "version"],
 ] as const;
 
 /** What it is about, how old it is, and the one thing most worth saying of it. */

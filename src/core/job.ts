@@ -1,6 +1,7 @@
 // What a job is: its states, the only moves between them, and the document that carries it.
 
 import { SluiceError } from "./errors.ts";
+import type { RunVerdict } from "./verdict.ts";
 
 export const WAITING = ["queued", "waiting_on_deps", "waiting_on_locks"] as const;
 export const TERMINAL = ["succeeded", "failed", "cancelled", "blocked_by_dependency", "expired"] as const;
@@ -231,6 +232,8 @@ export type Run = {
 	lease_until?: number;
 	/** A stop, stored before the first signal: from then on the run ends as this says. */
 	intent?: { kind: StopKind; reason: string; by: string; at: number };
+	/** What it has said of itself so far: the last word counts. */
+	verdict?: RunVerdict;
 	/** False until the host says that the process is there. */
 	launched?: boolean;
 	/** What it has reserved of budgets, by their keys in the counts; given back when it ends. */
@@ -304,6 +307,10 @@ export type Job = {
 	/** What a person said to its last question, and what that was; handed to the next run. */
 	answer?: string | undefined;
 	asked?: string | undefined;
+	/** What its last run said of itself, once that has ended; while it runs, this is in `run`. */
+	verdict?: RunVerdict | undefined;
+	/** What its run reported for the jobs after it, as compact JSON; the last report counts. Kept when the job has ended. */
+	result?: string | undefined;
 	/** What its runs have told that they used, in all: cost_micro, tokens … */
 	usage?: Record<string, number> | undefined;
 	/** Runs that ended as failures; iteration = 1 + this. */

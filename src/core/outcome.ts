@@ -10,12 +10,13 @@
 //   preempted drained                 back in the queue
 //   cancelled                         cancelled, exit code 143
 //
-// A stop intent stored before the end decides instead, whatever the program exited with.
+// A stop intent stored before the end decides instead, whatever the program exited with. What the run said of itself comes before this table: verdict.ts.
 
 import type { Config } from "./config.ts";
 import { never } from "./errors.ts";
 import type { ExitKind, Job, Terminal } from "./job.ts";
-import { dispatchDelayMs, policyOf, retryDelayMs } from "./retry.ts";
+import { dispatchDelayMs, policyOf, retriesRefusal, retryDelayMs } from "./retry.ts";
+import { withVerdict } from "./verdict.ts";
 
 export type EndedRun = { exit_kind: ExitKind; exit_code?: number | null; message?: string; question?: string; reboot?: boolean };
 
@@ -36,6 +37,11 @@ export function exitKindOf(job: Job, ended: EndedRun): ExitKind {
 	return intent ? intent.kind : ended.exit_kind;
 }
 
+/** The end with the run's own verdict heard; a stop that was asked for first is never beaten by it. */
+export const spokenEnd = <E extends EndedRun>(job: Job, ended: E): E =>
+	job.run?.intent || job.kind === "kernel" ? ended : withVerdict(ended, job.run?.verdict);
+
+/** `ended`: as `spokenEnd` gives it. */
 export function afterRun(job: Job, ended: EndedRun, config: Config, now: number, chance: number): Next {
 	const exit_kind = exitKindOf(job, ended);
 	const code = ended.exit_code ?? null;
@@ -80,9 +86,13 @@ function afterFailure(
 ): Next {
 	const policy = policyOf(job, config);
 	const failures = (job.failures ?? 0) + 1;
-	if (policy.on.includes(exit_kind) && failures <= policy.max)
+	const saysNo = exit_kind === "failed" && job.run?.verdict?.verdict === "fail";
+	const mayRetry = !saysNo || retriesRefusal(job, config);
+	if (mayRetry && policy.on.includes(exit_kind) && failures <= policy.max)
 		return { to: "wait", exit_kind, burns: "failure", backoff_until: now + retryDelayMs(policy, failures, chance) };
-	return { to: "end", status: "failed", exit_kind, exit_code: code ?? 1, ...(why ? { end_reason: why } : {}) };
+	const end = { to: "end", status: "failed", exit_kind, ...(why ? { end_reason: why } : {}) } as const;
+	// The program may have exited with 0: a job that failed does not show that.
+	return saysNo && code === 0 ? { ...end, exit_code: 1, raw_exit_code: 0 } : { ...end, exit_code: code ?? 1 };
 }
 
 function afterLaunchFailure(job: Job, ended: EndedRun, config: Config, now: number, chance: number): Next {

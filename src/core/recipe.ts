@@ -2,15 +2,17 @@
 // unknown is an error before anything is added. Pure.
 //
 //   {{name}}    a variable of the recipe, or one of BUILT_IN; in a prompt also one of RUN_TIME, filled in at each start (telling.ts)
+//   {{after.STEP.result}}   in a prompt: what a step before this one reported, filled in at each start (after-result.ts)
 //   \{{         two braces as they are
 
+import { refusePlaces } from "./after-result.ts";
 import * as check from "./check.ts";
 import { SluiceError } from "./errors.ts";
 import { type JobInput, POLICIES, type Policy } from "./job.ts";
 import { nearest } from "./nearest.ts";
 import { compilePattern, type Pattern } from "./pattern.ts";
 import { PatternFault } from "./pattern-syntax.ts";
-import { asText, isRunTime, RUN_TIME } from "./telling.ts";
+import { asText, isAfterPlace, isRunTime, RUN_TIME } from "./telling.ts";
 
 /** What is filled in by whoever adds the job. `args` may be absent; asking for any other that is not there is an error. */
 export const BUILT_IN = ["item", "title", "text", "source", "repo", "phase", "branch", "base_branch", "batch", "args"] as const;
@@ -74,7 +76,10 @@ export function readRecipe(value: unknown, name: string): Recipe {
 		const shared = templateOf(given, "");
 		if (given.steps === undefined) recipe.steps = [{ name: "", after: [], template: whole(shared, "") }];
 		else recipe.steps = stepsOf(given.steps, shared);
-		for (const step of recipe.steps) for (const use of usesOf(step)) mustBeDeclared(recipe, use);
+		for (const step of recipe.steps) {
+			for (const use of usesOf(step)) mustBeDeclared(recipe, use);
+			refuseUnknownSteps(step);
+		}
 		return recipe;
 	});
 }
@@ -271,15 +276,24 @@ function walk(value: unknown, field: string, change: (text: string, field: strin
 	return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, walk(one, `${field}.${key}`, change)]));
 }
 
+/** A step that comes after none of the others comes after what its caller names, which is checked when it is added. */
+function refuseUnknownSteps({ name, after, template }: RecipeStep): void {
+	if (after.length === 0 || typeof template.prompt !== "string") return;
+	const known = after.map(({ step }) => step);
+	refusePlaces(template.prompt, known, `steps.${name}.prompt`);
+}
+
 const isPrompt = (field: string): boolean => /(?:^|\.)prompt$/.test(field);
 
 function mustBeDeclared({ vars }: Recipe, { variable, field }: Use): void {
-	if (isRunTime(variable)) {
+	if (isRunTime(variable) || isAfterPlace(variable)) {
 		if (isPrompt(field)) return;
 		throw check.wrong(
 			field,
-			`{{${variable}}} is known only when a run starts`,
-			"a prompt can have it; commands find it in SLUICE_PRIOR_FILE",
+			`{{${variable.slice(0, 60)}}} is known only when a run starts`,
+			isRunTime(variable)
+				? "a prompt can have it; commands find it in SLUICE_PRIOR_FILE"
+				: "a prompt can have it; a command asks for it with sluice show NAME --json",
 		);
 	}
 	const known = [...BUILT_IN, ...vars.map(({ name }) => name), ...RUN_TIME];
@@ -329,7 +343,7 @@ export function renderRecipe(recipe: Recipe, { vars, built }: Given): Rendered[]
 		const late = isPrompt(field);
 		return text.replace(VARIABLE, (part, variable: string | undefined, at: number) => {
 			if (variable === undefined) return late && asText(text.slice(at + 1)).startsWith("\\") ? part : part.slice(1);
-			if (late && isRunTime(variable.trim())) return part;
+			if (late && (isRunTime(variable.trim()) || isAfterPlace(variable.trim()))) return part;
 			const value = values.get(variable.trim());
 			if (value !== undefined) return late ? asText(value) : value;
 			throw check.wrong(field, `recipe ${recipe.name} needs {{${variable.trim()}}}, and there is none`, HINTS[variable.trim() as BuiltIn]);

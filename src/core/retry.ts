@@ -8,6 +8,12 @@ export function policyOf(job: Job, config: Config): RetryPolicy {
 	return job.retry ?? laneOf(config, job.lane).retry ?? (job.kind === "agent" ? config.agent_retry : config.retry);
 }
 
+/**
+ * Whether a run that said `fail` itself is tried again: only by a policy that was made for this job or its lane. Those for all agents or all commands are
+ * meant for mishaps, and a review that is repeated until it says yes is no review.
+ */
+export const retriesRefusal = (job: Job, config: Config): boolean => (job.retry ?? laneOf(config, job.lane).retry) !== null;
+
 /** Delay before retry n (1, 2, …): base × factorⁿ⁻¹, ± jitter, never over the cap. `chance` is in [0, 1). */
 export function retryDelayMs(policy: RetryPolicy, n: number, chance: number): number {
 	// Bounded before it is multiplied: an endless delay times nothing would be no number.

@@ -7,10 +7,12 @@
 //   {{log_tail}}       the end of what it wrote
 //   {{question}}       what it asked a person last
 //   {{answer}}         what the person said
+//   {{after.NAME.result}}   the result of a job before this one: after-result.ts. These also count in a prompt that no recipe made.
 //
 // A recipe's prompt may have these where it wants them; they are filled in at each start. A prompt that has none of them gets {{prior}} at its end; one
 // without {{prior}} and {{answer}} gets the answer there, if there is one.
 
+import { AFTER_PLACE, fillPlaces, type Source, wordsOf } from "./after-result.ts";
 import type { ExitKind } from "./job.ts";
 
 export const RUN_TIME = ["prior", "attempt", "prior_branch", "last_error", "log_tail", "question", "answer"] as const;
@@ -32,20 +34,24 @@ export type Telling = {
 	answer: string | null;
 	/** Why the agent's session is not gone on with; null when there was none. */
 	left: string | null;
+	/** The results that the prompt asks for. */
+	results?: readonly Source[];
 };
 
-const NAMES = RUN_TIME.join("|");
+const NAMES = [...RUN_TIME, AFTER_PLACE].join("|");
 const PLACE = new RegExp(`\\\\?\\{\\{\\s*(${NAMES})\\s*\\}\\}`, "g");
 
 /** Text that somebody brought, as a part of a prompt that is filled in later: it is not looked at again. */
 export const asText = (text: string): string => text.replace(PLACE, (place) => `\\${place}`);
 
 export const isRunTime = (name: string): name is RunTime => (RUN_TIME as readonly string[]).includes(name);
+export const isAfterPlace = (name: string): boolean => name.startsWith("after.");
 
 /** `template`: made by a recipe, so that places in it are meant. */
 export function promptFor(prompt: string, kind: "template" | "text", telling: Telling): string {
 	const words = priorWords(telling);
-	if (kind === "text") return joined(prompt, words);
+	const results = telling.results ?? [];
+	if (kind === "text") return joined(fillPlaces(prompt, results), words);
 	const values: Record<RunTime, string> = {
 		prior: words,
 		attempt: String(telling.attempt),
@@ -56,8 +62,10 @@ export function promptFor(prompt: string, kind: "template" | "text", telling: Te
 		answer: telling.answer ?? "",
 	};
 	const placed = new Set<RunTime>();
+	// All of them in one pass: what is put in is not looked at again.
 	const filled = prompt.replace(PLACE, (place, name: RunTime) => {
 		if (place.startsWith("\\")) return place.slice(1);
+		if (isAfterPlace(name)) return wordsOf(name, results) ?? place;
 		placed.add(name);
 		return values[name];
 	});

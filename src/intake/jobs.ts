@@ -1,5 +1,6 @@
 // From an item and a recipe to jobs: what is filled in, what the caller says over it, and what ties the steps together. Pure.
 
+import { renamePlaces, withoutPlaces } from "../core/after-result.ts";
 import type { JobInput } from "../core/job.ts";
 import { type BuiltIn, type Recipe, renderRecipe } from "../core/recipe.ts";
 import type { Item } from "../source.ts";
@@ -25,12 +26,14 @@ export type Order = {
 export function jobsOf(item: Item | null, recipe: Recipe, order: Order): { step: string | null; job: JobInput }[] {
 	const several = recipe.steps.length > 1;
 	const nameOf = (step: string) => `${labelOf(item?.id ?? recipe.name)}.${labelOf(step)}.${order.tag}`;
+	const names = new Map(several ? recipe.steps.map(({ name }) => [name, nameOf(name)]) : []);
 	return renderRecipe(recipe, { vars: order.vars, built: builtIn(item, order) }).map(({ name, after, job }) => ({
 		step: several ? name : null,
 		job: {
 			...shared(item, order),
 			...(item === null ? {} : { title: titleOf(item, several ? name : null) }),
 			...job,
+			...(job.prompt === undefined ? {} : { prompt: renamePlaces(job.prompt, names) }),
 			...(job.command === undefined && order.agent !== undefined ? { agent: order.agent } : {}),
 			...(job.env === undefined && order.env === undefined ? {} : { env: { ...order.env, ...job.env } }),
 			...over(order.fields, job),
@@ -58,7 +61,10 @@ export const rawJobOf = (item: Item, order: Order): JobInput => ({
 	...shared(item, order),
 	title: cut(item.title),
 	agent: order.agent ?? "claude",
-	prompt: [beginsWithTitle(item) ? "" : item.title, item.text, order.args ?? ""].filter((part) => part.trim() !== "").join("\n\n"),
+	// Words of the item are never places to be filled in.
+	prompt: withoutPlaces(
+		[beginsWithTitle(item) ? "" : item.title, item.text, order.args ?? ""].filter((part) => part.trim() !== "").join("\n\n"),
+	),
 	...(order.env === undefined ? {} : { env: order.env }),
 	...order.fields,
 	...said(order),

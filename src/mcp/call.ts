@@ -20,8 +20,20 @@ export async function paramsOf(method: ToolMethod, given: Document, door: Door):
 				...(given.tail === undefined ? { offset: given.offset ?? (typeof limit === "number" ? -limit : undefined) } : {}),
 			};
 		}
+		case "run.result":
+			return { ...given, result: unpacked(given.result) };
 		default:
 			return given;
+	}
+}
+
+/** Some programs can hand over texts alone, and write an object as one. */
+function unpacked(result: unknown): unknown {
+	if (typeof result !== "string" || !/^\s*[{[]/.test(result)) return result;
+	try {
+		return JSON.parse(result);
+	} catch {
+		return result;
 	}
 }
 

@@ -12,7 +12,7 @@ import { wordsFor } from "./words.ts";
 /** Read by the model before it chooses a tool. */
 const INSTRUCTIONS =
 	"Sluice schedules jobs: commands and coding agents. job_add adds one, job_why says why it waits, job_wait waits for it (ask again until `done`), job_logs reads its output. Fields that are null or empty are left out. " +
-	"Inside a run of Sluice, `when: after_this_job` adds a follow-up that starts once your own job has succeeded.";
+	"Inside a run of Sluice, `when: after_this_job` adds a follow-up that starts once your own job has succeeded; run_fail says that your work failed or that your review says no, run_ask asks a person, run_result reports a result to the jobs after yours.";
 
 /** Resolves when the other side has closed the connection. */
 export async function serve(door: Door): Promise<void> {
@@ -30,10 +30,10 @@ function createServer(door: Door): McpServer {
 	const mcp = new McpServer({ name: "sluice", version: door.version }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
 	mcp.server.setRequestHandler("tools/list", () => ({ tools: [...TOOLS] }) as ListToolsResult);
 	mcp.server.setRequestHandler("tools/call", async ({ params }) => {
-		const method = methodOf(params.name);
-		if (!method) return refusal({ code: "unknown_method", message: `there is no tool ${params.name}`, hint: "tools/list names them all" });
+		const tool = methodOf(params.name);
+		if (!tool) return refusal({ code: "unknown_method", message: `there is no tool ${params.name}`, hint: "tools/list names them all" });
 		try {
-			return await answer(method, (params.arguments ?? {}) as Document, door);
+			return await answer(tool.method, { ...((params.arguments ?? {}) as Document), ...tool.with }, door);
 		} catch (error) {
 			return refusal(error as Failure);
 		}

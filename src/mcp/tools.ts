@@ -9,6 +9,7 @@
 import type { MethodName } from "../api/protocol.ts";
 import { METHODS } from "../api/protocol.ts";
 import { inputSchema, type ObjectSchema, type Schema } from "../api/schema.ts";
+import { MAX_VERDICT_TEXT } from "../core/verdict.ts";
 import { LIST_ITEMS, LOG_BYTES } from "./bounds.ts";
 
 type Hint = "read" | "destroy" | "repeat" | "reach";
@@ -62,7 +63,50 @@ const SKETCHES = {
 	"budget.list": { title: "Budgets", hints: ["read", "repeat"] },
 } as const satisfies Partial<Record<MethodName, Sketch>>;
 
-export type ToolMethod = keyof typeof SKETCHES;
+/** What a run says of itself: tools with names that an agent looks for, all of them by two methods. */
+type Spoken = {
+	method: "run.verdict" | "run.result";
+	with: Record<string, unknown>;
+	title: string;
+	about: string;
+	fields: Record<string, Schema>;
+};
+
+const TEXT = (description: string): Schema => ({ type: "string", minLength: 1, maxLength: MAX_VERDICT_TEXT, description });
+const ONLY_INSIDE = "Only inside a run of Sluice.";
+
+const SPOKEN: Record<string, Spoken> = {
+	run_fail: {
+		method: "run.verdict",
+		with: { verdict: "fail" },
+		title: "Say that your own work failed",
+		about: `Call this when your task failed, or when your review says no: your run then ends as failed, nothing of it is merged, and the steps after it do not start. Your words alone do not do that. End your work afterwards. ${ONLY_INSIDE}`,
+		fields: { text: TEXT("why, in a sentence or two for a person") },
+	},
+	run_ask: {
+		method: "run.verdict",
+		with: { verdict: "ask" },
+		title: "Ask a person",
+		about: `Call this when you cannot go on without a person's answer: your job then waits for it, and goes on with it. End your work afterwards; the answer comes later. ${ONLY_INSIDE}`,
+		fields: { text: TEXT("the question, with what the person needs to know to answer it") },
+	},
+	run_result: {
+		method: "run.result",
+		with: {},
+		title: "Report a result",
+		about: `Reports a result to the jobs after yours, who find it in their prompts, and to people. Any JSON of at most 64 KiB; called again, the last one counts. ${ONLY_INSIDE}`,
+		// Programs that know no unions take the first type; those that want to know what is in a list get `items`.
+		fields: {
+			result: {
+				type: ["object", "array", "string", "number", "boolean", "null"],
+				items: {},
+				description: "any JSON, best an object: its members can be asked for one by one",
+			},
+		},
+	},
+};
+
+export type ToolMethod = keyof typeof SKETCHES | Spoken["method"];
 export type Tool = {
 	name: string;
 	title: string;
@@ -73,7 +117,7 @@ export type Tool = {
 
 const nameOf = (method: string) => method.replace(".", "_");
 
-function toolOf(method: ToolMethod): Tool {
+function toolOf(method: keyof typeof SKETCHES): Tool {
 	const { title, hints, more, fields }: Sketch = SKETCHES[method];
 	const { about, role } = METHODS[method];
 	const schema = inputSchema(METHODS[method]);
@@ -95,6 +139,22 @@ function toolOf(method: ToolMethod): Tool {
 	};
 }
 
-const ALL = Object.keys(SKETCHES) as ToolMethod[];
-export const TOOLS: readonly Tool[] = ALL.map(toolOf);
-export const methodOf = (tool: string): ToolMethod | undefined => ALL.find((method) => nameOf(method) === tool);
+/** Said again, it is the same word, and nothing that was there is undone: a verdict can be taken back. */
+const spokenTool = (name: string, { title, about, fields }: Spoken): Tool => ({
+	name,
+	title,
+	description: about,
+	inputSchema: { type: "object", properties: fields, required: Object.keys(fields), additionalProperties: false },
+	annotations: { title, readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+});
+
+const ALL = Object.keys(SKETCHES) as (keyof typeof SKETCHES)[];
+export const TOOLS: readonly Tool[] = [...ALL.map(toolOf), ...Object.entries(SPOKEN).map(([name, spoken]) => spokenTool(name, spoken))];
+
+/** The method that a tool calls, and the parameters that its name stands for. */
+export function methodOf(tool: string): { method: ToolMethod; with: Record<string, unknown> } | undefined {
+	const spoken = Object.hasOwn(SPOKEN, tool) ? SPOKEN[tool] : undefined;
+	if (spoken) return { method: spoken.method, with: spoken.with };
+	const method = ALL.find((one) => nameOf(one) === tool);
+	return method && { method, with: {} };
+}

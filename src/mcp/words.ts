@@ -52,6 +52,13 @@ const WORDS: Record<ToolMethod, (answer: Document) => string> = {
 	"job.wait": ({ jobs, done }) =>
 		[done ? "all have ended" : "not all have ended yet", ...(jobs as Job[]).slice(0, 20).map(stand)].join("\n"),
 	"job.graph": ({ nodes, edges, text }) => (typeof text === "string" ? text : `${count(nodes, "job")}, ${count(edges, "edge")}`),
+	"run.verdict": ({ job, verdict }) =>
+		verdict === "fail"
+			? `noted: job ${job} will end as failed. End your work now.`
+			: verdict === "ask"
+				? `noted: a person is asked when your run has ended. End your work now; job ${job} goes on with the answer.`
+				: `noted: job ${job} is ok.`,
+	"run.result": ({ job, bytes }) => `noted: job ${job} has its result (${bytes} bytes).`,
 	"scheduler.status": ({ paused, queued_total, queued_ready, queued_held, running, max_concurrent, holds, recent_failures }) =>
 		`${paused ? "paused, " : ""}${running} running of ${max_concurrent}, ${queued_total} waiting, ${queued_ready} of them ready${queued_held ? ` (${queued_held} held)` : ""}, ${count(holds, "hold")}${failures(recent_failures)}`,
 	"scheduler.pause": ({ scope }) => `paused: ${scope}`,

@@ -1,6 +1,7 @@
 // What a manifest says, job by job, checked before the store is asked: drafts in an order in which they can go in. All mistakes are told at once.
 
 import type { Deferred } from "../adding.ts";
+import { withoutPlaces } from "../core/after-result.ts";
 import * as check from "../core/check.ts";
 import type { Config } from "../core/config.ts";
 import { digest } from "../core/digest.ts";
@@ -257,6 +258,8 @@ function defaultFaults(
 ): SluiceError[] {
 	return faultsOf(defaults, "defaults", (given) => {
 		const filled: Record<string, unknown> = { prompt: "", ...given };
+		// Which results may be asked for hangs on what each job comes after.
+		if (typeof filled.prompt === "string") filled.prompt = withoutPlaces(filled.prompt);
 		if (filled.command === undefined && filled.agent === undefined && filled.payload === undefined) filled.payload = null;
 		draftJob(filled, config, { ...options, field: "defaults" });
 	});

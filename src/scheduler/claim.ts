@@ -10,6 +10,7 @@ import { askPace } from "../core/gates/pace.ts";
 import { drop, type Job, type Run } from "../core/job.ts";
 import { priorityAt } from "../core/order.ts";
 import { type Head, overdueBy, plan } from "../core/plan.ts";
+import { carriedOver } from "../core/verdict.ts";
 import { holdKey, type World } from "../core/world.ts";
 import type { Claimed, ClaimOptions } from "../scheduler.ts";
 import type { Op } from "../store.ts";
@@ -257,6 +258,7 @@ const BEFORE_RUN = [
 	"exit_kind",
 	"exit_code",
 	"raw_exit_code",
+	"verdict",
 ] as const;
 
 function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
@@ -280,6 +282,11 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	// A session lives on one account; with another it starts afresh.
 	if (job.session !== undefined && (job.account ?? job.prefer) !== account) job.session = undefined;
 	if (job.prefer !== undefined && job.prefer !== account) job.prefer = undefined;
+	if (job.verdict !== undefined || job.result !== undefined) {
+		const { verdict, result } = carriedOver(job);
+		if (verdict !== undefined) run.verdict = verdict;
+		job.result = result;
+	}
 	drop(job, BEFORE_RUN);
 	if (run.lease_until !== undefined) job.due_at = run.lease_until;
 	job.started_at = tx.now;

@@ -4,7 +4,7 @@ import { SluiceError } from "../core/errors.ts";
 import { footprint } from "../core/gates/capacity.ts";
 import { quotaOf } from "../core/gates/holds.ts";
 import { drop, type Job, type Run, type StopKind } from "../core/job.ts";
-import { afterRun, exitKindOf, type Next } from "../core/outcome.ts";
+import { afterRun, exitKindOf, type Next, spokenEnd } from "../core/outcome.ts";
 import type { Ended, Ending } from "../scheduler.ts";
 import type { Op } from "../store.ts";
 import { launchFailed, launchWorked, probeUndecided } from "./breakers.ts";
@@ -65,10 +65,11 @@ export function* stop(tx: Tx, run: { job: number; token: number }, { kind, reaso
 	tx.event("stop_asked", job.id, { kind, reason });
 }
 
-/** `verdict`: what becomes of the job, where that is known without the rules for ends of runs. */
-export function* finish(tx: Tx, ending: Ending, verdict?: Next): Op<Ended> {
-	const job = yield* runningJob(tx, ending);
+/** `decided`: what becomes of the job, where that is known without the rules for ends of runs. */
+export function* finish(tx: Tx, told: Ending, decided?: Next): Op<Ended> {
+	const job = yield* runningJob(tx, told);
 	const { run } = job;
+	const ending = spokenEnd(job, told);
 	const exit_kind = exitKindOf(job, ending);
 	takeBack(tx, job);
 	for (const [key, amount] of footprint(job, run.account, run.host === "" ? undefined : run.host)) tx.count("usage", key, -amount);
@@ -83,13 +84,16 @@ export function* finish(tx: Tx, ending: Ending, verdict?: Next): Op<Ended> {
 	else probeUndecided(tx, job);
 	if (exit_kind === "rate_limited") limitAccount(tx, run.account ?? "default", ending);
 	const quota = quotaOf(job.kind, run.account);
-	if (exit_kind === "completed" && quota !== undefined) accountWorks(tx, quota, run.started_at);
+	// The account works where the program came to its end, whatever its run then said of the work.
+	if (exitKindOf(job, told) === "completed" && quota !== undefined) accountWorks(tx, quota, run.started_at);
 	if (ending.session !== undefined) job.session = ending.session;
 	if (ending.usage !== undefined) job.usage = sum(job.usage, ending.usage);
 	if (ending.message !== undefined && exit_kind !== "completed") job.last_failure = ending.message;
 
+	if (run.verdict !== undefined) job.verdict = run.verdict;
+
 	const next: Next =
-		verdict ?? (refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance()));
+		decided ?? (refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance()));
 	job.due_at = undefined;
 	if (ending.stays && run.host !== "") job.stays = run.host;
 	else if (job.stays !== undefined) drop(job, ["stays"]);

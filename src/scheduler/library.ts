@@ -43,6 +43,8 @@ import { rewind, rewindAll } from "./rewind.ts";
 import { createSharedSettings } from "./shared-settings.ts";
 import { triggerMethods } from "./trigger-door.ts";
 import { assigned, forgetBefore, recover } from "./upkeep.ts";
+import { resultsFor } from "./voice.ts";
+import { voiceMethods } from "./voice-methods.ts";
 import { waitMethods } from "./wait-methods.ts";
 import { createWaker } from "./waker.ts";
 import { startWorker } from "./worker.ts";
@@ -166,6 +168,7 @@ export async function createScheduler(
 			}),
 
 		...waitMethods(engine, hostName),
+		...voiceMethods(engine),
 		...cancelMethods({ engine, run, piece: options.piece }),
 		retry: async (at, act) => rewound(at, "downstream", act),
 		retryAll: async (at, act) => {
@@ -208,7 +211,13 @@ export async function createScheduler(
 				{ jobs: [id(at)] },
 			),
 		list: async (filter = {}) => engine.look((tx) => look.list(tx, filter)),
-		why: async (at) => engine.look((tx) => look.why(tx, id(at)), { jobs: [id(at)] }),
+		why: async (at) =>
+			engine.look(
+				function* (tx) {
+					return { ...(yield* look.why(tx, id(at))), results: yield* resultsFor(tx, id(at)) };
+				},
+				{ jobs: [id(at)] },
+			),
 		history: async (at) =>
 			engine.look(function* (tx) {
 				yield* look.mustFind(tx, id(at));

@@ -149,7 +149,7 @@ function boundFor(mine: Head, gap: number, kernel: boolean, tx: Tx): { age_at: n
 /** What keeps a job that only carries a payload, once nothing else does. */
 export const FOR_WORKERS = "waits for a worker to claim it: no host starts a job that only carries a payload";
 
-export function* why(tx: Tx, id: number): Op<Why> {
+export function* why(tx: Tx, id: number): Op<Omit<Why, "results">> {
 	const job = yield* mustFind(tx, id);
 	const edges = yield* edgesOf(job);
 	const view = yield* viewJob(tx, job, edges);

@@ -266,6 +266,8 @@ function* reset(tx: Tx, job: Job): Op<void> {
 		"question",
 		"answer",
 		"asked",
+		"verdict",
+		"result",
 		"due_at",
 		"reserve_at",
 	] as const;

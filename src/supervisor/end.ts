@@ -1,6 +1,7 @@
 // The end of a run: seen, told to the scheduler until it is durable, written down in its folder.
 
 import type { ExitKind } from "../core/job.ts";
+import { withVerdict } from "../core/verdict.ts";
 import { troubleOf } from "../disk.ts";
 import type { Ending } from "../scheduler.ts";
 import { accountOf, concluded, tailOf } from "./agent-end.ts";
@@ -77,7 +78,9 @@ function conclude(floor: Floor, run: LiveRun, seen: Over): void {
 /** A run that had a workspace leaves it first: what it did must be committed before anybody hears that it is done. */
 function leave(floor: Floor, run: LiveRun, seen: Over, judged: Ending): void {
 	const ended = run.stop === null && !(seen.state === "exited" && seen.code === 0) && floor.disk.size(`${run.dir}/lease`) !== null;
-	const ending = ended ? endedForLease(judged) : judged;
+	const told = ended ? endedForLease(judged) : judged;
+	// Before its work is committed: a run that says no, or asks, has not done it.
+	const ending = run.stop === null ? withVerdict(told, run.verdict) : told;
 	if (!run.housed || !floor.workspaces || run.fenced || floor.closed) {
 		report(floor, run, ending);
 		return;
@@ -197,6 +200,7 @@ export function writeOutcome(floor: Floor, run: LiveRun, ending: Ending): void {
 		ended_at: floor.clock.now(),
 		...(run.stop ? { stopped: { kind: run.stop.kind, reason: run.stop.reason } } : {}),
 		...accountOf(run.agent),
+		...(run.verdict === null ? {} : { verdict: run.verdict }),
 		...(run.fenced ? { fenced: true } : {}),
 		...(run.logsCut.size > 0 ? { logs_cut: [...run.logsCut] } : {}),
 	};

@@ -6,6 +6,7 @@ import { SluiceError } from "../core/errors.ts";
 import { runId } from "../core/job.ts";
 import type { Segment } from "../core/output-order.ts";
 import { ABANDONED, PASS_MS } from "../core/pass-limit.ts";
+import type { RunVerdict } from "../core/verdict.ts";
 import { troubleOf } from "../disk.ts";
 import type { Claimed, ClaimOptions, EventRow, News, PlanReport, Scope } from "../scheduler.ts";
 import { type Progress, progressOf } from "./agent.ts";
@@ -57,6 +58,8 @@ export type Supervisor = {
 	promptProblem(agent: string, prompt: string): string | null;
 	/** Whose token this is, while its run is live. */
 	roleOfToken(token: string): { role: "run"; job: number; run: string; token: number } | null;
+	/** A live run has said this of itself, and it is on record. */
+	noteVerdict(run: { job: number; token: number }, verdict: RunVerdict): void;
 	/** Removes run folders that are past their retention; done by itself every few hours. How many jobs' folders. */
 	dropOldFolders(): Promise<number>;
 	/** After a gc: removes run folders, last changed before then, whose job the scheduler has forgotten. How many. */
@@ -374,6 +377,9 @@ export function createSupervisor(parts: Parts): Supervisor {
 		roleOfToken(token) {
 			const run = floor.bySecret.get(token);
 			return run ? { role: "run", job: run.job, run: run.id, token: run.token } : null;
+		},
+		noteVerdict({ job, token }, verdict) {
+			for (const run of floor.live.values()) if (run.job === job && run.token === token) run.verdict = verdict;
 		},
 		dropOldFolders: () => dropOldFolders(floor),
 		dropForgotten: (before) => dropForgotten(floor, before),

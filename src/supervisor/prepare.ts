@@ -1,5 +1,6 @@
 // What a run is started with: argv, folder, environment, and the files that go into its folder first. Pure, but for keys that are read where they are kept.
 
+import { fillPlaces } from "../core/after-result.ts";
 import { type Before, continues, promptForResumed } from "../core/agents/continuing.ts";
 import { GEMINI_DEFAULTS } from "../core/agents/gemini.ts";
 import { isFormat, profileOf } from "../core/agents/index.ts";
@@ -8,7 +9,7 @@ import { type Revealed, revealed } from "../core/env-reference.ts";
 import { nearest } from "../core/nearest.ts";
 import { payloadText } from "../core/payload.ts";
 import { promptFor } from "../core/telling.ts";
-import type { Claimed } from "../scheduler.ts";
+import type { Claimed, ResultView } from "../scheduler.ts";
 import type { Place } from "../workspace.ts";
 import { type AgentRecord, agentOf, homeOf } from "./agent.ts";
 import type { Prior } from "./prior.ts";
@@ -23,18 +24,25 @@ export type Prepared = {
 	stdin: "prompt.md" | null;
 	files: [name: string, text: string][];
 	agent: AgentRecord | null;
+	/** Whose results are in its prompt; `bytes` null where there was none. */
+	results: { job: number; name: string | null; bytes: number | null }[];
 };
 
 export type Given = { run: string; dir: string; socket: string; home: string | null; token: string };
 /** What came before, and where it takes place. */
-export type Circumstances = { prior?: Prior | null; before?: Before | null; place?: Place | null };
+export type Circumstances = {
+	prior?: Prior | null;
+	before?: Before | null;
+	place?: Place | null;
+	results?: readonly ResultView[];
+};
 
 /** The reason, in words, when nothing can be started. */
 export function prepare(
 	claimed: Claimed,
 	settings: SupervisorSettings,
 	given: Given,
-	{ prior = null, before = null, place = null }: Circumstances = {},
+	{ prior = null, before = null, place = null, results = [] }: Circumstances = {},
 ): Prepared | { refused: string } {
 	const { job, spec, run } = claimed;
 	const files: Prepared["files"] = prior === null ? [] : [["prior.json", prior.text]];
@@ -48,8 +56,8 @@ export function prepare(
 	const profile = agent === null ? null : profileOf(agent.name, settings.agents);
 	const work =
 		profile === null
-			? { argv: spec.command ?? [], stdin: null, prompt: withTold(spec.prompt, told) }
-			: ofAgent(profile, claimed, { prior, before, place });
+			? { argv: spec.command ?? [], stdin: null, prompt: withTold(filled(spec.prompt, results), told) }
+			: ofAgent(profile, claimed, { prior, before, place, results });
 	const tooLong = agent === null ? null : promptProblem(agent.name, work.prompt ?? "", settings);
 	if (tooLong !== null) return { refused: tooLong };
 	if (work.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
@@ -79,7 +87,10 @@ export function prepare(
 	delete env.SLUICE_PAYLOAD;
 	if (spec.payload !== undefined) env.SLUICE_PAYLOAD = `${given.dir}/payload.json`;
 	if (spec.input_patch !== undefined) env.SLUICE_INPUT_PATCH = `${given.dir}/input.patch`;
-	if (given.home !== null) env.SLUICE_HOME = given.home;
+	if (given.home !== null) {
+		env.SLUICE_HOME = given.home;
+		env.PATH = withOwnCommand(env.PATH, `${given.home}/bin`);
+	}
 	// A job that was added from inside a run may have brought that run's mark: it would be stopped along with it.
 	delete env.SLUICE_MARK;
 	if (profile?.output === "gemini" && env[GEMINI_DEFAULTS.variable] === undefined) {
@@ -95,8 +106,17 @@ export function prepare(
 		env,
 		files,
 		agent: record,
+		results: results.map((one) => ({ job: one.job, name: one.name, bytes: one.result === null ? null : bytesOf(one.result) })),
 	};
 }
+
+/** First, so that a run calls the command that belongs to its daemon. A job that was added from inside a run brings that run's PATH. */
+const withOwnCommand = (path: string | undefined, bin: string): string =>
+	[bin, ...(path ?? "").split(":").filter((folder) => folder !== "" && folder !== bin)].join(":");
+
+const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
+const filled = (prompt: string | undefined, results: readonly ResultView[]): string | undefined =>
+	prompt === undefined ? undefined : fillPlaces(prompt, results);
 
 /** Why an agent cannot be started whatever the job; null when its command is known. */
 export function agentProblem(agent: string, { agents }: Pick<SupervisorSettings, "agents">): string | null {
@@ -116,7 +136,7 @@ export function promptProblem(agent: string, prompt: string, { agents }: Pick<Su
 type Work = { argv: string[]; stdin: "prompt" | null; prompt: string | undefined; session?: string };
 
 /** A session that can go on does, with what is new; else it starts afresh, and is told of what was before. */
-function ofAgent(profile: Profile, { job, spec, run }: Claimed, { prior, before, place }: Required<Circumstances>): Work {
+function ofAgent(profile: Profile, { job, spec, run }: Claimed, { prior, before, place, results }: Required<Circumstances>): Work {
 	const wish = { model: spec.model, permission: spec.permission ?? ("edit" as const) };
 	const told = place?.told ?? null;
 	// Ralph begins each run with a fresh context.
@@ -132,6 +152,7 @@ function ofAgent(profile: Profile, { job, spec, run }: Claimed, { prior, before,
 		asked: job.asked ?? null,
 		answer: job.answer ?? null,
 		left: next !== null && "left" in next ? next.left : null,
+		results,
 	});
 	const prompt = told === null ? full : `${full}\n\n${told}`;
 	return { ...commandLine(profile, { ...wish, prompt }), prompt: spec.prompt === undefined && prompt === "" ? undefined : prompt };

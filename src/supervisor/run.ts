@@ -8,6 +8,7 @@
 //   ending      its end is being recorded     forgotten: the end is durable, or somebody else has the job
 
 import { runId, type StopKind } from "../core/job.ts";
+import type { RunVerdict } from "../core/verdict.ts";
 import type { Claimed, Ending, Scope } from "../scheduler.ts";
 import type { Workspaces } from "../workspace.ts";
 import type { AgentRun } from "./agent.ts";
@@ -45,6 +46,8 @@ export type LiveRun = {
 	/** A stop that is being asked for, then one on record; the first rung is climbed only then. */
 	asking: boolean;
 	stop: Stop | null;
+	/** What it has said of itself, once that is on record. */
+	verdict: RunVerdict | null;
 	/** Monotonic milliseconds since when it is stopped by SIGSTOP. */
 	frozen: number | null;
 	/** Monotonic milliseconds of the hand-over to the launcher, which one it was, and whether another is due since nothing came of it. */
@@ -99,6 +102,7 @@ export function enlist({ job, spec: _spec, run }: Claimed, place: Place, now: nu
 		silence: null,
 		asking: false,
 		stop: null,
+		verdict: run.verdict ?? null,
 		frozen: null,
 		launchedAt: now,
 		lookAt: Number.POSITIVE_INFINITY,

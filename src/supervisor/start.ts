@@ -1,13 +1,14 @@
 // Starting a run: its folder first, then the launcher. The claim that brought it is durable, so a crash at any point here leaves something that the
 // next pass can go on with: no start marker means that this same attempt may be started.
 
+import { placesIn } from "../core/after-result.ts";
 import { SluiceError } from "../core/errors.ts";
 import { troubleOf } from "../disk.ts";
-import type { Claimed } from "../scheduler.ts";
+import type { Claimed, ResultView } from "../scheduler.ts";
 import type { Place, Workspaces } from "../workspace.ts";
 import { enlistAgent, recordOf } from "./agent.ts";
 import { launchFailed, see, withdraw } from "./end.ts";
-import { expectStart, type Floor, remember } from "./floor.ts";
+import { expectStart, type Floor, isOvertaken, remember } from "./floor.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { beforeOf, priorOf } from "./prior.ts";
 import { enlist, folderOf, type LiveRun } from "./run.ts";
@@ -34,13 +35,16 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 		launchFailed(floor, run, `the run's folder could not be made: ${troubleOf(error)}`);
 		return run;
 	}
-	const begin = () => {
+	const prepared = (results: ResultView[]) => {
 		const prior = priorOf(floor, run, claimed.job);
 		const before = run.kind === "agent" ? beforeOf(floor, run) : null;
+		const known = { prior, before, results };
 		if (run.housed && floor.workspaces)
-			enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, { prior, before, place })));
-		else go(floor, run, claimed, prepare(claimed, settings, given, { prior, before }));
+			enter(floor, run, claimed, (place) => go(floor, run, claimed, prepare(claimed, settings, given, { ...known, place })));
+		else go(floor, run, claimed, prepare(claimed, settings, given, known));
 	};
+	const asksForResults = placesIn(claimed.spec.prompt ?? "").length > 0;
+	const begin = () => (asksForResults ? withResults(floor, run, prepared) : prepared([]));
 	const { job } = claimed;
 	const isSettled = job.item === undefined && job.pinned_head === undefined;
 	const confirmed = () => (isSettled || !floor.confirm ? begin() : whenConfirmed(floor, run, floor.confirm(job), begin));
@@ -61,6 +65,24 @@ function whenBrought(floor: Floor, run: LiveRun, bringing: Promise<void>, begin:
 			if (!floor.closed && floor.live.get(run.id) === run && run.stage === "launching" && run.stop === null) begin();
 		})
 		.catch((error) => floor.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
+}
+
+/** What the jobs before it have reported, for its prompt. */
+function withResults(floor: Floor, run: LiveRun, then: (results: ResultView[]) => void): void {
+	run.entering = true;
+	floor.scheduler
+		.takeResults(run)
+		.then((results) => {
+			run.entering = false;
+			run.launchedAt = floor.clock.monotonic();
+			if (!floor.closed && floor.live.get(run.id) === run && run.stage === "launching" && run.stop === null) then(results);
+		})
+		.catch((error) => {
+			floor.log.error("the results that a prompt asks for could not be read", { run: run.id, error: troubleOf(error) });
+			run.entering = false;
+			if (!floor.closed && !isOvertaken(error) && floor.live.get(run.id) === run && run.stage === "launching")
+				launchFailed(floor, run, `the results that its prompt asks for could not be read: ${troubleOf(error)}`);
+		});
 }
 
 /** The gates have looked some seconds ago. A job whose item was closed or put off since, or whose pinned head has moved, goes back to wait, and nothing is counted. */
@@ -125,6 +147,7 @@ function describe({ disk, clock }: Floor, run: LiveRun, { job }: Claimed, prepar
 		cwd: prepared.cwd,
 		...(job.agent === undefined ? {} : { agent: job.agent }),
 		...(run.agent === null ? {} : { agent_run: recordOf(run.agent) }),
+		...(prepared.results.length === 0 ? {} : { results: prepared.results }),
 		mark: run.mark,
 		token: run.secret,
 		created_at: clock.now(),

@@ -9,6 +9,7 @@ import type { Answer, ErrorBody, MethodName, Params, Result } from "../../src/ap
 import { SECRET_NAMES } from "../../src/api/secrets.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/api/serve.ts";
 import { SluiceError } from "../../src/core/errors.ts";
+import type { RunVerdict } from "../../src/core/verdict.ts";
 import { createAgents } from "../../src/daemon/agents.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
 import { createIntake } from "../../src/intake/index.ts";
@@ -27,6 +28,7 @@ export type Pretended = {
 	runTokens: Map<string, { job: number; run: string; token: number }>;
 	logs: Map<string, Omit<LogPiece, "run" | "stream" | "offset" | "next_offset" | "output" | "parts">>;
 	frozen: [what: "freeze" | "thaw", scope: Scope][];
+	verdicts: [run: { job: number; token: number }, verdict: RunVerdict][];
 	downs: unknown[];
 	errors: string[];
 	checks: Checkup[];
@@ -80,6 +82,7 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 		logs: new Map(),
 		runTokens: new Map(),
 		frozen: [],
+		verdicts: [],
 		downs: [],
 		errors: [],
 		checks: [{ name: "node", ok: true, detail: "20.20" }],
@@ -122,6 +125,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			runCycle: async () => (await t.sluice.runCycle({ worker: "host:local", host: "local", max: 100 })).report,
 			promptProblem: () => null,
 			roleOfToken: (token) => pretended.runTokens.get(token) ?? null,
+			noteVerdict: (run, verdict) => void pretended.verdicts.push([run, verdict]),
 			dropForgotten: async () => 0,
 		},
 		config: {

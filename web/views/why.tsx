@@ -12,7 +12,7 @@ type Told = Result<"job.why">;
 /** A job can wait for a thousand others. */
 const SHOWN = 50;
 
-export function Why({ told: { job, reasons, position, priority: sum, waiters = [], eta } }: { told: Told }) {
+export function Why({ told: { job, reasons, position, priority: sum, waiters = [], results = [], eta } }: { told: Told }) {
 	const [all, showAll] = useState(false);
 	const some = all ? reasons : reasons.slice(0, SHOWN);
 	return (
@@ -46,6 +46,7 @@ export function Why({ told: { job, reasons, position, priority: sum, waiters = [
 					))}
 				</ol>
 				<Awaited job={job} waiters={waiters} />
+				<Results results={results} />
 				{reasons.length > some.length ? (
 					<button type="button" class="small" onClick={() => showAll(true)}>
 						Show all {count(reasons.length)} reasons
@@ -93,6 +94,20 @@ function Awaited({ job: { waits_for = [], run }, waiters }: { job: JobDocument; 
 	);
 }
 
+/** The jobs whose results its prompt takes. */
+function Results({ results }: { results: Told["results"] }) {
+	return (
+		<>
+			{results.slice(0, SHOWN).map(({ job, name, status, has_result }) => (
+				<p key={job}>
+					Its prompt takes the result of <JobLink id={job}>job {name ?? job}</JobLink>:{" "}
+					{has_result ? "there." : isTerminal(status) ? "it left none, and the prompt says so." : "not there yet."}
+				</p>
+			))}
+		</>
+	);
+}
+
 function ReasonText({ detail, subject, own }: { detail: string; subject: string; own: number }) {
 	const other = /^job:(\d+)$/.exec(subject)?.[1];
 	return other && Number(other) !== own ? <JobLink id={Number(other)}>{detail}</JobLink> : <span>{detail}</span>;
@@ -114,6 +129,21 @@ function Ended({ job }: { job: JobDocument }) {
 				<>
 					<dt>Reason</dt>
 					<dd>{job.end_reason}</dd>
+				</>
+			) : null}
+			{job.verdict ? (
+				<>
+					<dt>It said</dt>
+					<dd class="said">
+						{job.verdict.verdict}
+						{job.verdict.text === "" ? "" : `: ${job.verdict.text}`}
+					</dd>
+				</>
+			) : null}
+			{job.result !== null && job.result !== undefined ? (
+				<>
+					<dt>Result</dt>
+					<dd class="said">{typeof job.result === "string" ? job.result : JSON.stringify(job.result)}</dd>
 				</>
 			) : null}
 			{job.last_failure && job.last_failure !== job.end_reason ? (

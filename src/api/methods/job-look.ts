@@ -35,7 +35,7 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 	},
 
 	"job.why": async ({ id }, { context }) => {
-		const { job, reasons, position, priority, waiters } = await context.scheduler.why(await resolve(context, id));
+		const { job, reasons, position, priority, waiters, results } = await context.scheduler.why(await resolve(context, id));
 		const eta = await etaOf(context, job);
 		return doc({
 			job: shown(context, job),
@@ -43,6 +43,7 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 			position,
 			priority,
 			waiters,
+			results: results.map(({ result, ...one }) => ({ ...one, has_result: result !== null })),
 			...(eta === undefined ? {} : { eta }),
 		});
 	},

@@ -132,15 +132,16 @@ export const JOB_METHODS = {
 			position: number | null;
 			priority: { total: number; terms: { name: string; value: number }[] };
 			waiters: number[];
+			results: { job: number; name: string | null; status: Status; has_result: boolean }[];
 			eta?: EtaDocument;
 		}>
 	>()({
 		role: "viewer",
 		about:
-			"Everything that keeps a job from starting, its place in line, how its priority adds up, and when it is likely to start and end. `waiters` are the jobs whose runs wait for it.",
+			"Everything that keeps a job from starting, its place in line, how its priority adds up, and when it is likely to start and end. `waiters` are the jobs whose runs wait for it, `results` those whose results its prompt asks for.",
 		params: { id: id() },
 		result:
-			"{job, reasons, position, priority: {total, terms}, waiters, eta?: {start: {p50, p90}, end: {p50, p90}, basis: {runs, of}, stuck}}",
+			"{job, reasons, position, priority: {total, terms}, waiters, results: [{job, name, status, has_result}], eta?: {start: {p50, p90}, end: {p50, p90}, basis: {runs, of}, stuck}}",
 	}),
 	"job.history": method<Doc<{ events: EventDocument[] }>>()({
 		role: "viewer",

@@ -133,6 +133,8 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["question", plain(job.question)],
 		["was asked", plain(job.asked)],
 		["answer", plain(job.answer)],
+		["verdict", job.verdict ? plain([job.verdict.verdict, job.verdict.text].filter(Boolean).join(": ")) : ""],
+		["result", plain(job.result)],
 		["used", usageWords(job.usage ?? {})],
 		["timeout", ms(job.timeout)],
 		["retries", job.retry && job.retry.max > 0 ? `${job.failures ?? 0} of ${job.retry.max} used` : ""],

@@ -31,6 +31,7 @@ type Why = {
 	priority: { total: number; terms: { name: string; value: number }[] };
 	/** Not from a daemon of before. */
 	waiters?: number[];
+	results?: { job: number; name: string | null; status: string; has_result: boolean }[];
 	eta?: EtaDocument;
 };
 
@@ -66,6 +67,22 @@ async function unmergedOf({ job, reasons }: Why, io: Io): Promise<Map<string, Sh
 	return found;
 }
 
+/** `its prompt takes the result of job 3 (plan): job 3 left none` */
+function resultLines({ results = [] }: Why, paint: Paint): string[] {
+	return results.map(({ job, name, status, has_result }) => {
+		const open = WAITING_OR_RUNNING.includes(status);
+		const state = has_result
+			? open
+				? "there, as far as it has got"
+				: "there"
+			: open
+				? "not there yet"
+				: "it left none, and the prompt says so";
+		return paint("dim", `  its prompt takes the result of ${labelOf({ id: job, name })}: ${state}`);
+	});
+}
+const WAITING_OR_RUNNING = ["queued", "waiting_on_deps", "waiting_on_locks", "running"];
+
 const BLOCKED_BY = /^dependency failed for job (\d+) /;
 /** Further back nobody wants to be led. */
 const LONGEST_CHAIN = 100;
@@ -97,7 +114,7 @@ async function explain(why: Why, io: Io, { culprit, unmerged }: Others): Promise
 	const lines = [cut(`${label} ${opening(job, reasons, io)}`, io.print.width)];
 	const subject = subjectOf(job);
 	if (subject) lines.push(paint("dim", cut(`  ${subject}`, width)));
-	lines.push(...(await frozenAdvice(job, io)), ...awaitedBy(why, paint));
+	lines.push(...(await frozenAdvice(job, io)), ...awaitedBy(why, paint), ...resultLines(why, paint));
 	if (reasons.length > 0) lines.push("");
 	reasons.forEach((reason, index) => {
 		const number = reasons.length > 1 ? `${index + 1}. ` : "";

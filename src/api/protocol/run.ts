@@ -1,0 +1,27 @@
+// The methods with which a run speaks of itself. Who calls is known by the token that each run has.
+
+import { VERDICTS, type VerdictWord } from "../../core/verdict.ts";
+import type { Time } from "../documents.ts";
+import { choice, json, maybe, method, orNull, text } from "../fields.ts";
+
+type Doc<T> = { schema_version: number } & T;
+
+export const RUN_METHODS = {
+	"run.verdict": method<Doc<{ job: number; verdict: VerdictWord; text: string; at: Time }>>()({
+		role: "run",
+		about:
+			"For a run, about itself: how its work went, whatever exit code its program has. `fail`: the run fails, and nothing of it is merged. `ask`: a person is asked, and the job goes on with the answer. `ok`: it went well; a failure stays one. The last one counts.",
+		params: {
+			verdict: choice("what the run says of its work", VERDICTS),
+			text: maybe(text("why it failed; what a person is asked. Needed but for `ok`; at most 10,000 characters", 100_000)),
+		},
+		result: "{job, verdict, text, at}",
+	}),
+	"run.result": method<Doc<{ job: number; bytes: number }>>()({
+		role: "run",
+		about:
+			"For a run, about itself: what it reports to the jobs after it, which find it in their prompts as `{{after.NAME.result}}`. The last one counts; it stays when the job has ended.",
+		params: { result: orNull(json("any JSON, at most 64 KiB: a text, a number, a list, an object")) },
+		result: "{job, bytes}",
+	}),
+} as const;

@@ -1,0 +1,93 @@
+// verdict, result: a run speaks of itself.
+
+import { readFileSync } from "node:fs";
+import type { Call } from "../command.ts";
+import { CliFailure, usage } from "../failure.ts";
+import { answer, type Document, type Io, placeOf, readAll } from "../io.ts";
+import { PATIENCE } from "../program.ts";
+
+const VERDICTS = ["ok", "fail", "ask"];
+
+export async function run(call: Call, io: Io): Promise<undefined> {
+	const { name } = call.command;
+	const params = name === "verdict" ? await verdictOf(call, io) : { result: await resultOf(call, io) };
+	if (io.world.insideOf(io.home) === undefined || !io.world.env.SLUICE_TOKEN) throw outside(name);
+	const document = await insist(io, `run.${name}`, params);
+	answer(io, document, () => io.print.say(wordsFor(name, document)));
+	return undefined;
+}
+
+const outside = (name: string): CliFailure =>
+	usage(
+		`sluice ${name} works only inside a run: it is how a run speaks of itself, and this shell is in none`,
+		name === "verdict"
+			? "from outside: sluice answer ID TEXT answers a question, sluice cancel ID ends a job, sluice show ID tells what a run said"
+			: "from outside: sluice show ID --json has the result that a run reported",
+	);
+
+function wordsFor(name: string, { job, verdict, bytes }: Document): string {
+	if (name === "result") return `job ${job} has its result (${bytes} bytes)`;
+	if (verdict === "fail") return `job ${job} will end as failed`;
+	return verdict === "ask" ? `job ${job} will ask a person when this run has ended` : `job ${job}: noted as ok`;
+}
+
+async function verdictOf(call: Call, io: Io): Promise<Document> {
+	const verdict = call.arg("VERDICT");
+	if (!VERDICTS.includes(verdict))
+		throw usage(`${JSON.stringify(verdict)} is no verdict`, "it is ok, fail or ask: sluice verdict fail 'why'");
+	const words = call.args("TEXT").join(" ");
+	const text = (words === "-" ? await readAll(io.world.stdin) : words).trim();
+	if (text === "" && verdict !== "ok")
+		throw usage(
+			`sluice verdict ${verdict} needs a text`,
+			verdict === "fail" ? "say why: sluice verdict fail 'the tests do not pass'" : "say what you ask: sluice verdict ask 'Which one?'",
+		);
+	return { verdict, ...(text === "" ? {} : { text }) };
+}
+
+async function resultOf(call: Call, io: Io): Promise<unknown> {
+	const [given] = call.args("JSON");
+	const file = call.text("file");
+	if (given !== undefined && file !== undefined) throw usage("JSON and --file contradict each other", "give one of them");
+	if (given === undefined && file === undefined)
+		throw usage("the result is missing", `for example: sluice result '{"risk": "low"}', or sluice result --file report.json`);
+	const text = file === undefined ? (given === "-" ? await readAll(io.world.stdin) : (given as string)) : fileOf(placeOf(io.world, file));
+	try {
+		return JSON.parse(text);
+	} catch (error) {
+		throw usage(
+			`the result is not JSON: ${(error as Error).message}`,
+			`a text needs quotes of its own: sluice result '"a text"'; an object: sluice result '{"risk": "low"}'`,
+		);
+	}
+}
+
+function fileOf(path: string): string {
+	try {
+		return readFileSync(path, "utf8");
+	} catch (error) {
+		const { code } = error as { code?: string };
+		throw usage(code === "ENOENT" ? `there is no file ${path}` : `${path} cannot be read: ${(error as Error).message}`);
+	}
+}
+
+/** The daemon may be restarting: what a run says must not be lost for that. */
+async function insist(io: Io, method: string, params: Document): Promise<Document> {
+	for (let tries = 1; ; tries++) {
+		try {
+			return await io.ask(method, params);
+		} catch (error) {
+			const { code } = error as { code?: unknown };
+			if (code === "unauthorised") throw overtaken(io);
+			if (code !== "no_daemon" || tries >= PATIENCE.tries) throw error;
+			await new Promise<void>((resolve) => void io.world.after(PATIENCE.everyMs, resolve));
+		}
+	}
+}
+
+const overtaken = ({ world: { env } }: Io): CliFailure =>
+	new CliFailure(
+		"fenced",
+		`run ${env.SLUICE_RUN_ID ?? "(unknown)"} is over: what it says now does not count`,
+		`sluice show ${env.SLUICE_JOB_ID ?? "ID"} tells how it ended; a newer attempt speaks for itself`,
+	);

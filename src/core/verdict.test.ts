@@ -1,0 +1,130 @@
+// What a run's own verdict makes of its end, against every way a program can end.
+
+import { describe, expect, test } from "vitest";
+import { CARD_RETRY, type Config, DEFAULTS } from "./config.ts";
+import { EXIT_KINDS, type ExitKind, type Job } from "./job.ts";
+import { afterRun, exitKindOf, spokenEnd } from "./outcome.ts";
+import { carriedOver, MAX_RESULT_BYTES, type RunVerdict, readResult, readVerdict, type VerdictWord, withVerdict } from "./verdict.ts";
+
+const said = (verdict: VerdictWord, text = "it deletes all users"): RunVerdict => ({ verdict, text, at: 7 });
+const BY_ITSELF: readonly ExitKind[] = ["completed", "failed", "crashed", "needs_human"];
+
+describe("the end of a run that has said something", () => {
+	test.each(EXIT_KINDS.map((kind) => [kind]))("%s", (exit_kind) => {
+		const ended = { exit_kind, exit_code: 0, message: "its last words", question: "its guess?" };
+		const own = BY_ITSELF.includes(exit_kind);
+		expect(withVerdict(ended, undefined)).toBe(ended);
+		expect(withVerdict(ended, said("fail"))).toEqual(own ? { exit_kind: "failed", exit_code: 0, message: "it deletes all users" } : ended);
+		expect(withVerdict(ended, said("ask", "which\none?"))).toEqual(
+			own ? { exit_kind: "needs_human", exit_code: 0, question: "which\none?" } : ended,
+		);
+		expect(withVerdict(ended, said("ok", ""))).toEqual(exit_kind === "needs_human" ? { exit_kind: "completed", exit_code: 0 } : ended);
+	});
+
+	test("ok settles a guessed question only where the program exited with 0", () => {
+		const ended = { exit_kind: "needs_human" as const, exit_code: 1, question: "?" };
+		expect(withVerdict(ended, said("ok"))).toBe(ended);
+	});
+});
+
+const job = (more: Partial<Job> = {}, verdict?: RunVerdict, intent?: "cancelled" | "timeout"): Job => ({
+	id: 1,
+	status: "running",
+	kind: "command",
+	lane: "default",
+	trigger: "manual",
+	priority: 0,
+	created_at: 0,
+	runnable_at: 0,
+	attempt: 1,
+	line: "run",
+	bucket: 1,
+	run: {
+		attempt: 1,
+		token: 1,
+		host: "h1",
+		worker: "w",
+		started_at: 0,
+		...(verdict ? { verdict } : {}),
+		...(intent ? { intent: { kind: intent, reason: "asked", by: "ann", at: 0 } } : {}),
+	},
+	...more,
+});
+const next = (one: Job, exit_kind: ExitKind, exit_code: number, config: Config = DEFAULTS) =>
+	afterRun(one, spokenEnd(one, { exit_kind, exit_code }), config, 1000, 0.5);
+
+describe("what becomes of the job", () => {
+	test("a no ends it as failed with the text, and its exit code is not 0", () => {
+		expect(next(job({}, said("fail")), "completed", 0)).toEqual({
+			to: "end",
+			status: "failed",
+			exit_kind: "failed",
+			exit_code: 1,
+			raw_exit_code: 0,
+			end_reason: "it deletes all users",
+		});
+		expect(next(job({}, said("fail")), "failed", 3)).toMatchObject({ to: "end", status: "failed", exit_code: 3 });
+	});
+
+	test("a question waits for a person, and burns nothing", () => {
+		expect(next(job({}, said("ask", "which?")), "completed", 0)).toEqual({
+			to: "wait",
+			exit_kind: "needs_human",
+			burns: "nothing",
+			question: "which?",
+		});
+	});
+
+	test("a stop that was asked for first is beaten by no verdict", () => {
+		for (const verdict of ["ok", "fail", "ask"] as const)
+			for (const intent of ["cancelled", "timeout"] as const) {
+				const one = job({}, said(verdict), intent);
+				expect(exitKindOf(one, spokenEnd(one, { exit_kind: "completed" }))).toBe(intent);
+			}
+	});
+
+	test("ok does not make good what failed", () => {
+		expect(next(job({}, said("ok")), "failed", 1)).toMatchObject({ to: "end", status: "failed", exit_code: 1 });
+		expect(next(job({}, said("ok")), "crashed", 137)).toMatchObject({ to: "end", status: "failed" });
+	});
+
+	test("a no is tried again only by a policy of the job itself or of its lane", () => {
+		const forAll: Config = { ...DEFAULTS, retry: CARD_RETRY, agent_retry: CARD_RETRY };
+		expect(next(job({}), "failed", 1, forAll)).toMatchObject({ to: "wait", burns: "failure" });
+		for (const kind of ["command", "agent"] as const) expect(next(job({ kind }, said("fail")), "completed", 0, forAll).to).toBe("end");
+		expect(next(job({ retry: CARD_RETRY }, said("fail")), "completed", 0)).toMatchObject({ to: "wait", burns: "failure" });
+		expect(next(job({ retry: { ...CARD_RETRY, on: ["crashed"] } }, said("fail")), "completed", 0).to).toBe("end");
+		const lane = { ...(DEFAULTS.lanes.default as Config["lanes"][string]), retry: CARD_RETRY };
+		expect(next(job({}, said("fail")), "completed", 0, { ...DEFAULTS, lanes: { default: lane } }).to).toBe("wait");
+	});
+});
+
+describe("what stays said when the next attempt begins", () => {
+	const before = { session: "s1", verdict: said("fail"), result: "7" };
+	test("of an interrupted session both; after an answer the result; else nothing", () => {
+		for (const exit_kind of ["rate_limited", "drained", "preempted", "lost"] as const)
+			expect(carriedOver({ ...before, exit_kind })).toEqual({ verdict: said("fail"), result: "7" });
+		expect(carriedOver({ ...before, exit_kind: "needs_human" })).toEqual({ result: "7" });
+		for (const exit_kind of ["failed", "crashed", "timeout", "stalled"] as const) expect(carriedOver({ ...before, exit_kind })).toEqual({});
+		expect(carriedOver({ ...before, exit_kind: "drained", session: undefined })).toEqual({});
+	});
+});
+
+describe("what is taken", () => {
+	test("a verdict without control characters; a no and a question need words", () => {
+		expect(readVerdict("fail", " \u001b[31mred\u001b[0m\nline \n")).toEqual({ verdict: "fail", text: "red\nline" });
+		expect(readVerdict("ok", undefined)).toEqual({ verdict: "ok", text: "" });
+		expect(() => readVerdict("fail", "  ")).toThrow("text: is missing");
+		expect(() => readVerdict("ask", undefined)).toThrow("text: is missing");
+		expect(() => readVerdict("no", "x")).toThrow("verdict");
+		expect(() => readVerdict("fail", "x".repeat(10_001))).toThrow("10001 characters");
+	});
+
+	test("a result of any JSON, up to 64 KiB of bytes", () => {
+		expect(readResult({ b: [1, null], a: "ü" })).toBe('{"b":[1,null],"a":"ü"}');
+		expect(readResult(null)).toBe("null");
+		expect(readResult("x".repeat(MAX_RESULT_BYTES - 2))).toHaveLength(MAX_RESULT_BYTES);
+		expect(() => readResult("ü".repeat(MAX_RESULT_BYTES / 2))).toThrow("result: is 65538 bytes of JSON; the limit is 65536 (64 KiB)");
+		expect(() => readResult(undefined)).toThrow("result: is missing");
+	});
+});
