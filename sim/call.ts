@@ -14,6 +14,8 @@ type Methods = Pick<
 	| "beginWait"
 	| "endWait"
 	| "endWaits"
+	| "verdict"
+	| "result"
 	| "cancel"
 	| "cancelAll"
 	| "retry"

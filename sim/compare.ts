@@ -78,6 +78,12 @@ function jobDifference(state: State, job: ModelJob, view: JobView): string | nul
 		const theirs = field === "backoff_until" && (view.backoff_until ?? 0) <= state.now ? undefined : view[field];
 		if (differs(theirs, mine)) return say(field, theirs, mine);
 	}
+	if (!isKernel(job)) {
+		const said = (one: { verdict: string; text: string } | undefined) => (one ? [one.verdict, one.text] : undefined);
+		const [theirs, mine] = [said(view.run ? view.run.verdict : view.verdict), said(job.run ? job.run.verdict : job.verdict)];
+		if (differs(theirs, mine)) return say("verdict", theirs, mine);
+		if (differs(view.result, job.result)) return say("result", view.result, job.result);
+	}
 	if (differs(view.parent, job.path.at(-1))) return say("parent", view.parent, job.path.at(-1));
 	if (differs(view.after, job.after)) return say("after", view.after, job.after);
 	if (differs(view.depth, job.path.length)) return say("depth", view.depth, job.path.length);

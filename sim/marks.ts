@@ -65,6 +65,11 @@ export const EXPECTED: readonly string[] = [
 		"circle",
 		"all-wait",
 		"waits-dropped",
+		"said-no",
+		"asked-itself",
+		"said-ok",
+		"still-said",
+		"verdict-beaten",
 	].map((deed) => `deed:${deed}`),
 ];
 

@@ -17,6 +17,7 @@ import { settle } from "./model/settle.ts";
 import * as standing from "./model/standing.ts";
 import type { State } from "./model/state.ts";
 import { gc, recover, sweep } from "./model/sweep.ts";
+import * as voice from "./model/voice.ts";
 import * as waits from "./model/waits.ts";
 
 export type Context = {
@@ -46,6 +47,7 @@ export function step(state: State, call: Call | undefined, seen: Seen, context: 
 	const learned = () => {
 		for (const facts of context.probed) standing.learn(state, facts, context.probes === "new" ? "unknown" : "all");
 	};
+	if (!seen.blurred) state.cancelling = false;
 	// Whatever is called, what has come due is dealt with first.
 	sweep(state, seen);
 	const first = context.probes === undefined ? LOOKS_FIRST.includes(method) : context.probes !== "last";
@@ -91,6 +93,8 @@ const HANDLERS: Handlers = {
 	beginWait: (state, [run, ids], seen) => waits.beginWait(state, run, ids, seen),
 	endWait: (state, [run, wait], seen) => waits.endWait(state, run, wait, seen),
 	endWaits: (state, [name], seen, { host }) => waits.endWaits(state, name ?? host, seen),
+	verdict: (state, [run, said], seen) => voice.verdict(state, run, said, seen),
+	result: (state, [run, value], seen) => voice.result(state, run, value, seen),
 	cancelAll: (state, [ids], seen) => control.cancelAll(state, ids, seen),
 	cancel: (state, [id, options], seen) => control.cancel(state, id, options ?? {}, seen),
 	retry: (state, [id], seen) => rewind(state, id, "downstream", seen),

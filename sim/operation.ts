@@ -63,6 +63,9 @@ type Plain =
 	| { kind: "wait"; whom: Whom; of: Whom["of"]; picks: number[]; stale?: true }
 	| { kind: "unwait"; pick: number }
 	| { kind: "unwait_all" }
+	/** A run says how its work went, or what came of it. */
+	| { kind: "verdict"; whom: Whom; verdict: "ok" | "fail" | "ask"; stale?: true }
+	| { kind: "result"; whom: Whom; value: unknown; stale?: true }
 	| { kind: "cancel"; whom: Whom; subtree?: true }
 	| { kind: "cancel_all"; of: Whom["of"]; picks: number[] }
 	| { kind: "act"; what: Act; whom: Whom; value?: number; force?: true; text?: string }

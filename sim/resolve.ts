@@ -96,6 +96,14 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 			const one = chosen(open, op.pick, ({ run, wait }) => `${names.slotOf(run.job)}/${wait}`);
 			return one && { method: "endWait", args: [one.run, one.wait] };
 		}
+		case "verdict": {
+			const run = runFor(op.whom, op.stale ? "stale" : undefined, state, names);
+			return run && { method: "verdict", args: [run, { verdict: op.verdict, text: `said by ${op.id}` }] };
+		}
+		case "result": {
+			const run = runFor(op.whom, op.stale ? "stale" : undefined, state, names);
+			return run && { method: "result", args: [run, op.value] };
+		}
 		case "unwait_all":
 			return { method: "endWaits", args: [] };
 		case "cancel_all": {

@@ -11,6 +11,7 @@ import { keptNow, lockRefusals, overdueForLocks } from "./locks.ts";
 import { best, type Filter, startable } from "./order.ts";
 import { settle } from "./settle.ts";
 import { accountOf, breakerOf, copyState, type ModelJob, note, type State } from "./state.ts";
+import { beginAttempt } from "./voice.ts";
 
 /** How many starts a pass may make now, before any cap. */
 export function passBound(state: State, max: number): { least: number; most: number } {
@@ -32,12 +33,14 @@ export function start(state: State, job: ModelJob, run: { worker: string; host: 
 	job.status = "running";
 	job.attempt += 1;
 	job.run = { attempt: job.attempt, token: run.token, host: run.host, worker: run.worker, started_at: now, launched: false, reserved };
+	if (job.session !== undefined && (job.account ?? job.prefer) !== account) delete job.session;
 	if (job.prefer !== undefined && account !== job.prefer) {
 		note(state, "failover");
 		// It starts afresh there: nothing is left to wait for.
 		delete job.prefer;
 		delete job.session;
 	}
+	beginAttempt(state, job, job.run);
 	if (account !== undefined) {
 		job.run.account = account;
 		accountOf(state, account).spaced_until = now + state.config.rate_limit.stagger_ms;
@@ -194,6 +197,7 @@ export function runCycle(state: State, options: ClaimOptions, seen: Seen): void 
 
 export function claim(state: State, options: ClaimOptions, seen: Seen): void {
 	const result = accepted<Claimed[]>(seen);
+	if (state.cancelling && result?.length === 0) return;
 	const before = state.last_token;
 	const tokenOf = (job: ModelJob) => result?.find((one) => one.job.id === job.id)?.run.token ?? seen.job(job.id)?.run?.token ?? 0;
 	const order = result?.map((one) => one.job.id) ?? startedSince(state, seen);

@@ -77,6 +77,9 @@ export function cancel(state: State, id: number, options: { subtree?: boolean; r
 	agreeSame([...result.requested].sort(), requested.sort(), `cancel ${id}: requested`);
 }
 
+/** As few as the simulator lets one transaction end. */
+const SMALLEST_PIECE = 2;
+
 /** All of them, before anything can start. One that another's end blocks, before its own piece came, is told as `ended`. */
 export function cancelAll(state: State, ids: readonly number[], seen: Seen): void {
 	const jobs = ids.flatMap((id) => find(state, id) ?? []);
@@ -97,6 +100,7 @@ export function cancelAll(state: State, ids: readonly number[], seen: Seen): voi
 		}
 	}
 	settle(state, seen);
+	if (seen.blurred && cancelled.length + blocked.length > SMALLEST_PIECE) state.cancelling = true;
 	if (result === undefined) return;
 	agreeSame([...result.cancelled].sort(), cancelled.sort(), "cancelAll: cancelled");
 	for (const job of blocked) agree(job.status === "blocked_by_dependency", `cancelAll: job ${job.id} ended as ${job.status}`);

@@ -9,6 +9,7 @@ import { chargeRun } from "./ledgers.ts";
 import { policyOf, retryWindow } from "./retry-policy.ts";
 import { finish, settle } from "./settle.ts";
 import { find, type ModelJob, type ModelRun, type State } from "./state.ts";
+import { heard, mayRefuseAgain } from "./voice.ts";
 
 /** The run this token stands for, or what the engine must refuse with. */
 export function runFor(state: State, of: { job: number; token: number }, seen: Seen): ModelJob | undefined {
@@ -68,13 +69,15 @@ export function complete(state: State, ending: Ending, seen: Seen): void {
 const RAN: ExitKind[] = ["completed", "failed", "crashed", "timeout", "stalled", "rate_limited", "needs_human"];
 
 /** The run is over; the job is queued again or has ended. */
-export function endRun(state: State, job: ModelJob, ending: Partial<Ending> & { exit_kind: ExitKind }, seen: Seen): void {
+export function endRun(state: State, job: ModelJob, told: Partial<Ending> & { exit_kind: ExitKind }, seen: Seen): void {
 	const run = job.run as ModelRun;
 	state.past.push({ job: job.id, token: run.token });
+	const ending = heard(state, run, told);
 	const kind: ExitKind = run.intent ?? ending.exit_kind;
 	delete job.run;
 	job.exit_kind = kind;
-	onAccount(state, job, run, kind, ending);
+	if (run.verdict !== undefined) job.verdict = run.verdict;
+	onAccount(state, job, run, run.intent ?? told.exit_kind, ending);
 	if (RAN.includes(ending.exit_kind)) {
 		job.dispatch_failures = 0;
 		launchWorked(state, job);
@@ -87,7 +90,7 @@ export function endRun(state: State, job: ModelJob, ending: Partial<Ending> & { 
 	if (ending.stays && run.host !== "") job.stays = run.host;
 	else delete job.stays;
 	if (kind !== "launch_failed") probeUndecided(state, job);
-	decide(state, job, kind, ending, seen);
+	decide(state, job, kind, { ...ending, saysNo: kind === "failed" && run.verdict?.verdict === "fail" }, seen);
 	// A launch that failed used nothing.
 	if (kind !== "launch_failed") chargeRun(state, { ...job, run }, ending.usage ?? {}, state.now);
 }
@@ -98,7 +101,7 @@ function onAccount(state: State, job: ModelJob, run: ModelRun, kind: ExitKind, e
 	if (kind === "rate_limited") limitAccount(state, run.account ?? "default", ending, state.now);
 }
 
-function decide(state: State, job: ModelJob, kind: ExitKind, ending: Partial<Ending>, seen: Seen): void {
+function decide(state: State, job: ModelJob, kind: ExitKind, ending: Partial<Ending> & { saysNo: boolean }, seen: Seen): void {
 	const { now } = state;
 	const code = ending.exit_code ?? undefined;
 	switch (kind) {
@@ -118,7 +121,14 @@ function decide(state: State, job: ModelJob, kind: ExitKind, ending: Partial<End
 		case "crashed":
 		case "timeout":
 		case "stalled":
-			fail(state, job, kind, code, seen);
+			fail(
+				state,
+				job,
+				kind,
+				ending.saysNo && code === 0 ? 1 : code,
+				seen,
+				ending.saysNo && !mayRefuseAgain(state, job) ? "final" : "by policy",
+			);
 			return;
 		case "lost":
 			if (ending.reboot) requeue(state, job);
@@ -150,12 +160,19 @@ export function requeue(_state: State, job: ModelJob): void {
 }
 
 /** A failed run: again after a back-off, or the end. */
-function fail(state: State, job: ModelJob, kind: ExitKind, code: number | undefined, seen: Seen): void {
+function fail(
+	state: State,
+	job: ModelJob,
+	kind: ExitKind,
+	code: number | undefined,
+	seen: Seen,
+	how: "by policy" | "final" = "by policy",
+): void {
 	const { now } = state;
 	const policy = policyOf(state, job);
 	const counts = policy.on.includes(kind) || kind === "launch_failed";
 	job.failures += 1;
-	if (counts && job.failures <= policy.max) {
+	if (how === "by policy" && counts && job.failures <= policy.max) {
 		requeue(state, job);
 		const window = retryWindow(policy, job.failures);
 		const said = (seen.result as Ended | undefined)?.retry_at ?? seen.job(job.id)?.backoff_until;

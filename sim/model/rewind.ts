@@ -129,6 +129,8 @@ function reset(job: ModelJob): void {
 		"session",
 		"prefer",
 		"question",
+		"verdict",
+		"result",
 		"merge_status",
 	] as const)
 		delete job[field];

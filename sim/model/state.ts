@@ -17,6 +17,8 @@ export type ModelRun = {
 	unsure?: true;
 	intent?: "cancelled" | "timeout" | "preempted" | "drained";
 	launched: boolean;
+	/** What it has said of itself so far. */
+	verdict?: Said;
 	/** Started by run-now --force: past max_concurrent and its lane's cap. */
 	forced?: true;
 	/** By ledger. */
@@ -24,6 +26,8 @@ export type ModelRun = {
 	/** What it waits for, by the number of the wait (null: the caller died before it could say so); only jobs that have not ended. */
 	waits?: { wait: number | null; jobs: number[] }[];
 };
+
+export type Said = { verdict: "ok" | "fail" | "ask"; text: string };
 
 export type ModelJob = {
 	id: number;
@@ -73,6 +77,9 @@ export type ModelJob = {
 	merge_status?: MergeStatus;
 	approval?: "needed" | "given";
 	question?: string;
+	/** What its last run said, once that has ended; and its result, as JSON. */
+	verdict?: Said;
+	result?: string;
 	failures: number;
 	attempt: number;
 	dispatch_failures: number;
@@ -198,6 +205,8 @@ export type State = {
 	kept_before: { key: string; job: number }[];
 	/** Runs that ended, for late and double reports: job, token. */
 	past: { job: number; token: number; lost_with?: string }[];
+	/** Among calls of one turn, several were cancelled: what one transaction cannot end keeps every claim waiting until it has ended. */
+	cancelling: boolean;
 	/** Hosts have homes and leases. */
 	fleet: boolean;
 	/** Events about hosts that the next look must find. */
@@ -233,6 +242,7 @@ export const emptyState = (config: Config, now: number): State => ({
 	reserved: [],
 	kept_before: [],
 	past: [],
+	cancelling: false,
 	fleet: false,
 	told: [],
 });

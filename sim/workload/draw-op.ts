@@ -69,7 +69,10 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 		else if (random.chance(2 / 5)) end.retry_after_ms = random.pick([500, 90_000]);
 		else if (random.chance(0.1)) end.closed = "billing";
 	}
-	if (kind === "needs_human") end.question = "which one?";
+	if (kind === "needs_human") {
+		end.question = "which one?";
+		if (themes.has("voices") && random.chance(0.7)) end.code = 0;
+	}
 	if (kind === "lost" && random.chance(0.4)) end.reboot = true;
 	if (kind === "completed" && themes.has("merges") && random.chance(0.4))
 		end.merge_status = random.pick(["merged", "pending", "conflict", "kept", "requested"]);
@@ -143,6 +146,14 @@ export function drawWait({ random, themes }: Drawing, id: number): Op {
 	const picks = Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => random.int(2 ** 31));
 	const stale = themes.has("stale") && random.chance(0.1) ? { stale: true as const } : {};
 	return { id, kind: what, whom: whom(random, "running"), of: random.pick(["waiting", "waiting", "running", "any"]), picks, ...stale };
+}
+
+/** What a run says of itself; what it says again counts, and a run that has ended says it in vain. */
+export function drawWord({ random, themes }: Drawing, id: number): Op {
+	const stale = themes.has("stale") && random.chance(0.1) ? { stale: true as const } : {};
+	const by = whom(random, "running");
+	if (random.chance(0.35)) return { id, kind: "result", whom: by, value: random.pick([id, `text ${id}`, { of: id }]), ...stale };
+	return { id, kind: "verdict", whom: by, verdict: random.pick(["ok", "fail", "fail", "ask"]), ...stale };
 }
 
 const scope = ({ random, themes, config }: Drawing): Scope => {

@@ -48,6 +48,7 @@ export const THEMES = [
 	"crowd",
 	"old",
 	"waits",
+	"voices",
 ] as const;
 export type Theme = (typeof THEMES)[number];
 export type Themes = ReadonlySet<Theme>;
