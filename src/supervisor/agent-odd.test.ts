@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { capture } from "../../test/make/capture.ts";
 import { MINUTE, NOON, SECOND } from "../../test/make/fakes.ts";
-import { argvOf, held, play, stand } from "../../test/make/played.ts";
+import { argvOf, held, play, promptOf, stand } from "../../test/make/played.ts";
 
 const SESSION = "a46c1682-db6b-4112-a746-a09dcd5b4627";
 
@@ -85,7 +85,7 @@ test("what it wrote last is told to the next attempt without what no argument ma
 	on.processes.exit("1.1", 1);
 	await on.settle();
 	await on.pass(2 * MINUTE);
-	expect(argvOf(on, "1.2").at(-1)).toMatch(/The end of what it wrote:\n {4}one twored\n {4}\tdone$/);
+	expect(promptOf(on, "1.2")).toMatch(/The end of what it wrote:\n {4}one twored\n {4}\tdone$/);
 });
 
 describe("cut off", () => {
@@ -105,6 +105,7 @@ describe("cut off", () => {
 		await on.settle();
 		on.processes.vanish("1.2");
 		await on.pass(2 * MINUTE);
-		expect(argvOf(on, "1.3")).toEqual(expect.arrayContaining(["--resume", SESSION, "you may"]));
+		expect(argvOf(on, "1.3")).toEqual(expect.arrayContaining(["--resume", SESSION]));
+		expect(promptOf(on, "1.3")).toBe("you may");
 	});
 });

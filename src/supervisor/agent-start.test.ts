@@ -3,12 +3,15 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { MINUTE } from "../../test/make/fakes.ts";
-import { argvOf, envOf, play, stand } from "../../test/make/played.ts";
+import { argvOf, envOf, play, promptOf, stand } from "../../test/make/played.ts";
 import { supervise } from "../../test/make/supervised.ts";
 import { promptProblem } from "./prepare.ts";
 
 /** Its log on stderr is where it tells of retries. */
 const LOUD_OPENCODE = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
+
+/** What a shell, an option parser or a JSON reader could take for something else. */
+const ODD = "--help \"Fix\" 'the' $HOME `date` \\n é漢😀\n\n\n-x\n  parser \n";
 
 describe("an agent is started", () => {
 	test("with the flags of its profile, its model and its permission mode", async () => {
@@ -27,21 +30,10 @@ describe("an agent is started", () => {
 			"opus",
 			"--permission-mode",
 			"bypassPermissions",
-			"--",
-			"-x do it",
 		]);
-		expect(argvOf(on, "2.1")).toEqual([
-			"codex",
-			"exec",
-			"--json",
-			"--skip-git-repo-check",
-			"-c",
-			'sandbox_mode="workspace-write"',
-			"--",
-			"do it",
-		]);
-		expect(argvOf(on, "3.1")).toEqual(["gemini", "-o", "stream-json", "--skip-trust", "--approval-mode=default", "--prompt=do it"]);
-		expect(argvOf(on, "4.1")).toEqual([...LOUD_OPENCODE, "--", "do it"]);
+		expect(argvOf(on, "2.1")).toEqual(["codex", "exec", "--json", "--skip-git-repo-check", "-c", 'sandbox_mode="workspace-write"', "-"]);
+		expect(argvOf(on, "3.1")).toEqual(["gemini", "-o", "stream-json", "--skip-trust", "--approval-mode=default"]);
+		expect(argvOf(on, "4.1")).toEqual([...LOUD_OPENCODE, "--title", "Sluice job 4"]);
 		expect(envOf(on, "4.1").OPENCODE_PERMISSION).toBe('{"edit":"allow"}');
 	});
 
@@ -67,14 +59,16 @@ describe("an agent is started", () => {
 		});
 	});
 
-	test("with a prompt that is too long for an argument on standard input", async () => {
+	test.each([
+		["short", "Fix the parser"],
+		["of odd characters", ODD],
+		["long", `${"y".repeat(200_000)} Fix the parser`],
+	])("with its prompt on standard input, and no word of it in arguments, environment or run.json: %s", async (_, prompt) => {
 		const on = await supervise();
-		const prompt = "y".repeat(200_000);
 		for (const agent of ["claude", "codex", "gemini", "opencode"]) await on.add({ agent, prompt });
 		for (const run of ["1.1", "2.1", "3.1", "4.1"]) {
-			expect(argvOf(on, run).join(" ")).not.toMatch(/yy|prompt/);
-			expect(readFileSync(on.path(run, "prompt.md"), "utf8")).toBe(prompt);
-			expect(on.processes.machine.launched.find((one) => one.run === run)?.stdin).toBe(on.path(run, "prompt.md"));
+			expect(promptOf(on, run)).toBe(prompt);
+			expect(JSON.stringify([argvOf(on, run), envOf(on, run), on.file(run, "run.json")])).not.toMatch(/yy|Fix|parser/);
 		}
 	});
 

@@ -61,7 +61,7 @@ export function prepare(
 	const tooLong = agent === null ? null : promptProblem(agent.name, work.prompt ?? "", settings);
 	if (tooLong !== null) return { refused: tooLong };
 	if (work.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
-	if (work.prompt !== undefined) files.push(["prompt.md", work.prompt]);
+	if (work.prompt !== undefined || work.stdin !== null) files.push(["prompt.md", work.prompt ?? ""]);
 	const permission = spec.permission ?? "edit";
 	const ofProfile = revealed(profile?.env ?? {}, `agents.${agent?.name}.env`, settings.reveal);
 	if ("problem" in ofProfile) return { refused: ofProfile.problem };
@@ -137,7 +137,7 @@ type Work = { argv: string[]; stdin: "prompt" | null; prompt: string | undefined
 
 /** A session that can go on does, with what is new; else it starts afresh, and is told of what was before. */
 function ofAgent(profile: Profile, { job, spec, run }: Claimed, { prior, before, place, results }: Required<Circumstances>): Work {
-	const wish = { model: spec.model, permission: spec.permission ?? ("edit" as const) };
+	const wish = { model: spec.model, permission: spec.permission ?? ("edit" as const), title: `Sluice job ${job.id}` };
 	const told = place?.told ?? null;
 	// Ralph begins each run with a fresh context.
 	const next = profile.resume.length === 0 || spec.mode === "ralph" ? null : continues(before, job.session);

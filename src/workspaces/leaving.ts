@@ -43,8 +43,9 @@ async function collect(yard: Yard, record: WorktreeRecord, path: string): Promis
 	const { code } = await git.tell(path, ["diff", "--cached", "--quiet"]);
 	if (code === 0) return null;
 	const who = await identityArgs(yard, path);
-	const lines = ["-m", record.title, "-m", `Sluice-Job: ${record.job}`];
-	await git.ask(path, [...who, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", ...lines], {
+	// By standard input: a title is often the first words of the prompt, and every user of the machine can read arguments.
+	await git.ask(path, [...who, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--file=-"], {
+		input: `${record.title}\n\nSluice-Job: ${record.job}\n`,
 		timeoutMs: SLOW_MS,
 	});
 	return null;

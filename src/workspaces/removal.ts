@@ -65,7 +65,7 @@ export async function rescue(yard: Yard, record: WorktreeRecord, path: string): 
 		const tree = await git.ask(path, ["write-tree"], { env });
 		const who = await identityArgs(yard, path);
 		const message = `rescued from job ${record.job}, attempt ${record.attempt}: ${record.title}`;
-		const commit = await git.ask(path, [...who, "commit-tree", tree, "-p", head, "-m", message]);
+		const commit = await git.ask(path, [...who, "commit-tree", tree, "-p", head], { input: `${message}\n` });
 		return await keep(yard, record, commit);
 	} finally {
 		yard.disk.remove(index);

@@ -1,6 +1,6 @@
 // A real daemon with accounts of an agent program, spoken to through the command line as a person would.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import type { JobDocument } from "../../src/api/documents.ts";
@@ -69,7 +69,10 @@ export class AgentDaemon {
 		const { agent } = this.place;
 		const on = where === POOL ? ["--lane", POOL] : ["--account", where];
 		const how = ["--agent", agent, "--model", MODELS[agent], "--permission", PERMISSIONS[agent], ...on, "--owner", "ann"];
-		const { job } = await this.ask<{ job: JobDocument }>("add", ...how, "--cwd", this.work, ...env, prompt);
+		// By a file: a prompt may be longer than an argument.
+		const file = join(this.place.folder, "prompt.txt");
+		writeFileSync(file, prompt);
+		const { job } = await this.ask<{ job: JobDocument }>("add", ...how, "--cwd", this.work, ...env, "--prompt-file", file);
 		return job.id;
 	}
 

@@ -31,8 +31,9 @@ const PATIENCE_MS = 8_000;
 
 export async function runDirectly(place: Place, account: Sandbox, cwd: string, wish: Wish = {}): Promise<Told> {
 	const profile = profileOf(place.agent, {})!;
-	const { argv } = commandLine(profile, {
-		prompt: wish.prompt ?? "do it",
+	const prompt = wish.prompt ?? "do it";
+	const { argv, stdin } = commandLine(profile, {
+		prompt,
 		model: MODELS[place.agent],
 		permission: PERMISSIONS[place.agent],
 		session: wish.session,
@@ -46,7 +47,10 @@ export async function runDirectly(place: Place, account: Sandbox, cwd: string, w
 		[profile.home_variable!]: account.home,
 		[GEMINI_DEFAULTS.variable]: defaults,
 	};
-	const child = spawn(argv[0]!, argv.slice(1), { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+	const child = spawn(argv[0]!, argv.slice(1), { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
+	// One that ends before it has read all is judged by what it said.
+	child.stdin.on("error", () => {});
+	child.stdin.end(stdin === "prompt" ? prompt : "");
 	onTestFinished(() => void child.kill("SIGKILL"));
 	const reader = createReader(profile.output);
 	let [stdout, stderr, lastOnStderr] = ["", "", ""];

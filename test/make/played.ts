@@ -1,5 +1,6 @@
 // Agents of a supervised stand: what was recorded of the real programs, played by its pretended processes.
 
+import { readFileSync } from "node:fs";
 import { capture } from "./capture.ts";
 import { type Supervised, type SupervisedOptions, supervise } from "./supervised.ts";
 
@@ -17,5 +18,12 @@ export async function play(on: Supervised, run: string, name: string, change: (t
 export const resetsAt = (at: number) => (text: string) => text.replaceAll(/"resetsAt":\d+/g, `"resetsAt":${at / 1000}`);
 export const argvOf = (on: Supervised, run: string) => on.processes.machine.launched.findLast((one) => one.run === run)?.argv ?? [];
 export const envOf = (on: Supervised, run: string) => on.processes.machine.launched.findLast((one) => one.run === run)?.env ?? {};
+
+/** What it reads on standard input. */
+export function promptOf(on: Supervised, run: string): string {
+	const stdin = on.processes.machine.launched.findLast((one) => one.run === run)?.stdin;
+	if (stdin === undefined) throw new Error(`run ${run} was given nothing on standard input`);
+	return readFileSync(stdin, "utf8");
+}
 
 export const held = async (on: Supervised, job: number) => (await on.sluice.why(job)).reasons[0]?.code;

@@ -7,8 +7,8 @@ import type { Known, Profile } from "./profile.ts";
 
 export const CLAUDE: Profile = {
 	output: "claude",
-	command: ["claude", "-p", "--output-format", "stream-json", "--verbose", "{options}", "--", "{prompt}"],
-	resume: ["claude", "-p", "--output-format", "stream-json", "--verbose", "--resume", "{session}", "{options}", "--", "{prompt}"],
+	command: ["claude", "-p", "--output-format", "stream-json", "--verbose", "{options}"],
+	resume: ["claude", "-p", "--output-format", "stream-json", "--verbose", "--resume", "{session}", "{options}"],
 	open: ["claude", "--resume", "{session}"],
 	model: ["--model", "{model}"],
 	permissions: {

@@ -6,10 +6,11 @@ import type { Happening, Interpret, Json, Used } from "./happening.ts";
 import { countIn, listIn, objectIn, short, textIn } from "./json.ts";
 import type { Known, Profile } from "./profile.ts";
 
+/** `-`: the prompt comes through standard input. */
 export const CODEX: Profile = {
 	output: "codex",
-	command: ["codex", "exec", "--json", "--skip-git-repo-check", "{options}", "--", "{prompt}"],
-	resume: ["codex", "exec", "resume", "--json", "--skip-git-repo-check", "{options}", "--", "{session}", "{prompt}"],
+	command: ["codex", "exec", "--json", "--skip-git-repo-check", "{options}", "-"],
+	resume: ["codex", "exec", "resume", "--json", "--skip-git-repo-check", "{options}", "--", "{session}", "-"],
 	open: ["codex", "resume", "{session}"],
 	model: ["-m", "{model}"],
 	// It never asks when it runs by itself: what is not allowed fails. By -c, since `resume` has no option for it.

@@ -1,4 +1,4 @@
-// Gemini CLI: `gemini --prompt=… -o stream-json`. It tells no cost and no reset time; some ends are told only by its exit code.
+// Gemini CLI: `gemini -o stream-json`, the prompt on standard input. It tells no cost and no reset time; some ends are told only by its exit code.
 
 import { windowEnd } from "../window.ts";
 import { causeOfStatus, causeOfText, isDenial } from "./causes.ts";
@@ -11,9 +11,9 @@ const PLAIN = ["gemini", "-o", "stream-json", "--skip-trust"];
 
 export const GEMINI: Profile = {
 	output: "gemini",
-	command: [...PLAIN, "{options}", "--prompt={prompt}"],
-	resume: [...PLAIN, "--resume={session}", "{options}", "--prompt={prompt}"],
-	open: ["gemini", "--resume={session}"],
+	command: [...PLAIN, "{options}"],
+	resume: [...PLAIN, "--resume={session}", "{options}"],
+	open: ["gemini", "--skip-trust", "--resume={session}"],
 	model: ["--model={model}"],
 	permissions: {
 		ask: ["--approval-mode=default"],

@@ -11,8 +11,9 @@ const PLAIN = ["opencode", "run", "--format", "json", "--print-logs", "--log-lev
 
 export const OPENCODE: Profile = {
 	output: "opencode",
-	command: [...PLAIN, "{options}", "--", "{prompt}"],
-	resume: [...PLAIN, "-s", "{session}", "{options}", "--", "{prompt}"],
+	// A session without a title makes a call of its own for one, which is not in its output and so on no ledger.
+	command: [...PLAIN, "--title", "{title}", "{options}"],
+	resume: [...PLAIN, "-s", "{session}", "{options}"],
 	open: ["opencode", "-s", "{session}"],
 	model: ["-m", "{model}"],
 	permissions: { ask: [], edit: [], full: ["--auto"] },

@@ -9,7 +9,10 @@ export type Permission = (typeof PERMISSIONS)[number];
 
 export type Profile = {
 	output: Format;
-	/** argv: `{prompt}` where the prompt goes, `{options}` where those of model and permission go. Without `{prompt}` it comes through standard input. */
+	/**
+	 * argv: `{options}` where those of model and permission go, `{title}` for what the session shall be called. The prompt comes through standard input; with
+	 * `{prompt}` it is that argument instead, which every user of the machine can read in the list of processes.
+	 */
 	command: string[];
 	/** The same for going on with a session, `{session}`; empty = it cannot. */
 	resume: string[];
@@ -45,6 +48,8 @@ export type Wish = {
 	model?: string | undefined;
 	permission?: Permission | undefined;
 	session?: string | undefined;
+	/** What a session is called, for programs that want to know: nothing of the prompt, since arguments are there for all to see. */
+	title?: string | undefined;
 };
 
 /** Longer prompts come through standard input: the system bounds each argument. */
@@ -59,7 +64,8 @@ export function commandLine(profile: Profile, wish: Wish): { argv: string[]; std
 	const placed = template.includes("{options}") ? template : [...template.slice(0, 1), "{options}", ...template.slice(1)];
 	const words = placed.flatMap((word) => {
 		if (word === "{options}") return options;
-		return [wish.session === undefined ? word : word.replaceAll("{session}", () => wish.session as string)];
+		const titled = word.replaceAll("{title}", () => wish.title ?? "sluice");
+		return [wish.session === undefined ? titled : titled.replaceAll("{session}", () => wish.session as string)];
 	});
 	const wanted = words.some((word) => word.includes("{prompt}"));
 	const argv = words.map((word) => word.replaceAll("{prompt}", () => wish.prompt));
