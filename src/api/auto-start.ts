@@ -177,16 +177,19 @@ export async function loadDaemon(program = built("daemon.js")): Promise<DaemonMo
 
 /** The server for agents, likewise; what it is handed is `Door` of mcp/door.ts. */
 export type McpModule = {
-	serve(door: {
-		call(method: string, params: Record<string, unknown>): Promise<Record<string, unknown>>;
-		job: number | undefined;
-		folder(given: string | undefined): string;
-		environment(): Promise<Record<string, string>>;
-		rendered(output: string, text: string): string;
-		readJson(text: string): unknown;
-		writeJson(value: unknown): string;
-		version: string;
-	}): Promise<void>;
+	serve(
+		door: {
+			call(method: string, params: Record<string, unknown>): Promise<Record<string, unknown>>;
+			job: number | undefined;
+			folder(given: string | undefined): string;
+			environment(): Promise<Record<string, string>>;
+			rendered(output: string, text: string): string;
+			readJson(text: string): unknown;
+			writeJson(value: unknown): string;
+			version: string;
+		},
+		offered: "all" | "run",
+	): Promise<void>;
 };
 
 export async function loadMcp(program = built("mcp.js")): Promise<McpModule> {

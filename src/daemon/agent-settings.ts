@@ -2,6 +2,7 @@
 
 import { looksSecret } from "../api/secrets.ts";
 import type { CustomProfile } from "../core/agents/index.ts";
+import { MCP_MODES } from "../core/agents/mcp.ts";
 import { FORMATS, PERMISSIONS, type Permission } from "../core/agents/profile.ts";
 import * as check from "../core/check.ts";
 import type { Reader, Readers } from "../core/config-input.ts";
@@ -82,6 +83,7 @@ export const agentReaders: Readers<AgentSettings> = {
 	permissions,
 	stop_signal: (value, field) => check.oneOf(value, ["SIGINT", "SIGTERM"] as const, field),
 	env: variables,
+	mcp: (value, field) => check.oneOf(value, MCP_MODES, field),
 	home_variable: (value, field) => (value === null ? null : check.text(value, field, { max: 200, lines: "one" })),
 };
 export const AGENT_KEYS = Object.keys(agentReaders);

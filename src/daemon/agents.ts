@@ -6,6 +6,7 @@ import { basename, isAbsolute, join } from "node:path";
 import type { AgentDocument, AgentHandle } from "../api/context.ts";
 import { ADAPTERS, type CustomProfile, isFormat, knownOf, profileOf } from "../core/agents/index.ts";
 import { FORMATS, type Profile } from "../core/agents/profile.ts";
+import { permissionProblem } from "../core/agents/version.ts";
 import { type Reveal, revealed } from "../core/env-reference.ts";
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
@@ -104,12 +105,16 @@ async function lookAt(name: string, profile: Profile, { env, accounts, own, allo
 					? broken.problem
 					: version && "problem" in version
 						? version.problem
-						: found === null && !isRelative(program)
-							? `${program} is not there`
-							: null,
+						: (outdated(program, profile, version) ?? (found === null && !isRelative(program) ? `${program} is not there` : null)),
 		hint: found === null && known ? known.install : null,
 	};
 }
+
+/** A version that runs below `full` are refused with. */
+const outdated = (program: string, profile: Profile, version: { version: string } | { problem: string } | null): string | null =>
+	version !== null && "version" in version && profile.permission_env.edit !== undefined
+		? permissionProblem(program, knownOf(profile), "edit", version.version)
+		: null;
 
 const pick = (env: Env, wanted: readonly string[]): Env =>
 	Object.fromEntries(Object.entries(env).filter(([name]) => matches(name, wanted)));

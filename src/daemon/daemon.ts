@@ -14,7 +14,7 @@ import { type Serving, serve } from "../api/serve.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { localDisk } from "../host/disk.ts";
 import { usersOf } from "../host/folder-users.ts";
-import { localHost, systemClock, systemTimezone } from "../host/local.ts";
+import { localHost, systemClock } from "../host/local.ts";
 import { watchLoop } from "../host/loop-watch.ts";
 import { openProcesses } from "../host/processes/index.ts";
 import { runProgram } from "../host/program.ts";
@@ -24,7 +24,7 @@ import { secret } from "../host/secret.ts";
 import { watchPaths } from "../host/watch-paths.ts";
 import { openSources } from "../sources/index.ts";
 import { readKernelFile } from "../stores/sqlite/kernel-file.ts";
-import { createSupervisor, type SupervisorSettings } from "../supervisor/index.ts";
+import { createSupervisor } from "../supervisor/index.ts";
 import { createWork } from "../workspaces/index.ts";
 import { waitForOrphans, workMark } from "../workspaces/orphans.ts";
 import { createAgents } from "./agents.ts";
@@ -45,10 +45,11 @@ import { keepAwake } from "./keep-awake.ts";
 import { keepRecord, takeLock } from "./lock.ts";
 import { openLog } from "./log.ts";
 import { type DaemonOptions, givenTo, remember, userName } from "./options.ts";
+import { createVersions } from "./program-versions.ts";
 import { openQueue } from "./queue.ts";
 import { writeMissingBases } from "./repo-base.ts";
 import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
-import { createReveal } from "./reveal.ts";
+import { runSettings } from "./run-settings.ts";
 import { SETTINGS } from "./settings.ts";
 import { bringAlong, shareConfig } from "./shared-config.ts";
 import { createStopping, type StopOptions } from "./stopping.ts";
@@ -248,10 +249,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			secret,
 			log,
 			workspaces: work,
-			settings: remembered(
-				config.settings,
-				(settings): SupervisorSettings => ({ ...settings, env: allowed(), reveal: createReveal(env), timezone: systemTimezone() }),
-			),
+			settings: remembered(config.settings, runSettings(allowed, env)),
+			versionOf: createVersions(),
 			onDispatch: (started) => {
 				awake.look();
 				hooks.afterDispatch(config.settings().hooks.after_dispatch, started);

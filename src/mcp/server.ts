@@ -5,7 +5,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { bounded } from "./bounds.ts";
 import { paramsOf } from "./call.ts";
 import type { Document, Door } from "./door.ts";
-import { methodOf, TOOLS, type ToolMethod } from "./tools.ts";
+import { methodOf, type Offered, type ToolMethod, toolsFor } from "./tools.ts";
 import { stdioWire } from "./wire.ts";
 import { wordsFor } from "./words.ts";
 
@@ -14,21 +14,26 @@ const INSTRUCTIONS =
 	"Sluice schedules jobs: commands and coding agents. job_add adds one, job_why says why it waits, job_wait waits for it (ask again until `done`), job_logs reads its output. Fields that are null or empty are left out. " +
 	"Inside a run of Sluice, `when: after_this_job` adds a follow-up that starts once your own job has succeeded; run_fail says that your work failed or that your review says no, run_ask asks a person, run_result reports a result to the jobs after yours.";
 
+/** The same for `--for run`: of the tools that are offered there. */
+const INSTRUCTIONS_FOR_RUNS =
+	"You are a run of Sluice, which schedules jobs: commands and coding agents. job_add adds a job, job_wait waits for it (ask again until `done`); with `when: after_this_job` it is a follow-up, which starts once your own job has succeeded.";
+
 /** Resolves when the other side has closed the connection. */
-export async function serve(door: Door): Promise<void> {
+export async function serve(door: Door, offered: Offered = "all"): Promise<void> {
 	const { stdin } = process;
 	// Listened to before anything is read: a client that goes at once is not missed.
 	const closed = new Promise<void>((resolve) => {
 		for (const event of ["end", "close", "error"]) stdin.once(event, () => resolve());
 	});
-	const handle = serveStdio(() => createServer(door), { transport: stdioWire(door, stdin, process.stdout) });
+	const handle = serveStdio(() => createServer(door, offered), { transport: stdioWire(door, stdin, process.stdout) });
 	await closed;
 	await handle.close();
 }
 
-function createServer(door: Door): McpServer {
-	const mcp = new McpServer({ name: "sluice", version: door.version }, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
-	mcp.server.setRequestHandler("tools/list", () => ({ tools: [...TOOLS] }) as ListToolsResult);
+function createServer(door: Door, offered: Offered): McpServer {
+	const instructions = offered === "run" ? INSTRUCTIONS_FOR_RUNS : INSTRUCTIONS;
+	const mcp = new McpServer({ name: "sluice", version: door.version }, { capabilities: { tools: {} }, instructions });
+	mcp.server.setRequestHandler("tools/list", () => ({ tools: [...toolsFor(offered)] }) as ListToolsResult);
 	mcp.server.setRequestHandler("tools/call", async ({ params }) => {
 		const tool = methodOf(params.name);
 		if (!tool) return refusal({ code: "unknown_method", message: `there is no tool ${params.name}`, hint: "tools/list names them all" });

@@ -151,6 +151,12 @@ const spokenTool = (name: string, { title, about, fields }: Spoken): Tool => ({
 const ALL = Object.keys(SKETCHES) as (keyof typeof SKETCHES)[];
 export const TOOLS: readonly Tool[] = [...ALL.map(toolOf), ...Object.entries(SPOKEN).map(([name, spoken]) => spokenTool(name, spoken))];
 
+/** What a run needs of them, by name: each tool that a model is offered costs tokens in every request. */
+const FOR_RUNS = ["run_fail", "run_ask", "run_result", "job_add", "job_list", "job_show", "job_wait"];
+export type Offered = "all" | "run";
+export const toolsFor = (offered: Offered): readonly Tool[] =>
+	offered === "all" ? TOOLS : TOOLS.filter(({ name }) => FOR_RUNS.includes(name));
+
 /** The method that a tool calls, and the parameters that its name stands for. */
 export function methodOf(tool: string): { method: ToolMethod; with: Record<string, unknown> } | undefined {
 	const spoken = Object.hasOwn(SPOKEN, tool) ? SPOKEN[tool] : undefined;

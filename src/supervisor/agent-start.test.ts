@@ -4,11 +4,15 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { MINUTE } from "../../test/make/fakes.ts";
 import { argvOf, envOf, play, promptOf, stand } from "../../test/make/played.ts";
-import { supervise } from "../../test/make/supervised.ts";
+import { type Supervised, supervise } from "../../test/make/supervised.ts";
+import { opencodePermission } from "../core/agents/opencode-config.ts";
 import { promptProblem } from "./prepare.ts";
 
 /** Its log on stderr is where it tells of retries. */
 const LOUD_OPENCODE = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
+
+/** The agent of opencode that a run uses. */
+const agentOf = (on: Supervised, run: string) => argvOf(on, run)[argvOf(on, run).indexOf("--agent") + 1];
 
 /** What a shell, an option parser or a JSON reader could take for something else. */
 const ODD = "--help \"Fix\" 'the' $HOME `date` \\n é漢😀\n\n\n-x\n  parser \n";
@@ -33,8 +37,7 @@ describe("an agent is started", () => {
 		]);
 		expect(argvOf(on, "2.1")).toEqual(["codex", "exec", "--json", "--skip-git-repo-check", "-c", 'sandbox_mode="workspace-write"', "-"]);
 		expect(argvOf(on, "3.1")).toEqual(["gemini", "-o", "stream-json", "--skip-trust", "--approval-mode=default"]);
-		expect(argvOf(on, "4.1")).toEqual([...LOUD_OPENCODE, "--title", "Sluice job 4"]);
-		expect(envOf(on, "4.1").OPENCODE_PERMISSION).toBe('{"edit":"allow"}');
+		expect(argvOf(on, "4.1")).toEqual([...LOUD_OPENCODE, "--title", "Sluice job 4", "--agent", agentOf(on, "4.1")]);
 	});
 
 	test("with its own retries turned down, unless the job says otherwise", async () => {
@@ -98,6 +101,74 @@ describe("an agent is started", () => {
 		expect(await on.show(job)).toMatchObject({ status: "queued", exit_kind: "launch_failed", dispatch_failures: 1 });
 		expect((await on.show(job)).last_failure).toMatch(/^claude: not found; install it: npm install -g @anthropic-ai\/claude-code/);
 	});
+});
+
+describe("opencode is started", () => {
+	const configOf = (on: Supervised, run: string) => JSON.parse(envOf(on, run).OPENCODE_CONFIG_CONTENT ?? "null");
+
+	test("with an agent of the run's own below full, whose name no file can know", async () => {
+		const on = await supervise();
+		for (const permission of ["ask", "edit", "full"] as const) await on.add({ agent: "opencode", prompt: "x", permission });
+		const [asking, editing] = ["1.1", "2.1"].map((run) => agentOf(on, run));
+		expect(asking).toMatch(/^sluice-.{10,}/);
+		expect(editing).not.toBe(asking);
+		expect(configOf(on, "1.1").agent[asking as string].permission).toMatchObject(opencodePermission("ask"));
+		expect(configOf(on, "2.1").agent[editing as string].permission).toMatchObject(opencodePermission("edit"));
+		expect(argvOf(on, "3.1")).toEqual([...LOUD_OPENCODE, "--title", "Sluice job 3", "--auto"]);
+		expect(configOf(on, "3.1")).toBeNull();
+	});
+
+	test("with its permissions over whatever configuration the job brought; one that cannot be read keeps it from starting", async () => {
+		const on = await supervise();
+		const brought = (text: string) => on.add({ agent: "opencode", prompt: "x", env: { OPENCODE_CONFIG_CONTENT: text } });
+		await brought('{"theme":"x","default_agent":"build","agent":{"build":{"permission":"allow"}}}');
+		expect(configOf(on, "1.1")).toMatchObject({ theme: "x", default_agent: agentOf(on, "1.1") });
+		const bad = await brought("{// mine");
+		expect(argvOf(on, "2.1")).toEqual([]);
+		expect((await on.show(bad)).last_failure).toContain("OPENCODE_CONFIG_CONTENT is not a JSON object");
+	});
+
+	test("as the configuration says where it says what a mode means", async () => {
+		const on = await supervise({ settings: { agents: { opencode: { permissions: { edit: ["--agent", "mine"] } as never } } } });
+		await on.add({ agent: "opencode", prompt: "x" });
+		await on.add({ agent: "opencode", prompt: "x", permission: "ask" });
+		expect([agentOf(on, "1.1"), configOf(on, "1.1")]).toEqual(["mine", null]);
+		expect(configOf(on, "2.1")).toMatchObject({ default_agent: agentOf(on, "2.1") });
+	});
+
+	test("not at all below full in a version that may not obey", async () => {
+		const asked: string[] = [];
+		const on = await supervise({
+			versionOf: async (program, { env }) => {
+				asked.push(program);
+				return env.V === "none" ? { there: false } : { there: true, version: env.V ?? null };
+			},
+		});
+		const add = (V: string, permission: "edit" | "full") => on.add({ agent: "opencode", prompt: "x", permission, env: { V } });
+		const old = await add("1.18.2", "edit");
+		expect((await on.show(old)).last_failure).toBe(
+			"permission edit is not obeyed by every opencode: opencode 1.18.2 is older than 1.18.3. Install 1.18.3 or newer, or give the job --permission full",
+		);
+		expect(argvOf(on, "1.1")).toEqual([]);
+		expect(asked).toEqual(["opencode"]);
+		// The rest start; one that is not there says so in its own way.
+		await add("1.18.2", "full");
+		await add("1.18.33", "edit");
+		await add("none", "edit");
+		await on.add({ agent: "claude", prompt: "x" });
+		for (const run of ["2.1", "3.1", "4.1", "5.1"]) expect(argvOf(on, run)).not.toEqual([]);
+		expect(asked.length).toBe(3);
+	});
+});
+
+test("the run's own server is there for the four programs, and its token is nowhere among the arguments", async () => {
+	const on = await supervise({ settings: { sluice: ["/usr/bin/node", "/opt/sluice.js"], agents: { codex: { mcp: "none" } } } });
+	for (const agent of ["claude", "codex", "gemini", "opencode"]) await on.add({ agent, prompt: "x" });
+	expect(argvOf(on, "1.1").slice(-2)).toEqual([expect.stringMatching(/^--mcp-config=.*"--for","run"/), "--allowedTools=mcp__sluice"]);
+	expect(argvOf(on, "2.1").join(" ")).not.toContain("mcp");
+	expect(argvOf(on, "3.1").at(-1)).toBe("--allowed-tools=mcp_sluice_*");
+	expect(JSON.parse(envOf(on, "4.1").OPENCODE_CONFIG_CONTENT as string).mcp.sluice.command).toContain("/opt/sluice.js");
+	for (const run of ["1.1", "2.1", "3.1", "4.1"]) expect(argvOf(on, run).join(" ")).not.toContain(envOf(on, run).SLUICE_TOKEN);
 });
 
 test("a prompt that is longer than an argument may be is refused where the agent's own command takes it as one", () => {

@@ -28,6 +28,8 @@ export const STEPS = [
 ] as const;
 export type Step = (typeof STEPS)[number];
 
+export type ProgramFound = { there: false } | { there: true; version: string | null };
+
 export type Parts = {
 	scheduler: Scheduler;
 	processes: Processes;
@@ -57,6 +59,8 @@ export type Parts = {
 	bringPrior?: (run: { job: number; attempt: number }) => Promise<void>;
 	/** Looks at a job's item and pinned head once more, right before its program is started; why it must not be, or null. Must not reject. */
 	confirm?: (job: Pick<JobView, "item" | "repo" | "pinned_head">) => Promise<string | null>;
+	/** Looks for a run's program and asks it for its version; `version` null: it does not tell. Must not reject. */
+	versionOf?: (program: string, surroundings: { env: Record<string, string>; cwd: string }) => Promise<ProgramFound>;
 	/** Whether runs may be begun now: where others may have them by the time that a start was held up for, they look again first. */
 	mayLaunch?: () => boolean;
 	/** The end of a run is on record. Must not throw. */

@@ -28,7 +28,7 @@ import { isOverdue, startRun } from "./start.ts";
 import { abandon, askStop, beginStop, climb } from "./stop.ts";
 
 export type { Progress } from "./agent.ts";
-export { type Parts, STEPS, type Step } from "./floor.ts";
+export { type Parts, type ProgramFound, STEPS, type Step } from "./floor.ts";
 export type { LogOptions, LogPart } from "./logs.ts";
 export { SETTINGS, type SupervisorSettings } from "./settings.ts";
 

@@ -3,8 +3,11 @@
 import { fillPlaces } from "../core/after-result.ts";
 import { type Before, continues, promptForResumed } from "../core/agents/continuing.ts";
 import { GEMINI_DEFAULTS } from "../core/agents/gemini.ts";
-import { isFormat, profileOf } from "../core/agents/index.ts";
-import { commandLine, FORMATS, isTooLong, type Profile } from "../core/agents/profile.ts";
+import { isFormat, knownOf, profileOf } from "../core/agents/index.ts";
+import { type McpEquipment, mcpEquipment } from "../core/agents/mcp.ts";
+import { OPENCODE_CONFIG, opencodeConfig } from "../core/agents/opencode-config.ts";
+import { commandLine, FORMATS, isTooLong, type Permission, type Profile } from "../core/agents/profile.ts";
+import { permissionProblem } from "../core/agents/version.ts";
 import { type Revealed, revealed } from "../core/env-reference.ts";
 import { nearest } from "../core/nearest.ts";
 import { payloadText } from "../core/payload.ts";
@@ -26,9 +29,19 @@ export type Prepared = {
 	agent: AgentRecord | null;
 	/** Whose results are in its prompt; `bytes` null where there was none. */
 	results: { job: number; name: string | null; bytes: number | null }[];
+	/** Whether this version of its program may be started; left out where every version may. */
+	versionProblem?: (version: string | null) => string | null;
 };
 
-export type Given = { run: string; dir: string; socket: string; home: string | null; token: string };
+export type Given = {
+	run: string;
+	dir: string;
+	socket: string;
+	home: string | null;
+	token: string;
+	/** Letters that no file of a project can know beforehand. */
+	tag: string;
+};
 /** What came before, and where it takes place. */
 export type Circumstances = {
 	prior?: Prior | null;
@@ -54,10 +67,12 @@ export function prepare(
 	const refused = agent === null ? null : agentProblem(agent.name, settings);
 	if (refused !== null) return { refused };
 	const profile = agent === null ? null : profileOf(agent.name, settings.agents);
+	const mcp = profile === null ? { options: [] } : mcpEquipment(profile.output, profile.mcp, settings.sluice);
+	const ownAgent = `sluice-${given.tag}`;
 	const work =
 		profile === null
 			? { argv: spec.command ?? [], stdin: null, prompt: withTold(filled(spec.prompt, results), told) }
-			: ofAgent(profile, claimed, { prior, before, place, results });
+			: ofAgent(profile, claimed, { prior, before, place, results }, { agent: ownAgent, options: mcp.options });
 	const tooLong = agent === null ? null : promptProblem(agent.name, work.prompt ?? "", settings);
 	if (tooLong !== null) return { refused: tooLong };
 	if (work.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
@@ -71,7 +86,6 @@ export function prepare(
 		PATH: USUAL_PATH,
 		...settings.env,
 		...ofProfile.env,
-		...profile?.permission_env[permission],
 		...spec.env,
 		...ofAccount.env,
 		...place?.env,
@@ -97,6 +111,11 @@ export function prepare(
 		files.push([GEMINI_DEFAULTS.file, GEMINI_DEFAULTS.text]);
 		env[GEMINI_DEFAULTS.variable] = `${given.dir}/${GEMINI_DEFAULTS.file}`;
 	}
+	if (profile?.output === "opencode") {
+		const told = rulesFor(profile, permission, { agent: ownAgent, mcp, given: env[OPENCODE_CONFIG] });
+		if ("problem" in told) return { refused: told.problem };
+		if (told.text !== undefined) env[OPENCODE_CONFIG] = told.text;
+	}
 	const record = agent && profile ? { ...agent, home: homeOf(profile, env), session: work.session ?? null } : null;
 	const { argv } = work;
 	return {
@@ -107,6 +126,9 @@ export function prepare(
 		files,
 		agent: record,
 		results: results.map((one) => ({ job: one.job, name: one.name, bytes: one.result === null ? null : bytesOf(one.result) })),
+		...(profile !== null && isRuled(profile, permission)
+			? { versionProblem: (version) => permissionProblem(argv[0] as string, knownOf(profile), permission, version) }
+			: {}),
 	};
 }
 
@@ -135,9 +157,22 @@ export function promptProblem(agent: string, prompt: string, { agents }: Pick<Su
 
 type Work = { argv: string[]; stdin: "prompt" | null; prompt: string | undefined; session?: string };
 
+/** opencode's permissions and servers. A mode with options of the configuration's own gets no rules: those options say what it means. */
+function rulesFor(profile: Profile, permission: Permission, wish: { agent: string; mcp: McpEquipment; given: string | undefined }) {
+	const agent = isRuled(profile, permission) ? wish.agent : null;
+	return opencodeConfig({ permission, agent, mcp: wish.mcp.servers, given: wish.given });
+}
+
+const isRuled = (profile: Profile, permission: Permission) => profile.permission_env[permission]?.[OPENCODE_CONFIG] === "{rules}";
+
 /** A session that can go on does, with what is new; else it starts afresh, and is told of what was before. */
-function ofAgent(profile: Profile, { job, spec, run }: Claimed, { prior, before, place, results }: Required<Circumstances>): Work {
-	const wish = { model: spec.model, permission: spec.permission ?? ("edit" as const), title: `Sluice job ${job.id}` };
+function ofAgent(
+	profile: Profile,
+	{ job, spec, run }: Claimed,
+	{ prior, before, place, results }: Required<Circumstances>,
+	own: { agent: string; options: readonly string[] },
+): Work {
+	const wish = { ...own, model: spec.model, permission: spec.permission ?? ("edit" as const), title: `Sluice job ${job.id}` };
 	const told = place?.told ?? null;
 	// Ralph begins each run with a fresh context.
 	const next = profile.resume.length === 0 || spec.mode === "ralph" ? null : continues(before, job.session);

@@ -22,6 +22,8 @@ export type SupervisorSettings = {
 	accounts: Record<string, { home: string | null; env?: Record<string, string> }>;
 	/** What stands behind a text of `agents.<name>.env` and `accounts.<name>.env`. */
 	reveal: Reveal;
+	/** argv that starts Sluice's own command, for the MCP server of runs; null = not known. */
+	sluice: readonly string[] | null;
 	/** Of times that agents tell without one. */
 	timezone: string;
 };
@@ -37,5 +39,6 @@ export const SETTINGS: SupervisorSettings = {
 	agents: {},
 	accounts: {},
 	reveal: (text) => ({ value: text }),
+	sluice: null,
 	timezone: "UTC",
 };

@@ -8,7 +8,7 @@ import type { Claimed, ResultView } from "../scheduler.ts";
 import type { Place, Workspaces } from "../workspace.ts";
 import { enlistAgent, recordOf } from "./agent.ts";
 import { launchFailed, see, withdraw } from "./end.ts";
-import { expectStart, type Floor, isOvertaken, remember } from "./floor.ts";
+import { expectStart, type Floor, isOvertaken, type ProgramFound, remember } from "./floor.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { beforeOf, priorOf } from "./prior.ts";
 import { enlist, folderOf, type LiveRun } from "./run.ts";
@@ -17,6 +17,7 @@ import { enlist, folderOf, type LiveRun } from "./run.ts";
 const RELAUNCH_MS = 10_000;
 const HAND_OVERS = 3;
 const SECRET_BYTES = 18;
+const TAG_BYTES = 9;
 
 /** `earlier`: what is known of a hand-over of the same attempt that may still be under way. */
 export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: string | null; handOvers: number } | null = null): LiveRun {
@@ -28,7 +29,8 @@ export function startRun(floor: Floor, claimed: Claimed, earlier: { secret: stri
 	remember(floor, run);
 	setClocks(floor, run, claimed, 0);
 	const settings = floor.settings();
-	const given = { run: run.id, dir: run.dir, socket: floor.socket, home: floor.home ?? null, token: run.secret };
+	const ours = { socket: floor.socket, home: floor.home ?? null, tag: floor.secret(TAG_BYTES) };
+	const given = { run: run.id, dir: run.dir, token: run.secret, ...ours };
 	try {
 		if (floor.disk.makeFolder(run.dir) === "there" && earlier === null) setAside(floor, run);
 	} catch (error) {
@@ -104,6 +106,30 @@ function go(floor: Floor, run: LiveRun, claimed: Claimed, prepared: Prepared | {
 		launchFailed(floor, run, prepared.refused, "job");
 		return;
 	}
+	const { versionProblem, argv, env, cwd } = prepared;
+	if (versionProblem === undefined || !floor.versionOf) launch(floor, run, claimed, prepared);
+	else
+		whenFound(floor, run, floor.versionOf(argv[0] as string, { env, cwd }), (program) => {
+			// A program that is not there fails to start, in words of its own.
+			const problem = program.there ? versionProblem(program.version) : null;
+			if (problem === null) launch(floor, run, claimed, prepared);
+			else launchFailed(floor, run, problem, "job");
+		});
+}
+
+/** As with the workspace above: a stop that comes meanwhile makes the start marker, and nothing is started. */
+function whenFound(floor: Floor, run: LiveRun, finding: Promise<ProgramFound>, then: (program: ProgramFound) => void): void {
+	run.entering = true;
+	finding
+		.then((program) => {
+			run.entering = false;
+			run.launchedAt = floor.clock.monotonic();
+			if (!floor.closed && floor.live.get(run.id) === run && run.stage === "launching" && run.stop === null) then(program);
+		})
+		.catch((error) => floor.log.error("a run could not be started", { run: run.id, error: troubleOf(error) }));
+}
+
+function launch(floor: Floor, run: LiveRun, claimed: Claimed, prepared: Prepared): void {
 	run.agent = prepared.agent === null ? null : enlistAgent(prepared.agent);
 	try {
 		describe(floor, run, claimed, prepared);

@@ -58,6 +58,7 @@ export type SupervisedOptions = {
 	processes?: FakeProcesses;
 	start?: "later";
 	mayLaunch?: () => boolean;
+	versionOf?: Parts["versionOf"];
 	step?: (step: Step) => void;
 };
 
@@ -94,6 +95,7 @@ export class Supervised {
 			settings: () => this.settings,
 			log,
 			...(options.mayLaunch ? { mayLaunch: options.mayLaunch } : {}),
+			...(options.versionOf ? { versionOf: options.versionOf } : {}),
 			step: (step, run) => {
 				this.steps.push(`${run} ${step}`);
 				options.step?.(step);

@@ -7,15 +7,23 @@ export const MCP: CommandSpec = {
 	help: "Serve agents over stdin and stdout (MCP).",
 	more: [
 		"Tools: job_add, job_list, job_show, job_why, job_cancel, job_retry, job_logs, job_wait, job_graph, scheduler_status, scheduler_pause, scheduler_resume, scheduler_forecast, account_list, budget_list. They take what the methods of the same name take. job_add has `when` besides: `now`, or `after_this_job` for a follow-up of the run that calls it.",
-		"An agent starts it; register it once, as below. The daemon is started when a tool needs it.",
-		"Inside a run of Sluice it asks that run's daemon, with the run's token: it may look and add, and what it adds are children of the run's job. For that it needs the run's variables. Claude Code hands them on by itself.",
-		'Codex hands on only what it is told to. In ~/.codex/config.toml, below [mcp_servers.sluice]: env_vars = ["SLUICE_HOME", "SLUICE_SOCKET", "SLUICE_TOKEN", "SLUICE_JOB_ID"]',
-		"Gemini CLI hands on all but the token, and starts servers only in folders that it trusts; the example below names the token.",
+		"Runs of claude, codex and opencode get this server by themselves, as `sluice`, with the tools of --for run, and may use them at every permission mode. The setting agents.NAME.mcp (run, all, none) changes that. There it asks the run's daemon, with the run's token: it may look and add, and what it adds are children of the run's job.",
+		"Gemini CLI takes servers only from its own settings: register it once, as below. Runs of gemini may then use it at every permission mode. Gemini CLI hands on all of the run's variables but the token, which the example names.",
+		"For sessions of your own, outside of Sluice, register it once, as below. The daemon is started when a tool needs it.",
+	],
+	options: [
+		{
+			name: "for",
+			type: "text",
+			value: "WHOM",
+			help: "Which tools: `run` offers those that a run needs, which spares tokens; `all` (the default) offers all.",
+			choices: ["run", "all"],
+		},
 	],
 	examples: [
 		["claude mcp add --scope user sluice -- sluice mcp", "Claude Code"],
 		["codex mcp add sluice -- sluice mcp", "Codex"],
-		["gemini mcp add --scope user sluice sluice mcp --env 'SLUICE_TOKEN=$SLUICE_TOKEN'", "Gemini CLI"],
+		["gemini mcp add --scope user sluice sluice mcp --env 'SLUICE_TOKEN=$SLUICE_TOKEN'", "Gemini CLI, also for its runs"],
 	],
 	load: () => import("../commands/mcp.ts"),
 };

@@ -10,26 +10,29 @@ import { EXIT, usage } from "../failure.ts";
 import { type Connection, type Document, type Io, placeOf } from "../io.ts";
 import { AGAIN, PATIENCE } from "../program.ts";
 
-export async function run(_call: Call, io: Io): Promise<number> {
+export async function run(call: Call, io: Io): Promise<number> {
 	const { world } = io;
 	if (world.stdin.isTTY)
 		throw usage("sluice mcp is started by an agent, which talks to it over a pipe", "sluice mcp --help says how to register it");
 	const { serve } = await loadMcp();
 	const connections = keptConnection(io);
-	await serve({
-		call: connections.call,
-		job: world.insideOf(io.home),
-		folder: (given = ".") => placeOf(world, given),
-		environment: async () => capture(world.env, await allowedNames({ ...io, ask: connections.call })),
-		rendered: (output, text) => {
-			if (!isFormat(output)) return text;
-			const renderer = createRenderer(output);
-			return `${renderer.push(text)}${renderer.end()}`;
+	await serve(
+		{
+			call: connections.call,
+			job: world.insideOf(io.home),
+			folder: (given = ".") => placeOf(world, given),
+			environment: async () => capture(world.env, await allowedNames({ ...io, ask: connections.call })),
+			rendered: (output, text) => {
+				if (!isFormat(output)) return text;
+				const renderer = createRenderer(output);
+				return `${renderer.push(text)}${renderer.end()}`;
+			},
+			readJson,
+			writeJson,
+			version: await world.version(),
 		},
-		readJson,
-		writeJson,
-		version: await world.version(),
-	});
+		call.text("for") === "run" ? "run" : "all",
+	);
 	connections.close();
 	return EXIT.done;
 }

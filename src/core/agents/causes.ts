@@ -99,6 +99,6 @@ export function momentIn(text: string, now: number, timezone: string): number | 
 
 /** A tool call that was refused, going by what came back. */
 export const isDenial = (text: string): boolean =>
-	/rejected permission|permission (?:was |has been )?(?:denied|rejected) (?:by|for)|requires (?:user )?(?:approval|confirmation)|haven't granted|denied by (?:policy|user)|auto-rejecting/i.test(
+	/rejected permission|permission (?:was |has been )?(?:denied|rejected) (?:by|for)|requires (?:user )?(?:approval|confirmation)|haven't granted|denied by (?:policy|user)|auto-rejecting|specified a rule which prevents you from using/i.test(
 		text,
 	);

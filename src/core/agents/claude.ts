@@ -17,6 +17,7 @@ export const CLAUDE: Profile = {
 		full: ["--permission-mode", "bypassPermissions"],
 	},
 	permission_env: {},
+	mcp: "run",
 	// So that it still prints its result.
 	stop_signal: "SIGINT",
 	// Its own 10 retries hold a slot for three minutes.

@@ -20,6 +20,7 @@ export const CODEX: Profile = {
 		full: ["-c", 'sandbox_mode="danger-full-access"'],
 	},
 	permission_env: {},
+	mcp: "run",
 	stop_signal: "SIGINT",
 	env: {},
 	home_variable: "CODEX_HOME",

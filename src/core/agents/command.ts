@@ -11,6 +11,7 @@ export const COMMAND: Profile = {
 	model: [],
 	permissions: { ask: [], edit: [], full: [] },
 	permission_env: {},
+	mcp: "none",
 	stop_signal: "SIGINT",
 	env: {},
 	home_variable: null,

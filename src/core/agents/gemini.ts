@@ -21,6 +21,7 @@ export const GEMINI: Profile = {
 		full: ["--approval-mode=yolo"],
 	},
 	permission_env: {},
+	mcp: "run",
 	stop_signal: "SIGINT",
 	env: {},
 	home_variable: "GEMINI_CLI_HOME",

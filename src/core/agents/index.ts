@@ -6,7 +6,7 @@ import { COMMAND, interpretCommand } from "./command.ts";
 import { GEMINI, GEMINI_KNOWN, interpretGemini } from "./gemini.ts";
 import type { Interpret } from "./happening.ts";
 import { interpretOpencode, OPENCODE, OPENCODE_KNOWN } from "./opencode.ts";
-import type { Format, Known, Profile } from "./profile.ts";
+import type { Format, Known, Permission, Profile } from "./profile.ts";
 
 export type Adapter = { profile: Profile; known: Known | null; interpret: Interpret };
 
@@ -38,7 +38,10 @@ export function profileOf(name: string, custom: Readonly<Record<string, CustomPr
 	// Nor does a command that has no place for them want its options.
 	const takes = own?.command === undefined || own.command.includes("{options}");
 	const { model, permissions } = takes ? base : COMMAND;
-	const merged: Profile = { ...base, resume, model, ...given, output };
+	const mcp = own?.command === undefined ? base.mcp : "none";
+	// A mode with words of its own means what those say, and nothing besides.
+	const modes = Object.entries(base.permission_env).filter(([mode]) => own?.permissions?.[mode as Permission] === undefined);
+	const merged: Profile = { ...base, resume, model, mcp, ...given, output, permission_env: Object.fromEntries(modes) };
 	return { ...merged, permissions: { ...permissions, ...own?.permissions }, env: { ...base.env, ...own?.env } };
 }
 

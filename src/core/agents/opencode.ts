@@ -4,6 +4,7 @@ import { causeOfStatus, causeOfText, isDenial } from "./causes.ts";
 import { toolText } from "./claude.ts";
 import type { Cause, Happening, Interpret, Json } from "./happening.ts";
 import { countIn, microIn, objectIn, short, textIn } from "./json.ts";
+import { OPENCODE_CONFIG, OPENCODE_OBEYS } from "./opencode-config.ts";
 import type { Known, Profile } from "./profile.ts";
 
 /** It tries again in silence, and nothing turns that down; its log on stderr tells of it. */
@@ -16,8 +17,9 @@ export const OPENCODE: Profile = {
 	resume: [...PLAIN, "-s", "{session}", "{options}"],
 	open: ["opencode", "-s", "{session}"],
 	model: ["-m", "{model}"],
-	permissions: { ask: [], edit: [], full: ["--auto"] },
-	permission_env: { edit: { OPENCODE_PERMISSION: '{"edit":"allow"}' } },
+	permissions: { ask: ["--agent", "{agent}"], edit: ["--agent", "{agent}"], full: ["--auto"] },
+	permission_env: { ask: { [OPENCODE_CONFIG]: "{rules}" }, edit: { [OPENCODE_CONFIG]: "{rules}" } },
+	mcp: "run",
 	stop_signal: "SIGINT",
 	env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
 	home_variable: "XDG_DATA_HOME",
@@ -28,6 +30,7 @@ export const OPENCODE_KNOWN: Known = {
 	home: ".local/share",
 	logins: { files: ["opencode/auth.json"], variables: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"] },
 	install: "npm install -g opencode-ai, then opencode auth login",
+	obeys_since: OPENCODE_OBEYS,
 };
 
 export const interpretOpencode: Interpret = (event) => {

@@ -1,5 +1,7 @@
 // How an agent is started, resumed and stopped: data, the same for those that are built in and for those of the configuration; and the argv made from it.
 
+import type { McpMode } from "./mcp.ts";
+
 export const FORMATS = ["claude", "codex", "gemini", "opencode", "command"] as const;
 /** How an agent's output is read. `command`: not at all, its exit code says everything. */
 export type Format = (typeof FORMATS)[number];
@@ -26,8 +28,10 @@ export type Profile = {
 	stop_signal: "SIGINT" | "SIGTERM";
 	/** Variables, under those of the job. Not for secrets. */
 	env: Record<string, string>;
-	/** Variables for a permission mode, where there is no option for it. */
+	/** Variables for a permission mode, where there is no option for it. `{rules}`: what core/agents/opencode-config.ts makes for the run. */
 	permission_env: Partial<Record<Permission, Record<string, string>>>;
+	/** Which tools of Sluice's own MCP server its runs get. */
+	mcp: McpMode;
 	/** The variable that names the folder of its login and sessions; null = it has none. */
 	home_variable: string | null;
 };
@@ -41,6 +45,8 @@ export type Known = {
 	/** Files in there that a login leaves behind, and variables that stand for one. */
 	logins: { files: string[]; variables: string[] };
 	install: string;
+	/** The first version that obeys the permission modes below `full`; left out where all that are in use do. */
+	obeys_since?: string;
 };
 
 export type Wish = {
@@ -50,6 +56,10 @@ export type Wish = {
 	session?: string | undefined;
 	/** What a session is called, for programs that want to know: nothing of the prompt, since arguments are there for all to see. */
 	title?: string | undefined;
+	/** The name of the run's own agent, `{agent}`. */
+	agent?: string | undefined;
+	/** More options, behind those of model and permission. */
+	options?: readonly string[] | undefined;
 };
 
 /** Longer prompts come through standard input: the system bounds each argument. */
@@ -59,7 +69,10 @@ export function commandLine(profile: Profile, wish: Wish): { argv: string[]; std
 	const template = wish.session === undefined ? profile.command : profile.resume;
 	const options = [
 		...(wish.model === undefined ? [] : profile.model.map((word) => word.replaceAll("{model}", () => wish.model as string))),
-		...(wish.permission === undefined ? [] : profile.permissions[wish.permission]),
+		...(wish.permission === undefined
+			? []
+			: profile.permissions[wish.permission].map((word) => word.replaceAll("{agent}", () => wish.agent ?? "sluice"))),
+		...(wish.options ?? []),
 	];
 	const placed = template.includes("{options}") ? template : [...template.slice(0, 1), "{options}", ...template.slice(1)];
 	const words = placed.flatMap((word) => {

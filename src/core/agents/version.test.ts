@@ -1,0 +1,37 @@
+// Which version is new enough.
+
+import { describe, expect, test } from "vitest";
+import { OPENCODE_KNOWN } from "./opencode.ts";
+import { isOlder, permissionProblem } from "./version.ts";
+
+test.each([
+	["1.18.3", "1.18.3", false],
+	["1.18.33", "1.18.3", false],
+	["1.18.2", "1.18.3", true],
+	["1.9.40", "1.18.3", true],
+	["2.0", "1.18.3", false],
+	["1.18", "1.18.3", true],
+	["opencode v1.20.0 (beta)", "1.18.3", false],
+	["local", "1.18.3", null],
+])("%s is older than %s: %s", (version, than, older) => {
+	expect(isOlder(version, than)).toBe(older);
+});
+
+describe("a program that may not obey a permission mode", () => {
+	const problem = (permission: "ask" | "edit" | "full", version: string | null) =>
+		permissionProblem("opencode", OPENCODE_KNOWN, permission, version);
+
+	test("is refused below full when it is too old, or does not tell", () => {
+		expect(problem("ask", "1.18.2")).toBe(
+			"permission ask is not obeyed by every opencode: opencode 1.18.2 is older than 1.18.3. Install 1.18.3 or newer, or give the job --permission full",
+		);
+		expect(problem("edit", "0.0.0-dev")).toContain("is older than");
+		expect(problem("edit", null)).toContain("opencode --version tells no version");
+		expect(problem("edit", "local")).toContain("opencode --version tells no version");
+	});
+
+	test("may start with full, and when it is new enough", () => {
+		expect([problem("full", null), problem("ask", "1.18.3"), problem("edit", "1.19.0")]).toEqual([null, null, null]);
+		expect(permissionProblem("mine", null, "ask", null)).toBeNull();
+	});
+});

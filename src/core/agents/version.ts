@@ -1,0 +1,30 @@
+// Versions as programs print them, and whether one is new enough for what a job asks of it.
+
+import type { Known, Permission } from "./profile.ts";
+
+/** The numbers of `1.18.33`, `opencode 1.18.33`, `v2.1 (Claude Code)`; null when there are none. */
+const numbersIn = (text: string): number[] | null => {
+	const [found] = /\d+(?:\.\d+)+/.exec(text) ?? [];
+	return found === undefined ? null : found.split(".").map(Number);
+};
+
+/** Null: one of them cannot be read. */
+export function isOlder(version: string, than: string): boolean | null {
+	const [mine, other] = [numbersIn(version), numbersIn(than)];
+	if (mine === null || other === null) return null;
+	for (let at = 0; at < Math.max(mine.length, other.length); at++) {
+		const [left, right] = [mine[at] ?? 0, other[at] ?? 0];
+		if (left !== right) return left < right;
+	}
+	return false;
+}
+
+/** Why a program of this version must not be started with this permission mode; null when it may. `version` null: it does not tell. */
+export function permissionProblem(program: string, known: Known | null, permission: Permission, version: string | null): string | null {
+	const since = known?.obeys_since;
+	if (since === undefined || permission === "full") return null;
+	const older = version === null ? null : isOlder(version, since);
+	if (older === false) return null;
+	const found = older === null ? `${program} --version tells no version` : `${program} ${version} is older than ${since}`;
+	return `permission ${permission} is not obeyed by every ${program}: ${found}. Install ${since} or newer, or give the job --permission full`;
+}

@@ -1,0 +1,38 @@
+// Which version a program is, asked of itself once for each file: a start must not wait for the same answer again and again.
+
+import { statSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import type { ProgramFound } from "../supervisor/index.ts";
+import { versionOf } from "./agents.ts";
+import { type Env, find } from "./program-path.ts";
+
+export type FindVersion = (program: string, surroundings: { env: Env; cwd: string }) => Promise<ProgramFound>;
+
+export function createVersions(): FindVersion {
+	const known = new Map<string, { mark: string; found: Promise<ProgramFound> }>();
+	return async (program, { env, cwd }) => {
+		const path = program.includes("/") ? (isAbsolute(program) ? program : join(cwd, program)) : find(program, env);
+		const mark = path === null ? null : markOf(path);
+		if (path === null || mark === null) return { there: false };
+		const before = known.get(path);
+		if (before?.mark === mark) return before.found;
+		const found = versionOf(path, env).then((told): ProgramFound => {
+			if ("version" in told) return { there: true, version: told.version };
+			// It may have been too busy: the next start asks again.
+			known.delete(path);
+			return { there: true, version: null };
+		});
+		known.set(path, { mark, found });
+		return found;
+	};
+}
+
+/** Changes whenever the file does. */
+function markOf(path: string): string | null {
+	try {
+		const { ino, size, mtimeMs } = statSync(path);
+		return `${ino} ${size} ${mtimeMs}`;
+	} catch {
+		return null;
+	}
+}

@@ -1,0 +1,21 @@
+// What the supervisor is told for runs: the configuration, and what this machine adds to it.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { systemTimezone } from "../host/local.ts";
+import type { SupervisorSettings } from "../supervisor/index.ts";
+import type { Env } from "./program-path.ts";
+import { createReveal } from "./reveal.ts";
+import type { Settings } from "./settings.ts";
+import { packageFolder } from "./version.ts";
+
+export function runSettings(allowed: () => Record<string, string>, env: Env): (settings: Settings) => SupervisorSettings {
+	const sluice = ownCommand();
+	return (settings) => ({ ...settings, env: allowed(), reveal: createReveal(env), sluice, timezone: systemTimezone() });
+}
+
+/** The command of this very program, wherever it was installed; null where it was taken apart. */
+function ownCommand(): string[] | null {
+	const command = join(packageFolder(), "bin", "sluice.js");
+	return existsSync(command) ? [process.execPath, command] : null;
+}
