@@ -36,7 +36,7 @@ const TABLE: Record<string, [outcome: string, exit: string, tokens: number, cost
 	"claude325-credit": ["billing", "rate_limited", 0, 0],
 	"claude325-limit1": ["limited", "rate_limited", 0, 0, "2026-11-15T22:29:24.000Z"],
 	"claude325-ok": ["ok", "completed", 4207, 5740],
-	"claude325-resume": ["ok", "completed", 8414, 11480],
+	"claude325-resume": ["ok", "completed", 4207, 5740],
 	"claude325-tool": ["ok", "completed", 2643, 7248],
 	"claude325-toolong": ["context", "failed", 0, 0],
 	"claude325-unirej": ["limited", "rate_limited", 0, 0, "2026-11-15T22:20:55.000Z"],
@@ -290,13 +290,15 @@ test("Codex's own record says when a limit ends", () => {
 
 test("Codex's own record says what a turn that was broken off has used", () => {
 	const line = (info: unknown) => JSON.stringify({ type: "event_msg", payload: { type: "token_count", info, rate_limits: null } });
+	const since = 1_794_780_000_000;
 	const total = (input_tokens: number) => ({
 		total_token_usage: { input_tokens, cached_input_tokens: 300, output_tokens: 50, total_tokens: 1 },
 	});
 	const text = `cut off"}\n${line(total(700))}\n${line(total(1400))}\n${line(null)}\n`;
-	expect(usedInRollout(text)).toMatchObject({ tokens: 1450, input_tokens: 1400, cached_tokens: 300, output_tokens: 50, cost_micro: null });
-	expect(usedInRollout(line(null))).toBe(null);
-	expect(usedInRollout("")).toBe(null);
+	const used = { tokens: 1450, input_tokens: 1400, cached_tokens: 300, output_tokens: 50, cost_micro: null };
+	expect(usedInRollout(text, since, NOTHING)).toMatchObject({ mark: used, counted: used, late: NOTHING });
+	expect(usedInRollout(line(null), since, NOTHING)).toBe(null);
+	expect(usedInRollout("", since, NOTHING)).toBe(null);
 });
 
 describe("for people", () => {

@@ -11,7 +11,8 @@
 //   waited for a limit   rate_limited    as limited, throttled: it was stopped for that
 //   session is gone      lost            burns nothing: the next run starts afresh
 
-import { isRolloutOf, resetInRollout, usedInRollout } from "../core/agents/codex-rollout.ts";
+import { callsInTranscript, withRecordedCalls } from "../core/agents/claude-transcript.ts";
+import { resetInRollout, usedInRollout, withRollout } from "../core/agents/codex-rollout.ts";
 import { NOTHING, type Used } from "../core/agents/happening.ts";
 import { knownOf, profileOf } from "../core/agents/index.ts";
 import { countIn } from "../core/agents/json.ts";
@@ -22,11 +23,10 @@ import { type AgentRun, readAll } from "./agent.ts";
 import { endingOf, lastLine, type Over, oneLine, storable } from "./exit.ts";
 import type { Floor } from "./floor.ts";
 import { folderOf, type LiveRun } from "./run.ts";
+import { claudeRecords, codexRecord } from "./session-records.ts";
 
 /** Reasons stand at the end; stack traces before them are long. */
 const STDERR_BYTES = 64 * 1024;
-const ROLLOUT_BYTES = 256 * 1024;
-const DAYS_MAX = 400;
 
 /** `agentEnding` for a run of an agent; the exit alone for any other. Never rejects. */
 export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise<Ending> {
@@ -48,12 +48,16 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
 		let found = judge(agent.output, reading, exit, about);
 		if (agent.output === "codex" && (found.outcome === "limited" || reading.total === null)) {
-			const record = codexRecord(floor, agent, found.session ?? agent.session);
-			const used = usedInRollout(record);
+			const record = codexRecord(floor.disk, agent.home, found.session ?? agent.session);
 			// A turn that was broken off tells nothing of what it used.
-			if (reading.total === null && used !== null) reading = { ...reading, total: { scope: "session", used } };
+			if (reading.total === null) reading = withRollout(reading, usedInRollout(record, run.since, about.before));
 			const reset = found.outcome === "limited" ? resetInRollout(record) : null;
 			found = judge(agent.output, reading, exit, { ...about, reset });
+		}
+		if (agent.output === "claude" && (reading.total === null || reading.calls.latest.size > 0)) {
+			const records = claudeRecords(floor.disk, agent.home, found.session ?? agent.session, run.since);
+			reading = withRecordedCalls(reading, callsInTranscript(records, run.since));
+			found = judge(agent.output, reading, exit, about);
 		}
 		if (found.outcome === "needs_human" && reading.ended?.how === "well" && (await floor.workspaces?.changed(run.job)) === true)
 			found = judge(agent.output, reading, exit, { ...about, changed: true });
@@ -152,30 +156,6 @@ export function accountIn({ disk }: Pick<Floor, "disk">, dir: string): Record<st
 	} catch {
 		return null;
 	}
-}
-
-/** The end of Codex's own record of a session. The newest days first: a session that was begun long ago is rare. */
-function codexRecord({ disk }: Floor, { home }: AgentRun, session: string | null): string {
-	if (home === null || session === null) return "";
-	const isIt = isRolloutOf(session);
-	const newest = (path: string) =>
-		disk
-			.list(path)
-			.filter((name) => /^\d+$/.test(name))
-			.sort((one, other) => Number(other) - Number(one))
-			.map((name) => `${path}/${name}`);
-	let looked = 0;
-	for (const year of newest(`${home}/sessions`))
-		for (const month of newest(year))
-			for (const day of newest(month)) {
-				if (++looked > DAYS_MAX) return "";
-				const name = disk.list(day).find(isIt);
-				if (name === undefined) continue;
-				const size = disk.size(`${day}/${name}`) ?? 0;
-				const end = disk.readAt(`${day}/${name}`, Math.max(0, size - ROLLOUT_BYTES), ROLLOUT_BYTES);
-				return new TextDecoder().decode(end);
-			}
-	return "";
 }
 
 /** What outcome.json says of an agent's run, beside what it says of any. */

@@ -115,9 +115,7 @@ function assistant(event: Json): Happening[] {
 		return [{ is: "trouble", cause, text, until: secondsIn(info.resetsAt) ?? undefined }];
 	}
 	const happened: Happening[] = [];
-	const usage = objectIn(message.usage);
-	const input = countIn(usage.input_tokens) + countIn(usage.cache_creation_input_tokens) + countIn(usage.cache_read_input_tokens);
-	if (textIn(message.id) !== "") happened.push({ is: "call", id: textIn(message.id), input });
+	if (textIn(message.id) !== "") happened.push({ is: "call", id: textIn(message.id), used: usedByCall(objectIn(message.usage), null) });
 	for (const part of parts) {
 		if (part.type === "text" && textIn(part.text) !== "") happened.push({ is: "said", text: textIn(part.text) });
 		else if (part.type === "thinking") happened.push({ is: "thought", text: textIn(part.thinking) });
@@ -166,11 +164,15 @@ function totalOf(event: Json): Used {
 	const models = objectIn(event.modelUsage);
 	const cost = microIn(event.total_cost_usd);
 	if (Object.keys(models).length > 0) return usedBy(models, cost);
-	const usage = objectIn(event.usage);
+	return usedByCall(objectIn(event.usage), cost);
+}
+
+/** `usage` as the API gives it with each answer. */
+export function usedByCall(usage: Json, cost_micro: number | null): Used {
 	const [input_tokens, output_tokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];
 	const [cached_tokens, cache_write_tokens] = [countIn(usage.cache_read_input_tokens), countIn(usage.cache_creation_input_tokens)];
 	const tokens = input_tokens + output_tokens + cached_tokens + cache_write_tokens;
-	return { tokens, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro: cost };
+	return { tokens, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro };
 }
 
 function usedBy(models: Json, cost: number | null): Used {

@@ -3,8 +3,10 @@
 
 import { usedIn } from "./codex.ts";
 import { resetIn } from "./codex-app-server.ts";
-import type { Used } from "./happening.ts";
-import { isObject, objectIn, objectOn } from "./json.ts";
+import { NOTHING, type Used } from "./happening.ts";
+import { isObject, objectIn, objectOn, textIn } from "./json.ts";
+import { plus, type Reading } from "./reading.ts";
+import { risen } from "./usage.ts";
 
 export const isRolloutOf = (session: string) => (name: string) => name.startsWith("rollout-") && name.endsWith(`-${session}.jsonl`);
 
@@ -19,13 +21,40 @@ export function resetInRollout(text: string): number | null {
 	return until;
 }
 
-/** The same → what the session has used so far; null when it does not say. */
-export function usedInRollout(text: string): Used | null {
-	let used: Used | null = null;
+/** `mark`: what the session's own count has come to. `counted`: how far that has risen in this run. `late`: what it used and is not in the count, and never will be. */
+export type RolloutUsage = { mark: Used; counted: Used; late: Used };
+
+/**
+ * The same, when the run began (epoch milliseconds) and the session's mark before it → what the run has used; null when it does not say.
+ * The newer versions write down each answer when it comes (`token_usage_record`), but count it only after its tools are done: what was broken off in between
+ * is lost to the count. A context that overflows sets the count to zero.
+ */
+export function usedInRollout(text: string, since: number, before: Used | null): RolloutUsage | null {
+	const found: RolloutUsage = { mark: before ?? NOTHING, counted: NOTHING, late: NOTHING };
+	let isTold = false;
 	for (const line of text.split("\n")) {
-		const payload = objectIn(objectOn(line)?.payload);
+		const entry = objectOn(line);
+		const payload = objectIn(entry?.payload);
+		const isEarlier = Date.parse(textIn(entry?.timestamp)) < since;
+		if (entry?.type === "token_usage_record" && !isEarlier) {
+			found.late = plus(found.late, usedIn(objectIn(payload.usage)));
+			isTold = true;
+		}
 		const total = objectIn(payload.info).total_token_usage;
-		if (payload.type === "token_count" && isObject(total)) used = usedIn(total);
+		if (payload.type !== "token_count" || !isObject(total)) continue;
+		const used = usedIn(total);
+		if (!isEarlier) {
+			found.counted = plus(found.counted, risen(used, found.mark));
+			if (used.tokens > found.mark.tokens) found.late = NOTHING;
+			isTold = true;
+		}
+		if (!isEarlier || before === null) found.mark = used;
 	}
-	return used;
+	return isTold ? found : null;
 }
+
+/** A run that was broken off before it told a sum, with what its record tells. */
+export const withRollout = (reading: Reading, found: RolloutUsage | null): Reading =>
+	found === null
+		? reading
+		: { ...reading, total: { scope: "session", used: found.mark, own: found.counted }, calls: { ...reading.calls, older: found.late } };

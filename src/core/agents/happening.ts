@@ -61,8 +61,8 @@ export type Happening =
 	| { is: "turn" }
 	| { is: "tool"; id: string; name: string; text: string }
 	| { is: "tool_done"; id: string; how: "ok" | "failed" | "denied"; text: string }
-	/** One call of the model, as it is seen while it runs: how much went in. Comes several times for one `id`. */
-	| { is: "call"; id: string; input: number }
+	/** One call of the model, as it is seen while it runs, and what it used as far as that is told yet. Comes several times for one `id`, and may grow. */
+	| { is: "call"; id: string; used: Used }
 	/** It will try again by itself. */
 	| ({ is: "retry" } & Trouble)
 	/** The provider has refused more until then; null when it does not say. */

@@ -13,6 +13,8 @@ const NAME_MAX = 200;
 const DENIALS_MAX = 20;
 const DENIAL_MAX = 1000;
 const SPREAD_MAX = 1_000_000;
+/** Calls that may still grow: several agents of one run talk at once. Of older ones only the sum is kept. */
+const CALLS_MAX = 1000;
 
 export type Reading = {
 	session: string | null;
@@ -30,6 +32,8 @@ export type Reading = {
 	total: { scope: "process" | "session" | "either"; used: Used; own?: Used | undefined } | null;
 	/** Tokens that went into the model, as far as single calls were seen. */
 	seen: number;
+	/** Calls since the last sum was told: the latest by id, and the sum of those before. */
+	calls: { latest: Map<string, Used>; older: Used };
 	ended: Extract<Happening, { is: "ended" }> | null;
 	events: number;
 	/** Lines that told anything but that it tries again. */
@@ -61,6 +65,7 @@ const fresh = (): Reading => ({
 	steps: null,
 	total: null,
 	seen: 0,
+	calls: { latest: new Map(), older: NOTHING },
 	ended: null,
 	events: 0,
 	heard: 0,
@@ -77,8 +82,6 @@ export function createReader(
 ): Reader {
 	const interpret = ADAPTERS[format].interpret;
 	const reading = fresh();
-	let lastCall = "";
-	let lastInput = 0;
 	let isPiece = false;
 	let loose: string | null = null;
 
@@ -149,15 +152,8 @@ export function createReader(
 				reading.tools.delete(keyOf(one));
 				return;
 			case "call":
-				// The same call is told again with each of its parts, and may grow.
-				if (one.id !== lastCall) {
-					reading.turns++;
-					lastInput = 0;
-				}
-				lastCall = one.id;
+				if (takeCall(reading, keyOf(one), one.used) === "new") reading.turns++;
 				goesOn();
-				reading.seen += Math.max(0, one.input - lastInput);
-				lastInput = Math.max(lastInput, one.input);
 				return;
 			case "retry":
 				reading.retry = one;
@@ -170,7 +166,12 @@ export function createReader(
 				return;
 			case "used":
 				if (one.scope === "step") reading.steps = plus(reading.steps ?? NOTHING, one.used);
-				else reading.total = { scope: one.scope, used: one.used, own: one.own };
+				else {
+					// One process may tell several sums, each of what came since the one before it.
+					const own = one.own && reading.total?.own ? plus(reading.total.own, one.own) : one.own;
+					reading.total = { scope: one.scope, used: one.used, own };
+					reading.calls = { latest: new Map(), older: NOTHING };
+				}
 				return;
 			case "ended":
 				reading.ended = one;
@@ -208,10 +209,37 @@ export function createReader(
 	};
 }
 
+/** The same call is told again with each of its parts, and may grow. */
+function takeCall(reading: Reading, id: string, used: Used): "new" | "known" {
+	const { latest } = reading.calls;
+	const before = latest.get(id);
+	const now = before ? largest(before, used) : used;
+	reading.seen += inputOf(now) - (before ? inputOf(before) : 0);
+	latest.set(id, now);
+	const [first] = latest;
+	if (first && latest.size > CALLS_MAX) {
+		latest.delete(first[0]);
+		reading.calls.older = plus(reading.calls.older, first[1]);
+	}
+	return before ? "known" : "new";
+}
+
+const inputOf = ({ tokens, output_tokens }: Used): number => tokens - output_tokens;
+
 const keyOf = ({ id }: { id: string }): string => short(id, NAME_MAX);
 
 /** It goes into a command line and a path. */
 const isSessionId = (id: string) => /^[\w][\w.:-]{0,199}$/.test(id);
+
+/** Each part as it was last told, or earlier, if that was more: the first word about a call comes before it is over. */
+export function largest(one: Used, other: Used): Used {
+	const input_tokens = Math.max(one.input_tokens, other.input_tokens);
+	const output_tokens = Math.max(one.output_tokens, other.output_tokens);
+	const cached_tokens = Math.max(one.cached_tokens, other.cached_tokens);
+	const cache_write_tokens = Math.max(one.cache_write_tokens, other.cache_write_tokens);
+	const tokens = input_tokens + output_tokens + cached_tokens + cache_write_tokens;
+	return { tokens, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro: one.cost_micro ?? other.cost_micro };
+}
 
 export const plus = (one: Used, other: Used): Used => ({
 	tokens: one.tokens + other.tokens,

@@ -1,0 +1,60 @@
+// Finds the files in which agent programs keep their own records of a session, and reads their ends.
+
+import { isRolloutOf } from "../core/agents/codex-rollout.ts";
+import type { Disk } from "../disk.ts";
+
+const ROLLOUT_BYTES = 256 * 1024;
+const DAYS_MAX = 400;
+/** What one run leaves behind at most, as a rule: its requests are in there, too. */
+const TRANSCRIPT_BYTES = 8 * 1024 * 1024;
+const SUBAGENT_BYTES = 1024 * 1024;
+const FOLDERS_MAX = 10_000;
+const SUBAGENTS_MAX = 50;
+
+type Files = Pick<Disk, "list" | "size" | "readAt" | "changedAt">;
+
+/** The end of Codex's own record of a session. The newest days first: a session that was begun long ago is rare. */
+export function codexRecord(disk: Files, home: string | null, session: string | null): string {
+	if (home === null || session === null) return "";
+	const isIt = isRolloutOf(session);
+	const newest = (path: string) =>
+		disk
+			.list(path)
+			.filter((name) => /^\d+$/.test(name))
+			.sort((one, other) => Number(other) - Number(one))
+			.map((name) => `${path}/${name}`);
+	let looked = 0;
+	for (const year of newest(`${home}/sessions`))
+		for (const month of newest(year))
+			for (const day of newest(month)) {
+				if (++looked > DAYS_MAX) return "";
+				const name = disk.list(day).find(isIt);
+				if (name !== undefined) return endOf(disk, `${day}/${name}`, ROLLOUT_BYTES);
+			}
+	return "";
+}
+
+/**
+ * The ends of Claude Code's own records of a session, and of its subagents since a run began. The folders are named after where it ran, in a way of its own:
+ * all are tried.
+ */
+export function claudeRecords(disk: Files, home: string | null, session: string | null, since: number): string[] {
+	if (home === null || session === null) return [];
+	for (const name of disk.list(`${home}/projects`).slice(0, FOLDERS_MAX)) {
+		const path = `${home}/projects/${name}/${session}`;
+		if (disk.size(`${path}.jsonl`) === null) continue;
+		const subagents = disk
+			.list(`${path}/subagents`)
+			.filter((file) => file.endsWith(".jsonl"))
+			.map((file) => `${path}/subagents/${file}`)
+			.filter((file) => (disk.changedAt(file) ?? 0) >= since)
+			.slice(0, SUBAGENTS_MAX);
+		return [endOf(disk, `${path}.jsonl`, TRANSCRIPT_BYTES), ...subagents.map((file) => endOf(disk, file, SUBAGENT_BYTES))];
+	}
+	return [];
+}
+
+function endOf(disk: Files, path: string, bytes: number): string {
+	const size = disk.size(path) ?? 0;
+	return new TextDecoder().decode(disk.readAt(path, Math.max(0, size - bytes), bytes));
+}
