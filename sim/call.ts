@@ -9,6 +9,7 @@ type Methods = Pick<
 	| "claim"
 	| "runCycle"
 	| "started"
+	| "answered"
 	| "complete"
 	| "extend"
 	| "beginWait"

@@ -167,7 +167,9 @@ export type Agents = { pid: number; name: string; state: AgentState }[];
 export function accountDifference(state: State, holds: Holds): string | null {
 	const names = new Set([
 		...Object.keys(state.accounts),
-		...holds.filter(({ kind }) => kind === "rate_limited" || kind === "account_closed").map(({ scope }) => scope.slice("account:".length)),
+		...holds
+			.filter(({ kind }) => kind === "rate_limited" || kind === "account_closed" || kind === "outage")
+			.map(({ scope }) => scope.slice("account:".length)),
 	]);
 	for (const name of names) {
 		const find = (kind: string) => holds.find((hold) => hold.scope === `account:${name}` && hold.kind === kind);
@@ -178,6 +180,11 @@ export function accountDifference(state: State, holds: Holds): string | null {
 		const isClosed = (account?.closed ?? null) !== null;
 		if ((find("account_closed") !== undefined) !== isClosed)
 			return `account ${name} is ${isClosed ? "open, the model says closed" : "closed, the model says open"}`;
+		const down = holds.filter(({ kind, scope }) => kind === "outage" && scope === `account:${name}`);
+		const theirs = down.map(({ agent, since, until }) => `${agent ?? ""} since ${since}, until ${until}`).sort();
+		const mine = Object.entries(account?.outages ?? {}).map(([agent, { since, until }]) => `${agent} since ${since}, until ${until}`);
+		if (theirs.join("; ") !== mine.sort().join("; "))
+			return `account ${name} has outages ${theirs.join("; ")}, the model says ${mine.join("; ")}`;
 	}
 	return null;
 }

@@ -41,6 +41,7 @@ const AGAIN = [
 	"drain",
 	"undrain",
 	"started",
+	"answered",
 	"extend",
 	"kernel.extend",
 	"kernel.ledger.grant",
@@ -215,7 +216,12 @@ export class Drive {
 			return this.call(call, via, withoutFault(op), told);
 		}
 		const fresh = [...jobs.keys()].filter((id) => !this.state.jobs.some((job) => job.id === id)).sort((a, b) => a - b);
-		const sight: Seen = { job: (id) => jobs.get(id), kept: keptDuring(seen.events, this.state.reserved), fresh };
+		const sight: Seen = {
+			job: (id) => jobs.get(id),
+			kept: keptDuring(seen.events, this.state.reserved),
+			outages: outagesIn(seen.events),
+			fresh,
+		};
 		if (faulted) {
 			const isCut = call.method === "apply" && call.args[0].jobs.length > this.plan.piece && fresh.length === 0;
 			if (isCut) this.marks.hit("deed:stage-cut");
@@ -267,12 +273,14 @@ export class Drive {
 		const outcomes = await Promise.all(calls.map(({ call, engine }) => attempt(engine, call)));
 		const seen = await this.glance();
 		const kept = keptDuring(seen.events, this.state.reserved);
+		const outages = outagesIn(seen.events);
 		const made = calls.map(({ op, call, engine }, index) => {
 			const outcome = outcomes[index];
 			if (outcome === undefined || outcome === "died") throw new Disagreement(`${call.method} died without a fault`);
 			const created = "result" in outcome && call.method === "add" ? (outcome.result as { job?: { id?: number } }).job?.id : undefined;
 			const answer = "error" in outcome ? { error: outcome.error } : { result: outcome.result };
-			const sight: Seen = { job: (id) => seen.jobs.get(id), kept, fresh: created === undefined ? [] : [created], blurred: true, ...answer };
+			const fresh = created === undefined ? [] : [created];
+			const sight: Seen = { job: (id) => seen.jobs.get(id), kept, outages, fresh, blurred: true, ...answer };
 			return { op, call, outcome, seen: sight, host: engine.host };
 		});
 		const hosts = this.plan.fleet ? await patiently((await this.looker()).scheduler.hosts(), "hosts") : [];
@@ -370,3 +378,7 @@ function withoutFault(op: Op): Op {
 	const { fault: _, ...rest } = op;
 	return rest as Op;
 }
+
+/** What they tell of providers that are down. */
+const outagesIn = (events: EventRow[]): NonNullable<Seen["outages"]> =>
+	events.flatMap(({ kind, data }) => (kind === "outage" ? [data as NonNullable<Seen["outages"]>[number]] : []));

@@ -70,6 +70,12 @@ export const EXPECTED: readonly string[] = [
 		"said-ok",
 		"still-said",
 		"verdict-beaten",
+		"outage",
+		"outage-tried",
+		"outage-lasts",
+		"outage-over",
+		"outage-counted",
+		"outage-too-long",
 	].map((deed) => `deed:${deed}`),
 ];
 

@@ -9,7 +9,7 @@ import { accepted, refused, type Seen, same } from "./model/agree.ts";
 import { apply } from "./model/apply.ts";
 import { claim, runCycle } from "./model/claim.ts";
 import * as control from "./model/control.ts";
-import { complete, extend, started } from "./model/ending.ts";
+import { answered, complete, extend, started } from "./model/ending.ts";
 import * as hosts from "./model/hosts.ts";
 import * as kernel from "./model/kernel.ts";
 import { rewind } from "./model/rewind.ts";
@@ -85,6 +85,7 @@ const HANDLERS: Handlers = {
 	runCycle: (state, [options], seen, { host }) =>
 		hosts.mayClaim(state, options.host, host) ? runCycle(state, options, seen) : refused(seen, ["fenced"], `host ${host} was removed`),
 	started: (state, [run], seen) => started(state, run, seen),
+	answered: (state, [run], seen) => answered(state, run, seen),
 	complete: (state, [ending], seen) => complete(state, ending, seen),
 	extend: (state, [run], seen) => extend(state, run, seen),
 	recover: (state, [found, options], seen, { host }) => recover(state, found, options ?? {}, seen, host),

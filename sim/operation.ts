@@ -43,6 +43,7 @@ export type EndPlan = {
 	closed?: string;
 	question?: string;
 	reboot?: true;
+	outage?: true;
 	fault?: "job";
 	/** Its host has what the next run goes on with. */
 	stays?: true;
@@ -57,6 +58,7 @@ type Plain =
 	| { kind: "claim"; max?: number; lanes?: string[]; kinds?: ("command" | "agent" | "payload")[]; host?: string; by_hand?: true }
 	| { kind: "apply"; jobs: JobPlan[]; batch?: string; defaults?: JobInput; force?: true; again?: true }
 	| { kind: "started"; whom: Whom; stale?: true }
+	| { kind: "answered"; whom: Whom; stale?: true }
 	| { kind: "end"; whom: Whom; end: EndPlan; started?: true; token?: "stale" | "twice" }
 	| { kind: "extend"; whom: Whom; stale?: true }
 	/** A run waits for jobs, gives one of its waits up; its daemon starts anew. */

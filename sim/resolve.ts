@@ -74,6 +74,7 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 				],
 			};
 		case "started":
+		case "answered":
 		case "extend": {
 			const run = runFor(op.whom, op.stale ? "stale" : undefined, state, names);
 			return run === undefined ? undefined : { method: op.kind, args: [run] };
@@ -213,6 +214,7 @@ function endCall(op: Op & { kind: "end" }, state: State, names: Names): Call | u
 				...(end.closed === undefined ? {} : { closed: end.closed }),
 				...(end.question === undefined ? {} : { question: end.question }),
 				...(end.reboot === undefined ? {} : { reboot: true }),
+				...(end.outage === undefined ? {} : { outage: true }),
 				...(end.fault === undefined ? {} : { fault: end.fault }),
 				...(end.stays === undefined ? {} : { stays: true }),
 				...(end.merge_status === undefined ? {} : { merge_status: end.merge_status }),

@@ -2,7 +2,7 @@
 
 import type { Reason } from "./core/reason.ts";
 
-/** `returning`: a limit is over, and starts are spaced until one has succeeded. */
+/** `returning`: a limit is over, and starts are spaced until one has succeeded. `outage`: the provider is down; one run at a time tries it. */
 export type AccountView = {
 	name: string;
 	max: number | null;
@@ -12,12 +12,12 @@ export type AccountView = {
 	calls: number;
 	/** Lanes that list it. */
 	lanes: string[];
-	state: "open" | "returning" | "paused" | "rate_limited" | "closed";
+	state: "open" | "returning" | "paused" | "rate_limited" | "outage" | "closed";
 	since: number | null;
 	until: number | null;
 	/** The earliest next start. */
 	next_at: number | null;
-	/** Limits in a row; whether the provider named the reset. */
+	/** Limits in a row, or tries in a row that met the outage; whether the provider named the reset. */
 	hits: number;
 	reset: boolean;
 	by: string | null;

@@ -96,6 +96,8 @@ export type Ending = {
 	retry_after_ms?: number;
 	/** rate_limited: closed until a person clears it (auth, billing). */
 	closed?: string;
+	/** crashed: the provider was down. Its account is held, and the job waits without burning a retry: core/outage.ts. */
+	outage?: boolean;
 	/** needs_human: what it asks. */
 	question?: string;
 	/** lost: the machine went down, or its host was lost with it; burns nothing. */
@@ -151,7 +153,8 @@ export type StatusReport = {
 	lending: number;
 	max_concurrent: number;
 	lanes: Record<string, { queued: number; running: number; lending: number; max: number | null }>;
-	holds: { scope: string; kind: string; since: number; until: number | null; by: string; reason: string }[];
+	/** `agent`: whose provider is down. */
+	holds: { scope: string; kind: string; agent?: string; since: number; until: number | null; by: string; reason: string }[];
 	hosts: HostView[];
 	backpressure: string | null;
 	last_dispatch_at: number | null;
@@ -233,6 +236,8 @@ export interface Scheduler extends Fleet, Voice {
 	runCycle(options: ClaimOptions): Promise<Cycled>;
 	/** The process is there: zeroes dispatch_failures, closes a half-open breaker. */
 	started(run: { job: number; token: number }): Promise<void>;
+	/** The provider has answered the run: if its account was held for an outage, that is over. Asked for by `run.probe`. */
+	answered(run: { job: number; token: number }): Promise<void>;
 	complete(ending: Ending): Promise<Ended>;
 	/** Heartbeat: keeps the lease, tells whether somebody asked for a stop. */
 	extend(run: { job: number; token: number }): Promise<{ cancel_requested: boolean; lease_until: number | null }>;

@@ -2,14 +2,15 @@
 
 import { laneOf } from "../../src/core/config.ts";
 import { isHeld } from "./late.ts";
+import { isDown, isLongDown } from "./outages.ts";
 import type { Refusal } from "./refusal.ts";
-import { accountOf, type ModelJob, type State } from "./state.ts";
+import { accountOf, freshAccount, type ModelJob, type State } from "./state.ts";
 import { counting } from "./waits.ts";
 
 export const limitedUntil = (state: State, name: string): number | null => accountOf(state, name).until;
 
-/** Why a run may not start on this account now. */
-export function accountRefusals(state: State, name: string, now: number): Refusal[] {
+/** Why a run of this agent may not start on this account now. */
+export function accountRefusals(state: State, name: string, agent: string | undefined, now: number): Refusal[] {
 	const list: Refusal[] = [];
 	const account = accountOf(state, name);
 	const subject = `account:${name}`;
@@ -17,6 +18,7 @@ export function accountRefusals(state: State, name: string, now: number): Refusa
 	if (account.closed !== null) list.push({ gate: "holds", codes: ["account_closed"], subject });
 	if (account.until !== null && account.until > now) list.push({ gate: "holds", codes: ["rate_limited"], subject });
 	else if (isSpaced(state, name, now)) list.push({ gate: "holds", codes: ["rate_limited"], subject });
+	if (isDown(state, name, agent, now)) list.push({ gate: "holds", codes: ["outage"], subject });
 	const max = state.config.accounts[name]?.max ?? null;
 	if (max !== null && counting(state).filter((job) => job.run?.account === name).length >= max)
 		list.push({ gate: "capacity", codes: ["capacity"], subject });
@@ -29,24 +31,26 @@ function isSpaced(state: State, name: string, now: number): boolean {
 }
 
 /** A session's account is waited for, unless its hold lasts too long beyond now. */
-function isWorthWaiting(state: State, name: string, now: number): boolean {
+function isWorthWaiting(state: State, name: string, agent: string | undefined, now: number): boolean {
 	const account = accountOf(state, name);
-	if (account.closed !== null) return false;
+	if (account.closed !== null || isLongDown(state, name, agent, now)) return false;
 	return account.until === null || account.until - now <= state.config.rate_limit.failover_after_ms;
 }
 
 export function chooseAccount(state: State, job: ModelJob, now: number): { account?: string; refusals: Refusal[] } {
-	if (job.account !== undefined) return { account: job.account, refusals: accountRefusals(state, job.account, now) };
-	if (job.prefer !== undefined && isWorthWaiting(state, job.prefer, now))
-		return { account: job.prefer, refusals: accountRefusals(state, job.prefer, now) };
+	if (job.account !== undefined) return { account: job.account, refusals: accountRefusals(state, job.account, job.agent, now) };
+	if (job.prefer !== undefined && isWorthWaiting(state, job.prefer, job.agent, now))
+		return { account: job.prefer, refusals: accountRefusals(state, job.prefer, job.agent, now) };
 	const listed = laneOf(state.config, job.lane).accounts;
 	// An agent without accounts has its program's own.
 	const names = listed.length === 0 && job.kind === "agent" && job.agent !== undefined ? [job.agent] : listed;
 	if (names.length === 0)
-		return { refusals: job.kind === "payload" ? accountRefusals(state, "default", now).filter(({ gate }) => gate === "holds") : [] };
+		return {
+			refusals: job.kind === "payload" ? accountRefusals(state, "default", job.agent, now).filter(({ gate }) => gate === "holds") : [],
+		};
 	const all: Refusal[] = [];
 	for (const name of names) {
-		const refusals = accountRefusals(state, name, now);
+		const refusals = accountRefusals(state, name, job.agent, now);
 		if (refusals.length === 0) return { account: name, refusals: [] };
 		all.push(...refusals);
 	}
@@ -93,5 +97,5 @@ export function succeedOn(state: State, name: string, startedAt: number): void {
 }
 
 export function clearAccount(state: State, name: string): void {
-	state.accounts[name] = { hits: 0, until: null, provider: false, closed: null, staggered: false, spaced_until: null };
+	state.accounts[name] = freshAccount();
 }

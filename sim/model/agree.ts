@@ -15,6 +15,8 @@ export type Seen = {
 	job(id: number): JobView | undefined;
 	/** Keys reserved when this job started, or (undefined) after the call; absent when nothing is known of it. */
 	kept?: (job: number | undefined) => { now: { key: string; job: number }[]; ever: { key: string; job: number }[] };
+	/** What events told of providers that are down; absent when nothing is known of it. */
+	outages?: { account: string; agent: string | null; since: number; until: number; hits: number }[];
 	/** The view is from after other calls of the same turn: what passes can no longer be seen in it. */
 	blurred?: true;
 	/** Jobs that were not there before the call, by id. */

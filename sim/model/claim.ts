@@ -9,6 +9,7 @@ import { breakersOf, pace } from "./late.ts";
 import { reservedBy } from "./ledgers.ts";
 import { keptNow, lockRefusals, overdueForLocks } from "./locks.ts";
 import { best, type Filter, startable } from "./order.ts";
+import { noteTry } from "./outages.ts";
 import { settle } from "./settle.ts";
 import { accountOf, breakerOf, copyState, type ModelJob, note, type State } from "./state.ts";
 import { beginAttempt } from "./voice.ts";
@@ -44,7 +45,11 @@ export function start(state: State, job: ModelJob, run: { worker: string; host: 
 	if (account !== undefined) {
 		job.run.account = account;
 		accountOf(state, account).spaced_until = now + state.config.rate_limit.stagger_ms;
-	} else if (job.kind === "payload") accountOf(state, "default").spaced_until = now + state.config.rate_limit.stagger_ms;
+		noteTry(state, account, job);
+	} else if (job.kind === "payload") {
+		accountOf(state, "default").spaced_until = now + state.config.rate_limit.stagger_ms;
+		noteTry(state, "default", job);
+	}
 	if (job.kind === "payload") job.run.lease_until = now + state.config.lease_ms;
 	for (const name of breakersOf(job)) {
 		const breaker = breakerOf(state, name);

@@ -6,6 +6,7 @@ import { limitAccount, succeedOn } from "./accounts.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { launchFailed, launchWorked, probeUndecided } from "./launch.ts";
 import { chargeRun } from "./ledgers.ts";
+import { afterOutage, answeredOn } from "./outages.ts";
 import { policyOf, retryWindow } from "./retry-policy.ts";
 import { finish, settle } from "./settle.ts";
 import { find, type ModelJob, type ModelRun, type State } from "./state.ts";
@@ -30,6 +31,15 @@ export function started(state: State, of: { job: number; token: number }, seen: 
 	if (job?.run === undefined) return;
 	accepted(seen);
 	noteLaunch(state, job, job.run);
+	settle(state, seen);
+}
+
+export function answered(state: State, of: { job: number; token: number }, seen: Seen): void {
+	const job = runFor(state, of, seen);
+	if (job?.run === undefined) return;
+	accepted(seen);
+	const account = job.run.account ?? (job.kind === "payload" ? "default" : undefined);
+	if (account !== undefined) answeredOn(state, account, job, job.run);
 	settle(state, seen);
 }
 
@@ -77,7 +87,7 @@ export function endRun(state: State, job: ModelJob, told: Partial<Ending> & { ex
 	delete job.run;
 	job.exit_kind = kind;
 	if (run.verdict !== undefined) job.verdict = run.verdict;
-	onAccount(state, job, run, run.intent ?? told.exit_kind, ending);
+	const excused = onAccount(state, job, run, run.intent ?? told.exit_kind, ending, seen);
 	if (RAN.includes(ending.exit_kind)) {
 		job.dispatch_failures = 0;
 		launchWorked(state, job);
@@ -90,15 +100,22 @@ export function endRun(state: State, job: ModelJob, told: Partial<Ending> & { ex
 	if (ending.stays && run.host !== "") job.stays = run.host;
 	else delete job.stays;
 	if (kind !== "launch_failed") probeUndecided(state, job);
-	decide(state, job, kind, { ...ending, saysNo: kind === "failed" && run.verdict?.verdict === "fail" }, seen);
+	if (excused === undefined) decide(state, job, kind, { ...ending, saysNo: kind === "failed" && run.verdict?.verdict === "fail" }, seen);
+	else {
+		requeue(state, job);
+		job.backoff_until = excused;
+	}
 	// A launch that failed used nothing.
 	if (kind !== "launch_failed") chargeRun(state, { ...job, run }, ending.usage ?? {}, state.now);
 }
 
-function onAccount(state: State, job: ModelJob, run: ModelRun, kind: ExitKind, ending: Partial<Ending>): void {
+/** When the job may go again, if an outage of the provider excuses it. */
+function onAccount(state: State, job: ModelJob, run: ModelRun, kind: ExitKind, ending: Partial<Ending>, seen: Seen): number | undefined {
 	const account = run.account ?? (job.kind === "payload" ? "default" : undefined);
 	if (kind === "completed" && account !== undefined) succeedOn(state, account, run.started_at);
 	if (kind === "rate_limited") limitAccount(state, run.account ?? "default", ending, state.now);
+	if (account === undefined) return undefined;
+	return afterOutage(state, account, job, run, { exit_kind: kind, ...(ending.outage ? { outage: true } : {}) }, seen);
 }
 
 function decide(state: State, job: ModelJob, kind: ExitKind, ending: Partial<Ending> & { saysNo: boolean }, seen: Seen): void {

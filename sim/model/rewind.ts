@@ -116,6 +116,7 @@ function reset(job: ModelJob): void {
 	job.failures = 0;
 	job.dispatch_failures = 0;
 	for (const field of [
+		"outage",
 		"backoff_until",
 		"noticed_at",
 		"rest_at",

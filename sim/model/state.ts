@@ -83,6 +83,8 @@ export type ModelJob = {
 	failures: number;
 	attempt: number;
 	dispatch_failures: number;
+	/** When the last outage began that a run of it met. */
+	outage?: number;
 	backoff_until?: number;
 	/** Its time has been seen to come (or nobody set one): a clock set back does not take that back. */
 	come: boolean;
@@ -125,7 +127,11 @@ export type Account = {
 	staggered: boolean;
 	/** By the setting of the moment of its last start. */
 	spaced_until: number | null;
+	/** Providers that are down, by agent. */
+	outages: Record<string, Outage>;
 };
+
+export type Outage = { since: number; until: number; hits: number; probe?: number };
 
 export type Breaker = {
 	/** Jobs whose launch failed, one entry a failure, since the last start; and what it was counted as. */
@@ -272,8 +278,18 @@ export const named = (state: State, name: string): ModelJob | undefined => {
 export const waiting = (state: State) => state.jobs.filter((job) => isWaiting(job) && !isKernel(job));
 export const running = (state: State) => state.jobs.filter((job) => job.status === "running" && !isKernel(job));
 
+export const freshAccount = (): Account => ({
+	hits: 0,
+	until: null,
+	provider: false,
+	closed: null,
+	staggered: false,
+	spaced_until: null,
+	outages: {},
+});
+
 export const accountOf = (state: State, name: string): Account => {
-	state.accounts[name] ??= { hits: 0, until: null, provider: false, closed: null, staggered: false, spaced_until: null };
+	state.accounts[name] ??= freshAccount();
 	return state.accounts[name];
 };
 

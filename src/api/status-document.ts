@@ -19,7 +19,7 @@ export type StatusDocument = Omit<
 > & {
 	schema_version: number;
 	paused_at: Time | null;
-	holds: { scope: string; kind: string; since: Time; until: Time | null; by: string; reason: string }[];
+	holds: { scope: string; kind: string; agent?: string; since: Time; until: Time | null; by: string; reason: string }[];
 	hosts: HostDocument[];
 	last_dispatch_at: Time | null;
 	/** Jobs that wait for a person, the oldest first. `question` is null where approval is asked for. */

@@ -127,7 +127,7 @@ const readers: Readers<Config> = {
 	dispatch_breaker: (value, field) => (value === "off" || value === "run" ? value : check.integer(value, field, 1, 1000)),
 	dispatch_backoff_ms: length,
 	environment_breaker: group<Config["environment_breaker"]>({ failures: whole(0, 1000), cooldown_ms: length }),
-	rate_limit: group<Config["rate_limit"]>({ margin_ms: length, stagger_ms: length, failover_after_ms: length }),
+	rate_limit: group<Config["rate_limit"]>({ margin_ms: length, stagger_ms: length, failover_after_ms: length, outage_max_ms: length }),
 	lease_ms: (value, field) => check.integer(check.duration(value, field), field, 1000, check.MAX_TIME),
 	stale_after_ms: (value, field) => check.integer(check.duration(value, field), field, 1000, 86_400_000),
 	timezone: (value, field) => {

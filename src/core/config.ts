@@ -68,7 +68,8 @@ export type Config = {
 	dispatch_backoff_ms: number;
 	/** Launch failures in a row, of different jobs of one agent or repo and for a reason that they share, that open its breaker; 0 = off. */
 	environment_breaker: { failures: number; cooldown_ms: number };
-	rate_limit: { margin_ms: number; stagger_ms: number; failover_after_ms: number };
+	/** `outage_max_ms`: a provider that is down for longer counts against the jobs that meet it; 0 = always. */
+	rate_limit: { margin_ms: number; stagger_ms: number; failover_after_ms: number; outage_max_ms: number };
 	lease_ms: number;
 	/** Where several hosts share a store: one that has not been heard of for this long is stale, and soon lost. */
 	stale_after_ms: number;
@@ -122,7 +123,7 @@ export const DEFAULTS: Config = {
 	dispatch_breaker: 3,
 	dispatch_backoff_ms: 10_000,
 	environment_breaker: { failures: 3, cooldown_ms: 60_000 },
-	rate_limit: { margin_ms: 5_000, stagger_ms: 1_000, failover_after_ms: 1_800_000 },
+	rate_limit: { margin_ms: 5_000, stagger_ms: 1_000, failover_after_ms: 1_800_000, outage_max_ms: 43_200_000 },
 	lease_ms: 600_000,
 	stale_after_ms: 600_000,
 	timezone: "UTC",

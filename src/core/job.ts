@@ -240,6 +240,8 @@ export type Run = {
 	reserved?: Record<string, number>;
 	/** Absent: the scheduler by itself. */
 	started_by?: "run";
+	/** It tries an account whose provider was down: whoever reads its output says when the provider answers. */
+	probe?: true;
 };
 
 /**
@@ -317,6 +319,8 @@ export type Job = {
 	failures?: number | undefined;
 	attempt: number;
 	dispatch_failures?: number | undefined;
+	/** When the last outage of a provider began that a run of it has met. */
+	outage?: number | undefined;
 	last_failure?: string | undefined;
 	backoff_until?: number | undefined;
 	/** Since when it has passed gates 1–8: what it is called up by. */

@@ -6,6 +6,7 @@
 //   lost                              the same; "scheduler recovery" when none is left; a reboot or a lost host burns nothing
 //   launch_failed                     a dispatch failure: its own counter and back-off, then circuit-broken
 //   rate_limited                      back in the queue, account held, nothing burned
+//   crashed by an outage              the same, as outage.ts says
 //   needs_human                       back in the queue behind its question
 //   preempted drained                 back in the queue
 //   cancelled                         cancelled, exit code 143
@@ -19,6 +20,8 @@ import { dispatchDelayMs, policyOf, retriesRefusal, retryDelayMs } from "./retry
 import { withVerdict } from "./verdict.ts";
 
 export type EndedRun = { exit_kind: ExitKind; exit_code?: number | null; message?: string; question?: string; reboot?: boolean };
+/** An outage that does not count against the job: when it may go again. */
+export type Excused = { backoff_until: number };
 
 export type Next =
 	| { to: "end"; status: Terminal; exit_kind: ExitKind; exit_code: number | null; raw_exit_code?: number; end_reason?: string }
@@ -42,7 +45,7 @@ export const spokenEnd = <E extends EndedRun>(job: Job, ended: E): E =>
 	job.run?.intent || job.kind === "kernel" ? ended : withVerdict(ended, job.run?.verdict);
 
 /** `ended`: as `spokenEnd` gives it. */
-export function afterRun(job: Job, ended: EndedRun, config: Config, now: number, chance: number): Next {
+export function afterRun(job: Job, ended: EndedRun, config: Config, now: number, chance: number, excused?: Excused): Next {
 	const exit_kind = exitKindOf(job, ended);
 	const code = ended.exit_code ?? null;
 	if (job.kind === "kernel") return kernelEnd(exit_kind, code);
@@ -65,8 +68,10 @@ export function afterRun(job: Job, ended: EndedRun, config: Config, now: number,
 		case "lost":
 			if (ended.reboot) return { to: "wait", exit_kind, burns: "nothing" };
 			return afterFailure(job, exit_kind, null, "scheduler recovery", config, now, chance);
-		case "failed":
 		case "crashed":
+			if (excused) return { to: "wait", exit_kind, burns: "nothing", ...excused };
+			return afterFailure(job, exit_kind, code ?? 1, ended.message, config, now, chance);
+		case "failed":
 		case "timeout":
 		case "stalled":
 			return afterFailure(job, exit_kind, code ?? 1, ended.message, config, now, chance);

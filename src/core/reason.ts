@@ -38,6 +38,7 @@ export const REASON_CODES = {
 	quiet_hours: "queued",
 	rate_limited: "queued",
 	account_closed: "queued",
+	outage: "queued",
 	breaker_open: "queued",
 	budget: "queued",
 	no_host: "queued",

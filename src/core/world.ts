@@ -1,6 +1,7 @@
 // The standing state that gates 10–13 look at: holds, ledgers, hosts and the counts of live runs. Plain data; the store keeps it, the scheduler loads it.
 
 import type { Config } from "./config.ts";
+import type { Outage } from "./outage.ts";
 
 /** A standing reason not to start work. Scopes: `all`, `lane:x`, `repo:x`, `batch:x`, `account:x`, `agent:x`. */
 export type Hold =
@@ -20,6 +21,7 @@ export type Hold =
 			next_at: number;
 	  }
 	| { kind: "account_closed"; scope: string; by: string; since: number; reason: string }
+	| Outage
 	| {
 			kind: "breaker_open";
 			scope: string;
@@ -33,7 +35,7 @@ export type Hold =
 			probed?: number;
 	  };
 export type HoldKind = Hold["kind"];
-export const HOLD_KINDS = ["paused", "rate_limited", "account_closed", "breaker_open"] as const satisfies readonly HoldKind[];
+export const HOLD_KINDS = ["paused", "rate_limited", "account_closed", "outage", "breaker_open"] as const satisfies readonly HoldKind[];
 export const holdKey = (kind: HoldKind, scope: string) => `${kind}/${scope}`;
 
 /** One dimension of one subject's budget. Subjects: `owner:x`, `batch:x`, `repo:x`, `pid:7`. */

@@ -2,9 +2,10 @@
 
 import * as check from "../core/check.ts";
 import { SluiceError } from "../core/errors.ts";
-import { accountReasons } from "../core/gates/holds.ts";
+import { accountReasons, outagesOf } from "../core/gates/holds.ts";
 import { nearest } from "../core/nearest.ts";
-import { holdKey } from "../core/world.ts";
+import type { Outage } from "../core/outage.ts";
+import { type Hold, holdKey } from "../core/world.ts";
 import type { AccountView, Act, Scheduler } from "../scheduler.ts";
 import { acquireCall, callsInUse, releaseCall } from "./calls.ts";
 import { clearAccount } from "./control.ts";
@@ -72,20 +73,25 @@ function viewOf(tx: Tx, name: string, calls: number): AccountView {
 	const { config, memory, now } = tx;
 	const { max = null, max_api_calls = 10 } = (Object.hasOwn(config.accounts, name) ? config.accounts[name] : undefined) ?? {};
 	const scope = `account:${name}`;
-	const reasons = accountReasons(name, tx.world());
+	const reasons = accountReasons(name, "all", tx.world());
+	// The one that has lasted longest speaks for all.
+	const [outage] = outagesOf(name, "all", tx.world()).sort((one, other) => one.since - other.since);
 	const limited = memory.holds.get(holdKey("rate_limited", scope));
 	const limit = limited?.kind === "rate_limited" ? limited : undefined;
 	const state = memory.holds.has(holdKey("account_closed", scope))
 		? "closed"
 		: limit && limit.until > now
 			? "rate_limited"
-			: reasons.some(({ code }) => code === "paused")
-				? "paused"
-				: limit
-					? "returning"
-					: "open";
+			: outage
+				? "outage"
+				: reasons.some(({ code }) => code === "paused")
+					? "paused"
+					: limit
+						? "returning"
+						: "open";
 	const kind = { closed: "account_closed", rate_limited: "rate_limited", returning: "rate_limited", paused: "paused", open: null } as const;
-	const hold = kind[state] === null ? undefined : memory.holds.get(holdKey(kind[state], scope));
+	const found = state === "outage" ? outage : kind[state] === null ? undefined : memory.holds.get(holdKey(kind[state], scope));
+	const hold: Hold | undefined = found;
 	return {
 		name,
 		max,
@@ -96,11 +102,20 @@ function viewOf(tx: Tx, name: string, calls: number): AccountView {
 		state,
 		since: hold?.since ?? null,
 		until: hold && "until" in hold ? (hold.until ?? null) : null,
-		next_at: limit && state !== "closed" ? Math.max(limit.until, limit.next_at) : null,
-		hits: limit?.hits ?? 0,
+		next_at: nextStart(state, limit, outage),
+		hits: state === "outage" ? (outage?.hits ?? 0) : (limit?.hits ?? 0),
 		reset: limit?.reset ?? false,
 		by: hold?.by ?? null,
 		reason: hold?.reason ?? null,
 		reasons,
 	};
+}
+
+type Limit = Extract<Hold, { kind: "rate_limited" }>;
+
+/** When the next run may start on it; null when that is now, or up to a person. */
+function nextStart(state: AccountView["state"], limit: Limit | undefined, outage: Outage | undefined): number | null {
+	if (state === "closed") return null;
+	if (state === "outage") return outage?.until ?? null;
+	return limit ? Math.max(limit.until, limit.next_at) : null;
 }

@@ -23,6 +23,7 @@ import { finish } from "./finish.ts";
 import type { Window } from "./heads.ts";
 import { fetchLocks, hasLocksAtHand, lockKeys } from "./lock-reads.ts";
 import { takeAtOnce, takeLocks } from "./locks.ts";
+import { noteOutageProbe } from "./outages.ts";
 import { beginChain, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -300,7 +301,10 @@ function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
 	tx.countStart();
 	if (tx.memory.ledgers.size > 0) reserveBudgets(tx, job as Job & { run: Run });
 	const quota = quotaOf(job.kind, account);
-	if (quota !== undefined) stagger(tx, quota);
+	if (quota !== undefined) {
+		stagger(tx, quota);
+		if (noteOutageProbe(tx, job, quota)) run.probe = true;
+	}
 	if (job.agent !== undefined || job.repo !== undefined) noteProbe(tx, job);
 }
 

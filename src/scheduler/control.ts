@@ -1,8 +1,10 @@
 // What people do to jobs and lanes: reorder, approve, answer, pause, resume. Each is an event with who did it. Ending them is in cancel.ts.
 
 import { SluiceError } from "../core/errors.ts";
+import { outagesOf } from "../core/gates/holds.ts";
 import { isWaiting, type Job } from "../core/job.ts";
 import { RUN_NOW } from "../core/order.ts";
+import { outageKey } from "../core/outage.ts";
 import { holdKey } from "../core/world.ts";
 import type { Scope } from "../scheduler.ts";
 import type { Op } from "../store.ts";
@@ -126,6 +128,7 @@ export function* clearAccount(tx: Tx, account: string): Op<void> {
 		const key = holdKey(kind, `account:${account}`);
 		if (tx.memory.holds.has(key)) tx.put("hold", key, null);
 	}
+	for (const { agent } of outagesOf(account, "all", tx.memory)) tx.put("hold", outageKey(account, agent), null);
 	tx.event("account_cleared", null, { account });
 	tx.stirred = true;
 	yield* [];

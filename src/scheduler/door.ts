@@ -105,6 +105,7 @@ const ARGUMENTS = {
 		act(),
 	],
 	started: [run],
+	answered: [run],
 	extend: [run],
 	stop: [
 		run,

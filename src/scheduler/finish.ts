@@ -12,6 +12,7 @@ import { chargeRun, releaseBudgets } from "./budgets.ts";
 import { recount } from "./facts.ts";
 import { accountWorks, limitAccount } from "./limits.ts";
 import { releaseLocks } from "./locks.ts";
+import { accountAnswers, outageAtEnd } from "./outages.ts";
 import { endJob, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 import { takeBack } from "./waits.ts";
@@ -44,6 +45,13 @@ function markLaunched(tx: Tx, job: Job & { run: Run }): void {
 	job.dispatch_failures = undefined;
 	tx.touch(job);
 	launchWorked(tx, job);
+}
+
+/** The provider has answered this run: an outage of its account is over. */
+export function* answered(tx: Tx, run: { job: number; token: number }): Op<void> {
+	const job = yield* runningJob(tx, run);
+	const quota = quotaOf(job.kind, job.run.account);
+	if (quota !== undefined) accountAnswers(tx, job, quota);
 }
 
 export function* extend(tx: Tx, run: { job: number; token: number }): Op<{ cancel_requested: boolean; lease_until: number | null }> {
@@ -85,7 +93,9 @@ export function* finish(tx: Tx, told: Ending, decided?: Next): Op<Ended> {
 	if (exit_kind === "rate_limited") limitAccount(tx, run.account ?? "default", ending);
 	const quota = quotaOf(job.kind, run.account);
 	// The account works where the program came to its end, whatever its run then said of the work.
-	if (exitKindOf(job, told) === "completed" && quota !== undefined) accountWorks(tx, quota, run.started_at);
+	const toldKind = exitKindOf(job, told);
+	if (toldKind === "completed" && quota !== undefined) accountWorks(tx, quota, run.started_at);
+	const met = quota === undefined ? undefined : outageAtEnd(tx, job, quota, { ...told, exit_kind: toldKind });
 	if (ending.session !== undefined) job.session = ending.session;
 	if (ending.usage !== undefined) job.usage = sum(job.usage, ending.usage);
 	if (ending.message !== undefined && exit_kind !== "completed") job.last_failure = ending.message;
@@ -93,7 +103,7 @@ export function* finish(tx: Tx, told: Ending, decided?: Next): Op<Ended> {
 	if (run.verdict !== undefined) job.verdict = run.verdict;
 
 	const next: Next =
-		decided ?? (refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance()));
+		decided ?? (refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance(), met));
 	job.due_at = undefined;
 	if (ending.stays && run.host !== "") job.stays = run.host;
 	else if (job.stays !== undefined) drop(job, ["stays"]);

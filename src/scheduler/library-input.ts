@@ -42,6 +42,7 @@ const ENDING = [
 	"retry_after_ms",
 	"closed",
 	"question",
+	"outage",
 	"reboot",
 	"fault",
 	"merge_status",
@@ -63,6 +64,7 @@ export function checkEnding(ending: Ending): void {
 	if (ending.closed !== undefined) check.text(ending.closed, "closed");
 	if (ending.question !== undefined) check.text(ending.question, "question");
 	if (ending.merge_status !== undefined) check.oneOf(ending.merge_status, MERGE_STATUSES, "merge_status");
+	if (ending.outage !== undefined) check.flag(ending.outage, "outage");
 	if (ending.reboot !== undefined) check.flag(ending.reboot, "reboot");
 	if (ending.fault !== undefined) check.oneOf(ending.fault, ["job"] as const, "fault");
 	if (ending.stays !== undefined) check.flag(ending.stays, "stays");

@@ -22,7 +22,7 @@ import { withDoor } from "./door.ts";
 import { Engine, type Task } from "./engine.ts";
 import type { FactRecord } from "./facts.ts";
 import * as finishing from "./finish.ts";
-import { extend, finish, started } from "./finish.ts";
+import { answered, extend, finish, started } from "./finish.ts";
 import { createFleet } from "./fleet-door.ts";
 import { makeForecast } from "./forecast.ts";
 import { readGraph } from "./graph.ts";
@@ -158,6 +158,7 @@ export async function createScheduler(
 
 		...claimMethods({ engine, hostName, mayClaim: (tx) => fleet.check(tx) }),
 		started: (at) => engine.run((tx) => started(tx, token(at)), { jobs: [at.job] }),
+		answered: (at) => engine.run((tx) => answered(tx, token(at)), { jobs: [at.job] }),
 		extend: (at) => engine.run((tx) => extend(tx, token(at)), { jobs: [at.job] }),
 		stop: (at, stop, act) => run((tx) => finishing.stop(tx, at, stop), act, [at.job]),
 		assigned: (name = hostName) => engine.look((tx) => assigned(tx, name)),

@@ -193,6 +193,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 			.map((hold) => ({
 				scope: hold.scope,
 				kind: hold.kind,
+				...(hold.kind === "outage" && hold.agent !== undefined ? { agent: hold.agent } : {}),
 				since: hold.since,
 				until: "until" in hold ? (hold.until ?? null) : null,
 				by: hold.by,

@@ -260,6 +260,7 @@ function* reset(tx: Tx, job: Job): Op<void> {
 		"since",
 		"failures",
 		"dispatch_failures",
+		"outage",
 		"last_failure",
 		"backoff_until",
 		"ready_at",

@@ -62,6 +62,8 @@ export function* nextWake(tx: Tx): Op<number | null> {
 	for (const hold of memory.holds.values()) {
 		if ("until" in hold) at(hold.until);
 		if (hold.kind === "rate_limited") at(hold.next_at);
+		// Then jobs with a session there may go to another account.
+		if (hold.kind === "outage") at(hold.since + config.rate_limit.failover_after_ms + 1);
 	}
 	at(nextHostAt(tx));
 	const pace = tx.getPace();

@@ -7,7 +7,7 @@
 //   auth, billing        rate_limited    the account is closed
 //   budget               cancelled
 //   context              failed
-//   transient, crashed   crashed
+//   transient, crashed   crashed         outage, where the provider is down
 //   waited for a limit   rate_limited    as limited, throttled: it was stopped for that
 //   session is gone      lost            burns nothing: the next run starts afresh
 
@@ -117,8 +117,10 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 			return { ...at, exit_kind, message: plain.message ?? oneLine(found.message ?? "it was killed") };
 		case "context":
 		case "transient":
-		case "crashed":
-			return { ...at, exit_kind, message: oneLine(`${found.outcome}: ${found.message ?? `exit code ${seen.code}`}`) };
+		case "crashed": {
+			const why = oneLine(`${found.outcome}: ${found.message ?? `exit code ${seen.code}`}`);
+			return { ...at, exit_kind, message: why, ...(found.outage ? { outage: true } : {}) };
+		}
 		default:
 			return found.outcome satisfies never;
 	}
@@ -161,7 +163,7 @@ export function accountIn({ disk }: Pick<Floor, "disk">, dir: string): Record<st
 /** What outcome.json says of an agent's run, beside what it says of any. */
 export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 	if (agent === null || agent.judgement === null) return {};
-	const { outcome, session, session_gone, used, total, until, retry_after_ms, message, question } = agent.judgement;
+	const { outcome, session, session_gone, outage, used, total, until, retry_after_ms, message, question } = agent.judgement;
 	return {
 		agent: agent.name,
 		account: agent.account,
@@ -169,6 +171,7 @@ export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 		// One that was cut off before it could say so went on with it all the same.
 		session: session ?? (session_gone ? null : agent.session),
 		...(session_gone ? { session_gone } : {}),
+		...(outage ? { outage } : {}),
 		usage: used,
 		...(total === null ? {} : { session_total: total }),
 		...(until === null ? {} : { until }),

@@ -1,11 +1,12 @@
 // The clocks of a live run: its total time, and its silence.
 
+import { isAnswered } from "../core/agents/reading.ts";
 import { waitsFor } from "../core/agents/waiting.ts";
 import { STREAMS } from "../core/output-order.ts";
 import { type AgentRun, readOn } from "./agent.ts";
 import { tailOf } from "./agent-end.ts";
 import { TAIL_BYTES } from "./exit.ts";
-import type { Floor } from "./floor.ts";
+import { type Floor, isOvertaken } from "./floor.ts";
 import type { LiveRun } from "./run.ts";
 import { askStop } from "./stop.ts";
 
@@ -35,7 +36,10 @@ export function checkClocks(floor: Floor, run: LiveRun, now: number): number {
 /** Has it written anything since we listened last, or does a tool of it run? */
 export function listen(floor: Floor, run: LiveRun, now: number): void {
 	const behind = readOn(floor, run);
-	if (run.agent !== null) losePatience(floor, run, run.agent, now);
+	if (run.agent !== null) {
+		losePatience(floor, run, run.agent, now);
+		tellAnswered(floor, run, run.agent);
+	}
 	if (!run.silence) return;
 	const { agent, silence } = run;
 	const reading = agent === null || agent.output === "command" ? null : agent.reader.reading;
@@ -58,6 +62,15 @@ function losePatience(floor: Floor, run: LiveRun, agent: AgentRun, now: number):
 	if (waited === null || agent.waitsSince === null || now - agent.waitsSince < allowed) return;
 	agent.waited = waited;
 	void askStop(floor, run, "rate_limited", `it waited for a limit to end: ${waited.text}`);
+}
+
+/** Others wait to hear whether the provider is back. */
+function tellAnswered(floor: Floor, run: LiveRun, { output, reader }: AgentRun): void {
+	if (!run.probe || run.fenced || output === "command" || !isAnswered(reader.reading)) return;
+	run.probe = false;
+	floor.scheduler.answered({ job: run.job, token: run.token }).catch((error) => {
+		run.probe = !isOvertaken(error);
+	});
 }
 
 /** Its end, if that is where it wrote last. */

@@ -37,6 +37,8 @@ export type LiveRun = {
 	secret: string | null;
 	/** The scheduler knows that the process is there. */
 	told: boolean;
+	/** The scheduler waits to hear that the provider answers it. */
+	probe: boolean;
 	/** Monotonic milliseconds at which it has had its time. */
 	deadline: number | null;
 	/** The time it was given, for words. */
@@ -97,6 +99,7 @@ export function enlist({ job, spec: _spec, run }: Claimed, place: Place, now: nu
 		pid: null,
 		secret: null,
 		told: run.launched === true,
+		probe: run.probe === true,
 		deadline: null,
 		timeoutMs: null,
 		silence: null,

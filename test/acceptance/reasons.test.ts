@@ -95,6 +95,21 @@ const SCENARIOS: Record<ReasonCode, Scenario> = {
 		const job = await t.add({ account: "work" });
 		return { job, reason: { gate: "holds", subject: "account:work", detail: expect.stringContaining("payment declined") } };
 	},
+	outage: async (t) => {
+		const job = await t.add({ agent: "claude", prompt: "a" });
+		const behind = await t.add({ agent: "claude", prompt: "b", runnable_at: t.clock.now() + SECOND });
+		await t.start();
+		await t.end(job, "crashed", { message: "529 Overloaded", outage: true });
+		await t.wait(SECOND);
+		return {
+			job: behind,
+			reason: {
+				gate: "holds",
+				subject: "account:claude",
+				detail: expect.stringMatching(/provider is down \(outage\) since .*next try at/),
+			},
+		};
+	},
 	breaker_open: async (t) => {
 		await t.sluice.configure({ environment_breaker: { failures: 2 } });
 		const jobs = [await t.add({ agent: "claude", prompt: "a" }), await t.add({ agent: "claude", prompt: "b" })];

@@ -274,6 +274,7 @@ export const JOB_METHODS = {
 			until: maybe(time("rate_limited: when it may go on")),
 			retry_after_ms: maybe(whole("rate_limited: or after how long", 0, Number.MAX_SAFE_INTEGER)),
 			closed: maybe(text("rate_limited: the account needs a person; why")),
+			outage: maybe(flag("crashed: the provider was down; the account is held, no retry is burned")),
 			question: maybe(text("needs_human: what it asks")),
 			fault: maybe(choice("launch_failed: the job itself is to blame, and no other job waits for it", ["job"])),
 		},

@@ -22,7 +22,7 @@ import { causeOfGeminiExit } from "./gemini.ts";
 import type { Cause, Outcome, Trouble, Used } from "./happening.ts";
 import { momentOr, short } from "./json.ts";
 import type { Format } from "./profile.ts";
-import type { Reading } from "./reading.ts";
+import { isAnswered, type Reading } from "./reading.ts";
 import { settleUsage } from "./usage.ts";
 
 /** As a shell would say it: 128 + n for a signal. `signal` where it is known for certain. */
@@ -53,6 +53,8 @@ export type Judgement = {
 	used: Used;
 	/** The session's mark from now on; null when nobody knows. */
 	total: Used | null;
+	/** Transient, and the provider's doing: it is down, overloaded or cannot be reached. */
+	outage: boolean;
 	/** What it said last, or what was wrong. */
 	message: string | null;
 	question: string | null;
@@ -75,6 +77,7 @@ export function judge(format: Format, reading: Reading, exit: Exit, about: About
 		retry_after_ms: delay === null ? null : Math.min(delay, LONGEST_MS),
 		session: reading.session ?? found.session ?? null,
 		session_gone: found.gone === true,
+		outage: found.outage === true,
 		used: delta,
 		total,
 		message: found.message === "" ? null : short(found.message, 4000),
@@ -85,7 +88,7 @@ export function judge(format: Format, reading: Reading, exit: Exit, about: About
 /** What asks to wait for longer than a year is a mistake, and would end after the last date there is. */
 const LONGEST_MS = 366 * 86_400_000;
 
-type Verdict = { outcome: Outcome; message: string; question?: string; gone?: boolean; session?: string };
+type Verdict = { outcome: Outcome; message: string; question?: string; gone?: boolean; session?: string; outage?: boolean };
 
 function verdict(format: Format, reading: Reading, exit: Exit, about: About, stderr: string): Verdict {
 	const bySignal = (exit.signal ?? null) !== null || SIGNALS.has(exit.code);
@@ -119,8 +122,11 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 		ended ? "unknown" : ofOthersToo(reading.noise, reading),
 		format === "gemini" ? causeOfGeminiExit(exit.code) : "unknown",
 	);
-	if (elsewhere !== "unknown")
-		return ofCause(elsewhere, text || lineAbout(elsewhere, about.stderr) || reading.noise || stderr || `exit code ${exit.code}`);
+	// Words of its tools are among these: once the model has answered, nothing is said of the provider by them.
+	if (elsewhere !== "unknown") {
+		const found = ofCause(elsewhere, text || lineAbout(elsewhere, about.stderr) || reading.noise || stderr || `exit code ${exit.code}`);
+		return isAnswered(reading) ? { ...found, outage: false } : found;
+	}
 	if (ended || reading.trouble) return { outcome: "crashed", message: text || stderr || `exit code ${exit.code}` };
 	if (exit.code === TIMED_OUT && reading.events > 0) return { outcome: "killed", message: stderr || "it was ended for taking too long" };
 	if (exit.code === 0) {
@@ -155,7 +161,7 @@ const firstKnown = (...causes: Cause[]): Cause => causes.find((cause) => cause !
 function ofCause(cause: Exclude<Cause, "unknown">, message: string): Verdict {
 	if (cause === "aborted") return { outcome: "killed", message };
 	if (cause === "session_gone") return { outcome: "transient", message, gone: true };
-	return { outcome: cause, message };
+	return { outcome: cause, message, outage: cause === "transient" };
 }
 
 function limitEnd({ limit, trouble }: Reading, about: About, text: string): number | null {

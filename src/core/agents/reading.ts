@@ -226,6 +226,10 @@ function takeCall(reading: Reading, id: string, used: Used): "new" | "known" {
 
 const inputOf = ({ tokens, output_tokens }: Used): number => tokens - output_tokens;
 
+/** The model has said or done something, or told what it used. */
+export const isAnswered = ({ message, tool_calls, seen, steps }: Pick<Reading, "message" | "tool_calls" | "seen" | "steps">): boolean =>
+	message !== "" || tool_calls > 0 || seen > 0 || steps !== null;
+
 const keyOf = ({ id }: { id: string }): string => short(id, NAME_MAX);
 
 /** It goes into a command line and a path. */

@@ -3,6 +3,7 @@
 import { pass, refuse } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
 import { laneOf } from "../config.ts";
+import { type Outage, outageKey } from "../outage.ts";
 import { inWords, type Reason } from "../reason.ts";
 import { outsideHours } from "../window.ts";
 import { type Hold, holdKey, type World } from "../world.ts";
@@ -18,8 +19,27 @@ export function pausedReason(scope: string, world: World): Reason | undefined {
 	return refuse("holds", "paused", scope, detail, { ...told(hold), ...(hold.until === undefined ? {} : { clears_at: hold.until }) });
 }
 
-/** Why nothing may start on this account now; empty when it is open. */
-export function accountReasons(account: string, world: World): Reason[] {
+/** While the provider of an account and agent is down, one run at a time tries it. */
+function outageReason(hold: Hold | undefined, account: string, world: World): Reason | undefined {
+	if (hold?.kind !== "outage" || hold.until <= world.now || world.config.rate_limit.outage_max_ms === 0) return undefined;
+	const whose = hold.agent === undefined || hold.agent === account ? "" : ` for agent ${hold.agent}`;
+	const next = hold.probe === undefined ? `next try at ${stamp(hold.until)}` : `job ${hold.probe} is trying it`;
+	const detail = `account ${account}${whose}: the provider is down (outage) since ${stamp(hold.since)}; ${next}`;
+	const more = hold.probe === undefined ? { clears_at: hold.until } : { holder: [`job:${hold.probe}`] };
+	return refuse("holds", "outage", `account:${account}`, detail, { since: hold.since, ...more });
+}
+
+/** The outages of an account: of all its agents, or of one. */
+export function outagesOf(account: string, agent: string | undefined | "all", { holds }: Pick<World, "holds">): Outage[] {
+	if (agent !== "all") {
+		const hold = holds.get(outageKey(account, agent));
+		return hold?.kind === "outage" ? [hold] : [];
+	}
+	return [...holds.values()].flatMap((hold) => (hold.kind === "outage" && hold.scope === `account:${account}` ? [hold] : []));
+}
+
+/** Why nothing may start on this account now, by this agent or by all; empty when it is open. */
+export function accountReasons(account: string, agent: string | undefined | "all", world: World): Reason[] {
 	const scope = `account:${account}`;
 	const reasons: Reason[] = [];
 	const paused = pausedReason(scope, world);
@@ -35,6 +55,10 @@ export function accountReasons(account: string, world: World): Reason[] {
 			const detail = `account ${account} comes back from a limit; next start at ${stamp(limited.next_at)}`;
 			reasons.push(refuse("holds", "rate_limited", scope, detail, { ...told(limited), clears_at: limited.next_at }));
 		}
+	}
+	for (const hold of outagesOf(account, agent, world)) {
+		const down = outageReason(hold, account, world);
+		if (down) reasons.push(down);
 	}
 	return reasons;
 }
@@ -65,7 +89,7 @@ export const quotaOf = (kind: Bucket["kind"], account: string | undefined): stri
 /** Why nothing may start with this choice of account; empty when it may. */
 const quotaReasons = (bucket: Bucket, account: string | undefined, world: World): Reason[] => {
 	const quota = quotaOf(bucket.kind, account);
-	return quota === undefined || world.holds.size === 0 ? [] : accountReasons(quota, world);
+	return quota === undefined || world.holds.size === 0 ? [] : accountReasons(quota, bucket.agent, world);
 };
 
 /** Whether a run on it may start, as far as holds go. */
@@ -83,7 +107,10 @@ export function accountsOf(bucket: Bucket, world: World): (string | undefined)[]
 		const limited = world.holds.get(holdKey("rate_limited", `account:${bucket.prefer}`));
 		const away = limited?.kind === "rate_limited" ? limited.until - world.now : 0;
 		const closed = world.holds.has(holdKey("account_closed", `account:${bucket.prefer}`));
-		if (away <= world.config.rate_limit.failover_after_ms && !closed) return [bucket.prefer];
+		// When an outage ends nobody can say: as long as it has lasted it may last again.
+		const [outage] = outagesOf(bucket.prefer, bucket.agent, world);
+		const down = outage && world.config.rate_limit.outage_max_ms > 0 ? world.now - outage.since : 0;
+		if (Math.max(away, down) <= world.config.rate_limit.failover_after_ms && !closed) return [bucket.prefer];
 		const others = listed.filter((name) => name !== bucket.prefer);
 		return others.length > 0 ? others : [bucket.prefer];
 	}
@@ -121,7 +148,8 @@ export const holds = {
 		const shut = accounts.map((name) => quotaReasons(bucket, name, world));
 		if (shut.every((list) => list.length > 0)) {
 			// Its session's account, which it would rather have, keeps it waiting too.
-			if (bucket.prefer !== undefined && !accounts.includes(bucket.prefer)) reasons.push(...accountReasons(bucket.prefer, world));
+			if (bucket.prefer !== undefined && !accounts.includes(bucket.prefer))
+				reasons.push(...accountReasons(bucket.prefer, bucket.agent, world));
 			reasons.push(...shut.flat());
 		}
 		return reasons.length > 0 ? reasons : pass;

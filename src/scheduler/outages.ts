@@ -1,0 +1,82 @@
+// Holds on accounts whose provider is down: what opens, lengthens and ends them. The rules are in core/outage.ts.
+
+import type { ExitKind, Job, Run } from "../core/job.ts";
+import { afterOutage, OUTAGE_CAP_MS, type Outage, outageKey } from "../core/outage.ts";
+import type { Excused } from "../core/outcome.ts";
+import type { Ending } from "../scheduler.ts";
+import type { Tx } from "./tx.ts";
+
+function outageOf(tx: Tx, account: string, agent: string | undefined): Outage | undefined {
+	if (tx.memory.holds.size === 0) return undefined;
+	const hold = tx.memory.holds.get(outageKey(account, agent));
+	return hold?.kind === "outage" ? hold : undefined;
+}
+
+/** Ends that only a provider which answers can bring about. */
+const ANSWERED: readonly ExitKind[] = ["completed", "rate_limited", "needs_human"];
+
+/** A run on the account has ended. What excuses the job from burning a retry, if anything does. */
+export function outageAtEnd(
+	tx: Tx,
+	job: Job & { run: Run },
+	account: string,
+	{ exit_kind, outage, message }: Pick<Ending, "outage" | "message"> & { exit_kind: ExitKind },
+): Excused | undefined {
+	if (outage === true && exit_kind === "crashed" && tx.config.rate_limit.outage_max_ms > 0)
+		return metOutage(tx, job, account, message ?? "no answer");
+	const hold = outageOf(tx, account, job.agent);
+	if (hold === undefined) return undefined;
+	if (ANSWERED.includes(exit_kind)) accountAnswers(tx, job, account);
+	else if (hold.probe === job.id) {
+		// It has told nothing: the next one may go.
+		const { probe: _probe, ...rest } = hold;
+		tx.put("hold", outageKey(account, job.agent), { ...rest, until: tx.now });
+		tx.stirred = true;
+	}
+	return undefined;
+}
+
+function metOutage(tx: Tx, job: Job & { run: Run }, account: string, reason: string): Excused | undefined {
+	const hold = outageOf(tx, account, job.agent);
+	const found = afterOutage({
+		hold,
+		startedAt: job.run.started_at,
+		last: job.outage,
+		now: tx.now,
+		chance: tx.chance(),
+		config: tx.config,
+	});
+	job.outage = found.since;
+	if (found.hold) {
+		const { agent } = job;
+		const scope = `account:${account}`;
+		tx.put("hold", outageKey(account, agent), {
+			kind: "outage",
+			scope,
+			...(agent === undefined ? {} : { agent }),
+			by: tx.by,
+			reason,
+			...found.hold,
+		});
+		tx.event("outage", null, { account, agent: agent ?? null, reason, ...found.hold });
+		tx.stirred = true;
+	}
+	return found.burns === "nothing" ? { backoff_until: found.backoff_until } : undefined;
+}
+
+/** The provider answers a run that began after the outage did: it is over. */
+export function accountAnswers(tx: Tx, job: Job & { run: Run }, account: string): void {
+	const hold = outageOf(tx, account, job.agent);
+	if (hold === undefined || job.run.started_at <= hold.since) return;
+	tx.put("hold", outageKey(account, job.agent), null);
+	tx.event("outage_over", null, { account, agent: job.agent ?? null, since: hold.since });
+	tx.stirred = true;
+}
+
+/** A start behind the hold tries whether the provider is back; no other one does until it has told something. Whether it is one. */
+export function noteOutageProbe(tx: Tx, job: Job, account: string): boolean {
+	const hold = outageOf(tx, account, job.agent);
+	if (hold === undefined || tx.config.rate_limit.outage_max_ms === 0) return false;
+	tx.put("hold", outageKey(account, job.agent), { ...hold, probe: job.id, until: tx.now + OUTAGE_CAP_MS });
+	return true;
+}
