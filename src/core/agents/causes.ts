@@ -35,7 +35,7 @@ const WORDS: readonly [Cause, RegExp][] = [
 	["needs_human", /not (?:running in|inside) a trusted directory|untrusted workspace/i],
 	[
 		"transient",
-		/overload|at capacity|high demand|server error|unavailable|bad gateway|\b5\d\d\b|timed? ?out|econnre|enotfound|eai_again|socket hang up|network error|stream (?:disconnected|error)|fetch failed|connection (?:error|failed|reset|refused|closed)|unable to connect/i,
+		/overload|at capacity|high demand|server error|unavailable|bad gateway|\b5\d\d\b|timed? ?out|econnre|enotfound|eai_again|socket hang up|network error|stream (?:disconnected|error)|fetch failed|connection (?:error|failed|reset|refused|closed)|unable to connect|(?:error: |^)terminated\b|other side closed|und_err_|epipe|premature close|incomplete json segment|stream (?:ended|closed) (?:unexpectedly|before|without)/im,
 	],
 ];
 

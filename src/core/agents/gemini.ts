@@ -6,6 +6,7 @@ import { toolText } from "./claude.ts";
 import type { Cause, Happening, Interpret, Json, Used } from "./happening.ts";
 import { countIn, isObject, objectIn, short, textIn } from "./json.ts";
 import type { Known, Profile } from "./profile.ts";
+import type { Reading } from "./reading.ts";
 
 const PLAIN = ["gemini", "-o", "stream-json", "--skip-trust"];
 
@@ -36,13 +37,6 @@ export const GEMINI_KNOWN: Known = {
 		variables: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GENAI_USE_VERTEXAI"],
 	},
 	install: "npm install -g @google/gemini-cli, then gemini",
-};
-
-/** Its retries, ten by themselves, are turned down by a file of defaults: whatever the user's own settings say comes first. */
-export const GEMINI_DEFAULTS = {
-	variable: "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
-	file: "gemini-defaults.json",
-	text: '{"general":{"maxAttempts":2}}\n',
 };
 
 export const interpretGemini: Interpret = (event) => {
@@ -77,15 +71,32 @@ function result(event: Json): Happening[] {
 	if (event.status === "success") return [...used, { is: "ended", how: "well", cause: "unknown", text: "" }];
 	const text = textIn(objectIn(event.error).message);
 	const cause = causeOfText(text);
-	const limit: Happening[] = cause === "limited" ? [{ is: "limit", until: dayEnd(textIn(event.timestamp)) }] : [];
+	const limit: Happening[] = cause === "limited" ? [{ is: "limit", ...dayEnd(Date.parse(textIn(event.timestamp))) }] : [];
 	return [...used, ...limit, { is: "ended", how: "badly", cause, text }];
 }
 
-/** Daily quotas begin anew at midnight in California. */
-const dayEnd = (timestamp: string): number | null => {
-	const at = Date.parse(timestamp);
-	return Number.isNaN(at) ? null : windowEnd("day", at, "America/Los_Angeles");
-};
+/** The provider names no reset. Daily quotas begin anew at midnight in California. */
+const dayEnd = (now: number): NonNullable<Reading["limit"]> =>
+	Number.isNaN(now) ? { until: null } : { until: windowEnd("day", now, "America/Los_Angeles"), assumed: "midnight in California" };
+
+/**
+ * 0.53 says of most failures only "An unknown error occurred" on stdout, and exits with 1. What was wrong stands on stderr, in the error that it prints last:
+ * `Error when talking to Gemini API Full report available at: FILE NAME: WORDS`, then its stack and its fields.
+ */
+export function withErrorOnStderr(reading: Reading, stderr: string, now: number): Reading {
+	const { ended } = reading;
+	if (ended?.how !== "badly" || ended.cause !== "unknown") return reading;
+	const printed = stderr.split(/^Error when talking to Gemini API/m).at(-1) as string;
+	if (printed === stderr) return reading;
+	const lines = printed
+		.replace(/^.*?\.json /, "")
+		.split("\n")
+		.filter((line) => !/^\s+at /.test(line) && !/^\s+\w+: \d+,?$/.test(line));
+	const cause = causeOfText(lines.join("\n"));
+	if (cause === "unknown") return reading;
+	const limit = cause === "limited" ? dayEnd(now) : reading.limit;
+	return { ...reading, limit, ended: { ...ended, cause, text: (lines[0] ?? "").replace(/^\w*(?:Error|ApiError): /, "") } };
+}
 
 function single(event: Json): Happening[] {
 	const session: Happening[] = textIn(event.session_id) === "" ? [] : [{ is: "session", id: textIn(event.session_id) }];

@@ -65,8 +65,8 @@ export type Happening =
 	| { is: "call"; id: string; used: Used }
 	/** It will try again by itself. */
 	| ({ is: "retry" } & Trouble)
-	/** The provider has refused more until then; null when it does not say. */
-	| { is: "limit"; until: number | null }
+	/** The provider has refused more until then; null when it does not say. `assumed`: it does not, and this is what its quotas usually last until. */
+	| { is: "limit"; until: number | null; assumed?: string | undefined }
 	| ({ is: "trouble" } & Trouble)
 	/**
 	 * What was used. `step`: since the last such. `process`: since this process began. `session`: since the session began, over all its processes.

@@ -18,7 +18,7 @@
 
 import type { ExitKind } from "../job.ts";
 import { causeOfText, delayIn, momentIn } from "./causes.ts";
-import { causeOfGeminiExit } from "./gemini.ts";
+import { causeOfGeminiExit, withErrorOnStderr } from "./gemini.ts";
 import type { Cause, Outcome, Trouble, Used } from "./happening.ts";
 import { momentOr, short } from "./json.ts";
 import type { Format } from "./profile.ts";
@@ -39,7 +39,7 @@ export type About = {
 	changed?: boolean;
 	/** When the limit ends, from elsewhere. */
 	reset?: number | null;
-	/** It was stopped because it waited for this by itself. */
+	/** It was stopped because it waited for this, or tried against it again and again, by itself. */
 	waited?: Trouble | null;
 };
 
@@ -64,7 +64,8 @@ const SIGNALS = new Set([129, 130, 131, 134, 137, 143]);
 /** What `timeout` exits with: it was ended from outside. */
 const TIMED_OUT = 124;
 
-export function judge(format: Format, reading: Reading, exit: Exit, about: About): Judgement {
+export function judge(format: Format, read: Reading, exit: Exit, about: About): Judgement {
+	const reading = format === "gemini" ? withErrorOnStderr(read, about.stderr, about.now) : read;
 	const { delta, total } = settleUsage(reading, about.before);
 	const stderr = lastLine(about.stderr);
 	const found = verdict(format, reading, exit, about, stderr);
@@ -113,7 +114,7 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	// Stopped while it waited: that it was stopped is no news.
 	const isStopped = ended === null || ended.cause === "aborted" || ended.cause === "unknown";
 	const told = firstKnown(isStopped ? (about.waited?.cause ?? "unknown") : "unknown", causeTold({ ...reading, ended }));
-	if (told !== "unknown" && !(told === "transient" && bySignal && !ended)) return ofCause(told, text || stderr);
+	if (told !== "unknown" && !(told === "transient" && bySignal && !ended && !about.waited)) return ofCause(told, text || stderr);
 	if (bySignal && (ended === null || ended.cause === "unknown"))
 		return { outcome: "killed", message: text || `ended by ${exit.signal ?? `signal ${exit.code - 128}`}` };
 	// It has said what was wrong; only the cause is not known.

@@ -26,7 +26,7 @@ export type Reading = {
 	turns: number;
 	denied: string[];
 	retry: Trouble | null;
-	limit: { until: number | null } | null;
+	limit: { until: number | null; assumed?: string | undefined } | null;
 	trouble: Trouble | null;
 	steps: Used | null;
 	total: { scope: "process" | "session" | "either"; used: Used; own?: Used | undefined } | null;
@@ -159,7 +159,7 @@ export function createReader(
 				reading.retry = one;
 				return;
 			case "limit":
-				reading.limit = { until: one.until };
+				reading.limit = { until: one.until, assumed: one.assumed };
 				return;
 			case "trouble":
 				reading.trouble = one;

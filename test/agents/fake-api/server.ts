@@ -101,7 +101,8 @@ export class FakeApi {
 		const usage = "say" in turn || "shell" in turn || "tool" in turn ? (turn.usage ?? USUAL) : NOTHING;
 		this.served.push({ at, dialect: dialect.name, asked, turn, usage });
 		if ("hang" in turn) return;
-		if ("fail" in turn) send(response, dialect.fail(turn, this.resetOf(asked.key) / 1000));
+		if ("drop" in turn) cutOff(response, dialect.say(asked, "I begin to say something that I never", USUAL, id));
+		else if ("fail" in turn) send(response, dialect.fail(turn, this.resetOf(asked.key) / 1000));
 		else if ("say" in turn) send(response, dialect.say(asked, turn.say, usage, id));
 		else {
 			const { name, input } = "tool" in turn ? { name: turn.tool, input: turn.input } : dialect.shell(asked, turn.shell);
@@ -122,4 +123,9 @@ export class FakeApi {
 function send(response: ServerResponse, { status, headers, body }: Reply): void {
 	response.writeHead(status, headers);
 	response.end(body);
+}
+
+function cutOff(response: ServerResponse, { status, headers, body }: Reply): void {
+	response.writeHead(status, headers);
+	response.write(body.slice(0, body.length / 2), () => response.destroy());
 }

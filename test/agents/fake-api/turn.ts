@@ -32,6 +32,8 @@ export type Turn =
 	| { tool: string; input: Record<string, unknown>; usage?: Handed }
 	/** The request is taken and never answered. */
 	| { hang: "silent" }
+	/** Half of an answer is sent, then the connection is cut. */
+	| { drop: "midway" }
 	| Failure;
 
 /** A request as a dialect has understood it. */
