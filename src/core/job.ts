@@ -76,8 +76,8 @@ export const EXIT_KINDS = [
 ] as const;
 export type ExitKind = (typeof EXIT_KINDS)[number];
 
-/** What a live run can be stopped as. */
-export const STOP_KINDS = ["cancelled", "timeout", "stalled", "preempted", "drained", "rate_limited"] as const;
+/** What a live run can be stopped as. `crashed`: its agent calls a provider that fails, again and again. */
+export const STOP_KINDS = ["cancelled", "timeout", "stalled", "preempted", "drained", "rate_limited", "crashed"] as const;
 export type StopKind = (typeof STOP_KINDS)[number];
 
 export const POLICIES = ["success", "failure", "any", "merged"] as const;

@@ -44,10 +44,7 @@ describe("an agent is started", () => {
 		const on = await supervise();
 		await on.add({ agent: "claude", prompt: "x" });
 		await on.add({ agent: "claude", prompt: "x", env: { CLAUDE_CODE_MAX_RETRIES: "5" } });
-		await on.add({ agent: "gemini", prompt: "x" });
 		expect([envOf(on, "1.1").CLAUDE_CODE_MAX_RETRIES, envOf(on, "2.1").CLAUDE_CODE_MAX_RETRIES]).toEqual(["2", "5"]);
-		const defaults = envOf(on, "3.1").GEMINI_CLI_SYSTEM_DEFAULTS_PATH as string;
-		expect(JSON.parse(readFileSync(defaults, "utf8"))).toEqual({ general: { maxAttempts: 2 } });
 	});
 
 	test("in the folder of its account, whatever the job brought", async () => {

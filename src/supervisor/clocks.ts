@@ -1,11 +1,10 @@
 // The clocks of a live run: its total time, and its silence.
 
 import { isAnswered } from "../core/agents/reading.ts";
-import { waitsFor } from "../core/agents/waiting.ts";
+import { triesInVain, waitsFor } from "../core/agents/waiting.ts";
 import { STREAMS } from "../core/output-order.ts";
 import { type AgentRun, readOn } from "./agent.ts";
 import { tailOf } from "./agent-end.ts";
-import { TAIL_BYTES } from "./exit.ts";
 import { type Floor, isOvertaken } from "./floor.ts";
 import type { LiveRun } from "./run.ts";
 import { askStop } from "./stop.ts";
@@ -53,13 +52,26 @@ export function listen(floor: Floor, run: LiveRun, now: number): void {
 	silence.heard = heard;
 }
 
-/** A slot is not for waiting in: what waits for the end of a limit by itself is stopped, and goes on when the account may. */
+/**
+ * A slot is not for waiting in. An agent that waits for the end of a limit by itself is stopped, and goes on when the account may; one whose call of the model
+ * has failed twice, and who would try on, is stopped, and goes on by the retry policy.
+ */
 function losePatience(floor: Floor, run: LiveRun, agent: AgentRun, now: number): void {
 	const allowed = floor.settings().agent_patience_ms;
 	if (allowed === null || agent.output === "command" || run.stage !== "running" || run.stop || run.asking || run.frozen !== null) return;
-	const waited = waitsFor(agent.output, agent.reader.reading, lastWordsOnStderr(floor, run));
+	const stderr = lastWordsOnStderr(floor, run);
+	const failed = triesInVain(agent.output, agent.reader.reading, stderr);
+	if (failed !== null) {
+		agent.waited = failed;
+		const kind = failed.cause === "transient" ? "crashed" : "rate_limited";
+		void askStop(floor, run, kind, `${failed.cause}: its call of the model has failed twice: ${failed.text}`);
+		return;
+	}
+	const waited = waitsFor(agent.output, agent.reader.reading, stderr);
 	agent.waitsSince = waited === null ? null : (agent.waitsSince ?? now);
-	if (waited === null || agent.waitsSince === null || now - agent.waitsSince < allowed) return;
+	if (waited === null || agent.waitsSince === null) return;
+	// Some say how long they will wait: longer than the patience is, so nothing is gained by waiting for its end.
+	if (now - agent.waitsSince < allowed && (waited.retry_after_ms ?? 0) <= allowed) return;
 	agent.waited = waited;
 	void askStop(floor, run, "rate_limited", `it waited for a limit to end: ${waited.text}`);
 }
@@ -72,11 +84,13 @@ function tellAnswered(floor: Floor, run: LiveRun, { output, reader }: AgentRun):
 		run.probe = !isOvertaken(error);
 	});
 }
+/** An error with its stack, and the words before it. */
+const ERROR_BYTES = 16 * 1024;
 
 /** Its end, if that is where it wrote last. */
 function lastWordsOnStderr(floor: Floor, run: LiveRun): string {
 	const at = (stream: "stdout" | "stderr") => floor.disk.changedAt(`${run.dir}/${stream}.log`) ?? 0;
-	return at("stderr") > at("stdout") ? tailOf(floor, run, "stderr", TAIL_BYTES) : "";
+	return at("stderr") > at("stdout") ? tailOf(floor, run, "stderr", ERROR_BYTES) : "";
 }
 
 /** 90000 → "1m30s". */

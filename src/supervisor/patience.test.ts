@@ -65,3 +65,80 @@ describe("a limit that it waits for by itself", () => {
 		expect((await on.show(job)).status).toBe("running");
 	});
 });
+
+describe("a call of the model that Gemini CLI would try ten times", () => {
+	const upTo = (text: string, mark: RegExp) => text.slice(0, text.search(mark));
+
+	test.each(["gemini-503-stopped", "gemini053-503-stopped"])(
+		"%s: is tried twice, then by the retry policy in the same session",
+		async (name) => {
+			const on = await stand();
+			const job = await on.add({ agent: "gemini", prompt: "x" });
+			const { stdout, stderr } = capture(name);
+			on.processes.log("1.1", "stdout", stdout.toString());
+			on.processes.log("1.1", "stderr", upTo(stderr, /^Attempt 2/m));
+			await on.pass(10 * SECOND);
+			expect((await on.show(job)).status).toBe("running");
+			on.processes.log("1.1", "stderr", stderr.slice(stderr.search(/^Attempt 2/m)));
+			await on.pass(10 * SECOND);
+			expect(on.processes.machine.signals[0]).toBe("1.1 SIGINT");
+			expect(on.file("1.1", "outcome.json")).toMatchObject({
+				exit_kind: "crashed",
+				outcome: "transient",
+				message: "transient: its call of the model has failed twice: The model is overloaded. Please try again later.",
+			});
+			expect(await on.show(job)).toMatchObject({ status: "queued", failures: 1 });
+			await on.pass(2 * 60 * SECOND);
+			const session = /"session_id":"([^"]+)"/.exec(stdout.toString())?.[1];
+			expect(argvOf(on, "1.2")).toContain(`--resume=${session}`);
+		},
+	);
+
+	test.each(["gemini-429-stopped", "gemini053-429-stopped"])(
+		"%s: holds the account for as long as the provider asks, burns nothing",
+		async (name) => {
+			const on = await stand();
+			const job = await on.add({ agent: "gemini", prompt: "x" });
+			const { stdout, stderr } = capture(name);
+			on.processes.log("1.1", "stdout", stdout.toString());
+			await on.pass(SECOND);
+			on.processes.log("1.1", "stderr", stderr);
+			await on.pass(10 * SECOND);
+			expect(on.file("1.1", "outcome.json")).toMatchObject({
+				exit_kind: "rate_limited",
+				outcome: "throttled",
+				retry_after_ms: 2000,
+				message: "throttled: its call of the model has failed twice: You exceeded your current quota. Please retry in 2s.",
+			});
+			expect((await on.show(job)).failures ?? 0).toBe(0);
+			await on.pass(10 * SECOND);
+			expect(await on.show(job)).toMatchObject({ status: "running", attempt: 2 });
+		},
+	);
+
+	test("is at work again when it has said more, and while its tools run", async () => {
+		const on = await stand();
+		const answered = await on.add({ agent: "gemini", prompt: "x" });
+		const inTool = await on.add({ agent: "gemini", prompt: "x" });
+		const { stdout, stderr } = capture("gemini-503-stopped");
+		on.processes.log("1.1", "stderr", stderr);
+		on.processes.log("2.1", "stdout", `${stdout.toString().split("\n").slice(0, 3).join("\n")}\n`);
+		await on.pass(SECOND);
+		on.processes.log("1.1", "stdout", stdout.toString());
+		on.processes.log("2.1", "stderr", stderr);
+		await on.pass(HOUR);
+		for (const job of [answered, inTool]) expect((await on.show(job)).status).toBe("running");
+	});
+
+	test("is waited for no longer than the patience is: a wait that it names beforehand ends it at once", async () => {
+		const on = await stand();
+		await on.add({ agent: "gemini", prompt: "x" });
+		on.processes.log(
+			"1.1",
+			"stderr",
+			"Attempt 1 failed: You exceeded your current quota.\nSuggested retry after 90s.. Retrying after 97200ms...\n",
+		);
+		await on.pass(10 * SECOND);
+		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "rate_limited", outcome: "throttled" });
+	});
+});

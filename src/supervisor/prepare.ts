@@ -2,7 +2,6 @@
 
 import { fillPlaces } from "../core/after-result.ts";
 import { type Before, continues, promptForResumed } from "../core/agents/continuing.ts";
-import { GEMINI_DEFAULTS } from "../core/agents/gemini.ts";
 import { isFormat, knownOf, profileOf } from "../core/agents/index.ts";
 import { type McpEquipment, mcpEquipment } from "../core/agents/mcp.ts";
 import { OPENCODE_CONFIG, opencodeConfig } from "../core/agents/opencode-config.ts";
@@ -107,10 +106,6 @@ export function prepare(
 	}
 	// A job that was added from inside a run may have brought that run's mark: it would be stopped along with it.
 	delete env.SLUICE_MARK;
-	if (profile?.output === "gemini" && env[GEMINI_DEFAULTS.variable] === undefined) {
-		files.push([GEMINI_DEFAULTS.file, GEMINI_DEFAULTS.text]);
-		env[GEMINI_DEFAULTS.variable] = `${given.dir}/${GEMINI_DEFAULTS.file}`;
-	}
 	if (profile?.output === "opencode") {
 		const told = rulesFor(profile, permission, { agent: ownAgent, mcp, given: env[OPENCODE_CONFIG] });
 		if ("problem" in told) return { refused: told.problem };

@@ -1,17 +1,14 @@
 // One run of a real agent program without a daemon: started as its profile says, read and judged as the supervisor would.
 
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
 import { constants } from "node:os";
-import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { GEMINI_DEFAULTS } from "../../src/core/agents/gemini.ts";
 import { NOTHING, type Trouble, type Used } from "../../src/core/agents/happening.ts";
 import { profileOf } from "../../src/core/agents/index.ts";
 import { type Judgement, judge } from "../../src/core/agents/judge.ts";
 import { commandLine } from "../../src/core/agents/profile.ts";
 import { createReader } from "../../src/core/agents/reading.ts";
-import { waitsFor } from "../../src/core/agents/waiting.ts";
+import { triesInVain, waitsFor } from "../../src/core/agents/waiting.ts";
 import type { Place } from "./place.ts";
 import { record } from "./record.ts";
 import { MODELS, PERMISSIONS, type Sandbox } from "./sandbox.ts";
@@ -38,20 +35,25 @@ export async function runDirectly(place: Place, account: Sandbox, cwd: string, w
 		permission: PERMISSIONS[place.agent],
 		session: wish.session,
 	});
-	const defaults = join(place.folder, GEMINI_DEFAULTS.file);
-	writeFileSync(defaults, GEMINI_DEFAULTS.text);
 	const env = {
 		PATH: place.path,
 		...profile.env,
 		...account.env,
 		[profile.home_variable!]: account.home,
-		[GEMINI_DEFAULTS.variable]: defaults,
 	};
-	const child = spawn(argv[0]!, argv.slice(1), { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
+	// A group of its own, as a run has: Gemini CLI starts itself once more, and only the second process acts on a signal.
+	const child = spawn(argv[0]!, argv.slice(1), { cwd, env, stdio: ["pipe", "pipe", "pipe"], detached: true });
 	// One that ends before it has read all is judged by what it said.
 	child.stdin.on("error", () => {});
 	child.stdin.end(stdin === "prompt" ? prompt : "");
-	onTestFinished(() => void child.kill("SIGKILL"));
+	const signal = (name: NodeJS.Signals) => {
+		try {
+			process.kill(-child.pid!, name);
+		} catch {
+			// It has ended.
+		}
+	};
+	onTestFinished(() => signal("SIGKILL"));
 	const reader = createReader(profile.output);
 	let [stdout, stderr, lastOnStderr] = ["", "", ""];
 	let waited: Trouble | null = null;
@@ -61,7 +63,7 @@ export async function runDirectly(place: Place, account: Sandbox, cwd: string, w
 		clearTimeout(timer);
 		timer = setTimeout(() => {
 			waited = waitsFor(profile.output, reader.reading, lastOnStderr);
-			if (waited) child.kill(profile.stop_signal);
+			if (waited) signal(profile.stop_signal);
 		}, PATIENCE_MS);
 	};
 	child.stdout.on("data", (chunk: Buffer) => {
@@ -74,8 +76,11 @@ export async function runDirectly(place: Place, account: Sandbox, cwd: string, w
 		stderr += chunk;
 		lastOnStderr += chunk;
 		listen();
+		if (waited) return;
+		waited = triesInVain(profile.output, reader.reading, lastOnStderr);
+		if (waited) signal(profile.stop_signal);
 	});
-	const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
+	const [code, endedBy] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
 		child.once("error", reject);
 		child.once("close", (...how) => resolve(how));
 	});
@@ -84,10 +89,10 @@ export async function runDirectly(place: Place, account: Sandbox, cwd: string, w
 	const told = {
 		argv,
 		code,
-		signal,
+		signal: endedBy,
 		stdout,
 		stderr,
-		judged: judge(profile.output, reader.end(), { code: code ?? 128 + constants.signals[signal!], signal }, about),
+		judged: judge(profile.output, reader.end(), { code: code ?? 128 + constants.signals[endedBy!], signal: endedBy }, about),
 	};
 	if (process.env.SLUICE_AGENT_RECORD) record(process.env.SLUICE_AGENT_RECORD, place, wish.record ?? "run", told);
 	return told;

@@ -1,7 +1,7 @@
 // Whether an agent has run into a limit and waits for its end by itself. Some cannot be told not to, and would keep their slot for hours:
 //
 //   Codex           says so in an event; a long retry-after is waited for in silence
-//   Gemini CLI      says so on stderr
+//   Gemini CLI      says so on stderr, and tries up to ten times: it is stopped after its second failure (decision 0125)
 //   opencode        says so in its log on stderr, which its profile turns on; what it was told to wait is not in it
 //   Claude Code     gives up by itself
 
@@ -23,6 +23,34 @@ export function waitsFor(format: Format, reading: Pick<Reading, "tools" | "retry
 	if (!OF_LIMITS.includes(cause)) return null;
 	const delay = delayIn(text);
 	return { cause, text: wordsOf(text), ...(delay === undefined ? {} : { retry_after_ms: delay }) };
+}
+
+/** As many attempts at one call of the model as Gemini CLI is given. */
+const ATTEMPTS = 2;
+
+/**
+ * The failure that Gemini CLI has met at its second attempt, and would go on trying against; null when there is none. It tells of each attempt on stderr
+ * ("Attempt 2 failed …. Retrying …") and counts from one again for the next call. `stderr` as above.
+ */
+export function triesInVain(format: Format, reading: Pick<Reading, "tools">, stderr: string): Trouble | null {
+	if (format !== "gemini" || reading.tools.size > 0) return null;
+	const last = [...stderr.matchAll(/^Attempt (\d+) failed/gm)].at(-1);
+	if (last === undefined || Number(last[1]) < ATTEMPTS) return null;
+	const told = stderr.slice(last.index);
+	const [, words, error] = /^(Attempt .*?)Retrying (?:after \d+ms|with backoff)\.\.\.(.*)$/s.exec(told) ?? [];
+	if (words === undefined || error === undefined) return null;
+	const cause = causeOfText(told);
+	if (!OF_LIMITS.includes(cause) && cause !== "transient") return null;
+	const delay = delayIn(words);
+	return { cause, text: wordsOfFailure(words, error), ...(delay === undefined ? {} : { retry_after_ms: delay }) };
+}
+
+/** `words` name the failure, or only its status; then the error stands behind them, with the provider's answer in it. */
+function wordsOfFailure(words: string, error: string): string {
+	const named = /^Attempt \d+ failed: (.*)/.exec(words)?.[1]?.trim();
+	const answered = /"message": ?"((?:[^"\\]|\\.)+)"/.exec(error)?.[1];
+	const firstLine = error.split("\n")[0]?.trim();
+	return named || answered || firstLine || words.trim();
 }
 
 /** A line of opencode's log has its words in the last of its fields. */
