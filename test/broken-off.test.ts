@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { callsInTranscript, withRecordedCalls } from "../src/core/agents/claude-transcript.ts";
 import { usedInRollout, withRollout } from "../src/core/agents/codex-rollout.ts";
+import { usedInGeminiRecords, withGeminiRecords } from "../src/core/agents/gemini-record.ts";
 import { NOTHING, type Used } from "../src/core/agents/happening.ts";
 import { createReader } from "../src/core/agents/reading.ts";
 import { type Settled, settleUsage } from "../src/core/agents/usage.ts";
@@ -22,7 +23,7 @@ function recording(name: string) {
 	const records = readdirSync(join(FOLDER, name))
 		.filter((file) => file.startsWith("record"))
 		.map(read);
-	const format = name.startsWith("claude") ? ("claude" as const) : ("codex" as const);
+	const format = name.replace(/\d+-.*/, "") as "claude" | "codex" | "gemini";
 	return { ...about, format, stdout: read("stdout"), resumed: read("resumed"), records };
 }
 type Recording = ReturnType<typeof recording>;
@@ -35,6 +36,7 @@ function settled({ format }: Pick<Recording, "format">, stdout: string, records:
 	if (format === "codex" && reading.total === null) reading = withRollout(reading, usedInRollout(records[0] ?? "", since, before));
 	if (format === "claude" && (reading.total === null || reading.calls.latest.size > 0))
 		reading = withRecordedCalls(reading, callsInTranscript(records, since));
+	if (format === "gemini") reading = withGeminiRecords(reading, usedInGeminiRecords(records, since));
 	return settleUsage(reading, before);
 }
 

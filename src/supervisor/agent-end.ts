@@ -13,6 +13,7 @@
 
 import { callsInTranscript, withRecordedCalls } from "../core/agents/claude-transcript.ts";
 import { resetInRollout, usedInRollout, withRollout } from "../core/agents/codex-rollout.ts";
+import { usedInGeminiRecords, withGeminiRecords } from "../core/agents/gemini-record.ts";
 import { NOTHING, type Used } from "../core/agents/happening.ts";
 import { knownOf, profileOf } from "../core/agents/index.ts";
 import { countIn } from "../core/agents/json.ts";
@@ -23,7 +24,7 @@ import { type AgentRun, readAll } from "./agent.ts";
 import { endingOf, lastLine, type Over, oneLine, storable } from "./exit.ts";
 import type { Floor } from "./floor.ts";
 import { folderOf, type LiveRun } from "./run.ts";
-import { claudeRecords, codexRecord } from "./session-records.ts";
+import { claudeRecords, codexRecord, geminiRecords } from "./session-records.ts";
 
 /** Reasons stand at the end; stack traces before them are long. */
 const STDERR_BYTES = 64 * 1024;
@@ -57,6 +58,11 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 		if (agent.output === "claude" && (reading.total === null || reading.calls.latest.size > 0)) {
 			const records = claudeRecords(floor.disk, agent.home, found.session ?? agent.session, run.since);
 			reading = withRecordedCalls(reading, callsInTranscript(records, run.since));
+			found = judge(agent.output, reading, exit, about);
+		}
+		if (agent.output === "gemini" && reading.total === null) {
+			const records = geminiRecords(floor.disk, agent.home, found.session ?? agent.session, run.since);
+			reading = withGeminiRecords(reading, usedInGeminiRecords(records, run.since));
 			found = judge(agent.output, reading, exit, about);
 		}
 		if (found.outcome === "needs_human" && reading.ended?.how === "well" && (await floor.workspaces?.changed(run.job)) === true)

@@ -1,6 +1,7 @@
 // Finds the files in which agent programs keep their own records of a session, and reads their ends.
 
 import { isRolloutOf } from "../core/agents/codex-rollout.ts";
+import { isGeminiRecordOf } from "../core/agents/gemini-record.ts";
 import type { Disk } from "../disk.ts";
 
 const ROLLOUT_BYTES = 256 * 1024;
@@ -50,6 +51,28 @@ export function claudeRecords(disk: Files, home: string | null, session: string 
 			.filter((file) => (disk.changedAt(file) ?? 0) >= since)
 			.slice(0, SUBAGENTS_MAX);
 		return [endOf(disk, `${path}.jsonl`, TRANSCRIPT_BYTES), ...subagents.map((file) => endOf(disk, file, SUBAGENT_BYTES))];
+	}
+	return [];
+}
+
+/** The ends of Gemini CLI's own records of a session and of its subagents since a run began. The project's folder is not known: all are tried. */
+export function geminiRecords(disk: Files, home: string | null, session: string | null, since: number): string[] {
+	if (home === null || session === null) return [];
+	const isIt = isGeminiRecordOf(session);
+	const isFresh = (path: string) => (disk.changedAt(path) ?? 0) >= since;
+	for (const project of disk.list(`${home}/.gemini/tmp`).slice(0, FOLDERS_MAX)) {
+		const chats = `${home}/.gemini/tmp/${project}/chats`;
+		const found = disk.list(chats).filter(isIt);
+		if (found.length === 0) continue;
+		const subagents = disk.list(`${chats}/${session}`).filter((name) => name.endsWith(".jsonl"));
+		return [
+			...found.map((name) => endOf(disk, `${chats}/${name}`, TRANSCRIPT_BYTES)),
+			...subagents
+				.map((name) => `${chats}/${session}/${name}`)
+				.filter(isFresh)
+				.slice(0, SUBAGENTS_MAX)
+				.map((path) => endOf(disk, path, SUBAGENT_BYTES)),
+		];
 	}
 	return [];
 }
