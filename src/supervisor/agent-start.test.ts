@@ -59,6 +59,30 @@ describe("an agent is started", () => {
 		});
 	});
 
+	test("with the login of its account's home, for Gemini CLI, which would find another .env file first", async () => {
+		const accounts = { work: { home: "/homes/work", env: { GOOGLE_CLOUD_PROJECT: "env:PROJECT" } } };
+		const kept: Record<string, string> = {
+			"file:/homes/work/.gemini/.env": "GEMINI_API_KEY=key-w\nGOOGLE_CLOUD_PROJECT=x\n",
+			"env:PROJECT": "p",
+		};
+		const reveal = (text: string) =>
+			/^(?:env|file):/.test(text) && kept[text] === undefined ? { problem: "not there" } : { value: kept[text] ?? text };
+		const on = await stand({ settings: { accounts, reveal } });
+		await on.add({ agent: "gemini", prompt: "x", env: { GEMINI_API_KEY: "mine" } });
+		await on.add({ agent: "claude", prompt: "x", env: { GEMINI_API_KEY: "mine" } });
+		expect(envOf(on, "1.1")).toMatchObject({
+			GEMINI_CLI_HOME: "/homes/work",
+			GEMINI_API_KEY: "key-w",
+			GOOGLE_CLOUD_PROJECT: "p",
+			GOOGLE_API_KEY: "",
+		});
+		expect(envOf(on, "2.1").GEMINI_API_KEY).toBe("mine");
+		// Without an account's home, Gemini CLI finds its files by itself.
+		const plain = await supervise();
+		await plain.add({ agent: "gemini", prompt: "x" });
+		expect(envOf(plain, "1.1")).not.toHaveProperty("GEMINI_API_KEY");
+	});
+
 	test.each([
 		["short", "Fix the parser"],
 		["of odd characters", ODD],

@@ -2,6 +2,7 @@
 
 import { fillPlaces } from "../core/after-result.ts";
 import { type Before, continues, promptForResumed } from "../core/agents/continuing.ts";
+import { dotenvOfGeminiHome, geminiAccountEnv } from "../core/agents/gemini-env.ts";
 import { isFormat, knownOf, profileOf } from "../core/agents/index.ts";
 import { type McpEquipment, mcpEquipment } from "../core/agents/mcp.ts";
 import { OPENCODE_CONFIG, opencodeConfig } from "../core/agents/opencode-config.ts";
@@ -96,6 +97,8 @@ export function prepare(
 		SLUICE_SOCKET: given.socket,
 		SLUICE_TOKEN: given.token,
 	};
+	const accountHome = profile?.output === "gemini" && profile.home_variable !== null ? ofAccount.env[profile.home_variable] : undefined;
+	if (accountHome !== undefined) Object.assign(env, geminiAccountEnv(dotenvOfGeminiHome(accountHome, settings.reveal), env), ofAccount.env);
 	// A job that was added from inside a run may have brought the path of that run's payload.
 	delete env.SLUICE_PAYLOAD;
 	if (spec.payload !== undefined) env.SLUICE_PAYLOAD = `${given.dir}/payload.json`;

@@ -43,7 +43,8 @@ export class AgentDaemon {
 			lanes: { [POOL]: { accounts: Object.keys(accounts) } },
 			rate_limit: { margin_ms: MARGIN_MS, stagger_ms: 100 },
 			agent_retry: { max: 2, base_ms: 500, cap_ms: 500 },
-			agent_patience_ms: 5000,
+			// Longer than Gemini CLI waits before its second attempt.
+			agent_patience_ms: 8000,
 		};
 		daemon.home.make(stringify(config));
 		await daemon.home.up({ PATH: place.path });

@@ -33,7 +33,7 @@ export const GEMINI_KNOWN: Known = {
 	// The variable names the folder that .gemini is in.
 	home: "",
 	logins: {
-		files: [".gemini/oauth_creds.json"],
+		files: [".gemini/oauth_creds.json", ".gemini/gemini-credentials.json", ".gemini/.env"],
 		variables: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GENAI_USE_VERTEXAI"],
 	},
 	install: "npm install -g @google/gemini-cli, then gemini",
