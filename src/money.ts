@@ -17,7 +17,7 @@ export type AccountView = {
 	until: number | null;
 	/** The earliest next start. */
 	next_at: number | null;
-	/** Limits in a row, or tries in a row that met the outage; whether the provider named the reset. */
+	/** Limits in a row, or tries in a row that met the outage; whether the limit ends at a reset, named or assumed. */
 	hits: number;
 	reset: boolean;
 	by: string | null;

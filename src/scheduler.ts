@@ -93,6 +93,8 @@ export type Ending = {
 	session?: string;
 	/** rate_limited: when the provider said it may go on, or after how long. */
 	until?: number;
+	/** rate_limited: the provider named no reset, and `until` is this, which is assumed: "midnight in California". */
+	until_assumed?: string;
 	retry_after_ms?: number;
 	/** rate_limited: closed until a person clears it (auth, billing). */
 	closed?: string;

@@ -15,7 +15,7 @@ export type Hold =
 			/** In force until then; afterwards starts are staggered until a run succeeds. */
 			until: number;
 			hits: number;
-			/** The provider named the reset: a success does not end it. */
+			/** It ends at a reset that the provider named, or that is assumed: a success does not end it before. */
 			reset: boolean;
 			/** After `until`: the earliest next start. */
 			next_at: number;

@@ -1,5 +1,6 @@
 // What the daemon stands on: which variables of its environment are handed on, git, the repos that have a place here, and the facts that they show.
 
+import { NETWORK } from "../core/environment.ts";
 import type { Disk } from "../disk.ts";
 import { localDisk } from "../host/disk.ts";
 import { withFacts } from "../host/facts.ts";
@@ -34,7 +35,7 @@ export function createGround({ config, home, env, clock, list, makers, freshen }
 	const { SLUICE_STORE: _store, ...surroundings } = env;
 	const allowed = remembered(
 		() => config.settings().env,
-		(wanted) => pick(surroundings, wanted),
+		(wanted) => pick(surroundings, [...wanted, ...NETWORK]),
 	);
 	const git = openGit({
 		run: runProgram,

@@ -39,6 +39,7 @@ const ENDING = [
 	"usage",
 	"session",
 	"until",
+	"until_assumed",
 	"retry_after_ms",
 	"closed",
 	"question",
@@ -60,6 +61,7 @@ export function checkEnding(ending: Ending): void {
 	if (ending.message !== undefined) check.text(ending.message, "message");
 	if (ending.session !== undefined) check.word(ending.session, "session");
 	if (ending.until !== undefined) check.integer(ending.until, "until", 0, check.MAX_TIME);
+	if (ending.until_assumed !== undefined) check.text(ending.until_assumed, "until_assumed", { max: 200, lines: "one" });
 	if (ending.retry_after_ms !== undefined) check.integer(ending.retry_after_ms, "retry_after_ms", 0, check.MAX_TIME);
 	if (ending.closed !== undefined) check.text(ending.closed, "closed");
 	if (ending.question !== undefined) check.text(ending.question, "question");

@@ -5,7 +5,12 @@ import { limitDelayMs } from "../core/retry.ts";
 import { holdKey } from "../core/world.ts";
 import type { Tx } from "./tx.ts";
 
-export type LimitReport = { until?: number | undefined; retry_after_ms?: number | undefined; closed?: string | undefined };
+export type LimitReport = {
+	until?: number | undefined;
+	until_assumed?: string | undefined;
+	retry_after_ms?: number | undefined;
+	closed?: string | undefined;
+};
 
 export function limitAccount(tx: Tx, account: string, report: LimitReport): void {
 	const scope = `account:${account}`;
@@ -22,19 +27,29 @@ export function limitAccount(tx: Tx, account: string, report: LimitReport): void
 	const wanted =
 		report.until !== undefined ? report.until + tx.config.rate_limit.margin_ms : tx.now + limitDelayMs(hits, report.retry_after_ms);
 	const until = Math.min(MAX_TIME, Math.max(wanted, known?.until ?? 0));
-	const isReset = until === Math.min(MAX_TIME, wanted) ? reset : (known?.reset ?? reset);
+	const isLonger = known !== undefined && until !== Math.min(MAX_TIME, wanted);
 	tx.put("hold", key, {
 		kind: "rate_limited",
 		scope,
 		by: tx.by,
 		since: tx.now,
-		reason: isReset ? "usage limit; the provider named the reset" : `rate limit, ${hits} in a row`,
+		reason: isLonger ? known.reason : wordsOf(report, hits),
 		until,
 		hits,
-		reset: isReset,
+		reset: isLonger ? known.reset : reset,
 		next_at: until,
 	});
 	tx.event("limited", null, { account, until, hits });
+}
+
+/** What the hold rests on: who named its end. */
+function wordsOf({ until, until_assumed, retry_after_ms }: LimitReport, hits: number): string {
+	if (until !== undefined && until_assumed !== undefined)
+		return `usage limit; the provider named no reset, so ${until_assumed} is assumed`;
+	if (until !== undefined) return "usage limit; the provider named the reset";
+	const asked = retry_after_ms !== undefined && retry_after_ms === limitDelayMs(hits, retry_after_ms);
+	if (asked) return `rate limit, ${hits} in a row; the provider asked to wait for ${retry_after_ms / 1000} s`;
+	return `rate limit, ${hits} in a row; the wait doubles with each, up to ${limitDelayMs(Number.MAX_SAFE_INTEGER, 0) / 1000} s`;
 }
 
 /**

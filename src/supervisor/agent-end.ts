@@ -85,7 +85,7 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 	};
 	const when = {
 		// One of the clocks is wrong, or the words were: a hold that is over already would let it run into the same wall at once.
-		...(found.until === null || found.until <= floor.clock.now() ? {} : { until: found.until }),
+		...(found.until === null || found.until <= floor.clock.now() ? {} : { until: found.until, ...assumedOf(found) }),
 		...(found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms }),
 	};
 	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when };
@@ -132,6 +132,8 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 	}
 }
 
+const assumedOf = ({ until_assumed }: Judgement) => (until_assumed === null ? {} : { until_assumed });
+
 const chargesOf = ({ tokens, cost_micro }: Used): Record<string, number> => ({
 	tokens: countIn(tokens),
 	...(cost_micro === null ? {} : { cost_micro: countIn(cost_micro) }),
@@ -169,7 +171,7 @@ export function accountIn({ disk }: Pick<Floor, "disk">, dir: string): Record<st
 /** What outcome.json says of an agent's run, beside what it says of any. */
 export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 	if (agent === null || agent.judgement === null) return {};
-	const { outcome, session, session_gone, outage, used, total, until, retry_after_ms, message, question } = agent.judgement;
+	const { outcome, session, session_gone, outage, used, total, until, until_assumed, retry_after_ms, message, question } = agent.judgement;
 	return {
 		agent: agent.name,
 		account: agent.account,
@@ -181,6 +183,7 @@ export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 		usage: used,
 		...(total === null ? {} : { session_total: total }),
 		...(until === null ? {} : { until }),
+		...(until_assumed === null ? {} : { until_assumed }),
 		...(retry_after_ms === null ? {} : { retry_after_ms }),
 		...(message === null ? {} : { last_message: message }),
 		...(question === null ? {} : { question }),

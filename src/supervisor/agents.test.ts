@@ -298,3 +298,32 @@ describe("while it runs", () => {
 		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "cancelled", usage: { tokens: 8449 } });
 	});
 });
+
+describe("why an account is held tells who named the end", () => {
+	const said = async (name: string, change?: (text: string) => string) => {
+		const on = await stand();
+		const job = await on.add({ agent: capture(name).format, prompt: "x" });
+		await play(on, "1.1", name, change);
+		const [account] = (await on.sluice.accounts()).filter((one) => one.name === "work");
+		expect((await on.sluice.why(job)).reasons[0]?.detail).toContain(account?.reason as string);
+		return account?.reason;
+	};
+
+	test("the provider", async () => {
+		expect(await said("claude-unirej", resetsAt(Date.parse("2040-01-01T00:00:00Z")))).toBe("usage limit; the provider named the reset");
+	});
+
+	test("the provider's habit, for a quota of Gemini that ends with the day", async () => {
+		const tomorrow = (text: string) => text.replaceAll(/2026-11-\d\dT/g, "2040-01-01T");
+		for (const name of ["gemini-429day", "gemini053-429day"])
+			expect(await said(name, tomorrow)).toBe("usage limit; the provider named no reset, so midnight in California is assumed");
+	});
+
+	test("the provider, who asks for a pause", async () => {
+		expect(await said("gemini-429-long")).toBe("rate limit, 1 in a row; the provider asked to wait for 3600 s");
+	});
+
+	test("nobody: it doubles", async () => {
+		expect(await said("codex-429")).toBe("rate limit, 1 in a row; the wait doubles with each, up to 64 s");
+	});
+});

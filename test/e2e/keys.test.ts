@@ -105,3 +105,21 @@ test("a key itself is refused, with the reference to write instead, and is not r
 	);
 	expect(filesWith(home.path, KEY)).toEqual([]);
 });
+
+test("runs reach the network as their daemon does: through its proxy, whose password is written down nowhere", async () => {
+	const proxy = "http://ann:not-a-real-password@127.0.0.1:9";
+	const home = new TestHome();
+	const { client } = await home.up({ HTTPS_PROXY: proxy, https_proxy: proxy, NO_PROXY: "localhost", SSL_CERT_FILE: "/etc/own.pem" });
+	const command = ["sh", "-c", 'echo "$(echo $HTTPS_PROXY$https_proxy | tr a-z A-Z) $NO_PROXY $SSL_CERT_FILE"'];
+	const caller = { env: { HTTPS_PROXY: "http://the-shells-own:1" } };
+	const added = await home.run(["add", "--json", "--", ...command], caller);
+	const { id } = (JSON.parse(added.out) as { job: { id: number } }).job;
+	await until(async () => (await client.call("job.show", { id })).job.status === "succeeded");
+	expect((await client.call("job.logs", { id })).text).toBe(`${`${proxy}${proxy}`.toUpperCase()} localhost /etc/own.pem\n`);
+	expect(filesWith(home.path, "not-a-real-password")).toEqual([]);
+	// What a job is given by name is the job's.
+	const own = await home.run(["add", "--json", "--env", "HTTPS_PROXY", "--", "sh", "-c", "echo $HTTPS_PROXY"], caller);
+	const { id: second } = (JSON.parse(own.out) as { job: { id: number } }).job;
+	await until(async () => (await client.call("job.show", { id: second })).job.status === "succeeded");
+	expect((await client.call("job.logs", { id: second })).text).toBe("http://the-shells-own:1\n");
+});

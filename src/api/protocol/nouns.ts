@@ -27,7 +27,7 @@ export type AccountDocument = {
 	until: Time | null;
 	/** The earliest next start, after a limit. */
 	next_at: Time | null;
-	/** Limits in a row; whether the provider named the reset. */
+	/** Limits in a row; whether the limit ends at a reset, which the provider named or which is assumed (`reason` says which). */
 	hits: number;
 	reset: boolean;
 	by: string | null;

@@ -29,7 +29,7 @@ function lines(account: AccountDocument, { print, world }: Io): string[] {
 		const at = instantOf(value);
 		return at === undefined ? "" : `${localTime(at)} (${relative(at, now)})`;
 	};
-	const { name, state, running, max, max_api_calls, calls, lanes, hits, reset, reasons } = account;
+	const { name, state, running, max, max_api_calls, calls, lanes, hits, reasons } = account;
 	const head = `${print.paint("bold", `account ${printable(name)}`)}  ${print.paint(state === "open" ? "green" : "yellow", STATES[state] ?? plain(state))}`;
 	const rows: [string, string][] = [
 		["since", when(account.since)],
@@ -37,7 +37,7 @@ function lines(account: AccountDocument, { print, world }: Io): string[] {
 		["next start", when(account.next_at)],
 		["by", plain(account.by)],
 		["reason", plain(account.reason)],
-		["limits", hits > 0 ? `${hits} in a row${reset ? "; the provider named the reset" : ""}` : ""],
+		["limits", hits > 0 ? `${hits} in a row` : ""],
 		["running", `${running}${max === null ? "" : ` of ${max}`}`],
 		["calls", calls > 0 ? `${calls} of ${max_api_calls}` : ""],
 		["lanes", plain(lanes)],

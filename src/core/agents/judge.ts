@@ -46,6 +46,8 @@ export type About = {
 export type Judgement = {
 	outcome: Outcome;
 	until: number | null;
+	/** What `until` was taken from, where the provider named no reset. */
+	until_assumed: string | null;
 	retry_after_ms: number | null;
 	session: string | null;
 	/** What was to be resumed is not there. */
@@ -75,6 +77,7 @@ export function judge(format: Format, read: Reading, exit: Exit, about: About): 
 	return {
 		outcome,
 		until: limit,
+		until_assumed: limit !== null && limit === reading.limit?.until ? (reading.limit.assumed ?? null) : null,
 		retry_after_ms: delay === null ? null : Math.min(delay, LONGEST_MS),
 		session: reading.session ?? found.session ?? null,
 		session_gone: found.gone === true,

@@ -95,7 +95,7 @@ describe("accounts", () => {
 				gate: "holds",
 				code: "rate_limited",
 				subject: "account:a",
-				detail: "account a is limited until 2030-01-01T12:00:01.000Z",
+				detail: "account a is limited until 2030-01-01T12:00:01.000Z: why",
 				since: 7,
 				holder: ["ann"],
 				clears_at: NOW + 1000,

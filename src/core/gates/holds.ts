@@ -49,7 +49,7 @@ export function accountReasons(account: string, agent: string | undefined | "all
 	const limited = world.holds.get(holdKey("rate_limited", scope));
 	if (limited?.kind === "rate_limited") {
 		if (limited.until > world.now) {
-			const detail = `account ${account} is limited until ${stamp(limited.until)}`;
+			const detail = `account ${account} is limited until ${stamp(limited.until)}: ${limited.reason}`;
 			reasons.push(refuse("holds", "rate_limited", scope, detail, { ...told(limited), clears_at: limited.until }));
 		} else if (limited.next_at > world.now) {
 			const detail = `account ${account} comes back from a limit; next start at ${stamp(limited.next_at)}`;
