@@ -328,6 +328,30 @@ describe("for people", () => {
 		expect(shown("opencode-tool")).toContain("▸ bash echo hi-from-opencode\n  hi-from-opencode\n");
 	});
 
+	test("what this run used, also where it went on with a session; where only the session's sum is told, it says so", () => {
+		expect(shown("claude325-resume")).toMatch(/· 4207 tokens, \$0\.0057\n$/);
+		expect(shown("codex-resume")).toMatch(/· 2510 tokens in this session so far\n$/);
+	});
+
+	test("a tool of an MCP server with its arguments and its answer", () => {
+		const call = { id: "i1", type: "mcp_tool_call", server: "sluice", tool: "job_add", arguments: { prompt: "test it", lane: "slow" } };
+		const done = {
+			...call,
+			result: { content: [{ type: "text", text: "job 7" }], structured_content: null },
+			error: null,
+			status: "completed",
+		};
+		const renderer = createRenderer("codex");
+		const lines = [
+			{ type: "item.started", item: { ...call, status: "in_progress" } },
+			{ type: "item.completed", item: done },
+			{ type: "item.started", item: { ...call, id: "i2", tool: "job_list", arguments: {} } },
+		];
+		expect(renderer.push(lines.map((line) => `${JSON.stringify(line)}\n`).join(""))).toBe(
+			'▸ sluice.job_add {"prompt":"test it","lane":"slow"}\n  job 7\n▸ sluice.job_list\n',
+		);
+	});
+
 	test("what went wrong, once", () => {
 		expect(shown("claude-unirej")).toBe(
 			"! limit reached, until 2026-11-15T22:01:32.000Z\n! You've hit your session limit · resets 10:01pm (UTC)\n",

@@ -70,7 +70,7 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 		// Words about a session that is not there, where none was to go on: somebody else's, and no reason to start again for nothing.
 		if (agent.session === null) found = { ...found, session_gone: false };
 		agent.judgement = found;
-		return endingFrom(floor, run, agent, seen, plain, found);
+		return endingFrom(floor, run, agent, seen, plain, found, tail);
 	} catch (error) {
 		// What it wrote cannot be read: its exit still counts.
 		floor.log.error("an agent's output could not be judged", { run: run.id, error: troubleOf(error) });
@@ -78,7 +78,7 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 	}
 }
 
-function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, plain: Ending, found: Judgement): Ending {
+function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, plain: Ending, found: Judgement, stderr: string): Ending {
 	const told = {
 		...(found.session === null ? {} : { session: found.session }),
 		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
@@ -120,7 +120,7 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		case "budget":
 			return { ...at, exit_kind, message: oneLine(`budget: ${found.message ?? "used up"}`) };
 		case "killed":
-			return { ...at, exit_kind, message: plain.message ?? oneLine(found.message ?? "it was killed") };
+			return { ...at, exit_kind, message: oneLine(killedBy(seen.signal, stderr) ?? found.message ?? "it was killed") };
 		case "context":
 		case "transient":
 		case "crashed": {
@@ -130,6 +130,16 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		default:
 			return found.outcome satisfies never;
 	}
+}
+
+/** What it wrote last has as a rule nothing to do with its being killed; a fault that it has told of has. */
+function killedBy(signal: string | null, stderr: string): string | null {
+	if (signal === null) return null;
+	const faults = stderr
+		.split(/[\r\n]+/)
+		.filter((line) => /\b(?:fatal|panic\w*|segmentation fault|out of memory|abort(?:ed|ing)|core dumped)\b/i.test(line));
+	const fault = faults.at(-1);
+	return fault === undefined ? `killed by ${signal}` : `killed by ${signal}: ${fault.trim()}`;
 }
 
 const assumedOf = ({ until_assumed }: Judgement) => (until_assumed === null ? {} : { until_assumed });

@@ -109,3 +109,19 @@ describe("cut off", () => {
 		expect(promptOf(on, "1.3")).toBe("you may");
 	});
 });
+
+test.each([
+	["Reading additional input from stdin...\n", "killed by SIGKILL"],
+	[
+		"Reading additional input from stdin...\nFATAL ERROR: JavaScript heap out of memory\n    at x\n",
+		"killed by SIGKILL: FATAL ERROR: JavaScript heap out of memory",
+	],
+])("a killed agent's end tells of the signal, and of a fault that it told of itself: %j", async (stderr, message) => {
+	const on = await stand();
+	const job = await on.add({ agent: "codex", prompt: "x" });
+	on.processes.log("1.1", "stdout", '{"type":"thread.started","thread_id":"01a1e2b4-fb7b-7601-b8f5-16d12805e0b8"}\n');
+	on.processes.log("1.1", "stderr", stderr);
+	on.processes.exit("1.1", 137);
+	await on.settle();
+	expect((await on.show(job)).last_failure).toBe(message);
+});

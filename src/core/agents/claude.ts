@@ -201,7 +201,7 @@ export function toolText(input: Json): string {
 }
 
 /** What is nested deeper than can be followed has no text; it comes from a program that may print anything. */
-function writtenOut(input: Json): string {
+export function writtenOut(input: Json): string {
 	try {
 		return JSON.stringify(input);
 	} catch {

@@ -1,9 +1,10 @@
 // Codex: `codex exec --json`. An `error` is not the end, only `turn.completed` and `turn.failed` are. Usage is that of the whole thread.
 
 import { causeOfText, delayIn } from "./causes.ts";
+import { writtenOut } from "./claude.ts";
 import { interpretAppServer } from "./codex-app-server.ts";
 import type { Happening, Interpret, Json, Used } from "./happening.ts";
-import { countIn, listIn, objectIn, short, textIn } from "./json.ts";
+import { countIn, isObject, listIn, objectIn, short, textIn } from "./json.ts";
 import type { Known, Profile } from "./profile.ts";
 
 /** `-`: the prompt comes through standard input. */
@@ -96,7 +97,7 @@ function tool(kind: string, id: string, one: Json): Happening[] {
 	if (kind === "item.started") return [started];
 	if (kind !== "item.completed") return [];
 	const how = one.status === "declined" ? "denied" : one.status === "failed" ? "failed" : "ok";
-	const text = how === "denied" ? textOf(one) : short(textIn(one.aggregated_output) || textIn(objectIn(one.error).message), 2000);
+	const text = how === "denied" ? textOf(one) : short(resultOf(one), 2000);
 	return [started, { is: "tool_done", id, how, text }];
 }
 
@@ -116,8 +117,22 @@ function textOf(one: Json): string {
 				.join(", "),
 			500,
 		);
+	if (one.type === "mcp_tool_call") return argumentsOf(one.arguments);
 	return short(textIn(one.command) || textIn(one.query), 500);
 }
+
+/** Of a tool of an MCP server, all of them: which of them matters, only the server knows. */
+function argumentsOf(given: unknown): string {
+	const text = typeof given === "string" ? given : isObject(given) ? writtenOut(given) : "";
+	return text === "{}" ? "" : short(text, 500);
+}
+
+const resultOf = (one: Json): string =>
+	textIn(one.aggregated_output) ||
+	textIn(objectIn(one.error).message) ||
+	listIn(objectIn(one.result).content)
+		.map((part) => textIn(objectIn(part).text))
+		.join("\n");
 
 export function usedIn(usage: Json): Used {
 	const [input_tokens, output_tokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];

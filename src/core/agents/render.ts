@@ -60,8 +60,10 @@ export function createRenderer(format: Format): Renderer {
 				for (const denied of one.denied ?? []) line(`! not allowed: ${short(denied, 300)}`);
 				return;
 			case "used": {
-				const cost = one.used.cost_micro === null ? "" : `, $${(one.used.cost_micro / 1e6).toFixed(4)}`;
-				if (one.used.tokens > 0) line(`· ${one.used.tokens} tokens${cost}`);
+				// The newer Claude Code tells both the session's sum and this run's part; Codex only the sum.
+				const { tokens, cost_micro } = one.own ?? one.used;
+				const cost = cost_micro === null ? "" : `, $${(cost_micro / 1e6).toFixed(4)}`;
+				if (tokens > 0) line(`· ${tokens} tokens${cost}${one.scope === "session" ? " in this session so far" : ""}`);
 				return;
 			}
 			case "session":
