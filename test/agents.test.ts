@@ -172,7 +172,12 @@ describe("bad ends have a stated outcome", () => {
 		RegExp,
 	][] = [
 		["exit 0, nothing said", { code: 0 }, "crashed", /exited with 0 and said nothing/],
-		["exit 0, garbage", { stdout: '\u0000\u0001 lorem\n[1,2]\n"x"\n', code: 0 }, "crashed", /nothing that can be read/],
+		[
+			"exit 0, garbage",
+			{ stdout: '\u0000\u0001 lorem\n[1,2]\n"x"\n', code: 0 },
+			"needs_human",
+			/wrote 3 lines \(\d+ B\) that Sluice does not understand/,
+		],
 		["exit 1, nothing said", { code: 1 }, "crashed", /exit code 1/],
 		["not installed", { code: 127, stderr: "sh: claude: not found" }, "crashed", /not found/],
 		["not installed, without words", { code: 127 }, "crashed", /the program was not found/],

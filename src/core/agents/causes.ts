@@ -3,9 +3,11 @@
 
 import { isTimezone, windowEnd, windowStart } from "../window.ts";
 import type { Cause } from "./happening.ts";
+import { numberOr } from "./json.ts";
 
-export function causeOfStatus(status: unknown): Cause {
-	if (typeof status !== "number") return "unknown";
+export function causeOfStatus(told: unknown): Cause {
+	const status = numberOr(told);
+	if (status === undefined) return "unknown";
 	if (status === 429) return "throttled";
 	if (status === 401 || status === 403) return "auth";
 	if (status === 402) return "billing";
@@ -99,6 +101,6 @@ export function momentIn(text: string, now: number, timezone: string): number | 
 
 /** A tool call that was refused, going by what came back. */
 export const isDenial = (text: string): boolean =>
-	/rejected permission|permission (?:was |has been )?(?:denied|rejected) (?:by|for)|requires (?:user )?(?:approval|confirmation)|haven't granted|denied by (?:policy|user)|auto-rejecting|specified a rule which prevents you from using/i.test(
+	/rejected permission|permission (?:was |has been )?(?:denied|rejected) (?:by|for)|requires (?:user )?(?:approval|confirmation)|haven't granted|denied by (?:policy|user)|auto-rejecting|specified a rule which prevents you from using|was blocked\. for security/i.test(
 		text,
 	);

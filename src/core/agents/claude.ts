@@ -1,6 +1,6 @@
 // Claude Code: `claude -p --output-format stream-json --verbose`. One object a line; the order of keys is not stable, so nothing is matched by prefix.
 
-import { causeOfStatus, causeOfText } from "./causes.ts";
+import { causeOfStatus, causeOfText, isDenial } from "./causes.ts";
 import { type Cause, type Happening, type Interpret, type Json, NOTHING, type Used } from "./happening.ts";
 import { countIn, isObject, listIn, microIn, numberIn, objectIn, secondsIn, short, textIn } from "./json.ts";
 import type { Known, Profile } from "./profile.ts";
@@ -74,6 +74,8 @@ export const interpretClaude: Interpret = (event) => {
 	switch (event.type) {
 		case "system":
 			if (event.subtype === "api_retry") happened.push(retry(event));
+			for (const version of [event.claude_code_version, event.qwen_code_version])
+				if (textIn(version) !== "") happened.push({ is: "version", text: textIn(version) });
 			break;
 		case "assistant":
 			happened.push(...assistant(event));
@@ -82,9 +84,13 @@ export const interpretClaude: Interpret = (event) => {
 			for (const one of listIn(objectIn(event.message).content)) {
 				const part = objectIn(one);
 				if (part.type !== "tool_result") continue;
-				const how = part.is_error === true ? "failed" : "ok";
-				happened.push({ is: "tool_done", id: textIn(part.tool_use_id), how, text: resultText(part.content) });
+				const text = resultText(part.content);
+				const how = part.is_error !== true ? "ok" : isDenial(text) ? "denied" : "failed";
+				happened.push({ is: "tool_done", id: textIn(part.tool_use_id), how, text });
 			}
+			break;
+		case "tool_call":
+			happened.push(...toolCall(event));
 			break;
 		case "rate_limit_event":
 			happened.push(...window(objectIn(event.rate_limit_info)));
@@ -125,6 +131,20 @@ function assistant(event: Json): Happening[] {
 	return happened;
 }
 
+/** How Cursor's program tells of a tool: `{tool_call: {readToolCall: {args, result}}}`. */
+function toolCall(event: Json): Happening[] {
+	const [[key, value] = ["tool", {}]] = Object.entries(objectIn(event.tool_call));
+	const call = objectIn(value);
+	const id = textIn(event.call_id);
+	const name = textIn(call.name) || key.replace(/ToolCall$/, "");
+	if (event.subtype !== "completed") return [{ is: "tool", id, name, text: toolText(objectIn(call.args)) }];
+	const result = objectIn(call.result);
+	const how = isObject(result.rejected) ? "denied" : isObject(result.error) || isObject(result.failure) ? "failed" : "ok";
+	const told = objectIn(result.rejected ?? result.error ?? result.failure ?? result.success);
+	const text = how === "denied" ? `${name}: ${toolText(objectIn(call.args))}` : short(textIn(told.content) || textIn(told.stdout), 2000);
+	return [{ is: "tool_done", id, how, text: text || textIn(told.errorMessage) || textIn(told.message) }];
+}
+
 function window(info: Json): Happening[] {
 	const until = secondsIn(info.resetsAt);
 	// Paid for beyond the plan: it goes on. Without a window it is no limit of the plan, but too many requests at once.
@@ -136,10 +156,13 @@ function window(info: Json): Happening[] {
 }
 
 function result(event: Json): Happening[] {
-	const badly = event.is_error === true || (typeof event.subtype === "string" && event.subtype !== "success");
-	const errors = listIn(event.errors).map(textIn).join("; ");
+	const errors = listIn(event.errors).map(textIn).join("; ") || textIn(objectIn(event.error).message);
 	const text = textIn(event.result) || errors;
-	const denied = listIn(event.permission_denials).map((one) => denialText(objectIn(one)));
+	const badly = isBad(event, errors);
+	const doubtful = !badly && (event.subtype !== "success" || event.is_error !== false);
+	// Where it does not say, what its tools answered counts.
+	const denials = Array.isArray(event.permission_denials) ? event.permission_denials : null;
+	const denied = denials?.map((one) => denialText(objectIn(one)));
 	const cause = badly
 		? firstKnown(
 				endOfWord(event.subtype),
@@ -155,8 +178,26 @@ function result(event: Json): Happening[] {
 		const own = isObject(since) ? usedBy(since, null) : undefined;
 		happened.push({ is: "used", scope: "either", used: totalOf(event), ...(own ? { own } : {}) });
 	}
-	happened.push({ is: "ended", how: badly ? "badly" : "well", cause, text, denied });
+	happened.push({
+		is: "ended",
+		how: badly ? "badly" : "well",
+		cause,
+		text,
+		...(denied ? { denied } : {}),
+		...(doubtful ? { doubtful } : {}),
+	});
 	return happened;
+}
+
+/** A later version may end in words of its own: that is a failure only where it says so. */
+function isBad(event: Json, errors: string): boolean {
+	if (event.is_error !== undefined && event.is_error !== null && event.is_error !== false && event.is_error !== "false") return true;
+	if (event.subtype === "success" && event.is_error === false) return false;
+	const reason = event.terminal_reason ?? "completed";
+	const isNamed = [event.subtype, event.terminal_reason, event.api_error].some((word) => endOfWord(word) !== "unknown");
+	return (
+		/error/i.test(textIn(event.subtype)) || isNamed || reason !== "completed" || errors !== "" || (event.api_error_status ?? null) !== null
+	);
 }
 
 /** By model where that is told: `usage` leaves out the call that broke a budget. */
@@ -167,12 +208,16 @@ function totalOf(event: Json): Used {
 	return usedByCall(objectIn(event.usage), cost);
 }
 
-/** `usage` as the API gives it with each answer. */
+/** Programs that print like Claude Code spell the parts as `inputTokens`; one that counts what was cached among its input says what all of it comes to. */
 export function usedByCall(usage: Json, cost_micro: number | null): Used {
-	const [input_tokens, output_tokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];
-	const [cached_tokens, cache_write_tokens] = [countIn(usage.cache_read_input_tokens), countIn(usage.cache_creation_input_tokens)];
-	const tokens = input_tokens + output_tokens + cached_tokens + cache_write_tokens;
-	return { tokens, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro };
+	const part = (...names: string[]) => countIn(names.map((name) => usage[name]).find((value) => value !== undefined));
+	const input_tokens = part("input_tokens", "inputTokens");
+	const output_tokens = part("output_tokens", "outputTokens");
+	const cached_tokens = part("cache_read_input_tokens", "cacheReadTokens", "cacheReadInputTokens");
+	const cache_write_tokens = part("cache_creation_input_tokens", "cacheWriteTokens", "cacheCreationInputTokens");
+	const told = countIn(usage.total_tokens);
+	const sum = input_tokens + output_tokens + cached_tokens + cache_write_tokens;
+	return { tokens: told > 0 ? told : sum, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro };
 }
 
 function usedBy(models: Json, cost: number | null): Used {

@@ -54,6 +54,8 @@ export type Trouble = { cause: Cause; text: string; until?: number | undefined; 
 
 export type Happening =
 	| { is: "session"; id: string }
+	/** The version of the program, in its own words. */
+	| { is: "version"; text: string }
 	/** `piece`: the next one continues the same message. */
 	| { is: "said"; text: string; piece?: true }
 	| { is: "thought"; text: string }
@@ -70,11 +72,15 @@ export type Happening =
 	| ({ is: "trouble" } & Trouble)
 	/**
 	 * What was used. `step`: since the last such. `process`: since this process began. `session`: since the session began, over all its processes.
-	 * `either`: one of the last two, depending on the version; `own`: what this process alone used, where that is told.
+	 * `either`: one of the last two, depending on the version; `own`: what this process alone used, where that is told. `id`: of a step, so that a line
+	 * that comes twice is counted once.
 	 */
-	| { is: "used"; scope: "step" | "process" | "session" | "either"; used: Used; own?: Used | undefined }
-	/** The last word about a turn. `denied`: tool calls that it was not allowed to make. */
-	| { is: "ended"; how: "well" | "badly"; cause: Cause; text: string; denied?: string[] };
+	| { is: "used"; scope: "step" | "process" | "session" | "either"; used: Used; own?: Used | undefined; id?: string }
+	/**
+	 * The last word about a turn. `denied`: tool calls that it was not allowed to make. `doubtful`: it does not say in words that are known that all went well,
+	 * so that it counts only where nothing else speaks against it.
+	 */
+	| { is: "ended"; how: "well" | "badly"; cause: Cause; text: string; denied?: string[]; doubtful?: true };
 
 /** What an adapter makes of one line that was JSON. Unknown events are no happenings. */
 export type Interpret = (event: Json) => Happening[];

@@ -6,18 +6,29 @@ export const isObject = (value: unknown): value is Json => typeof value === "obj
 export const objectIn = (value: unknown): Json => (isObject(value) ? value : {});
 export const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 export const textIn = (value: unknown): string => (typeof value === "string" ? value : "");
-export const numberIn = (value: unknown): number => (typeof value === "number" && Number.isFinite(value) ? value : 0);
+/** A number, also one that is written as text; undefined for anything else. */
+export const numberOr = (value: unknown): number | undefined => {
+	const number = typeof value === "string" && /^\s*-?\d{1,20}(?:\.\d{1,20})?(?:e-?\d{1,3})?\s*$/i.test(value) ? Number(value) : value;
+	return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+};
+export const numberIn = (value: unknown): number => numberOr(value) ?? 0;
 /** A count: whole and not below zero. */
 export const countIn = (value: unknown): number => Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(numberIn(value))));
 /** Dollars → millionths of one. */
-export const microIn = (value: unknown): number | null => (typeof value === "number" ? countIn(value * 1e6) : null);
+export const microIn = (value: unknown): number | null => {
+	const dollars = numberOr(value);
+	return dollars === undefined ? null : countIn(dollars * 1e6);
+};
 
 /** The last moment that there is a date for, with years to spare: what is added to it still has one. */
 const LAST_MOMENT = 8e15;
 /** Milliseconds since 1970, whole; null for what is no moment. */
 export const momentOr = (ms: number): number | null => (ms > 0 && ms <= LAST_MOMENT ? Math.round(ms) : null);
 /** The same from seconds, as most providers tell it. */
-export const secondsIn = (value: unknown): number | null => (typeof value === "number" ? momentOr(value * 1000) : null);
+export const secondsIn = (value: unknown): number | null => {
+	const seconds = numberOr(value);
+	return seconds === undefined ? null : momentOr(seconds * 1000);
+};
 
 /** The object on a line, or null. Words in front of it (a warning without an end of line) are passed over. */
 export function objectOn(line: string): Json | null {
@@ -36,6 +47,17 @@ function parsed(text: string): Json | null {
 		return isObject(value) ? value : null;
 	} catch {
 		return null;
+	}
+}
+
+/** A list, or a text in quotes, on a line of its own. */
+export function isJson(line: string): boolean {
+	if (!line.startsWith("[") && !line.startsWith('"')) return false;
+	try {
+		JSON.parse(line);
+		return true;
+	} catch {
+		return false;
 	}
 }
 

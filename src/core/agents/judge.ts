@@ -11,6 +11,7 @@
 //   a limit whose end it waited for, until stopped    that limit
 //   nothing, and a signal                             killed
 //   nothing, but stderr or the exit code has a cause  that cause
+//   lines that are not understood, exit code 0        needs_human: see not-understood.ts
 //   a beginning without an end, exit code 0           transient: it can go on where it broke off
 //   nothing at all                                    crashed
 //
@@ -21,6 +22,7 @@ import { causeOfText, delayIn, momentIn } from "./causes.ts";
 import { causeOfGeminiExit, withErrorOnStderr } from "./gemini.ts";
 import type { Cause, Outcome, Trouble, Used } from "./happening.ts";
 import { momentOr, short } from "./json.ts";
+import { notUnderstoodWords, type Program } from "./not-understood.ts";
 import type { Format } from "./profile.ts";
 import { isAnswered, type Reading } from "./reading.ts";
 import { settleUsage } from "./usage.ts";
@@ -41,6 +43,9 @@ export type About = {
 	reset?: number | null;
 	/** It was stopped because it waited for this, or tried against it again and again, by itself. */
 	waited?: Trouble | null;
+	/** Said of output that was not understood. */
+	program?: Program;
+	job?: number;
 };
 
 export type Judgement = {
@@ -60,6 +65,10 @@ export type Judgement = {
 	/** What it said last, or what was wrong. */
 	message: string | null;
 	question: string | null;
+	/** Lines of JSON that the adapter knows nothing of. */
+	not_understood: number;
+	/** The program's version, where its output tells it. */
+	version: string | null;
 };
 
 const SIGNALS = new Set([129, 130, 131, 134, 137, 143]);
@@ -86,6 +95,8 @@ export function judge(format: Format, read: Reading, exit: Exit, about: About): 
 		total,
 		message: found.message === "" ? null : short(found.message, 4000),
 		question: outcome === "needs_human" ? short(found.question ?? found.message, 4000) : null,
+		not_understood: reading.not_understood,
+		version: reading.version,
 	};
 }
 
@@ -107,10 +118,14 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	};
 	// Half a last word of one that was killed is not its word.
 	const ended = reading.cut && bySignal ? null : reading.ended;
-	if (ended?.how === "well") {
+	if (ended?.how === "well" && isBelieved(ended, reading, exit)) {
 		if (denied.length === 0 || about.changed === true) return { outcome: "ok", message: reading.message };
 		return refused();
 	}
+	const unread = notUnderstoodWords(reading, about.program, about.job);
+	// Whatever went wrong before, the program went on, and ended well by its own account.
+	const isUnread = unread !== null && exit.code === 0 && ended === null && reading.limit === null && denied.length === 0;
+	if (isUnread && reading.events > 0) return asks(unread);
 	const inUse = /Session ID (\S+) is already in use/.exec(about.stderr)?.[1];
 	if (inUse !== undefined) return { outcome: "transient", message: stderr, session: inUse };
 	const text = ended?.text || reading.trouble?.text || reading.retry?.text || about.waited?.text || "";
@@ -136,19 +151,31 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	if (exit.code === 0) {
 		// opencode stops there, without a word.
 		if (denied.length > 0) return refused();
+		if (unread !== null) return asks(unread);
 		if (reading.events > 0) return { outcome: "transient", message: "it exited with 0, but its output breaks off before the end" };
-		const what = reading.noise === "" ? "nothing" : "nothing that can be read";
-		return { outcome: "crashed", message: `it exited with 0 and said ${what}${stderr ? `: ${stderr}` : ""}` };
+		return { outcome: "crashed", message: `it exited with 0 and said nothing${stderr ? `: ${stderr}` : ""}` };
 	}
 	if (exit.code === 127 || exit.code === 126)
 		return { outcome: "crashed", message: stderr || `the program was not found (exit code ${exit.code})` };
-	return { outcome: "crashed", message: stderr || reading.noise || `exit code ${exit.code}` };
+	const words = stderr || reading.noise || `exit code ${exit.code}`;
+	return { outcome: "crashed", message: unread === null || reading.not_understood === 0 ? words : `${words}; ${unread}` };
 }
 
+const asks = (unread: string): Verdict => ({
+	outcome: "needs_human",
+	message: unread,
+	question: `its output was not understood, so whether it is done is for you to say: ${unread}`,
+});
+
+/** An end without the words that are known for success counts only where nothing else speaks against it. */
+const isBelieved = (ended: NonNullable<Reading["ended"]>, { trouble, limit, cut }: Reading, exit: Exit): boolean =>
+	ended.doubtful !== true || (exit.code === 0 && !cut && trouble === null && limit === null);
+
 /** Its tools write there, too. Whom the model has answered is logged in and has paid: that is somebody else's trouble, and must not close the account. */
-function ofOthersToo(text: string, { message, tool_calls }: Reading): Cause {
+function ofOthersToo(text: string, { message, tool_calls, not_understood }: Reading): Cause {
 	const cause = causeOfText(text);
-	const isAnswered = message !== "" || tool_calls > 0;
+	// What was not understood may have been an answer.
+	const isAnswered = message !== "" || tool_calls > 0 || not_understood > 0;
 	return isAnswered && (cause === "auth" || cause === "billing") ? "unknown" : cause;
 }
 

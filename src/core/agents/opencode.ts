@@ -84,7 +84,7 @@ function finished(part: Json): Happening[] {
 		cache_write_tokens,
 		cost_micro: microIn(part.cost),
 	};
-	const happened: Happening[] = [{ is: "used", scope: "step", used }];
+	const happened: Happening[] = [{ is: "used", scope: "step", used, ...(textIn(part.id) === "" ? {} : { id: textIn(part.id) }) }];
 	if (part.reason === "stop") happened.push({ is: "ended", how: "well", cause: "unknown", text: "" });
 	else if (part.reason === "length")
 		happened.push({ is: "ended", how: "badly", cause: "context", text: "the answer was longer than the model may write" });

@@ -3,8 +3,9 @@
 import type { Happening, Json, Trouble, Used } from "./happening.ts";
 import { NOTHING } from "./happening.ts";
 import { ADAPTERS } from "./index.ts";
-import { beginningOf, objectOn, short } from "./json.ts";
+import { beginningOf, isJson, objectOn, short } from "./json.ts";
 import { createLines } from "./lines.ts";
+import { isKnownEvent } from "./not-understood.ts";
 import type { Format } from "./profile.ts";
 
 const MESSAGE_MAX = 4000;
@@ -43,6 +44,16 @@ export type Reading = {
 	/** The last line has no end. */
 	cut: boolean;
 	skipped: number;
+	/** The program's version, where it tells it. */
+	version: string | null;
+	/** Lines that were JSON, but of no event that the adapter knows; and their length. */
+	not_understood: number;
+	unknown_bytes: number;
+	/** The last event was one of them. */
+	ends_unknown: boolean;
+	/** Lines that were no JSON; and their length. */
+	other_lines: number;
+	other_bytes: number;
 };
 
 export type Reader = {
@@ -72,6 +83,12 @@ const fresh = (): Reading => ({
 	noise: "",
 	cut: false,
 	skipped: 0,
+	version: null,
+	not_understood: 0,
+	unknown_bytes: 0,
+	ends_unknown: false,
+	other_lines: 0,
+	other_bytes: 0,
 });
 
 /** `onHappening` and `onNoise` hear of everything in its order, for whoever shows it. */
@@ -82,6 +99,7 @@ export function createReader(
 ): Reader {
 	const interpret = ADAPTERS[format].interpret;
 	const reading = fresh();
+	let lastStep: string | undefined;
 	let isPiece = false;
 	let loose: string | null = null;
 
@@ -95,10 +113,22 @@ export function createReader(
 		const event = objectOn(text) ?? spread(text);
 		if (event === null) {
 			onNoise(text);
-			if (text.trim() !== "") reading.noise = short(text.trim(), MESSAGE_MAX);
+			if (text.trim() !== "") other(text.trim());
 			return;
 		}
-		see(interpret(event));
+		sort(event, text.length);
+	};
+	/** No event. Words in JSON of another shape, or in a piece of an event, are not read for causes: they may be about anything. */
+	const other = (text: string) => {
+		if (isJson(text)) {
+			reading.ends_unknown = true;
+			reading.not_understood++;
+			reading.unknown_bytes += text.length;
+			return;
+		}
+		reading.other_lines++;
+		reading.other_bytes += text.length;
+		if (!text.startsWith('{"')) reading.noise = short(text, MESSAGE_MAX);
 	};
 	/** An object over several lines, as `gemini -o json` prints it: known when its last line comes. */
 	const spread = (text: string): Json | null => {
@@ -110,6 +140,14 @@ export function createReader(
 		const found = objectOn(loose);
 		loose = null;
 		return found;
+	};
+	const sort = (event: Json, length: number) => {
+		reading.ends_unknown = !isKnownEvent(format, event);
+		if (!reading.ends_unknown) return see(interpret(event));
+		reading.not_understood++;
+		reading.unknown_bytes += length;
+		// Whatever else such an event says, it may mean something else by it.
+		for (const one of interpret(event)) if (one.is === "session" || one.is === "version") take(one);
 	};
 	const see = (happened: Happening[]) => {
 		if (happened.length > 0) reading.events++;
@@ -130,6 +168,9 @@ export function createReader(
 		switch (one.is) {
 			case "session":
 				if (isSessionId(one.id)) reading.session = one.id;
+				return;
+			case "version":
+				reading.version = short(one.text, NAME_MAX);
 				return;
 			case "said":
 				goesOn();
@@ -165,8 +206,10 @@ export function createReader(
 				reading.trouble = one;
 				return;
 			case "used":
-				if (one.scope === "step") reading.steps = plus(reading.steps ?? NOTHING, one.used);
-				else {
+				if (one.scope === "step") {
+					if (one.id === undefined || one.id !== lastStep) reading.steps = plus(reading.steps ?? NOTHING, one.used);
+					lastStep = one.id;
+				} else {
 					// One process may tell several sums, each of what came since the one before it.
 					const own = one.own && reading.total?.own ? plus(reading.total.own, one.own) : one.own;
 					reading.total = { scope: one.scope, used: one.used, own };
@@ -200,8 +243,11 @@ export function createReader(
 			else {
 				reading.cut = true;
 				const some = beginningOf(rest);
-				if (some) see(interpret(some));
-				else line(rest);
+				if (some && isKnownEvent(format, some)) see(interpret(some));
+				else if (some)
+					for (const one of interpret(some))
+						if (one.is === "session") take(one);
+						else line(rest);
 			}
 			return reading;
 		},

@@ -67,6 +67,7 @@ export function createRenderer(format: Format): Renderer {
 				return;
 			}
 			case "session":
+			case "version":
 			case "thought":
 			case "turn":
 			case "call":

@@ -1,0 +1,129 @@
+// Output that an adapter does not know: which events those are, and what a person is told about a run that was not understood.
+//
+// A newer version of a program may rename its events or wrap them. Such a run may have done all of its work, so it is not repeated: a second one would cost as much and
+// be understood as little. Nor does it count as done. It waits for a person:
+//
+//   exit code   what was understood                       outcome
+//   0           nothing, or not how it ended              needs_human: a person looks at the log and at what was changed
+//   other       nothing                                   crashed, by retry policy; the message says that the output was not understood
+//   any         its end                                   as that says; what else was not understood is counted (`not_understood`)
+
+import type { Json } from "./happening.ts";
+import { isObject } from "./json.ts";
+import type { Format } from "./profile.ts";
+import type { Reading } from "./reading.ts";
+
+/** Events that an adapter knows, also those that mean nothing to it. */
+const TYPES: Record<Exclude<Format, "command">, ReadonlySet<string>> = {
+	claude: new Set([
+		"system",
+		"assistant",
+		"user",
+		"rate_limit_event",
+		"stream_event",
+		"control_request",
+		"control_response",
+		"control_cancel_request",
+		"tool_progress",
+		"tool_use_summary",
+		"auth_status",
+		"keep_alive",
+		// Programs that print like Claude Code.
+		"tool_call",
+		"thinking",
+	]),
+	codex: new Set([
+		"thread.started",
+		"turn.started",
+		"turn.completed",
+		"turn.failed",
+		"item.started",
+		"item.updated",
+		"item.completed",
+		"error",
+	]),
+	gemini: new Set(["init", "message", "tool_use", "tool_result", "error", "result"]),
+	opencode: new Set(["step_start", "step_finish", "text", "reasoning", "tool_use", "error"]),
+};
+const APP_SERVER = /^(?:(?:thread|turn|item|account|remoteControl)\/|(?:error|warning|configWarning|initialize|initialized)$)/;
+
+export function isKnownEvent(format: Format, event: Json): boolean {
+	if (format === "command") return true;
+	// Each has an `error`, of a shape of its own.
+	if (event.type === "error" && !isErrorOf(format, event)) return false;
+	if (typeof event.type === "string" && TYPES[format].has(event.type)) return true;
+	switch (format) {
+		case "claude":
+			// Others end with a `result`, too, of another shape.
+			return event.type === "result" && (typeof event.subtype === "string" || typeof event.is_error === "boolean");
+		case "codex":
+			return typeof event.method === "string" ? APP_SERVER.test(event.method) : event.id !== undefined && isObject(event.result);
+		case "gemini":
+			// `-o json`: one object, without a type.
+			return event.type === undefined && (isObject(event.stats) || (isObject(event.error) && event.session_id !== undefined));
+		case "opencode":
+			return false;
+		default:
+			return format satisfies never;
+	}
+}
+
+function isErrorOf(format: Format, event: Json): boolean {
+	if (format === "opencode") return isObject(event.error);
+	return typeof event.message === "string" && (format === "gemini") === (event.severity !== undefined);
+}
+
+/** The program that a run was of, as far as that is known. */
+export type Program = {
+	name: string;
+	/** The version that is installed. The stream's own word comes first. */
+	version: string | null;
+	/** The version that the adapter was compared with. */
+	tested: string | null;
+};
+
+/** What a person is told of a run that exited with 0; null where the run was understood, or wrote nothing. */
+export function notUnderstoodWords(reading: Reading, program: Program | undefined, job: number | undefined): string | null {
+	const { not_understood: unknown, other_lines: other } = reading;
+	if (reading.events > 0 ? !reading.ends_unknown : unknown + other === 0) return null;
+	const lines = reading.events > 0 ? unknown : unknown + other;
+	const size = reading.events > 0 ? reading.unknown_bytes : reading.unknown_bytes + reading.other_bytes;
+	const what = `it wrote ${lines} ${lines === 1 ? "line" : "lines"} (${sizeWords(size)}) that Sluice does not understand`;
+	const how = reading.events > 0 ? ", and did not say that it is done" : "";
+	return [`${what}${how}`, versionWords(program, reading.version), whereWords(job)].filter((one) => one !== "").join("; ");
+}
+
+/** "claude 2.1.400 is newer than 2.1.326, which Sluice was tested with". */
+export function versionWords(program: Program | undefined, told: string | null): string {
+	const version = told ?? program?.version ?? null;
+	const name = program?.name ?? "the program";
+	const tested = program?.tested ?? null;
+	if (version === null) return tested === null ? "" : `Sluice was tested with ${name} ${tested}`;
+	const number = numberOf(version);
+	if (tested === null) return `this is ${name} ${number}`;
+	if (isNewer(version, tested)) return `${name} ${number} is newer than ${tested}, which Sluice was tested with`;
+	return number === tested
+		? `this is ${name} ${number}, which Sluice was tested with`
+		: `this is ${name} ${number}; Sluice was tested with ${tested}`;
+}
+
+const whereWords = (job: number | undefined) => (job === undefined ? "" : `see sluice logs ${job} --raw and sluice diff ${job}`);
+
+function sizeWords(bytes: number): string {
+	if (bytes < 1000) return `${bytes} B`;
+	return bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/** The number in what `--version` prints: "2.1.326 (Claude Code)", "codex-cli 0.169.0". */
+export const numberOf = (version: string): string => /\d+(?:\.\d+)+/.exec(version)?.[0] ?? version.trim().slice(0, 60);
+
+/** Whether the first version is a later one. What has no number is not. */
+export function isNewer(version: string, than: string): boolean {
+	const [one, other] = [version, than].map((text) => (/\d+(?:\.\d+)+/.exec(text)?.[0] ?? "").split(".").map(Number));
+	if (one === undefined || other === undefined || one[0] === undefined || Number.isNaN(one[0]) || one.length < 2) return false;
+	for (let at = 0; at < Math.max(one.length, other.length); at++) {
+		const [a, b] = [one[at] ?? 0, other[at] ?? 0];
+		if (a !== b) return a > b;
+	}
+	return false;
+}
