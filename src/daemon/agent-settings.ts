@@ -3,6 +3,7 @@
 import { looksSecret } from "../api/secrets.ts";
 import type { CustomProfile } from "../core/agents/index.ts";
 import { MCP_MODES } from "../core/agents/mcp.ts";
+import { readOutcomes, readPattern, readUsage } from "../core/agents/own/outcome-input.ts";
 import { FORMATS, PERMISSIONS, type Permission } from "../core/agents/profile.ts";
 import * as check from "../core/check.ts";
 import type { Reader, Readers } from "../core/config-input.ts";
@@ -65,8 +66,15 @@ const permissions: Reader<Record<Permission, string[]> | undefined> = (value, fi
 	return { ...before, ...Object.fromEntries(read) };
 };
 
+function withOnePrompt(words: string[], field: string): string[] {
+	const has = (place: string) => words.some((word) => word.includes(place));
+	if (has("{prompt}") && has("{prompt_file}"))
+		throw check.wrong(field, "has both {prompt} and {prompt_file}", "keep one: the prompt itself, or the file that holds it");
+	return words;
+}
+
 export const agentReaders: Readers<AgentSettings> = {
-	command: (value, field) => someArgv(value, field, []),
+	command: (value, field) => withOnePrompt(someArgv(value, field, []), field),
 	output: (value, field) => check.oneOf(value, FORMATS, field),
 	resume: (value, field) => {
 		const words = argv(value, field, []);
@@ -84,6 +92,9 @@ export const agentReaders: Readers<AgentSettings> = {
 	stop_signal: (value, field) => check.oneOf(value, ["SIGINT", "SIGTERM"] as const, field),
 	env: variables,
 	mcp: (value, field) => check.oneOf(value, MCP_MODES, field),
+	outcomes: readOutcomes,
+	usage: readUsage,
+	session: (value, field) => readPattern(value, field, "captures"),
 	home_variable: (value, field) => (value === null ? null : check.text(value, field, { max: 200, lines: "one" })),
 };
 export const AGENT_KEYS = Object.keys(agentReaders);

@@ -67,7 +67,7 @@ async function lookAt(name: string, profile: Profile, { env, accounts, own, allo
 	// Of others we do not know what they make of an option.
 	const found = programOf(program, env);
 	const known = knownOf(profile);
-	const asks = found !== null && (AGENTS as readonly string[]).includes(basename(found));
+	const asks = found !== null && isAsked(found);
 	const version = asks ? await versionOf(found, env) : null;
 	const reveal = createReveal(env);
 	// As a run will have it: what the daemon's own environment has besides counts only where a reference leads to it.
@@ -144,6 +144,8 @@ function isLoggedIn(profile: Profile, env: Env, home: string | null, ofAccount: 
 	const folder = home ?? (named || join(env.HOME ?? "/", known.home));
 	return known.logins.files.some((file) => existsSync(join(folder, file)));
 }
+
+const isAsked = (path: string) => (AGENTS as readonly string[]).includes(basename(path));
 
 export function versionOf(path: string, env: Env): Promise<{ version: string } | { problem: string }> {
 	return new Promise((resolve) => {

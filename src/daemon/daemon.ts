@@ -100,13 +100,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 		let secrets: () => readonly string[] = () => SETTINGS.secrets;
 		const masked = [home.tokens.operator, home.tokens.viewer];
-		const log = openLog({
-			path: home.log,
-			clock,
-			masked,
-			secrets: () => secrets(),
-			...(options.echo ? { echo: options.echo } : {}),
-		});
+		const log = openLog({ path: home.log, clock, masked, secrets: () => secrets(), ...(options.echo ? { echo: options.echo } : {}) });
 		undo.push(() => log.close());
 		for (const line of home.repaired) log.warn(line);
 

@@ -44,8 +44,7 @@ export function limitAccount(tx: Tx, account: string, report: LimitReport): void
 
 /** What the hold rests on: who named its end. */
 function wordsOf({ until, until_assumed, retry_after_ms }: LimitReport, hits: number): string {
-	if (until !== undefined && until_assumed !== undefined)
-		return `usage limit; the provider named no reset, so ${until_assumed} is assumed`;
+	if (until !== undefined && until_assumed !== undefined) return `usage limit; the provider named no reset, so ${until_assumed} is assumed`;
 	if (until !== undefined) return "usage limit; the provider named the reset";
 	const asked = retry_after_ms !== undefined && retry_after_ms === limitDelayMs(hits, retry_after_ms);
 	if (asked) return `rate limit, ${hits} in a row; the provider asked to wait for ${retry_after_ms / 1000} s`;

@@ -15,12 +15,14 @@ import { callsInTranscript, withRecordedCalls } from "../core/agents/claude-tran
 import { resetInRollout, usedInRollout, withRollout } from "../core/agents/codex-rollout.ts";
 import { usedInGeminiRecords, withGeminiRecords } from "../core/agents/gemini-record.ts";
 import { NOTHING, type Used } from "../core/agents/happening.ts";
-import { knownOf, profileOf } from "../core/agents/index.ts";
+import { isFormat, knownOf, profileOf } from "../core/agents/index.ts";
 import { countIn } from "../core/agents/json.ts";
-import { type About, exitKindFor, type Judgement, judge } from "../core/agents/judge.ts";
+import type { About } from "../core/agents/judge.ts";
+import { notUnderstoodWords, type Program } from "../core/agents/not-understood.ts";
+import { exitKindOf, type OwnJudgement } from "../core/agents/own/outcomes.ts";
 import { troubleOf } from "../disk.ts";
 import type { Ending } from "../scheduler.ts";
-import { type AgentRun, readAll } from "./agent.ts";
+import { type AgentRun, judgeRun, readAll } from "./agent.ts";
 import { endingOf, lastLine, type Over, oneLine, storable } from "./exit.ts";
 import type { Floor } from "./floor.ts";
 import { folderOf, type LiveRun } from "./run.ts";
@@ -45,28 +47,35 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 			timezone: settings.timezone,
 			before: markOf(floor, run, reading.session ?? agent.session, agent),
 			waited: agent.waited,
+			job: run.job,
+			program: programOf(floor, agent, null),
 		};
 		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
-		let found = judge(agent.output, reading, exit, about);
+		let found = judgeRun(agent, reading, exit, about);
 		if (agent.output === "codex" && (found.outcome === "limited" || reading.total === null)) {
 			const record = codexRecord(floor.disk, agent.home, found.session ?? agent.session);
 			// A turn that was broken off tells nothing of what it used.
 			if (reading.total === null) reading = withRollout(reading, usedInRollout(record, run.since, about.before));
 			const reset = found.outcome === "limited" ? resetInRollout(record) : null;
-			found = judge(agent.output, reading, exit, { ...about, reset });
+			found = judgeRun(agent, reading, exit, { ...about, reset });
 		}
 		if (agent.output === "claude" && (reading.total === null || reading.calls.latest.size > 0)) {
 			const records = claudeRecords(floor.disk, agent.home, found.session ?? agent.session, run.since);
 			reading = withRecordedCalls(reading, callsInTranscript(records, run.since));
-			found = judge(agent.output, reading, exit, about);
+			found = judgeRun(agent, reading, exit, about);
 		}
 		if (agent.output === "gemini" && reading.total === null) {
 			const records = geminiRecords(floor.disk, agent.home, found.session ?? agent.session, run.since);
 			reading = withGeminiRecords(reading, usedInGeminiRecords(records, run.since));
-			found = judge(agent.output, reading, exit, about);
+			found = judgeRun(agent, reading, exit, about);
 		}
 		if (found.outcome === "needs_human" && reading.ended?.how === "well" && (await floor.workspaces?.changed(run.job)) === true)
-			found = judge(agent.output, reading, exit, { ...about, changed: true });
+			found = judgeRun(agent, reading, exit, { ...about, changed: true });
+		const isUnread = notUnderstoodWords(reading, undefined, undefined) !== null && (code === 0 || found.not_understood > 0);
+		if (isUnread && found.version === null && found.outcome !== "ok") {
+			const version = await versionOf(floor, agent);
+			found = judgeRun(agent, reading, exit, { ...about, program: programOf(floor, agent, version) });
+		}
 		// Words about a session that is not there, where none was to go on: somebody else's, and no reason to start again for nothing.
 		if (agent.session === null) found = { ...found, session_gone: false };
 		agent.judgement = found;
@@ -78,7 +87,7 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 	}
 }
 
-function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, plain: Ending, found: Judgement, stderr: string): Ending {
+function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, plain: Ending, found: OwnJudgement, stderr: string): Ending {
 	const told = {
 		...(found.session === null ? {} : { session: found.session }),
 		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
@@ -95,7 +104,7 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		const known = profile && knownOf(profile);
 		return known ? { ...plain, message: oneLine(`${plain.message}; install it: ${known.install}`) } : plain;
 	}
-	if (agent.output === "command") return { ...plain, ...told };
+	if (agent.output === "command" && found.rule === null) return { ...plain, ...told };
 	const message = found.message === null ? {} : { message: oneLine(found.message) };
 	const at = { job: run.job, token: run.token, exit_code: seen.code, ...told };
 	if (found.session_gone)
@@ -105,7 +114,7 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 			reboot: true,
 			message: oneLine(`its session is gone, the next run starts afresh: ${found.message}`),
 		};
-	const exit_kind = exitKindFor(agent.output, found.outcome);
+	const exit_kind = exitKindOf(agent.output, found);
 	switch (found.outcome) {
 		case "ok":
 			return { ...at, exit_kind };
@@ -142,7 +151,19 @@ function killedBy(signal: string | null, stderr: string): string | null {
 	return fault === undefined ? `killed by ${signal}` : `killed by ${signal}: ${fault.trim()}`;
 }
 
-const assumedOf = ({ until_assumed }: Judgement) => (until_assumed === null ? {} : { until_assumed });
+const assumedOf = ({ until_assumed }: OwnJudgement) => (until_assumed === null ? {} : { until_assumed });
+/** Said where its output was not understood. */
+function programOf(floor: Floor, agent: AgentRun, version: string | null): Program {
+	const profile = profileOf(agent.name, floor.settings().agents);
+	return { name: agent.name, version, tested: (profile && knownOf(profile)?.tested) ?? null };
+}
+
+/** Asked only of a program that is known to tell: of others nothing says what they make of an option. */
+async function versionOf(floor: Floor, { program }: AgentRun): Promise<string | null> {
+	if (!floor.versionOf || program === null || !isFormat(program.name.split("/").at(-1) ?? "")) return null;
+	const found = await floor.versionOf(program.name, { env: { ...floor.settings().env, PATH: program.path }, cwd: "/" });
+	return found.there ? found.version : null;
+}
 
 const chargesOf = ({ tokens, cost_micro }: Used): Record<string, number> => ({
 	tokens: countIn(tokens),
@@ -182,6 +203,7 @@ export function accountIn({ disk }: Pick<Floor, "disk">, dir: string): Record<st
 export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 	if (agent === null || agent.judgement === null) return {};
 	const { outcome, session, session_gone, outage, used, total, until, until_assumed, retry_after_ms, message, question } = agent.judgement;
+	const { not_understood, version, rule } = agent.judgement;
 	return {
 		agent: agent.name,
 		account: agent.account,
@@ -197,5 +219,8 @@ export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 		...(retry_after_ms === null ? {} : { retry_after_ms }),
 		...(message === null ? {} : { last_message: message }),
 		...(question === null ? {} : { question }),
+		...(not_understood === 0 ? {} : { not_understood }),
+		...(version === null ? {} : { agent_version: version }),
+		...(rule === null ? {} : { by: `agents.${agent.name}.outcomes[${rule}]` }),
 	};
 }

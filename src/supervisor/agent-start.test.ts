@@ -1,6 +1,5 @@
 // What an agent is started with: the flags of its profile, its variables, its prompt.
 
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { MINUTE } from "../../test/make/fakes.ts";
 import { argvOf, envOf, play, promptOf, stand } from "../../test/make/played.ts";

@@ -1,8 +1,10 @@
 // The agent of a live run: which profile it was started with, and what has been read of its output so far.
 
 import type { Trouble } from "../core/agents/happening.ts";
-import { isFormat, knownOf, profileOf } from "../core/agents/index.ts";
-import type { Judgement } from "../core/agents/judge.ts";
+import { ADAPTERS, isFormat, profileOf } from "../core/agents/index.ts";
+import { type About, type Exit, judge } from "../core/agents/judge.ts";
+import { readOwn } from "../core/agents/own/outcome-input.ts";
+import { createWatch, type OwnJudgement, type OwnReading, type Watch } from "../core/agents/own/outcomes.ts";
 import type { Format, Profile } from "../core/agents/profile.ts";
 import { createReader, type Reader, type Reading } from "../core/agents/reading.ts";
 import type { Claimed } from "../scheduler.ts";
@@ -18,7 +20,13 @@ export type AgentRun = {
 	/** The session that it goes on with. */
 	readonly session: string | null;
 	readonly account: string | null;
+	/** What the configuration said of its output when it was started. */
+	readonly own: OwnReading;
+	/** The program, and where it was looked for: to ask for its version. */
+	readonly program: { name: string; path: string } | null;
 	readonly reader: Reader;
+	/** Null where nothing is looked for in its lines. */
+	readonly watch: Watch | null;
 	/** Bytes of stdout that were read. */
 	offset: number;
 	/** Monotonic milliseconds since when it waits for the end of a limit by itself. */
@@ -26,35 +34,38 @@ export type AgentRun = {
 	/** What it waited for by itself when it was stopped for that. */
 	waited: Trouble | null;
 	/** What became of it; null until its program is gone. */
-	judgement: Judgement | null;
+	judgement: OwnJudgement | null;
 };
 
 /** What the run's own folder says of it, so that a later life reads it as it was started. */
-export type AgentRecord = Pick<AgentRun, "name" | "output" | "stop_signal" | "home" | "session" | "account">;
+export type AgentRecord = Pick<AgentRun, "name" | "output" | "stop_signal" | "home" | "session" | "account" | "own" | "program">;
 
 export const enlistAgent = (record: AgentRecord): AgentRun => ({
 	...record,
 	reader: createReader(record.output),
+	watch: Object.keys(record.own).length > 0 ? createWatch(record.own) : null,
 	offset: 0,
 	waitsSince: null,
 	waited: null,
 	judgement: null,
 });
 
-export const recordOf = ({ name, output, stop_signal, home, session, account }: AgentRun): AgentRecord => ({
+export const recordOf = ({ name, output, stop_signal, home, session, account, own, program }: AgentRun): AgentRecord => ({
 	name,
 	output,
 	stop_signal,
 	home,
 	session,
 	account,
+	own,
+	program,
 });
 
 /** From run.json; null when it is not there, or of a version that did not write it. */
 export function recordIn(json: unknown): AgentRecord | null {
 	const { agent_run: found } = (json ?? {}) as { agent_run?: unknown };
 	if (typeof found !== "object" || found === null) return null;
-	const { name, output, stop_signal, home, session, account } = found as Record<string, unknown>;
+	const { name, output, stop_signal, home, session, account, own, program } = found as Record<string, unknown>;
 	if (typeof name !== "string" || typeof output !== "string" || !isFormat(output)) return null;
 	const orNull = (value: unknown) => (typeof value === "string" ? value : null);
 	return {
@@ -64,7 +75,23 @@ export function recordIn(json: unknown): AgentRecord | null {
 		home: orNull(home),
 		session: orNull(session),
 		account: orNull(account),
+		own: ownIn(own),
+		program: programIn(program),
 	};
+}
+
+/** Of a version that knew other keys, it is read as if nothing had been said. */
+function ownIn(found: unknown): OwnReading {
+	try {
+		return readOwn(found ?? {}, "own");
+	} catch {
+		return {};
+	}
+}
+
+function programIn(found: unknown): AgentRecord["program"] {
+	const { name, path } = (found ?? {}) as Record<string, unknown>;
+	return typeof name === "string" && typeof path === "string" ? { name, path } : null;
 }
 
 /** As the settings have it now. */
@@ -79,14 +106,22 @@ export function agentOf({ job, run }: Claimed, settings: SupervisorSettings): Ag
 		home: null,
 		session: null,
 		account: run.account ?? null,
+		own: ownOf(profile),
+		program: null,
 	};
 }
+
+const ownOf = (profile: Profile | null): OwnReading => {
+	const { outcomes, usage, session } = profile ?? {};
+	return { ...(outcomes && { outcomes }), ...(usage && { usage }), ...(session === undefined ? {} : { session }) };
+};
 
 /** The folder that a program with this environment keeps its login and sessions in. */
 export function homeOf(profile: Profile, env: Record<string, string>): string | null {
 	const named = profile.home_variable === null ? undefined : env[profile.home_variable];
 	if (named !== undefined && named !== "") return named;
-	const known = knownOf(profile);
+	// Also of a program of another name: one that starts the known one, most likely.
+	const { known } = ADAPTERS[profile.output];
 	if (known === null || env.HOME === undefined) return null;
 	return known.home === "" ? env.HOME : `${env.HOME}/${known.home}`;
 }
@@ -95,10 +130,11 @@ const PIECE = 1024 * 1024;
 
 /** Reads on in what a live run has written, a megabyte at most. True when more is there. */
 export function readOn({ disk }: Pick<Floor, "disk">, { dir, agent }: { dir: string; agent: AgentRun | null }): boolean {
-	if (agent === null || agent.output === "command" || agent.judgement) return false;
+	if (agent === null || (agent.output === "command" && agent.watch === null) || agent.judgement) return false;
 	const bytes = disk.readAt(`${dir}/stdout.log`, agent.offset, PIECE);
 	agent.offset += bytes.length;
 	agent.reader.push(bytes);
+	agent.watch?.stdout(bytes);
 	return bytes.length === PIECE;
 }
 
@@ -117,6 +153,10 @@ export function moveOn(
 	const unread = before - agent.offset;
 	agent.offset = unread <= tail ? after - unread : head;
 }
+
+/** What became of it, by the rules of the configuration and those of its format. */
+export const judgeRun = ({ output, watch }: AgentRun, reading: Reading, exit: Exit, about: About): OwnJudgement =>
+	watch === null ? { ...judge(output, reading, exit, about), rule: null } : watch.judge(output, reading, exit, about);
 
 export type Progress = {
 	turns: number;

@@ -72,7 +72,12 @@ export function prepare(
 	const work =
 		profile === null
 			? { argv: spec.command ?? [], stdin: null, prompt: withTold(filled(spec.prompt, results), told) }
-			: ofAgent(profile, claimed, { prior, before, place, results }, { agent: ownAgent, options: mcp.options });
+			: ofAgent(
+					profile,
+					claimed,
+					{ prior, before, place, results },
+					{ agent: ownAgent, options: mcp.options, prompt_file: `${given.dir}/prompt.md` },
+				);
 	const tooLong = agent === null ? null : promptProblem(agent.name, work.prompt ?? "", settings);
 	if (tooLong !== null) return { refused: tooLong };
 	if (work.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
@@ -114,8 +119,9 @@ export function prepare(
 		if ("problem" in told) return { refused: told.problem };
 		if (told.text !== undefined) env[OPENCODE_CONFIG] = told.text;
 	}
-	const record = agent && profile ? { ...agent, home: homeOf(profile, env), session: work.session ?? null } : null;
 	const { argv } = work;
+	const program = { name: argv[0] as string, path: env.PATH ?? "" };
+	const record = agent && profile ? { ...agent, home: homeOf(profile, env), session: work.session ?? null, program } : null;
 	return {
 		argv,
 		stdin: work.stdin === null ? null : "prompt.md",
@@ -168,7 +174,7 @@ function ofAgent(
 	profile: Profile,
 	{ job, spec, run }: Claimed,
 	{ prior, before, place, results }: Required<Circumstances>,
-	own: { agent: string; options: readonly string[] },
+	own: { agent: string; options: readonly string[]; prompt_file: string },
 ): Work {
 	const wish = { ...own, model: spec.model, permission: spec.permission ?? ("edit" as const), title: `Sluice job ${job.id}` };
 	const told = place?.told ?? null;

@@ -183,7 +183,6 @@ describe("bad agents have a stated end", () => {
 
 	test.each<[string, Parameters<Player["next"]>[0], RegExp]>([
 		["says nothing and exits with 0", {}, /^crashed: it exited with 0 and said nothing$/],
-		["prints garbage", { before: "head -c 5000 /dev/urandom; echo" }, /^crashed: it exited with 0 and said nothing that can be read/],
 		["forks and exits", { before: "(trap '' HUP; sleep 300) & echo $! > \"$FORKED\"" }, /^crashed: it exited with 0 and said nothing$/],
 		["breaks off", { stdout: capture("claude-tool").stdout.toString().slice(0, -400), code: 0, after: "kill -9 $$" }, /killed by SIGKILL/],
 	])("%s", async (name, part, why) => {
@@ -196,6 +195,32 @@ describe("bad agents have a stated end", () => {
 		if (!name.startsWith("forks")) return;
 		// What it left behind is ended.
 		await until(() => !existsSync(`/proc/${readFileSync(forked, "utf8").trim()}`));
+	});
+
+	test.each<[string, Parameters<Player["next"]>[0], RegExp]>([
+		["prints garbage", { before: "head -c 5000 /dev/urandom; echo" }, /it wrote \d+ lines? \(\d+ kB\) that Sluice does not understand/],
+		[
+			"prints events that are not known",
+			{
+				stdout: capture("claude-tool")
+					.stdout.toString()
+					.replaceAll(/^(.*)$/gm, '{"event":$1}')
+					.replaceAll('{"event":}', ""),
+			},
+			/it wrote \d+ lines \(\d+ kB\) that Sluice does not understand/,
+		],
+	])("%s, and exits with 0: it may be done, so it is not repeated, and a person is told the version", async (_name, part, words) => {
+		const player = new Player("claude").next(part).next({ stdout: "2.9.999 (Claude Code)\n" });
+		const { home, client } = await stage(player);
+		const job = await add(client);
+		const asked = await until(async () => (await show(client, job)).question ?? undefined);
+		expect(asked).toMatch(words);
+		expect(asked).toMatch(
+			/claude 2\.9\.999 is newer than 2\.1\.\d+, which Sluice was tested with; see sluice logs 1 --raw and sluice diff 1$/,
+		);
+		expect([player.starts, player.argv(2)]).toEqual([2, ["--version"]]);
+		expect(accountOf(home, job, 1)).toMatchObject({ outcome: "needs_human", exit_kind: "needs_human" });
+		expect((await client.call("job.why", { id: job })).reasons[0]).toMatchObject({ code: "needs_human" });
 	});
 
 	test("prints hundreds of megabytes: read to its end, in little memory", async () => {

@@ -33,17 +33,21 @@ export function profileOf(name: string, custom: Readonly<Record<string, CustomPr
 	if (own === undefined && !isFormat(name)) return null;
 	const base = ADAPTERS[output].profile;
 	const given = Object.fromEntries(Object.entries(own ?? {}).filter(([, value]) => value !== undefined));
-	// The built-in's way of resuming starts the built-in's program.
+	// The built-in's way of resuming starts the built-in's program, and so does what a person types to go on.
 	const resume = own?.command !== undefined && own.resume === undefined ? [] : base.resume;
+	const open = own?.command === undefined ? base.open : own.command[0] === base.command[0] ? base.open : [];
 	// Nor does a command that has no place for them want its options.
 	const takes = own?.command === undefined || own.command.includes("{options}");
 	const { model, permissions } = takes ? base : COMMAND;
 	const mcp = own?.command === undefined ? base.mcp : "none";
 	// A mode with words of its own means what those say, and nothing besides.
 	const modes = Object.entries(base.permission_env).filter(([mode]) => own?.permissions?.[mode as Permission] === undefined);
-	const merged: Profile = { ...base, resume, model, mcp, ...given, output, permission_env: Object.fromEntries(modes) };
+	const merged: Profile = { ...base, resume, open, model, mcp, ...given, output, permission_env: Object.fromEntries(modes) };
 	return { ...merged, permissions: { ...permissions, ...own?.permissions }, env: { ...base.env, ...own?.env } };
 }
 
-/** The adapters' own part of a profile that starts one of their programs. */
-export const knownOf = (profile: Profile): Known | null => ADAPTERS[profile.output].known;
+/** What is known of the program that a profile starts; null for one that only prints like a program that is known. */
+export function knownOf({ output, command }: Pick<Profile, "output" | "command">): Known | null {
+	const { profile, known } = ADAPTERS[output];
+	return command[0]?.split("/").at(-1) === profile.command[0] ? known : null;
+}

@@ -1,3 +1,5 @@
+// Output that adapters do not know: counted, said with the version, and never repeated blindly.
+
 import { describe, expect, test } from "vitest";
 import { type Capture, capture, captures, judged } from "../../../test/make/capture.ts";
 import { isNewer, numberOf } from "./not-understood.ts";

@@ -1,6 +1,7 @@
 // How an agent is started, resumed and stopped: data, the same for those that are built in and for those of the configuration; and the argv made from it.
 
 import type { McpMode } from "./mcp.ts";
+import type { OwnReading } from "./own/outcomes.ts";
 
 export const FORMATS = ["claude", "codex", "gemini", "opencode", "command"] as const;
 /** How an agent's output is read. `command`: not at all, its exit code says everything. */
@@ -13,7 +14,7 @@ export type Profile = {
 	output: Format;
 	/**
 	 * argv: `{options}` where those of model and permission go, `{title}` for what the session shall be called. The prompt comes through standard input; with
-	 * `{prompt}` it is that argument instead, which every user of the machine can read in the list of processes.
+	 * `{prompt_file}` a file with it is named there; with `{prompt}` it is that argument itself, which every user of the machine can read in the list of processes.
 	 */
 	command: string[];
 	/** The same for going on with a session, `{session}`; empty = it cannot. */
@@ -34,7 +35,7 @@ export type Profile = {
 	mcp: McpMode;
 	/** The variable that names the folder of its login and sessions; null = it has none. */
 	home_variable: string | null;
-};
+} & OwnReading;
 
 /** What we know of a program that ships with a profile. */
 export type Known = {
@@ -60,6 +61,8 @@ export type Wish = {
 	agent?: string | undefined;
 	/** More options, behind those of model and permission. */
 	options?: readonly string[] | undefined;
+	/** A file that holds the prompt. */
+	prompt_file?: string | undefined;
 };
 
 /** Longer prompts come through standard input: the system bounds each argument. */
@@ -80,6 +83,10 @@ export function commandLine(profile: Profile, wish: Wish): { argv: string[]; std
 		const titled = word.replaceAll("{title}", () => wish.title ?? "sluice");
 		return [wish.session === undefined ? titled : titled.replaceAll("{session}", () => wish.session as string)];
 	});
+	// Where the program reads it from a file, nothing of it stands in the list of processes.
+	const file = wish.prompt_file;
+	if (file !== undefined && words.some((word) => word.includes("{prompt_file}")))
+		return { argv: words.map((word) => word.replaceAll("{prompt_file}", () => file)), stdin: null };
 	const wanted = words.some((word) => word.includes("{prompt}"));
 	const argv = words.map((word) => word.replaceAll("{prompt}", () => wish.prompt));
 	if (wanted && argv.every(fits)) return { argv, stdin: null };

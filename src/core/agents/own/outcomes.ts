@@ -1,0 +1,196 @@
+// What the configuration says of an agent's output (`outcomes`, `usage`, `session`): exit codes and patterns that name an outcome, and where usage and session stand.
+//
+// Rules are tried in their order, the first that fits counts, also for exit code 0: some programs exit with 0 at a limit. Where none fits, the judgement of the agent's `output`
+// stands (for `command`: the exit code).
+
+import { delayIn, momentIn } from "../causes.ts";
+import type { Outcome, Used } from "../happening.ts";
+import { NOTHING } from "../happening.ts";
+import { countIn, microIn, momentOr, short } from "../json.ts";
+import { type About, type Exit, exitKindFor, type Judgement, judge } from "../judge.ts";
+import { createLines } from "../lines.ts";
+import type { Format } from "../profile.ts";
+import { plus, type Reading } from "../reading.ts";
+import { type Pattern, patternOf } from "./pattern.ts";
+
+/** All that is given must fit. A pattern looks for one line. */
+export type OutcomeRule = {
+	exit?: number[];
+	stdout?: string;
+	stderr?: string;
+	/** In either of the two. */
+	match?: string;
+	/** A later line of the same stream that fits: the program got over it, and the rule does not count. */
+	recovered?: string;
+	is: Outcome | "session_gone";
+	/** With a group: how long to wait, in seconds unless it names a unit. */
+	retry_after?: string;
+	/** With a group: when the limit ends. */
+	until?: string;
+};
+export type UsageRule = {
+	/** With groups, whose numbers are added. */
+	tokens?: string;
+	/** With a group: dollars. */
+	cost?: string;
+	/** What several lines mean: each its own part, or the last one all of it. */
+	count?: "sum" | "last";
+	/** Its `input_tokens` hold what came from the cache, too. */
+	input_includes_cache?: boolean;
+};
+export type OwnReading = { outcomes?: OutcomeRule[]; usage?: UsageRule; session?: string };
+type Stream = "stdout" | "stderr";
+
+/** Of a longer line the beginning is looked at. */
+const LINE_MAX = 4096;
+const DELAY_MAX_MS = 366 * 86_400_000;
+const KEEPS_SESSION = /^[\w][\w.:-]{0,199}$/;
+
+/** Whether anything of a profile looks into the lines of its program. */
+export const looksAtLines = ({ outcomes = [], usage = {}, session }: OwnReading): boolean =>
+	outcomes.some((rule) => rule.stdout ?? rule.stderr ?? rule.match ?? rule.retry_after ?? rule.until) ||
+	(usage.tokens ?? usage.cost ?? session) !== undefined;
+
+export type Watch = {
+	/** As it comes, in pieces. */
+	stdout(bytes: Uint8Array): void;
+	/** The end of stderr, once. Judges with it. */
+	judge(format: Format, reading: Reading, exit: Exit, about: About): OwnJudgement;
+};
+/** `rule`: the number of the rule that named the outcome, from 0 on; null where none did. */
+export type OwnJudgement = Judgement & { rule: number | null };
+
+/** The run's end as the scheduler counts it. A command that a rule calls crashed is one: it is tried again. */
+export const exitKindOf = (format: Format, { outcome, rule }: OwnJudgement) => exitKindFor(rule === null ? format : "claude", outcome);
+
+type Seen = { rule: OutcomeRule; line: Record<Stream, string | null>; delay: string | null; until: string | null };
+
+export function createWatch(own: OwnReading): Watch {
+	const patterns = new Map<string, Pattern>();
+	const on = (source: string | undefined, line: string) => {
+		if (source === undefined) return null;
+		const pattern = patterns.get(source) ?? patternOf(source);
+		patterns.set(source, pattern);
+		return pattern.on(line);
+	};
+	const seen: Seen[] = (own.outcomes ?? []).map((rule) => ({ rule, line: { stdout: null, stderr: null }, delay: null, until: null }));
+	const usage = own.usage ?? {};
+	let tokens: number | null = null;
+	let cost: number | null = null;
+	let session: string | null = null;
+
+	const look = (stream: Stream, text: string): void => {
+		const line = text.slice(0, LINE_MAX).replace(/\r$/, "");
+		for (const one of seen) {
+			const { rule } = one;
+			if (on(rule[stream] ?? rule.match, line) !== null) one.line[stream] = line;
+			else if (one.line[stream] !== null && on(rule.recovered, line) !== null) one.line[stream] = null;
+			one.delay = on(rule.retry_after, line)?.groups[0] ?? one.delay;
+			one.until = on(rule.until, line)?.groups[0] ?? one.until;
+		}
+		if (stream === "stderr") return;
+		const used = on(usage.tokens, line)?.groups.reduce((sum, group) => sum + (amountIn(group) ?? 0), 0);
+		if (used !== undefined) tokens = usage.count === "last" ? used : (tokens ?? 0) + used;
+		const dollars = amountIn(on(usage.cost, line)?.groups[0]);
+		if (dollars !== undefined) cost = usage.count === "last" ? dollars : (cost ?? 0) + dollars;
+		const id = on(own.session, line)?.groups[0];
+		if (id !== undefined && KEEPS_SESSION.test(id)) session = id;
+	};
+	const lines = createLines((line) => look("stdout", line));
+	let isOver = false;
+
+	const judgeWith = (format: Format, reading: Reading, exit: Exit, about: About): OwnJudgement => {
+		if (!isOver) {
+			isOver = true;
+			const rest = lines.end();
+			if (rest !== null) look("stdout", rest);
+			for (const line of about.stderr.split("\n")) look("stderr", line);
+		}
+		const told = tokens === null && cost === null ? null : { ...NOTHING, tokens: countIn(tokens ?? 0), cost_micro: microIn(cost) };
+		const counted = withUsage(reading, usage, told);
+		const plain = judge(format, session === null ? counted : { ...counted, session }, exit, about);
+		const rule = seen.findIndex((one) => fits(one, exit));
+		const found = seen[rule];
+		return found === undefined ? { ...plain, rule: null } : { ...ruled(found, plain, exit, about), rule };
+	};
+	return { stdout: (bytes) => lines.push(bytes), judge: judgeWith };
+}
+
+function fits({ rule, line }: Seen, exit: Exit): boolean {
+	if (rule.exit !== undefined && !rule.exit.includes(exit.code)) return false;
+	if (rule.stdout !== undefined && line.stdout === null) return false;
+	if (rule.stderr !== undefined && line.stderr === null) return false;
+	return rule.match === undefined || line.stdout !== null || line.stderr !== null;
+}
+
+function ruled({ rule, line, delay, until }: Seen, plain: Judgement, exit: Exit, about: About): Judgement {
+	const outcome = rule.is === "session_gone" ? "transient" : rule.is;
+	const words = line.stderr ?? line.stdout;
+	const message =
+		words === null ? (outcome === "ok" ? plain.message : `exit code ${exit.code}`) : outcome === "ok" ? plain.message : words.trim();
+	const isHeld = outcome === "limited" || outcome === "throttled";
+	const end = outcome === "limited" ? (momentOf(until, about) ?? momentOr(momentIn(message ?? "", about.now, about.timezone) ?? 0)) : null;
+	const wait = isHeld && end === null ? (spanOf(delay) ?? delayIn(message ?? "") ?? null) : null;
+	return {
+		...plain,
+		outcome,
+		until: end,
+		retry_after_ms: wait === null ? null : Math.min(wait, DELAY_MAX_MS),
+		session_gone: rule.is === "session_gone",
+		message: message === null ? null : short(message, 4000),
+		question: outcome === "needs_human" ? short(plain.question ?? message ?? "the agent asks for a person", 4000) : null,
+	};
+}
+
+/** What the lines tell of usage comes before what the format tells. */
+function withUsage(reading: Reading, usage: UsageRule, told: Used | null): Reading {
+	if (told !== null && usage.count === "last") return { ...reading, steps: null, total: { scope: "process", used: told } };
+	if (told !== null) return { ...reading, steps: plus(NOTHING, told), total: null };
+	if (usage.input_includes_cache !== true) return reading;
+	const once = (used: Used): Used => ({ ...used, tokens: Math.min(used.tokens, used.input_tokens + used.output_tokens) });
+	const { steps, total } = reading;
+	return {
+		...reading,
+		steps: steps && once(steps),
+		total: total && { ...total, used: once(total.used), own: total.own && once(total.own) },
+	};
+}
+
+const FACTORS: Record<string, number> = { k: 1000, m: 1_000_000, b: 1_000_000_000 };
+
+/** "4.5k", "8,975", "0.0042", "1.2M". */
+export function amountIn(text: string | undefined): number | undefined {
+	const [, digits, factor = ""] = /^\s*\$?\s*(\d[\d.,]*)\s*([kmb])?\s*$/i.exec(text ?? "") ?? [];
+	if (digits === undefined) return undefined;
+	const number = Number(digits.replaceAll(",", ""));
+	return Number.isFinite(number) ? number * (FACTORS[factor.toLowerCase()] ?? 1) : undefined;
+}
+
+/** "30" (seconds), "1.5s", "2 minutes", "6m0s". */
+export function spanOf(text: string | null): number | null {
+	if (text === null) return null;
+	const bare = amountIn(text);
+	if (bare !== undefined && /^[\s\d.]+$/.test(text)) return Math.ceil(bare * 1000);
+	return delayIn(`retry in ${text.trim()}`) ?? null;
+}
+
+/** "2026-12-01T00:00:00Z", "1794780092" (seconds or milliseconds since 1970), "10:05 PM", "Nov 18, 10pm (UTC)", "10/2/2026". */
+export function momentOf(text: string | null, { now, timezone }: Pick<About, "now" | "timezone">): number | null {
+	if (text === null) return null;
+	const words = text
+		.trim()
+		.replace(/(\d) at (?=\d)/, "$1 ")
+		.replace(/[.,;*)]+$/, (end) => (end.includes(")") && text.includes("(") ? ")" : ""));
+	if (/^\d{10}$/.test(words)) return momentOr(Number(words) * 1000);
+	if (/^\d{13}$/.test(words)) return momentOr(Number(words));
+	if (/^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?$/.test(words)) {
+		const iso = words
+			.replace(" UTC", "Z")
+			.replace(/^(\S+) (\d\d:)/, "$1T$2")
+			.replace(" ", "");
+		return momentOr(Date.parse(/T.*(?:Z|[+-]\d\d:?\d\d)$/.test(iso) ? iso : `${iso.includes("T") ? iso : `${iso}T00:00:00`}Z`) || 0);
+	}
+	const [, month, day, year] = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/.exec(words) ?? [];
+	if (year !== undefined) return momentOr(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+	return momentOr(momentIn(`resets at ${words}`, now, timezone) ?? 0);
+}
