@@ -106,7 +106,7 @@ const HANDLERS: Handlers = {
 	runNow: (state, [id, options], seen) => control.runNow(state, id, options ?? {}, seen),
 	approve: (state, [id], seen) => control.approve(state, id, seen),
 	reject: (state, [id, options], seen) => control.reject(state, id, options ?? {}, seen),
-	answer: (state, [id], seen) => control.answer(state, id, seen),
+	answer: (state, [id, , options], seen) => control.answer(state, id, options?.grant, seen),
 	clear: (state, [options], seen) => control.clear(state, options ?? {}, seen),
 	merged: (state, [id, status], seen) => control.merged(state, id, status, seen),
 

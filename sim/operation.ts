@@ -1,5 +1,6 @@
 // One step of a workload, as data. References go by the operation that made a job, so that a list with holes still makes sense.
 
+import type { Granted } from "../src/core/agents/allowing.ts";
 import type { Config } from "../src/core/config.ts";
 import type { ExitKind, JobInput, MergeStatus, Policy } from "../src/core/job.ts";
 import type { FactValue } from "../src/host.ts";
@@ -42,6 +43,8 @@ export type EndPlan = {
 	retry_after_ms?: number;
 	closed?: string;
 	question?: string;
+	denied?: string[];
+	closing_question?: string;
 	reboot?: true;
 	outage?: true;
 	fault?: "job";
@@ -70,7 +73,7 @@ type Plain =
 	| { kind: "result"; whom: Whom; value: unknown; stale?: true }
 	| { kind: "cancel"; whom: Whom; subtree?: true }
 	| { kind: "cancel_all"; of: Whom["of"]; picks: number[] }
-	| { kind: "act"; what: Act; whom: Whom; value?: number; force?: true; text?: string }
+	| { kind: "act"; what: Act; whom: Whom; value?: number; force?: true; text?: string; grant?: Granted }
 	| { kind: "pause"; scope: Scope; until_in?: number; bare?: true }
 	| { kind: "resume"; scope: Scope; bare?: true }
 	| { kind: "clear"; item?: string }

@@ -510,6 +510,30 @@ export const BUGS: Bug[] = [
 		replace: ";",
 	},
 	{
+		name: "an answer drops the grant that came with it",
+		file: "scheduler/control.js",
+		find: "job.granted = together(job.granted, grant);",
+		replace: ";",
+	},
+	{
+		name: "an answer takes an earlier grant away",
+		file: "scheduler/control.js",
+		find: "job.granted = together(job.granted, grant);",
+		replace: "job.granted = grant;",
+	},
+	{
+		name: "a grant outlives the life of the job that it was given for",
+		file: "scheduler/rewind.js",
+		find: '"granted",',
+		replace: "",
+	},
+	{
+		name: "what an earlier run was denied is said of the last one",
+		file: "scheduler/finish.js",
+		find: "job.denied = ending.denied.length === 0 ? undefined : ending.denied;",
+		replace: "job.denied = ending.denied.length === 0 ? job.denied : ending.denied;",
+	},
+	{
 		name: "jobs that wait for a serial lock are not counted in the backlog",
 		file: "scheduler/backlog.js",
 		find: "tx.memory.usage.get(SERIAL) ?? 0",

@@ -116,7 +116,8 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 			if (id === undefined) return undefined;
 			if (op.what === "priority") return { method: "priority", args: [id, op.value ?? 0] };
 			if (op.what === "runNow") return { method: "runNow", args: [id, op.force ? { force: true } : {}] };
-			if (op.what === "answer") return { method: "answer", args: [id, op.text ?? "yes"] };
+			if (op.what === "answer")
+				return { method: "answer", args: [id, op.text ?? "yes", op.grant === undefined ? {} : { grant: op.grant }] };
 			return { method: op.what, args: [id] };
 		}
 		case "merged": {
@@ -213,6 +214,8 @@ function endCall(op: Op & { kind: "end" }, state: State, names: Names): Call | u
 				...(end.retry_after_ms === undefined ? {} : { retry_after_ms: end.retry_after_ms }),
 				...(end.closed === undefined ? {} : { closed: end.closed }),
 				...(end.question === undefined ? {} : { question: end.question }),
+				...(end.denied === undefined ? {} : { denied: end.denied }),
+				...(end.closing_question === undefined ? {} : { closing_question: end.closing_question }),
 				...(end.reboot === undefined ? {} : { reboot: true }),
 				...(end.outage === undefined ? {} : { outage: true }),
 				...(end.fault === undefined ? {} : { fault: end.fault }),

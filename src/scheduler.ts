@@ -1,6 +1,7 @@
 // Contract of the engine: what the library, the daemon, the CLI and the simulator call. Every method is durable before its promise resolves.
 
 import type { AddResult, ApplyOptions, ApplyResult, Manifest, OfItems } from "./adding.ts";
+import type { Granted } from "./core/agents/allowing.ts";
 import type { Config, PresetName } from "./core/config.ts";
 import type { Forecast } from "./core/forecast.ts";
 import type { Graph } from "./core/graph-text.ts";
@@ -102,6 +103,10 @@ export type Ending = {
 	outage?: boolean;
 	/** needs_human: what it asks. */
 	question?: string;
+	/** Tool calls that the agent was not allowed to make; an empty list: none of them was denied. Absent: nothing is known. */
+	denied?: string[];
+	/** completed: what its last words ask. */
+	closing_question?: string;
 	/** lost: the machine went down, or its host was lost with it; burns nothing. */
 	reboot?: boolean;
 	/**
@@ -166,6 +171,8 @@ export type StatusReport = {
 	budgets: BudgetView[];
 	/** Jobs that ended badly in the last 24 hours and were not taken up again; each is counted up to 10,000. */
 	recent_failures: { since: number; failed: number; blocked_by_dependency: number };
+	/** Those of the last hundred jobs that ended, within 24 hours, whose last run was not allowed something. */
+	denied: { job: number; name: string | null; denied: string[] }[];
 };
 
 /** `events`: of this process's commit. `heard`: what others have committed since the last time; not always all of it. */
@@ -272,7 +279,8 @@ export interface Scheduler extends Fleet, Voice {
 	runNow(id: number, options?: Act & { force?: boolean }): Promise<void>;
 	approve(id: number, options?: Act): Promise<void>;
 	reject(id: number, options?: Act): Promise<void>;
-	answer(id: number, text: string, options?: Act): Promise<void>;
+	/** `grant`: what its runs may do from now on, until the job is begun anew. */
+	answer(id: number, text: string, options?: Act & { grant?: Granted }): Promise<void>;
 	pause(scope?: Scope, options?: Act & { until?: number }): Promise<void>;
 	resume(scope?: Scope, options?: Act): Promise<void>;
 	/** The environment is mended: the open breaker of an agent or repo is closed without a probe. False: none was open. */

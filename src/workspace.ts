@@ -17,6 +17,8 @@ export type RepoSettings = {
 	/** Must exit with 0 before the base moves: argv; empty = none. */
 	verify: string[];
 	verify_timeout_ms: number;
+	/** Beginnings of shell commands that agents may run here at `edit` without asking, besides `verify`. */
+	allow: string[];
 	/** argv each; empty = none. The first two are fatal. */
 	hooks: Record<Hook, string[]>;
 	hook_timeout_ms: number;
@@ -31,7 +33,14 @@ export type RepoSettings = {
 };
 
 /** Where a run takes place. `told` is for a run that has to mend something: words for its prompt. */
-export type Place = { cwd: string; env: Record<string, string>; told: string | null };
+export type Place = {
+	cwd: string;
+	env: Record<string, string>;
+	told: string | null;
+	/** The repo's `allow`, and its `verify` as argv; empty = none. */
+	allow: string[];
+	verify: string[];
+};
 
 /** What the supervisor asks. Nothing here rejects. */
 export interface Workspaces {
@@ -42,7 +51,7 @@ export interface Workspaces {
 	 * something that this job asks for (a base that is not there), and no other job of the repo is concerned.
 	 */
 	enter(claimed: Claimed, dir: string): Promise<Place | { refused: string; fault?: "job" }>;
-	/** Whether the worktree is other than when its run began; null when nobody can tell. */
+	/** Whether the worktree is other than when the job's first run began; null when nobody can tell. */
 	changed(job: number): Promise<boolean | null>;
 	/** The program has ended: the last hook, the commit, the patch. The end as it counts. May be called again for the same run. */
 	leave(run: { job: number; attempt: number; dir: string }, ending: Ending): Promise<Ending>;

@@ -21,7 +21,9 @@ export type Question = {
 	grave: boolean;
 	/** What is asked for besides a yes. */
 	field?: { label: string; value: string; needed: boolean; lines: number };
-	act: (text: string) => void;
+	/** One of several, value and words; the first is the usual one. With another one the field may be empty. */
+	choice?: { label: string; options: [value: string, words: string][] };
+	act: (text: string, choice: string) => void;
 };
 export type Theme = "auto" | "light" | "dark";
 

@@ -177,7 +177,7 @@ export function reject(state: State, id: number, options: { reason?: string }, s
 	settle(state, seen);
 }
 
-export function answer(state: State, id: number, seen: Seen): void {
+export function answer(state: State, id: number, grant: ModelJob["granted"], seen: Seen): void {
 	const job = known(state, id, seen);
 	if (job === undefined) return;
 	if (!isWaiting(job) || job.question === undefined) {
@@ -186,6 +186,12 @@ export function answer(state: State, id: number, seen: Seen): void {
 	}
 	accepted(seen);
 	delete job.question;
+	if (grant !== undefined) {
+		const { permission = grant.permission, allow = [] } = job.granted ?? {};
+		const wider = permission === "full" || grant.permission === "full" ? "full" : permission;
+		const all = [...allow, ...(grant.allow ?? []).filter((one) => !allow.includes(one))];
+		job.granted = { ...(wider === undefined ? {} : { permission: wider }), ...(all.length === 0 ? {} : { allow: all }) };
+	}
 	settle(state, seen);
 }
 

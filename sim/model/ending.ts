@@ -87,6 +87,10 @@ export function endRun(state: State, job: ModelJob, told: Partial<Ending> & { ex
 	delete job.run;
 	job.exit_kind = kind;
 	if (run.verdict !== undefined) job.verdict = run.verdict;
+	if (ending.denied !== undefined) job.denied = ending.denied;
+	if (job.denied?.length === 0) delete job.denied;
+	delete job.closing_question;
+	if (kind === "completed" && ending.closing_question !== undefined) job.closing_question = ending.closing_question;
 	const excused = onAccount(state, job, run, run.intent ?? told.exit_kind, ending, seen);
 	if (RAN.includes(ending.exit_kind)) {
 		job.dispatch_failures = 0;

@@ -132,6 +132,9 @@ function reset(job: ModelJob): void {
 		"question",
 		"verdict",
 		"result",
+		"granted",
+		"denied",
+		"closing_question",
 		"merge_status",
 	] as const)
 		delete job[field];

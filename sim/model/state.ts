@@ -80,6 +80,11 @@ export type ModelJob = {
 	/** What its last run said, once that has ended; and its result, as JSON. */
 	verdict?: Said;
 	result?: string;
+	/** What was granted with an answer. */
+	granted?: { permission?: "edit" | "full"; allow?: string[] };
+	/** What its last run was denied, and what its last words asked. */
+	denied?: string[];
+	closing_question?: string;
 	failures: number;
 	attempt: number;
 	dispatch_failures: number;

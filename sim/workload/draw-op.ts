@@ -1,5 +1,6 @@
 // Random operations that are not about a new job: claims, endings, clocks, operators, holds, budgets, kernel calls.
 
+import type { Granted } from "../../src/core/agents/allowing.ts";
 import { EXIT_KINDS } from "../../src/core/job.ts";
 import type { Scope } from "../../src/scheduler.ts";
 import type { Act, EndPlan, Op, Whom } from "../operation.ts";
@@ -76,12 +77,22 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 		end.question = "which one?";
 		if (themes.has("voices") && random.chance(0.7)) end.code = 0;
 	}
+	// By the number of the operation: what is drawn after it stays the same.
+	if (id % 3 === 0 && (kind === "needs_human" || kind === "completed")) end.denied = id % 2 === 0 ? [`Bash: task ${id % 5}`] : [];
+	if (id % 5 === 0 && kind === "completed") end.closing_question = "and now?";
 	if (kind === "lost" && random.chance(0.4)) end.reboot = true;
 	if (kind === "completed" && themes.has("merges") && random.chance(0.4))
 		end.merge_status = random.pick(["merged", "pending", "conflict", "kept", "requested"]);
 	const token = themes.has("stale") && random.chance(0.15) ? { token: random.pick(["stale" as const, "twice" as const]) } : {};
 	return { id, kind: "end", whom: whom(random, "running"), end, ...(random.chance(0.6) ? { started: true as const } : {}), ...token };
 }
+
+const GRANTS: { grant?: Granted }[] = [
+	{},
+	{ grant: { permission: "full" } },
+	{ grant: { allow: ["Bash: task 1"] } },
+	{ grant: { permission: "edit", allow: ["Bash: task 2"] } },
+];
 
 /** Of up to so many; the same job may be picked twice. */
 export function drawCancelAll(random: Random, id: number, most: number): Op {
@@ -129,7 +140,8 @@ export function drawAct({ random, themes }: Drawing, id: number): Op {
 			whom: aim("ended"),
 			status: random.pick(["merged", "merged", "conflict", "verify_failed", "base_dirty", "kept"]),
 		};
-	if (what === "approve" || what === "reject" || what === "answer") return { id, kind: "act", what, whom: aim("asking"), text: "yes" };
+	if (what === "approve" || what === "reject") return { id, kind: "act", what, whom: aim("asking"), text: "yes" };
+	if (what === "answer") return { id, kind: "act", what, whom: aim("asking"), text: "yes", ...GRANTS[id % GRANTS.length] };
 	if (what === "retry" || what === "rerun") return { id, kind: "act", what, whom: aim(random.chance(0.7) ? "ended" : "waiting") };
 	return {
 		id,

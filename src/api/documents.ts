@@ -128,7 +128,10 @@ export type JobDocument = {
 	retry: RetryPolicy;
 	uses: Record<string, number>;
 	model: string | null;
+	/** As the job was added; `granted` has what a person allowed since. */
 	permission: "ask" | "edit" | "full" | null;
+	allow: string[];
+	expect: "any" | "change" | "none" | null;
 	commit: "auto" | "agent" | "never" | null;
 	args: string | null;
 	vars: Record<string, string> | null;
@@ -145,6 +148,12 @@ export type JobDocument = {
 	verdict: { verdict: VerdictWord; text: string; at: Time } | null;
 	/** What its run reported to the jobs after it; null where it reported nothing, too. */
 	result: unknown;
+	/** What a person granted with an answer: a permission, or tool calls as they were denied. */
+	granted: { permission: "edit" | "full" | null; allow: string[] } | null;
+	/** Tool calls that its last run was not allowed to make. */
+	denied: string[];
+	/** What the last words of its last run ask, though it is not stopped by that. */
+	closing_question: string | null;
 	/** What its runs have told that they used, in all. */
 	usage: Record<string, number>;
 	/** What was wrong with a record that could not be read. */
@@ -263,6 +272,8 @@ export function jobDocument(view: JobView, { config, mask, ...live }: Showing): 
 		uses: view.uses ?? {},
 		model: spec.model ?? null,
 		permission: spec.permission ?? (view.kind === "agent" ? "edit" : null),
+		allow: spec.allow ?? [],
+		expect: spec.expect ?? (view.kind === "agent" ? "any" : null),
 		commit: spec.commit ?? (view.kind === "agent" ? "auto" : null),
 		args: spec.args ?? null,
 		vars: spec.vars ? masked(spec.vars, mask) : null,
@@ -276,6 +287,9 @@ export function jobDocument(view: JobView, { config, mask, ...live }: Showing): 
 		asked: view.asked ?? null,
 		verdict: verdictOf(view),
 		result: resultValue(view.result),
+		granted: view.granted ? { permission: null, allow: [], ...view.granted } : null,
+		denied: view.denied ?? [],
+		closing_question: view.closing_question ?? null,
 		usage: view.usage ?? {},
 		broken: view.broken ?? view.spec.broken ?? null,
 		version: spec.version,

@@ -61,7 +61,11 @@ export function remark(job: ShownJob, now: number): string {
 	const took = tookOf(job);
 	const reason = printable(job.end_reason ?? "");
 	if (job.status === "succeeded")
-		return [took === "" ? reason : `in ${took}`, job.merge_status === "merged" ? printable(mergeWords(job)) : unmergedWords(job)]
+		return [
+			took === "" ? reason : `in ${took}`,
+			job.merge_status === "merged" ? printable(mergeWords(job)) : unmergedWords(job),
+			deniedWords(job),
+		]
 			.filter(Boolean)
 			.join(", ");
 	const launch = launchWords(job);
@@ -72,6 +76,12 @@ export function remark(job: ShownJob, now: number): string {
 	const code = typeof job.exit_code === "number" && job.exit_code !== 0 ? `exit code ${job.exit_code}` : "";
 	const kind = job.exit_kind && !["failed", "cancelled", "completed"].includes(job.exit_kind) ? job.exit_kind.replaceAll("_", " ") : "";
 	return [kind, code, took && `after ${took}`].filter(Boolean).join(", ");
+}
+
+/** `was not allowed Bash: npm test and 2 more`; empty for a job that was denied nothing. */
+export function deniedWords({ denied = [] }: Pick<ShownJob, "denied">): string {
+	const [first, ...others] = denied;
+	return first === undefined ? "" : `was not allowed ${printable(first)}${others.length > 0 ? ` and ${others.length} more` : ""}`;
 }
 
 /** `, waits for job 7 and 2 more, lends its slot`; empty for a run that does not wait. */

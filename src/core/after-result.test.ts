@@ -36,7 +36,16 @@ describe("filling in", () => {
 	test("what is put in is not looked at again, in a text or in a recipe's prompt", () => {
 		const literal = "do {{after.plan.result}} and {{prior}}";
 		expect(fillPlaces("{{after.plan.result.summary}}", SOURCES)).toBe(literal);
-		const telling: Telling = { attempt: 1, past: null, branch: null, asked: null, answer: null, left: null, results: SOURCES };
+		const telling: Telling = {
+			attempt: 1,
+			past: null,
+			branch: null,
+			asked: null,
+			answer: null,
+			left: null,
+			verify: null,
+			results: SOURCES,
+		};
 		expect(promptFor("{{after.plan.result.summary}}", "text", telling)).toBe(literal);
 		expect(promptFor("{{attempt}}: {{after.plan.result.summary}}", "template", telling)).toBe(`1: ${literal}`);
 	});

@@ -70,6 +70,8 @@ export const INPUT_KEYS = [
 	"uses",
 	"model",
 	"permission",
+	"allow",
+	"expect",
 	"commit",
 	"args",
 	"vars",
@@ -160,6 +162,7 @@ function readJob(value: unknown, config: Config, { now, force, field = "", agent
 	addLocks(job, input, at);
 	if (input.requires_approval !== undefined && check.flag(input.requires_approval, at("requires_approval"))) job.approval = "needed";
 	const spec = specOf(input, now, at);
+	checkExpectation(job, spec, at);
 	addMerge(job, spec, config);
 	const after = afterOf(input, at);
 	if (spec.prompt !== undefined)
@@ -184,6 +187,16 @@ function readJob(value: unknown, config: Config, { now, force, field = "", agent
 		unique,
 		warnings: [],
 	};
+}
+
+/** A command says by its exit code how it went, and asks nobody. Without a repo nothing tells of a change: there a recipe's `change` is `any`. */
+function checkExpectation({ kind, repo }: Job, spec: JobSpec, at: At): void {
+	for (const key of ["expect", "allow"] as const)
+		if (spec[key] !== undefined && kind !== "agent") throw check.wrong(at(key), `is for agents, and this is a ${kind}`, "leave it out");
+	if (spec.expect !== "change" || repo !== undefined) return;
+	if (spec.recipe === undefined)
+		throw check.wrong(at("expect"), "a change can be told only in a repo", "name one with repo, or leave expect out");
+	delete spec.expect;
 }
 
 /** Where the repo's own way decides that nothing is merged, that is written down: `after: merged` was refused or accepted by it. */

@@ -1,5 +1,6 @@
 // What a job is: its states, the only moves between them, and the document that carries it.
 
+import type { Granted } from "./agents/allowing.ts";
 import { SluiceError } from "./errors.ts";
 import type { RunVerdict } from "./verdict.ts";
 
@@ -207,6 +208,9 @@ export type JobInput = {
 	uses?: Record<string, number>;
 	model?: string;
 	permission?: "ask" | "edit" | "full";
+	/** Tables: agents/allowing.ts, agents/closing.ts. */
+	allow?: string[];
+	expect?: "any" | "change" | "none";
 	commit?: "auto" | "agent" | "never";
 	args?: string;
 	vars?: Record<string, string>;
@@ -216,10 +220,10 @@ export type JobInput = {
 	raw?: boolean;
 };
 
-/** A run in progress, inside its job's document. One attempt, one fencing token. */
 /** What started a run: the scheduler by itself, or a person's `sluice run`. */
 export type StartedBy = "daemon" | "run";
 
+/** A run in progress, inside its job's document. One attempt, one fencing token. */
 export type Run = {
 	attempt: number;
 	token: number;
@@ -313,6 +317,11 @@ export type Job = {
 	verdict?: RunVerdict | undefined;
 	/** What its run reported for the jobs after it, as compact JSON; the last report counts. Kept when the job has ended. */
 	result?: string | undefined;
+	/** What a person granted with an answer; for all runs until it is begun anew. */
+	granted?: Granted | undefined;
+	/** Of its last run: tool calls that it was not allowed to make, and what its last words ask though it is done. */
+	denied?: string[] | undefined;
+	closing_question?: string | undefined;
 	/** What its runs have told that they used, in all: cost_micro, tokens … */
 	usage?: Record<string, number> | undefined;
 	/** Runs that ended as failures; iteration = 1 + this. */
@@ -368,6 +377,8 @@ export type JobSpec = Pick<
 	| "env"
 	| "model"
 	| "permission"
+	| "allow"
+	| "expect"
 	| "commit"
 	| "args"
 	| "vars"

@@ -1,6 +1,7 @@
 // The JSON Schema of manifests, made from one table of what a job takes: for editors, and for `sluice apply --schema`.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are what manifests write
 
+import { EXPECTS } from "./agents/closing.ts";
 import { ARTIFACT_KINDS } from "./fact.ts";
 import { EXIT_KINDS, type JobInput, POLICIES } from "./job.ts";
 
@@ -133,6 +134,11 @@ export const JOB_FIELDS: Record<keyof JobInput, Schema> = {
 	account: text("Whose quota at the provider is used."),
 	model: text("Which model the agent uses."),
 	permission: choice("What the agent may do without asking.", ["ask", "edit", "full"]),
+	allow: list("Beginnings of shell commands that the agent may run at `edit` without asking: npm test."),
+	expect: choice(
+		"What a run that ends well must have done: `change` something in its repo; `none`: what its last words ask does not count.",
+		[...EXPECTS],
+	),
 	commit: choice("What becomes of uncommitted work.", ["auto", "agent", "never"]),
 	trigger: text("What caused it; manual when not said."),
 };

@@ -109,7 +109,7 @@ describe("rendering", () => {
 		const recipe = readRecipe({ agent: "a", prompt: "{{text}} {{prior}} \\{{answer}} {{ last_error }}" }, "r");
 		const [one] = renderRecipe(recipe, { vars: {}, built: { text: "say {{answer}} and {{x}}", args: "{{prior}}" } });
 		expect(one?.job.prompt).toBe("say \\{{answer}} and {{x}} {{prior}} \\{{answer}} {{ last_error }}\n\n\\{{prior}}");
-		const told = { attempt: 1, past: null, branch: null, asked: null, answer: null, left: null };
+		const told = { attempt: 1, past: null, branch: null, asked: null, answer: null, left: null, verify: null };
 		expect(promptFor(one?.job.prompt ?? "", "template", told)).toBe("say {{answer}} and {{x}}  {{answer}} \n\n{{prior}}");
 		expect(fault(() => readRecipe({ command: ["echo", "{{last_error}}"] }, "r"))).toMatchObject({
 			field: "command[1]",

@@ -54,6 +54,8 @@ export const TEMPLATE_KEYS = [
 	"owner",
 	"model",
 	"permission",
+	"allow",
+	"expect",
 	"commit",
 	"mode",
 ] as const satisfies readonly (keyof JobInput)[];
@@ -187,11 +189,12 @@ function stepsOf(value: unknown, shared: JobInput): RecipeStep[] {
 		check.knownKeys(given, ["name", "after", "on", ...TEMPLATE_KEYS], field);
 		const own = templateOf(given, field);
 		// What it runs is its own affair; the rest it shares.
-		const { command, prompt, agent, ...rest } = shared;
+		const { command, prompt, agent, allow, expect, ...rest } = shared;
+		const forAgents = { ...rest, ...(allow === undefined ? {} : { allow }), ...(expect === undefined ? {} : { expect }) };
 		const base =
 			own.command !== undefined
 				? rest
-				: { ...rest, ...(agent === undefined ? {} : { agent }), ...(prompt === undefined ? {} : { prompt }) };
+				: { ...forAgents, ...(agent === undefined ? {} : { agent }), ...(prompt === undefined ? {} : { prompt }) };
 		const runs = own.command === undefined && own.prompt === undefined && command !== undefined ? { ...rest, command } : base;
 		if (given.on !== undefined) {
 			const on = check.record(given.on, `${field}.on`);

@@ -1,5 +1,7 @@
 // The part of a job's input that only its host reads: what to run, where, and with what.
 
+import { readAllow } from "./agents/allowing.ts";
+import { EXPECTS } from "./agents/closing.ts";
 import * as check from "./check.ts";
 import { SluiceError } from "./errors.ts";
 import { branchFault } from "./fact.ts";
@@ -21,6 +23,8 @@ export function specOf(input: JobInput, now: number, at: (key: string) => string
 	if (input.env !== undefined) spec.env = words(input.env, at("env"), /^[A-Za-z_][A-Za-z0-9_]*$/);
 	if (input.model !== undefined) spec.model = check.word(input.model, at("model"));
 	if (input.permission !== undefined) spec.permission = check.oneOf(input.permission, ["ask", "edit", "full"], at("permission"));
+	if (input.allow !== undefined) spec.allow = readAllow(input.allow, at("allow"));
+	if (input.expect !== undefined) spec.expect = check.oneOf(input.expect, EXPECTS, at("expect"));
 	if (input.commit !== undefined) spec.commit = check.oneOf(input.commit, ["auto", "agent", "never"], at("commit"));
 	if (input.args !== undefined) spec.args = check.text(input.args, at("args"));
 	if (input.vars !== undefined) spec.vars = words(input.vars, at("vars"), /^[A-Za-z_][\w.-]*$/);

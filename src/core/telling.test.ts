@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { asText, lastLines, promptFor, type Telling } from "./telling.ts";
 
-const FIRST: Telling = { attempt: 1, past: null, branch: null, asked: null, answer: null, left: null };
+const FIRST: Telling = { attempt: 1, past: null, branch: null, asked: null, answer: null, left: null, verify: null };
 const AGAIN: Telling = {
 	attempt: 3,
 	past: { attempt: 2, exit_kind: "failed", message: "2 tests failed", tail: "FAIL a\nFAIL b" },
@@ -11,6 +11,7 @@ const AGAIN: Telling = {
 	asked: null,
 	answer: null,
 	left: null,
+	verify: null,
 };
 
 describe("a prompt", () => {

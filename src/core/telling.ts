@@ -8,6 +8,7 @@
 //   {{question}}       what it asked a person last
 //   {{answer}}         what the person said
 //   {{after.NAME.result}}   the result of a job before this one: after-result.ts. These also count in a prompt that no recipe made.
+//   {{testing}}        how to test what was done: the repo's verify command, where it may be run
 //
 // A recipe's prompt may have these where it wants them; they are filled in at each start. A prompt that has none of them gets {{prior}} at its end; one
 // without {{prior}} and {{answer}} gets the answer there, if there is one.
@@ -15,7 +16,7 @@
 import { AFTER_PLACE, fillPlaces, type Source, wordsOf } from "./after-result.ts";
 import type { ExitKind } from "./job.ts";
 
-export const RUN_TIME = ["prior", "attempt", "prior_branch", "last_error", "log_tail", "question", "answer"] as const;
+export const RUN_TIME = ["prior", "attempt", "prior_branch", "last_error", "log_tail", "question", "answer", "testing"] as const;
 export type RunTime = (typeof RUN_TIME)[number];
 
 export type Past = {
@@ -36,6 +37,8 @@ export type Telling = {
 	left: string | null;
 	/** The results that the prompt asks for. */
 	results?: readonly Source[];
+	/** The repo's verify command, where the agent may run it. */
+	verify: string | null;
 };
 
 const NAMES = [...RUN_TIME, AFTER_PLACE].join("|");
@@ -60,13 +63,15 @@ export function promptFor(prompt: string, kind: "template" | "text", telling: Te
 		log_tail: telling.past?.tail ?? "",
 		question: telling.asked ?? "",
 		answer: telling.answer ?? "",
+		testing: testingWords(telling.verify),
 	};
 	const placed = new Set<RunTime>();
 	// All of them in one pass: what is put in is not looked at again.
 	const filled = prompt.replace(PLACE, (place, name: RunTime) => {
 		if (place.startsWith("\\")) return place.slice(1);
 		if (isAfterPlace(name)) return wordsOf(name, results) ?? place;
-		placed.add(name);
+		// It tells nothing of the attempts before.
+		if (name !== "testing") placed.add(name);
 		return values[name];
 	});
 	if (placed.size === 0) return joined(filled, words);
@@ -74,6 +79,11 @@ export function promptFor(prompt: string, kind: "template" | "text", telling: Te
 	// Somebody took the trouble to answer: that is not left out.
 	return placed.has("prior") || placed.has("answer") ? made : joined(made, answerWords(telling));
 }
+
+const testingWords = (verify: string | null): string =>
+	verify === null
+		? "Run the tests that you may run without asking."
+		: `Run \`${verify}\`, which you may, and mend what it finds: it is run again before the merge.`;
 
 const joined = (prompt: string, words: string): string => (words === "" ? prompt : `${prompt}\n\n${words}`);
 

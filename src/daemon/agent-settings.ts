@@ -73,6 +73,13 @@ function withOnePrompt(words: string[], field: string): string[] {
 	return words;
 }
 
+const template = (value: unknown, field: string, place: string): string[] => {
+	const words = argv(value, field, []);
+	if (words.length > 0 && !words.some((word) => word.includes(place)))
+		throw check.wrong(field, `has no ${place}`, `for example ["--allow", "${place}"]`);
+	return words;
+};
+
 export const agentReaders: Readers<AgentSettings> = {
 	command: (value, field) => withOnePrompt(someArgv(value, field, []), field),
 	output: (value, field) => check.oneOf(value, FORMATS, field),
@@ -89,6 +96,8 @@ export const agentReaders: Readers<AgentSettings> = {
 	open: (value, field) => argv(value, field, []),
 	model: (value, field) => argv(value, field, []),
 	permissions,
+	allow: (value, field) => template(value, field, "{command}"),
+	allow_tool: (value, field) => template(value, field, "{tool}"),
 	stop_signal: (value, field) => check.oneOf(value, ["SIGINT", "SIGTERM"] as const, field),
 	env: variables,
 	mcp: (value, field) => check.oneOf(value, MCP_MODES, field),

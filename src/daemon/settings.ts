@@ -2,6 +2,7 @@
 
 import { isAbsolute } from "node:path";
 import { SECRET_NAMES } from "../api/secrets.ts";
+import { readAllow } from "../core/agents/allowing.ts";
 import * as check from "../core/check.ts";
 import { cap, group, length, map, prefix, type Reader, type Readers, whole } from "../core/config-input.ts";
 import { ALLOWED } from "../core/environment.ts";
@@ -144,6 +145,7 @@ export const REPO: RepoSettings = {
 	base_branch: null,
 	verify: [],
 	verify_timeout_ms: 30 * 60_000,
+	allow: [],
 	hooks: { after_create: [], before_run: [], after_run: [], before_remove: [] },
 	hook_timeout_ms: 60_000,
 	merge: "direct",
@@ -310,6 +312,7 @@ export const REPO_FILE_READERS = {
 	base_branch: (value: unknown, field: string) => (value === null ? null : branch(value, field)),
 	verify: argv,
 	verify_timeout_ms: length,
+	allow: (value: unknown, field: string) => readAllow(value as string[], field),
 	hooks: group<RepoSettings["hooks"]>({ after_create: argv, before_run: argv, after_run: argv, before_remove: argv }),
 	hook_timeout_ms: length,
 	merge: (value: unknown, field: string) => check.oneOf(value, ["direct", "mr", "local"] as const, field),

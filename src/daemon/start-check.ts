@@ -4,6 +4,7 @@
 import { statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Startable } from "../api/context.ts";
+import { canAllow } from "../core/agents/allowing.ts";
 import { type CustomProfile, knownOf, profileOf } from "../core/agents/index.ts";
 import { shellCommandFor } from "../core/shell-line.ts";
 import { agentProblem } from "../supervisor/prepare.ts";
@@ -23,6 +24,8 @@ export function startProblem(job: Startable, agents: Record<string, CustomProfil
 	const [program = ""] = profile?.command ?? [];
 	const missing = missingProgram(program, job, { ...env, ...profile?.env });
 	const install = profile ? knownOf(profile)?.install : undefined;
+	if (missing === null && profile !== null && (job.allow ?? []).length > 0 && !canAllow(profile))
+		return `agent ${job.agent} cannot be allowed single commands: "allow" does nothing`;
 	return missing === null ? null : `agent ${job.agent}: ${missing}${install === undefined ? "" : `; install it: ${install}`}`;
 }
 

@@ -236,12 +236,13 @@ function* producersFirst(nodes: Node[]): Generator<void, Node[] | null, void> {
 	return "order" in sorted ? sorted.order : null;
 }
 
+const FOR_AGENTS = ["agent", "prompt", "model", "permission", "allow", "expect"];
+
 /** A job that says itself what it runs takes nothing over about that: a command among agents, an agent among commands. */
 function defaultsFor(own: Record<string, unknown>, defaults: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
 	if (defaults === undefined) return undefined;
 	if (own.command !== undefined && own.agent === undefined && defaults.agent !== undefined) {
-		const { agent: _, prompt: __, model: ___, permission: ____, ...rest } = defaults;
-		return rest;
+		return Object.fromEntries(Object.entries(defaults).filter(([key]) => !FOR_AGENTS.includes(key)));
 	}
 	if (own.agent !== undefined && own.command === undefined && defaults.command !== undefined) {
 		const { command: _, ...rest } = defaults;

@@ -1,5 +1,6 @@
 // What people do to jobs and lanes: reorder, approve, answer, pause, resume. Each is an event with who did it. Ending them is in cancel.ts.
 
+import type { Granted } from "../core/agents/allowing.ts";
 import { SluiceError } from "../core/errors.ts";
 import { outagesOf } from "../core/gates/holds.ts";
 import { isWaiting, type Job } from "../core/job.ts";
@@ -75,7 +76,8 @@ export function* reject(tx: Tx, id: number, reason: string): Op<void> {
 	yield* endJob(tx, job, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: reason });
 }
 
-export function* answer(tx: Tx, id: number, text: string): Op<void> {
+/** `grant` is added to what was granted before: it counts for all runs until the job is begun anew. */
+export function* answer(tx: Tx, id: number, text: string, grant?: Granted): Op<void> {
 	const job = yield* mustFind(tx, id);
 	if (!isWaiting(job.status) || job.question === undefined)
 		throw new SluiceError("illegal_transition", `job ${id} is ${job.status} and has no open question`, { field: "id" });
@@ -83,9 +85,16 @@ export function* answer(tx: Tx, id: number, text: string): Op<void> {
 	job.question = undefined;
 	job.asked = question;
 	job.answer = text;
+	if (grant !== undefined) job.granted = together(job.granted, grant);
 	tx.touch(job);
-	tx.event("answered", id, { question, answer: text });
+	tx.event("answered", id, { question, answer: text, ...(grant === undefined ? {} : { granted: grant }) });
 	yield* place(tx, job);
+}
+
+function together(before: Granted | undefined, more: Granted): Granted {
+	const allow = [...new Set([...(before?.allow ?? []), ...(more.allow ?? [])])];
+	const permission = before?.permission === "full" ? "full" : (more.permission ?? before?.permission);
+	return { ...(permission === undefined ? {} : { permission }), ...(allow.length === 0 ? {} : { allow }) };
 }
 
 export function scopeKey(scope: Scope): string {

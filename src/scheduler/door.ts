@@ -125,7 +125,7 @@ const ARGUMENTS = {
 	runNow: [id, act({ force: check.flag })],
 	approve: [id, act()],
 	reject: [id, act()],
-	answer: [id, at("text", text), act()],
+	answer: [id, at("text", text), act({ grant: data })],
 	pause: [optional(plain("scope")), act({ until: time })],
 	resume: [optional(plain("scope")), act()],
 	clear: [act({ item: check.word })],

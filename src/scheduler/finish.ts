@@ -98,6 +98,8 @@ export function* finish(tx: Tx, told: Ending, decided?: Next): Op<Ended> {
 	const met = quota === undefined ? undefined : outageAtEnd(tx, job, quota, { ...told, exit_kind: toldKind });
 	if (ending.session !== undefined) job.session = ending.session;
 	if (ending.usage !== undefined) job.usage = sum(job.usage, ending.usage);
+	if (ending.denied !== undefined) job.denied = ending.denied.length === 0 ? undefined : ending.denied;
+	job.closing_question = exit_kind === "completed" ? ending.closing_question : undefined;
 	if (ending.message !== undefined && exit_kind !== "completed") job.last_failure = ending.message;
 
 	if (run.verdict !== undefined) job.verdict = run.verdict;

@@ -1,5 +1,6 @@
 // Checks of what callers hand to the library's methods.
 
+import type { Granted } from "../core/agents/allowing.ts";
 import * as check from "../core/check.ts";
 import { PRESETS, type PresetName } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
@@ -30,6 +31,21 @@ export function checkedBreaker(of: unknown): string {
 	return `${kind}:${check.label(name, `of.${kind}`)}`;
 }
 
+const MOST_DENIED = 20;
+
+/** A grant that comes with an answer. */
+export function checkGranted(value: unknown): Granted {
+	const given = check.record(value, "grant");
+	check.knownKeys(given, ["permission", "allow"], "grant");
+	const granted: Granted = {};
+	if (given.permission !== undefined) granted.permission = check.oneOf(given.permission, ["edit", "full"] as const, "grant.permission");
+	if (given.allow !== undefined)
+		granted.allow = check
+			.list(given.allow, "grant.allow", 10 * MOST_DENIED)
+			.map((one, index) => check.text(one, `grant.allow[${index}]`, { max: 1000 }));
+	return granted;
+}
+
 const ENDING = [
 	"job",
 	"token",
@@ -44,6 +60,8 @@ const ENDING = [
 	"closed",
 	"question",
 	"outage",
+	"denied",
+	"closing_question",
 	"reboot",
 	"fault",
 	"merge_status",
@@ -65,6 +83,9 @@ export function checkEnding(ending: Ending): void {
 	if (ending.retry_after_ms !== undefined) check.integer(ending.retry_after_ms, "retry_after_ms", 0, check.MAX_TIME);
 	if (ending.closed !== undefined) check.text(ending.closed, "closed");
 	if (ending.question !== undefined) check.text(ending.question, "question");
+	if (ending.denied !== undefined)
+		check.list(ending.denied, "denied", MOST_DENIED).forEach((one, index) => void check.text(one, `denied[${index}]`, { max: 1000 }));
+	if (ending.closing_question !== undefined) check.text(ending.closing_question, "closing_question", { max: 4000 });
 	if (ending.merge_status !== undefined) check.oneOf(ending.merge_status, MERGE_STATUSES, "merge_status");
 	if (ending.outage !== undefined) check.flag(ending.outage, "outage");
 	if (ending.reboot !== undefined) check.flag(ending.reboot, "reboot");

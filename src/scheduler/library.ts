@@ -30,7 +30,7 @@ import { offer } from "./hosts.ts";
 import { keepUp } from "./keep-up.ts";
 import { kernelDoor } from "./kernel-door.ts";
 import { ledgerMethods } from "./ledger-door.ts";
-import { checkAct, checkEnding, checkedBreaker, checkedScope, checkIds } from "./library-input.ts";
+import { checkAct, checkEnding, checkedBreaker, checkedScope, checkGranted, checkIds } from "./library-input.ts";
 import { listenForOthers } from "./listening.ts";
 import * as look from "./look.ts";
 import { createLooks } from "./looks.ts";
@@ -188,7 +188,8 @@ export async function createScheduler(
 		reject: async (at, act) => run((tx) => control.reject(tx, id(at), act?.reason ?? "rejected"), act, [id(at)]),
 		answer: async (at, text, act) => {
 			const said = check.text(text, "text");
-			return run((tx) => control.answer(tx, id(at), said), act, [id(at)]);
+			const grant = act?.grant === undefined ? undefined : check.taking("grant", () => checkGranted(act.grant));
+			return run((tx) => control.answer(tx, id(at), said, grant), act, [id(at)]);
 		},
 		pause: async (scope = {}, act) => {
 			const key = checkedScope(scope);

@@ -208,6 +208,9 @@ export function* status(tx: Tx): Op<StatusReport> {
 		last_dispatch_at: tx.getPace().last_dispatch_at,
 		kernel: yield* kernelCounts(tx),
 		recent_failures: { since: tx.now - RECENT_MS, ...(yield* ask({ read: "failures", since: tx.now - RECENT_MS, limit: MOST_FAILURES })) },
+		denied: (yield* ask({ read: "recent", before: NEWEST, limit: DENIED_AMONG })).flatMap(({ id, name = null, denied, ended_at = 0 }) =>
+			denied === undefined || ended_at < tx.now - RECENT_MS ? [] : [{ job: id, name, denied }],
+		),
 		needs_human: yield* waitingForPeople(tx),
 		budgets: [...memory.ledgers.values()].flat().flatMap((ledger) => {
 			const view = viewBudget(tx, ledger);
@@ -219,6 +222,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 
 const RECENT_MS = 86_400_000;
 const MOST_FAILURES = 10_000;
+const DENIED_AMONG = 100;
 
 /** Reasons that are told one by one; with more of them nobody reads them all. */
 const HELD = 100;

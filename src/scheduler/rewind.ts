@@ -269,6 +269,9 @@ function* reset(tx: Tx, job: Job): Op<void> {
 		"asked",
 		"verdict",
 		"result",
+		"granted",
+		"denied",
+		"closing_question",
 		"due_at",
 		"reserve_at",
 	] as const;

@@ -12,7 +12,8 @@
 //   session is gone      lost            burns nothing: the next run starts afresh
 
 import { callsInTranscript, withRecordedCalls } from "../core/agents/claude-transcript.ts";
-import { resetInRollout, usedInRollout, withRollout } from "../core/agents/codex-rollout.ts";
+import { type Circumstances, hingesOnChange } from "../core/agents/closing.ts";
+import { deniedInRollout, resetInRollout, usedInRollout, withRollout } from "../core/agents/codex-rollout.ts";
 import { usedInGeminiRecords, withGeminiRecords } from "../core/agents/gemini-record.ts";
 import { NOTHING, type Used } from "../core/agents/happening.ts";
 import { isFormat, knownOf, profileOf } from "../core/agents/index.ts";
@@ -20,6 +21,7 @@ import { countIn } from "../core/agents/json.ts";
 import type { About } from "../core/agents/judge.ts";
 import { notUnderstoodWords, type Program } from "../core/agents/not-understood.ts";
 import { exitKindOf, type OwnJudgement } from "../core/agents/own/outcomes.ts";
+import { type Reading, unique } from "../core/agents/reading.ts";
 import { troubleOf } from "../disk.ts";
 import type { Ending } from "../scheduler.ts";
 import { type AgentRun, judgeRun, readAll } from "./agent.ts";
@@ -39,6 +41,10 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 	if (agent === null) return plain;
 	try {
 		let reading = await readAll(floor, { dir: run.dir, agent });
+		if (agent.output === "codex") {
+			const refused = deniedInRollout(codexRecord(floor.disk, agent.home, reading.session ?? agent.session));
+			if (refused.length > 0) reading = { ...reading, denied: unique([...reading.denied, ...refused]) };
+		}
 		const code = seen.state === "exited" ? seen.code : 137;
 		const settings = floor.settings();
 		const about: About = {
@@ -49,6 +55,7 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 			waited: agent.waited,
 			job: run.job,
 			program: programOf(floor, agent, null),
+			circumstances: await circumstancesOf(floor, run, agent, reading),
 		};
 		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
 		let found = judgeRun(agent, reading, exit, about);
@@ -69,8 +76,6 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 			reading = withGeminiRecords(reading, usedInGeminiRecords(records, run.since));
 			found = judgeRun(agent, reading, exit, about);
 		}
-		if (found.outcome === "needs_human" && reading.ended?.how === "well" && (await floor.workspaces?.changed(run.job)) === true)
-			found = judgeRun(agent, reading, exit, { ...about, changed: true });
 		const isUnread = notUnderstoodWords(reading, undefined, undefined) !== null && (code === 0 || found.not_understood > 0);
 		if (isUnread && found.version === null && found.outcome !== "ok") {
 			const version = await versionOf(floor, agent);
@@ -87,10 +92,18 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 	}
 }
 
+/** Whether the job has changed something is looked up only where its outcome hangs on that. */
+async function circumstancesOf(floor: Floor, run: LiveRun, { output, expect }: AgentRun, reading: Reading): Promise<Circumstances> {
+	const isWell = output === "command" || reading.ended?.how === "well";
+	const asks = isWell && hingesOnChange(reading, expect);
+	return { expect, changed: asks ? ((await floor.workspaces?.changed(run.job)) ?? null) : null };
+}
+
 function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, plain: Ending, found: OwnJudgement, stderr: string): Ending {
 	const told = {
 		...(found.session === null ? {} : { session: found.session }),
 		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
+		denied: found.denied.map(oneLine),
 	};
 	const when = {
 		// One of the clocks is wrong, or the words were: a hold that is over already would let it run into the same wall at once.
@@ -104,7 +117,7 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		const known = profile && knownOf(profile);
 		return known ? { ...plain, message: oneLine(`${plain.message}; install it: ${known.install}`) } : plain;
 	}
-	if (agent.output === "command" && found.rule === null) return { ...plain, ...told };
+	if (agent.output === "command" && found.rule === null && found.outcome !== "needs_human") return { ...plain, ...told };
 	const message = found.message === null ? {} : { message: oneLine(found.message) };
 	const at = { job: run.job, token: run.token, exit_code: seen.code, ...told };
 	if (found.session_gone)
@@ -117,7 +130,7 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 	const exit_kind = exitKindOf(agent.output, found);
 	switch (found.outcome) {
 		case "ok":
-			return { ...at, exit_kind };
+			return { ...at, exit_kind, ...(found.closing_question === null ? {} : { closing_question: storable(found.closing_question) }) };
 		case "needs_human":
 			return { ...at, exit_kind, ...message, question: storable(found.question ?? "the agent asks for a person") };
 		case "limited":
@@ -203,7 +216,7 @@ export function accountIn({ disk }: Pick<Floor, "disk">, dir: string): Record<st
 export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 	if (agent === null || agent.judgement === null) return {};
 	const { outcome, session, session_gone, outage, used, total, until, until_assumed, retry_after_ms, message, question } = agent.judgement;
-	const { not_understood, version, rule } = agent.judgement;
+	const { denied, closing_question, not_understood, version, rule } = agent.judgement;
 	return {
 		agent: agent.name,
 		account: agent.account,
@@ -222,5 +235,7 @@ export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 		...(not_understood === 0 ? {} : { not_understood }),
 		...(version === null ? {} : { agent_version: version }),
 		...(rule === null ? {} : { by: `agents.${agent.name}.outcomes[${rule}]` }),
+		...(closing_question === null ? {} : { closing_question }),
+		...(denied.length === 0 ? {} : { denied }),
 	};
 }

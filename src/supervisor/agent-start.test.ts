@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { MINUTE } from "../../test/make/fakes.ts";
 import { argvOf, envOf, play, promptOf, stand } from "../../test/make/played.ts";
 import { type Supervised, supervise } from "../../test/make/supervised.ts";
+import { USUAL_COMMANDS } from "../core/agents/allowing.ts";
 import { opencodePermission } from "../core/agents/opencode-config.ts";
 import { promptProblem } from "./prepare.ts";
 
@@ -15,6 +16,8 @@ const agentOf = (on: Supervised, run: string) => argvOf(on, run)[argvOf(on, run)
 
 /** What a shell, an option parser or a JSON reader could take for something else. */
 const ODD = "--help \"Fix\" 'the' $HOME `date` \\n é漢😀\n\n\n-x\n  parser \n";
+
+const configOf = (on: Supervised, run: string) => JSON.parse(envOf(on, run).OPENCODE_CONFIG_CONTENT ?? "null");
 
 describe("an agent is started", () => {
 	test("with the flags of its profile, its model and its permission mode", async () => {
@@ -37,6 +40,28 @@ describe("an agent is started", () => {
 		expect(argvOf(on, "2.1")).toEqual(["codex", "exec", "--json", "--skip-git-repo-check", "-c", 'sandbox_mode="workspace-write"', "-"]);
 		expect(argvOf(on, "3.1")).toEqual(["gemini", "-o", "stream-json", "--skip-trust", "--approval-mode=default"]);
 		expect(argvOf(on, "4.1")).toEqual([...LOUD_OPENCODE, "--title", "Sluice job 4", "--agent", agentOf(on, "4.1")]);
+		const rules = configOf(on, "4.1").agent[agentOf(on, "4.1") as string].permission;
+		expect(rules).toMatchObject({ edit: { "*": "allow" }, bash: { "*": "deny", "git commit *": "allow" } });
+	});
+
+	test("at edit it may use git and what the job allows; at ask and full it is told nothing more", async () => {
+		const on = await supervise();
+		await on.add({ agent: "claude", prompt: "x", allow: ["npm test"] });
+		await on.add({ agent: "gemini", prompt: "x", allow: ["npm test"] });
+		await on.add({ agent: "claude", prompt: "x", allow: ["npm test"], permission: "ask" });
+		await on.add({ agent: "gemini", prompt: "x", allow: ["npm test"], permission: "full" });
+		const allowed = (run: string) => argvOf(on, run).filter((word) => /^--allowed/.test(word));
+		expect(allowed("1.1")).toEqual(
+			expect.arrayContaining([
+				"--allowedTools=Bash(git commit:*)",
+				"--allowedTools=Bash(sluice verdict:*)",
+				"--allowedTools=Bash(npm test:*)",
+			]),
+		);
+		expect(allowed("2.1")).toEqual(
+			expect.arrayContaining(["--allowed-tools=run_shell_command(git commit)", "--allowed-tools=run_shell_command(npm test)"]),
+		);
+		expect([...allowed("3.1"), ...allowed("4.1")]).toEqual([]);
 	});
 
 	test("with its own retries turned down, unless the job says otherwise", async () => {
@@ -124,8 +149,6 @@ describe("an agent is started", () => {
 });
 
 describe("opencode is started", () => {
-	const configOf = (on: Supervised, run: string) => JSON.parse(envOf(on, run).OPENCODE_CONFIG_CONTENT ?? "null");
-
 	test("with an agent of the run's own below full, whose name no file can know", async () => {
 		const on = await supervise();
 		for (const permission of ["ask", "edit", "full"] as const) await on.add({ agent: "opencode", prompt: "x", permission });
@@ -133,7 +156,7 @@ describe("opencode is started", () => {
 		expect(asking).toMatch(/^sluice-.{10,}/);
 		expect(editing).not.toBe(asking);
 		expect(configOf(on, "1.1").agent[asking as string].permission).toMatchObject(opencodePermission("ask"));
-		expect(configOf(on, "2.1").agent[editing as string].permission).toMatchObject(opencodePermission("edit"));
+		expect(configOf(on, "2.1").agent[editing as string].permission).toMatchObject(opencodePermission("edit", USUAL_COMMANDS));
 		expect(argvOf(on, "3.1")).toEqual([...LOUD_OPENCODE, "--title", "Sluice job 3", "--auto"]);
 		expect(configOf(on, "3.1")).toBeNull();
 	});

@@ -1,5 +1,6 @@
 // The agent of a live run: which profile it was started with, and what has been read of its output so far.
 
+import { EXPECTS, type Expect } from "../core/agents/closing.ts";
 import type { Trouble } from "../core/agents/happening.ts";
 import { ADAPTERS, isFormat, profileOf } from "../core/agents/index.ts";
 import { type About, type Exit, judge } from "../core/agents/judge.ts";
@@ -24,6 +25,7 @@ export type AgentRun = {
 	readonly own: OwnReading;
 	/** The program, and where it was looked for: to ask for its version. */
 	readonly program: { name: string; path: string } | null;
+	readonly expect: Expect;
 	readonly reader: Reader;
 	/** Null where nothing is looked for in its lines. */
 	readonly watch: Watch | null;
@@ -38,7 +40,7 @@ export type AgentRun = {
 };
 
 /** What the run's own folder says of it, so that a later life reads it as it was started. */
-export type AgentRecord = Pick<AgentRun, "name" | "output" | "stop_signal" | "home" | "session" | "account" | "own" | "program">;
+export type AgentRecord = Pick<AgentRun, "name" | "output" | "stop_signal" | "home" | "session" | "account" | "own" | "program" | "expect">;
 
 export const enlistAgent = (record: AgentRecord): AgentRun => ({
 	...record,
@@ -50,7 +52,7 @@ export const enlistAgent = (record: AgentRecord): AgentRun => ({
 	judgement: null,
 });
 
-export const recordOf = ({ name, output, stop_signal, home, session, account, own, program }: AgentRun): AgentRecord => ({
+export const recordOf = ({ name, output, stop_signal, home, session, account, own, program, expect }: AgentRun): AgentRecord => ({
 	name,
 	output,
 	stop_signal,
@@ -59,13 +61,14 @@ export const recordOf = ({ name, output, stop_signal, home, session, account, ow
 	account,
 	own,
 	program,
+	expect,
 });
 
 /** From run.json; null when it is not there, or of a version that did not write it. */
 export function recordIn(json: unknown): AgentRecord | null {
 	const { agent_run: found } = (json ?? {}) as { agent_run?: unknown };
 	if (typeof found !== "object" || found === null) return null;
-	const { name, output, stop_signal, home, session, account, own, program } = found as Record<string, unknown>;
+	const { name, output, stop_signal, home, session, account, own, program, expect } = found as Record<string, unknown>;
 	if (typeof name !== "string" || typeof output !== "string" || !isFormat(output)) return null;
 	const orNull = (value: unknown) => (typeof value === "string" ? value : null);
 	return {
@@ -77,6 +80,7 @@ export function recordIn(json: unknown): AgentRecord | null {
 		account: orNull(account),
 		own: ownIn(own),
 		program: programIn(program),
+		expect: EXPECTS.find((one) => one === expect) ?? "any",
 	};
 }
 
@@ -95,7 +99,7 @@ function programIn(found: unknown): AgentRecord["program"] {
 }
 
 /** As the settings have it now. */
-export function agentOf({ job, run }: Claimed, settings: SupervisorSettings): AgentRecord | null {
+export function agentOf({ job, spec, run }: Claimed, settings: SupervisorSettings): AgentRecord | null {
 	if (job.kind !== "agent") return null;
 	const name = job.agent ?? "";
 	const profile = profileOf(name, settings.agents);
@@ -108,6 +112,7 @@ export function agentOf({ job, run }: Claimed, settings: SupervisorSettings): Ag
 		account: run.account ?? null,
 		own: ownOf(profile),
 		program: null,
+		expect: spec.expect ?? "any",
 	};
 }
 

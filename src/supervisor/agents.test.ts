@@ -8,6 +8,7 @@ import { HOUR, MINUTE, NOON, SECOND } from "../../test/make/fakes.ts";
 import { makeFolder } from "../../test/make/folder.ts";
 import { argvOf, held, play, promptOf, resetsAt, stand } from "../../test/make/played.ts";
 import { supervise } from "../../test/make/supervised.ts";
+import { USUAL_COMMANDS } from "../core/agents/allowing.ts";
 
 describe("ends", () => {
 	test("well, with what it used charged, and its account of it on disk", async () => {
@@ -157,7 +158,13 @@ describe("goes on", () => {
 		expect(on.supervisor.idle()).toBe(true);
 		await on.sluice.answer(job, "you may");
 		await on.settle();
-		expect(argvOf(on, "1.2").slice(5)).toEqual(["--resume", "a46c1682-db6b-4112-a746-a09dcd5b4627", "--permission-mode", "acceptEdits"]);
+		expect(argvOf(on, "1.2").slice(5)).toEqual([
+			"--resume",
+			"a46c1682-db6b-4112-a746-a09dcd5b4627",
+			"--permission-mode",
+			"acceptEdits",
+			...USUAL_COMMANDS.map((command) => `--allowedTools=Bash(${command}:*)`),
+		]);
 		expect(promptOf(on, "1.2")).toBe("you may");
 		// A limit afterwards is not answered with the same words.
 		await play(on, "1.2", "claude325-429", (text) =>

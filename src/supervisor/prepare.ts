@@ -1,6 +1,7 @@
 // What a run is started with: argv, folder, environment, and the files that go into its folder first. Pure, but for keys that are read where they are kept.
 
 import { fillPlaces } from "../core/after-result.ts";
+import { allowedOf, type Permit, permissionOptions, permitOf, permittedParts } from "../core/agents/allowing.ts";
 import { type Before, continues, promptForResumed } from "../core/agents/continuing.ts";
 import { dotenvOfGeminiHome, geminiAccountEnv } from "../core/agents/gemini-env.ts";
 import { isFormat, knownOf, profileOf } from "../core/agents/index.ts";
@@ -67,6 +68,8 @@ export function prepare(
 	const refused = agent === null ? null : agentProblem(agent.name, settings);
 	if (refused !== null) return { refused };
 	const profile = agent === null ? null : profileOf(agent.name, settings.agents);
+	const permit = permitOf(spec, job.granted, [...allowedOf(place?.verify ?? []), ...(place?.allow ?? [])]);
+	const { permission } = permit;
 	const mcp = profile === null ? { options: [] } : mcpEquipment(profile.output, profile.mcp, settings.sluice);
 	const ownAgent = `sluice-${given.tag}`;
 	const work =
@@ -75,6 +78,7 @@ export function prepare(
 			: ofAgent(
 					profile,
 					claimed,
+					permit,
 					{ prior, before, place, results },
 					{ agent: ownAgent, options: mcp.options, prompt_file: `${given.dir}/prompt.md` },
 				);
@@ -82,7 +86,6 @@ export function prepare(
 	if (tooLong !== null) return { refused: tooLong };
 	if (work.argv.length === 0) return { refused: "there is nothing to run: the job has no command" };
 	if (work.prompt !== undefined || work.stdin !== null) files.push(["prompt.md", work.prompt ?? ""]);
-	const permission = spec.permission ?? "edit";
 	const ofProfile = revealed(profile?.env ?? {}, `agents.${agent?.name}.env`, settings.reveal);
 	if ("problem" in ofProfile) return { refused: ofProfile.problem };
 	const ofAccount = accountEnv(profile, run.account, settings);
@@ -115,7 +118,7 @@ export function prepare(
 	// A job that was added from inside a run may have brought that run's mark: it would be stopped along with it.
 	delete env.SLUICE_MARK;
 	if (profile?.output === "opencode") {
-		const told = rulesFor(profile, permission, { agent: ownAgent, mcp, given: env[OPENCODE_CONFIG] });
+		const told = rulesFor(profile, permit, { agent: ownAgent, mcp, given: env[OPENCODE_CONFIG] });
 		if ("problem" in told) return { refused: told.problem };
 		if (told.text !== undefined) env[OPENCODE_CONFIG] = told.text;
 	}
@@ -162,9 +165,11 @@ export function promptProblem(agent: string, prompt: string, { agents }: Pick<Su
 type Work = { argv: string[]; stdin: "prompt" | null; prompt: string | undefined; session?: string };
 
 /** opencode's permissions and servers. A mode with options of the configuration's own gets no rules: those options say what it means. */
-function rulesFor(profile: Profile, permission: Permission, wish: { agent: string; mcp: McpEquipment; given: string | undefined }) {
+function rulesFor(profile: Profile, permit: Permit, wish: { agent: string; mcp: McpEquipment; given: string | undefined }) {
+	const { permission } = permit;
 	const agent = isRuled(profile, permission) ? wish.agent : null;
-	return opencodeConfig({ permission, agent, mcp: wish.mcp.servers, given: wish.given });
+	const { commands, tools } = permittedParts(permit);
+	return opencodeConfig({ permission, allow: commands, tools, agent, mcp: wish.mcp.servers, given: wish.given });
 }
 
 const isRuled = (profile: Profile, permission: Permission) => profile.permission_env[permission]?.[OPENCODE_CONFIG] === "{rules}";
@@ -173,10 +178,11 @@ const isRuled = (profile: Profile, permission: Permission) => profile.permission
 function ofAgent(
 	profile: Profile,
 	{ job, spec, run }: Claimed,
+	permit: Permit,
 	{ prior, before, place, results }: Required<Circumstances>,
 	own: { agent: string; options: readonly string[]; prompt_file: string },
 ): Work {
-	const wish = { ...own, model: spec.model, permission: spec.permission ?? ("edit" as const), title: `Sluice job ${job.id}` };
+	const wish = { ...own, model: spec.model, permitted: permissionOptions(profile, permit), title: `Sluice job ${job.id}` };
 	const told = place?.told ?? null;
 	// Ralph begins each run with a fresh context.
 	const next = profile.resume.length === 0 || spec.mode === "ralph" ? null : continues(before, job.session);
@@ -192,9 +198,17 @@ function ofAgent(
 		answer: job.answer ?? null,
 		left: next !== null && "left" in next ? next.left : null,
 		results,
+		verify: verifyLine(place?.verify ?? [], permit),
 	});
 	const prompt = told === null ? full : `${full}\n\n${told}`;
 	return { ...commandLine(profile, { ...wish, prompt }), prompt: spec.prompt === undefined && prompt === "" ? undefined : prompt };
+}
+
+/** The repo's verify command as it could be typed; null where there is none, or the agent may not run all of it. */
+function verifyLine(verify: readonly string[], { permission, allow }: Permit): string | null {
+	const commands = allowedOf(verify);
+	const may = commands.length > 0 && (permission === "full" || commands.every((one) => allow.includes(one)));
+	return may ? commands.join(" && ") : null;
 }
 
 const withTold = (prompt: string | undefined, told: string | null) =>

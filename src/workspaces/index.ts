@@ -61,6 +61,8 @@ export function createWork(parts: Parts): Work {
 				cwd: worktreeOf(yard, record.repo, record.job),
 				env: { ...variablesOf(yard, record), ...priorOf(record), SLUICE_ATTEMPT: String(claimed.run.attempt) },
 				told: toldIn(record),
+				allow: repo.allow,
+				verify: repo.verify,
 			};
 		} catch (error) {
 			const refused = `no worktree in repo ${repo.name}: ${troubleOf(error)}`;

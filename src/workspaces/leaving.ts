@@ -51,10 +51,10 @@ async function collect(yard: Yard, record: WorktreeRecord, path: string): Promis
 	return null;
 }
 
-/** Whether anything is other than when the run began, committed or not. */
+/** Whether anything is other than when the job's first run began, committed or not. */
 export async function isChanged({ git }: Pick<Yard, "git">, record: WorktreeRecord, path: string): Promise<boolean> {
 	const head = await git.ask(path, ["rev-parse", "--verify", "HEAD^{commit}"]);
-	if (head !== (record.entered_head ?? record.base_commit)) return true;
+	if (head !== (record.first_head ?? record.entered_head ?? record.base_commit)) return true;
 	return (await git.ask(path, [...STATUS, "--untracked-files=normal"])) !== "";
 }
 

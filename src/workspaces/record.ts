@@ -33,6 +33,8 @@ export type WorktreeRecord = {
 	entered_at: number;
 	/** Where HEAD was when the last run began. */
 	entered_head?: string;
+	/** The same for the first run since the job was begun, or was run again alone. Absent in older records. */
+	first_head?: string;
 	/** The base is about to move from one commit to the other, or has: told apart by looking at it. `tip`: what was merged. */
 	moving?: { from: string; to: string; tip: string };
 	merged?: { tip: string; commit: string };

@@ -27,10 +27,13 @@ export async function ensureWorktree(yard: Yard, repo: Repo, claimed: Claimed, d
 			`its worktree belongs to ${record.root}, and repo ${repo.name} is at ${repo.path} now`,
 			"prune it, or put the repo back",
 		);
-	if (record && (record.state === "removing" || (await isOfAnotherLife(yard, record, claimed)))) {
+	const life = record === null ? "same" : await lifeOf(yard, record, claimed);
+	if (record && (record.state === "removing" || life === "another")) {
 		await startOver(yard, repo, record);
 		record = null;
 	}
+	// What the runs before it did is not the doing of this one.
+	if (record && life === "again") delete record.first_head;
 	if (record?.state === "making") await scrapHalfMade(yard, record);
 	const known: WorktreeRecord = record ?? (await draft(yard, repo, claimed));
 	const isNew = record === null && !known.named;
@@ -50,6 +53,7 @@ export async function ensureWorktree(yard: Yard, repo: Repo, claimed: Claimed, d
 	delete known.follow_up_due;
 	const worktree = worktreeOf(yard, repo.name, job.id);
 	known.entered_head = isNew ? known.base_commit : await yard.git.ask(worktree, ["rev-parse", "--verify", "HEAD^{commit}"]);
+	known.first_head ??= known.entered_head;
 	writeRecord(yard, known);
 	yard.step?.("worktree-ready", job.id);
 	return known;
@@ -88,12 +92,13 @@ async function draft(yard: Yard, repo: Repo, { job, spec, run }: Claimed): Promi
 }
 
 /** A rewind begins anew; a rerun and a retry go on where the last run was. A job of a store that was deleted had the same number, perhaps. */
-async function isOfAnotherLife(yard: Yard, record: WorktreeRecord, { job }: Claimed): Promise<boolean> {
-	if (record.entered_at < job.created_at) return true;
-	if (job.attempt <= 1 || record.state === "making") return false;
+async function lifeOf(yard: Yard, record: WorktreeRecord, { job }: Claimed): Promise<"same" | "again" | "another"> {
+	if (record.entered_at < job.created_at) return "another";
+	if (job.attempt <= 1 || record.state === "making") return "same";
 	const events = await yard.scheduler.history(job.id);
 	const last = events.findLastIndex((event) => event.kind === "reset" && event.at >= record.entered_at);
-	return last >= 0 && !events.slice(last).some((event) => event.kind === "rerun");
+	if (last < 0) return "same";
+	return events.slice(last).some((event) => event.kind === "rerun") ? "again" : "another";
 }
 
 /** The old worktree goes under the rule that nothing is lost; what its branch had stays on a rescue ref. */

@@ -77,6 +77,8 @@ const FIELDS: Record<(typeof INPUT_KEYS)[number], { good: unknown; with?: JobInp
 	uses: { good: { build: 1 } },
 	model: { good: "opus" },
 	permission: { good: "ask" },
+	allow: { good: ["npm test", "git push"], with: { agent: "claude", prompt: "x" } },
+	expect: { good: "change", with: { agent: "claude", prompt: "x", repo: "web" } },
 	commit: { good: "never" },
 	args: { good: "quickly" },
 	vars: { good: { a: "1" } },

@@ -166,9 +166,10 @@ const CALLS: Record<string, Call> = {
 	),
 	answer: call(
 		(s, id, text, options) => s.answer(id, text, options),
-		({ waiting }) => [waiting, "yes", act],
+		({ waiting }) => [waiting, "yes", { ...act, grant: { permission: "full", allow: ["Bash: npm test"] } }],
 		"id",
 		"text",
+		"grant",
 		...ACT,
 	),
 	pause: call(

@@ -1,5 +1,6 @@
 // Everything that can be done from the page: what is asked before, what is called, what is said afterwards.
 
+import type { JobDocument } from "../../src/api/documents.ts";
 import { app } from "../app.ts";
 import type { Row } from "../state/row.ts";
 import { count } from "../state/words.ts";
@@ -100,14 +101,28 @@ export function dropMerge(id: number): void {
 	});
 }
 
-export function answer(id: number, question: string): void {
+/** An answer, a permission, or both. */
+export function answer({ id, question, agent, permission, granted, denied }: JobDocument): void {
+	const now = granted?.permission ?? permission;
+	const modes: [string, string][] = [
+		["", "nothing more than now"],
+		...((denied ?? []).length > 0 && agent !== "codex" ? [["asked", "what it was denied"] as [string, string]] : []),
+		...(now === "ask" ? [["edit", "edit files"] as [string, string]] : []),
+		...(now === "full" ? [] : [["full", "everything"] as [string, string]]),
+	];
 	app.confirm({
 		title: `Answer job ${id}`,
-		text: question,
+		text: question ?? "",
 		yes: "Send the answer",
 		grave: false,
 		field: { label: "Your answer", value: "", needed: true, lines: 5 },
-		act: (text) => void app.act("job.answer", { id, text }, () => `Answered job ${id}: it goes on with that.`),
+		...(agent === null ? {} : { choice: { label: "It may now do without asking", options: modes } }),
+		act: (text, mode) =>
+			void app.act(
+				"job.answer",
+				{ id, ...(text.trim() === "" ? {} : { text }), ...(mode ? { permission: mode as "edit" | "full" | "asked" } : {}) },
+				() => `Answered job ${id}: it goes on with that.`,
+			),
 	});
 }
 

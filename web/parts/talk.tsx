@@ -50,10 +50,11 @@ function useModal(close: () => void) {
 }
 
 function Ask({ question }: { question: Question }) {
-	const { title, text, yes, grave, field, act } = question;
+	const { title, text, yes, grave, field, choice, act } = question;
 	const [value, set] = useState(field?.value ?? "");
 	const modal = useModal(() => app.confirm(null));
-	const lacks = field?.needed === true && value.trim() === "";
+	const [chosen, choose] = useState("");
+	const lacks = field?.needed === true && value.trim() === "" && chosen === "";
 	return (
 		<dialog {...modal} aria-labelledby="ask-title" class="ask">
 			<form
@@ -61,7 +62,7 @@ function Ask({ question }: { question: Question }) {
 					event.preventDefault();
 					if (lacks) return;
 					app.confirm(null);
-					act(value);
+					act(value, chosen);
 				}}
 			>
 				<h2 id="ask-title">{title}</h2>
@@ -74,6 +75,18 @@ function Ask({ question }: { question: Question }) {
 						) : (
 							<input id="ask-field" type="text" value={value} onInput={(event) => set(event.currentTarget.value)} />
 						)}
+					</div>
+				) : null}
+				{choice ? (
+					<div class="field">
+						<label for="ask-choice">{choice.label}</label>
+						<select id="ask-choice" value={chosen} onChange={(event) => choose(event.currentTarget.value)}>
+							{choice.options.map(([one, words]) => (
+								<option key={one} value={one}>
+									{words}
+								</option>
+							))}
+						</select>
 					</div>
 				) : null}
 				<div class="buttons">

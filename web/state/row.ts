@@ -38,10 +38,14 @@ export const FIELDS = [
 	"approval",
 	"question",
 	"item",
+	"denied",
 	"usage",
 ] as const;
 
-export type Wanted = Pick<JobDocument, Exclude<(typeof FIELDS)[number], "usage">> & { usage?: Record<string, number> };
+export type Wanted = Pick<JobDocument, Exclude<(typeof FIELDS)[number], "usage" | "denied">> & {
+	usage?: Record<string, number>;
+	denied?: string[];
+};
 
 export type Row = {
 	id: number;
@@ -116,10 +120,16 @@ function reasonOf(job: Wanted, asks: Row["asks"]): string | null {
 	if (asks === "approval") return "waits for approval";
 	if (asks === "answer") return job.question;
 	if (asks === "merge") return mergeTrouble(job);
-	if (job.status === "succeeded") return null;
+	if (job.status === "succeeded") return deniedWords(job.denied);
 	if (job.status === "running") return awaitedWords(job.waits_for) ?? (job.attempt > 1 ? `attempt ${job.attempt}` : null);
 	if (job.ended_at !== null) return job.end_reason ?? job.last_failure ?? ended(job);
 	return job.wait_reason?.detail ?? null;
+}
+
+/** What its last run was not allowed to do. A daemon of before does not tell. */
+export function deniedWords(denied: readonly string[] | undefined): string | null {
+	const [first, ...others] = denied ?? [];
+	return first === undefined ? null : `was not allowed ${first}${others.length > 0 ? ` and ${others.length} more` : ""}`;
 }
 
 /** Of a run that waits for jobs and lends its slot meanwhile. A daemon of before does not tell. */

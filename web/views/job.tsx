@@ -135,7 +135,7 @@ function Head({ job }: { job: JobDocument }) {
 						</>
 					) : null}
 					{waits && job.question !== null ? (
-						<button type="button" class="main" onClick={() => answer(job.id, job.question ?? "")}>
+						<button type="button" class="main" onClick={() => answer(job)}>
 							Answer…
 						</button>
 					) : null}
@@ -182,6 +182,10 @@ function Head({ job }: { job: JobDocument }) {
 				</div>
 			) : null}
 			{waits && job.question !== null ? <p class="question">{job.question}</p> : null}
+			{(job.denied ?? []).length > 0 && (!waits || job.question === null) ? (
+				<p class="question">Its last run was not allowed: {job.denied.join("; ")}</p>
+			) : null}
+			{job.closing_question ? <p class="question">Its last words ask: {job.closing_question}</p> : null}
 		</div>
 	);
 }

@@ -1,6 +1,7 @@
 // The methods of jobs: adding, acting, and the door for workers outside. Looking is in job-look.ts.
 
 import type { OfItems } from "../../adding.ts";
+import { type Granted, grantProblem, widest } from "../../core/agents/allowing.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { JobInput } from "../../core/job.ts";
 import type { Claimed, Ending, Manifest } from "../../scheduler.ts";
@@ -142,7 +143,13 @@ export const jobMethods: Handlers<"job"> = {
 	"job.approve": ({ id }, at) => acted(id, at, (job) => at.context.scheduler.approve(job, { by: at.by })),
 	"job.reject": ({ id, reason }, at) =>
 		acted(id, at, (job) => at.context.scheduler.reject(job, { by: at.by, ...(reason === undefined ? {} : { reason }) })),
-	"job.answer": ({ id, text }, at) => acted(id, at, (job) => at.context.scheduler.answer(job, text, { by: at.by })),
+	"job.answer": ({ id, text, permission }, at) =>
+		acted(id, at, async (job) => {
+			if (text === undefined && permission === undefined)
+				throw new SluiceError("invalid", "text: is missing", { field: "text", hint: "give an answer, a permission, or both" });
+			const grant = permission === undefined ? undefined : await grantFor(job, permission, at);
+			await at.context.scheduler.answer(job, text ?? GO_ON, { by: at.by, ...(grant === undefined ? {} : { grant }) });
+		}),
 
 	"job.claim": async ({ worker, max, lanes }, at) => {
 		const wanted = {
@@ -161,6 +168,21 @@ export const jobMethods: Handlers<"job"> = {
 		return doc({ cancel_requested, lease_until: lease_until === null ? null : rfc3339(lease_until) });
 	},
 };
+
+const GO_ON = "You may do that now. Go on.";
+
+/** What a permission means for a job that waits for an answer. Refuses what its agent has no way to be allowed. */
+async function grantFor(job: number, permission: "edit" | "full" | "asked", { context }: At): Promise<Granted> {
+	const { agent, spec, granted, denied = [], kind, question } = await context.scheduler.show(job);
+	// Refused for that, whatever it is.
+	if (question === undefined) return {};
+	if (agent === undefined)
+		throw new SluiceError("invalid", `permission: job ${job} is a ${kind}, and only an agent has a permission`, { field: "permission" });
+	const now = { permission: widest(spec.permission ?? "edit", granted?.permission), denied };
+	const problem = grantProblem(permission, { name: agent, profile: context.agents.profile(agent) }, now);
+	if (problem !== null) throw new SluiceError("invalid", `permission: ${problem.message}`, { field: "permission", hint: problem.hint });
+	return permission === "asked" ? { allow: denied } : { permission };
+}
 
 /** A job that says itself what it runs takes no agent or command over. */
 function withDefaults(job: JobInput, defaults: JobInput = {}): Startable {

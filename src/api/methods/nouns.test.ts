@@ -46,6 +46,7 @@ describe("scheduler", () => {
 			last_dispatch_at: null,
 			unmerged: [],
 			needs_human: [],
+			denied: [],
 			recent_failures: { since: at(NOON - 86_400_000), failed: 0, blocked_by_dependency: 0 },
 			budgets: [],
 			config_problem: null,

@@ -36,7 +36,8 @@ export const AGENT_METHODS = {
 		role: "viewer",
 		about: "One agent with its profile: how it is started, resumed, stopped and read.",
 		params: { name: word("the agent") },
-		result: "{agent: {…, profile: {output, command, resume, open, model, permissions, stop_signal, env, home_variable}}}",
+		result:
+			"{agent: {…, profile: {output, command, resume, open, model, permissions, allow, allow_tool, stop_signal, env, home_variable}}}",
 	}),
 	"agent.judge": method<Doc<JudgementDocument>>()({
 		role: "viewer",

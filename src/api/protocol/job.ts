@@ -246,8 +246,14 @@ export const JOB_METHODS = {
 	}),
 	"job.answer": method<OneJob>()({
 		role: "operator",
-		about: "Answers what a job's last run asked; it goes on with that.",
-		params: { id: id(), text: text("the answer") },
+		about: "Answers what a job's last run asked, or grants what it was denied; it goes on with that.",
+		params: {
+			id: id(),
+			text: maybe(text("the answer; may be left out where a permission is granted")),
+			permission: maybe(
+				choice("what its runs may do from now on; `asked`: what was denied in its last run, and nothing else", ["edit", "full", "asked"]),
+			),
+		},
 		result: "{job}",
 	}),
 	"job.claim": method<Doc<{ claimed: ClaimedDocument[] }>>()({
@@ -276,6 +282,8 @@ export const JOB_METHODS = {
 			closed: maybe(text("rate_limited: the account needs a person; why")),
 			outage: maybe(flag("crashed: the provider was down; the account is held, no retry is burned")),
 			question: maybe(text("needs_human: what it asks")),
+			denied: maybe(words("tool calls that it was not allowed to make: twenty at most")),
+			closing_question: maybe(text("completed: what its last words ask", 4000)),
 			fault: maybe(choice("launch_failed: the job itself is to blame, and no other job waits for it", ["job"])),
 		},
 		result: "{job, status, retry_at}",

@@ -86,9 +86,26 @@ export const ACT: readonly CommandSpec[] = [
 	},
 	{
 		name: "answer",
-		help: "Answer what a job asks; it goes on.",
-		args: [ID, { name: "TEXT", help: "The answer; - reads it from stdin.", take: "one" }],
-		examples: [["sluice answer 7 'use the staging database'", "its next run is told"]],
+		help: "Answer what a job asks, or grant what it was denied; it goes on.",
+		more: [
+			"A permission counts for all further runs of the job, until retry or rerun begin it anew. TEXT may be left out then.",
+			"`asked` allows what was denied in its last run (sluice show ID) and nothing else; Codex has no such way.",
+		],
+		args: [ID, { name: "TEXT", help: "The answer; - reads it from stdin.", take: "optional" }],
+		options: [
+			{
+				name: "permission",
+				type: "text",
+				value: "MODE",
+				help: "What it may do without asking from now on.",
+				choices: ["edit", "full", "asked"],
+			},
+		],
+		examples: [
+			["sluice answer 7 'use the staging database'", "its next run is told"],
+			["sluice answer 7 --permission asked", "it may do what it was denied"],
+			["sluice answer 7 'yes, and push it' --permission full", "it may do everything"],
+		],
 		load,
 	},
 ];

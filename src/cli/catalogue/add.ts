@@ -32,6 +32,14 @@ export const ADD: CommandSpec = {
 		},
 		{ name: "model", type: "text", value: "NAME", help: "Which model the agent uses." },
 		{ name: "permission", type: "text", value: "MODE", help: "What the agent may do without asking.", choices: ["ask", "edit", "full"] },
+		{ name: "allow", type: "list", value: "CMD", help: "The agent may run shell commands that begin like this, at permission edit." },
+		{
+			name: "expect",
+			type: "text",
+			value: "WHAT",
+			help: "With `change`, a run that changed nothing asks you; with `none`, what its last words ask does not count.",
+			choices: ["any", "change", "none"],
+		},
 		{
 			name: "commit",
 			type: "text",

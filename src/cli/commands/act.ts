@@ -23,8 +23,11 @@ const DONE: Record<string, (job: ShownJob, reasons: Reasons) => string> = {
 			: `goes first of all as soon as it can: ${reasons.map(({ detail }) => printable(detail)).join("; ")}${pastCaps(job, reasons)}`,
 	approve: () => "is approved",
 	reject: () => "is rejected",
-	answer: () => "has its answer and goes on",
+	answer: ({ granted }) => (granted ? `goes on, and may now ${grantedWords(granted)}` : "has its answer and goes on"),
 };
+
+const grantedWords = ({ permission, allow }: NonNullable<ShownJob["granted"]>): string =>
+	permission === "full" ? "do everything" : [permission && "edit files", ...allow.map(printable)].filter(Boolean).join(", ");
 
 /** Caps are the only thing that --force passes. */
 const pastCaps = (job: ShownJob, reasons: NonNullable<Reasons>): string =>
@@ -46,8 +49,11 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	}
 	if ((name === "reject" || name === "merge") && call.has("reason")) params.reason = call.text("reason");
 	if (name === "answer") {
-		const text = call.arg("TEXT");
-		params.text = text === "-" ? await readAll(io.world.stdin) : text;
+		const [text] = call.args("TEXT");
+		if (call.has("permission")) params.permission = call.text("permission");
+		else if (text === undefined)
+			throw usage("an answer is missing", "for example: sluice answer 7 'yes', or sluice answer 7 --permission asked");
+		if (text !== undefined) params.text = text === "-" ? await readAll(io.world.stdin) : text;
 		if (params.text === "") throw usage("the answer is empty");
 	}
 	const document = await io.ask(`job.${name.replace("-", "_")}`, params);

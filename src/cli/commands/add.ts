@@ -124,7 +124,7 @@ async function inputOf(call: Call, io: Io): Promise<Document> {
 	const input: Document = { ...(await workOf(call, io)), ...plainFields(call), ...whenOf(call, io) };
 	const refs = call.list("after");
 	if (refs.length > 0) input.after = refs.map((ref) => idOf(ref));
-	const lists = { needs: "needs", produces: "produces", lock: "locks", if: "conditions", host: "host_labels" } as const;
+	const lists = { allow: "allow", needs: "needs", produces: "produces", lock: "locks", if: "conditions", host: "host_labels" } as const;
 	for (const [option, field] of Object.entries(lists)) if (call.list(option).length > 0) input[field] = call.list(option);
 	if (call.has("unique")) input.unique = uniqueOf(call);
 	if (call.list("uses").length > 0) input.uses = Object.fromEntries(call.list("uses").map(useOf));
@@ -143,6 +143,7 @@ const PLAIN: Record<string, string> = {
 	agent: "agent",
 	model: "model",
 	permission: "permission",
+	expect: "expect",
 	commit: "commit",
 	name: "name",
 	title: "title",
@@ -213,7 +214,7 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 							? `to run an agent: sluice add --agent claude ${quoted(words as string)}; to run a command: sluice add -- ${words === "-" ? "make test" : words}`
 							: "name the agent that gets the prompt, for example --agent claude",
 					);
-		for (const option of ["model", "permission", "args"])
+		for (const option of ["model", "permission", "args", "expect", "allow"])
 			if (call.has(option)) throw usage(`--${option} is for agents`, "name one with --agent");
 	}
 	const work: Document = {};

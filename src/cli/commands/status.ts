@@ -5,7 +5,7 @@ import type { Call } from "../command.ts";
 import { addressOf } from "../dashboard-link.ts";
 import { CliFailure } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
-import { labelOf, unmergedWords } from "../job-lines.ts";
+import { deniedWords, labelOf, unmergedWords } from "../job-lines.ts";
 import { counted, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { cut, table } from "../table.ts";
@@ -91,6 +91,8 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 		const what = merge_status === "base_dirty" && said !== "" ? `not merged yet: ${said}` : [short, said].filter(Boolean).join(", ");
 		lines.push(cut(paint("yellow", `Needs you: ${who} ${what}`), print.width), paint("dim", `  since ${ago(since)} → sluice why ${job}`));
 	}
+	const denials = deniedLine(status);
+	if (denials !== "") lines.push(cut(paint("yellow", denials), print.width));
 	const failures = failureWords(status);
 	if (failures !== "") lines.push(paint("red", failures));
 	for (const { reserved, over_limit, refills_at, ...budget } of status.budgets ?? []) {
@@ -176,6 +178,17 @@ function grouped(unmerged: readonly Unmerged[]): (Unmerged & { more: number })[]
 		else groups.set(key, { ...one, more: 0 });
 	}
 	return [...groups.values()];
+}
+
+/** `1 job was not allowed Bash: npm test: sluice show 7`; empty where nothing was denied. A daemon of before does not tell. */
+function deniedLine({ denied = [] }: Partial<StatusDocument>): string {
+	const [first, ...others] = denied;
+	if (first === undefined) return "";
+	if (others.length === 0) return `1 job ${deniedWords(first)}: sluice show ${first.job}`;
+	return `${denied.length} jobs were not allowed something: sluice show ${denied
+		.slice(0, NAMED)
+		.map(({ job }) => job)
+		.join(", ")}${denied.length > NAMED ? " …" : ""}`;
 }
 
 /** `3 failed, 1 blocked in the last 24 hours: sluice list --status failed`; empty when nothing did. */

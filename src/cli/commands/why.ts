@@ -129,7 +129,7 @@ async function explain(why: Why, io: Io, { culprit, unmerged }: Others): Promise
 	if (job.status === "succeeded" && job.merge_report?.message)
 		lines.push("", `  ${paint(unmergedWords(job) === "" ? "dim" : "yellow", mergeSentence(job))}`);
 	if (isMergeStuck(job)) lines.push(paint("dim", `  → ${mergeAdvice(job)}`));
-	return lines;
+	return [...lines, ...saidAtTheEnd(job, paint)];
 }
 
 /** What the merge says of itself, with its files where the sentence does not name them all. */
@@ -247,6 +247,20 @@ function sentence(reason: ReasonDocument, paint: Paint, now: number): string {
 	return parts.join(", ");
 }
 
+/** How a person allows what was denied. */
+const grantAdvice = ({ id, agent }: ShownJob): string =>
+	agent === "codex"
+		? `to allow it everything: sluice answer ${id} --permission full`
+		: `to allow what it was denied: sluice answer ${id} --permission asked`;
+
+/** What its last run was not allowed, and what its last words ask, where it has ended all the same. */
+function saidAtTheEnd(job: ShownJob, paint: Paint): string[] {
+	if (!hasEnded(job)) return [];
+	const denied = (job.denied ?? []).map((one) => `  ${paint("yellow", `was not allowed ${printable(one)}`)}`);
+	const asks = job.closing_question ? [`  ${paint("yellow", `its last words ask: ${printable(job.closing_question)}`)}`] : [];
+	return denied.length + asks.length === 0 ? [] : ["", ...denied, ...asks];
+}
+
 const idIn = (subject: string) => /^job:(\d+)$/.exec(subject)?.[1];
 const nameIn = (subject: string) => printable(subject.slice(subject.indexOf(":") + 1));
 
@@ -268,7 +282,7 @@ const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string)
 	pinned_head: () => "reset the branch, or add the job anew on the new head",
 	condition: () => "make it true; it is looked at again by itself",
 	approval: (_, job) => `sluice approve ${job.id}, or sluice reject ${job.id}`,
-	needs_human: (_, job) => `sluice answer ${job.id} TEXT`,
+	needs_human: (_, job) => `sluice answer ${job.id} TEXT${(job.denied ?? []).length > 0 ? `; ${grantAdvice(job)}` : ""}`,
 	locks: ({ holder }) => {
 		const [first] = (holder ?? []).map((one) => idIn(one)).filter(Boolean);
 		return first ? `wait, or end the holder: sluice cancel ${first}` : "it is given out when it is free";

@@ -16,6 +16,8 @@ export const CLAUDE: Profile = {
 		edit: ["--permission-mode", "acceptEdits"],
 		full: ["--permission-mode", "bypassPermissions"],
 	},
+	allow: ["--allowedTools=Bash({command}:*)"],
+	allow_tool: ["--allowedTools={tool}"],
 	permission_env: {},
 	mcp: "run",
 	// So that it still prints its result.
@@ -161,8 +163,9 @@ function result(event: Json): Happening[] {
 	const badly = isBad(event, errors);
 	const doubtful = !badly && (event.subtype !== "success" || event.is_error !== false);
 	// Where it does not say, what its tools answered counts.
-	const denials = Array.isArray(event.permission_denials) ? event.permission_denials : null;
-	const denied = denials?.map((one) => denialText(objectIn(one)));
+	const denials = Array.isArray(event.permission_denials) ? event.permission_denials.map(objectIn) : null;
+	const asked = denials?.flatMap(questionsIn);
+	const denied = denials?.filter((one) => questionsIn(one).length === 0).map(denialText);
 	const cause = badly
 		? firstKnown(
 				endOfWord(event.subtype),
@@ -184,6 +187,7 @@ function result(event: Json): Happening[] {
 		cause,
 		text,
 		...(denied ? { denied } : {}),
+		...(asked ? { asked } : {}),
 		...(doubtful ? { doubtful } : {}),
 	});
 	return happened;
@@ -254,14 +258,13 @@ export function writtenOut(input: Json): string {
 	}
 }
 
-function denialText(denial: Json): string {
-	const input = objectIn(denial.tool_input);
-	const questions = listIn(input.questions)
+/** AskUserQuestion counts as denied where there is no person to answer. */
+const questionsIn = (denial: Json): string[] =>
+	listIn(objectIn(denial.tool_input).questions)
 		.map((one) => textIn(objectIn(one).question))
 		.filter((one) => one !== "");
-	if (questions.length > 0) return questions.join(" ");
-	return `${textIn(denial.tool_name) || "a tool"}: ${toolText(input)}`;
-}
+
+const denialText = (denial: Json): string => `${textIn(denial.tool_name) || "a tool"}: ${toolText(objectIn(denial.tool_input))}`;
 
 function resultText(content: unknown): string {
 	if (typeof content === "string") return short(content, 2000);

@@ -1,7 +1,7 @@
 // Codex's own record of a session, `sessions/Y/M/D/rollout-<time>-<thread>.jsonl`: the only place where it says exactly when a limit ends,
-// and what it used in a turn that was broken off.
+// what it used in a turn that was broken off, and what became of commands that were over too soon for its events.
 
-import { usedIn } from "./codex.ts";
+import { isSandboxRefusal, usedIn } from "./codex.ts";
 import { resetIn } from "./codex-app-server.ts";
 import { NOTHING, type Used } from "./happening.ts";
 import { isObject, objectIn, objectOn, textIn } from "./json.ts";
@@ -58,3 +58,25 @@ export const withRollout = (reading: Reading, found: RolloutUsage | null): Readi
 	found === null
 		? reading
 		: { ...reading, total: { scope: "session", used: found.mark, own: found.counted }, calls: { ...reading.calls, older: found.late } };
+
+/** The same → commands of the last turn that its sandbox refused. */
+export function deniedInRollout(text: string): string[] {
+	const lines = text.split("\n").map((line) => objectIn(objectOn(line)?.payload));
+	const turn = lines.slice(lines.findLastIndex(({ type }) => type === "task_started") + 1);
+	const commands = new Map<string, string>();
+	const denied: string[] = [];
+	for (const { type, call_id, arguments: given, output } of turn) {
+		if (type === "function_call") commands.set(textIn(call_id), commandIn(textIn(given)));
+		const command = type === "function_call_output" ? commands.get(textIn(call_id)) : undefined;
+		if (!command) continue;
+		const [, code = "0", said = ""] = /(?:exited with code|exit_code"?:) ?(\d+)([\s\S]*)/i.exec(textIn(output)) ?? [];
+		if (code !== "0" && isSandboxRefusal(command, said)) denied.push(`shell: ${command}`);
+	}
+	return denied;
+}
+
+/** `{"cmd": "npm test"}`, or in older versions `{"command": ["bash", "-lc", "npm test"]}`. */
+function commandIn(given: string): string {
+	const { cmd, command } = objectOn(given) ?? {};
+	return textIn(cmd) || (Array.isArray(command) ? textIn(command.at(-1)) : textIn(command));
+}

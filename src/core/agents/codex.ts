@@ -20,6 +20,9 @@ export const CODEX: Profile = {
 		edit: ["-c", 'sandbox_mode="workspace-write"'],
 		full: ["-c", 'sandbox_mode="danger-full-access"'],
 	},
+	// Its sandbox lets every command run, and bounds what it can write and reach.
+	allow: [],
+	allow_tool: [],
 	permission_env: {},
 	mcp: "run",
 	stop_signal: "SIGINT",
@@ -96,8 +99,10 @@ function tool(kind: string, id: string, one: Json): Happening[] {
 	const started: Happening = { is: "tool", id, name: nameOf(one), text: textOf(one) };
 	if (kind === "item.started") return [started];
 	if (kind !== "item.completed") return [];
-	const how = one.status === "declined" ? "denied" : one.status === "failed" ? "failed" : "ok";
-	const text = how === "denied" ? textOf(one) : short(resultOf(one), 2000);
+	const said = resultOf(one);
+	const isRefused = one.status === "declined" || (one.status === "failed" && isSandboxRefusal(textIn(one.command), said));
+	const how = isRefused ? "denied" : one.status === "failed" ? "failed" : "ok";
+	const text = one.status === "declined" ? textOf(one) : short(said, 2000);
 	return [started, { is: "tool_done", id, how, text }];
 }
 
@@ -118,7 +123,7 @@ function textOf(one: Json): string {
 			500,
 		);
 	if (one.type === "mcp_tool_call") return argumentsOf(one.arguments);
-	return short(textIn(one.command) || textIn(one.query), 500);
+	return short(commandOf(textIn(one.command)) || textIn(one.query), 500);
 }
 
 /** Of a tool of an MCP server, all of them: which of them matters, only the server knows. */
@@ -133,6 +138,20 @@ const resultOf = (one: Json): string =>
 	listIn(objectIn(one.result).content)
 		.map((part) => textIn(objectIn(part).text))
 		.join("\n");
+
+/** Without the shell that it starts commands with: `/bin/bash -lc 'npm test'`. */
+const commandOf = (command: string): string => {
+	const [, line] = /^(?:\S*\/)?(?:ba|z)?sh -l?c '([\s\S]*)'$/.exec(command) ?? [];
+	return line === undefined ? command : line.replaceAll(`'\\''`, "'").replaceAll(`'"'"'`, "'");
+};
+
+/**
+ * What its sandbox keeps a command from, going by what the command then says. That git may not write its own folder is left out: what an agent leaves uncommitted
+ * is committed for it. A command that has no network says so in its own words, which tell nothing.
+ */
+export const isSandboxRefusal = (command: string, said: string): boolean =>
+	/read-only file system|operation not permitted|requires approval|rejected by user approval|blocked by (?:the )?sandbox/i.test(said) &&
+	!(/\bgit\b/.test(command) && /index\.lock|\.git\//.test(said));
 
 export function usedIn(usage: Json): Used {
 	const [input_tokens, output_tokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];

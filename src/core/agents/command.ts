@@ -10,6 +10,8 @@ export const COMMAND: Profile = {
 	open: [],
 	model: [],
 	permissions: { ask: [], edit: [], full: [] },
+	allow: [],
+	allow_tool: [],
 	permission_env: {},
 	mcp: "none",
 	stop_signal: "SIGINT",

@@ -21,6 +21,8 @@ export const GEMINI: Profile = {
 		edit: ["--approval-mode=auto_edit"],
 		full: ["--approval-mode=yolo"],
 	},
+	allow: ["--allowed-tools=run_shell_command({command})"],
+	allow_tool: ["--allowed-tools={tool}"],
 	permission_env: {},
 	mcp: "run",
 	stop_signal: "SIGINT",
@@ -39,6 +41,9 @@ export const GEMINI_KNOWN: Known = {
 	install: "npm install -g @google/gemini-cli, then gemini",
 };
 
+/** Tools that it takes away where they are not allowed: a call of one is refused as unknown. */
+const GATED = /"(?:run_shell_command|write_file|replace|edit|web_fetch|google_web_search|save_memory)" not found/;
+
 export const interpretGemini: Interpret = (event) => {
 	switch (event.type) {
 		case "init":
@@ -49,8 +54,10 @@ export const interpretGemini: Interpret = (event) => {
 		case "tool_use":
 			return [{ is: "tool", id: textIn(event.tool_id), name: textIn(event.tool_name), text: toolText(objectIn(event.parameters)) }];
 		case "tool_result": {
-			const wrong = textIn(objectIn(event.error).message);
-			const how = event.status === "success" ? "ok" : isDenial(`${wrong} ${textIn(event.output)}`) ? "denied" : "failed";
+			const error = objectIn(event.error);
+			const wrong = textIn(error.message);
+			const isRefused = isDenial(`${wrong} ${textIn(event.output)}`) || (error.type === "tool_not_registered" && GATED.test(wrong));
+			const how = event.status === "success" ? "ok" : isRefused ? "denied" : "failed";
 			return [{ is: "tool_done", id: textIn(event.tool_id), how, text: short(textIn(event.output) || wrong, 2000) }];
 		}
 		case "error": {

@@ -77,10 +77,10 @@ export type Happening =
 	 */
 	| { is: "used"; scope: "step" | "process" | "session" | "either"; used: Used; own?: Used | undefined; id?: string }
 	/**
-	 * The last word about a turn. `denied`: tool calls that it was not allowed to make. `doubtful`: it does not say in words that are known that all went well,
+	 * The last word about a turn. `denied`: tool calls that it was not allowed to make. `asked`: what it wanted a tool to ask a person. `doubtful`: it does not say in words that are known that all went well,
 	 * so that it counts only where nothing else speaks against it.
 	 */
-	| { is: "ended"; how: "well" | "badly"; cause: Cause; text: string; denied?: string[]; doubtful?: true };
+	| { is: "ended"; how: "well" | "badly"; cause: Cause; text: string; denied?: string[]; asked?: string[]; doubtful?: true };
 
 /** What an adapter makes of one line that was JSON. Unknown events are no happenings. */
 export type Interpret = (event: Json) => Happening[];

@@ -2,8 +2,7 @@
 //
 //   it told of                                        outcome
 //   (format `command`)                                ok for exit code 0, killed for a signal, else crashed
-//   an end, well; tool calls that were denied         needs_human, unless the run has changed something
-//   an end, well                                      ok
+//   an end, well                                      ok, or needs_human if it got nowhere: closing.ts
 //   a budget, a full context, being stopped           budget, context, killed
 //   a limit of its plan                               limited, until it resets
 //   an error with a cause                             that cause
@@ -19,6 +18,7 @@
 
 import type { ExitKind } from "../job.ts";
 import { causeOfText, delayIn, momentIn } from "./causes.ts";
+import { type Circumstances, closing, closingQuestion, refused } from "./closing.ts";
 import { causeOfGeminiExit, withErrorOnStderr } from "./gemini.ts";
 import type { Cause, Outcome, Trouble, Used } from "./happening.ts";
 import { momentOr, short } from "./json.ts";
@@ -37,8 +37,8 @@ export type About = {
 	timezone: string;
 	/** What its session had used before; null when that is not known. */
 	before: Used | null;
-	/** Whether files have changed; absent when nobody knows. */
-	changed?: boolean;
+	/** Whether the job has changed something, and whether it was expected to; absent: unknown, and either way. */
+	circumstances?: Circumstances;
 	/** When the limit ends, from elsewhere. */
 	reset?: number | null;
 	/** It was stopped because it waited for this, or tried against it again and again, by itself. */
@@ -69,6 +69,10 @@ export type Judgement = {
 	not_understood: number;
 	/** The program's version, where its output tells it. */
 	version: string | null;
+	/** What its last words ask, though it is not stopped by that. */
+	closing_question: string | null;
+	/** Tool calls that it was not allowed to make. */
+	denied: string[];
 };
 
 const SIGNALS = new Set([129, 130, 131, 134, 137, 143]);
@@ -97,6 +101,8 @@ export function judge(format: Format, read: Reading, exit: Exit, about: About): 
 		question: outcome === "needs_human" ? short(found.question ?? found.message, 4000) : null,
 		not_understood: reading.not_understood,
 		version: reading.version,
+		closing_question: outcome === "ok" && format !== "command" ? closingQuestion(reading) : null,
+		denied: reading.denied,
 	};
 }
 
@@ -107,21 +113,17 @@ type Verdict = { outcome: Outcome; message: string; question?: string; gone?: bo
 
 function verdict(format: Format, reading: Reading, exit: Exit, about: About, stderr: string): Verdict {
 	const bySignal = (exit.signal ?? null) !== null || SIGNALS.has(exit.code);
+	const { circumstances = { changed: null, expect: "any" } } = about;
 	if (format === "command") {
-		if (exit.code === 0) return { outcome: "ok", message: reading.message };
+		// What such a program prints is not read: its last words are no one's question.
+		const expect = circumstances.expect === "change" ? "change" : "none";
+		if (exit.code === 0) return { message: reading.message, ...closing(reading, { ...circumstances, expect }) };
 		return { outcome: bySignal ? "killed" : "crashed", message: stderr || `exit code ${exit.code}` };
 	}
-	const { denied } = reading;
-	const refused = (): Verdict => {
-		const asks = denied.map((one) => `- ${one}`).join("\n");
-		return { outcome: "needs_human", message: reading.message, question: `it was not allowed to:\n${asks}\n\n${reading.message}`.trim() };
-	};
 	// Half a last word of one that was killed is not its word.
 	const ended = reading.cut && bySignal ? null : reading.ended;
-	if (ended?.how === "well" && isBelieved(ended, reading, exit)) {
-		if (denied.length === 0 || about.changed === true) return { outcome: "ok", message: reading.message };
-		return refused();
-	}
+	if (ended?.how === "well" && isBelieved(ended, reading, exit)) return { message: reading.message, ...closing(reading, circumstances) };
+	const { denied } = reading;
 	const unread = notUnderstoodWords(reading, about.program, about.job);
 	// Whatever went wrong before, the program went on, and ended well by its own account.
 	const isUnread = unread !== null && exit.code === 0 && ended === null && reading.limit === null && denied.length === 0;
@@ -150,7 +152,7 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	if (exit.code === TIMED_OUT && reading.events > 0) return { outcome: "killed", message: stderr || "it was ended for taking too long" };
 	if (exit.code === 0) {
 		// opencode stops there, without a word.
-		if (denied.length > 0) return refused();
+		if (denied.length > 0) return { outcome: "needs_human", message: reading.message, question: refused(denied, reading.message) };
 		if (unread !== null) return asks(unread);
 		if (reading.events > 0) return { outcome: "transient", message: "it exited with 0, but its output breaks off before the end" };
 		return { outcome: "crashed", message: `it exited with 0 and said nothing${stderr ? `: ${stderr}` : ""}` };

@@ -31,12 +31,18 @@ const DENY = { "*": "deny", "?*": "deny" } as const;
 /** Its own configuration: what an agent writes there, the next run would obey. */
 const OWN_FILES = ["opencode.json*", "*/opencode.json*", ".opencode/*", "*/.opencode/*"];
 
+/** Tools that go by another name where it is asked what they may do. */
+const KEYS: Record<string, string> = { write: "edit", patch: "edit", multiedit: "edit", apply_patch: "edit" };
+
 /**
- * The rules for a permission mode. `ask`: reads in its folder. `edit`: writes there, too, and runs the commands that begin with one of `allow` ("git commit");
+ * The rules for a permission mode. `tools`: those that a person granted. `ask`: reads in its folder. `edit`: writes there, too, and runs the commands that begin with one of `allow` ("git commit");
  * opencode asks for each command of a line by itself. `full`: everything.
  */
-export function opencodePermission(permission: Permission, allow: readonly string[] = []): OpencodeRules {
+export function opencodePermission(permission: Permission, allow: readonly string[] = [], tools: readonly string[] = []): OpencodeRules {
 	if (permission === "full") return { "*": "allow" };
+	const granted = Object.fromEntries(tools.map((tool) => [KEYS[tool] ?? tool, "allow" as const]));
+	// A pattern that ends with ` *` fits the bare command, too.
+	const bash = { ...DENY, ...Object.fromEntries(allow.map((prefix) => [`${prefix} *`, "allow" as const])) };
 	const reads: OpencodeRules = {
 		// Tools of other servers, the web, folders elsewhere, and tools that do not exist yet.
 		"*": DENY,
@@ -52,18 +58,19 @@ export function opencodePermission(permission: Permission, allow: readonly strin
 		"sluice_*": "allow",
 		external_directory: DENY,
 	};
-	if (permission === "ask") return { ...reads, edit: DENY, bash: DENY };
+	if (permission === "ask") return { ...reads, edit: DENY, bash, ...granted };
 	return {
 		...reads,
 		edit: { "*": "allow", ...Object.fromEntries(OWN_FILES.map((pattern) => [pattern, "deny" as const])) },
-		// A pattern that ends with ` *` fits the bare command, too.
-		bash: { ...DENY, ...Object.fromEntries(allow.map((prefix) => [`${prefix} *`, "allow" as const])) },
+		bash,
+		...granted,
 	};
 }
 
 export type OpencodeWish = {
 	permission: Permission;
 	allow?: readonly string[] | undefined;
+	tools?: readonly string[] | undefined;
 	/** The name of the run's own agent; null = it needs none, since another way was configured. */
 	agent: string | null;
 	/** Servers of tools, by name. */
@@ -73,13 +80,20 @@ export type OpencodeWish = {
 };
 
 /** The text of OPENCODE_CONFIG_CONTENT, over what was given; undefined when there is nothing to say. Problem: what was given cannot be read. */
-export function opencodeConfig({ permission, allow, agent, mcp, given }: OpencodeWish): { text: string | undefined } | { problem: string } {
+export function opencodeConfig({
+	permission,
+	allow,
+	tools,
+	agent,
+	mcp,
+	given,
+}: OpencodeWish): { text: string | undefined } | { problem: string } {
 	const before = given === undefined || given.trim() === "" ? {} : parsed(given);
 	if (before === null)
 		return {
 			problem: `the variable ${OPENCODE_CONFIG} is not a JSON object: correct it or take it away, since the run's permissions go there`,
 		};
-	const own: OwnAgent = permission === "full" || agent === null ? {} : ownAgent(agent, opencodePermission(permission, allow));
+	const own: OwnAgent = permission === "full" || agent === null ? {} : ownAgent(agent, opencodePermission(permission, allow, tools));
 	const text = JSON.stringify({
 		...before,
 		...own,

@@ -19,6 +19,9 @@ export const OPENCODE: Profile = {
 	model: ["-m", "{model}"],
 	permissions: { ask: ["--agent", "{agent}"], edit: ["--agent", "{agent}"], full: ["--auto"] },
 	permission_env: { ask: { [OPENCODE_CONFIG]: "{rules}" }, edit: { [OPENCODE_CONFIG]: "{rules}" } },
+	// By the rules in that variable: opencode-config.ts.
+	allow: [],
+	allow_tool: [],
 	mcp: "run",
 	stop_signal: "SIGINT",
 	env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },

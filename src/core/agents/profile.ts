@@ -25,6 +25,10 @@ export type Profile = {
 	model: string[];
 	/** Options for each permission mode. */
 	permissions: Record<Permission, string[]>;
+	/** Options that allow one shell command and whatever follows it, `{command}`; empty = it has no such way. */
+	allow: string[];
+	/** The same for one tool, `{tool}`. */
+	allow_tool: string[];
 	/** What it is asked to stop with first. */
 	stop_signal: "SIGINT" | "SIGTERM";
 	/** Variables, under those of the job. Not for secrets. */
@@ -54,6 +58,8 @@ export type Wish = {
 	prompt: string;
 	model?: string | undefined;
 	permission?: Permission | undefined;
+	/** Options for what it may do, instead of those of `permission` alone. */
+	permitted?: readonly string[] | undefined;
 	session?: string | undefined;
 	/** What a session is called, for programs that want to know: nothing of the prompt, since arguments are there for all to see. */
 	title?: string | undefined;
@@ -72,9 +78,9 @@ export function commandLine(profile: Profile, wish: Wish): { argv: string[]; std
 	const template = wish.session === undefined ? profile.command : profile.resume;
 	const options = [
 		...(wish.model === undefined ? [] : profile.model.map((word) => word.replaceAll("{model}", () => wish.model as string))),
-		...(wish.permission === undefined
-			? []
-			: profile.permissions[wish.permission].map((word) => word.replaceAll("{agent}", () => wish.agent ?? "sluice"))),
+		...(wish.permitted ?? (wish.permission === undefined ? [] : profile.permissions[wish.permission])).map((word) =>
+			word.replaceAll("{agent}", () => wish.agent ?? "sluice"),
+		),
 		...(wish.options ?? []),
 	];
 	const placed = template.includes("{options}") ? template : [...template.slice(0, 1), "{options}", ...template.slice(1)];

@@ -25,7 +25,10 @@ export type Reading = {
 	tools: Map<string, { name: string; text: string }>;
 	tool_calls: number;
 	turns: number;
+	/** Tool calls that it was not allowed to make, `tool: what`, each once. */
 	denied: string[];
+	/** What it wanted a tool to ask a person. */
+	asked: string[];
 	retry: Trouble | null;
 	limit: { until: number | null; assumed?: string | undefined } | null;
 	trouble: Trouble | null;
@@ -70,6 +73,7 @@ const fresh = (): Reading => ({
 	tool_calls: 0,
 	turns: 0,
 	denied: [],
+	asked: [],
 	retry: null,
 	limit: null,
 	trouble: null,
@@ -188,8 +192,7 @@ export function createReader(
 				if (reading.tools.size < TOOLS_MAX) reading.tools.set(keyOf(one), { name: short(one.name, NAME_MAX), text: one.text });
 				return;
 			case "tool_done":
-				if (one.how === "denied" && reading.denied.length < DENIALS_MAX)
-					reading.denied.push(short(one.text, DENIAL_MAX) || reading.tools.get(keyOf(one))?.name || "a tool");
+				if (one.how === "denied") reading.denied = unique([...reading.denied, denialOf(one, reading.tools.get(keyOf(one)))]);
 				reading.tools.delete(keyOf(one));
 				return;
 			case "call":
@@ -219,7 +222,8 @@ export function createReader(
 			case "ended":
 				reading.ended = one;
 				reading.tools.clear();
-				if (one.denied) reading.denied = one.denied.slice(0, DENIALS_MAX).map((text) => short(text, DENIAL_MAX));
+				if (one.denied) reading.denied = unique(one.denied);
+				if (one.asked) reading.asked = unique(one.asked);
 				if (one.text !== "" && one.how === "well") reading.message = short(one.text, MESSAGE_MAX);
 				return;
 			case "thought":
@@ -275,6 +279,12 @@ const inputOf = ({ tokens, output_tokens }: Used): number => tokens - output_tok
 /** The model has said or done something, or told what it used. */
 export const isAnswered = ({ message, tool_calls, seen, steps }: Pick<Reading, "message" | "tool_calls" | "seen" | "steps">): boolean =>
 	message !== "" || tool_calls > 0 || seen > 0 || steps !== null;
+/** As many as are kept. An agent often tries the same thing again. */
+export const unique = (texts: readonly string[]): string[] =>
+	[...new Set(texts.map((text) => short(text, DENIAL_MAX)))].slice(0, DENIALS_MAX);
+
+const denialOf = ({ text }: { text: string }, tool: { name: string; text: string } | undefined): string =>
+	tool === undefined ? text || "a tool" : tool.text === "" ? tool.name : `${tool.name}: ${tool.text}`;
 
 const keyOf = ({ id }: { id: string }): string => short(id, NAME_MAX);
 

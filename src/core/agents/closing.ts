@@ -1,0 +1,150 @@
+// What a run that ended well means when nothing was changed: whether its last words ask a person, and what its job expected of it. Pure.
+//
+//   expect   changed     a tool was denied   its last words        outcome
+//   any      yes         –                   –                     ok; what they ask is kept beside it
+//   any      no          yes                 –                     needs_human: what was denied
+//   any      no          no                  a question, an offer  needs_human: those words
+//   any      unknown     yes                 –                     needs_human: what was denied
+//   any      unknown     no                  a question            needs_human: those words
+//   any      unknown     no                  an offer              ok; what they ask is kept beside it
+//   change   yes         –                   –                     ok; what they ask is kept beside it
+//   change   no          –                   –                     needs_human: it changed nothing
+//   change   unknown     as `any`
+//   none     –           –                   –                     ok
+//
+// Whatever is expected, an agent that called a tool to ask a person (`asked`) is needs_human, unless it changed something.
+//
+// `unknown`: the job has no repo, so no worktree tells. There an answer that is finished often ends with an offer ("Would you like me to write tests, too?"),
+// which must not keep a job from its end; a question without whose answer the agent did not begin must. In a worktree that nothing was changed in, an offer is
+// a question as well: the work was not done. Thanks and "Is there anything else?" are neither.
+
+import { short } from "./json.ts";
+import type { Reading } from "./reading.ts";
+
+export const EXPECTS = ["any", "change", "none"] as const;
+export type Expect = (typeof EXPECTS)[number];
+
+export type Closing = { outcome: "ok" } | { outcome: "needs_human"; question: string };
+export type Circumstances = {
+	/** Whether the job has changed or committed something; null when nothing can tell. */
+	changed: boolean | null;
+	expect: Expect;
+};
+type Ended = Pick<Reading, "denied" | "asked" | "message">;
+
+/** Whether the outcome hangs on what was changed. Looking costs two calls of git. */
+export const hingesOnChange = ({ denied, asked, message }: Ended, expect: Expect): boolean =>
+	expect === "change" || asked.length > 0 || (expect === "any" && (denied.length > 0 || closingWords(message) !== null));
+
+export function closing({ denied, asked, message }: Ended, { changed, expect }: Circumstances): Closing {
+	if (changed === true) return { outcome: "ok" };
+	if (asked.length > 0) return { outcome: "needs_human", question: asked.join("\n") };
+	if (expect === "none") return { outcome: "ok" };
+	if (expect === "change" && changed === false) return { outcome: "needs_human", question: unchanged(denied, message) };
+	if (denied.length > 0) return { outcome: "needs_human", question: refused(denied, message) };
+	const words = closingWords(message);
+	if (words === null || (words.is === "offer" && changed === null)) return { outcome: "ok" };
+	return { outcome: "needs_human", question: message };
+}
+
+/** In the words of a question: what it may do is for a person to say. */
+export const refused = (denied: readonly string[], message: string): string =>
+	`it was not allowed to:\n${denied.map((one) => `- ${one}`).join("\n")}\n\n${message}`.trim();
+
+function unchanged(denied: readonly string[], message: string): string {
+	const first = "it changed nothing, though a change was expected";
+	if (denied.length > 0) return `${first}; ${refused(denied, message)}`;
+	return message === "" ? first : `${first}; its last words:\n${message}`;
+}
+
+/** What the last words ask, for people; null when they ask nothing. */
+export const closingQuestion = ({ asked, message }: Pick<Ended, "asked" | "message">): string | null =>
+	asked.length > 0 ? short(asked.join(" "), QUESTION_MAX) : (closingWords(message)?.text ?? null);
+
+const QUESTION_MAX = 1000;
+
+type Words = { is: "question" | "offer"; text: string };
+
+/** What is asked at the end of a message: its last paragraph, or the one before a list of choices. */
+export function closingWords(message: string): Words | null {
+	const blocks = blocksOf(message);
+	const last = blocks.at(-1);
+	if (last === undefined) return null;
+	const own = isList(last) ? askedInList(last) : askedIn(last, blocks.at(-2));
+	if (own !== null || blocks.length < 2) return own;
+	// Choices, or a word about how to answer, stand after the question.
+	const before = blocks.at(-2) as string;
+	if (isList(last) && !isList(before)) return askedIn(before, undefined);
+	if (isList(before) && REPLY.test(last) && blocks.length > 2) return askedIn(blocks.at(-3) as string, undefined);
+	return null;
+}
+
+/** Paragraphs without code and without the marks of Markdown; a list is a paragraph of its own. */
+function blocksOf(message: string): string[] {
+	const text = message.replace(/```[\s\S]*?(?:```|$)/g, "\n\n").replace(/\*\*|__|`|\s*[([]y(?:es)?\/no?[)\]]/gi, "");
+	const blocks: string[] = [];
+	let wasList = false;
+	for (const raw of text.split("\n")) {
+		const line = raw.replace(/^\s*(?:>\s?|#{1,6}\s+)/, "").trim();
+		const isItem = ITEM.test(line);
+		if (line === "" || /^[-*_=]{3,}$/.test(line)) blocks.push("");
+		else if (isItem !== wasList && (isItem || blocks.at(-1) === "")) blocks.push(line);
+		else if (blocks.at(-1) === undefined || blocks.at(-1) === "") blocks.push(line);
+		else blocks.push(`${blocks.pop()}\n${line}`);
+		if (line !== "") wasList = isItem;
+	}
+	return blocks.filter((block) => block !== "").slice(-LOOKED_AT);
+}
+
+const LOOKED_AT = 4;
+const ITEM = /^(?:[-*•–]|\(?(?:\d{1,2}|[a-zA-Z])[.)])\s+/;
+const isList = (block: string): boolean => ITEM.test(block);
+/** Brackets, quotes and pictures may follow a question mark. */
+const ENDS_ASKING = /[?？؟](?:[\s"'”’)\]*_]|\p{Extended_Pictographic}|\ufe0f)*$/u;
+
+const sentencesOf = (block: string): string[] =>
+	block
+		.split(/(?<=[.!?？؟。！:])["'”’)\]]*\s+/u)
+		.map((one) => one.trim())
+		.filter((one) => one !== "");
+
+function askedInList(list: string): Words | null {
+	const items = list.split("\n").map((item) => item.replace(ITEM, ""));
+	return ENDS_ASKING.test(items.at(-1) ?? "") ? worded(items.filter((item) => ENDS_ASKING.test(item)).join(" ")) : null;
+}
+
+function askedIn(block: string, before: string | undefined): Words | null {
+	const sentences = sentencesOf(block);
+	const last = sentences.at(-1) ?? "";
+	if (ENDS_ASKING.test(last)) return worded(last);
+	if (DEMAND.test(last)) return COURTESY.test(last) ? null : { is: "question", text: short(last, QUESTION_MAX) };
+	if (!REPLY.test(last)) return null;
+	const earlier = sentences.at(-2) ?? sentencesOf(before ?? "").at(-1) ?? "";
+	return ENDS_ASKING.test(earlier) ? worded(earlier) : null;
+}
+
+function worded(text: string): Words | null {
+	if (COURTESY.test(text)) return null;
+	const isOffer = OFFER.test(text) && !GO_AHEAD.test(text);
+	return { is: isOffer ? "offer" : "question", text: short(text, QUESTION_MAX) };
+}
+
+/** Said after work that is done: neither a question nor an offer of anything in particular. */
+const COURTESY =
+	/\banything else\b|\b(?:any|further|other|more) (?:\w+ )?questions\b|\bhow (?:can|may|else can) i (?:help|assist)|\bdoes (?:that|this) (?:help|make sense|answer)|\bwhat (?:would you like|do you want) (?:me )?to do (?:next|now)\b|\bmake sense\?/i;
+
+/** Something more, or something next, that it would do. */
+const OFFER =
+	/\b(?:would|do|did) you (?:like|want|prefer)(?: for)? me to\b|\b(?:like|want|need) me to\b|\b(?:shall|should|can|could|may) i (?:also|help|then|additionally|next|now also)\b|\bwould (?:it|that) help if i\b|\b(?:interested in|would you like) (?:a|an|some|more|to see)\b/i;
+
+/** That it may begin, or how: without an answer nothing was done. */
+const GO_AHEAD =
+	/\b(?:proceed|go ahead|continue|carry on|start|begin|apply|overwrite|replace|delete|remove|keep|retry|try again|use|choose|pick|go with|install|run (?:it|this|that)|make (?:this|these|that|the) (?:change|edit)s?|(?:write|create) (?:it|the file|(?:this|these) files?))\b/i;
+
+/** A demand without a question mark. */
+const DEMAND =
+	/^(?:so |then |first,? )?(?:please|kindly|could you|can you) (?:confirm|clarify|tell me|specify|provide|share|grant|approve|allow|let me know|choose|pick|decide|advise|answer|reply)\b|\blet me know (?:which|what|how|whether|where|when|who|your)\b|\blet me know if (?:you(?:'d| would)? (?:approve|agree|want me to (?:proceed|go ahead|continue))|i (?:should|may|can) (?:proceed|go ahead|continue))|\bi(?:'ll| will)? (?:need|require) (?:your|you to|permission|approval|confirmation|more information|write access)\b|\b(?:wait(?:ing)?|await(?:ing)?) (?:for )?your (?:answer|reply|response|decision|confirmation|approval|permission|go-ahead|input)\b|\b(?:grant|give) (?:me )?(?:the )?(?:necessary |required )?(?:permission|access|approval)\b/i;
+
+/** A sentence that only says how to answer the question before it. */
+const REPLY =
+	/\b(?:let me know|just say|reply|respond|say the word|once (?:you|i)|tell me|i(?:'ll| will) (?:then|wait|proceed|continue|go|start|make|apply)|if so|if not|either way|happy to)\b/i;
