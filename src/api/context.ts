@@ -177,6 +177,8 @@ export type WorkHandle = {
 	/** The diff of the working tree that a folder is in. */
 	capture(folder: string): Promise<string>;
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
+	/** What a branch has that its base has not; null where one of them is not there. */
+	branchDiff(repo: string, branch: string, base: string | undefined): Promise<{ patch: string; from: "branch" } | null>;
 };
 
 /** Runs of other hosts, through the store that they share. Null: nobody knows of such a run, or its host does not answer and nothing was kept. */

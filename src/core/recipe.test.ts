@@ -97,7 +97,7 @@ describe("rendering", () => {
 			hint: expect.stringContaining("--item"),
 		});
 		const [one] = renderRecipe(work, { vars: {}, built: { item: "gt-1", title: "T", text: "body" } });
-		expect(one?.job.prompt).toMatch(/^Work on gt-1: T\n\nbody\n\n[^{}]+$/);
+		expect(one?.job.prompt).toMatch(/^Work on gt-1: T\n\nbody\n\n[^{}]+\{\{testing\}\}[^{}]+$/);
 	});
 	test("args have their place, or come last; escaped braces stay", () => {
 		const with_ = readRecipe({ agent: "a", prompt: "x {{args}} \\{{y}}" }, "r");

@@ -2,6 +2,8 @@
 
 const TASK = "{{title}}\n\n{{text}}";
 const END = "{{args}}";
+/** An agent may commit by itself; what it leaves is committed for it. */
+const COMMIT = "What you leave uncommitted is committed when you end.";
 /** Steps of one pipeline write on one branch, which its last step hands to the merge queue. */
 const BRANCH = "sluice/{{item}}";
 
@@ -18,23 +20,25 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 		description: "One agent does the item, from reading it to the commit.",
 		agent: "claude",
 		title: "{{item}}: {{title}}",
-		prompt: `Work on ${"{{item}}"}: ${TASK}\n\nRead what is there first. Make the change, test it, and commit it with a message that says why. Do nothing that the task does not ask for.\n\n${END}`,
+		prompt: `Work on ${"{{item}}"}: ${TASK}\n\nRead what is there first. Make the change and commit it with a message that says why. {{testing}} ${COMMIT} Do nothing that the task does not ask for.\n\n${END}`,
 	},
 	implement: {
 		description: "A card's flow implement: the change, its tests, a commit.",
 		agent: "claude",
 		title: "Implement {{item}}: {{title}}",
-		prompt: `Implement ${"{{item}}"}: ${TASK}\n\nMake the change with its tests, and commit it.\n\n${END}`,
+		prompt: `Implement ${"{{item}}"}: ${TASK}\n\nMake the change with its tests, and commit it. {{testing}} ${COMMIT}\n\n${END}`,
 	},
 	review: {
 		description: "A card's flow review: what was done, against what was asked for.",
 		agent: "claude",
+		expect: "none",
 		title: "Review {{item}}: {{title}}",
 		prompt: `Review what has been done for ${"{{item}}"}: ${TASK}\n\nName each fault with its place. End with a failure if it must not be merged.\n\n${END}`,
 	},
 	research: {
 		description: "A card's flow research: what is known, and what it means for the task.",
 		agent: "claude",
+		expect: "none",
 		title: "Research {{item}}: {{title}}",
 		prompt: `Find out what is needed to do ${"{{item}}"}: ${TASK}\n\nWrite down what you found, with its sources, and what you would do. Change no code.\n\n${END}`,
 	},
@@ -44,15 +48,17 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 		steps: [
 			{
 				name: "implement",
+				expect: "change",
 				title: "Implement {{item}}: {{title}}",
-				prompt: `Implement ${"{{item}}"}: ${TASK}\n\nMake the change with its tests, and commit it.\n\n${END}`,
+				prompt: `Implement ${"{{item}}"}: ${TASK}\n\nMake the change with its tests, and commit it. {{testing}} ${COMMIT}\n\n${END}`,
 				worktree: BRANCH,
 				no_merge: true,
 			},
 			{
 				name: "review",
+				expect: "none",
 				title: "Review {{item}}: {{title}}",
-				prompt: `Review the commits on this branch, which should do ${"{{item}}"}: ${TASK}\n\nMend what is small, and commit that. End with a failure if the rest must not be merged.`,
+				prompt: `Review the commits on this branch, which should do ${"{{item}}"}: ${TASK}\n\nMend what is small, and commit that. {{testing}} End with a failure if the rest must not be merged.`,
 				worktree: BRANCH,
 				no_merge: true,
 			},
@@ -74,11 +80,12 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 			},
 			{
 				name: "implement",
+				expect: "change",
 				worktree: BRANCH,
 				needs: ["file:research/{{item}}.md"],
 				lane: "implement",
 				title: "Implement {{item}}: {{title}}",
-				prompt: `Implement ${"{{item}}"}: ${TASK}\n\nresearch/${"{{item}}"}.md has what is known. Make the change with its tests, and commit it.\n\n${END}`,
+				prompt: `Implement ${"{{item}}"}: ${TASK}\n\nresearch/${"{{item}}"}.md has what is known. Make the change with its tests, and commit it. {{testing}} ${COMMIT}\n\n${END}`,
 			},
 		],
 	},
@@ -117,11 +124,12 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 			},
 			{
 				name: "code",
+				expect: "change",
 				worktree: BRANCH,
 				needs: ["file:plans/{{item}}/phases.md"],
 				lane: "code",
 				title: "Build {{item}}: {{title}}",
-				prompt: "Build what plans/{{item}}/phases.md says, phase by phase, with tests, a commit each.",
+				prompt: `Build what plans/{{item}}/phases.md says, phase by phase, with tests, a commit each. {{testing}} ${COMMIT}`,
 			},
 		],
 	},
@@ -131,13 +139,16 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 		steps: [
 			{
 				name: "materialize",
+				expect: "change",
 				title: "Materialize {{item}}: {{title}}",
-				prompt: `Make what ${"{{item}}"} asks for: ${TASK}\n\nCommit it on this branch.\n\n${END}`,
+				prompt: `Make what ${"{{item}}"} asks for: ${TASK}\n\nCommit it on this branch. ${COMMIT}\n\n${END}`,
 				worktree: BRANCH,
 				no_merge: true,
 			},
 			{
 				name: "approve",
+				// So that its diff is what the branch has.
+				worktree: BRANCH,
 				no_merge: true,
 				title: "Approve {{item}}: {{title}}",
 				command: ["true"],
@@ -145,6 +156,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 			},
 			{
 				name: "review",
+				expect: "none",
 				title: "Review {{item}}: {{title}}",
 				prompt: `Review the commits on this branch, which should do ${"{{item}}"}: ${TASK}\n\nEnd with a failure if they must not be merged.`,
 				worktree: BRANCH,

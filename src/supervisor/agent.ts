@@ -1,6 +1,6 @@
 // The agent of a live run: which profile it was started with, and what has been read of its output so far.
 
-import { EXPECTS, type Expect } from "../core/agents/closing.ts";
+import { EXPECTS, type Expect, expectedNow } from "../core/agents/closing.ts";
 import type { Trouble } from "../core/agents/happening.ts";
 import { ADAPTERS, isFormat, profileOf } from "../core/agents/index.ts";
 import { type About, type Exit, judge } from "../core/agents/judge.ts";
@@ -112,7 +112,7 @@ export function agentOf({ job, spec, run }: Claimed, settings: SupervisorSetting
 		account: run.account ?? null,
 		own: ownOf(profile),
 		program: null,
-		expect: spec.expect ?? "any",
+		expect: expectedNow(spec.expect, job.asked),
 	};
 }
 

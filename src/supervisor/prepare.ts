@@ -1,7 +1,7 @@
 // What a run is started with: argv, folder, environment, and the files that go into its folder first. Pure, but for keys that are read where they are kept.
 
 import { fillPlaces } from "../core/after-result.ts";
-import { allowedOf, type Permit, permissionOptions, permitOf, permittedParts } from "../core/agents/allowing.ts";
+import { allowedBy, allowedOf, type Permit, permissionOptions, permitOf } from "../core/agents/allowing.ts";
 import { type Before, continues, promptForResumed } from "../core/agents/continuing.ts";
 import { dotenvOfGeminiHome, geminiAccountEnv } from "../core/agents/gemini-env.ts";
 import { isFormat, knownOf, profileOf } from "../core/agents/index.ts";
@@ -168,7 +168,7 @@ type Work = { argv: string[]; stdin: "prompt" | null; prompt: string | undefined
 function rulesFor(profile: Profile, permit: Permit, wish: { agent: string; mcp: McpEquipment; given: string | undefined }) {
 	const { permission } = permit;
 	const agent = isRuled(profile, permission) ? wish.agent : null;
-	const { commands, tools } = permittedParts(permit);
+	const { commands, tools } = allowedBy(permit);
 	return opencodeConfig({ permission, allow: commands, tools, agent, mcp: wish.mcp.servers, given: wish.given });
 }
 

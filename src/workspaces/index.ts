@@ -2,6 +2,7 @@
 
 import { SluiceError } from "../core/errors.ts";
 import { troubleOf } from "../disk.ts";
+import { currentBranch, headOf } from "../git.ts";
 import type { Claimed } from "../scheduler.ts";
 import type { Place, PruneReport, Workspaces, WorktreeView } from "../workspace.ts";
 import { captureDiff } from "./capture.ts";
@@ -35,6 +36,8 @@ export type Work = Workspaces & {
 	capture(folder: string): Promise<string>;
 	/** What a job has changed, as a patch; from its worktree, or from its last run's folder. */
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
+	/** What a branch has that its base has not; null where one of them is not there. */
+	branchDiff(repo: string, branch: string, base: string | undefined): Promise<{ patch: string; from: "branch" } | null>;
 };
 
 const TIDY_MS = 3_600_000;
@@ -126,6 +129,17 @@ export function createWork(parts: Parts): Work {
 			allRecords(yard)
 				.filter((record) => repo === undefined || record.repo === repo)
 				.map((record) => viewOf(yard, record)),
+		async branchDiff(name, branch, base) {
+			const repo = yard.repo(name);
+			if (repo === null) return null;
+			yard.disk.makeFolder(yard.worktrees);
+			const into = `${yard.worktrees}/branch.diff-${++looks}`;
+			try {
+				return await branchPatch(yard, repo, { branch, base }, into);
+			} finally {
+				yard.disk.remove(into);
+			}
+		},
 		async diff(job, attempt) {
 			const record = recordOf(yard, job);
 			const path = record && worktreeOf(yard, record.repo, job);
@@ -146,6 +160,17 @@ export function createWork(parts: Parts): Work {
 			return null;
 		},
 	};
+}
+
+/** From where the branch left its base. */
+async function branchPatch(yard: Yard, repo: Repo, names: { branch: string; base: string | undefined }, into: string) {
+	const base = names.base ?? repo.base_branch ?? (await currentBranch(yard.git, repo.path));
+	const from = base === null ? null : await headOf(yard.git, repo.path, base);
+	const to = await headOf(yard.git, repo.path, names.branch);
+	if (from === null || to === null) return null;
+	const plain = ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
+	await yard.git.ask(repo.path, ["diff", ...plain, `${from}...${to}`, "--"]);
+	return { patch: readPatch(yard, into) ?? "", from: "branch" as const };
 }
 
 function readPatch(yard: Yard, path: string): string | null {

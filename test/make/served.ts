@@ -165,6 +165,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			stuckMerges: () => [],
 			lookForBusy: async () => {},
 			diff: async () => null,
+			branchDiff: async () => null,
 			capture: async () => "",
 		},
 		home: "/home/of/test",

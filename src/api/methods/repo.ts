@@ -20,11 +20,16 @@ type Look = "job.diff" | "job.open";
 export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
 	"job.diff": async ({ id }, { context }) => {
 		const job = await resolve(context, id);
-		const { attempt, repo, status } = await context.scheduler.show(job);
+		const { attempt, repo, status, spec } = await context.scheduler.show(job);
 		// The worktree of an attempt that another host has overtaken says nothing.
 		const away = context.elsewhere && attempt > 0 ? await context.elsewhere.diff(job, attempt) : null;
 		const found = away ?? (await context.work.diff(job, attempt));
 		if (found) return doc({ job, ...found });
+		const ofBranch =
+			attempt === 0 && repo !== undefined && spec.worktree !== undefined
+				? await context.work.branchDiff(repo, spec.worktree, spec.base_branch)
+				: null;
+		if (ofBranch) return doc({ job, ...ofBranch });
 		if (repo === undefined)
 			throw new SluiceError("not_found", `job ${job} has no repo, so no changes of it are known`, {
 				field: "id",

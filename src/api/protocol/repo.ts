@@ -61,9 +61,10 @@ export const REPO_METHODS = {
 		params: { name },
 		result: "{removed}",
 	}),
-	"job.diff": method<Doc<{ job: number; patch: string; from: "worktree" | "run"; host?: string }>>()({
+	"job.diff": method<Doc<{ job: number; patch: string; from: "worktree" | "run" | "branch"; host?: string }>>()({
 		role: "viewer",
-		about: "What a job has changed, as a patch: in its worktree, or in its last run when that is gone.",
+		about:
+			"What a job has changed, as a patch: in its worktree, or in its last run when that is gone. Of one that has not started and writes on a branch that is there: what the branch has by now.",
 		params: { id: id() },
 		result: "{job, patch, from}",
 	}),

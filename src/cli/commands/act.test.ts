@@ -26,6 +26,17 @@ describe("acting", () => {
 		expect(JSON.parse((await line.run(`${text} --json`)).out)).toMatchObject({ schema_version: 1, job: { id: 7 } });
 	});
 
+	test("answer with a permission, with or without words", async () => {
+		const granted = { permission: null, allow: ["Bash: npm test"] };
+		const line = await openCommandLine({ "job.answer": { job: job(7, { granted }) } });
+		expect((await line.run("answer 7 --permission asked")).err).toBe("job 7 goes on, and may now Bash: npm test\n");
+		expect(line.asked.at(-1)?.params).toEqual({ id: 7, permission: "asked" });
+		await line.run("answer 7 yes --permission full");
+		expect(line.asked.at(-1)?.params).toEqual({ id: 7, text: "yes", permission: "full" });
+		expect(await line.run("answer 7")).toMatchObject({ code: 2, err: expect.stringContaining("an answer is missing") });
+		expect(await line.run("answer 7 --permission root")).toMatchObject({ code: 2 });
+	});
+
 	test("merge --drop, with why", async () => {
 		const line = await openCommandLine({ "job.merge": { job: job(7, { name: "n", merge_status: "kept" }) } });
 		expect((await line.run("merge 7 --drop --reason otherwise")).err).toBe("job 7 (n) is not merged; its branch stays\n");

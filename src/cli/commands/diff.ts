@@ -8,7 +8,8 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const document = await io.ask("job.diff", { id: idOf(call.arg("ID")) });
 	answer(io, document, () => {
 		const patch = String(document.patch);
-		if (patch === "") return io.print.say(`job ${document.job} changed nothing`);
+		if (document.from === "branch") io.print.say(`job ${document.job} has not started; its branch has:`);
+		if (patch === "") return io.print.say(document.from === "branch" ? "nothing yet" : `job ${document.job} changed nothing`);
 		// For another program, such as git apply, it stays as it is.
 		const shown = io.print.terminal ? tame(patch, "drop") : patch;
 		for (const line of shown.replace(/\n$/, "").split("\n")) io.print.out(coloured(line, io));

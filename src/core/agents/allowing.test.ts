@@ -1,7 +1,7 @@
 // What programs are told about what they may do.
 
 import { describe, expect, test } from "vitest";
-import { allowedOf, canAllow, grantProblem, permissionOptions, permitOf, permittedParts, readAllow, simpleCommands } from "./allowing.ts";
+import { allowedBy, allowedOf, canAllow, grantProblem, permissionOptions, permitOf, readAllow, simpleCommands } from "./allowing.ts";
 import { CLAUDE } from "./claude.ts";
 import { CODEX } from "./codex.ts";
 import { GEMINI } from "./gemini.ts";
@@ -57,7 +57,7 @@ describe("what was denied, granted", () => {
 	test("to opencode: in its rules, beside those that are there", () => {
 		const granted = ["bash: npm test", "write: a.txt", "webfetch: https://x.test"];
 		const rulesOf = (permission: "ask" | "edit", allow: string[]) => {
-			const { commands, tools } = permittedParts({ permission, allow, granted });
+			const { commands, tools } = allowedBy({ permission, allow, granted });
 			return opencodePermission(permission, commands, tools);
 		};
 		const usual = { "*": "deny", "?*": "deny" };

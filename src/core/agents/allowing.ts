@@ -46,14 +46,14 @@ export const canAllow = (profile: Profile): boolean =>
 	profile.allow.length > 0 || profile.permission_env.edit?.[OPENCODE_CONFIG] !== undefined;
 
 /** Everything that is allowed besides the mode: beginnings of commands, and tools. */
-export function permittedParts({ allow, granted }: Permit): { commands: string[]; tools: string[] } {
+export function allowedBy({ allow, granted }: Permit): { commands: string[]; tools: string[] } {
 	const parts = granted.map(partsOf);
 	const unique = (values: string[]) => [...new Set(values)];
 	return { commands: unique([...allow, ...parts.flatMap((part) => part.commands)]), tools: unique(parts.flatMap((part) => part.tools)) };
 }
 
 export function permissionOptions(profile: Profile, permit: Permit): string[] {
-	const { commands, tools } = permittedParts(permit);
+	const { commands, tools } = allowedBy(permit);
 	const filled = (template: readonly string[], name: string, values: readonly string[]) =>
 		values.flatMap((value) => template.map((word) => word.replaceAll(`{${name}}`, () => value)));
 	return [

@@ -9,7 +9,7 @@
 //   any      unknown     no                  an offer              ok; what they ask is kept beside it
 //   change   yes         –                   –                     ok; what they ask is kept beside it
 //   change   no          –                   –                     needs_human: it changed nothing
-//   change   unknown     as `any`
+//   change   unknown     as `any`; so it is after a person has answered to "it changed nothing"
 //   none     –           –                   –                     ok
 //
 // Whatever is expected, an agent that called a tool to ask a person (`asked`) is needs_human, unless it changed something.
@@ -51,11 +51,16 @@ export function closing({ denied, asked, message }: Ended, { changed, expect }: 
 export const refused = (denied: readonly string[], message: string): string =>
 	`it was not allowed to:\n${denied.map((one) => `- ${one}`).join("\n")}\n\n${message}`.trim();
 
+const UNCHANGED = "it changed nothing, though a change was expected";
+
 function unchanged(denied: readonly string[], message: string): string {
-	const first = "it changed nothing, though a change was expected";
-	if (denied.length > 0) return `${first}; ${refused(denied, message)}`;
-	return message === "" ? first : `${first}; its last words:\n${message}`;
+	if (denied.length > 0) return `${UNCHANGED}; ${refused(denied, message)}`;
+	return message === "" ? UNCHANGED : `${UNCHANGED}; its last words:\n${message}`;
 }
+
+/** A person who was asked about a missing change and answered has seen it: from then on the job may end without one. */
+export const expectedNow = (expect: Expect | undefined, asked: string | undefined): Expect =>
+	expect === "change" && asked?.startsWith(UNCHANGED) ? "any" : (expect ?? "any");
 
 /** What the last words ask, for people; null when they ask nothing. */
 export const closingQuestion = ({ asked, message }: Pick<Ended, "asked" | "message">): string | null =>

@@ -152,7 +152,12 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	if (exit.code === TIMED_OUT && reading.events > 0) return { outcome: "killed", message: stderr || "it was ended for taking too long" };
 	if (exit.code === 0) {
 		// opencode stops there, without a word.
-		if (denied.length > 0) return { outcome: "needs_human", message: reading.message, question: refused(denied, reading.message) };
+		if (denied.length > 0)
+			return {
+				outcome: "needs_human",
+				message: reading.message || `it was not allowed ${denied[0]}`,
+				question: refused(denied, reading.message),
+			};
 		if (unread !== null) return asks(unread);
 		if (reading.events > 0) return { outcome: "transient", message: "it exited with 0, but its output breaks off before the end" };
 		return { outcome: "crashed", message: `it exited with 0 and said nothing${stderr ? `: ${stderr}` : ""}` };

@@ -1,0 +1,41 @@
+// What an agent was not allowed to do, and what its last words ask: in list, show, why and status.
+
+import { expect, test } from "vitest";
+import { job, openCommandLine } from "../../../test/make/command-line.ts";
+
+const DENIED = { agent: "claude", denied: ["Bash: python3 -m pytest", "WebFetch: https://x.test"] };
+const DONE = { ...DENIED, status: "succeeded" as const, ended_at: "2026-01-05T12:00:00.000Z", closing_question: "Shall I push it?" };
+
+test("of a job that went well", async () => {
+	const line = await openCommandLine({
+		"job.list": { jobs: [job(7, DONE)], seq: 1 },
+		"job.show": { job: job(7, DONE) },
+		"job.why": { job: job(7, DONE), reasons: [], position: null, priority: { total: 0, terms: [] }, waiters: [] },
+	});
+	expect((await line.run("list --all")).out).toContain("was not allowed Bash: python3 -m pytest and 1 more");
+	const { out } = await line.run("show 7");
+	expect(out).toMatch(/not allowed +Bash: python3 -m pytest; WebFetch: https:\/\/x\.test/);
+	expect(out).toMatch(/last words ask +Shall I push it\?/);
+	const why = (await line.run("why 7")).out;
+	expect(why).toContain("was not allowed Bash: python3 -m pytest\n");
+	expect(why).toContain("its last words ask: Shall I push it?\n");
+});
+
+test.each([
+	["claude", "to allow what it was denied: sluice answer 7 --permission asked"],
+	["codex", "to allow it everything: sluice answer 7 --permission full"],
+])("of one of %s that waits for a person, with how to allow it", async (agent, advice) => {
+	const asks = { ...DENIED, agent, status: "queued" as const, question: "may I?" };
+	const reason = {
+		gate: "approval",
+		code: "needs_human",
+		detail: "may I?",
+		subject: "job:7",
+		since: null,
+		clears_at: null,
+		observed_at: null,
+	};
+	const why = { job: job(7, asks), reasons: [reason], position: null, priority: { total: 0, terms: [] }, waiters: [] };
+	const line = await openCommandLine({ "job.why": why });
+	expect((await line.run("why 7")).out).toContain(advice);
+});
