@@ -141,7 +141,7 @@ export function drawOp(d: Drawing, id: number, current: Config): Op {
 		crash: themes.has("crashes") ? 2 : 0,
 		look: 5,
 		wait: themes.has("waits") ? 12 : 0,
-		word: themes.has("voices") ? 14 : 0,
+		word: themes.has("voices") ? 26 : 0,
 		together: themes.has("together") ? 5 : 0,
 	});
 	switch (kind) {

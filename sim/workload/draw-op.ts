@@ -57,6 +57,7 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 	// Providers that are down.
 	if (themes.has("agents")) kinds.crashed = 6;
 	if (themes.has("approval")) kinds.needs_human = 2;
+	if (themes.has("voices")) kinds.needs_human = 4;
 	if (themes.has("recover")) kinds.lost = 2;
 	const kind = random.weighted(kinds);
 	const end: EndPlan = { kind };
@@ -168,7 +169,7 @@ export function drawWord({ random, themes }: Drawing, id: number): Op {
 	const stale = themes.has("stale") && random.chance(0.1) ? { stale: true as const } : {};
 	const by = whom(random, "running");
 	if (random.chance(0.35)) return { id, kind: "result", whom: by, value: random.pick([id, `text ${id}`, { of: id }]), ...stale };
-	return { id, kind: "verdict", whom: by, verdict: random.pick(["ok", "fail", "fail", "ask"]), ...stale };
+	return { id, kind: "verdict", whom: by, verdict: random.pick(["ok", "ok", "fail", "fail", "ask"]), ...stale };
 }
 
 const scope = ({ random, themes, config }: Drawing): Scope => {

@@ -4,6 +4,12 @@ const TASK = "{{title}}\n\n{{text}}";
 const END = "{{args}}";
 /** An agent may commit by itself; what it leaves is committed for it. */
 const COMMIT = "What you leave uncommitted is committed when you end.";
+/** How an agent says what its last words alone cannot: both ways by name, since a permission may leave it only one. */
+const VOICE =
+	'If you cannot do it, call the tool run_fail with the reason, or run: sluice verdict fail "the reason". If a person has to decide something first, call run_ask, or run: sluice verdict ask "the question". Then end.';
+const REPORT = 'What the next step should know, report as JSON with the tool run_result, or with: sluice result \'{"summary": "…"}\'.';
+const REFUSE =
+	'If it must not be merged, call the tool run_fail with the reason, or run: sluice verdict fail "the reason"; your words alone do not keep it from being merged. If a person has to decide, call run_ask, or run: sluice verdict ask "the question".';
 /** Steps of one pipeline write on one branch, which its last step hands to the merge queue. */
 const BRANCH = "sluice/{{item}}";
 
@@ -20,27 +26,27 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 		description: "One agent does the item, from reading it to the commit.",
 		agent: "claude",
 		title: "{{item}}: {{title}}",
-		prompt: `Work on ${"{{item}}"}: ${TASK}\n\nRead what is there first. Make the change and commit it with a message that says why. {{testing}} ${COMMIT} Do nothing that the task does not ask for.\n\n${END}`,
+		prompt: `Work on ${"{{item}}"}: ${TASK}\n\nRead what is there first. Make the change and commit it with a message that says why. {{testing}} ${COMMIT} Do nothing that the task does not ask for.\n\n${VOICE}\n\n${END}`,
 	},
 	implement: {
 		description: "A card's flow implement: the change, its tests, a commit.",
 		agent: "claude",
 		title: "Implement {{item}}: {{title}}",
-		prompt: `Implement ${"{{item}}"}: ${TASK}\n\nMake the change with its tests, and commit it. {{testing}} ${COMMIT}\n\n${END}`,
+		prompt: `Implement ${"{{item}}"}: ${TASK}\n\nMake the change with its tests, and commit it. {{testing}} ${COMMIT}\n\n${VOICE}\n\n${END}`,
 	},
 	review: {
 		description: "A card's flow review: what was done, against what was asked for.",
 		agent: "claude",
 		expect: "none",
 		title: "Review {{item}}: {{title}}",
-		prompt: `Review what has been done for ${"{{item}}"}: ${TASK}\n\nName each fault with its place. End with a failure if it must not be merged.\n\n${END}`,
+		prompt: `Review what has been done for ${"{{item}}"}: ${TASK}\n\nName each fault with its place. ${REFUSE}\n\n${END}`,
 	},
 	research: {
 		description: "A card's flow research: what is known, and what it means for the task.",
 		agent: "claude",
 		expect: "none",
 		title: "Research {{item}}: {{title}}",
-		prompt: `Find out what is needed to do ${"{{item}}"}: ${TASK}\n\nWrite down what you found, with its sources, and what you would do. Change no code.\n\n${END}`,
+		prompt: `Find out what is needed to do ${"{{item}}"}: ${TASK}\n\nWrite down what you found, with its sources, and what you would do. Change no code.\n\n${VOICE} ${REPORT}\n\n${END}`,
 	},
 	"implement-review-merge": {
 		description: "implement → review → merge, on one branch.",
@@ -50,7 +56,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				name: "implement",
 				expect: "change",
 				title: "Implement {{item}}: {{title}}",
-				prompt: `Implement ${"{{item}}"}: ${TASK}\n\nMake the change with its tests, and commit it. {{testing}} ${COMMIT}\n\n${END}`,
+				prompt: `Implement ${"{{item}}"}: ${TASK}\n\nMake the change with its tests, and commit it. {{testing}} ${COMMIT}\n\n${VOICE} ${REPORT}\n\n${END}`,
 				worktree: BRANCH,
 				no_merge: true,
 			},
@@ -58,7 +64,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				name: "review",
 				expect: "none",
 				title: "Review {{item}}: {{title}}",
-				prompt: `Review the commits on this branch, which should do ${"{{item}}"}: ${TASK}\n\nMend what is small, and commit that. {{testing}} End with a failure if the rest must not be merged.`,
+				prompt: `Review the commits on this branch, which should do ${"{{item}}"}: ${TASK}\n\nWhat the step before reported: ${"{{after.implement.result}}"}\n\nMend what is small, and commit that. {{testing}} ${REFUSE}`,
 				worktree: BRANCH,
 				no_merge: true,
 			},
@@ -76,7 +82,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				produces: ["file:research/{{item}}.md"],
 				lane: "research",
 				title: "Research {{item}}: {{title}}",
-				prompt: `Find out what is needed to do ${"{{item}}"}: ${TASK}\n\nWrite what you found into research/${"{{item}}"}.md. Change no code.\n\n${END}`,
+				prompt: `Find out what is needed to do ${"{{item}}"}: ${TASK}\n\nWrite what you found into research/${"{{item}}"}.md. Change no code.\n\n${VOICE} ${REPORT}\n\n${END}`,
 			},
 			{
 				name: "implement",
@@ -85,7 +91,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				needs: ["file:research/{{item}}.md"],
 				lane: "implement",
 				title: "Implement {{item}}: {{title}}",
-				prompt: `Implement ${"{{item}}"}: ${TASK}\n\nresearch/${"{{item}}"}.md has what is known. Make the change with its tests, and commit it. {{testing}} ${COMMIT}\n\n${END}`,
+				prompt: `Implement ${"{{item}}"}: ${TASK}\n\nresearch/${"{{item}}"}.md has what is known. What the step before reported: ${"{{after.research.result}}"}\n\nMake the change with its tests, and commit it. {{testing}} ${COMMIT}\n\n${VOICE}\n\n${END}`,
 			},
 		],
 	},
@@ -100,7 +106,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				produces: ["file:plans/{{item}}/plan.md"],
 				lane: "plan",
 				title: "Plan {{item}}: {{title}}",
-				prompt: `Plan ${"{{item}}"}: ${TASK}\n\nWrite the goal, what is in and what is out, and the risks into plans/${"{{item}}"}/plan.md.\n\n${END}`,
+				prompt: `Plan ${"{{item}}"}: ${TASK}\n\nWrite the goal, what is in and what is out, and the risks into plans/${"{{item}}"}/plan.md.\n\n${VOICE}\n\n${END}`,
 			},
 			{
 				name: "spec",
@@ -110,7 +116,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				produces: ["file:plans/{{item}}/spec.md"],
 				lane: "spec",
 				title: "Specify {{item}}: {{title}}",
-				prompt: "From plans/{{item}}/plan.md write plans/{{item}}/spec.md: what it does, seen from outside, so that it can be tested.",
+				prompt: `From plans/${"{{item}}"}/plan.md write plans/${"{{item}}"}/spec.md: what it does, seen from outside, so that it can be tested.\n\n${VOICE}`,
 			},
 			{
 				name: "phase",
@@ -120,7 +126,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				produces: ["file:plans/{{item}}/phases.md"],
 				lane: "phase",
 				title: "Cut {{item}} into phases: {{title}}",
-				prompt: "From plans/{{item}}/spec.md write plans/{{item}}/phases.md: steps that can each be built, tested and merged alone.",
+				prompt: `From plans/${"{{item}}"}/spec.md write plans/${"{{item}}"}/phases.md: steps that can each be built, tested and merged alone.\n\n${VOICE}`,
 			},
 			{
 				name: "code",
@@ -129,7 +135,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				needs: ["file:plans/{{item}}/phases.md"],
 				lane: "code",
 				title: "Build {{item}}: {{title}}",
-				prompt: `Build what plans/{{item}}/phases.md says, phase by phase, with tests, a commit each. {{testing}} ${COMMIT}`,
+				prompt: `Build what plans/${"{{item}}"}/phases.md says, phase by phase, with tests, a commit each. {{testing}} ${COMMIT}\n\n${VOICE}`,
 			},
 		],
 	},
@@ -141,7 +147,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				name: "materialize",
 				expect: "change",
 				title: "Materialize {{item}}: {{title}}",
-				prompt: `Make what ${"{{item}}"} asks for: ${TASK}\n\nCommit it on this branch. ${COMMIT}\n\n${END}`,
+				prompt: `Make what ${"{{item}}"} asks for: ${TASK}\n\nCommit it on this branch. ${COMMIT}\n\n${VOICE}\n\n${END}`,
 				worktree: BRANCH,
 				no_merge: true,
 			},
@@ -158,7 +164,7 @@ export const SHIPPED: Record<string, Record<string, unknown>> = {
 				name: "review",
 				expect: "none",
 				title: "Review {{item}}: {{title}}",
-				prompt: `Review the commits on this branch, which should do ${"{{item}}"}: ${TASK}\n\nEnd with a failure if they must not be merged.`,
+				prompt: `Review the commits on this branch, which should do ${"{{item}}"}: ${TASK}\n\n${REFUSE}`,
 				worktree: BRANCH,
 				no_merge: true,
 			},

@@ -197,7 +197,8 @@ function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 		if (culprit.status === "succeeded")
 			return `${labelOf(culprit)} did not end as it should for this one; add it anew if it is still wanted`;
 		// Run again alone, it would be blocked at once by the same end.
-		return `see what became of ${labelOf(culprit)}: sluice why ${culprit.id}; once more from there: sluice retry ${culprit.id}`;
+		const said = culprit.verdict?.verdict === "fail" ? `, which said: ${printable(culprit.verdict.text).replace(/\s+/g, " ")}` : "";
+		return `see what became of ${labelOf(culprit)}: sluice why ${culprit.id}${said}; once more from there: sluice retry ${culprit.id}`;
 	}
 	// A retry would read the same record, and there was no run that could have written anything.
 	if (job.broken) return "its record cannot be used: add the job anew";
