@@ -147,9 +147,9 @@ function isLoggedIn(profile: Profile, env: Env, home: string | null, ofAccount: 
 
 const isAsked = (path: string) => (AGENTS as readonly string[]).includes(basename(path));
 
-export function versionOf(path: string, env: Env): Promise<{ version: string } | { problem: string }> {
+export function versionOf(path: string, env: Env, timeoutMs = VERSION_MS): Promise<{ version: string } | { problem: string }> {
 	return new Promise((resolve) => {
-		execFile(path, ["--version"], { timeout: VERSION_MS, killSignal: "SIGKILL", env: env as NodeJS.ProcessEnv }, (error, stdout) => {
+		execFile(path, ["--version"], { timeout: timeoutMs, killSignal: "SIGKILL", env: env as NodeJS.ProcessEnv }, (error, stdout) => {
 			const line = stdout.trim().split("\n")[0]?.slice(0, 100) ?? "";
 			resolve(error ? { problem: `${path} --version fails: ${error.message.split("\n")[0]}` } : { version: line });
 		});

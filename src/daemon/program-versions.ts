@@ -6,6 +6,9 @@ import type { ProgramFound } from "../supervisor/index.ts";
 import { versionOf } from "./agents.ts";
 import { type Env, find } from "./program-path.ts";
 
+/** opencode takes a second for it on an idle machine, and many times that on one with twenty agents at work. */
+const PATIENCE_MS = 60_000;
+
 export type FindVersion = (program: string, surroundings: { env: Env; cwd: string }) => Promise<ProgramFound>;
 
 export function createVersions(): FindVersion {
@@ -16,7 +19,7 @@ export function createVersions(): FindVersion {
 		if (path === null || mark === null) return { there: false };
 		const before = known.get(path);
 		if (before?.mark === mark) return before.found;
-		const found = versionOf(path, env).then((told): ProgramFound => {
+		const found = versionOf(path, env, PATIENCE_MS).then((told): ProgramFound => {
 			if ("version" in told) return { there: true, version: told.version };
 			// It may have been too busy: the next start asks again.
 			known.delete(path);

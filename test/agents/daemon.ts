@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import type { JobDocument } from "../../src/api/documents.ts";
+import type { Permission } from "../../src/core/agents/profile.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import type { Place } from "./place.ts";
 import { MODELS, PERMISSIONS, type Sandbox } from "./sandbox.ts";
@@ -65,11 +66,11 @@ export class AgentDaemon {
 	}
 
 	/** Adds a job for the agent, on an account or in the lane that may use any; its number. */
-	async add(where: string, prompt: string): Promise<number> {
+	async add(where: string, prompt: string, permission: Permission = PERMISSIONS[this.place.agent]): Promise<number> {
 		const env = Object.entries({ PATH: this.place.path, ...this.env }).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
 		const { agent } = this.place;
 		const on = where === POOL ? ["--lane", POOL] : ["--account", where];
-		const how = ["--agent", agent, "--model", MODELS[agent], "--permission", PERMISSIONS[agent], ...on, "--owner", "ann"];
+		const how = ["--agent", agent, "--model", MODELS[agent], "--permission", permission, ...on, "--owner", "ann"];
 		// By a file: a prompt may be longer than an argument.
 		const file = join(this.place.folder, "prompt.txt");
 		writeFileSync(file, prompt);
