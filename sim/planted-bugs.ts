@@ -545,4 +545,52 @@ export const BUGS: Bug[] = [
 		find: 'tx.count("usage", keyFor(tx, job), -1);',
 		replace: ";",
 	},
+	{
+		name: "an outage of the provider burns a retry",
+		file: "core/outcome.js",
+		find: "if (excused)",
+		replace: "if (false)",
+	},
+	{
+		name: "the hold of an outage never ends",
+		file: "scheduler/outages.js",
+		find: 'tx.put("hold", outageKey(account, job.agent), null);',
+		replace: ";",
+	},
+	{
+		name: "an outage of one agent holds the others of its account",
+		file: "core/outage.js",
+		find: '${agent === undefined ? "" : `/${agent}`}',
+		replace: "",
+	},
+	{
+		name: "all jobs at once try a provider that was down",
+		file: "scheduler/outages.js",
+		find: "probe: job.id, until: tx.now + OUTAGE_CAP_MS",
+		replace: "probe: job.id",
+	},
+	{
+		name: "a job whose own request fails tries for ever",
+		file: "core/outage.js",
+		find: "const isOver = last !== undefined && last !== since;",
+		replace: "const isOver = false;",
+	},
+	{
+		name: "an outage is waited for without end",
+		file: "core/outage.js",
+		find: "const isTooLong = now - since > config.rate_limit.outage_max_ms;",
+		replace: "const isTooLong = false;",
+	},
+	{
+		name: "every run in flight lengthens an outage",
+		file: "core/outage.js",
+		find: "const isNews = hold === undefined || startedAt > hold.since;",
+		replace: "const isNews = true;",
+	},
+	{
+		name: "a session waits for an account whose provider stays down",
+		file: "core/gates/holds.js",
+		find: "Math.max(away, down)",
+		replace: "away",
+	},
 ];

@@ -63,6 +63,8 @@ export interface Processes {
 	sweep(marks: readonly string[]): Map<string, number[]>;
 	/** The same for every mark that begins like this: what is left of an earlier life of this home. */
 	marked(prefix: string): Map<string, number[]>;
+	/** Whether a live process that carries this mark began at this moment or later, epoch milliseconds; to a tenth of a second, or to a second where ps(1) is asked. */
+	begunSince(mark: string, at: number): boolean;
 	/** Signals single processes found by `sweep`, each checked again to carry the mark. How many were signalled. */
 	signalAll(mark: string, pids: readonly number[], signal: NodeJS.Signals): number;
 	/** The launcher goes, runs stay. */

@@ -41,7 +41,10 @@ export function chooseAccount(state: State, job: ModelJob, now: number): { accou
 	if (job.account !== undefined) return { account: job.account, refusals: accountRefusals(state, job.account, job.agent, now) };
 	if (job.prefer !== undefined && isWorthWaiting(state, job.prefer, job.agent, now))
 		return { account: job.prefer, refusals: accountRefusals(state, job.prefer, job.agent, now) };
-	const listed = laneOf(state.config, job.lane).accounts;
+	// One that is not worth waiting for is left for any other of the lane.
+	const ofLane = laneOf(state.config, job.lane).accounts;
+	const others = ofLane.filter((name) => name !== job.prefer);
+	const listed = job.prefer === undefined ? ofLane : others.length > 0 ? others : [job.prefer];
 	// An agent without accounts has its program's own.
 	const names = listed.length === 0 && job.kind === "agent" && job.agent !== undefined ? [job.agent] : listed;
 	if (names.length === 0)
@@ -54,6 +57,9 @@ export function chooseAccount(state: State, job: ModelJob, now: number): { accou
 		if (refusals.length === 0) return { account: name, refusals: [] };
 		all.push(...refusals);
 	}
+	// Its session's account, which it would rather have, keeps it waiting, too.
+	if (job.prefer !== undefined && !names.includes(job.prefer))
+		all.push(...accountRefusals(state, job.prefer, job.agent, now).filter(({ gate }) => gate === "holds"));
 	const isShut = (subject: string | undefined) => all.some((other) => other.gate === "holds" && other.subject === subject);
 	// One that is open but full speaks for all: what keeps the others closed need not be said. Nor that a closed one is full, too.
 	const full = all.some((refusal) => refusal.gate === "capacity" && !isShut(refusal.subject));

@@ -90,7 +90,8 @@ export function makeJob(state: State, id: number, input: JobInput, edges: Edge[]
 	}
 	if (input.retry !== undefined) {
 		const base: RetryPolicy = policyOf(state, job);
-		job.retry = typeof input.retry === "number" ? { ...base, max: input.retry } : { ...base, ...input.retry };
+		const on = ["failed", "crashed", "timeout", "stalled", "lost"] as const;
+		job.retry = typeof input.retry === "number" ? { ...base, on, max: input.retry } : { ...base, on, ...input.retry };
 	}
 	return job;
 }

@@ -94,7 +94,7 @@ function drawFailure(random: Random, config: Config, themes: Themes): void {
 			margin_ms: random.pick([0, 5000]),
 			stagger_ms: random.pick([0, 1000, 20_000]),
 			failover_after_ms: random.pick([1000, 30 * MINUTE]),
-			outage_max_ms: random.pick([0, 10_000, 12 * 60 * MINUTE]),
+			outage_max_ms: 12 * 60 * MINUTE,
 		};
 	if (random.chance(0.3)) config.lease_ms = random.pick([10_000, 10 * MINUTE]);
 	if (random.chance(0.3)) config.on_missing = random.pick(["block", "wait"]);

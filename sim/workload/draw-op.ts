@@ -54,8 +54,6 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 	for (const kind of EXIT_KINDS) kinds[kind] ??= 0.4;
 	if (themes.has("launches")) kinds.launch_failed = 10;
 	if (themes.has("accounts")) kinds.rate_limited = 4;
-	// Providers that are down.
-	if (themes.has("agents")) kinds.crashed = 6;
 	if (themes.has("approval")) kinds.needs_human = 2;
 	if (themes.has("voices")) kinds.needs_human = 4;
 	if (themes.has("recover")) kinds.lost = 2;
@@ -73,7 +71,6 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 		else if (random.chance(2 / 5)) end.retry_after_ms = random.pick([500, 90_000]);
 		else if (random.chance(0.1)) end.closed = "billing";
 	}
-	if (kind === "crashed" && themes.has("agents") && random.chance(0.9)) end.outage = true;
 	if (kind === "needs_human") {
 		end.question = "which one?";
 		if (themes.has("voices") && random.chance(0.7)) end.code = 0;
@@ -130,7 +127,7 @@ export function drawAct({ random, themes }: Drawing, id: number): Op {
 	if (what === "extend")
 		return {
 			id,
-			kind: themes.has("agents") && random.chance(0.5) ? "answered" : "extend",
+			kind: "extend",
 			whom: whom(random, "running"),
 			...(themes.has("stale") && random.chance(0.2) ? { stale: true as const } : {}),
 		};

@@ -1,5 +1,5 @@
 // Scenes that random steps hardly ever come to: an agent whose launches keep failing while one probe after the other goes out, cycles with their beat, a budget
-// that stops the runs in flight, runs that wait while their daemon starts again.
+// that stops the runs in flight, runs that wait while their daemon starts again, a provider that is down.
 
 import type { Config } from "../../src/core/config.ts";
 import type { Op, Plan } from "../operation.ts";
@@ -16,10 +16,10 @@ const sceneOf = (seed: number): (typeof SCENES)[number] => SCENES[hash("scene", 
 /** What a plan ends with. */
 export function addScene(plan: Plan, random: Random, config: Config): void {
 	const scene = sceneOf(plan.seed);
-	if (scene === null) return;
 	const first = (plan.ops.at(-1)?.id ?? 0) + 1;
-	const ops = { outage: drawOutage, beat: drawBeat, breach: drawBreach, restart: drawRestart }[scene](random, config);
-	plan.ops.push(...ops.map((op, index) => ({ ...op, id: first + index })));
+	const ops = scene === null ? [] : { outage: drawOutage, beat: drawBeat, breach: drawBreach, restart: drawRestart }[scene](random, config);
+	const after = hash("provider", plan.seed) % 4 === 0 ? drawProviderDown(random, config) : [];
+	plan.ops.push(...[...ops, ...after].map((op, index) => ({ ...op, id: first + index })));
 }
 
 const calm = (config: Config): Config => ({
@@ -129,4 +129,50 @@ function drawRestart(random: Random, config: Config): Op[] {
 		{ id: 0, kind: "unwait_all" },
 		...[claim(10), wait(), claim(10)],
 	];
+}
+
+/** Runs of two agents meet a provider that is down, some of them on accounts of their lane; tries go out, and some are answered. */
+function drawProviderDown(random: Random, config: Config): Op[] {
+	const calmed = calm(config);
+	const lane = { ...(calmed.lanes.default ?? { max: null, priority: 0, retry: null, active_hours: [] }), max: null, active_hours: [] };
+	const settings: Config = {
+		...calmed,
+		max_concurrent: 12,
+		agent_retry: { ...calmed.agent_retry, max: 2, base_ms: 1000, on: ["crashed", "lost"] },
+		accounts: { home: { max: null, max_api_calls: 10 }, work: { max: null, max_api_calls: 10 }, ...calmed.accounts },
+		lanes: { ...calmed.lanes, default: { ...lane, accounts: random.pick([[], [], ["home", "work"]]) } },
+		rate_limit: {
+			...calmed.rate_limit,
+			failover_after_ms: random.pick([1000, 30_000, 1_800_000]),
+			outage_max_ms: random.pick([0, 20_000, 43_200_000, 43_200_000]),
+		},
+	};
+	const add = (): Op => ({
+		id: 0,
+		kind: "add",
+		force: true,
+		job: { input: { agent: random.pick(AGENTS), prompt: "do it", lane: "default", priority: random.pick([900, 950]) } },
+	});
+	const someone = () => ({ of: "running" as const, pick: random.int(2 ** 31) });
+	const ends = (): Op => {
+		const how = random.weighted({ down: 10, answered: 3, well: 2, crashed: 1, limited: 0.5, cancelled: 0.5 });
+		if (how === "answered") return { id: 0, kind: "answered", whom: someone() };
+		const end = {
+			down: { kind: "crashed" as const, outage: true as const, session: `s${random.int(9)}` },
+			well: { kind: "completed" as const },
+			crashed: { kind: "crashed" as const },
+			limited: { kind: "rate_limited" as const, retry_after_ms: 500 },
+			cancelled: { kind: "cancelled" as const },
+		}[how];
+		return { id: 0, kind: "end", whom: someone(), end };
+	};
+	const rounds = Array.from({ length: 14 }, (): Op[] => [
+		advance(random.pick([900, 6000, 6000, 12_000, 25_000, 90_000, 400_000])),
+		claim(random.pick([1, 3, 10])),
+		ends(),
+		...(random.chance(0.3) ? [add()] : []),
+		...(random.chance(0.3) ? [ends()] : []),
+		...(random.chance(0.05) ? [{ id: 0, kind: "clear_account" as const, account: random.pick([...AGENTS, "home"]) }] : []),
+	]);
+	return [{ id: 0, kind: "configure", config: settings }, add(), add(), add(), add(), claim(10), ends(), ends(), ends(), ...rounds.flat()];
 }

@@ -87,7 +87,7 @@ export const NO_RETRY: RetryPolicy = {
 };
 /** 000's schedule: 30 s, ×2, ±10 %, five minutes at most, five times. */
 export const CARD_RETRY: RetryPolicy = { ...NO_RETRY, max: 5 };
-const AGENT_RETRY: RetryPolicy = { ...CARD_RETRY, on: ["crashed", "lost"] };
+const AGENT_RETRY: RetryPolicy = { ...CARD_RETRY, on: ["crashed", "stalled", "lost"] };
 
 export const LANE_DEFAULT: LaneConfig = { max: null, priority: 0, accounts: [], retry: null, active_hours: [] };
 

@@ -121,6 +121,9 @@ describe("what a field becomes", () => {
 		[{ conditions: [{ kind: "command", argv: ["true"] }] }, { conditions: [{ kind: "command", argv: ["true"] }] }],
 		[{ requires_approval: true }, { approval: "needed" }],
 		[{ retry: 3 }, { retry: { ...NO_RETRY, max: 3 } }],
+		// Asked for, they cover every failure, whatever agents are usually tried again after.
+		[{ agent: "claude", prompt: "x", retry: 1 }, { retry: { ...NO_RETRY, max: 1 } }],
+		[{ agent: "claude", prompt: "x", retry: { max: 1 } }, { retry: { ...NO_RETRY, max: 1 } }],
 		[{ retry: { max: 1, base_ms: "5s", on: ["lost"] } }, { retry: { ...NO_RETRY, max: 1, base_ms: 5000, on: ["lost"] } }],
 	] as [JobInput, object][])("%j", (more, fields) => {
 		expect(job(more)).toMatchObject(fields);

@@ -2,7 +2,7 @@
 
 import { refusePlaces } from "./after-result.ts";
 import * as check from "./check.ts";
-import type { Config } from "./config.ts";
+import { type Config, NO_RETRY } from "./config.ts";
 import { SluiceError } from "./errors.ts";
 import { EXIT_KINDS, type Job, type JobInput, type JobSpec, type Lock, POLICIES, type Policy, type RetryPolicy } from "./job.ts";
 import { known, knownAgent, laneIn, missing } from "./known-names.ts";
@@ -156,7 +156,8 @@ function readJob(value: unknown, config: Config, { now, force, field = "", agent
 		if (labels.length > 0) job.host_labels = labels;
 	}
 	if (input.uses !== undefined) addUses(job, input.uses, config, force, at);
-	if (input.retry !== undefined) job.retry = retryOf(input.retry, policyOf(job, config), at("retry"));
+	// Who asks for retries of a job wants them after every failure, whatever is usual for its kind.
+	if (input.retry !== undefined) job.retry = retryOf(input.retry, { ...policyOf(job, config), on: NO_RETRY.on }, at("retry"));
 	addItem(job, input, config, force, at);
 	addNeeds(job, input, config, at);
 	addLocks(job, input, at);

@@ -61,7 +61,7 @@ describe("exit kind × policy", () => {
 	test.each(EXIT_KINDS)("an agent retries %s only if that is no verdict on its work", (exit_kind) => {
 		const next = ending(job({ kind: "agent" }), { exit_kind });
 		const retried = next.to === "wait" && next.burns === "failure";
-		expect(retried).toBe(exit_kind === "crashed" || exit_kind === "lost");
+		expect(retried).toBe(exit_kind === "crashed" || exit_kind === "stalled" || exit_kind === "lost");
 	});
 });
 

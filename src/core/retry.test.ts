@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CARD_RETRY, DEFAULTS, NO_RETRY, PRESETS } from "./config.ts";
 import type { Job } from "./job.ts";
-import { dispatchDelayMs, limitDelayMs, policyOf, retryDelayMs } from "./retry.ts";
+import { dispatchDelayMs, limitDelayMs, policyOf, retriesUsed, retryDelayMs } from "./retry.ts";
 
 const job = (more: Partial<Job> = {}): Job => ({
 	id: 1,
@@ -83,7 +83,7 @@ test("the job's own policy, else its lane's, else the one for its kind", () => {
 	expect(policyOf(job(), config).max).toBe(2);
 	expect(policyOf(job(), DEFAULTS)).toEqual(NO_RETRY);
 	expect(policyOf(job({ kind: "payload" }), DEFAULTS)).toEqual(NO_RETRY);
-	expect(policyOf(job({ kind: "agent" }), DEFAULTS)).toEqual({ ...CARD_RETRY, on: ["crashed", "lost"] });
+	expect(policyOf(job({ kind: "agent" }), DEFAULTS)).toEqual({ ...CARD_RETRY, on: ["crashed", "stalled", "lost"] });
 });
 
 test("dispatch failures wait 10 s, doubled by each further one, an hour at most", () => {
@@ -98,4 +98,19 @@ test("a limit holds for 2^hits seconds, at most 64, or for as long as the provid
 	expect(limitDelayMs(1, 30_000)).toBe(30_000);
 	expect(limitDelayMs(6, 30_000)).toBe(64_000);
 	expect(limitDelayMs(1, 0)).toBe(2000);
+});
+
+describe("retries that were used", () => {
+	test.each([
+		["none, before and while it first runs", { status: "running" }, 0],
+		["the one it waits for", { status: "queued", failures: 1, exit_kind: "crashed" }, 1],
+		["the one that went well", { status: "succeeded", failures: 1, exit_kind: "completed" }, 1],
+		["not the failure that ended it", { status: "failed", failures: 3, exit_kind: "crashed" }, 2],
+		["none, where the first failure ended it", { status: "failed", failures: 1, exit_kind: "stalled" }, 0],
+		["nor launches that are counted as runs", { status: "failed", failures: 3, exit_kind: "launch_failed" }, 2],
+		["launches are counted apart", { status: "failed", failures: 1, exit_kind: "launch_failed", end_reason: "circuit-broken" }, 1],
+		["one that somebody cancelled has had those before", { status: "cancelled", failures: 2, exit_kind: "cancelled" }, 2],
+	])("%s", (_name, tried, used) => {
+		expect(retriesUsed(tried)).toBe(used);
+	});
 });

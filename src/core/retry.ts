@@ -14,6 +14,17 @@ export function policyOf(job: Job, config: Config): RetryPolicy {
  */
 export const retriesRefusal = (job: Job, config: Config): boolean => (job.retry ?? laneOf(config, job.lane).retry) !== null;
 
+/** Ends of a job that were counted as a failure of its own, and not followed by a retry. */
+const LAST_FAILURES: readonly (string | null | undefined)[] = ["failed", "crashed", "timeout", "stalled", "lost"];
+
+/** Retries that a job has had, or is waiting for: the failure that ended it was followed by none. */
+export function retriesUsed({ status, exit_kind, end_reason, failures }: Tried): number {
+	const isLast =
+		status === "failed" && (LAST_FAILURES.includes(exit_kind) || (exit_kind === "launch_failed" && end_reason !== "circuit-broken"));
+	return Math.max(0, (failures ?? 0) - (isLast ? 1 : 0));
+}
+type Tried = { status: string; exit_kind?: string | null; end_reason?: string | null; failures?: number };
+
 /** Delay before retry n (1, 2, …): base × factorⁿ⁻¹, ± jitter, never over the cap. `chance` is in [0, 1). */
 export function retryDelayMs(policy: RetryPolicy, n: number, chance: number): number {
 	// Bounded before it is multiplied: an endless delay times nothing would be no number.

@@ -71,6 +71,8 @@ export type Settings = {
 	/** Of jobs that name none; null = none. */
 	timeout_ms: number | null;
 	stall_timeout_ms: number | null;
+	/** The same for agents whose output is read, where neither the job nor `stall_timeout_ms` says anything; null = none. */
+	agent_stall_timeout_ms: number | null;
 	/** An agent that waits for the end of a limit by itself is stopped after this long; null = never. */
 	agent_patience_ms: number | null;
 	/** `down` waits this long for runs before it leaves or stops them. */
@@ -111,6 +113,7 @@ export const SETTINGS: Settings = {
 	stop: { grace_int_ms: 5000, grace_term_ms: 10_000 },
 	timeout_ms: null,
 	stall_timeout_ms: null,
+	agent_stall_timeout_ms: 1_200_000,
 	agent_patience_ms: 60_000,
 	down_grace_ms: 10_000,
 	agents: {},
@@ -350,6 +353,7 @@ export const readSettings: Reader<Settings> = group<Settings>({
 	stop: group<Settings["stop"]>({ grace_int_ms: length, grace_term_ms: length }),
 	timeout_ms: orNone(length),
 	stall_timeout_ms: orNone(length),
+	agent_stall_timeout_ms: orNone(length),
 	agent_patience_ms: orNone(length),
 	down_grace_ms: length,
 	agents: map<AgentSettings>({}, agentReaders),

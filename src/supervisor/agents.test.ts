@@ -70,7 +70,8 @@ describe("ends", () => {
 		await play(on, "1.1", "claude-toolong");
 		await play(on, "2.1", "claude-529");
 		expect(await on.show(full)).toMatchObject({ status: "failed", exit_kind: "failed" });
-		expect(await on.show(busy)).toMatchObject({ status: "queued", exit_kind: "crashed", failures: 1 });
+		expect(await on.show(busy)).toMatchObject({ status: "queued", exit_kind: "crashed" });
+		expect((await on.sluice.status()).holds).toMatchObject([{ kind: "outage" }]);
 	});
 
 	test("exit code 0 is not enough", async () => {
@@ -262,7 +263,7 @@ describe("while it runs", () => {
 
 	test("a tool that is silent for hours is no stall; silence after it is", async () => {
 		const on = await stand();
-		const job = await on.add({ agent: "claude", prompt: "x", stall_timeout: "1m" });
+		const job = await on.add({ agent: "claude", prompt: "x", stall_timeout: "1m", retry: 0 });
 		on.processes.log("1.1", "stdout", `${lines.slice(0, call + 1).join("\n")}\n`);
 		await on.pass(2 * HOUR);
 		expect((await on.show(job)).status).toBe("running");
@@ -276,7 +277,7 @@ describe("while it runs", () => {
 
 	test("one that says nothing and uses no tool is stalled", async () => {
 		const on = await stand();
-		const job = await on.add({ agent: "claude", prompt: "x", stall_timeout: "1m" });
+		const job = await on.add({ agent: "claude", prompt: "x", stall_timeout: "1m", retry: 0 });
 		on.processes.log("1.1", "stdout", `${lines[0]}\n`);
 		await on.pass(3 * MINUTE);
 		expect(await on.show(job)).toMatchObject({ exit_kind: "stalled" });
@@ -284,7 +285,7 @@ describe("while it runs", () => {
 
 	test("one that only tells that it will try again is stalled, too", async () => {
 		const on = await stand();
-		const job = await on.add({ agent: "codex", prompt: "x", stall_timeout: "1m" });
+		const job = await on.add({ agent: "codex", prompt: "x", stall_timeout: "1m", retry: 0 });
 		on.processes.log("1.1", "stdout", '{"type":"turn.started"}\n');
 		for (let second = 0; second < 90; second += 3) {
 			on.processes.log("1.1", "stdout", '{"type":"error","message":"Reconnecting... waiting for network (Connection failed)"}\n');

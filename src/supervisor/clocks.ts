@@ -23,6 +23,7 @@ export function checkClocks(floor: Floor, run: LiveRun, now: number): number {
 	if (run.silence) {
 		const { silence } = run;
 		if (silence.since + silence.allowed <= now) listen(floor, run, now);
+		if (silence.since + silence.allowed <= now && hasUntoldTool(floor, run)) silence.since = now;
 		if (silence.since + silence.allowed <= now) {
 			void askStop(floor, run, "stalled", `no output for ${inWords(silence.allowed)}`);
 			return next;
@@ -30,6 +31,15 @@ export function checkClocks(floor: Floor, run: LiveRun, now: number): number {
 		next = Math.min(next, silence.since + silence.allowed);
 	}
 	return next;
+}
+
+/**
+ * opencode tells of a tool only when it is done. A process that has begun since the model's last answer is one of its tools; servers that it
+ * started before are not.
+ */
+function hasUntoldTool({ processes }: Floor, { agent, mark }: LiveRun): boolean {
+	const since = agent?.reader.reading.answering_at ?? null;
+	return since !== null && processes.begunSince(mark, since);
 }
 
 /** Has it written anything since we listened last, or does a tool of it run? */

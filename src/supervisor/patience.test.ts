@@ -47,7 +47,7 @@ describe("a limit that it waits for by itself", () => {
 	});
 
 	test("is over when it thinks, however long", async () => {
-		const on = await stand();
+		const on = await stand({ settings: { agent_stall_timeout_ms: null } });
 		const job = await on.add({ agent: "codex", prompt: "x" });
 		const { stdout } = capture("codex-429then");
 		on.processes.log("1.1", "stdout", stdout.toString().split("\n").slice(0, 5).join("\n").concat("\n"));
@@ -58,7 +58,7 @@ describe("a limit that it waits for by itself", () => {
 	});
 
 	test("is waited for where the settings say so", async () => {
-		const on = await stand({ settings: { agent_patience_ms: null } });
+		const on = await stand({ settings: { agent_patience_ms: null, agent_stall_timeout_ms: null } });
 		const job = await on.add({ agent: "codex", prompt: "x" });
 		on.processes.log("1.1", "stdout", capture("codex-429-long").stdout.toString());
 		await on.pass(HOUR);

@@ -9,6 +9,8 @@ export type SupervisorSettings = {
 	/** For jobs that name none; null = none. */
 	timeout_ms: number | null;
 	stall_timeout_ms: number | null;
+	/** The same for agents whose output is read, where neither the job nor the setting above says anything. */
+	agent_stall_timeout_ms: number | null;
 	/** An agent that waits for the end of a limit by itself is stopped after this long; null = never. */
 	agent_patience_ms: number | null;
 	stop: { grace_int_ms: number; grace_term_ms: number };
@@ -32,6 +34,7 @@ export const SETTINGS: SupervisorSettings = {
 	env: {},
 	timeout_ms: null,
 	stall_timeout_ms: null,
+	agent_stall_timeout_ms: 1_200_000,
 	agent_patience_ms: 60_000,
 	stop: { grace_int_ms: 5_000, grace_term_ms: 10_000 },
 	max_log_bytes: 1_000_000_000,

@@ -6,7 +6,7 @@ import { SluiceError } from "../core/errors.ts";
 import { troubleOf } from "../disk.ts";
 import type { Claimed, ResultView } from "../scheduler.ts";
 import type { Place, Workspaces } from "../workspace.ts";
-import { enlistAgent, recordOf } from "./agent.ts";
+import { agentOf, enlistAgent, recordOf } from "./agent.ts";
 import { launchFailed, see, withdraw } from "./end.ts";
 import { expectStart, type Floor, isOvertaken, type ProgramFound, remember } from "./floor.ts";
 import { type Prepared, prepare } from "./prepare.ts";
@@ -223,16 +223,20 @@ export function isOverdue(floor: Floor, run: LiveRun, now: number): boolean {
 }
 
 /** Total time awake counts from the claim; for an adopted run `elapsedMs` of it are gone already. */
-export function setClocks(floor: Floor, run: LiveRun, { spec }: Claimed, elapsedMs: number): void {
-	const { timeout_ms, stall_timeout_ms } = floor.settings();
+export function setClocks(floor: Floor, run: LiveRun, claimed: Claimed, elapsedMs: number): void {
+	const { spec } = claimed;
+	const { timeout_ms, stall_timeout_ms, agent_stall_timeout_ms } = floor.settings();
 	const now = floor.clock.monotonic();
 	run.timeoutMs = spec.timeout_ms ?? timeout_ms;
 	if (run.timeoutMs !== null) {
 		run.deadline = now + run.timeoutMs - elapsedMs;
 		floor.alarm.at(run.deadline);
 	}
-	const allowed = spec.stall_timeout_ms ?? stall_timeout_ms;
-	if (allowed !== null) {
+	// Of a program whose output is not read nobody knows whether it is at work.
+	const agent = run.agent ?? agentOf(claimed, floor.settings());
+	const isRead = agent !== null && agent.output !== "command";
+	const allowed = spec.stall_timeout_ms ?? stall_timeout_ms ?? (isRead ? agent_stall_timeout_ms : null);
+	if (allowed !== null && allowed > 0) {
 		run.silence = { allowed, since: now, heard: -1 };
 		floor.alarm.at(now + allowed);
 	}

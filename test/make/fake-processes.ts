@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { Launch, Processes, Sighting } from "../../src/processes.ts";
 
-type Program = { pid: number; ignores: Set<NodeJS.Signals>; stopped: boolean; got: NodeJS.Signals[] };
+type Program = { began?: number; pid: number; ignores: Set<NodeJS.Signals>; stopped: boolean; got: NodeJS.Signals[] };
 
 /** The state of a machine: it stays when a supervisor goes and another one comes. */
 export class FakeMachine {
@@ -54,9 +54,9 @@ export class FakeProcesses implements Processes {
 		this.machine.shims.set(launch.mark, program);
 	}
 
-	/** A process that the run started in a session of its own. */
-	child(mark: string, ignores: NodeJS.Signals[] = []): Program {
-		const child = this.machine.program(ignores);
+	/** A process that the run started in a session of its own. `began`: epoch milliseconds. */
+	child(mark: string, ignores: NodeJS.Signals[] = [], began = 0): Program {
+		const child = { ...this.machine.program(ignores), began };
 		this.machine.children.set(mark, [...(this.machine.children.get(mark) ?? []), child]);
 		return child;
 	}
@@ -106,6 +106,10 @@ export class FakeProcesses implements Processes {
 		if (mark) return { state: "alive", pid, started: "now" };
 		const gone = this.machine.launched.find((one) => one.dir === dir);
 		return { state: "gone", reboot: gone !== undefined && this.machine.booted.has(gone.mark) };
+	}
+
+	begunSince(mark: string, at: number): boolean {
+		return (this.machine.children.get(mark) ?? []).some(({ began = 0 }) => began >= at);
 	}
 
 	forbid(_run: string, dir: string): boolean {

@@ -1,6 +1,7 @@
 // sluice show: all that is known of a job, the most telling first.
 
 import { mergeWords } from "../../core/job.ts";
+import { retriesUsed } from "../../core/retry.ts";
 import { noteAttempt } from "../attempt-note.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
@@ -142,7 +143,7 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["last words ask", plain(job.closing_question)],
 		["used", usageWords(job.usage ?? {})],
 		["timeout", ms(job.timeout)],
-		["retries", job.retry && job.retry.max > 0 ? `${job.failures ?? 0} of ${job.retry.max} used` : ""],
+		["retries", job.retry && job.retry.max > 0 ? `${retriesUsed(job)} of ${job.retry.max} used` : ""],
 		["last failure", plain(job.last_failure)],
 		[
 			"exit",

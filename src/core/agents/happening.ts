@@ -60,7 +60,8 @@ export type Happening =
 	| { is: "said"; text: string; piece?: true }
 	| { is: "thought"; text: string }
 	| { is: "notice"; text: string }
-	| { is: "turn" }
+	/** `at`: when the model began to answer, epoch milliseconds, of programs that tell of tools only when they are done. */
+	| { is: "turn"; at?: number }
 	| { is: "tool"; id: string; name: string; text: string }
 	| { is: "tool_done"; id: string; how: "ok" | "failed" | "denied"; text: string }
 	/** One call of the model, as it is seen while it runs, and what it used as far as that is told yet. Comes several times for one `id`, and may grow. */

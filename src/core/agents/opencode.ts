@@ -42,7 +42,7 @@ export const interpretOpencode: Interpret = (event) => {
 	const part = objectIn(event.part);
 	switch (event.type) {
 		case "step_start":
-			happened.push({ is: "turn" });
+			happened.push({ is: "turn", at: countIn(event.timestamp) });
 			break;
 		case "text":
 			happened.push({ is: "said", text: textIn(part.text) });

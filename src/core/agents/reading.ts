@@ -25,6 +25,8 @@ export type Reading = {
 	tools: Map<string, { name: string; text: string }>;
 	tool_calls: number;
 	turns: number;
+	/** When the model began its last answer, where tools of that answer may run without a word. */
+	answering_at: number | null;
 	/** Tool calls that it was not allowed to make, `tool: what`, each once. */
 	denied: string[];
 	/** What it wanted a tool to ask a person. */
@@ -72,6 +74,7 @@ const fresh = (): Reading => ({
 	tools: new Map(),
 	tool_calls: 0,
 	turns: 0,
+	answering_at: null,
 	denied: [],
 	asked: [],
 	retry: null,
@@ -184,6 +187,7 @@ export function createReader(
 				return;
 			case "turn":
 				reading.turns++;
+				if (one.at) reading.answering_at = one.at;
 				return;
 			case "tool":
 				goesOn();

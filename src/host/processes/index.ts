@@ -10,6 +10,9 @@ import { checkLaunch, prelude } from "./shim.ts";
 import { openShims } from "./shims.ts";
 import { type Being, forbidRun, recordFailure, sight, signalOne, signalRun, startIf, unmarkedOf } from "./sight.ts";
 
+/** Clocks of the kernel's are coarse. */
+const NEAR_MS = 100;
+
 /** `home`: an absolute folder of ours alone; the FIFO `exits` lives there, and stays for the next one to open it. */
 export async function openProcesses(options: { home: string }): Promise<Processes> {
 	const programs = findPrograms();
@@ -65,6 +68,8 @@ export async function openProcesses(options: { home: string }): Promise<Processe
 			}
 			return found;
 		},
+		begunSince: (mark, at) =>
+			[...table.carriers((one) => one === mark).values()].flat().some((pid) => (table.beganAt(pid) ?? 0) >= at - NEAR_MS),
 		marked: (prefix) => table.carriers((mark) => mark.startsWith(prefix)),
 		signalAll(mark, pids, signal) {
 			const own = new Set(stillThere(mark).map(({ pid }) => pid));

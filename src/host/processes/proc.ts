@@ -9,6 +9,8 @@ export type ProcessTable = {
 	boot: string;
 	/** When the process began, in words that only compare; null when there is none, or only a zombie. */
 	startOf(pid: number): string | null;
+	/** The same as epoch milliseconds, as exactly as the system tells. */
+	beganAt(pid: number): number | null;
 	/** Those of our user that carry a wanted mark in their environment, by mark. Never ourselves. */
 	carriers(wanted: (mark: string) => boolean): Map<string, number[]>;
 	carries(pid: number, mark: string): boolean;
@@ -26,6 +28,8 @@ export type ProcessTable = {
 
 const ME = process.getuid?.() ?? -1;
 const NAME = "SLUICE_MARK=";
+/** In a second; what Linux shows under /proc is always in these. */
+const TICKS = 100;
 
 export const hasProc = () => existsSync("/proc/self/stat");
 
@@ -35,6 +39,11 @@ export function procTable(): ProcessTable {
 		self: "proc",
 		boot,
 		startOf: (pid) => statOf(pid)?.start ?? null,
+		beganAt(pid) {
+			const start = statOf(pid)?.start;
+			const uptime = Number(readSmall("/proc/uptime")?.toString("latin1").split(" ", 1)[0]);
+			return start === undefined ? null : Date.now() - Math.round(uptime * 1000 - (Number(start) * 1000) / TICKS);
+		},
 		carriers(wanted) {
 			const found = new Map<string, number[]>();
 			for (const name of readdirSync("/proc")) {

@@ -28,6 +28,11 @@ export function psTable(ps: string): ProcessTable {
 			const [state, ...start] = ask("-o", "stat=,lstart=", "-p", String(pid)).trim().split(/\s+/);
 			return !state || state.startsWith("Z") ? null : start.join("_");
 		},
+		beganAt(pid) {
+			const at = Date.parse(`${(this.startOf(pid) ?? "").replaceAll("_", " ")} UTC`);
+			// Whole seconds: it may have begun at the end of that one.
+			return Number.isNaN(at) ? null : at + 999;
+		},
 		carriers(wanted) {
 			const found = new Map<string, number[]>();
 			for (const line of lines(...(MAC ? ["-ax"] : ["ax"]))) {
