@@ -560,8 +560,8 @@ export const BUGS: Bug[] = [
 	{
 		name: "an outage of one agent holds the others of its account",
 		file: "core/outage.js",
-		find: '${agent === undefined ? "" : `/${agent}`}',
-		replace: "",
+		find: 'agent === undefined ? "" : ',
+		replace: 'agent !== "" ? "" : ',
 	},
 	{
 		name: "all jobs at once try a provider that was down",

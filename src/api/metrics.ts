@@ -1,5 +1,6 @@
 // Numbers for Prometheus: what is queued and running now, and what this daemon has seen since it started. docs/reference/metrics.md names each.
 
+import { HOLD_KINDS } from "../core/world.ts";
 import type { EventRow, News, Scheduler } from "../scheduler.ts";
 import { type Family, Histogram, writeMetrics } from "./metrics-text.ts";
 
@@ -66,7 +67,7 @@ export class Metrics {
 		const [status, ledgers, accounts] = await Promise.all([this.scheduler.status(), this.scheduler.ledgers(), this.scheduler.accounts()]);
 		const lanes = Object.entries(status.lanes);
 		const capped = lanes.flatMap(([lane, { max }]) => (max === null ? [] : [{ labels: { lane }, value: max }]));
-		const holds = new Map<string, number>(["paused", "rate_limited", "account_closed", "breaker_open"].map((kind) => [kind, 0]));
+		const holds = new Map<string, number>(HOLD_KINDS.map((kind) => [kind, 0]));
 		for (const { kind } of status.holds) bump(holds, kind);
 		const limited = ledgers.flatMap(({ subject, dim, limit }) => (limit === null ? [] : [{ labels: { subject, dim }, value: limit }]));
 		const cost = ledgers.flatMap(({ subject, dim, used }) => (dim === "cost_micro" ? [{ labels: { subject }, value: used / 1e6 }] : []));
@@ -117,6 +118,13 @@ export class Metrics {
 				"When an account's limit is over, as epoch seconds.",
 				accounts.flatMap(({ name, state, until }) =>
 					state === "rate_limited" && until !== null ? [{ labels: { account: name }, value: until / 1000 }] : [],
+				),
+			),
+			gauge(
+				"sluice_account_outage_since_seconds",
+				"Since when an account's provider is down, as epoch seconds.",
+				accounts.flatMap(({ name, state, since }) =>
+					state === "outage" && since !== null ? [{ labels: { account: name }, value: since / 1000 }] : [],
 				),
 			),
 			gauge("sluice_needs_human", "Jobs that wait for a person, a hundred at most.", [{ value: status.needs_human.length }]),

@@ -50,6 +50,12 @@ export const outageKey = (account: string, agent: string | undefined): string =>
 export const outageDelayMs = (hits: number, chance: number): number =>
 	Math.round(Math.min(OUTAGE_CAP_MS, FIRST_MS * 2 ** Math.min(hits - 1, 20)) * (1 + JITTER * (2 * chance - 1)));
 
+/** `the provider is down (outage): 529 Overloaded; 3 tries in a row` */
+export function outageWords({ reason, hits, agent, scope }: Pick<Outage, "reason" | "hits" | "agent" | "scope">): string {
+	const whose = agent === undefined || scope === `account:${agent}` ? "" : ` of ${agent}`;
+	return `the provider${whose} is down (outage): ${reason.replace(/^transient: /, "")}${hits > 1 ? `; ${hits} tries in a row` : ""}`;
+}
+
 export type MetOutage = {
 	hold: Pick<Outage, "since" | "until" | "hits"> | undefined;
 	/** When the run began. */

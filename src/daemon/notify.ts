@@ -138,6 +138,9 @@ function kindsOf({ kind, data }: EventRow): NotifyOn[] {
 				: [];
 		case "limited":
 			return ["limit"];
+		case "outage":
+			// That it still lasts is no news.
+			return data.hits === 1 ? ["limit"] : [];
 		case "budget_warned":
 		case "budget_breached":
 			return ["budget"];
@@ -178,6 +181,7 @@ export function noticeOf(kind: NotifyOn, { job, at, data, kind: event }: EventRo
 							? [`${who} is not merged: ${mergeWords(data)}`, String(data.message ?? "")]
 							: [`${who} needs a person`, String(view?.question ?? data.message ?? "")];
 			case "limit":
+				if (event === "outage") return [`The provider of account ${data.account} is down`, String(data.reason ?? "")];
 				return [`Account ${data.account} is limited`, typeof data.until === "number" ? `until ${new Date(data.until).toISOString()}` : ""];
 			case "budget":
 				return [

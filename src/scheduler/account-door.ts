@@ -4,7 +4,7 @@ import * as check from "../core/check.ts";
 import { SluiceError } from "../core/errors.ts";
 import { accountReasons, outagesOf } from "../core/gates/holds.ts";
 import { nearest } from "../core/nearest.ts";
-import type { Outage } from "../core/outage.ts";
+import { type Outage, outageWords } from "../core/outage.ts";
 import { type Hold, holdKey } from "../core/world.ts";
 import type { AccountView, Act, Scheduler } from "../scheduler.ts";
 import { acquireCall, callsInUse, releaseCall } from "./calls.ts";
@@ -106,7 +106,7 @@ function viewOf(tx: Tx, name: string, calls: number): AccountView {
 		hits: state === "outage" ? (outage?.hits ?? 0) : (limit?.hits ?? 0),
 		reset: limit?.reset ?? false,
 		by: hold?.by ?? null,
-		reason: hold?.reason ?? null,
+		reason: hold?.kind === "outage" ? outageWords(hold) : (hold?.reason ?? null),
 		reasons,
 	};
 }

@@ -10,8 +10,9 @@ import { pausedReason } from "../core/gates/holds.ts";
 import { allReasons, heldBy } from "../core/gates/index.ts";
 import { isWaiting, type Job, type JobSpec, STATUSES } from "../core/job.ts";
 import { ageBoost, depthOf, priorityTerms } from "../core/order.ts";
+import { outageWords } from "../core/outage.ts";
 import type { Head } from "../core/plan.ts";
-import { HOLD_KINDS } from "../core/world.ts";
+import { HOLD_KINDS, type Hold } from "../core/world.ts";
 import type { JobView, Scheduler, StatusReport, Why } from "../scheduler.ts";
 import { ask, type Op } from "../store.ts";
 import { backlog, delayWarning } from "./backlog.ts";
@@ -197,10 +198,7 @@ export function* status(tx: Tx): Op<StatusReport> {
 				since: hold.since,
 				until: "until" in hold ? (hold.until ?? null) : null,
 				by: hold.by,
-				reason:
-					hold.kind === "rate_limited" && hold.until <= tx.now
-						? `${hold.reason}; it is over, starts are spaced until one succeeds`
-						: hold.reason,
+				reason: holdWords(hold, tx.now),
 			}))
 			.sort((a, b) => HOLD_KINDS.indexOf(a.kind) - HOLD_KINDS.indexOf(b.kind) || (a.scope < b.scope ? -1 : 1)),
 		hosts: viewHosts(tx),
@@ -218,6 +216,12 @@ export function* status(tx: Tx): Op<StatusReport> {
 			return near && !view.subject.startsWith("pid:") ? [view] : [];
 		}),
 	};
+}
+
+function holdWords(hold: Hold, now: number): string {
+	if (hold.kind === "outage") return `${outageWords(hold)}${hold.probe === undefined ? "" : `; job ${hold.probe} is trying it`}`;
+	const isOver = hold.kind === "rate_limited" && hold.until <= now;
+	return isOver ? `${hold.reason}; it is over, starts are spaced until one succeeds` : hold.reason;
 }
 
 const RECENT_MS = 86_400_000;

@@ -11,13 +11,16 @@ const WORDS: Record<string, string> = {
 	paused: "is paused",
 	rate_limited: "is rate limited",
 	account_closed: "is closed",
+	outage: "waits for its provider, which is down",
 	breaker_open: "has an open breaker",
 };
 
 /** Looks holds and locks up by key: thousands of rows ask. */
 export function heldBy({ holds, locks, frozen = [] }: Around): (row: Row) => string | null {
 	const byScope = new Map<string, Hold>();
-	for (const hold of holds) if (!byScope.has(hold.scope)) byScope.set(hold.scope, hold);
+	// A provider that is down concerns one agent of its account.
+	const keyOf = ({ scope, agent }: Pick<Hold, "scope" | "agent">) => (agent === undefined ? scope : `${scope}/${agent}`);
+	for (const hold of holds) if (!byScope.has(keyOf(hold))) byScope.set(keyOf(hold), hold);
 	const byKey = new Map(locks.map((lock) => [lock.key, lock]));
 	const stopped = new Set(frozen);
 	return (row) => {
@@ -26,7 +29,8 @@ export function heldBy({ holds, locks, frozen = [] }: Around): (row: Row) => str
 		if (!row.ready || byScope.size === 0) return null;
 		if (byScope.has("all")) return "everything is paused";
 		for (const kind of ["lane", "repo", "batch", "agent", "account"] as const) {
-			const hold = row[kind] === null ? undefined : byScope.get(`${kind}:${row[kind]}`);
+			const scope = `${kind}:${row[kind]}`;
+			const hold = row[kind] === null ? undefined : (byScope.get(scope) ?? byScope.get(keyOf({ scope, agent: row.agent ?? "" })));
 			if (hold) return `${kind} ${row[kind]} ${WORDS[hold.kind] ?? "is held"}`;
 		}
 		return null;

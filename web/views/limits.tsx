@@ -177,7 +177,7 @@ function Holds() {
 			{holds.length === 0 ? <p class="nothing">none</p> : null}
 			<ul class="list">
 				{holds.map((hold) => (
-					<li key={`${hold.kind} ${hold.scope}`}>
+					<li key={`${hold.kind} ${hold.scope} ${hold.agent ?? ""}`}>
 						<span>
 							<b>{inWords(hold.kind)}</b> {hold.scope.replace(":", " ")}
 							<br />
@@ -186,7 +186,7 @@ function Holds() {
 								{hold.until ? (
 									<>
 										{" "}
-										· ends <Moment at={Date.parse(hold.until)} />
+										· {hold.kind === "outage" ? "next try" : "ends"} <Moment at={Date.parse(hold.until)} />
 									</>
 								) : null}
 							</span>

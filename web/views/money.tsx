@@ -18,6 +18,18 @@ function Countdown({ until, since }: { until: number; since: number | null }) {
 	);
 }
 
+/** `; since 12 min, next try in 40 s` */
+function NextTry({ since, next_at }: Pick<AccountDocument, "since" | "next_at">) {
+	useNews("clock");
+	const left = next_at === null ? 0 : Date.parse(next_at) - app.now();
+	return (
+		<>
+			; {since === null ? "" : `since ${elapsed(app.now() - Date.parse(since))}, `}
+			{left > 0 ? `next try in ${elapsed(left)}` : "next try with the next job"}
+		</>
+	);
+}
+
 export function Accounts({ accounts }: { accounts: AccountDocument[] }) {
 	return (
 		<section class="panel" aria-label="Accounts">
@@ -26,18 +38,21 @@ export function Accounts({ accounts }: { accounts: AccountDocument[] }) {
 			</h2>
 			{accounts.length === 0 ? <p class="nothing">none in the configuration</p> : null}
 			<ul class="list">
-				{accounts.map(({ name, state, since, until, reason, max }) => (
+				{accounts.map(({ name, state, since, until, next_at, reason, max }) => (
 					<li key={name}>
 						<span>
 							<b>{name}</b> <span class={`chip account ${state}`}>{inWords(state)}</span>{" "}
 							<span class="dim">{max === null ? "" : `at most ${max} runs`}</span>
 							<br />
-							{until ? <Countdown until={Date.parse(until)} since={since ? Date.parse(since) : null} /> : null}{" "}
-							<span class="dim">{reason}</span>
+							{until && state !== "outage" ? <Countdown until={Date.parse(until)} since={since ? Date.parse(since) : null} /> : null}{" "}
+							<span class="dim">
+								{reason}
+								{state === "outage" ? <NextTry since={since} next_at={next_at} /> : null}
+							</span>
 						</span>
 						{app.mayAct ? (
 							<span class="acts">
-								{state === "rate_limited" || state === "closed" ? (
+								{state === "rate_limited" || state === "closed" || state === "outage" ? (
 									<button type="button" class="small" onClick={() => clearAccount(name)}>
 										Open…
 									</button>

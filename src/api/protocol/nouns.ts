@@ -96,7 +96,7 @@ export const NOUN_METHODS = {
 	}),
 	"account.list": method<Doc<{ accounts: AccountDocument[] }>>()({
 		role: "viewer",
-		about: "Accounts, and which are limited or closed, until when, why.",
+		about: "Accounts, and which are limited, closed or with their provider down, until when, why.",
 		params: {},
 		result:
 			"{accounts: [{name, max, max_api_calls, running, calls, lanes, state, since, until, next_at, hits, reset, by, reason, reasons: [Reason]}]}",
@@ -122,7 +122,7 @@ export const NOUN_METHODS = {
 	}),
 	"account.clear": method<Doc<{ account: AccountDocument }>>()({
 		role: "operator",
-		about: "Opens an account that was limited or closed.",
+		about: "Opens an account that was limited or closed, or whose provider was down.",
 		params: { name: word("the account") },
 		result: "{account}",
 	}),

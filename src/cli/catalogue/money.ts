@@ -8,7 +8,7 @@ const ACCOUNT = { name: "NAME", help: "The account.", take: "one" } as const;
 export const MONEY: readonly CommandSpec[] = [
 	{
 		name: "account list",
-		help: "Accounts: open, limited or closed, and until when.",
+		help: "Accounts: open, limited, closed or with their provider down, and until when.",
 		examples: [["sluice account list", "who may go on"]],
 		load: () => import("../commands/nouns.ts"),
 	},
@@ -38,7 +38,7 @@ export const MONEY: readonly CommandSpec[] = [
 	},
 	{
 		name: "account clear",
-		help: "Open an account that was limited or closed.",
+		help: "Open an account that was limited or closed, or whose provider was down.",
 		args: [ACCOUNT],
 		examples: [["sluice account clear work", "after logging in again"]],
 		load: loadSet,

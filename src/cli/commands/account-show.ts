@@ -20,6 +20,7 @@ const STATES: Record<string, string> = {
 	returning: "open again; starts are spaced until one has succeeded",
 	paused: "paused",
 	rate_limited: "limited",
+	outage: "the provider is down (outage); one run at a time tries it",
 	closed: "closed until a person clears it",
 };
 
@@ -33,16 +34,19 @@ function lines(account: AccountDocument, { print, world }: Io): string[] {
 	const head = `${print.paint("bold", `account ${printable(name)}`)}  ${print.paint(state === "open" ? "green" : "yellow", STATES[state] ?? plain(state))}`;
 	const rows: [string, string][] = [
 		["since", when(account.since)],
-		["until", when(account.until)],
-		["next start", when(account.next_at)],
+		["until", state === "outage" ? "" : when(account.until)],
+		[state === "outage" ? "next try" : "next start", when(account.next_at)],
 		["by", plain(account.by)],
 		["reason", plain(account.reason)],
-		["limits", hits > 0 ? `${hits} in a row` : ""],
+		["limits", state !== "outage" && hits > 0 ? `${hits} in a row` : ""],
 		["running", `${running}${max === null ? "" : ` of ${max}`}`],
 		["calls", calls > 0 ? `${calls} of ${max_api_calls}` : ""],
 		["lanes", plain(lanes)],
 	];
 	const why = (reasons ?? []).map(({ detail }) => `  ${print.paint("yellow", withLocalTimes(printable(detail), now))}`);
-	const advice = state === "closed" || state === "rate_limited" ? [print.paint("dim", `  → sluice account clear ${printable(name)}`)] : [];
+	const advice =
+		state === "closed" || state === "rate_limited" || state === "outage"
+			? [print.paint("dim", `  → sluice account clear ${printable(name)}`)]
+			: [];
 	return [head, ...pairs(rows, print.paint), ...(why.length > 0 ? ["", ...why, ...advice] : [])];
 }

@@ -292,6 +292,7 @@ const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string)
 		/^(lane|repo|batch|account):/.test(subject) ? `sluice resume --${subject.split(":")[0]} ${nameIn(subject)}` : "sluice resume",
 	quiet_hours: ({ subject }) => `change lanes.${nameIn(subject)}.active_hours if it is urgent`,
 	rate_limited: ({ subject }) => `if you know better: sluice account clear ${nameIn(subject)}`,
+	outage: ({ subject }) => `it is tried again by itself and burns no retry; if you know better: sluice account clear ${nameIn(subject)}`,
 	account_closed: ({ subject }) => `settle it with the provider, then: sluice account clear ${nameIn(subject)}`,
 	breaker_open: ({ subject }) =>
 		`fix what made the launches fail; a probe tries by itself, or at once: sluice resume --${subject.replace(":", " ")}`,
