@@ -116,6 +116,18 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 		},
 	);
 
+	test("fails for want of a connection as well", async () => {
+		const on = await stand();
+		await on.add({ agent: "gemini", prompt: "x" });
+		on.processes.log("1.1", "stderr", capture("gemini-dropped-at-once").stderr);
+		await on.pass(10 * SECOND);
+		expect(on.file("1.1", "outcome.json")).toMatchObject({
+			exit_kind: "crashed",
+			outcome: "transient",
+			message: "transient: its call of the model has failed twice: Error: exception TypeError: fetch failed sending request",
+		});
+	});
+
 	test("is at work again when it has said more, and while its tools run", async () => {
 		const on = await stand();
 		const answered = await on.add({ agent: "gemini", prompt: "x" });

@@ -37,7 +37,7 @@ const WORDS: readonly [Cause, RegExp][] = [
 	["needs_human", /not (?:running in|inside) a trusted directory|untrusted workspace/i],
 	[
 		"transient",
-		/overload|at capacity|high demand|server error|unavailable|bad gateway|\b5\d\d\b|timed? ?out|econnre|enotfound|eai_again|socket hang up|network error|stream (?:disconnected|error)|fetch failed|connection (?:error|failed|reset|refused|closed)|unable to connect|(?:error: |^)terminated\b|other side closed|und_err_|epipe|premature close|incomplete json segment|stream (?:ended|closed) (?:unexpectedly|before|without)/im,
+		/overload|at capacity|high demand|server error|unavailable|bad gateway|\b5\d\d\b|timed? ?out|econnre|enotfound|eai_again|socket hang up|network error|stream (?:disconnected|error)|fetch failed|connection (?:was |is )?(?:error|failed|reset|refused|closed|lost|aborted)|(?:cannot|could not|can.t|unable to|failed to) connect|error sending request|(?:error: |^)terminated\b|other side closed|und_err_|epipe|premature close|incomplete json segment|stream (?:ended|closed) (?:unexpectedly|before|without)/im,
 	],
 ];
 

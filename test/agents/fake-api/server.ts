@@ -101,7 +101,7 @@ export class FakeApi {
 		const usage = "say" in turn || "shell" in turn || "tool" in turn ? (turn.usage ?? USUAL) : NOTHING;
 		this.served.push({ at, dialect: dialect.name, asked, turn, usage });
 		if ("hang" in turn) return;
-		if ("drop" in turn) cutOff(response, dialect.say(asked, "I begin to say something that I never", USUAL, id));
+		if ("drop" in turn) cutOff(response, turn.drop, dialect.say(asked, "I begin to say something that I never", USUAL, id));
 		else if ("fail" in turn) send(response, dialect.fail(turn, this.resetOf(asked.key) / 1000));
 		else if ("say" in turn) send(response, dialect.say(asked, turn.say, usage, id));
 		else {
@@ -125,7 +125,11 @@ function send(response: ServerResponse, { status, headers, body }: Reply): void 
 	response.end(body);
 }
 
-function cutOff(response: ServerResponse, { status, headers, body }: Reply): void {
+function cutOff(response: ServerResponse, where: "at_once" | "midway" | "short", { status, headers, body }: Reply): void {
+	if (where === "at_once") {
+		response.destroy();
+		return;
+	}
 	response.writeHead(status, headers);
-	response.write(body.slice(0, body.length / 2), () => response.destroy());
+	response.write(body.slice(0, body.length / 2), () => (where === "short" ? response.end() : response.destroy()));
 }

@@ -32,8 +32,8 @@ export type Turn =
 	| { tool: string; input: Record<string, unknown>; usage?: Handed }
 	/** The request is taken and never answered. */
 	| { hang: "silent" }
-	/** Half of an answer is sent, then the connection is cut. */
-	| { drop: "midway" }
+	/** The connection is cut: before an answer, in the middle of one, or in the middle of one as if that were all of it. */
+	| { drop: "at_once" | "midway" | "short" }
 	| Failure;
 
 /** A request as a dialect has understood it. */
