@@ -100,6 +100,8 @@ export type AgentDocument = {
 	version: string | null;
 	/** The version that its output was last compared with. */
 	tested: string | null;
+	/** The installed one is a later one: what it prints may not be understood. */
+	newer: boolean;
 	resumes: boolean;
 	/** Whether a run will be: by what the program's folder has, and by the variables that runs get. */
 	logged_in: boolean | null;

@@ -1,28 +1,47 @@
-// What an adapter makes of recorded output, as a document: the same for the RPC and for the command line.
+// What is made of recorded output, as a document: the same for the RPC and for the command line.
 
 import { NOTHING } from "../core/agents/happening.ts";
-import { exitKindFor, judge } from "../core/agents/judge.ts";
-import type { Format } from "../core/agents/profile.ts";
-import type { Reading } from "../core/agents/reading.ts";
+import { knownOf } from "../core/agents/index.ts";
+import { createWatch, exitKindOf } from "../core/agents/own/outcomes.ts";
+import type { Profile } from "../core/agents/profile.ts";
+import { createReader } from "../core/agents/reading.ts";
 import { rfc3339 } from "./documents.ts";
 import type { JudgementDocument } from "./protocol/agent.ts";
 
-export function judgementDocument(
-	format: Format,
-	reading: Reading,
-	{ exit, stderr, now, timezone }: { exit: number; stderr: string; now: number; timezone: string },
-): JudgementDocument {
-	const found = judge(format, reading, { code: exit }, { stderr, now, timezone, before: NOTHING });
-	const { cost_micro, ...usage } = found.used;
+/** What of a profile decides how its output is read. */
+export type Read = Pick<Profile, "output" | "command" | "outcomes" | "usage" | "session">;
+export type Recorded = { exit: number; stderr: string; now: number; timezone: string };
+export type Judging = { push(bytes: Uint8Array): void; end(recorded: Recorded): JudgementDocument };
+
+/** Takes what it wrote to stdout in pieces. */
+export function createJudging(name: string, profile: Read): Judging {
+	const { output, outcomes, usage, session } = profile;
+	const reader = createReader(output);
+	const watch = createWatch({ ...(outcomes && { outcomes }), ...(usage && { usage }), ...(session === undefined ? {} : { session }) });
 	return {
-		outcome: found.outcome,
-		exit_kind: exitKindFor(format, found.outcome),
-		...(found.until === null ? {} : { until: rfc3339(found.until) }),
-		...(found.retry_after_ms === null ? {} : { retry_after: found.retry_after_ms / 1000 }),
-		...(found.session === null ? {} : { session_id: found.session }),
-		usage,
-		...(cost_micro === null ? {} : { cost_micro }),
-		...(found.message === null ? {} : { message: found.message }),
-		...(found.question === null ? {} : { question: found.question }),
+		push(bytes) {
+			reader.push(bytes);
+			watch.stdout(bytes);
+		},
+		end({ exit, stderr, now, timezone }) {
+			const program = { name, version: null, tested: knownOf(profile)?.tested ?? null };
+			const found = watch.judge(output, reader.end(), { code: exit }, { stderr, now, timezone, before: NOTHING, program });
+			const { cost_micro, ...used } = found.used;
+			return {
+				outcome: found.outcome,
+				exit_kind: exitKindOf(output, found),
+				...(found.rule === null ? {} : { by: `agents.${name}.outcomes[${found.rule}]` }),
+				...(found.until === null ? {} : { until: rfc3339(found.until) }),
+				...(found.retry_after_ms === null ? {} : { retry_after: found.retry_after_ms / 1000 }),
+				...(found.session === null ? {} : { session_id: found.session }),
+				...(found.session_gone ? { session_gone: true } : {}),
+				usage: used,
+				...(cost_micro === null ? {} : { cost_micro }),
+				...(found.message === null ? {} : { message: found.message }),
+				...(found.question === null ? {} : { question: found.question }),
+				...(found.not_understood === 0 ? {} : { not_understood: found.not_understood }),
+				...(found.version === null ? {} : { version: found.version }),
+			};
+		},
 	};
 }

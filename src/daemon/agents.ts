@@ -5,12 +5,13 @@ import { existsSync } from "node:fs";
 import { basename, isAbsolute, join } from "node:path";
 import type { AgentDocument, AgentHandle } from "../api/context.ts";
 import { ADAPTERS, type CustomProfile, isFormat, knownOf, profileOf } from "../core/agents/index.ts";
+import { isNewer } from "../core/agents/not-understood.ts";
 import { FORMATS, type Profile } from "../core/agents/profile.ts";
 import { permissionProblem } from "../core/agents/version.ts";
 import { type Reveal, revealed } from "../core/env-reference.ts";
 import { SluiceError } from "../core/errors.ts";
 import { nearest } from "../core/nearest.ts";
-import { type Env, find, isProgram } from "./program-path.ts";
+import { type Env, find, isProgram } from "../host/program-path.ts";
 import { createReveal } from "./reveal.ts";
 import { matches } from "./settings.ts";
 import { startProblem } from "./start-check.ts";
@@ -84,6 +85,7 @@ async function lookAt(name: string, profile: Profile, { env, accounts, own, allo
 		path: found,
 		version: version && "version" in version ? version.version : null,
 		tested: known?.tested ?? null,
+		newer: known !== null && version !== null && "version" in version && isNewer(version.version, known.tested),
 		resumes: profile.resume.length > 0,
 		logged_in: known && found ? isLoggedIn(profile, handed, null) : null,
 		accounts: accountsHere.map(([account, { home, env: keys = {} }]) => ({
@@ -105,7 +107,8 @@ async function lookAt(name: string, profile: Profile, { env, accounts, own, allo
 					? broken.problem
 					: version && "problem" in version
 						? version.problem
-						: (outdated(program, profile, version) ?? (found === null && !isRelative(program) ? `${program} is not there` : null)),
+						: (outdated(program, profile, version) ??
+							(found === null && !isRelative(program) ? `${program} is not ${isAbsolute(program) ? "there" : "in PATH"}` : null)),
 		hint: found === null && known ? known.install : null,
 	};
 }

@@ -4,11 +4,11 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeFolder } from "../../test/make/folder.ts";
+import { find } from "../host/program-path.ts";
 import { AGENTS } from "./agents.ts";
 import { chaosStep } from "./chaos.ts";
 import { checkUp } from "./doctor.ts";
 import { checkConfig, doctor } from "./door.ts";
-import { find } from "./program-path.ts";
 
 const by = async (patient: Partial<Parameters<typeof checkUp>[0]>) => {
 	const checks = await checkUp({ home: join(makeFolder(), "to/be"), config: () => null, env: process.env, ...patient });
@@ -81,7 +81,7 @@ test("agents: found on PATH with their version; a broken one is named", async ()
 	expect(checks["agent codex"]).toMatchObject({ ok: false });
 	expect(checks["agent gemini"]).toMatchObject({
 		ok: false,
-		detail: "gemini is not there",
+		detail: "gemini is not in PATH",
 		hint: "install it, or change agents.gemini.command",
 	});
 	expect(checks["agent gone"]).toMatchObject({ ok: false, detail: "/nowhere/gone is not there" });
@@ -96,6 +96,21 @@ test("agents: found on PATH with their version; a broken one is named", async ()
 		hint: expect.stringMatching(/log in/),
 	});
 	expect(find("claude", { PATH: bin })).toBe(join(bin, "claude"));
+});
+
+test("an agent of a later version than the tested one is no fault, but is said", async () => {
+	const bin = makeFolder();
+	writeFileSync(join(bin, "codex"), "#!/bin/sh\necho codex-cli 99.1.0\n", { mode: 0o755 });
+	const checks = await by({ env: { PATH: `${bin}:/bin` } });
+	expect(checks["agent codex"]).toMatchObject({
+		ok: true,
+		detail: expect.stringMatching(/^codex-cli 99\.1\.0 \(.*\), newer than 0\.\d+\.\d+, which Sluice was tested with, /),
+	});
+	// One that only prints like a known program has no tested version, and is not asked for its own.
+	writeFileSync(join(bin, "qwen"), "#!/bin/sh\necho 0.1.0\n", { mode: 0o755 });
+	const agents = { qwen: { command: ["qwen"], output: "claude" as const } };
+	const own = await by({ env: { PATH: `${bin}:/bin` }, settings: () => ({ agents, accounts: {}, env: [] }) });
+	expect(own["agent qwen"]).toMatchObject({ ok: true, detail: join(bin, "qwen") });
 });
 
 test("an agent whose key leads nowhere: the key is named, also where the program is not installed", async () => {

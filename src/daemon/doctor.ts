@@ -6,11 +6,11 @@ import { dirname } from "node:path";
 import type { AgentDocument, Checkup } from "../api/context.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { systemClock } from "../host/local.ts";
+import { find } from "../host/program-path.ts";
 import { newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "../stores/sqlite/driver.ts";
 import { createAgents, versionOf as programVersion } from "./agents.ts";
 import type { Problem } from "./config-file.ts";
 import { networkKind } from "./home.ts";
-import { find } from "./program-path.ts";
 import { SETTINGS, type Settings } from "./settings.ts";
 
 export type Patient = {
@@ -208,7 +208,20 @@ async function git(env: Patient["env"]): Promise<Finding> {
 }
 
 /** One that the settings name is counted on by jobs; another one may be missing. */
-function ofAgent({ name, built_in, program, path, version, tested, logged_in, accounts, keys, problem, hint }: AgentDocument): Finding {
+function ofAgent({
+	name,
+	built_in,
+	program,
+	path,
+	version,
+	tested,
+	newer,
+	logged_in,
+	accounts,
+	keys,
+	problem,
+	hint,
+}: AgentDocument): Finding {
 	if (problem?.startsWith("agents.")) return { ok: false, detail: problem, hint: `sluice config set ${problem.split(":")[0]} …` };
 	if (path === null) {
 		if (built_in) return { ok: true, optional: true, detail: "not installed", ...(hint === null ? {} : { hint }) };
@@ -220,7 +233,7 @@ function ofAgent({ name, built_in, program, path, version, tested, logged_in, ac
 	const kept = keys.filter((key) => key.daemon && !key.handed).map((key) => key.name);
 	const words = [
 		version === null ? path : `${version} (${path})`,
-		...(tested === null ? [] : [`tested with ${tested}`]),
+		...(tested === null ? [] : [newer ? `newer than ${tested}, which Sluice was tested with` : `tested with ${tested}`]),
 		...(logged_in === null ? [] : [logged_in ? "logged in" : "runs find no login"]),
 		...(handed.length === 0 ? [] : [`runs get ${handed.join(", ")}`]),
 		...accounts.map((one) => `account ${one.account}: ${one.logged_in ? "logged in" : "runs find no login"}`),

@@ -7,8 +7,8 @@ import type { Startable } from "../api/context.ts";
 import { canAllow } from "../core/agents/allowing.ts";
 import { type CustomProfile, knownOf, profileOf } from "../core/agents/index.ts";
 import { shellCommandFor } from "../core/shell-line.ts";
+import { type Env, find, isProgram } from "../host/program-path.ts";
 import { agentProblem } from "../supervisor/prepare.ts";
-import { type Env, find, isProgram } from "./program-path.ts";
 
 /** Why this job could not start here now; null when nothing speaks against it, or this machine cannot know. */
 export function startProblem(job: Startable, agents: Record<string, CustomProfile>, env: Env): string | null {

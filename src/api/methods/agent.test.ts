@@ -18,7 +18,7 @@ describe("agents", () => {
 			["mine", false, "command", false],
 		]);
 		expect(agents.at(-1)).toMatchObject({ path: "/bin/sh", problem: null });
-		expect(agents[0]).toMatchObject({ path: null, problem: "claude is not there", hint: expect.stringMatching(/^npm install/) });
+		expect(agents[0]).toMatchObject({ path: null, problem: "claude is not in PATH", hint: expect.stringMatching(/^npm install/) });
 	});
 
 	test("are shown with their profile; one that is not there is named, with the nearest", async () => {

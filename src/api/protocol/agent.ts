@@ -1,10 +1,11 @@
 // The methods of agents: which there are, how they are started, and what is made of their output.
 
 import type { Outcome, Used } from "../../core/agents/happening.ts";
+import { FORMATS } from "../../core/agents/profile.ts";
 import type { ExitKind } from "../../core/job.ts";
 import type { AgentDocument, ProfileDocument } from "../context.ts";
 import type { Time } from "../documents.ts";
-import { maybe, method, text, whole, word } from "../fields.ts";
+import { choice, maybe, method, text, whole, word } from "../fields.ts";
 
 type Doc<T> = { schema_version: number } & T;
 
@@ -12,13 +13,21 @@ type Doc<T> = { schema_version: number } & T;
 export type JudgementDocument = {
 	outcome: Outcome;
 	exit_kind: ExitKind;
+	/** The rule of the configuration that named the outcome. */
+	by?: string;
 	until?: Time;
 	retry_after?: number;
 	session_id?: string;
+	/** What was to be gone on with is not there. */
+	session_gone?: true;
 	usage: Omit<Used, "cost_micro">;
 	cost_micro?: number;
 	message?: string;
 	question?: string;
+	/** Lines of JSON that are not understood. */
+	not_understood?: number;
+	/** The program's version, where its output tells it. */
+	version?: string;
 };
 
 /** More goes through the command line, which reads files piece by piece. */
@@ -30,14 +39,14 @@ export const AGENT_METHODS = {
 		about: "Agents: built in or of the configuration; where each is installed, its version, whether there are signs of a login.",
 		params: {},
 		result:
-			"{agents: [{name, built_in, output, program, path, version, tested, resumes, logged_in, accounts, keys: [{name, handed, daemon}], problem, hint}]}",
+			"{agents: [{name, built_in, output, program, path, version, tested, newer, resumes, logged_in, accounts, keys: [{name, handed, daemon}], problem, hint}]}",
 	}),
 	"agent.show": method<Doc<{ agent: ProfileDocument }>>()({
 		role: "viewer",
 		about: "One agent with its profile: how it is started, resumed, stopped and read.",
 		params: { name: word("the agent") },
 		result:
-			"{agent: {…, profile: {output, command, resume, open, model, permissions, allow, allow_tool, stop_signal, env, home_variable}}}",
+			"{agent: {…, profile: {output, command, resume, open, model, permissions, allow, allow_tool, stop_signal, env, mcp, home_variable, outcomes?, usage?, session?}}}",
 	}),
 	"agent.judge": method<Doc<JudgementDocument>>()({
 		role: "viewer",
@@ -47,7 +56,9 @@ export const AGENT_METHODS = {
 			stdout: text("what it wrote", MOST),
 			stderr: maybe(text("what it wrote to stderr", MOST)),
 			exit: whole("its exit code; 128 + n for a signal", 0, 255),
+			format: maybe(choice("read it as the output of this one, whatever the configuration says", FORMATS)),
 		},
-		result: "{outcome, exit_kind, until?, retry_after?, session_id?, usage, cost_micro?, message?, question?}",
+		result:
+			"{outcome, exit_kind, by?, until?, retry_after?, session_id?, session_gone?, usage, cost_micro?, message?, question?, not_understood?, version?}",
 	}),
 } as const;

@@ -26,12 +26,16 @@ export const AGENTS: readonly CommandSpec[] = [
 	{
 		name: "agent judge",
 		help: "What is made of recorded output: for writing and debugging profiles.",
-		more: ["Built-in agents are judged without a daemon, and files may be of any size."],
+		more: [
+			"By the rules of the configuration (agents.NAME.outcomes, usage, session) and the agent's output.",
+			"Built-in agents are judged without a daemon, and files may be of any size.",
+		],
 		args: [NAME],
 		options: [
 			{ name: "stdout", type: "text", value: "FILE", help: "What it wrote; - for standard input." },
 			{ name: "stderr", type: "text", value: "FILE", help: "What it wrote to stderr." },
 			{ name: "exit", type: "number", value: "N", help: "Its exit code; 128 + n for a signal." },
+			{ name: "format", type: "text", value: "NAME", help: "Read it as claude, codex, gemini, opencode or command prints." },
 		],
 		examples: [["sluice agent judge claude --stdout out.jsonl --exit 1", "limited, until when?"]],
 		load,

@@ -2,11 +2,11 @@
 
 import { closeSync, openSync, readSync } from "node:fs";
 import type { AgentDocument, ProfileDocument } from "../../api/context.ts";
-import { judgementDocument } from "../../api/judgement-document.ts";
-import { isFormat } from "../../core/agents/index.ts";
-import type { Format } from "../../core/agents/profile.ts";
-import { createReader } from "../../core/agents/reading.ts";
+import { createJudging, type Read } from "../../api/judgement-document.ts";
+import { ADAPTERS, isFormat } from "../../core/agents/index.ts";
+import { FORMATS } from "../../core/agents/profile.ts";
 import { systemTimezone } from "../../host/local.ts";
+import { asCaller, newerWords } from "../caller-agents.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { keyHints } from "../handed-over.ts";
@@ -20,7 +20,9 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const verb = call.command.name.split(" ")[1];
 	if (verb === "judge") return judge(call, io);
 	if (verb === "show") return show(call, io);
-	const document = await io.ask("agent.list");
+	const listed = await io.ask("agent.list");
+	const agents = (listed.agents as AgentDocument[]).map((one) => asCaller(one, io.world.env));
+	const document: Document = { ...listed, agents };
 	answer(io, document, () => {
 		const columns = [
 			{ title: "AGENT" },
@@ -29,7 +31,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 			{ title: "RESUMES" },
 			{ title: "PROGRAM", shrink: 12 },
 		];
-		const rows = (document.agents as AgentDocument[]).map((one) => [
+		const rows = agents.map((one) => [
 			printable(one.name),
 			one.version === null ? "" : printable(one.version),
 			loginWords(one.logged_in),
@@ -37,8 +39,10 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 			one.problem === null ? plain(one.path ?? one.program ?? "any command") : io.print.paint("yellow", plain(one.problem)),
 		]);
 		for (const line of table(columns, rows, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
-		for (const one of document.agents as AgentDocument[])
+		for (const one of agents) {
+			for (const note of [newerWords(one), one.note]) if (note) io.print.say(printable(note));
 			if (one.logged_in === false) for (const hint of keyHints(one, io.world.env)) io.print.say(printable(hint));
+		}
 	});
 	return undefined;
 }
@@ -53,14 +57,16 @@ const keysIn = (keys: AgentDocument["keys"] = []): string =>
 const loginWords = (found: boolean | null) => (found === null ? "" : found ? "yes" : "not found");
 
 async function show(call: Call, io: Io): Promise<undefined> {
-	const document = await io.ask("agent.show", { name: call.arg("NAME") });
-	answer(io, document, () => {
-		const { profile, accounts, ...agent } = document.agent as ProfileDocument;
+	const shown = await io.ask("agent.show", { name: call.arg("NAME") });
+	const { profile } = shown.agent as ProfileDocument;
+	const found = asCaller(shown.agent as ProfileDocument, io.world.env);
+	answer(io, { ...shown, agent: found } as Document, () => {
+		const { accounts, ...agent } = found;
 		const words = (argv: readonly string[]) => argv.map(shellWord).join(" ");
 		const rows: [string, string][] = [
 			["agent", agent.name],
 			["program", agent.path ?? agent.program ?? ""],
-			["version", [agent.version, agent.tested === null ? null : `tested with ${agent.tested}`].filter(Boolean).join(", ")],
+			["version", versionWords(agent)],
 			["login", loginWords(agent.logged_in)],
 			...accounts.map((one): [string, string] => [
 				`account ${one.account}`,
@@ -68,6 +74,7 @@ async function show(call: Call, io: Io): Promise<undefined> {
 			]),
 			["keys", keysIn(agent.keys)],
 			["problem", agent.problem ?? ""],
+			["note", agent.note ?? ""],
 			["output", profile.output],
 			["command", words(profile.command)],
 			["resume", words(profile.resume)],
@@ -81,36 +88,60 @@ async function show(call: Call, io: Io): Promise<undefined> {
 					.join(" "),
 			],
 			["home", profile.home_variable ?? ""],
+			...(profile.outcomes ?? []).map((rule, index): [string, string] => [`outcome ${index}`, ruleWords(rule)]),
+			["usage", profile.usage === undefined ? "" : ruleWords(profile.usage)],
+			["session", profile.session ?? ""],
 		];
 		for (const [name, value] of rows) if (value !== "") io.print.out(`${io.print.paint("dim", name.padEnd(16))} ${printable(value)}`);
 	});
 	return undefined;
 }
 
+const versionWords = ({ version, tested, newer }: Pick<AgentDocument, "version" | "tested" | "newer">): string =>
+	[version, tested === null ? null : newer ? `newer than ${tested}, which Sluice was tested with` : `tested with ${tested}`]
+		.filter(Boolean)
+		.join(", ");
+
+const ruleWords = (rule: object): string =>
+	Object.entries(rule)
+		.map(([key, value]) => `${key}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
+		.join(", ");
+
 async function judge(call: Call, io: Io): Promise<undefined> {
 	const name = call.arg("NAME") as string;
-	const [stdout, stderr, exit] = [call.text("stdout"), call.text("stderr"), call.number("exit")];
+	const [stdout, stderr, exit, format] = [call.text("stdout"), call.text("stderr"), call.number("exit"), call.text("format")];
 	if (stdout === undefined) throw usage("--stdout is missing", "the file with what it wrote, or - for standard input");
 	if (exit === undefined) throw usage("--exit is missing", "its exit code: 0, 1 …");
 	if (exit < 0 || exit > 255) throw usage("--exit goes from 0 to 255", "128 + n for a signal");
-	const format = isFormat(name) ? name : ((await io.ask("agent.show", { name })).agent as ProfileDocument).profile.output;
-	const reader = createReader(format as Format);
-	if (stdout === "-") for await (const part of io.world.stdin) reader.push(typeof part === "string" ? Buffer.from(part) : part);
-	else forEachPiece(placeOf(io.world, stdout), "stdout", (bytes) => reader.push(bytes));
+	if (format !== undefined && !isFormat(format))
+		throw usage(`--format: there is no ${JSON.stringify(format)}`, `one of: ${FORMATS.join(", ")}`);
+	const profile = await readAs(name, io);
+	const judging = createJudging(name, format === undefined ? profile : { ...profile, output: format });
+	if (stdout === "-") for await (const part of io.world.stdin) judging.push(typeof part === "string" ? Buffer.from(part) : part);
+	else forEachPiece(placeOf(io.world, stdout), "stdout", (bytes) => judging.push(bytes));
 	let said = "";
 	if (stderr !== undefined)
 		// Reasons stand at the end.
 		forEachPiece(placeOf(io.world, stderr), "stderr", (bytes) => {
 			said = (said + bytes.toString("utf8")).slice(-KEPT);
 		});
-	const found = judgementDocument(format as Format, reader.end(), { exit, stderr: said, now: io.world.now(), timezone: systemTimezone() });
+	const found = judging.end({ exit, stderr: said, now: io.world.now(), timezone: systemTimezone() });
 	const document: Document = { schema_version: 1, ...found };
 	answer(io, document, () => {
 		const { usage: used, ...rest } = found;
 		for (const [key, value] of [...Object.entries(rest), ["tokens", used.tokens] as const])
-			io.print.out(`${io.print.paint("dim", key.padEnd(12))} ${printable(String(value))}`);
+			io.print.out(`${io.print.paint("dim", key.padEnd(14))} ${printable(String(value))}`);
 	});
 	return undefined;
+}
+
+/** A built-in agent without a daemon as it ships; else as the configuration has it. */
+async function readAs(name: string, io: Io): Promise<Read> {
+	if (isFormat(name)) {
+		const here = await io.askIfRunning("agent.show", { name }).catch(() => undefined);
+		return here === undefined ? ADAPTERS[name].profile : (here.agent as ProfileDocument).profile;
+	}
+	return ((await io.ask("agent.show", { name })).agent as ProfileDocument).profile;
 }
 
 const KEPT = 64 * 1024;

@@ -3,6 +3,7 @@
 import type { AgentDocument, Checkup, Setting } from "../../api/context.ts";
 import { ALLOWED } from "../../core/environment.ts";
 import { isDatabase } from "../../core/store-address.ts";
+import { asCaller } from "../caller-agents.ts";
 import type { Call } from "../command.ts";
 import { EXIT, failureOf, usage } from "../failure.ts";
 import { keyHints, toolNote } from "../handed-over.ts";
@@ -53,6 +54,8 @@ async function withCaller(checks: readonly Checkup[], io: Io): Promise<Checkup[]
 	const agents = (listed?.agents ?? []) as AgentDocument[];
 	const noted = checks.map((check) => {
 		const agent = agents.find(({ name }) => check.name === `agent ${name}`);
+		const found = agent && asCaller(agent, io.world.env);
+		if (found?.note !== undefined) return { ...check, ok: true, detail: `${found.path}: ${found.note}`, hint: undefined };
 		const [hint] = agent && agent.logged_in === false ? keyHints(agent, io.world.env) : [];
 		return hint === undefined ? check : { ...check, hint };
 	});

@@ -1,0 +1,21 @@
+// Agents as jobs that are added from this shell find them: a job brings the PATH of the shell that adds it, and the daemon may have another one.
+
+import type { AgentDocument } from "../api/context.ts";
+import { numberOf } from "../core/agents/not-understood.ts";
+import { type Env, find } from "../host/program-path.ts";
+
+/** `note`: why it is not as the daemon says. */
+export type CallersAgent = AgentDocument & { note?: string };
+
+export function asCaller(agent: AgentDocument, env: Env): CallersAgent {
+	const { program, path } = agent;
+	if (path !== null || program === null || program.includes("/")) return agent;
+	const found = find(program, env);
+	if (found === null) return agent;
+	const note = `${program} is in your PATH, not in the daemon's: jobs that you add from this shell find it, those of cron and watches do not`;
+	return { ...agent, path: found, problem: null, hint: null, note };
+}
+
+/** "claude 2.1.400 is newer than 2.1.326, which Sluice was tested with": no fault, but worth knowing. Null where it is not. */
+export const newerWords = ({ name, version, tested, newer }: AgentDocument): string | null =>
+	newer && version !== null ? `${name} ${numberOf(version)} is newer than ${tested}, which Sluice was tested with` : null;
