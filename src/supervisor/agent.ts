@@ -132,15 +132,18 @@ export function homeOf(profile: Profile, env: Record<string, string>): string | 
 }
 
 const PIECE = 1024 * 1024;
+/** Patterns of the configuration take longer: a piece of this size holds up nothing else. */
+const WATCHED_PIECE = 64 * 1024;
 
 /** Reads on in what a live run has written, a megabyte at most. True when more is there. */
 export function readOn({ disk }: Pick<Floor, "disk">, { dir, agent }: { dir: string; agent: AgentRun | null }): boolean {
 	if (agent === null || (agent.output === "command" && agent.watch === null) || agent.judgement) return false;
-	const bytes = disk.readAt(`${dir}/stdout.log`, agent.offset, PIECE);
+	const piece = agent.watch === null ? PIECE : WATCHED_PIECE;
+	const bytes = disk.readAt(`${dir}/stdout.log`, agent.offset, piece);
 	agent.offset += bytes.length;
 	agent.reader.push(bytes);
 	agent.watch?.stdout(bytes);
-	return bytes.length === PIECE;
+	return bytes.length === piece;
 }
 
 /** To the end, in turns: a gigabyte must not hold up everybody else. */

@@ -3,7 +3,8 @@
 import * as check from "../../check.ts";
 import { OUTCOMES } from "../happening.ts";
 import type { OutcomeRule, OwnReading, UsageRule } from "./outcomes.ts";
-import { PatternError, patternOf } from "./pattern.ts";
+import { patternOf } from "./pattern.ts";
+import { PatternError } from "./pattern-syntax.ts";
 
 const RULES_MAX = 50;
 const RULE_KEYS = ["exit", "stdout", "stderr", "match", "recovered", "is", "retry_after", "until"] as const;

@@ -67,11 +67,12 @@ type Seen = { rule: OutcomeRule; line: Record<Stream, string | null>; delay: str
 
 export function createWatch(own: OwnReading): Watch {
 	const patterns = new Map<string, Pattern>();
+	let lowered = "";
 	const on = (source: string | undefined, line: string) => {
 		if (source === undefined) return null;
 		const pattern = patterns.get(source) ?? patternOf(source);
 		patterns.set(source, pattern);
-		return pattern.on(line);
+		return pattern.on(line, lowered);
 	};
 	const seen: Seen[] = (own.outcomes ?? []).map((rule) => ({ rule, line: { stdout: null, stderr: null }, delay: null, until: null }));
 	const usage = own.usage ?? {};
@@ -81,6 +82,7 @@ export function createWatch(own: OwnReading): Watch {
 
 	const look = (stream: Stream, text: string): void => {
 		const line = text.slice(0, LINE_MAX).replace(/\r$/, "");
+		lowered = line.toLowerCase();
 		for (const one of seen) {
 			const { rule } = one;
 			if (on(rule[stream] ?? rule.match, line) !== null) one.line[stream] = line;

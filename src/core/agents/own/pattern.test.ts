@@ -2,7 +2,8 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type PatternError, patternOf } from "./pattern.ts";
+import { patternOf } from "./pattern.ts";
+import type { PatternError } from "./pattern-syntax.ts";
 
 const on = (pattern: string, line: string) => {
 	const found = patternOf(pattern).on(line);

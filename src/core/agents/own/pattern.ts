@@ -6,18 +6,7 @@
 //
 // Upper and lower case are the same. A pattern looks at one line at a time.
 
-/** What a character must be, by its lower-case code. */
-type Test = (code: number) => boolean;
-type Node =
-	| { is: "text"; code: number }
-	| { is: "one"; test: Test }
-	| { is: "start" }
-	| { is: "end" }
-	| { is: "edge"; inside: boolean }
-	| { is: "all"; parts: Node[] }
-	| { is: "any"; parts: Node[] }
-	| { is: "group"; index: number; part: Node }
-	| { is: "repeat"; part: Node; min: number; max: number; lazy: boolean };
+import { isWord, lower, type Node, PatternError, parsePattern, type Test } from "./pattern-syntax.ts";
 
 type Step =
 	| { do: "one"; test: Test }
@@ -31,180 +20,32 @@ type Step =
 
 /** `groups`: what its parentheses captured; undefined for one that took no part. */
 export type Match = { text: string; groups: (string | undefined)[] };
-export type Pattern = { source: string; groups: number; on(line: string): Match | null };
-
-/** `at`: the character that is wrong, from 1 on. */
-export class PatternError extends Error {
-	constructor(
-		message: string,
-		readonly at: number,
-	) {
-		super(message);
-	}
-}
+/** `lowered`: the line in lower case, where the caller has several patterns for it. */
+export type Pattern = { source: string; groups: number; on(line: string, lowered?: string): Match | null };
 
 const LONGEST = 500;
 const MOST_STEPS = 5000;
-const MOST_TIMES = 1000;
-
-const lower = (code: number): number =>
-	code < 128 ? (code >= 65 && code <= 90 ? code + 32 : code) : String.fromCharCode(code).toLowerCase().charCodeAt(0);
-const upper = (code: number): number => String.fromCharCode(code).toUpperCase().charCodeAt(0);
-const isDigit: Test = (code) => code >= 48 && code <= 57;
-const isWord: Test = (code) => isDigit(code) || (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || code === 95;
-const isSpace: Test = (code) => /\s/.test(String.fromCharCode(code));
-const not =
-	(test: Test): Test =>
-	(code) =>
-		!test(code);
-const CLASSES: Record<string, Test> = { d: isDigit, D: not(isDigit), w: isWord, W: not(isWord), s: isSpace, S: not(isSpace) };
-const ESCAPED: Record<string, number> = { t: 9, n: 10, r: 13 };
 
 /** Throws a `PatternError` that says what cannot be used, and where. */
 export function patternOf(source: string): Pattern {
 	if (source === "") throw new PatternError("is empty: it would match every line", 1);
 	if (source.length > LONGEST) throw new PatternError(`is longer than ${LONGEST} characters`, LONGEST);
-	const { node, groups } = parsed(source);
-	const program = compiled(node);
+	const { node, groups } = parsePattern(source);
+	const steps = compiled(node);
+	const program = { steps, begins: beginningOf(steps), onlyAtStart: isAnchored(node) };
 	const needed = needs(node);
 	return {
 		source,
 		groups,
-		on(line) {
+		on(line, lowered) {
 			// Most lines lack the words that every match has; that is found out fast.
 			if (needed !== null) {
-				const text = line.toLowerCase();
+				const text = lowered ?? line.toLowerCase();
 				if (!needed.some((word) => text.includes(word))) return null;
 			}
 			return matched(program, groups, line);
 		},
 	};
-}
-
-function parsed(source: string): { node: Node; groups: number } {
-	let at = 0;
-	let groups = 0;
-	const wrong = (message: string, place = at) => new PatternError(message, place + 1);
-
-	const alternatives = (): Node => {
-		const parts = [sequence()];
-		while (source[at] === "|") {
-			at++;
-			parts.push(sequence());
-		}
-		return parts.length === 1 ? (parts[0] as Node) : { is: "any", parts };
-	};
-	const sequence = (): Node => {
-		const parts: Node[] = [];
-		while (at < source.length && source[at] !== "|" && source[at] !== ")") parts.push(repeated(atom()));
-		return { is: "all", parts };
-	};
-	const repeated = (part: Node): Node => {
-		const range = /^\{(\d+)(,?)(\d*)\}/.exec(source.slice(at));
-		const sign = source[at];
-		if (sign !== "*" && sign !== "+" && sign !== "?" && range === null) return part;
-		if (part.is === "start" || part.is === "end" || part.is === "edge") throw wrong(`"${sign}" repeats nothing`);
-		const [min, max] =
-			range !== null
-				? [Number(range[1]), range[2] === "" ? Number(range[1]) : range[3] === "" ? Number.POSITIVE_INFINITY : Number(range[3])]
-				: [sign === "+" ? 1 : 0, sign === "?" ? 1 : Number.POSITIVE_INFINITY];
-		if (min > max || (Number.isFinite(max) && max > MOST_TIMES) || min > MOST_TIMES)
-			throw wrong(`"${range?.[0]}" must go from a smaller number to a larger one, ${MOST_TIMES} at most`);
-		at += range?.[0].length ?? 1;
-		const lazy = source[at] === "?";
-		if (lazy) at++;
-		if (/[*+?]/.test(source[at] ?? "")) throw wrong(`"${source[at]}" repeats a repetition`);
-		return { is: "repeat", part, min, max, lazy };
-	};
-	const atom = (): Node => {
-		const sign = source[at] as string;
-		switch (sign) {
-			case "(":
-				return group();
-			case "[":
-				return { is: "one", test: set() };
-			case ".":
-				at++;
-				return { is: "one", test: () => true };
-			case "^":
-				at++;
-				return { is: "start" };
-			case "$":
-				at++;
-				return { is: "end" };
-			case "\\":
-				return escaped();
-			case "*":
-			case "+":
-			case "?":
-				throw wrong(`"${sign}" repeats nothing; for the character itself write \\${sign}`);
-			default:
-				at++;
-				return { is: "text", code: lower(sign.charCodeAt(0)) };
-		}
-	};
-	const group = (): Node => {
-		const open = at;
-		at++;
-		let index: number | null = null;
-		if (source.startsWith("?:", at)) at += 2;
-		else if (source[at] === "?")
-			throw wrong(
-				`"(${source.slice(at, at + 2)}" cannot be used: look-around, names and flags are not there. (…) captures, (?:…) only groups`,
-				open,
-			);
-		else index = ++groups;
-		const part = alternatives();
-		if (source[at] !== ")") throw wrong('"(" has no ")"; for the character itself write \\(', open);
-		at++;
-		return index === null ? part : { is: "group", index, part };
-	};
-	const escaped = (): Node => {
-		const sign = source[at + 1];
-		if (sign === undefined) throw wrong("ends with a lone \\");
-		if (/[1-9]/.test(sign) || sign === "k") throw wrong(`"\\${sign}" cannot be used: a back reference needs steps back`);
-		if (sign === "b" || sign === "B") {
-			at += 2;
-			return { is: "edge", inside: sign === "B" };
-		}
-		const test = CLASSES[sign];
-		if (test === undefined && ESCAPED[sign] === undefined && /[A-Za-z0]/.test(sign))
-			throw wrong(`"\\${sign}" cannot be used; known are \\d \\w \\s \\b \\D \\W \\S \\t, and \\ before a sign`);
-		at += 2;
-		return test === undefined ? { is: "text", code: lower(ESCAPED[sign] ?? sign.charCodeAt(0)) } : { is: "one", test };
-	};
-	const set = (): Test => {
-		const open = at;
-		at++;
-		const negated = source[at] === "^";
-		if (negated) at++;
-		const tests: Test[] = [];
-		/** One character of the set, or a class. */
-		const member = (): number | Test => {
-			if (source[at] !== "\\") return source.charCodeAt(at++);
-			const sign = source[at + 1] ?? "";
-			at += 2;
-			return CLASSES[sign] ?? ESCAPED[sign] ?? sign.charCodeAt(0);
-		};
-		for (let first = true; first || source[at] !== "]"; first = false) {
-			if (at >= source.length) throw wrong('"[" has no "]"; for the character itself write \\[', open);
-			const from = member();
-			if (typeof from === "function") tests.push(from);
-			else if (source[at] === "-" && source[at + 1] !== "]" && at + 1 < source.length) {
-				at++;
-				const to = member();
-				if (typeof to === "function" || to < from) throw wrong("a range in [ ] goes from a smaller character to a larger one", open);
-				tests.push((code) => code >= from && code <= to);
-			} else tests.push((code) => code === from);
-		}
-		at++;
-		const has: Test = (code) => tests.some((test) => test(code) || test(upper(code)));
-		return negated ? not(has) : has;
-	};
-
-	const node = alternatives();
-	if (at < source.length) throw wrong('")" has no "("; for the character itself write \\)');
-	return { node, groups };
 }
 
 function compiled(node: Node): Step[] {
@@ -223,7 +64,7 @@ function compiled(node: Node): Step[] {
 				add({ do: "one", test: (code) => code === one.code });
 				return;
 			case "one":
-				add({ do: "one", test: one.test });
+				add({ do: "one", test: tabled(one.test) });
 				return;
 			case "start":
 			case "end":
@@ -311,10 +152,44 @@ function needs(node: Node): string[] | null {
 	}
 }
 
+/** Whether a match can begin only where the line does. */
+function isAnchored(node: Node): boolean {
+	if (node.is === "start") return true;
+	if (node.is === "group") return isAnchored(node.part);
+	if (node.is === "any") return node.parts.every(isAnchored);
+	return node.is === "all" && node.parts[0] !== undefined && isAnchored(node.parts[0]);
+}
+
+/** Whether a match can begin with a character: a table for the usual ones. Null where a match may be empty. */
+function beginningOf(steps: readonly Step[]): Test | null {
+	const tests: Test[] = [];
+	const open = [0];
+	const seen = new Set<number>();
+	for (let at = open.pop(); at !== undefined; at = open.pop()) {
+		if (seen.has(at)) continue;
+		seen.add(at);
+		const step = steps[at] as Step;
+		if (step.do === "done") return null;
+		if (step.do === "one") tests.push(step.test);
+		else if (step.do === "jump") open.push(step.to);
+		else if (step.do === "split") open.push(step.first, step.second);
+		else open.push(at + 1);
+	}
+	return tabled((code) => tests.some((test) => test(code)));
+}
+
+const ASCII = 128;
+/** The same test, looked up where that can be. */
+function tabled(test: Test): Test {
+	const table = Uint8Array.from({ length: ASCII }, (_, code) => (test(code) ? 1 : 0));
+	return (code) => (code < ASCII ? table[code] === 1 : test(code));
+}
+
+type Program = { steps: readonly Step[]; begins: Test | null; onlyAtStart: boolean };
 /** Where a possibility is, and what it has captured so far: a list that it shares with those it came from. */
 type Thread = { step: number; saved: (number | undefined)[] };
 
-function matched(program: readonly Step[], groups: number, line: string): Match | null {
+function matched({ steps: program, begins, onlyAtStart }: Program, groups: number, line: string): Match | null {
 	const seen = new Int32Array(program.length).fill(-1);
 	let now: Thread[] = [];
 	let best: (number | undefined)[] | null = null;
@@ -356,10 +231,14 @@ function matched(program: readonly Step[], groups: number, line: string): Match 
 	};
 
 	for (let at = 0; at <= line.length; at++) {
-		// The first place counts: once there is a match, none begins further on.
-		if (best === null) follow(now, 0, [at], at);
-		else if (now.length === 0) break;
 		const code = at < line.length ? lower(line.charCodeAt(at)) : -1;
+		// The first place counts: once there is a match, none begins further on.
+		const isOpen = best === null && (at === 0 || !onlyAtStart);
+		if (isOpen && (begins === null || (code >= 0 && begins(code)))) follow(now, 0, [at], at);
+		else if (now.length === 0) {
+			if (!isOpen) break;
+			continue;
+		}
 		const next: Thread[] = [];
 		for (const { step, saved } of now) {
 			const one = program[step] as Step;
