@@ -1,7 +1,7 @@
 // Installs the agent programs that `npm run test:agents` tries: `node dist/scripts/install-agents.js [name…]`. Prints where each lies.
 
 import { cacheFolder, install } from "../test/agents/install.ts";
-import { AGENT_NAMES, type AgentName } from "../test/agents/programs.ts";
+import { AGENT_NAMES, type AgentName, versionsOf } from "../test/agents/programs.ts";
 
 async function main(names: string[]): Promise<number> {
 	const wanted = names.length > 0 ? names : AGENT_NAMES;
@@ -12,12 +12,14 @@ async function main(names: string[]): Promise<number> {
 	}
 	let code = 0;
 	for (const name of wanted as AgentName[]) {
-		try {
-			const { program, path } = await install(name, cacheFolder());
-			process.stdout.write(`${name} ${program.version} ${path}\n`);
-		} catch (error) {
-			process.stderr.write(`${name}: ${(error as Error).message}\n`);
-			code = 1;
+		for (const version of versionsOf(name)) {
+			try {
+				const { path } = await install(name, version, cacheFolder());
+				process.stdout.write(`${name} ${version} ${path}\n`);
+			} catch (error) {
+				process.stderr.write(`${name} ${version}: ${(error as Error).message}\n`);
+				code = 1;
+			}
 		}
 	}
 	return code;

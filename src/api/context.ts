@@ -98,8 +98,10 @@ export type AgentDocument = {
 	program: string | null;
 	path: string | null;
 	version: string | null;
-	/** The version that its output was last compared with. */
+	/** The newest version that it was tested with. */
 	tested: string | null;
+	/** An older version that it was tested with as well. */
+	tested_older: string | null;
 	/** The installed one is a later one: what it prints may not be understood. */
 	newer: boolean;
 	resumes: boolean;

@@ -85,6 +85,7 @@ async function lookAt(name: string, profile: Profile, { env, accounts, own, allo
 		path: found,
 		version: version && "version" in version ? version.version : null,
 		tested: known?.tested ?? null,
+		tested_older: known?.tested_older ?? null,
 		newer: known !== null && version !== null && "version" in version && isNewer(version.version, known.tested),
 		resumes: profile.resume.length > 0,
 		logged_in: known && found ? isLoggedIn(profile, handed, null) : null,

@@ -4,6 +4,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeFolder } from "../../test/make/folder.ts";
+import { CLAUDE_KNOWN } from "../core/agents/claude.ts";
 import { find } from "../host/program-path.ts";
 import { AGENTS } from "./agents.ts";
 import { chaosStep } from "./chaos.ts";
@@ -92,7 +93,7 @@ test("agents: found on PATH with their version; a broken one is named", async ()
 		name: "agent claude",
 		ok: true,
 		optional: true,
-		detail: `2.1.0 of Claude (${join(bin, "claude")}), tested with 2.1.325, runs find no login`,
+		detail: `2.1.0 of Claude (${join(bin, "claude")}), tested with ${CLAUDE_KNOWN.tested}, runs find no login`,
 		hint: expect.stringMatching(/log in/),
 	});
 	expect(find("claude", { PATH: bin })).toBe(join(bin, "claude"));

@@ -2,9 +2,9 @@
 
 import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
+import { type Env, find } from "../host/program-path.ts";
 import type { ProgramFound } from "../supervisor/index.ts";
 import { versionOf } from "./agents.ts";
-import { type Env, find } from "./program-path.ts";
 
 /** opencode takes a second for it on an idle machine, and many times that on one with twenty agents at work. */
 const PATIENCE_MS = 60_000;

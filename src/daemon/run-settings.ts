@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { systemTimezone } from "../host/local.ts";
+import type { Env } from "../host/program-path.ts";
 import type { SupervisorSettings } from "../supervisor/index.ts";
-import type { Env } from "./program-path.ts";
 import { createReveal } from "./reveal.ts";
 import type { Settings } from "./settings.ts";
 import { packageFolder } from "./version.ts";

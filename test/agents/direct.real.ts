@@ -6,17 +6,17 @@ import { describe, expect, test } from "vitest";
 import { costOf, tokensOf, usageFor } from "./charges.ts";
 import { runDirectly } from "./direct.ts";
 import { Place } from "./place.ts";
-import { AGENT_NAMES } from "./programs.ts";
+import { TRIED } from "./programs.ts";
 import { FAILURES } from "./scenarios.ts";
 
-describe.each(AGENT_NAMES)("%s", (agent) => {
+describe.each(TRIED.map((one) => [one.title, one] as const))("%s", (_title, { agent, version }) => {
 	test("a turn with a tool call, and a second one in the same session", async () => {
-		const place = await Place.open(agent);
+		const place = await Place.open(agent, version);
 		const account = place.account("key-a");
 		const work = place.workFolder();
 		place.api.script("key-a", [{ shell: "echo made > made.txt", usage: usageFor(agent) }], { say: "all done" });
 		const first = await runDirectly(place, account, work, { prompt: "make the file", record: "tool" });
-		expect(first.judged).toMatchObject({ outcome: "ok", message: "all done" });
+		expect(first.judged, `${first.stdout}\n${first.stderr}`).toMatchObject({ outcome: "ok", message: "all done" });
 		expect(existsSync(join(work, "made.txt"))).toBe(true);
 		expect(first.judged.used.tokens).toBe(tokensOf(place.api.handed("key-a")));
 		expect(first.judged.used.cost_micro).toBe(costOf(agent, place.api.handed("key-a")));
@@ -29,7 +29,7 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
 	});
 
 	test.each(FAILURES)("$name", async (scenario) => {
-		const place = await Place.open(agent);
+		const place = await Place.open(agent, version);
 		place.api.script("key-a", scenario.turns, scenario.last);
 		const account = place.account("key-a", scenario.login);
 		const told = await runDirectly(place, account, place.workFolder(), { record: scenario.name });

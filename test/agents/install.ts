@@ -21,8 +21,8 @@ export function programPath(program: AgentProgram, cache: string): string {
 	return join(cache, `${program.name}-${program.version}`, "node_modules", program.path);
 }
 
-export async function install(name: AgentName, cache: string): Promise<Installed> {
-	const program = agentProgram(name, process);
+export async function install(name: AgentName, version: string, cache: string): Promise<Installed> {
+	const program = agentProgram(name, version, process);
 	const path = programPath(program, cache);
 	if (existsSync(path)) return { program, path };
 	mkdirSync(cache, { recursive: true });

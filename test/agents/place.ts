@@ -7,25 +7,26 @@ import { onTestFinished } from "vitest";
 import { makeFolder } from "../make/folder.ts";
 import { FakeApi } from "./fake-api/server.ts";
 import { binFolder, cacheFolder, install } from "./install.ts";
-import type { AgentName } from "./programs.ts";
+import { type AgentName, newestOf } from "./programs.ts";
 import { type Login, makeSandbox, type Sandbox } from "./sandbox.ts";
 
 export class Place {
 	private constructor(
 		readonly agent: AgentName,
+		readonly version: string,
 		readonly folder: string,
 		readonly api: FakeApi,
 		/** The program's folder, in front of the usual path. */
 		readonly path: string,
 	) {}
 
-	static async open(agent: AgentName): Promise<Place> {
+	static async open(agent: AgentName, version = newestOf(agent)): Promise<Place> {
 		const cache = cacheFolder();
-		const installed = await install(agent, cache);
+		const installed = await install(agent, version, cache);
 		const folder = makeFolder();
 		const api = await FakeApi.open();
 		onTestFinished(() => api.close());
-		return new Place(agent, folder, api, `${binFolder([installed], cache)}:${process.env.PATH}`);
+		return new Place(agent, version, folder, api, `${binFolder([installed], cache)}:${process.env.PATH}`);
 	}
 
 	account(key: string, login: Login = "api_key"): Sandbox {

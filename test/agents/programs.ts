@@ -2,6 +2,9 @@
 //
 // Nothing here runs an install script: where a program is a native binary, the package of this platform holds it, and that package alone is installed.
 
+import { ADAPTERS } from "../../src/core/agents/index.ts";
+import type { Known } from "../../src/core/agents/profile.ts";
+
 export type AgentName = "claude" | "codex" | "gemini" | "opencode";
 
 export type AgentProgram = {
@@ -15,11 +18,21 @@ export type AgentProgram = {
 
 export const AGENT_NAMES: readonly AgentName[] = ["claude", "codex", "gemini", "opencode"];
 
-const VERSIONS: Record<AgentName, string> = { claude: "2.1.325", codex: "0.166.0", gemini: "0.61.0", opencode: "1.18.33" };
+/** The versions that are tried: those that the adapters say they were tested with, the newest first. */
+export const versionsOf = (name: AgentName): [newest: string, older: string] => {
+	const { tested, tested_older } = ADAPTERS[name].known as Known;
+	return [tested, tested_older];
+};
+
+export const newestOf = (name: AgentName): string => versionsOf(name)[0];
+
+/** Each program in each version, as the suites are named: `claude 2.1.212`. */
+export const TRIED: readonly { agent: AgentName; version: string; title: string }[] = AGENT_NAMES.flatMap((agent) =>
+	versionsOf(agent).map((version) => ({ agent, version, title: `${agent} ${version}` })),
+);
 
 /** What to install where; `platform` and `arch` are Node's words, which are also the packages'. */
-export function agentProgram(name: AgentName, { platform, arch }: { platform: string; arch: string }): AgentProgram {
-	const version = VERSIONS[name];
+export function agentProgram(name: AgentName, version: string, { platform, arch }: { platform: string; arch: string }): AgentProgram {
 	const here = `${platform}-${arch}`;
 	switch (name) {
 		case "claude": {

@@ -7,7 +7,7 @@ import { cacheFolder } from "./install.ts";
 import type { Place } from "./place.ts";
 
 export function record(into: string, place: Place, scenario: string, { argv, code, signal, stdout, stderr }: Told): void {
-	const folder = join(into, `${place.agent}-${scenario.replaceAll(/\W+/g, "-")}`);
+	const folder = join(into, `${place.agent}-${place.version}-${scenario.replaceAll(/\W+/g, "-")}`);
 	mkdirSync(folder, { recursive: true });
 	// Nothing of this machine in it.
 	const plain = (text: string) =>

@@ -1,14 +1,16 @@
 // Before the first test: the programs are there, or it is said why one is not; its own tests then fail, the others go on.
 
 import { binFolder, cacheFolder, install } from "./install.ts";
-import { AGENT_NAMES } from "./programs.ts";
+import { AGENT_NAMES, versionsOf } from "./programs.ts";
 
 export default async function setup(): Promise<void> {
 	for (const name of AGENT_NAMES) {
-		try {
-			binFolder([await install(name, cacheFolder())], cacheFolder());
-		} catch (error) {
-			process.stderr.write(`${name} cannot be installed: ${(error as Error).message}\n`);
+		for (const version of versionsOf(name)) {
+			try {
+				binFolder([await install(name, version, cacheFolder())], cacheFolder());
+			} catch (error) {
+				process.stderr.write(`${name} ${version} cannot be installed: ${(error as Error).message}\n`);
+			}
 		}
 	}
 }

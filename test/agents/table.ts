@@ -1,9 +1,18 @@
-// The last word of `npm run test:agents`: which program met which scenario, and how that went.
+// The last word of `npm run test:agents`: which program in which version met which scenario, and how that went.
 
 import type { Reporter, TestModule } from "vitest/node";
-import { AGENT_NAMES } from "./programs.ts";
+import { TRIED } from "./programs.ts";
 
 const WORDS: Record<string, string> = { passed: "ok", failed: "FAILED", skipped: "-", pending: "-" };
+
+/** The column that a suite belongs to, by its name: `claude 2.1.212, behind a daemon`; without a version it is the newest. And the rest of its name. */
+function columnOf(suite: string): [(typeof TRIED)[number] | undefined, string] {
+	const names = (words: string) => suite === words || suite.startsWith(`${words},`);
+	const exact = TRIED.find(({ title }) => names(title));
+	const tried = exact ?? TRIED.find(({ agent }) => names(agent));
+	const rest = suite.slice((exact?.title ?? tried?.agent ?? "").length + 2);
+	return [tried, rest.replace("behind a ", "") || "alone"];
+}
 
 export default class Table implements Reporter {
 	onTestRunEnd(modules: readonly TestModule[]): void {
@@ -11,25 +20,33 @@ export default class Table implements Reporter {
 		for (const module of modules) {
 			for (const test of module.children.allTests()) {
 				const suite = test.parent.type === "suite" ? test.parent.name : "";
-				const agent = AGENT_NAMES.find((name) => suite === name || suite.startsWith(`${name},`));
-				if (agent === undefined) continue;
+				const [tried, where] = columnOf(suite);
+				if (tried === undefined) continue;
 				const { state } = test.result();
 				const seconds = Math.round((test.diagnostic()?.duration ?? 0) / 1000);
 				const word = WORDS[state] ?? state;
-				const row = `${suite === agent ? "alone" : "daemon"}: ${test.name.replaceAll("'", "")}`;
-				rows.set(row, { ...rows.get(row), [agent]: word === "-" ? word : `${word} ${seconds}s` });
+				const row = `${where}: ${test.name.replaceAll("'", "")}`;
+				rows.set(row, { ...rows.get(row), [tried.title]: word === "-" ? word : `${word} ${seconds}s` });
 			}
 		}
 		if (rows.size === 0) return;
 		const width = Math.max(...[...rows.keys()].map((row) => row.length));
 		const line = (first: string, cells: string[]) =>
-			console.log([first.padEnd(width), ...cells.map((cell) => cell.padEnd(11))].join("  ").trimEnd());
+			console.log([first.padEnd(width), ...cells.map((cell) => cell.padEnd(10))].join("  ").trimEnd());
 		console.log("");
-		line("", [...AGENT_NAMES]);
+		line(
+			"",
+			TRIED.map(({ agent }) => agent),
+		);
+		line(
+			"",
+			TRIED.map(({ version }) => version),
+		);
 		for (const [row, cells] of rows)
 			line(
 				row,
-				AGENT_NAMES.map((name) => cells[name] ?? "-"),
+				TRIED.map(({ title }) => cells[title] ?? "-"),
 			);
+		console.log("\n-: not tried with it. Older versions are tried with the scenarios in which versions differ.");
 	}
 }

@@ -39,7 +39,7 @@ export const AGENT_METHODS = {
 		about: "Agents: built in or of the configuration; where each is installed, its version, whether there are signs of a login.",
 		params: {},
 		result:
-			"{agents: [{name, built_in, output, program, path, version, tested, newer, resumes, logged_in, accounts, keys: [{name, handed, daemon}], problem, hint}]}",
+			"{agents: [{name, built_in, output, program, path, version, tested, tested_older, newer, resumes, logged_in, accounts, keys: [{name, handed, daemon}], problem, hint}]}",
 	}),
 	"agent.show": method<Doc<{ agent: ProfileDocument }>>()({
 		role: "viewer",

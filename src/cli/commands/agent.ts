@@ -97,10 +97,16 @@ async function show(call: Call, io: Io): Promise<undefined> {
 	return undefined;
 }
 
-const versionWords = ({ version, tested, newer }: Pick<AgentDocument, "version" | "tested" | "newer">): string =>
-	[version, tested === null ? null : newer ? `newer than ${tested}, which Sluice was tested with` : `tested with ${tested}`]
-		.filter(Boolean)
-		.join(", ");
+function versionWords({
+	version,
+	tested,
+	tested_older,
+	newer,
+}: Pick<AgentDocument, "version" | "tested" | "tested_older" | "newer">): string {
+	const versions = [tested, tested_older].filter(Boolean).join(" and ");
+	const words = tested === null ? null : newer ? `newer than ${tested}, which Sluice was tested with` : `tested with ${versions}`;
+	return [version, words].filter(Boolean).join(", ");
+}
 
 const ruleWords = (rule: object): string =>
 	Object.entries(rule)

@@ -28,7 +28,8 @@ export const CLAUDE: Profile = {
 };
 
 export const CLAUDE_KNOWN: Known = {
-	tested: "2.1.325",
+	tested: "2.1.326",
+	tested_older: "2.1.212",
 	home: ".claude",
 	logins: {
 		files: [".credentials.json"],

@@ -31,7 +31,8 @@ export const CODEX: Profile = {
 };
 
 export const CODEX_KNOWN: Known = {
-	tested: "0.166.0",
+	tested: "0.169.0",
+	tested_older: "0.142.3",
 	home: ".codex",
 	logins: { files: ["auth.json"], variables: ["OPENAI_API_KEY", "CODEX_API_KEY"] },
 	install: "npm install -g @openai/codex, then codex login",

@@ -32,6 +32,7 @@ export const GEMINI: Profile = {
 
 export const GEMINI_KNOWN: Known = {
 	tested: "0.61.0",
+	tested_older: "0.53.0",
 	// The variable names the folder that .gemini is in.
 	home: "",
 	logins: {

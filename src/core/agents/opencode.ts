@@ -30,6 +30,7 @@ export const OPENCODE: Profile = {
 
 export const OPENCODE_KNOWN: Known = {
 	tested: "1.18.33",
+	tested_older: "1.18.3",
 	home: ".local/share",
 	logins: { files: ["opencode/auth.json"], variables: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"] },
 	install: "npm install -g opencode-ai, then opencode auth login",

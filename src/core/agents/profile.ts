@@ -43,8 +43,10 @@ export type Profile = {
 
 /** What we know of a program that ships with a profile. */
 export type Known = {
-	/** The version that its output was last compared with. */
+	/** The newest version that `npm run test:agents` runs. */
 	tested: string;
+	/** An older version that it runs as well. */
+	tested_older: string;
 	/** Folder of its login and sessions, below HOME. */
 	home: string;
 	/** Files in there that a login leaves behind, and variables that stand for one. */
