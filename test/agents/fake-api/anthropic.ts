@@ -102,9 +102,10 @@ export const anthropic: Dialect = {
 		const delta = { type: "input_json_delta", partial_json: JSON.stringify(input) };
 		return stream(asked, { type: "tool_use", id: `toolu_${id}`, name, input: {} }, delta, "tool_use", usage, id);
 	},
+	offered: ({ body }) =>
+		((body.tools ?? []) as Tool[]).map(({ name, input_schema }) => ({ name, properties: input_schema?.properties ?? {} })),
 	shell(asked, command) {
-		const tools = (asked.body.tools ?? []) as Tool[];
-		const { name, argument } = shellTool(tools.map((tool) => ({ name: tool.name, properties: tool.input_schema?.properties ?? {} })));
+		const { name, argument } = shellTool(anthropic.offered(asked));
 		return { name, input: { [argument]: command, description: "do as told" } };
 	},
 	fail,

@@ -73,9 +73,12 @@ export const chat: Dialect = {
 		const call = { index: 0, id: `call_${id}`, type: "function", function: { name, arguments: JSON.stringify(input) } };
 		return stream(asked, { tool_calls: [call] }, "tool_calls", usage, id);
 	},
+	offered: ({ body }) =>
+		((body.tools ?? []) as Tool[])
+			.flatMap((tool) => (tool.function ? [tool.function] : []))
+			.map(({ name, parameters }) => ({ name, properties: parameters?.properties ?? {} })),
 	shell(asked, command) {
-		const tools = ((asked.body.tools ?? []) as Tool[]).flatMap((tool) => (tool.function ? [tool.function] : []));
-		const { name, argument } = shellTool(tools.map((tool) => ({ name: tool.name, properties: tool.parameters?.properties ?? {} })));
+		const { name, argument } = shellTool(chat.offered(asked));
 		return { name, input: { [argument]: command, description: "do as told" } };
 	},
 	fail,

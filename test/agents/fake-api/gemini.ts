@@ -72,13 +72,12 @@ export const gemini: Dialect = {
 	},
 	say: (asked, text, usage) => answer({ text }, usage, asked.body.streamed, asked.model),
 	tool: (asked, name, input, usage) => answer({ functionCall: { name, args: input } }, usage, true, asked.model),
+	offered: ({ body }) =>
+		((body.tools ?? []) as Tool[])
+			.flatMap((tool) => tool.functionDeclarations ?? [])
+			.map(({ name, parametersJsonSchema, parameters }) => ({ name, properties: (parametersJsonSchema ?? parameters)?.properties ?? {} })),
 	shell(asked, command) {
-		const offered = ((asked.body.tools ?? []) as Tool[]).flatMap((tool) => tool.functionDeclarations ?? []);
-		const described = offered.map((tool) => ({
-			name: tool.name,
-			properties: (tool.parametersJsonSchema ?? tool.parameters)?.properties ?? {},
-		}));
-		const { name, argument } = shellTool(described);
+		const { name, argument } = shellTool(gemini.offered(asked));
 		return { name, input: { [argument]: command, description: "do as told" } };
 	},
 	fail,

@@ -1,8 +1,25 @@
 // OpenAI Responses, as Codex uses it: `POST /v1/responses` answered with server-sent events.
 
-import { type Dialect, eventsReply, type Failure, type Handed, jsonReply, parse, type Reply, retryAfter, shellTool } from "./turn.ts";
+import {
+	type Dialect,
+	eventsReply,
+	type Failure,
+	type Handed,
+	jsonReply,
+	type Offered,
+	parse,
+	type Reply,
+	retryAfter,
+	shellTool,
+} from "./turn.ts";
 
-type Tool = { type: string; name?: string; parameters?: { properties?: Record<string, unknown> } };
+type Tool = { type: string; name?: string; parameters?: { properties?: Record<string, unknown> }; tools?: Tool[] };
+
+/** A function, or those of a server, which come in a namespace of its name. */
+function functionsOf({ type, name = "", parameters, tools = [] }: Tool): Offered[] {
+	if (type === "namespace") return tools.flatMap(functionsOf).map((tool) => ({ ...tool, name: `${name}__${tool.name}` }));
+	return type === "function" ? [{ name, properties: parameters?.properties ?? {} }] : [];
+}
 
 const error = (status: number, body: Record<string, unknown>, headers: Record<string, string> = {}): Reply =>
 	jsonReply(status, { error: body }, { "x-request-id": "req_fake", ...headers });
@@ -91,9 +108,9 @@ export const responses: Dialect = {
 		const call = { type: "function_call", id: `fc_${id}`, call_id: `call_${id}`, ...own, arguments: JSON.stringify(input) };
 		return stream(call, usage, id);
 	},
+	offered: ({ body }) => ((body.tools ?? []) as Tool[]).flatMap(functionsOf),
 	shell(asked, command) {
-		const tools = ((asked.body.tools ?? []) as Tool[]).filter((tool) => tool.type === "function");
-		const { name, argument } = shellTool(tools.map((tool) => ({ name: tool.name ?? "", properties: tool.parameters?.properties ?? {} })));
+		const { name, argument } = shellTool(responses.offered(asked));
 		// The oldest of these tools takes the words of a command line.
 		return { name, input: { [argument]: name === "shell" ? ["bash", "-lc", command] : command } };
 	},

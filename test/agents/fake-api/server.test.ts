@@ -8,28 +8,57 @@ const DIALECTS = {
 	anthropic: {
 		path: "/v1/messages?beta=true",
 		headers: { "x-api-key": "k" },
-		body: { model: "m", tools: [{ name: "Bash", input_schema: { properties: { command: {} } } }] },
+		body: {
+			model: "m",
+			tools: [{ name: "Bash", input_schema: { properties: { command: {} } } }, { name: "Write" }, { name: "mcp__sluice__run_fail" }],
+		},
+		written: '{\\"file_path\\":\\"/tmp/a\\",\\"content\\":\\"x\\"}',
+		served: '"name":"mcp__sluice__run_fail"',
 		said: '"text_delta","text":"hello"',
 		called: '"name":"Bash"',
 	},
 	responses: {
 		path: "/v1/responses",
 		headers: { authorization: "Bearer k" },
-		body: { model: "m", tools: [{ type: "function", name: "exec_command", parameters: { properties: { cmd: {} } } }] },
+		body: {
+			model: "m",
+			tools: [
+				{ type: "function", name: "exec_command", parameters: { properties: { cmd: {} } } },
+				{ type: "namespace", name: "mcp__sluice", tools: [{ type: "function", name: "run_fail" }] },
+			],
+		},
+		written: "printf %s 'x' > '/tmp/a'",
+		served: '"namespace":"mcp__sluice","name":"run_fail"',
 		said: '"output_text","text":"hello"',
 		called: '\\"cmd\\":\\"ls\\"',
 	},
 	gemini: {
 		path: "/v1beta/models/m:streamGenerateContent?alt=sse",
 		headers: { "x-goog-api-key": "k" },
-		body: { tools: [{ functionDeclarations: [{ name: "run_shell_command", parametersJsonSchema: { properties: { command: {} } } }] }] },
+		body: {
+			tools: [
+				{ functionDeclarations: [{ name: "run_shell_command", parametersJsonSchema: { properties: { command: {} } } }] },
+				{ functionDeclarations: [{ name: "write_file" }, { name: "mcp_sluice_run_fail" }] },
+			],
+		},
+		written: '"args":{"file_path":"/tmp/a","content":"x"}',
+		served: '"name":"mcp_sluice_run_fail"',
 		said: '{"text":"hello"}',
 		called: '"name":"run_shell_command"',
 	},
 	chat: {
 		path: "/v1/chat/completions",
 		headers: { authorization: "Bearer k" },
-		body: { model: "m", tools: [{ function: { name: "bash", parameters: { properties: { command: {} } } } }] },
+		body: {
+			model: "m",
+			tools: [
+				{ function: { name: "bash", parameters: { properties: { command: {} } } } },
+				{ function: { name: "write", parameters: { properties: { filePath: {} } } } },
+				{ function: { name: "sluice_run_fail" } },
+			],
+		},
+		written: '{\\"filePath\\":\\"/tmp/a\\",\\"content\\":\\"x\\"}',
+		served: '"name":"sluice_run_fail"',
 		said: '"content":"hello"',
 		called: '"name":"bash"',
 	},
@@ -68,6 +97,31 @@ describe.each(Object.entries(DIALECTS))("%s", (_name, dialect) => {
 		api.reset("k");
 		expect((await ask()).text).toContain(dialect.said);
 		expect(api.turnsOf("k")).toHaveLength(3);
+	});
+
+	test("calls the tool that writes files, and a server's by its own name", async () => {
+		const { ask } = await open([
+			{ write: "/tmp/a", content: "x" },
+			{ mcp: "run_fail", input: { text: "no" } },
+			{ mcp: "other", input: {} },
+		]);
+		expect((await ask()).text).toContain(dialect.written);
+		expect((await ask()).text).toContain(dialect.served);
+		expect((await ask()).text).toContain("no_other_was_offered");
+	});
+
+	test("breaks off in the middle, and hangs there", async () => {
+		const { api, ask } = await open([{ drop: "midway" }, { hang: "midway" }]);
+		await expect(ask()).rejects.toThrow();
+		const begun = await fetch(api.url + dialect.path, {
+			method: "POST",
+			headers: dialect.headers as Record<string, string>,
+			body: JSON.stringify(dialect.body),
+		});
+		const reader = begun.body!.getReader();
+		expect((await reader.read()).value?.length).toBeGreaterThan(10);
+		await reader.cancel();
+		expect(api.handed("k")).toMatchObject({ input: 0, output: 0 });
 	});
 
 	test("every failure is an error, none costs anything", async () => {

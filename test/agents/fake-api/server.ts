@@ -6,7 +6,19 @@ import { anthropic } from "./anthropic.ts";
 import { chat } from "./chat.ts";
 import { gemini } from "./gemini.ts";
 import { responses } from "./responses.ts";
-import { type Asked, type Dialect, type Handed, NOTHING, type Reply, sum, type Turn, USUAL } from "./turn.ts";
+import {
+	type Asked,
+	type Call,
+	type Dialect,
+	type Handed,
+	NOTHING,
+	type Reply,
+	serverTool,
+	sum,
+	type Turn,
+	USUAL,
+	writeTool,
+} from "./turn.ts";
 
 const DIALECTS: readonly Dialect[] = [anthropic, responses, gemini, chat];
 
@@ -98,14 +110,16 @@ export class FakeApi {
 		const id = ++this.count;
 		const at = Date.now();
 		const turn = asked.side ? { say: "A title", usage: NOTHING } : this.next(asked.key, at);
-		const usage = "say" in turn || "shell" in turn || "tool" in turn ? (turn.usage ?? USUAL) : NOTHING;
+		const usage = "fail" in turn || "hang" in turn || "drop" in turn ? NOTHING : (turn.usage ?? USUAL);
 		this.served.push({ at, dialect: dialect.name, asked, turn, usage });
-		if ("hang" in turn) return;
-		if ("drop" in turn) cutOff(response, turn.drop, dialect.say(asked, "I begin to say something that I never", USUAL, id));
-		else if ("fail" in turn) send(response, dialect.fail(turn, this.resetOf(asked.key) / 1000));
+		if ("fail" in turn) send(response, dialect.fail(turn, this.resetOf(asked.key) / 1000));
 		else if ("say" in turn) send(response, dialect.say(asked, turn.say, usage, id));
-		else {
-			const { name, input } = "tool" in turn ? { name: turn.tool, input: turn.input } : dialect.shell(asked, turn.shell);
+		else if ("hang" in turn || "drop" in turn) {
+			const half = dialect.say(asked, "This is the first half of a sentence that", usage, id);
+			if ("drop" in turn) cutOff(response, turn.drop, half);
+			else if (turn.hang === "midway") sendHalf(response, half);
+		} else {
+			const { name, input } = callOf(dialect, asked, turn);
 			send(response, dialect.tool(asked, name, input, usage, id));
 		}
 	}
@@ -118,6 +132,20 @@ export class FakeApi {
 		if ("fail" in turn && turn.fail === "limited") this.windows.set(key, { resetsAt: Math.ceil(now / 1000) + turn.resetsInS, turn });
 		return turn;
 	}
+}
+
+function callOf(dialect: Dialect, asked: Asked, turn: Exclude<Extract<Turn, { usage?: Handed }>, { say: string }>): Call {
+	if ("tool" in turn) return { name: turn.tool, input: turn.input };
+	if ("mcp" in turn) return { name: serverTool(dialect.offered(asked), turn.mcp), input: turn.input };
+	if ("shell" in turn) return dialect.shell(asked, turn.shell);
+	const { write, content } = turn;
+	return writeTool(dialect.offered(asked), write, content) ?? dialect.shell(asked, `printf %s '${content}' > '${write}'`);
+}
+
+/** The first half of an answer; then the connection is cut, or kept open with nothing more to come. */
+function sendHalf(response: ServerResponse, { status, headers, body }: Reply): void {
+	response.writeHead(status, headers);
+	response.write(body.slice(0, body.length / 2));
 }
 
 function send(response: ServerResponse, { status, headers, body }: Reply): void {

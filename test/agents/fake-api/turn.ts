@@ -28,10 +28,14 @@ export type Turn =
 	| { say: string; usage?: Handed }
 	/** The program's shell tool, with this command. */
 	| { shell: string; usage?: Handed }
+	/** The program's own tool for writing files; its shell where it has none. */
+	| { write: string; content: string; usage?: Handed }
+	/** A tool of an MCP server, by the name that the server gives it. */
+	| { mcp: string; input: Record<string, unknown>; usage?: Handed }
 	/** A tool that was offered, by its name. */
 	| { tool: string; input: Record<string, unknown>; usage?: Handed }
-	/** The request is taken and never answered. */
-	| { hang: "silent" }
+	/** The request is taken and never answered: not a byte is sent, or the first half of an answer. */
+	| { hang: "silent" | "midway" }
 	/** The connection is cut: before an answer, in the middle of one, or in the middle of one as if that were all of it. */
 	| { drop: "at_once" | "midway" | "short" }
 	| Failure;
@@ -46,6 +50,12 @@ export type Asked = {
 	body: Record<string, unknown>;
 };
 
+/** A call that a turn makes: the tool as it was offered, and what it is called with. */
+export type Call = { name: string; input: Record<string, unknown> };
+
+/** A tool as a program offers it. */
+export type Offered = { name: string; properties: Record<string, unknown> };
+
 export type Reply = { status: number; headers?: Record<string, string>; body: string };
 
 /** One provider's way of talking. */
@@ -55,8 +65,10 @@ export type Dialect = {
 	read(request: { method: string; path: string; headers: Record<string, string>; body: string }): Asked | undefined;
 	say(asked: Asked, text: string, usage: Handed, id: number): Reply;
 	tool(asked: Asked, name: string, input: Record<string, unknown>, usage: Handed, id: number): Reply;
+	/** The tools that came with the request. */
+	offered(asked: Asked): Offered[];
 	/** The tool that runs shell commands, as the program offers it, and what it is called with. */
-	shell(asked: Asked, command: string): { name: string; input: Record<string, unknown> };
+	shell(asked: Asked, command: string): Call;
 	/** `resetsAt`: when the quota that is used up comes back, unix seconds. */
 	fail(failure: Failure, resetsAt: number): Reply;
 };
@@ -89,8 +101,18 @@ export function parse(body: string): Record<string, unknown> {
 }
 
 /** The shell tool that was offered, and what its command argument is called. */
-export function shellTool(offered: { name: string; properties: Record<string, unknown> }[]): { name: string; argument: "cmd" | "command" } {
+export function shellTool(offered: Offered[]): { name: string; argument: "cmd" | "command" } {
 	const found = offered.find(({ name }) => /^(bash|exec_command|shell_command|shell|run_shell_command)$/i.test(name));
 	if (!found) return { name: "no_shell_was_offered", argument: "command" };
 	return { name: found.name, argument: "cmd" in found.properties ? "cmd" : "command" };
 }
+
+/** The tool that writes files, where one was offered. */
+export function writeTool(offered: Offered[], path: string, content: string): Call | undefined {
+	const found = offered.find(({ name }) => /^(write|write_file)$/i.test(name));
+	return found && { name: found.name, input: { ["filePath" in found.properties ? "filePath" : "file_path"]: path, content } };
+}
+
+/** A server's tool: programs put the server's name before it, each in its way. */
+export const serverTool = (offered: Offered[], name: string): string =>
+	offered.find((tool) => tool.name === name || tool.name.endsWith(`_${name}`))?.name ?? `no_${name}_was_offered`;
