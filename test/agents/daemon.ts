@@ -1,5 +1,6 @@
 // A real daemon with accounts of an agent program, spoken to through the command line as a person would.
 
+import type { ChildProcess } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -22,6 +23,9 @@ export type RunOutcome = {
 	usage: { tokens: number; input_tokens: number; output_tokens: number; cached_tokens: number; cost_micro: number | null };
 };
 
+/** `permission`: the one that the program has the tests' tools at, unless another is named. `repo`: in a worktree of it instead of a folder. */
+export type Wish = { permission?: Permission | "default"; repo?: string; flags?: string[] };
+
 /** After a reset, before the account is used again. */
 export const MARGIN_MS = 300;
 
@@ -36,7 +40,8 @@ export class AgentDaemon {
 		private readonly env: Record<string, string>,
 	) {}
 
-	static async open(place: Place, accounts: Record<string, Sandbox>): Promise<AgentDaemon> {
+	/** `settings`: what its configuration has besides. */
+	static async open(place: Place, accounts: Record<string, Sandbox>, settings: Record<string, unknown> = {}): Promise<AgentDaemon> {
 		const env = Object.values(accounts)[0]?.env ?? {};
 		const daemon = new AgentDaemon(place, place.workFolder(), env);
 		const config = {
@@ -46,35 +51,50 @@ export class AgentDaemon {
 			agent_retry: { max: 2, base_ms: 500, cap_ms: 500 },
 			// Longer than Gemini CLI waits before its second attempt.
 			agent_patience_ms: 8000,
+			// What jobs are given that no `--env` goes with: those of a recipe.
+			agents: { [place.agent]: { env } },
+			...settings,
 		};
 		daemon.home.make(stringify(config));
-		await daemon.home.up({ PATH: place.path });
+		await daemon.up();
 		// Charged with all that is used, and far from ever stopping anything.
 		for (const dim of ["tokens", "cost_micro"]) await daemon.say("budget", "grant", "owner:ann", dim, "1000000000");
 		return daemon;
 	}
 
+	/** Starts the daemon, also after it was killed. */
+	async up(): Promise<void> {
+		await this.home.up({ PATH: this.place.path });
+	}
+
+	/** The daemon dies, as if the machine's memory had run out; its runs do not notice. */
+	async kill(): Promise<void> {
+		await this.home.kill(this.home.daemons.at(-1) as ChildProcess);
+	}
+
 	/** One command, which has to go well. */
 	async say(...words: string[]): Promise<string> {
-		const said = await this.home.run(words, { cwd: this.work });
+		const said = await this.home.run(words, { cwd: this.work, env: { ...this.env, PATH: this.place.path } });
 		if (said.code !== 0) throw new Error(`sluice ${words.join(" ")} ended with ${said.code}: ${said.err}\n${this.home.log()}`);
 		return said.out;
 	}
 
-	private async ask<T>(...words: string[]): Promise<T> {
+	async ask<T>(...words: string[]): Promise<T> {
 		return JSON.parse(await this.say(...words, "--json")) as T;
 	}
 
 	/** Adds a job for the agent, on an account or in the lane that may use any; its number. */
-	async add(where: string, prompt: string, permission: Permission = PERMISSIONS[this.place.agent]): Promise<number> {
+	async add(where: string, prompt: string, { permission, repo, flags = [] }: Wish = {}): Promise<number> {
 		const env = Object.entries({ PATH: this.place.path, ...this.env }).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
 		const { agent } = this.place;
 		const on = where === POOL ? ["--lane", POOL] : ["--account", where];
-		const how = ["--agent", agent, "--model", MODELS[agent], "--permission", permission, ...on, "--owner", "ann"];
+		const may = permission === "default" ? [] : ["--permission", permission ?? PERMISSIONS[agent]];
+		const how = ["--agent", agent, "--model", MODELS[agent], ...may, ...on, "--owner", "ann"];
+		const at = repo === undefined ? ["--cwd", this.work] : ["--repo", repo];
 		// By a file: a prompt may be longer than an argument.
 		const file = join(this.place.folder, "prompt.txt");
 		writeFileSync(file, prompt);
-		const { job } = await this.ask<{ job: JobDocument }>("add", ...how, "--cwd", this.work, ...env, "--prompt-file", file);
+		const { job } = await this.ask<{ job: JobDocument }>("add", ...how, ...at, ...flags, ...env, "--prompt-file", file);
 		return job.id;
 	}
 
@@ -93,9 +113,28 @@ export class AgentDaemon {
 		});
 	}
 
+	/** Until its work is merged. */
+	async merged(id: number): Promise<JobDocument> {
+		return until(async () => {
+			const job = await this.show(id);
+			if (job.ended_at !== null && (job.status !== "succeeded" || job.merge_status === "kept"))
+				throw new Error(`job ${id} ended as ${job.status}, ${job.merge_status}: ${job.end_reason}`);
+			return job.merge_status === "merged" ? job : undefined;
+		});
+	}
+
 	async account(name: string): Promise<Account> {
 		const { accounts } = await this.ask<{ accounts: (Account & { name: string })[] }>("account", "list");
 		return accounts.find((one) => one.name === name) as Account;
+	}
+
+	/** Until it asks a person; what it asks. */
+	async asks(id: number): Promise<JobDocument> {
+		return until(async () => {
+			const job = await this.show(id);
+			if (job.ended_at !== null) throw new Error(`job ${id} ended as ${job.status} instead of asking: ${job.end_reason}`);
+			return job.question === null ? undefined : job;
+		});
 	}
 
 	async reasons(id: number): Promise<string[]> {

@@ -40,7 +40,7 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
 			],
 			{ say: "all done" },
 		);
-		const id = await daemon.add("a", "schedule what comes next", permission);
+		const id = await daemon.add("a", "schedule what comes next", { permission });
 		expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", exit_kind: "completed", attempt: 1 });
 		const told = api.turnsOf("key-a").map(({ asked: { body } }) => JSON.stringify(body));
 		// One is shown the text, the other the structured content.

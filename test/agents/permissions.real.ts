@@ -48,7 +48,7 @@ async function attempt(permission: Permission, how: "usual" | "widened") {
 		],
 		{ say: "all done" },
 	);
-	const id = await daemon.add("a", "try it", permission);
+	const id = await daemon.add("a", "try it", { permission });
 	await daemon.outcome(id, 1);
 	const there = {
 		written: existsSync(daemon.file("written.txt")),
@@ -90,7 +90,7 @@ test("opencode goes on in its session with the permissions of the next run", asy
 	const daemon = await AgentDaemon.open(place, { a: place.account("key-a") });
 	const write = (name: string) => ({ tool: "write", input: { filePath: daemon.file(name), content: "x" } });
 	place.api.script("key-a", [write("one.txt")], { say: "may I?" });
-	const id = await daemon.add("a", "try it", "ask");
+	const id = await daemon.add("a", "try it", { permission: "ask" });
 	const first = await daemon.outcome(id, 1);
 	expect(first).toMatchObject({ outcome: "needs_human" });
 	place.api.script("key-a", [write("two.txt")], { say: "may I now?" });

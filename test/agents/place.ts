@@ -8,7 +8,7 @@ import { makeFolder } from "../make/folder.ts";
 import { FakeApi } from "./fake-api/server.ts";
 import { binFolder, cacheFolder, install } from "./install.ts";
 import { type AgentName, newestOf } from "./programs.ts";
-import { type Login, makeSandbox, type Sandbox } from "./sandbox.ts";
+import { type Allowed, type Login, makeSandbox, type Sandbox } from "./sandbox.ts";
 
 export class Place {
 	private constructor(
@@ -29,8 +29,8 @@ export class Place {
 		return new Place(agent, version, folder, api, `${binFolder([installed], cache)}:${process.env.PATH}`);
 	}
 
-	account(key: string, login: Login = "api_key"): Sandbox {
-		return makeSandbox(this.agent, this.folder, this.api.url, key, login);
+	account(key: string, login: Login = "api_key", allowed: Allowed = "tools"): Sandbox {
+		return makeSandbox(this.agent, this.folder, this.api.url, key, login, allowed);
 	}
 
 	/** A folder with a git repository to work in. */

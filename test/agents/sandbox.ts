@@ -7,6 +7,9 @@ import type { AgentName } from "./programs.ts";
 
 export type Login = "api_key" | "subscription";
 
+/** What an account's own settings allow beyond a job's permission: the tools that the tests use, or nothing. Only Claude Code needs such: see PERMISSIONS. */
+export type Allowed = "tools" | "nothing";
+
 export type Sandbox = {
 	/** The account's own folder: what the program's variable for it is set to. */
 	home: string;
@@ -66,7 +69,7 @@ function write(path: string, content: unknown): void {
 }
 
 /** Makes the account's home; `key` is what the fake API will know it by. */
-export function makeSandbox(name: AgentName, folder: string, url: string, key: string, login: Login = "api_key"): Sandbox {
+export function makeSandbox(name: AgentName, folder: string, url: string, key: string, login: Login, allowed: Allowed): Sandbox {
 	const home = join(folder, `${name}-${key}`);
 	const user = join(folder, "user");
 	const tmp = join(user, "tmp");
@@ -76,7 +79,7 @@ export function makeSandbox(name: AgentName, folder: string, url: string, key: s
 		case "claude":
 			write(join(home, "settings.json"), {
 				env: { ANTHROPIC_BASE_URL: url, ...(login === "api_key" ? { ANTHROPIC_API_KEY: key } : {}) },
-				permissions: { allow: ["Bash"] },
+				permissions: { allow: allowed === "tools" ? ["Bash"] : [] },
 			});
 			if (login === "subscription") write(join(home, ".credentials.json"), credentials(key));
 			return { home, key, env };

@@ -78,7 +78,10 @@ function stream(
 	};
 	const message = { id: `msg_${id}`, type: "message", role: "assistant", model: asked.model, content: [], stop_reason: null };
 	return eventsReply([
-		{ type: "message_start", message: { ...message, stop_sequence: null, usage: { ...tokens, output_tokens: 1 } } } as { type: string },
+		{
+			type: "message_start",
+			message: { ...message, stop_sequence: null, usage: { ...tokens, output_tokens: Math.min(1, usage.output) } },
+		} as { type: string },
 		{ type: "content_block_start", index: 0, content_block: block } as { type: string },
 		{ type: "content_block_delta", index: 0, delta } as { type: string },
 		{ type: "content_block_stop", index: 0 } as { type: string },

@@ -103,11 +103,17 @@ describe.each(Object.entries(DIALECTS))("%s", (_name, dialect) => {
 		const { ask } = await open([
 			{ write: "/tmp/a", content: "x" },
 			{ mcp: "run_fail", input: { text: "no" } },
-			{ mcp: "other", input: {} },
 		]);
 		expect((await ask()).text).toContain(dialect.written);
 		expect((await ask()).text).toContain(dialect.served);
-		expect((await ask()).text).toContain("no_other_was_offered");
+	});
+
+	test("looks around until a server's tool is offered, for a while", async () => {
+		const { api, ask } = await open([{ mcp: "job_add", input: {} }], { say: "hello" });
+		for (let count = 0; count < 20; count++) expect((await ask()).text).not.toContain("job_add");
+		expect((await ask()).text).toContain("no_job_add_was_offered");
+		expect((await ask()).text).toContain(dialect.said);
+		expect(api.turnsOf("k")).toHaveLength(22);
 	});
 
 	test("breaks off in the middle, and hangs there", async () => {

@@ -11,6 +11,7 @@ import {
 	type Call,
 	type Dialect,
 	type Handed,
+	lookTool,
 	NOTHING,
 	type Reply,
 	serverTool,
@@ -25,11 +26,16 @@ const DIALECTS: readonly Dialect[] = [anthropic, responses, gemini, chat];
 /** One request that was answered from a script, or for housekeeping. */
 export type Served = { at: number; dialect: Dialect["name"]; asked: Asked; turn: Turn; usage: Handed };
 
+type CallTurn = Exclude<Extract<Turn, { usage?: Handed }>, { say: string }>;
+
+/** How many requests may come without a server's tool, before it is called all the same. */
+const PATIENCE = 20;
+
 export class FakeApi {
 	readonly served: Served[] = [];
 	/** Requests that fit no dialect, or were meant for elsewhere: method and path. */
 	readonly strange: string[] = [];
-	private readonly scripts = new Map<string, { turns: Turn[]; then: Turn }>();
+	private readonly scripts = new Map<string, { turns: Turn[]; then: Turn; patience: number }>();
 	/** Quotas that are used up: when each comes back, unix seconds. */
 	private readonly windows = new Map<string, { resetsAt: number; turn: Turn }>();
 	private count = 0;
@@ -60,7 +66,7 @@ export class FakeApi {
 
 	/** What a key is answered, one turn a request; afterwards `then`, for ever. */
 	script(key: string, turns: Turn[], then: Turn = { say: "done" }): void {
-		this.scripts.set(key, { turns: [...turns], then });
+		this.scripts.set(key, { turns: [...turns], then, patience: PATIENCE });
 	}
 
 	/** When the key's quota comes back, epoch milliseconds; of the last time that it was used up. */
@@ -119,9 +125,23 @@ export class FakeApi {
 			if ("drop" in turn) cutOff(response, turn.drop, half);
 			else if (turn.hang === "midway") sendHalf(response, half);
 		} else {
-			const { name, input } = callOf(dialect, asked, turn);
+			const { name, input } = this.callOf(dialect, asked, turn);
 			send(response, dialect.tool(asked, name, input, usage, id));
 		}
+	}
+
+	private callOf(dialect: Dialect, asked: Asked, turn: CallTurn): Call {
+		if ("tool" in turn) return { name: turn.tool, input: turn.input };
+		if ("shell" in turn) return dialect.shell(asked, turn.shell);
+		const offered = dialect.offered(asked);
+		if ("write" in turn)
+			return writeTool(offered, turn.write, turn.content) ?? dialect.shell(asked, `printf %s '${turn.content}' > '${turn.write}'`);
+		const name = serverTool(offered, turn.mcp);
+		if (name !== undefined) return { name, input: turn.input };
+		const script = this.scripts.get(asked.key);
+		if (script === undefined || script.patience-- <= 0) return { name: `no_${turn.mcp}_was_offered`, input: {} };
+		script.turns.unshift(turn);
+		return lookTool(offered) ?? dialect.shell(asked, "sleep 1");
 	}
 
 	private next(key: string, now: number): Turn {
@@ -134,15 +154,7 @@ export class FakeApi {
 	}
 }
 
-function callOf(dialect: Dialect, asked: Asked, turn: Exclude<Extract<Turn, { usage?: Handed }>, { say: string }>): Call {
-	if ("tool" in turn) return { name: turn.tool, input: turn.input };
-	if ("mcp" in turn) return { name: serverTool(dialect.offered(asked), turn.mcp), input: turn.input };
-	if ("shell" in turn) return dialect.shell(asked, turn.shell);
-	const { write, content } = turn;
-	return writeTool(dialect.offered(asked), write, content) ?? dialect.shell(asked, `printf %s '${content}' > '${write}'`);
-}
-
-/** The first half of an answer; then the connection is cut, or kept open with nothing more to come. */
+/** The first half of an answer; the connection stays open, and nothing more comes. */
 function sendHalf(response: ServerResponse, { status, headers, body }: Reply): void {
 	response.writeHead(status, headers);
 	response.write(body.slice(0, body.length / 2));

@@ -30,7 +30,7 @@ export type Turn =
 	| { shell: string; usage?: Handed }
 	/** The program's own tool for writing files; its shell where it has none. */
 	| { write: string; content: string; usage?: Handed }
-	/** A tool of an MCP server, by the name that the server gives it. */
+	/** A tool of an MCP server, by the name that the server gives it. Programs begin before their servers are there: they look around until it is offered. */
 	| { mcp: string; input: Record<string, unknown>; usage?: Handed }
 	/** A tool that was offered, by its name. */
 	| { tool: string; input: Record<string, unknown>; usage?: Handed }
@@ -114,5 +114,11 @@ export function writeTool(offered: Offered[], path: string, content: string): Ca
 }
 
 /** A server's tool: programs put the server's name before it, each in its way. */
-export const serverTool = (offered: Offered[], name: string): string =>
-	offered.find((tool) => tool.name === name || tool.name.endsWith(`_${name}`))?.name ?? `no_${name}_was_offered`;
+export const serverTool = (offered: Offered[], name: string): string | undefined =>
+	offered.find((tool) => tool.name === name || tool.name.endsWith(`_${name}`))?.name;
+
+/** A tool that only looks, where one was offered: every permission mode allows it. */
+export function lookTool(offered: Offered[]): Call | undefined {
+	const found = offered.find(({ name }) => /^(glob|list_directory)$/i.test(name));
+	return found && { name: found.name, input: "dir_path" in found.properties ? { dir_path: "." } : { pattern: "*" } };
+}

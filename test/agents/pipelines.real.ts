@@ -1,0 +1,131 @@
+// The shipped pipelines with real programs: a review that refuses, a question in the middle, a tool that a person grants, a result that the next step uses.
+// Accounts allow nothing of their own here: agents have the permissions that recipes and Sluice give them.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { type AgentName, newestOf } from "./programs.ts";
+import { bodiesOf, openStand, REPO, type Stand } from "./suites/stand.ts";
+
+const TASK = "Greet the user by name";
+
+/** A stand with one item, `greet`, to sling. */
+async function openPipeline(agent: AgentName): Promise<Stand & { sling(recipe: string): Promise<number[]> }> {
+	const stand = await openStand(
+		{ agent, version: newestOf(agent) },
+		{
+			allowed: "nothing",
+			settings: (folder) => {
+				mkdirSync(join(folder, "todo"));
+				writeFileSync(join(folder, "todo", "greet.md"), `# ${TASK}\n`);
+				return { sources: { todo: { kind: "folder", root: join(folder, "todo") } } };
+			},
+		},
+	);
+	const sling = async (recipe: string) => {
+		const { jobs } = await stand.daemon.ask<{ jobs: number[] }>(
+			"sling",
+			recipe,
+			"--on",
+			"greet",
+			"--repo",
+			REPO,
+			"--agent",
+			agent,
+			"--account",
+			"a",
+		);
+		return jobs;
+	};
+	return { ...stand, sling };
+}
+
+const implementation = [{ write: "greet.txt", content: "hello" }, { say: "The greeting is there." }];
+
+describe.each((["claude", "codex"] as const).map((agent) => [`${agent} ${newestOf(agent)}, pipelines`, agent] as const))(
+	"%s",
+	(_title, agent) => {
+		const REFUSAL = "it deletes all users";
+
+		test.each([
+			["sluice verdict fail", { shell: `sluice verdict fail "${REFUSAL}"` }],
+			["the tool run_fail", { mcp: "run_fail", input: { text: REFUSAL } }],
+		] as const)("a review that says no by %s: nothing is merged", async (_way, refusal) => {
+			const { api, daemon, repo, sling } = await openPipeline(agent);
+			const base = repo.head("main");
+			api.script("key-a", [...implementation, refusal], { say: "This must not be merged." });
+			const [implement, review, merge] = (await sling("implement-review-merge")) as [number, number, number];
+			expect(await daemon.ended(merge)).toMatchObject({ status: "blocked_by_dependency" });
+			expect(await daemon.show(implement)).toMatchObject({ status: "succeeded", exit_kind: "completed" });
+			expect(await daemon.show(review)).toMatchObject({ status: "failed", attempt: 1, end_reason: expect.stringContaining(REFUSAL) });
+			expect(await daemon.say("why", String(review))).toContain(REFUSAL);
+			expect(repo.head("main")).toBe(base);
+			// Every shipped recipe tells the agent how to say no.
+			expect(bodiesOf(api, "key-a")[implementation.length]).toMatch(/sluice verdict fail|run_fail/);
+		});
+
+		test("a question in the middle: a person answers, it goes on in its session, and all is merged", async () => {
+			const { api, daemon, repo, sling } = await openPipeline(agent);
+			const question = "Before I change anything: shall I greet in English or in German?";
+			api.script("key-a", [], { say: question });
+			const [implement, review, merge] = (await sling("implement-review-merge")) as [number, number, number];
+			expect(await daemon.asks(implement)).toMatchObject({ question: expect.stringContaining(question) });
+			expect(await daemon.show(review)).toMatchObject({ attempt: 0, status: "waiting_on_deps" });
+			api.script("key-a", [{ write: "greet.txt", content: "hallo" }, { say: "The greeting is there." }], {
+				say: "It does what was asked for.",
+			});
+			await daemon.say("answer", String(implement), "in German");
+			expect(await daemon.merged(merge)).toMatchObject({ status: "succeeded" });
+			expect(repo.git("show", "main:greet.txt")).toBe("hallo");
+			expect((await daemon.outcome(implement, 2)).session).toBe((await daemon.outcome(implement, 1)).session);
+			expect(bodiesOf(api, "key-a")[1]).toContain("in German");
+		});
+
+		test("a run asks a person by sluice verdict ask: its job waits, and goes on with the answer", async () => {
+			const { api, daemon, repo, sling } = await openPipeline(agent);
+			const question = "Which greeting do you want?";
+			api.script("key-a", [{ shell: `sluice verdict ask "${question}"` }], { say: "I have asked." });
+			const [implement, , merge] = (await sling("implement-review-merge")) as [number, number, number];
+			expect(await daemon.asks(implement)).toMatchObject({ question: expect.stringContaining(question) });
+			api.script("key-a", [{ write: "greet.txt", content: "hi" }, { say: "The greeting is there." }], {
+				say: "It does what was asked for.",
+			});
+			await daemon.say("answer", String(implement), "hi");
+			expect(await daemon.merged(merge)).toMatchObject({ status: "succeeded" });
+			expect(repo.git("show", "main:greet.txt")).toBe("hi");
+		});
+
+		test("a tool that was denied and that a person then grants: it goes on, and all is merged", async () => {
+			const { api, daemon, repo, sling } = await openPipeline(agent);
+			// Outside of the worktree, or a command that no recipe allows.
+			const denied = { shell: "printf granted > greet.txt && touch ../../../outside.txt" };
+			api.script("key-a", [denied], { say: "I was not allowed to run the command." });
+			const [implement, , merge] = (await sling("implement-review-merge")) as [number, number, number];
+			const { question } = await daemon.asks(implement);
+			expect(question).toContain("outside.txt");
+			expect(await daemon.say("show", String(implement))).toContain("outside.txt");
+			api.script("key-a", [denied, { say: "The greeting is there." }], { say: "It does what was asked for." });
+			// Claude Code refuses its freest mode to root, so what was asked for is granted, and no more.
+			await daemon.say("answer", String(implement), "Yes, you may.", "--permission", agent === "claude" ? "asked" : "full");
+			expect(await daemon.merged(merge)).toMatchObject({ status: "succeeded" });
+			expect(repo.git("show", "main:greet.txt")).toBe("granted");
+			expect((await daemon.outcome(implement, 2)).session).toBe((await daemon.outcome(implement, 1)).session);
+		});
+
+		test.each([
+			["sluice result", { shell: `sluice result '{"n":7}'` }],
+			["the tool run_result", { mcp: "run_result", input: { result: { n: 7 } } }],
+		] as const)("a run reports a result by %s, which the next step's prompt has", async (_way, report) => {
+			const { api, daemon } = await openPipeline(agent);
+			api.script("key-a", [report, { say: "counted" }], { say: "used" });
+			const count = await daemon.add("a", "Count the users.", { permission: "default", flags: ["--name", "count"] });
+			const use = await daemon.add("a", "Greet each of them: {{after.count.result}}", {
+				permission: "default",
+				flags: ["--after", "count"],
+			});
+			expect(await daemon.ended(use)).toMatchObject({ status: "succeeded" });
+			expect(await daemon.show(count)).toMatchObject({ status: "succeeded", result: { n: 7 } });
+			expect(bodiesOf(api, "key-a").at(-1)).toMatch(/Greet each of them: \{\\+"n\\+": ?7\}/);
+		});
+	},
+);
