@@ -108,7 +108,7 @@ export const anthropic: Dialect = {
 	offered: ({ body }) =>
 		((body.tools ?? []) as Tool[]).map(({ name, input_schema }) => ({ name, properties: input_schema?.properties ?? {} })),
 	shell(asked, command) {
-		const { name, argument } = shellTool(anthropic.offered(asked));
+		const { name, argument } = shellTool(anthropic.offered(asked), "Bash");
 		return { name, input: { [argument]: command, description: "do as told" } };
 	},
 	fail,

@@ -78,7 +78,7 @@ export const chat: Dialect = {
 			.flatMap((tool) => (tool.function ? [tool.function] : []))
 			.map(({ name, parameters }) => ({ name, properties: parameters?.properties ?? {} })),
 	shell(asked, command) {
-		const { name, argument } = shellTool(chat.offered(asked));
+		const { name, argument } = shellTool(chat.offered(asked), "bash");
 		return { name, input: { [argument]: command, description: "do as told" } };
 	},
 	fail,

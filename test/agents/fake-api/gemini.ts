@@ -77,7 +77,7 @@ export const gemini: Dialect = {
 			.flatMap((tool) => tool.functionDeclarations ?? [])
 			.map(({ name, parametersJsonSchema, parameters }) => ({ name, properties: (parametersJsonSchema ?? parameters)?.properties ?? {} })),
 	shell(asked, command) {
-		const { name, argument } = shellTool(gemini.offered(asked));
+		const { name, argument } = shellTool(gemini.offered(asked), "run_shell_command");
 		return { name, input: { [argument]: command, description: "do as told" } };
 	},
 	fail,

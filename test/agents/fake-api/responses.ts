@@ -110,7 +110,7 @@ export const responses: Dialect = {
 	},
 	offered: ({ body }) => ((body.tools ?? []) as Tool[]).flatMap(functionsOf),
 	shell(asked, command) {
-		const { name, argument } = shellTool(responses.offered(asked));
+		const { name, argument } = shellTool(responses.offered(asked), "exec_command");
 		// The oldest of these tools takes the words of a command line.
 		return { name, input: { [argument]: name === "shell" ? ["bash", "-lc", command] : command } };
 	},

@@ -100,10 +100,13 @@ export function parse(body: string): Record<string, unknown> {
 	}
 }
 
-/** The shell tool that was offered, and what its command argument is called. */
-export function shellTool(offered: Offered[]): { name: string; argument: "cmd" | "command" } {
+/**
+ * The shell tool that was offered, and what its command argument is called. Some programs take it away where it is not allowed: `usual` is what they call it,
+ * and a model that remembers it calls it all the same.
+ */
+export function shellTool(offered: Offered[], usual: string): { name: string; argument: "cmd" | "command" } {
 	const found = offered.find(({ name }) => /^(bash|exec_command|shell_command|shell|run_shell_command)$/i.test(name));
-	if (!found) return { name: "no_shell_was_offered", argument: "command" };
+	if (!found) return { name: usual, argument: "command" };
 	return { name: found.name, argument: "cmd" in found.properties ? "cmd" : "command" };
 }
 

@@ -28,6 +28,8 @@ export type Stand = {
 	repo: Repository;
 	/** The ledger says exactly what was handed out. */
 	expectCharged(): Promise<void>;
+	/** The same, of tokens alone. */
+	expectTokensCharged(): Promise<void>;
 };
 
 /** `settings`: what the daemon's configuration has besides; made for the folder of the test. */
@@ -39,12 +41,13 @@ export async function openStand({ agent, version }: Tried, { allowed = "tools", 
 	const repo = makeRepository();
 	const daemon = await AgentDaemon.open(place, accounts, { repos: { [REPO]: { path: repo.path } }, ...settings(place.folder) });
 	const { api } = place;
+	const handed = () => sum([api.handed("key-a"), api.handed("key-b")]);
+	const expectTokensCharged = async () => expect(await daemon.used("tokens")).toBe(tokensOf(handed()));
 	const expectCharged = async () => {
-		const handed = sum([api.handed("key-a"), api.handed("key-b")]);
-		expect(await daemon.used("tokens")).toBe(tokensOf(handed));
-		expect(await daemon.used("cost_micro")).toBe(costOf(agent, handed) ?? 0);
+		await expectTokensCharged();
+		expect(await daemon.used("cost_micro")).toBe(costOf(agent, handed()) ?? 0);
 	};
-	return { place, api, daemon, repo, expectCharged };
+	return { place, api, daemon, repo, expectCharged, expectTokensCharged };
 }
 
 export const times = (count: number, turn: Turn): Turn[] => Array.from({ length: count }, () => turn);
