@@ -84,7 +84,8 @@ export class AgentDaemon {
 	}
 
 	/** Adds a job for the agent, on an account or in the lane that may use any; its number. */
-	async add(where: string, prompt: string, { permission, repo, flags = [] }: Wish = {}): Promise<number> {
+	async add(where: string, prompt: string, wish: Wish | Permission = {}): Promise<number> {
+		const { permission, repo, flags = [] } = typeof wish === "string" ? { permission: wish } : wish;
 		const env = Object.entries({ PATH: this.place.path, ...this.env }).flatMap(([name, value]) => ["--env", `${name}=${value}`]);
 		const { agent } = this.place;
 		const on = where === POOL ? ["--lane", POOL] : ["--account", where];

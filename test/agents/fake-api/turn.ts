@@ -30,7 +30,7 @@ export type Turn =
 	| { shell: string; usage?: Handed }
 	/** The program's own tool for writing files; its shell where it has none. */
 	| { write: string; content: string; usage?: Handed }
-	/** A tool of an MCP server, by the name that the server gives it. Programs begin before their servers are there: they look around until it is offered. */
+	/** A tool of the run's own MCP server, by the name that the server gives it. Programs begin before their servers are there: they look around until it is offered. */
 	| { mcp: string; input: Record<string, unknown>; usage?: Handed }
 	/** A tool that was offered, by its name. */
 	| { tool: string; input: Record<string, unknown>; usage?: Handed }
@@ -116,9 +116,12 @@ export function writeTool(offered: Offered[], path: string, content: string): Ca
 	return found && { name: found.name, input: { ["filePath" in found.properties ? "filePath" : "file_path"]: path, content } };
 }
 
-/** A server's tool: programs put the server's name before it, each in its way. */
-export const serverTool = (offered: Offered[], name: string): string | undefined =>
-	offered.find((tool) => tool.name === name || tool.name.endsWith(`_${name}`))?.name;
+/** A tool of the run's own server: programs put the server's name before it, each in its way. */
+export function serverTool(offered: Offered[], name: string): string | undefined {
+	const found = offered.find((tool) => tool.name === name || tool.name.endsWith(`_${name}`))?.name;
+	// Claude Code offers a search instead of its servers' tools; they can be called all the same.
+	return found ?? (offered.some((tool) => tool.name === "ToolSearch") ? `mcp__sluice__${name}` : undefined);
+}
 
 /** A tool that only looks, where one was offered: every permission mode allows it. */
 export function lookTool(offered: Offered[]): Call | undefined {
