@@ -95,7 +95,7 @@ export class AgentDaemon {
 		// By a file: a prompt may be longer than an argument.
 		const file = join(this.place.folder, "prompt.txt");
 		writeFileSync(file, prompt);
-		const { job } = await this.ask<{ job: JobDocument }>("add", ...how, ...at, ...flags, ...env, "--prompt-file", file);
+		const { job } = await this.ask<{ job: JobDocument }>("add", ...how, ...at, ...env, ...flags, "--prompt-file", file);
 		return job.id;
 	}
 
