@@ -29,6 +29,7 @@ export default class Table implements Reporter {
 				rows.set(row, { ...rows.get(row), [tried.title]: word === "-" ? word : `${word} ${seconds}s` });
 			}
 		}
+		for (const [row, cells] of rows) if (Object.values(cells).every((cell) => cell === "-")) rows.delete(row);
 		if (rows.size === 0) return;
 		const width = Math.max(...[...rows.keys()].map((row) => row.length));
 		const line = (first: string, cells: string[]) =>

@@ -21,6 +21,19 @@ export function turns(tried: Tried): void {
 		expect(daemon.leftovers()).toEqual([]);
 	});
 
+	test("at full it does everything without asking; Claude Code refuses that to root, and its job says so", async () => {
+		const { api, daemon } = await openStand(tried, { allowed: "nothing" });
+		api.script("key-a", [{ shell: "echo made > made.txt && echo made > ../outside.txt", usage }], { say: "all done" });
+		const id = await daemon.add("a", "make the files", { permission: "full", flags: ["--retries", "0"] });
+		const job = await daemon.ended(id);
+		if (tried.agent === "claude" && process.getuid?.() === 0) {
+			expect(job).toMatchObject({ status: "failed", last_failure: expect.stringMatching(/root/) });
+			return;
+		}
+		expect(job).toMatchObject({ status: "succeeded", attempt: 1 });
+		expect(existsSync(daemon.file("../outside.txt"))).toBe(true);
+	});
+
 	test("a change in a worktree: committed, merged, charged", async () => {
 		const { api, daemon, repo, expectCharged } = await openStand(tried);
 		api.script("key-a", [{ shell: "echo made > made.txt", usage }], { say: "all done", usage });
