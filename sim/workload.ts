@@ -9,18 +9,9 @@ import { changeConfig, drawConfig } from "./workload/draw-config.ts";
 import { drawFault } from "./workload/draw-fault.ts";
 import { type Drawing, drawJob, drawManifest, drawRecurring } from "./workload/draw-job.ts";
 import { addNews, isTold } from "./workload/draw-news.ts";
-import {
-	drawAct,
-	drawAdvance,
-	drawCancelAll,
-	drawClaim,
-	drawEnd,
-	drawKernel,
-	drawStanding,
-	drawWait,
-	drawWord,
-} from "./workload/draw-op.ts";
+import { drawAct, drawAdvance, drawCancelAll, drawClaim, drawEnd, drawKernel, drawStanding, drawWait } from "./workload/draw-op.ts";
 import { addScene } from "./workload/draw-scenes.ts";
+import { addWords } from "./workload/draw-words.ts";
 import { BATCHES, COMMITS, drawThemes, ITEMS, LABELS, REPOS, SEEN_ARTIFACTS, SOURCE, type Themes } from "./workload/themes.ts";
 
 export const START = Date.UTC(2026, 0, 5, 8, 0, 0);
@@ -55,6 +46,7 @@ export function planFor(seed: number, steps?: number): Plan {
 		if (op.kind === "apply") d.slots.push(...op.jobs.slice(0, 20).map((_, index) => `${id}.${index}`));
 	}
 	if (plan.told) addNews(plan, d);
+	addWords(plan);
 	if (steps === undefined) addScene(plan, random, current);
 	return plan;
 }
@@ -141,7 +133,6 @@ export function drawOp(d: Drawing, id: number, current: Config): Op {
 		crash: themes.has("crashes") ? 2 : 0,
 		look: 5,
 		wait: themes.has("waits") ? 12 : 0,
-		word: themes.has("voices") ? 26 : 0,
 		together: themes.has("together") ? 5 : 0,
 	});
 	switch (kind) {
@@ -181,8 +172,6 @@ export function drawOp(d: Drawing, id: number, current: Config): Op {
 			return { id, kind };
 		case "wait":
 			return drawWait(d, id);
-		case "word":
-			return drawWord(d, id);
 		case "look":
 			return { id, kind, what: random.pick(["plan", "status", "positions", "ledgers", "show", "missing"]) };
 		case "together": {

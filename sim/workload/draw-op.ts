@@ -55,7 +55,6 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 	if (themes.has("launches")) kinds.launch_failed = 10;
 	if (themes.has("accounts")) kinds.rate_limited = 4;
 	if (themes.has("approval")) kinds.needs_human = 2;
-	if (themes.has("voices")) kinds.needs_human = 4;
 	if (themes.has("recover")) kinds.lost = 2;
 	const kind = random.weighted(kinds);
 	const end: EndPlan = { kind };
@@ -71,10 +70,7 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 		else if (random.chance(2 / 5)) end.retry_after_ms = random.pick([500, 90_000]);
 		else if (random.chance(0.1)) end.closed = "billing";
 	}
-	if (kind === "needs_human") {
-		end.question = "which one?";
-		if (themes.has("voices") && random.chance(0.7)) end.code = 0;
-	}
+	if (kind === "needs_human") end.question = "which one?";
 	// By the number of the operation: what is drawn after it stays the same.
 	if (id % 3 === 0 && (kind === "needs_human" || kind === "completed")) end.denied = id % 2 === 0 ? [`Bash: task ${id % 5}`] : [];
 	if (id % 5 === 0 && kind === "completed") end.closing_question = "and now?";
@@ -159,14 +155,6 @@ export function drawWait({ random, themes }: Drawing, id: number): Op {
 	const picks = Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => random.int(2 ** 31));
 	const stale = themes.has("stale") && random.chance(0.1) ? { stale: true as const } : {};
 	return { id, kind: what, whom: whom(random, "running"), of: random.pick(["waiting", "waiting", "running", "any"]), picks, ...stale };
-}
-
-/** What a run says of itself; what it says again counts, and a run that has ended says it in vain. */
-export function drawWord({ random, themes }: Drawing, id: number): Op {
-	const stale = themes.has("stale") && random.chance(0.1) ? { stale: true as const } : {};
-	const by = whom(random, "running");
-	if (random.chance(0.35)) return { id, kind: "result", whom: by, value: random.pick([id, `text ${id}`, { of: id }]), ...stale };
-	return { id, kind: "verdict", whom: by, verdict: random.pick(["ok", "ok", "fail", "fail", "ask"]), ...stale };
 }
 
 const scope = ({ random, themes, config }: Drawing): Scope => {

@@ -9,6 +9,7 @@ import { drawFault } from "./draw-fault.ts";
 import type { Drawing } from "./draw-job.ts";
 import { addNews, isTold } from "./draw-news.ts";
 import { drawEnd } from "./draw-op.ts";
+import { addWords } from "./draw-words.ts";
 import { drawThemes, LABELS, REPOS, type Themes } from "./themes.ts";
 
 /** Kernel entries know no hosts; the others would drown them. */
@@ -56,6 +57,7 @@ export function fleetPlanFor(seed: number, steps?: number): Plan {
 		}
 	}
 	if (plan.told) addNews(plan, d);
+	addWords(plan);
 	return plan;
 }
 

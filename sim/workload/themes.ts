@@ -48,7 +48,6 @@ export const THEMES = [
 	"crowd",
 	"old",
 	"waits",
-	"voices",
 ] as const;
 export type Theme = (typeof THEMES)[number];
 export type Themes = ReadonlySet<Theme>;

@@ -117,6 +117,24 @@ describe("rendering", () => {
 		});
 		expect(fault(() => readRecipe({ agent: "a", prompt: "x", vars: { answer: "1" } }, "r"))).toMatchObject({ field: "vars.answer" });
 	});
+	test("results of steps before it: by their names, in prompts alone; what others brought is not looked at again", () => {
+		const steps = (prompt: string, more = {}) => ({
+			steps: { plan: { agent: "a", prompt: "p" }, "build.all": { agent: "a", prompt, ...more } },
+		});
+		const recipe = readRecipe(steps("{{text}}: {{after.plan.result.x}} \\{{after.plan.result}}"), "r");
+		const [, built] = renderRecipe(recipe, { vars: {}, built: { text: "read {{after.plan.result}}" } });
+		expect(built?.job.prompt).toBe("read \\{{after.plan.result}}: {{after.plan.result.x}} \\{{after.plan.result}}");
+		expect(fault(() => readRecipe(steps("{{after.paln.result}}"), "r"))).toMatchObject({
+			field: "steps.build.all.prompt",
+			hint: expect.stringContaining("did you mean {{after.plan.result}}?"),
+		});
+		expect(fault(() => readRecipe({ command: ["echo", "{{after.plan.result}}"] }, "r"))).toMatchObject({
+			field: "command[1]",
+			hint: expect.stringContaining("sluice show NAME --json"),
+		});
+		// What a step that comes after none of the others may ask for, its caller decides.
+		readRecipe({ agent: "a", prompt: "{{after.anything.result}}" }, "r");
+	});
 	test("which variables it asks for", () => {
 		expect(variablesOf(simple())).toEqual(["word"]);
 	});

@@ -1,6 +1,6 @@
 // `sluice mcp`, driven by the official client library over stdio against a real daemon: every tool, refusals, roles, bounds, and a run that uses it.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +10,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { METHODS, type MethodName } from "../../src/api/protocol.ts";
 import { JOB_FIELDS } from "../../src/core/manifest-schema.ts";
 import { TestHome, until } from "../make/daemon.ts";
+import { makeFolder } from "../make/folder.ts";
 import { makeProgram } from "../make/program.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -17,7 +18,9 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const SLUICE = join(ROOT, "bin/sluice.js");
 
 const SPEC =
-	"job_add, job_list, job_show, job_why, job_cancel, job_retry, job_logs, job_wait, job_graph, scheduler_status, scheduler_pause, scheduler_resume, scheduler_forecast, account_list, budget_list";
+	"job_add, job_list, job_show, job_why, job_cancel, job_retry, job_logs, job_wait, job_graph, scheduler_status, scheduler_pause, scheduler_resume, scheduler_forecast, account_list, budget_list, run_fail, run_ask, run_result";
+/** What a run says of itself: named for what an agent looks for, by two methods. */
+const SPOKEN = ["run_fail", "run_ask", "run_result"];
 const methodOf = (tool: string) => tool.replace("_", ".") as MethodName;
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked at by shape
@@ -48,11 +51,16 @@ describe("the tools", () => {
 		const { tools } = await client.listTools();
 		expect(tools.map(({ name }) => name)).toEqual(SPEC.split(", "));
 		for (const { name, title, description, annotations, inputSchema } of tools) {
-			const { params, about, role } = METHODS[methodOf(name)];
 			expect([name, title, annotations?.title]).toEqual([name, expect.stringMatching(/^[A-Z]/), title]);
-			expect([name, description]).toEqual([name, expect.stringContaining(about)]);
 			const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
 			expect([name, hints.map((hint) => typeof annotations?.[hint])]).toEqual([name, hints.map(() => "boolean")]);
+			if (SPOKEN.includes(name)) {
+				expect(inputSchema.required).toEqual([name === "run_result" ? "result" : "text"]);
+				expect(annotations).toMatchObject({ readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false });
+				continue;
+			}
+			const { params, about, role } = METHODS[methodOf(name)];
+			expect([name, description]).toEqual([name, expect.stringContaining(about)]);
 			expect([name, annotations?.readOnlyHint]).toEqual([name, role === "viewer"]);
 			const fields = Object.keys(inputSchema.properties ?? {});
 			const own = name === "job_add" ? [...Object.keys(JOB_FIELDS), "when"] : name === "job_logs" ? ["raw"] : [];
@@ -212,6 +220,33 @@ describe("refusals", () => {
 				{ schema_version: 1, error: expect.objectContaining({ code: "unauthorised" }) },
 			]);
 		expect((await client.call("scheduler.status", {})).paused).toBe(false);
+	});
+
+	test("a run says no, asks and reports; outside of a run that is refused", { timeout: 120_000 }, async () => {
+		const home = new TestHome();
+		const { client } = await home.up();
+		const folder = makeFolder();
+		await client.call("job.add", { command: ["sh", "-c", "until test -e go; do sleep 0.05; done"], name: "review", cwd: folder });
+		const record = join(home.path, "runs/1/1/run.json");
+		await until(async () => existsSync(record) && (await client.call("job.show", { id: 1 })).job.run?.launched);
+		const { token } = JSON.parse(readFileSync(record, "utf8")) as { token: string };
+		const { call } = await openMcp(home, { SLUICE_SOCKET: home.socket, SLUICE_TOKEN: token, SLUICE_JOB_ID: "1" });
+		expect(await call("run_ask", { text: "which?" })).toMatchObject({ isError: false, text: expect.stringContaining("End your work now") });
+		expect(await call("run_fail", { text: "it deletes all users" })).toMatchObject({ isError: false, data: { job: 1, verdict: "fail" } });
+		// A program that knows only texts writes an object as one.
+		expect(await call("run_result", { result: '{"risk": "high"}' })).toMatchObject({ isError: false, data: { job: 1, bytes: 15 } });
+		expect((await call("run_fail", {})).data.error).toMatchObject({ code: "invalid", field: "text" });
+		writeFileSync(join(folder, "go"), "");
+		const job = await until(async () => {
+			const shown = (await client.call("job.show", { id: 1 })).job;
+			return shown.status === "running" ? undefined : shown;
+		});
+		expect(job).toMatchObject({ status: "failed", end_reason: "it deletes all users", result: { risk: "high" } });
+		const { call: outside } = await openMcp(home);
+		expect((await outside("run_fail", { text: "no" })).data.error).toMatchObject({
+			code: "forbidden",
+			hint: expect.stringContaining("sluice cancel ID"),
+		});
 	});
 
 	test("the command at a terminal, and a wrong word, are told what to do", { timeout: 60_000 }, async () => {

@@ -1,0 +1,205 @@
+// What runs say of themselves, on record: verdicts, results, and what the next job is handed.
+
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { makeFolder } from "../../test/make/folder.ts";
+import { openStand } from "../../test/make/stand.ts";
+
+const refusal = (call: Promise<unknown>) =>
+	call.then(
+		() => "accepted",
+		(error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+	);
+
+describe("a verdict", () => {
+	test("that says no fails the job with its text; what comes after it is blocked", async () => {
+		const t = await openStand();
+		const review = await t.add({ name: "review" });
+		const merge = await t.add({ after: ["review"] });
+		await t.start();
+		expect(await t.sluice.verdict(t.run(review), { verdict: "fail", text: "it deletes\nall users" })).toMatchObject({ verdict: "fail" });
+		expect(await t.show(review)).toMatchObject({ status: "running", run: { verdict: { verdict: "fail", text: "it deletes\nall users" } } });
+		await t.succeed(review);
+		expect(await t.show(review)).toMatchObject({
+			status: "failed",
+			exit_kind: "failed",
+			exit_code: 1,
+			raw_exit_code: 0,
+			end_reason: "it deletes all users",
+			last_failure: "it deletes all users",
+			verdict: { verdict: "fail", text: "it deletes\nall users" },
+		});
+		expect(await t.status(merge)).toBe("blocked_by_dependency");
+		expect((await t.sluice.history(review)).map(({ kind }) => kind)).toEqual(["added", "started", "verdict", "ended"]);
+	});
+
+	test("the last one counts: ok takes a no back", async () => {
+		const t = await openStand();
+		const id = await t.add();
+		await t.start();
+		for (const one of [{ verdict: "fail", text: "no" }, { verdict: "ask", text: "or?" }, { verdict: "ok" }] as const)
+			await t.sluice.verdict(t.run(id), one);
+		await t.succeed(id);
+		expect(await t.show(id)).toMatchObject({ status: "succeeded", verdict: { verdict: "ok", text: "" } });
+	});
+
+	test("that asks waits for a person; the answer begins an attempt without a verdict", async () => {
+		const t = await openStand();
+		const id = await t.add({ agent: "claude", prompt: "hi" });
+		await t.start();
+		await t.sluice.verdict(t.run(id), { verdict: "ask", text: "which?" });
+		await t.sluice.result(t.run(id), { so: "far" });
+		await t.end(id, "completed", { exit_code: 0, session: "s1" });
+		expect(await t.show(id)).toMatchObject({ status: "queued", question: "which?", verdict: { verdict: "ask" }, result: '{"so":"far"}' });
+		await t.sluice.answer(id, "that one");
+		await t.start();
+		const running = await t.show(id);
+		expect(running.run?.verdict).toBeUndefined();
+		// Its session goes on, and need not say its result again.
+		expect(running.result).toBe('{"so":"far"}');
+		await t.succeed(id);
+		expect((await t.show(id)).verdict).toBeUndefined();
+		expect(await t.status(id)).toBe("succeeded");
+	});
+
+	test("of a run that a limit interrupts is still said when its session goes on, and not when it starts afresh", async () => {
+		const t = await openStand();
+		const [one, other] = [await t.add({ agent: "claude", prompt: "hi" }), await t.add()];
+		await t.start();
+		for (const id of [one, other]) {
+			await t.sluice.verdict(t.run(id), { verdict: "fail", text: "no" });
+			await t.sluice.result(t.run(id), 7);
+		}
+		await t.end(one, "drained", { session: "s1" });
+		await t.end(other, "drained");
+		await t.start();
+		for (const id of [one, other]) await t.succeed(id);
+		expect(await t.show(one)).toMatchObject({ status: "failed", end_reason: "no", result: "7" });
+		expect(await t.show(other)).toMatchObject({ status: "succeeded" });
+		expect((await t.show(other)).result).toBeUndefined();
+	});
+
+	test("of an older attempt is refused, and that of a run that has ended", async () => {
+		const t = await openStand({ config: { retry: { max: 1, base_ms: 0 } } });
+		const id = await t.add();
+		await t.start();
+		const first = t.run(id);
+		await t.fail(id);
+		expect(await refusal(t.sluice.verdict(first, { verdict: "fail", text: "no" }))).toMatch(/^fenced: /);
+		await t.wait(1);
+		await t.start();
+		expect(await refusal(t.sluice.verdict(first, { verdict: "fail", text: "no" }))).toMatch(/^fenced: job 1 is running in attempt 2/);
+		expect(await refusal(t.sluice.result(first, 1))).toMatch(/^fenced: /);
+		await t.succeed(id);
+		expect(await t.status(id)).toBe("succeeded");
+	});
+
+	test("that says no is not retried by the policy for all, but by the job's own", async () => {
+		const t = await openStand({ preset: "cards" });
+		const [plain, own] = [await t.add(), await t.add({ retry: { max: 2, on: ["failed"] } })];
+		for (const id of [plain, own]) {
+			await t.start();
+			await t.sluice.verdict(t.run(id), { verdict: "fail", text: "no" });
+			await t.succeed(id);
+		}
+		expect(await t.show(plain)).toMatchObject({ status: "failed", attempt: 1, end_reason: "no" });
+		expect(await t.show(own)).toMatchObject({ status: "queued", failures: 1 });
+	});
+});
+
+describe("a result", () => {
+	test("is on record before the answer, stays when the job has ended, and goes with a rewind", async () => {
+		const path = join(makeFolder(), "sluice.db");
+		let t = await openStand({ path });
+		const id = await t.add({ name: "plan" });
+		await t.start();
+		const run = t.run(id);
+		expect(await t.sluice.result(run, { a: 1 })).toEqual({ bytes: 7 });
+		expect(await t.sluice.result(run, ["last"])).toEqual({ bytes: 8 });
+		await t.sluice.verdict(run, { verdict: "ok", text: "fine" });
+		t = await t.reopen();
+		expect(await t.show(id)).toMatchObject({ result: '["last"]', run: { verdict: { verdict: "ok", text: "fine" } } });
+		await t.sluice.complete({ ...run, exit_kind: "completed", exit_code: 0 });
+		t = await t.reopen();
+		expect(await t.show(id)).toMatchObject({ status: "succeeded", result: '["last"]', verdict: { verdict: "ok", text: "fine" } });
+		await t.sluice.retry(id);
+		const again = await t.show(id);
+		expect([again.result, again.verdict]).toEqual([undefined, undefined]);
+	});
+
+	test("of a failed attempt stays until the next one begins", async () => {
+		const t = await openStand({ config: { retry: { max: 1, base_ms: 0 } } });
+		const id = await t.add();
+		await t.start();
+		await t.sluice.result(t.run(id), 1);
+		await t.fail(id);
+		expect((await t.show(id)).result).toBe("1");
+		await t.wait(1);
+		await t.start();
+		expect((await t.show(id)).result).toBeUndefined();
+	});
+
+	test("that is too large is refused, with what to do", async () => {
+		const t = await openStand();
+		const id = await t.add();
+		await t.start();
+		expect(await refusal(t.sluice.result(t.run(id), "x".repeat(70_000)))).toBe(
+			"limit: result: is 70002 bytes of JSON; the limit is 65536 (64 KiB)",
+		);
+		expect(await refusal(t.sluice.verdict(t.run(id), { verdict: "fail" }))).toBe("invalid: text: is missing");
+	});
+});
+
+describe("what a prompt takes of the jobs before it", () => {
+	const ask = { agent: "claude", prompt: "take {{after.plan.result}} and {{after.2.result.n}}, not \\{{after.other.result}}" };
+
+	test("is handed over when the run starts; what is missing is on record", async () => {
+		const t = await openStand();
+		const plan = await t.add({ name: "plan" });
+		const numbered = await t.add();
+		const third = await t.add();
+		const id = await t.add({ ...ask, after: ["plan", numbered, third] });
+		expect((await t.sluice.why(id)).results).toEqual([
+			{ job: plan, name: "plan", status: "queued", result: null },
+			{ job: numbered, name: null, status: "queued", result: null },
+		]);
+		await t.start();
+		await t.sluice.result(t.run(plan), "do it");
+		for (const one of [plan, numbered, third]) await t.succeed(one);
+		await t.start();
+		expect(await t.sluice.takeResults(t.run(id))).toEqual([
+			{ job: plan, name: "plan", status: "succeeded", result: '"do it"' },
+			{ job: numbered, name: null, status: "succeeded", result: null },
+		]);
+		expect((await t.sluice.history(id)).at(-1)).toMatchObject({
+			kind: "results_handed",
+			data: { attempt: 1, of_jobs: [plan], missing_of_jobs: [numbered] },
+		});
+	});
+
+	test("is checked when it is added, also in a manifest", async () => {
+		const t = await openStand();
+		await t.add({ name: "plan" });
+		expect(await refusal(t.tryAdd({ ...ask, after: ["plan"] }))).toBe(
+			'invalid: prompt: {{after.2.result.n}}: this job does not come after "2"',
+		);
+		const jobs = [
+			{ name: "draft", command: ["true"] },
+			{ name: "use", agent: "claude", prompt: "{{after.darft.result}}", after: ["draft"] },
+		];
+		await expect(t.sluice.apply({ jobs })).rejects.toMatchObject({
+			code: "invalid",
+			field: "jobs[1].prompt",
+			hint: expect.stringContaining("did you mean {{after.draft.result}}?"),
+		});
+		await t.sluice.apply({ jobs: [jobs[0] as object, { ...jobs[1], prompt: "{{after.draft.result}}" }] });
+		// Of the defaults only the jobs decide.
+		await t.sluice.apply({
+			defaults: { agent: "claude", prompt: "{{after.base.result}}" },
+			jobs: [
+				{ name: "base", prompt: "x" },
+				{ name: "more", after: ["base"] },
+			],
+		});
+	});
+});
