@@ -81,7 +81,7 @@ export function drawEnd({ random, themes }: Drawing, id: number): Op {
 	return { id, kind: "end", whom: whom(random, "running"), end, ...(random.chance(0.6) ? { started: true as const } : {}), ...token };
 }
 
-const GRANTS: { grant?: Granted }[] = [
+export const GRANTS: { grant?: Granted }[] = [
 	{},
 	{ grant: { permission: "full" } },
 	{ grant: { allow: ["Bash: task 1"] } },

@@ -1,23 +1,25 @@
 // Scenes that random steps hardly ever come to: an agent whose launches keep failing while one probe after the other goes out, cycles with their beat, a budget
-// that stops the runs in flight, runs that wait while their daemon starts again, a provider that is down.
+// that stops the runs in flight, runs that wait while their daemon starts again, jobs that ask and are granted something, over and over, a provider that is
+// down.
 
 import type { Config } from "../../src/core/config.ts";
-import type { Op, Plan } from "../operation.ts";
+import type { Op, Plan, Whom } from "../operation.ts";
 import { hash, type Random } from "../random.ts";
+import { GRANTS } from "./draw-op.ts";
 import { AGENTS } from "./themes.ts";
 
 const COOLDOWN_MS = 10_000;
 const EVERY_MS = 20_000;
 
 /** Apart from the other chances: what a seed was before, it is also with its scene. */
-const SCENES = ["outage", "beat", null, "outage", "beat", "breach", "restart"] as const;
-const sceneOf = (seed: number): (typeof SCENES)[number] => SCENES[hash("scene", seed) % SCENES.length] ?? null;
+const SCENES = ["outage", "beat", "questions", "outage", "beat", "breach", "restart"] as const;
+const sceneOf = (seed: number) => SCENES[hash("scene", seed) % SCENES.length] as (typeof SCENES)[number];
 
 /** What a plan ends with. */
 export function addScene(plan: Plan, random: Random, config: Config): void {
 	const scene = sceneOf(plan.seed);
 	const first = (plan.ops.at(-1)?.id ?? 0) + 1;
-	const ops = scene === null ? [] : { outage: drawOutage, beat: drawBeat, breach: drawBreach, restart: drawRestart }[scene](random, config);
+	const ops = DRAWN[scene](random, config);
 	const after = hash("provider", plan.seed) % 4 === 0 ? drawProviderDown(random, config) : [];
 	plan.ops.push(...[...ops, ...after].map((op, index) => ({ ...op, id: first + index })));
 }
@@ -176,3 +178,26 @@ function drawProviderDown(random: Random, config: Config): Op[] {
 	]);
 	return [{ id: 0, kind: "configure", config: settings }, add(), add(), add(), add(), claim(10), ends(), ends(), ends(), ...rounds.flat()];
 }
+
+/** Few jobs that ask, are answered with a grant or without one, ask again, end, and are begun anew. */
+function drawQuestions(random: Random, config: Config): Op[] {
+	const any = (of: Whom["of"]): Whom => ({ of, pick: random.int(2 ** 31) });
+	const add = (): Op => ({ id: 0, kind: "add", force: true, job: { input: { command: ["true"], priority: random.pick([900, 950]) } } });
+	const ends = (kind: "needs_human" | "completed"): Op => ({
+		id: 0,
+		kind: "end",
+		whom: any("running"),
+		end: {
+			kind,
+			denied: random.pick([[], [], ["Bash: make"]]),
+			...(kind === "needs_human" ? { question: "may I?" } : random.chance(0.5) ? { closing_question: "and now?" } : {}),
+		},
+	});
+	const answers = (): Op => ({ id: 0, kind: "act", what: "answer", whom: any("asking"), text: "yes", ...random.pick(GRANTS) });
+	const begins = (): Op => ({ id: 0, kind: "act", what: random.pick(["retry", "rerun"] as const), whom: any("ended") });
+	const asked = (): Op[] => [claim(10), ends("needs_human"), answers()];
+	const rounds = Array.from({ length: 4 }, (): Op[] => [...asked(), ...asked(), ...asked(), claim(10), ends("completed"), begins()]);
+	return [{ id: 0, kind: "configure", config: { ...calm(config), max_concurrent: 2 } }, add(), add(), ...rounds.flat()];
+}
+
+const DRAWN = { outage: drawOutage, beat: drawBeat, breach: drawBreach, restart: drawRestart, questions: drawQuestions };

@@ -83,6 +83,10 @@ describe("what was denied, granted", () => {
 		["edit", CLAUDE, "full", ["Bash: x"], /it has permission full already/],
 		["asked", CLAUDE, "edit", ["Bash: x"], null],
 		["full", CODEX, "edit", [], null],
+		["asked", CLAUDE, "ask", ["Bash: echo hi > out.txt"], /no way to allow a command that writes into a file.*edit or full/],
+		["asked", CLAUDE, "edit", ["Bash: echo hi > out.txt"], null],
+		["asked", GEMINI, "edit", ["run_shell_command: echo hi >> out.txt"], /writes into a file.*--permission full/],
+		["asked", GEMINI, "edit", ["run_shell_command: npm test > /dev/null 2>&1", "run_shell_command: echo 'a > b'"], null],
 	] as const)("%s for %o at %s", (wanted, profile, permission, denied, words) => {
 		const found = grantProblem(wanted, { name: profile.output, profile }, { permission, denied });
 		if (words === null) expect(found).toBe(null);

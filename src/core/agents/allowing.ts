@@ -15,7 +15,7 @@
 import * as check from "../check.ts";
 import type { JobInput } from "../job.ts";
 import { OPENCODE_CONFIG } from "./opencode-config.ts";
-import { PERMISSIONS, type Permission, type Profile } from "./profile.ts";
+import { type Format, PERMISSIONS, type Permission, type Profile } from "./profile.ts";
 
 /** What a person granted with an answer. `allow`: tool calls as they were denied, `tool: what`. */
 export type Granted = { permission?: "edit" | "full"; allow?: string[] };
@@ -90,6 +90,12 @@ export function simpleCommands(line: string): string[] {
 	return [...new Set(plain.filter((one) => one !== "" && !/^\d$/.test(one)))];
 }
 
+/** Where a shell line that writes into a file is denied although its command is allowed: as seen of both versions that are tested. */
+const STAYS_DENIED: Partial<Record<Format, readonly Permission[]>> = { claude: ["ask"], gemini: ["ask", "edit"] };
+
+const writesFile = (denial: string): boolean =>
+	partsOf(denial).tools.length === 0 && /[^\d&>-]>{1,2}\s*(?!\/dev\/null)[^\s&>]/.test(denial.replace(/'[^']*'|"[^"]*"/g, "''"));
+
 /** Why a grant cannot be made; null when it can. `asked`: what was denied, and nothing else. */
 export function grantProblem(
 	wanted: "edit" | "full" | "asked",
@@ -101,7 +107,16 @@ export function grantProblem(
 		return { message: `it has permission ${now.permission} already`, hint: "leave --permission out" };
 	}
 	if (now.denied.length === 0) return { message: "nothing was denied in its last run", hint: "grant a mode: --permission edit or full" };
-	if (agent.profile !== null && canAllow(agent.profile)) return null;
+	if (agent.profile !== null && canAllow(agent.profile)) {
+		const line = now.denied.find(writesFile);
+		const stays = line !== undefined && STAYS_DENIED[agent.profile.output]?.includes(now.permission);
+		if (!stays) return null;
+		const wider = now.permission === "ask" && agent.profile.output === "claude" ? "edit or full" : "full";
+		return {
+			message: `${agent.name} has no way to allow a command that writes into a file (${line})`,
+			hint: `grant a mode: --permission ${wider}`,
+		};
+	}
 	return {
 		message: `${agent.name} cannot be allowed single commands or tools`,
 		hint: "grant everything instead: --permission full",
