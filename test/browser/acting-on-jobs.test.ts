@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { card, column, enter, TestBrowser, toast } from "../make/browser.ts";
 import { until } from "../make/daemon.ts";
+import { Player } from "../make/player.ts";
 import { makeRepository, Repository } from "../make/repository.ts";
 import { openSite } from "../make/site.ts";
 
@@ -137,4 +138,30 @@ test("on merges that need a person: once more, and given up after asking", async
 		merge_report: { message: expect.stringContaining("done otherwise") },
 	});
 	await page.getByRole("button", { name: "Merge again" }).waitFor({ state: "detached" });
+});
+
+test("an answer grants what was denied, and a job that went well tells what it was denied", async () => {
+	const player = new Player("claude").plays("claude326-denied").plays("claude-ok").plays("claude326-denied");
+	const site = await openSite(CONFIG, { PATH: player.path });
+	const id = await site.add({ agent: "claude", prompt: "the task" });
+	const show = async () => (await site.client.call("job.show", { id })).job;
+	await until(async () => (await show()).question !== null);
+	const page = await browser.page();
+	await enter(page, site);
+	await card(page, id).click();
+	await page.locator(".question").getByText("Bash: python3 -m pytest -q").first().waitFor();
+	await page.getByRole("button", { name: "Answer…" }).click();
+	const send = page.getByRole("button", { name: "Send the answer" });
+	expect(await send.isDisabled()).toBe(true);
+	await page.getByLabel("It may now do without asking").selectOption("asked");
+	await send.click();
+	await toast(page, `Answered job ${id}`).waitFor();
+	await until(async () => (await show()).granted?.allow[0] === "Bash: python3 -m pytest -q");
+
+	await page.keyboard.press("Escape");
+	const review = await site.add({ agent: "claude", prompt: "look", expect: "none" });
+	await until(async () => (await site.client.call("job.show", { id: review })).job.status === "succeeded");
+	await page.locator("article.card", { hasText: "was not allowed Bash: python3 -m pytest -q" }).waitFor();
+	await card(page, review).click();
+	await page.getByText("Its last run was not allowed: Bash: python3 -m pytest -q").waitFor();
 });
