@@ -153,9 +153,17 @@ export const TOOLS: readonly Tool[] = [...ALL.map(toolOf), ...Object.entries(SPO
 
 /** What a run needs of them, by name: each tool that a model is offered costs tokens in every request. */
 const FOR_RUNS = ["run_fail", "run_ask", "run_result", "job_add", "job_list", "job_show", "job_wait"];
+/** The same for the fields of the largest one, of which most are for people who plan a queue: all of them are three quarters of what a run would be offered. */
+const FIELDS_FOR_RUNS = [
+	...["name", "title", "command", "agent", "prompt", "payload", "recipe", "vars", "after", "when", "lane", "priority", "batch"],
+	...["repo", "no_merge", "cwd", "env", "model", "permission", "timeout", "requires_approval"],
+];
+
 export type Offered = "all" | "run";
 export const toolsFor = (offered: Offered): readonly Tool[] =>
-	offered === "all" ? TOOLS : TOOLS.filter(({ name }) => FOR_RUNS.includes(name));
+	offered === "all"
+		? TOOLS
+		: TOOLS.filter(({ name }) => FOR_RUNS.includes(name)).map((tool) => (tool.name === "job_add" ? shortened(tool) : tool));
 
 /** The method that a tool calls, and the parameters that its name stands for. */
 export function methodOf(tool: string): { method: ToolMethod; with: Record<string, unknown> } | undefined {
@@ -163,4 +171,9 @@ export function methodOf(tool: string): { method: ToolMethod; with: Record<strin
 	if (spoken) return { method: spoken.method, with: spoken.with };
 	const method = ALL.find((one) => nameOf(one) === tool);
 	return method && { method, with: {} };
+}
+
+function shortened(tool: Tool): Tool {
+	const kept = Object.entries(tool.inputSchema.properties).filter(([field]) => FIELDS_FOR_RUNS.includes(field));
+	return { ...tool, inputSchema: { ...tool.inputSchema, properties: Object.fromEntries(kept) } };
 }
