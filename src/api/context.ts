@@ -174,6 +174,11 @@ export type RepoHandle = {
 export type WorkHandle = {
 	prune(act: "remove" | "only look"): Promise<PruneReport>;
 	worktrees(): WorktreeView[];
+	/** How a person makes a worktree again that is gone: argv, null when something is there; null when that is not possible here. */
+	restorable(
+		repo: string,
+		past: { job: number; branch?: string | undefined; commit?: string | undefined },
+	): Promise<{ path: string; argv: string[] | null } | null>;
 	/** Jobs whose merge goes on only if a person sees to it. */
 	stuckMerges(): number[];
 	/** Looks whether git is in the middle of something in any repo, and tells the scheduler: rewinds hang on it. */

@@ -14,6 +14,7 @@ import { createMergeQueue } from "./merge-queue.ts";
 import { createLine, type Parts, type Repo, type Yard } from "./parts.ts";
 import { prune } from "./prune.ts";
 import { allRecords, readRecord, recordOf, type WorktreeRecord, worktreeOf } from "./record.ts";
+import { type Past, type Restorable, restorable } from "./restoring.ts";
 import { ensureWorktree } from "./worktree.ts";
 
 export { CLONE_STEPS, type Parts, type Repo, WORK_STEPS, type WorkStep } from "./parts.ts";
@@ -30,6 +31,8 @@ export type Work = Workspaces & {
 	stir(repo: string): void;
 	prune(act: "remove" | "only look"): Promise<PruneReport>;
 	worktrees(repo?: string): WorktreeView[];
+	/** How a person makes a worktree again that is gone; null when that is not possible here. */
+	restorable(repo: string, past: Past): Promise<Restorable | null>;
 	/** Worktrees of jobs that say they make this file and do not merge it. */
 	makers(repo: string, artifact: string): string[];
 	/** The diff of the working tree that a folder is in, as it is now. */
@@ -139,6 +142,10 @@ export function createWork(parts: Parts): Work {
 			} finally {
 				yard.disk.remove(into);
 			}
+		},
+		async restorable(name, past) {
+			const repo = yard.repo(name);
+			return repo === null ? null : restorable(yard, repo, past).catch(() => null);
 		},
 		async diff(job, attempt) {
 			const record = recordOf(yard, job);

@@ -163,6 +163,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			prune: async () => ({ removed: [], kept: [] }),
 			worktrees: () => [],
 			stuckMerges: () => [],
+			restorable: async () => null,
 			lookForBusy: async () => {},
 			diff: async () => null,
 			branchDiff: async () => null,

@@ -44,18 +44,22 @@ export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
 		const away = context.elsewhere && view.attempt > 0 ? await context.elsewhere.place(job, view.attempt) : null;
 		const host = context.elsewhere && view.attempt > 0 ? await context.scheduler.outputs.ranOn(job, view.attempt) : null;
 		const worktree = away ?? context.work.worktrees().find((one) => one.job === job);
-		const path = worktree?.path ?? view.spec.cwd;
+		const isGone = away === null && view.attempt > 0 && worktree?.there !== true;
+		const past = { job, branch: worktree?.branch ?? view.spec.worktree, commit: view.merge_report?.commit };
+		const again = isGone && view.repo !== undefined ? await context.work.restorable(view.repo, past) : null;
+		const path = again?.path ?? worktree?.path ?? view.spec.cwd;
 		if (path === undefined)
 			throw new SluiceError("not_found", `job ${job} has no worktree and no folder of its own`, {
 				field: "id",
 				hint: view.repo === undefined ? "it runs in the home folder" : "it has not run yet, or its worktree was removed after the merge",
 			});
-		const { branch, base_branch, there } = worktree ?? { branch: null, base_branch: null, there: true };
+		const { branch, base_branch, there } = worktree ?? { branch: null, base_branch: null, there: again === null || again.argv === null };
+		const restore = again?.argv ?? null;
 		const repo = view.repo ?? null;
 		const session = view.session ?? null;
 		const account = view.run?.account ?? view.last_run?.account ?? view.account ?? null;
 		const resume = session === null || view.agent === undefined ? null : context.agents.opening(view.agent, session, account);
-		return doc({ job, host, repo, path, branch, base_branch, there, session, resume });
+		return doc({ job, host, repo, path, branch, base_branch, there, restore, session, resume });
 	},
 };
 

@@ -15,6 +15,8 @@ export type OpenDocument = Doc<{
 	base_branch: string | null;
 	/** Null: its host does not answer. */
 	there: boolean | null;
+	/** A worktree that is gone: the command that makes it again at its path, where the agent finds its session. */
+	restore: string[] | null;
 	session: string | null;
 	/** How a person goes on with it, in that folder: argv, and variables that it needs. */
 	resume: { argv: string[]; env: Record<string, string> } | null;
@@ -72,7 +74,7 @@ export const REPO_METHODS = {
 		role: "viewer",
 		about: "Where a job works: its worktree and branch, or its folder; its agent's session, and how to go on with it by hand.",
 		params: { id: id() },
-		result: "{job, host, repo, path, branch, base_branch, there, session, resume: {argv, env}}",
+		result: "{job, host, repo, path, branch, base_branch, there, restore, session, resume: {argv, env}}",
 	}),
 	"scheduler.prune": method<Doc<PruneReport>>()({
 		role: "operator",

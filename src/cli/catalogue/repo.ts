@@ -77,7 +77,10 @@ export const DIFF: CommandSpec = {
 export const OPEN: CommandSpec = {
 	name: "open",
 	help: "The dashboard's link; or where a job works: its worktree, its branch, its agent's session.",
-	more: ["The link signs in without a password: keep it as you keep the token in it."],
+	more: [
+		"The link signs in without a password: keep it as you keep the token in it.",
+		"Of a job with an agent's session it prints the line that goes on with it at a terminal. Where the worktree was removed, after a merge or by `prune`, the line first makes it again at its path, since agents find their sessions by their folder; and it is said how to remove it afterwards.",
+	],
 	args: [{ ...ID, take: "optional" }],
 	options: [{ name: "viewer", type: "flag", help: "A link that can only look." }],
 	examples: [

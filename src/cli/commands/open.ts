@@ -13,6 +13,9 @@ function commandOf(path: string, { argv, env }: { argv: string[]; env: Record<st
 	return printable(`cd ${shellWord(path)} && ${variables.join("")}${argv.map(shellWord).join(" ")}`);
 }
 
+/** Takes away what `restore` has made: the same repository, the same path. */
+const removal = (restore: readonly string[], path: string): string => [...restore.slice(0, 4), "remove", path].map(shellWord).join(" ");
+
 async function dashboard(call: Call, io: Io): Promise<undefined> {
 	const look = call.flag("viewer") ? "viewer" : "operator";
 	const document = await io.ask("scheduler.version");
@@ -43,9 +46,14 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		if (document.branch !== null) io.print.say(`branch ${plain(document.branch)}, from ${plain(document.base_branch)}`);
 		if (document.session !== null) io.print.say(`session ${plain(document.session)}`);
 		const { resume } = document as { resume?: { argv: string[]; env: Record<string, string> } | null };
-		if (resume) io.print.say(`go on with it: ${commandOf(String(document.path), resume)}`);
+		const restore = (document.restore ?? null) as string[] | null;
+		const first = restore === null ? "" : `${printable(restore.map(shellWord).join(" "))} && `;
+		if (resume) io.print.say(`go on with it: ${first}${commandOf(String(document.path), resume)}`);
+		else if (restore !== null) io.print.say(`make it again: ${first}cd ${shellWord(String(document.path))}`);
+		if (restore !== null)
+			io.print.say(`its worktree was removed: that line makes it again. Afterwards: ${printable(removal(restore, String(document.path)))}`);
 		if (document.there === null) io.print.say("that host does not answer: the folder may be gone");
-		if (document.there === false) io.print.say("the folder is gone; the next run makes it again");
+		if (document.there === false && restore === null) io.print.say("the folder is gone; the next run makes it again");
 	});
 	return undefined;
 }
