@@ -72,6 +72,7 @@ export const EXPECTED: readonly string[] = [
 		"verdict-beaten",
 		"outage",
 		"outage-tried",
+		"try-passed-on",
 		"outage-lasts",
 		"outage-over",
 		"outage-counted",

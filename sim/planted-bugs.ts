@@ -588,6 +588,12 @@ export const BUGS: Bug[] = [
 		replace: "const isNews = true;",
 	},
 	{
+		name: "one job keeps an account shut whose provider is back",
+		file: "scheduler/outages.js",
+		find: "if (hold?.probed !== job.id || hold.probe !== undefined)",
+		replace: "if (true)",
+	},
+	{
 		name: "a session waits for an account whose provider stays down",
 		file: "core/gates/holds.js",
 		find: "Math.max(away, down)",

@@ -9,7 +9,7 @@ import { breakersOf, pace } from "./late.ts";
 import { reservedBy } from "./ledgers.ts";
 import { keptNow, lockRefusals, overdueForLocks } from "./locks.ts";
 import { best, type Filter, startable } from "./order.ts";
-import { noteTry } from "./outages.ts";
+import { noteTry, triedLast } from "./outages.ts";
 import { settle } from "./settle.ts";
 import { accountOf, breakerOf, copyState, type ModelJob, note, type State } from "./state.ts";
 import { beginAttempt } from "./voice.ts";
@@ -79,11 +79,20 @@ function isAnothersProbe(state: State, job: ModelJob, jobs: ModelJob[]): { sure:
 	return others.length === 0 ? undefined : { sure: others.some((other) => other.locks.length === 0) };
 }
 
+/** The same for a provider that is down: whether another one could try it now. */
+function isAnothersTry(state: State, job: ModelJob, jobs: ModelJob[]): { sure: boolean } | undefined {
+	const accountFor = (one: ModelJob) => chooseAccount(state, one, state.now).account ?? (one.kind === "payload" ? "default" : undefined);
+	const account = accountFor(job);
+	if (!triedLast(state, account, job)) return undefined;
+	const others = jobs.filter((other) => other !== job && other.agent === job.agent && accountFor(other) === account);
+	return others.length === 0 ? undefined : { sure: others.some((other) => other.locks.length === 0) };
+}
+
 /** It lets the others go first. */
-function rest(state: State, job: ModelJob): void {
-	job.backoff_until = state.now + Math.max(1, state.config.environment_breaker.cooldown_ms);
+function rest(state: State, job: ModelJob, ms: number, deed: string): void {
+	job.backoff_until = state.now + ms;
 	delete job.ready_at;
-	note(state, "probe-passed-on");
+	note(state, deed);
 }
 
 /** What the engine took, so that its choices where it has one can be followed; undefined when only the model speaks. */
@@ -115,7 +124,13 @@ export function take(
 		const others = isAnothersProbe(state, job, startable(state, state.now, { ...options, host }));
 		if (others !== undefined && (others.sure || job.id !== wanted)) {
 			agree(job.id !== wanted, `job ${job.id} probes twice in a row, though another one could`);
-			rest(state, job);
+			rest(state, job, Math.max(1, state.config.environment_breaker.cooldown_ms), "probe-passed-on");
+			continue;
+		}
+		const triers = isAnothersTry(state, job, startable(state, state.now, { ...options, host }));
+		if (triers !== undefined && (triers.sure || job.id !== wanted)) {
+			agree(job.id !== wanted, `job ${job.id} tries a provider twice in a row, though another one could`);
+			rest(state, job, 1000, "try-passed-on");
 			continue;
 		}
 		countPassedOver(state, startable(state, state.now, { ...options, host }), job);

@@ -104,21 +104,18 @@ export function endRun(state: State, job: ModelJob, told: Partial<Ending> & { ex
 	if (ending.stays && run.host !== "") job.stays = run.host;
 	else delete job.stays;
 	if (kind !== "launch_failed") probeUndecided(state, job);
-	if (excused === undefined) decide(state, job, kind, { ...ending, saysNo: kind === "failed" && run.verdict?.verdict === "fail" }, seen);
-	else {
-		requeue(state, job);
-		job.backoff_until = excused;
-	}
+	if (excused) requeue(state, job);
+	else decide(state, job, kind, { ...ending, saysNo: kind === "failed" && run.verdict?.verdict === "fail" }, seen);
 	// A launch that failed used nothing.
 	if (kind !== "launch_failed") chargeRun(state, { ...job, run }, ending.usage ?? {}, state.now);
 }
 
-/** When the job may go again, if an outage of the provider excuses it. */
-function onAccount(state: State, job: ModelJob, run: ModelRun, kind: ExitKind, ending: Partial<Ending>, seen: Seen): number | undefined {
+/** Whether an outage of the provider excuses the job. */
+function onAccount(state: State, job: ModelJob, run: ModelRun, kind: ExitKind, ending: Partial<Ending>, seen: Seen): boolean {
 	const account = run.account ?? (job.kind === "payload" ? "default" : undefined);
 	if (kind === "completed" && account !== undefined) succeedOn(state, account, run.started_at);
 	if (kind === "rate_limited") limitAccount(state, run.account ?? "default", ending, state.now);
-	if (account === undefined) return undefined;
+	if (account === undefined) return false;
 	return afterOutage(state, account, job, run, { exit_kind: kind, ...(ending.outage ? { outage: true } : {}) }, seen);
 }
 

@@ -5,7 +5,6 @@ import { agree, type Seen } from "./agree.ts";
 import { accountOf, type ModelJob, type ModelRun, note, type Outage, type State } from "./state.ts";
 
 const CAP_MS = 300_000;
-const TURN_MS = 1000;
 
 const nameOf = (agent: string | undefined) => agent ?? "";
 
@@ -34,6 +33,12 @@ export function noteTry(state: State, account: string, job: ModelJob): void {
 	note(state, "outage-tried");
 }
 
+/** Whether this job tried last, so that another one should try next. */
+export function triedLast(state: State, account: string | undefined, job: ModelJob): boolean {
+	const outage = account === undefined ? undefined : outageOf(state, account, job.agent);
+	return outage !== undefined && state.config.rate_limit.outage_max_ms > 0 && outage.probe === undefined && outage.probed === job.id;
+}
+
 /** The provider answered a run that began after the outage. */
 export function answeredOn(state: State, account: string, job: ModelJob, run: ModelRun): void {
 	const outage = outageOf(state, account, job.agent);
@@ -42,7 +47,7 @@ export function answeredOn(state: State, account: string, job: ModelJob, run: Mo
 	note(state, "outage-over");
 }
 
-/** The run is over. When its job may go again if the outage excuses it; undefined: what its exit kind says. */
+/** The run is over. Whether the outage excuses its job. */
 export function afterOutage(
 	state: State,
 	account: string,
@@ -50,7 +55,7 @@ export function afterOutage(
 	run: ModelRun,
 	{ exit_kind, outage: isOutage }: Pick<Ending, "exit_kind" | "outage">,
 	seen: Seen,
-): number | undefined {
+): boolean {
 	const { now, config } = state;
 	const outage = outageOf(state, account, job.agent);
 	if (!isOutage || exit_kind !== "crashed" || config.rate_limit.outage_max_ms === 0) {
@@ -58,24 +63,24 @@ export function afterOutage(
 		else if (outage?.probe === job.id) {
 			delete outage.probe;
 			outage.until = now;
+			outage.probed = job.id;
 		}
-		return undefined;
+		return false;
 	}
 	const since = outage?.since ?? now;
 	const isAnother = job.outage !== undefined && job.outage !== since;
 	const isTooLong = now - since > config.rate_limit.outage_max_ms;
 	job.outage = since;
-	let until = Math.max(now, outage?.until ?? 0);
 	// A run from before the outage tells nothing new.
 	if (outage === undefined || run.started_at > since) {
 		const hits = (outage?.hits ?? 0) + 1;
-		until = nextTry(state, account, job.agent, { since, hits }, seen);
-		accountOf(state, account).outages[nameOf(job.agent)] = { since, until, hits };
+		const until = nextTry(state, account, job.agent, { since, hits }, seen);
+		accountOf(state, account).outages[nameOf(job.agent)] = { since, until, hits, probed: job.id };
 		note(state, hits > 1 ? "outage-lasts" : "outage");
 	}
 	if (isAnother) note(state, "outage-counted");
 	if (isTooLong) note(state, "outage-too-long");
-	return isAnother || isTooLong ? undefined : until + TURN_MS;
+	return !isAnother && !isTooLong;
 }
 
 /** Within its jitter, as the engine tells; the middle when there is none to tell. */

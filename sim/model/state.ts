@@ -136,7 +136,7 @@ export type Account = {
 	outages: Record<string, Outage>;
 };
 
-export type Outage = { since: number; until: number; hits: number; probe?: number };
+export type Outage = { since: number; until: number; hits: number; probe?: number; probed?: number };
 
 export type Breaker = {
 	/** Jobs whose launch failed, one entry a failure, since the last start; and what it was counted as. */

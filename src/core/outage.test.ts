@@ -16,7 +16,6 @@ describe("a run that ends with an outage", () => {
 			burns: "nothing",
 			since: NOW,
 			hold: { since: NOW, until: NOW + 5000, hits: 1 },
-			backoff_until: NOW + 6000,
 		});
 	});
 
@@ -26,7 +25,7 @@ describe("a run that ends with an outage", () => {
 
 	test("leaves it as it is if it began before", () => {
 		const open = { ...hold, until: NOW + 7000 };
-		expect(met({ hold: open, startedAt: open.since })).toEqual({ burns: "nothing", since: open.since, backoff_until: NOW + 8000 });
+		expect(met({ hold: open, startedAt: open.since })).toEqual({ burns: "nothing", since: open.since });
 	});
 
 	test("burns a retry if the last one that its job met is over", () => {

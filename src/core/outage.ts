@@ -9,7 +9,8 @@
 //   outage_max is 0                                     none                                         a retry is burned
 //
 //   a run that began behind the hold …                  the hold
-//   starts                                              lets no other one out until it has told something, or for 5 min
+//   starts                                              lets no other one out until it has told something, or for 5 min. It is another job's
+//                                                       than the last one, as long as there is another one
 //   is answered by the model, or ends well, limited,    ends
 //   closed or with a question
 //   ends otherwise                                      lets the next one out
@@ -35,13 +36,15 @@ export type Outage = {
 	hits: number;
 	/** The job whose run tries it. */
 	probe?: number;
+	/** The job that met it last: the next try is another one's, as long as there is another one. */
+	probed?: number;
 };
 
 const FIRST_MS = 5_000;
 export const OUTAGE_CAP_MS = 300_000;
 const JITTER = 0.1;
-/** The job that tried last lets the others go first. */
-const TURN_MS = 1_000;
+/** For so long the job that tried last steps aside for another one that could go now. */
+export const TURN_MS = 1_000;
 
 export const outageKey = (account: string, agent: string | undefined): string =>
 	`${holdKey("outage", `account:${account}`)}${agent === undefined ? "" : `/${agent}`}`;
@@ -67,13 +70,8 @@ export type MetOutage = {
 	config: Pick<Config, "rate_limit">;
 };
 
-/** `hold`: as it is from now on; absent: it stays as it is. `backoff_until`: when the job may go again, where nothing is burned. */
-export type OutageVerdict = {
-	burns: "nothing" | "failure";
-	since: number;
-	hold?: Pick<Outage, "since" | "until" | "hits">;
-	backoff_until: number;
-};
+/** `since`: when the outage began. `hold`: as it is from now on; absent: it stays as it is. */
+export type OutageVerdict = { burns: "nothing" | "failure"; since: number; hold?: Pick<Outage, "since" | "until" | "hits"> };
 
 /** What becomes of the account and the job when a run ends with an outage. Not to be asked where `outage_max` is 0. */
 export function afterOutage({ hold, startedAt, last, now, chance, config }: MetOutage): OutageVerdict {
@@ -82,8 +80,6 @@ export function afterOutage({ hold, startedAt, last, now, chance, config }: MetO
 	const isTooLong = now - since > config.rate_limit.outage_max_ms;
 	const burns = isOver || isTooLong ? "failure" : "nothing";
 	const isNews = hold === undefined || startedAt > hold.since;
-	const hits = (hold?.hits ?? 0) + (isNews ? 1 : 0);
-	const next = { since, until: now + outageDelayMs(hits, chance), hits };
-	const until = isNews ? next.until : Math.max(now, (hold as Outage).until);
-	return { burns, since, ...(isNews ? { hold: next } : {}), backoff_until: until + TURN_MS };
+	const hits = (hold?.hits ?? 0) + 1;
+	return { burns, since, ...(isNews ? { hold: { since, until: now + outageDelayMs(hits, chance), hits } } : {}) };
 }

@@ -20,8 +20,6 @@ import { dispatchDelayMs, policyOf, retriesRefusal, retryDelayMs } from "./retry
 import { withVerdict } from "./verdict.ts";
 
 export type EndedRun = { exit_kind: ExitKind; exit_code?: number | null; message?: string; question?: string; reboot?: boolean };
-/** An outage that does not count against the job: when it may go again. */
-export type Excused = { backoff_until: number };
 
 export type Next =
 	| { to: "end"; status: Terminal; exit_kind: ExitKind; exit_code: number | null; raw_exit_code?: number; end_reason?: string }
@@ -45,7 +43,7 @@ export const spokenEnd = <E extends EndedRun>(job: Job, ended: E): E =>
 	job.run?.intent || job.kind === "kernel" ? ended : withVerdict(ended, job.run?.verdict);
 
 /** `ended`: as `spokenEnd` gives it. */
-export function afterRun(job: Job, ended: EndedRun, config: Config, now: number, chance: number, excused?: Excused): Next {
+export function afterRun(job: Job, ended: EndedRun, config: Config, now: number, chance: number, excused?: "outage"): Next {
 	const exit_kind = exitKindOf(job, ended);
 	const code = ended.exit_code ?? null;
 	if (job.kind === "kernel") return kernelEnd(exit_kind, code);
@@ -69,7 +67,7 @@ export function afterRun(job: Job, ended: EndedRun, config: Config, now: number,
 			if (ended.reboot) return { to: "wait", exit_kind, burns: "nothing" };
 			return afterFailure(job, exit_kind, null, "scheduler recovery", config, now, chance);
 		case "crashed":
-			if (excused) return { to: "wait", exit_kind, burns: "nothing", ...excused };
+			if (excused) return { to: "wait", exit_kind, burns: "nothing" };
 			return afterFailure(job, exit_kind, code ?? 1, ended.message, config, now, chance);
 		case "failed":
 		case "timeout":

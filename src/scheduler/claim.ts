@@ -23,7 +23,7 @@ import { finish } from "./finish.ts";
 import type { Window } from "./heads.ts";
 import { fetchLocks, hasLocksAtHand, lockKeys } from "./lock-reads.ts";
 import { takeAtOnce, takeLocks } from "./locks.ts";
-import { noteOutageProbe } from "./outages.ts";
+import { isAnothersTry, letOthersTry, noteOutageProbe } from "./outages.ts";
 import { beginChain, place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
@@ -225,8 +225,13 @@ function* tryStart(tx: Tx, bucket: Bucket, head: Head, claimer: Claimer): Op<Job
 		yield* repark(tx, job, claimer);
 		return undefined;
 	}
-	if (isAnothersProbe(tx, job, () => bucketsFor(tx, claimer).filter((one) => !shut(one, tx.world(claimer.host))))) {
+	const open = () => bucketsFor(tx, claimer).filter((one) => !shut(one, tx.world(claimer.host)));
+	if (isAnothersProbe(tx, job, open)) {
 		yield* letOthersProbe(tx, job);
+		return undefined;
+	}
+	if (isAnothersTry(tx, job, bucket, tx.world(claimer.host), open)) {
+		yield* letOthersTry(tx, job);
 		return undefined;
 	}
 	start(tx, job, bucket, claimer);

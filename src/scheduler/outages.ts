@@ -1,9 +1,14 @@
 // Holds on accounts whose provider is down: what opens, lengthens and ends them. The rules are in core/outage.ts.
 
+import type { Bucket } from "../core/bucket.ts";
+import { chooseAccount } from "../core/gates/capacity.ts";
+import { quotaOf } from "../core/gates/holds.ts";
 import type { ExitKind, Job, Run } from "../core/job.ts";
-import { afterOutage, OUTAGE_CAP_MS, type Outage, outageKey } from "../core/outage.ts";
-import type { Excused } from "../core/outcome.ts";
+import { afterOutage, OUTAGE_CAP_MS, type Outage, outageKey, TURN_MS } from "../core/outage.ts";
+import type { World } from "../core/world.ts";
 import type { Ending } from "../scheduler.ts";
+import type { Op } from "../store.ts";
+import { place } from "./place.ts";
 import type { Tx } from "./tx.ts";
 
 function outageOf(tx: Tx, account: string, agent: string | undefined): Outage | undefined {
@@ -21,7 +26,7 @@ export function outageAtEnd(
 	job: Job & { run: Run },
 	account: string,
 	{ exit_kind, outage, message }: Pick<Ending, "outage" | "message"> & { exit_kind: ExitKind },
-): Excused | undefined {
+): "outage" | undefined {
 	if (outage === true && exit_kind === "crashed" && tx.config.rate_limit.outage_max_ms > 0)
 		return metOutage(tx, job, account, message ?? "no answer");
 	const hold = outageOf(tx, account, job.agent);
@@ -30,13 +35,13 @@ export function outageAtEnd(
 	else if (hold.probe === job.id) {
 		// It has told nothing: the next one may go.
 		const { probe: _probe, ...rest } = hold;
-		tx.put("hold", outageKey(account, job.agent), { ...rest, until: tx.now });
+		tx.put("hold", outageKey(account, job.agent), { ...rest, until: tx.now, probed: job.id });
 		tx.stirred = true;
 	}
 	return undefined;
 }
 
-function metOutage(tx: Tx, job: Job & { run: Run }, account: string, reason: string): Excused | undefined {
+function metOutage(tx: Tx, job: Job & { run: Run }, account: string, reason: string): "outage" | undefined {
 	const hold = outageOf(tx, account, job.agent);
 	const found = afterOutage({
 		hold,
@@ -57,11 +62,12 @@ function metOutage(tx: Tx, job: Job & { run: Run }, account: string, reason: str
 			by: tx.by,
 			reason,
 			...found.hold,
+			probed: job.id,
 		});
 		tx.event("outage", null, { account, agent: agent ?? null, reason, ...found.hold });
 		tx.stirred = true;
 	}
-	return found.burns === "nothing" ? { backoff_until: found.backoff_until } : undefined;
+	return found.burns === "nothing" ? "outage" : undefined;
 }
 
 /** The provider answers a run that began after the outage did: it is over. */
@@ -79,4 +85,20 @@ export function noteOutageProbe(tx: Tx, job: Job, account: string): boolean {
 	if (hold === undefined || tx.config.rate_limit.outage_max_ms === 0) return false;
 	tx.put("hold", outageKey(account, job.agent), { ...hold, probe: job.id, until: tx.now + OUTAGE_CAP_MS });
 	return true;
+}
+
+/** Whether this job tried last, and another one that could start now would try the same: `buckets` are those that the claim may start from. */
+export function isAnothersTry(tx: Tx, job: Job, own: Bucket, world: World, buckets: () => readonly Bucket[]): boolean {
+	if (tx.memory.holds.size === 0 || tx.config.rate_limit.outage_max_ms === 0) return false;
+	const quotaFor = (bucket: Bucket) => quotaOf(bucket.kind, chooseAccount(bucket, world) ?? undefined);
+	const account = quotaFor(own);
+	const hold = account === undefined ? undefined : outageOf(tx, account, job.agent);
+	if (hold?.probed !== job.id || hold.probe !== undefined) return false;
+	return buckets().some((one) => one.agent === job.agent && one.ready > (one.id === own.id ? 1 : 0) && quotaFor(one) === account);
+}
+
+/** The job that tried last steps aside for a moment. */
+export function* letOthersTry(tx: Tx, job: Job): Op<void> {
+	job.backoff_until = tx.now + TURN_MS;
+	yield* place(tx, job);
 }

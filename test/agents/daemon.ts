@@ -19,6 +19,7 @@ export type RunOutcome = {
 	account: string | null;
 	until?: number;
 	retry_after_ms?: number;
+	outage?: boolean;
 	last_message?: string;
 	usage: { tokens: number; input_tokens: number; output_tokens: number; cached_tokens: number; cost_micro: number | null };
 };
