@@ -28,7 +28,7 @@ function drawWord(random: Random, id: number, { whom, via }: Op & { kind: "end" 
 
 /** Some end with a question that was only guessed, and exit code 0: `ok` settles it. Some with a session, which goes on after an interruption. */
 function answered(random: Random, op: Op & { kind: "end" }): Op {
-	if (random.chance(0.15)) return { ...op, end: { kind: "needs_human", code: random.pick([0, 0, 1]), question: "which one?" } };
+	if (random.chance(0.25)) return { ...op, end: { kind: "needs_human", code: random.pick([0, 0, 0, 1]), question: "which one?" } };
 	if (random.chance(0.15)) return { ...op, end: { kind: random.pick(["drained", "preempted", "completed"]), session: `s${op.id}` } };
 	return op;
 }

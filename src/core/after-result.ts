@@ -75,15 +75,15 @@ export function refusePlaces(prompt: string, known: readonly (string | number)[]
 		if (splitPlace(place, names)) continue;
 		const name = nameIn(place);
 		const shown = `{{${place.slice(0, 100)}}}`;
-		const escape = "to have these words as they are, write \\{{after.";
-		if (name === null) throw check.wrong(field, `${shown} is not how a result is asked for`, `write {{after.NAME.result}}; ${escape}`);
+		const literally = "to have these words as they are, write \\{{after.";
+		if (name === null) throw check.wrong(field, `${shown} is not how a result is asked for`, `write {{after.NAME.result}}; ${literally}`);
 		const guess = nearest(name, names);
 		const hint = guess
 			? `did you mean {{after.${guess}.result}}?`
 			: names.length > 0
 				? `it comes after: ${names.slice(0, 20).join(", ")};`
 				: `put ${name} under after (--after ${name});`;
-		throw check.wrong(field, `${shown}: this job does not come after ${check.shown(name)}`, `${hint} ${escape}`);
+		throw check.wrong(field, `${shown}: this job does not come after ${check.shown(name)}`, `${hint} ${literally}`);
 	}
 }
 

@@ -7,7 +7,7 @@ const COMMIT = "What you leave uncommitted is committed when you end.";
 /** How an agent says what its last words alone cannot: both ways by name, since a permission may leave it only one. */
 const VOICE =
 	'If you cannot do it, call the tool run_fail with the reason, or run: sluice verdict fail "the reason". If a person has to decide something first, call run_ask, or run: sluice verdict ask "the question". Then end.';
-const REPORT = 'What the next step should know, report as JSON with the tool run_result, or with: sluice result \'{"summary": "…"}\'.';
+const REPORT = "What the next step should know, report with the tool run_result, or with the command sluice result and a JSON object.";
 const REFUSE =
 	'If it must not be merged, call the tool run_fail with the reason, or run: sluice verdict fail "the reason"; your words alone do not keep it from being merged. If a person has to decide, call run_ask, or run: sluice verdict ask "the question".';
 /** Steps of one pipeline write on one branch, which its last step hands to the merge queue. */

@@ -21,6 +21,7 @@ export type VerdictWord = (typeof VERDICTS)[number];
 /** `at`: epoch milliseconds. */
 export type RunVerdict = { verdict: VerdictWord; text: string; at: number };
 
+/** Characters. */
 export const MAX_VERDICT_TEXT = 10_000;
 /** Bytes of a result as compact JSON. */
 export const MAX_RESULT_BYTES = 65_536;

@@ -18,7 +18,7 @@ export function makeOwnCommand(bin: string): string | null {
 		if (!existsSync(path) || readFileSync(path, "utf8") !== text) writeWhole(path, text, 0o700);
 		return null;
 	} catch (error) {
-		return `${path} could not be written, so runs find only a sluice of their own PATH: ${error instanceof Error ? error.message : String(error)}`;
+		return `${path} could not be written, so runs find the command only where their own PATH has it: ${error instanceof Error ? error.message : String(error)}`;
 	}
 }
 

@@ -9,7 +9,6 @@
 import type { MethodName } from "../api/protocol.ts";
 import { METHODS } from "../api/protocol.ts";
 import { inputSchema, type ObjectSchema, type Schema } from "../api/schema.ts";
-import { MAX_VERDICT_TEXT } from "../core/verdict.ts";
 import { LIST_ITEMS, LOG_BYTES } from "./bounds.ts";
 
 type Hint = "read" | "destroy" | "repeat" | "reach";
@@ -72,7 +71,11 @@ type Spoken = {
 	fields: Record<string, Schema>;
 };
 
-const TEXT = (description: string): Schema => ({ type: "string", minLength: 1, maxLength: MAX_VERDICT_TEXT, description });
+const TEXT = (description: string): Schema => ({
+	type: "string",
+	minLength: 1,
+	description,
+});
 const ONLY_INSIDE = "Only inside a run of Sluice.";
 
 const SPOKEN: Record<string, Spoken> = {

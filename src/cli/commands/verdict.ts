@@ -46,14 +46,14 @@ async function resultOf(call: Call, io: Io): Promise<unknown> {
 	const file = call.text("file");
 	if (given !== undefined && file !== undefined) throw usage("JSON and --file contradict each other", "give one of them");
 	if (given === undefined && file === undefined)
-		throw usage("the result is missing", `for example: sluice result '{"risk": "low"}', or sluice result --file report.json`);
+		throw usage("the result is missing", `give JSON, for example '{"risk": "low"}', or --file FILE`);
 	const text = file === undefined ? (given === "-" ? await readAll(io.world.stdin) : (given as string)) : fileOf(placeOf(io.world, file));
 	try {
 		return JSON.parse(text);
 	} catch (error) {
 		throw usage(
 			`the result is not JSON: ${(error as Error).message}`,
-			`a text needs quotes of its own: sluice result '"a text"'; an object: sluice result '{"risk": "low"}'`,
+			`a text needs quotes of its own: '"a text"'; an object: '{"risk": "low"}'`,
 		);
 	}
 }
