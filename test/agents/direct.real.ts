@@ -16,7 +16,11 @@ describe.each(TRIED.map((one) => [one.title, one] as const))("%s", (_title, { ag
 		const work = place.workFolder();
 		place.api.script("key-a", [{ shell: "echo made > made.txt", usage: usageFor(agent) }], { say: "all done" });
 		const first = await runDirectly(place, account, work, { prompt: "make the file", record: "tool" });
-		expect(first.judged, `${first.stdout}\n${first.stderr}`).toMatchObject({ outcome: "ok", message: "all done" });
+		expect(first.judged, `${first.stdout}\n${first.stderr}`).toMatchObject({
+			outcome: "ok",
+			message: "all done",
+			not_understood: 0,
+		});
 		expect(existsSync(join(work, "made.txt"))).toBe(true);
 		expect(first.judged.used.tokens).toBe(tokensOf(place.api.handed("key-a")));
 		expect(first.judged.used.cost_micro).toBe(costOf(agent, place.api.handed("key-a")));
@@ -34,7 +38,7 @@ describe.each(TRIED.map((one) => [one.title, one] as const))("%s", (_title, { ag
 		const account = place.account("key-a", scenario.login);
 		const told = await runDirectly(place, account, place.workFolder(), { record: scenario.name });
 		const outcome = typeof scenario.outcome === "string" ? scenario.outcome : scenario.outcome[agent];
-		expect(told.judged.outcome, `${told.stdout}\n${told.stderr}`).toBe(outcome);
+		expect([told.judged.outcome, told.judged.not_understood], `${told.stdout}\n${told.stderr}`).toEqual([outcome, 0]);
 		if (outcome === "limited" && agent === "claude") expect(told.judged.until).toBe(place.api.resetOf("key-a"));
 	});
 });

@@ -267,7 +267,7 @@ describe("agent judge", () => {
 		const files = ["--stdout", at("gemini-json-429", "stdout"), "--stderr", at("gemini-json-429", "stderr")];
 		const text = await home.run(["agent", "judge", "gemini", ...files, "--exit", "124"]);
 		expect(text.out).toMatch(/^outcome {8}throttled$/m);
-		expect(text.out).toMatch(/^retry_after {2}35\.82$/m);
+		expect(text.out).toMatch(/^retry_after {4}35\.82$/m);
 		expect(existsSync(home.path)).toBe(false);
 	});
 

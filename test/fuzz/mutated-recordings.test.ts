@@ -162,9 +162,35 @@ const HELD: readonly Outcome[] = ["limited", "throttled", "billing", "auth"];
 const SIGNALS = [124, 130, 137, 143];
 const CLOSES: readonly Outcome[] = ["billing", "auth"];
 
+/** What single answers of the model tell, where Claude Code's last word tells less: of a run that was broken off. */
+function toldByCalls(stdout: string): number {
+	const calls = new Map<string, number>();
+	for (const line of stdout.split("\n")) {
+		const [, id, usage] = /"message":\{.*?"id":"([^"]+)".*?"usage":(\{[^}]*\})/.exec(line) ?? [];
+		const parts = [...(usage ?? "").matchAll(/"(?:input|output|cache_creation_input|cache_read_input)_tokens":(\d+)/g)].map((part) =>
+			Number(part[1]),
+		);
+		if (id !== undefined)
+			calls.set(
+				id,
+				Math.max(
+					calls.get(id) ?? 0,
+					parts.reduce((sum, part) => sum + part, 0),
+				),
+			);
+	}
+	return [...calls.values()].reduce((sum, one) => sum + one, 0);
+}
+
+const USED = new Map(ALL.map(({ name, stdout }) => [name, toldByCalls(stdout.toString())]));
+const mostUsed = (name: string, { used }: Judgement) => Math.max(used.tokens, USED.get(name) ?? 0);
+const PLAIN = new Map(ALL.map((made) => [made.name, judged(made)]));
+const plainOf = ({ name }: Capture) => PLAIN.get(name) as Judgement;
+
 /** Why this judgement is not a fair one of a run that ended like `plain`; null when it is. */
-function unfair({ code, stdout }: Capture, plain: Judgement, found: Judgement): string | null {
-	if (found.used.tokens > plain.used.tokens) return `${found.used.tokens} tokens are charged, ${plain.used.tokens} were used`;
+function unfair({ name, code, stdout }: Capture, plain: Judgement, found: Judgement): string | null {
+	const most = mostUsed(name, plain);
+	if (found.used.tokens > most) return `${found.used.tokens} tokens are charged, ${most} were used`;
 	if ((found.used.cost_micro ?? 0) > (plain.used.cost_micro ?? 0))
 		return `${found.used.cost_micro} is charged, ${plain.used.cost_micro} was`;
 	if (found.outcome === plain.outcome || HONEST.includes(found.outcome)) return null;
@@ -183,7 +209,7 @@ describe("a recording that was changed is judged as it was, or honestly as not u
 			fc.property(fc.constantFrom(...NAMES), mutation, (name, mutate) => {
 				const made = capture(name);
 				const stdout = mutate(linesOf(made), made);
-				const plain = judged(made);
+				const plain = plainOf(made);
 				const found = judged({ ...made, stdout });
 				expect(unfair(made, plain, found), `${name}: ${found.message?.slice(0, 300)}\n${stdout.slice(-1500)}`).toBeNull();
 			}),
@@ -194,7 +220,7 @@ describe("a recording that was changed is judged as it was, or honestly as not u
 	test("the last event cut at every place, with and without an end of line", () => {
 		for (const made of ALL) {
 			const text = made.stdout.toString().trimEnd();
-			const plain = judged(made);
+			const plain = plainOf(made);
 			for (let end = text.lastIndexOf("\n") + 1; end < text.length; end += 11)
 				for (const stdout of [text.slice(0, end), `${text.slice(0, end)}\n`])
 					expect(unfair(made, plain, judged({ ...made, stdout })), `${made.name}, cut at ${end}`).toBeNull();
@@ -208,7 +234,7 @@ describe("a recording that was changed is judged as it was, or honestly as not u
 				const made = capture(name);
 				let stdout = made.stdout.toString();
 				for (const mutate of mutations) stdout = mutate(stdout.split("\n").filter(Boolean), { ...made, stdout: Buffer.from(stdout) });
-				const plain = judged(made);
+				const plain = plainOf(made);
 				const found = judged({ ...made, stdout });
 				expect(unfair(made, plain, found), `${name}: ${found.message?.slice(0, 300)}\n${stdout.slice(-1500)}`).toBeNull();
 			}),
