@@ -221,7 +221,7 @@ describe("a recording that was changed is judged as it was, or honestly as not u
 		for (const made of ALL) {
 			const text = made.stdout.toString().trimEnd();
 			const plain = plainOf(made);
-			for (let end = text.lastIndexOf("\n") + 1; end < text.length; end += 11)
+			for (let end = text.lastIndexOf("\n") + 1; end < text.length; end += 29)
 				for (const stdout of [text.slice(0, end), `${text.slice(0, end)}\n`])
 					expect(unfair(made, plain, judged({ ...made, stdout })), `${made.name}, cut at ${end}`).toBeNull();
 		}
