@@ -190,7 +190,7 @@ describe("opencode is started", () => {
 		const add = (V: string, permission: "edit" | "full") => on.add({ agent: "opencode", prompt: "x", permission, env: { V } });
 		const old = await add("1.18.2", "edit");
 		expect((await on.show(old)).last_failure).toBe(
-			"permission edit is not obeyed by every opencode: opencode 1.18.2 is older than 1.18.3. Install 1.18.3 or newer, or give the job --permission full",
+			"opencode 1.18.2 may not obey permission edit: 1.18.3 is the first version that is known to. Update it, or give the job --permission full",
 		);
 		expect(argvOf(on, "1.1")).toEqual([]);
 		expect(asked).toEqual(["opencode"]);

@@ -23,11 +23,11 @@ describe("a program that may not obey a permission mode", () => {
 
 	test("is refused below full when it is too old, or does not tell", () => {
 		expect(problem("ask", "1.18.2")).toBe(
-			"permission ask is not obeyed by every opencode: opencode 1.18.2 is older than 1.18.3. Install 1.18.3 or newer, or give the job --permission full",
+			"opencode 1.18.2 may not obey permission ask: 1.18.3 is the first version that is known to. Update it, or give the job --permission full",
 		);
-		expect(problem("edit", "0.0.0-dev")).toContain("is older than");
-		expect(problem("edit", null)).toContain("opencode --version tells no version");
-		expect(problem("edit", "local")).toContain("opencode --version tells no version");
+		expect(problem("edit", "0.0.0-dev")).toContain("opencode 0.0.0-dev may not obey permission edit");
+		expect(problem("edit", null)).toContain("opencode, whose --version tells no version, may not obey");
+		expect(problem("edit", "local")).toContain("opencode, whose --version tells no version, may not obey");
 	});
 
 	test("may start with full, and when it is new enough", () => {

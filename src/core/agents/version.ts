@@ -25,6 +25,6 @@ export function permissionProblem(program: string, known: Known | null, permissi
 	if (since === undefined || permission === "full") return null;
 	const older = version === null ? null : isOlder(version, since);
 	if (older === false) return null;
-	const found = older === null ? `${program} --version tells no version` : `${program} ${version} is older than ${since}`;
-	return `permission ${permission} is not obeyed by every ${program}: ${found}. Install ${since} or newer, or give the job --permission full`;
+	const found = older === null ? `${program}, whose --version tells no version,` : `${program} ${version}`;
+	return `${found} may not obey permission ${permission}: ${since} is the first version that is known to. Update it, or give the job --permission full`;
 }
