@@ -4,6 +4,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Turn } from "./fake-api/turn.ts";
 import { type AgentName, newestOf } from "./programs.ts";
 import { bodiesOf, openStand, REPO, type Stand } from "./suites/stand.ts";
 
@@ -40,17 +41,33 @@ async function openPipeline(agent: AgentName): Promise<Stand & { sling(recipe: s
 	return { ...stand, sling };
 }
 
+/**
+ * What the default permission does not allow, and what a person grants then: a command that Claude Code has no rule for, and no more (it refuses its freest mode to
+ * root); a file outside of the folder that Codex's sandbox lets it write to.
+ */
+const DENIED = {
+	claude: { shell: "sh greet.sh", word: "sh greet.sh", grant: "asked" },
+	codex: { shell: "touch ../../../outside.txt && sh greet.sh", word: "outside.txt", grant: "full" },
+} as const;
+
 const implementation = [{ write: "greet.txt", content: "hello" }, { say: "The greeting is there." }];
+
+type Way = { name: string; says: Turn };
+
+/** How a run speaks of itself: by the tools of its own MCP server, or by the command, which Codex's sandbox keeps from the daemon. */
+const waysOf = (agent: "claude" | "codex", tool: Way, command: Way): Way[] => (agent === "codex" ? [tool] : [tool, command]);
 
 describe.each((["claude", "codex"] as const).map((agent) => [`${agent} ${newestOf(agent)}, pipelines`, agent] as const))(
 	"%s",
 	(_title, agent) => {
 		const REFUSAL = "it deletes all users";
 
-		test.each([
-			["sluice verdict fail", { shell: `sluice verdict fail "${REFUSAL}"` }],
-			["the tool run_fail", { mcp: "run_fail", input: { text: REFUSAL } }],
-		] as const)("a review that says no by %s: nothing is merged", async (_way, refusal) => {
+		const refusals = waysOf(
+			agent,
+			{ name: "the tool run_fail", says: { mcp: "run_fail", input: { text: REFUSAL } } },
+			{ name: "sluice verdict fail", says: { shell: `sluice verdict fail "${REFUSAL}"` } },
+		);
+		test.each(refusals)("a review that says no by $name: nothing is merged", async ({ says: refusal }) => {
 			const { api, daemon, repo, sling } = await openPipeline(agent);
 			const base = repo.head("main");
 			api.script("key-a", [...implementation, refusal], { say: "This must not be merged." });
@@ -81,12 +98,17 @@ describe.each((["claude", "codex"] as const).map((agent) => [`${agent} ${newestO
 			expect(bodiesOf(api, "key-a")[1]).toContain("in German");
 		});
 
-		test("a run asks a person by sluice verdict ask: its job waits, and goes on with the answer", async () => {
+		const QUESTION = "Which greeting do you want?";
+		const questions = waysOf(
+			agent,
+			{ name: "the tool run_ask", says: { mcp: "run_ask", input: { text: QUESTION } } },
+			{ name: "sluice verdict ask", says: { shell: `sluice verdict ask "${QUESTION}"` } },
+		);
+		test.each(questions)("a run asks a person by $name: its job waits, and goes on with the answer", async ({ says: question }) => {
 			const { api, daemon, repo, sling } = await openPipeline(agent);
-			const question = "Which greeting do you want?";
-			api.script("key-a", [{ shell: `sluice verdict ask "${question}"` }], { say: "I have asked." });
+			api.script("key-a", [question], { say: "I have asked." });
 			const [implement, , merge] = (await sling("implement-review-merge")) as [number, number, number];
-			expect(await daemon.asks(implement)).toMatchObject({ question: expect.stringContaining(question) });
+			expect(await daemon.asks(implement)).toMatchObject({ question: expect.stringContaining(QUESTION) });
 			api.script("key-a", [{ write: "greet.txt", content: "hi" }, { say: "The greeting is there." }], {
 				say: "It does what was asked for.",
 			});
@@ -97,25 +119,26 @@ describe.each((["claude", "codex"] as const).map((agent) => [`${agent} ${newestO
 
 		test("a tool that was denied and that a person then grants: it goes on, and all is merged", async () => {
 			const { api, daemon, repo, sling } = await openPipeline(agent);
-			// Outside of the worktree, or a command that no recipe allows.
-			const denied = { shell: "printf granted > greet.txt && touch ../../../outside.txt" };
-			api.script("key-a", [denied], { say: "I was not allowed to run the command." });
+			repo.commit({ "greet.sh": "printf granted > greet.txt\n" }, "a script");
+			const denied = DENIED[agent];
+			api.script("key-a", [{ shell: denied.shell }], { say: "I was not allowed to run the command." });
 			const [implement, , merge] = (await sling("implement-review-merge")) as [number, number, number];
 			const { question } = await daemon.asks(implement);
-			expect(question).toContain("outside.txt");
-			expect(await daemon.say("show", String(implement))).toContain("outside.txt");
-			api.script("key-a", [denied, { say: "The greeting is there." }], { say: "It does what was asked for." });
-			// Claude Code refuses its freest mode to root, so what was asked for is granted, and no more.
-			await daemon.say("answer", String(implement), "Yes, you may.", "--permission", agent === "claude" ? "asked" : "full");
+			expect(question).toContain(denied.word);
+			expect(await daemon.say("show", String(implement))).toContain(denied.word);
+			api.script("key-a", [{ shell: denied.shell }, { say: "The greeting is there." }], { say: "It does what was asked for." });
+			await daemon.say("answer", String(implement), "Yes, you may.", "--permission", denied.grant);
 			expect(await daemon.merged(merge)).toMatchObject({ status: "succeeded" });
 			expect(repo.git("show", "main:greet.txt")).toBe("granted");
 			expect((await daemon.outcome(implement, 2)).session).toBe((await daemon.outcome(implement, 1)).session);
 		});
 
-		test.each([
-			["sluice result", { shell: `sluice result '{"n":7}'` }],
-			["the tool run_result", { mcp: "run_result", input: { result: { n: 7 } } }],
-		] as const)("a run reports a result by %s, which the next step's prompt has", async (_way, report) => {
+		const reports = waysOf(
+			agent,
+			{ name: "the tool run_result", says: { mcp: "run_result", input: { result: { n: 7 } } } },
+			{ name: "sluice result", says: { shell: `sluice result '{"n":7}'` } },
+		);
+		test.each(reports)("a run reports a result by $name, which the next step's prompt has", async ({ says: report }) => {
 			const { api, daemon } = await openPipeline(agent);
 			api.script("key-a", [report, { say: "counted" }], { say: "used" });
 			const count = await daemon.add("a", "Count the users.", { permission: "default", flags: ["--name", "count"] });
@@ -129,3 +152,10 @@ describe.each((["claude", "codex"] as const).map((agent) => [`${agent} ${newestO
 		});
 	},
 );
+
+test("codex: the command is not reached from inside its sandbox, and says to use the tools instead", async () => {
+	const { api, daemon } = await openPipeline("codex");
+	api.script("key-a", [{ shell: '"$SLUICE_HOME/bin/sluice" verdict fail "no"' }], { say: "I could not say it." });
+	await daemon.ended(await daemon.add("a", "Say no.", { permission: "default" }));
+	expect(bodiesOf(api, "key-a").at(-1)).toContain("run_fail");
+});
