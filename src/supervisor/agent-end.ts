@@ -111,6 +111,7 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		...(found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms }),
 	};
 	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when };
+	if (run.stop?.kind === "crashed") return { ...plain, ...told, ...(found.outage ? { outage: true } : {}) };
 	if (run.stop !== null || seen.state === "gone") return { ...plain, ...told };
 	if (seen.launch_failed !== null) {
 		const profile = profileOf(agent.name, floor.settings().agents);

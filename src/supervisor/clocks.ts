@@ -64,17 +64,17 @@ export function listen(floor: Floor, run: LiveRun, now: number): void {
 
 /**
  * A slot is not for waiting in. An agent that waits for the end of a limit by itself is stopped, and goes on when the account may; one whose call of the model
- * has failed twice, and who would try on, is stopped, and goes on by the retry policy.
+ * keeps failing, and who would try on, is stopped, and goes on by the retry policy.
  */
 function losePatience(floor: Floor, run: LiveRun, agent: AgentRun, now: number): void {
 	const allowed = floor.settings().agent_patience_ms;
 	if (allowed === null || agent.output === "command" || run.stage !== "running" || run.stop || run.asking || run.frozen !== null) return;
 	const stderr = lastWordsOnStderr(floor, run);
-	const failed = triesInVain(agent.output, agent.reader.reading, stderr);
+	const failed = triesInVain(agent.output, agent.reader.reading, stderr, writtenAt(floor, run, "stdout"));
 	if (failed !== null) {
 		agent.waited = failed;
 		const kind = failed.cause === "transient" ? "crashed" : "rate_limited";
-		void askStop(floor, run, kind, `${failed.cause}: its call of the model has failed twice: ${failed.text}`);
+		void askStop(floor, run, kind, `${failed.cause}: its call of the model keeps failing: ${failed.text}`);
 		return;
 	}
 	const waited = waitsFor(agent.output, agent.reader.reading, stderr);
@@ -94,13 +94,15 @@ function tellAnswered(floor: Floor, run: LiveRun, { output, reader }: AgentRun):
 		run.probe = !isOvertaken(error);
 	});
 }
+
+const writtenAt = ({ disk }: Floor, { dir }: LiveRun, stream: "stdout" | "stderr"): number => disk.changedAt(`${dir}/${stream}.log`) ?? 0;
+
 /** An error with its stack, and the words before it. */
 const ERROR_BYTES = 16 * 1024;
 
-/** Its end, if that is where it wrote last. */
+/** Its end, if that is where it wrote last; in one and the same millisecond, too: an answer to a further attempt takes longer. */
 function lastWordsOnStderr(floor: Floor, run: LiveRun): string {
-	const at = (stream: "stdout" | "stderr") => floor.disk.changedAt(`${run.dir}/${stream}.log`) ?? 0;
-	return at("stderr") > at("stdout") ? tailOf(floor, run, "stderr", ERROR_BYTES) : "";
+	return writtenAt(floor, run, "stderr") >= writtenAt(floor, run, "stdout") ? tailOf(floor, run, "stderr", ERROR_BYTES) : "";
 }
 
 /** 90000 → "1m30s". */

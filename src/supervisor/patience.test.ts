@@ -1,5 +1,6 @@
 // Agents that wait for the end of a limit by themselves: stopped, and gone on with when the account may.
 
+import { utimesSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { capture } from "../../test/make/capture.ts";
 import { HOUR, SECOND } from "../../test/make/fakes.ts";
@@ -70,7 +71,7 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 	const upTo = (text: string, mark: RegExp) => text.slice(0, text.search(mark));
 
 	test.each(["gemini-503-stopped", "gemini053-503-stopped"])(
-		"%s: is tried twice, then by the retry policy in the same session",
+		"%s: is tried twice, then goes on in the same session when the provider is back",
 		async (name) => {
 			const on = await stand();
 			const job = await on.add({ agent: "gemini", prompt: "x" });
@@ -85,9 +86,10 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 			expect(on.file("1.1", "outcome.json")).toMatchObject({
 				exit_kind: "crashed",
 				outcome: "transient",
-				message: "transient: its call of the model has failed twice: The model is overloaded. Please try again later.",
+				outage: true,
+				message: "transient: its call of the model keeps failing: The model is overloaded. Please try again later.",
 			});
-			expect(await on.show(job)).toMatchObject({ status: "queued", failures: 1 });
+			expect((await on.show(job)).failures ?? 0).toBe(0);
 			await on.pass(2 * 60 * SECOND);
 			const session = /"session_id":"([^"]+)"/.exec(stdout.toString())?.[1];
 			expect(argvOf(on, "1.2")).toContain(`--resume=${session}`);
@@ -101,20 +103,38 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 			const job = await on.add({ agent: "gemini", prompt: "x" });
 			const { stdout, stderr } = capture(name);
 			on.processes.log("1.1", "stdout", stdout.toString());
-			await on.pass(SECOND);
 			on.processes.log("1.1", "stderr", stderr);
 			await on.pass(10 * SECOND);
 			expect(on.file("1.1", "outcome.json")).toMatchObject({
 				exit_kind: "rate_limited",
 				outcome: "throttled",
 				retry_after_ms: 2000,
-				message: "throttled: its call of the model has failed twice: You exceeded your current quota. Please retry in 2s.",
+				message: "throttled: its call of the model keeps failing: You exceeded your current quota. Please retry in 2s.",
 			});
 			expect((await on.show(job)).failures ?? 0).toBe(0);
 			await on.pass(10 * SECOND);
 			expect(await on.show(job)).toMatchObject({ status: "running", attempt: 2 });
 		},
 	);
+
+	test("or that an older opencode would try for ever: stopped where the newer gives up", async () => {
+		const on = await stand();
+		const job = await on.add({ agent: "opencode", prompt: "x" });
+		const failure = (at: string) =>
+			`timestamp=${at} level=ERROR run=e2085c9d message="stream error" providerID=fake modelID=fake-model session.id=ses_e15dfdf1cfferMuAutM28PFiEO small=false agent=build mode=primary error.error="AI_APICallError: Service unavailable"\n`;
+		// Five of an earlier call, which was answered in the end.
+		for (let count = 0; count < 5; count++) on.processes.log("1.1", "stderr", failure("2020-01-01T00:00:00.000Z"));
+		for (let count = 0; count < 5; count++) on.processes.log("1.1", "stderr", failure("2040-01-01T00:00:00.000Z"));
+		await on.pass(HOUR);
+		expect((await on.show(job)).status).toBe("running");
+		on.processes.log("1.1", "stderr", failure("2040-01-01T00:01:04.000Z"));
+		await on.pass(10 * SECOND);
+		expect(on.file("1.1", "outcome.json")).toMatchObject({
+			exit_kind: "crashed",
+			outcome: "transient",
+			message: "transient: its call of the model keeps failing: AI_APICallError: Service unavailable",
+		});
+	});
 
 	test("fails for want of a connection as well", async () => {
 		const on = await stand();
@@ -124,7 +144,7 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 		expect(on.file("1.1", "outcome.json")).toMatchObject({
 			exit_kind: "crashed",
 			outcome: "transient",
-			message: "transient: its call of the model has failed twice: Error: exception TypeError: fetch failed sending request",
+			message: "transient: its call of the model keeps failing: Error: exception TypeError: fetch failed sending request",
 		});
 	});
 
@@ -135,9 +155,9 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 		const { stdout, stderr } = capture("gemini-503-stopped");
 		on.processes.log("1.1", "stderr", stderr);
 		on.processes.log("2.1", "stdout", `${stdout.toString().split("\n").slice(0, 3).join("\n")}\n`);
-		await on.pass(SECOND);
 		on.processes.log("1.1", "stdout", stdout.toString());
 		on.processes.log("2.1", "stderr", stderr);
+		utimesSync(on.path("1.1", "stderr.log"), 0, 0);
 		await on.pass(HOUR);
 		for (const job of [answered, inTool]) expect((await on.show(job)).status).toBe("running");
 	});

@@ -77,7 +77,7 @@ export async function runDirectly(place: Place, account: Sandbox, cwd: string, w
 		lastOnStderr += chunk;
 		listen();
 		if (waited) return;
-		waited = triesInVain(profile.output, reader.reading, lastOnStderr);
+		waited = triesInVain(profile.output, reader.reading, lastOnStderr, 0);
 		if (waited) signal(profile.stop_signal);
 	});
 	const [code, endedBy] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {

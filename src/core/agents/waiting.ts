@@ -2,7 +2,8 @@
 //
 //   Codex           says so in an event; a long retry-after is waited for in silence
 //   Gemini CLI      says so on stderr, and tries up to ten times: it is stopped after its second failure (decision 0125)
-//   opencode        says so in its log on stderr, which its profile turns on; what it was told to wait is not in it
+//   opencode        says so in its log on stderr, which its profile turns on; what it was told to wait is not in it. The newer gives up after five retries, 1.18.3
+//                   never: it is stopped where the newer gives up
 //   Claude Code     gives up by itself
 
 import { causeOfText, delayIn } from "./causes.ts";
@@ -25,17 +26,35 @@ export function waitsFor(format: Format, reading: Pick<Reading, "tools" | "retry
 	return { cause, text: wordsOf(text), ...(delay === undefined ? {} : { retry_after_ms: delay }) };
 }
 
-/** As many attempts at one call of the model as Gemini CLI is given. */
-const ATTEMPTS = 2;
+/** As many attempts at one call of the model as they are given. */
+const GEMINI_ATTEMPTS = 2;
+const OPENCODE_ATTEMPTS = 6;
 
 /**
- * The failure that Gemini CLI has met at its second attempt, and would go on trying against; null when there is none. It tells of each attempt on stderr
- * ("Attempt 2 failed …. Retrying …") and counts from one again for the next call. `stderr` as above.
+ * The failure that an agent has met at its last attempt, and would go on trying against; null when there is none. `stderr` as above; `since`: when it last wrote
+ * to stdout, epoch milliseconds.
  */
-export function triesInVain(format: Format, reading: Pick<Reading, "tools">, stderr: string): Trouble | null {
-	if (format !== "gemini" || reading.tools.size > 0) return null;
+export function triesInVain(format: Format, reading: Pick<Reading, "tools">, stderr: string, since: number): Trouble | null {
+	if (reading.tools.size > 0) return null;
+	if (format === "gemini") return geminiInVain(stderr);
+	return format === "opencode" ? opencodeInVain(stderr, since) : null;
+}
+
+/** A line of its log for each failure, with its time. */
+function opencodeInVain(stderr: string, since: number): Trouble | null {
+	const failures = stderr
+		.split("\n")
+		.filter((line) => / message="stream error" /.test(line) && Date.parse(/^timestamp=(\S+)/.exec(line)?.[1] ?? "") >= since);
+	const last = failures.at(-1);
+	if (last === undefined || failures.length < OPENCODE_ATTEMPTS) return null;
+	const cause = causeOfText(wordsOf(last));
+	return OF_LIMITS.includes(cause) || cause === "transient" ? { cause, text: wordsOf(last) } : null;
+}
+
+/** It tells of each attempt ("Attempt 2 failed …. Retrying …") and counts from one again for the next call. */
+function geminiInVain(stderr: string): Trouble | null {
 	const last = [...stderr.matchAll(/^Attempt (\d+) failed/gm)].at(-1);
-	if (last === undefined || Number(last[1]) < ATTEMPTS) return null;
+	if (last === undefined || Number(last[1]) < GEMINI_ATTEMPTS) return null;
 	const told = stderr.slice(last.index);
 	const [, words, error] = /^(Attempt .*?)Retrying (?:after \d+ms|with backoff)\.\.\.(.*)$/s.exec(told) ?? [];
 	if (words === undefined || error === undefined) return null;
