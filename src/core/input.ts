@@ -196,7 +196,7 @@ function checkExpectation({ kind, repo }: Job, spec: JobSpec, at: At): void {
 		if (spec[key] !== undefined && kind !== "agent") throw check.wrong(at(key), `is for agents, and this is a ${kind}`, "leave it out");
 	if (spec.expect !== "change" || repo !== undefined) return;
 	if (spec.recipe === undefined)
-		throw check.wrong(at("expect"), "a change can be told only in a repo", "name one with repo, or leave expect out");
+		throw check.wrong(at("expect"), "a change can be told only in a repo", "name one with --repo, or leave expect out");
 	delete spec.expect;
 }
 
