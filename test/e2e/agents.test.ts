@@ -63,9 +63,10 @@ describe("a run", () => {
 			"--permission-mode",
 			"acceptEdits",
 			...USUAL_COMMANDS.map((command) => `--allowedTools=Bash(${command}:*)`),
-			"--",
-			"the task",
+			expect.stringMatching(/^--mcp-config=.*bin\/sluice\.js.*"--for","run"/),
+			"--allowedTools=mcp__sluice",
 		]);
+		expect(player.prompt(1)).toBe("the task");
 		expect((await client.call("budget.list", {})).budgets).toMatchObject([{ subject: "owner:ann", used: 16725 }]);
 		const shown = await home.run(["logs", String(job)]);
 		expect(shown.out).toBe("▸ Bash echo hi-from-tool > out.txt && cat out.txt\n  hi-from-tool\ndone\n· 8449 tokens, $0.0167\n");
@@ -91,7 +92,7 @@ describe("a run", () => {
 		});
 		expect(player.starts).toBe(3);
 		expect(player.argv(3)).toEqual(expect.arrayContaining(["--resume", "e33a9a84-e14e-4c13-bf2e-f46e5a3d3916"]));
-		expect(player.argv(3)).not.toContain("the task");
+		expect(player.prompt(3)).not.toMatch(/^the task/);
 		const limited = accountOf(home, job, 1);
 		expect(limited).toMatchObject({ outcome: "limited", account: "work", until: expect.any(Number) });
 		expect(accountOf(home, job, 2).started_at).toBeGreaterThanOrEqual(limited.until + 100);
@@ -124,7 +125,8 @@ describe("a run", () => {
 		await becomes(client, await add(client), "succeeded");
 		await client.call("job.answer", { id: job, text: "yes, do" });
 		await becomes(client, job, "succeeded");
-		expect(player.argv(3)).toEqual(expect.arrayContaining(["--resume", "a46c1682-db6b-4112-a746-a09dcd5b4627", "yes, do"]));
+		expect(player.argv(3)).toEqual(expect.arrayContaining(["--resume", "a46c1682-db6b-4112-a746-a09dcd5b4627"]));
+		expect(player.prompt(3)).toBe("yes, do");
 	});
 
 	test("whose tool is silent longer than it may be silent itself", async () => {

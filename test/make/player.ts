@@ -19,6 +19,7 @@ cd "$PWD"
 n=1
 while ! mkdir '${this.notes}'/$n 2>/dev/null; do n=$((n + 1)); done
 for word in "$@"; do printf '%s\\0' "$word"; done > '${this.notes}'/$n/argv
+cat > '${this.notes}'/$n/stdin
 env > '${this.notes}'/$n/env
 [ -f '${this.notes}'/part-$n.sh ] || { echo 'nothing is left to play' >&2; exit 99; }
 . '${this.notes}'/part-$n.sh
@@ -57,6 +58,11 @@ env > '${this.notes}'/$n/env
 		return readFileSync(join(this.notes, String(start), "argv"), "utf8")
 			.split("\0")
 			.slice(0, -1);
+	}
+
+	/** What it read on standard input. */
+	prompt(start: number): string {
+		return readFileSync(join(this.notes, String(start), "stdin"), "utf8");
 	}
 
 	env(start: number): Record<string, string> {
