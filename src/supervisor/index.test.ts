@@ -22,7 +22,7 @@ describe("a run", () => {
 			dir: on.path("1.1", "").replace(/\/$/, ""),
 		});
 		expect(launch.env).toEqual({
-			PATH: "/bin",
+			PATH: `${on.folder}/bin:/bin`,
 			COLOUR: "blue",
 			SLUICE_JOB_ID: "1",
 			SLUICE_RUN_ID: "1.1",
