@@ -115,12 +115,6 @@ export const BUGS: Bug[] = [
 		replace: "const mayRetry = true;",
 	},
 	{
-		name: "a verdict beats a stop",
-		file: "core/outcome.js",
-		find: 'job.run?.intent || job.kind === "kernel" ? ended :',
-		replace: "",
-	},
-	{
 		name: "a verdict beats a limit",
 		file: "core/verdict.js",
 		find: "if (!said || !BY_ITSELF.includes(ended.exit_kind))",
