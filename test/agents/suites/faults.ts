@@ -54,7 +54,8 @@ export function faults(tried: Tried): void {
 		async (hang) => {
 			const { api, daemon, expectCharged } = await openStand(tried);
 			api.script("key-a", [step, { hang }], { say: "at last", usage });
-			const id = await daemon.add("a", "make two halves", { flags: ["--stall-timeout", "8s", "--retries", "1"] });
+			// Longer than a program takes to begin on a busy machine.
+			const id = await daemon.add("a", "make two halves", { flags: ["--stall-timeout", "30s", "--retries", "1"] });
 			expect(await daemon.outcome(id, 1)).toMatchObject({ exit_kind: "stalled" });
 			expect(await daemon.ended(id)).toMatchObject({ status: "succeeded", attempt: 2, failures: 1 });
 			if (tellsAsItGoes(tried)) await expectCharged();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { runProgram } from "../../../src/host/program.ts";
+import { until } from "../../make/daemon.ts";
 import { usageFor } from "../charges.ts";
 import type { AgentName } from "../programs.ts";
 import { bodiesOf, isNewest, openStand, REPO, type Stand, type Tried } from "./stand.ts";
@@ -24,9 +25,12 @@ function registerServer({ place }: Stand): void {
 const HEADLESS: Record<AgentName, (argv: string[]) => string[]> = {
 	claude: ([program, ...words]) => [program!, "-p", ...words, "go on by hand"],
 	codex: ([program, , ...words]) => [program!, "exec", "resume", "--skip-git-repo-check", ...words, "go on by hand"],
-	gemini: ([program, ...words]) => [program!, "--skip-trust", ...words, "-p", "go on by hand"],
+	gemini: ([program, ...words]) => [program!, ...words, "-p", "go on by hand"],
 	opencode: ([program, ...words]) => [program!, "run", ...words, "go on by hand"],
 };
+
+/** `restore`: what makes its folder again, where it is gone. */
+type Opened = { path: string; restore?: string[] | null; resume: { argv: string[]; env: Record<string, string> } };
 
 export function surroundings(tried: Tried): void {
 	if (!isNewest(tried)) return;
@@ -49,28 +53,29 @@ export function surroundings(tried: Tried): void {
 
 	test("open of a job, before its work is merged and after: the command that it prints goes on with the session", async () => {
 		const { api, daemon, place } = await openStand(tried);
+		const goOn = async ({ path, resume }: Opened, prompt: string) => {
+			api.script("key-a", [], { say: "went on" });
+			const asked = api.turnsOf("key-a").length;
+			const env = { ...place.account("key-a").env, PATH: place.path, ...resume.env };
+			const said = await runProgram(HEADLESS[agent](resume.argv), { cwd: path, env, timeoutMs: 120_000 });
+			const body = bodiesOf(api, "key-a").slice(asked).at(-1);
+			expect(body, JSON.stringify(said)).toContain(prompt);
+			expect(body).toContain("go on by hand");
+		};
 		api.script("key-a", [{ shell: "echo made > made.txt", usage }], { say: "all done", usage });
 		const kept = await daemon.add("a", "make the kept file", { repo: REPO, flags: ["--no-merge"] });
 		await daemon.ended(kept);
+		await goOn(await daemon.ask<Opened>("open", String(kept)), "make the kept file");
 		api.script("key-a", [{ shell: "echo made > other.txt", usage }], { say: "all done", usage });
 		const merged = await daemon.add("a", "make the merged file", { repo: REPO });
 		await daemon.merged(merged);
-		for (const [id, prompt] of [
-			[kept, "make the kept file"],
-			[merged, "make the merged file"],
-		] as const) {
-			api.script("key-a", [], { say: "went on" });
-			const asked = api.turnsOf("key-a").length;
-			const { path, resume } = await daemon.ask<{ path: string; resume: { argv: string[]; env: Record<string, string> } }>(
-				"open",
-				String(id),
-			);
-			const env = { ...place.account("key-a").env, PATH: place.path, ...resume.env };
-			const said = await runProgram(HEADLESS[agent](resume.argv), { cwd: path, env, timeoutMs: 60_000 });
-			const bodies = bodiesOf(api, "key-a").slice(asked);
-			expect(bodies.at(-1), JSON.stringify(said)).toContain(prompt);
-			expect(bodies.at(-1)).toContain("go on by hand");
-		}
+		// Its worktree is removed; the line makes it again.
+		const opened = await until(async () => {
+			const found = await daemon.ask<Opened>("open", String(merged));
+			return found.restore ? found : undefined;
+		});
+		await runProgram(opened.restore as string[], { cwd: place.folder, env: { PATH: place.path }, timeoutMs: 60_000 });
+		await goOn(opened, "make the merged file");
 	});
 
 	test("events under names that no adapter knows: a person is asked, and told that nothing was understood, with the version", async () => {
