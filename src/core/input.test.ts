@@ -22,7 +22,7 @@ const CONFIG: Config = {
 	resources: { build: 2 },
 };
 const draft = (input: unknown, config = CONFIG, force = false): Draft => draftJob(input, config, { now: NOW, force });
-const made = (more: JobInput, config = CONFIG) => draft({ command: ["make"], ...more }, config);
+const made = (more: JobInput, config = CONFIG) => draft(more.agent === undefined ? { command: ["make"], ...more } : more, config);
 
 function refusal(input: unknown, config = CONFIG, force = false): SluiceError {
 	try {
