@@ -6,7 +6,8 @@
 export type CharTest = (codePoint: number) => boolean;
 export type Assertion = "start" | "end" | "word" | "not_word";
 export type Node =
-	| { is: "char"; test: CharTest }
+	/** `code`: of a character that stands for itself. */
+	| { is: "char"; test: CharTest; code?: number }
 	| { is: "assert"; what: Assertion }
 	| { is: "all"; parts: Node[] }
 	| { is: "any"; choices: Node[] }
@@ -149,7 +150,7 @@ export function parsePattern(source: string, ignoreCase: boolean): { tree: Node;
 			default: {
 				at++;
 				const code = one.codePointAt(0) as number;
-				return { is: "char", test: cased((other) => other === code) };
+				return { is: "char", test: cased((other) => other === code), code };
 			}
 		}
 	};

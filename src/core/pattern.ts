@@ -26,8 +26,11 @@ export type Found = { index: number; groups: (string | undefined)[] };
 export type Pattern = {
 	readonly source: string;
 	readonly groups: number;
-	/** The leftmost match; `groups[0]` is the whole of it. Throws `limit` when the text is too long for this pattern. */
-	exec(text: string): Found | null;
+	/**
+	 * The leftmost match; `groups[0]` is the whole of it. Throws `limit` when the text is too long for this pattern. `lowered`: the text in lower case, where the
+	 * caller has several patterns for it.
+	 */
+	exec(text: string, lowered?: string): Found | null;
 	test(text: string): boolean;
 };
 
@@ -39,8 +42,81 @@ export function compilePattern(
 	const { tree, groups } = parsePattern(source, ignoreCase);
 	const bounded: Node = whole ? { is: "all", parts: [{ is: "assert", what: "start" }, tree, { is: "assert", what: "end" }] } : tree;
 	const program = programOf({ is: "group", index: 0, body: bounded });
-	const exec = (text: string) => run(program, groups, text, source, maxSteps);
+	const known = { words: wordsIn(bounded), first: firstOf(program), anchored: isAnchored(bounded), maxSteps };
+	const exec = (text: string, lowered?: string) => {
+		// Most texts lack the words that every match has, and that is found out fast.
+		const searched = known.words === null ? "" : ignoreCase ? (lowered ?? text.toLowerCase()) : text;
+		const isPossible = known.words === null || known.words.some((word) => searched.includes(ignoreCase ? word.toLowerCase() : word));
+		return isPossible ? run(program, groups, text, source, known) : null;
+	};
 	return { source, groups, exec, test: (text) => exec(text) !== null };
+}
+
+/** Words of which every match has one; null where there are none such. */
+function wordsIn(node: Node): string[] | null {
+	const shortest = (words: string[]) => Math.min(...words.map((word) => word.length));
+	switch (node.is) {
+		case "char":
+			return node.code === undefined ? null : [String.fromCodePoint(node.code)];
+		case "group":
+			return wordsIn(node.body);
+		case "repeat":
+			return node.min === 0 ? null : wordsIn(node.body);
+		case "any": {
+			const each = node.choices.map(wordsIn);
+			return each.some((one) => one === null) ? null : each.flatMap((one) => one as string[]);
+		}
+		case "all": {
+			const found: string[][] = [];
+			let word = "";
+			for (const part of [...node.parts, null]) {
+				if (part?.is === "char" && part.code !== undefined) {
+					word += String.fromCodePoint(part.code);
+					continue;
+				}
+				if (word !== "") found.push([word]);
+				word = "";
+				const inner = part === null ? null : wordsIn(part);
+				if (inner !== null) found.push(inner);
+			}
+			return found.sort((one, other) => shortest(other) - shortest(one))[0] ?? null;
+		}
+		default:
+			return null;
+	}
+}
+
+/** Whether a match can begin only where the text does. */
+function isAnchored(node: Node): boolean {
+	if (node.is === "assert") return node.what === "start";
+	if (node.is === "group") return isAnchored(node.body);
+	if (node.is === "any") return node.choices.every(isAnchored);
+	return node.is === "all" && node.parts[0] !== undefined && isAnchored(node.parts[0]);
+}
+
+/** Which characters a match can begin with; null where it may be empty. */
+function firstOf(program: readonly Instruction[]): CharTest | null {
+	const tests: CharTest[] = [];
+	const open = [0];
+	const seen = new Set<number>();
+	for (let at = open.pop(); at !== undefined; at = open.pop()) {
+		if (seen.has(at)) continue;
+		seen.add(at);
+		const instruction = program[at] as Instruction;
+		if (instruction.op === "match") return null;
+		if (instruction.op === "char") tests.push(instruction.test);
+		else if (instruction.op === "jump") open.push(instruction.to);
+		else if (instruction.op === "split") open.push(instruction.first, instruction.second);
+		else open.push(at + 1);
+	}
+	return tabled((code) => tests.some((test) => test(code)));
+}
+
+const ASCII = 128;
+/** The same test, looked up in a table for the usual characters. */
+function tabled(test: CharTest): CharTest {
+	const table = Uint8Array.from({ length: ASCII }, (_, code) => (test(code) ? 1 : 0));
+	return (code) => (code < ASCII ? table[code] === 1 : test(code));
 }
 
 function programOf(tree: Node): Instruction[] {
@@ -58,7 +134,7 @@ function programOf(tree: Node): Instruction[] {
 	const write = (node: Node): void => {
 		switch (node.is) {
 			case "char":
-				emit({ op: "char", test: node.test });
+				emit({ op: "char", test: tabled(node.test) });
 				return;
 			case "assert":
 				emit({ op: "assert", what: node.what });
@@ -117,8 +193,9 @@ function programOf(tree: Node): Instruction[] {
 }
 
 type Thread = { at: number; slots: number[] };
+type Known = { first: CharTest | null; anchored: boolean; maxSteps: number };
 
-function run(program: Instruction[], groups: number, text: string, source: string, maxSteps: number): Found | null {
+function run(program: Instruction[], groups: number, text: string, source: string, { first, anchored, maxSteps }: Known): Found | null {
 	let steps = 0;
 	const step = () => {
 		if (++steps > maxSteps)
@@ -168,10 +245,17 @@ function run(program: Instruction[], groups: number, text: string, source: strin
 	let threads: Thread[] = [];
 	let best: number[] | null = null;
 	for (let position = 0; ; ) {
-		// A match that begins further left has priority, so a new thread comes last.
-		if (best === null) add(threads, { at: 0, slots: none }, position);
 		const code = position < text.length ? (text.codePointAt(position) as number) : null;
 		const width = code !== null && code > 0xffff ? 2 : 1;
+		// A match that begins further left has priority, so a new thread comes last.
+		const mayBegin = best === null && (position === 0 || !anchored);
+		if (mayBegin && (first === null || (code !== null && first(code)))) add(threads, { at: 0, slots: none }, position);
+		else if (threads.length === 0) {
+			if (!mayBegin || code === null) break;
+			step();
+			position += width;
+			continue;
+		}
 		const next: Thread[] = [];
 		for (const thread of threads) {
 			step();

@@ -1,29 +1,32 @@
 // Reads what the configuration says of an agent's output, and refuses what cannot be meant: the place, what is wrong, what to write.
 
 import * as check from "../../check.ts";
+import { compilePattern } from "../../pattern.ts";
+import { PatternFault } from "../../pattern-syntax.ts";
 import { OUTCOMES } from "../happening.ts";
 import type { OutcomeRule, OwnReading, UsageRule } from "./outcomes.ts";
-import { patternOf } from "./pattern.ts";
-import { PatternError } from "./pattern-syntax.ts";
 
 const RULES_MAX = 50;
+/** Of a pattern. */
+const LONGEST = 500;
 const RULE_KEYS = ["exit", "stdout", "stderr", "match", "recovered", "is", "retry_after", "until"] as const;
 const PATTERNS = ["stdout", "stderr", "match", "recovered", "retry_after", "until"] as const;
 const USAGE_KEYS = ["tokens", "cost", "count", "input_includes_cache"] as const;
 
 /** `groups`: it has to capture something. */
 export function readPattern(value: unknown, field: string, groups: "captures" | "any"): string {
-	const source = check.text(value, field, { max: 10_000, lines: "one" });
+	const source = check.text(value, field, { max: LONGEST, lines: "one" });
+	if (source === "") throw check.wrong(field, "is empty: it would match every line");
 	try {
-		const pattern = patternOf(source);
+		const pattern = compilePattern(source, { ignoreCase: true });
 		if (groups === "captures" && pattern.groups === 0)
 			throw check.wrong(field, "captures nothing", `put what is meant in parentheses, for example 'retry in (\\d+)s'`);
 		return source;
 	} catch (error) {
-		if (!(error instanceof PatternError)) throw error;
+		if (!(error instanceof PatternFault)) throw error;
 		throw check.wrong(
 			field,
-			`${error.message} (character ${error.at} of ${check.shown(source)})`,
+			`${error.message} (character ${error.at + 1} of ${check.shown(source)})`,
 			"docs/agents.md, Agents of your own, says what a pattern may hold",
 		);
 	}

@@ -157,7 +157,7 @@ describe("refuses, with the place and what to write", () => {
 		[outcomes({ exit: 1, is: "tired" }), "agents.mine.outcomes[0].is", /"tired"/],
 		[outcomes({ is: "ok" }), "agents.mine.outcomes[0]", /fits every run/],
 		[outcomes({ exit: 256, is: "ok" }), "agents.mine.outcomes[0].exit", /256/],
-		[outcomes({ exit: 1, is: "ok" }, { stderr: "(a)\\1", is: "auth" }), "agents.mine.outcomes[1].stderr", /back reference.*character 4/],
+		[outcomes({ exit: 1, is: "ok" }, { stderr: "(a)\\1", is: "auth" }), "agents.mine.outcomes[1].stderr", /reference back.*character 4/],
 		[outcomes({ exit: 1, is: "throttled", retry_after: "in \\d+s" }), "agents.mine.outcomes[0].retry_after", /captures nothing/],
 		[outcomes({ exit: 1, is: "throttled", until: "at (.+)" }), "agents.mine.outcomes[0].until", /belongs to is: limited/],
 		[outcomes({ exit: 1, is: "auth", retry_after: "in (.+)" }), "agents.mine.outcomes[0].retry_after", /belongs to/],

@@ -3,6 +3,7 @@
 // Rules are tried in their order, the first that fits counts, also for exit code 0: some programs exit with 0 at a limit. Where none fits, the judgement of the agent's `output`
 // stands (for `command`: the exit code).
 
+import { compilePattern, type Pattern } from "../../pattern.ts";
 import { delayIn, momentIn } from "../causes.ts";
 import type { Outcome, Used } from "../happening.ts";
 import { NOTHING } from "../happening.ts";
@@ -11,7 +12,6 @@ import { type About, type Exit, exitKindFor, type Judgement, judge } from "../ju
 import { createLines } from "../lines.ts";
 import type { Format } from "../profile.ts";
 import { plus, type Reading } from "../reading.ts";
-import { type Pattern, patternOf } from "./pattern.ts";
 
 /** All that is given must fit. A pattern looks for one line. */
 export type OutcomeRule = {
@@ -70,9 +70,9 @@ export function createWatch(own: OwnReading): Watch {
 	let lowered = "";
 	const on = (source: string | undefined, line: string) => {
 		if (source === undefined) return null;
-		const pattern = patterns.get(source) ?? patternOf(source);
+		const pattern = patterns.get(source) ?? compilePattern(source, { ignoreCase: true });
 		patterns.set(source, pattern);
-		return pattern.on(line, lowered);
+		return pattern.exec(line, lowered)?.groups ?? null;
 	};
 	const seen: Seen[] = (own.outcomes ?? []).map((rule) => ({ rule, line: { stdout: null, stderr: null }, delay: null, until: null }));
 	const usage = own.usage ?? {};
@@ -87,15 +87,17 @@ export function createWatch(own: OwnReading): Watch {
 			const { rule } = one;
 			if (on(rule[stream] ?? rule.match, line) !== null) one.line[stream] = line;
 			else if (one.line[stream] !== null && on(rule.recovered, line) !== null) one.line[stream] = null;
-			one.delay = on(rule.retry_after, line)?.groups[0] ?? one.delay;
-			one.until = on(rule.until, line)?.groups[0] ?? one.until;
+			one.delay = on(rule.retry_after, line)?.[1] ?? one.delay;
+			one.until = on(rule.until, line)?.[1] ?? one.until;
 		}
 		if (stream === "stderr") return;
-		const used = on(usage.tokens, line)?.groups.reduce((sum, group) => sum + (amountIn(group) ?? 0), 0);
+		const used = on(usage.tokens, line)
+			?.slice(1)
+			.reduce((sum: number, group) => sum + (amountIn(group) ?? 0), 0);
 		if (used !== undefined) tokens = usage.count === "last" ? used : (tokens ?? 0) + used;
-		const dollars = amountIn(on(usage.cost, line)?.groups[0]);
+		const dollars = amountIn(on(usage.cost, line)?.[1]);
 		if (dollars !== undefined) cost = usage.count === "last" ? dollars : (cost ?? 0) + dollars;
-		const id = on(own.session, line)?.groups[0];
+		const id = on(own.session, line)?.[1];
 		if (id !== undefined && KEEPS_SESSION.test(id)) session = id;
 	};
 	const lines = createLines((line) => look("stdout", line));
