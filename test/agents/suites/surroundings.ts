@@ -8,6 +8,7 @@ import { runProgram } from "../../../src/host/program.ts";
 import { until } from "../../make/daemon.ts";
 import { usageFor } from "../charges.ts";
 import type { AgentName } from "../programs.ts";
+import { MODELS } from "../sandbox.ts";
 import { bodiesOf, isNewest, openStand, REPO, type Stand, type Tried } from "./stand.ts";
 
 /** The built command. */
@@ -25,7 +26,7 @@ function registerServer({ place }: Stand): void {
 const HEADLESS: Record<AgentName, (argv: string[]) => string[]> = {
 	claude: ([program, ...words]) => [program!, "-p", ...words, "go on by hand"],
 	codex: ([program, , ...words]) => [program!, "exec", "resume", "--skip-git-repo-check", ...words, "go on by hand"],
-	gemini: ([program, ...words]) => [program!, ...words, "-p", "go on by hand"],
+	gemini: ([program, ...words]) => [program!, ...words, "-m", MODELS.gemini, "-p", "go on by hand"],
 	opencode: ([program, ...words]) => [program!, "run", ...words, "go on by hand"],
 };
 
