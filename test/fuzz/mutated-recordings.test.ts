@@ -188,12 +188,14 @@ const PLAIN = new Map(ALL.map((made) => [made.name, judged(made)]));
 const plainOf = ({ name }: Capture) => PLAIN.get(name) as Judgement;
 
 /** Why this judgement is not a fair one of a run that ended like `plain`; null when it is. */
-function unfair({ name, code, stdout }: Capture, plain: Judgement, found: Judgement): string | null {
+function unfair({ name, code, stdout }: Capture, plain: Judgement, found: Judgement, mutated: string): string | null {
 	const most = mostUsed(name, plain);
 	if (found.used.tokens > most) return `${found.used.tokens} tokens are charged, ${most} were used`;
 	if ((found.used.cost_micro ?? 0) > (plain.used.cost_micro ?? 0))
 		return `${found.used.cost_micro} is charged, ${plain.used.cost_micro} was`;
 	if (found.outcome === plain.outcome || HONEST.includes(found.outcome)) return null;
+	// The words with which it asked are gone from what it wrote.
+	if (plain.outcome === "needs_human" && found.outcome === "ok" && !mutated.includes((plain.message ?? "").slice(-20))) return null;
 	// It told of that, and what came after is lost.
 	if (found.outcome === "throttled" && stdout.includes("429")) return null;
 	if (found.outcome === "killed" && SIGNALS.includes(code)) return null;
@@ -211,7 +213,7 @@ describe("a recording that was changed is judged as it was, or honestly as not u
 				const stdout = mutate(linesOf(made), made);
 				const plain = plainOf(made);
 				const found = judged({ ...made, stdout });
-				expect(unfair(made, plain, found), `${name}: ${found.message?.slice(0, 300)}\n${stdout.slice(-1500)}`).toBeNull();
+				expect(unfair(made, plain, found, stdout), `${name}: ${found.message?.slice(0, 300)}\n${stdout.slice(-1500)}`).toBeNull();
 			}),
 			{ numRuns: Number(process.env.SLUICE_FUZZ_RUNS ?? 150) },
 		);
@@ -223,7 +225,7 @@ describe("a recording that was changed is judged as it was, or honestly as not u
 			const plain = plainOf(made);
 			for (let end = text.lastIndexOf("\n") + 1; end < text.length; end += 29)
 				for (const stdout of [text.slice(0, end), `${text.slice(0, end)}\n`])
-					expect(unfair(made, plain, judged({ ...made, stdout })), `${made.name}, cut at ${end}`).toBeNull();
+					expect(unfair(made, plain, judged({ ...made, stdout }), stdout), `${made.name}, cut at ${end}`).toBeNull();
 		}
 	});
 
@@ -236,7 +238,7 @@ describe("a recording that was changed is judged as it was, or honestly as not u
 				for (const mutate of mutations) stdout = mutate(stdout.split("\n").filter(Boolean), { ...made, stdout: Buffer.from(stdout) });
 				const plain = plainOf(made);
 				const found = judged({ ...made, stdout });
-				expect(unfair(made, plain, found), `${name}: ${found.message?.slice(0, 300)}\n${stdout.slice(-1500)}`).toBeNull();
+				expect(unfair(made, plain, found, stdout), `${name}: ${found.message?.slice(0, 300)}\n${stdout.slice(-1500)}`).toBeNull();
 			}),
 			{ numRuns: Number(process.env.SLUICE_FUZZ_RUNS ?? 300) },
 		);

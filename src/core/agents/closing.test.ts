@@ -5,6 +5,8 @@ import { closing, closingWords, type Expect, hingesOnChange } from "./closing.ts
 
 const is = (message: string) => closingWords(message)?.is ?? null;
 
+const UNDERSTOOD = { not_understood: 0, other_lines: 0 };
+
 describe("last words that ask a person to decide", () => {
 	test.each([
 		// Claude Code without the tool for questions
@@ -92,15 +94,24 @@ describe("a run that ended well", () => {
 		["none", false, "", "asks", "ok"],
 		["none", null, "denied", "asks", "ok"],
 	])("expect %s, changed %s, %s, it %s", (expects, changed, denied, said, outcome) => {
-		const reading = { denied: denied === "" ? [] : ["Bash: npm test"], asked: [], message: words[said] };
+		const reading = { denied: denied === "" ? [] : ["Bash: npm test"], asked: [], message: words[said], ...UNDERSTOOD };
 		const found = closing(reading, { changed, expect: expects });
 		expect(found.outcome === "ok" ? "ok" : found.question).toBe(outcome);
 		// What was not looked up must not matter.
 		if (!hingesOnChange(reading, expects)) expect(closing(reading, { changed: null, expect: expects })).toEqual(found);
 	});
 
+	test("words that were not understood may have asked", () => {
+		const reading = { denied: [], asked: [], message: "", not_understood: 1, other_lines: 0 };
+		expect(closing(reading, { changed: false, expect: "any" }).outcome).toBe("needs_human");
+		expect(closing({ ...reading, not_understood: 0, other_lines: 1 }, { changed: null, expect: "any" }).outcome).toBe("needs_human");
+		expect(closing(reading, { changed: true, expect: "any" }).outcome).toBe("ok");
+		expect(closing(reading, { changed: false, expect: "none" }).outcome).toBe("ok");
+		expect(hingesOnChange(reading, "any")).toBe(true);
+	});
+
 	test("what it wanted a tool to ask counts whatever is expected", () => {
-		const reading = { denied: [], asked: ["Which port?"], message: "" };
+		const reading = { denied: [], asked: ["Which port?"], message: "", ...UNDERSTOOD };
 		expect(closing(reading, { changed: false, expect: "none" })).toEqual({ outcome: "needs_human", question: "Which port?" });
 		expect(closing(reading, { changed: true, expect: "none" })).toEqual({ outcome: "ok" });
 	});

@@ -7,6 +7,7 @@
 //   any      unknown     yes                 –                     needs_human: what was denied
 //   any      unknown     no                  a question            needs_human: those words
 //   any      unknown     no                  an offer              ok; what they ask is kept beside it
+//   any      no, unknown no                  were not understood   needs_human: they may have asked
 //   change   yes         –                   –                     ok; what they ask is kept beside it
 //   change   no          –                   –                     needs_human: it changed nothing
 //   change   unknown     as `any`; so it is after a person has answered to "it changed nothing"
@@ -30,18 +31,29 @@ export type Circumstances = {
 	changed: boolean | null;
 	expect: Expect;
 };
-type Ended = Pick<Reading, "denied" | "asked" | "message">;
+type Ended = Pick<Reading, "denied" | "asked" | "message" | "not_understood" | "other_lines">;
 
 /** Whether the outcome hangs on what was changed. Looking costs two calls of git. */
-export const hingesOnChange = ({ denied, asked, message }: Ended, expect: Expect): boolean =>
-	expect === "change" || asked.length > 0 || (expect === "any" && (denied.length > 0 || closingWords(message) !== null));
+export const hingesOnChange = (ended: Ended, expect: Expect): boolean =>
+	expect === "change" ||
+	ended.asked.length > 0 ||
+	(expect === "any" && (ended.denied.length > 0 || isWordless(ended) || closingWords(ended.message) !== null));
 
-export function closing({ denied, asked, message }: Ended, { changed, expect }: Circumstances): Closing {
+/** It has said something, perhaps a question, but nothing that was understood. */
+const isWordless = ({ message, not_understood, other_lines }: Ended): boolean => message === "" && not_understood + other_lines > 0;
+
+export function closing(ended: Ended, { changed, expect }: Circumstances): Closing {
+	const { denied, asked, message } = ended;
 	if (changed === true) return { outcome: "ok" };
 	if (asked.length > 0) return { outcome: "needs_human", question: asked.join("\n") };
 	if (expect === "none") return { outcome: "ok" };
 	if (expect === "change" && changed === false) return { outcome: "needs_human", question: unchanged(denied, message) };
 	if (denied.length > 0) return { outcome: "needs_human", question: refused(denied, message) };
+	if (isWordless(ended))
+		return {
+			outcome: "needs_human",
+			question: "it says that it is done, but Sluice does not understand its words, and it has changed nothing",
+		};
 	const words = closingWords(message);
 	if (words === null || (words.is === "offer" && changed === null)) return { outcome: "ok" };
 	return { outcome: "needs_human", question: message };

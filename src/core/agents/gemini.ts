@@ -69,7 +69,7 @@ export const interpretGemini: Interpret = (event) => {
 			return result(event);
 		default:
 			// `-o json`: one object, without a type.
-			return isObject(event.stats) && event.type === undefined ? single(event) : [];
+			return isSingle(event) ? single(event) : [];
 	}
 };
 
@@ -105,6 +105,10 @@ export function withErrorOnStderr(reading: Reading, stderr: string, now: number)
 	const limit = cause === "limited" ? dayEnd(now) : reading.limit;
 	return { ...reading, limit, ended: { ...ended, cause, text: (lines[0] ?? "").replace(/^\w*(?:Error|ApiError): /, "") } };
 }
+
+/** An event of the stream without its type has no `response`, and must not pass for the whole. */
+const isSingle = ({ type, stats, response, error }: Json): boolean =>
+	type === undefined && isObject(stats) && (typeof response === "string" || isObject(error));
 
 function single(event: Json): Happening[] {
 	const session: Happening[] = textIn(event.session_id) === "" ? [] : [{ is: "session", id: textIn(event.session_id) }];

@@ -51,6 +51,7 @@ export function isKnownEvent(format: Format, event: Json): boolean {
 	if (format === "command") return true;
 	// Each has an `error`, of a shape of its own.
 	if (event.type === "error" && !isErrorOf(format, event)) return false;
+	if (format === "codex" && isObject(event.item) && !isKnownItem(event.item)) return false;
 	if (typeof event.type === "string" && TYPES[format].has(event.type)) return true;
 	switch (format) {
 		case "claude":
@@ -67,6 +68,14 @@ export function isKnownEvent(format: Format, event: Json): boolean {
 			return format satisfies never;
 	}
 }
+
+/** Codex's events are about items; a message without its text says nothing. */
+const isKnownItem = ({ type, text }: Json): boolean =>
+	typeof type === "string" && ITEMS.has(type) && (type !== "agent_message" || typeof text === "string");
+const ITEMS = new Set([
+	...["agent_message", "reasoning", "error", "todo_list", "command_execution", "file_change", "mcp_tool_call", "collab_tool_call"],
+	...["web_search", "user_message"],
+]);
 
 function isErrorOf(format: Format, event: Json): boolean {
 	if (format === "opencode") return isObject(event.error);

@@ -13,6 +13,7 @@ const TOOLS_MAX = 1000;
 const NAME_MAX = 200;
 const DENIALS_MAX = 20;
 const DENIAL_MAX = 1000;
+const SETTLED_MAX = 10_000;
 const SPREAD_MAX = 1_000_000;
 /** Calls that may still grow: several agents of one run talk at once. Of older ones only the sum is kept. */
 const CALLS_MAX = 1000;
@@ -107,6 +108,8 @@ export function createReader(
 	const interpret = ADAPTERS[format].interpret;
 	const reading = fresh();
 	let lastStep: string | undefined;
+	/** Calls that the last sum has counted. */
+	const settled = new Set<string>();
 	let isPiece = false;
 	let loose: string | null = null;
 
@@ -200,7 +203,8 @@ export function createReader(
 				reading.tools.delete(keyOf(one));
 				return;
 			case "call":
-				if (takeCall(reading, keyOf(one), one.used) === "new") reading.turns++;
+				// A line that comes again after the sum is in the sum.
+				if (!settled.has(keyOf(one)) && takeCall(reading, keyOf(one), one.used) === "new") reading.turns++;
 				goesOn();
 				return;
 			case "retry":
@@ -217,9 +221,11 @@ export function createReader(
 					if (one.id === undefined || one.id !== lastStep) reading.steps = plus(reading.steps ?? NOTHING, one.used);
 					lastStep = one.id;
 				} else {
-					// One process may tell several sums, each of what came since the one before it.
-					const own = one.own && reading.total?.own ? plus(reading.total.own, one.own) : one.own;
+					// One process may tell several sums, each of what came since the one before it; a line that comes twice tells the same sum again.
+					const isAgain = reading.total !== null && reading.total.used.tokens === one.used.tokens;
+					const own = one.own && reading.total?.own ? (isAgain ? reading.total.own : plus(reading.total.own, one.own)) : one.own;
 					reading.total = { scope: one.scope, used: one.used, own };
+					for (const id of reading.calls.latest.keys()) if (settled.size < SETTLED_MAX) settled.add(id);
 					reading.calls = { latest: new Map(), older: NOTHING };
 				}
 				return;
@@ -251,7 +257,9 @@ export function createReader(
 			else {
 				reading.cut = true;
 				const some = beginningOf(rest);
-				if (some && isKnownEvent(format, some)) see(interpret(some));
+				// Half of a sum may lack what says whose it is; single calls tell what was used without it.
+				const isSum = (one: Happening) => one.is === "used" && one.scope !== "step" && reading.seen > 0;
+				if (some && isKnownEvent(format, some)) see(interpret(some).filter((one) => !isSum(one)));
 				else if (some)
 					for (const one of interpret(some))
 						if (one.is === "session") take(one);
@@ -281,8 +289,8 @@ function takeCall(reading: Reading, id: string, used: Used): "new" | "known" {
 const inputOf = ({ tokens, output_tokens }: Used): number => tokens - output_tokens;
 
 /** The model has said or done something, or told what it used. */
-export const isAnswered = ({ message, tool_calls, seen, steps }: Pick<Reading, "message" | "tool_calls" | "seen" | "steps">): boolean =>
-	message !== "" || tool_calls > 0 || seen > 0 || steps !== null;
+export const isAnswered = (reading: Pick<Reading, "message" | "tool_calls" | "seen" | "steps" | "not_understood">): boolean =>
+	reading.message !== "" || reading.tool_calls > 0 || reading.seen > 0 || reading.steps !== null || reading.not_understood > 0;
 /** As many as are kept. An agent often tries the same thing again. */
 export const unique = (texts: readonly string[]): string[] =>
 	[...new Set(texts.map((text) => short(text, DENIAL_MAX)))].slice(0, DENIALS_MAX);
@@ -301,7 +309,8 @@ export function largest(one: Used, other: Used): Used {
 	const output_tokens = Math.max(one.output_tokens, other.output_tokens);
 	const cached_tokens = Math.max(one.cached_tokens, other.cached_tokens);
 	const cache_write_tokens = Math.max(one.cache_write_tokens, other.cache_write_tokens);
-	const tokens = input_tokens + output_tokens + cached_tokens + cache_write_tokens;
+	// Not the sum of the parts: some programs count what was cached among the input.
+	const tokens = Math.max(one.tokens, other.tokens);
 	return { tokens, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro: one.cost_micro ?? other.cost_micro };
 }
 
