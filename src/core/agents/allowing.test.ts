@@ -73,7 +73,8 @@ describe("what was denied, granted", () => {
 	test("not to Codex, nor to an agent of one's own that says no way", () => {
 		expect([CLAUDE, GEMINI, OPENCODE, CODEX].map(canAllow)).toEqual([true, true, true, false]);
 		expect(canAllow(profileOf("mine", { mine: { command: ["mine"] } })!)).toBe(false);
-		expect(canAllow(profileOf("mine", { mine: { command: ["mine", "{options}"], output: "claude" } })!)).toBe(true);
+		expect(canAllow(profileOf("mine", { mine: { command: ["mine", "{options}"], output: "claude" } })!)).toBe(false);
+		expect(canAllow(profileOf("mine", { mine: { command: ["claude", "{options}"], output: "claude" } })!)).toBe(true);
 	});
 
 	test.each([

@@ -38,7 +38,10 @@ export function profileOf(name: string, custom: Readonly<Record<string, CustomPr
 	const open = own?.command === undefined ? base.open : own.command[0] === base.command[0] ? base.open : [];
 	// Nor does a command that has no place for them want its options.
 	const takes = own?.command === undefined || own.command.includes("{options}");
-	const { model, permissions, allow, allow_tool } = takes ? base : COMMAND;
+	const { model, permissions } = takes ? base : COMMAND;
+	// How single commands are allowed is known of the built-in's program alone.
+	const isSame = own?.command === undefined || own.command[0] === base.command[0];
+	const { allow, allow_tool } = takes && isSame ? base : COMMAND;
 	const mcp = own?.command === undefined ? base.mcp : "none";
 	// A mode with words of its own means what those say, and nothing besides.
 	const modes = Object.entries(base.permission_env).filter(([mode]) => own?.permissions?.[mode as Permission] === undefined);
