@@ -45,6 +45,8 @@ describe("the same outcome", () => {
 	});
 
 	test("with events and fields that nobody knows", () => {
+		// Recordings without an end that exited with 0 are left out: an unknown last event may have been the end.
+		const whole = fc.constantFrom(...ALL.filter(({ name }) => !/-stopped$|-at-once$/.test(name)));
 		// As a later version might have them: never one of the words that mean something today.
 		const strange = fc.record({
 			type: fc.constantFrom("x.new", "telemetry", "system", "item.completed"),
@@ -53,7 +55,7 @@ describe("the same outcome", () => {
 			payload: fc.jsonValue(),
 		});
 		fc.assert(
-			fc.property(scenario, fc.array(fc.tuple(fc.nat(100), strange), { maxLength: 8 }), (made, extra) => {
+			fc.property(whole, fc.array(fc.tuple(fc.nat(100), strange), { maxLength: 8 }), (made, extra) => {
 				const lines = linesOf(made).map((line) => rewritten(line, (event) => ({ ...event, x_new_field: { deep: [1, null, "x"] } })));
 				for (const [at, event] of extra) lines.splice(at % (lines.length + 1), 0, JSON.stringify(event));
 				expect(verdict(made, lines)).toEqual(verdict(made, linesOf(made)));
