@@ -9,7 +9,7 @@ type RunRef = { job: number; token: number };
 export type ResultView = { job: number; name: string | null; status: Status; result: string | null };
 
 export interface Voice {
-	/** The run's verdict on its own work; the last one counts. What it makes of the end: the table in core/verdict.ts. `text` may be left out for `ok` only. */
+	/** The run's verdict on its own work; the last one counts. What it makes of the end: the table in core/verdict.ts. Without a `text` it counts, too. */
 	verdict(run: RunRef, said: { verdict: VerdictWord; text?: string }, options?: { by?: string }): Promise<RunVerdict>;
 	/** What the run reports to the jobs after it: any JSON of at most 64 KiB; the last one counts. It stays when the job has ended. */
 	result(run: RunRef, result: unknown, options?: { by?: string }): Promise<{ bytes: number }>;

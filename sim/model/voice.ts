@@ -14,8 +14,9 @@ export function verdict(state: State, of: { job: number; token: number }, said: 
 	const job = runFor(state, of, seen);
 	if (job?.run === undefined) return;
 	const result = accepted<{ verdict: string; text: string }>(seen);
-	job.run.verdict = { verdict: said.verdict, text: said.text ?? "" };
-	if (result !== undefined) agreeSame([result.verdict, result.text], [said.verdict, said.text ?? ""], `verdict of job ${job.id}`);
+	const text = said.text || { ok: "", fail: "no reason given", ask: "it asks for a person" }[said.verdict];
+	job.run.verdict = { verdict: said.verdict, text };
+	if (result !== undefined) agreeSame([result.verdict, result.text], [said.verdict, text], `verdict of job ${job.id}`);
 }
 
 export function result(state: State, of: { job: number; token: number }, value: unknown, seen: Seen): void {

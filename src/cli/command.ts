@@ -20,7 +20,10 @@ export type OptionSpec = {
 	sought?: readonly string[];
 };
 
-export type ArgSpec = { name: string; help: string; take: "one" | "optional" | "many" | "any"; completes?: Completes };
+export type ArgSpec = { name: string; help: string; take: "one" | "optional" | "many" | "any"; completes?: Completes } & {
+	/** Nothing that stands where this argument may begin is an option: `-x`, `--json` and an empty word are its text. */
+	verbatim?: true;
+};
 
 export type CommandSpec = {
 	/** One or two words: `add`, `lane set`. */

@@ -21,11 +21,17 @@ export type Parsed =
  * | `--name`, `--name=value` | an option; its value is the next token unless `=` gives it         |
  * | `-f`, `-n5`              | a short option, also with its value                                |
  * | `-`, `-5`                | an argument: stdin, a negative number                              |
+ * | `- x`, `---`, `-- x`     | an argument: a text that cannot be an option                       |
  * | anything else            | the command's words first, then its arguments                      |
+ *
+ * Where an argument begins that is `verbatim`, every token is its text; only a `--` in front of it is left out.
  */
 export function parse(argv: readonly string[], commands: readonly CommandSpec[]): Parsed {
-	const end = argv.indexOf("--");
-	const before = end < 0 ? argv : argv.slice(0, end);
+	const from = verbatimFrom(argv, commands);
+	const typed = argv.slice(0, from);
+	const verbatim = argv.slice(argv[from] === "--" ? from + 1 : from);
+	const end = typed.indexOf("--");
+	const before = end < 0 ? typed : typed.slice(0, end);
 	const found = findCommand(before, commands);
 	const known: OptionSpec[] = [...GLOBAL_OPTIONS, ...(found.command?.options ?? (before.includes("help") ? [ALL_HELP] : []))];
 	const { options, words } = readOptions(before, known, found.command, end < 0, commands);
@@ -42,7 +48,7 @@ export function parse(argv: readonly string[], commands: readonly CommandSpec[])
 	if (!found.command) throw unknownCommand(words, commands);
 	const { command } = found;
 	const rest = end < 0 ? undefined : argv.slice(end + 1);
-	const plain = [...words.slice(command.name.split(" ").length), ...(command.rest || rest === undefined ? [] : rest)];
+	const plain = [...words.slice(command.name.split(" ").length), ...(command.rest || rest === undefined ? [] : rest), ...verbatim];
 	const args = readArgs(command, plain);
 	for (const set of command.excludes ?? []) {
 		const given = set.filter((name) => options.has(name));
@@ -57,7 +63,24 @@ export function parse(argv: readonly string[], commands: readonly CommandSpec[])
 const ALL_HELP: OptionSpec = { name: "all", type: "flag", help: "Every command." };
 
 const helpHint = (command: CommandSpec | undefined) => `see sluice ${command ? `${command.name} ` : ""}--help`;
-const isWord = (token: string) => !token.startsWith("-") || token === "-" || /^-\d/.test(token);
+const isWord = (token: string) => !token.startsWith("-") || token === "-" || /^-\d/.test(token) || /^--?\s|^---/.test(token);
+
+/** The index of the first token that a `verbatim` argument takes; the length of `argv` where the command has none, or where `--` stands before it. */
+function verbatimFrom(argv: readonly string[], commands: readonly CommandSpec[]): number {
+	const end = argv.indexOf("--");
+	const { command } = findCommand(end < 0 ? argv : argv.slice(0, end), commands);
+	const place = command?.args?.findIndex((arg) => arg.verbatim) ?? -1;
+	if (!command || place < 0) return argv.length;
+	let left = command.name.split(" ").length + place;
+	for (let index = 0; index < argv.length; index++) {
+		const token = argv[index] as string;
+		if (token === "--") return argv.length;
+		if (isWord(token)) left--;
+		else if (token === "--home") index++;
+		if (left === 0) return index + 1;
+	}
+	return argv.length;
+}
 
 /** The command's words are the first that are no options; an option's value before them can only be a global one's. */
 function findCommand(tokens: readonly string[], commands: readonly CommandSpec[]): { command: CommandSpec | undefined } {
@@ -151,7 +174,7 @@ function readArgs(command: CommandSpec, words: readonly string[]): Map<string, r
 				guess && `did you mean "${guess}"?`,
 			);
 		}
-		if (taken.some((word) => word === "")) throw usage(`${arg.name} is empty`, usageLine(command));
+		if (!arg.verbatim && taken.some((word) => word === "")) throw usage(`${arg.name} is empty`, usageLine(command));
 		args.set(arg.name, taken);
 		at += taken.length;
 	}

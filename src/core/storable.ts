@@ -14,7 +14,9 @@ export const storable = (text: string): string =>
 
 /** The same on one line, and not too long. */
 export function oneLine(text: string): string {
-	const plain = storable(text).replace(/[\n\t]+/g, " ");
-	if (plain.length <= MESSAGE_MAX) return plain;
-	return `${plain.slice(0, MESSAGE_MAX - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+	return cutTo(MESSAGE_MAX, storable(text).replace(/[\n\t]+/g, " "));
 }
+
+/** At most `max` characters; `…` stands where the rest was. */
+export const cutTo = (max: number, text: string): string =>
+	text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`;

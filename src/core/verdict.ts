@@ -14,7 +14,7 @@
 import * as check from "./check.ts";
 import { SluiceError } from "./errors.ts";
 import type { ExitKind, Job } from "./job.ts";
-import { oneLine, storable } from "./storable.ts";
+import { cutTo, oneLine, storable } from "./storable.ts";
 
 export const VERDICTS = ["ok", "fail", "ask"] as const;
 export type VerdictWord = (typeof VERDICTS)[number];
@@ -25,6 +25,8 @@ export type RunVerdict = { verdict: VerdictWord; text: string; at: number };
 export const MAX_VERDICT_TEXT = 10_000;
 /** Bytes of a result as compact JSON. */
 export const MAX_RESULT_BYTES = 65_536;
+/** Lists and objects inside each other. */
+export const MAX_RESULT_DEPTH = 64;
 
 type Ended = { exit_kind: ExitKind; exit_code?: number | null; message?: string; question?: string };
 
@@ -68,18 +70,20 @@ export function carriedOver({ session, exit_kind, verdict, result }: Pick<Job, "
 
 export function readVerdict(value: unknown, text: unknown): Omit<RunVerdict, "at"> {
 	const verdict = check.oneOf(value, VERDICTS, "verdict");
-	const given = text === undefined || text === null ? "" : check.text(cleaned(text), "text", { max: MAX_VERDICT_TEXT });
-	if (given === "" && verdict !== "ok")
-		throw check.wrong("text", "is missing", verdict === "fail" ? "say why it failed" : "say what you need to know");
-	return { verdict, text: given };
+	const given = text === undefined || text === null ? "" : check.text(typeof text === "string" ? verdictText(text) : text, "text");
+	return { verdict, text: given === "" ? WITHOUT_TEXT[verdict] : given };
 }
 
-const cleaned = (text: unknown): unknown => (typeof text === "string" ? storable(text) : text);
+/** A verdict counts without a text, too: an agent whose `fail` were refused would end with exit code 0, and its work would be merged. */
+const WITHOUT_TEXT: Record<VerdictWord, string> = { ok: "", fail: "no reason given", ask: "it asks for a person" };
+
+/** The text of a verdict as it is kept: without control characters, and cut where it is too long. */
+export const verdictText = (text: string): string => cutTo(MAX_VERDICT_TEXT, storable(text));
 
 /** A result as compact JSON. */
 export function readResult(value: unknown): string {
 	if (value === undefined) throw check.wrong("result", "is missing", "any JSON will do: a text, a number, a list, an object");
-	const text = JSON.stringify(check.json(value, "result"));
+	const text = JSON.stringify(check.json(value, "result", { depth: MAX_RESULT_DEPTH }));
 	const bytes = new TextEncoder().encode(text).length;
 	if (bytes > MAX_RESULT_BYTES)
 		throw new SluiceError("limit", `result: is ${bytes} bytes of JSON; the limit is ${MAX_RESULT_BYTES} (64 KiB)`, {

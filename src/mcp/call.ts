@@ -1,6 +1,7 @@
 // From a tool's arguments to a method's parameters: `when`, the folder and the variables of a new job, the bounds of what is asked for.
 
 import { RpcError } from "../api/client.ts";
+import { readResult, verdictText } from "../core/verdict.ts";
 import { LIST_ITEMS, LOG_BYTES } from "./bounds.ts";
 import type { Document, Door } from "./door.ts";
 import type { ToolMethod } from "./tools.ts";
@@ -20,8 +21,13 @@ export async function paramsOf(method: ToolMethod, given: Document, door: Door):
 				...(given.tail === undefined ? { offset: given.offset ?? (typeof limit === "number" ? -limit : undefined) } : {}),
 			};
 		}
+		case "run.verdict": {
+			const { text, ...rest } = given;
+			// Cut here: the daemon refuses a request that is too long, and the verdict would be lost with it.
+			return text === undefined || text === null ? rest : { ...rest, text: typeof text === "string" ? verdictText(text) : text };
+		}
 		case "run.result":
-			return { ...given, result: unpacked(given.result) };
+			return { ...given, result: checked(unpacked(given.result)) };
 		default:
 			return given;
 	}
@@ -35,6 +41,12 @@ function unpacked(result: unknown): unknown {
 	} catch {
 		return result;
 	}
+}
+
+/** What is nested too deep cannot even be sent to the daemon. */
+function checked(result: unknown): unknown {
+	readResult(result);
+	return result;
 }
 
 /** What is no number is left for the daemon to refuse. */

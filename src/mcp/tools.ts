@@ -73,7 +73,6 @@ type Spoken = {
 
 const TEXT = (description: string): Schema => ({
 	type: "string",
-	minLength: 1,
 	description,
 });
 const ONLY_INSIDE = "Only inside a run of Sluice.";

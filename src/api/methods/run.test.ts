@@ -32,7 +32,11 @@ test("a run speaks of itself; nobody else does", async () => {
 		});
 	const viewer: Caller = { role: "viewer", by: "viewer", door: "http" };
 	expect(await desk.refused("run.verdict", { verdict: "ok" }, viewer)).toMatchObject({ code: -32003 });
-	expect(await desk.refused("run.verdict", { verdict: "fail" }, run)).toMatchObject({ data: { code: "invalid", field: "text" } });
+	expect(await desk.call("run.verdict", { verdict: "ask", text: "" }, run)).toMatchObject({ text: "it asks for a person" });
+	expect(await desk.call("run.verdict", { verdict: "fail", text: "x".repeat(20_000) }, run)).toMatchObject({
+		text: `${"x".repeat(9999)}…`,
+	});
+	expect(await desk.call("run.verdict", { verdict: "fail" }, run)).toMatchObject({ text: "no reason given" });
 	expect(await desk.refused("run.verdict", { verdict: "maybe" }, run)).toMatchObject({ data: { code: "invalid", field: "verdict" } });
 	await desk.t.succeed(id);
 	expect(await desk.refused("run.verdict", { verdict: "ok" }, run)).toMatchObject({
@@ -40,5 +44,5 @@ test("a run speaks of itself; nobody else does", async () => {
 		message: `run:${id}.1 is over: what it says now does not count`,
 		data: { code: "fenced" },
 	});
-	expect((await desk.call("job.show", { id })).job).toMatchObject({ status: "failed", end_reason: "no" });
+	expect((await desk.call("job.show", { id })).job).toMatchObject({ status: "failed", end_reason: "no reason given" });
 });

@@ -1,6 +1,6 @@
 // The methods with which a run speaks of itself. Who calls is known by the token that each run has.
 
-import { MAX_VERDICT_TEXT, VERDICTS, type VerdictWord } from "../../core/verdict.ts";
+import { VERDICTS, type VerdictWord } from "../../core/verdict.ts";
 import type { Time } from "../documents.ts";
 import { choice, json, maybe, method, orNull, text } from "../fields.ts";
 
@@ -13,7 +13,7 @@ export const RUN_METHODS = {
 			"For a run, about itself: how its work went, whatever exit code its program has. `fail`: the run fails, and nothing of it is merged. `ask`: a person is asked, and the job goes on with the answer. `ok`: it went well; a failure stays one. The last one counts.",
 		params: {
 			verdict: choice("what the run says of its work", VERDICTS),
-			text: maybe(text("why it failed; what a person is asked. Needed but for `ok`", MAX_VERDICT_TEXT)),
+			text: maybe(text("why it failed; what a person is asked. Cut after 10000 characters")),
 		},
 		result: "{job, verdict, text, at}",
 	}),

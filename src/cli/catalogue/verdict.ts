@@ -12,12 +12,20 @@ export const VOICE: readonly CommandSpec[] = [
 		more: [
 			"fail: the run fails with TEXT, and its work is not merged. It is tried again only by a retry policy of the job itself or of its lane.",
 			"ask: a person is asked TEXT; the job waits, and goes on with the answer.",
+			"A command job is started again for that: its new run finds the answer in the file that SLUICE_PRIOR_FILE names, as `answer`.",
 			"ok: it went well. A failure stays a failure. The last verdict of a run counts: ok takes back a fail or an ask.",
+			"A verdict without a text counts as well. A text of more than 10000 characters is cut.",
+			"Options stand before VERDICT: sluice verdict --json fail TEXT.",
 			INSIDE,
 		],
 		args: [
 			{ name: "VERDICT", help: "ok, fail or ask.", take: "one", completes: ["ok", "fail", "ask"] },
-			{ name: "TEXT", help: "Why it failed, or the question; - reads it from stdin. May be left out for ok.", take: "any" },
+			{
+				name: "TEXT",
+				help: "Why it failed, or the question; - reads it from stdin. Everything after VERDICT is text, also what begins with a dash.",
+				take: "any",
+				verbatim: true,
+			},
 		],
 		examples: [
 			["sluice verdict fail 'it deletes all users'", "a review that says no"],

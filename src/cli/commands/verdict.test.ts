@@ -22,6 +22,53 @@ test.each([
 	expect(line.asked).toEqual([{ method, params }]);
 });
 
+test.each([
+	[["fail", "- it deletes all users\n- no tests"], { verdict: "fail", text: "- it deletes all users\n- no tests" }],
+	[["fail", "--- Review ---"], { verdict: "fail", text: "--- Review ---" }],
+	[["ask", "--force or not?"], { verdict: "ask", text: "--force or not?" }],
+	[["fail", "-x"], { verdict: "fail", text: "-x" }],
+	[["fail", "no:", "--json", "--help", "-q", "--home"], { verdict: "fail", text: "no: --json --help -q --home" }],
+	[["fail", "--", "-x", "--", "y"], { verdict: "fail", text: "-x -- y" }],
+	[["--", "fail", "-x"], { verdict: "fail", text: "-x" }],
+	[["fail", "-5"], { verdict: "fail", text: "-5" }],
+	[["fail"], { verdict: "fail" }],
+	[["fail", ""], { verdict: "fail" }],
+	[["ask", " "], { verdict: "ask" }],
+	[["ok", "-"], { verdict: "ok" }],
+])("verdict %j: what stands after the verdict is its text", async (words, params) => {
+	const line = await openCommandLine(ANSWERS);
+	expect(await line.run(["verdict", ...words], INSIDE)).toMatchObject({ code: 0 });
+	expect(line.asked).toEqual([{ method: "run.verdict", params }]);
+});
+
+test.each([
+	[["--json", "verdict", "fail", "-x"]],
+	[["verdict", "--json", "fail", "-x"]],
+	[["--home", "/h", "--json", "verdict", "fail", "-x"]],
+])("%j: options stand before the verdict", async (words) => {
+	const line = await openCommandLine(ANSWERS);
+	const { code, out, err } = await line.run(words, INSIDE);
+	expect({ code, document: JSON.parse(out), err }).toEqual({
+		code: 0,
+		document: { schema_version: 1, job: 7, verdict: "fail", text: "-x" },
+		err: "",
+	});
+	expect((await line.run(["verdict", "--quiet", "fail", "-x"], INSIDE)).err).toBe("");
+	expect((await line.run(["verdict", "--help"], INSIDE)).out).toContain("SLUICE_PRIOR_FILE");
+});
+
+test("a text that is too long is cut, and the caller is told", async () => {
+	const line = await openCommandLine(ANSWERS);
+	const stdin = (async function* () {
+		yield "x".repeat(2_000_000);
+	})();
+	expect(await line.run("verdict fail -", { ...INSIDE, stdin })).toMatchObject({
+		code: 0,
+		err: "sluice: the text is 2000000 characters long: it is cut after 10000\njob 7 will end as failed\n",
+	});
+	expect(line.asked[0]?.params).toEqual({ verdict: "fail", text: `${"x".repeat(9999)}…` });
+});
+
 test("a result from a file and from stdin", async () => {
 	const line = await openCommandLine(ANSWERS);
 	writeFileSync(join(line.home, "r.json"), '{"from": "file"}');
@@ -38,10 +85,12 @@ test("a result from a file and from stdin", async () => {
 test.each([
 	["verdict", "VERDICT"],
 	["verdict maybe", "must be one of ok, fail, ask"],
-	["verdict fail", "needs a text"],
-	["verdict ask", "needs a text"],
 	["result", "the result is missing"],
 	["result {a}", "the result is not JSON"],
+	[["result", `${"[".repeat(30_000)}${"]".repeat(30_000)}`], "result: nested more than 64 deep"],
+	[["result", JSON.stringify("x".repeat(70_000))], "the limit is 65536"],
+	[["result", "- a text"], "the result is not JSON"],
+	[["result", "--- a text"], "the result is not JSON"],
 ])("%s is refused before anything is asked", async (text, why) => {
 	const line = await openCommandLine(ANSWERS);
 	expect(await line.run(text, INSIDE)).toMatchObject({ code: 2, err: expect.stringContaining(why) });

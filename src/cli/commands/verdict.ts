@@ -1,6 +1,7 @@
 // verdict, result: a run speaks of itself.
 
 import { readFileSync } from "node:fs";
+import { MAX_VERDICT_TEXT, readResult, verdictText } from "../../core/verdict.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, usage } from "../failure.ts";
 import { answer, type Document, type Io, placeOf, readAll } from "../io.ts";
@@ -32,12 +33,10 @@ function wordsFor(name: string, { job, verdict, bytes }: Document): string {
 async function verdictOf(call: Call, io: Io): Promise<Document> {
 	const verdict = call.arg("VERDICT");
 	const words = call.args("TEXT").join(" ");
-	const text = (words === "-" ? await readAll(io.world.stdin) : words).trim();
-	if (text === "" && verdict !== "ok")
-		throw usage(
-			`sluice verdict ${verdict} needs a text`,
-			verdict === "fail" ? "say why: sluice verdict fail 'the tests do not pass'" : "say what you ask: sluice verdict ask 'Which one?'",
-		);
+	const given = (words === "-" ? await readAll(io.world.stdin) : words).trim();
+	const text = verdictText(given);
+	if (given.length > MAX_VERDICT_TEXT)
+		io.print.warn(`sluice: the text is ${given.length} characters long: it is cut after ${MAX_VERDICT_TEXT}`);
 	return { verdict, ...(text === "" ? {} : { text }) };
 }
 
@@ -48,6 +47,13 @@ async function resultOf(call: Call, io: Io): Promise<unknown> {
 	if (given === undefined && file === undefined)
 		throw usage("the result is missing", `give JSON, for example '{"risk": "low"}', or --file FILE`);
 	const text = file === undefined ? (given === "-" ? await readAll(io.world.stdin) : (given as string)) : fileOf(placeOf(io.world, file));
+	const value = parsed(text);
+	// Checked here as well: what is nested too deep cannot even be sent.
+	readResult(value);
+	return value;
+}
+
+function parsed(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch (error) {
