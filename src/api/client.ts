@@ -42,15 +42,15 @@ export type Client = {
 
 type Waiting = { resolve(result: unknown): void; reject(error: Error): void };
 
-/** Rejects with `no_daemon` when nobody listens there. */
-export function connect(path: string): Promise<Client> {
+/** Rejects with `no_daemon` when nobody listens there. `from`: a run is told of its sandbox where the system refuses the socket. */
+export function connect(path: string, from: "anywhere" | "run" = "anywhere"): Promise<Client> {
 	return new Promise((resolve, reject) => {
 		const socket = createConnection(path);
 		socket.once("error", (error: NodeJS.ErrnoException) => {
 			const message =
 				error.code === "ENOTDIR" ? `${dirname(path)} is no folder: name another home with --home or SLUICE_HOME` : error.message;
 			const gone = error.code === "ENOENT" || error.code === "ECONNREFUSED";
-			if (error.code === "EACCES" || error.code === "EPERM") return reject(notYours(path));
+			if (error.code === "EACCES" || error.code === "EPERM") return reject(from === "run" ? sandboxed() : notYours(path));
 			reject(new RpcError(gone ? "no daemon is running" : message, null, { code: gone ? "no_daemon" : "disconnected" }));
 		});
 		socket.once("connect", () => resolve(clientOn(socket)));
@@ -63,6 +63,14 @@ export const notYours = (socket: string): RpcError =>
 		code: "forbidden",
 		hint: "name a home of your own with --home or SLUICE_HOME; to look at another user's queue, ask that user for the link of sluice open --viewer",
 	});
+
+/** A daemon starts runs as its own user: only a sandbox, such as that of Codex, keeps a program of a run from the socket. */
+const sandboxed = (): RpcError =>
+	new RpcError(
+		"the sandbox of this run keeps programs from the daemon: call the tool run_fail (run_ask, run_result) of the MCP server sluice instead",
+		null,
+		{ code: "forbidden" },
+	);
 
 function clientOn(socket: Socket): Client {
 	const waiting = new Map<number, Waiting>();

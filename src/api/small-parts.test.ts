@@ -147,6 +147,10 @@ test("a socket that belongs to another user is refused in plain words", async ()
 	if (isRoot) process.seteuid?.(65_534);
 	try {
 		await expect(connect(path)).rejects.toMatchObject({ code: "forbidden", message: expect.stringContaining("belongs to another user") });
+		await expect(connect(path, "run")).rejects.toMatchObject({
+			code: "forbidden",
+			message: expect.stringMatching(/^the sandbox of this run keeps programs from the daemon: call the tool run_fail/),
+		});
 	} finally {
 		if (isRoot) process.seteuid?.(0);
 	}

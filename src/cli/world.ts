@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { homedir, tmpdir, userInfo } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { connect, RpcError } from "../api/client.ts";
+import { type Client, connect, RpcError } from "../api/client.ts";
 import { socketPath } from "../api/socket-path.ts";
 import { localHost, systemClock } from "../host/local.ts";
 import { EXIT, usage } from "./failure.ts";
@@ -51,7 +51,7 @@ export function systemWorld(): World {
 			process.on("SIGINT", interrupted).on("SIGTERM", terminated);
 			return () => process.off("SIGINT", interrupted).off("SIGTERM", terminated);
 		},
-		connect: (given, how) => reach(homeOf(given), own(given), env.SLUICE_TOKEN, how),
+		connect: (given, how) => reach(homeOf(given), own(given), env, how),
 	};
 }
 
@@ -95,16 +95,17 @@ const socketOf = (home: string) => socketPath(home, { tmp: tmpdir(), uid: proces
 async function reach(
 	home: string,
 	own: string | undefined,
-	token: string | undefined,
+	{ SLUICE_TOKEN: token, SLUICE_RUN_ID: run = "" }: Record<string, string | undefined>,
 	how: "start" | "if_running" | "revive",
 ): Promise<Connection | undefined> {
 	const path = own ?? socketOf(home);
 	try {
-		const client = await connect(path);
+		const client = await connect(path, own ? "run" : "anywhere");
 		if (own && token)
-			await client.call("session.auth", { token }).catch((error) => {
+			await client.call("session.auth", { token }).catch(async (error) => {
+				const isLiving = error.code === "unauthorised" && (await isRunning(client, run));
 				client.close();
-				throw error;
+				throw isLiving ? wrongToken(run) : error;
 			});
 		return client as Connection;
 	} catch (error) {
@@ -120,3 +121,19 @@ async function reach(
 	await startDaemon(home);
 	return (await connect(path)) as Connection;
 }
+
+/** Whether the run of this id (`7.2`) lives. False where the daemon does not say. */
+async function isRunning(client: Client, run: string): Promise<boolean> {
+	const job = Number(run.split(".")[0]);
+	if (!Number.isSafeInteger(job) || job < 1) return false;
+	return client.call("job.show", { id: job }).then(
+		(shown) => shown.job.run?.id === run,
+		() => false,
+	);
+}
+
+const wrongToken = (run: string): RpcError =>
+	new RpcError(`SLUICE_TOKEN is not the token of run ${run}, which is still running`, null, {
+		code: "forbidden",
+		hint: "call sluice with the environment that the run was started with",
+	});

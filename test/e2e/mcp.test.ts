@@ -235,13 +235,18 @@ describe("refusals", () => {
 		expect(await call("run_fail", { text: "it deletes all users" })).toMatchObject({ isError: false, data: { job: 1, verdict: "fail" } });
 		// A program that knows only texts writes an object as one.
 		expect(await call("run_result", { result: '{"risk": "high"}' })).toMatchObject({ isError: false, data: { job: 1, bytes: 15 } });
-		expect((await call("run_fail", {})).data.error).toMatchObject({ code: "invalid", field: "text" });
+		expect((await call("run_result", { result: "[".repeat(30_000) + "]".repeat(30_000) })).data.error).toMatchObject({ code: "limit" });
+		expect((await call("run_ask", { text: "" })).data).toMatchObject({ verdict: "ask", text: "it asks for a person" });
+		expect((await call("run_fail", {})).data).toMatchObject({ verdict: "fail", text: "no reason given" });
+		expect((await call("run_fail", { text: "y".repeat(2_000_000) })).data).toMatchObject({ verdict: "fail" });
+		expect((await client.call("job.show", { id: 1 })).job.verdict?.text).toBe(`${"y".repeat(9999)}…`);
+		expect((await call("run_fail", { text: "- it deletes\u0000 all users" })).data).toMatchObject({ text: "- it deletes  all users" });
 		writeFileSync(join(folder, "go"), "");
 		const job = await until(async () => {
 			const shown = (await client.call("job.show", { id: 1 })).job;
 			return shown.status === "running" ? undefined : shown;
 		});
-		expect(job).toMatchObject({ status: "failed", end_reason: "it deletes all users", result: { risk: "high" } });
+		expect(job).toMatchObject({ status: "failed", end_reason: "- it deletes  all users", result: { risk: "high" } });
 		const { call: outside } = await openMcp(home);
 		expect((await outside("run_fail", { text: "no" })).data.error).toMatchObject({
 			code: "forbidden",

@@ -143,7 +143,7 @@ test("what is said while the daemon restarts waits for it", TIMEOUT, async () =>
 	expect(readFileSync(join(folder, "told"), "utf8")).toBe(`job ${job.id} will end as failed\n`);
 });
 
-test("outside of a run the commands say so; inside they need words", TIMEOUT, async () => {
+test("outside of a run the commands say so; inside, what is no result is refused, and so is a wrong token", TIMEOUT, async () => {
 	const home = new TestHome();
 	const { client } = await home.up({ PATH: "/usr/bin:/bin" });
 	expect(await home.run(["verdict", "fail", "no"])).toMatchObject({
@@ -151,13 +151,35 @@ test("outside of a run the commands say so; inside they need words", TIMEOUT, as
 		err: expect.stringMatching(/works only inside a run[\s\S]*sluice answer ID TEXT[\s\S]*sluice cancel ID/),
 	});
 	expect(await home.run(["result", "{}"])).toMatchObject({ code: 2, err: expect.stringContaining("sluice show ID --json") });
-	const script = `sluice verdict fail; echo $?; sluice result '{a: 1}'; echo $?; printf '"%070000d"' 7 | sluice result -; echo $?`;
+	const script = `SLUICE_TOKEN=wrong sluice verdict fail no; echo $?; sluice result '{a: 1}'; echo $?; printf '"%070000d"' 7 | sluice result -; echo $?`;
 	const added = await client.call("job.add", { command: ["sh", "-c", script], cwd: makeFolder() });
 	const { job } = added as { job: { id: number } };
 	expect(await ended(client, job.id)).toMatchObject({ status: "succeeded", verdict: null, result: null });
 	const { text } = await client.call("job.logs", { id: job.id, stream: "stderr" });
-	expect(text).toContain("sluice verdict fail needs a text");
+	expect(text).toContain(`SLUICE_TOKEN is not the token of run ${job.id}.1, which is still running`);
 	expect(text).toContain("the result is not JSON");
 	expect(text).toContain("the limit is 65536 (64 KiB)");
 	expect((await client.call("job.logs", { id: job.id, stream: "stdout" })).text).toBe("2\n2\n2\n");
+});
+
+test("a verdict counts whatever its text is: it begins with a dash, is empty, is very long", TIMEOUT, async () => {
+	const home = new TestHome();
+	const { client } = await home.up({ PATH: "/usr/bin:/bin" });
+	const nest = (count: number, mark: string) => `head -c ${count} /dev/zero | tr '\\0' '${mark}'`;
+	const cases = [
+		['sluice verdict fail "- it deletes all users\n- no tests"', "- it deletes all users - no tests"],
+		["sluice verdict fail --force", "--force"],
+		["sluice verdict fail", "no reason given"],
+		[`${nest(3_000_000, "x")} | sluice verdict fail -`, `${"x".repeat(299)}…`],
+	] as const;
+	for (const [script, reason] of cases) {
+		const added = await client.call("job.add", { command: ["sh", "-c", `${script}; exit 0`], cwd: makeFolder() });
+		const { job } = added as { job: { id: number } };
+		expect(await ended(client, job.id)).toMatchObject({ status: "failed", end_reason: reason });
+	}
+	const script = `{ ${nest(30_000, "[")}; ${nest(30_000, "]")}; } | sluice result -`;
+	const added = await client.call("job.add", { command: ["sh", "-c", script], cwd: makeFolder() });
+	const { job } = added as { job: { id: number } };
+	expect(await ended(client, job.id)).toMatchObject({ status: "failed", result: null });
+	expect((await client.call("job.logs", { id: job.id, stream: "stderr" })).text).toContain("result: nested more than 64 deep");
 });
