@@ -16,7 +16,7 @@ const INSTRUCTIONS =
 
 /** The same for `--for run`: of the tools that are offered there. */
 const INSTRUCTIONS_FOR_RUNS =
-	"You are a run of Sluice, which schedules jobs: commands and coding agents. job_add adds a job, job_wait waits for it (ask again until `done`); with `when: after_this_job` it is a follow-up, which starts once your own job has succeeded.";
+	"You are a run of Sluice, which schedules jobs: commands and coding agents. Call run_fail when your task failed or your review says no, run_ask when a person has to decide, run_result to report a result to the jobs after yours: your words alone do not do that. job_add adds a job, job_wait waits for it (ask again until `done`); with `when: after_this_job` it is a follow-up, which starts once your own job has succeeded.";
 
 /** Resolves when the other side has closed the connection. */
 export async function serve(door: Door, offered: Offered = "all"): Promise<void> {

@@ -31,6 +31,8 @@ test("a run is offered what it needs, which costs less than a third of all", { t
 	expect(sizeOf(run.tools.filter(isOfJobs))).toBeLessThan(sizeOf(all.tools) / 3);
 	const { properties = {} } = run.tools.find(({ name }) => name === "job_add")!.inputSchema;
 	expect(Object.keys(properties)).toEqual(expect.arrayContaining(["command", "agent", "prompt", "after", "when", "permission"]));
+	// How it says no comes first.
+	expect(run.said.slice(0, run.said.indexOf("job_add"))).toMatch(/run_fail .*run_ask .*run_result /);
 	// What it is told of tools it also has.
 	for (const [name] of run.said.matchAll(/\b(?:job|run|scheduler)_\w+/g)) expect(run.names).toContain(name);
 });
