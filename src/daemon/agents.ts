@@ -153,12 +153,16 @@ const isAsked = (path: string) => (AGENTS as readonly string[]).includes(basenam
 
 export function versionOf(path: string, env: Env, timeoutMs = VERSION_MS): Promise<{ version: string } | { problem: string }> {
 	return new Promise((resolve) => {
-		const options = { timeout: timeoutMs, killSignal: "SIGKILL" as const, env: env as NodeJS.ProcessEnv };
-		const child = execFile(path, ["--version"], options, (error, stdout) => {
-			const line = stdout.trim().split("\n")[0]?.slice(0, 100) ?? "";
-			resolve(error ? { problem: `${path} --version fails: ${error.message.split("\n")[0]}` } : { version: line });
-		});
-		// A program that reads its input first would wait for its end.
+		const child = execFile(
+			path,
+			["--version"],
+			{ timeout: timeoutMs, killSignal: "SIGKILL", env: env as NodeJS.ProcessEnv },
+			(error, stdout) => {
+				const line = stdout.trim().split("\n")[0]?.slice(0, 100) ?? "";
+				resolve(error ? { problem: `${path} --version fails: ${error.message.split("\n")[0]}` } : { version: line });
+			},
+		);
+		// A program that reads its standard input would wait for it until the time is over. One that could not be started has none.
 		child.stdin?.on("error", () => {}).end();
 	});
 }

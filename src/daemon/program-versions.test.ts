@@ -27,6 +27,13 @@ test("is found by the run's PATH and asked for once, until the file changes", as
 	expect(timesAsked(folder)).toBe(2);
 });
 
+test("is told by a program that reads its standard input first", async () => {
+	const folder = makeFolder();
+	writeProgram(folder, "$(cat)1.18.2");
+	const surroundings = { env: { PATH: `${folder}:/bin:/usr/bin` }, cwd: folder };
+	expect(await createVersions()("opencode", surroundings)).toEqual({ there: true, version: "1.18.2" });
+});
+
 test("is not known of one that fails, which is asked again, and of none that is not there", async () => {
 	const folder = makeFolder();
 	const surroundings = { env: { PATH: `${folder}:/bin:/usr/bin` }, cwd: folder };
