@@ -37,7 +37,17 @@ describe("an agent is started", () => {
 			"--permission-mode",
 			"bypassPermissions",
 		]);
-		expect(argvOf(on, "2.1")).toEqual(["codex", "exec", "--json", "--skip-git-repo-check", "-c", 'sandbox_mode="workspace-write"', "-"]);
+		expect(argvOf(on, "2.1")).toEqual([
+			"codex",
+			"exec",
+			"--json",
+			"--skip-git-repo-check",
+			"-c",
+			"allow_login_shell=false",
+			"-c",
+			'sandbox_mode="workspace-write"',
+			"-",
+		]);
 		expect(argvOf(on, "3.1")).toEqual(["gemini", "-o", "stream-json", "--skip-trust", "--approval-mode=default"]);
 		expect(argvOf(on, "4.1")).toEqual([...LOUD_OPENCODE, "--title", "Sluice job 4", "--agent", agentOf(on, "4.1")]);
 		const rules = configOf(on, "4.1").agent[agentOf(on, "4.1") as string].permission;

@@ -5,15 +5,15 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Turn } from "./fake-api/turn.ts";
-import { type AgentName, newestOf } from "./programs.ts";
-import { bodiesOf, openStand, REPO, type Stand } from "./suites/stand.ts";
+import { type AgentName, newestOf, versionsOf } from "./programs.ts";
+import { bodiesOf, openStand, outputsOf, REPO, type Stand, talkOf } from "./suites/stand.ts";
 
 const TASK = "Greet the user by name";
 
 /** A stand with one item, `greet`, to sling. */
-async function openPipeline(agent: AgentName): Promise<Stand & { sling(recipe: string): Promise<number[]> }> {
+async function openPipeline(agent: AgentName, version = newestOf(agent)): Promise<Stand & { sling(recipe: string): Promise<number[]> }> {
 	const stand = await openStand(
-		{ agent, version: newestOf(agent) },
+		{ agent, version },
 		{
 			allowed: "nothing",
 			settings: (folder) => {
@@ -78,7 +78,7 @@ describe.each((["claude", "codex"] as const).map((agent) => [`${agent} ${newestO
 			expect(await daemon.say("why", String(review))).toContain(REFUSAL);
 			expect(repo.head("main")).toBe(base);
 			// Every shipped recipe tells the agent how to say no.
-			expect(bodiesOf(api, "key-a")[implementation.length]).toMatch(/sluice verdict fail|run_fail/);
+			expect(talkOf(api, "key-a")[implementation.length]).toContain("If it must not be merged, call the tool run_fail with the reason");
 		});
 
 		test("a question in the middle: a person answers, it goes on in its session, and all is merged", async () => {
@@ -153,9 +153,19 @@ describe.each((["claude", "codex"] as const).map((agent) => [`${agent} ${newestO
 	},
 );
 
-test("codex: the command is not reached from inside its sandbox, and says to use the tools instead", async () => {
-	const { api, daemon } = await openPipeline("codex");
-	api.script("key-a", [{ shell: '"$SLUICE_HOME/bin/sluice" verdict fail "no"' }], { say: "I could not say it." });
-	await daemon.ended(await daemon.add("a", "Say no.", { permission: "default" }));
-	expect(bodiesOf(api, "key-a").at(-1)).toContain("run_fail");
+test.each(versionsOf("codex"))(
+	"codex %s: the command is found, does not reach the daemon from inside its sandbox, and says to use the tools",
+	async (version) => {
+		const { api, daemon } = await openPipeline("codex", version);
+		api.script("key-a", [{ shell: 'sluice verdict fail "no"' }], { say: "I could not say it." });
+		await daemon.ended(await daemon.add("a", "Say no.", { permission: "default" }));
+		expect(outputsOf(api, "key-a")).toContain("the sandbox of this run keeps programs from the daemon: call the tool run_fail");
+	},
+);
+
+test.each(versionsOf("codex"))("codex %s: without its sandbox the command is found and says no", async (version) => {
+	const { api, daemon } = await openPipeline("codex", version);
+	api.script("key-a", [{ shell: 'sluice verdict fail "- it deletes all users"' }], { say: "I have said it." });
+	const ended = await daemon.ended(await daemon.add("a", "Say no.", { permission: "full" }));
+	expect(ended).toMatchObject({ status: "failed", end_reason: "- it deletes all users" });
 });

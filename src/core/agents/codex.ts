@@ -7,11 +7,14 @@ import type { Happening, Interpret, Json, Used } from "./happening.ts";
 import { countIn, isObject, listIn, objectIn, short, textIn } from "./json.ts";
 import type { Known, Profile } from "./profile.ts";
 
+/** A login shell sets PATH anew, and would not find `sluice` there, which the daemon puts first. Versions that do not know the setting leave it alone. */
+const SHELL = ["-c", "allow_login_shell=false"] as const;
+
 /** `-`: the prompt comes through standard input. */
 export const CODEX: Profile = {
 	output: "codex",
-	command: ["codex", "exec", "--json", "--skip-git-repo-check", "{options}", "-"],
-	resume: ["codex", "exec", "resume", "--json", "--skip-git-repo-check", "{options}", "--", "{session}", "-"],
+	command: ["codex", "exec", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "-"],
+	resume: ["codex", "exec", "resume", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "--", "{session}", "-"],
 	open: ["codex", "resume", "{session}"],
 	model: ["-m", "{model}"],
 	// It never asks when it runs by itself: what is not allowed fails. By -c, since `resume` has no option for it.

@@ -84,5 +84,18 @@ export async function beginToolCall({ api, daemon }: Stand): Promise<{ id: numbe
 	return { id, word };
 }
 
+type Body = { messages?: unknown[]; input?: unknown[] };
+/** What a key's requests tell the model in turns, without the tools that they offer: as text to search in. */
+export const talkOf = (api: FakeApi, key: string): string[] =>
+	api.turnsOf(key).map(({ asked: { body } }) => JSON.stringify((body as Body).messages ?? (body as Body).input));
+
+/** What the tools answered, of the last request of a key that talks with Codex's API. */
+export const outputsOf = (api: FakeApi, key: string): string =>
+	JSON.stringify(
+		((api.turnsOf(key).at(-1)?.asked.body as Body | undefined)?.input ?? []).filter((one) =>
+			/_output$/.test(String((one as { type?: unknown }).type)),
+		),
+	);
+
 /** The bodies of a key's requests, as text to search in. */
 export const bodiesOf = (api: FakeApi, key: string): string[] => api.turnsOf(key).map(({ asked: { body } }) => JSON.stringify(body));
