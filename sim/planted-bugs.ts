@@ -109,10 +109,10 @@ export const BUGS: Bug[] = [
 		replace: "return ended;",
 	},
 	{
-		name: "a run's no is retried by the policy for all",
+		name: "a run's no is retried by a policy",
 		file: "core/outcome.js",
-		find: "const mayRetry = !saysNo || retriesRefusal(job, config);",
-		replace: "const mayRetry = true;",
+		find: "if (!saidNo && policy.on",
+		replace: "if (policy.on",
 	},
 	{
 		name: "a verdict beats a limit",

@@ -10,7 +10,7 @@ import { afterOutage, answeredOn } from "./outages.ts";
 import { policyOf, retryWindow } from "./retry-policy.ts";
 import { finish, settle } from "./settle.ts";
 import { find, type ModelJob, type ModelRun, type State } from "./state.ts";
-import { heard, mayRefuseAgain } from "./voice.ts";
+import { heard } from "./voice.ts";
 
 /** The run this token stands for, or what the engine must refuse with. */
 export function runFor(state: State, of: { job: number; token: number }, seen: Seen): ModelJob | undefined {
@@ -104,8 +104,8 @@ export function endRun(state: State, job: ModelJob, told: Partial<Ending> & { ex
 	if (ending.stays && run.host !== "") job.stays = run.host;
 	else delete job.stays;
 	if (kind !== "launch_failed") probeUndecided(state, job);
-	if (excused) requeue(state, job);
-	else decide(state, job, kind, { ...ending, saysNo: kind === "failed" && run.verdict?.verdict === "fail" }, seen);
+	if (excused && kind === "crashed") requeue(state, job);
+	else decide(state, job, kind, { ...ending, saidNo: run.verdict?.verdict === "fail" }, seen);
 	// A launch that failed used nothing.
 	if (kind !== "launch_failed") chargeRun(state, { ...job, run }, ending.usage ?? {}, state.now);
 }
@@ -119,7 +119,7 @@ function onAccount(state: State, job: ModelJob, run: ModelRun, kind: ExitKind, e
 	return afterOutage(state, account, job, run, { exit_kind: kind, ...(ending.outage ? { outage: true } : {}) }, seen);
 }
 
-function decide(state: State, job: ModelJob, kind: ExitKind, ending: Partial<Ending> & { saysNo: boolean }, seen: Seen): void {
+function decide(state: State, job: ModelJob, kind: ExitKind, ending: Partial<Ending> & { saidNo: boolean }, seen: Seen): void {
 	const { now } = state;
 	const code = ending.exit_code ?? undefined;
 	switch (kind) {
@@ -139,18 +139,11 @@ function decide(state: State, job: ModelJob, kind: ExitKind, ending: Partial<End
 		case "crashed":
 		case "timeout":
 		case "stalled":
-			fail(
-				state,
-				job,
-				kind,
-				ending.saysNo && code === 0 ? 1 : code,
-				seen,
-				ending.saysNo && !mayRefuseAgain(state, job) ? "final" : "by policy",
-			);
+			fail(state, job, kind, ending.saidNo && kind === "failed" && code === 0 ? 1 : code, seen, ending.saidNo ? "final" : "by policy");
 			return;
 		case "lost":
 			if (ending.reboot) requeue(state, job);
-			else fail(state, job, kind, code, seen);
+			else fail(state, job, kind, code, seen, ending.saidNo ? "final" : "by policy");
 			return;
 		case "launch_failed":
 			launchFailed(state, job, ending.fault, seen, () => fail(state, job, kind, code, seen));

@@ -1,6 +1,5 @@
 // What runs say of themselves: verdicts and results, and what they make of the run's end.
 
-import { laneOf } from "../../src/core/config.ts";
 import type { ExitKind } from "../../src/core/job.ts";
 import type { VerdictWord } from "../../src/core/verdict.ts";
 import type { Ending } from "../../src/scheduler.ts";
@@ -48,10 +47,6 @@ export function heard(state: State, run: ModelRun, end: End): End {
 	note(state, "said-ok");
 	return { ...end, exit_kind: "completed" };
 }
-
-/** Whether a run that said no is tried again: its job or its lane must have a policy of its own. */
-export const mayRefuseAgain = (state: State, job: ModelJob): boolean =>
-	job.retry !== undefined || laneOf(state.config, job.lane).retry !== null;
 
 /** A new attempt: an agent whose session was interrupted has said what it said. */
 export function beginAttempt(state: State, job: ModelJob, run: ModelRun): void {

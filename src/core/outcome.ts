@@ -2,7 +2,7 @@
 //
 //   exit kind                         next
 //   completed                         succeeded
-//   failed crashed timeout stalled    retry by policy (a failure counted), else failed
+//   failed crashed timeout stalled    retry by policy (a failure counted), else failed; a run that said `fail` is never retried
 //   lost                              the same; "scheduler recovery" when none is left; a reboot or a lost host burns nothing
 //   launch_failed                     a dispatch failure: its own counter and back-off, then circuit-broken
 //   rate_limited                      back in the queue, account held, nothing burned
@@ -16,7 +16,7 @@
 import type { Config } from "./config.ts";
 import { never } from "./errors.ts";
 import type { ExitKind, Job, Terminal } from "./job.ts";
-import { dispatchDelayMs, policyOf, retriesRefusal, retryDelayMs } from "./retry.ts";
+import { dispatchDelayMs, policyOf, retryDelayMs } from "./retry.ts";
 import { withVerdict } from "./verdict.ts";
 
 export type EndedRun = { exit_kind: ExitKind; exit_code?: number | null; message?: string; question?: string; reboot?: boolean };
@@ -89,13 +89,13 @@ function afterFailure(
 ): Next {
 	const policy = policyOf(job, config);
 	const failures = (job.failures ?? 0) + 1;
-	const saysNo = exit_kind === "failed" && job.run?.verdict?.verdict === "fail";
-	const mayRetry = !saysNo || retriesRefusal(job, config);
-	if (mayRetry && policy.on.includes(exit_kind) && failures <= policy.max)
+	// No policy retries a run that said `fail`: a review that is repeated until it says yes is no review.
+	const saidNo = job.run?.verdict?.verdict === "fail";
+	if (!saidNo && policy.on.includes(exit_kind) && failures <= policy.max)
 		return { to: "wait", exit_kind, burns: "failure", backoff_until: now + retryDelayMs(policy, failures, chance) };
 	const end = { to: "end", status: "failed", exit_kind, ...(why ? { end_reason: why } : {}) } as const;
 	// The program may have exited with 0: a job that failed does not show that.
-	return saysNo && code === 0 ? { ...end, exit_code: 1, raw_exit_code: 0 } : { ...end, exit_code: code ?? 1 };
+	return saidNo && exit_kind === "failed" && code === 0 ? { ...end, exit_code: 1, raw_exit_code: 0 } : { ...end, exit_code: code ?? 1 };
 }
 
 function afterLaunchFailure(job: Job, ended: EndedRun, config: Config, now: number, chance: number): Next {

@@ -8,12 +8,6 @@ export function policyOf(job: Job, config: Config): RetryPolicy {
 	return job.retry ?? laneOf(config, job.lane).retry ?? (job.kind === "agent" ? config.agent_retry : config.retry);
 }
 
-/**
- * Whether a run that said `fail` itself is tried again: only by a policy that was made for this job or its lane. Those for all agents or all commands are
- * meant for mishaps, and a review that is repeated until it says yes is no review.
- */
-export const retriesRefusal = (job: Job, config: Config): boolean => (job.retry ?? laneOf(config, job.lane).retry) !== null;
-
 /** Ends of a job that were counted as a failure of its own, and not followed by a retry. */
 const LAST_FAILURES: readonly (string | null | undefined)[] = ["failed", "crashed", "timeout", "stalled", "lost"];
 

@@ -88,14 +88,24 @@ describe("what becomes of the job", () => {
 		expect(next(job({}, said("ok")), "crashed", 137)).toMatchObject({ to: "end", status: "failed" });
 	});
 
-	test("a no is tried again only by a policy of the job itself or of its lane", () => {
-		const forAll: Config = { ...DEFAULTS, retry: CARD_RETRY, agent_retry: CARD_RETRY };
-		expect(next(job({}), "failed", 1, forAll)).toMatchObject({ to: "wait", burns: "failure" });
-		for (const kind of ["command", "agent"] as const) expect(next(job({ kind }, said("fail")), "completed", 0, forAll).to).toBe("end");
-		expect(next(job({ retry: CARD_RETRY }, said("fail")), "completed", 0)).toMatchObject({ to: "wait", burns: "failure" });
-		expect(next(job({ retry: { ...CARD_RETRY, on: ["crashed"] } }, said("fail")), "completed", 0).to).toBe("end");
-		const lane = { ...(DEFAULTS.lanes.default as Config["lanes"][string]), retry: CARD_RETRY };
-		expect(next(job({}, said("fail")), "completed", 0, { ...DEFAULTS, lanes: { default: lane } }).to).toBe("wait");
+	test("no policy retries a run that said fail, however its program ended", () => {
+		const retry = { ...CARD_RETRY, on: ["failed", "crashed", "timeout", "stalled", "lost"] as const satisfies readonly ExitKind[] };
+		const lane = { ...(DEFAULTS.lanes.default as Config["lanes"][string]), retry: { ...retry, on: [...retry.on] } };
+		const policies: [string, Partial<Job>, Config][] = [
+			["for all", {}, { ...DEFAULTS, retry: lane.retry, agent_retry: lane.retry }],
+			["of the lane", {}, { ...DEFAULTS, lanes: { default: lane } }],
+			["of the job", { retry: lane.retry }, DEFAULTS],
+		];
+		for (const [whose, fields, config] of policies)
+			for (const kind of ["command", "agent"] as const) {
+				expect(next(job({ ...fields, kind }), "failed", 1, config), whose).toMatchObject({ to: "wait", burns: "failure" });
+				expect(next(job({ ...fields, kind }, said("ok")), "failed", 1, config), whose).toMatchObject({ to: "wait", burns: "failure" });
+				for (const exit of ["completed", ...retry.on] as const)
+					expect(next(job({ ...fields, kind }, said("fail")), exit, 0, config), `${whose}, ${exit}`).toMatchObject({
+						to: "end",
+						status: "failed",
+					});
+			}
 	});
 });
 

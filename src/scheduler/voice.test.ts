@@ -94,7 +94,7 @@ describe("a verdict", () => {
 		expect(await t.status(id)).toBe("succeeded");
 	});
 
-	test("that says no is not retried by the policy for all, but by the job's own", async () => {
+	test("that says no is retried by no policy, not even the job's own", async () => {
 		const t = await openStand({ preset: "cards" });
 		const [plain, own] = [await t.add(), await t.add({ retry: { max: 2, on: ["failed"] } })];
 		for (const id of [plain, own]) {
@@ -103,7 +103,7 @@ describe("a verdict", () => {
 			await t.succeed(id);
 		}
 		expect(await t.show(plain)).toMatchObject({ status: "failed", attempt: 1, end_reason: "no" });
-		expect(await t.show(own)).toMatchObject({ status: "queued", failures: 1 });
+		expect(await t.show(own)).toMatchObject({ status: "failed", attempt: 1, end_reason: "no" });
 	});
 });
 

@@ -10,7 +10,7 @@ export const VOICE: readonly CommandSpec[] = [
 		name: "verdict",
 		help: "From inside a run: say how its work went, whatever exit code it will have.",
 		more: [
-			"fail: the run fails with TEXT, and its work is not merged. It is tried again only by a retry policy of the job itself or of its lane.",
+			"fail: the run fails with TEXT, and its work is not merged. No retry policy tries it again.",
 			"ask: a person is asked TEXT; the job waits, and goes on with the answer.",
 			"A command job is started again for that: its new run finds the answer in the file that SLUICE_PRIOR_FILE names, as `answer`.",
 			"ok: it went well. A failure stays a failure. The last verdict of a run counts: ok takes back a fail or an ask.",
