@@ -8,6 +8,7 @@ import { accountOf, concluded, tailOf } from "./agent-end.ts";
 import { endedForLease, endingOf, lastLine, type Over, oneLine, TAIL_BYTES } from "./exit.ts";
 import { type Floor, forget, isOvertaken } from "./floor.ts";
 import { hold } from "./freeze.ts";
+import { handOverWords, leftWordsOf } from "./left-words.ts";
 import { boundLogs } from "./log-limit.ts";
 import type { LiveRun } from "./run.ts";
 
@@ -57,8 +58,22 @@ export function settle(floor: Floor, run: LiveRun, seen: Over): void {
 	floor.alarm.at(now);
 }
 
-/** A command's end is known at once; what an agent wrote has to be read first. */
+/** What the run said while the daemon was away comes first: its end, its workspace and its next attempt hang on it. */
 function conclude(floor: Floor, run: LiveRun, seen: Over): void {
+	const words = run.fenced ? null : leftWordsOf(floor, run);
+	if (words === null) {
+		judge(floor, run, seen);
+		return;
+	}
+	run.stage = "leaving";
+	void handOverWords(floor, run, words).then(() => {
+		// Closed meanwhile: the next life of the daemon hands the words over once more.
+		if (!floor.closed) judge(floor, run, seen);
+	});
+}
+
+/** A command's end is known at once; what an agent wrote has to be read first. */
+function judge(floor: Floor, run: LiveRun, seen: Over): void {
 	if (run.agent === null) {
 		leave(
 			floor,

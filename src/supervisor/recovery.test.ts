@@ -38,6 +38,26 @@ describe("after a crash", () => {
 		expect(on.file("2.1", "outcome.json")).toMatchObject({ exit_kind: "failed", exit_code: 7 });
 	});
 
+	test("words that a run left in its folder count before its end is judged; those that cannot be read are ignored", async () => {
+		const before = await supervise();
+		const [no, damaged] = [await before.add(), await before.add()];
+		before.processes.onNews(() => {});
+		writeFileSync(before.path("1.1", "said.json"), '{"version":1,"verdict":{"verdict":"fail","text":"it deletes all users"},"result":[1]}');
+		writeFileSync(before.path("2.1", "said.json"), '{"version":1,"verd');
+		for (const run of ["1.1", "2.1"]) before.processes.exit(run, 0);
+		const on = await before.crash({ awayMs: MINUTE });
+		await on.settle();
+		expect(await on.show(no)).toMatchObject({
+			status: "failed",
+			exit_code: 1,
+			end_reason: "it deletes all users",
+			verdict: { verdict: "fail" },
+			result: "[1]",
+		});
+		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "failed", verdict: { verdict: "fail" } });
+		expect(await on.show(damaged)).toMatchObject({ status: "succeeded" });
+	});
+
 	test("a claimed run without a start marker is started as the same attempt, with or without its folder", async () => {
 		const before = await supervise();
 		before.processes.prompt = false;

@@ -143,6 +143,36 @@ test("what is said while the daemon restarts waits for it", TIMEOUT, async () =>
 	expect(readFileSync(join(folder, "told"), "utf8")).toBe(`job ${job.id} will end as failed\n`);
 });
 
+test("a no that is said while the daemon is away for long counts: nothing is merged", TIMEOUT, async () => {
+	const repo = makeRepository();
+	const before = repo.git("rev-parse", "main");
+	const folder = makeFolder();
+	const home = new TestHome();
+	home.make(JSON.stringify({ repos: { r: { path: repo.path } }, retry: { max: 2, on: ["failed"] } }));
+	const { child, client } = await home.up({ GIT_CONFIG_NOSYSTEM: "1", PATH: "/usr/bin:/bin" });
+	const script = `${WORK}; touch ${folder}/there; until test -e ${folder}/speak; do sleep 0.05; done
+sluice verdict fail "it deletes all users" 2> ${folder}/told; echo $? > ${folder}/code; sluice result '[1]' 2>> ${folder}/told; touch ${folder}/spoke`;
+	const added = await client.call("job.add", { command: ["sh", "-c", script], repo: "r" });
+	const { job } = added as { job: { id: number } };
+	await until(() => existsSync(join(folder, "there")));
+	client.close();
+	await home.kill(child);
+	writeFileSync(join(folder, "speak"), "");
+	await until(() => existsSync(join(folder, "spoke")));
+	expect(readFileSync(join(folder, "code"), "utf8")).toBe("0\n");
+	expect(readFileSync(join(folder, "told"), "utf8")).toContain("is kept in the run's folder");
+	const { client: next } = await home.up({ GIT_CONFIG_NOSYSTEM: "1", PATH: "/usr/bin:/bin" });
+	expect(await ended(next, job.id)).toMatchObject({
+		status: "failed",
+		attempt: 1,
+		end_reason: "it deletes all users",
+		verdict: { verdict: "fail", text: "it deletes all users" },
+		result: [1],
+	});
+	expect(repo.git("rev-parse", "main")).toBe(before);
+	expect((await home.run(["history", String(job.id)])).out).toContain("it deletes all users");
+});
+
 test("outside of a run the commands say so; inside, what is no result is refused, and so is a wrong token", TIMEOUT, async () => {
 	const home = new TestHome();
 	const { client } = await home.up({ PATH: "/usr/bin:/bin" });

@@ -1,6 +1,6 @@
 // verdict and result: what they ask, what they refuse before that.
 
-import { writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openCommandLine, Refusal } from "../../../test/make/command-line.ts";
@@ -95,6 +95,39 @@ test.each([
 	const line = await openCommandLine(ANSWERS);
 	expect(await line.run(text, INSIDE)).toMatchObject({ code: 2, err: expect.stringContaining(why) });
 	expect(line.asked).toEqual([]);
+});
+
+test("words for a daemon that stays away are left in the run's folder: the last verdict and the last result", async () => {
+	const line = await openCommandLine(undefined);
+	const folder = join(line.home, "runs/7/2");
+	expect(await line.run("verdict fail no", INSIDE)).toMatchObject({
+		code: 1,
+		err: expect.stringContaining("the daemon cannot be started"),
+	});
+	mkdirSync(folder, { recursive: true });
+	const kept = { code: 0, out: "", err: expect.stringContaining("is kept in the run's folder") };
+	expect(await line.run("verdict fail no", INSIDE)).toMatchObject(kept);
+	expect(await line.run("result [1]", INSIDE)).toMatchObject(kept);
+	expect(await line.run("verdict fail still no", INSIDE)).toMatchObject(kept);
+	expect(JSON.parse(readFileSync(join(folder, "said.json"), "utf8"))).toEqual({
+		version: 1,
+		verdict: { verdict: "fail", text: "still no" },
+		result: [1],
+	});
+	expect(statSync(join(folder, "said.json")).mode & 0o777).toBe(0o600);
+	expect(readdirSync(folder)).toEqual(["said.json"]);
+	expect(await line.run(["verdict", "fail", "x".repeat(10_001)], INSIDE)).toMatchObject({ code: 2, err: expect.stringContaining("10001") });
+});
+
+test("a word that the daemon hears replaces one that was left", async () => {
+	const line = await openCommandLine(ANSWERS);
+	const folder = join(line.home, "runs/7/2");
+	mkdirSync(folder, { recursive: true });
+	writeFileSync(join(folder, "said.json"), '{"version":1,"verdict":{"verdict":"fail","text":"no"},"result":1}');
+	await line.run("verdict ok", INSIDE);
+	expect(JSON.parse(readFileSync(join(folder, "said.json"), "utf8"))).toEqual({ version: 1, result: 1 });
+	await line.run("result 2", INSIDE);
+	expect(readdirSync(folder)).toEqual([]);
 });
 
 test("outside of a run nothing is asked; a run that is over hears so", async () => {

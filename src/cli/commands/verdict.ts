@@ -1,19 +1,45 @@
 // verdict, result: a run speaks of itself.
 
 import { readFileSync } from "node:fs";
+import { SluiceError } from "../../core/errors.ts";
 import { MAX_VERDICT_TEXT, readResult, verdictText } from "../../core/verdict.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, usage } from "../failure.ts";
 import { answer, type Document, type Io, placeOf, readAll } from "../io.ts";
+import { leaveWords, takeBackWords } from "../leave-words.ts";
 import { PATIENCE } from "../program.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const { name } = call.command;
 	const params = name === "verdict" ? await verdictOf(call, io) : { result: await resultOf(call, io) };
 	if (io.world.insideOf(io.home) === undefined || !io.world.env.SLUICE_TOKEN) throw outside(name);
-	const document = await insist(io, `run.${name}`, params);
-	answer(io, document, () => io.print.say(wordsFor(name, document)));
+	const document = await sayOrLeave(io, name === "verdict" ? name : "result", params);
+	answer(io, document, () => io.print.say(document.left === true ? LEFT : wordsFor(name, document)));
 	return undefined;
+}
+
+const LEFT = "the daemon of this run does not answer: what you said is kept in the run's folder, and counts when this run ends";
+
+/** The daemon was never reached, or went while it was asked: nobody knows whether it heard the word. */
+const AWAY: readonly unknown[] = ["no_daemon", "daemon_gone", "closed"];
+
+/** A daemon that stays away finds the words in the run's folder when it is back. */
+async function sayOrLeave(io: Io, name: "verdict" | "result", params: Document): Promise<Document> {
+	let document: Document;
+	try {
+		document = await insist(io, `run.${name}`, params);
+	} catch (error) {
+		if (!AWAY.includes((error as { code?: unknown }).code)) throw error;
+		try {
+			leaveWords(io, params);
+		} catch (refusal) {
+			// The folder cannot be written to: that the daemon does not answer is the cause. Words that no daemon would take are the caller's mistake.
+			throw refusal instanceof SluiceError ? refusal : error;
+		}
+		return { job: io.world.insideOf(io.home), ...params, left: true };
+	}
+	takeBackWords(io, name);
+	return document;
 }
 
 const outside = (name: string): CliFailure =>
