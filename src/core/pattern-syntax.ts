@@ -110,7 +110,7 @@ export function parsePattern(source: string, ignoreCase: boolean): { tree: Node;
 			return { min: sign === "+" ? 1 : 0, max: sign === "?" ? 1 : Number.POSITIVE_INFINITY };
 		}
 		if (sign !== "{") return null;
-		const found = /^\{(\d{1,5})(,(\d{1,5})?)?\}/.exec(chars.slice(at, at + 16).join(""));
+		const found = /^\{(\d+)(,(\d+)?)?\}/.exec(chars.slice(at, at + 64).join(""));
 		if (!found) throw fault('"{" begins a repetition such as {2,5}; write \\{ for the character');
 		const min = Number(found[1]);
 		const max = found[2] === undefined ? min : found[3] === undefined ? Number.POSITIVE_INFINITY : Number(found[3]);
@@ -165,7 +165,7 @@ export function parsePattern(source: string, ignoreCase: boolean): { tree: Node;
 			else if (named) {
 				at += named[0].length;
 				index = ++groups;
-			} else throw fault("look-around cannot be used in a pattern; (?:…) groups without capturing", from);
+			} else throw fault(groupFault(rest), from);
 		} else index = ++groups;
 		const body = alternatives();
 		if (chars[at] !== ")") throw fault("this group has no end", from);
@@ -236,6 +236,14 @@ export function parsePattern(source: string, ignoreCase: boolean): { tree: Node;
 	const tree = alternatives();
 	if (at < chars.length) throw fault('")" has no beginning; write \\) for the character');
 	return { tree, groups };
+}
+
+/** Why a group that begins with `?` cannot be used. `rest` begins with the `?`. */
+function groupFault(rest: string): string {
+	const [, flags] = /^\?([a-z]*-?[a-z]+)[:)]/.exec(rest) ?? [];
+	if (flags !== undefined) return `flags such as (?${flags}) cannot be used in a pattern`;
+	const what = /^\?<?[=!]/.test(rest) ? "look-around cannot be used in a pattern" : "this kind of group is not known";
+	return `${what}; (?:…) groups without capturing`;
 }
 
 /** One character at a time, so it cannot backtrack. */

@@ -58,6 +58,11 @@ describe("a pattern", () => {
 		["\\q", "not known", 0],
 		["\\p{Nothing}", "property", 0],
 		["a{1001}", "more than 1000", 1],
+		["a{1,100000}", "more than 1000", 1],
+		["a{99999999999999999999,}", "more than 1000", 1],
+		["(?i)a", "flags such as (?i) cannot be used", 0],
+		["(?s-i:a)", "flags such as (?s-i) cannot be used", 0],
+		["(?P<x>a)", "(?:…) groups without capturing", 0],
 		["(?:(?:a{100}){100})", "too large", 0],
 		["(".repeat(101), "nested", 100],
 	])("%s is refused: %s", (pattern, words, at) => {
