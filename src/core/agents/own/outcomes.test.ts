@@ -63,6 +63,16 @@ describe("which rule counts", () => {
 		if (outcome === "needs_human") expect(found.question).toBe("blue or red?");
 	});
 
+	test("transient is an outage of the provider, also of a program that is judged by its exit code; nothing else is", () => {
+		expect(judged(outcomes({ exit: 69, is: "transient" }), { code: 69 })).toMatchObject({ outcome: "transient", outage: true });
+		for (const is of ["crashed", "throttled", "session_gone", "ok"])
+			expect(judged(outcomes({ exit: 69, is }), { code: 69 }).outage).toBe(false);
+		// The rule beats what the program's own words would have meant.
+		const down = { stdout: capture("claude-529").stdout.toString(), code: 1, format: "claude" as const };
+		expect(judged({}, down).outage).toBe(true);
+		expect(judged(outcomes({ exit: 1, is: "crashed" }), down)).toMatchObject({ outcome: "crashed", outage: false });
+	});
+
 	test("a session that is gone", () => {
 		expect(judged(outcomes({ stderr: "no such session", is: "session_gone" }), { code: 1, stderr: "No such session x\n" })).toMatchObject({
 			outcome: "transient",

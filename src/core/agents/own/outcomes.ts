@@ -141,6 +141,8 @@ function ruled({ rule, line, delay, until }: Seen, plain: Judgement, exit: Exit,
 		until: end,
 		retry_after_ms: wait === null ? null : Math.min(wait, DELAY_MAX_MS),
 		session_gone: rule.is === "session_gone",
+		// Who writes such a rule means a provider that is down: its account is held, and the job burns nothing.
+		outage: rule.is === "transient",
 		message: message === null ? null : short(message, 4000),
 		question: outcome === "needs_human" ? short(plain.question ?? message ?? "the agent asks for a person", 4000) : null,
 	};
