@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { capture } from "../../../test/make/capture.ts";
-import { openCommandLine } from "../../../test/make/command-line.ts";
+import { openCommandLine, Refusal } from "../../../test/make/command-line.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { CLAUDE } from "../../core/agents/claude.ts";
 
@@ -93,6 +93,17 @@ describe("agent", () => {
 		const { code, out } = await line.run("agent judge mine --stdout out --exit 1 --json");
 		expect([code, JSON.parse(out)]).toMatchObject([0, { outcome: "limited", session_id: "01a1e099-6041-7513-9d4c-3a45c29d04d0" }]);
 		expect(line.asked).toEqual([{ method: "agent.show", params: { name: "mine" } }]);
+	});
+
+	test("judge of an unknown agent says so first, whatever else is missing", async () => {
+		const refuse = () => {
+			throw new Refusal("there is no agent nope", { code: "not_found" });
+		};
+		const line = await openCommandLine({ "agent.show": refuse });
+		const { code, err } = await line.run("agent judge nope --exit 1");
+		expect(code).toBe(3);
+		expect(err).toMatch(/there is no agent nope/);
+		expect(err).not.toMatch(/--stdout/);
 	});
 
 	test("judge takes what is piped in", async () => {

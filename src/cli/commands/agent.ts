@@ -116,12 +116,13 @@ const ruleWords = (rule: object): string =>
 async function judge(call: Call, io: Io): Promise<undefined> {
 	const name = call.arg("NAME") as string;
 	const [stdout, stderr, exit, format] = [call.text("stdout"), call.text("stderr"), call.number("exit"), call.text("format")];
+	// An unknown agent is said before anything that is missing besides.
+	const profile = await readAs(name, io);
 	if (stdout === undefined) throw usage("--stdout is missing", "the file with what it wrote, or - for standard input");
 	if (exit === undefined) throw usage("--exit is missing", "its exit code: 0, 1 …");
 	if (exit < 0 || exit > 255) throw usage("--exit goes from 0 to 255", "128 + n for a signal");
 	if (format !== undefined && !isFormat(format))
 		throw usage(`--format: there is no ${JSON.stringify(format)}`, `one of: ${FORMATS.join(", ")}`);
-	const profile = await readAs(name, io);
 	const judging = createJudging(name, format === undefined ? profile : { ...profile, output: format });
 	if (stdout === "-") for await (const part of io.world.stdin) judging.push(typeof part === "string" ? Buffer.from(part) : part);
 	else forEachPiece(placeOf(io.world, stdout), "stdout", (bytes) => judging.push(bytes));
