@@ -68,6 +68,8 @@ describe("refusing", () => {
 		["{{after.build.result.x}}", [], 'does not come after "build"', "--after build"],
 		["{{after.build.result}}", ["deploy-everything", 7], 'does not come after "build"', "it comes after: deploy-everything, 7"],
 		["{{after.plan}}", ["plan"], "is not how a result is asked for", "{{after.NAME.result}}"],
+		["{{after.plan.result.}}", ["plan"], "names no member after its last dot", "{{after.plan.result}}"],
+		["{{after.plan.result..x}}", ["plan"], "has two dots in a row", "{{after.plan.result.x}}"],
 		["{{after.plan.results}}", ["plan"], "is not how a result is asked for", "\\{{after."],
 	] as [string, (string | number)[], string, string][])("%s", (prompt, known, message, hint) => {
 		try {

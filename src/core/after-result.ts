@@ -68,15 +68,32 @@ export function wordsOf(place: string, sources: readonly Source[]): string | nul
 export const fillPlaces = (prompt: string, sources: readonly Source[]): string =>
 	prompt.replace(PLACE, (whole, place: string) => (whole.startsWith("\\") ? whole.slice(1) : (wordsOf(place, sources) ?? whole)));
 
-/** `known`: what the job comes after, as its names or numbers were given. */
-export function refusePlaces(prompt: string, known: readonly (string | number)[], field: string): void {
+/** `known`: what the job comes after, as its names or numbers were given. `before`: all that comes before it, as far as the caller knows. */
+export function refusePlaces(
+	prompt: string,
+	known: readonly (string | number)[],
+	field: string,
+	before: ReadonlySet<string> = new Set(),
+): void {
 	const names = known.map(String);
 	for (const place of placesIn(prompt)) {
-		if (splitPlace(place, names)) continue;
-		const name = nameIn(place);
 		const shown = `{{${place.slice(0, 100)}}}`;
 		const literally = "to have these words as they are, write \\{{after.";
+		const split = splitPlace(place, names);
+		if (split?.path.includes("")) {
+			const meant = ["after", split.name, "result", ...split.path.filter((key) => key !== "")].join(".");
+			const fault = split.path.at(-1) === "" ? "names no member after its last dot" : "has two dots in a row";
+			throw check.wrong(field, `${shown} ${fault}`, `write {{${meant.slice(0, 100)}}}; ${literally}`);
+		}
+		if (split) continue;
+		const name = nameIn(place);
 		if (name === null) throw check.wrong(field, `${shown} is not how a result is asked for`, `write {{after.NAME.result}}; ${literally}`);
+		if (before.has(name))
+			throw check.wrong(
+				field,
+				`${shown}: this step comes after ${check.shown(name)}, but not directly`,
+				`put ${name} under after, too: after: [${[...names, name].join(", ")}]; ${literally}`,
+			);
 		const guess = nearest(name, names);
 		const hint = guess
 			? `did you mean {{after.${guess}.result}}?`

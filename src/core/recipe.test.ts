@@ -32,6 +32,23 @@ describe("reading", () => {
 		["a command as text", { command: "echo hi" }, "command", expect.stringContaining("no shell")],
 		["nothing to run", { command: undefined }, "prompt", expect.stringContaining("prompt")],
 		["command and prompt", { prompt: "x" }, "command", "leave one out"],
+		["an unknown expect", { command: undefined, prompt: "x", expect: "nothing" }, "expect", undefined],
+		["expect of a command", { expect: "none" }, "expect", "leave it out"],
+		["allow of a command", { allow: ["npm test"] }, "allow", "leave it out"],
+		[
+			"expect of a command step",
+			{ command: undefined, steps: { a: { command: ["x"], expect: "none" } } },
+			"steps.a.expect",
+			"leave it out",
+		],
+		[
+			"an unknown expect of a step",
+			{ command: undefined, steps: { a: { prompt: "x", expect: "chang" } } },
+			"steps.a.expect",
+			'did you mean "change"?',
+		],
+		["an allow that is no list", { command: undefined, prompt: "x", allow: "npm test" }, "allow", undefined],
+		["a misspelt permission", { command: undefined, prompt: "x", permission: "fulll" }, "permission", 'did you mean "full"?'],
 		["a pattern that is none", { vars: { word: { pattern: "(" } } }, "vars.word.pattern", "at character 1 of ("],
 		["a default that does not fit", { vars: { word: { pattern: "a", default: "b" } } }, "vars.word.default", undefined],
 		["a built-in name", { vars: { word: {}, item: {} } }, "vars.item", expect.stringContaining("item")],
@@ -131,6 +148,12 @@ describe("rendering", () => {
 		expect(fault(() => readRecipe({ command: ["echo", "{{after.plan.result}}"] }, "r"))).toMatchObject({
 			field: "command[1]",
 			hint: expect.stringContaining("sluice show NAME --json"),
+		});
+		const three = { plan: { agent: "a", prompt: "p" }, build: { agent: "a", prompt: "b" } };
+		expect(fault(() => readRecipe({ steps: { ...three, last: { agent: "a", prompt: "{{after.plan.result}}" } } }, "r"))).toMatchObject({
+			field: "steps.last.prompt",
+			message: expect.stringContaining('comes after "plan", but not directly'),
+			hint: expect.stringContaining("put plan under after, too: after: [build, plan]"),
 		});
 		// What a step that comes after none of the others may ask for, its caller decides.
 		readRecipe({ agent: "a", prompt: "{{after.anything.result}}" }, "r");

@@ -12,6 +12,7 @@ import { type JobInput, POLICIES, type Policy } from "./job.ts";
 import { nearest } from "./nearest.ts";
 import { compilePattern, type Pattern } from "./pattern.ts";
 import { PatternFault } from "./pattern-syntax.ts";
+import { checkFields, refuseForCommands } from "./recipe-fields.ts";
 import { asText, isAfterPlace, isRunTime, RUN_TIME } from "./telling.ts";
 
 /** What is filled in by whoever adds the job. `args` may be absent; asking for any other that is not there is an error. */
@@ -80,7 +81,7 @@ export function readRecipe(value: unknown, name: string): Recipe {
 		else recipe.steps = stepsOf(given.steps, shared);
 		for (const step of recipe.steps) {
 			for (const use of usesOf(step)) mustBeDeclared(recipe, use);
-			refuseUnknownSteps(step);
+			refuseUnknownSteps(step, recipe.steps);
 		}
 		return recipe;
 	});
@@ -145,9 +146,10 @@ function mustFit({ name, pattern }: RecipeVar, value: string, field: string): vo
 const MAX_MATCHED = 2000;
 
 function templateOf(given: Record<string, unknown>, field: string): JobInput {
+	const at = (key: string) => (field === "" ? key : `${field}.${key}`);
 	const template: Record<string, unknown> = {};
-	for (const key of TEMPLATE_KEYS)
-		if (given[key] !== undefined) template[key] = check.json(given[key], field === "" ? key : `${field}.${key}`);
+	for (const key of TEMPLATE_KEYS) if (given[key] !== undefined) template[key] = check.json(given[key], at(key));
+	checkFields(template, at);
 	return template as JobInput;
 }
 
@@ -161,6 +163,7 @@ function whole(template: JobInput, field: string): JobInput {
 		throw check.wrong(at("command"), "a job has a command or a prompt, not both", "leave one out");
 	if (command !== undefined && !Array.isArray(command))
 		throw check.wrong(at("command"), "must be a list of words", 'for example ["make", "test"]: no shell reads it');
+	refuseForCommands(template, at);
 	return template;
 }
 
@@ -280,10 +283,12 @@ function walk(value: unknown, field: string, change: (text: string, field: strin
 }
 
 /** A step that comes after none of the others comes after what its caller names, which is checked when it is added. */
-function refuseUnknownSteps({ name, after, template }: RecipeStep): void {
+function refuseUnknownSteps({ name, after, template }: RecipeStep, steps: readonly RecipeStep[]): void {
 	if (after.length === 0 || typeof template.prompt !== "string") return;
 	const known = after.map(({ step }) => step);
-	refusePlaces(template.prompt, known, `steps.${name}.prompt`);
+	const before = new Set(known);
+	for (const one of before) for (const { step } of steps.find((other) => other.name === one)?.after ?? []) before.add(step);
+	refusePlaces(template.prompt, known, `steps.${name}.prompt`, before);
 }
 
 const isPrompt = (field: string): boolean => /(?:^|\.)prompt$/.test(field);
