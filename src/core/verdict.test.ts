@@ -121,7 +121,7 @@ describe("what stays said when the next attempt begins", () => {
 });
 
 describe("what is taken", () => {
-	test("a verdict without control characters; a no and a question need words", () => {
+	test("a verdict without control characters; a no and a question count without words", () => {
 		expect(readVerdict("fail", " \u001b[31mred\u001b[0m\nline \n")).toEqual({ verdict: "fail", text: "red\nline" });
 		expect(readVerdict("ok", undefined)).toEqual({ verdict: "ok", text: "" });
 		expect(readVerdict("fail", "  ")).toEqual({ verdict: "fail", text: "no reason given" });
