@@ -47,6 +47,7 @@ export type EndPlan = {
 	closing_question?: string;
 	reboot?: true;
 	outage?: true;
+	goes_on?: true;
 	fault?: "job";
 	/** Its host has what the next run goes on with. */
 	stays?: true;

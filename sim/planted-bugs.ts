@@ -152,6 +152,12 @@ export const BUGS: Bug[] = [
 		replace: ";",
 	},
 	{
+		name: "a result is lost when a crashed run's session goes on",
+		file: "core/verdict.js",
+		find: "INTERRUPTED.includes(exit_kind) || goes_on === true",
+		replace: "INTERRUPTED.includes(exit_kind)",
+	},
+	{
 		name: "a cancel intent is forgotten",
 		file: "core/outcome.js",
 		find: "return intent ? intent.kind : ended.exit_kind;",

@@ -218,6 +218,7 @@ function endCall(op: Op & { kind: "end" }, state: State, names: Names): Call | u
 				...(end.closing_question === undefined ? {} : { closing_question: end.closing_question }),
 				...(end.reboot === undefined ? {} : { reboot: true }),
 				...(end.outage === undefined ? {} : { outage: true }),
+				...(end.goes_on === undefined ? {} : { goes_on: true }),
 				...(end.fault === undefined ? {} : { fault: end.fault }),
 				...(end.stays === undefined ? {} : { stays: true }),
 				...(end.merge_status === undefined ? {} : { merge_status: end.merge_status }),

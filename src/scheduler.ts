@@ -101,6 +101,8 @@ export type Ending = {
 	closed?: string;
 	/** crashed: the provider was down. Its account is held, and the job waits without burning a retry: core/outage.ts. */
 	outage?: boolean;
+	/** crashed: it was broken off, and the next run goes on with its session. What the run said stays said. */
+	goes_on?: boolean;
 	/** needs_human: what it asks. */
 	question?: string;
 	/** Tool calls that the agent was not allowed to make; an empty list: none of them was denied. Absent: nothing is known. */

@@ -106,7 +106,7 @@ describe("imports point one way", () => {
 		web: ["core", "protocol", "npm"],
 		daemon: ["core", "contract", "wiring", "stores", "host", "supervisor", "workspaces", "sources", "intake", "api", "node", "npm"],
 		cli: ["core", "contract", "api", "host", "node", "npm"],
-		mcp: ["api", "npm"],
+		mcp: ["core", "api", "npm"],
 	};
 
 	/** What can be asked of a daemon, and the documents it answers with: all that a page in a browser may see of it. */

@@ -100,6 +100,7 @@ export function endRun(state: State, job: ModelJob, told: Partial<Ending> & { ex
 		job.session = ending.session;
 		if (run.account !== undefined) job.prefer = run.account;
 	}
+	if (kind === "crashed" && ending.goes_on) job.goes_on = true;
 	// Where its worktree or session is; a run that told of neither leaves it free.
 	if (ending.stays && run.host !== "") job.stays = run.host;
 	else delete job.stays;

@@ -39,6 +39,8 @@ export type ModelJob = {
 	account?: string;
 	prefer?: string;
 	session?: string;
+	/** Its last run crashed, and the next one goes on with its session. */
+	goes_on?: true;
 	owner?: string;
 	agent?: string;
 	batch?: string;

@@ -51,11 +51,12 @@ export function heard(state: State, run: ModelRun, end: End): End {
 /** A new attempt: an agent whose session was interrupted has said what it said. */
 export function beginAttempt(state: State, job: ModelJob, run: ModelRun): void {
 	const goesOn = job.session !== undefined;
-	const interrupted = ["rate_limited", "drained", "preempted", "lost"].includes(job.exit_kind ?? "");
+	const interrupted = ["rate_limited", "drained", "preempted", "lost"].includes(job.exit_kind ?? "") || job.goes_on === true;
 	if (goesOn && interrupted && job.verdict !== undefined) {
 		run.verdict = job.verdict;
 		note(state, "still-said");
 	}
 	if (!(goesOn && (interrupted || job.exit_kind === "needs_human"))) delete job.result;
 	delete job.verdict;
+	delete job.goes_on;
 }

@@ -30,5 +30,7 @@ function drawWord(random: Random, id: number, { whom, via }: Op & { kind: "end" 
 function answered(random: Random, op: Op & { kind: "end" }): Op {
 	if (random.chance(0.25)) return { ...op, end: { kind: "needs_human", code: random.pick([0, 0, 0, 1]), question: "which one?" } };
 	if (random.chance(0.15)) return { ...op, end: { kind: random.pick(["drained", "preempted", "completed"]), session: `s${op.id}` } };
+	if (random.chance(0.1))
+		return { ...op, end: { kind: "crashed", code: 1, session: `s${op.id}`, ...(random.chance(0.7) ? { goes_on: true } : {}) } };
 	return op;
 }

@@ -67,7 +67,7 @@ export const notYours = (socket: string): RpcError =>
 /** A daemon starts runs as its own user: only a sandbox, such as that of Codex, keeps a program of a run from the socket. */
 const sandboxed = (): RpcError =>
 	new RpcError(
-		"the sandbox of this run keeps programs from the daemon: call the tool run_fail (run_ask, run_result) of the MCP server sluice instead",
+		"the sandbox of this run keeps programs from the daemon: call the tool run_fail (run_ask, run_result) instead, of the MCP server that every run has",
 		null,
 		{ code: "forbidden" },
 	);

@@ -135,5 +135,5 @@ async function isRunning(client: Client, run: string): Promise<boolean> {
 const wrongToken = (run: string): RpcError =>
 	new RpcError(`SLUICE_TOKEN is not the token of run ${run}, which is still running`, null, {
 		code: "forbidden",
-		hint: "call sluice with the environment that the run was started with",
+		hint: "keep the environment that the run was started with",
 	});

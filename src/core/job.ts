@@ -348,6 +348,8 @@ export type Job = {
 	waited_on?: string[] | undefined;
 	bucket: number;
 	run?: Run | undefined;
+	/** Its last run crashed, and the next one goes on with that run's session. */
+	goes_on?: true | undefined;
 	/** The host that has what its next run goes on with: a worktree, a session. While that is live, no other gets it. */
 	stays?: string | undefined;
 	/** Where and when the run was that ended it. */

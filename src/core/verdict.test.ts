@@ -116,6 +116,7 @@ describe("what stays said when the next attempt begins", () => {
 			expect(carriedOver({ ...before, exit_kind })).toEqual({ verdict: said("fail"), result: "7" });
 		expect(carriedOver({ ...before, exit_kind: "needs_human" })).toEqual({ result: "7" });
 		for (const exit_kind of ["failed", "crashed", "timeout", "stalled"] as const) expect(carriedOver({ ...before, exit_kind })).toEqual({});
+		expect(carriedOver({ ...before, exit_kind: "crashed", goes_on: true })).toEqual({ verdict: said("fail"), result: "7" });
 		expect(carriedOver({ ...before, exit_kind: "drained", session: undefined })).toEqual({});
 	});
 });

@@ -52,16 +52,18 @@ export function withVerdict<E extends Ended>(ended: E, said: RunVerdict | null |
 /** Ends that only interrupt: an agent goes on with its session, and does not say again what it has said in it. */
 const INTERRUPTED: readonly ExitKind[] = ["rate_limited", "drained", "preempted", "lost"];
 
+type Spoken = Pick<Job, "session" | "exit_kind" | "goes_on" | "verdict" | "result">;
+
 /**
  * What stays said when the next attempt begins. A result also stays when a person has answered; a verdict does not, since the answer settles it. Without
- * a session to go on with, or after a failure, the next attempt begins with neither.
+ * a session to go on with, or after a failure that leaves its session, the next attempt begins with neither.
  */
-export function carriedOver({ session, exit_kind, verdict, result }: Pick<Job, "session" | "exit_kind" | "verdict" | "result">): {
+export function carriedOver({ session, exit_kind, goes_on, verdict, result }: Spoken): {
 	verdict?: RunVerdict;
 	result?: string;
 } {
 	if (session === undefined || exit_kind === undefined) return {};
-	const isInterrupted = INTERRUPTED.includes(exit_kind);
+	const isInterrupted = INTERRUPTED.includes(exit_kind) || goes_on === true;
 	return {
 		...(isInterrupted && verdict !== undefined ? { verdict } : {}),
 		...((isInterrupted || exit_kind === "needs_human") && result !== undefined ? { result } : {}),

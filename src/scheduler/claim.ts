@@ -262,6 +262,7 @@ const BEFORE_RUN = [
 	"reserve_at",
 	"due_at",
 	"exit_kind",
+	"goes_on",
 	"exit_code",
 	"raw_exit_code",
 	"verdict",

@@ -170,6 +170,7 @@ function* wait(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "wait"
 	if (next.backoff_until !== undefined) job.backoff_until = next.backoff_until;
 	if (next.question !== undefined) job.question = next.question;
 	job.exit_kind = next.exit_kind;
+	if (ending.goes_on && next.exit_kind === "crashed") job.goes_on = true;
 	if (job.session !== undefined && run.account !== undefined && job.account === undefined) job.prefer = run.account;
 	drop(job, ["run", "forced", "ready_at"]);
 	job.line = "end";

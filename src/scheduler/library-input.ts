@@ -60,6 +60,7 @@ const ENDING = [
 	"closed",
 	"question",
 	"outage",
+	"goes_on",
 	"denied",
 	"closing_question",
 	"reboot",
@@ -88,6 +89,7 @@ export function checkEnding(ending: Ending): void {
 	if (ending.closing_question !== undefined) check.text(ending.closing_question, "closing_question", { max: 4000 });
 	if (ending.merge_status !== undefined) check.oneOf(ending.merge_status, MERGE_STATUSES, "merge_status");
 	if (ending.outage !== undefined) check.flag(ending.outage, "outage");
+	if (ending.goes_on !== undefined) check.flag(ending.goes_on, "goes_on");
 	if (ending.reboot !== undefined) check.flag(ending.reboot, "reboot");
 	if (ending.fault !== undefined) check.oneOf(ending.fault, ["job"] as const, "fault");
 	if (ending.stays !== undefined) check.flag(ending.stays, "stays");

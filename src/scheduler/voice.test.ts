@@ -139,6 +139,23 @@ describe("a result", () => {
 		expect((await t.show(id)).result).toBeUndefined();
 	});
 
+	test("stays when a crashed run's session goes on, and goes when it does not", async () => {
+		const t = await openStand({ config: { agent_retry: { max: 5, base_ms: 0, on: ["crashed"] } } });
+		const id = await t.add({ agent: "claude", prompt: "plan it" });
+		for (const [goes_on, left] of [
+			[true, "1"],
+			[false, undefined],
+		] as const) {
+			await t.start();
+			await t.sluice.result(t.run(id), 1);
+			await t.sluice.complete({ ...t.run(id), exit_kind: "crashed", exit_code: 1, session: "s1", goes_on });
+			await t.wait(1);
+			await t.start();
+			expect((await t.show(id)).result).toBe(left);
+			await t.sluice.complete({ ...t.run(id), exit_kind: "drained" });
+		}
+	});
+
 	test("that is too large is refused, with what to do", async () => {
 		const t = await openStand();
 		const id = await t.add();

@@ -14,6 +14,7 @@
 import { callsInTranscript, withRecordedCalls } from "../core/agents/claude-transcript.ts";
 import { type Circumstances, hingesOnChange } from "../core/agents/closing.ts";
 import { deniedInRollout, resetInRollout, usedInRollout, withRollout } from "../core/agents/codex-rollout.ts";
+import { isBrokenOff } from "../core/agents/continuing.ts";
 import { usedInGeminiRecords, withGeminiRecords } from "../core/agents/gemini-record.ts";
 import { NOTHING, type Used } from "../core/agents/happening.ts";
 import { isFormat, knownOf, profileOf } from "../core/agents/index.ts";
@@ -84,7 +85,9 @@ export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise
 		// Words about a session that is not there, where none was to go on: somebody else's, and no reason to start again for nothing.
 		if (agent.session === null) found = { ...found, session_gone: false };
 		agent.judgement = found;
-		return endingFrom(floor, run, agent, seen, plain, found, tail);
+		const ending = endingFrom(floor, run, agent, seen, plain, found, tail);
+		const goesOn = isBrokenOff({ exit_kind: ending.exit_kind, outcome: found.outcome }) && !found.session_gone;
+		return goesOn ? { ...ending, goes_on: true } : ending;
 	} catch (error) {
 		// What it wrote cannot be read: its exit still counts.
 		floor.log.error("an agent's output could not be judged", { run: run.id, error: troubleOf(error) });

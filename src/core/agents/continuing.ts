@@ -25,6 +25,10 @@ export const CUT_OFF: readonly ExitKind[] = ["lost", "drained", "preempted", "cr
 
 const GOES_ON: readonly ExitKind[] = ["rate_limited", "drained", "preempted", "lost", "needs_human"];
 
+/** A timeout kills too, but for a reason; what a signal from elsewhere ended was at work. */
+export const isBrokenOff = ({ exit_kind, outcome }: Pick<Before, "exit_kind" | "outcome">): boolean =>
+	exit_kind === "crashed" && (outcome === "transient" || outcome === "killed");
+
 /** The session to go on with, or why it is left; null when there was none. */
 export function continues(before: Before | null, session: string | undefined): { session: string } | { left: string } | null {
 	// Done, and now to be done again, or to mend something: what it is told says so.
@@ -33,9 +37,7 @@ export function continues(before: Before | null, session: string | undefined): {
 	if (before.session === null) return null;
 	// The scheduler drops it when the job starts on another account, or is begun anew.
 	if (session !== before.session) return { left: "it starts on another account, or anew" };
-	// A timeout kills too, but for a reason; what a signal from elsewhere ended was at work.
-	const isBrokenOff = before.exit_kind === "crashed" && (before.outcome === "transient" || before.outcome === "killed");
-	if (GOES_ON.includes(before.exit_kind) || isBrokenOff) return { session };
+	if (GOES_ON.includes(before.exit_kind) || isBrokenOff(before)) return { session };
 	return { left: `the run before ended as ${before.exit_kind}` };
 }
 
