@@ -110,6 +110,17 @@ describe("a provider that is down", () => {
 		expect((await on.sluice.status()).holds).toMatchObject([{ kind: "outage", scope: `account:${agent}` }]);
 	});
 
+	test("takes no result: the next run goes on with the session, and does not report it again", async () => {
+		const on = await supervise();
+		const job = await on.add({ agent: "claude", prompt: "x" });
+		const { token } = (await on.show(job)).run!;
+		await on.sluice.result({ job, token }, { risk: "low" });
+		await play(on, "1.1", "claude-529");
+		await on.pass(8 * SECOND);
+		expect(await on.show(job)).toMatchObject({ status: "running", attempt: 2, result: '{"risk":"low"}' });
+		expect(on.processes.machine.launched[1]!.argv).toContain("--resume");
+	});
+
 	test("is back as soon as the next run is answered, long before that one ends", async () => {
 		const on = await supervise();
 		const first = await on.add({ agent: "claude", prompt: "x" });
