@@ -1,6 +1,7 @@
 // Checks of what callers hand to the library's methods.
 
 import type { Granted } from "../core/agents/allowing.ts";
+import { DENIED_MAX } from "../core/agents/denied.ts";
 import * as check from "../core/check.ts";
 import { PRESETS, type PresetName } from "../core/config.ts";
 import { copy } from "../core/copy.ts";
@@ -31,7 +32,8 @@ export function checkedBreaker(of: unknown): string {
 	return `${kind}:${check.label(name, `of.${kind}`)}`;
 }
 
-const MOST_DENIED = 20;
+/** With the entry that counts the rest. */
+const MOST_DENIED = DENIED_MAX + 1;
 
 /** A grant that comes with an answer. */
 export function checkGranted(value: unknown): Granted {

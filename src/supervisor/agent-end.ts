@@ -106,7 +106,8 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 	const told = {
 		...(found.session === null ? {} : { session: found.session }),
 		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
-		denied: found.denied.map(oneLine),
+		// Two lines are two commands: they stay apart.
+		denied: found.denied.map(storable),
 	};
 	const when = {
 		// One of the clocks is wrong, or the words were: a hold that is over already would let it run into the same wall at once.

@@ -69,6 +69,19 @@ describe("what cannot be stored does not cost the rest", () => {
 		expect([session, question]).toEqual([SESSION, expect.stringMatching(/^it was not allowed to:\n- Bash: echo hi \ufffdred > /)]);
 	});
 
+	test("denied lines stay lines, and those that are not kept are counted", async () => {
+		const on = await stand();
+		const job = await on.add({ agent: "claude", prompt: "x" });
+		const denial = (command: string) => `{"tool_name":"Bash","tool_use_id":"t","tool_input":{"command":${JSON.stringify(command)}}}`;
+		const commands = ["npm ci\nnpm test", ...Array.from({ length: 59 }, (_, index) => `make ${index}`)];
+		const denials = `"permission_denials":[${commands.map(denial).join(",")}]`;
+		await play(on, "1.1", "claude-tool-denied", (text) => text.replace(/"permission_denials":\[\{.*?\}\}\]/, () => denials));
+		const { denied = [], question } = await on.show(job);
+		expect(denied.slice(0, 2)).toEqual(["Bash: npm ci\nnpm test", "Bash: make 0"]);
+		expect([denied.length, denied.at(-1)]).toEqual([21, "and 40 more"]);
+		expect(question).toContain("- and 40 more\n");
+	});
+
 	test("more tokens than can be counted", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "codex", prompt: "x" });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { MINUTE } from "../../test/make/fakes.ts";
 import { argvOf, envOf, play, promptOf, stand } from "../../test/make/played.ts";
 import { type Supervised, supervise } from "../../test/make/supervised.ts";
-import { USUAL_COMMANDS } from "../core/agents/allowing.ts";
+import { usualCommands } from "../core/agents/allowing.ts";
 import { opencodePermission } from "../core/agents/opencode-config.ts";
 import { promptProblem } from "./prepare.ts";
 
@@ -166,7 +166,7 @@ describe("opencode is started", () => {
 		expect(asking).toMatch(/^sluice-.{10,}/);
 		expect(editing).not.toBe(asking);
 		expect(configOf(on, "1.1").agent[asking as string].permission).toMatchObject(opencodePermission("ask"));
-		expect(configOf(on, "2.1").agent[editing as string].permission).toMatchObject(opencodePermission("edit", USUAL_COMMANDS));
+		expect(configOf(on, "2.1").agent[editing as string].permission).toMatchObject(opencodePermission("edit", usualCommands("opencode")));
 		expect(argvOf(on, "3.1")).toEqual([...LOUD_OPENCODE, "--title", "Sluice job 3", "--auto"]);
 		expect(configOf(on, "3.1")).toBeNull();
 	});

@@ -8,7 +8,7 @@ import { HOUR, MINUTE, NOON, SECOND } from "../../test/make/fakes.ts";
 import { makeFolder } from "../../test/make/folder.ts";
 import { argvOf, held, play, promptOf, resetsAt, stand } from "../../test/make/played.ts";
 import { supervise } from "../../test/make/supervised.ts";
-import { USUAL_COMMANDS } from "../core/agents/allowing.ts";
+import { usualCommands } from "../core/agents/allowing.ts";
 
 describe("ends", () => {
 	test("well, with what it used charged, and its account of it on disk", async () => {
@@ -164,7 +164,7 @@ describe("goes on", () => {
 			"a46c1682-db6b-4112-a746-a09dcd5b4627",
 			"--permission-mode",
 			"acceptEdits",
-			...USUAL_COMMANDS.map((command) => `--allowedTools=Bash(${command}:*)`),
+			...usualCommands("claude").map((command) => `--allowedTools=Bash(${command}:*)`),
 		]);
 		expect(promptOf(on, "1.2")).toBe("you may");
 		// A limit afterwards is not answered with the same words.

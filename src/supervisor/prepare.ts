@@ -68,7 +68,7 @@ export function prepare(
 	const refused = agent === null ? null : agentProblem(agent.name, settings);
 	if (refused !== null) return { refused };
 	const profile = agent === null ? null : profileOf(agent.name, settings.agents);
-	const permit = permitOf(spec, job.granted, [...allowedOf(place?.verify ?? []), ...(place?.allow ?? [])]);
+	const permit = permitOf(spec, job.granted, [...allowedOf(place?.verify ?? []), ...(place?.allow ?? [])], profile?.output ?? "command");
 	const { permission } = permit;
 	const mcp = profile === null ? { options: [] } : mcpEquipment(profile.output, profile.mcp, settings.sluice);
 	const ownAgent = `sluice-${given.tag}`;

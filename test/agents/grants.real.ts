@@ -1,20 +1,20 @@
 // The real programs at the default permission, in a repo: they may commit, what they are denied waits for a person, and what the person grants they may do.
 
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JobDocument } from "../../src/api/documents.ts";
 import { until } from "../make/daemon.ts";
 import { AgentDaemon } from "./daemon.ts";
 import { Place } from "./place.ts";
-import { AGENT_NAMES, type AgentName } from "./programs.ts";
+import { AGENT_NAMES, type AgentName, newestOf, versionsOf } from "./programs.ts";
 import { MODELS } from "./sandbox.ts";
 
 const git = (cwd: string, ...words: string[]) => execFileSync("git", words, { cwd, encoding: "utf8" }).trim();
 
-async function open(agent: AgentName) {
-	const place = await Place.open(agent);
+async function open(agent: AgentName, version = newestOf(agent)) {
+	const place = await Place.open(agent, version);
 	const account = place.account("key-a");
 	if (agent === "claude") {
 		// What the other tests allow it beforehand.
@@ -74,4 +74,39 @@ describe.each(AGENT_NAMES)("%s", (agent) => {
 		expect(await daemon.ended(await add())).toMatchObject({ status: "succeeded", denied: [] });
 		await until(() => git(repo, "log", "--format=%s").includes("made-by-the-agent"));
 	});
+});
+
+const READING = ["status", "diff", "log", "show", "rev-parse HEAD", "ls-files", "blame one.txt"].map((one) => `git ${one}`);
+
+const TRIED = (["claude", "opencode"] as const).flatMap((agent) => versionsOf(agent).map((version) => [agent, version] as const));
+
+test.each(TRIED)("%s %s at edit reads with git, and git writes no file for it", async (agent, version) => {
+	const { place, daemon, repo, add } = await open(agent, version);
+	const outside = join(place.folder, "outside");
+	for (const folder of [outside, join(repo, "plug")]) mkdirSync(folder);
+	for (const name of ["one.txt", "evil.json", "plug/x.js"]) writeFileSync(join(repo, name), "{}\n");
+	git(repo, "add", ".");
+	git(repo, "commit", "-qm", "files");
+	const writing = [
+		`git log > ${outside}/log`,
+		`git log -1 >> ${outside}/log`,
+		`git log --output=${outside}/output`,
+		`git show --output ${outside}/show`,
+		`git diff --no-index --output=${outside}/diff one.txt evil.json`,
+		`git status && git diff --no-index --output=${outside}/diff one.txt evil.json`,
+		"git mv evil.json opencode.json",
+		"git mv plug .opencode",
+		"git rm one.txt",
+		`git restore --source=HEAD~1 one.txt`,
+	];
+	place.api.script(
+		"key-a",
+		[...READING, ...writing].map((shell) => ({ shell })),
+		{ say: "Done." },
+	);
+	const id = await add("--expect", "none");
+	const { denied } = await daemon.ended(id);
+	expect(readdirSync(outside)).toEqual([]);
+	expect(denied.map((one) => one.replace(/^\w+: /, ""))).toEqual(writing);
+	for (const name of ["opencode.json", ".opencode"]) expect(existsSync(join(repo, name))).toBe(false);
 });

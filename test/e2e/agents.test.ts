@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { USUAL_COMMANDS } from "../../src/core/agents/allowing.ts";
+import { usualCommands } from "../../src/core/agents/allowing.ts";
 import { CAPTURES, capture } from "../make/capture.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
@@ -62,7 +62,7 @@ describe("a run", () => {
 			"opus",
 			"--permission-mode",
 			"acceptEdits",
-			...USUAL_COMMANDS.map((command) => `--allowedTools=Bash(${command}:*)`),
+			...usualCommands("claude").map((command) => `--allowedTools=Bash(${command}:*)`),
 			expect.stringMatching(/^--mcp-config=.*bin\/sluice\.js.*"--for","run"/),
 			"--allowedTools=mcp__sluice",
 		]);

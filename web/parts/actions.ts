@@ -1,6 +1,7 @@
 // Everything that can be done from the page: what is asked before, what is called, what is said afterwards.
 
 import type { JobDocument } from "../../src/api/documents.ts";
+import { grantWords, isGrantable } from "../../src/core/agents/denied.ts";
 import { app } from "../app.ts";
 import type { Row } from "../state/row.ts";
 import { count } from "../state/words.ts";
@@ -106,7 +107,9 @@ export function answer({ id, question, agent, permission, granted, denied }: Job
 	const now = granted?.permission ?? permission;
 	const modes: [string, string][] = [
 		["", "nothing more than now"],
-		...((denied ?? []).length > 0 && agent !== "codex" ? [["asked", "what it was denied"] as [string, string]] : []),
+		...((denied ?? []).length > 0 && agent !== "codex" && isGrantable(denied)
+			? [["asked", `what it was denied: ${grantWords(denied).join("; ")}`] as [string, string]]
+			: []),
 		...(now === "ask" ? [["edit", "edit files"] as [string, string]] : []),
 		...(now === "full" ? [] : [["full", "everything"] as [string, string]]),
 	];

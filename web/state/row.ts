@@ -1,6 +1,7 @@
 // A job as the dashboard keeps it: what lists, charts and searches need, small enough for tens of thousands. Pure.
 
 import type { JobDocument } from "../../src/api/documents.ts";
+import { countDenied } from "../../src/core/agents/denied.ts";
 import type { Status } from "../../src/core/job.ts";
 
 /** The fields that are asked for. */
@@ -128,8 +129,9 @@ function reasonOf(job: Wanted, asks: Row["asks"]): string | null {
 
 /** What its last run was not allowed to do. A daemon of before does not tell. */
 export function deniedWords(denied: readonly string[] | undefined): string | null {
-	const [first, ...others] = denied ?? [];
-	return first === undefined ? null : `was not allowed ${first}${others.length > 0 ? ` and ${others.length} more` : ""}`;
+	const [first] = denied ?? [];
+	const others = countDenied(denied ?? []) - 1;
+	return first === undefined ? null : `was not allowed ${first}${others > 0 ? ` and ${others} more` : ""}`;
 }
 
 /** Of a run that waits for jobs and lends its slot meanwhile. A daemon of before does not tell. */

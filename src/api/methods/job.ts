@@ -2,6 +2,7 @@
 
 import type { OfItems } from "../../adding.ts";
 import { type Granted, grantProblem, widest } from "../../core/agents/allowing.ts";
+import { callsOf } from "../../core/agents/denied.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { JobInput } from "../../core/job.ts";
 import type { Claimed, Ending, Manifest } from "../../scheduler.ts";
@@ -181,7 +182,7 @@ async function grantFor(job: number, permission: "edit" | "full" | "asked", { co
 	const now = { permission: widest(spec.permission ?? "edit", granted?.permission), denied };
 	const problem = grantProblem(permission, { name: agent, profile: context.agents.profile(agent) }, now);
 	if (problem !== null) throw new SluiceError("invalid", `permission: ${problem.message}`, { field: "permission", hint: problem.hint });
-	return permission === "asked" ? { allow: denied } : { permission };
+	return permission === "asked" ? { allow: [...callsOf(denied)] } : { permission };
 }
 
 /** A job that says itself what it runs takes no agent or command over. */

@@ -251,7 +251,10 @@ export const JOB_METHODS = {
 			id: id(),
 			text: maybe(text("the answer; may be left out where a permission is granted")),
 			permission: maybe(
-				choice("what its runs may do from now on; `asked`: what was denied in its last run, and nothing else", ["edit", "full", "asked"]),
+				choice(
+					"what its runs may do from now on; `asked`: the commands that were denied in its last run, and whatever follows them, and the tools that were denied, for anything",
+					["edit", "full", "asked"],
+				),
 			),
 		},
 		result: "{job}",
@@ -282,7 +285,7 @@ export const JOB_METHODS = {
 			closed: maybe(text("rate_limited: the account needs a person; why")),
 			outage: maybe(flag("crashed: the provider was down; the account is held, no retry is burned")),
 			question: maybe(text("needs_human: what it asks")),
-			denied: maybe(words("tool calls that it was not allowed to make: twenty at most")),
+			denied: maybe(words("tool calls that it was not allowed to make: twenty at most, and `and 40 more` as the last one")),
 			closing_question: maybe(text("completed: what its last words ask", 4000)),
 			fault: maybe(choice("launch_failed: the job itself is to blame, and no other job waits for it", ["job"])),
 		},

@@ -89,7 +89,7 @@ export const ACT: readonly CommandSpec[] = [
 		help: "Answer what a job asks, or grant what it was denied; it goes on.",
 		more: [
 			"A permission counts for all further runs of the job, until retry or rerun begin it anew. TEXT may be left out then.",
-			"`asked` allows what was denied in its last run (sluice show ID) and nothing else; Codex has no such way.",
+			"`asked` allows the commands that were denied in its last run (sluice show ID), and whatever follows them; a tool that was denied is allowed for any file or address. Codex has no such way.",
 		],
 		args: [ID, { name: "TEXT", help: "The answer; - reads it from stdin.", take: "optional" }],
 		options: [
@@ -103,7 +103,7 @@ export const ACT: readonly CommandSpec[] = [
 		],
 		examples: [
 			["sluice answer 7 'use the staging database'", "its next run is told"],
-			["sluice answer 7 --permission asked", "it may do what it was denied"],
+			["sluice answer 7 --permission asked", "it may run the commands and use the tools that it was denied"],
 			["sluice answer 7 'yes, and push it' --permission full", "it may do everything"],
 		],
 		load,

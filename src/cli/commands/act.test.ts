@@ -27,9 +27,9 @@ describe("acting", () => {
 	});
 
 	test("answer with a permission, with or without words", async () => {
-		const granted = { permission: null, allow: ["Bash: npm test"] };
+		const granted = { permission: null, allow: ["Bash: npm test", "Write: /etc/passwd"] };
 		const line = await openCommandLine({ "job.answer": { job: job(7, { granted }) } });
-		expect((await line.run("answer 7 --permission asked")).err).toBe("job 7 goes on, and may now Bash: npm test\n");
+		expect((await line.run("answer 7 --permission asked")).err).toBe("job 7 goes on, and may now run: npm test; use Write, for any file\n");
 		expect(line.asked.at(-1)?.params).toEqual({ id: 7, permission: "asked" });
 		await line.run("answer 7 yes --permission full");
 		expect(line.asked.at(-1)?.params).toEqual({ id: 7, text: "yes", permission: "full" });

@@ -1,5 +1,6 @@
 // merge, promote, demote, priority, run-now, approve, reject, answer: one call, one job back.
 
+import { grantWords } from "../../core/agents/denied.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Document, type Io, idOf, readAll } from "../io.ts";
@@ -27,7 +28,7 @@ const DONE: Record<string, (job: ShownJob, reasons: Reasons) => string> = {
 };
 
 const grantedWords = ({ permission, allow }: NonNullable<ShownJob["granted"]>): string =>
-	permission === "full" ? "do everything" : [permission && "edit files", ...allow.map(printable)].filter(Boolean).join(", ");
+	permission === "full" ? "do everything" : [permission && "edit files", ...grantWords(allow).map(printable)].filter(Boolean).join("; ");
 
 /** Caps are the only thing that --force passes. */
 const pastCaps = (job: ShownJob, reasons: NonNullable<Reasons>): string =>

@@ -1,5 +1,6 @@
 // sluice show: all that is known of a job, the most telling first.
 
+import { grantWords } from "../../core/agents/denied.ts";
 import { mergeWords } from "../../core/job.ts";
 import { retriesUsed } from "../../core/retry.ts";
 import { noteAttempt } from "../attempt-note.ts";
@@ -101,7 +102,7 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["command", printable((job.command ?? []).map(shellWord).join(" "))],
 		["agent", [job.agent, job.model, job.permission && `permission ${job.permission}`].filter(Boolean).map(plain).join(", ")],
 		["allowed", plain(job.allow)],
-		["granted", job.granted ? [job.granted.permission, ...job.granted.allow].filter(Boolean).map(plain).join(", ") : ""],
+		["granted", job.granted ? [job.granted.permission, ...grantWords(job.granted.allow)].filter(Boolean).map(plain).join("; ") : ""],
 		["expects", job.expect === "change" ? "a change" : job.expect === "none" ? "no change: its last words do not count as a question" : ""],
 		["args", plain(job.args)],
 		["payload", plain(job.payload)],

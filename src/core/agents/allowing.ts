@@ -3,7 +3,7 @@
 //
 //   permission   commands that are allowed besides
 //   ask          what was granted
-//   edit         git's everyday ones, `sluice verdict` and `sluice result`; verify and `allow` of the repo, `allow` of the job; what was granted
+//   edit         git's reading ones, `git add`, `git commit`, `sluice verdict` and `sluice result`; verify and `allow` of the repo, `allow` of the job; what was granted
 //   full         everything is allowed
 //
 //   program    one command, and whatever follows it              one tool
@@ -14,6 +14,8 @@
 
 import * as check from "../check.ts";
 import type { JobInput } from "../job.ts";
+import { allowedFor, isGrantable, PREFIX, PREFIX_MAX, plainCommands } from "./denied.ts";
+import { short } from "./json.ts";
 import { OPENCODE_CONFIG } from "./opencode-config.ts";
 import { type Format, PERMISSIONS, type Permission, type Profile } from "./profile.ts";
 
@@ -22,19 +24,27 @@ export type Granted = { permission?: "edit" | "full"; allow?: string[] };
 
 export type Permit = { permission: Permission; allow: readonly string[]; granted: readonly string[] };
 
-/** Also whatever follows each of them. Nothing here reaches the network, and none of them starts a program that it is told to. */
-const GIT = ["status", "diff", "log", "show", "add", "commit", "rm", "mv", "restore", "rev-parse", "ls-files", "blame"];
+/** `diff`, `log` and `show` write a file with `--output=FILE`. */
+const GIT_READS = ["status", "diff", "log", "show", "rev-parse", "ls-files", "blame"].map((one) => `git ${one}`);
+/** None of these reaches the network. `git commit` runs the repo's hooks. */
+const GIT_WRITES = ["git add", "git commit"];
 /** What a run says of itself. */
-const OWN = ["verdict", "result"];
-export const USUAL_COMMANDS: readonly string[] = [...GIT.map((one) => `git ${one}`), ...OWN.map((one) => `sluice ${one}`)];
+const OWN = ["sluice verdict", "sluice result"];
+
+/**
+ * What a program may run at `edit` besides its own tools, and whatever follows each of it. Claude Code allows git's reading commands by itself and judges their
+ * options; a rule that allows `git diff` would also allow `git diff --output=/elsewhere`.
+ */
+export const usualCommands = (format: Format): readonly string[] => [...(format === "claude" ? [] : GIT_READS), ...GIT_WRITES, ...OWN];
 
 export function permitOf(
 	own: { permission?: Permission | undefined; allow?: readonly string[] | undefined },
 	granted: Granted | undefined,
 	ofRepo: readonly string[],
+	format: Format,
 ): Permit {
 	const permission = widest(own.permission ?? "edit", granted?.permission);
-	const allow = permission === "edit" ? [...new Set([...USUAL_COMMANDS, ...ofRepo, ...(own.allow ?? [])])] : [];
+	const allow = permission === "edit" ? [...new Set([...usualCommands(format), ...ofRepo, ...(own.allow ?? [])])] : [];
 	return { permission, allow, granted: permission === "full" ? [] : (granted?.allow ?? []) };
 }
 
@@ -47,9 +57,8 @@ export const canAllow = (profile: Profile): boolean =>
 
 /** Everything that is allowed besides the mode: beginnings of commands, and tools. */
 export function allowedBy({ allow, granted }: Permit): { commands: string[]; tools: string[] } {
-	const parts = granted.map(partsOf);
-	const unique = (values: string[]) => [...new Set(values)];
-	return { commands: unique([...allow, ...parts.flatMap((part) => part.commands)]), tools: unique(parts.flatMap((part) => part.tools)) };
+	const { commands, tools } = allowedFor(granted);
+	return { commands: [...new Set([...allow, ...commands])], tools };
 }
 
 export function permissionOptions(profile: Profile, permit: Permit): string[] {
@@ -63,39 +72,6 @@ export function permissionOptions(profile: Profile, permit: Permit): string[] {
 	];
 }
 
-const SHELLS = ["Bash", "bash", "run_shell_command", "shell"];
-
-/** A denied call, as what has to be allowed for it: each simple command of a shell line, or the tool. */
-function partsOf(denial: string): { commands: string[]; tools: string[] } {
-	const [, tool = denial, what = ""] = /^([\w.-]+): ([\s\S]*)$/.exec(denial) ?? [];
-	return SHELLS.includes(tool) ? { commands: simpleCommands(what), tools: [] } : { commands: [], tools: [tool] };
-}
-
-/** The commands of a shell line, without what they are redirected to. Quotes are kept together. */
-export function simpleCommands(line: string): string[] {
-	const found: string[] = [];
-	let now = "";
-	let quote = "";
-	for (const letter of line.replace(/\s*\d?>&\d/g, "")) {
-		if (quote === "" && (letter === ";" || letter === "&" || letter === "|" || letter === "\n")) {
-			found.push(now);
-			now = "";
-			continue;
-		}
-		if (quote === letter) quote = "";
-		else if (quote === "" && (letter === "'" || letter === '"')) quote = letter;
-		now += letter;
-	}
-	const plain = [...found, now].map((one) => one.replace(/\s*\d?(?:>>?|<)\s*\S+/g, "").trim());
-	return [...new Set(plain.filter((one) => one !== "" && !/^\d$/.test(one)))];
-}
-
-/** Where a shell line that writes into a file is denied although its command is allowed: as seen of both versions that are tested. */
-const STAYS_DENIED: Partial<Record<Format, readonly Permission[]>> = { claude: ["ask"], gemini: ["ask", "edit"] };
-
-const writesFile = (denial: string): boolean =>
-	partsOf(denial).tools.length === 0 && /[^\d&>-]>{1,2}\s*(?!\/dev\/null)[^\s&>]/.test(denial.replace(/'[^']*'|"[^"]*"/g, "''"));
-
 /** Why a grant cannot be made; null when it can. `asked`: what was denied, and nothing else. */
 export function grantProblem(
 	wanted: "edit" | "full" | "asked",
@@ -108,14 +84,9 @@ export function grantProblem(
 	}
 	if (now.denied.length === 0) return { message: "nothing was denied in its last run", hint: "grant a mode: --permission edit or full" };
 	if (agent.profile !== null && canAllow(agent.profile)) {
-		const line = now.denied.find(writesFile);
-		const stays = line !== undefined && STAYS_DENIED[agent.profile.output]?.includes(now.permission);
-		if (!stays) return null;
-		const wider = now.permission === "ask" && agent.profile.output === "claude" ? "edit or full" : "full";
-		return {
-			message: `${agent.name} has no way to allow a command that writes into a file (${line})`,
-			hint: `grant a mode: --permission ${wider}`,
-		};
+		const line = now.denied.find((one) => !isGrantable([one]));
+		if (line === undefined) return null;
+		return { message: `${short(line.replace(/\s+/g, " "), 200)} cannot be allowed alone`, hint: "grant a mode: --permission full" };
 	}
 	return {
 		message: `${agent.name} cannot be allowed single commands or tools`,
@@ -123,21 +94,22 @@ export function grantProblem(
 	};
 }
 
-/** Words of a command that a pattern of every program can hold: no quotes, brackets, wildcards, commas or signs of a shell. */
-const PREFIX = /^[\w./@:+=~%-]+(?: [\w./@:+=~%-]+)*$/;
-
 export const readAllow = (value: JobInput["allow"], field: string): string[] =>
 	check.list(value, field, 100).map((one, index) => {
 		const at = `${field}[${index}]`;
-		const text = check.text(one, at, { max: 200, lines: "one" });
+		const text = check.text(one, at, { max: PREFIX_MAX, lines: "one" });
 		if (!PREFIX.test(text))
 			throw check.wrong(at, `${check.shown(text)} is not the beginning of a command`, 'words without quotes and shell signs: "npm test"');
 		return text;
 	});
 
-/** An argv as commands that can be allowed: those of `sh -c LINE`, or itself; what no pattern can hold is left out. */
+/**
+ * The commands that have to be allowed so that an argv can be run as it could be typed: itself, or those of `sh -c "ONE && OTHER"`. None where it has anything but
+ * plain words: what is left of such a line would be another command.
+ */
 export function allowedOf(argv: readonly string[]): string[] {
-	const [program = "", flag, line, ...more] = argv;
-	const isShell = /(?:^|\/)(?:ba|da|z)?sh$/.test(program) && flag === "-c" && line !== undefined && more.length === 0;
-	return (isShell ? simpleCommands(line) : [argv.join(" ")]).filter((one) => PREFIX.test(one));
+	const [program = "", flag = "", line, ...more] = argv;
+	if (/(?:^|\/)(?:ba|da|z|k)?sh$/.test(program) && (flag === "" || flag.startsWith("-")))
+		return flag === "-c" && line !== undefined && more.length === 0 ? (plainCommands(line, /\s*&&\s*/) ?? []) : [];
+	return argv.every((word) => !word.includes(" ")) ? (plainCommands(argv.join(" "), /(?!)/) ?? []) : [];
 }

@@ -19,6 +19,7 @@
 // which must not keep a job from its end; a question without whose answer the agent did not begin must. In a worktree that nothing was changed in, an offer is
 // a question as well: the work was not done. Thanks and "Is there anything else?" are neither.
 
+import { keptDenied } from "./denied.ts";
 import { short } from "./json.ts";
 import type { Reading } from "./reading.ts";
 
@@ -61,7 +62,9 @@ export function closing(ended: Ended, { changed, expect }: Circumstances): Closi
 
 /** In the words of a question: what it may do is for a person to say. */
 export const refused = (denied: readonly string[], message: string): string =>
-	`it was not allowed to:\n${denied.map((one) => `- ${one}`).join("\n")}\n\n${message}`.trim();
+	`it was not allowed to:\n${keptDenied(denied)
+		.map((one) => `- ${one}`)
+		.join("\n")}\n\n${message}`.trim();
 
 const UNCHANGED = "it changed nothing, though a change was expected";
 

@@ -19,6 +19,7 @@
 import type { ExitKind } from "../job.ts";
 import { causeOfText, delayIn, momentIn } from "./causes.ts";
 import { type Circumstances, closing, closingQuestion, refused } from "./closing.ts";
+import { keptDenied } from "./denied.ts";
 import { causeOfGeminiExit, withErrorOnStderr } from "./gemini.ts";
 import type { Cause, Outcome, Trouble, Used } from "./happening.ts";
 import { momentOr, short } from "./json.ts";
@@ -102,7 +103,7 @@ export function judge(format: Format, read: Reading, exit: Exit, about: About): 
 		not_understood: reading.not_understood,
 		version: reading.version,
 		closing_question: outcome === "ok" && format !== "command" ? closingQuestion(reading) : null,
-		denied: reading.denied,
+		denied: keptDenied(reading.denied),
 	};
 }
 

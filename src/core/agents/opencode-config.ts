@@ -31,6 +31,12 @@ const DENY = { "*": "deny", "?*": "deny" } as const;
 /** Its own configuration: what an agent writes there, the next run would obey. */
 const OWN_FILES = ["opencode.json*", "*/opencode.json*", ".opencode/*", "*/.opencode/*"];
 
+/**
+ * Shell lines that are denied although their command is allowed: they write into a file that opencode has not judged, or touch its own configuration. They stand
+ * behind the allowed commands, since the last rule that fits counts.
+ */
+const NEVER = ["*>*", "*--output*", "* opencode.json*", "*/opencode.json*", "*.opencode*"];
+
 /** Tools that go by another name where it is asked what they may do. */
 const KEYS: Record<string, string> = { write: "edit", patch: "edit", multiedit: "edit", apply_patch: "edit" };
 
@@ -41,8 +47,7 @@ const KEYS: Record<string, string> = { write: "edit", patch: "edit", multiedit: 
 export function opencodePermission(permission: Permission, allow: readonly string[] = [], tools: readonly string[] = []): OpencodeRules {
 	if (permission === "full") return { "*": "allow" };
 	const granted = Object.fromEntries(tools.map((tool) => [KEYS[tool] ?? tool, "allow" as const]));
-	// A pattern that ends with ` *` fits the bare command, too.
-	const bash = { ...DENY, ...Object.fromEntries(allow.map((prefix) => [`${prefix} *`, "allow" as const])) };
+	const bash = bashRules(allow);
 	const reads: OpencodeRules = {
 		// Tools of other servers, the web, folders elsewhere, and tools that do not exist yet.
 		"*": DENY,
@@ -64,6 +69,22 @@ export function opencodePermission(permission: Permission, allow: readonly strin
 		edit: { "*": "allow", ...Object.fromEntries(OWN_FILES.map((pattern) => [pattern, "deny" as const])) },
 		bash,
 		...granted,
+	};
+}
+
+/** A pattern that ends with ` *` fits the bare command, too. A command that is allowed and that NEVER would deny is allowed as it is, with nothing behind it. */
+function bashRules(allow: readonly string[]): Record<string, "allow" | "deny"> {
+	if (allow.length === 0) return DENY;
+	const rules = (patterns: readonly string[], how: "allow" | "deny") => Object.fromEntries(patterns.map((pattern) => [pattern, how]));
+	const named = allow.filter((command) => /--output|[ /]opencode\.json|\.opencode/.test(command));
+	return {
+		...DENY,
+		...rules(
+			allow.map((command) => `${command} *`),
+			"allow",
+		),
+		...rules(NEVER, "deny"),
+		...rules(named, "allow"),
 	};
 }
 

@@ -11,7 +11,8 @@ import type { Format } from "./profile.ts";
 const MESSAGE_MAX = 4000;
 const TOOLS_MAX = 1000;
 const NAME_MAX = 200;
-const DENIALS_MAX = 20;
+/** More than are kept, so that the rest can be counted. */
+const DENIALS_MAX = 1000;
 const DENIAL_MAX = 1000;
 const SETTLED_MAX = 10_000;
 const SPREAD_MAX = 1_000_000;
