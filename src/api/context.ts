@@ -116,7 +116,7 @@ export type AgentDocument = {
 };
 export type ProfileDocument = AgentDocument & { profile: Omit<Profile, "permission_env"> };
 /** What of a job decides whether its program is there. */
-export type Startable = Pick<JobInput, "agent" | "command" | "env" | "cwd" | "repo" | "allow">;
+export type Startable = Pick<JobInput, "agent" | "command" | "env" | "cwd" | "repo" | "allow" | "permission">;
 export type AgentHandle = {
 	/** Why a job that is added now could not start on this machine as it is; null when nothing speaks against it. */
 	startProblem(job: Startable): string | null;

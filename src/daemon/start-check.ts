@@ -26,6 +26,8 @@ export function startProblem(job: Startable, agents: Record<string, CustomProfil
 	const install = profile ? knownOf(profile)?.install : undefined;
 	if (missing === null && profile !== null && (job.allow ?? []).length > 0 && !canAllow(profile))
 		return `agent ${job.agent} cannot be allowed single commands: "allow" does nothing`;
+	if (missing === null && job.permission === "ask" && (job.allow ?? []).length > 0)
+		return 'at permission ask only what a person grants is allowed: "allow" does nothing';
 	return missing === null ? null : `agent ${job.agent}: ${missing}${install === undefined ? "" : `; install it: ${install}`}`;
 }
 

@@ -45,6 +45,7 @@ describe("job.answer with a permission", () => {
 	test.each([
 		["codex", {}, undefined, "asked", /codex cannot be allowed single commands or tools/, /--permission full/],
 		["claude", {}, [], "asked", /nothing was denied in its last run/, /edit or full/],
+		["claude", {}, ["Bash: echo a), Bash(curl"], "asked", /Bash: echo a\), Bash\(curl cannot be allowed alone/, /--permission full/],
 		["claude", { permission: "full" }, undefined, "edit", /it has permission full already/, /leave --permission out/],
 	])("%s %o %o %s is refused, and the question stays", async (agent, more, denied, permission, message, hint) => {
 		const desk = await asking(agent, more, denied);
@@ -85,6 +86,9 @@ describe("job.add", () => {
 		desk.pretended.agents = { mine: { command: [process.execPath] } };
 		const added = await desk.call("job.add", { agent: "mine", prompt: "x", allow: ["npm test"] });
 		expect(added).toMatchObject({ outcome: "queued", warning: 'agent mine cannot be allowed single commands: "allow" does nothing' });
+		desk.pretended.agents = { claude: { command: [process.execPath, "{options}"], output: "claude" } };
+		const asks = await desk.call("job.add", { agent: "claude", prompt: "x", permission: "ask", allow: ["npm test"] });
+		expect(asks).toMatchObject({ warning: 'at permission ask only what a person grants is allowed: "allow" does nothing' });
 		const refusal = await desk.refused("job.add", { agent: "claude", prompt: "x", allow: ["npm test; rm x"] });
 		expect(refusal.message).toBe('allow[0]: "npm test; rm x" is not the beginning of a command');
 	});
