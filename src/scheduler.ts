@@ -168,7 +168,8 @@ export type StatusReport = {
 	backpressure: string | null;
 	last_dispatch_at: number | null;
 	/** Jobs that wait for a person, the oldest first, a hundred at most. `question` is null where approval is asked for. */
-	needs_human: { job: number; name: string | null; question: string | null; since: number }[];
+	/** `denied`: what its last run was not allowed to do. */
+	needs_human: { job: number; name: string | null; agent: string | null; question: string | null; denied: string[]; since: number }[];
 	/** Budgets that are used up or near it, what is set aside included. */
 	budgets: BudgetView[];
 	/** Jobs that ended badly in the last 24 hours and were not taken up again; each is counted up to 10,000. */

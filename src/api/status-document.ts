@@ -23,7 +23,7 @@ export type StatusDocument = Omit<
 	hosts: HostDocument[];
 	last_dispatch_at: Time | null;
 	/** Jobs that wait for a person, the oldest first. `question` is null where approval is asked for. */
-	needs_human: { job: number; name: string | null; question: string | null; since: Time }[];
+	needs_human: { job: number; name: string | null; agent: string | null; question: string | null; denied: string[]; since: Time }[];
 	/** Jobs that went well, whose merge goes on only if a person sees to it: a hundred at most. */
 	unmerged?: {
 		job: number;

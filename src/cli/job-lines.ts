@@ -1,6 +1,7 @@
 // How jobs are put into words: the row of a list, what it runs, where it stands.
 
 import type { JobDocument } from "../api/documents.ts";
+import { countDenied, isGrantable } from "../core/agents/denied.ts";
 import { mergeWords } from "../core/job.ts";
 import { writeJson } from "../core/json-text.ts";
 import { fieldWords } from "./cells.ts";
@@ -80,9 +81,16 @@ export function remark(job: ShownJob, now: number): string {
 
 /** `was not allowed Bash: npm test and 2 more`; empty for a job that was denied nothing. */
 export function deniedWords({ denied = [] }: Pick<ShownJob, "denied">): string {
-	const [first, ...others] = denied;
-	return first === undefined ? "" : `was not allowed ${printable(first)}${others.length > 0 ? ` and ${others.length} more` : ""}`;
+	const [first] = denied;
+	const others = countDenied(denied) - 1;
+	return first === undefined ? "" : `was not allowed ${printable(first)}${others > 0 ? ` and ${others} more` : ""}`;
 }
+
+/** How a person allows what was denied. */
+export const grantAdvice = ({ id, agent, denied = [] }: Pick<ShownJob, "id" | "agent" | "denied">): string =>
+	agent === "codex" || !isGrantable(denied)
+		? `to allow it everything: sluice answer ${id} --permission full`
+		: `to allow what it was denied: sluice answer ${id} --permission asked`;
 
 /** `, waits for job 7 and 2 more, lends its slot`; empty for a run that does not wait. */
 function awaitedWords({ waits_for = [] }: ShownJob): string {

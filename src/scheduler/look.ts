@@ -259,7 +259,9 @@ function* waitingForPeople(tx: Tx): Op<StatusReport["needs_human"]> {
 	return ids
 		.flatMap((id) => {
 			const job = tx.isComing(id) ? undefined : tx.peek(id);
-			return job ? [{ job: id, name: job.name ?? null, question: job.question ?? null, since: job.since ?? job.created_at }] : [];
+			if (job === undefined) return [];
+			const { name = null, agent = null, question = null, denied = [], since = job.created_at } = job;
+			return [{ job: id, name, agent, question, denied, since }];
 		})
 		.sort((a, b) => a.since - b.since || a.job - b.job)
 		.slice(0, PEOPLE);

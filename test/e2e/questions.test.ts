@@ -81,7 +81,7 @@ test("what was denied is told of a job that was merged; what a person grants rea
 	const run = async (...words: string[]) => (await home.run(words)).out;
 	expect(await run("list", "--all")).toContain("was not allowed Bash: python3 -m pytest -q");
 	expect(await run("show", String(merged))).toMatch(/not allowed +Bash: python3 -m pytest -q/);
-	expect(await run("status")).toContain(`1 job was not allowed Bash: python3 -m pytest -q: sluice show ${merged}`);
+	expect(await run("status")).toContain(`job ${merged} was not allowed Bash: python3 -m pytest -q\n  → sluice show ${merged}\n`);
 	const id = await add(client, { allow: ["make lint"] });
 	expect((await asks(client, id)).question).toMatch(/^it was not allowed to:\n- Bash: python3 -m pytest -q/);
 	const answered = await home.run(["answer", String(id), "--permission", "asked"]);

@@ -5,7 +5,7 @@ import type { Call } from "../command.ts";
 import { addressOf } from "../dashboard-link.ts";
 import { CliFailure } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
-import { deniedWords, labelOf, unmergedWords } from "../job-lines.ts";
+import { deniedWords, grantAdvice, labelOf, unmergedWords } from "../job-lines.ts";
 import { counted, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { cut, table } from "../table.ts";
@@ -76,9 +76,10 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	} else if (status.http_problem) lines.push(paint("yellow", `No HTTP: ${printable(status.http_problem)}`));
 	if (status.backpressure) lines.push(paint("yellow", `Backpressure: ${printable(status.backpressure)}`));
 	if (status.last_dispatch_at) lines.push(`Last start: ${ago(status.last_dispatch_at)}`);
-	for (const { job, name, question, since } of status.needs_human ?? []) {
+	for (const { job, name, agent, question, denied = [], since } of status.needs_human ?? []) {
 		const what = question === null ? "needs approval" : `asks: ${printable(question)}`;
-		const then = question === null ? `sluice approve ${job}` : `sluice answer ${job} TEXT`;
+		const grant = denied.length === 0 ? "" : `; ${grantAdvice({ id: job, agent, denied })}`;
+		const then = question === null ? `sluice approve ${job}` : `sluice answer ${job} TEXT${grant}`;
 		lines.push(
 			cut(paint("yellow", `Needs you: ${labelOf({ id: job, name })} ${what}`), print.width),
 			paint("dim", `  since ${ago(since)} → ${then}`),
@@ -91,8 +92,7 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 		const what = merge_status === "base_dirty" && said !== "" ? `not merged yet: ${said}` : [short, said].filter(Boolean).join(", ");
 		lines.push(cut(paint("yellow", `Needs you: ${who} ${what}`), print.width), paint("dim", `  since ${ago(since)} → sluice why ${job}`));
 	}
-	const denials = deniedLine(status);
-	if (denials !== "") lines.push(cut(paint("yellow", denials), print.width));
+	lines.push(...deniedLines(status, print));
 	const failures = failureWords(status);
 	if (failures !== "") lines.push(paint("red", failures));
 	for (const { reserved, over_limit, refills_at, ...budget } of status.budgets ?? []) {
@@ -180,16 +180,25 @@ function grouped(unmerged: readonly Unmerged[]): (Unmerged & { more: number })[]
 	return [...groups.values()];
 }
 
-/** `1 job was not allowed Bash: npm test: sluice show 7`; empty where nothing was denied. A daemon of before does not tell. */
-function deniedLine({ denied = [] }: Partial<StatusDocument>): string {
-	const [first, ...others] = denied;
-	if (first === undefined) return "";
-	if (others.length === 0) return `1 job ${deniedWords(first)}: sluice show ${first.job}`;
-	return `${denied.length} jobs were not allowed something: sluice show ${denied
-		.slice(0, NAMED)
-		.map(({ job }) => job)
-		.join(", ")}${denied.length > NAMED ? " …" : ""}`;
+/** `job 7 was not allowed Bash: npm test`, and the command that shows the rest, for jobs that have ended. A daemon of before does not tell. */
+function deniedLines({ denied = [] }: Partial<StatusDocument>, { paint, width }: Io["print"]): string[] {
+	const lines = denied
+		.slice(0, DENIED)
+		.flatMap(({ job, name, denied: calls }) => [
+			cut(paint("yellow", `${labelOf({ id: job, name })} ${deniedWords({ denied: calls })}`), width),
+			paint("dim", `  → sluice show ${job}`),
+		]);
+	const rest = denied.length - DENIED;
+	return rest > 0
+		? [
+				...lines,
+				paint("yellow", `${counted(rest, "more job")} ${rest === 1 ? "was" : "were"} not allowed something`),
+				paint("dim", "  → sluice list --all"),
+			]
+		: lines;
 }
+
+const DENIED = 3;
 
 /** `3 failed, 1 blocked in the last 24 hours: sluice list --status failed`; empty when nothing did. */
 export function failureWords({ recent_failures: some }: Partial<StatusDocument>): string {

@@ -6,6 +6,7 @@ import { shellCommandFor } from "../../core/shell-line.ts";
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
 import {
+	grantAdvice,
 	hasEnded,
 	isMergeStuck,
 	isUncommitted,
@@ -247,12 +248,6 @@ function sentence(reason: ReasonDocument, paint: Paint, now: number): string {
 	if (seen !== undefined) parts.push(`last looked ${relative(seen, now)}`);
 	return parts.join(", ");
 }
-
-/** How a person allows what was denied. */
-const grantAdvice = ({ id, agent }: ShownJob): string =>
-	agent === "codex"
-		? `to allow it everything: sluice answer ${id} --permission full`
-		: `to allow what it was denied: sluice answer ${id} --permission asked`;
 
 /** What its last run was not allowed, and what its last words ask, where it has ended all the same. */
 function saidAtTheEnd(job: ShownJob, paint: Paint): string[] {
