@@ -85,7 +85,7 @@ test("what was denied is told of a job that was merged; what a person grants rea
 	const id = await add(client, { allow: ["make lint"] });
 	expect((await asks(client, id)).question).toMatch(/^it was not allowed to:\n- Bash: python3 -m pytest -q/);
 	const answered = await home.run(["answer", String(id), "--permission", "asked"]);
-	expect(answered.err).toContain("goes on, and may now Bash: python3 -m pytest -q");
+	expect(answered.err).toContain("goes on, and may now run: python3 -m pytest -q");
 	expect(await ends(client, id)).toMatchObject({ status: "succeeded", granted: { allow: ["Bash: python3 -m pytest -q"] } });
 	const allowed = (start: number) => player.argv(start).filter((word) => /git|test|lint|pytest/.test(word));
 	expect(allowed(2)).toEqual(
