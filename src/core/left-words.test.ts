@@ -19,9 +19,6 @@ test("the largest words fit", () => {
 	expect(readLeftWords(leftWordsText(words))).toEqual(words);
 });
 
-test.each(["", "[]", "{", '{"verdict": "fail"}', '{"verdict": {"verdict": "no", "text": "x"}}'])(
-	"%s is refused",
-	(text) => {
-		expect(() => readLeftWords(text)).toThrow();
-	},
-);
+test.each(["", "[]", "{", '{"verdict": "fail"}', '{"verdict": {"verdict": "no", "text": "x"}}'])("%s is refused", (text) => {
+	expect(() => readLeftWords(text)).toThrow();
+});

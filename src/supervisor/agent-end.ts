@@ -114,7 +114,7 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 		...(found.until === null || found.until <= floor.clock.now() ? {} : { until: found.until, ...assumedOf(found) }),
 		...(found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms }),
 	};
-	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when };
+	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when, ...closedBy(found) };
 	if (run.stop?.kind === "crashed") return { ...plain, ...told, ...(found.outage ? { outage: true } : {}) };
 	if (run.stop !== null || seen.state === "gone") return { ...plain, ...told };
 	if (seen.launch_failed !== null) {
@@ -168,6 +168,10 @@ function killedBy(signal: string | null, stderr: string): string | null {
 	const fault = faults.at(-1);
 	return fault === undefined ? `killed by ${signal}` : `killed by ${signal}: ${fault.trim()}`;
 }
+
+/** A login or an account without money is refused whether or not the program was stopped for trying on. */
+const closedBy = ({ outcome, message }: OwnJudgement) =>
+	outcome === "auth" || outcome === "billing" ? { closed: oneLine(`${outcome}: ${message ?? "refused"}`) } : {};
 
 const assumedOf = ({ until_assumed }: OwnJudgement) => (until_assumed === null ? {} : { until_assumed });
 /** Said where its output was not understood. */

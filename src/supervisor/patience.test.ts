@@ -136,6 +136,17 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 		});
 	});
 
+	test("or that the account has no money for: the account is closed", async () => {
+		const on = await stand();
+		await on.add({ agent: "opencode", prompt: "x" });
+		const failure =
+			'timestamp=2040-01-01T00:00:00.000Z level=ERROR run=e2085c9d message="stream error" providerID=fake error.error="AI_APICallError: insufficient_quota: check your plan and billing details"\n';
+		on.processes.log("1.1", "stderr", failure.repeat(6));
+		await on.pass(10 * SECOND);
+		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "rate_limited", outcome: "billing" });
+		expect((await on.sluice.status()).holds).toMatchObject([{ kind: "account_closed", reason: expect.stringContaining("billing") }]);
+	});
+
 	test("fails for want of a connection as well", async () => {
 		const on = await stand();
 		await on.add({ agent: "gemini", prompt: "x" });

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { costOf, tokensOf, usageFor } from "./charges.ts";
 import { runDirectly } from "./direct.ts";
 import { Place } from "./place.ts";
-import { TRIED } from "./programs.ts";
+import { newestOf, TRIED } from "./programs.ts";
 import { FAILURES } from "./scenarios.ts";
 
 describe.each(TRIED.map((one) => [one.title, one] as const))("%s", (_title, { agent, version }) => {
@@ -37,7 +37,8 @@ describe.each(TRIED.map((one) => [one.title, one] as const))("%s", (_title, { ag
 		place.api.script("key-a", scenario.turns, scenario.last);
 		const account = place.account("key-a", scenario.login);
 		const told = await runDirectly(place, account, place.workFolder(), { record: scenario.name });
-		const outcome = typeof scenario.outcome === "string" ? scenario.outcome : scenario.outcome[agent];
+		const usual = typeof scenario.outcome === "string" ? scenario.outcome : scenario.outcome[agent];
+		const outcome = (version !== newestOf(agent) ? scenario.older?.[agent] : undefined) ?? usual;
 		expect([told.judged.outcome, told.judged.not_understood], `${told.stdout}\n${told.stderr}`).toEqual([outcome, 0]);
 		if (outcome === "limited" && agent === "claude") expect(told.judged.until).toBe(place.api.resetOf("key-a"));
 	});

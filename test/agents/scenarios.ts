@@ -11,6 +11,8 @@ export type Scenario = {
 	/** What comes when they are used up. */
 	last: Turn;
 	outcome: Outcome | Record<AgentName, Outcome>;
+	/** Where an older version tells less, or gives up sooner. */
+	older?: Partial<Record<AgentName, Outcome>>;
 	login?: Login;
 };
 
@@ -30,6 +32,8 @@ export const FAILURES: readonly Scenario[] = [
 		turns: [{ fail: "throttled", retryAfterS: 1 }],
 		last: { say: "done after all" },
 		outcome: "ok",
+		// Codex 0.142 does not wait.
+		older: { codex: "throttled" },
 	},
 	{
 		name: "subscription limit",
@@ -42,6 +46,7 @@ export const FAILURES: readonly Scenario[] = [
 	{ ...always("429, long retry-after", { fail: "throttled", retryAfterS: 3600 }, "throttled"), login: "subscription" },
 	always("529 overloaded", { fail: "overloaded" }, "transient"),
 	always("401", { fail: "auth" }, "auth"),
-	always("billing", { fail: "billing" }, "billing"),
+	// Codex 0.142 says the same of every 429.
+	{ ...always("billing", { fail: "billing" }, "billing"), older: { codex: "throttled" } },
 	always("context full", { fail: "context" }, "context"),
 ];

@@ -48,7 +48,7 @@ function opencodeInVain(stderr: string, since: number): Trouble | null {
 	const last = failures.at(-1);
 	if (last === undefined || failures.length < OPENCODE_ATTEMPTS) return null;
 	const cause = causeOfText(wordsOf(last));
-	return OF_LIMITS.includes(cause) || cause === "transient" ? { cause, text: wordsOf(last) } : null;
+	return [...OF_LIMITS, "transient", "billing", "auth"].includes(cause) ? { cause, text: wordsOf(last) } : null;
 }
 
 /** It tells of each attempt ("Attempt 2 failed …. Retrying …") and counts from one again for the next call. */
