@@ -34,7 +34,7 @@ export type Pretended = {
 	checks: Checkup[];
 	secrets: string[];
 	triggers: TriggerInfo[];
-	agents: Record<string, { command: string[]; output?: "claude" }>;
+	agents: Record<string, { command: string[]; output?: "claude"; allow?: string[] }>;
 	live: ReturnType<Supervisor["live"]>;
 	outcomes: Map<string, Record<string, unknown>>;
 	doors: { port: number | null; problem: string | null; ready: boolean };

@@ -86,7 +86,7 @@ describe("job.add", () => {
 		desk.pretended.agents = { mine: { command: [process.execPath] } };
 		const added = await desk.call("job.add", { agent: "mine", prompt: "x", allow: ["npm test"] });
 		expect(added).toMatchObject({ outcome: "queued", warning: 'agent mine cannot be allowed single commands: "allow" does nothing' });
-		desk.pretended.agents = { claude: { command: [process.execPath, "{options}"], output: "claude" } };
+		desk.pretended.agents = { claude: { allow: ["--allow={command}"], command: [process.execPath, "{options}"], output: "claude" } };
 		const asks = await desk.call("job.add", { agent: "claude", prompt: "x", permission: "ask", allow: ["npm test"] });
 		expect(asks).toMatchObject({ warning: 'at permission ask only what a person grants is allowed: "allow" does nothing' });
 		const refusal = await desk.refused("job.add", { agent: "claude", prompt: "x", allow: ["npm test; rm x"] });
