@@ -7,7 +7,8 @@ import { makeFolder } from "../../test/make/folder.ts";
 import { localHost } from "./local.ts";
 import { watchLoop } from "./loop-watch.ts";
 
-const told = (path: string) => (existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : []);
+/** Whole lines: the file is there a moment before its first one. */
+const told = (path: string) => (existsSync(path) ? readFileSync(path, "utf8").split("\n").slice(0, -1) : []);
 
 test("a loop that is stuck is told of while it is stuck, once; one that comes round is not", async () => {
 	const path = join(makeFolder(), "log");

@@ -443,10 +443,13 @@ describe("merging", () => {
 		]);
 		expect(readFileSync(join(path, "zfile"), "utf8")).toBe("Z\n");
 		const { unmerged = [] } = await client.call("scheduler.status", {});
-		expect(unmerged.map(({ job, uncommitted }) => [job, uncommitted])).toEqual([
-			[none, true],
-			[part, true],
-		]);
+		// In the order in which they ended.
+		expect(new Map(unmerged.map(({ job, uncommitted }) => [job, uncommitted]))).toEqual(
+			new Map([
+				[none, true],
+				[part, true],
+			]),
+		);
 		expect(await sluice("status")).toContain(
 			`Needs you: job ${none} (none) not merged: uncommitted work, README.md, zfile are not committed`,
 		);
