@@ -51,7 +51,7 @@ export interface Workspaces {
 	 * something that this job asks for (a base that is not there), and no other job of the repo is concerned.
 	 */
 	enter(claimed: Claimed, dir: string): Promise<Place | { refused: string; fault?: "job" }>;
-	/** Whether the worktree is other than when the job's first run began; null when nobody can tell. */
+	/** Whether the worktree is other than when the job's first run began; null when the job has no worktree to look at. */
 	changed(job: number): Promise<boolean | null>;
 	/** The program has ended: the last hook, the commit, the patch. The end as it counts. May be called again for the same run. */
 	leave(run: { job: number; attempt: number; dir: string }, ending: Ending): Promise<Ending>;

@@ -32,7 +32,7 @@ test("the demo plays to its end", { timeout: 60_000 }, () => {
 	});
 	expect([status, stderr]).toEqual([0, ""]);
 	expect(stdout).toMatch(/^Ran {8}11 of 12 jobs succeeded/m);
-	expect(stdout).toMatch(/^Survived[\s\S]* found them again/m);
+	expect(stdout).toMatch(/^Survived[\s\S]*\sfound\s+them\s+again/m);
 	const [, runs, alive, ended, lost] = (/of (\d+) runs it found (\d+) alive, (\d+) ended, (\d+) lost/.exec(stdout) ?? []).map(Number);
 	expect([(alive ?? 0) + (ended ?? 0), lost]).toEqual([runs, 0]);
 	expect(stdout.match(/found again, not started again/g)?.length ?? 0).toBe(alive);

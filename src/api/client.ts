@@ -42,7 +42,7 @@ export type Client = {
 
 type Waiting = { resolve(result: unknown): void; reject(error: Error): void };
 
-/** Rejects with `no_daemon` when nobody listens there. `from`: a run is told of its sandbox where the system refuses the socket. */
+/** Rejects with `no_daemon` when no daemon listens there. `from`: the caller is a run; if the system refuses it the socket, the error speaks of the run's sandbox. */
 export function connect(path: string, from: "anywhere" | "run" = "anywhere"): Promise<Client> {
 	return new Promise((resolve, reject) => {
 		const socket = createConnection(path);

@@ -90,7 +90,7 @@ export type TriggerHandle = {
 	run(name: string, by: string): Promise<FireResult>;
 };
 
-/** An agent as it is shown. `logged_in`: by the signs that a login leaves; null when nobody can tell. `accounts`: those with a folder of their own. */
+/** An agent as it is shown. `logged_in`: by the signs that a login leaves; null when the job has no worktree to look at. `accounts`: those with a folder of their own. */
 export type AgentDocument = {
 	name: string;
 	built_in: boolean;

@@ -24,7 +24,7 @@ export function placesIn(prompt: string): string[] {
 	return [...found];
 }
 
-/** Text that somebody brought: its braces stay as they are. */
+/** Text of an item or of a result: its braces stay as they are. */
 export const withoutPlaces = (text: string): string => text.replace(PLACE, (whole) => `\\${whole}`);
 
 type Split = { name: string; path: string[] };

@@ -190,7 +190,7 @@ function readJob(value: unknown, config: Config, { now, force, field = "", agent
 	};
 }
 
-/** A command says by its exit code how it went, and asks nobody. Without a repo nothing tells of a change: there a recipe's `change` is `any`. */
+/** Only agents have `expect`: a command says by its exit code how it went. Without a repo Sluice sees no change, so a recipe's `change` counts as `any`. */
 function checkExpectation({ kind, repo }: Job, spec: JobSpec, at: At): void {
 	for (const key of ["expect", "allow"] as const)
 		if (spec[key] !== undefined && kind !== "agent") throw check.wrong(at(key), `is for agents, and this is a ${kind}`, "leave it out");

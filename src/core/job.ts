@@ -244,7 +244,7 @@ export type Run = {
 	reserved?: Record<string, number>;
 	/** Absent: the scheduler by itself. */
 	started_by?: "run";
-	/** It tries an account whose provider was down: whoever reads its output says when the provider answers. */
+	/** This run tries an account whose provider was down; the supervisor tells the scheduler when the provider answers it. */
 	probe?: true;
 };
 

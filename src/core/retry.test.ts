@@ -109,7 +109,7 @@ describe("retries that were used", () => {
 		["none, where the first failure ended it", { status: "failed", failures: 1, exit_kind: "stalled" }, 0],
 		["nor launches that are counted as runs", { status: "failed", failures: 3, exit_kind: "launch_failed" }, 2],
 		["launches are counted apart", { status: "failed", failures: 1, exit_kind: "launch_failed", end_reason: "circuit-broken" }, 1],
-		["one that somebody cancelled has had those before", { status: "cancelled", failures: 2, exit_kind: "cancelled" }, 2],
+		["one that a person cancelled has had those before", { status: "cancelled", failures: 2, exit_kind: "cancelled" }, 2],
 	])("%s", (_name, tried, used) => {
 		expect(retriesUsed(tried)).toBe(used);
 	});

@@ -232,7 +232,7 @@ export function setClocks(floor: Floor, run: LiveRun, claimed: Claimed, elapsedM
 		run.deadline = now + run.timeoutMs - elapsedMs;
 		floor.alarm.at(run.deadline);
 	}
-	// Of a program whose output is not read nobody knows whether it is at work.
+	// Sluice does not read the output of such a program, so it cannot tell whether the program is at work.
 	const agent = run.agent ?? agentOf(claimed, floor.settings());
 	const isRead = agent !== null && agent.output !== "command";
 	const allowed = spec.stall_timeout_ms ?? stall_timeout_ms ?? (isRead ? agent_stall_timeout_ms : null);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openDesk } from "../../../test/make/served.ts";
 import type { Caller } from "../context.ts";
 
-test("a run speaks of itself; nobody else does", async () => {
+test("a run speaks of itself; a person and another run do not", async () => {
 	const desk = await openDesk();
 	const id = await desk.t.add({ name: "review" });
 	await desk.t.start();

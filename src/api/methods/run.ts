@@ -20,7 +20,7 @@ export const runMethods: Handlers<"run"> = {
 	},
 };
 
-/** A person has other words: nobody speaks for a run but the run. */
+/** Only a run speaks for itself; a person answers, cancels or rejects its job instead. */
 function runOf({ session }: At, method: string): { job: number; token: number } {
 	const { job, token } = session.caller;
 	if (job !== undefined && token !== undefined) return { job, token };

@@ -20,7 +20,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 
 const LEFT = "the daemon of this run does not answer: what you said is kept in the run's folder, and counts when this run ends";
 
-/** The daemon was never reached, or went while it was asked: nobody knows whether it heard the word. */
+/** The command never reached the daemon, or lost it while it asked: the daemon may not have heard the word. */
 const AWAY: readonly unknown[] = ["no_daemon", "daemon_gone", "closed"];
 
 /** A daemon that stays away finds the words in the run's folder when it is back. */

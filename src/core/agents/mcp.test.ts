@@ -31,7 +31,7 @@ describe("a run's own server", () => {
 		});
 	});
 
-	test("none where it is not wanted, or nobody knows how to start it", () => {
+	test("none where it is not wanted, or the profile does not say how to start it", () => {
 		expect(mcpEquipment("claude", "none", SLUICE)).toEqual({ options: [] });
 		expect(mcpEquipment("claude", "run", null)).toEqual({ options: [] });
 		expect(mcpEquipment("command", "all", SLUICE)).toEqual({ options: [] });

@@ -6,7 +6,7 @@
 // |---------------------------------------------------------------|---------------------------------|
 // | opencode's own rules: everything is allowed                   | –                               |
 // | `permission` of all configuration files, then OPENCODE_PERMISSION | the user, the project, the job |
-// | `agent.<name>.permission` of the agent that is used           | whoever knows its name          |
+// | `agent.<name>.permission` of the agent that is used           | a file that names that agent    |
 //
 // A project's `agent.build.permission` would beat whatever is set before it. So a run at `ask` or `edit` uses an agent of its own, under a name that is made for
 // this run alone and that no file can name: its rules are the last ones, in the order that is written here.

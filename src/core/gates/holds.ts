@@ -107,7 +107,7 @@ export function accountsOf(bucket: Bucket, world: World): (string | undefined)[]
 		const limited = world.holds.get(holdKey("rate_limited", `account:${bucket.prefer}`));
 		const away = limited?.kind === "rate_limited" ? limited.until - world.now : 0;
 		const closed = world.holds.has(holdKey("account_closed", `account:${bucket.prefer}`));
-		// When an outage ends nobody can say: as long as it has lasted it may last again.
+		// No provider says when its outage ends: the estimate is that it lasts as long again as it has lasted.
 		const [outage] = outagesOf(bucket.prefer, bucket.agent, world);
 		const down = outage && world.config.rate_limit.outage_max_ms > 0 ? world.now - outage.since : 0;
 		if (Math.max(away, down) <= world.config.rate_limit.failover_after_ms && !closed) return [bucket.prefer];
