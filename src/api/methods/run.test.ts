@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { openDesk } from "../../../test/make/served.ts";
 import type { Caller } from "../context.ts";
 
-test("a run speaks of itself; a person and another run do not", async () => {
+test("a run speaks of itself; an operator and a viewer cannot", async () => {
 	const desk = await openDesk();
 	const id = await desk.t.add({ name: "review" });
 	await desk.t.start();
