@@ -14,6 +14,11 @@ const LONG = [
 	"test/docs-examples.test.ts",
 	"test/e2e/restore.test.ts",
 	"test/e2e/fleet.test.ts",
+	"test/e2e/store-loss.test.ts",
+	"test/e2e/run-token.test.ts",
+	"test/e2e/socket-squat.test.ts",
+	"sim/planted.test.ts",
+	"test/e2e/planted-git-kinds.test.ts",
 ];
 const rank = ({ moduleId }: TestSpecification) => {
 	const found = LONG.findIndex((name) => moduleId.endsWith(name));
@@ -34,8 +39,8 @@ export default defineConfig({
 	test: {
 		include: ["src/**/*.test.ts", "web/**/*.test.ts", "test/**/*.test.ts", "sim/**/*.test.ts"],
 		pool: "forks",
-		// Half of the tests wait for processes, the other half computes: two at a time suit two cores.
-		maxWorkers: 2,
+		// Half of the tests wait for processes, the other half computes: three at a time keep two cores busy.
+		maxWorkers: 3,
 		sequence: { sequencer: LongestFirst },
 		testTimeout: 60_000,
 		hookTimeout: 60_000,

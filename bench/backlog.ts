@@ -1,7 +1,7 @@
 // Databases with many queued jobs: each size is filled once, kept closed, and copied for every round that wants it.
 
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync } from "node:fs";
-import type { Scheduler } from "../src/scheduler.ts";
+import type { Scheduler } from "../src/contracts/scheduler.ts";
 import { openEngine, payload } from "./engine.ts";
 import type { Bench } from "./row.ts";
 

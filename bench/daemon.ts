@@ -9,7 +9,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { NODE_FLAGS } from "../src/api/auto-start.ts";
 import { type Client, connect } from "../src/api/client.ts";
-import { socketPath } from "../src/api/socket-path.ts";
+import { socketOf } from "../src/api/socket-path.ts";
 import type { Bench } from "./row.ts";
 
 const PROGRAM = fileURLToPath(new URL("../daemon-main.js", import.meta.url));
@@ -54,10 +54,9 @@ export async function startDaemon(bench: Bench, name: string, settings: Record<s
 }
 
 async function reach(home: string, child: ChildProcess, said: () => string): Promise<Client> {
-	const path = socketPath(home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
 	while (child.exitCode === null && child.signalCode === null) {
 		try {
-			return await connect(path);
+			return await connect(socketOf(home));
 		} catch {
 			await pause(10);
 		}

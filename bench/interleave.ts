@@ -44,6 +44,6 @@ export function collectGarbage(): void {
 	(globalThis as { gc?: () => void }).gc?.();
 }
 
-export function removeDatabase(path: string): void {
+function removeDatabase(path: string): void {
 	for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(path + suffix, { force: true });
 }

@@ -35,6 +35,7 @@ import { pgLoad } from "./rows/postgres/load.ts";
 import { pgPeer } from "./rows/postgres/peer.ts";
 import { pgStart } from "./rows/postgres/start.ts";
 import { processes } from "./rows/processes.ts";
+import { shapes } from "./rows/shapes.ts";
 import { slot } from "./rows/slot.ts";
 import { spawn } from "./rows/spawn.ts";
 import { start } from "./rows/start.ts";
@@ -56,6 +57,7 @@ const ROWS: readonly Row[] = [
 	cli,
 	slot,
 	idle,
+	shapes,
 	children,
 	worktree,
 	cards,

@@ -2,12 +2,11 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Client, connect } from "../src/api/client.ts";
-import { socketPath } from "../src/api/socket-path.ts";
+import { socketOf } from "../src/api/socket-path.ts";
 
 const BIN = fileURLToPath(new URL("../../bin/sluice.js", import.meta.url));
 
@@ -49,7 +48,7 @@ export async function kill(daemon: Daemon): Promise<void> {
 export async function reach(home: string, daemon: Daemon): Promise<Client | undefined> {
 	while (!isGone(daemon)) {
 		try {
-			return await connect(socketPath(home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 }));
+			return await connect(socketOf(home));
 		} catch {
 			await sleep(20);
 		}

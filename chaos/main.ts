@@ -2,7 +2,7 @@
 
 import { parseArgs } from "node:util";
 import { chaosStep } from "../src/daemon/chaos.ts";
-import { STEPS } from "../src/supervisor/floor.ts";
+import { STEPS } from "../src/supervisor/context.ts";
 import { playRound } from "./round.ts";
 
 function options(): { rounds: number; seed: number; jobs: number; kills: number; step: string | undefined } {

@@ -1,9 +1,9 @@
-// Gets a checkout ready, then runs one thing: `node scripts/bootstrap.mjs start|test|test-agents|demo|sim|bench|chaos [args…]`. Needs Node and npm, nothing else;
-// writes only inside the repository; says nothing when nothing is to be done.
+// Gets a checkout ready, then runs one thing: `node scripts/bootstrap.mjs start|test|test-agents|check|demo|sim|bench|chaos [args…]`. Needs Node and
+// npm, nothing else; writes only inside the repository; says nothing when nothing is to be done.
 //
 //   install   node_modules is missing, or package-lock.json is not the one it was made from   → npm ci
 //   build     a source is newer than the last good build                                     → tsc, bundle.mjs
-//   run       vitest, or a built program; its exit code is ours
+//   run       vitest, the checks, or a built program; its exit code is ours
 
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -21,10 +21,18 @@ const PROGRAMS = {
 	bench: "dist/bench/main.js",
 	chaos: "dist/chaos/main.js",
 	"chaos-fleet": "dist/chaos/fleet/main.js",
+	measure: "dist/scripts/measure.js",
 };
 /** The daemon and its page in the foreground, with the link to open. */
 const START = ["bin/sluice.js", "up"];
 const BUILT_FROM = ["src", "web", "sim", "bench", "chaos", "test", "scripts", "tsconfig.json", "package.json"];
+/** Types of the page, formatting and lint, what no file uses, and what `npm publish` would send. */
+const CHECKS = [
+	["node_modules/typescript/bin/tsc", "-p", "web"],
+	["node_modules/@biomejs/biome/bin/biome", "check", "--error-on-warnings", "."],
+	["node_modules/knip/bin/knip.js", "--treat-config-hints-as-errors"],
+	["node_modules/publint/src/cli.js", "--strict", "--pack", "npm"],
+];
 /** Real agent programs, from npm into a cache; not part of `test`. */
 const AGENT_TESTS = ["--config=test/agents/vitest.config.ts", "--reporter=default", "--reporter=./test/agents/table.ts"];
 const INSTALL_STAMP = "node_modules/.sluice-install";
@@ -52,7 +60,7 @@ function runQuietly(command, args) {
 	return { ok: result.status === 0, how, line: [command, ...args].join(" "), output: `${result.stdout ?? ""}${result.stderr ?? ""}` };
 }
 
-function check(result) {
+function mustSucceed(result) {
 	if (!result.ok) fail(...result.output.trimEnd().split("\n").slice(-40), `failed (${result.how}) in ${ROOT}: ${result.line}`);
 }
 
@@ -66,7 +74,7 @@ function install() {
 		say("installing dependencies (npm ci) …");
 		// Scripts stay off: no dependency needs one. Dev dependencies come even where NODE_ENV=production, log lines even under `npm --silent`.
 		const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--include=dev", "--loglevel=warn"];
-		check(runQuietly("npm", ["ci", ...flags]));
+		mustSucceed(runQuietly("npm", ["ci", ...flags]));
 		if (!isInstalled(lock)) fail("package.json and package-lock.json disagree: run `npm install` and look at what it changes");
 	}
 	writeFileSync(path, stamp);
@@ -90,8 +98,8 @@ function build() {
 	mkdirSync(dirname(stamp), { recursive: true });
 	// The stamp carries the time of the build's beginning: what is edited meanwhile is newer.
 	writeFileSync(`${stamp}.new`, "");
-	check(runQuietly(process.execPath, [inRoot("node_modules/typescript/bin/tsc"), "-p", inRoot("tsconfig.json")]));
-	check(runQuietly(process.execPath, [inRoot("scripts/bundle.mjs")]));
+	mustSucceed(runQuietly(process.execPath, [inRoot("node_modules/typescript/bin/tsc"), "-p", inRoot("tsconfig.json")]));
+	mustSucceed(runQuietly(process.execPath, [inRoot("scripts/bundle.mjs")]));
 	renameSync(`${stamp}.new`, stamp);
 }
 
@@ -123,31 +131,14 @@ function runNode(args) {
 	});
 }
 
-/** More files than this that fail are no accident of a busy machine. */
-const AGAIN = 5;
-
-/**
- * Every test; where all were asked for, the few files in which one failed once more, alone: on a busy machine a process can start too late for a test beside it.
- * What fails twice has failed; what passed only the second time is named, since it wants a look.
- */
+/** Every test, or those that the arguments name. The last line is `N passed, N failed`; before it stand the names of the tests that failed. */
 async function test(args) {
-	let { code, report } = await vitest(args);
-	const failed = (report?.testResults ?? []).filter((file) => file.status === "failed").map((file) => file.name);
-	if (args.length === 0 && code !== 0 && failed.length > 0 && failed.length <= AGAIN) {
-		say(`once more, alone: ${failed.join(", ")}`);
-		const second = await vitest(failed);
-		if (second.report) {
-			code = second.code;
-			const others = report.testResults.filter((file) => !failed.includes(file.name));
-			const unsteady = titlesOf(report, "failed").filter((title) => titlesOf(second.report, "passed").includes(title));
-			report = { testResults: [...others, ...second.report.testResults] };
-			for (const title of unsteady) say(`passed only when run again: ${title}`);
-		}
-	}
-	const { passed, failed: bad, skipped } = count(report ?? { testResults: [] });
+	const { code, report } = await vitest(args);
+	const { passed, failed, skipped } = count(report ?? { testResults: [] });
 	if (!report) say("vitest left no report: it ended before any test did");
-	else if (code !== 0 && bad === 0) say(`vitest ended with code ${code} though no test failed: see above`);
-	console.log(`${passed} passed, ${bad} failed${skipped ? `, ${skipped} skipped` : ""}`);
+	else if (code !== 0 && failed.length === 0) say(`vitest ended with code ${code} though no test failed: see above`);
+	for (const title of failed) say(`failed: ${title}`);
+	console.log(`${passed} passed, ${failed.length} failed${skipped ? `, ${skipped} skipped` : ""}`);
 	return code || (report ? 0 : 1);
 }
 
@@ -161,28 +152,40 @@ async function vitest(args) {
 	return { code, report };
 }
 
-const titlesOf = (report, status) =>
-	report.testResults.flatMap((file) =>
-		file.assertionResults.filter((one) => one.status === status).map((one) => `${file.name}: ${one.fullName}`),
-	);
-
-/** A file that could not even be loaded has no tests to fail: it counts as one that did. */
+/** How many tests passed and were skipped, and the titles of those that failed. A file that cannot be loaded has no tests: it counts as one that failed. */
 function count({ testResults }) {
-	const of = (...wanted) => testResults.flatMap((file) => file.assertionResults).filter(({ status }) => wanted.includes(status)).length;
-	const unloaded = testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).length;
-	return { passed: of("passed"), failed: of("failed") + unloaded, skipped: of("pending", "skipped", "todo", "disabled") };
+	const tests = testResults.flatMap((file) => file.assertionResults.map((one) => ({ ...one, title: `${file.name}: ${one.fullName}` })));
+	const of = (...wanted) => tests.filter(({ status }) => wanted.includes(status));
+	const unloaded = testResults.filter((file) => file.status === "failed" && file.assertionResults.length === 0).map((file) => file.name);
+	return {
+		passed: of("passed").length,
+		failed: [...of("failed").map(({ title }) => title), ...unloaded],
+		skipped: of("pending", "skipped", "todo", "disabled").length,
+	};
+}
+
+/** All checks, also after one that failed, so that one run names everything that is wrong. (The build has checked the types of all but the page.) */
+async function check(args) {
+	if (args.length > 0) fail(`check takes no arguments, got: ${args.join(" ")}`);
+	const failed = [];
+	for (const [program, ...rest] of CHECKS) {
+		if ((await runNode([inRoot(program), ...rest])) !== 0) failed.push([program.replace(/^node_modules\//, ""), ...rest].join(" "));
+	}
+	for (const line of failed) say(`failed: ${line}`);
+	return failed.length > 0 ? 1 : 0;
 }
 
 async function main([what, ...args]) {
 	checkNode();
-	if (!["start", "test", "test-agents"].includes(what) && !Object.hasOwn(PROGRAMS, what ?? "")) {
-		say(`usage: node scripts/bootstrap.mjs start|test|test-agents|${Object.keys(PROGRAMS).join("|")} [args…]`);
+	if (!["start", "test", "test-agents", "check"].includes(what) && !Object.hasOwn(PROGRAMS, what ?? "")) {
+		say(`usage: node scripts/bootstrap.mjs start|test|test-agents|check|${Object.keys(PROGRAMS).join("|")} [args…]`);
 		return 2;
 	}
 	install();
 	build();
 	if (what === "start") return runNode([inRoot(START[0]), ...START.slice(1), ...args]);
 	if (what === "test") return test(args);
+	if (what === "check") return check(args);
 	if (what === "test-agents") return test([...AGENT_TESTS, ...args]);
 	if (!existsSync(inRoot(PROGRAMS[what]))) fail(`nothing to run: the build made no ${PROGRAMS[what]}`);
 	return runNode([inRoot(PROGRAMS[what]), ...args]);

@@ -32,7 +32,7 @@ rmSync(join(out, "chunks"), { recursive: true, force: true });
 await build({
 	...common,
 	entryPoints: {
-		daemon: join(ROOT, "src/daemon/door.ts"),
+		daemon: join(ROOT, "src/daemon/cli-module.ts"),
 		"daemon-main": join(ROOT, "src/daemon/main.ts"),
 	},
 	outdir: out,

@@ -70,7 +70,7 @@ export function cliReference(): string {
 		"| 2 | the command line or a value is wrong |",
 		"| 3 | not found |",
 		"| 4 | not possible in the state it is in |",
-		"| 75 | deferred or limited, not yet ended (`wait --timeout`), or the daemon has gone and cannot be started again: try later |",
+		"| 75 | deferred or limited, not yet ended (`wait --timeout`), the daemon has gone and cannot be started again, or it has not answered a command that only reads for 60 s: try later |",
 		"| 130, 143 | ended by SIGINT, SIGTERM |",
 		"",
 		"With `--json` a result is one document on stdout with `schema_version`; fields may be added without changing it. An error is",

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { manifestSchemaText } from "../src/core/manifest-schema.ts";
+import { manifestSchemaText } from "../src/core/input/manifest-schema.ts";
 import { mcpReference } from "./mcp-reference.ts";
 import { rpcReference } from "./rpc-reference.ts";
 

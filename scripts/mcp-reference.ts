@@ -22,7 +22,7 @@ a line or two of text. Three things differ, for the sake of a reader that pays b
 - What is longer than about 40,000 characters is cut; \`note\` says how to get the rest.
 - \`job_logs\` begins at the end of a log, and gives an agent's JSON lines as text.
 
-An error is the tool's: \`{schema_version, error: {code, message, hint, field?}}\`, with the [codes](errors.md) of every other door.
+An error is the tool's: \`{schema_version, error: {code, message, hint, field?}}\`, with the [codes](errors.md) of every other interface.
 
 **Inside a run** of Sluice the server asks that run's daemon with the run's token: it may look, wait and add, and what it adds are children of the run's job. \`when: now\` starts beside the
 run, also where children wait for their parents. With \`run_fail\`, \`run_ask\` and \`run_result\` a run [speaks of itself](../verdicts.md). \`when: after_this_job\` starts once the job has succeeded; do not wait for such a one. Outside of a run it is the operator, and is recorded as

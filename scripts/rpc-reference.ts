@@ -2,16 +2,20 @@
 
 import type { Field, Method } from "../src/api/fields.ts";
 import { LIMITS, METHODS } from "../src/api/protocol.ts";
+import { methodsThat, type RunMay } from "../src/api/run-methods.ts";
 
 const INTRO = `# JSON-RPC
 
 <!-- Made by scripts/generate-docs.ts from src/api/protocol.ts: change it there. -->
 
-JSON-RPC 2.0 over two doors, the same methods behind both:
+JSON-RPC 2.0 over two endpoints with the same methods:
 
-- the home's socket \`sluice.sock\`, one message a line. A program that may open the file is the operator;
+- the home's socket \`sluice.sock\` ([where it is](../operating.md#the-socket)), one message a line. A program that may open the file is the operator, unless it [belongs to a run](#who-may-call-what);
 - \`POST /rpc\` on 127.0.0.1 (port 7420 unless the configuration says otherwise), with \`Authorization: Bearer <token>\`. The home's files \`token\` and
   \`viewer-token\` hold the operator's and the viewer's.
+
+Prefer the socket where you can: only the home's owner can listen on it. A port can belong to another program while the daemon is down, and a script that sends it the token hands over the home. Before you
+send a token over HTTP, make sure that the daemon runs: \`sluice status --json\` names its port (\`http_port\`).
 
 \`\`\`sh no-run: needs nc and curl, and the usual port
 printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"job.add","params":{"command":["make","test"]}}' | nc -U -N ~/.sluice/sluice.sock
@@ -19,7 +23,7 @@ curl -s -H "Authorization: Bearer $(cat ~/.sluice/token)" -d '{"jsonrpc":"2.0","
 \`\`\`
 
 Parameters are one object. Results are the CLI's JSON documents: snake_case, \`schema_version\` first, times in RFC 3339, null where there is nothing, secrets
-in a job's environment masked. Where a job is named, its number, its number as text and its name are taken alike. Batches and notifications are as the
+masked (setting \`secrets\`): in \`env\` and \`vars\` by the names of variables, in addresses; for viewers in \`payload\` and \`result\`, too, by their keys. Commands, prompts and titles are shown as they are. Where a job is named, its number, its number as text and its name are taken alike. Batches and notifications are as the
 standard has them; over HTTP a notification is answered with 204. Optional parameters may be left out or null.
 
 A \`payload\`, of a job or of a kernel entry, is opaque: it comes back as it was sent, without the spaces between its parts. Numbers of any size, the order of keys and every character are
@@ -35,15 +39,33 @@ something waits ${LIMITS.wait_ms / 1000} s at most: ask again.
 
 | role | who | may |
 |---|---|---|
-| viewer | \`viewer-token\` | read |
-| run | the token that a run finds in SLUICE_TOKEN, while it runs | read, wait, add; what it adds are children of its job |
-| operator | the socket, \`token\` | everything |
+| viewer | \`viewer-token\`, a page with a viewer's link | read |
+| run | the token that a run finds in SLUICE_TOKEN, while it runs; on the socket also a process of the run without it | read, wait, add: [what a run may do](#what-a-run-may-do) |
+| operator | the socket outside of runs, \`token\`, a page with an operator's link | everything |
 
 A run says who it is with the bearer header, or on the socket with \`session.auth\`. On the socket an operator may say who acts, with \`by\` in any method's
-parameters; it is recorded in the events. Over HTTP the record says \`token\`, for a run \`run:7.1\`.
+parameters; it is recorded in the events. Over HTTP the record says \`token\`, for a page \`page\`, for a run \`run:7.1\`.
 
-HTTP refuses with 403 a Host or Origin that is not its own, with 401 a missing or wrong token, with 429 any token after ten wrong ones in a minute (for
-half a minute), with 413 a body that is too long.
+A client on the socket may say which process it is, with \`"process": {"pid": 4711, "start": "189204"}\` beside \`method\` (\`start\`: field 22 of \`/proc/self/stat\`; left out where there is no \`/proc\`). If that
+process or one above it belongs to a live run, the connection has the role run, without a token; if that run is over, the role viewer. The first call that says it decides for the connection. The
+clients of Sluice say it with every call; a client that does not is the operator.
+
+\`POST /sign-in\` with \`Authorization: Bearer <code>\` exchanges a code of [\`session.code\`](#sessioncode) for a page token, \`{schema_version, token, role}\`, which is then a bearer token like the others. It ends with the
+daemon, or after 12 hours without use.
+
+HTTP refuses with 403 a Host or Origin that is not its own, with 401 a missing or wrong token, with 413 a body that is too long. \`error.code\` of a 401 is \`restarted\` for a page token of an earlier
+daemon, \`signed_out\` for one that was not used for too long, else \`unauthorised\`. After ten wrong tokens or codes in a minute, further wrong ones get 429 with \`Retry-After\`; all loopback addresses count
+together. A right token is always taken. The log gets one line a minute for all that were refused.
+
+Connections that have not shown a valid token yet: at most 64 at once (an eighth of the files that the daemon may open, where that is less). A new one beyond that closes the oldest of them, and one that does not
+send its headers within five seconds is closed. All HTTP connections together take at most half of those files.
+
+## What a run may do
+
+${runTable()}
+
+Another method is refused with \`unauthorised\`. What is added is below the run's own job, and has no more than that: [what a run may add](../agents.md#what-a-run-may-do).
+A request for more is refused with \`forbidden\`; a field that is not named is filled in with the run's own.
 
 ## Errors
 
@@ -135,4 +157,19 @@ export function rpcReference(): string {
 		return [`## ${TITLES[noun] ?? noun}`, "", ...own.map(([name, method]) => section(name, method))].join("\n");
 	});
 	return `${[INTRO, ...parts].join("\n").trimEnd()}\n`;
+}
+
+/** By the table that the tests prove. */
+function runTable(): string {
+	const names = (may: RunMay) =>
+		methodsThat(may)
+			.map((name) => `\`${name}\``)
+			.join(", ");
+	return [
+		"| a run's token | methods |",
+		"|---|---|",
+		`| adds below its own job | ${names("adds")} |`,
+		`| acts on its own job and connection alone | ${names("itself")} |`,
+		`| reads; the part that acts is refused | ${names("reads")} |`,
+	].join("\n");
 }

@@ -1,7 +1,7 @@
 // Holds the engine's hosts, and what it told of them, against the model's: the first difference, in words.
 
-import type { HostView } from "../src/fleet.ts";
-import type { EventRow } from "../src/scheduler.ts";
+import type { HostView } from "../src/contracts/fleet.ts";
+import type { EventRow } from "../src/contracts/scheduler.ts";
 import { same } from "./model/agree.ts";
 import { hostNamed, lookOf, runsOf } from "./model/hosts.ts";
 import type { ModelHost, State } from "./model/state.ts";

@@ -1,7 +1,7 @@
 // Holds the engine's jobs against the model's, field by field: the first difference, in words.
 
+import type { AgentState, BudgetView, JobView, StatusReport } from "../src/contracts/scheduler.ts";
 import { RUN_NOW } from "../src/core/order.ts";
-import type { AgentState, BudgetView, JobView, StatusReport } from "../src/scheduler.ts";
 import { same } from "./model/agree.ts";
 import { isHeldOff, lockRefusals } from "./model/locks.ts";
 import { viewOf } from "./model/standing.ts";

@@ -1,7 +1,7 @@
 // Plays a plan: each operation against the engine and against the model, then every check.
 
+import type { EventRow, JobView, Why } from "../src/contracts/scheduler.ts";
 import { isWaiting } from "../src/core/job.ts";
-import type { EventRow, JobView, Why } from "../src/scheduler.ts";
 import { attempt, isStoreTrouble, patiently } from "./attempt.ts";
 import { type Call, perform } from "./call.ts";
 import { checkAll } from "./checkers/index.ts";

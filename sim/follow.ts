@@ -1,7 +1,7 @@
 // Finds the reading of a call under which model and engine agree, where there is more than one: probes before or after it, a fault in it, calls in one turn.
 
-import type { HostView } from "../src/fleet.ts";
-import type { BudgetView, EventRow, JobView, StatusReport } from "../src/scheduler.ts";
+import type { HostView } from "../src/contracts/fleet.ts";
+import type { BudgetView, EventRow, JobView, StatusReport } from "../src/contracts/scheduler.ts";
 import type { Call } from "./call.ts";
 import { type Agents, accountDifference, agentDifference, difference, ledgerDifference } from "./compare.ts";
 import { hostDifference, toldDifference } from "./compare-hosts.ts";

@@ -1,6 +1,6 @@
 // What can be seen of the engine after a call: every job, every entry of the kernel, and the events since the last look.
 
-import type { EventRow, JobView, ReadyEntry, Scheduler } from "../src/scheduler.ts";
+import type { EventRow, JobView, ReadyEntry, Scheduler } from "../src/contracts/scheduler.ts";
 import { patiently } from "./attempt.ts";
 import { EventReader } from "./event-reader.ts";
 import type { State } from "./model/state.ts";

@@ -1,7 +1,7 @@
 // The reference model: slow, obvious, written from the spec alone. Each call is applied to its own state and held against what the engine did.
 
+import type { Facts } from "../src/contracts/host.ts";
 import type { Config } from "../src/core/config.ts";
-import type { Facts } from "../src/host.ts";
 import type { Call } from "./call.ts";
 import { clearAccount, limitAccount } from "./model/accounts.ts";
 import { add } from "./model/add.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SluiceError } from "../src/core/errors.ts";
-import { moveStore } from "../src/daemon/move-store.ts";
+import { moveStore } from "../src/daemon/service/move-store.ts";
 import { type Server, startServer } from "../test/make/postgres-server.ts";
 import { type Place, sqlitePlace } from "./place.ts";
 import { runSeed } from "./run-seed.ts";

@@ -1,6 +1,6 @@
 // Which marks a call leaves behind.
 
-import type { AddResult, ApplyResult, RewindReport } from "../src/scheduler.ts";
+import type { AddResult, ApplyResult, RewindReport } from "../src/contracts/scheduler.ts";
 import type { Call } from "./call.ts";
 import type { Marks } from "./marks.ts";
 import type { State } from "./model/state.ts";

@@ -1,10 +1,10 @@
 // One step of a workload, as data. References go by the operation that made a job, so that a list with holes still makes sense.
 
+import type { FactValue } from "../src/contracts/host.ts";
+import type { AgentState, PauseScope, RunEnd } from "../src/contracts/scheduler.ts";
 import type { Granted } from "../src/core/agents/allowing.ts";
 import type { Config } from "../src/core/config.ts";
 import type { ExitKind, JobInput, MergeStatus, Policy } from "../src/core/job.ts";
-import type { FactValue } from "../src/host.ts";
-import type { AgentState, Ending, Scope } from "../src/scheduler.ts";
 
 /** "12": the job that operation 12 added; "12.3": the fourth job of operation 12's manifest. */
 export type Slot = string;
@@ -51,14 +51,15 @@ export type EndPlan = {
 	fault?: "job";
 	/** Its host has what the next run goes on with. */
 	stays?: true;
-	merge_status?: NonNullable<Ending["merge_status"]>;
+	merge_status?: NonNullable<RunEnd["merge_status"]>;
 };
 
 type Plain =
 	/** The wall clock moves by ms + jump, the monotonic one by ms. `awake`: hosts that say then that they are there. */
 	| { kind: "advance"; ms: number; jump?: number; awake?: number[] }
 	| { kind: "tick" }
-	| { kind: "add"; job: JobPlan; force?: true }
+	/** `inside`: picks the running job whose run adds it. */
+	| { kind: "add"; job: JobPlan; force?: true; inside?: number }
 	| { kind: "claim"; max?: number; lanes?: string[]; kinds?: ("command" | "agent" | "payload")[]; host?: string; by_hand?: true }
 	| { kind: "apply"; jobs: JobPlan[]; batch?: string; defaults?: JobInput; force?: true; again?: true }
 	| { kind: "started"; whom: Whom; stale?: true }
@@ -75,8 +76,8 @@ type Plain =
 	| { kind: "cancel"; whom: Whom; subtree?: true }
 	| { kind: "cancel_all"; of: Whom["of"]; picks: number[] }
 	| { kind: "act"; what: Act; whom: Whom; value?: number; force?: true; text?: string; grant?: Granted }
-	| { kind: "pause"; scope: Scope; until_in?: number; bare?: true }
-	| { kind: "resume"; scope: Scope; bare?: true }
+	| { kind: "pause"; scope: PauseScope; until_in?: number; bare?: true }
+	| { kind: "resume"; scope: PauseScope; bare?: true }
 	| { kind: "clear"; item?: string }
 	| { kind: "merged"; whom: Whom; status: MergeStatus }
 	/** The world changes; the engine hears of it by a probe, or at once if told. */

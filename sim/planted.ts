@@ -1,86 +1,106 @@
-// Plants one bug at a time into a copy of the compiled engine and expects the simulator to find it: node dist/sim/planted.js [--seeds N] [--only NAME]
+// Plants bugs into a copy of the built engine, switches on one at a time and expects the simulator to find it:
+// node dist/sim/planted.js [--seeds N] [--seed FIRST] [--only NAME]… [--parallel P]; --list prints the bugs; --check plants them all and runs none.
 
-import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { type ChildProcess, fork } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { transformSync } from "esbuild";
 import { readArguments, wholeNumber } from "../scripts/arguments.ts";
-import { BUGS, type Bug } from "./planted-bugs.ts";
-
-type Result = { bug: Bug; caught: boolean; said: string; seconds: number };
+import { type Bug, placeOf } from "./planted/bug.ts";
+import { BUGS } from "./planted/bugs.ts";
+import type { Catch, Hunt } from "./planted/hunt.ts";
+import { plant, readEngine } from "./planted/plant.ts";
 
 const DIST = dirname(dirname(fileURLToPath(import.meta.url)));
 const ROOT = dirname(DIST);
 
-/** A copy of the build with the bug in it. */
-function plant(bug: Bug): string {
+const engine = readEngine(join(DIST, "src"));
+
+/** A copy of the build with these texts in it. */
+function copyWith(texts: ReadonlyMap<string, string>): string {
 	const folder = mkdtempSync(join(tmpdir(), "sluice-planted-"));
 	for (const part of ["src", "sim", "scripts", "test/make"]) cpSync(join(DIST, part), join(folder, "dist", part), { recursive: true });
 	cpSync(join(ROOT, "package.json"), join(folder, "package.json"));
 	symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
-	const path = join(folder, "dist/src", bug.file);
-	const text = readFileSync(path, "utf8");
-	const places = text.split(bug.find).length - 1;
-	if (places !== 1) throw new Error(`${bug.name}: "${bug.find}" is ${places} times in ${bug.file}, expected once`);
-	writeFileSync(
-		path,
-		text.replace(bug.find, () => bug.replace),
-	);
+	for (const [path, text] of texts) writeFileSync(join(folder, "dist/src", path), text);
 	return folder;
 }
 
-async function hunt(bug: Bug, seeds: number): Promise<Result> {
-	const folder = plant(bug);
-	const began = performance.now();
+/** A process dies with a bug that stops it; the next bug gets another one. */
+function ask(hunter: ChildProcess, hunt: Hunt): Promise<Catch> {
+	return new Promise((done) => {
+		const died = (code: number | null) => done({ outcome: "broken", said: `the simulator ended with ${code}` });
+		hunter.once("exit", died);
+		hunter.once("message", (found: Catch) => {
+			hunter.off("exit", died);
+			done(found);
+		});
+		hunter.send(hunt);
+	});
+}
+
+async function huntAll(bugs: readonly Bug[], { first, seeds, parallel }: Record<"first" | "seeds" | "parallel", number>): Promise<void> {
+	const { texts, places, faults } = await plant(bugs, engine);
+	for (const fault of faults) console.log(`BROKEN  ${fault}`);
+	const folder = copyWith(texts);
+	const counts = { caught: 0, missed: 0, broken: faults.length };
+	const queue = [...places];
+	const worker = async () => {
+		let hunter: ChildProcess | undefined;
+		for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+			const [bug, place] = next;
+			if (hunter?.connected !== true) hunter = fork(join(folder, "dist/sim/planted/hunt.js"));
+			const began = performance.now();
+			const { outcome, said } = await ask(hunter, { bug, place, first, seeds });
+			counts[outcome] += 1;
+			const [word, seconds] = [outcome === "caught" ? outcome : outcome.toUpperCase(), (performance.now() - began) / 1000];
+			console.log(`${word}  ${bug.padEnd(70)} ${seconds.toFixed(1).padStart(6)} s  ${said.slice(0, 160)}`);
+		}
+		hunter?.disconnect();
+	};
 	try {
-		const { code, out } = await run([
-			join(folder, "dist/sim/main.js"),
-			...(bug.fleet ? ["--fleet"] : []),
-			"--seeds",
-			String(seeds),
-			"--stop-after",
-			"1",
-		]);
-		// One that does not even start has not missed anything.
-		if (!/^(seed|sim:) \d+/m.test(out)) throw new Error(`${bug.name}: the simulator did not run: ${out.trim().slice(0, 500)}`);
-		const said = out.split("\n").find((line) => line.startsWith("seed ")) ?? out.trim().split("\n").at(-1) ?? "";
-		return { bug, caught: code !== 0 && /^seed /m.test(out), said, seconds: (performance.now() - began) / 1000 };
+		await Promise.all(Array.from({ length: parallel }, worker));
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
 	}
+	console.log(`planted: ${bugs.length} bugs, ${counts.caught} caught, ${counts.missed} missed, ${counts.broken} broken`);
+	process.exitCode = counts.caught < bugs.length ? 1 : 0;
 }
 
-function run(args: string[]): Promise<{ code: number | null; out: string }> {
-	return new Promise((done) => {
-		const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
-		let out = "";
-		for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (out += chunk.toString()));
-		child.on("close", (code) => done({ code, out }));
-	});
+/** As another compiler would write it: other layout, other syntax, other local names. Names of a module's own functions stay, for `eval` could use them. */
+const writtenAnew = (text: string) => transformSync(`${text}\neval("");`, { minify: true, target: "es2023", logLevel: "silent" }).code;
+
+/** Whether each bug finds its function in the build, and in the build written anew. */
+async function check(bugs: readonly Bug[]): Promise<void> {
+	const { faults } = await plant(bugs, engine);
+	for (const fault of (await plant(bugs, engine, writtenAnew)).faults) if (!faults.includes(fault)) faults.push(`written anew: ${fault}`);
+	for (const fault of faults) console.log(fault);
+	console.log(`planted: ${bugs.length} bugs, ${faults.length === 0 ? "each finds its function" : `${faults.length} faults`}`);
+	process.exitCode = faults.length > 0 ? 1 : 0;
+}
+
+function list(bugs: readonly Bug[]): void {
+	for (const rule of new Set(bugs.map((bug) => bug.rule))) {
+		console.log(rule);
+		for (const bug of bugs.filter((one) => one.rule === rule)) console.log(`  ${bug.name.padEnd(70)} ${placeOf(bug)}`);
+	}
 }
 
 const values = readArguments("sim:planted", {
 	seeds: { type: "string", default: "400" },
-	only: { type: "string" },
+	seed: { type: "string", default: "1" },
+	only: { type: "string", multiple: true, default: [] },
 	parallel: { type: "string", default: "2" },
+	list: { type: "boolean", default: false },
+	check: { type: "boolean", default: false },
 });
-const seeds = wholeNumber("sim:planted", "seeds", values.seeds, 1);
-const parallel = wholeNumber("sim:planted", "parallel", values.parallel, 1);
-const queue = BUGS.filter((bug) => values.only === undefined || bug.name.includes(values.only));
-const results: Result[] = [];
-
-async function worker(): Promise<void> {
-	for (let bug = queue.shift(); bug !== undefined; bug = queue.shift()) {
-		const result = await hunt(bug, seeds);
-		results.push(result);
-		console.log(
-			`${result.caught ? "caught" : "MISSED"}  ${bug.name.padEnd(34)} ${result.seconds.toFixed(1).padStart(6)} s  ${result.said.slice(0, 160)}`,
-		);
-	}
-}
-
-await Promise.all(Array.from({ length: parallel }, worker));
-const missed = results.filter((result) => !result.caught);
-console.log(`planted: ${results.length} bugs, ${results.length - missed.length} caught, ${missed.length} missed`);
-process.exitCode = missed.length > 0 ? 1 : 0;
+const whole = (name: "seed" | "seeds" | "parallel") => wholeNumber("sim:planted", name, values[name], 1);
+const bugs = BUGS.filter(({ name }) => values.only.length === 0 || values.only.some((part) => name.includes(part)));
+if (bugs.length === 0) {
+	console.error(`sim:planted: no bug is called "${values.only.join('" or "')}"; --list names them`);
+	process.exitCode = 2;
+} else if (values.list) list(bugs);
+else if (values.check) await check(bugs);
+else await huntAll(bugs, { first: whole("seed"), seeds: whole("seeds"), parallel: whole("parallel") });

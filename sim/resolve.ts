@@ -1,6 +1,7 @@
 // From an operation of the plan to the call it means now: slots become ids, relative times absolute ones, picks jobs.
 
 import type { JobInput } from "../src/core/job.ts";
+import type { RunBounds } from "../src/core/trust/run-bounds.ts";
 import type { Call } from "./call.ts";
 import { entries } from "./model/kernel.ts";
 import { isActive, isKernel, isWaiting, type ModelJob, running, type State } from "./model/state.ts";
@@ -47,6 +48,18 @@ function candidates(state: State, of: Whom["of"]): ModelJob[] {
 
 const someone = (state: State, whom: Whom, names: Names) => chosen(candidates(state, whom.of), whom.pick, (job) => names.slotOf(job.id));
 
+/** What bounds the jobs of a run: the part of it that scheduling sees. */
+function within(inside: number | undefined, state: State, names: Names): { within?: RunBounds } {
+	const job = inside === undefined ? undefined : someone(state, { of: "running", pick: inside }, names);
+	if (job === undefined) return {};
+	const { id, priority, owner } = job;
+	const reach: RunBounds["reach"] = {
+		...{ folders: [], env: {}, usual_env: [], allow: [], accounts: [], branches: [], produces: [], host_labels: [] },
+		merge: "direct",
+	};
+	return { within: { job: id, level: "full", priority, owner, reach } };
+}
+
 /** The call, or undefined when there is nobody it could be about. */
 export function resolve(op: Op, state: State, names: Names): Call | undefined {
 	const idFor = (whom: Whom) => (whom.of === "missing" ? MISSING : someone(state, whom, names)?.id);
@@ -54,7 +67,10 @@ export function resolve(op: Op, state: State, names: Names): Call | undefined {
 		case "tick":
 			return { method: "tick", args: [] };
 		case "add":
-			return { method: "add", args: [inputOf(op.job, state, names), op.force ? { force: true } : {}] };
+			return {
+				method: "add",
+				args: [inputOf(op.job, state, names), { ...(op.force ? { force: true } : {}), ...within(op.inside, state, names) }],
+			};
 		case "apply": {
 			const jobs = op.jobs.map((plan) => inputOf(plan, state, names));
 			const options = { ...(op.force ? { force: true } : {}), ...(op.again ? { again: true } : {}) };

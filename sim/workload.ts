@@ -1,10 +1,10 @@
 // From a seed to a plan: a configuration, a world, and a list of operations, all decided before anything runs.
 
+import type { FactValue } from "../src/contracts/host.ts";
 import type { Config } from "../src/core/config.ts";
-import type { FactValue } from "../src/host.ts";
 import { conditionKey } from "./model/refusal.ts";
 import type { Op, Plan } from "./operation.ts";
-import { type Random, randomFrom } from "./random.ts";
+import { hash, type Random, randomFrom } from "./random.ts";
 import { changeConfig, drawConfig } from "./workload/draw-config.ts";
 import { drawFault } from "./workload/draw-fault.ts";
 import { type Drawing, drawJob, drawManifest, drawRecurring } from "./workload/draw-job.ts";
@@ -137,7 +137,7 @@ export function drawOp(d: Drawing, id: number, current: Config): Op {
 	});
 	switch (kind) {
 		case "add":
-			return { id, kind, job: drawJob(d), ...(random.chance(0.1) ? { force: true as const } : {}) };
+			return drawInside(d, { id, kind, job: drawJob(d), ...(random.chance(0.1) ? { force: true as const } : {}) });
 		case "apply": {
 			if (themes.has("names") && random.chance(0.4))
 				return { id, kind, jobs: drawRecurring(d), ...(random.chance(0.4) ? { again: true as const } : {}) };
@@ -197,4 +197,13 @@ export function drawOp(d: Drawing, id: number, current: Config): Op {
 			return { id, kind, ops };
 		}
 	}
+}
+
+/** Where there are families or unique keys, some jobs are added by runs. Not from the stream of chance: what earlier seeds draw otherwise stays as it was. */
+function drawInside({ themes }: Drawing, op: Op & { kind: "add" }): Op {
+	const { id, job } = op;
+	if (!(themes.has("parents") || themes.has("unique")) || hash("inside", id) % 2 === 1) return op;
+	const { unique } = job.input;
+	if (unique && hash("replace", id) % 2 === 0) unique.policy = "replace";
+	return { ...op, inside: hash("whose", id) };
 }

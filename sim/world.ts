@@ -1,9 +1,9 @@
 // The outside of one simulated run: a clock, a host that answers probes, faults, and the engines that live and die in it.
 
+import type { Clock, Facts, FactValue, Host } from "../src/contracts/host.ts";
+import type { OpenOptions, Scheduler } from "../src/contracts/scheduler.ts";
 import type { Config } from "../src/core/config.ts";
-import type { Clock, Facts, FactValue, Host } from "../src/host.ts";
 import { openScheduler } from "../src/index.ts";
-import type { OpenOptions, Scheduler } from "../src/scheduler.ts";
 import type { Marks } from "./marks.ts";
 import type { Fault, Plan } from "./operation.ts";
 import { type Place, sqlitePlace } from "./place.ts";

@@ -1,43 +1,51 @@
-// Wiring: which store, clock and host a scheduler of this process gets.
+// Wiring: chooses the store, clock and host of a scheduler in this process.
 
+import type { Clock } from "./contracts/host.ts";
+import type { OpenOptions, Scheduler } from "./contracts/scheduler.ts";
+import type { Store } from "./contracts/store.ts";
 import { chance, localHost, systemClock } from "./host/local.ts";
 import { secret } from "./host/secret.ts";
-import type { Clock } from "./host.ts";
-import { createScheduler } from "./scheduler/library.ts";
-import { checkOpen } from "./scheduler/library-input.ts";
-import type { OpenOptions, Scheduler } from "./scheduler.ts";
-import type { Store } from "./store.ts";
+import { createScheduler } from "./scheduler/library/index.ts";
+import { checkOpen } from "./scheduler/library/input.ts";
+import type { HighestIds } from "./scheduler/transaction/restored.ts";
+import type { MarkWriter } from "./stores/sqlite/mark.ts";
 import { openSqlite } from "./stores/sqlite/store.ts";
 
-/** Opens (and makes, if need be) the queue in a SQLite file or a PostgreSQL database. Several processes may have the same one open. */
-export async function openScheduler(options: OpenOptions): Promise<Scheduler> {
+/** `mark`: gets the numbers of each commit. `seen`: numbers that were given out before and that the store no longer has; the next ones lie beyond them. */
+type DaemonParts = { mark?: MarkWriter | undefined; seen?: HighestIds | undefined };
+
+/** Opens the queue in a SQLite file or a PostgreSQL database, and creates it if needed. Several processes may have the same one open. */
+export async function openScheduler(options: OpenOptions, { mark, seen }: DaemonParts = {}): Promise<Scheduler> {
 	const { path, url, clock: given, host = localHost, chance: dice = chance, fault, ...rest } = checkOpen(options);
 	const { store, clock } =
 		url === undefined
-			? { store: openSqlite(path as string, fault ? { fault } : {}), clock: given ?? systemClock }
+			? { store: openSqlite(path as string, { ...(fault ? { fault } : {}), ...(mark ? { mark } : {}) }), clock: given ?? systemClock }
 			: await openShared(url, { given, fault });
 	try {
-		return await createScheduler(rest, { store, clock, host, chance: dice });
+		return await createScheduler(rest, { store, clock, host, chance: dice, ...(seen ? { seen } : {}) });
 	} catch (error) {
 		await store.close();
 		throw error;
 	}
 }
 
-/** Where several machines share a store its clock is theirs, unless the caller brings one. The driver is loaded here, by those who need it. */
+/**
+ * Opens a PostgreSQL store. Its clock is used for all machines that share it, unless the caller brings one. The driver is imported here, so that only processes
+ * which need it load it.
+ */
 async function openShared(
 	url: string,
 	{ given, fault }: { given: Clock | undefined; fault: OpenOptions["fault"] },
 ): Promise<{ store: Store; clock: Clock }> {
 	const { openPostgres } = await import("./stores/postgres/store.ts");
-	// Patience with a network is a matter of real time, whatever the scheduler's clock says.
+	// Network timeouts run in real time, whatever the scheduler's clock says.
 	const { monotonic } = systemClock;
 	const store = await openPostgres(url, {
 		writer: secret(12),
 		monotonic,
 		after: localHost.after,
 		clock: given ? "caller" : "database",
-		// Few things happen at once in the simulator: two events make a page there.
+		// Few events happen at once in the simulator, so two of them make a page there.
 		...(fault ? { fault, page: 2 } : {}),
 	});
 	return { store, clock: given ?? { now: () => store.now(), monotonic } };

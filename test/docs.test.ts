@@ -7,9 +7,9 @@ import { describe, expect, test } from "vitest";
 import { mcpReference } from "../scripts/mcp-reference.ts";
 import { rpcReference } from "../scripts/rpc-reference.ts";
 import { Metrics } from "../src/api/metrics.ts";
-import { INPUT_KEYS } from "../src/core/input.ts";
+import { INPUT_KEYS } from "../src/core/input/job.ts";
+import { JOB_FIELDS, manifestSchemaText } from "../src/core/input/manifest-schema.ts";
 import { STATUSES } from "../src/core/job.ts";
-import { JOB_FIELDS, manifestSchemaText } from "../src/core/manifest-schema.ts";
 import { REASON_CODES } from "../src/core/reason.ts";
 import { openStand } from "./make/stand.ts";
 
@@ -48,7 +48,7 @@ describe("the reference", () => {
 
 	test("events.md names each kind of event that is written, and no other", () => {
 		const folder = join(ROOT, "src/scheduler");
-		const source = readdirSync(folder)
+		const source = readdirSync(folder, { recursive: true, encoding: "utf8" })
 			.filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
 			.map((name) => readFileSync(join(folder, name), "utf8"))
 			.join("\n");

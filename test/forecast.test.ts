@@ -1,7 +1,7 @@
 // Forecasts of the engine: what it reads of the queue, and whether what then happens is what was said.
 
 import { describe, expect, test } from "vitest";
-import { sequence } from "../src/core/forecast-durations.ts";
+import { sequence } from "../src/core/forecast/durations.ts";
 import { MINUTE, NOON } from "./make/fakes.ts";
 import { openStand, type Stand } from "./make/stand.ts";
 

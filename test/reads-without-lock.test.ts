@@ -2,10 +2,10 @@
 
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import type { Scheduler } from "../src/contracts/scheduler.ts";
+import { type Changes, noChanges } from "../src/contracts/store.ts";
 import { localHost, systemClock } from "../src/host/local.ts";
 import { openScheduler } from "../src/open.ts";
-import type { Scheduler } from "../src/scheduler.ts";
-import { type Changes, noChanges } from "../src/store.ts";
 import { openDatabase } from "../src/stores/sqlite/driver.ts";
 import { openSqlite } from "../src/stores/sqlite/store.ts";
 import { makeFolder } from "./make/folder.ts";
@@ -77,18 +77,18 @@ test("a look sees one moment, and is outrun when it writes after another commit"
 	const path = join(makeFolder(), "sluice.db");
 	const [one, other] = [openSqlite(path), openSqlite(path)];
 	onTestFinished(() => {
-		one.close();
-		other.close();
+		void one.close();
+		void other.close();
 	});
 	const changes = (key: string): Changes => ({ ...noChanges(), records: [["meta", key, 1]] });
-	one.begin("look");
-	other.begin("change");
-	other.write(changes("a"));
-	other.commit();
+	void one.begin("look");
+	void other.begin("change");
+	void other.write(changes("a"));
+	void other.commit();
 	expect(one.read({ read: "records", kind: "meta", keys: ["a"] })).toEqual([]);
 	expect(() => one.write(changes("b"))).toThrow(/busy/);
-	one.rollback();
+	void one.rollback();
 	expect(one.begin("look")).toMatchObject({ fresh: false });
 	expect(one.read({ read: "records", kind: "meta", keys: ["a", "b"] })).toEqual([["a", 1]]);
-	one.commit();
+	void one.commit();
 });

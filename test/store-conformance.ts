@@ -1,10 +1,20 @@
-// What every store must do: the contract of src/store.ts as one suite. Each read is compared with a naive answer from plain arrays.
+// What every store must do: the contract of src/contracts/store.ts as one suite. Each read is compared with a naive answer from plain arrays.
 
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
+import {
+	type Changes,
+	type JobRow,
+	type LinkRole,
+	type ListFilter,
+	noChanges,
+	type RecordKind,
+	type Store,
+	type StoreRead,
+} from "../src/contracts/store.ts";
 import { type Job, POLICIES, type Status, TERMINAL, WAITING } from "../src/core/job.ts";
-import type { Head } from "../src/core/plan.ts";
-import { type Changes, type JobRow, type ListFilter, noChanges, type Read, type RecordKind, type Role, type Store } from "../src/store.ts";
+import type { ReadyJob } from "../src/core/plan.ts";
+import { makeJob } from "./make/job.ts";
 import { isLong } from "./make/long.ts";
 
 /** Data that several connections can be opened to; `open` gives the next one. A store that cannot share says so. */
@@ -59,7 +69,7 @@ function applied(before: Tables, changes: Changes): Tables {
 }
 
 const byId = (a: { id: number }, b: { id: number }) => a.id - b.id;
-const headOf = ({ id, rank, level, age_at, ready_at }: JobRow): Head => ({ id, rank, level, age_at, ready_at: ready_at ?? age_at });
+const headOf = ({ id, rank, level, age_at, ready_at }: JobRow): ReadyJob => ({ id, rank, level, age_at, ready_at: ready_at ?? age_at });
 const inLine = (a: JobRow, b: JobRow) => b.rank - a.rank || b.level - a.level || a.age_at - b.age_at || a.id - b.id;
 const earlier = (a: { age_at: number; id: number }, b: { age_at: number; id: number }) =>
 	a.age_at < b.age_at || (a.age_at === b.age_at && a.id < b.id);
@@ -73,7 +83,7 @@ function fits(job: Job, filter: ListFilter): boolean {
 /** Those that run are in none. */
 const inThe = (line: string, tables: Tables) => tables.job.filter((row) => row.line === line && line !== "run");
 
-function naive(tables: Tables, request: Read): unknown {
+function naive(tables: Tables, request: StoreRead): unknown {
 	switch (request.read) {
 		case "jobs":
 			return tables.job.filter((row) => request.ids.includes(row.id)).map((row) => row.job);
@@ -214,9 +224,9 @@ function naive(tables: Tables, request: Read): unknown {
 }
 
 /** Reads whose answer has no order of its own. */
-const UNORDERED = new Set<Read["read"]>(["jobs", "done", "specs", "buckets", "waiters", "records", "standing", "range", "ended_in"]);
+const UNORDERED = new Set<StoreRead["read"]>(["jobs", "done", "specs", "buckets", "waiters", "records", "standing", "range", "ended_in"]);
 
-async function compare(store: Store, tables: Tables, request: Read): Promise<void> {
+async function compare(store: Store, tables: Tables, request: StoreRead): Promise<void> {
 	const [found, expected] = [await store.read(request), naive(tables, request)];
 	if (request.read === "range") {
 		// Any of them, as many as asked for.
@@ -243,22 +253,8 @@ const LINES = ["", "time", "after", "lock:ä/🙂", "run"];
 const LANES = ["default", "code"];
 const KEYS = ["a", "b/ä", "🙂", "'; DROP TABLE job; --", '{"k":1}', "%_", ""];
 const KINDS: RecordKind[] = ["meta", "fact", "lock", "name"];
-const ROLES: Role[] = ["needs", "makes", "wants", "shares", "named"];
+const ROLES: LinkRole[] = ["needs", "makes", "wants", "shares", "named"];
 
-export const makeJob = (id: number, status: Status, more: Partial<Job> = {}): Job => ({
-	id,
-	status,
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
 /** Columns say what the document says. */
 export const makeRow = (job: Job, more: Partial<Omit<JobRow, "job">> = {}): JobRow => {
 	const { id, line, bucket, status, lane, batch = null, due_at } = { ...job, ...more };
@@ -296,7 +292,9 @@ function someChanges(tables: Tables, dice: Dice): Changes {
 			item: maybe(pick(["cards:1", "cards:🙂"])),
 			batch: maybe(pick(["b1", "b2"])),
 		};
-		return makeJob(id, status, {
+		return makeJob({
+			id,
+			status,
 			...JSON.parse(JSON.stringify(more)),
 			kind: pick(["command", "agent", "kernel"] as const),
 			lane: pick(LANES),
@@ -416,7 +414,7 @@ const filter = fc.record(
 	{ requiredKeys: [] },
 );
 const place = { bucket: fc.integer({ min: 0, max: 4 }), rank: fc.constantFrom(0, 1, -1, 2 ** 40), level: fc.integer({ min: -3, max: 3 }) };
-const someRead: fc.Arbitrary<Read> = fc.oneof(
+const someRead: fc.Arbitrary<StoreRead> = fc.oneof(
 	fc.record({ read: fc.constantFrom("jobs" as const, "done" as const, "specs" as const), ids: fc.array(id) }),
 	fc.record({ read: fc.constant("line" as const), line: fc.constantFrom(...LINES, "none"), bucket: place.bucket, limit }),
 	fc.record({
@@ -439,7 +437,7 @@ const someRead: fc.Arbitrary<Read> = fc.oneof(
 	fc.record({ read: fc.constant("buckets" as const), line: fc.constantFrom(...LINES, "none") }),
 	fc.record({ read: fc.constant("waiters" as const), lines: fc.subarray([...LINES, "none"]), limit: fc.constant(1000) }),
 	fc.record({ read: fc.constant("due" as const), now: fc.integer({ min: -1, max: 110 }), limit }),
-	fc.constant<Read>({ read: "next_due" }),
+	fc.constant<StoreRead>({ read: "next_due" }),
 	fc.record({ read: fc.constant("edges" as const), pred: id, after: id, limit }),
 	fc.record({ read: fc.constant("fan" as const), preds: fc.array(id), limit }),
 	fc.record({ read: fc.constant("preds" as const), job: id, from: fc.nat({ max: 4 }), limit }),
@@ -474,7 +472,7 @@ const someRead: fc.Arbitrary<Read> = fc.oneof(
 );
 
 /** Everything that a store holds, read through its contract. */
-const EVERYTHING: Read[] = [
+const EVERYTHING: StoreRead[] = [
 	{ read: "active", filter: {}, after: 0, limit: 1_000_000 },
 	{ read: "ended", filter: {}, after: 0, limit: 1_000_000 },
 	{ read: "events", since: 0, limit: 1_000_000 },
@@ -498,9 +496,9 @@ export function storeConformance(name: string, make: () => Place): void {
 		return result;
 	};
 	const write = (store: Store, changes: Partial<Changes>) => inside(store, async () => store.write({ ...noChanges(), ...changes }));
-	const read = <R extends Read>(store: Store, request: R) => inside(store, async () => store.read(request));
+	const read = <R extends StoreRead>(store: Store, request: R) => inside(store, async () => store.read(request));
 	const jobs = async (store: Store, ids: number[]) => (await read(store, { read: "jobs", ids })).map((job) => job.id).sort((a, b) => a - b);
-	const queued = (...ids: number[]) => ids.map((one) => makeRow(makeJob(one, "queued")));
+	const queued = (...ids: number[]) => ids.map((one) => makeRow(makeJob({ id: one })));
 
 	describe(`the store contract: ${name}`, () => {
 		test("an empty store has empty answers", async () => {
@@ -565,7 +563,7 @@ export function storeConformance(name: string, make: () => Place): void {
 				[9, { bucket: 2, level: 999 }],
 				[10, { line: "time", level: 999, ready_at: null }],
 			];
-			await write(store, { insert: rows.map(([one, more]) => makeRow(makeJob(one, "queued"), more)) });
+			await write(store, { insert: rows.map(([one, more]) => makeRow(makeJob({ id: one }), more)) });
 			const line = async (more: object) =>
 				(await read(store, { read: "line", line: "", bucket: 1, limit: 100, ...more })).map((head) => head.id);
 			expect(await line({})).toEqual([7, 5, 8, 2, 3, 1, 4, 6]);
@@ -583,8 +581,8 @@ export function storeConformance(name: string, make: () => Place): void {
 			const store = await opened(make());
 			await store.begin();
 			await store.write({ ...noChanges(), insert: queued(1), records: [["meta", "k", 1]] });
-			expect(await store.read({ read: "jobs", ids: [1] })).toEqual([makeJob(1, "queued")]);
-			await store.write({ ...noChanges(), update: [makeRow(makeJob(1, "queued", { priority: 5 }))], records: [["meta", "k", 2]] });
+			expect(await store.read({ read: "jobs", ids: [1] })).toEqual([makeJob({ id: 1 })]);
+			await store.write({ ...noChanges(), update: [makeRow(makeJob({ id: 1, priority: 5 }))], records: [["meta", "k", 2]] });
 			expect(await store.read({ read: "jobs", ids: [1] })).toMatchObject([{ priority: 5 }]);
 			expect(await store.read({ read: "records", kind: "meta", keys: ["k"] })).toEqual([["k", 2]]);
 			await store.commit();
@@ -620,7 +618,7 @@ export function storeConformance(name: string, make: () => Place): void {
 			const store = await opened(make());
 			await write(store, {
 				insert: queued(1, 2, 3),
-				done: [makeJob(4, "succeeded", { ended_at: 1 })],
+				done: [makeJob({ id: 4, status: "succeeded", ended_at: 1 })],
 				specs: [1, 2, 3, 4].map((one) => [one, { version: 1, enqueued_at: 0 }]),
 				edges: [
 					{ pred: 1, job: 2, policy: "success", seq: 0 },
@@ -657,9 +655,9 @@ export function storeConformance(name: string, make: () => Place): void {
 		test("a job ends and comes back", async () => {
 			const store = await opened(make());
 			await write(store, { insert: queued(1) });
-			await write(store, { remove: [1], done: [makeJob(1, "failed", { ended_at: 7 })] });
+			await write(store, { remove: [1], done: [makeJob({ id: 1, status: "failed", ended_at: 7 })] });
 			expect([await jobs(store, [1]), (await read(store, { read: "done", ids: [1] })).length]).toEqual([[], 1]);
-			await write(store, { undone: [1], done: [makeJob(1, "succeeded", { ended_at: 8 })] });
+			await write(store, { undone: [1], done: [makeJob({ id: 1, status: "succeeded", ended_at: 8 })] });
 			expect(await read(store, { read: "done", ids: [1] })).toMatchObject([{ status: "succeeded" }]);
 			await write(store, { undone: [1], insert: queued(1) });
 			expect([await jobs(store, [1]), (await read(store, { read: "done", ids: [1] })).length]).toEqual([[1], 0]);
@@ -684,7 +682,8 @@ export function storeConformance(name: string, make: () => Place): void {
 			const store = await opened(make());
 			const text = `${"ä🙂\u0001\u2028\u{10ffff}".repeat(100_000)}'"\\\n`;
 			const most = Number.MAX_SAFE_INTEGER;
-			const job = makeJob(most - 5, "queued", {
+			const job = makeJob({
+				id: most - 5,
 				name: "名前",
 				created_at: 8.64e15,
 				due_at: 8.64e15,

@@ -1,30 +1,14 @@
 // Style as a test: reads the tree and fails on what a reader would trip over. Each failure names the file and the rule.
 
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join, posix } from "node:path";
-import { fileURLToPath } from "node:url";
+import { existsSync } from "node:fs";
+import { join, posix } from "node:path";
 import { describe, expect, test } from "vitest";
+import { FILES, isTest, ROOT, read, SOURCES } from "../scripts/measure/tree.ts";
 import { type Config, DEFAULTS, PRESETS } from "../src/core/config.ts";
 import { GATES, REASON_CODES } from "../src/core/reason.ts";
-import { SETTINGS } from "../src/daemon/settings.ts";
-
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), "..");
-const NOT_OURS = new Set([".git", "node_modules", "dist", "coverage", ".cache"]);
-
-const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
-
-/** Every file of the repository, as paths from its root with forward slashes. */
-const FILES = (function walk(folder: string): string[] {
-	return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
-		const path = posix.join(folder, entry.name);
-		if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : walk(path);
-		return entry.isFile() && !NOT_OURS.has(entry.name) && !/\.db(-wal|-shm)?$/.test(entry.name) ? [path] : [];
-	});
-})("");
+import { SETTINGS } from "../src/daemon/config/settings.ts";
 
 const under = (...folders: string[]) => FILES.filter((path) => folders.some((folder) => path.startsWith(`${folder}/`)));
-const isTest = (path: string) => path.endsWith(".test.ts");
-const SOURCES = FILES.filter((path) => /\.tsx?$/.test(path));
 /** What is imported one way: the program, and the page that it serves. */
 const SRC = SOURCES.filter((path) => path.startsWith("src/") || path.startsWith("web/"));
 
@@ -54,26 +38,6 @@ function importsOf(path: string): string[] {
 }
 
 describe("imports point one way", () => {
-	const CONTRACTS = [
-		"store",
-		"fleet",
-		"kernel",
-		"host",
-		"processes",
-		"disk",
-		"log",
-		"output",
-		"adding",
-		"money",
-		"voice",
-		"scheduler",
-		"agent",
-		"source",
-		"intake",
-		"git",
-		"program",
-		"workspace",
-	].map((name) => `src/${name}.ts`);
 	const FOLDERS = [
 		"core",
 		"stores",
@@ -88,10 +52,10 @@ describe("imports point one way", () => {
 		"cli",
 		"mcp",
 	] as const;
-	type Zone = (typeof FOLDERS)[number] | "web" | "protocol" | "contract" | "wiring" | "node" | "npm";
+	type Zone = (typeof FOLDERS)[number] | "web" | "protocol" | "files" | "contract" | "wiring" | "node" | "npm";
 
 	/** who → whom it may import besides its own kind. Wiring chooses implementations, so it sees them all. */
-	const MAY_IMPORT: Record<Exclude<Zone, "node" | "npm" | "protocol">, readonly Zone[]> = {
+	const MAY_IMPORT: Record<Exclude<Zone, "node" | "npm" | "protocol" | "files">, readonly Zone[]> = {
 		core: [],
 		contract: ["core"],
 		stores: ["core", "contract", "node", "npm"],
@@ -99,8 +63,8 @@ describe("imports point one way", () => {
 		scheduler: ["core", "contract"],
 		wiring: ["core", "contract", "stores", "host", "scheduler", "node"],
 		supervisor: ["core", "contract", "node"],
-		sources: ["core", "contract", "node", "npm"],
-		intake: ["core", "contract", "node", "npm"],
+		sources: ["core", "contract", "files", "node", "npm"],
+		intake: ["core", "contract", "files", "node", "npm"],
 		workspaces: ["core", "contract", "node"],
 		api: ["core", "contract", "supervisor", "host", "node"],
 		web: ["core", "protocol", "npm"],
@@ -112,9 +76,12 @@ describe("imports point one way", () => {
 	/** What can be asked of a daemon, and the documents it answers with: all that a page in a browser may see of it. */
 	const PROTOCOL = /^src\/api\/(?:protocol(?:\/[\w-]+)?|documents|status-document|forecast-document)\.ts$/;
 
-	function zoneOf(path: string): Exclude<Zone, "node" | "npm" | "protocol"> | undefined {
+	/** How a file or a YAML text that other people wrote is read, with its bounds. Stateless, and shared by all readers: a second copy would soon have another rule. */
+	const FILES_READ = ["src/host/plain-file.ts", "src/host/yaml-bounds.ts"];
+
+	function zoneOf(path: string): Exclude<Zone, "node" | "npm" | "protocol" | "files"> | undefined {
 		if (path.startsWith("web/")) return "web";
-		if (CONTRACTS.includes(path)) return "contract";
+		if (path.startsWith("src/contracts/")) return "contract";
 		if (path === "src/index.ts" || path === "src/open.ts") return "wiring";
 		const folder = path.split("/").length > 2 ? path.split("/")[1] : undefined;
 		return FOLDERS.find((one) => one === folder);
@@ -124,7 +91,9 @@ describe("imports point one way", () => {
 		if (name.startsWith("node:")) return "node";
 		if (!name.startsWith(".")) return "npm";
 		const path = posix.join(posix.dirname(from), name);
-		return from.startsWith("web/") && PROTOCOL.test(path) ? "protocol" : zoneOf(path);
+		if (from.startsWith("web/") && PROTOCOL.test(path)) return "protocol";
+		if (/^src\/(?:sources|intake)\//.test(from) && FILES_READ.includes(path)) return "files";
+		return zoneOf(path);
 	}
 
 	test("every file of src has its place in the picture", () => {
@@ -254,7 +223,7 @@ describe("the reference names everything, and nothing that is gone", () => {
 	});
 
 	test("methods of the scheduler and of its kernel", () => {
-		const source = ["scheduler", "fleet", "voice", "kernel"].map((name) => read(`src/${name}.ts`)).join("");
+		const source = ["scheduler", "fleet", "voice", "kernel"].map((name) => read(`src/contracts/${name}.ts`)).join("");
 		const methods = (name: string) => {
 			const body = source.split(new RegExp(`export interface ${name} (?:extends [\\w, ]+ )?{`))[1]?.split("\n}")[0] ?? "";
 			return sorted([...body.matchAll(/^\t+(\w+)\(/gm)].map((match) => match[1] as string));
@@ -281,7 +250,8 @@ describe("files", () => {
 
 	test("have names that say something", () => {
 		const vague = /^(?:utils?|helpers?|common|types?|managers?|services?)$/;
-		expect(SOURCES.filter((path) => path.split(/[/.-]/).some((word) => vague.test(word)))).toEqual([]);
+		const named = (path: string) => path.replace(/^src\/daemon\/service\//, "").split(/[/.-]/);
+		expect(SOURCES.filter((path) => named(path).some((word) => vague.test(word)))).toEqual([]);
 	});
 
 	test("are in kebab-case", () => {

@@ -1,59 +1,67 @@
-// The page's one state: jobs, the daemon's status, where one is, what is being said. Parts of the page listen to the channels that they show.
+// The page's only state: jobs, the daemon's status, the present route, messages. Parts of the page listen to the channels that they show.
 
 import type { EventDocument } from "../src/api/documents.ts";
 import type { LockDocument } from "../src/api/protocol/nouns.ts";
 import type { MethodName, Params, Result } from "../src/api/protocol.ts";
 import type { StatusDocument } from "../src/api/status-document.ts";
-import { type Door, openDoor, Refused } from "./net/door.ts";
-import { type Link, Sync } from "./net/sync.ts";
+import { exchange, openDoor, Refused, type RpcClient } from "./net/client.ts";
+import { type LinkState, Sync } from "./net/sync.ts";
 import { after, every, keep, monotonic, now, recall } from "./outside.ts";
 import { heldBy } from "./state/held.ts";
 import { Jobs } from "./state/jobs.ts";
-import { addressOf, type Filter, type Place, placeOf, tokenOf } from "./state/place.ts";
+import { addressOf, codeIn, type Filter, type Route, routeOf } from "./state/route.ts";
 
 export type Channel = "jobs" | "status" | "link" | "place" | "talk" | "clock";
-export type Toast = { id: number; kind: "done" | "failed"; text: string; undo?: () => void };
-export type Question = {
+type Toast = { id: number; kind: "done" | "failed"; text: string; undo?: () => void };
+export type Confirmation = {
 	title: string;
 	text: string;
 	yes: string;
-	/** Something is lost by it. */
+	/** The action loses something. */
 	grave: boolean;
-	/** What is asked for besides a yes. */
+	/** A text to ask for besides the confirmation. */
 	field?: { label: string; value: string; needed: boolean; lines: number };
-	/** One of several, value and words; the first is the usual one. With another one the field may be empty. */
+	/** A choice, as value and label; the first is the default. If another one is chosen, the field may be empty. */
 	choice?: { label: string; options: [value: string, words: string][] };
 	act: (text: string, choice: string) => void;
 };
-export type Theme = "auto" | "light" | "dark";
+type Theme = "auto" | "light" | "dark";
 
-const ONLY_LOOK = "Your token can only look. The operator's link acts: sluice open prints it.";
-const TOKEN = "sluice.token";
+const ONLY_LOOK = "This page can only look. The operator's link acts: sluice open prints it.";
+/** The page token: only for this tab, and valid only until the daemon ends. */
+const PAGE_TOKEN = "sluice.page";
+/** Where earlier versions kept the operator's token; removed on start. */
+const OLD_TOKEN = "sluice.token";
+const NO_CODE = "This is no link of sluice open. A token of the home does not sign a page in";
 const THEME = "sluice.theme";
-/** Tabs that are not looked at save their work. */
+/** With more jobs than this, the page redraws them at most four times a second. */
 const MANY = 2000;
 
-export class App {
+class App {
 	readonly jobs = new Jobs();
-	door: Door | null = null;
-	link: Link = { phase: "loading", heardAt: 0, problem: null };
+	door: RpcClient | null = null;
+	link: LinkState = { phase: "loading", heardAt: 0, problem: null };
+	/** `under`: a sign-in is in progress; `problem`: why the last one failed. */
+	signing: { under: boolean; problem: string | null } = { under: false, problem: null };
 	status: StatusDocument | null = null;
-	/** What keeps a job that its record does not tell; another function whenever that has changed. */
+	/** What holds a job back besides its own record; replaced by another function whenever that has changed. */
 	held = heldBy({ holds: [], locks: [] });
 	private around = "";
-	/** Grows whenever something besides jobs may have changed: limits, holds, batches. */
+	/** Incremented whenever something besides jobs may have changed: limits, holds, batches. */
 	news = 0;
 	me: { role: string; version: string; home: string } | null = null;
-	place: Place = placeOf(location.search);
+	place: Route = routeOf(location.search);
 	theme: Theme = (recall(THEME) as Theme | null) ?? "auto";
 	toasts: Toast[] = [];
-	question: Question | null = null;
+	question: Confirmation | null = null;
 	helping = false;
 	/** The daemon's clock minus this one's. */
 	offsetMs = 0;
 
 	private sync: Sync | null = null;
 	private readonly listeners = new Map<Channel, Set<() => void>>();
+	/** Counts the changes of all channels. */
+	changes = 0;
 	private readonly dirty = new Set<Channel>();
 	private drawing = false;
 	private drawnAt = 0;
@@ -61,7 +69,7 @@ export class App {
 	private asking = false;
 	private askAgain = false;
 
-	/** The daemon's time: what the page's moments and countdowns go by. */
+	/** The daemon's time, used for all times and countdowns of the page. */
 	now = (): number => now() + this.offsetMs;
 
 	listen(channel: Channel, call: () => void): () => void {
@@ -71,8 +79,9 @@ export class App {
 		return () => set.delete(call);
 	}
 
-	/** Drawn with the next frame, however many changes come until then; long lists a few times a second. */
+	/** Redraws with the next frame, however many changes come until then; long lists a few times a second. */
 	tell(channel: Channel): void {
+		this.changes++;
 		this.dirty.add(channel);
 		if (this.drawing) return;
 		this.drawing = true;
@@ -98,52 +107,63 @@ export class App {
 	private later: (() => void) | null = null;
 
 	start(): void {
-		const given = tokenOf(location.hash);
-		if (given !== null) {
-			keep(TOKEN, given);
-			history.replaceState(null, "", addressOf(this.place));
-		}
+		keep(OLD_TOKEN, null);
+		// A tab that another tab opened has its token; if another program gets the port later, it must not reach this tab through `opener`.
+		if (window.opener) window.opener = null;
+		const given = this.takeFromAddress();
 		addEventListener("popstate", () => {
-			this.place = placeOf(location.search);
+			this.place = routeOf(location.search);
 			this.tell("place");
 		});
-		// A sign-in link that is opened in this very tab changes nothing but the fragment.
+		// Opening a sign-in link in this same tab changes only the fragment.
 		addEventListener("hashchange", () => {
-			const token = tokenOf(location.hash);
-			if (token === null) return;
-			history.replaceState(null, "", addressOf(this.place));
-			this.signIn(token);
+			const link = this.takeFromAddress();
+			if (link !== null) void this.signIn(link);
 		});
-		// What is drawn on a canvas does not follow by itself.
+		// A canvas does not follow a change of the colour scheme by itself.
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.tell("place"));
 		every(1000, () => this.tell("clock"));
-		const token = recall(TOKEN);
+		const token = recall(PAGE_TOKEN, "tab");
 		if (token !== null) this.open(token);
+		if (given !== null) void this.signIn(given);
 		this.paint();
 	}
 
+	/** The fragment of a sign-in link, removed from the address; null if there is none. */
+	private takeFromAddress(): string | null {
+		const { hash } = location;
+		if (!/^#(?:code|token)=/.test(hash)) return null;
+		history.replaceState(null, "", addressOf(this.place));
+		return hash;
+	}
+
 	get signedIn(): boolean {
-		return this.door !== null;
+		return this.door !== null && this.link.phase !== "refused";
 	}
 
-	signIn(token: string): void {
-		keep(TOKEN, token);
-		this.open(token);
-	}
-
-	signOut(): void {
-		this.sync?.stop();
-		keep(TOKEN, null);
-		this.door = null;
-		this.me = null;
-		this.status = null;
-		this.jobs.replace([], 0);
+	/** Signs in with a link of `sluice open`, or with the code in it. The page keeps its content. */
+	async signIn(link: string): Promise<void> {
+		const code = codeIn(link);
+		this.signing = { under: code !== null, problem: code === null ? NO_CODE : null };
 		this.tell("link");
+		if (code === null) return;
+		try {
+			const token = await exchange(code);
+			this.signing = { under: false, problem: null };
+			keep(PAGE_TOKEN, token, "tab");
+			this.open(token);
+		} catch (error) {
+			const problem = error instanceof Error ? error.message : String(error);
+			this.signing = { under: false, problem };
+			if (this.signedIn) this.say("failed", `${problem}. You are signed in as before.`);
+			this.tell("link");
+		}
 	}
 
 	private open(token: string): void {
 		this.sync?.stop();
 		this.door = openDoor(token);
+		this.me = null;
 		this.link = { phase: "loading", heardAt: monotonic(), problem: null };
 		this.sync = new Sync({
 			door: this.door,
@@ -154,6 +174,7 @@ export class App {
 			linked: (link) => {
 				const was = this.link.phase;
 				this.link = link;
+				if (link.phase === "refused") keep(PAGE_TOKEN, null, "tab");
 				if (was !== link.phase) this.tell("link");
 				if (was !== link.phase && (link.phase === "live" || link.phase === "polling")) this.look();
 			},
@@ -165,11 +186,11 @@ export class App {
 
 	private heard(events: readonly EventDocument[]): void {
 		this.tell("jobs");
-		// A list may bring what waits for a lock: who has it is asked with the rest.
+		// A list may bring jobs that wait for a lock: `look` also asks which jobs hold it.
 		if (events.length > 0 || this.jobs.columns.all.blocked.length > 0) this.look();
 	}
 
-	/** Status and clock; once a second at most. */
+	/** Updates status and clock, at most once a second. */
 	look(): void {
 		if (this.asking) {
 			this.askAgain = true;
@@ -218,11 +239,11 @@ export class App {
 	}
 
 	async call<M extends MethodName>(method: M, params: Params<M>, signal?: AbortSignal): Promise<Result<M>> {
-		if (!this.door) throw new Refused("wrong_token", "you are not signed in");
+		if (!this.door) throw new Refused("signed_out", "you are not signed in");
 		return this.door.call(method, params, signal);
 	}
 
-	/** Does something, and says what came of it. */
+	/** Calls a method, and shows the result. */
 	async act<M extends MethodName>(
 		method: M,
 		params: Params<M>,
@@ -236,7 +257,7 @@ export class App {
 		let how: "done" | "failed" = "done";
 		try {
 			const result = await this.call(method, params);
-			// Before it is said to be done it is seen to be: what stands there can be acted on again at once.
+			// Refreshes before it reports success, so that the page shows the new state and can act on it at once.
 			await this.ask().catch(() => {});
 			this.say("done", done(result), undo);
 		} catch (error) {
@@ -260,7 +281,7 @@ export class App {
 		this.tell("talk");
 	}
 
-	confirm(question: Question | null): void {
+	confirm(question: Confirmation | null): void {
 		if (question && !this.mayAct) {
 			this.say("failed", ONLY_LOOK);
 			return;
@@ -274,7 +295,7 @@ export class App {
 		this.tell("talk");
 	}
 
-	go(change: Partial<Omit<Place, "filter">> & { filter?: Partial<Filter> }, how: "push" | "replace" = "push"): void {
+	go(change: Partial<Omit<Route, "filter">> & { filter?: Partial<Filter> }, how: "push" | "replace" = "push"): void {
 		this.place = { ...this.place, ...change, filter: { ...this.place.filter, ...change.filter } };
 		const address = addressOf(this.place);
 		if (how === "push") history.pushState(null, "", address);

@@ -1,10 +1,11 @@
-// The dashboard's one program: in a window it is the page, in a worker it lays out graphs.
+// The dashboard's entry point: in a window it is the page, in a worker it lays out graphs.
 
 import { render } from "preact";
 import { app } from "./app.ts";
-import { type Asked, layOut } from "./draw/layout.ts";
+import { type LayoutRequest, layOut } from "./draw/layout.ts";
 import { useNews } from "./parts/hooks.ts";
 import { listenToKeys } from "./parts/keys.ts";
+import { listenToNewTabs } from "./parts/new-tabs.ts";
 import { Banner, Shell } from "./parts/shell.tsx";
 import { Talk } from "./parts/talk.tsx";
 import { Batches } from "./views/batches.tsx";
@@ -13,7 +14,7 @@ import { GraphView } from "./views/graph.tsx";
 import { JobView } from "./views/job.tsx";
 import { KernelView } from "./views/kernel.tsx";
 import { Limits } from "./views/limits.tsx";
-import { SignIn } from "./views/sign-in.tsx";
+import { SignedOut, SignIn } from "./views/sign-in.tsx";
 import { Timeline } from "./views/timeline.tsx";
 import { TrendsView } from "./views/trends.tsx";
 
@@ -29,14 +30,14 @@ const PAGES = {
 
 function Page() {
 	useNews("place", "link");
-	if (!app.signedIn) return <SignIn wrong={null} />;
-	if (app.link.phase === "refused") return <SignIn wrong={app.link.problem ?? "Nobody has this token"} />;
+	// When its sign-in ends, the page keeps what was loaded, including half-written answers.
+	if (!app.signedIn && app.status === null) return <SignIn ended={app.door === null ? null : app.link.problem} />;
 	const { view, job } = app.place;
 	const View = PAGES[view];
 	return (
 		<>
 			<Shell />
-			<Banner />
+			{app.signedIn ? <Banner /> : <SignedOut />}
 			<main id="main" class={`in-${job === null ? view : "job"}`} tabIndex={-1}>
 				{job === null ? <View /> : <JobView key={job} id={job} />}
 			</main>
@@ -46,11 +47,12 @@ function Page() {
 }
 
 if (typeof document === "undefined")
-	self.onmessage = ({ data }: MessageEvent<{ turn: number; asked: Asked }>) =>
+	self.onmessage = ({ data }: MessageEvent<{ turn: number; asked: LayoutRequest }>) =>
 		self.postMessage({ turn: data.turn, placed: layOut(data.asked) });
 else {
 	app.start();
 	listenToKeys();
+	listenToNewTabs();
 	const root = document.getElementById("app");
 	if (root) {
 		root.textContent = "";

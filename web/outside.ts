@@ -14,21 +14,25 @@ export function every(ms: number, call: () => void): () => void {
 	return () => clearInterval(timer);
 }
 
-/** A store that may be switched off: then what is kept lasts as long as the page. */
+/** `browser`: for all tabs, also after the browser was closed. `tab`: for this tab and its reloads; a tab that `window.open` creates begins with a copy. */
+export type Where = "browser" | "tab";
+const storeOf = (where: Where): Storage => (where === "tab" ? sessionStorage : localStorage);
+
+/** The browser's storage may be switched off: then values last as long as the page. */
 const fallback = new Map<string, string>();
-export function recall(key: string): string | null {
+export function recall(key: string, where: Where = "browser"): string | null {
 	try {
-		return localStorage.getItem(key) ?? fallback.get(key) ?? null;
+		return storeOf(where).getItem(key) ?? fallback.get(key) ?? null;
 	} catch {
 		return fallback.get(key) ?? null;
 	}
 }
-export function keep(key: string, value: string | null): void {
+export function keep(key: string, value: string | null, where: Where = "browser"): void {
 	if (value === null) fallback.delete(key);
 	else fallback.set(key, value);
 	try {
-		if (value === null) localStorage.removeItem(key);
-		else localStorage.setItem(key, value);
+		if (value === null) storeOf(where).removeItem(key);
+		else storeOf(where).setItem(key, value);
 	} catch {
 		// Switched off, or full.
 	}

@@ -18,17 +18,17 @@ export async function makeBare(url: string): Promise<Client> {
 	return client;
 }
 
-export const bareInsert = async (client: Client, numbers: readonly number[]): Promise<void> => {
+const bareInsert = async (client: Client, numbers: readonly number[]): Promise<void> => {
 	await client.query(prepared("insert", INSERT, [numbers]));
 };
 
-export async function bareClaim(client: Client, max: number): Promise<string[]> {
+async function bareClaim(client: Client, max: number): Promise<string[]> {
 	const { rows } = await client.query<{ id: string }>(prepared("claim", CLAIM, [max, "bench"]));
 	if (rows.length !== max) throw new Error(`the bare loop claimed ${rows.length} instead of ${max}`);
 	return rows.map(({ id }) => id);
 }
 
-export const bareComplete = async (client: Client, ids: readonly string[]): Promise<void> => {
+const bareComplete = async (client: Client, ids: readonly string[]): Promise<void> => {
 	await client.query(prepared("complete", COMPLETE, [ids, "bench"]));
 };
 

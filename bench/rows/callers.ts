@@ -1,6 +1,6 @@
 // Row 3: one call at a time from 64 concurrent callers (group commit), beside a bare loop with a transaction for each call.
 
-import type { Scheduler } from "../../src/scheduler.ts";
+import type { Scheduler } from "../../src/contracts/scheduler.ts";
 import { openEngine, payload, success } from "../engine.ts";
 import { bareCycle } from "../floor/cycle.ts";
 import { interleave } from "../interleave.ts";

@@ -1,6 +1,6 @@
 // Beside the bars: what single calls cost a single caller: add, why and status on a backlog, reading events.
 
-import type { Scheduler } from "../../src/scheduler.ts";
+import type { Scheduler } from "../../src/contracts/scheduler.ts";
 import { backlog } from "../backlog.ts";
 import { openEngine, payload } from "../engine.ts";
 import { interleave } from "../interleave.ts";

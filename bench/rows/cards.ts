@@ -3,8 +3,8 @@
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Source, SourceSettings } from "../../src/contracts/source.ts";
 import { localHost } from "../../src/host/local.ts";
-import type { Source, SourceSettings } from "../../src/source.ts";
 import { openCards } from "../../src/sources/cards/index.ts";
 import { interleave } from "../interleave.ts";
 import { atMost, type Bench, type Row } from "../row.ts";

@@ -1,6 +1,6 @@
 // Row 5: a DAG of 100,000 jobs and 200,000 edges: applied beside bare inserts while somebody asks for the status, then run through.
 
-import type { Scheduler } from "../../src/scheduler.ts";
+import type { Scheduler } from "../../src/contracts/scheduler.ts";
 import { openEngine, payload, success } from "../engine.ts";
 import { bareDag, dagEdges } from "../floor/dag.ts";
 import { interleave } from "../interleave.ts";

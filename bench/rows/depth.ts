@@ -1,6 +1,6 @@
 // Row 1: what a claim and a complete cost with a million queued jobs, over what they cost with a thousand.
 
-import type { Scheduler } from "../../src/scheduler.ts";
+import type { Scheduler } from "../../src/contracts/scheduler.ts";
 import { backlog } from "../backlog.ts";
 import { openEngine, success } from "../engine.ts";
 import { interleave } from "../interleave.ts";

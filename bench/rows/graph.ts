@@ -1,6 +1,6 @@
 // Row: the graph of 10,000 jobs and 20,000 edges as JSON, beside reading the same rows with bare SQL.
 
-import { graphDocument } from "../../src/core/graph-text.ts";
+import { graphDocument } from "../../src/core/graph/text.ts";
 import { openDatabase } from "../../src/stores/sqlite/driver.ts";
 import { openEngine, payload } from "../engine.ts";
 import { dagEdges } from "../floor/dag.ts";

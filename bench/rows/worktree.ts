@@ -3,14 +3,14 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { SILENT } from "../../src/contracts/log.ts";
+import type { Claimed, Scheduler } from "../../src/contracts/scheduler.ts";
 import type { Job } from "../../src/core/job.ts";
 import { localDisk } from "../../src/host/disk.ts";
 import { openGit } from "../../src/host/git.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
 import { runProgram } from "../../src/host/program.ts";
-import { SILENT } from "../../src/log.ts";
-import type { Claimed, Scheduler } from "../../src/scheduler.ts";
-import { createWork, type Parts, type Repo } from "../../src/workspaces/index.ts";
+import { createWork, type Repo, type WorkspaceDeps } from "../../src/workspaces/index.ts";
 import { interleave } from "../interleave.ts";
 import { atMost, type Row } from "../row.ts";
 import { ratio } from "../statistics.ts";
@@ -74,7 +74,7 @@ function makeRepository(path: string, files: number, git: (...args: string[]) =>
 function workOn(folder: string, path: string) {
 	const none = { after_create: [], before_run: [], after_run: [], before_remove: [] };
 	const repo = { name: "r", path, base_branch: null, verify: [], hooks: none, hook_timeout_ms: 1000, merge: "local" } as unknown as Repo;
-	const parts: Parts = {
+	const parts: WorkspaceDeps = {
 		scheduler: { watch: () => () => {} } as unknown as Scheduler,
 		git: openGit({ run: runProgram, env: () => ENV, mark: "bench-git" }),
 		run: runProgram,

@@ -1,11 +1,10 @@
 // One host of a fleet: a daemon with a home of its own and a network of its own to the database, and everything that can be done to them.
 
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, connect } from "../../src/api/client.ts";
-import { socketPath } from "../../src/api/socket-path.ts";
+import { socketOf } from "../../src/api/socket-path.ts";
 import { type Network, openTcpProxy } from "../../test/make/tcp-proxy.ts";
 import { type Daemon, isGone, kill, reach, startDaemon } from "../daemon.ts";
 import { family, type Stray } from "../processes.ts";
@@ -45,7 +44,7 @@ export class FleetHost {
 	}
 
 	private get socket(): string {
-		return socketPath(this.home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
+		return socketOf(this.home);
 	}
 
 	up(): void {

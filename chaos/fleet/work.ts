@@ -16,7 +16,7 @@ export type Piece = {
 	cancel: boolean;
 };
 
-export const LANES = { default: null, tests: 5, builds: 3 } as const;
+const LANES = { default: null, tests: 5, builds: 3 } as const;
 export const CAPS = { all: 10, host: 4, lanes: LANES };
 
 export function drawWork(random: () => number, count: number): Piece[] {

@@ -1,6 +1,6 @@
 // Lines of coloured pieces, cut to the width of where they go; times counted from the start of the demo.
 
-export type Style = "bold" | "dim" | "green" | "yellow" | "red" | "cyan" | "alarm";
+type Style = "bold" | "dim" | "green" | "yellow" | "red" | "cyan" | "alarm";
 export type Line = (string | [string, Style])[];
 
 const CODES: Record<Style, string> = { bold: "1", dim: "2", red: "31", green: "32", yellow: "33", cyan: "36", alarm: "1;37;41" };

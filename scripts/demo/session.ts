@@ -8,7 +8,7 @@ import { startDaemon } from "../../src/api/auto-start.ts";
 import { type Client, connect } from "../../src/api/client.ts";
 import type { EventDocument } from "../../src/api/documents.ts";
 import type { MethodName, Params, Result } from "../../src/api/protocol.ts";
-import { socketPath } from "../../src/api/socket-path.ts";
+import { socketOf } from "../../src/api/socket-path.ts";
 
 type Daemon = { client: Client; pid: number; port: number };
 
@@ -181,7 +181,7 @@ export class Session {
 	}
 
 	private get socket(): string {
-		return socketPath(this.home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
+		return socketOf(this.home);
 	}
 
 	private record(): { pid: number; port: number | null } | undefined {

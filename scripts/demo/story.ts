@@ -49,9 +49,9 @@ export const OVER = "death-is-over";
 const outlast = { env: { LAST_STEP_AFTER: OVER } };
 
 type Work = { seconds: number; steps: string[] };
-export type Part = JobInput & { name: string } & (Work | { program: string });
+type Part = JobInput & { name: string } & (Work | { program: string });
 
-export const STORY: Part[] = [
+const STORY: Part[] = [
 	{
 		name: "plan",
 		lane: "agents",

@@ -1,7 +1,7 @@
 // What status() counts is what a naive count over all jobs gives.
 
+import type { JobView, StatusReport } from "../../src/contracts/scheduler.ts";
 import { type Config, softLimit } from "../../src/core/config.ts";
-import type { JobView, StatusReport } from "../../src/scheduler.ts";
 import { accountDifference } from "../compare.ts";
 import { isWaiting, running, waiting } from "../model/state.ts";
 import { isLending } from "../model/waits.ts";

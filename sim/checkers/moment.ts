@@ -1,6 +1,6 @@
 // What a checker sees: the engine's jobs after a step, the model's state, and what earlier steps left in memory.
 
-import type { EventRow, JobView, Scheduler, Why } from "../../src/scheduler.ts";
+import type { EventRow, JobView, Scheduler, Why } from "../../src/contracts/scheduler.ts";
 import type { Marks } from "../marks.ts";
 import type { State } from "../model/state.ts";
 

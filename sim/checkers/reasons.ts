@@ -1,7 +1,7 @@
 // Every waiting job has reasons, each one true by the model, and every gate that refuses it by the model is named.
 
+import type { Why } from "../../src/contracts/scheduler.ts";
 import type { Reason } from "../../src/core/reason.ts";
-import type { Why } from "../../src/scheduler.ts";
 import { Marks } from "../marks.ts";
 import { late, pace } from "../model/late.ts";
 import { lockRefusals } from "../model/locks.ts";

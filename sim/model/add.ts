@@ -1,8 +1,9 @@
 // `add` and `apply`: the four outcomes, and the job that comes of an accepted input.
 
+import type { AddResult } from "../../src/contracts/scheduler.ts";
 import { hardLimit, softLimit } from "../../src/core/config.ts";
 import type { JobInput, Lock, RetryPolicy } from "../../src/core/job.ts";
-import type { AddResult } from "../../src/scheduler.ts";
+import type { RunBounds } from "../../src/core/trust/run-bounds.ts";
 import { agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { cancelWaiting } from "./control.ts";
 import { laneOrder } from "./order.ts";
@@ -127,11 +128,39 @@ export function backlog(state: State, seen: Seen): [number, number] {
 	return [ready.filter((job) => !isParked(job) || isSerial(job)).length, ready.length];
 }
 
-export function add(state: State, input: JobInput, options: { force?: boolean }, seen: Seen): void {
+/** A run adds below its own job, before which none of it goes. */
+const asChild = (input: JobInput, { job, priority }: RunBounds): JobInput => ({
+	...input,
+	parent: input.parent ?? job,
+	...(input.priority === undefined || input.priority <= priority ? {} : { priority }),
+	// A job without a priority has 0, which may be more than the run's.
+	...(input.priority === undefined && priority < 0 ? { priority } : {}),
+});
+
+const isBelow = (job: ModelJob, run: number): boolean => job.id === run || job.path.includes(run);
+
+/** What a run may not add. */
+function runFaults(state: State, input: JobInput, options: { force?: boolean }, { job, owner }: RunBounds): ReturnType<typeof faultsOf> {
+	const parent = find(state, parentOf(state, input) ?? 0);
+	const why = [
+		...(options.force ? ["a run has no force"] : []),
+		...(parent !== undefined && !isBelow(parent, job) ? [`job ${parent.id} is not below job ${job}`] : []),
+		...(owner !== undefined && input.owner !== undefined && input.owner !== owner ? [`${owner} pays, not ${input.owner}`] : []),
+	];
+	return why.map((one) => ({ codes: ["forbidden"], why: one }));
+}
+
+export function add(state: State, given: JobInput, options: { force?: boolean; within?: RunBounds }, seen: Seen): void {
+	const { within } = options;
+	const input = within ? asChild(given, within) : given;
 	const edges = edgesOf(state, input);
 	const faults = faultsOf(state, input, edges, { force: options.force === true, within: "add" });
 	const twin = duplicateOf(state, input);
 	const chain = input.item === undefined ? undefined : openChain(state, itemKey(input));
+	if (within) faults.push(...runFaults(state, input, options, within));
+	const isForeign = within && twin !== undefined && input.unique?.policy === "replace" && isWaiting(twin) && !isBelow(twin, within.job);
+	if (isForeign && (chain === undefined || seen.error !== undefined))
+		faults.push({ codes: ["forbidden"], why: `job ${twin.id} is not below job ${within.job}` });
 	const clashes = twin !== undefined && input.unique?.policy === "error";
 	if (clashes && (chain === undefined || seen.error !== undefined))
 		faults.push({ codes: ["conflict"], why: `unique key of job ${twin.id}` });

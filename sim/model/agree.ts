@@ -1,7 +1,7 @@
 // How the model and the engine are held against each other: what was seen of the engine, and the error that says where they part.
 
+import type { JobView } from "../../src/contracts/scheduler.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
-import type { JobView } from "../../src/scheduler.ts";
 
 export class Disagreement extends Error {
 	override readonly name = "Disagreement";

@@ -1,7 +1,7 @@
 // `apply`: many jobs in one transaction, all or nothing; those that are there already are skipped.
 
+import type { ApplyResult, Manifest } from "../../src/contracts/scheduler.ts";
 import type { JobInput } from "../../src/core/job.ts";
-import type { ApplyResult, Manifest } from "../../src/scheduler.ts";
 import { duplicateOf, edgesOf, enter, makeJob } from "./add.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { settle } from "./settle.ts";

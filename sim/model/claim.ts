@@ -1,6 +1,6 @@
 // One cycle: take the best startable job again and again, until a bound holds.
 
-import type { Claimed, ClaimOptions, Cycled, PlanReport } from "../../src/scheduler.ts";
+import type { Claimed, ClaimOptions, Cycled, PlanReport } from "../../src/contracts/scheduler.ts";
 import { chooseAccount } from "./accounts.ts";
 import { accepted, agree, agreeSame, type Seen } from "./agree.ts";
 import { drawOnCycle, openCycle } from "./cycle.ts";

@@ -1,7 +1,7 @@
 // How a run ends: started, complete, extend, and what each exit kind does to the job.
 
+import type { Ended, RunEnd } from "../../src/contracts/scheduler.ts";
 import type { ExitKind } from "../../src/core/job.ts";
-import type { Ended, Ending } from "../../src/scheduler.ts";
 import { limitAccount, succeedOn } from "./accounts.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { launchFailed, launchWorked, probeUndecided } from "./launch.ts";
@@ -62,7 +62,7 @@ export function extend(state: State, of: { job: number; token: number }, seen: S
 	agreeSame(result.lease_until, job.run.lease_until ?? null, `extend of job ${job.id}: lease_until`);
 }
 
-export function complete(state: State, ending: Ending, seen: Seen): void {
+export function complete(state: State, ending: RunEnd, seen: Seen): void {
 	const job = runFor(state, ending, seen);
 	if (job === undefined) return;
 	const result = accepted<Ended>(seen);
@@ -79,7 +79,7 @@ export function complete(state: State, ending: Ending, seen: Seen): void {
 const RAN: ExitKind[] = ["completed", "failed", "crashed", "timeout", "stalled", "rate_limited", "needs_human"];
 
 /** The run is over; the job is queued again or has ended. */
-export function endRun(state: State, job: ModelJob, told: Partial<Ending> & { exit_kind: ExitKind }, seen: Seen): void {
+export function endRun(state: State, job: ModelJob, told: Partial<RunEnd> & { exit_kind: ExitKind }, seen: Seen): void {
 	const run = job.run as ModelRun;
 	state.past.push({ job: job.id, token: run.token });
 	const ending = heard(state, run, told);
@@ -112,7 +112,7 @@ export function endRun(state: State, job: ModelJob, told: Partial<Ending> & { ex
 }
 
 /** Whether an outage of the provider excuses the job. */
-function onAccount(state: State, job: ModelJob, run: ModelRun, kind: ExitKind, ending: Partial<Ending>, seen: Seen): boolean {
+function onAccount(state: State, job: ModelJob, run: ModelRun, kind: ExitKind, ending: Partial<RunEnd>, seen: Seen): boolean {
 	const account = run.account ?? (job.kind === "payload" ? "default" : undefined);
 	if (kind === "completed" && account !== undefined) succeedOn(state, account, run.started_at);
 	if (kind === "rate_limited") limitAccount(state, run.account ?? "default", ending, state.now);
@@ -120,7 +120,7 @@ function onAccount(state: State, job: ModelJob, run: ModelRun, kind: ExitKind, e
 	return afterOutage(state, account, job, run, { exit_kind: kind, ...(ending.outage ? { outage: true } : {}) }, seen);
 }
 
-function decide(state: State, job: ModelJob, kind: ExitKind, ending: Partial<Ending> & { saidNo: boolean }, seen: Seen): void {
+function decide(state: State, job: ModelJob, kind: ExitKind, ending: Partial<RunEnd> & { saidNo: boolean }, seen: Seen): void {
 	const { now } = state;
 	const code = ending.exit_code ?? undefined;
 	switch (kind) {

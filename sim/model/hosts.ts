@@ -1,6 +1,6 @@
 // Hosts that come and go, from docs/fleet.md: joining, leases, drains, leaving, and the loss of one that is silent for too long.
 
-import type { HostView } from "../../src/fleet.ts";
+import type { HostView } from "../../src/contracts/fleet.ts";
 import { accepted, agreeSame, refused, type Seen, same } from "./agree.ts";
 import { endRun } from "./ending.ts";
 import { settle } from "./settle.ts";

@@ -1,6 +1,6 @@
 // The ready queue of 004: strict order, its own states, admission by the pid's ledger.
 
-import type { EnqueueParams, ReadyEntry } from "../../src/scheduler.ts";
+import type { EnqueueParams, ReadyEntry } from "../../src/contracts/scheduler.ts";
 import { enter } from "./add.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { isOverBudget } from "./ledgers.ts";

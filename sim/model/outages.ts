@@ -1,6 +1,6 @@
 // Providers that are down: what a run that met one does to its account and its job, and who may try next.
 
-import type { Ending } from "../../src/scheduler.ts";
+import type { RunEnd } from "../../src/contracts/scheduler.ts";
 import { agree, type Seen } from "./agree.ts";
 import { accountOf, type ModelJob, type ModelRun, note, type Outage, type State } from "./state.ts";
 
@@ -53,7 +53,7 @@ export function afterOutage(
 	account: string,
 	job: ModelJob,
 	run: ModelRun,
-	{ exit_kind, outage: isOutage }: Pick<Ending, "exit_kind" | "outage">,
+	{ exit_kind, outage: isOutage }: Pick<RunEnd, "exit_kind" | "outage">,
 	seen: Seen,
 ): boolean {
 	const { now, config } = state;

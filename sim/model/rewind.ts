@@ -1,6 +1,6 @@
 // `retry` (rewind: a job and everything downstream of it) and `rerun` (the job alone).
 
-import type { RewindReport } from "../../src/scheduler.ts";
+import type { RewindReport } from "../../src/contracts/scheduler.ts";
 import { accepted, agree, agreeSame, refused, type Seen } from "./agree.ts";
 import { known } from "./control.ts";
 import { after, artifactKey } from "./refusal.ts";

@@ -1,18 +1,18 @@
 // What stands apart from jobs: pauses, accounts, call slots, ledgers, facts, markers, configuration, agents of the kernel.
 
-import type { Facts } from "../../src/host.ts";
-import type { AgentState, BudgetView, LedgerView, Scope } from "../../src/scheduler.ts";
+import type { Facts } from "../../src/contracts/host.ts";
+import type { AgentState, BudgetView, LedgerView, PauseScope } from "../../src/contracts/scheduler.ts";
 import { accepted, agreeSame, refused, type Seen } from "./agree.ts";
 import { chargeLedger, isOverBudget, ledgerOf, reservedOf, stopRuns, usedOf } from "./ledgers.ts";
 import { settle } from "./settle.ts";
 import type { Ledger, State } from "./state.ts";
 
-export function scopeKey(scope: Scope | undefined): string {
+export function scopeKey(scope: PauseScope | undefined): string {
 	const [entry] = Object.entries(scope ?? {});
 	return entry === undefined ? "all" : `${entry[0]}:${entry[1]}`;
 }
 
-export function pause(state: State, scope: Scope | undefined, until: number | undefined, seen: Seen): void {
+export function pause(state: State, scope: PauseScope | undefined, until: number | undefined, seen: Seen): void {
 	accepted(seen);
 	const key = scopeKey(scope);
 	state.holds = state.holds.filter((hold) => hold.scope !== key);
@@ -20,7 +20,7 @@ export function pause(state: State, scope: Scope | undefined, until: number | un
 	settle(state, seen);
 }
 
-export function resume(state: State, scope: Scope | undefined, seen: Seen): void {
+export function resume(state: State, scope: PauseScope | undefined, seen: Seen): void {
 	accepted(seen);
 	const key = scopeKey(scope);
 	state.holds = state.holds.filter((hold) => hold.scope !== key);

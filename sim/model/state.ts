@@ -1,9 +1,9 @@
 // Everything the reference model knows, as plain data: arrays that are scanned from end to end, nothing derived, nothing indexed.
 
+import type { FactValue } from "../../src/contracts/host.ts";
+import type { AgentState } from "../../src/contracts/scheduler.ts";
 import type { Config } from "../../src/core/config.ts";
 import type { After, Condition, ExitKind, JobKind, Lock, MergeStatus, RetryPolicy, Status } from "../../src/core/job.ts";
-import type { FactValue } from "../../src/host.ts";
-import type { AgentState } from "../../src/scheduler.ts";
 
 export type ModelRun = {
 	attempt: number;

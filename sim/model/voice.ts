@@ -1,13 +1,13 @@
 // What runs say of themselves: verdicts and results, and what they make of the run's end.
 
+import type { RunEnd } from "../../src/contracts/scheduler.ts";
 import type { ExitKind } from "../../src/core/job.ts";
-import type { VerdictWord } from "../../src/core/verdict.ts";
-import type { Ending } from "../../src/scheduler.ts";
+import type { VerdictWord } from "../../src/core/runs/verdict.ts";
 import { accepted, agreeSame, type Seen } from "./agree.ts";
 import { runFor } from "./ending.ts";
 import { type ModelJob, type ModelRun, note, type State } from "./state.ts";
 
-type End = Partial<Ending> & { exit_kind: ExitKind };
+type End = Partial<RunEnd> & { exit_kind: ExitKind };
 
 export function verdict(state: State, of: { job: number; token: number }, said: { verdict: VerdictWord; text?: string }, seen: Seen): void {
 	const job = runFor(state, of, seen);

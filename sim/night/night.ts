@@ -1,7 +1,7 @@
 // A night in fast-forward: the real scheduler on a clock that jumps from event to event, agents that make calls, a provider that limits them.
 
+import type { Claimed, RunEnd, Scheduler } from "../../src/contracts/scheduler.ts";
 import { openScheduler } from "../../src/index.ts";
-import type { Claimed, Ending, Scheduler } from "../../src/scheduler.ts";
 import { type Random, randomFrom } from "../random.ts";
 import { type AccountPlan, allowed, HOUR, Provider } from "./provider.ts";
 
@@ -197,7 +197,7 @@ class Night {
 		}
 	}
 
-	private async finish(agent: Agent, ending: Omit<Ending, "job" | "token">): Promise<void> {
+	private async finish(agent: Agent, ending: Omit<RunEnd, "job" | "token">): Promise<void> {
 		const { job, run } = agent.claimed;
 		this.agents.delete(job.id);
 		await this.sluice.complete({ job: job.id, token: run.token, ...ending });

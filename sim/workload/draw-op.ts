@@ -1,8 +1,8 @@
 // Random operations that are not about a new job: claims, endings, clocks, operators, holds, budgets, kernel calls.
 
+import type { PauseScope } from "../../src/contracts/scheduler.ts";
 import type { Granted } from "../../src/core/agents/allowing.ts";
 import { EXIT_KINDS } from "../../src/core/job.ts";
-import type { Scope } from "../../src/scheduler.ts";
 import type { Act, EndPlan, Op, Whom } from "../operation.ts";
 import type { Random } from "../random.ts";
 import type { Drawing } from "./draw-job.ts";
@@ -157,7 +157,7 @@ export function drawWait({ random, themes }: Drawing, id: number): Op {
 	return { id, kind: what, whom: whom(random, "running"), of: random.pick(["waiting", "waiting", "running", "any"]), picks, ...stale };
 }
 
-const scope = ({ random, themes, config }: Drawing): Scope => {
+const scope = ({ random, themes, config }: Drawing): PauseScope => {
 	const of = random.weighted({
 		all: 3,
 		lane: 3,

@@ -1,19 +1,19 @@
-// Starts a daemon in the background and waits until it answers; and the way from the command line to the daemon's own code, which it must not import.
+// Starts a daemon in the background and waits until it answers; also loads the daemon's own code for the command line, which must not import it.
 
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { makeFolder } from "../host/folder.ts";
+import { kindOf } from "../host/kind.ts";
 import { localHost } from "../host/local.ts";
-import { connect, RpcError } from "./client.ts";
-import { socketPath } from "./socket-path.ts";
+import { connect, distrusted, RpcError } from "./client.ts";
+import { foreignHome, socketOf } from "./socket-path.ts";
 
-/** Of the run that a command may have been called from: a daemon belongs to none. */
+/** Variables of the run that a command may have been called from: a daemon belongs to no run. */
 export const RUN_VARIABLES = ["SLUICE_JOB_ID", "SLUICE_RUN_ID", "SLUICE_ATTEMPT", "SLUICE_SOCKET", "SLUICE_TOKEN", "SLUICE_MARK"] as const;
 
-export function scrubbed(env: Record<string, string | undefined>): Record<string, string> {
+function scrubbed(env: Record<string, string | undefined>): Record<string, string> {
 	return Object.fromEntries(
 		Object.entries(env).flatMap(([name, value]) =>
 			value === undefined || (RUN_VARIABLES as readonly string[]).includes(name) ? [] : [[name, value]],
@@ -23,33 +23,39 @@ export function scrubbed(env: Record<string, string | undefined>): Record<string
 
 export type StartOptions = {
 	port?: number | null | undefined;
-	/** Handed over in the environment: it may hold a password, and everybody can see arguments. */
+	/** Passed in the environment: it may hold a password, and every user can see arguments. */
 	store?: string | undefined;
 	name?: string | undefined;
 	labels?: readonly string[] | undefined;
-	/** `off`: it finds what runs, but starts nothing new. */
+	/** `off`: the daemon finds live runs, but starts no new ones. */
 	claims?: "off" | undefined;
-	/** The daemon's program; the built one when not given. */
+	/** `accept`: the daemon starts even if acknowledged work is missing from its store. */
+	loss?: "accept" | undefined;
+	/** The daemon's program; by default the built one. */
 	program?: string;
 	env?: Record<string, string | undefined>;
 };
 
-/** Young objects get 4 MB instead of 16: once it has been busy, Node does not give that back, and a daemon is idle most of the time. */
+/** 4 MB for young objects instead of 16: Node does not return that memory after a busy time, and a daemon is idle most of the time. */
 export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=4"];
 
 const PATIENCE_MS = 20_000;
 const LOOK_MS = 15;
 const AGAIN_MS = 1500;
-/** Exit codes of daemon/main.ts: a setting is wrong; another daemon has the home, or the host's name. */
+/** Exit codes of daemon/main.ts: a setting is wrong; another daemon has the home or the host's name. */
 const WRONG = 2;
 const TAKEN = 4;
-/** How the lock's refusal begins: of all that is taken, only a home may be another one's start, or be free in a moment. */
+/**
+ * How the lock's refusal begins. It is the only conflict worth a retry: another command may be starting a daemon in this home, or the old daemon may be
+ * about to leave.
+ */
 export const HOME_TAKEN = "a daemon is running in this home already";
 
-/** Resolves when a daemon of this home answers, be it another's. Rejects with what the daemon said when it could not start. */
+/** Resolves when a daemon of this home answers, even if another command started it. Rejects with the daemon's last message if it could not start. */
 export async function startDaemon(home: string, options: StartOptions = {}): Promise<void> {
-	const socket = socketPath(home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
-	if (await answers(socket)) return;
+	const foreign = foreignHome(home);
+	if (foreign) throw distrusted(foreign);
+	if (await answers(home)) return;
 	const program = options.program ?? built("daemon-main.js");
 	const path = join(home, "daemon.log");
 	const before = sizeOf(openLog(home, path));
@@ -57,11 +63,12 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 	const name = options.name === undefined ? [] : ["--name", options.name];
 	const labels = (options.labels ?? []).flatMap((label) => ["--label", label]);
 	const claims = options.claims === "off" ? ["--no-claims"] : [];
+	const loss = options.loss === "accept" ? ["--accept-loss"] : [];
 	let over: { why: string; code: number | null } | undefined;
 	const start = () => {
 		over = undefined;
 		const log = openLog(home, path);
-		const child = spawn(process.execPath, [...NODE_FLAGS, program, "--home", home, ...port, ...name, ...labels, ...claims], {
+		const child = spawn(process.execPath, [...NODE_FLAGS, program, "--home", home, ...port, ...name, ...labels, ...claims, ...loss], {
 			cwd: home,
 			env: { ...scrubbed(options.env ?? process.env), ...(options.store === undefined ? {} : { SLUICE_STORE: options.store }) },
 			detached: true,
@@ -78,9 +85,9 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 	};
 	start();
 	for (let waited = 0; waited < PATIENCE_MS; waited += LOOK_MS) {
-		if (await answers(socket)) return;
+		if (await answers(home)) return;
 		const { why, code } = over ?? { why: "", code: 0 };
-		// Another one was quicker, and is just not ready yet; or it goes away, or two were in each other's way: then it is our turn again.
+		// Another daemon was faster and is not ready yet, or it is about to exit, or two starts got in each other's way: try again.
 		if (code === TAKEN && waited < PATIENCE_MS / 2 && tail(path, before).startsWith(HOME_TAKEN)) {
 			if (waited % AGAIN_MS < LOOK_MS) start();
 		} else if (why !== "") throw failed(why, path, before, code === WRONG ? "invalid" : code === TAKEN ? "conflict" : "no_daemon");
@@ -92,6 +99,8 @@ export async function startDaemon(home: string, options: StartOptions = {}): Pro
 function openLog(home: string, path: string): number {
 	try {
 		makeFolder(home);
+		// Opening a pipe for writing would block forever.
+		if ((kindOf(path) ?? "file") === "pipe") throw new Error(`${path} is a pipe, and should be a file`);
 		return openSync(path, "a", 0o600);
 	} catch (error) {
 		const why = error instanceof Error ? error.message : String(error);
@@ -110,9 +119,10 @@ function sizeOf(file: number): number {
 	}
 }
 
-async function answers(socket: string): Promise<boolean> {
+/** The daemon writes the path of its socket into the home, so read it again each time. */
+async function answers(home: string): Promise<boolean> {
 	try {
-		(await connect(socket)).close();
+		(await connect(socketOf(home))).close();
 		return true;
 	} catch (error) {
 		if (error instanceof RpcError && error.code === "no_daemon") return false;
@@ -120,7 +130,7 @@ async function answers(socket: string): Promise<boolean> {
 	}
 }
 
-/** With what it said last: it may have been started more than once. */
+/** With the last thing the daemon logged; it may have been started more than once. */
 function failed(why: string, log: string, before: number, code: "no_daemon" | "invalid" | "conflict" = "no_daemon"): RpcError {
 	const said = tail(log, before);
 	return new RpcError(`the daemon could not be started: ${said || why}`, null, { code, hint: `see ${log}` });
@@ -144,7 +154,7 @@ function tail(path: string, from: number): string {
 	}
 }
 
-/** What needs the daemon's own code. It is a program of its own, beside ours; nothing of it is loaded before. */
+/** Functions that need the daemon's own code. That is a separate built program beside ours, loaded only when one is called. */
 export type DaemonModule = {
 	serve(options: {
 		home: string;
@@ -152,16 +162,18 @@ export type DaemonModule = {
 		store?: string | undefined;
 		name?: string | undefined;
 		labels?: readonly string[] | undefined;
+		loss?: "accept" | undefined;
 		echo?: (line: string) => void;
 	}): Promise<number>;
 	install(options: { home: string; port: number | null | undefined }): Promise<string[]>;
 	checkConfig(home: string): Promise<Record<string, unknown>>;
+	changeConfig(home: string, key: string, value?: string): Promise<Record<string, unknown>>;
 	doctor(home: string, store?: string | null): Promise<Record<string, unknown>>;
 	backup(request: { home: string; file: string }): Promise<Record<string, unknown>>;
 	migrateStore(request: MoveWish): Promise<Record<string, unknown>>;
 };
 
-/** What `sluice migrate-store` asks for: see src/daemon/move-store.ts. */
+/** The parameters of `sluice migrate-store`: see src/daemon/service/move-store.ts. */
 export type MoveWish = {
 	from: string;
 	to: string;
@@ -175,7 +187,7 @@ export async function loadDaemon(program = built("daemon.js")): Promise<DaemonMo
 	return (await import(pathToFileURL(program).href)) as DaemonModule;
 }
 
-/** The server for agents, likewise; what it is handed is `Door` of mcp/door.ts. */
+/** The MCP server for agents, also a separate program; it receives the `McpClient` of mcp/client.ts. */
 export type McpModule = {
 	serve(
 		door: {
@@ -196,7 +208,7 @@ export async function loadMcp(program = built("mcp.js")): Promise<McpModule> {
 	return (await import(pathToFileURL(program).href)) as McpModule;
 }
 
-/** A built file of this package, wherever we ourselves were built to. */
+/** A built file of this package, wherever this file was built to. */
 function built(name: string): string {
 	let folder = dirname(fileURLToPath(import.meta.url));
 	while (!existsSync(join(folder, "package.json")) && folder !== dirname(folder)) folder = dirname(folder);

@@ -1,6 +1,6 @@
-// What a method gets beside its parameters, and the words that several methods share.
+// What a method gets beside its parameters, and answers that several methods share.
 
-import type { JobView } from "../scheduler.ts";
+import type { JobView } from "../contracts/scheduler.ts";
 import type { Caller, Context } from "./context.ts";
 import { type JobDocument, jobDocument, type Showing } from "./documents.ts";
 import type { Role } from "./fields.ts";
@@ -8,18 +8,19 @@ import { ROLES } from "./fields.ts";
 import { type MethodName, type Params, type Ref, type Result, RPC_CODES, SCHEMA_VERSION } from "./protocol.ts";
 import { Refusal } from "./refusal.ts";
 
-/** `caller` may change in the course of a connection. `by`: who acts, for the record. */
+/** `caller` may change during a connection. `by`: the acting person or program, for the record. */
 export type At = { context: Context; session: { caller: Caller }; by: string };
 export type Handler<M extends MethodName> = (params: Params<M>, at: At) => Promise<Result<M>>;
-/** Every method of these nouns, and none else. */
+/** Exactly the methods of these nouns. */
 export type Handlers<Noun extends string> = { [M in Extract<MethodName, `${Noun}.${string}`>]: Handler<M> };
 
 export const doc = <T extends object>(content: T): { schema_version: number } & T => ({ schema_version: SCHEMA_VERSION, ...content });
 
-export const may = (caller: Caller, role: Role): boolean => ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
+const may = (caller: Caller, role: Role): boolean => ROLES.indexOf(caller.role) >= ROLES.indexOf(role);
 
 export function demand(caller: Caller, role: Role, method: string): void {
 	if (may(caller, role)) return;
+	if (caller.found) throw foundInside(caller.found, method);
 	throw new Refusal(
 		RPC_CODES.role,
 		caller.role === "run" ? `${method} is not allowed inside a job` : `${method} is not allowed with a ${caller.role}'s token`,
@@ -30,11 +31,26 @@ export function demand(caller: Caller, role: Role, method: string): void {
 	);
 }
 
+/** The refusal for a program that sent no token, and may not know that it is part of a run. */
+function foundInside({ run, job, state }: NonNullable<Caller["found"]>, method: string): Refusal {
+	const [message, hint] =
+		state === "live"
+			? [
+					`${method} is not allowed inside a job: this program was started by run ${run} of job ${job}, though SLUICE_TOKEN is missing from its environment`,
+					"jobs may add, read and wait; type anything else in a shell that no run has started",
+				]
+			: [
+					`${method} is not allowed here: this program was started by run ${run}, which is over`,
+					"what a run leaves behind may only read; type this in a shell that no run has started",
+				];
+	return new Refusal(RPC_CODES.role, message, { code: "unauthorised", hint });
+}
+
 export const resolve = async (context: Context, ref: Ref): Promise<number> => (typeof ref === "number" ? ref : context.scheduler.find(ref));
 
 export const shown = (context: Context, view: JobView): JobDocument => jobDocument(view, showing(context, [view]));
 
-/** One copy of the configuration for many documents. */
+/** Copies the configuration once for many documents. */
 export function shownAll(context: Context, views: readonly JobView[]): JobDocument[] {
 	const how = showing(context, views);
 	return views.map((view) => jobDocument(view, how));

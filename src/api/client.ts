@@ -1,21 +1,26 @@
-// Talks to a daemon over its socket. Small on purpose: every command of the CLI loads it, so it takes nothing from protocol.ts but types.
+// Client of a daemon's socket. Small on purpose: every CLI command loads it, so it imports only types from protocol.ts.
 
+import { readFileSync } from "node:fs";
 import { createConnection, type Socket } from "node:net";
 import { dirname } from "node:path";
-import { readJson, writeJson } from "../core/json-text.ts";
-import type { Answer, ErrorData, MethodName, Params, Result } from "./protocol.ts";
+import { readJson, writeJson } from "../core/text/json-text.ts";
+import type { Distrust } from "../core/trust/path.ts";
+import type { ErrorData, MethodName, Params, Result, RpcResponse } from "./protocol.ts";
+import { lookAtSocket } from "./socket-path.ts";
 
-/** Payloads come as a `JsonText` where JavaScript would lose something of them. */
-export { JsonText } from "../core/json-text.ts";
+/** A payload is a `JsonText` if JavaScript would lose something of it. */
+export { JsonText } from "../core/text/json-text.ts";
 
-/** PROTOCOL of protocol.ts, which is too much to load for a number. Said with every call: a daemon of another one refuses before it does anything. */
+/**
+ * PROTOCOL of protocol.ts, which is too much to load for a number. Sent with every call: a daemon with another protocol refuses before it does anything.
+ */
 export const SPEAKS = 1;
 
-/** A refusal, or a connection that is no more. `code` is a word: that of the daemon's error, `no_daemon`, `disconnected` or `aborted`. */
+/** A refusal, or a lost connection. `code` is a word: that of the daemon's error, `no_daemon`, `disconnected` or `aborted`. */
 export class RpcError extends Error {
 	override readonly name = "RpcError";
 	readonly code: string;
-	/** JSON-RPC's number; null when the daemon did not answer. */
+	/** JSON-RPC's error number; null if the daemon did not answer. */
 	readonly number: number | null;
 	readonly field: string | undefined;
 	readonly hint: string | undefined;
@@ -34,37 +39,52 @@ export class RpcError extends Error {
 
 export type Client = {
 	call<M extends MethodName>(method: M, params: Params<M>, options?: { signal?: AbortSignal }): Promise<Result<M>>;
-	/** Ends the connection; what is not answered yet is rejected. */
+	/** Closes the connection and rejects all calls that are not answered yet. */
 	close(): void;
-	/** Resolves when the connection is over, for whatever reason. */
+	/** Resolves when the connection is closed, for any reason. */
 	readonly closed: Promise<void>;
 };
 
 type Waiting = { resolve(result: unknown): void; reject(error: Error): void };
 
-/** Rejects with `no_daemon` when no daemon listens there. `from`: the caller is a run; if the system refuses it the socket, the error speaks of the run's sandbox. */
+/**
+ * Rejects with `no_daemon` if no daemon listens there, and with `forbidden`, before anything is sent, if the listener may be another user. `from`: the
+ * caller is a run; if the system denies it the socket, the error mentions the run's sandbox.
+ */
 export function connect(path: string, from: "anywhere" | "run" = "anywhere"): Promise<Client> {
 	return new Promise((resolve, reject) => {
-		const socket = createConnection(path);
-		socket.once("error", (error: NodeJS.ErrnoException) => {
+		const refuse = (error: NodeJS.ErrnoException) => {
 			const message =
 				error.code === "ENOTDIR" ? `${dirname(path)} is no folder: name another home with --home or SLUICE_HOME` : error.message;
 			const gone = error.code === "ENOENT" || error.code === "ECONNREFUSED";
 			if (error.code === "EACCES" || error.code === "EPERM") return reject(from === "run" ? sandboxed() : notYours(path));
 			reject(new RpcError(gone ? "no daemon is running" : message, null, { code: gone ? "no_daemon" : "disconnected" }));
-		});
+		};
+		let found: ReturnType<typeof lookAtSocket>;
+		try {
+			found = lookAtSocket(path);
+		} catch (error) {
+			return refuse(error as NodeJS.ErrnoException);
+		}
+		if (!found) return refuse(Object.assign(new Error(), { code: "ENOENT" }));
+		if ("what" in found) return reject(distrusted(found));
+		const socket = createConnection(found.path);
+		socket.once("error", refuse);
 		socket.once("connect", () => resolve(clientOn(socket)));
 	});
 }
 
-/** A home is for its owner alone. */
-export const notYours = (socket: string): RpcError =>
+/** The client sends nothing to a socket that another user may have put there. */
+export const distrusted = ({ what, hint }: Distrust): RpcError => new RpcError(what, null, { code: "forbidden", hint });
+
+/** Only its owner may use a home. */
+const notYours = (socket: string): RpcError =>
 	new RpcError(`you may not use ${socket}: the home belongs to another user`, null, {
 		code: "forbidden",
 		hint: "name a home of your own with --home or SLUICE_HOME; to look at another user's queue, ask that user for the link of sluice open --viewer",
 	});
 
-/** A daemon starts runs as its own user: only a sandbox, such as that of Codex, keeps a program of a run from the socket. */
+/** A daemon starts runs as its own user: only a sandbox, such as that of Codex, denies a run's program the socket. */
 const sandboxed = (): RpcError =>
 	new RpcError(
 		"the sandbox of this run keeps programs from the daemon: call the tool run_fail (run_ask, run_result) instead, of the MCP server that every run has",
@@ -90,7 +110,7 @@ function clientOn(socket: Socket): Client {
 	socket.on("error", () => {});
 	socket.on("close", end);
 	readLines(socket, (line) => {
-		const answer = readJson(line) as Answer;
+		const answer = readJson(line) as RpcResponse;
 		const one = waiting.get(answer.id as number);
 		if (!one) return;
 		waiting.delete(answer.id as number);
@@ -121,15 +141,33 @@ function clientOn(socket: Socket): Client {
 						reject(error);
 					},
 				});
-				socket.write(`${writeJson({ jsonrpc: "2.0", protocol: SPEAKS, id, method, params })}\n`);
+				own ??= thisProcess();
+				socket.write(`${writeJson({ jsonrpc: "2.0", protocol: SPEAKS, process: own, id, method, params })}\n`);
 			}),
 	};
+}
+
+/**
+ * Sent with every call: the daemon checks whether this process is part of a run. The start time distinguishes our pid from the same number in another
+ * namespace.
+ */
+let own: { pid: number; start?: string } | undefined;
+
+function thisProcess(): { pid: number; start?: string } {
+	try {
+		const stat = readFileSync("/proc/self/stat", "latin1");
+		const start = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20)[19];
+		return { pid: process.pid, ...(start === undefined ? {} : { start }) };
+	} catch {
+		// macOS has no /proc.
+		return { pid: process.pid };
+	}
 }
 
 const lost = () => new RpcError("the daemon has gone away", null, { code: "disconnected", hint: "try again" });
 const aborted = () => new RpcError("gave up waiting for an answer", null, { code: "aborted" });
 
-/** Each chunk is looked at once, however long the line: pieces are joined when its end is there. */
+/** Scans each chunk once, however long the line is: joins the pieces when the line end arrives. */
 function readLines(socket: Socket, call: (line: string) => void): void {
 	let pieces: Buffer[] = [];
 	socket.on("data", (chunk: Buffer) => {

@@ -1,21 +1,23 @@
-// What the methods act on: the daemon's parts, handed in by its wiring. Methods call these and nothing private.
+// What the methods act on: parts of the daemon, passed in when it is put together. Methods use only these.
 
+import type { Clock, Host } from "../contracts/host.ts";
+import type { Intake } from "../contracts/intake.ts";
+import type { Log } from "../contracts/log.ts";
+import type { CallerProcess } from "../contracts/processes.ts";
+import type { FireResult, KernelDump, PauseScope, PlanReport, Scheduler, TriggerView } from "../contracts/scheduler.ts";
+import type { PruneReport, RepoSettings, WorktreeView } from "../contracts/workspace.ts";
 import type { Format, Profile } from "../core/agents/profile.ts";
 import type { JobInput } from "../core/job.ts";
-import type { LogStream, StreamPart } from "../core/log-piece.ts";
-import type { CatchUp } from "../core/slots.ts";
-import type { RunVerdict } from "../core/verdict.ts";
-import type { Clock, Host } from "../host.ts";
-import type { Intake } from "../intake.ts";
-import type { Log } from "../log.ts";
-import type { FireResult, KernelDump, PlanReport, Scheduler, Scope, TriggerView } from "../scheduler.ts";
-import type { LogOptions, Progress } from "../supervisor/index.ts";
-import type { PruneReport, RepoSettings, WorktreeView } from "../workspace.ts";
+import type { RunVerdict } from "../core/runs/verdict.ts";
+import type { LogStream, StreamPart } from "../core/text/log-piece.ts";
+import type { CatchUp } from "../core/time/slots.ts";
+import type { FileChange, RecipesState } from "../core/trust/repo-files.ts";
+import type { AgentProgress, LogRange } from "../supervisor/index.ts";
 import type { Role } from "./fields.ts";
 
 /**
- * A piece of a run's log: `text` begins at byte `offset`; `eof` = nothing more is there now; `ended` = nothing more will come. `run` is null for a job
- * that has not run yet.
+ * A piece of a run's log: `text` begins at byte `offset`; `eof` = nothing more is there now; `ended` = nothing more will come. `run` is null for a job that
+ * has not run yet.
  */
 export type LogPiece = {
 	run: string | null;
@@ -23,58 +25,60 @@ export type LogPiece = {
 	offset: number;
 	next_offset: number;
 	text: string;
-	/** Which stream each part of `text` is of. */
+	/** The streams that the parts of `text` belong to. */
 	parts: StreamPart[];
 	eof: boolean;
 	ended: boolean;
-	/** How stdout is to be read: lines of JSON of an agent, or text. */
+	/** How to read stdout: an agent's JSON lines, or text. */
 	output: Format;
-	/** The host that had the run, where that is another one. */
+	/** The host of the run, if it is another host. */
 	host?: string;
-	/** Why there is nothing to be had just now, where that is not simply that nothing was written yet. */
+	/** Why there is no text now, if the reason is not simply that nothing was written yet. */
 	note?: string;
 };
 
 /** The part of the supervisor that methods use. */
 export type Supervision = {
-	/** Null when there is no such run on this host. */
-	logs(job: number, options: LogOptions): (LogPiece & { run: string }) | null;
-	/** The account of a run that has ended here. */
+	/** Null if this host has no such run. */
+	logs(job: number, options: LogRange): (LogPiece & { run: string }) | null;
+	/** The outcome document of a run that ended on this host. */
 	outcome(job: number, attempt: number): Record<string, unknown> | null;
-	/** A job is being added in this turn: it may be claimed in the same transaction. */
+	/** Called in the turn in which a job is added: it may be claimed in the same transaction. */
 	claimAlong?(): void;
-	/** A cycle by hand: what it started, and what bound it. */
+	/** Runs one cycle by hand: what it started, and what limited it. */
 	runCycle(): Promise<PlanReport>;
-	freeze(scope: Scope): Promise<void>;
-	thaw(scope: Scope): Promise<void>;
-	live(): { run: string; job: number; pid: number | null; since: number; frozen: boolean; progress: Progress | null }[];
-	/** Why this agent cannot be given this prompt; null when it can. */
+	freeze(scope: PauseScope): Promise<void>;
+	thaw(scope: PauseScope): Promise<void>;
+	live(): { run: string; job: number; pid: number | null; since: number; frozen: boolean; progress: AgentProgress | null }[];
+	/** Why this agent cannot take this prompt; null if it can. */
 	promptProblem(agent: string, prompt: string): string | null;
-	/** Whose run-scoped token this is, while its run is live. */
+	/** The live run that a run-scoped token belongs to. */
 	roleOfToken(token: string): { job: number; run: string; token: number } | null;
-	/** A live run has said this of itself, and it is on record. */
+	/** The run that a process belongs to; `token` null: the run is over. */
+	runOfProcess(caller: CallerProcess): Promise<{ job: number; run: string; token: number | null } | null>;
+	/** Passes on a verdict that a live run has reported and the store has recorded. */
 	noteVerdict(run: { job: number; token: number }, verdict: RunVerdict): void;
-	/** Removes run folders, last changed before then, whose job is gone. */
+	/** Removes run folders of deleted jobs that were last changed before then. */
 	dropForgotten(before: number): Promise<number>;
 };
 
 export type Setting = { key: string; value: unknown; origin: string };
 export type Problem = { code: string; message: string; field: string | null; hint: string | null };
 
-/** The configuration file. `get` of a group gives all of its keys; `set` resolves once it is in force. */
-export type ConfigHandle = {
+/** The configuration file. `get` of a group returns all of its keys; `set` resolves once the change is in force. */
+type ConfigHandle = {
 	get(key: string): Setting[];
 	set(key: string, value: unknown, by: string): Promise<Setting[]>;
 	unset(key: string, by: string): Promise<Setting[]>;
 	list(): Setting[];
-	/** What is wrong with a text, or with the file as it stands. */
+	/** What is wrong with a text, or with the file as it is. */
 	check(text?: string): Problem[];
-	/** Why the file as it stands is not in force; null when it is. */
+	/** Why the file as it is is not in force; null if it is. */
 	problem?(): Problem | null;
 	settings(): { secrets: readonly string[] };
 };
 
-/** A trigger of the configuration, with what is kept of it. `name` is `cron:<name>` or `watch:<name>`. */
+/** A configured trigger with its stored state. `name` is `cron:<name>` or `watch:<name>`. */
 export type TriggerInfo = TriggerView & {
 	kind: "cron" | "watch";
 	schedule: string | null;
@@ -86,11 +90,11 @@ export type TriggerInfo = TriggerView & {
 };
 export type TriggerHandle = {
 	list(): Promise<TriggerInfo[]>;
-	/** Adds its job now, whatever its schedule says; by its whole name, or the short one. */
+	/** Adds the trigger's job now, whatever its schedule says; accepts the full name or the short one. */
 	run(name: string, by: string): Promise<FireResult>;
 };
 
-/** An agent as it is shown. `logged_in`: by the signs that a login leaves; null when the job has no worktree to look at. `accounts`: those with a folder of their own. */
+/** An agent as shown. `logged_in`: judged by files that a login leaves; null if unknown. `accounts`: accounts with their own folder. */
 export type AgentDocument = {
 	name: string;
 	built_in: boolean;
@@ -98,16 +102,16 @@ export type AgentDocument = {
 	program: string | null;
 	path: string | null;
 	version: string | null;
-	/** The newest version that it was tested with. */
+	/** The newest version that was tested. */
 	tested: string | null;
-	/** An older version that it was tested with as well. */
+	/** An older version that was tested as well. */
 	tested_older: string | null;
-	/** The installed one is a later one: what it prints may not be understood. */
+	/** The installed version is newer than the tested one: its output may not be understood. */
 	newer: boolean;
 	resumes: boolean;
-	/** Whether a run will be: by what the program's folder has, and by the variables that runs get. */
+	/** Whether a run will be logged in: judged by the program's folder and by the variables that runs get. */
 	logged_in: boolean | null;
-	/** Those with a folder or keys of their own. */
+	/** Accounts with their own folder or keys. */
 	accounts: { account: string; home: string | null; logged_in: boolean }[];
 	/** Variables that it takes a key from. `handed`: its runs get it; `daemon`: the daemon's own environment has it. */
 	keys: { name: string; handed: boolean; daemon: boolean }[];
@@ -115,41 +119,49 @@ export type AgentDocument = {
 	hint: string | null;
 };
 export type ProfileDocument = AgentDocument & { profile: Omit<Profile, "permission_env"> };
-/** What of a job decides whether its program is there. */
+/** The fields of a job that decide whether its program is available. */
 export type Startable = Pick<JobInput, "agent" | "command" | "env" | "cwd" | "repo" | "allow" | "permission">;
 export type AgentHandle = {
-	/** Why a job that is added now could not start on this machine as it is; null when nothing speaks against it. */
+	/** Why a job that is added now could not start on this machine; null if nothing prevents it. */
 	startProblem(job: Startable): string | null;
-	/** Built in, or of the settings. */
+	/** All agents, built in or configured. */
 	names(): string[];
 	list(): Promise<AgentDocument[]>;
 	show(name: string): Promise<ProfileDocument>;
-	/** Refuses a name that means none. */
+	/** Throws if there is no agent of this name. */
 	profile(name: string): Profile;
-	/** How a person goes on with a session; null when that cannot be done. */
+	/** How a person resumes a session; null if that is not possible. */
 	opening(name: string, session: string, account: string | null): { argv: string[]; env: Record<string, string> } | null;
 };
 
-/** `optional`: not there or not in use, and nothing asks for it. */
+/** `optional`: missing or unused, and nothing needs it. */
 export type Checkup = { name: string; ok: boolean; optional?: true | undefined; detail: string; hint?: string | undefined };
 
-/** A repo as it is shown. `file`: whether its own sluice.yml counts; `problem`: why nothing could be done there now. */
+/** A repo as shown. `file`: whether its own sluice.yml is in force; `problem`: why Sluice could not work there now. */
 export type RepoDocument = Omit<RepoSettings, "trusted"> & {
 	name: string;
 	max: number | null;
 	prefix: string | null;
 	file: "none" | "untrusted" | "changed" | "bad" | "trusted";
 	file_problem: string | null;
+	/** Whether its own recipes are in force. */
+	recipes: RecipesState;
+	/** How its sluice.yml and its recipes differ from the trusted ones, and the programs that they name now. */
+	changes: (FileChange & { commands: string[][] })[];
+	/** Why its sluice.yml or its recipes are not in force, and what to type. */
+	trust_problem: string | null;
+	/** Digest of all files that trust covers, as they are now; null if there are none. */
+	digest: string | null;
 	base: string | null;
 	head: string | null;
-	/** "merge", "rebase" … while git is in the middle of one. */
+	/** "merge", "rebase" … while git has one in progress. */
 	busy: string | null;
 	problem: string | null;
 	/** Hosts that jobs of this repo may run on. */
 	hosts: string[];
 	worktrees: WorktreeView[];
 };
-/** One of `path` and `url`. */
+/** Exactly one of `path` and `url`. */
 export type NewRepo = {
 	path?: string | undefined;
 	url?: string | undefined;
@@ -164,42 +176,45 @@ export type RepoHandle = {
 	list(): Promise<RepoDocument[]>;
 	show(name: string): Promise<RepoDocument>;
 	add(repo: NewRepo, by: string): Promise<RepoDocument>;
-	trust(name: string, trusted: boolean, by: string): Promise<RepoDocument>;
+	/** `shown`: the digest of the files that the caller has seen; refused if they have changed since. */
+	trust(name: string, trusted: boolean, by: string, shown?: string): Promise<RepoDocument>;
 	remove(name: string, by: string): Promise<void>;
-	/** Refuses a branch that the repo does not have, with the nearest one. A repo that is not on this machine, or has no folder, is not looked at. */
+	/** Throws if the repo does not have the branch, and suggests the nearest one. Does not check a repo that is not on this machine or has no folder. */
 	mustHaveBranch(name: string, branch: string): Promise<void>;
 };
 
 /** The part of the workspaces that methods use. */
-export type WorkHandle = {
+type WorkHandle = {
 	prune(act: "remove" | "only look"): Promise<PruneReport>;
 	worktrees(): WorktreeView[];
+	/** A job's worktree, for a person who is about to work there: its `.git` is put back as git made it. */
+	place(job: number): Promise<WorktreeView | null>;
 	/** How a person makes a worktree again that is gone: argv, null when something is there; null when that is not possible here. */
 	restorable(
 		repo: string,
 		past: { job: number; branch?: string | undefined; commit?: string | undefined },
 	): Promise<{ path: string; argv: string[] | null } | null>;
-	/** Jobs whose merge goes on only if a person sees to it. */
+	/** Jobs whose merge continues only after a person acts. */
 	stuckMerges(): number[];
-	/** Looks whether git is in the middle of something in any repo, and tells the scheduler: rewinds hang on it. */
+	/** Checks whether git has an operation in progress in any repo, and reports it to the scheduler: rewinds depend on it. */
 	lookForBusy(): Promise<void>;
-	/** The diff of the working tree that a folder is in. */
-	capture(folder: string): Promise<string>;
+	/** The diff of the working tree that contains a folder. `registered`: refused unless it is a worktree of ours or the folder of a configured repo. */
+	capture(folder: string, whose: "any" | "registered"): Promise<string>;
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
-	/** What a branch has that its base has not; null where one of them is not there. */
+	/** What a branch has that its base does not; null if one of them does not exist. */
 	branchDiff(repo: string, branch: string, base: string | undefined): Promise<{ patch: string; from: "branch" } | null>;
 };
 
-/** Runs of other hosts, through the store that they share. Null: nobody knows of such a run, or its host does not answer and nothing was kept. */
+/** Runs of other hosts, through the shared store. Null: no host knows such a run, or its host does not answer and nothing was stored. */
 export type Elsewhere = {
-	/** Waits for something new at most `wait_ms`. */
+	/** Waits at most `wait_ms` for new output. */
 	logs(
 		job: number,
 		attempt: number,
 		options: { stream: LogStream; offset?: number; tail?: number; limit?: number; wait_ms: number },
 	): Promise<(LogPiece & { run: string }) | null>;
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run"; host: string } | null>;
-	/** `there`: null when its host does not answer. */
+	/** `there`: null if its host does not answer. */
 	place(
 		job: number,
 		attempt: number,
@@ -209,7 +224,7 @@ export type Elsewhere = {
 
 export type Context = {
 	scheduler: Scheduler;
-	/** Absent where no other host has the store. */
+	/** Absent if no other host shares the store. */
 	elsewhere?: Elsewhere | undefined;
 	supervisor: Supervision;
 	config: ConfigHandle;
@@ -222,30 +237,43 @@ export type Context = {
 	pid: number;
 	/** Epoch milliseconds. */
 	startedAt: number;
-	/** The HTTP port; `problem`: why there is none although one was asked for, or why it is another one; `ready`: runs of before have been found again, and claims have begun. */
-	doors(): { port: number | null; problem: string | null; ready: boolean };
-	/** What is wrong with the disk of the home. */
+	/**
+	 * The HTTP port. `problem`: why there is none although one was requested, or why it is another one. `ready`: runs from before the start were found again,
+	 * and claims have begun.
+	 */
+	endpoints(): { port: number | null; problem: string | null; ready: boolean };
+	/** A problem with the disk of the home. */
 	disk?(): string | null;
 	log: Log;
 	clock: Clock;
-	/** Timers: how long a call waits for news, heartbeats. */
+	/** Timers for calls that wait for a change, and for heartbeats. */
 	host: Pick<Host, "after" | "turn">;
-	/** Who is meant when a caller on the socket does not say: the OS user. */
+	/** The name for the record if a caller on the socket does not give one: the OS user. */
 	user: string;
 	/** Begins to stop the daemon; returns at once. */
 	down(options: { runs: "leave" | "stop"; graceMs: number | undefined; by: string }): void;
 	doctor(): Promise<Checkup[]>;
-	/** What a kernel.db holds; refuses a file that is none. */
+	/** The contents of a kernel.db; throws if the file is not one. */
 	kernelFile(path: string): KernelDump;
 	/** Sources, recipes and what is slung. */
 	intake: Intake;
 };
 
-/** Who asks. `job`: the job whose run it is, `token` its run's. */
-export type Caller = { role: Role; by: string; door: "socket" | "http"; job?: number; token?: number };
+/**
+ * The caller. `job`: the job whose run it is, `token`: that run's token. `found`: it sent no token, but its process belongs to this run, which is live or
+ * over.
+ */
+export type Caller = {
+	role: Role;
+	by: string;
+	channel: "socket" | "http";
+	job?: number;
+	token?: number;
+	found?: { run: string; job: number; state: "live" | "over" };
+};
 
-/** Tokens of the HTTP door, and of `session.auth` on the socket. */
+/** Tokens for HTTP, and for `session.auth` on the socket. */
 export type Tokens = { operator: string; viewer: string };
 
-/** Jobs whose runs on this host a pause with `freeze` has stopped. */
+/** Jobs whose runs on this host are frozen by a pause with `freeze`. */
 export const frozenIn = ({ supervisor }: Context): number[] => supervisor.live().flatMap(({ job, frozen }) => (frozen ? [job] : []));

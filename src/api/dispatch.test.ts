@@ -1,33 +1,33 @@
-// JSON-RPC's own rules: what is a request, a notification, a batch, an error, and who may call what.
+// JSON-RPC's own rules: what is a request, a notification, a batch, an error, and which role may call what.
 
 import { describe, expect, test } from "vitest";
 import { openDesk } from "../../test/make/served.ts";
 import type { Caller } from "./context.ts";
 import { ROLES } from "./fields.ts";
-import { type Answer, METHODS, type MethodName } from "./protocol.ts";
+import { METHODS, type MethodName, type RpcResponse } from "./protocol.ts";
 
-const VIEWER: Caller = { role: "viewer", by: "viewer", door: "http" };
-const RUN: Caller = { role: "run", by: "run:1.1", door: "http", job: 1 };
+const VIEWER: Caller = { role: "viewer", by: "viewer", channel: "http" };
+const RUN: Caller = { role: "run", by: "run:1.1", channel: "http", job: 1 };
 const VERSION = { jsonrpc: "2.0", id: 1, method: "scheduler.version" };
-const errorOf = (answer: unknown) => [(answer as Answer).id, (answer as { error: { code: number } }).error.code];
+const errorOf = (answer: unknown) => [(answer as RpcResponse).id, (answer as { error: { code: number } }).error.code];
 
 describe("a request", () => {
 	test("is answered with its id, whatever kind of id that is", async () => {
 		const desk = await openDesk();
 		for (const id of [7, "seven", null, 0, -1, 1.5, ""]) {
-			const answer = (await desk.say(JSON.stringify({ ...VERSION, id }))) as Answer;
+			const answer = (await desk.say(JSON.stringify({ ...VERSION, id }))) as RpcResponse;
 			expect(answer).toMatchObject({ jsonrpc: "2.0", id, result: { version: "0.0.0-test", role: "operator" } });
 			expect(Object.keys(answer).sort()).toEqual(["id", "jsonrpc", "result"]);
 		}
 	});
 
-	test("that is no JSON is a parse error", async () => {
+	test("that is not JSON is a parse error", async () => {
 		const desk = await openDesk();
 		for (const text of ["", "{", '{"jsonrpc": "2.0", "method": "foobar, "params": "bar", "baz]', "nul", "[1,", "\u0000"])
 			expect(errorOf(await desk.say(text))).toEqual([null, -32700]);
 	});
 
-	test("that is no request is an invalid one", async () => {
+	test("that is not a request is an invalid request", async () => {
 		const desk = await openDesk();
 		const wrong = [
 			1,
@@ -47,7 +47,7 @@ describe("a request", () => {
 		expect(errorOf(await desk.say(JSON.stringify({ ...VERSION, id: 5, params: null })))).toEqual([5, -32600]);
 	});
 
-	test("of another protocol is refused before anything is done, but for asking who is there and telling it to go", async () => {
+	test("of another protocol is refused before anything is done, except for version and down", async () => {
 		const desk = await openDesk();
 		const add = { ...VERSION, protocol: 2, method: "job.add", params: { command: ["true"] } };
 		expect(await desk.say(JSON.stringify(add))).toMatchObject({ error: { code: -32009, data: { code: "conflict", field: "protocol" } } });
@@ -56,7 +56,7 @@ describe("a request", () => {
 		expect(await desk.say(JSON.stringify({ ...VERSION, protocol: 2 }))).toMatchObject({ result: { protocol: 1 } });
 	});
 
-	test("for a method that is not there suggests one that is", async () => {
+	test("for an unknown method suggests a known one", async () => {
 		const desk = await openDesk();
 		expect(await desk.refused("job.lst", {})).toEqual({
 			code: -32601,
@@ -114,7 +114,7 @@ describe("a notification", () => {
 });
 
 describe("a batch", () => {
-	test("is answered with one answer for each request that wants one", async () => {
+	test("gets one answer for each request that expects one", async () => {
 		const desk = await openDesk();
 		const answers = (await desk.say(
 			JSON.stringify([
@@ -124,7 +124,7 @@ describe("a batch", () => {
 				1,
 				{ ...VERSION, id: "b", method: "x" },
 			]),
-		)) as Answer[];
+		)) as RpcResponse[];
 		expect(answers.map((answer) => [answer.id, "error" in answer ? answer.error.code : "ok"])).toEqual([
 			["a", "ok"],
 			[null, -32600],
@@ -133,7 +133,7 @@ describe("a batch", () => {
 		]);
 	});
 
-	test("of notifications alone is not answered; an empty one, and one that is too long, is one error", async () => {
+	test("of notifications alone is not answered; an empty batch, and one that is too long, is one error", async () => {
 		const desk = await openDesk();
 		expect(await desk.say(JSON.stringify([{ jsonrpc: "2.0", method: "scheduler.status" }]))).toBeUndefined();
 		expect(errorOf(await desk.say("[]"))).toEqual([null, -32600]);
@@ -148,7 +148,7 @@ describe("roles", () => {
 		const callers = { viewer: VIEWER, run: RUN, operator: desk.operator };
 		for (const name of Object.keys(METHODS) as MethodName[])
 			for (const role of ROLES) {
-				// Wrong on purpose: whoever may call it is told so, the others are not let that far.
+				// Invalid parameters on purpose: a role that may call the method gets an error about them, any other role is refused before.
 				const { code } =
 					name === "kernel.agent.list" ? { code: 0 } : await desk.refused(name, { nonsense: 1 }, callers[role]).catch(() => ({ code: 0 }));
 				const allowed = ROLES.indexOf(role) >= ROLES.indexOf(METHODS[name].role);
@@ -186,11 +186,11 @@ describe("roles", () => {
 		expect((await desk.t.sluice.history(2)).map(({ by }) => by)).toEqual(["run:1.1"]);
 	});
 
-	test("who acts is recorded: what the socket's owner says, else the user; over HTTP the token", async () => {
+	test("the record names the actor: the name that the socket's owner gives, else the user; over HTTP the token", async () => {
 		const desk = await openDesk();
 		await desk.call("job.add", { command: ["true"], by: "bo" });
 		await desk.call("job.add", { command: ["true"] });
-		await desk.call("job.add", { command: ["true"], by: "bo" }, { role: "operator", by: "token", door: "http" });
+		await desk.call("job.add", { command: ["true"], by: "bo" }, { role: "operator", by: "token", channel: "http" });
 		const by = await Promise.all([1, 2, 3].map(async (id) => (await desk.t.sluice.history(id))[0]?.by));
 		expect(by).toEqual(["bo", "ann", "token"]);
 	});
@@ -204,8 +204,8 @@ describe("kernel.enabled: false", () => {
 	});
 });
 
-describe("our own faults", () => {
-	test("are said without a stack, and logged with one", async () => {
+describe("internal errors", () => {
+	test("are returned without a stack, and logged with one", async () => {
 		const desk = await openDesk();
 		desk.context.doctor = async () => {
 			throw new Error("a secret detail");

@@ -1,10 +1,12 @@
-// JSON-RPC 2.0: from the text of a request, or of a batch of them, to the text of the answer. Knows nothing of sockets.
+// JSON-RPC 2.0: turns the text of a request, or of a batch, into the text of the answer. Knows nothing of sockets.
 
-import * as check from "../core/check.ts";
-import { readJson, writeJson } from "../core/json-text.ts";
-import { nearest } from "../core/nearest.ts";
+import * as check from "../core/input/check.ts";
+import { nearest } from "../core/input/nearest.ts";
+import { depthOf, readJson, writeJson } from "../core/text/json-text.ts";
 import { type At, demand, doc, type Handler, type Handlers } from "./call.ts";
+import { identify } from "./caller-process.ts";
 import type { Caller, Context, Tokens } from "./context.ts";
+import { rfc3339 } from "./documents.ts";
 import type { Method } from "./fields.ts";
 import { accountMethods } from "./methods/account.ts";
 import { agentMethods } from "./methods/agent.ts";
@@ -20,44 +22,53 @@ import { repoMethods } from "./methods/repo.ts";
 import { runMethods } from "./methods/run.ts";
 import { schedulerMethods } from "./methods/scheduler.ts";
 import { recipeMethods, sourceMethods } from "./methods/source.ts";
+import { CODE_LASTS_MS, type PageSignIns } from "./page-sign-ins.ts";
 import { readBy, readParams } from "./params.ts";
-import { type Answer, isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES } from "./protocol.ts";
+import { isMethod, LIMITS, METHODS, type MethodName, PROTOCOL, RPC_CODES, type RpcResponse } from "./protocol.ts";
 import { errorBody, Refusal } from "./refusal.ts";
+import { openToRun } from "./run-bounds.ts";
+import { forViewer, jobsWithFreeForm } from "./secrets.ts";
 import { bearer } from "./tokens.ts";
 
-/** One connection, or one HTTP request. */
-export type Session = { caller: Caller };
-export type Door = { context: Context; tokens: Tokens };
+/** One connection, or one HTTP request. `identified`: caller-process.ts. */
+export type Session = { caller: Caller; identified?: Promise<void> | undefined };
+export type RpcServer = { context: Context; tokens: Tokens; pages: PageSignIns };
 
-/** undefined: nothing is to be answered. */
-export async function answerText(door: Door, session: Session, text: string): Promise<string | undefined> {
-	const answer = await answerTo(door, session, text);
+/** undefined: no answer is due. */
+export async function answerText(rpc: RpcServer, session: Session, text: string): Promise<string | undefined> {
+	const answer = await answerTo(rpc, session, text);
 	return answer === undefined ? undefined : writeJson(answer);
 }
 
-async function answerTo(door: Door, session: Session, text: string): Promise<Answer | Answer[] | undefined> {
+const LONG = 400_000;
+const DEEPEST = 200_000;
+
+async function answerTo(rpc: RpcServer, session: Session, text: string): Promise<RpcResponse | RpcResponse[] | undefined> {
+	// Nested lists take the parser longest: very deep text is not parsed at all.
+	const tooDeep = () => failed(null, RPC_CODES.request, `nested more than ${LIMITS.nesting} deep`, "limit");
+	if (text.length > LONG && depthOf(text) > DEEPEST) return tooDeep();
 	let message: unknown;
 	try {
 		message = readJson(text);
 	} catch {
 		return failed(null, RPC_CODES.parse, "not JSON", "parse");
 	}
-	if (isTooDeep(message)) return failed(null, RPC_CODES.request, `nested more than ${LIMITS.nesting} deep`, "limit");
-	if (!Array.isArray(message)) return one(door, session, message);
+	if (isTooDeep(message)) return tooDeep();
+	if (!Array.isArray(message)) return one(rpc, session, message);
 	if (message.length === 0) return failed(null, RPC_CODES.request, "an empty batch", "request");
 	if (message.length > LIMITS.batch)
 		return failed(null, RPC_CODES.request, `${message.length} requests in a batch, at most ${LIMITS.batch}`, "limit");
-	const answers = (await Promise.all(message.map((request) => one(door, session, request)))).filter((answer) => answer !== undefined);
+	const answers = (await Promise.all(message.map((request) => one(rpc, session, request)))).filter((answer) => answer !== undefined);
 	return answers.length === 0 ? undefined : answers;
 }
 
-export const failed = (id: Answer["id"], code: number, message: string, word: string): Answer => ({
+export const failed = (id: RpcResponse["id"], code: number, message: string, word: string): RpcResponse => ({
 	jsonrpc: "2.0",
 	id,
 	error: { code, message, data: { code: word } },
 });
 
-/** Without recursion, since that is what deep nesting breaks. */
+/** Without recursion, which deep nesting would break. */
 function isTooDeep(value: unknown): boolean {
 	let level: unknown[] = [value];
 	for (let depth = 0; level.length > 0; depth++) {
@@ -72,31 +83,32 @@ function isTooDeep(value: unknown): boolean {
 	return false;
 }
 
-type Request = { jsonrpc: unknown; protocol?: unknown; id?: unknown; method: unknown; params?: unknown };
+type Request = { jsonrpc: unknown; protocol?: unknown; process?: unknown; id?: unknown; method: unknown; params?: unknown };
 
-async function one(door: Door, session: Session, message: unknown): Promise<Answer | undefined> {
+async function one(rpc: RpcServer, session: Session, message: unknown): Promise<RpcResponse | undefined> {
 	if (message === null || typeof message !== "object" || Array.isArray(message))
 		return failed(null, RPC_CODES.request, "a request is an object", "request");
-	const { jsonrpc, protocol, id, method, params } = message as Request;
+	const { jsonrpc, protocol, process, id, method, params } = message as Request;
 	const isNotification = !Object.hasOwn(message, "id");
 	const known = typeof id === "string" || typeof id === "number" || id === null;
 	if (!isNotification && !known) return failed(null, RPC_CODES.request, "id must be text, a number or null", "request");
-	const own = known ? (id as Answer["id"]) : null;
+	const own = known ? (id as RpcResponse["id"]) : null;
 	if (jsonrpc !== "2.0") return failed(own, RPC_CODES.request, 'jsonrpc must be "2.0"', "request");
 	if (typeof method !== "string") return failed(own, RPC_CODES.request, "method must be text", "request");
 	if (params !== undefined && (params === null || typeof params !== "object"))
 		return failed(own, RPC_CODES.request, "params must be an object", "request");
 	try {
-		if (protocol !== undefined && protocol !== PROTOCOL && !ANY_PROTOCOL.includes(method)) throw otherProtocol(door.context);
-		const result = await call(door, session, method, params);
+		if (protocol !== undefined && protocol !== PROTOCOL && !ANY_PROTOCOL.includes(method)) throw otherProtocol(rpc.context);
+		if (process !== undefined || session.identified !== undefined) await identify(rpc.context, session, process);
+		const result = await call(rpc, session, method, params);
 		return isNotification ? undefined : { jsonrpc: "2.0", id: own, result };
 	} catch (error) {
-		const body = errorBody(error, door.context.log, method);
+		const body = errorBody(error, rpc.context.log, method);
 		return isNotification ? undefined : { jsonrpc: "2.0", id: own, error: body };
 	}
 }
 
-/** What a command of whatever version may ask: who is there, and that it goes. */
+/** What a command of any version may ask: which daemon this is, and that it stop. */
 const ANY_PROTOCOL: readonly string[] = ["scheduler.version", "scheduler.down", "session.auth"] satisfies MethodName[];
 
 const otherProtocol = ({ version }: Context) =>
@@ -107,11 +119,11 @@ const otherProtocol = ({ version }: Context) =>
 	});
 
 const sessionMethods: Handlers<"session"> = {
-	"session.auth": async ({ token }, { tokens, context, session }: At & Partial<Door>) => {
-		if (session.caller.door === "http") throw check.wrong("token", "goes into the header", "Authorization: Bearer …");
+	"session.auth": async ({ token }, { tokens, context, session }: At & Partial<RpcServer>) => {
+		if (session.caller.channel === "http") throw check.wrong("token", "goes into the header", "Authorization: Bearer …");
 		const caller = bearer(token, tokens as Tokens, context.supervisor, "socket");
-		// It may be that of a run which the daemon that has just started is yet to find.
-		if (!caller && !context.doors().ready)
+		// The token may be that of a run that the daemon, which has just started, has not found yet.
+		if (!caller && !context.endpoints().ready)
 			throw new Refusal(RPC_CODES.store, "the daemon has just started and does not know its runs yet", {
 				code: "closed",
 				hint: "try again",
@@ -119,6 +131,10 @@ const sessionMethods: Handlers<"session"> = {
 		if (!caller) throw new Refusal(RPC_CODES.role, "this token is not known", { code: "unauthorised", field: "token" });
 		session.caller = caller;
 		return doc({ role: caller.role, by: caller.by, job: caller.job ?? null });
+	},
+	"session.code": async ({ role = "operator" }, { pages, context }: At & Partial<RpcServer>) => {
+		const code = (pages as PageSignIns).makeCode(role);
+		return doc({ code, role, expires_at: rfc3339(context.clock.now() + CODE_LASTS_MS), port: context.endpoints().port });
 	},
 };
 
@@ -144,18 +160,21 @@ const HANDLERS: { [M in MethodName]: Handler<M> } = {
 	...kernelMethods,
 };
 
-async function call(door: Door, session: Session, name: string, params: unknown): Promise<unknown> {
-	const { context } = door;
+async function call(rpc: RpcServer, session: Session, name: string, params: unknown): Promise<unknown> {
+	const { context } = rpc;
 	const isHidden = name.startsWith("kernel.") && !context.scheduler.config().kernel.enabled;
 	if (!isMethod(name) || isHidden) throw unknownMethod(name, isHidden);
 	const method: Method = METHODS[name];
 	demand(session.caller, method.role, name);
 	if (Array.isArray(params)) throw check.wrong("params", "must be an object with names, not a list");
 	const { caller } = session;
-	// Only the socket's owner may speak for others: he could act as any of them anyway.
-	const said = caller.door === "socket" && caller.role === "operator" ? readBy(params) : undefined;
-	const at: At & Door = { ...door, session, by: said ?? caller.by };
-	return (HANDLERS[name] as Handler<MethodName>)(readParams(method, params) as never, at);
+	// Only the socket's owner may act under another name: as the owner, it could act as any caller anyway.
+	const said = caller.channel === "socket" && caller.role === "operator" ? readBy(params) : undefined;
+	const at: At & RpcServer = { ...rpc, session, by: said ?? caller.by };
+	const answer = await (HANDLERS[name] as Handler<MethodName>)(readParams(method, params) as never, at);
+	if (caller.role === "operator") return answer;
+	const open = caller.job === undefined ? undefined : await openToRun(caller.job, jobsWithFreeForm(answer), context);
+	return forViewer(answer, { names: context.config.settings().secrets }, open);
 }
 
 function unknownMethod(name: string, isHidden: boolean): Refusal {

@@ -1,9 +1,9 @@
-// Documents: every field of a job, null where there is nothing, times in RFC 3339, secrets masked.
+// Documents: every field of a job, null for absent values, times in RFC 3339, secrets masked.
 
 import { describe, expect, test } from "vitest";
 import { NOON } from "../../test/make/fakes.ts";
 import { openDesk } from "../../test/make/served.ts";
-import { INPUT_KEYS } from "../core/input.ts";
+import { INPUT_KEYS } from "../core/input/job.ts";
 import { DOCUMENT_FIELDS } from "../core/job-fields.ts";
 import { rfc3339 } from "./documents.ts";
 
@@ -12,17 +12,17 @@ describe("a job's document", () => {
 		const desk = await openDesk();
 		await desk.t.add();
 		const { job } = await desk.call("job.show", { id: 1 });
-		// How a parent counts, and a serial group, are shown as what they became: an edge, a lock.
+		// `parent_gate` and `serial` are shown as what they became: an edge, a lock.
 		const shown = INPUT_KEYS.filter((key) => key !== "parent_gate" && key !== "serial");
 		expect(shown.filter((key) => !(key in job))).toEqual([]);
 		const state = ["status", "wait_reason", "waited_on", "exit_code", "exit_kind", "attempt", "depth", "enqueued_at", "dispatch_failures"];
 		expect([...state, "last_failure", "version", "raw_exit_code", "merge_status"].filter((key) => !(key in job))).toEqual([]);
 		expect(Object.entries(job).filter(([, value]) => value === undefined)).toEqual([]);
-		// What `display.list` is checked by.
+		// The fields against which `display.list` is checked.
 		expect([...DOCUMENT_FIELDS].sort()).toEqual(Object.keys(job).sort());
 	});
 
-	test("gives back what was handed in", async () => {
+	test("returns the input unchanged", async () => {
 		const desk = await openDesk({ config: { repos: { app: {} }, lanes: { default: {}, code: {} }, resources: { build: 2 } } });
 		const input = {
 			name: "x",
@@ -62,7 +62,7 @@ describe("a job's document", () => {
 			on_missing: "wait" as const,
 			unique: { key: "k", window_ms: 5000, policy: "replace" as const },
 		};
-		// Straight into the queue: over the doors a recipe would be rendered.
+		// Added to the scheduler directly: the API would render a recipe.
 		const result = await desk.t.sluice.add(input);
 		if (result.outcome !== "queued") throw new Error(result.outcome);
 		const added = await desk.call("job.show", { id: result.job.id });
@@ -78,7 +78,7 @@ describe("a job's document", () => {
 		expect((await desk.call("job.list", {})).jobs.map(({ parallelizable }) => parallelizable)).toEqual([true, false]);
 	});
 
-	test("shows a run, what it was asked, and the last one", async () => {
+	test("shows a run, its question, and the last run", async () => {
 		const desk = await openDesk();
 		await desk.t.add();
 		await desk.t.start();
@@ -102,7 +102,7 @@ describe("a job's document", () => {
 		});
 	});
 
-	test("masks secrets in the environment, by name and by look", async () => {
+	test("masks secrets in the environment, by name and by form", async () => {
 		const desk = await openDesk();
 		const env = {
 			PATH: "/bin",
@@ -113,20 +113,25 @@ describe("a job's document", () => {
 			KEYBOARD: "qwerty",
 			ODD: "sk-ant-123",
 			URL: "postgres://me:pw@host/db",
+			GIT_URL: "https://hush@github.com/x",
+			HOOK: "https://h/?token=hush&page=2",
+			apiKey: "hush",
 		};
 		await desk.t.add({ env });
-		const expected = { ...env, API_KEY: "***", github_token: "***", MY_SECRET_NAME: "***", DB_PASSWORD: "***", ODD: "***", URL: "***" };
+		const shapes = { URL: "postgres://***@host/db", GIT_URL: "https://***@github.com/x", HOOK: "https://h/?token=***&page=2" };
+		const named = { API_KEY: "***", apiKey: "***", github_token: "***", MY_SECRET_NAME: "***", DB_PASSWORD: "***" };
+		const expected = { ...env, ...named, ...shapes, ODD: "***" };
 		expect((await desk.call("job.show", { id: 1 })).job.env).toEqual(expected);
 		for (const method of ["job.show", "job.why", "job.list", "job.history"] as const)
 			expect(
 				JSON.stringify(await desk.say(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: method === "job.list" ? {} : { id: 1 } }))),
-			).not.toMatch(/sk-ant|:pw@/);
+			).not.toMatch(/sk-ant|:pw@|hush/);
 		desk.pretended.secrets = ["PATH"];
 		expect((await desk.call("job.show", { id: 1 })).job.env).toMatchObject({ PATH: "***", API_KEY: "a" });
 	});
 });
 
-test("times beyond what RFC 3339 can say are its last moment", () => {
+test("times beyond RFC 3339 are shown as its last moment", () => {
 	expect(rfc3339(0)).toBe("1970-01-01T00:00:00.000Z");
 	expect(rfc3339(8.64e15)).toBe("9999-12-31T23:59:59.999Z");
 });

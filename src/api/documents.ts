@@ -1,7 +1,8 @@
-// What is shown of the engine's data: JSON documents in snake_case, null where there is nothing, times in RFC 3339, secrets masked. The types are what
-// clients see.
+// The engine's data as clients see it: JSON documents in snake_case, null for absent values, times in RFC 3339, secrets masked.
 
+import type { Ended, EventRow, JobView } from "../contracts/scheduler.ts";
 import type { Config } from "../core/config.ts";
+import { exactPayload } from "../core/input/payload.ts";
 import type {
 	After,
 	Condition,
@@ -16,12 +17,11 @@ import type {
 	Status,
 	StopKind,
 } from "../core/job.ts";
-import { exactPayload } from "../core/payload.ts";
 import type { Reason } from "../core/reason.ts";
 import { policyOf } from "../core/retry.ts";
-import { resultValue, type VerdictWord } from "../core/verdict.ts";
-import type { Ended, EventRow, JobView } from "../scheduler.ts";
-import type { Progress } from "../supervisor/index.ts";
+import { resultValue, type VerdictWord } from "../core/runs/verdict.ts";
+import { levelOfRuns } from "../core/trust/run-bounds.ts";
+import type { AgentProgress } from "../supervisor/index.ts";
 import { type Mask, masked } from "./secrets.ts";
 
 /** RFC 3339, in UTC, to the millisecond. */
@@ -36,13 +36,13 @@ export type RunDocument = {
 	started_at: Time;
 	lease_until: Time | null;
 	launched: boolean;
-	/** Of a live run of this host; null when it is not known. */
+	/** Pid of a live run of this host; null if unknown. */
 	pid: number | null;
 	stop: { kind: StopKind; reason: string; by: string; at: Time } | null;
-	/** Its processes are stopped, by a pause with `freeze`; false also where that is not known, for runs of other hosts. */
+	/** Its processes are stopped by a pause with `freeze`; false also for runs of other hosts, where it is unknown. */
 	frozen: boolean;
-	/** What a live agent of this host has done so far; null when it is not known. */
-	progress: Progress | null;
+	/** What a live agent of this host has done so far; null if unknown. */
+	progress: AgentProgress | null;
 };
 
 export type JobDocument = {
@@ -52,21 +52,21 @@ export type JobDocument = {
 	kind: JobKind;
 	blocked: boolean;
 	wait_reason: { kind: string; detail: string } | null;
-	/** Of a ready job: the hold, budget or want of a host that keeps it from its turn, as it was when asked. */
+	/** For a ready job: the hold, budget or missing host that keeps it from its turn, at the time of the request. */
 	held: { kind: string; detail: string } | null;
 	waited_on: string[];
-	/** Of one that runs: the jobs that its run waits for and lends its slot to. */
+	/** For a running job: the jobs that its run waits for while it lends its slot. */
 	waits_for: number[];
 	exit_code: number | null;
 	raw_exit_code: number | null;
 	exit_kind: ExitKind | null;
 	end_reason: string | null;
 	merge_status: MergeStatus | null;
-	/** Files in the way of a merge, words, the commit that has it. */
+	/** Files that prevent the merge, a message, the merge commit. */
 	merge_report: MergeReport | null;
-	/** The branch that its work is merged into; null where it is not merged, or its repo names no base. */
+	/** The target branch of its merge; null if it is not merged, or if its repo names no base. */
 	merge_target: string | null;
-	/** The commit on that branch which has its work. */
+	/** The commit on that branch that contains its work. */
 	merge_commit: string | null;
 	attempt: number;
 	failures: number;
@@ -98,14 +98,14 @@ export type JobDocument = {
 	worktree: string | null;
 	merge: "direct" | "mr" | "local" | null;
 	no_merge: boolean;
-	/** Whether its runs find an input.patch. */
+	/** Whether its runs get an input.patch. */
 	input_patch: boolean;
 	cwd: string | null;
 	env: Record<string, string> | null;
 	host_labels: string[];
 	lane: string;
 	priority: number;
-	/** Moved by promote (above 0), demote (below 0) or run_now. */
+	/** Set by promote (above 0), demote (below 0) or run_now. */
 	rank: number;
 	forced: boolean;
 	trigger: string;
@@ -128,8 +128,10 @@ export type JobDocument = {
 	retry: RetryPolicy;
 	uses: Record<string, number>;
 	model: string | null;
-	/** As the job was added; `granted` has what a person allowed since. */
+	/** As given at `add`; `granted` has what a person allowed since. */
 	permission: "ask" | "edit" | "full" | null;
+	/** The highest permission of jobs that its runs add; null for a job that outside workers run. */
+	may_add: "ask" | "edit" | "full" | null;
 	allow: string[];
 	expect: "any" | "change" | "none" | null;
 	commit: "auto" | "agent" | "never" | null;
@@ -141,20 +143,20 @@ export type JobDocument = {
 	raw: boolean;
 	session: string | null;
 	question: string | null;
-	/** What a person said to the last question that was answered, and what that was. */
+	/** The last answer of a person, and the question. */
 	answer: string | null;
 	asked: string | null;
-	/** What its run says of itself, or the last one said: the last word. */
+	/** The latest verdict of its current or last run about itself. */
 	verdict: { verdict: VerdictWord; text: string; at: Time } | null;
-	/** What its run reported to the jobs after it; null where it reported nothing, too. */
+	/** The result that its run reported for later jobs; null also if it reported none. */
 	result: unknown;
-	/** What a person granted with an answer: a permission, or tool calls as they were denied. */
+	/** What a person granted in an answer: a permission, or denied tool calls. */
 	granted: { permission: "edit" | "full" | null; allow: string[] } | null;
 	/** Tool calls that its last run was not allowed to make. */
 	denied: string[];
-	/** What the last words of its last run ask, though it is not stopped by that. */
+	/** A question in the last words of its last run, which did not keep the job from ending. */
 	closing_question: string | null;
-	/** What its runs have told that they used, in all. */
+	/** Total usage that its runs reported. */
 	usage: Record<string, number>;
 	/** What was wrong with a record that could not be read. */
 	broken: string | null;
@@ -169,24 +171,24 @@ export type ReasonDocument = Omit<Reason, "since" | "clears_at" | "observed_at">
 export type EventDocument = { seq: number; at: Time; kind: string; job: number | null; by: string; data: Record<string, unknown> };
 export type EndedDocument = { job: number; status: Status; retry_at: Time | null };
 
-/** The last moment that RFC 3339 can name: later ones are shown as this. */
+/** The last moment that RFC 3339 can express; later ones are shown as this. */
 const LAST = 253_402_300_799_999;
 export const rfc3339 = (ms: number): Time => new Date(Math.min(ms, LAST)).toISOString();
 export const maybeTime = (ms: number | null | undefined): Time | null => (ms === null || ms === undefined ? null : rfc3339(ms));
 
-/** `pidOf`: of a live run, by its id. */
+/** `pidOf`: the pid of a live run, by the run's id. */
 export type Showing = {
 	config: Config;
 	mask: Mask;
 	pidOf?: ((run: string) => number | null) | undefined;
-	progressOf?: ((run: string) => Progress | null) | undefined;
+	progressOf?: ((run: string) => AgentProgress | null) | undefined;
 	isFrozen?: ((run: string) => boolean) | undefined;
 };
 
-/** Its branch stays, as was asked for: there is nothing that the engine would have to follow. */
+/** The branch is kept on request: the engine has no merge to follow. */
 const isKept = ({ spec }: JobView): boolean => spec.merge === "local" && !spec.no_merge;
 
-/** As the merge was told, or where it will go as things stand. */
+/** The target that the merge reported, or the one that it would have now. */
 function mergeTarget({ will_merge, merge_report, spec, repo }: JobView, { repos }: Config): string | null {
 	if (!will_merge) return null;
 	const known = repo !== undefined && Object.hasOwn(repos, repo) ? repos[repo] : undefined;
@@ -272,6 +274,7 @@ export function jobDocument(view: JobView, { config, mask, ...live }: Showing): 
 		uses: view.uses ?? {},
 		model: spec.model ?? null,
 		permission: spec.permission ?? (view.kind === "agent" ? "edit" : null),
+		may_add: view.kind === "agent" || view.kind === "command" ? levelOfRuns(view.kind, spec, view.granted?.permission) : null,
 		allow: spec.allow ?? [],
 		expect: spec.expect ?? (view.kind === "agent" ? "any" : null),
 		commit: spec.commit ?? (view.kind === "agent" ? "auto" : null),
@@ -345,7 +348,7 @@ export const reasonDocument = (reason: Reason): ReasonDocument => ({
 	observed_at: maybeTime(reason.observed_at),
 });
 
-/** Fields of an event's data that are moments. */
+/** Fields of an event's data that are times. */
 const MOMENTS = new Set(["until", "retry_at", "at"]);
 
 export const eventDocument = ({ seq, at, kind, job, by, data }: EventRow): EventDocument => ({

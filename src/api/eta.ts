@@ -1,12 +1,12 @@
-// When a job or a batch is likely to be done, for whoever asks about something else. Rests on a forecast of the whole queue, which is made now and then.
+// Expected end of a job or a batch, for answers about other things. Uses a forecast of the whole queue, which is renewed now and then.
 
-import type { Forecast } from "../core/forecast.ts";
+import type { JobView } from "../contracts/scheduler.ts";
+import type { Forecast } from "../core/forecast/forecast.ts";
 import { isTerminal } from "../core/job.ts";
-import type { JobView } from "../scheduler.ts";
 import { type Context, frozenIn } from "./context.ts";
 import { type RangeDocument, rangeDocument } from "./forecast-document.ts";
 
-/** Without times: `stuck` says why there are none. */
+/** Without times: `stuck` says why. */
 export type EtaDocument = {
 	start: RangeDocument | null;
 	end: RangeDocument | null;
@@ -15,17 +15,17 @@ export type EtaDocument = {
 };
 
 /**
- * A forecast serves all questions for ten times what it took: many questions cost little more than one, and in a queue of the usual size whoever asks
- * after an act of theirs is not told how it was before.
+ * A forecast is reused for ten times as long as it took to make: many requests cost little more than one, and in a queue of usual size a caller that has
+ * just changed something gets a forecast from after the change.
  */
 const TIMES = 10;
-/** A long queue takes longer to play: the answer goes without, and the next one has it. */
+/** A long queue takes longer to simulate: this answer goes out without times, and the next one has them. */
 const PATIENCE_MS = 500;
 
 type Kept = { forecast: Promise<Forecast | null>; until: number };
 const kept = new WeakMap<Context, Kept>();
 
-/** Undefined where there is nothing to foresee, or not in time. */
+/** Undefined if there is nothing to forecast, or the forecast was not ready in time. */
 export async function etaOf(
 	context: Context,
 	{ id, kind, status }: Pick<JobView, "id" | "kind" | "status">,
@@ -33,7 +33,7 @@ export async function etaOf(
 	if (isTerminal(status) || kind === "kernel") return undefined;
 	let forecast = await recent(context);
 	if (forecast && !forecast.jobs.some((job) => job.id === id)) {
-		// It came after the last one was made.
+		// The job was added after the last forecast.
 		kept.delete(context);
 		forecast = await recent(context);
 	}
@@ -48,7 +48,7 @@ export async function etaOf(
 	};
 }
 
-/** By name; a batch for which no time can be told is not among them. */
+/** By name; a batch without a forecast is left out. */
 export async function batchEtas(context: Context): Promise<Map<string, RangeDocument>> {
 	const forecast = await recent(context);
 	return new Map((forecast?.batches ?? []).flatMap(({ name, end }) => (end === null ? [] : [[name, rangeDocument(end) as RangeDocument]])));
@@ -72,7 +72,7 @@ async function recent(context: Context): Promise<Forecast | null> {
 
 function make(context: Context, now: number): Kept {
 	const entry: Kept = { forecast: Promise.resolve(null), until: Number.POSITIVE_INFINITY };
-	// Too many jobs to play: then there is none.
+	// Too many jobs to simulate: no forecast.
 	entry.forecast = context.scheduler.forecast({ frozen: frozenIn(context) }).catch(() => null);
 	void entry.forecast.then(() => {
 		const end = context.clock.monotonic();

@@ -3,7 +3,7 @@
 /** A number, or text: "7" or a job's name. */
 export type Ref = number | string;
 
-export type FieldKind =
+type FieldKind =
 	| "id"
 	| "ids"
 	| "word"
@@ -23,16 +23,16 @@ export type Field = {
 	readonly kind: FieldKind;
 	readonly about: string;
 	readonly needed: boolean;
-	/** What a choice is among. */
+	/** The options of a choice. */
 	readonly options?: readonly string[];
 	readonly min?: number;
 	readonly max?: number;
-	/** May also be null, which says: none. */
+	/** May also be null, which means none. */
 	readonly nullable?: true;
 };
 export type Fields = Readonly<Record<string, Field>>;
 
-/** A field that carries the type of its values, for the compiler alone. */
+/** A field that carries the type of its values, for the compiler only. */
 type Of<T, N extends boolean> = Field & { readonly needed: N; readonly of?: T };
 type Needed<T> = Of<T, true>;
 
@@ -53,7 +53,7 @@ export const choices = <const T extends string>(about: string, options: readonly
 export const json = (about: string) => needed<unknown>("json", about);
 export const object = <T = Record<string, unknown>>(about: string) => needed<T>("object", about);
 
-/** May be left out. */
+/** Optional. */
 export const maybe = <T>(field: Of<T, true>): Of<T, false> => ({ ...field, needed: false });
 /** May be null. */
 export const orNull = <T>(field: Of<T, true>): Of<T | null, true> => ({ ...field, nullable: true });
@@ -65,7 +65,7 @@ export type ParamsOf<F> = { [K in keyof F as F[K] extends { needed: true } ? K :
 };
 
 /**
- * The least that a caller must be. Each may do what those before it may:
+ * The least role that a caller must have. Each may do everything that the roles before it may:
  *   viewer    reads
  *   run       reads and adds: a run of ours, with the token in its environment
  *   operator  everything
@@ -73,15 +73,15 @@ export type ParamsOf<F> = { [K in keyof F as F[K] extends { needed: true } ? K :
 export const ROLES = ["viewer", "run", "operator"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What of the parameters is checked by whom: `strict` all of it here; the others also take what the scheduler itself checks. */
+/** Where parameters are checked: `strict` here, completely; the other kinds also accept parameters that the scheduler itself checks. */
 export type Check = "strict" | "job" | "ending" | "kernel";
 
 export type Method = {
 	readonly role: Role;
-	/** One line: what it does. */
+	/** What the method does, in one line. */
 	readonly about: string;
 	readonly params: Fields;
-	/** The result, as the reference prints it; `schema_version` comes first in each but the kernel's. */
+	/** The result, as the reference prints it; `schema_version` comes first in each, except in the kernel's. */
 	readonly result: string;
 	readonly check: Check;
 };
@@ -94,7 +94,7 @@ export const method =
 	<R>() =>
 	<const F extends Fields>(sketch: Sketch<F>): Typed<ParamsOf<F>, R> => ({ ...sketch, check: "strict" });
 
-/** A method that takes more than its fields name; `P` is all of it. */
+/** A method that accepts more than its fields; `P` is the type of all parameters. */
 export const openMethod =
 	<P, R>(check: Exclude<Check, "strict">) =>
 	(sketch: Sketch<Fields>): Typed<P, R> => ({ ...sketch, check });

@@ -1,6 +1,6 @@
 // A forecast as clients see it: moments in RFC 3339.
 
-import type { CapForecast, Forecast, JobForecast, Range } from "../core/forecast.ts";
+import type { CapForecast, Forecast, JobForecast, Percentiles } from "../core/forecast/forecast.ts";
 import { rfc3339, type Time } from "./documents.ts";
 
 export type RangeDocument = { p50: Time; p90: Time };
@@ -18,7 +18,7 @@ export type ForecastDocument = {
 	notes: string[];
 };
 
-export const rangeDocument = (one: Range | null): RangeDocument | null => one && { p50: rfc3339(one.p50), p90: rfc3339(one.p90) };
+export const rangeDocument = (one: Percentiles | null): RangeDocument | null => one && { p50: rfc3339(one.p50), p90: rfc3339(one.p90) };
 
 export const forecastDocument = (found: Forecast): ForecastDocument => ({
 	schema_version: 1,

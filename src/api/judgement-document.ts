@@ -1,4 +1,4 @@
-// What is made of recorded output, as a document: the same for the RPC and for the command line.
+// The judgement of recorded output as a document, the same for RPC and command line.
 
 import { NOTHING } from "../core/agents/happening.ts";
 import { knownOf } from "../core/agents/index.ts";
@@ -8,13 +8,13 @@ import { createReader } from "../core/agents/reading.ts";
 import { rfc3339 } from "./documents.ts";
 import type { JudgementDocument } from "./protocol/agent.ts";
 
-/** What of a profile decides how its output is read. */
-export type Read = Pick<Profile, "output" | "command" | "outcomes" | "usage" | "session">;
-export type Recorded = { exit: number; stderr: string; now: number; timezone: string };
+/** The parts of a profile that decide how its output is read. */
+export type JudgedProfile = Pick<Profile, "output" | "command" | "outcomes" | "usage" | "session">;
+type Recorded = { exit: number; stderr: string; now: number; timezone: string };
 export type Judging = { push(bytes: Uint8Array): void; end(recorded: Recorded): JudgementDocument };
 
-/** Takes what it wrote to stdout in pieces. */
-export function createJudging(name: string, profile: Read): Judging {
+/** Takes stdout in pieces. */
+export function createJudging(name: string, profile: JudgedProfile): Judging {
 	const { output, outcomes, usage, session } = profile;
 	const reader = createReader(output);
 	const watch = createWatch({ ...(outcomes && { outcomes }), ...(usage && { usage }), ...(session === undefined ? {} : { session }) });

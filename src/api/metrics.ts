@@ -1,10 +1,10 @@
 // Numbers for Prometheus: what is queued and running now, and what this daemon has seen since it started. docs/reference/metrics.md names each.
 
-import { HOLD_KINDS } from "../core/world.ts";
-import type { EventRow, News, Scheduler } from "../scheduler.ts";
+import type { CommitSummary, EventRow, Scheduler } from "../contracts/scheduler.ts";
+import { HOLD_KINDS } from "../core/limits-view.ts";
 import { type Family, Histogram, writeMetrics } from "./metrics-text.ts";
 
-/** Seconds. */
+/** Upper bounds of the buckets, in seconds. */
 const LATENCY = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200];
 const DURATION = [0.1, 0.5, 1, 5, 15, 60, 300, 900, 1800, 3600, 7200, 14_400, 43_200];
 
@@ -15,7 +15,7 @@ export class Metrics {
 	private readonly outcomes = new Map<string, number>();
 	private readonly usage = new Map<string, number>();
 	private added = 0;
-	/** When each live run began. */
+	/** Start times of live runs. */
 	private readonly began = new Map<number, number>();
 	private readonly off: () => void;
 
@@ -27,7 +27,7 @@ export class Metrics {
 		this.off = scheduler.watch((news) => this.hear(news));
 	}
 
-	/** Runs that were live before this daemon was. */
+	/** Loads the runs that were live before this daemon started. */
 	async open(): Promise<void> {
 		for (const { id, run } of await this.scheduler.list({ status: ["running"], limit: 100_000 })) {
 			if (run && !this.began.has(id)) this.began.set(id, run.started_at);
@@ -38,9 +38,9 @@ export class Metrics {
 		this.off();
 	}
 
-	private hear({ events }: News): void {
+	private hear({ events }: CommitSummary): void {
 		for (const event of events) this.count(event);
-		// Many jobs that are added together have one event for all of them.
+		// Jobs that are added together have one event for all of them.
 		const applied = events.find(({ kind }) => kind === "applied");
 		if (applied && !events.some(({ kind }) => kind === "added")) this.added += Number(applied.data.to) - Number(applied.data.from) + 1;
 	}

@@ -1,17 +1,17 @@
-// Checks a call's parameters against the fields of its method, and turns them into our form: times and durations in milliseconds.
+// Checks a call's parameters against the fields of its method, and normalises them: times and durations in milliseconds.
 
-import * as check from "../core/check.ts";
 import { SluiceError } from "../core/errors.ts";
+import * as check from "../core/input/check.ts";
 import type { Field, Method } from "./fields.ts";
 
-export type Given = Record<string, unknown>;
+export type RawParams = Record<string, unknown>;
 
-export function readParams(method: Method, given: unknown): Given {
-	const params = given === undefined ? {} : check.record(given, "params");
+export function readParams(method: Method, given: unknown): RawParams {
+	const params = given === undefined ? {} : boundedRecord(given, "params");
 	if (method.check === "kernel") return kernelParams(method, params);
 	const fields = Object.entries(method.params);
 	if (method.check === "strict") check.knownKeys(params, [...Object.keys(method.params), "by"], "");
-	const own: Given = method.check === "strict" ? {} : { ...params };
+	const own: RawParams = method.check === "strict" ? {} : { ...params };
 	for (const [name, field] of fields) {
 		const value = params[name];
 		if (value === undefined || (value === null && !field.nullable)) {
@@ -23,19 +23,31 @@ export function readParams(method: Method, given: unknown): Given {
 	return own;
 }
 
-/** The scheduler checks these itself, since its refusals have the contract's numbers. Only what holds for every method is done here: an optional parameter may be null. */
-function kernelParams(method: Method, { by: _by, ...own }: Given): Given {
+/**
+ * The scheduler checks these itself, because its refusals have the contract's numbers. Only the rule for all methods is applied here: an optional parameter
+ * may be null.
+ */
+function kernelParams(method: Method, { by: _by, ...own }: RawParams): RawParams {
 	for (const [name, field] of Object.entries(method.params)) if (own[name] === null && !field.needed && !field.nullable) delete own[name];
 	return own;
 }
 
-/** Who a caller on the socket says it is. */
+/** The name that a caller on the socket gives for the record. */
 export const readBy = (given: unknown): string | undefined => {
-	const by = given !== null && typeof given === "object" ? (given as Given).by : undefined;
+	const by = given !== null && typeof given === "object" ? (given as RawParams).by : undefined;
 	return by === undefined || by === null ? undefined : check.word(by, "by");
 };
 
 const MAX_LIST = 1000;
+const MAX_KEYS = 10_000;
+
+/** Before the keys are checked one by one. */
+function boundedRecord(value: unknown, name: string): RawParams {
+	const record = check.record(value, name);
+	const keys = Object.keys(record).length;
+	if (keys > MAX_KEYS) throw new SluiceError("limit", `${name}: ${keys} keys, at most ${MAX_KEYS}`, { field: name });
+	return record;
+}
 
 function readField(field: Field, value: unknown, name: string): unknown {
 	const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER, options = [] } = field;
@@ -70,7 +82,7 @@ function readField(field: Field, value: unknown, name: string): unknown {
 		case "json":
 			return check.json(value, name);
 		case "object":
-			return check.record(value, name);
+			return boundedRecord(value, name);
 	}
 }
 

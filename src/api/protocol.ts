@@ -1,5 +1,5 @@
-// The single list of everything that can be asked of a daemon: every method with its role, parameters and result. The server, the client, the CLI's
-// completion and docs/reference/rpc.md all read it.
+// The single list of a daemon's methods, each with role, parameters and result. The server, the client, the CLI's completion and docs/reference/rpc.md all
+// read it.
 
 import type { Mistake } from "../core/errors.ts";
 import type { Method } from "./fields.ts";
@@ -13,9 +13,9 @@ import { REPO_METHODS } from "./protocol/repo.ts";
 import { RUN_METHODS } from "./protocol/run.ts";
 import { SCHEDULER_METHODS } from "./protocol/scheduler.ts";
 
-export type { Field, Fields, Method, Ref, Role } from "./fields.ts";
+export type { Method, Ref } from "./fields.ts";
 
-/** Grows when a client of before could not talk to a server of now. */
+/** Incremented when an older client could not talk to a newer server. */
 export const PROTOCOL = 1;
 export const SCHEMA_VERSION = 1;
 
@@ -34,23 +34,23 @@ export const METHODS = {
 export type MethodName = keyof typeof METHODS;
 type TypesOf<M extends MethodName> = (typeof METHODS)[M] extends { readonly of?: infer T } ? Exclude<T, undefined> : never;
 
-/** Who asks, for the record; the socket's callers may say it, whatever the method. */
-export type By = { by?: string | undefined };
+/** The caller's name for the record; callers on the socket may set it for any method. */
+type By = { by?: string | undefined };
 export type Params<M extends MethodName> = TypesOf<M> extends { params: infer P } ? P & By : never;
 export type Result<M extends MethodName> = TypesOf<M> extends { result: infer R } ? R : never;
 
 export const isMethod = (name: string): name is MethodName => Object.hasOwn(METHODS, name);
 
 /**
- * Numbers of errors; `data.code` says more, in a word.
+ * Error numbers; `data.code` has a more specific word.
  *
  * | number | name |
  * |---|---|
  * | −32700 | not JSON |
- * | −32600 | no request of JSON-RPC 2.0 |
+ * | −32600 | not a request of JSON-RPC 2.0 |
  * | −32601 | no such method |
  * | −32602 | invalid, unknown_key, cycle, impossible, limit, forbidden |
- * | −32603 | our fault |
+ * | −32603 | internal error |
  * | −32003 | the caller's role does not allow it |
  * | −32004 | not_found |
  * | −32009 | conflict, illegal_transition, fenced |
@@ -69,7 +69,7 @@ export const RPC_CODES = {
 	store: -32010,
 } as const;
 
-/** What a refusal carries besides number and message. */
+/** What a refusal has besides number and message. */
 export type ErrorData = {
 	code: string;
 	field?: string | undefined;
@@ -78,15 +78,15 @@ export type ErrorData = {
 	also?: readonly Mistake[] | undefined;
 };
 export type ErrorBody = { code: number; message: string; data?: ErrorData | undefined };
-export type Answer = { jsonrpc: "2.0"; id: number | string | null } & ({ result: unknown } | { error: ErrorBody });
+export type RpcResponse = { jsonrpc: "2.0"; id: number | string | null } & ({ result: unknown } | { error: ErrorBody });
 
 export const LIMITS = {
-	/** Bytes of one line on the socket, or of one HTTP body. */
+	/** Maximum bytes of a line on the socket, or of an HTTP body. */
 	line: 10_000_000,
-	/** Requests in one batch. */
+	/** Maximum requests in one batch. */
 	batch: 100,
-	/** Brackets within brackets. */
+	/** Maximum nesting of brackets. */
 	nesting: 100,
-	/** How long a call may wait for news, in milliseconds. */
+	/** How long a call may wait for a change, in milliseconds. */
 	wait_ms: 25_000,
 } as const;

@@ -1,10 +1,10 @@
-// From whatever was thrown to the error that a caller sees: a number, a message, a word, the field and a hint. Never a stack.
+// Turns any exception into the error that a caller sees: a number, a message, a word, the field and a hint. Never a stack.
 
+import type { Log } from "../contracts/log.ts";
 import { type ErrorCode, SluiceError } from "../core/errors.ts";
-import type { Log } from "../log.ts";
 import { type ErrorBody, type ErrorData, RPC_CODES } from "./protocol.ts";
 
-/** A refusal of the door itself: no such method, not this role, not JSON. */
+/** A refusal by the RPC server itself: no such method, not this role, not JSON. */
 export class Refusal extends Error {
 	override readonly name = "Refusal";
 	readonly number: number;
@@ -36,7 +36,7 @@ export function errorBody(error: unknown, log: Log, method: string): ErrorBody {
 	if (error instanceof Refusal) return { code: error.number, message: error.message, data: error.data };
 	if (error instanceof SluiceError) {
 		const data: ErrorData = { code: error.code, field: error.field, hint: error.hint, also: error.also };
-		// The kernel contract's errors have numbers and names of their own.
+		// The kernel contract's errors have their own numbers and names.
 		const { rpc_code, kernel } = error as SluiceError & { rpc_code?: number; kernel?: string };
 		if (typeof rpc_code === "number") return { code: rpc_code, message: error.message, data: { ...data, kernel } };
 		return { code: NUMBERS[error.code], message: error.message, data };

@@ -1,11 +1,11 @@
-// job.wait with a run's token: the slot is lent from call to call, and given back when the run no longer asks.
+// job.wait with a run's token: the slot is lent from call to call, and taken back when the run no longer asks.
 
 import { expect, test } from "vitest";
 import { until } from "../../test/make/daemon.ts";
 import { type Desk, openDesk } from "../../test/make/served.ts";
 import type { Caller } from "./context.ts";
 
-const asRun = (job: number, token: number): Caller => ({ role: "run", by: `run:${job}.1`, door: "socket", job, token });
+const asRun = (job: number, token: number): Caller => ({ role: "run", by: `run:${job}.1`, channel: "socket", job, token });
 const lending = async (desk: Desk) => (await desk.call("scheduler.status", {})).lending;
 
 async function withChild(child = {}): Promise<{ desk: Desk; run: Caller; parent: number; child: number }> {
@@ -16,7 +16,7 @@ async function withChild(child = {}): Promise<{ desk: Desk; run: Caller; parent:
 	return { desk, run, parent, child: await desk.t.add({ parent, ...child }) };
 }
 
-test("a call without an end keeps the slot lent for the next one, and then it is given back", async () => {
+test("after a call that times out the slot stays lent for the next call, and is then taken back", async () => {
 	const { desk, run, child } = await withChild();
 	expect(await desk.call("job.wait", { ids: [child], timeout_ms: 0 }, run)).toMatchObject({ done: false });
 	expect(await lending(desk)).toBe(1);
@@ -36,7 +36,7 @@ test("two calls for the same jobs share a wait, which ends with the last job", a
 	expect(await lending(desk)).toBe(0);
 });
 
-test("what can end only after the run is refused, and no other caller's wait lends anything", async () => {
+test("a wait for a job that can end only after the run is refused, and other callers lend no slot", async () => {
 	const { desk, run, parent, child } = await withChild({ parent_gate: "success" });
 	expect(await desk.refused("job.wait", { ids: [child] }, run)).toMatchObject({
 		message: `job ${parent} cannot wait for job ${child}: job ${child} comes after job ${parent}`,

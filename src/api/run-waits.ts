@@ -1,19 +1,19 @@
-// A run that waits for jobs lends its slot: from its first call of job.wait until the last job has ended, or until it has stopped asking.
+// A run that waits for jobs lends its slot: from its first call of job.wait until the last job has ended, or until the run has stopped asking.
 //
-// A wait is made of many calls, since none may take longer than 25 s. Between two of them the slot stays lent for a moment, so that it does not come and go.
-// A caller that was killed is noticed when its call is over.
+// A wait consists of many calls, because none may take longer than 25 s. Between two of them the slot stays lent for a moment, so that it is not taken back and
+// lent again each time. A caller that was killed is noticed when its call is over.
 
-import type { Scheduler } from "../scheduler.ts";
+import type { Scheduler } from "../contracts/scheduler.ts";
 import type { Context } from "./context.ts";
 
-/** How long after one call the next one of the same wait may come. */
+/** The longest pause between two calls of the same wait. */
 const BETWEEN_MS = 1000;
 
 type RunRef = { job: number; token: number };
 type Lent = { wait: Promise<number | null>; calls: number; cancel: () => void };
 const lentBy = new WeakMap<Scheduler, Map<string, Lent>>();
 
-/** Refuses a wait that can never end. Returns what to call when the call is over: `again` if the caller is likely to ask once more. */
+/** Refuses a wait that can never end. Returns a function to call when the call is over: `again` if the caller is likely to continue. */
 export async function lendSlot(context: Context, run: RunRef, ids: readonly number[]): Promise<(next: "again" | "done") => void> {
 	const { scheduler, host } = context;
 	const all = lentBy.get(scheduler) ?? new Map<string, Lent>();
@@ -33,7 +33,7 @@ export async function lendSlot(context: Context, run: RunRef, ids: readonly numb
 	}
 	const end = () => {
 		if (all.get(key) === lent) all.delete(key);
-		// It may be over already, with the last job or with the run. A daemon that stops ends all waits when it starts again.
+		// The wait may be over already, with the last job or with the run. After a restart, the daemon ends all waits.
 		if (wait !== null) scheduler.endWait(run, wait).catch(() => {});
 	};
 	return (next) => {

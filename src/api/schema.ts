@@ -1,6 +1,6 @@
-// A method's parameters as JSON Schema, made from its fields: for callers that are shown what they may say, such as agents.
+// A method's parameters as JSON Schema, made from its fields, for callers such as agents that are shown what they may send.
 
-import { JOB_FIELDS } from "../core/manifest-schema.ts";
+import { JOB_FIELDS } from "../core/input/manifest-schema.ts";
 import type { Field, Method } from "./fields.ts";
 
 export type Schema = { [key: string]: unknown };
@@ -8,7 +8,7 @@ export type ObjectSchema = { type: "object"; properties: Record<string, Schema>;
 
 const REF: Schema = { type: ["integer", "string"] };
 
-/** Bounds that are no more than "a safe integer" say nothing. */
+/** Leaves out bounds that only mean "a safe integer". */
 const bound = (name: "minimum" | "maximum", value: number | undefined): Schema =>
 	value === undefined || Math.abs(value) >= Number.MAX_SAFE_INTEGER ? {} : { [name]: value };
 
@@ -56,7 +56,7 @@ function fieldSchema(field: Field): Schema {
 	return { anyOf: [shape, { type: "null" }], description };
 }
 
-/** What a call may carry. A method that takes a job's input takes each of its fields, too. */
+/** The parameters of a call. A method that takes a job's input also takes each of its fields. */
 export function inputSchema({ params, check }: Method): ObjectSchema {
 	const own = Object.entries(params).map(([name, field]) => [name, fieldSchema(field)] as const);
 	const needed = Object.entries(params).flatMap(([name, field]) => (field.needed ? [name] : []));

@@ -1,9 +1,10 @@
-// Opens the doors of a daemon: the socket, and HTTP where a port is given.
+// Starts a daemon's servers: the socket, and HTTP if a port is given.
 
 import { SluiceError } from "../core/errors.ts";
 import type { Context, Tokens } from "./context.ts";
-import type { Door } from "./dispatch.ts";
+import type { RpcServer } from "./dispatch.ts";
 import { Metrics } from "./metrics.ts";
+import { type PageRole, PageSignIns } from "./page-sign-ins.ts";
 import type { StreamOptions } from "./server-events.ts";
 import { serveHttp } from "./server-http.ts";
 import { serveSocket } from "./server-socket.ts";
@@ -12,46 +13,67 @@ export type ServeOptions = {
 	context: Context;
 	/** From socket-path.ts. */
 	socketPath: string;
-	/** On 127.0.0.1; 0 = any free one, null = no HTTP. */
+	/** On 127.0.0.1; 0 = any free port, null = no HTTP. */
 	port: number | null;
-	/** Where it is taken: `next` takes the next free one, `refuse` rejects with a `conflict`. */
+	/** If the port is taken: `next` tries the next ports, `refuse` rejects with a `conflict`. */
 	taken?: "next" | "refuse";
 	tokens: Tokens;
-	/** Names under which HTTP may be called besides the loopback ones, with their port. */
+	/** Host names with port under which HTTP may be called, besides the loopback ones. */
 	hosts?: readonly string[];
 	stream?: Partial<StreamOptions>;
 	/** The folder of the dashboard's bundle. */
 	web?: string;
+	/** How many files the process may have open; by default the system is asked. */
+	files?: number | null;
 };
 
 export type Serving = {
-	/** Null without HTTP. `problem` says why there is none, or why it is another port than the one that was asked for. */
+	/** Null without HTTP. `problem`: why there is none, or why it is another port than requested. */
 	port: number | null;
 	problem: string | null;
-	/** No new calls; answers that are written still go out. */
+	/** As RPC method `session.code`. */
+	signInCode(role: PageRole): string;
+	/** Accepts no new calls; answers that are already written are still sent. */
 	close(): Promise<void>;
 };
 
-/** So many ports above a taken one are tried, then any free one. */
+/** How many ports above a taken one are tried before any free port. */
 const NEXT_PORTS = 50;
 
 type Http = { port: number | null; problem: string | null; close(): Promise<void> };
 
 /**
- * Where HTTP cannot be had at all, the socket is there all the same: it is what a home cannot do without. The socket comes last: a command that waits for the
- * daemon takes it for started as soon as the socket answers.
+ * If HTTP fails, the socket is still opened: a home cannot do without it. The socket comes last, because a command that waits for the daemon considers it
+ * started as soon as the socket answers.
  */
-export async function serve({ context, socketPath, port, taken = "next", tokens, hosts, stream, web }: ServeOptions): Promise<Serving> {
-	const door: Door = { context, tokens };
+export async function serve({
+	context,
+	socketPath,
+	port,
+	taken = "next",
+	tokens,
+	hosts,
+	stream,
+	web,
+	files,
+}: ServeOptions): Promise<Serving> {
+	const rpc: RpcServer = { context, tokens, pages: new PageSignIns(context.clock) };
 	const metrics = new Metrics(context.scheduler, context.startedAt, context.version);
-	const more = { metrics, ...(hosts ? { hosts } : {}), ...(stream ? { stream } : {}), ...(web ? { web } : {}) };
-	const http = await openHttp(door, port, taken, more);
+	const more = {
+		metrics,
+		...(hosts ? { hosts } : {}),
+		...(stream ? { stream } : {}),
+		...(web ? { web } : {}),
+		...(files === undefined ? {} : { files }),
+	};
+	const http = await openHttp(rpc, port, taken, more);
 	try {
 		await metrics.open();
-		const socket = await serveSocket(door, socketPath);
+		const socket = await serveSocket(rpc, socketPath);
 		return {
 			port: http.port,
 			problem: http.problem,
+			signInCode: (role) => rpc.pages.makeCode(role),
 			close: async () => {
 				metrics.close();
 				await Promise.all([socket.close(), http.close()]);
@@ -64,12 +86,12 @@ export async function serve({ context, socketPath, port, taken = "next", tokens,
 }
 
 async function openHttp(
-	door: Door,
+	rpc: RpcServer,
 	port: number | null,
 	taken: "next" | "refuse",
 	more: Omit<Parameters<typeof serveHttp>[1], "port">,
 ): Promise<Http> {
-	const { log } = door.context;
+	const { log } = rpc.context;
 	const none = (problem: string | null): Http => {
 		if (problem !== null) log.warn(problem, { port });
 		return { port: null, problem, close: async () => {} };
@@ -77,7 +99,7 @@ async function openHttp(
 	if (port === null) return none(null);
 	for (const one of portsFrom(port, taken)) {
 		try {
-			const http = await serveHttp(door, { port: one, ...more });
+			const http = await serveHttp(rpc, { port: one, ...more });
 			const problem = one === port ? null : `port ${port} is taken by another program: ${http.port} is used instead`;
 			if (problem !== null) log.warn(problem, { port: http.port });
 			return { ...http, problem };

@@ -1,35 +1,57 @@
-// GET /events: every event as it happens, as server-sent events. Reads from the store in the client's own pace, so nothing piles up for a slow one and
-// nothing is missed by one that comes back with the last number it saw.
+// GET /events: every event as it happens, as server-sent events. Reads from the store at the client's own pace, so nothing piles up for a slow client, and
+// a client that reconnects with the last number it saw misses nothing.
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { EventRow } from "../scheduler.ts";
-import type { Context } from "./context.ts";
+import type { EventRow } from "../contracts/scheduler.ts";
+import type { Caller, Context } from "./context.ts";
 import { eventDocument } from "./documents.ts";
 
 export type StreamOptions = {
 	heartbeatMs: number;
-	/** Who has not read for so long is cut off; it comes back where it was. */
+	/** A client that has not read for this long is disconnected; it can reconnect where it was. */
 	stallMs: number;
+	/** Streams that one caller may have open at a time: each holds events that its client has not read yet. */
+	maxStreams: number;
 };
-const DEFAULTS: StreamOptions = { heartbeatMs: 15_000, stallMs: 60_000 };
+const DEFAULTS: StreamOptions = { heartbeatMs: 15_000, stallMs: 60_000, maxStreams: 100 };
 
 type Reply = { status: number; headers: Record<string, string>; body: string };
 
-/** A reply means that there will be no stream. */
-export async function streamEvents(
+type Exchange = { caller: Caller; request: IncomingMessage; response: ServerResponse; url: URL };
+
+/** Opens streams. `closed` is called when the response is. A reply means that there will be no stream. */
+export function eventStreams(context: Context, given: Partial<StreamOptions> = {}) {
+	const options = { ...DEFAULTS, ...given };
+	/** How many each caller has open. */
+	const open = new Map<string, number>();
+	return async ({ caller, request, response, url }: Exchange, closed?: () => void): Promise<Reply | undefined> => {
+		if (closed) response.once("close", closed);
+		const name = `${caller.role} ${caller.by}`;
+		const count = (open.get(name) ?? 0) + 1;
+		if (count > options.maxStreams) return refused(429, "limit", "this caller has too many event streams open", { "Retry-After": "1" });
+		open.set(name, count);
+		response.once("close", () => {
+			const left = (open.get(name) ?? 1) - 1;
+			if (left === 0) open.delete(name);
+			else open.set(name, left);
+		});
+		return streamEvents(context, request, response, url, options);
+	};
+}
+
+async function streamEvents(
 	context: Context,
 	request: IncomingMessage,
 	response: ServerResponse,
 	url: URL,
-	given: Partial<StreamOptions> = {},
+	options: StreamOptions,
 ): Promise<Reply | undefined> {
-	const options = { ...DEFAULTS, ...given };
 	// After a break the browser sends the last number it saw; the address still has the first one.
 	const asked = request.headers["last-event-id"]?.toString() ?? url.searchParams.get("since") ?? undefined;
-	if (asked !== undefined && !/^\d{1,15}$/.test(asked)) return bad("since must be a number");
+	if (asked !== undefined && !/^\d{1,15}$/.test(asked)) return refused(400, "invalid", "since must be a number");
 	const last = await context.scheduler.lastEvent();
 	const since = asked === undefined ? last : Number(asked);
-	// A proxy that holds streams back lets go of what has an end.
+	// A proxy that buffers streams passes on a response that ends.
 	if (url.searchParams.has("once")) return once(context, since, last);
 	response.writeHead(200, {
 		"Content-Type": "text/event-stream; charset=utf-8",
@@ -38,24 +60,24 @@ export async function streamEvents(
 		"X-Accel-Buffering": "no",
 	});
 	const out = new Outlet(context, response, options);
-	// Newer than anything we have: the store is another one than the client knew.
+	// Higher than any event we have: the client knew another store.
 	if (since > last) await out.write(gap(last + 1, since, last));
-	// At once, so that a client can tell a stream that is held back from one in which nothing happens.
+	// Sent at once, so that a client can distinguish a buffered stream from one in which nothing happens.
 	else await out.write(": here\n\n");
 	await pump(context, out, Math.min(since, last));
 	return undefined;
 }
 
-const bad = (message: string): Reply => ({
-	status: 400,
-	headers: { "Content-Type": "application/json" },
-	body: JSON.stringify({ schema_version: 1, error: { code: "invalid", message } }),
+const refused = (status: number, code: string, message: string, headers = {}): Reply => ({
+	status,
+	headers: { "Content-Type": "application/json", ...headers },
+	body: JSON.stringify({ schema_version: 1, error: { code, message } }),
 });
 
-/** Events at most in one answer. */
+/** Maximum events in one answer. */
 const MOST = 2000;
 
-/** What has happened since, and no more. */
+/** Sends the events since `since`, and ends. */
 async function once(context: Context, since: number, last: number): Promise<Reply> {
 	let text = since > last ? gap(last + 1, since, last) : "";
 	let [seen, count] = [Math.min(since, last), 0];
@@ -71,7 +93,7 @@ async function once(context: Context, since: number, last: number): Promise<Repl
 }
 
 const frame = (event: EventRow): string => `id: ${event.seq}\nevent: ${event.kind}\ndata: ${JSON.stringify(eventDocument(event))}\n\n`;
-/** Events `from` to `to` cannot be told; the stream goes on after `id`. */
+/** Events `from` to `to` are no longer available; the stream continues after `id`. */
 const gap = (from: number, to: number, id: number): string => `id: ${id}\nevent: gap\ndata: ${JSON.stringify({ from, to })}\n\n`;
 
 async function pump(context: Context, out: Outlet, since: number): Promise<void> {
@@ -82,7 +104,7 @@ async function pump(context: Context, out: Outlet, since: number): Promise<void>
 			const step = await events.next();
 			if (step.done) break;
 			const event = step.value;
-			// Numbers go up by one: those that are missing are gone.
+			// Event numbers are consecutive: a missing one was deleted.
 			if (event.seq > seen + 1) await out.write(gap(seen + 1, event.seq - 1, event.seq - 1));
 			seen = event.seq;
 			await out.write(frame(event));

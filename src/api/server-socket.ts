@@ -1,27 +1,26 @@
-// The socket's door: JSON-RPC, one message a line. The file's mode is the lock: whoever can open it is its owner.
+// The socket server: JSON-RPC, one message per line. The file's mode is the access control: only its owner can open it.
 
-import { chmodSync, lstatSync, mkdirSync, unlinkSync } from "node:fs";
+import { chmodSync, lstatSync, unlinkSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
-import { dirname } from "node:path";
 import { SluiceError } from "../core/errors.ts";
-import { answerText, type Door, failed, type Session } from "./dispatch.ts";
+import { answerText, failed, type RpcServer, type Session } from "./dispatch.ts";
 import { LIMITS, RPC_CODES } from "./protocol.ts";
 
-/** Calls of one connection that are under way; more are read when some are answered. */
+/** Maximum concurrent calls of one connection; more are read when some are answered. */
 const UNDER_WAY = 1000;
 const LINGER_MS = 500;
 
-/** The caller has made sure that no other daemon has this home: a socket that is there is a leftover. */
-export async function serveSocket(door: Door, path: string): Promise<{ close(): Promise<void> }> {
+/** The caller has made sure that no other daemon has this home, and that only the owner can access the folder: an existing socket is a leftover. */
+export async function serveSocket(rpc: RpcServer, path: string): Promise<{ close(): Promise<void> }> {
 	const open = new Set<Socket>();
-	// Whoever has said all and closed its side still gets its answers.
+	// A client that has sent everything and closed its side still gets its answers.
 	const server = createServer({ allowHalfOpen: true }, (socket) => {
 		open.add(socket);
 		socket.on("close", () => open.delete(socket));
-		attend(door, socket);
+		attend(rpc, socket);
 	});
 	clearWay(path);
-	// Nobody else gets in between its making and its mode.
+	// The umask makes the socket private from the moment it is created.
 	const before = process.umask(0o177);
 	try {
 		await new Promise<void>((resolve, reject) => {
@@ -41,12 +40,12 @@ export async function serveSocket(door: Door, path: string): Promise<{ close(): 
 	return {
 		close: () =>
 			new Promise((resolve) => {
-				// Closing a server removes the file of its path, also where that is the socket of another daemon by now.
+				// Closing a server removes the file at its path, even if that is another daemon's socket by now.
 				if ((lstatSync(path, { throwIfNoEntry: false })?.ino ?? ino) === ino) server.close(() => resolve());
 				else resolve(void server.unref());
-				// Answers that are written already still go out, but not to those who do not read.
+				// Answers that are already written are still sent, but not to clients that do not read.
 				for (const socket of open) socket.end(() => socket.destroy());
-				door.context.host.after(LINGER_MS, () => {
+				rpc.context.host.after(LINGER_MS, () => {
 					for (const socket of open) socket.destroy();
 				});
 			}),
@@ -54,16 +53,14 @@ export async function serveSocket(door: Door, path: string): Promise<{ close(): 
 }
 
 function clearWay(path: string): void {
-	const folder = dirname(path);
-	mkdirSync(folder, { recursive: true, mode: 0o700 });
 	const there = lstatSync(path, { throwIfNoEntry: false });
 	if (!there) return;
 	if (!there.isSocket()) throw new SluiceError("conflict", `${path} is there and is no socket`, { hint: "move it away" });
 	unlinkSync(path);
 }
 
-function attend(door: Door, socket: Socket): void {
-	const session: Session = { caller: { role: "operator", by: door.context.user, door: "socket" } };
+function attend(rpc: RpcServer, socket: Socket): void {
+	const session: Session = { caller: { role: "operator", by: rpc.context.user, channel: "socket" } };
 	let pieces: Buffer[] = [];
 	let length = 0;
 	let underWay = 0;
@@ -71,7 +68,7 @@ function attend(door: Door, socket: Socket): void {
 	const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 	const say = (text: string) => {
-		// Whoever does not read its answers is not read either.
+		// A client that does not read its answers is not read from either.
 		if (!socket.destroyed && !socket.write(`${text}\n`)) socket.pause();
 	};
 	const refuse = (code: number, message: string, word: string) => say(JSON.stringify(failed(null, code, message, word)));
@@ -84,7 +81,7 @@ function attend(door: Door, socket: Socket): void {
 		}
 		if (text.trim() === "") return;
 		if (++underWay >= UNDER_WAY) socket.pause();
-		void answerText(door, session, text).then((answer) => {
+		void answerText(rpc, session, text).then((answer) => {
 			underWay--;
 			if (answer !== undefined) say(answer);
 			if (isAllSaid && underWay === 0) socket.end();
@@ -118,7 +115,7 @@ function attend(door: Door, socket: Socket): void {
 		if (length > LIMITS.line) tooLong();
 	});
 
-	/** Nothing after it can be trusted to begin a line. */
+	/** After a line that is too long, the next line's beginning cannot be trusted. */
 	function tooLong(): void {
 		pieces = [];
 		length = 0;

@@ -1,5 +1,5 @@
-// The dashboard's files, read once from the bundle: a page, its code and its style, for anybody on the loopback interface. What they show comes through
-// /rpc and /events, with a token.
+// The dashboard's files, read once from the bundle: page, code and style, for every local user on the loopback interface. The data comes through /rpc and
+// /events, with a token.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ const FILES = {
 	"/app.css": ["app.css", "text/css; charset=utf-8"],
 } as const;
 
-/** Nothing from elsewhere, nothing inline, no frames around it; its worker is its own code. */
+/** Nothing from other origins, nothing inline, no framing; its worker is its own code. */
 const POLICY = [
 	"default-src 'none'",
 	"script-src 'self'",
@@ -25,7 +25,7 @@ const POLICY = [
 
 export type WebReply = { status: number; headers: Record<string, string>; body: string };
 
-/** `folder`: where the bundle is. Undefined for a path that is none of ours. */
+/** `folder`: the bundle. Undefined for an unknown path. */
 export function webFiles(folder: string): (path: string) => WebReply | undefined {
 	const read = new Map<string, WebReply>();
 	return (path) => {

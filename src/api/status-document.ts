@@ -1,11 +1,11 @@
-// What is shown of the whole queue and of its hosts: the document of `sluice status`.
+// The state of the whole queue and its hosts: the document of `sluice status`.
 
+import type { HostView } from "../contracts/fleet.ts";
+import type { BudgetView, StatusReport } from "../contracts/scheduler.ts";
 import type { MergeStatus } from "../core/job.ts";
-import type { HostView } from "../fleet.ts";
-import type { BudgetView, StatusReport } from "../scheduler.ts";
 import { maybeTime, rfc3339, type Time } from "./documents.ts";
 
-/** `lease_until` is null for a host without a lease: the only one of its store. */
+/** `lease_until` is null for a host without a lease: the only host of its store. */
 export type HostDocument = Omit<HostView, "heartbeat_at" | "joined_at" | "lease_until" | "drain"> & {
 	heartbeat_at: Time;
 	joined_at: Time | null;
@@ -22,33 +22,33 @@ export type StatusDocument = Omit<
 	holds: { scope: string; kind: string; agent?: string; since: Time; until: Time | null; by: string; reason: string }[];
 	hosts: HostDocument[];
 	last_dispatch_at: Time | null;
-	/** Jobs that wait for a person, the oldest first. `question` is null where approval is asked for. */
+	/** Jobs that wait for a person, oldest first. `question` is null if approval is needed. */
 	needs_human: { job: number; name: string | null; agent: string | null; question: string | null; denied: string[]; since: Time }[];
-	/** Jobs that went well, whose merge goes on only if a person sees to it: a hundred at most. */
+	/** Succeeded jobs whose merge continues only after a person acts: a hundred at most. */
 	unmerged?: {
 		job: number;
 		name: string | null;
 		merge_status: MergeStatus;
-		/** There is work in its worktree that is on no commit of its branch. */
+		/** The worktree holds work that is on no commit of its branch. */
 		uncommitted: boolean;
 		message: string | null;
-		/** Where a person can see to it. */
+		/** Where a person can repair it. */
 		path: string | null;
 		since: Time;
 	}[];
-	/** Jobs whose runs on this host a pause with `freeze` has stopped. */
+	/** Jobs whose runs on this host are frozen by a pause with `freeze`. */
 	frozen?: number[];
-	/** Jobs that ended badly in the last 24 hours and were not taken up again. Not from a daemon of before. */
+	/** Jobs that ended badly in the last 24 hours and were not retried. An older daemon does not send it. */
 	recent_failures?: { since: Time; failed: number; blocked_by_dependency: number };
 	/** Budgets that are used up or near it. */
 	budgets: (Omit<BudgetView, "refills_at"> & { refills_at: Time | null })[];
-	/** Why config.yml as it stands is not in force; null when it is. */
+	/** Why config.yml as it is is not in force; null if it is. */
 	config_problem?: string | null;
-	/** Where the page and HTTP are, on 127.0.0.1; null without. */
+	/** The port of page and HTTP on 127.0.0.1; null without HTTP. */
 	http_port?: number | null;
-	/** Why there is no HTTP although a port is set, or why it has another port; null when nothing is wrong. */
+	/** Why there is no HTTP although a port is set, or why it has another port; null if neither. */
 	http_problem?: string | null;
-	/** That there is hardly any room left where the home is. */
+	/** The disk of the home is nearly full. */
 	disk_problem?: string | null;
 	/** The daemon's clock. */
 	now?: Time;

@@ -1,12 +1,12 @@
-// A job that was put back keeps what its earlier attempts wrote: the commands that show it say that the next attempt has not started.
+// A job that was put back keeps the output of its earlier attempts: commands that show it add that the next attempt has not started.
 
 import type { Io } from "./io.ts";
 import { isWaiting, type ShownJob, statusWords } from "./job-lines.ts";
 
-/** Said beside the output of the last attempt of a job that waits to be run once more. */
+/** Printed beside the output of the last attempt of a job that waits to run again. */
 export async function noteAttempt(io: Io, id: number | string): Promise<void> {
 	if (io.json) return;
-	// Beside what was asked for: where it cannot be told, nothing is lost.
+	// Only a note: if the job cannot be read, the output is printed without it.
 	const { job } = (await io.ask("job.show", { id }).catch(() => ({ job: undefined }))) as { job?: ShownJob };
 	if (!job) return;
 	const attempt = job.attempt ?? 0;

@@ -1,10 +1,10 @@
-// Agents as jobs that are added from this shell find them: a job brings the PATH of the shell that adds it, and the daemon may have another one.
+// Agents as jobs added from this shell find them: a job takes along the PATH of the shell that adds it, and the daemon may have another one.
 
 import type { AgentDocument } from "../api/context.ts";
 import { numberOf } from "../core/agents/not-understood.ts";
 import { type Env, find } from "../host/program-path.ts";
 
-/** `note`: why it is not as the daemon says. */
+/** `note`: why it differs from what the daemon reports. */
 export type CallersAgent = AgentDocument & { note?: string };
 
 export function asCaller(agent: AgentDocument, env: Env): CallersAgent {
@@ -16,6 +16,6 @@ export function asCaller(agent: AgentDocument, env: Env): CallersAgent {
 	return { ...agent, path: found, problem: null, hint: null, note };
 }
 
-/** "claude 2.1.400 is newer than 2.1.326, which Sluice was tested with": no fault, but worth knowing. Null where it is not. */
+/** "claude 2.1.400 is newer than 2.1.326, which Sluice was tested with": a note, not an error. Null if it is not newer. */
 export const newerWords = ({ name, version, tested, newer }: AgentDocument): string | null =>
 	newer && version !== null ? `${name} ${numberOf(version)} is newer than ${tested}, which Sluice was tested with` : null;

@@ -1,4 +1,4 @@
-// Every command, in the order of help. What a command does is loaded when it is called.
+// Every command, in the order of help. A command's code is loaded when it is called.
 
 import { ACT } from "./catalogue/act.ts";
 import { ADD, APPLY } from "./catalogue/add.ts";

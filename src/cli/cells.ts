@@ -1,4 +1,4 @@
-// Values of a job's fields as words: in the form in which an option would take them, never as JSON.
+// A job's field values as text: in the form in which an option would take them, never as JSON.
 
 import { conditionText } from "../core/fact.ts";
 import type { After, Condition, Lock } from "../core/job.ts";
@@ -36,7 +36,7 @@ function wordsOf(value: unknown): string {
 	return value !== null && typeof value === "object" ? pairsOf(value, " ") : plain(value);
 }
 
-/** A document of another version may have another form: then what it has is told one by one. */
+/** A document of another version may have another form: then its values are listed one by one. */
 export function fieldWords(field: string, value: unknown): string {
 	if (value === null || value === undefined) return "";
 	if (field === "payload") return plain(value);
@@ -44,7 +44,7 @@ export function fieldWords(field: string, value: unknown): string {
 		const known = WORDS[field];
 		if (known) return printable(known(value as never));
 	} catch {
-		// Told below.
+		// An unexpected form: use the generic text below.
 	}
 	return printable(wordsOf(value));
 }

@@ -1,27 +1,27 @@
-// What a command is, as data: parsing, help, completion and the reference page all read the same description.
+// Commands as data: parsing, help, completion and the reference page all read the same description.
 
 import type { Io } from "./io.ts";
 
-/** What the shell offers after an option or for an argument. */
+/** What the shell completes after an option or for an argument. */
 export type Completes = "job" | "file" | "folder" | "lane" | "host" | "command" | readonly string[];
 
 export type OptionSpec = {
 	name: string;
 	short?: string;
-	/** flag: present or not · text, number: one value · list: may be given again and again */
+	/** flag: present or not · text, number: one value · list: may be repeated */
 	type: "flag" | "text" | "number" | "list";
-	/** How the value is called in help: `--lane NAME`. */
+	/** The name of the value in help: `--lane NAME`. */
 	value?: string;
 	help: string;
-	/** The only values it takes. */
+	/** The only valid values. */
 	choices?: readonly string[];
 	completes?: Completes;
-	/** Other words that people try for it, such as a manifest's: they are not taken, but lead here. */
+	/** Other words that people try for it, such as a manifest's key: not accepted, but the error suggests this option. */
 	sought?: readonly string[];
 };
 
 export type ArgSpec = { name: string; help: string; take: "one" | "optional" | "many" | "any"; completes?: Completes } & {
-	/** Nothing that stands where this argument may begin is an option: `-x`, `--json` and an empty word are its text. */
+	/** From where this argument may begin, no token is an option: `-x`, `--json` and an empty word are its text. */
 	verbatim?: true;
 };
 
@@ -33,27 +33,29 @@ export type CommandSpec = {
 	/** Further lines, for `--help` and the reference. */
 	more?: readonly string[];
 	args?: readonly ArgSpec[];
-	/** What stands after `--`, if anything may. */
+	/** What may follow `--`. */
 	rest?: { name: string; help: string };
 	options?: readonly OptionSpec[];
-	/** Of each of these sets at most one may be given. */
+	/** Options that people try and this command does not have: where each is set instead. */
+	elsewhere?: Readonly<Record<string, string>>;
+	/** At most one of each set may be given. */
 	excludes?: readonly (readonly string[])[];
-	/** The first only together with the second. */
+	/** The first option requires the second. */
 	requires?: readonly (readonly [string, string])[];
 	examples: readonly (readonly [line: string, says: string])[];
-	/** Not in help: for scripts of ours. */
+	/** Not in help: for our own scripts. */
 	hidden?: true;
 	load(): Promise<{ run(call: Call, io: Io): Promise<number | undefined> }>;
 };
 
 export type Value = true | string | number | readonly string[];
 
-/** A parsed command line. Asking for an option that the command does not have is our mistake, and loud. */
+/** A parsed command line. Reading an option that the command does not declare throws: it is a bug of ours. */
 export class Call {
 	readonly command: CommandSpec;
 	readonly #options: ReadonlyMap<string, Value>;
 	readonly #args: ReadonlyMap<string, readonly string[]>;
-	/** What stood after `--`; undefined when there was none. */
+	/** What followed `--`; undefined if there was none. */
 	readonly rest: readonly string[] | undefined;
 
 	constructor(
@@ -85,7 +87,7 @@ export class Call {
 	list(name: string): readonly string[] {
 		return (this.#option(name) as readonly string[] | undefined) ?? [];
 	}
-	/** Whether it was given at all. */
+	/** Whether the option was given at all. */
 	has(name: string): boolean {
 		return this.#option(name) !== undefined;
 	}
@@ -93,7 +95,7 @@ export class Call {
 		if (!this.command.args?.some((arg) => arg.name === name)) throw new Error(`${this.command.name} has no ${name}`);
 		return this.#args.get(name) ?? [];
 	}
-	/** An argument that must be there, which parsing has seen to. */
+	/** A required argument; parsing has made sure that it is there. */
 	arg(name: string): string {
 		return this.args(name)[0] as string;
 	}

@@ -1,4 +1,4 @@
-// Completion: scripts that their shells can read, and what bash makes of a line.
+// Completion: scripts that their shells can parse, and what bash completes.
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import { bash, fish, zsh } from "./completion.ts";
 const SCRIPTS = { bash: bash(COMMANDS), zsh: zsh(COMMANDS), fish: fish(COMMANDS) };
 const has = (shell: string) => spawnSync(shell, ["--version"]).status === 0;
 
-/** What bash offers for the last word of a line. */
+/** What bash completes for the last word of a line. */
 function offered(words: string[]): string[] {
 	const folder = makeFolder();
 	writeFileSync(
@@ -76,7 +76,7 @@ describe("__complete", () => {
 		expect((await line.run("__complete job")).out).toBe("7\tqueued make test\nbuild\tqueued make test\n8\tqueued make test\n");
 		expect((await line.run("__complete lane")).out).toBe("code\t1 queued, 0 running\n");
 	});
-	test("nothing, and no complaint, where no daemon runs", async () => {
+	test("nothing, and no error, if no daemon runs", async () => {
 		const line = await openCommandLine(undefined);
 		expect(await line.run("__complete job")).toEqual({ code: 0, out: "", err: "" });
 	});

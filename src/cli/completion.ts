@@ -1,4 +1,4 @@
-// Completion scripts for bash, zsh and fish, made from the commands' descriptions. Ids, lanes and hosts are asked of a running daemon by `sluice __complete`.
+// Completion scripts for bash, zsh and fish, made from the commands' descriptions. `sluice __complete` asks a running daemon for ids, lanes and hosts.
 
 import { type CommandSpec, type Completes, GLOBAL_OPTIONS, type OptionSpec } from "./command.ts";
 
@@ -12,7 +12,7 @@ const valuesOf = (option: OptionSpec): Completes | undefined => option.choices ?
 const groupsOf = (commands: readonly CommandSpec[]) => firstWords(commands).filter((word) => verbsOf(commands, word).length > 0);
 const written = (option: OptionSpec) => [`--${option.name}`, ...(option.short ? [`-${option.short}`] : [])];
 
-/** The shell's action for a kind of value; `dynamic` gets what __complete knows. */
+/** The shell's action for a kind of value; `dynamic` kinds call __complete. */
 function action(completes: Completes | undefined, words: (list: readonly string[]) => string, kinds: Record<string, string>): string {
 	if (completes === undefined) return kinds.nothing ?? "";
 	return typeof completes === "string" ? (kinds[completes] ?? "") : words(completes);
@@ -77,7 +77,7 @@ complete -F _sluice sluice
 }
 
 export function zsh(commands: readonly CommandSpec[]): string {
-	/** Descriptions stand in single quotes, with colons and brackets kept from zsh. */
+	/** Descriptions are in single quotes, with colons and brackets escaped for zsh. */
 	const safe = (text: string) => text.replace(/[[\]:\\]/g, "\\$&").replaceAll("'", "'\\''");
 	const fill = (completes: Completes | undefined) =>
 		action(completes, (list) => `(${list.join(" ")})`, {

@@ -1,22 +1,23 @@
-// The dashboard's address with the token that signs in whoever opens it. The token is after the #, which browsers send to nobody.
+// The dashboard's address, and the link that signs a page in: its code is valid once and for minutes, and follows the #, which browsers do not send.
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { CliFailure } from "./failure.ts";
+import type { Io } from "./io.ts";
 
-export type Look = "operator" | "viewer";
-const FILES: Record<Look, string> = { operator: "token", viewer: "viewer-token" };
-
-/** Without a token: the page asks for one. */
+/** Without a code: the page says how to get a link. */
 export const addressOf = (port: number): string => `http://127.0.0.1:${port}/`;
 
-/** Null without HTTP. */
-export function dashboardLink(home: string, port: number | null, look: Look): string | null {
-	if (port === null) return null;
-	const path = join(home, FILES[look]);
+export const signInLink = (port: number, code: string): string => `${addressOf(port)}#code=${code}`;
+
+/** A code for such a link. An older daemon cannot issue one. */
+export async function codeFor(io: Io, role: "operator" | "viewer"): Promise<{ code: string; expires_at: string }> {
 	try {
-		return `${addressOf(port)}#token=${readFileSync(path, "utf8").trim()}`;
+		return (await io.ask("session.code", { role })) as { code: string; expires_at: string };
 	} catch (error) {
-		throw new CliFailure("store", `the token in ${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+		if ((error as { code?: unknown }).code !== "unknown_method") throw error;
+		throw new CliFailure(
+			"conflict",
+			"the daemon is of an earlier version, which knows no sign-in links",
+			"sluice down && sluice up --detach, then this command again: what runs goes on",
+		);
 	}
 }

@@ -1,27 +1,27 @@
-// What of the caller's surroundings goes with a job: its folder, and the variables that the setting `env` allows.
+// What a job takes along from its caller: the folder, and the variables that the setting `env` allows.
 
-import { ALLOWED } from "../core/environment.ts";
+import { ALLOWED } from "../core/input/environment.ts";
+import { matchesStars } from "../core/text/stars.ts";
 import { usage } from "./failure.ts";
 import { type Io, settingOf } from "./io.ts";
 
-/** Ours, about the run that we are called from: a job gets its own. */
+/** Our own variables about the run that we are called from: a job gets its own. */
 const OURS = /^SLUICE_(?:JOB_ID|RUN_ID|ATTEMPT|STARTED_BY|SOCKET|TOKEN|MARK)$/;
 
 export function capture(env: Record<string, string | undefined>, allowed: readonly string[]): Record<string, string> {
-	const patterns = allowed.map((name) => new RegExp(`^${name.replace(/[^\w*]/g, "\\$&").replaceAll("*", ".*")}$`));
 	const taken: Record<string, string> = {};
 	for (const [name, value] of Object.entries(env))
-		if (value !== undefined && !OURS.test(name) && patterns.some((pattern) => pattern.test(name))) taken[name] = value;
+		if (value !== undefined && !OURS.test(name) && allowed.some((pattern) => matchesStars(pattern, name))) taken[name] = value;
 	return taken;
 }
 
-/** The patterns in force; asking costs a round trip on an open socket. */
+/** The name patterns in force; costs one round trip on an open socket. */
 export async function allowedNames(io: Io): Promise<readonly string[]> {
 	const value = await settingOf(io, "env");
 	return Array.isArray(value) ? value.map(String) : ALLOWED;
 }
 
-/** `--env NAME=VALUE` sets, `--env NAME` takes over. */
+/** `--env NAME=VALUE` sets a variable, `--env NAME` takes the caller's value. */
 export function chosen(options: readonly string[], env: Record<string, string | undefined>): Record<string, string> {
 	const taken: Record<string, string> = {};
 	for (const option of options) {

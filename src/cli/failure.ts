@@ -1,10 +1,10 @@
-// Failures that a person meets at the command line, and the exit code of each.
+// Failures at the command line, and the exit code of each.
 
 /**
  * | exit | means                            | error codes                                                        |
  * |------|----------------------------------|--------------------------------------------------------------------|
  * | 0    | done                             |                                                                    |
- * | 1    | failed                           | store, closed, no_daemon, internal, whatever has no row here       |
+ * | 1    | failed                           | store, closed, no_daemon, internal, every code not listed here     |
  * | 2    | usage                            | usage, invalid, unknown_key, cycle, impossible, limit, forbidden   |
  * | 3    | not found                        | not_found                                                          |
  * | 4    | illegal transition               | illegal_transition, conflict, fenced                               |
@@ -41,7 +41,7 @@ export class CliFailure extends Error {
 	override readonly name = "CliFailure";
 	readonly code: string;
 	readonly hint: string | undefined;
-	/** Further mistakes of the same kind, told with it. */
+	/** Further mistakes of the same kind, printed with it. */
 	readonly also: readonly Told[];
 
 	constructor(code: string, message: string, hint?: string, also: readonly Told[] = []) {
@@ -54,7 +54,7 @@ export class CliFailure extends Error {
 
 export const usage = (message: string, hint?: string): CliFailure => new CliFailure("usage", message, hint);
 
-/** Whatever was thrown, as what a person is told. Errors of the daemon carry their own code and hint; nothing ever shows a stack. */
+/** Turns any exception into code, message and hint. The daemon's errors have their own; a stack is never shown. */
 export function failureOf(error: unknown): { code: string; message: string; hint?: string; also?: readonly Told[] } {
 	const { code, message, hint, also } = (typeof error === "object" && error !== null ? error : { message: String(error) }) as {
 		code?: unknown;
@@ -63,7 +63,7 @@ export function failureOf(error: unknown): { code: string; message: string; hint
 		also?: unknown;
 	};
 	return {
-		// Words of ours are in small letters; Node's own (ENOENT, ERR_…) mean nothing to a caller.
+		// Our codes are in lower case; Node's (ENOENT, ERR_…) mean nothing to a caller.
 		code: typeof code === "string" && /^[a-z_]+$/.test(code) ? code : "internal",
 		message: typeof message === "string" && message !== "" ? message : "something went wrong",
 		...(typeof hint === "string" ? { hint } : {}),

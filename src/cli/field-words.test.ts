@@ -1,4 +1,4 @@
-// What the daemon says of a field is said of the option that the caller has typed.
+// The daemon's message about a field is printed with the option that the caller typed.
 
 import { expect, test } from "vitest";
 import { COMMANDS } from "./catalogue.ts";

@@ -1,8 +1,8 @@
-// The daemon names fields as its documents do (`after[0]`, `uses.slot`); a person has typed options and arguments. Puts the one into the other.
+// Translates field names of the daemon's errors (`after[0]`, `uses.slot`) to the options and arguments that a person typed.
 
 import type { CommandSpec } from "./command.ts";
 
-/** Fields whose option has another name. The first that the command has is taken. */
+/** Fields whose option has another name. The first one that the command has is used. */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 	runnable_at: ["at", "in"],
 	requires_approval: ["needs-approval"],
@@ -14,13 +14,13 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
 	stall_timeout_ms: ["stall-timeout"],
 	priority_value: ["priority"],
 };
-/** Fields that stand for arguments of the line. */
+/** Fields that are arguments of the command line. */
 const PLAIN: Readonly<Record<string, string>> = { id: "ID", ids: "ID", command: "the command", prompt: "the prompt" };
 
-/** `after[0]: "1,2" is not a name` → `--after: "1,2" is not a name`; a message that does not begin with its field stays as it is. */
+/** `after[0]: "1,2" is not a name` → `--after: "1,2" is not a name`; a message that does not begin with its field is not changed. */
 export function inTypedWords(message: string, field: string | undefined, command: CommandSpec | undefined): string {
 	if (command === undefined) return message;
-	// A refusal names the method that the command has called.
+	// A refusal names the method; print the command instead.
 	const refused = message.replace(/^[a-z_]+(?:\.[a-z_]+)+ (?=is not allowed)/, `sluice ${command.name} `);
 	if (field === undefined || !message.startsWith(`${field}: `)) return refused;
 	const [, name = "", path = ""] = /^(?:jobs\[\d+\]\.)?(\w+)(?:\[\d+\])?(?:\.(.*))?$/.exec(field) ?? [];

@@ -1,24 +1,24 @@
-// Reading a run's output, piece by piece, to its end or as it grows.
+// Reads a run's output piece by piece, to its end or as it grows.
 
 import type { EventDocument } from "../api/documents.ts";
-import type { LogStream, StreamPart } from "../core/log-piece.ts";
+import type { LogStream, StreamPart } from "../core/text/log-piece.ts";
 import { failureOf } from "./failure.ts";
 import type { Io } from "./io.ts";
 import { hasEnded, labelOf, type ShownJob } from "./job-lines.ts";
 import { createLogText, createPrefixed, type LogText, lastLines } from "./log-text.ts";
 import { plain } from "./print.ts";
 
-/** Where it begins: at a byte, or at the last lines. */
+/** Where to begin: at a byte, or at the last lines. */
 export type LogStart = { offset: number } | { tail: number };
-export type Wanted = {
+export type FollowOptions = {
 	id: number | string;
 	stream: LogStream;
 	attempt: number | undefined;
 	raw: boolean;
 	from: LogStart;
-	/** Say that there is more before the first line. */
+	/** Print a note that there is more before the first line. */
 	announce?: boolean;
-	/** Before each line, where several logs are shown. */
+	/** Printed before each line if several logs are shown. */
 	prefix?: string;
 };
 type Piece = {
@@ -34,16 +34,16 @@ type Piece = {
 	note?: string;
 };
 
-/** How long the daemon may hold a question open while there is nothing new. */
+/** How long the daemon may hold a request while there is nothing new. */
 const WAIT_MS = 10_000;
-/** Bytes of one answer. */
+/** Maximum bytes of one answer. */
 const PIECE = 500_000;
-/** An agent's line may show nothing: so many of them at most are read for the last lines of what is shown. */
+/** An agent's line may render to nothing: at most this many are read to find the last rendered lines. */
 const MOST_LINES = 100_000;
 export const WHOLE: LogStart = { offset: 0 };
 
-/** Prints what is there; with `follow` goes on until the run has ended, or, where no attempt was named, the job with all its runs. */
-export async function printLog(io: Io, wanted: Wanted, how: "once" | "follow"): Promise<void> {
+/** Prints what is there; with `follow` continues until the run has ended or, without a named attempt, the job with all its runs. */
+export async function printLog(io: Io, wanted: FollowOptions, how: "once" | "follow"): Promise<void> {
 	if (how === "follow") await waitInRun(io, wanted.id);
 	let { attempt, from } = wanted;
 	for (;;) {
@@ -51,7 +51,7 @@ export async function printLog(io: Io, wanted: Wanted, how: "once" | "follow"): 
 		try {
 			run = await printRun(io, { ...wanted, attempt, from }, how);
 		} catch (error) {
-			// The next attempt never came to be: the job ended in its back-off.
+			// There was no next attempt: the job ended during its back-off.
 			if (attempt !== wanted.attempt && failureOf(error).code === "not_found") return;
 			throw error;
 		}
@@ -75,8 +75,8 @@ async function waitInRun(io: Io, id: number | string): Promise<void> {
 	void goOn().catch(() => {});
 }
 
-/** To the end of one run; gives its id, or undefined when it never came to be. */
-async function printRun(io: Io, wanted: Wanted, how: "once" | "follow"): Promise<string | undefined> {
+/** Prints to the end of one run; returns its id, or undefined if there was no run. */
+async function printRun(io: Io, wanted: FollowOptions, how: "once" | "follow"): Promise<string | undefined> {
 	const { prefix } = wanted;
 	const lines = prefix === undefined ? undefined : createPrefixed((text) => io.world.stdout.write(text), prefix);
 	let written = 0;
@@ -109,10 +109,10 @@ async function printRun(io: Io, wanted: Wanted, how: "once" | "follow"): Promise
 	}
 }
 
-const textFor = (io: Io, { raw, stream }: Wanted): LogText =>
+const textFor = (io: Io, { raw, stream }: FollowOptions): LogText =>
 	createLogText(raw ? "raw" : "shown", io.print.paint("dim", "x") === "x" ? "drop" : "keep", stream === "both" ? "stdout" : stream);
 
-async function ask(io: Io, { id, stream, attempt }: Wanted, from: LogStart, how: "once" | "follow"): Promise<Piece> {
+async function ask(io: Io, { id, stream, attempt }: FollowOptions, from: LogStart, how: "once" | "follow"): Promise<Piece> {
 	const params = {
 		id,
 		...from,
@@ -125,8 +125,8 @@ async function ask(io: Io, { id, stream, attempt }: Wanted, from: LogStart, how:
 
 type Begun = { piece: Piece; text: LogText; shown: string };
 
-/** Of what is shown: an agent's line may be none or many of these. */
-async function atLastLines(io: Io, wanted: Wanted, count: number, how: "once" | "follow"): Promise<Begun> {
+/** Counts rendered lines: an agent's line may render to none or many. */
+async function atLastLines(io: Io, wanted: FollowOptions, count: number, how: "once" | "follow"): Promise<Begun> {
 	for (let tail = count; ; tail *= 8) {
 		const piece = await ask(io, wanted, { tail }, how);
 		const text = textFor(io, wanted);
@@ -140,12 +140,16 @@ async function atLastLines(io: Io, wanted: Wanted, count: number, how: "once" | 
 function tellNote(io: Io, { note, host, offset = 0 }: Piece, noted: string | undefined, wanted: number): void {
 	const say = (words: string) => io.print.say(io.print.paintTalk("yellow", words));
 	if (note !== undefined && note !== noted) say(`nothing comes: ${plain(note)}`);
-	// Only of a log that another host has, and has not kept whole for us.
+	// Only for a log on another host, of which we have no complete copy.
 	if (host !== undefined && offset > wanted) say(`${offset - wanted} bytes are left out: they are only on host ${plain(host)}`);
 }
 
-/** An empty log may be that of a program that said nothing, of one that says nothing in words, or of none at all. */
-async function tellNothing(io: Io, { id, stream, raw }: Wanted, { run, ended, next_offset, output = "command" }: Piece): Promise<void> {
+/** Why a log is empty: its program wrote nothing, or nothing that renders to text, or there was no run. */
+async function tellNothing(
+	io: Io,
+	{ id, stream, raw }: FollowOptions,
+	{ run, ended, next_offset, output = "command" }: Piece,
+): Promise<void> {
 	const what = stream === "both" ? "" : ` to ${stream}`;
 	if (next_offset > 0 && !raw && output !== "command") io.print.say(`nothing to show of ${next_offset} bytes; --raw shows them`);
 	else if (next_offset > 0) return;
@@ -162,7 +166,7 @@ async function tellIfNeverStarted(io: Io, id: number | string, run: string): Pro
 		io.print.say(`run ${run} was never started${why ? `: ${plain(why)}` : ""}`);
 		return true;
 	} catch {
-		// The log was what was asked for.
+		// Only the log was asked for, so an error here is ignored.
 		return false;
 	}
 }

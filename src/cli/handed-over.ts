@@ -1,5 +1,5 @@
-// What of the caller's shell runs do not get: keys of agents, and variables of tools. Runs get the variables that the setting `env` allows, and those of
-// `agents.<name>.env` and `accounts.<name>.env`; a key in the caller's shell is none of them. Pure.
+// What the caller's shell has and runs do not get: keys of agents, and variables of tools. Runs get the variables that the setting `env` allows, and those
+// of `agents.<name>.env` and `accounts.<name>.env`; a key in the caller's shell is not among them. Pure.
 
 import type { AgentDocument, Checkup } from "../api/context.ts";
 
@@ -17,11 +17,11 @@ export function keyHints({ name, path, keys = [] }: AgentDocument, env: Env): st
 		});
 }
 
-/** Where tools look for themselves: a run without them may find another compiler, or none. */
+/** Variables that locate tools: without them a run may find another compiler, or none. */
 const TOOLS =
 	/^(?:VIRTUAL_ENV|CONDA_PREFIX|GOPATH|GOROOT|JAVA_HOME|NVM_\w+|PYENV_ROOT|RBENV_ROOT|CARGO_HOME|RUSTUP_HOME|VOLTA_HOME|SDKMAN_DIR|ANDROID_HOME)$/;
 
-/** Null when runs get all of them. */
+/** Null if runs get all of them. */
 export function toolNote(env: Env, allowed: readonly string[]): Checkup | null {
 	const isAllowed = (name: string) =>
 		allowed.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name));

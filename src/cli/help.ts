@@ -9,7 +9,7 @@ import { pad, wrap } from "./table.ts";
 export const optionName = (option: OptionSpec): string =>
 	`--${option.name}${option.type === "flag" ? "" : ` ${option.value ?? "VALUE"}`}${option.short ? `, -${option.short}` : ""}`;
 
-/** What is said about an option, choices included. */
+/** The help text of an option, with its choices. */
 export const optionHelp = (option: OptionSpec): string =>
 	`${option.help}${option.choices ? ` (${option.choices.join(", ")})` : ""}${option.type === "list" ? " May be given again." : ""}`;
 
@@ -24,7 +24,7 @@ function columns(rows: readonly (readonly [string, string])[], width: number): s
 	});
 }
 
-/** The commands of most days, each in a few words: together they fit a screen of 24 lines. */
+/** The most common commands, each in a few words: together they fit a screen of 24 lines. */
 const DAILY: readonly (readonly [name: string, says: string])[] = [
 	["add", "Add a job: a command, or an agent with a prompt."],
 	["apply", "Add all jobs of a manifest."],
@@ -42,7 +42,7 @@ const DAILY: readonly (readonly [name: string, says: string])[] = [
 	["doctor", "Look for what could be wrong on this machine."],
 ];
 
-/** What bare `sluice` and `sluice --help` show. */
+/** What `sluice` without arguments and `sluice --help` print. */
 export function shortHelp(paint: Paint): string[] {
 	return [
 		"Sluice decides when each job runs, and says why the others wait.",

@@ -1,21 +1,21 @@
-// How jobs are put into words: the row of a list, what it runs, where it stands.
+// Describes jobs in words: the row of a list, what a job runs, its state.
 
 import type { JobDocument } from "../api/documents.ts";
 import { countDenied, isGrantable } from "../core/agents/denied.ts";
 import { mergeWords } from "../core/job.ts";
-import { writeJson } from "../core/json-text.ts";
+import { writeJson } from "../core/text/json-text.ts";
 import { fieldWords } from "./cells.ts";
 import { type Paint, paintStatus } from "./print.ts";
 import { printable, shellWord } from "./sequences.ts";
-import type { Column } from "./table.ts";
+import type { TableColumn } from "./table.ts";
 import { durationWords, instantOf, relative, shortDuration, withLocalTimes } from "./times.ts";
 
 export { shellWord };
 
-/** Documents of another version may have more or less than ours. */
+/** A document of another version may have more or fewer fields than ours. */
 export type ShownJob = Partial<JobDocument> & { id: number; status: string };
 
-/** What it is about, in one line: its title, or what it runs. */
+/** What the job is about, in one line: its title, or what it runs. */
 export function subjectOf(job: ShownJob): string {
 	if (job.title) return printable(job.title);
 	if (job.command) return printable(job.command.map(shellWord).join(" "));
@@ -31,7 +31,7 @@ const WORDS: Record<string, string> = {
 	waiting_on_locks: "waiting on locks",
 	blocked_by_dependency: "blocked",
 };
-/** Statuses as they read in a row. */
+/** Statuses as shown in a row. */
 export const statusWords = (status: string): string => WORDS[status] ?? status;
 
 const WAITING = ["queued", "waiting_on_deps", "waiting_on_locks"];
@@ -41,7 +41,7 @@ export const hasEnded = (job: ShownJob): boolean => !isWaiting(job) && job.statu
 /** Waits for more than its turn. */
 export const isHeldBack = (job: ShownJob): boolean => job.blocked === true || (isWaiting(job) && Boolean(job.held));
 
-/** The one thing most worth saying: why it waits, how long it runs, how it ended. */
+/** The most important remark: why it waits, how long it has been running, how it ended. */
 export function remark(job: ShownJob, now: number): string {
 	if (job.status === "running") {
 		const since = instantOf(job.run?.started_at ?? job.started_at);
@@ -71,7 +71,7 @@ export function remark(job: ShownJob, now: number): string {
 			.join(", ");
 	const launch = launchWords(job);
 	if (launch !== undefined) return launch;
-	// Nobody gave a reason: what says no more than the status is left out, and how the stop looked from inside, too.
+	// No reason was given: leave out a reason that only repeats the status, and the exit kind of the stop.
 	if (job.status === "cancelled" && (reason === "" || reason === job.status)) return took && `after ${took}`;
 	if (reason !== "") return reason;
 	const code = typeof job.exit_code === "number" && job.exit_code !== 0 ? `exit code ${job.exit_code}` : "";
@@ -79,7 +79,7 @@ export function remark(job: ShownJob, now: number): string {
 	return [kind, code, took && `after ${took}`].filter(Boolean).join(", ");
 }
 
-/** `was not allowed Bash: npm test and 2 more`; empty for a job that was denied nothing. */
+/** `was not allowed Bash: npm test and 2 more`; empty for a job without denied calls. */
 export function deniedWords({ denied = [] }: Pick<ShownJob, "denied">): string {
 	const [first] = denied;
 	const others = countDenied(denied) - 1;
@@ -98,7 +98,7 @@ function awaitedWords({ waits_for = [] }: ShownJob): string {
 	return first === undefined ? "" : `, waits for job ${first}${others.length > 0 ? ` and ${others.length} more` : ""}, lends its slot`;
 }
 
-/** What starts within a second has not started yet. */
+/** A due time is shown at least this far ahead, so that a job that has not started yet never `starts now`. */
 const SOON = 1000;
 
 const startWords = (job: ShownJob, when: string): string =>
@@ -110,7 +110,7 @@ const UNMERGED: Record<string, string | undefined> = {
 	pending: "to be merged",
 	requested: "merge requested",
 };
-/** Of one that went well and whose work is not in its base; empty when it is there, or is not meant to be. */
+/** For a succeeded job whose work is not in its base; empty if it is, or is not meant to be. */
 export const unmergedWords = (job: Merging): string => {
 	if (job.status !== "succeeded") return "";
 	if (job.merge_report?.given_up) return "merge given up";
@@ -122,11 +122,11 @@ type Merging = Pick<ShownJob, "status" | "merge_status" | "merge_report" | "merg
 export const isUncommitted = ({ merge_status, merge_report }: Merging): boolean =>
 	merge_status === "pending" && merge_report?.uncommitted === true;
 
-/** Nothing but a person, or a run that the repo's settings ask for, brings such a merge further. */
+/** Only a person, or a repair run that the repo's settings ask for, can continue such a merge. */
 export const isMergeStuck = (job: Merging): boolean =>
 	job.status === "succeeded" && (["conflict", "verify_failed", "base_dirty"].includes(job.merge_status ?? "") || isUncommitted(job));
 
-/** Why its last run could not be started; `circuit-broken` only says that no more tries are made. */
+/** Why its last run could not be started; `circuit-broken` only says that no further attempt is made. */
 export function launchWords(job: Pick<ShownJob, "exit_kind" | "end_reason" | "last_failure" | "attempt">): string | undefined {
 	if (job.exit_kind !== "launch_failed") return undefined;
 	const why = job.last_failure ?? (job.end_reason === "circuit-broken" ? "" : (job.end_reason ?? ""));
@@ -139,11 +139,11 @@ export function tookOf(job: ShownJob): string {
 	return from === undefined || to === undefined ? "" : durationWords(to - from);
 }
 
-/** A cell that is longer says no more in a table; `--json` has all of it. */
+/** Maximum characters of a table cell; `--json` has all of it. */
 const MOST = 200;
 
-/** Columns that have more to say than the field itself. */
-const COLUMNS: Record<string, { column: Column; cell(job: ShownJob, paint: Paint, now: number): string }> = {
+/** Columns that show more than the field itself. */
+const COLUMNS: Record<string, { column: TableColumn; cell(job: ShownJob, paint: Paint, now: number): string }> = {
 	id: { column: { title: "ID", align: "right" }, cell: (job) => String(job.id) },
 	status: {
 		column: { title: "STATUS" },
@@ -161,7 +161,7 @@ const COLUMNS: Record<string, { column: Column; cell(job: ShownJob, paint: Paint
 };
 export const LIST_FIELDS = ["id", "status", "name", "subject", "lane", "priority", "age", "remark"];
 
-export function columnOf(field: string): Column {
+export function columnOf(field: string): TableColumn {
 	return COLUMNS[field]?.column ?? { title: field.toUpperCase(), shrink: 8, most: MOST };
 }
 export function cellOf(field: string, job: ShownJob, paint: Paint, now: number): string {

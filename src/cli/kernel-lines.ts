@@ -1,11 +1,11 @@
-// The kernel's entries and ledgers as people read them.
+// Shows the kernel's entries and ledgers to people.
 
-import { writeJson } from "../core/json-text.ts";
-import type { ReadyEntry } from "../scheduler.ts";
+import type { ReadyEntry } from "../contracts/scheduler.ts";
+import { writeJson } from "../core/text/json-text.ts";
 import type { Io } from "./io.ts";
 import { type Colour, pairs } from "./print.ts";
 import { printable } from "./sequences.ts";
-import { type Column, table } from "./table.ts";
+import { type TableColumn, table } from "./table.ts";
 import { localTime, relative } from "./times.ts";
 
 export type Agent = { pid: number; name: string; state: string };
@@ -19,7 +19,7 @@ const COLOURS: Record<ReadyEntry["state"], Colour> = {
 	cancelled: "dim",
 };
 const right = { align: "right" } as const;
-const COLUMNS: readonly Column[] = [
+const COLUMNS: readonly TableColumn[] = [
 	{ title: "ENTRY", ...right },
 	{ title: "PID", ...right },
 	{ title: "STATE" },

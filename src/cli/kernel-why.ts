@@ -1,7 +1,7 @@
-// Why an entry of the kernel's queue is not handed out, or what became of it. A worker claims it, so most of what holds jobs back is no matter to it.
+// Why an entry of the kernel's queue is not handed out, or what became of it. A worker claims it, so most of what holds jobs back does not apply.
 
 import type { ReasonDocument } from "../api/documents.ts";
-import { writeJson } from "../core/json-text.ts";
+import { writeJson } from "../core/text/json-text.ts";
 import type { Io } from "./io.ts";
 import type { ShownJob } from "./job-lines.ts";
 import { printable } from "./sequences.ts";

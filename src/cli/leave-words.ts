@@ -1,24 +1,24 @@
-// Leaves what a run says in the run's own folder while its daemon is away. The daemon reads it before it judges the end of the run.
+// Writes a run's reports to the run's own folder while its daemon is away. The daemon reads them before it judges the end of the run.
 
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LEFT_WORDS_FILE, type LeftWords, leftWordsText, MAX_LEFT_WORDS_BYTES, readLeftWords, withWord } from "../core/left-words.ts";
-import type { Document, Io } from "./io.ts";
+import { LEFT_WORDS_FILE, type LeftWords, leftWordsText, MAX_LEFT_WORDS_BYTES, readLeftWords, withWord } from "../core/runs/left-words.ts";
+import type { AnswerDocument, Io } from "./io.ts";
 
-/** The file, or undefined where the environment does not name a run. */
+/** The file, or undefined if the environment does not name a run. */
 function fileOf({ world, home }: Io): string | undefined {
 	const [, job, attempt] = /^([1-9]\d*)\.([1-9]\d*)$/.exec(world.env.SLUICE_RUN_ID ?? "") ?? [];
 	return job === undefined || attempt === undefined ? undefined : join(world.homeOf(home), "runs", job, attempt, LEFT_WORDS_FILE);
 }
 
-/** Throws where the folder cannot be written to. */
-export function leaveWords(io: Io, params: Document): void {
+/** Throws if the folder is not writable. */
+export function leaveWords(io: Io, params: AnswerDocument): void {
 	const path = fileOf(io);
 	if (path === undefined) throw new Error("SLUICE_RUN_ID does not name a run");
 	write(path, withWord(found(path), "result" in params ? { result: params.result } : { verdict: params.verdict, text: params.text }));
 }
 
-/** The daemon has heard a newer word of this kind: what was left before it no longer counts. */
+/** The daemon has received a newer report of this kind: drop the one that was left before. */
 export function takeBackWords(io: Io, which: "verdict" | "result"): void {
 	const path = fileOf(io);
 	if (path === undefined || !existsSync(path)) return;
@@ -27,7 +27,7 @@ export function takeBackWords(io: Io, which: "verdict" | "result"): void {
 	else rmSync(path, { force: true });
 }
 
-/** What was left before; nothing where the file is missing or damaged. */
+/** The reports left before; empty if the file is missing or damaged. */
 function found(path: string): LeftWords {
 	try {
 		return statSync(path).size > MAX_LEFT_WORDS_BYTES ? {} : readLeftWords(readFileSync(path, "utf8"));

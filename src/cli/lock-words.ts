@@ -1,4 +1,4 @@
-// Which lock a job waits for, and who has it: its document says only that it waits.
+// Which lock a job waits for, and which job holds it: the job's document only says that it waits.
 
 import type { LockDocument } from "../api/protocol/nouns.ts";
 import type { Io } from "./io.ts";
@@ -7,7 +7,7 @@ import { printable } from "./sequences.ts";
 
 const waitsForLocks = (job: ShownJob) => job.status === "waiting_on_locks" && job.wait_reason?.kind === "locks";
 
-/** For the eye only: `--json` shows the daemon's words. Locks that were given back meanwhile, or a daemon that cannot say, leave a job as it is. */
+/** Only for people: `--json` shows the daemon's text. If the locks were released meanwhile, or the daemon cannot list them, the job is shown unchanged. */
 export async function withLockWords(io: Io, jobs: readonly ShownJob[]): Promise<ShownJob[]> {
 	if (!jobs.some(waitsForLocks)) return [...jobs];
 	const answer = await io.ask("lock.list").catch(() => ({ locks: [] }));
@@ -18,7 +18,7 @@ export async function withLockWords(io: Io, jobs: readonly ShownJob[]): Promise<
 	});
 }
 
-/** The first of its locks that it cannot have: `lock db, held by job 3`. */
+/** The first of its locks that it cannot take: `lock db, held by job 3`. */
 function wordsOf(job: ShownJob, byKey: ReadonlyMap<string, LockDocument>): string | undefined {
 	for (const { key, mode } of job.locks ?? []) {
 		const { holders = [], reserved_for = null } = byKey.get(key) ?? {};

@@ -1,22 +1,22 @@
-// A run's output as it is shown: an agent's JSON lines in words, both streams in one text, or exactly as it was written.
+// A run's output as shown: an agent's JSON lines in words, both streams in one text, or exactly as written.
 
 import { isFormat } from "../core/agents/index.ts";
 import { createRenderer, type Renderer } from "../core/agents/render.ts";
-import type { StreamPart } from "../core/log-piece.ts";
-import type { OneStream } from "../core/output-order.ts";
+import type { StreamPart } from "../core/text/log-piece.ts";
+import type { OneStream } from "../core/text/output-order.ts";
 import { tame } from "./sequences.ts";
 
 export type LogText = {
-	/** What of this is to be shown now: an agent's line is told when it is whole. */
+	/** Returns the text that can be shown now: an agent's line is shown once it is complete. */
 	push(text: string, parts: readonly StreamPart[] | undefined, output: string): string;
-	/** What was held back. */
+	/** Returns what was held back. */
 	end(): string;
 };
 
 export function createLogText(how: "raw" | "shown", colours: "keep" | "drop", stream: OneStream): LogText {
 	let renderer: Renderer | undefined;
 	let last: { stream: OneStream; midLine: boolean } | undefined;
-	/** The other stream begins a line of its own. */
+	/** A change of streams begins a new line. */
 	const joined = (of: OneStream, text: string): string => {
 		if (text === "") return "";
 		const gap = last?.midLine && last.stream !== of ? "\n" : "";
@@ -32,7 +32,7 @@ export function createLogText(how: "raw" | "shown", colours: "keep" | "drop", st
 		push(text, parts, output) {
 			if (how === "raw") return text;
 			let [at, all] = [0, ""];
-			// A daemon of before does not tell the streams apart: it was asked for one.
+			// An older daemon does not separate the streams; it was asked for one.
 			for (const { stream: of, length } of parts ?? [{ stream, length: text.length }]) {
 				all += shown(of, text.slice(at, at + length), output);
 				at += length;
@@ -49,7 +49,7 @@ export const lastLines = (text: string, count: number): string => {
 	return count === 0 ? "" : lines.slice(-count).join("");
 };
 
-/** Each line with what it belongs to before it; a line is written when it is whole. */
+/** Prefixes each line; a line is written once it is complete. */
 export function createPrefixed(write: (text: string) => void, prefix: string) {
 	let rest = "";
 	return {

@@ -1,13 +1,13 @@
-// A manifest as it is written: YAML or JSON, with the line of every mistake.
+// Reads a manifest as written: YAML or JSON, with the line of every mistake.
 
-import { JsonText, readJson, writeJson } from "../core/json-text.ts";
-import { expandAll } from "../core/manifest.ts";
+import { expandAll } from "../core/input/manifest.ts";
+import { JsonText, readJson, writeJson } from "../core/text/json-text.ts";
 import { CliFailure, failureOf, type Told } from "./failure.ts";
 
 export type ManifestFile = {
-	/** As the engine takes it: jobs as a list, one for each that `for_each` makes. */
+	/** In the engine's form: a list of jobs, with `for_each` expanded. */
 	manifest: { jobs: Record<string, unknown>[]; defaults?: Record<string, unknown>; batch?: string } & Record<string, unknown>;
-	/** `:3:7`, where a field such as `jobs[2].lane` or `jobs.build.lane` is written; empty when it is not. */
+	/** `:3:7`, the position of a field such as `jobs[2].lane` or `jobs.build.lane`; empty if it is not in the file. */
 	position(field: string): string;
 };
 
@@ -18,8 +18,8 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 export async function readManifest(text: string, name: string): Promise<ManifestFile> {
 	if (text.length > MOST) throw wrong(`${name}: is ${text.length} characters long; the limit is ${MOST}`);
 	// Loaded here, so that no other command pays for it.
-	const yaml = await import("yaml");
-	// JSON is YAML, but JSON.parse is many times faster; positions are worked out only when something is wrong.
+	const yaml = { ...(await import("yaml")), ...(await import("../host/yaml-bounds.ts")) };
+	// JSON is YAML, but JSON.parse is many times faster; positions are computed only after a mistake.
 	const quick = /^\s*\{/.test(text) ? parseJson(text) : undefined;
 	const { value, position } = quick
 		? { value: quick, position: (path: Path) => readYaml(yaml, text, name).position(path) }
@@ -81,7 +81,7 @@ function parseJson(text: string): unknown {
 	}
 }
 
-/** Whole numbers as JavaScript has them; a payload with one that is too large for it stays text, so that nothing of it is lost. */
+/** Converts integers to JavaScript numbers; a payload with an integer that is too large stays text, so that nothing is lost. */
 function withNumbers(value: unknown, where: "outside" | "payload" = "outside"): unknown {
 	if (typeof value === "bigint") {
 		const number = Number(value);
@@ -102,18 +102,29 @@ const hasText = (value: unknown): boolean =>
 	value instanceof JsonText || (typeof value === "object" && value !== null && Object.values(value).some(hasText));
 
 function readYaml(
-	{ LineCounter, parseDocument }: typeof import("yaml"),
+	{
+		LineCounter,
+		parseDocument,
+		repeatedKeyMessage,
+		repeatedKeys,
+		YAML_OPTIONS,
+	}: typeof import("yaml") & typeof import("../host/yaml-bounds.ts"),
 	text: string,
 	name: string,
 ): { value: unknown; position(path: Path): string } {
 	const lines = new LineCounter();
-	const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, intAsBigInt: true });
+	const document = parseDocument(text, { ...YAML_OPTIONS, lineCounter: lines, intAsBigInt: true });
 	const at = (offset: number | undefined) => {
 		if (offset === undefined) return "";
 		const { line, col } = lines.linePos(offset);
 		return `:${line}:${col}`;
 	};
-	const flaws = document.errors.length > 0 ? document.errors : document.warnings;
+	const repeated = repeatedKeys(document.contents).map(({ key, offset }) => ({
+		code: "DUPLICATE_KEY",
+		message: repeatedKeyMessage(key),
+		pos: [offset],
+	}));
+	const flaws = [document.errors, repeated, document.warnings].find((some) => some.length > 0) ?? [];
 	throwAll(
 		flaws.map((flaw) => ({
 			message: `${name}${at(flaw.pos[0])}: ${flaw.message}`,
@@ -123,7 +134,7 @@ function readYaml(
 	try {
 		return {
 			value: withNumbers(document.toJS({ maxAliasCount: 1000 })),
-			/** The deepest part of the path that is written down. */
+			/** The position of the deepest part of the path that is in the file. */
 			position(path) {
 				for (let length = path.length; length > 0; length--) {
 					const node = document.getIn(path.slice(0, length), true) as { range?: [number, number, number] | null } | undefined;

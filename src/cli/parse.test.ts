@@ -1,7 +1,7 @@
-// Parsing by example: what a line means, and what is said about a wrong one.
+// Parsing by example: what a line means, and the message for a wrong one.
 
 import { describe, expect, test } from "vitest";
-import { INPUT_KEYS } from "../core/input.ts";
+import { INPUT_KEYS } from "../core/input/job.ts";
 import { COMMANDS } from "./catalogue.ts";
 import { GLOBAL_OPTIONS } from "./command.ts";
 import { CliFailure } from "./failure.ts";
@@ -43,7 +43,7 @@ describe("a line is read", () => {
 		expect(callOf("add --title=--force -- x").text("title")).toBe("--force");
 	});
 
-	test("the value of a short option may stand right behind it", () => {
+	test("the value of a short option may follow it directly", () => {
 		expect(callOf("logs -n5 7").text("lines")).toBe("5");
 		expect(callOf("logs -n 5 7").text("lines")).toBe("5");
 	});
@@ -53,12 +53,12 @@ describe("a line is read", () => {
 		expect(callOf("add -- x").list("after")).toEqual([]);
 	});
 
-	test("what stands after -- is not looked at", () => {
+	test("what follows -- is not parsed", () => {
 		const call = callOf("add --lane a -- make --json --help -- x");
 		expect(call.rest).toEqual(["make", "--json", "--help", "--", "x"]);
 	});
 
-	test("without a rest of its own, -- only ends the options", () => {
+	test("for a command without a rest, -- only ends the options", () => {
 		expect(callOf("show -- -x").arg("ID")).toBe("-x");
 	});
 
@@ -105,6 +105,14 @@ describe("a wrong line is refused", () => {
 		["add --no_merge -- x", "add: there is no option --no_merge | did you mean --no-merge?"],
 		["add --parallelizable=false -- x", "add: there is no option --parallelizable | did you mean --serial?"],
 		["add --depends-on 3 -- x", "add: there is no option --depends-on | did you mean --after?"],
+		[
+			"sling gt-1 --permission full",
+			"sling: there is no option --permission | the recipe sets the permission of its jobs; sluice recipe show NAME prints it",
+		],
+		[
+			"sling gt-1 --model=x",
+			"sling: there is no option --model | the recipe sets the model of its jobs; sluice recipe show NAME prints it",
+		],
 		["list -x", "list: there is no option -x | see sluice list --help"],
 		["--jsn list", "list: there is no option --jsn | did you mean --json?"],
 		["list --all=yes", "--all takes no value"],
@@ -148,7 +156,7 @@ describe("every command", () => {
 		}
 	});
 
-	test("describes each option, once, and none that all commands have", () => {
+	test("describes each option once, and no global one", () => {
 		for (const { name, options = [], excludes = [], requires = [] } of COMMANDS) {
 			const names = options.map((option) => option.name);
 			const all = [...names, ...GLOBAL_OPTIONS.map((option) => option.name)];
@@ -166,15 +174,15 @@ describe("every command", () => {
 	test("has examples that can be parsed", () => {
 		for (const { name, examples } of visible)
 			for (const [line] of examples) {
-				// The command is what is ours of a line: `claude mcp add sluice -- sluice mcp`.
+				// In a line such as `claude mcp add sluice -- sluice mcp`, only our own command is parsed.
 				const inner = /sluice (?!-- |sluice)[^|>&)]*?(?= --env|$|[|>&)])/.exec(line)?.[0] ?? "";
 				const words = [...inner.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, one, two, three]) => one ?? two ?? three ?? "");
 				expect([name, refusal(words.slice(1))]).toEqual([name, "taken"]);
 			}
 	});
 
-	test("add knows what a manifest's words are called as options", () => {
-		/** What a job's document has and the command line has not, or not as an option. */
+	test("add suggests the option for a manifest's key", () => {
+		/** Fields of a job's document that the command line does not have, or not as an option. */
 		const none = ["command", "prompt", "worktree", "mode", "owned", "raw"];
 		const add = COMMANDS.find(({ name }) => name === "add");
 		for (const key of INPUT_KEYS.filter((one) => !none.includes(one))) {
@@ -183,7 +191,7 @@ describe("every command", () => {
 		}
 	});
 
-	test.each(visible.map(({ name }) => name))("%s refuses an option that is not there", (name) => {
+	test.each(visible.map(({ name }) => name))("%s refuses an unknown option", (name) => {
 		expect(refusal(`${name} --no-such-thing`)).toContain(`${name}: there is no option --no-such-thing`);
 	});
 

@@ -1,6 +1,6 @@
-// From a command line to a call, driven by the commands' descriptions. Every refusal names what is wrong and the nearest right word.
+// Parses a command line to a call, driven by the commands' descriptions. Every error names what is wrong and the nearest right word.
 
-import { nearest } from "../core/nearest.ts";
+import { nearest } from "../core/input/nearest.ts";
 import { type ArgSpec, Call, type CommandSpec, GLOBAL_OPTIONS, type OptionSpec, type Value } from "./command.ts";
 import { usage } from "./failure.ts";
 import { shellWord } from "./job-lines.ts";
@@ -24,7 +24,7 @@ export type Parsed =
  * | `- x`, `---`, `-- x`     | an argument: a text that cannot be an option                       |
  * | anything else            | the command's words first, then its arguments                      |
  *
- * Where an argument begins that is `verbatim`, every token is its text; only a `--` in front of it is left out.
+ * From the beginning of a `verbatim` argument on, every token is its text; only a `--` in front of it is left out.
  */
 export function parse(argv: readonly string[], commands: readonly CommandSpec[]): Parsed {
 	const from = verbatimFrom(argv, commands);
@@ -59,13 +59,13 @@ export function parse(argv: readonly string[], commands: readonly CommandSpec[])
 	return { kind: "call", call: new Call(command, options, args, command.rest ? rest : undefined), globals };
 }
 
-/** `sluice help --all`: every command, not the most used ones. */
+/** `sluice help --all`: every command, not only the most common ones. */
 const ALL_HELP: OptionSpec = { name: "all", type: "flag", help: "Every command." };
 
 const helpHint = (command: CommandSpec | undefined) => `see sluice ${command ? `${command.name} ` : ""}--help`;
 const isWord = (token: string) => !token.startsWith("-") || token === "-" || /^-\d/.test(token) || /^--?\s|^---/.test(token);
 
-/** The index of the first token that a `verbatim` argument takes; the length of `argv` where the command has none, or where `--` stands before it. */
+/** The index of the first token that a `verbatim` argument takes; the length of `argv` if the command has none, or if `--` comes first. */
 function verbatimFrom(argv: readonly string[], commands: readonly CommandSpec[]): number {
 	const end = argv.indexOf("--");
 	const { command } = findCommand(end < 0 ? argv : argv.slice(0, end), commands);
@@ -82,7 +82,7 @@ function verbatimFrom(argv: readonly string[], commands: readonly CommandSpec[])
 	return argv.length;
 }
 
-/** The command's words are the first that are no options; an option's value before them can only be a global one's. */
+/** The command's words are the first tokens that are not options; an option's value before them can only belong to a global option. */
 function findCommand(tokens: readonly string[], commands: readonly CommandSpec[]): { command: CommandSpec | undefined } {
 	const words: string[] = [];
 	for (let index = 0; index < tokens.length && words.length < 2; index++) {
@@ -98,7 +98,7 @@ function readOptions(
 	tokens: readonly string[],
 	known: readonly OptionSpec[],
 	command: CommandSpec | undefined,
-	/** No `--` was typed: an unknown option behind a plain word may belong to the command that the caller wants to run. */
+	/** True if no `--` was typed: an unknown option after a plain word may belong to the command that the caller wants to run. */
 	open: boolean,
 	commands: readonly CommandSpec[],
 ) {
@@ -182,7 +182,7 @@ function readArgs(command: CommandSpec, words: readonly string[]): Map<string, r
 	return args;
 }
 
-/** What stands behind the arguments that must be there is probably the command to run. */
+/** What follows the required arguments is probably the command to run. */
 function surplusHint(command: CommandSpec, words: readonly string[]): string {
 	const typed = words
 		.slice((command.args ?? []).filter(({ take }) => take === "one").length)
@@ -225,7 +225,7 @@ function unknownCommand(words: readonly string[], commands: readonly CommandSpec
 	return usage(`there is no command ${JSON.stringify(first)}`, advice);
 }
 
-/** `ls -la` of `add ls -la`: what stands from the first word behind the command's own on. */
+/** `ls -la` of `add ls -la`: everything after the command's own words. */
 function wantedCommand(tokens: readonly string[], words: readonly string[], command: CommandSpec): string | undefined {
 	const first = words[command.name.split(" ").length];
 	if (first === undefined) return undefined;
@@ -235,17 +235,19 @@ function wantedCommand(tokens: readonly string[], words: readonly string[], comm
 function unknownOption(written: string, known: readonly OptionSpec[], command: CommandSpec | undefined, own?: string) {
 	if (own !== undefined && command)
 		return usage(`${command.name}: there is no option ${written}`, `put -- before the command: sluice ${command.name} -- ${own}`);
-	const guess = written.startsWith("--") ? nearestOption(written.slice(2).replaceAll("_", "-"), known) : undefined;
+	const name = written.startsWith("--") ? written.slice(2).replaceAll("_", "-") : undefined;
+	const where = name !== undefined && command?.elsewhere && Object.hasOwn(command.elsewhere, name) ? command.elsewhere[name] : undefined;
+	const guess = name === undefined || where !== undefined ? undefined : nearestOption(name, known);
 	return usage(
 		`${command ? `${command.name}: ` : ""}there is no option ${written}`,
-		guess ? `did you mean --${guess}?` : helpHint(command),
+		where !== undefined ? where : guess ? `did you mean --${guess}?` : helpHint(command),
 	);
 }
 
-/** A word that is known to be tried for an option comes before one that only looks like it. */
+/** A word that is known to be tried for an option takes precedence over one that only looks similar. */
 function nearestOption(word: string, known: readonly OptionSpec[]): string | undefined {
 	const sought = known.find((option) => option.name === word || option.sought?.includes(word));
-	// With the dashes, which make short names alike enough.
+	// Compared with their dashes, which make short names similar enough.
 	return (
 		sought?.name ??
 		nearest(

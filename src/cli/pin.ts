@@ -1,10 +1,10 @@
-// `--pin BRANCH`: the commit that the branch points to now, in the job's repo or else in the repository that the job's folder is in.
+// `--pin BRANCH`: the commit that the branch points to now, in the job's repo or else in the repository of the job's folder.
 
 import { usage } from "./failure.ts";
-import type { Document, Io } from "./io.ts";
+import type { AnswerDocument, Io } from "./io.ts";
 
-/** `repo`: as `--repo` names it. `here`: the folder of a job without a repo. */
-export async function pinOf(text: string, repo: string | undefined, io: Io, here: string): Promise<Document> {
+/** `repo`: the value of `--repo`. `here`: the folder of a job without a repo. */
+export async function pinOf(text: string, repo: string | undefined, io: Io, here: string): Promise<AnswerDocument> {
 	const [, branch, commit] = /^(.+?)(?:@([0-9a-f]{4,64}))?$/.exec(text) ?? [];
 	if (branch === undefined) throw usage("--pin is empty");
 	if (commit !== undefined) return { branch, commit };

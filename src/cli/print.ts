@@ -1,7 +1,7 @@
-// Where words go: data to stdout, talk to stderr; colours only where somebody sees them.
+// Prints data to stdout and messages to stderr; colours only on a terminal.
 
-import { writeJson } from "../core/json-text.ts";
-import { printable } from "./sequences.ts";
+import { writeJson } from "../core/text/json-text.ts";
+import { printable, tame } from "./sequences.ts";
 import { pad } from "./table.ts";
 
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
@@ -16,16 +16,16 @@ export const paintWith =
 export type Stream = { write(text: string): unknown; isTTY?: boolean | undefined; columns?: number | undefined; rows?: number | undefined };
 
 export type Printer = {
-	/** A line of data. */
+	/** Prints a line of data. */
 	out(line: string): void;
-	/** A line of talk; nothing when `--quiet` or `--json`. */
+	/** Prints a message; nothing with `--quiet` or `--json`. */
 	say(line: string): void;
-	/** A warning: also when `--quiet`. */
+	/** Prints a warning, also with `--quiet`. */
 	warn(line: string): void;
 	paint: Paint;
 	/** For lines on stderr. */
 	paintTalk: Paint;
-	/** Columns of the terminal; no bound where output is no terminal. */
+	/** Columns of the terminal; unlimited if output is not a terminal. */
 	width: number;
 	/** Whether data goes to a terminal, not to a file or another program. */
 	terminal: boolean;
@@ -44,13 +44,15 @@ export function createPrinter({ stdout, stderr, quiet, json, noColor, env }: Pri
 	// https://no-color.org: any value that is not empty.
 	const wanted = !noColor && !env.NO_COLOR && env.TERM !== "dumb";
 	const coloursOn = (stream: Stream) => (wanted && (stream.isTTY === true || (env.FORCE_COLOR ?? "0") !== "0") ? "on" : "off");
+	// A safety net: a value that no command has tamed cannot move the cursor either. Other programs get the text as it is.
+	const write = (stream: Stream, line: string) => stream.write(`${stream.isTTY === true ? tame(line, "keep") : line}\n`);
 	return {
-		out: (line) => stdout.write(`${line}\n`),
+		out: (line) => write(stdout, line),
 		say: (line) => {
-			if (!quiet && !json) stderr.write(`${line}\n`);
+			if (!quiet && !json) write(stderr, line);
 		},
 		warn: (line) => {
-			if (!json) stderr.write(`${line}\n`);
+			if (!json) write(stderr, line);
 		},
 		paint: paintWith(coloursOn(stdout)),
 		paintTalk: paintWith(coloursOn(stderr)),

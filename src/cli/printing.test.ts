@@ -41,7 +41,7 @@ describe("times", () => {
 		expect(relative(NOW + ms, NOW)).toBe(words);
 	});
 
-	test("short ones never lie below a second", () => {
+	test("a negative short duration is 0s", () => {
 		expect(shortDuration(-5)).toBe("0s");
 	});
 
@@ -83,7 +83,7 @@ describe("text", () => {
 		expect(cut("\u001b[31mabcdef\u001b[0m", 4)).toBe("\u001b[31mabc…\u001b[0m");
 	});
 
-	test("nothing that a job says can touch the terminal", () => {
+	test("no output of a job can affect the terminal", () => {
 		expect(printable("a\u001b]0;title\u0007b\u001b[2Jc\u001b[31md\ne\tf\u0000\u202eg\u009b")).toBe("abcd e fg");
 		expect(tame("a\r\n\u001b[31mred\u001b[0m\u001b[1A\u001b]8;;http://x\u0007link\u0008", "keep")).toBe("a\r\n\u001b[31mred\u001b[0mlink");
 		expect(tame("\u001b[31mred\u001b[0m", "drop")).toBe("red");
@@ -110,7 +110,50 @@ describe("text", () => {
 		expect(tame(text, "keep")).toBe(shown);
 	});
 
-	test("whatever is written, only whole colours are left of it, and a second pass finds nothing", () => {
+	test.each([
+		["", ""],
+		["0", "0"],
+		["1;2;3;4;7", "1;2;3;4;7"],
+		["5", null],
+		["6", null],
+		["8", null],
+		["08", null],
+		["31;8", "31"],
+		["8;31", "31"],
+		[";8", "0"],
+		["9", null],
+		["10", null],
+		["21", null],
+		["22;23;24;25;27;29", "22;23;24;25;27;29"],
+		["28", null],
+		["30;37;39;40;47;49;90;97;100;107", "30;37;39;40;47;49;90;97;100;107"],
+		["1;2;99999", "1;2"],
+		["50", null],
+		["108", null],
+		["38;5;8", "38;5;8"],
+		["48;5;255;1", "48;5;255;1"],
+		["38;2;8;8;8", "38;2;8;8;8"],
+		["48;2;0;255;7;4", "48;2;0;255;7;4"],
+		["38;5;256", null],
+		["1;38;5", "1"],
+		["1;38;2;8;8", "1"],
+		["1;38", "1"],
+		["38;8;1", null],
+		["58;5;1;31", "31"],
+		["58;2;1;1;1;31", "31"],
+		["38:5:8", "38:5:8"],
+		["48:2::1:2:3", "48:2::1:2:3"],
+		["38:2:1:2:3", "38:2:1:2:3"],
+		["38:5:999", null],
+		["4:3", "4:3"],
+		["4:9", null],
+		["8:1;31", "31"],
+		["0:8", null],
+	])("of the colour %j, %j is kept", (given, kept) => {
+		expect(tame(`a${ESC}[${given}mb`, "keep")).toBe(kept === null ? "ab" : `a${ESC}[${kept}mb`);
+	});
+
+	test("of any text only complete colours remain, and a second pass changes nothing", () => {
 		const unit = fc.constantFrom(ESC, "[", "]", "2", "J", "m", ";", "\u0000", "\u0007", "\\", "\r", "\n", "c", "(", "\u009b", "P");
 		fc.assert(
 			fc.property(fc.string({ unit, maxLength: 30 }), (text) => {
@@ -119,6 +162,7 @@ describe("text", () => {
 				expect(shown).not.toMatch(/\r(?!\n)/);
 				expect(tame(shown, "keep")).toBe(shown);
 				expect(tame(text, "drop")).not.toContain(ESC);
+				expect(printable(text)).toMatch(/^[ -~]*$/);
 			}),
 			{ numRuns: 2000 },
 		);
@@ -139,7 +183,7 @@ describe("tables", () => {
 		{ title: "WHAT", shrink: 5 },
 		{ title: "NOTE", shrink: 4 },
 	];
-	test("columns stand under each other, empty ones are left out", () => {
+	test("columns are aligned, empty ones are left out", () => {
 		expect(
 			table(
 				columns,
@@ -151,12 +195,27 @@ describe("tables", () => {
 			),
 		).toEqual(["ID  WHAT", " 1  short", "12  longer one"]);
 	});
-	test("the widest shrinks first, down to its least", () => {
+	test("the widest column shrinks first, down to its minimum", () => {
 		expect(table(columns, [["1", "abcdefghij", "note this"]], 18)).toEqual(["ID  WHAT    NOTE", " 1  abcde…  note …"]);
 	});
-	test("where nothing more can shrink, the end of the line goes", () => {
+	test("if no column can shrink any more, the end of the line is cut", () => {
 		for (const line of table(columns, [["1", "abcdefghij", "note this"]], 8)) expect(widthOf(line)).toBeLessThanOrEqual(8);
 	});
+});
+
+test("a terminal gets no sequence but colours, also of a line that no command has tamed; another program gets the line as it is", () => {
+	const line = "a\u001b[31mred\u001b[0m\u001b[2J\u001b]0;title\u0007\u0008b\rc";
+	for (const isTTY of [true, false]) {
+		const said = { out: "", err: "" };
+		const stdout = { write: (text: string) => (said.out += text), isTTY };
+		const stderr = { write: (text: string) => (said.err += text), isTTY };
+		const printer = createPrinter({ stdout, stderr, quiet: false, json: false, noColor: false, env: {} });
+		printer.out(line);
+		printer.say(line);
+		printer.warn(line);
+		const shown = isTTY ? "a\u001b[31mred\u001b[0mb\nc\n" : `${line}\n`;
+		expect(said).toEqual({ out: shown, err: shown + shown });
+	}
 });
 
 describe("colours", () => {

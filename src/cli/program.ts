@@ -1,19 +1,19 @@
-// One call of the program: reads the command line, loads the one command it names, and turns whatever happens into words and an exit code.
+// One call of the program: parses the command line, loads the command it names, and turns the result or error into text and an exit code.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { COMMANDS } from "./catalogue.ts";
-import type { CommandSpec } from "./command.ts";
+import type { Call, CommandSpec } from "./command.ts";
 import { CliFailure, EXIT, exitOf, failureOf } from "./failure.ts";
 import { inTypedWords } from "./field-words.ts";
-import type { Connection, Document, Io, World } from "./io.ts";
+import type { AnswerDocument, CliEnvironment, DaemonConnection, Io } from "./io.ts";
 import { type Globals, type Parsed, parse } from "./parse.ts";
 import { createPrinter, type Printer } from "./print.ts";
 import { printable } from "./sequences.ts";
 
 /** Resolves with the exit code; never rejects. */
-export async function program(argv: readonly string[], world: World): Promise<number> {
-	// Until the line is read, only a look at it says how to complain about it.
+export async function program(argv: readonly string[], world: CliEnvironment): Promise<number> {
+	// Before the line is parsed, only a rough look at it says how to print an error about it.
 	const before = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
 	const guessed: Globals = { json: before.includes("--json"), quiet: false, noColor: before.includes("--no-color"), home: undefined };
 	let print = printerFor(guessed, world);
@@ -27,7 +27,7 @@ export async function program(argv: readonly string[], world: World): Promise<nu
 		if (parsed.kind !== "call") return await tell(parsed, world, print);
 		command = parsed.call.command;
 		const { run } = await command.load();
-		return (await run(parsed.call, createIo(parsed.globals, world, print, connections, command.name))) ?? EXIT.done;
+		return (await run(parsed.call, createIo(parsed.globals, world, print, connections, parsed.call))) ?? EXIT.done;
 	} catch (error) {
 		const failure = failureOf(error);
 		if (json) world.stderr.write(`${JSON.stringify({ schema_version: 1, error: { ...failure, hint: failure.hint ?? null } })}\n`);
@@ -45,12 +45,12 @@ export async function program(argv: readonly string[], world: World): Promise<nu
 	}
 }
 
-/** Commands that only look, or act on what is there already. */
+/** Commands that only read, or act on existing jobs. */
 const LOOKS =
 	/^(?:list|show|why|history|logs|wait|top|graph|forecast|diff|open|export|cancel|retry|rerun|approve|reject|answer|promote|demote|priority|run-now|merge|clear|prune|gc|\w+ (?:list|show|get|remove))$/;
 
-/** A home that was named and is not there is a slip of the pen: a look would make an empty one, with a daemon. The usual home is made when it is needed. */
-function mustBeThere(command: string, given: string | undefined, world: World): void {
+/** A home that was named and does not exist is a typo: a read would create an empty one, with a daemon. The default home is created when it is needed. */
+function mustBeThere(command: string, given: string | undefined, world: CliEnvironment): void {
 	const named = given ?? (world.env.SLUICE_HOME || undefined);
 	if (named === undefined || !LOOKS.test(command)) return;
 	const home = world.homeOf(given);
@@ -62,11 +62,11 @@ function mustBeThere(command: string, given: string | undefined, world: World): 
 	);
 }
 
-const printerFor = ({ quiet, json, noColor }: Globals, { stdout, stderr, env }: World): Printer =>
+const printerFor = ({ quiet, json, noColor }: Globals, { stdout, stderr, env }: CliEnvironment): Printer =>
 	createPrinter({ stdout, stderr, env, quiet, json, noColor });
 
-/** Help and version. Asked for, they are data; nothing to do at all is a mistake. */
-async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, print: Printer): Promise<number> {
+/** Help and version. On request they are data; no command at all is a mistake. */
+async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: CliEnvironment, print: Printer): Promise<number> {
 	if (parsed.kind === "version") {
 		const version = await world.version();
 		print.out(parsed.globals.json ? JSON.stringify({ schema_version: 1, version }) : version);
@@ -89,7 +89,7 @@ async function tell(parsed: Exclude<Parsed, { kind: "call" }>, world: World, pri
 	return EXIT.done;
 }
 
-/** Asked again, of the next daemon, when one goes away in the middle: they only look, or may be said twice. */
+/** Methods that are repeated with the next daemon if one goes away in the middle: they only read, or are idempotent. */
 export const AGAIN: readonly string[] = [
 	"job.wait",
 	"job.logs",
@@ -99,27 +99,63 @@ export const AGAIN: readonly string[] = [
 	"job.why",
 	"job.graph",
 	"scheduler.status",
-	// Said twice, it is the same word.
+	// Idempotent: the last report counts.
 	"run.verdict",
 	"run.result",
 ];
-/** How long and how often a daemon that has gone is looked for: it may be on its way back. After `own` tries without it, one that died is started again. */
+/** How long and how often the client looks for a daemon that has gone: it may come back. After `own` attempts, a daemon that died is restarted. */
 export const PATIENCE = { tries: 40, own: 4, everyMs: 250 };
 
-/** A daemon that has not answered for this long may be stuck: the caller is told, and goes on waiting. */
+/** A daemon that has not answered for this long may be stuck: prints that, and continues to wait. */
 const SILENT_MS = 5000;
-/** Those that the daemon answers late on purpose. */
+/** A command that only reads gives up after this long. */
+const GIVE_UP_MS = 60_000;
+const READS = /^(?:status|list|show|why|history|graph|version|doctor|\w+ (?:list|show|get))$/;
+
+/** Whether giving up loses nothing: the command only reads, and was not asked to stay. */
+const mayGiveUp = (line: Call): boolean => READS.test(line.command.name) && !(line.command.name === "status" && line.flag("watch"));
+/** Methods that the daemon answers late on purpose. */
 const HELD = ["job.wait", "job.logs"];
 
-/** Not the end of what was asked about: jobs that run go on, and the same command can be given again. */
+/** The jobs themselves are not affected: running ones continue, and the command can be repeated. */
 const goneAway = (why: string) => new CliFailure("daemon_gone", why, "jobs that run go on; sluice up starts a daemon, then try again");
 
-/** Those that a command has made. Once they are closed, the command has ended, and no question of it is asked again. */
-type Connections = { made: Connection[]; closed: boolean };
+const silent = () =>
+	new CliFailure("timeout", `the daemon has not answered for ${GIVE_UP_MS / 1000} s`, "it may be busy or stopped; try again later");
 
-function createIo(globals: Globals, world: World, print: Printer, connections: Connections, command: string): Io {
-	let open: Promise<Connection | undefined> | undefined;
-	/** Once a daemon has answered, only one that died is started again: one that was stopped shall stay so. */
+/** Of the daemon, as it has written it into its home; null where it has not. */
+function pidIn(home: string): number | null {
+	try {
+		const { pid } = JSON.parse(readFileSync(join(home, "daemon.json"), "utf8")) as { pid?: unknown };
+		return typeof pid === "number" ? pid : null;
+	} catch {
+		return null;
+	}
+}
+
+/** Says once what to type while a daemon does not answer. A run is not told to end its daemon. */
+function silenceNotice(globals: Globals, world: CliEnvironment, print: Printer): () => void {
+	let isSaid = false;
+	return () => {
+		if (isSaid) return;
+		isSaid = true;
+		const home = world.homeOf(globals.home);
+		print.warn(
+			`sluice: the daemon has not answered for ${SILENT_MS / 1000} s; it may be busy or stopped. ${join(home, "daemon.log")} says more, and sluice doctor checks it`,
+		);
+		const pid = world.insideOf(globals.home) === undefined ? pidIn(home) : null;
+		if (pid !== null)
+			print.warn(print.paintTalk("dim", `        to end it: kill -9 ${pid} (jobs that run go on), then sluice up --detach`));
+	};
+}
+
+/** The connections that a command has made. Once they are closed, the command has ended, and none of its requests is repeated. */
+type Connections = { made: DaemonConnection[]; closed: boolean };
+
+function createIo(globals: Globals, world: CliEnvironment, print: Printer, connections: Connections, line: Call): Io {
+	const command = line.command.name;
+	let open: Promise<DaemonConnection | undefined> | undefined;
+	/** Once a daemon has answered, only a daemon that died is restarted: one that was stopped must stay stopped. */
 	let reached = false;
 	const reach = async (how: "start" | "if_running" | "revive") => {
 		if (how === "start") mustBeThere(command, globals.home, world);
@@ -135,23 +171,30 @@ function createIo(globals: Globals, world: World, print: Printer, connections: C
 		});
 		return opening;
 	};
-	const call = async (connection: Connection, method: string, params: Document) => {
-		const say = () =>
-			print.warn(
-				`sluice: the daemon has not answered for ${SILENT_MS / 1000} s; it may be busy or stopped. ${join(world.homeOf(globals.home), "daemon.log")} says more`,
-			);
+	const saySilent = silenceNotice(globals, world, print);
+	const call = async (connection: DaemonConnection, method: string, params: AnswerDocument) => {
 		// A line on stderr would spoil the screen of top.
-		const answered = HELD.includes(method) || command === "top" ? () => {} : world.after(SILENT_MS, say);
-		return connection.call(method, { ...params, by: world.user() }).finally(answered);
+		const isQuiet = HELD.includes(method) || command === "top";
+		const said = isQuiet ? () => {} : world.after(SILENT_MS, saySilent);
+		const asked = connection.call(method, { ...params, by: world.user() });
+		if (!mayGiveUp(line)) return asked.finally(said);
+		let left = () => {};
+		const givenUp = new Promise<never>((_, reject) => {
+			left = world.after(GIVE_UP_MS, () => reject(silent()));
+		});
+		return Promise.race([asked, givenUp]).finally(() => {
+			said();
+			left();
+		});
 	};
-	const next = async (tries: number): Promise<Connection | undefined> => {
+	const next = async (tries: number): Promise<DaemonConnection | undefined> => {
 		if (!reached) return reach("start");
 		if (tries < PATIENCE.own) return reach("if_running");
 		return reach("revive").catch((error) => {
 			throw goneAway(failureOf(error).message);
 		});
 	};
-	const ask = async (method: string, params: Document): Promise<Document> => {
+	const ask = async (method: string, params: AnswerDocument): Promise<AnswerDocument> => {
 		for (let tries = 0; ; tries++) {
 			const connection = (await open) ?? (await next(tries));
 			try {

@@ -1,4 +1,4 @@
-// Ranges and what they rest on, in words.
+// Ranges of a forecast and what they are based on, in words.
 
 import { expect, test } from "vitest";
 import { basisWords, oddsWords } from "./ranges.ts";

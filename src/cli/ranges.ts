@@ -1,4 +1,4 @@
-// Ranges of a forecast in words: the hour for what is near, the date too for what is not.
+// Ranges of a forecast in words: the time of day if it is near, else also the date.
 
 import type { RangeDocument } from "../api/forecast-document.ts";
 import { counted } from "./print.ts";
@@ -6,14 +6,14 @@ import { clockTime, localTime } from "./times.ts";
 
 const DAY = 86_400_000;
 
-/** `14:02 – 14:05`: half of all plays were done by the first, nine of ten by the second. */
+/** `14:02 – 14:05`: half of all simulations were done by the first, nine of ten by the second. */
 export function rangeWords(one: RangeDocument | null, now: number): string {
 	if (!one) return "?";
 	const [half, ninety] = [moment(one.p50, now), moment(one.p90, now)];
 	return half === ninety ? half : `${half} – ${ninety}`;
 }
 
-/** `14:02 (50 %) – 14:05 (90 %)`: how likely it is to be done by then. */
+/** `14:02 (50 %) – 14:05 (90 %)`: the probability that it is done by then. */
 export function oddsWords(one: RangeDocument, now: number): string {
 	const [half, ninety] = [moment(one.p50, now), moment(one.p90, now)];
 	return half === ninety ? half : `${half} (50 %) – ${ninety} (90 %)`;

@@ -1,4 +1,4 @@
-// docs/reference/cli.md is what its generator makes of the commands' descriptions.
+// docs/reference/cli.md equals what its generator makes from the commands' descriptions.
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";

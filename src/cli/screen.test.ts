@@ -5,7 +5,7 @@ import { ago, job, NOW, openCommandLine, STATUS } from "../../test/make/command-
 import type { StatusDocument } from "../api/status-document.ts";
 import type { ShownJob } from "./job-lines.ts";
 import { paintWith } from "./print.ts";
-import { draw, inOrder, moved, type View } from "./screen.ts";
+import { draw, inOrder, moved, type ScreenView } from "./screen.ts";
 import { widthOf } from "./table.ts";
 
 const JOBS = inOrder([
@@ -14,7 +14,14 @@ const JOBS = inOrder([
 	job(3),
 	job(4, { status: "running", run: { started_at: ago(5000) } }),
 ] as ShownJob[]);
-const VIEW: View = { status: STATUS as unknown as StatusDocument, jobs: JOBS, selected: 3, cover: undefined, note: undefined, now: NOW };
+const VIEW: ScreenView = {
+	status: STATUS as unknown as StatusDocument,
+	jobs: JOBS,
+	selected: 3,
+	cover: undefined,
+	note: undefined,
+	now: NOW,
+};
 
 describe("the picture", () => {
 	test("running, startable, blocked, ended", () => {

@@ -1,4 +1,4 @@
-// The live screen's picture: what is drawn for what is known. Pure, so that tests can look at it.
+// Draws the live screen. Pure, so that tests can check it.
 
 import type { StatusDocument } from "../api/status-document.ts";
 import { gauge, lendingWords, queuedWords, slotsUsed } from "./commands/status.ts";
@@ -8,7 +8,7 @@ import { printable } from "./sequences.ts";
 import { cut, pad, table, widthOf } from "./table.ts";
 import { clockTime, instantOf, relative } from "./times.ts";
 
-export type View = {
+export type ScreenView = {
 	status: StatusDocument | undefined;
 	/** In the order of the screen: see `inOrder`. */
 	jobs: readonly ShownJob[];
@@ -16,7 +16,7 @@ export type View = {
 	selected: number | undefined;
 	/** Lines that cover the list: an explanation. */
 	cover: readonly string[] | undefined;
-	/** The last line: a question, or what has just been done. */
+	/** The last line: a question, or what was just done. */
 	note: string | undefined;
 	now: number;
 };
@@ -25,7 +25,7 @@ export type Size = { columns: number; rows: number };
 const KEYS = "q quit · j k select · w why · c cancel · p pause or resume";
 const FIELDS = ["id", "status", "name", "subject", "lane", "age", "remark"];
 
-/** What runs first, then what waits, then what ended while we looked, the latest first. */
+/** Running jobs first, then waiting ones, then those that ended during this session, the latest first. */
 export function inOrder(jobs: readonly ShownJob[]): ShownJob[] {
 	const rank = (job: ShownJob) => (job.status === "running" ? 0 : isWaiting(job) ? (isHeldBack(job) ? 2 : 1) : 3);
 	return [...jobs].sort(
@@ -34,8 +34,8 @@ export function inOrder(jobs: readonly ShownJob[]): ShownJob[] {
 }
 
 /** Exactly as many lines as the screen has rows, none wider than it. */
-export function draw(view: View, { columns, rows }: Size, paint: Paint): string[] {
-	// On a small screen the list is worth more than lanes and holds.
+export function draw(view: ScreenView, { columns, rows }: Size, paint: Paint): string[] {
+	// On a small screen the list matters more than lanes and holds.
 	const head = rows < 9 ? headLines(view, columns, paint).slice(0, 1) : [...headLines(view, columns, paint), ""];
 	const room = Math.max(1, rows - head.length - 1);
 	const body = view.cover ? view.cover.slice(0, room) : listLines(view, columns, room, paint);
@@ -44,7 +44,7 @@ export function draw(view: View, { columns, rows }: Size, paint: Paint): string[
 	return [...head, ...filled, foot].slice(0, rows).map((line) => cut(line, columns));
 }
 
-function headLines({ status, now }: View, columns: number, paint: Paint): string[] {
+function headLines({ status, now }: ScreenView, columns: number, paint: Paint): string[] {
 	if (!status) return [paint("dim", "sluice: waiting for the daemon …")];
 	const cap = status.max_concurrent > 0 ? ` of ${status.max_concurrent}` : "";
 	const parts = [
@@ -83,13 +83,13 @@ function headLines({ status, now }: View, columns: number, paint: Paint): string
 	];
 }
 
-function listLines({ jobs, selected, now }: View, columns: number, room: number, paint: Paint): string[] {
+function listLines({ jobs, selected, now }: ScreenView, columns: number, room: number, paint: Paint): string[] {
 	if (jobs.length === 0) return [paint("dim", "Nothing waits and nothing runs. Add something: sluice add -- make test")];
 	const at = Math.max(
 		0,
 		jobs.findIndex((job) => job.id === selected),
 	);
-	// The selected row stays in sight, a third from the top where there is more than fits.
+	// The selected row stays visible, a third from the top if there are more rows than fit.
 	const visible = Math.max(1, room - 1);
 	const first = Math.max(0, Math.min(at - Math.floor(visible / 3), jobs.length - visible));
 	const shown = jobs.slice(first, first + visible);
@@ -98,7 +98,7 @@ function listLines({ jobs, selected, now }: View, columns: number, room: number,
 	return [`  ${head}`, ...lines.map((line, index) => `${shown[index]?.id === selected ? paint("bold", "▸") : " "} ${line}`)];
 }
 
-/** Where the selection goes. */
+/** The new selection. */
 export function moved(jobs: readonly ShownJob[], selected: number | undefined, by: number): number | undefined {
 	const at = jobs.findIndex((job) => job.id === selected);
 	if (at < 0) return jobs[0]?.id;

@@ -47,7 +47,7 @@ describe("a word of another tool", () => {
 		["run -- ls", "run is one dispatch pass; to run a command: sluice add -- ls"],
 	])("%s", (line, hint) => expect(hintOf(line)).toBe(hint));
 
-	test("every line of advice is a command that exists, and no command needs one", () => {
+	test("every line of advice is an existing command, and no command is itself a synonym", () => {
 		const sample: Record<string, string> = {
 			ID: "1",
 			N: "2",
@@ -68,7 +68,7 @@ describe("a word of another tool", () => {
 });
 
 describe("a word that only looks like a command", () => {
-	test("leads to one that destroys only if the fingers slipped", () => {
+	test("leads to a destructive command only for a typing error", () => {
 		for (const typed of ["cancle", "cancl", "cancell", "claer", "clea", "donw"])
 			expect(meant(typed, first)).toMatch(/^(cancel|clear|down)$/);
 		for (const typed of ["clean", "cleat", "cancer", "town", "gg", "retro", "projects"])

@@ -1,12 +1,12 @@
-// Words of other tools (pueue, task-spooler, docker, git, systemd) and what to type instead. A typed word that only looks like a command leads there too,
-// but never to one that ends or deletes more than the caller asked for.
+// Words of other tools (pueue, task-spooler, docker, git, systemd) and what to type instead. A word that only resembles a command also leads to a
+// suggestion, but never to a command that ends or deletes more than the caller asked for.
 
-import { nearest } from "../core/nearest.ts";
+import { nearest } from "../core/input/nearest.ts";
 
-/** What to type, and what it does where that is not plain. */
+/** What to type, and what it does if that is not obvious. */
 type Advice = readonly [line: string, says?: string];
 
-/** First word of a command line → advice. Every line is a command that exists: a test parses each of them. */
+/** First word of a command line → advice. Every line is an existing command: a test parses each of them. */
 export const SYNONYMS: Readonly<Record<string, Advice>> = {
 	abort: ["sluice cancel ID"],
 	attach: ["sluice logs ID -f", "follows what the job writes"],
@@ -77,7 +77,7 @@ export const SYNONYMS: Readonly<Record<string, Advice>> = {
 	web: ["sluice open", "prints the dashboard's link"],
 };
 
-/** Second words, behind a noun: `lane ls`. Taken where the noun has the verb. */
+/** Second words, after a noun: `lane ls`. Used if the noun has the verb. */
 export const VERB_SYNONYMS: Readonly<Record<string, string>> = {
 	create: "add",
 	delete: "remove",
@@ -106,7 +106,7 @@ const DESTRUCTIVE: ReadonlySet<string> = new Set([
 	"retry",
 ]);
 
-/** The known word that was probably meant. One that destroys is meant only if the fingers slipped: `cancle`, `cancl`, never `clean` for `clear`. */
+/** The known word that was probably meant. A destructive command is suggested only for a typing error: `cancle`, `cancl`, never `clean` for `clear`. */
 export function meant(word: string, known: readonly string[]): string | undefined {
 	return nearest(
 		word,
@@ -114,7 +114,7 @@ export function meant(word: string, known: readonly string[]): string | undefine
 	);
 }
 
-/** Two neighbours swapped, or one letter too many or too few. */
+/** Two neighbouring letters swapped, or one letter too many or too few. */
 function isSlip(word: string, known: string): boolean {
 	const without = (text: string, at: number) => text.slice(0, at) + text.slice(at + 1);
 	const [short, long] = word.length < known.length ? [word, known] : [known, word];

@@ -1,4 +1,4 @@
-// Text in columns that fits the terminal: width as it is seen, cutting with …, colours that do not count.
+// Text in columns that fits the terminal: display width, truncation with …, colours that do not count.
 
 import { splitSequences, withoutSequences } from "./sequences.ts";
 
@@ -7,14 +7,14 @@ const WIDE =
 const NOTHING = /^(?:\p{Mn}|\u200b|\u200c|\u200d)/u;
 const widthOfOne = (character: string) => (NOTHING.test(character) ? 0 : WIDE.test(character) ? 2 : 1);
 
-/** Columns it takes on the screen. */
+/** Columns that the text takes on the screen. */
 export function widthOf(text: string): number {
 	let width = 0;
 	for (const character of withoutSequences(text)) width += character < "\u0300" ? 1 : widthOfOne(character);
 	return width;
 }
 
-/** Cut to so many columns, with … for what is missing; colours inside are kept and closed. */
+/** Cuts to this many columns, with … for the missing part; colours inside are kept and closed. */
 export function cut(text: string, columns: number): string {
 	if (widthOf(text) <= columns) return text;
 	if (columns <= 0) return "";
@@ -36,21 +36,21 @@ export function cut(text: string, columns: number): string {
 export const pad = (text: string, columns: number) => text + " ".repeat(Math.max(0, columns - widthOf(text)));
 const padLeft = (text: string, columns: number) => " ".repeat(Math.max(0, columns - widthOf(text))) + text;
 
-export type Column = {
+export type TableColumn = {
 	title: string;
 	align?: "right";
-	/** May be cut down to this many columns; else it is never cut. */
+	/** May be cut down to this many columns; absent = never cut. */
 	shrink?: number;
-	/** Never wider than this, however much room there is: one long cell would pad all the others. */
+	/** Never wider than this, however much room there is: one long cell would pad all other rows. */
 	most?: number;
 };
 
 /**
- * Rows under their titles, two spaces between columns. Where `width` is too small, the widest column that may shrink is cut, again and again; empty
- * columns are left out.
+ * Rows under their titles, two spaces between columns. If `width` is too small, the widest column that may shrink is cut repeatedly; empty columns are left
+ * out.
  */
 export function table(
-	columns: readonly Column[],
+	columns: readonly TableColumn[],
 	rows: readonly (readonly string[])[],
 	width: number,
 	dim = (text: string) => text,
@@ -83,16 +83,16 @@ export function table(
 			})
 			.join("  ")
 			.trimEnd();
-	// Where even that is too much, the line's end goes.
+	// If even that is too wide, the line's end is cut.
 	const line = (cells: readonly string[], paint?: (text: string) => string) => cut(joined(cells, paint), width);
 	const titles = columns.map((column) => column.title);
 	return [...(titles.some((title) => title !== "") ? [line(titles, dim)] : []), ...rows.map((row) => line(row))];
 }
 
-/** Lines of a terminal that one value may fill. */
+/** Maximum terminal lines that one value may fill. */
 const LINES = 10;
 
-/** Where somebody looks, a command as long as a book is cut; what reads a pipe gets all of it. */
+/** On a terminal a very long value is cut; a pipe gets all of it. */
 export function bounded(value: string, columns: number): string {
 	const room = LINES * columns;
 	if (value.length <= room || widthOf(value) <= room) return value;
@@ -100,7 +100,7 @@ export function bounded(value: string, columns: number): string {
 	return `${shown} (${withoutSequences(value).length} characters; --json has them all)`;
 }
 
-/** Paragraphs broken at spaces. */
+/** Breaks paragraphs at spaces. */
 export function wrap(text: string, width: number): string[] {
 	const lines: string[] = [];
 	for (const paragraph of text.split("\n")) {

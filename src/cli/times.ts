@@ -1,4 +1,4 @@
-// Times as people say and read them: "in 3m", "12s ago", "18:30", "2h".
+// Times as people write and read them: "in 3m", "12s ago", "18:30", "2h".
 
 import { usage } from "./failure.ts";
 
@@ -37,15 +37,15 @@ export function relative(at: number, now: number): string {
 	const gap = at - now;
 	if (Math.abs(gap) < SECOND) return "now";
 	if (gap < 0) return `${shortDuration(-gap)} ago`;
-	// Rounded up ahead and down behind: what is said to come in 3m does not come sooner, and what is nearly two hours off is not said to be one.
+	// Future times are rounded up and past times down: something announced in 3m does not come earlier, and nearly two hours are not shown as one.
 	const step = gap < MINUTE ? SECOND : gap < HOUR ? 10 * SECOND : gap < DAY ? MINUTE : HOUR;
 	return `in ${durationWords(Math.ceil(gap / step) * step).replace(/^(\d+)\.\d+s$/, "$1s")}`;
 }
 
-/** RFC 3339 text or epoch milliseconds from a document; undefined when it has none. */
+/** RFC 3339 text or epoch milliseconds from a document; undefined if it is neither. */
 export function instantOf(value: unknown): number | undefined {
 	const at = typeof value === "string" ? Date.parse(value) : typeof value === "number" ? value : Number.NaN;
-	// Beyond that no date can be told.
+	// Outside this range there is no date.
 	return Math.abs(at) <= 8.64e15 ? at : undefined;
 }
 
@@ -75,9 +75,9 @@ export function durationOf(value: string, option: string): number {
  * |---------------------------|---------------------------------------------------|
  * | `18:30`, `18:30:15`       | the next time the local clock shows this          |
  * | `2030-01-31`              | the beginning of that day, local                  |
- * | `2030-01-31T08:00`        | local time (a space will do for the T)            |
+ * | `2030-01-31T08:00`        | local time (a space may replace the T)            |
  * | `2030-01-31T08:00:00Z`    | RFC 3339, with its zone                           |
- * | `2h`, `1h30m`             | so long from now                                  |
+ * | `2h`, `1h30m`             | this long from now                                |
  */
 export function timeOf(value: string, option: string, now: number): string {
 	const clock = /^(\d{1,2}):(\d\d)(?::(\d\d))?$/.exec(value);
@@ -90,7 +90,7 @@ export function timeOf(value: string, option: string, now: number): string {
 			return date.toISOString();
 		}
 	} else if (/^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?$/i.test(value)) {
-		// A date alone would be read as UTC; people mean their own day.
+		// A date alone would be parsed as UTC; people mean their local day.
 		const at = Date.parse(value.length === 10 ? `${value}T00:00` : value.replace(" ", "T"));
 		if (!Number.isNaN(at)) return new Date(at).toISOString();
 	} else if (/^\d[\d.]*(?:ms|s|m|h|d)/.test(value)) return new Date(now + durationOf(value, option)).toISOString();
@@ -100,7 +100,7 @@ export function timeOf(value: string, option: string, now: number): string {
 	);
 }
 
-/** Moments inside a sentence, as a clock on the wall shows them; with the day where it is another one. */
+/** Converts times inside a sentence to local times of day; with the date if it is another day. */
 export function withLocalTimes(text: string, now: number): string {
 	return text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, (moment) => {
 		const at = Date.parse(moment);

@@ -1,40 +1,40 @@
-// Staying until jobs have ended, with progress on stderr meanwhile.
+// Waits until jobs have ended, with progress on stderr meanwhile.
 
 import type { ExitKind } from "../core/job.ts";
-import type { Document, Io } from "./io.ts";
+import type { AnswerDocument, Io } from "./io.ts";
 import { labelOf, launchWords, statusWords } from "./job-lines.ts";
 import { paintStatus } from "./print.ts";
-import { printable } from "./sequences.ts";
+import { printable, tame } from "./sequences.ts";
 import { durationWords } from "./times.ts";
 
-export type WaitedJob = { id: number; status: string; exit_code: number | null; exit_kind: ExitKind | null } & {
-	/** Not from a daemon of before. */
+type WaitedJob = { id: number; status: string; exit_code: number | null; exit_kind: ExitKind | null } & {
+	/** An older daemon does not send it. */
 	name?: string | null;
 	end_reason?: string | null;
 	last_failure?: string | null;
 };
 export type Waited = { done: boolean; jobs: WaitedJob[] };
 
-/** How long one question to the daemon stays open: an end is told at once, other changes after this. */
+/** How long one request stays open: the daemon reports an end at once, other changes after this. */
 const ROUND_MS = 5000;
-/** On a terminal the line lives, so it has to be renewed now and then. */
+/** On a terminal the progress line shows the elapsed time, so it is renewed this often. */
 const LIVELY_MS = 1000;
 
-/** What is waited for: jobs, or all of a kind; also those of it that are added meanwhile. */
+/** What is waited for: given jobs, or all of a scope, including jobs that are added meanwhile. */
 export type WaitScope = { ids: readonly (number | string)[] } | { batch: string } | { lane: string } | { all: true };
 
-/** `timeoutMs` undefined: for ever. */
+/** `timeoutMs` undefined: forever. */
 export async function waitFor(io: Io, scope: WaitScope, timeoutMs: number | undefined): Promise<Waited> {
 	const { world } = io;
 	const from = world.now();
 	const live = world.stderr.isTTY === true && !io.quiet && !io.json;
 	const told = new Map<number, string>();
 	const clear = () => void world.stderr.write("\r\u001b[K");
-	/** The first answer comes at once, so that there is something to look at. */
+	/** The first request returns at once, so that progress can be shown. */
 	let longest = 0;
 	const known = new Map<number, WaitedJob>();
-	/** Of a kind, first all are asked for, then those that are open; once these have ended, all once more. */
-	let asks: Document = scope;
+	/** For a scope, first all jobs are requested, then the open ones; once these have ended, all once more. */
+	let asks: AnswerDocument = scope;
 	for (;;) {
 		const left = timeoutMs === undefined ? Number.POSITIVE_INFINITY : timeoutMs - (world.now() - from);
 		const round = Math.max(0, Math.min(left, longest));
@@ -44,9 +44,9 @@ export async function waitFor(io: Io, scope: WaitScope, timeoutMs: number | unde
 		const jobs = "ids" in scope ? answer.jobs : [...known.values()];
 		const done = answer.done && ("ids" in scope || asks === scope);
 		asks = "ids" in scope || answer.done ? scope : { ids: jobs.filter(isOpen).map(({ id }) => id) };
-		// Nothing is left of those that are known: whether others have come is asked at once.
+		// All known jobs have ended: ask at once whether new ones were added.
 		if (answer.done && !done) longest = 0;
-		if (live) world.stderr.write(`\r\u001b[K${progress(io, jobs, world.now() - from)}`);
+		if (live) world.stderr.write(`\r\u001b[K${tame(progress(io, jobs, world.now() - from), "keep")}`);
 		else tellChanges(io, jobs, told);
 		if (done || left <= 0) {
 			if (live) clear();
@@ -56,8 +56,8 @@ export async function waitFor(io: Io, scope: WaitScope, timeoutMs: number | unde
 	}
 }
 
-/** A line of progress must not stand before what went wrong. */
-async function asked(io: Io, asks: Document, round: number, clear: () => void): Promise<Waited> {
+/** Clears the progress line before an error is printed. */
+async function asked(io: Io, asks: AnswerDocument, round: number, clear: () => void): Promise<Waited> {
 	try {
 		return (await io.ask("job.wait", { ...asks, timeout_ms: round })) as Waited;
 	} catch (error) {

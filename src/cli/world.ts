@@ -1,25 +1,29 @@
-// The real world around the program: this process, its terminal, the daemon of its home.
+// The real environment of the program: this process, its terminal, the daemon of its home.
 
 import { existsSync } from "node:fs";
-import { homedir, tmpdir, userInfo } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { type Client, connect, RpcError } from "../api/client.ts";
-import { socketPath } from "../api/socket-path.ts";
+import { type Client, connect, distrusted, RpcError } from "../api/client.ts";
+import { foreignHome, isSocketOf, realPath, recordedSocket, socketOf } from "../api/socket-path.ts";
 import { localHost, systemClock } from "../host/local.ts";
 import { EXIT, usage } from "./failure.ts";
-import type { Connection, World } from "./io.ts";
+import type { CliEnvironment, DaemonConnection } from "./io.ts";
 import { splitKeys } from "./sequences.ts";
 
-export function systemWorld(): World {
+export function systemWorld(): CliEnvironment {
 	const { env } = process;
 	const homeOf = (given: string | undefined) => {
 		const path = given ?? (env.SLUICE_HOME || join(env.HOME || homedir(), ".sluice"));
 		return isAbsolute(path) ? resolve(path) : resolve(folder(), path);
 	};
-	/** The socket of the daemon whose run we are part of; another home that is named goes before it. */
+	/** The socket of the daemon whose run we are part of; another home that is named takes precedence. */
 	const own = (given: string | undefined): string | undefined => {
 		const named = given ?? (env.SLUICE_HOME || undefined);
-		return env.SLUICE_SOCKET && (named === undefined || socketOf(homeOf(named)) === env.SLUICE_SOCKET) ? env.SLUICE_SOCKET : undefined;
+		const socket = env.SLUICE_SOCKET || undefined;
+		if (socket === undefined || named === undefined) return socket;
+		const home = realPath(homeOf(named));
+		// A restarted daemon may have another socket; and a sandbox may hide the home, where its path is recorded.
+		return isSocketOf(socket, home) ? (recordedSocket(home) ?? socket) : undefined;
 	};
 	return {
 		env,
@@ -55,7 +59,7 @@ export function systemWorld(): World {
 	};
 }
 
-/** Where we are called from. Somebody may have removed it meanwhile; most commands can do without. */
+/** The caller's folder. It may have been removed meanwhile; most commands work without it. */
 function folder(): string {
 	try {
 		return process.cwd();
@@ -72,7 +76,7 @@ async function readVersion(): Promise<string> {
 	return (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string }).version;
 }
 
-/** Keys one by one, arrows as their sequences. Ctrl-C comes as a key: the terminal is raw. */
+/** Reads single keys, arrows as their sequences. Ctrl-C comes as a key, because the terminal is in raw mode. */
 function readKeys(call: (key: string) => void): () => void {
 	const { stdin } = process;
 	const listen = (chunk: Buffer) => {
@@ -89,15 +93,13 @@ function readKeys(call: (key: string) => void): () => void {
 	};
 }
 
-const socketOf = (home: string) => socketPath(home, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
-
-/** Inside a run, its own daemon is asked, with what its token allows. */
+/** Inside a run, requests go to the run's own daemon, with the rights of its token. */
 async function reach(
 	home: string,
 	own: string | undefined,
 	{ SLUICE_TOKEN: token, SLUICE_RUN_ID: run = "" }: Record<string, string | undefined>,
 	how: "start" | "if_running" | "revive",
-): Promise<Connection | undefined> {
+): Promise<DaemonConnection | undefined> {
 	const path = own ?? socketOf(home);
 	try {
 		const client = await connect(path, own ? "run" : "anywhere");
@@ -107,22 +109,24 @@ async function reach(
 				client.close();
 				throw isLiving ? wrongToken(run) : error;
 			});
-		return client as Connection;
+		return client as DaemonConnection;
 	} catch (error) {
-		// One that has just started may not have found its runs yet.
+		// A daemon that has just started may not have found its runs yet.
 		const isStarting = own !== undefined && error instanceof RpcError && error.code === "closed";
 		if (!(error instanceof RpcError) || (error.code !== "no_daemon" && !isStarting)) throw error;
-		// Only a daemon that died leaves its socket behind. That of a run is not the run's to start.
+		const foreign = own === undefined ? foreignHome(home) : null;
+		if (foreign) throw distrusted(foreign);
+		// Only a daemon that died leaves its socket behind. A run may not start its own daemon.
 		if (how === "if_running" || (how === "revive" && (own || !existsSync(path)))) return undefined;
 		if (own)
 			throw new RpcError("the daemon of this run does not answer", null, { code: "no_daemon", hint: "it may be restarting: try again" });
 	}
 	const { startDaemon } = await import("../api/auto-start.ts");
 	await startDaemon(home);
-	return (await connect(path)) as Connection;
+	return (await connect(socketOf(home))) as DaemonConnection;
 }
 
-/** Whether the run of this id (`7.2`) lives. False where the daemon does not say. */
+/** Whether the run with this id (`7.2`) is live. False if the daemon does not say. */
 async function isRunning(client: Client, run: string): Promise<boolean> {
 	const job = Number(run.split(".")[0]);
 	if (!Number.isSafeInteger(job) || job < 1) return false;

@@ -2,23 +2,10 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { makeJob } from "../../test/make/job.ts";
 import { bucketKey, bucketOf } from "./bucket.ts";
 import type { Job } from "./job.ts";
 
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
 const name = fc.option(fc.constantFrom("a", "b", "/", '","', "null"), { nil: undefined });
 const traits = fc
 	.record({
@@ -33,7 +20,7 @@ const traits = fc
 		host_labels: fc.option(fc.uniqueArray(fc.constantFrom("x", "y", "z"), { minLength: 1 }), { nil: undefined }),
 		forced: fc.option(fc.constant(true as const), { nil: undefined }),
 	})
-	.map((given) => job(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))));
+	.map((given) => makeJob(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))));
 
 /** What the gates look at, in a form in which equal means equal. */
 const meaning = (one: Job) =>
@@ -50,7 +37,7 @@ const meaning = (one: Job) =>
 		one.forced ?? null,
 	]);
 
-test("the key is equal exactly when all that the gates look at is", () => {
+test("keys are equal exactly if everything that the gates look at is equal", () => {
 	fc.assert(
 		fc.property(traits, traits, (one, other) => {
 			expect(bucketKey(one) === bucketKey(other)).toBe(meaning(one) === meaning(other));
@@ -60,23 +47,23 @@ test("the key is equal exactly when all that the gates look at is", () => {
 });
 
 test("the order of labels and of uses does not matter", () => {
-	expect(bucketKey(job({ host_labels: ["a", "b"], uses: { x: 1, y: 2 } }))).toBe(
-		bucketKey(job({ host_labels: ["b", "a"], uses: { y: 2, x: 1 } })),
+	expect(bucketKey(makeJob({ host_labels: ["a", "b"], uses: { x: 1, y: 2 } }))).toBe(
+		bucketKey(makeJob({ host_labels: ["b", "a"], uses: { y: 2, x: 1 } })),
 	);
 });
 
-test("what else a job carries does not matter", () => {
-	const plain = bucketKey(job());
-	expect(bucketKey(job({ id: 9, name: "n", priority: 5, batch: "b", locks: [{ key: "k", mode: "shared" }], failures: 3 }))).toBe(plain);
+test("other fields of a job do not matter", () => {
+	const plain = bucketKey(makeJob());
+	expect(bucketKey(makeJob({ id: 9, name: "n", priority: 5, batch: "b", locks: [{ key: "k", mode: "shared" }], failures: 3 }))).toBe(plain);
 	expect(plain).toBe("command/default");
 });
 
 test("an apply that is not committed yet has buckets of its own", () => {
-	expect(new Set([bucketKey(job()), bucketKey(job(), 1), bucketKey(job(), 2)]).size).toBe(3);
+	expect(new Set([bucketKey(makeJob()), bucketKey(makeJob(), 1), bucketKey(makeJob(), 2)]).size).toBe(3);
 });
 
-test("a bucket carries what its key stands for", () => {
-	const one = job({ repo: "r", account: "a", prefer: "p", owner: "o", agent: "g", uses: { x: 1 }, host_labels: ["l"], forced: true });
+test("a bucket has the traits that its key stands for", () => {
+	const one = makeJob({ repo: "r", account: "a", prefer: "p", owner: "o", agent: "g", uses: { x: 1 }, host_labels: ["l"], forced: true });
 	expect(bucketOf(one, 7, 3)).toEqual({
 		id: 7,
 		kind: "command",
@@ -92,5 +79,5 @@ test("a bucket carries what its key stands for", () => {
 		forced: true,
 		stage: 3,
 	});
-	expect(bucketOf(job(), 7)).toEqual({ id: 7, kind: "command", lane: "default", ready: 0 });
+	expect(bucketOf(makeJob(), 7)).toEqual({ id: 7, kind: "command", lane: "default", ready: 0 });
 });

@@ -1,4 +1,4 @@
-// A bucket: ready jobs that pass or fail gates 10–13 together, because all that those gates look at is the same for them.
+// A bucket: ready jobs that pass or fail gates 10–13 together, because everything those gates look at is the same for all of them.
 
 import type { Job, JobKind } from "./job.ts";
 
@@ -15,7 +15,7 @@ export type Bucket = {
 	labels?: string[];
 	stays?: string;
 	forced?: true;
-	/** Belongs to an `apply` that is not committed yet: nothing in it may start. */
+	/** The bucket belongs to an `apply` that is not committed yet: none of its jobs may start. */
 	stage?: number;
 	/** Jobs ready now. */
 	ready: number;
@@ -23,7 +23,7 @@ export type Bucket = {
 
 type Traits = Pick<Job, "kind" | "lane" | "repo" | "account" | "prefer" | "owner" | "agent" | "uses" | "host_labels" | "stays" | "forced">;
 
-/** Equal keys, equal answers of the gates. Plain jobs get a short key, since this runs for every add. */
+/** Equal keys mean equal answers of gates 10–13. Plain jobs get a short key, because every add computes one. */
 export function bucketKey(job: Traits, stage?: number): string {
 	const plain = `${job.kind}/${job.lane}`;
 	if (

@@ -1,33 +1,33 @@
-// Every setting of the scheduler: its type, its default, and the five presets. Checked input comes in through config-input.ts.
+// Every setting of the scheduler: type, default, and the five presets. config-input.ts checks input.
 
 import type { RetryPolicy } from "./job.ts";
 
 export type LaneConfig = {
-	/** Live runs at most; null = no cap. */
+	/** Maximum live runs; null = no cap. */
 	max: number | null;
 	/** The lane's base in the priority sum. */
 	priority: number;
-	/** Accounts to use, the first open one wins; empty = whatever the job says. */
+	/** Accounts to use, the first open one wins; empty = the job's own. */
 	accounts: string[];
 	retry: RetryPolicy | null;
-	/** Local times in which jobs may start, "HH:MM-HH:MM"; empty = always. */
+	/** Local times during which jobs may start, "HH:MM-HH:MM"; empty = always. */
 	active_hours: string[];
 };
 
-export type Cap = { max: number | null };
-/** `merge`: what becomes of the work of jobs that do not say; `none` where nobody merges, since the repo has no folder. Absent = direct. */
-/** `base`: the branch that its jobs begin from and merge into, where it is written down; only shown by the engine. */
+type Cap = { max: number | null };
+/** `merge`: what becomes of the work of jobs that do not say; `none` for a repo without a folder, which Sluice does not merge. Absent = direct. */
+/** `base`: the branch that jobs begin from and merge into, if configured; the engine only shows it. */
 export type RepoConfig = Cap & { prefix: string | null; merge?: "direct" | "mr" | "local" | "none"; base?: string | null };
 
 export type Config = {
-	/** −1 or 0 = direct, N > 0 = deferred: at most N live runs. */
+	/** −1 or 0 = direct, N > 0 = deferred, with at most N live runs. */
 	max_concurrent: number;
-	/** Holds in every mode; 0 = off. */
+	/** Applies in every mode; 0 = off. */
 	safety_cap: number;
-	/** Starts in one cycle; 0 = no bound. */
+	/** Maximum starts in one cycle; 0 = no limit. */
 	batch_size: number;
 	spawn_delay_ms: number;
-	/** 0 = a cycle at every change. */
+	/** 0 = a cycle after every change. */
 	cycle_interval_ms: number;
 	poll_interval_ms: number;
 	lanes: Record<string, LaneConfig>;
@@ -35,16 +35,16 @@ export type Config = {
 	accounts: Record<string, Cap & { max_api_calls: number }>;
 	hosts: Record<string, Cap>;
 	resources: Record<string, number>;
-	/** Agents that may be named; empty = any. */
+	/** Agents that jobs may name; empty = any. */
 	agents: string[];
-	/** The cap of a lane that `lanes` does not name, for items whose own kind of work asks for it; null = such an item is refused. */
+	/** The cap of a lane that `lanes` does not name, for items whose kind of work asks for that lane; null = such an item is refused. */
 	flow_max: number | null;
 	queue: {
 		soft_limit: number | "auto";
 		hard_limit: number | "auto";
-		/** Jobs that wait for a serial lock count as those that are ready do. */
+		/** Jobs that wait for a serial lock count like ready jobs. */
 		count_serial: boolean;
-		/** The hard limit also holds for items that are slung or watched. */
+		/** The hard limit also applies to items that are slung or watched. */
 		limit_items: boolean;
 	};
 	order: {
@@ -54,7 +54,7 @@ export type Config = {
 		retry_penalty_per_iteration: number;
 		retry_penalty_max: number;
 		age_from: "ready" | "created";
-		/** Every nth start goes to the longest startable; 0 = off. */
+		/** Every nth start goes to the job that has been startable for longest; 0 = off. */
 		overdue_share: number;
 		overdue_after_ms: number;
 	};
@@ -63,15 +63,15 @@ export type Config = {
 	/** Default retry for commands and payloads, and for agents. */
 	retry: RetryPolicy;
 	agent_retry: RetryPolicy;
-	/** Consecutive dispatch failures that end a job: a count, "off" (it stays queued) or "run" (each counts as a failed run). */
+	/** Consecutive dispatch failures that end a job: a count, "off" (the job stays queued) or "run" (each failure counts as a failed run). */
 	dispatch_breaker: number | "off" | "run";
 	dispatch_backoff_ms: number;
-	/** Launch failures in a row, of different jobs of one agent or repo and for a reason that they share, that open its breaker; 0 = off. */
+	/** Launch failures in a row that open the breaker of an agent or repo, if different jobs fail for a shared reason; 0 = off. */
 	environment_breaker: { failures: number; cooldown_ms: number };
-	/** `outage_max_ms`: a provider that is down for longer counts against the jobs that meet it; 0 = always. */
+	/** `outage_max_ms`: once a provider has been down for longer, its failures count against the jobs that meet them; 0 = at once. */
 	rate_limit: { margin_ms: number; stagger_ms: number; failover_after_ms: number; outage_max_ms: number };
 	lease_ms: number;
-	/** Where several hosts share a store: one that has not been heard of for this long is stale, and soon lost. */
+	/** For several hosts with one store: a host without a heartbeat for this long is stale, and soon lost. */
 	stale_after_ms: number;
 	timezone: string;
 	kernel: { enabled: boolean };
@@ -85,7 +85,7 @@ export const NO_RETRY: RetryPolicy = {
 	cap_ms: 300_000,
 	on: ["failed", "crashed", "timeout", "stalled", "lost"],
 };
-/** 000's schedule: 30 s, ×2, ±10 %, five minutes at most, five times. */
+/** The retry schedule of preset cards: 30 s, ×2, ±10 %, at most five minutes, five times. */
 export const CARD_RETRY: RetryPolicy = { ...NO_RETRY, max: 5 };
 const AGENT_RETRY: RetryPolicy = { ...CARD_RETRY, on: ["crashed", "stalled", "lost"] };
 
@@ -189,7 +189,7 @@ export const PRESETS = {
 } as const satisfies Record<string, Config>;
 export type PresetName = keyof typeof PRESETS;
 
-/** Direct mode has no queue to push back on. */
+/** In direct mode there is no queue whose length could be limited. */
 export const isDirect = (config: Config) => config.max_concurrent <= 0;
 
 export function softLimit(config: Config): number {
@@ -205,10 +205,10 @@ export function hardLimit(config: Config): number {
 	return hard_limit === 0 ? Number.POSITIVE_INFINITY : hard_limit;
 }
 
-/** What queue limits count, of jobs that are ready and of those that wait for a serial lock. */
+/** The number that queue limits compare: ready jobs, and perhaps jobs that wait for a serial lock. */
 export const backlogOf = (config: Config, ready: number, serial: number): number => ready + (config.queue.count_serial ? serial : 0);
 
-/** A lane that the configuration does not name: `default`, one that an item's kind of work asked for, or one that was taken out of it. */
+/** Also for a lane that the configuration does not name: `default`, a lane that an item's kind of work asked for, or a lane that was removed. */
 export const laneOf = (config: Config, name: string): LaneConfig =>
 	(Object.hasOwn(config.lanes, name) ? config.lanes[name] : undefined) ?? unnamedLane(config.flow_max ?? null);
 

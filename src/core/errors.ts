@@ -4,15 +4,15 @@
  * | code               | meaning                                                                    | CLI exit |
  * |--------------------|----------------------------------------------------------------------------|----------|
  * | invalid            | a value has the wrong type or range; `field` names it                       | 2        |
- * | unknown_key        | a key nobody knows; `hint` suggests the nearest one                         | 2        |
+ * | unknown_key        | an unknown key; `hint` suggests the nearest one                             | 2        |
  * | not_found          | a job, lane, repo, account, agent … that does not exist                     | 3        |
- * | cycle              | `after` edges that bite their own tail; the message prints the path         | 2        |
+ * | cycle              | `after` edges form a cycle; the message prints the path                     | 2        |
  * | conflict           | a name, unique key or item that is taken; a running job in a rewind set     | 4        |
  * | illegal_transition | the table in job.ts has no such move; the message names both states         | 4        |
- * | fenced             | a stale token: the run has moved on to somebody else                        | 4        |
+ * | fenced             | a stale token: another claimer has the run now                              | 4        |
  * | impossible         | a job that could never run (a lane with cap 0, a label no host has)         | 2        |
  * | limit              | deeper, longer or more than the limits allow                                | 2        |
- * | forbidden          | item closed or in progress elsewhere, owner dead, prefix of another repo    | 2        |
+ * | forbidden          | item closed or in progress elsewhere, owner dead, prefix of another repo, more than a run may add | 2 |
  * | store              | the database refused: old SQLite, newer schema, disk full, read-only        | 1        |
  * | closed             | the scheduler was closed                                                    | 1        |
  */
@@ -60,12 +60,14 @@ export class SluiceError extends Error {
 	}
 }
 
-/** We were wrong, not the caller: always on, ends the operation loudly. Words that have to be put together are a function: they are hardly ever needed. */
+/**
+ * Reports a bug of ours, not a mistake of the caller. Always on. A message that has to be composed is passed as a function, because it is rarely needed.
+ */
 export function assert(truth: unknown, what: string | (() => string)): asserts truth {
 	if (!truth) throw new Error(`assertion failed: ${typeof what === "string" ? what : what()}`);
 }
 
-/** The compiler names the places that a new case must touch. */
+/** Makes the compiler name every place that a new case must change. */
 export function never(value: never): never {
 	throw new Error(`assertion failed: unexpected ${JSON.stringify(value)}`);
 }

@@ -1,7 +1,8 @@
-// Artifacts as they are written, branch names as git takes them, and the keys of the facts that a job hangs on.
+// How artifacts are written, which branch names git accepts, and the keys of the facts that a job depends on.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { makeJob } from "../../test/make/job.ts";
 import {
 	ARTIFACT_KINDS,
 	artifactFault,
@@ -17,22 +18,6 @@ import {
 	jobOfArtifact,
 	nameOfArtifact,
 } from "./fact.ts";
-import type { Job } from "./job.ts";
-
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
 
 describe("artifacts", () => {
 	test.each([
@@ -89,7 +74,7 @@ describe("artifacts", () => {
 		expect(artifactFault(artifact)).toMatch(/\S/);
 	});
 
-	test("any text either parses or is told why not; what parses has a kind and a value", () => {
+	test("any text either parses to a kind and a value, or gets a reason", () => {
 		fc.assert(
 			fc.property(
 				fc.oneof(
@@ -118,7 +103,7 @@ describe("artifacts", () => {
 		expect(artifactFault("patch:build")).toBeUndefined();
 	});
 
-	test("who knows about them", () => {
+	test("which of them a host has to probe", () => {
 		expect(["custom:a:b", "sentinel:a"].every(isMarker)).toBe(true);
 		expect(["file:a", "job:7", "patch:7", "probe:custom:a"].some(isMarker)).toBe(false);
 		expect([jobOfArtifact("job:7"), jobOfArtifact("patch:12"), jobOfArtifact("file:job:7"), jobOfArtifact("job:x")]).toEqual([
@@ -188,12 +173,12 @@ describe("keys", () => {
 		expect(conditionText({ kind: "clean_worktree" })).toBe("clean_worktree");
 		expect(conditionText({ kind: "branch_exists", branch: "main" })).toBe("branch_exists:main");
 		expect(conditionText({ kind: "command", argv: ["a", "b c"] })).toBe('command:["a","b c"]');
-		expect(conditionKey({ kind: "clean_worktree" }, job({ repo: "web" }))).toBe("condition:clean_worktree@web");
-		expect(conditionKey({ kind: "clean_worktree" }, job())).toBe("condition:clean_worktree");
+		expect(conditionKey({ kind: "clean_worktree" }, makeJob({ repo: "web" }))).toBe("condition:clean_worktree@web");
+		expect(conditionKey({ kind: "clean_worktree" }, makeJob())).toBe("condition:clean_worktree");
 	});
 
 	test("everything that decides about one job", () => {
-		const one = job({
+		const one = makeJob({
 			repo: "web",
 			needs: ["file:a", "custom:b:c"],
 			item: "cards:7",
@@ -207,8 +192,8 @@ describe("keys", () => {
 			"head:web:main",
 			"condition:branch_exists:x@web",
 		]);
-		expect(factKeys(job())).toEqual([]);
-		expect(headKey(job({ pinned_head: { branch: "main", commit: "abcd" } }))).toBe("head::main");
+		expect(factKeys(makeJob())).toEqual([]);
+		expect(headKey(makeJob({ pinned_head: { branch: "main", commit: "abcd" } }))).toBe("head::main");
 		expect(itemKey("cards:7")).toBe("item:cards:7");
 	});
 });

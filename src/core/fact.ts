@@ -1,11 +1,11 @@
-// Keys of the facts that a job waits for, and the artifacts' written form.
+// Keys of the facts that jobs wait for, and how artifacts are written.
 
 import type { Condition, Job } from "./job.ts";
 
 export const ARTIFACT_KINDS = ["file", "branch", "doc", "commits", "ahead", "sentinel", "patch", "job", "custom", "probe"] as const;
-export type ArtifactKind = (typeof ARTIFACT_KINDS)[number];
+type ArtifactKind = (typeof ARTIFACT_KINDS)[number];
 
-/** Markers live in the store; a job's own end decides `job:`; a host must look for all others. */
+/** Markers are in the store, `job:` follows from the job's end; a host has to probe all other artifacts. */
 export const isMarker = (artifact: string) => artifact.startsWith("custom:") || artifact.startsWith("sentinel:");
 
 /** `job:7`, `patch:7` → 7. */
@@ -14,13 +14,13 @@ export function jobOfArtifact(artifact: string): number | undefined {
 	return match ? Number(match[1]) : undefined;
 }
 
-/** `patch:build` → build: a job by its name, to be replaced by its number when the job is added. */
+/** `patch:build` → build: a job's name, which `add` replaces by its number. */
 export function nameOfArtifact(artifact: string): string | undefined {
 	const match = /^(?:job|patch):([\p{L}\p{N}_][\p{L}\p{N}_.@+-]*)$/u.exec(artifact);
 	return match && !/^\d+$/.test(match[1] as string) ? match[1] : undefined;
 }
 
-/** undefined when it parses; else what is wrong with it. */
+/** What is wrong with an artifact's text; undefined if it is valid. */
 export function artifactFault(text: string): string | undefined {
 	const colon = text.indexOf(":");
 	const kind = text.slice(0, colon);
@@ -47,7 +47,7 @@ export function artifactFault(text: string): string | undefined {
 	}
 }
 
-/** git's own rules, and nothing that a program could take for an option. */
+/** Git's own rules for branch names, and nothing that a program could take for an option. */
 export function branchFault(name: string): string | undefined {
 	if (name.startsWith("-")) return `the branch name "${name}" looks like an option`;
 	const control = [...name].some((char) => char < "!" || char === "\u007f");
@@ -67,10 +67,10 @@ export function conditionText(condition: Condition): string {
 	}
 }
 
-/** Only a repository can tell of it. */
+/** Only a repository can answer it. */
 export const isOfRepo = (artifact: string): boolean => /^(?:branch|doc|commits|ahead):/.test(artifact);
 
-/** Artifacts of git and the file system mean something else in each repo. */
+/** The fact's key. Artifacts of git and the file system mean something else in each repo, so their keys include it. */
 export function artifactKey(artifact: string, repo: string | undefined): string {
 	const shared = isMarker(artifact) || jobOfArtifact(artifact) !== undefined || repo === undefined;
 	return shared ? `artifact:${artifact}` : `artifact:${artifact}@${repo}`;
@@ -81,7 +81,7 @@ export const conditionKey = (condition: Condition, job: Job) =>
 	`condition:${conditionText(condition)}${job.repo === undefined ? "" : `@${job.repo}`}`;
 export const itemKey = (item: string) => `item:${item}`;
 
-/** Every fact that decides about this job: what it is linked to, so that a change finds it. */
+/** Every fact that decides about this job. The job is linked to each of them, so that a change of the fact finds it. */
 export function factKeys(job: Job): string[] {
 	const keys: string[] = [];
 	if (job.needs) for (const artifact of job.needs) keys.push(artifactKey(artifact, job.repo));
@@ -91,6 +91,6 @@ export function factKeys(job: Job): string[] {
 	return keys;
 }
 
-/** A host has to look for these; the rest we know ourselves. */
+/** Whether a host has to probe the fact; the store knows the rest. */
 export const isProbed = (key: string) =>
 	!(key.startsWith("artifact:custom:") || key.startsWith("artifact:sentinel:") || key.startsWith("artifact:job:"));

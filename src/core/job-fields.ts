@@ -1,8 +1,8 @@
-// The fields of a job that a list or a block can show: those of its document, and three that a row makes of several. `display.list` is checked by them.
+// The fields of a job that a list or a block can show: those of its document, and three that combine several. `display.list` is checked against them.
 
-import { nearest } from "./nearest.ts";
+import { nearest } from "./input/nearest.ts";
 
-/** Of the document, in its order (src/api/documents.ts). */
+/** Fields of the document, in its order (src/api/documents.ts). */
 export const DOCUMENT_FIELDS = [
 	...["id", "name", "status", "kind", "blocked", "wait_reason", "held", "waited_on", "exit_code", "raw_exit_code", "exit_kind"],
 	...[
@@ -30,6 +30,7 @@ export const DOCUMENT_FIELDS = [
 		"uses",
 		"model",
 		"permission",
+		"may_add",
 		"allow",
 		"expect",
 		"commit",
@@ -57,8 +58,8 @@ export const DOCUMENT_FIELDS = [
 	],
 ] as const;
 
-/** What it is about, how old it is, and the one thing most worth saying of it. */
-export const ROW_FIELDS = ["subject", "age", "remark"] as const;
+/** What the job is about, how old it is, and its most important remark. */
+const ROW_FIELDS = ["subject", "age", "remark"] as const;
 
 export const JOB_FIELDS: readonly string[] = [...DOCUMENT_FIELDS, ...ROW_FIELDS];
 

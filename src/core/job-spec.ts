@@ -2,7 +2,7 @@
 
 import type { JobInput } from "./job.ts";
 
-/** Written once at `add`, handed to the host that runs the job; the scheduler itself never reads it on its hot path. */
+/** Written once at `add` and passed to the host that runs the job; the scheduler never reads it on its hot path. */
 export type JobSpec = Pick<
 	JobInput,
 	| "title"
@@ -18,6 +18,7 @@ export type JobSpec = Pick<
 	| "env"
 	| "model"
 	| "permission"
+	| "may_add"
 	| "allow"
 	| "expect"
 	| "commit"
@@ -32,12 +33,12 @@ export type JobSpec = Pick<
 	timeout_ms?: number;
 	stall_timeout_ms?: number;
 	enqueued_at: number;
-	/** Its record cannot be read: why. The rest is empty then. */
+	/** Why the stored spec cannot be read; all other fields are empty then. */
 	broken?: string;
-	/** The payload's exact JSON, where the value `payload` is not the whole of it. */
+	/** The payload's exact JSON, if the value `payload` cannot represent all of it. */
 	payload_json?: string;
-	/** Came with a manifest under a name: a digest of what that said of it, by which a later `apply` sees whether it says something else. */
+	/** For a named job of a manifest: a digest of its entry, by which a later `apply` detects changes. */
 	applied?: string;
-	/** As it was asked for; what it means is decided at `add`. */
+	/** As requested; `add` decides what it means. */
 	unique?: { key: string; window_ms?: number; policy: "skip" | "replace" | "error" };
 };

@@ -1,4 +1,4 @@
-// States and the only moves between them: the table of the model, move by move.
+// States and the allowed moves between them: the table of the model, move by move.
 
 import { describe, expect, test } from "vitest";
 import { SluiceError } from "./errors.ts";
@@ -16,7 +16,7 @@ describe("moves", () => {
 		expect(mayMove(from, to)).toBe(allowed(from, to));
 	});
 
-	test("a refused one names both states", () => {
+	test("a refused move names both states", () => {
 		expect(() => checkMove(7, "succeeded", "running")).toThrow(SluiceError);
 		expect(() => checkMove(7, "succeeded", "running")).toThrow("job 7 is succeeded and cannot become running");
 		expect(() => checkMove(7, "queued", "running")).not.toThrow();

@@ -1,8 +1,8 @@
-// What a job is: its states, the only moves between them, and the document that carries it.
+// What a job is: its states, the allowed moves between them, and its document.
 
 import type { Granted } from "./agents/allowing.ts";
 import { SluiceError } from "./errors.ts";
-import type { RunVerdict } from "./verdict.ts";
+import type { RunVerdict } from "./runs/verdict.ts";
 
 export const WAITING = ["queued", "waiting_on_deps", "waiting_on_locks"] as const;
 export const TERMINAL = ["succeeded", "failed", "cancelled", "blocked_by_dependency", "expired"] as const;
@@ -13,8 +13,8 @@ export type Status = (typeof STATUSES)[number];
 
 /**
  * from                  to                                     by
- * (none)                queued, waiting_on_deps/_locks         add, decided at once by the gates
- * (none)                blocked_by_dependency, expired …       add, when the verdict is certain at once
+ * (none)                queued, waiting_on_deps/_locks         add: the gates decide at once
+ * (none)                blocked_by_dependency, expired …       add, if the verdict is certain at once
  * waiting               each other                             a gate's answer changed
  * waiting               running                                claim
  * waiting               blocked_by_dependency                  a dependency can no longer be met
@@ -48,7 +48,7 @@ export function checkMove(id: number, from: Status, to: Status): void {
 	if (!mayMove(from, to)) throw illegal(id, from, to);
 }
 
-export const illegal = (id: number, from: Status, to: Status, hint?: string) =>
+const illegal = (id: number, from: Status, to: Status, hint?: string) =>
 	new SluiceError("illegal_transition", `job ${id} is ${from} and cannot become ${to}`, { field: "id", hint });
 
 const ENDED_WORDS: Record<Terminal, string> = {
@@ -77,7 +77,7 @@ export const EXIT_KINDS = [
 ] as const;
 export type ExitKind = (typeof EXIT_KINDS)[number];
 
-/** What a live run can be stopped as. `crashed`: its agent calls a provider that fails, again and again. */
+/** The kinds of stop of a live run. `crashed`: its agent keeps calling a provider that fails. */
 export const STOP_KINDS = ["cancelled", "timeout", "stalled", "preempted", "drained", "rate_limited", "crashed"] as const;
 export type StopKind = (typeof STOP_KINDS)[number];
 
@@ -87,34 +87,34 @@ export type Policy = (typeof POLICIES)[number];
 export const MERGE_STATUSES = ["none", "pending", "merged", "conflict", "verify_failed", "base_dirty", "requested", "kept"] as const;
 export type MergeStatus = (typeof MERGE_STATUSES)[number];
 
-/** It has ended well, but its work is not where it is to go yet; a conflict or a red verify can still be repaired. */
+/** The job has succeeded, but its work is not merged yet; a conflict or a failed verify can still be repaired. */
 export const isMerging = ({ status, will_merge, merge_status }: Pick<Job, "status" | "will_merge" | "merge_status">): boolean =>
 	status === "succeeded" &&
 	will_merge === true &&
 	(merge_status === "pending" || merge_status === "base_dirty" || merge_status === "conflict" || merge_status === "verify_failed");
 
-/** What there is to say about a merge. */
+/** Details of a merge. */
 export type MergeReport = {
-	/** Those in its way. */
+	/** Files that prevent it. */
 	files?: string[];
 	message?: string;
-	/** The commit that has it. */
+	/** The merge commit. */
 	commit?: string;
-	/** The branch has no commit of its own: the run changed nothing that was committed. */
+	/** The branch has no commit of its own: the run committed no change. */
 	nothing?: true;
-	/** The branch that it is merged into. */
+	/** The target branch. */
 	target?: string;
-	/** The job is run again for it. */
+	/** The job runs again to repair it. */
 	follow_up?: boolean;
-	/** `pending`: there is work in its worktree that is on no commit of its branch. It is not tried again until somebody says so. */
+	/** `pending`: the worktree holds work that is on no commit of its branch. The merge is not retried until a person asks for it. */
 	uncommitted?: boolean;
-	/** The folder where a person can see to it. */
+	/** The folder where a person can repair it. */
 	path?: string;
-	/** `kept`: somebody said that it is not to be merged. */
+	/** `kept`: a person said that it is not to be merged. */
 	given_up?: boolean;
 };
 
-/** Its merge goes on only if a person sees to it, in its worktree or in the base's checkout, or a run that the repo's settings ask for. */
+/** The merge continues only after a person acts, in the worktree or in the base's checkout, or after a repair run that the repo's settings ask for. */
 export const isMergeStuck = ({ status, merge_status, merge_report }: Pick<Job, "status" | "merge_status" | "merge_report">): boolean => {
 	if (status !== "succeeded") return false;
 	if (merge_status === "pending") return merge_report?.uncommitted === true;
@@ -128,7 +128,7 @@ type ShownMerge = {
 	merge_report?: { nothing?: boolean } | null;
 };
 
-/** `merged into main as 2797037`; while it is not: `into main, base dirty`. Empty for a job without a merge. */
+/** `merged into main as 2797037`; before that: `into main, base dirty`. Empty for a job without a merge. */
 export function mergeWords({ merge_status, merge_target, merge_commit, merge_report }: ShownMerge): string {
 	const into = merge_target ? `into ${merge_target}` : "";
 	if (merge_status === "merged" && merge_report?.nothing) return "nothing to merge";
@@ -140,7 +140,7 @@ export function mergeWords({ merge_status, merge_target, merge_commit, merge_rep
 export type LockMode = "shared" | "exclusive";
 export type Lock = { key: string; mode: LockMode };
 export type After = { job: number; policy: Policy };
-/** A kernel entry (004) is claimed by strict order; a payload job by an outside worker; the rest by hosts. */
+/** Kernel entries are claimed in strict order, payload jobs by outside workers, all other jobs by hosts. */
 export type JobKind = "command" | "agent" | "payload" | "kernel";
 
 export type RetryPolicy = {
@@ -151,17 +151,17 @@ export type RetryPolicy = {
 	/** ± this share of the delay. */
 	jitter: number;
 	cap_ms: number;
-	/** Which ends of a run are retried at all. */
+	/** Which exit kinds are retried at all. */
 	on: readonly ExitKind[];
 };
 
 export type Condition = { kind: "clean_worktree" } | { kind: "branch_exists"; branch: string } | { kind: "command"; argv: string[] };
 
-/** What a caller hands to `add`. Times are epoch milliseconds or RFC 3339; durations are milliseconds or "30s", "5m". */
+/** What a caller passes to `add`. Times are epoch milliseconds or RFC 3339; durations are milliseconds or "30s", "5m". */
 export type JobInput = {
 	name?: string;
 	batch?: string;
-	/** Its number or name. */
+	/** The parent's number or name. */
 	parent?: number | string;
 	parent_gate?: "success" | "none";
 	item?: string;
@@ -171,15 +171,15 @@ export type JobInput = {
 	command?: string[];
 	agent?: string;
 	prompt?: string;
-	/** Any JSON; a `JsonText` where a JavaScript value would lose something of it. */
+	/** Any JSON; a `JsonText` if a JavaScript value cannot represent all of it. */
 	payload?: unknown;
 	repo?: string;
 	base_branch?: string;
-	/** The branch the job writes on; its own one when absent. */
+	/** The branch the job writes to; its own branch if absent. */
 	worktree?: string;
 	merge?: "direct" | "mr" | "local";
 	no_merge?: boolean;
-	/** A diff that its runs find as `input.patch`: what somebody had changed when the job was added. */
+	/** A diff that its runs find as `input.patch`: uncommitted changes from when the job was added. */
 	input_patch?: string;
 	cwd?: string;
 	env?: Record<string, string>;
@@ -208,6 +208,8 @@ export type JobInput = {
 	uses?: Record<string, number>;
 	model?: string;
 	permission?: "ask" | "edit" | "full";
+	/** The highest permission of jobs that its runs add: table in run-bounds.ts. */
+	may_add?: "ask" | "edit" | "full";
 	/** Tables: agents/allowing.ts, agents/closing.ts. */
 	allow?: string[];
 	expect?: "any" | "change" | "none";
@@ -220,7 +222,7 @@ export type JobInput = {
 	raw?: boolean;
 };
 
-/** What started a run: the scheduler by itself, or a person's `sluice run`. */
+/** What started a run: the scheduler, or a person's `sluice run`. */
 export type StartedBy = "daemon" | "run";
 
 /** A run in progress, inside its job's document. One attempt, one fencing token. */
@@ -231,26 +233,26 @@ export type Run = {
 	worker: string;
 	account?: string;
 	started_at: number;
-	/** Kernel entries: the time that the claim brought, in epoch seconds; its worker's clock may be another than ours. */
+	/** Kernel entries: the time that the claim passed in, epoch seconds; the worker's clock may differ from ours. */
 	dispatched_at?: number;
 	lease_until?: number;
-	/** A stop, stored before the first signal: from then on the run ends as this says. */
+	/** A stop request, stored before the first signal: the run's end gets this kind. */
 	intent?: { kind: StopKind; reason: string; by: string; at: number };
-	/** What it has said of itself so far: the last word counts. */
+	/** The run's latest verdict about itself. */
 	verdict?: RunVerdict;
-	/** False until the host says that the process is there. */
+	/** False until the host reports that the process exists. */
 	launched?: boolean;
-	/** What it has reserved of budgets, by their keys in the counts; given back when it ends. */
+	/** What the run has reserved of budgets, by their keys in the counts; released when it ends. */
 	reserved?: Record<string, number>;
-	/** Absent: the scheduler by itself. */
+	/** Absent = the scheduler. */
 	started_by?: "run";
-	/** This run tries an account whose provider was down; the supervisor tells the scheduler when the provider answers it. */
+	/** This run probes an account whose provider was down; the supervisor reports to the scheduler when the provider answers. */
 	probe?: true;
 };
 
 /**
- * The working document of a job: what the gates and the order need, and what has happened to it so far. What only a host needs (argv, prompt,
- * payload, env) is in its spec, written once. Absent means null, zero or none: most jobs carry a dozen fields.
+ * The working document of a job: what the gates and the order need, and what has happened to it so far. What only a host needs (argv, prompt, payload, env)
+ * is in its spec, written once. Absent means null, zero or none: most jobs have a dozen fields.
  */
 export type Job = {
 	id: number;
@@ -260,45 +262,45 @@ export type Job = {
 	lane: string;
 	repo?: string | undefined;
 	account?: string | undefined;
-	/** The account its agent session lives on (after a limit): preferred, see `failover_after`. */
+	/** The account of its agent session (after a limit): preferred, see `failover_after`. */
 	prefer?: string | undefined;
 	session?: string | undefined;
 	owner?: string | undefined;
 	agent?: string | undefined;
 	batch?: string | undefined;
-	/** `source:id` of the item, and the job that opened its chain. */
+	/** `source:id` of the item, and the first job of its chain. */
 	item?: string | undefined;
 	chain?: number | undefined;
 	/** Added with force while another worker had its item: the gate does not wait for that worker. */
 	take_over?: true | undefined;
 	phase?: string | undefined;
-	/** Ancestors, root first; depth is its length. */
+	/** Ancestors, root first; the depth is its length. */
 	path?: number[] | undefined;
 	trigger: string;
 	priority: number;
 	/** Set by promote (> 0), demote (< 0) and run-now (≥ RUN_NOW). */
 	rank?: number | undefined;
-	/** run-now --force: past max_concurrent and lane caps. */
+	/** run-now --force: exempt from max_concurrent and lane caps. */
 	forced?: true | undefined;
 	created_at: number;
 	runnable_at: number;
-	/** Its stored document could not be read: what was wrong with it. */
+	/** What was wrong with its stored document, if that could not be read. */
 	broken?: string | undefined;
-	/** Its runnable_at has been seen to come. */
+	/** Its runnable_at was seen to pass. */
 	timely?: true | undefined;
 	deadline?: number | undefined;
-	/** There is a newer job of its name, which means that one again when this one has ended. */
+	/** An older job that was run again and took its name back from a newer one; when it ends, the name refers to the newest job again. */
 	older_name?: true | undefined;
-	/** How many `after` edges are not satisfied yet; the edges themselves are rows of their own. */
+	/** Number of `after` edges that are not satisfied yet; the edges are separate rows. */
 	deps_left?: number | undefined;
-	/** Somebody needs `job:` or `patch:` of this one. */
+	/** Another job needs `job:` or `patch:` of this one. */
 	awaited?: true | undefined;
 	/** Other jobs come after this one. */
 	dependents?: true | undefined;
 	needs?: string[] | undefined;
 	on_missing?: "wait" | undefined;
 	produces?: string[] | undefined;
-	/** `folder`: of a job without a repo, where the branch is looked at. */
+	/** `folder`: for a job without a repo, the folder whose branch is checked. */
 	pinned_head?: { branch: string; commit: string; folder?: string } | undefined;
 	conditions?: Condition[] | undefined;
 	locks?: Lock[] | undefined;
@@ -310,49 +312,49 @@ export type Job = {
 	merge_report?: MergeReport | undefined;
 	approval?: "needed" | "given" | undefined;
 	question?: string | undefined;
-	/** What a person said to its last question, and what that was; handed to the next run. */
+	/** A person's answer to the last question, and the question; passed to the next run. */
 	answer?: string | undefined;
 	asked?: string | undefined;
-	/** What its last run said of itself, once that has ended; while it runs, this is in `run`. */
+	/** The last run's verdict about itself; while a run is live, it is in `run`. */
 	verdict?: RunVerdict | undefined;
-	/** What its run reported for the jobs after it, as compact JSON; the last report counts. Kept when the job has ended. */
+	/** The result that its run reported for later jobs, as compact JSON; the last report counts. Kept after the job has ended. */
 	result?: string | undefined;
-	/** What a person granted with an answer; for all runs until it is begun anew. */
+	/** What a person granted in an answer; applies to all runs until the job is started anew. */
 	granted?: Granted | undefined;
-	/** Of its last run: tool calls that it was not allowed to make, and what its last words ask though it is done. */
+	/** From the last run: tool calls that were not allowed, and a question in its last words although it is done. */
 	denied?: string[] | undefined;
 	closing_question?: string | undefined;
-	/** What its runs have told that they used, in all: cost_micro, tokens … */
+	/** Total usage that its runs reported: cost_micro, tokens … */
 	usage?: Record<string, number> | undefined;
-	/** Runs that ended as failures; iteration = 1 + this. */
+	/** Number of failed runs; iteration = 1 + this. */
 	failures?: number | undefined;
 	attempt: number;
 	dispatch_failures?: number | undefined;
-	/** When the last outage of a provider began that a run of it has met. */
+	/** When the last provider outage that one of its runs met began. */
 	outage?: number | undefined;
 	last_failure?: string | undefined;
 	backoff_until?: number | undefined;
-	/** Since when it has passed gates 1–8: what it is called up by. */
+	/** Since when it has passed gates 1–8: its age in the order and its overdue turn count from here. */
 	ready_at?: number | undefined;
-	/** Where it is parked, and by which gate: the table in scheduler/place.ts. */
+	/** What it is parked on, and by which gate: the table in scheduler/waiting/park.ts. */
 	gate?: string | undefined;
 	line: string;
-	/** It waits for a serial lock and is counted as such. */
+	/** It waits for a serial lock, and is counted as such. */
 	serial_wait?: true | undefined;
 	since?: number | undefined;
 	/** When time alone may change something: a deadline, a back-off, a lease, an overdue lock. */
 	due_at?: number | undefined;
-	/** Overdue on locks: when it tries next to reserve them. */
+	/** For a job that is overdue on locks: when it next tries to reserve them. */
 	reserve_at?: number | undefined;
 	wait_reason?: { kind: string; detail: string } | undefined;
 	waited_on?: string[] | undefined;
 	bucket: number;
 	run?: Run | undefined;
-	/** Its last run crashed, and the next one goes on with that run's session. */
+	/** Its last run crashed, and the next run resumes that run's session. */
 	goes_on?: true | undefined;
-	/** The host that has what its next run goes on with: a worktree, a session. While that is live, no other gets it. */
+	/** The host that has the worktree or session that the next run continues with. While that host is live, no other gets the job. */
 	stays?: string | undefined;
-	/** Where and when the run was that ended it. */
+	/** Where and when the run that ended the job took place. */
 	last_run?: Pick<Run, "attempt" | "host" | "worker" | "account" | "started_at" | "dispatched_at"> | undefined;
 	ended_at?: number | undefined;
 	started_at?: number | undefined;
@@ -367,7 +369,7 @@ export type { JobSpec } from "./job-spec.ts";
 
 export const runId = (job: number, attempt: number) => `${job}.${attempt}`;
 
-/** Takes fields away by setting them to undefined: deleting would make the object slow, and JSON leaves them out either way. */
+/** Removes fields by setting them to undefined: `delete` would make the object slow, and JSON leaves them out either way. */
 export function drop(job: Job, fields: readonly (keyof Job)[]): void {
 	const loose = job as Record<string, unknown>;
 	for (const field of fields) if (loose[field] !== undefined) loose[field] = undefined;

@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { announce, charged, isSpent, isTaken, ledgerKey, refillsAt, reservedKey, reserveOf, usedNow } from "./ledger.ts";
-import type { Ledger } from "./world.ts";
+import type { Ledger } from "./limits-view.ts";
 
 const HOUR = 3_600_000;
 const NOW = Date.parse("2026-05-05T10:30:00Z");
@@ -32,7 +32,7 @@ describe("used up", () => {
 		expect(isSpent(ledger({ used, limit }), NOW, "UTC")).toBe(spent);
 	});
 
-	test("a kernel ledger only past its limit", () => {
+	test("a kernel ledger only above its limit", () => {
 		expect(isSpent(ledger({ subject: "pid:7", used: 100 }), NOW, "UTC")).toBe(false);
 		expect(isSpent(ledger({ subject: "pid:7", used: 101 }), NOW, "UTC")).toBe(true);
 	});
@@ -108,7 +108,7 @@ describe("for any charges", () => {
 	const charge = fc.record({ amount: fc.integer({ min: -1000, max: 1000 }), after: fc.nat({ max: 30 * HOUR }) });
 	const start = fc.constantFrom(null, "hour" as const, "day" as const);
 
-	test("used is what was charged in the present window, never below zero; one breach for each way over the limit", () => {
+	test("used is what was charged in the present window, never below zero; one breach for each time over the limit", () => {
 		fc.assert(
 			fc.property(start, fc.array(charge, { maxLength: 30 }), (window, charges) => {
 				const length = window === "hour" ? HOUR : window === "day" ? 24 * HOUR : Number.POSITIVE_INFINITY;
@@ -144,8 +144,8 @@ test("the key of a ledger", () => {
 	expect(ledgerKey("owner:a/b", "tokens")).toBe("owner:a/b/tokens");
 });
 
-describe("set aside", () => {
-	test("one of runs, nothing of the rest, or what the grant says; never of a kernel's ledger", () => {
+describe("reserved", () => {
+	test("one of runs, nothing of other dimensions, or what the grant says; never of a kernel's ledger", () => {
 		expect([ledger({ dim: "runs" }), ledger(), ledger({ reserve: 7 }), ledger({ dim: "runs", reserve: 0 })].map(reserveOf)).toEqual([
 			1, 0, 7, 0,
 		]);
@@ -162,7 +162,7 @@ describe("set aside", () => {
 	])("%d used and %d set aside of 100: taken %s", (used, reserved, taken) => {
 		expect(isTaken(ledger({ used }), reserved, NOW, "UTC")).toBe(taken);
 	});
-	test("no limit is never taken; a window that has passed leaves only what is set aside", () => {
+	test("a ledger without a limit is never full; after its window only reservations remain", () => {
 		expect(isTaken(ledger({ used: 1e9, limit: null }), 1e9, NOW, "UTC")).toBe(false);
 		const old = ledger({ used: 100, window: "day", window_at: DAY - 24 * HOUR });
 		expect([isTaken(old, 99, NOW, "UTC"), isTaken(old, 100, NOW, "UTC")]).toEqual([false, true]);

@@ -1,39 +1,39 @@
 // Budgets: integer ledgers by subject and dimension, with windows that roll over.
 
-import { windowEnd, windowStart } from "./window.ts";
-import type { Ledger } from "./world.ts";
+import type { Ledger } from "./limits-view.ts";
+import { windowEnd, windowStart } from "./time/window.ts";
 
 export const ledgerKey = (subject: string, dim: string) => `${subject}/${dim}`;
 
-/** What is used in the window that `now` lies in. */
+/** The usage in the current window. */
 export const usedNow = (ledger: Ledger, now: number, timezone: string): number =>
 	ledger.window !== null && windowStart(ledger.window, now, timezone) > ledger.window_at ? 0 : ledger.used;
 
-/** Used up: nothing more may start. Kernel subjects (004) stop only past the limit. */
+/** Used up: no run may start. Subjects of preset kernel stop only above the limit. */
 export function isSpent(ledger: Ledger, now: number, timezone: string): boolean {
 	if (ledger.limit === null) return false;
 	const used = usedNow(ledger, now, timezone);
 	return ledger.subject.startsWith("pid:") ? used > ledger.limit : used >= ledger.limit;
 }
 
-/** What a run that starts now reserves of it. */
+/** What a run that starts now reserves. */
 export const reserveOf = (ledger: Ledger): number =>
 	ledger.reserve ?? (ledger.dim === "runs" && !ledger.subject.startsWith("pid:") ? 1 : 0);
 
-/** Under which the counts of live runs have what is reserved of a ledger. */
+/** The key in the counts of live runs under which a ledger's reservations are kept. */
 export const reservedKey = (ledger: Pick<Ledger, "subject" | "dim">) => `budget:${ledgerKey(ledger.subject, ledger.dim)}`;
 
-/** Nothing more may start: it is used up, or would be if all that runs used what it has reserved. */
+/** No run may start: the ledger is used up, or would be once all live runs have used what they reserved. */
 export function isTaken(ledger: Ledger, reserved: number, now: number, timezone: string): boolean {
 	if (isSpent(ledger, now, timezone)) return true;
 	return ledger.limit !== null && reserved > 0 && usedNow(ledger, now, timezone) + reserved >= ledger.limit;
 }
 
-/** When a spent ledger with a window is good again. */
+/** When a used-up ledger with a window becomes available again. */
 export const refillsAt = (ledger: Ledger, now: number, timezone: string): number | undefined =>
 	ledger.window === null ? undefined : windowEnd(ledger.window, now, timezone);
 
-/** The ledger after a charge, or a refund; a new window begins with nothing announced. */
+/** The ledger after a charge or a refund; a new window resets the announcements. */
 export function charged(ledger: Ledger, amount: number, now: number, timezone: string): Ledger {
 	const before = usedNow(ledger, now, timezone);
 	const next: Ledger = { ...ledger, used: Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, before + amount)) };
@@ -43,7 +43,7 @@ export function charged(ledger: Ledger, amount: number, now: number, timezone: s
 		next.window_at = start;
 		delete next.warned;
 		delete next.breached;
-		// A limit of nothing is used up before the first charge: that is no news in each new window.
+		// A limit of zero is used up before the first charge: do not announce that again in each new window.
 		const { warned, breached } = announce({ ...next, used: 0 }, now, timezone).ledger;
 		if (warned) next.warned = true;
 		if (breached) next.breached = true;
@@ -51,7 +51,7 @@ export function charged(ledger: Ledger, amount: number, now: number, timezone: s
 	return next;
 }
 
-/** Sets the marks that say what has been announced, and tells what is new. */
+/** Sets the marks for what has been announced, and returns what is new. */
 export function announce(ledger: Ledger, now: number, timezone: string): { ledger: Ledger; warned: boolean; first_breach: boolean } {
 	const next = { ...ledger };
 	const spent = isSpent(next, now, timezone);
@@ -65,7 +65,7 @@ export function announce(ledger: Ledger, now: number, timezone: string): { ledge
 	return { ledger: next, warned, first_breach };
 }
 
-/** Money is kept in millionths of a dollar. */
+/** Micro-dollars → text. */
 export const dollars = (micro: number): string => `$${(micro / 1e6).toFixed(micro % 10_000 === 0 ? 2 : 4)}`;
 
 /** `4 of 4 runs`, `$1.00 of $5.00` */

@@ -1,7 +1,8 @@
-// The order among startable jobs: 003's example, each term by itself, and what must hold for any numbers.
+// The order among startable jobs: the example of preset loops, each term by itself, and what must hold for any numbers.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { makeJob } from "../../test/make/job.ts";
 import { type Config, DEFAULTS, LANE_DEFAULT, PRESETS } from "./config.ts";
 import type { Job } from "./job.ts";
 import { ageAt, ageBoost, depthOf, levelOf, priorityAt, priorityTerms } from "./order.ts";
@@ -9,24 +10,11 @@ import { ageAt, ageBoost, depthOf, levelOf, priorityAt, priorityTerms } from "./
 const MINUTE = 60_000;
 const NOW = 1_000_000 * MINUTE;
 
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "agent",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: NOW,
-	runnable_at: NOW,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
+const job = (more: Partial<Job> = {}): Job => makeJob({ kind: "agent", created_at: NOW, runnable_at: NOW, ...more });
 
 const total = (one: Job, config: Config, now = NOW) => priorityTerms(one, now, config).total;
 
-describe("003's example", () => {
+describe("the example of preset loops", () => {
 	const a = job({ lane: "code", path: [1, 2, 3], created_at: NOW - 5 * MINUTE });
 	const b = job({ lane: "phase", path: [1, 2], created_at: NOW - 30 * MINUTE });
 	const c = job({ lane: "code", path: [1, 2, 3], created_at: NOW - MINUTE, failures: 4 });

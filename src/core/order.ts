@@ -1,4 +1,4 @@
-// The order among startable jobs: 003's priority sum, term by term.
+// The order among startable jobs: the priority sum of preset loops, term by term.
 //
 //   P = lane.priority + priority + depth × depth_boost + min(age_max, minutes × per_minute) − min(penalty_max, penalty × failures)
 //
@@ -9,7 +9,7 @@
 import { type Config, laneOf } from "./config.ts";
 import type { Job } from "./job.ts";
 
-/** Ranks from here up were set by run-now and stand before every lane. */
+/** run-now sets ranks from here up; they come before every lane. */
 export const RUN_NOW = 2 ** 40;
 
 export const depthOf = (job: Pick<Job, "path">): number => job.path?.length ?? 0;
@@ -22,7 +22,7 @@ export function levelOf(job: Job, config: Config): number {
 	return job.priority + depthOf(job) * order.depth_boost_per_level - penalty;
 }
 
-/** The time that its age counts from, and its place within its level. */
+/** The time that the job's age counts from, and its position within its level. */
 export function ageAt(job: Job, config: Config): number {
 	if (job.kind === "kernel") return job.runnable_at;
 	return config.order.age_from === "created" ? job.created_at : (job.ready_at ?? job.created_at);
@@ -37,7 +37,7 @@ export function ageBoost(ageAtMs: number, now: number, config: Config): number {
 export const priorityAt = (base: number, level: number, ageAtMs: number, now: number, config: Config): number =>
 	base + level + ageBoost(ageAtMs, now, config);
 
-/** The sum as `why` prints it; zero terms are left in, so that the formula can be read off. */
+/** The sum as `why` prints it; zero terms are included, so that the formula is visible. */
 export function priorityTerms(job: Job, now: number, config: Config): { total: number; terms: { name: string; value: number }[] } {
 	if (job.kind === "kernel") return { total: job.priority, terms: [{ name: "priority", value: job.priority }] };
 	const { order } = config;

@@ -23,24 +23,24 @@ describe("a run that ends with an outage", () => {
 		expect(met({ hold, last: hold.since })).toMatchObject({ burns: "nothing", hold: { since: hold.since, until: NOW + 40_000, hits: 4 } });
 	});
 
-	test("leaves it as it is if it began before", () => {
+	test("leaves it unchanged if the run began before it", () => {
 		const open = { ...hold, until: NOW + 7000 };
 		expect(met({ hold: open, startedAt: open.since })).toEqual({ burns: "nothing", since: open.since });
 	});
 
-	test("burns a retry if the last one that its job met is over", () => {
+	test("uses a retry if the last outage that its job met is over", () => {
 		expect(met({ last: NOW - 100_000 }).burns).toBe("failure");
 		expect(met({ hold, last: hold.since - 1 }).burns).toBe("failure");
 	});
 
-	test("burns a retry if it lasts too long", () => {
+	test("uses a retry if the outage lasts too long", () => {
 		const long = { ...hold, since: NOW - DEFAULTS.rate_limit.outage_max_ms - 1 };
 		expect(met({ hold: long, last: long.since }).burns).toBe("failure");
 		expect(met({ hold: { ...long, since: long.since + 1 }, last: long.since + 1 }).burns).toBe("nothing");
 	});
 });
 
-test("tries are five seconds to five minutes apart, a tenth more or less", () => {
+test("probes are five seconds to five minutes apart, ± 10 %", () => {
 	fc.assert(
 		fc.property(fc.integer({ min: 1, max: 10_000 }), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (hits, chance) => {
 			const delay = outageDelayMs(hits, chance);

@@ -1,55 +1,55 @@
-// Outages: a provider that is down. Its account is held, the jobs that met it wait and burn nothing.
+// Outages: a provider is down. Its account is held; the jobs that met the outage wait without using up a retry.
 //
 //   a run ends with an outage …                         the hold                                     the job
 //   no hold is open                                     opens: next try in 5 s                       waits
 //   the run began before the hold                       stays as it is                               waits
-//   the run began behind the hold: it was the probe     next try after twice as long, 5 min at most  waits
-//   the job met an outage before that is over by now    opens                                        a retry is burned: its own request may be to blame
-//   the hold is older than outage_max                   goes on                                      a retry is burned
-//   outage_max is 0                                     none                                         a retry is burned
+//   the run began during the hold: it was the probe     next try after twice as long, 5 min at most  waits
+//   the job met an earlier outage that is over          opens                                        uses a retry: its own request may be to blame
+//   the hold is older than outage_max                   continues                                    uses a retry
+//   outage_max is 0                                     none                                         uses a retry
 //
-//   a run that began behind the hold …                  the hold
-//   starts                                              lets no other one out until it has told something, or for 5 min. It is another job's
-//                                                       than the last one, as long as there is another one
+//   a run that began during the hold …                  the hold
+//   starts                                              allows no other probe until this one has reported something, or for 5 min. The probe is
+//                                                       a different job's run than the last probe if there is one
 //   is answered by the model, or ends well, limited,    ends
 //   closed or with a question
-//   ends otherwise                                      lets the next one out
+//   ends otherwise                                      allows the next probe
 //
 // A hold belongs to an account and an agent: the programs of one account may talk to different providers.
 
 import type { Config } from "./config.ts";
-import { holdKey } from "./world.ts";
+import { holdKey } from "./limits-view.ts";
 
 export type Outage = {
 	kind: "outage";
 	scope: string;
-	/** Whose provider it is; absent: that of outside workers. */
+	/** The agent whose provider is down; absent: that of outside workers. */
 	agent?: string;
 	by: string;
-	/** When it began. */
+	/** When the outage began. */
 	since: number;
-	/** What the provider, or the network, said. */
+	/** The message of the provider or the network. */
 	reason: string;
-	/** The next try; while one is under way, the one after it. */
+	/** The next try; while one is under way, the try after it. */
 	until: number;
-	/** Tries in a row that failed. */
+	/** Number of consecutive failed tries. */
 	hits: number;
-	/** The job whose run tries it. */
+	/** The job whose run probes the provider. */
 	probe?: number;
-	/** The job that met it last: the next try is another one's, as long as there is another one. */
+	/** The job that probed last: another job probes next, if there is one. */
 	probed?: number;
 };
 
 const FIRST_MS = 5_000;
 export const OUTAGE_CAP_MS = 300_000;
 const JITTER = 0.1;
-/** For so long the job that tried last steps aside for another one that could go now. */
+/** How long the job that probed last gives way to another job that could start now. */
 export const TURN_MS = 1_000;
 
 export const outageKey = (account: string, agent: string | undefined): string =>
 	`${holdKey("outage", `account:${account}`)}${agent === undefined ? "" : `/${agent}`}`;
 
-/** How long after the nth failed try the next one is made. `chance` is in [0, 1). */
+/** How long after the nth failed try the next one follows. `chance` is in [0, 1). */
 export const outageDelayMs = (hits: number, chance: number): number =>
 	Math.round(Math.min(OUTAGE_CAP_MS, FIRST_MS * 2 ** Math.min(hits - 1, 20)) * (1 + JITTER * (2 * chance - 1)));
 
@@ -63,17 +63,17 @@ export type MetOutage = {
 	hold: Pick<Outage, "since" | "until" | "hits"> | undefined;
 	/** When the run began. */
 	startedAt: number;
-	/** When the last outage began that its job has met. */
+	/** When the last outage that the job met began. */
 	last: number | undefined;
 	now: number;
 	chance: number;
 	config: Pick<Config, "rate_limit">;
 };
 
-/** `since`: when the outage began. `hold`: as it is from now on; absent: it stays as it is. */
+/** `since`: when the outage began. `hold`: its new state; absent: unchanged. */
 export type OutageVerdict = { burns: "nothing" | "failure"; since: number; hold?: Pick<Outage, "since" | "until" | "hits"> };
 
-/** What becomes of the account and the job when a run ends with an outage. Not to be asked where `outage_max` is 0. */
+/** What becomes of the account and the job when a run ends with an outage. Must not be called if `outage_max` is 0. */
 export function afterOutage({ hold, startedAt, last, now, chance, config }: MetOutage): OutageVerdict {
 	const since = hold?.since ?? now;
 	const isOver = last !== undefined && last !== since;

@@ -2,6 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { makeRunningJob } from "../../test/make/job.ts";
 import { CARD_RETRY, type Config, DEFAULTS, NO_RETRY, PRESETS } from "./config.ts";
 import { EXIT_KINDS, type ExitKind, type Job, mayMove } from "./job.ts";
 import { afterRun, type EndedRun, exitKindOf } from "./outcome.ts";
@@ -10,21 +11,6 @@ const NOW = 1_000_000_000;
 const HALF = 0.5;
 const RETRIES: Config = { ...DEFAULTS, retry: CARD_RETRY };
 
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "running",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 1,
-	line: "run",
-	bucket: 1,
-	run: { attempt: 1, token: 1, host: "h1", worker: "w", started_at: 0 },
-	...more,
-});
 const stopped = (kind: NonNullable<NonNullable<Job["run"]>["intent"]>["kind"], reason = "asked"): Partial<Job> => ({
 	run: { attempt: 1, token: 1, host: "h1", worker: "w", started_at: 0, intent: { kind, reason, by: "ann", at: 0 } },
 });
@@ -54,12 +40,12 @@ describe("exit kind × policy", () => {
 			{ to: "wait", burns: "dispatch", backoff_until: NOW + 10_000 },
 		],
 	] as [ExitKind, object, object][])("%s", (exit_kind, without, withRetries) => {
-		expect(ending(job(), { exit_kind }, DEFAULTS)).toEqual({ exit_kind, ...without });
-		expect(ending(job(), { exit_kind }, RETRIES)).toEqual({ exit_kind, ...withRetries });
+		expect(ending(makeRunningJob(), { exit_kind }, DEFAULTS)).toEqual({ exit_kind, ...without });
+		expect(ending(makeRunningJob(), { exit_kind }, RETRIES)).toEqual({ exit_kind, ...withRetries });
 	});
 
-	test.each(EXIT_KINDS)("an agent retries %s only if that is no verdict on its work", (exit_kind) => {
-		const next = ending(job({ kind: "agent" }), { exit_kind });
+	test.each(EXIT_KINDS)("an agent is retried after %s only if that does not judge its work", (exit_kind) => {
+		const next = ending(makeRunningJob({ kind: "agent" }), { exit_kind });
 		const retried = next.to === "wait" && next.burns === "failure";
 		expect(retried).toBe(exit_kind === "crashed" || exit_kind === "stalled" || exit_kind === "lost");
 	});
@@ -68,7 +54,7 @@ describe("exit kind × policy", () => {
 describe("retries", () => {
 	test("five of them, each with its delay, then failed", () => {
 		const next = [0, 1, 2, 3, 4, 5].map((failures) =>
-			ending(job({ failures }), { exit_kind: "failed", exit_code: 3, message: "red" }, RETRIES),
+			ending(makeRunningJob({ failures }), { exit_kind: "failed", exit_code: 3, message: "red" }, RETRIES),
 		);
 		expect(next.slice(0, 5).map((one) => (one.to === "wait" ? ((one.backoff_until ?? 0) - NOW) / 1000 : one))).toEqual([
 			30, 60, 120, 240, 300,
@@ -78,16 +64,16 @@ describe("retries", () => {
 
 	test("an exit kind that the policy leaves out is not retried", () => {
 		const retry = { ...NO_RETRY, max: 3, on: ["timeout"] as const };
-		expect(ending(job({ retry }), { exit_kind: "failed" }).to).toBe("end");
-		expect(ending(job({ retry }), { exit_kind: "timeout" }).to).toBe("wait");
+		expect(ending(makeRunningJob({ retry }), { exit_kind: "failed" }).to).toBe("end");
+		expect(ending(makeRunningJob({ retry }), { exit_kind: "timeout" }).to).toBe("wait");
 	});
 
-	test("a reboot burns nothing, also without any retry", () => {
-		expect(ending(job(), { exit_kind: "lost", reboot: true })).toEqual({ to: "wait", exit_kind: "lost", burns: "nothing" });
+	test("a reboot uses no retry, also without any left", () => {
+		expect(ending(makeRunningJob(), { exit_kind: "lost", reboot: true })).toEqual({ to: "wait", exit_kind: "lost", burns: "nothing" });
 	});
 
 	test("a lost run has no exit code of its own", () => {
-		expect(ending(job(), { exit_kind: "lost", exit_code: 9, message: "gone" })).toEqual({
+		expect(ending(makeRunningJob(), { exit_kind: "lost", exit_code: 9, message: "gone" })).toEqual({
 			to: "end",
 			status: "failed",
 			exit_kind: "lost",
@@ -99,7 +85,7 @@ describe("retries", () => {
 
 describe("launch failures", () => {
 	const launch = (dispatch_failures: number, config: Config, more: Partial<Job> = {}) =>
-		ending(job({ dispatch_failures, ...more }), { exit_kind: "launch_failed", message: "no such program" }, config);
+		ending(makeRunningJob({ dispatch_failures, ...more }), { exit_kind: "launch_failed", message: "no such program" }, config);
 
 	test("10 s, 20 s, then circuit-broken", () => {
 		expect(launch(0, DEFAULTS)).toMatchObject({ to: "wait", burns: "dispatch", backoff_until: NOW + 10_000 });
@@ -113,7 +99,7 @@ describe("launch failures", () => {
 		});
 	});
 
-	test("off (dag): it stays queued for good", () => {
+	test("off (dag): it stays queued forever", () => {
 		expect(launch(500, PRESETS.dag)).toMatchObject({ to: "wait", burns: "dispatch", backoff_until: NOW + 3_600_000 });
 	});
 
@@ -123,9 +109,9 @@ describe("launch failures", () => {
 	});
 });
 
-describe("a stop that was asked for first", () => {
+describe("a stop request before the end", () => {
 	test("decides, whatever the program exits with", () => {
-		expect(ending(job(stopped("cancelled")), { exit_kind: "completed", exit_code: 0 })).toEqual({
+		expect(ending(makeRunningJob(stopped("cancelled")), { exit_kind: "completed", exit_code: 0 })).toEqual({
 			to: "end",
 			status: "cancelled",
 			exit_kind: "cancelled",
@@ -133,25 +119,29 @@ describe("a stop that was asked for first", () => {
 			raw_exit_code: 0,
 			end_reason: "asked",
 		});
-		expect(ending(job(stopped("timeout")), { exit_kind: "completed", exit_code: 0 }, RETRIES)).toMatchObject({
+		expect(ending(makeRunningJob(stopped("timeout")), { exit_kind: "completed", exit_code: 0 }, RETRIES)).toMatchObject({
 			to: "wait",
 			burns: "failure",
 		});
-		expect(ending(job(stopped("preempted")), { exit_kind: "failed", exit_code: 1 })).toEqual({
+		expect(ending(makeRunningJob(stopped("preempted")), { exit_kind: "failed", exit_code: 1 })).toEqual({
 			to: "wait",
 			exit_kind: "preempted",
 			burns: "nothing",
 		});
-		expect(ending(job(stopped("drained")), { exit_kind: "crashed" })).toMatchObject({ to: "wait", burns: "nothing" });
+		expect(ending(makeRunningJob(stopped("drained")), { exit_kind: "crashed" })).toMatchObject({ to: "wait", burns: "nothing" });
 	});
 
 	test.each(EXIT_KINDS)("a cancelled run that ends %s is cancelled", (exit_kind) => {
-		expect(exitKindOf(job(stopped("cancelled")), { exit_kind })).toBe("cancelled");
-		expect(ending(job(stopped("cancelled")), { exit_kind }, RETRIES)).toMatchObject({ to: "end", status: "cancelled", exit_code: 143 });
+		expect(exitKindOf(makeRunningJob(stopped("cancelled")), { exit_kind })).toBe("cancelled");
+		expect(ending(makeRunningJob(stopped("cancelled")), { exit_kind }, RETRIES)).toMatchObject({
+			to: "end",
+			status: "cancelled",
+			exit_code: 143,
+		});
 	});
 
 	test("without a code there is no raw one", () => {
-		expect(ending(job(stopped("cancelled", "")), { exit_kind: "lost", exit_code: null })).toEqual({
+		expect(ending(makeRunningJob(stopped("cancelled", "")), { exit_kind: "lost", exit_code: null })).toEqual({
 			to: "end",
 			status: "cancelled",
 			exit_kind: "cancelled",
@@ -161,18 +151,18 @@ describe("a stop that was asked for first", () => {
 });
 
 test("a question is the agent's own, else its message", () => {
-	expect(ending(job(), { exit_kind: "needs_human", question: "which?", message: "m" })).toMatchObject({ question: "which?" });
-	expect(ending(job(), { exit_kind: "needs_human", message: "m" })).toMatchObject({ question: "m" });
+	expect(ending(makeRunningJob(), { exit_kind: "needs_human", question: "which?", message: "m" })).toMatchObject({ question: "which?" });
+	expect(ending(makeRunningJob(), { exit_kind: "needs_human", message: "m" })).toMatchObject({ question: "m" });
 });
 
 test("an exit code is kept", () => {
-	expect(ending(job(), { exit_kind: "completed", exit_code: 0 })).toMatchObject({ status: "succeeded", exit_code: 0 });
-	expect(ending(job(), { exit_kind: "failed", exit_code: 127 })).toMatchObject({ status: "failed", exit_code: 127 });
-	expect(ending(job(), { exit_kind: "failed", exit_code: null })).toMatchObject({ exit_code: 1 });
+	expect(ending(makeRunningJob(), { exit_kind: "completed", exit_code: 0 })).toMatchObject({ status: "succeeded", exit_code: 0 });
+	expect(ending(makeRunningJob(), { exit_kind: "failed", exit_code: 127 })).toMatchObject({ status: "failed", exit_code: 127 });
+	expect(ending(makeRunningJob(), { exit_kind: "failed", exit_code: null })).toMatchObject({ exit_code: 1 });
 });
 
-test("a kernel entry is at its end, however it ended", () => {
-	const kernel = job({ kind: "kernel" });
+test("a kernel entry is completed, however it ended", () => {
+	const kernel = makeRunningJob({ kind: "kernel" });
 	expect(ending(kernel, { exit_kind: "completed" }, RETRIES)).toMatchObject({ to: "end", status: "succeeded", exit_code: 0 });
 	expect(ending(kernel, { exit_kind: "failed" }, RETRIES)).toMatchObject({ to: "end", status: "failed", exit_code: 1 });
 	expect(ending(kernel, { exit_kind: "crashed", exit_code: 9 }, RETRIES)).toMatchObject({ to: "end", status: "failed", exit_code: 9 });
@@ -193,7 +183,7 @@ test("for any run, policy and preset: a move that the table knows, a back-off th
 			config,
 			fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
 			(more, exit_kind, config, chance) => {
-				const next = ending(job(more), { exit_kind }, config, chance);
+				const next = ending(makeRunningJob(more), { exit_kind }, config, chance);
 				if (next.to === "end") {
 					expect(mayMove("running", next.status)).toBe(true);
 					expect(next.exit_code === 0).toBe(next.status === "succeeded");

@@ -2,22 +2,22 @@
 //
 //   exit kind                         next
 //   completed                         succeeded
-//   failed crashed timeout stalled    retry by policy (a failure counted), else failed; a run that said `fail` is never retried
-//   lost                              the same; "scheduler recovery" when none is left; a reboot or a lost host burns nothing
+//   failed crashed timeout stalled    retry by policy (counts as a failure), else failed; a run that reported `fail` is never retried
+//   lost                              the same; "scheduler recovery" if no retry is left; a reboot or a lost host uses no retry
 //   launch_failed                     a dispatch failure: its own counter and back-off, then circuit-broken
-//   rate_limited                      back in the queue, account held, nothing burned
+//   rate_limited                      back in the queue, account held, uses no retry
 //   crashed by an outage              the same, as outage.ts says
-//   needs_human                       back in the queue behind its question
+//   needs_human                       back in the queue, parked on its question
 //   preempted drained                 back in the queue
 //   cancelled                         cancelled, exit code 143
 //
-// A stop intent stored before the end decides instead, whatever the program exited with. What the run said of itself comes before this table: verdict.ts.
+// A stop request stored before the end decides instead, whatever the program's exit code. The run's own verdict comes before this table: verdict.ts.
 
 import type { Config } from "./config.ts";
 import { never } from "./errors.ts";
 import type { ExitKind, Job, Terminal } from "./job.ts";
 import { dispatchDelayMs, policyOf, retryDelayMs } from "./retry.ts";
-import { withVerdict } from "./verdict.ts";
+import { withVerdict } from "./runs/verdict.ts";
 
 export type EndedRun = { exit_kind: ExitKind; exit_code?: number | null; message?: string; question?: string; reboot?: boolean };
 
@@ -26,23 +26,23 @@ export type Next =
 	| {
 			to: "wait";
 			exit_kind: ExitKind;
-			/** What is counted against the job. */
+			/** What counts against the job. */
 			burns: "nothing" | "failure" | "dispatch";
 			backoff_until?: number;
 			question?: string;
 	  };
 
-/** The kind that counts: a stop that was asked for first. */
+/** The exit kind that counts: that of a stop request, if there was one. */
 export function exitKindOf(job: Job, ended: EndedRun): ExitKind {
 	const intent = job.run?.intent;
 	return intent ? intent.kind : ended.exit_kind;
 }
 
-/** The end with the run's own verdict heard; a stop that was asked for first is never beaten by it. */
+/** The end after applying the run's own verdict, which never overrides a stop request. */
 export const spokenEnd = <E extends EndedRun>(job: Job, ended: E): E =>
 	job.run?.intent || job.kind === "kernel" ? ended : withVerdict(ended, job.run?.verdict);
 
-/** `ended`: as `spokenEnd` gives it. */
+/** `ended`: as returned by `spokenEnd`. */
 export function afterRun(job: Job, ended: EndedRun, config: Config, now: number, chance: number, excused?: "outage"): Next {
 	const exit_kind = exitKindOf(job, ended);
 	const code = ended.exit_code ?? null;
@@ -89,12 +89,12 @@ function afterFailure(
 ): Next {
 	const policy = policyOf(job, config);
 	const failures = (job.failures ?? 0) + 1;
-	// No policy retries a run that said `fail`: a review that is repeated until it says yes is no review.
+	// No policy retries a run that reported `fail`: a review repeated until it passes is no review.
 	const saidNo = job.run?.verdict?.verdict === "fail";
 	if (!saidNo && policy.on.includes(exit_kind) && failures <= policy.max)
 		return { to: "wait", exit_kind, burns: "failure", backoff_until: now + retryDelayMs(policy, failures, chance) };
 	const end = { to: "end", status: "failed", exit_kind, ...(why ? { end_reason: why } : {}) } as const;
-	// The program may have exited with 0: a job that failed does not show that.
+	// The program may have exited with 0; a failed job must not show that as its exit code.
 	return saidNo && exit_kind === "failed" && code === 0 ? { ...end, exit_code: 1, raw_exit_code: 0 } : { ...end, exit_code: code ?? 1 };
 }
 
@@ -113,7 +113,7 @@ function afterLaunchFailure(job: Job, ended: EndedRun, config: Config, now: numb
 	return { to: "wait", exit_kind: "launch_failed", burns: "dispatch", backoff_until: now + dispatchDelayMs(config, count) };
 }
 
-/** 004: an entry is completed, however it ended; our status keeps the difference. */
+/** Preset kernel calls an entry completed however it ended; our status keeps the difference. */
 function kernelEnd(exit_kind: ExitKind, code: number | null): Next {
 	if (exit_kind === "completed") return { to: "end", status: "succeeded", exit_kind, exit_code: code ?? 0 };
 	if (exit_kind === "cancelled") return { to: "end", status: "cancelled", exit_kind, exit_code: 143 };

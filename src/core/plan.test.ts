@@ -1,4 +1,4 @@
-// The planner, driven by a small fake that answers its requests: 001's count, the order, caps that fill up, overdue turns, ranks.
+// The planner, driven by a small fake that answers its requests: the count of preset town, the order, caps that fill up, overdue turns, ranks.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -6,11 +6,11 @@ import type { Bucket } from "./bucket.ts";
 import { type Config, DEFAULTS, LANE_DEFAULT } from "./config.ts";
 import { footprint } from "./gates/capacity.ts";
 import { shut } from "./gates/index.ts";
+import type { LimitsView } from "./limits-view.ts";
 import { ageBoost, RUN_NOW } from "./order.ts";
-import { boundOf, type Head, type PlanReply, plan, planDispatch } from "./plan.ts";
-import type { World } from "./world.ts";
+import { boundOf, type PlanReply, plan, planDispatch, type ReadyJob } from "./plan.ts";
 
-describe("001's count", () => {
+describe("the count of preset town", () => {
 	test.each([
 		// capacity, batch, ready → starts, reason
 		[3, 5, 2, 2, "ready"],
@@ -52,7 +52,7 @@ describe("001's count", () => {
 const MINUTE = 60_000;
 const NOW = 10_000 * MINUTE;
 
-type Ready = Head & { bucket: number };
+type Ready = ReadyJob & { bucket: number };
 type Setup = {
 	config: Config;
 	buckets: Bucket[];
@@ -62,13 +62,13 @@ type Setup = {
 	refuse?: (id: number) => boolean;
 };
 
-/** A store of ready jobs that answers as the contract of each request says. */
+/** A fake store of ready jobs that answers as the contract of each request says. */
 function fake({ config, buckets, jobs, starts = 0, usage = [], refuse = () => false }: Setup) {
 	const left = new Map(jobs.map((job) => [job.id, job]));
 	const counts = new Map(usage);
 	const state = { starts };
 	const all = buckets.map((bucket) => ({ ...bucket, ready: jobs.filter((job) => job.bucket === bucket.id).length }));
-	const world: World = {
+	const world: LimitsView = {
 		now: NOW,
 		config,
 		holds: new Map(),
@@ -83,9 +83,9 @@ function fake({ config, buckets, jobs, starts = 0, usage = [], refuse = () => fa
 		},
 	};
 	const of = (bucket: Bucket) => [...left.values()].filter((job) => job.bucket === bucket.id);
-	const head = ({ bucket: _bucket, ...rest }: Ready): Head => rest;
+	const head = ({ bucket: _bucket, ...rest }: Ready): ReadyJob => rest;
 
-	function heads(bucket: Bucket): Head[] {
+	function heads(bucket: Bucket): ReadyJob[] {
 		const mine = of(bucket).sort((a, b) => b.rank - a.rank || b.level - a.level || a.age_at - b.age_at || a.id - b.id);
 		const found: Ready[] = [];
 		const top = mine[0];
@@ -122,7 +122,7 @@ function fake({ config, buckets, jobs, starts = 0, usage = [], refuse = () => fa
 		return { started: step.value.started.map((one) => one.id), tried: step.value.tried };
 	}
 
-	/** The same by looking at every job again for every start. */
+	/** The same result, computed by checking every job again for every start. */
 	function naive(want: number): number[] {
 		const started: number[] = [];
 		while (started.length < want) {
@@ -163,7 +163,7 @@ function fake({ config, buckets, jobs, starts = 0, usage = [], refuse = () => fa
 }
 
 const bucket = (id: number, lane: string, more: Partial<Bucket> = {}): Bucket => ({ id, kind: "command", lane, ready: 0, ...more });
-const ready = (id: number, in_: number, more: Partial<Head> = {}): Ready => ({
+const ready = (id: number, in_: number, more: Partial<ReadyJob> = {}): Ready => ({
 	id,
 	bucket: in_,
 	rank: 0,
@@ -213,7 +213,7 @@ describe("the order", () => {
 		).toEqual([2]);
 	});
 
-	test("one that its own gates refuse makes room for the next", () => {
+	test("a job that its own gates refuse makes room for the next", () => {
 		const jobs = [ready(1, 1), ready(2, 1), ready(3, 1)];
 		const setup = { config: lanes({ a: {} }), buckets: [bucket(1, "a")], jobs, refuse: (id: number) => id === 2 };
 		expect(fake(setup).run(2)).toEqual({ started: [1, 3], tried: 3 });
@@ -240,7 +240,7 @@ describe("caps fill up inside one plan", () => {
 		expect(fake({ config: lanes({ a: { max: 2 }, b: {} }), buckets, jobs, usage: [["lane:a", 1]] }).run(10).started).toEqual([1, 4, 5]);
 	});
 
-	test("everybody's", () => {
+	test("the shared one", () => {
 		expect(fake({ config: lanes({ a: {}, b: {} }, { max_concurrent: 3 }), buckets, jobs }).run(10).started).toEqual([1, 2, 3]);
 		expect(fake({ config: lanes({ a: {}, b: {} }, { max_concurrent: -1, safety_cap: 2 }), buckets, jobs }).run(10).started).toEqual([1, 2]);
 	});
@@ -266,7 +266,7 @@ describe("overdue turns", () => {
 		expect(fake({ config, buckets, jobs, starts: 3 }).run(3).started).toEqual([2, 10, 11]);
 	});
 
-	test("not to one that is not overdue yet; exactly at the time it is", () => {
+	test("not to a job that is not overdue yet; exactly at the time it is", () => {
 		const just = (ago: number) => [ready(1, 1, { ready_at: NOW - ago, age_at: NOW }), ready(10, 2)];
 		expect(fake({ config, buckets, jobs: just(60 * MINUTE - 1), starts: 3 }).run(1).started).toEqual([10]);
 		expect(fake({ config, buckets, jobs: just(60 * MINUTE), starts: 3 }).run(1).started).toEqual([1]);
@@ -282,7 +282,7 @@ describe("overdue turns", () => {
 		expect(fake({ config, buckets, jobs: urgent, starts: 3 }).run(5).started).toEqual([99, 10, 11, 12, 2]);
 	});
 
-	test("a lane that is full is not called up", () => {
+	test("a full lane gets no overdue turn", () => {
 		const full = lanes({ slow: { max: 0 }, fast: {} });
 		expect(fake({ config: full, buckets, jobs, starts: 3 }).run(2).started).toEqual([10, 11]);
 	});
@@ -297,15 +297,15 @@ describe("ranks", () => {
 		expect(fake({ config, buckets, jobs }).run(10).started).toEqual([3, 2, 4, 1]);
 	});
 
-	test("against other lanes it stands for the best P of its own", () => {
+	test("against other lanes it counts with the best P of its own lane", () => {
 		const jobs = [ready(1, 1), ready(2, 2, { rank: 1, level: -50 }), ready(3, 2, { level: 101 })];
 		expect(fake({ config, buckets, jobs }).run(10).started).toEqual([2, 3, 1]);
 		const weak = [ready(1, 1), ready(2, 2, { rank: 1, level: -50 }), ready(3, 2, { level: 99 })];
 		expect(fake({ config, buckets, jobs: weak }).run(10).started).toEqual([1, 2, 3]);
 	});
 
-	test("a promoted job borrows only from those that could start", () => {
-		// Job 3 fills the resource; job 4, which wants it too, is no longer startable, so its P is nobody's.
+	test("a promoted job borrows only from startable jobs", () => {
+		// Job 3 fills the resource; job 4, which needs it too, is no longer startable, so its P must not count.
 		const shared = [bucket(1, "a"), bucket(2, "b"), bucket(3, "b", { uses: { build: 1 } })];
 		const jobs = [ready(1, 1), ready(2, 2, { rank: 1 }), ready(3, 3, { rank: 2, level: 200 }), ready(4, 3, { level: 150 })];
 		const full = { ...config, resources: { build: 1 } };
@@ -334,7 +334,7 @@ describe("ranks", () => {
 	});
 });
 
-test("for any buckets, levels, ages, ranks and caps: what a look at every job for every start would give", () => {
+test("for any buckets, levels, ages, ranks and caps: the same as checking every job for every start", () => {
 	const head = fc.record({
 		bucket: fc.integer({ min: 1, max: 4 }),
 		rank: fc.oneof(
@@ -363,7 +363,7 @@ test("for any buckets, levels, ages, ranks and caps: what a look at every job fo
 			const made: Setup = {
 				config: { ...base, order: { ...base.order, overdue_share: share } },
 				buckets: [bucket(1, "a"), bucket(2, "a", { repo: "x" }), bucket(3, "b"), bucket(4, "b", { uses: { build: 2 } })],
-				// Ranks are given out once each.
+				// Each rank is unique.
 				jobs: heads.map(({ bucket: in_, rank, level, age, late }, index) =>
 					ready(index + 1, in_, {
 						rank: rank === 0 ? 0 : rank >= RUN_NOW ? rank + index : rank * 100 + (rank < 0 ? -index : index),

@@ -1,34 +1,34 @@
-// What should start now. Pure: reads come in answer to what it yields, so one planner serves a store that answers at once and one that does not.
+// What should start now. Pure: it yields requests and receives the results, so one planner works with a store that answers at once and with one that does not.
 //
-//   1  the bounds: free slots, batch size, what the caller asked for, the pace
+//   1  the limits: free slots, batch size, the caller's maximum, the pace
 //   2  the head of each level of each bucket that is not shut
-//   3  every nth start: the longest startable, if it is overdue
+//   3  every nth start: the job that has been startable for longest, if it is overdue
 //   4  else the best of the lanes' candidates: run-now, promoted, highest P, oldest
-//   5  "try" it: the caller checks the job itself (deadline, locks, batch) and starts it, or parks it
-//   6  a bucket is asked again each time one of its jobs comes up: caps fill as jobs start
+//   5  "try" it: the caller checks the job itself (deadline, locks, batch) and starts or parks it
+//   6  a bucket's gates are checked again each time one of its jobs comes up: caps fill as jobs start
 
 import type { Bucket } from "./bucket.ts";
 import { laneOf } from "./config.ts";
 import { shut } from "./gates/index.ts";
+import type { LimitsView } from "./limits-view.ts";
 import { priorityAt, RUN_NOW } from "./order.ts";
-import type { World } from "./world.ts";
 
 /** A ready job as the order sees it. */
-export type Head = { id: number; rank: number; level: number; age_at: number; ready_at: number };
+export type ReadyJob = { id: number; rank: number; level: number; age_at: number; ready_at: number };
 
 export type PlanRequest =
-	/** The best ready job of each level of the bucket that can matter: first the one with the highest rank, if any is ranked. */
+	/** The best ready job of each level of the bucket that can matter; the job with the highest rank comes first if any is ranked. */
 	| { ask: "heads"; bucket: Bucket }
-	/** The job of the bucket that has been ready longest, if it has been so since `by`. */
+	/** The job of the bucket that has been ready for longest, if since `by` or before. */
 	| { ask: "oldest"; bucket: Bucket; by: number }
-	/** Start this one if its own gates pass; answer whether it started, and whether it took locks. Either way it is no longer a head. */
-	| { ask: "try"; bucket: Bucket; head: Head };
-export type PlanReply = Head[] | Head | undefined | Went;
+	/** Start this job if its own gates pass; the reply says whether it started and whether it took locks. Either way it is no longer a head. */
+	| { ask: "try"; bucket: Bucket; head: ReadyJob };
+export type PlanReply = ReadyJob[] | ReadyJob | undefined | Went;
 type Went = boolean | "with_locks";
 
 export type Bound = "capacity" | "batch" | "ready" | "paused" | "none";
 
-/** 001's count: starts = min(free slots, batch, ready), and which of them it was. A batch of 0 is no bound. */
+/** The count of preset town: starts = min(free slots, batch, ready), and which of these was the limit. A batch of 0 is no limit. */
 export function planDispatch<T>(capacity: number, batch: number, ready: readonly T[]): { dispatch: T[]; skipped: T[]; reason: Bound } {
 	if (ready.length === 0) return { dispatch: [], skipped: [], reason: "none" };
 	if (capacity <= 0) return { dispatch: [], skipped: [...ready], reason: "capacity" };
@@ -45,20 +45,20 @@ export function boundOf(capacity: number, batch: number, ready: number): Bound {
 	return "batch";
 }
 
-type Candidate = { bucket: Bucket; head: Head; p: number };
+type Candidate = { bucket: Bucket; head: ReadyJob; p: number };
 
-/** Better first: higher P, then older, then lower id. */
+/** Order of candidates: higher P, then older, then lower id. */
 const better = (a: Candidate, b: Candidate): boolean =>
 	a.p !== b.p ? a.p > b.p : a.head.age_at !== b.head.age_at ? a.head.age_at < b.head.age_at : a.head.id < b.head.id;
 
-/** P of a ready job now. 004's entries do not age. */
-const pOf = (bucket: Bucket, head: Head, world: World): number =>
+/** P of a ready job now. Kernel entries do not age. */
+const pOf = (bucket: Bucket, head: ReadyJob, world: LimitsView): number =>
 	bucket.kind === "kernel"
 		? head.level
 		: priorityAt(laneOf(world.config, bucket.lane).priority, head.level, head.age_at, world.now, world.config);
 
-/** The best of a bucket's level heads at this moment. Ranked jobs come alone: `heads` puts the highest rank first. */
-function bestHead(bucket: Bucket, heads: Head[], world: World): Candidate | undefined {
+/** The best of a bucket's level heads now. Ranked jobs are handled separately: `heads` puts the highest rank first. */
+function bestHead(bucket: Bucket, heads: ReadyJob[], world: LimitsView): Candidate | undefined {
 	let best: Candidate | undefined;
 	for (const head of heads) {
 		const candidate = { bucket, head, p: pOf(bucket, head, world) };
@@ -67,7 +67,7 @@ function bestHead(bucket: Bucket, heads: Head[], world: World): Candidate | unde
 	return best;
 }
 
-/** First of a lane: promoted before plain before demoted; a promoted one stands for its lane's best P against other lanes. */
+/** The first job of a lane: promoted before plain before demoted. Compared with other lanes, a promoted job counts with its lane's best P. */
 function laneCandidate(plain: Candidate | undefined, ranked: Candidate[]): Candidate | undefined {
 	let top: Candidate | undefined;
 	for (const one of ranked) if (!top || one.head.rank > top.head.rank) top = one;
@@ -77,11 +77,11 @@ function laneCandidate(plain: Candidate | undefined, ranked: Candidate[]): Candi
 }
 
 export function* plan(
-	world: () => World,
+	world: () => LimitsView,
 	buckets: readonly Bucket[],
 	want: number,
-): Generator<PlanRequest, { started: Head[]; tried: number }, PlanReply> {
-	const started: Head[] = [];
+): Generator<PlanRequest, { started: ReadyJob[]; tried: number }, PlanReply> {
+	const started: ReadyJob[] = [];
 	let tried = 0;
 	const open: Open = new Map();
 	const heads: Freshness = { stale: false };
@@ -103,7 +103,7 @@ export function* plan(
 		const went = (yield { ask: "try", bucket: pick.bucket, head: pick.head }) as Went;
 		if (went) started.push(pick.head);
 		heads.stale ||= went !== false;
-		// Heads that wanted the same locks are none any more; behind one of them may stand a demoted job that counts for more.
+		// Heads that need the same locks are no longer startable; behind such a head there may be a demoted job that now counts for more.
 		if (went === "with_locks") for (const other of open.values()) forget(other);
 		forget(slot);
 		slot.oldest = null;
@@ -112,13 +112,13 @@ export function* plan(
 	return { started, tried };
 }
 
-/** `plain`, `isRanked`: the best of its heads that are not ranked, and whether any is; known with the heads. */
+/** `plain`: the best of the heads without a rank; `isRanked`: whether any head has one. Both are set together with the heads. */
 type Slot = {
 	bucket: Bucket;
-	heads: Head[] | undefined;
+	heads: ReadyJob[] | undefined;
 	plain: Candidate | undefined;
 	isRanked: boolean;
-	oldest: Head | undefined | null;
+	oldest: ReadyJob | undefined | null;
 };
 type Open = Map<number, Slot>;
 function forget(slot: Slot): void {
@@ -126,21 +126,21 @@ function forget(slot: Slot): void {
 	slot.plain = undefined;
 }
 
-/** Something has started since all heads were asked for. */
+/** `stale`: a job has started since all heads were read. */
 type Freshness = { stale: boolean };
 
-const overdueTurn = (world: World, open: Open): boolean => {
+const overdueTurn = (world: LimitsView, open: Open): boolean => {
 	const { overdue_share, overdue_after_ms } = world.config.order;
 	if (overdue_share <= 0 || overdue_after_ms <= 0) return false;
 	for (const { bucket } of open.values()) if (bucket.kind === "kernel") return false;
 	return world.starts % overdue_share === overdue_share - 1;
 };
 
-function* pickBest(world: World, open: Open, heads: Freshness): Generator<PlanRequest, Candidate | undefined, PlanReply> {
+function* pickBest(world: LimitsView, open: Open, heads: Freshness): Generator<PlanRequest, Candidate | undefined, PlanReply> {
 	if (open.size === 1) {
 		const [slot] = open.values();
 		if (slot) {
-			slot.heads ??= (yield { ask: "heads", bucket: slot.bucket }) as Head[];
+			slot.heads ??= (yield { ask: "heads", bucket: slot.bucket }) as ReadyJob[];
 			const [head] = slot.heads;
 			if (head && slot.heads.length === 1) return { bucket: slot.bucket, head, p: 0 };
 		}
@@ -149,7 +149,7 @@ function* pickBest(world: World, open: Open, heads: Freshness): Generator<PlanRe
 	let isRanked = false;
 	for (const slot of open.values()) {
 		if (slot.heads === undefined || slot.plain === undefined) {
-			slot.heads ??= (yield { ask: "heads", bucket: slot.bucket }) as Head[];
+			slot.heads ??= (yield { ask: "heads", bucket: slot.bucket }) as ReadyJob[];
 			slot.isRanked = slot.heads.some((head) => head.rank !== 0);
 			const plain = slot.isRanked ? slot.heads.filter((head) => head.rank === 0) : slot.heads;
 			slot.plain = bestHead(slot.bucket, plain, world);
@@ -157,7 +157,7 @@ function* pickBest(world: World, open: Open, heads: Freshness): Generator<PlanRe
 		isRanked ||= slot.isRanked;
 		if (slot.plain && (!first || better(slot.plain, first))) first = slot.plain;
 	}
-	// Lanes matter only to those that were moved up or down in theirs.
+	// Lanes matter only if a job was promoted or demoted within its lane.
 	if (!isRanked) return first;
 	const lanes = new Map<string, { plain: Candidate | undefined; ranked: Candidate[] }>();
 	for (const slot of open.values()) {
@@ -173,8 +173,8 @@ function* pickBest(world: World, open: Open, heads: Freshness): Generator<PlanRe
 			lane.ranked.push({ bucket: slot.bucket, head, p: pOf(slot.bucket, head, world) });
 		}
 	}
-	// A promoted job stands for the best of those that could start, a demoted one behind them: buckets that have filled up since they were
-	// asked, and jobs whose locks were taken since, must not count.
+	// A promoted job counts like the best startable job of its lane, a demoted one after it. So buckets that have filled up since they were read, and jobs
+	// whose locks were taken since, must not count: read the heads again.
 	if (heads.stale && [...lanes.values()].some(({ plain, ranked }) => plain && ranked.length > 0)) {
 		heads.stale = false;
 		for (const slot of [...open.values()]) {
@@ -193,18 +193,18 @@ function* pickBest(world: World, open: Open, heads: Freshness): Generator<PlanRe
 	return urgent ?? best;
 }
 
-/** Who has been ready since then is overdue. */
-export const overdueBy = ({ now, config }: World): number =>
+/** A job that has been ready since this time or before is overdue. */
+export const overdueBy = ({ now, config }: LimitsView): number =>
 	config.order.overdue_after_ms > 0 ? now - config.order.overdue_after_ms : Number.NEGATIVE_INFINITY;
 
-/** The longest startable, if overdue; else the best as always. run-now still goes first. */
-function* pickOldest(world: World, open: Open, heads: Freshness): Generator<PlanRequest, Candidate | undefined, PlanReply> {
+/** The job that has been startable for longest, if it is overdue; else the best as usual. run-now still goes first. */
+function* pickOldest(world: LimitsView, open: Open, heads: Freshness): Generator<PlanRequest, Candidate | undefined, PlanReply> {
 	const best = yield* pickBest(world, open, heads);
 	if (!best || best.head.rank >= RUN_NOW) return best;
 	const by = overdueBy(world);
 	let oldest: Candidate | undefined;
 	for (const slot of open.values()) {
-		if (slot.oldest === null) slot.oldest = (yield { ask: "oldest", bucket: slot.bucket, by }) as Head | undefined;
+		if (slot.oldest === null) slot.oldest = (yield { ask: "oldest", bucket: slot.bucket, by }) as ReadyJob | undefined;
 		const head = slot.oldest;
 		if (!head) continue;
 		const first = !oldest || head.ready_at < oldest.head.ready_at || (head.ready_at === oldest.head.ready_at && head.id < oldest.head.id);

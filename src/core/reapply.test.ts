@@ -1,4 +1,4 @@
-// What becomes of a manifest whose names are known: each row of the table.
+// What becomes of a manifest whose job names exist already: each row of the table.
 
 import { describe, expect, test } from "vitest";
 import { type Named, reapply } from "./reapply.ts";

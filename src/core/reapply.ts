@@ -1,18 +1,18 @@
-// What `apply` does with a manifest whose names are known already. Pure.
+// What `apply` does with a manifest whose job names exist already. Pure.
 //
-//   its jobs                              plain                     update                                  again
-//   none is known                         add all                   add all                                 add all
-//   some open, the file as it was         nothing, and says so      nothing, and says so                    refused: still open
-//   some open, the file was changed       refused: update           change what waits, add what is new      refused: still open
-//   all ended                             refused: again            refused: again                          add all
+//   its jobs                              plain                     update                                     again
+//   no name exists                        add all                   add all                                    add all
+//   some open, the file unchanged         nothing, and says so      nothing, and says so                       refused: still open
+//   some open, the file changed           refused: update           change waiting jobs, add new ones          refused: still open
+//   all ended                             refused: again            refused: again                             add all
 //   none open, some ended, some new:
-//     one ended as the file still says    refused: again or update  add what is new                         add all
-//     those that ended were other ones    add all: their names are free
+//     an ended job matches the file       refused: again or update  add new jobs                               add all
+//     all ended jobs differ from it       add all: their names are free
 
 import { SluiceError } from "./errors.ts";
 import { isTerminal, type Status } from "./job.ts";
 
-/** A named job of the manifest. `known`: the job that has its name; `same`: the manifest says of it what was said then. */
+/** A named job of the manifest. `known`: the job with that name; `same`: the manifest's entry is unchanged since. */
 export type Named = { name: string; known?: { job: number; status: Status; same: boolean } };
 export type Reapply = "add_all" | "nothing" | "update";
 export type ReapplyOptions = { update?: boolean | undefined; again?: boolean | undefined };

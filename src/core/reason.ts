@@ -2,7 +2,7 @@
 
 import type { Waiting } from "./job.ts";
 
-/** The order is the rule: the first that refuses names the job's status and `wait_reason`. */
+/** In order: the first gate that refuses determines the job's status and `wait_reason`. */
 export const GATES = [
 	"time",
 	"deadline",
@@ -21,7 +21,7 @@ export const GATES = [
 ] as const;
 export type GateName = (typeof GATES)[number];
 
-/** code → the status a job waits in when this is its first reason. */
+/** code → the status of a job whose first reason this is. */
 export const REASON_CODES = {
 	delayed: "queued",
 	backoff: "queued",
@@ -53,16 +53,16 @@ export type ReasonCode = keyof typeof REASON_CODES;
 export type Reason = {
 	gate: GateName;
 	code: ReasonCode;
-	/** One line for a person; 002's exact words where 002 has them. */
+	/** One line for people; in the exact words of preset dag where it defines them. */
 	detail: string;
-	/** What it hangs on: `job:7`, `lock:db`, `lane:code`, `account:work`, an artifact, a ledger dimension. */
+	/** What the reason depends on: `job:7`, `lock:db`, `lane:code`, `account:work`, an artifact, a ledger dimension. */
 	subject: string;
 	since?: number;
-	/** Who has it: lock holders, the job reserved for, who paused. */
+	/** Holders: lock holders, the job that a lock is reserved for, the person who paused. */
 	holder?: string[];
 	clears_at?: number;
 	observed_at?: number;
 };
 
-/** A subject inside a sentence: `lane:code` reads `lane code`. */
+/** A subject as part of a sentence: `lane:code` → `lane code`. */
 export const inWords = (subject: string): string => subject.replace(":", " ");

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Finding, reconcile } from "./reconcile.ts";
+import { type RunFinding, reconcile } from "./reconcile.ts";
 
 describe("the table", () => {
 	test.each([
@@ -22,22 +22,22 @@ describe("the table", () => {
 			],
 		],
 		["another one's exit is nobody's", [{ run: "2.1", state: "exited" }], [{ run: "1.1", do: "lost" }]],
-	] as [string, Finding[], unknown[]][])("%s", (_name, found, duties) => {
+	] as [string, RunFinding[], unknown[]][])("%s", (_name, found, duties) => {
 		expect(reconcile(["1.1"], found)).toEqual(duties);
 	});
 
-	test("nothing assigned: what lives is stopped, what does not is left", () => {
-		const found: Finding[] = ["alive", "exited", "gone", "unstarted"].map((state, index) => ({
+	test("nothing assigned: live runs are stopped, others are left", () => {
+		const found: RunFinding[] = ["alive", "exited", "gone", "unstarted"].map((state, index) => ({
 			run: `${index}.1`,
-			state: state as Finding["state"],
+			state: state as RunFinding["state"],
 		}));
 		expect(reconcile([], found)).toEqual([{ run: "0.1", do: "stop" }]);
 	});
 });
 
-test("each assigned run gets one duty, each stranger that lives one stop; asked again after they are done, nothing new", () => {
+test("each assigned run gets one duty, each live unassigned run one stop; a second call finds nothing to do", () => {
 	const run = fc.integer({ min: 1, max: 8 }).map((id) => `${id}.1`);
-	const finding = fc.record({ run, state: fc.constantFrom<Finding["state"]>("alive", "exited", "gone", "unstarted") });
+	const finding = fc.record({ run, state: fc.constantFrom<RunFinding["state"]>("alive", "exited", "gone", "unstarted") });
 	fc.assert(
 		fc.property(fc.uniqueArray(run), fc.uniqueArray(finding, { selector: (one) => one.run }), (assigned, found) => {
 			const duties = reconcile(assigned, found);

@@ -1,17 +1,17 @@
-// What a host must do so that its processes match what it was assigned. Compares levels, not events: recovery after a crash is just the next call.
+// What a host must do so that its processes match its assigned runs. Compares states, not events: recovery after a crash is just the next call.
 //
 //   assigned, and the host finds    then
-//   alive                           adopt    it goes on, nothing is touched
+//   alive                           adopt    it continues, nothing is touched
 //   exited                          end      with the recorded code
-//   unstarted (no start marker)     start    the same attempt, burning nothing
+//   unstarted (no start marker)     start    the same attempt, without using a retry
 //   gone (marker, no process)       lost     "scheduler recovery"
-//   nothing at all                  lost     the run's folder is gone with it
-//   alive, but not assigned         stop     fenced: the job has moved on
+//   nothing at all                  lost     the run's folder has disappeared
+//   alive, but not assigned         stop     fenced: the job was reassigned
 
-export type Finding = { run: string; state: "alive" | "exited" | "gone" | "unstarted"; exit_code?: number };
+export type RunFinding = { run: string; state: "alive" | "exited" | "gone" | "unstarted"; exit_code?: number };
 export type Duty = { run: string; do: "adopt" | "lost" | "start" | "stop" } | { run: string; do: "end"; exit_code: number };
 
-export function reconcile(assigned: readonly string[], found: readonly Finding[]): Duty[] {
+export function reconcile(assigned: readonly string[], found: readonly RunFinding[]): Duty[] {
 	const findings = new Map(found.map((one) => [one.run, one]));
 	const duties: Duty[] = assigned.map((run) => {
 		const finding = findings.get(run);

@@ -1,27 +1,12 @@
-// Back-off: 000's schedule, and delays that stay whole, finite and under their cap for any policy that can be written.
+// Back-off: the schedule of preset cards, and delays that stay whole, finite and under their cap for any valid policy.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { makeJob } from "../../test/make/job.ts";
 import { CARD_RETRY, DEFAULTS, NO_RETRY, PRESETS } from "./config.ts";
-import type { Job } from "./job.ts";
 import { dispatchDelayMs, limitDelayMs, policyOf, retriesUsed, retryDelayMs } from "./retry.ts";
 
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
-
-describe("000's schedule", () => {
+describe("the schedule of preset cards", () => {
 	const seconds = (chance: number) => [1, 2, 3, 4, 5].map((n) => retryDelayMs(CARD_RETRY, n, chance) / 1000);
 
 	test("30, 60, 120, 240, 300 s", () => {
@@ -56,7 +41,7 @@ describe("any policy", () => {
 	});
 	const chance = fc.oneof(fc.constant(0), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }));
 
-	test("gives whole milliseconds from 0 to its cap, however often it is asked", () => {
+	test("returns whole milliseconds from 0 to its cap for any retry", () => {
 		fc.assert(
 			fc.property(policy, fc.integer({ min: 1, max: 1001 }), chance, (policy, n, chance) => {
 				const delay = retryDelayMs(policy, n, chance);
@@ -68,22 +53,22 @@ describe("any policy", () => {
 		);
 	});
 
-	test("a base of nothing is no delay, also for the thousandth retry", () => {
+	test("a base of zero is no delay, also for the thousandth retry", () => {
 		expect(retryDelayMs({ ...NO_RETRY, base_ms: 0, factor: 100 }, 1000, 0.5)).toBe(0);
 	});
 
-	test("a jitter of all does not turn an endless delay into none at all", () => {
+	test("a jitter of 100 % does not turn an endless delay into none", () => {
 		expect(retryDelayMs({ ...NO_RETRY, factor: 100, jitter: 1 }, 1000, 0)).toBeGreaterThanOrEqual(0);
 	});
 });
 
 test("the job's own policy, else its lane's, else the one for its kind", () => {
 	const config = { ...DEFAULTS, lanes: { default: { ...PRESETS.cards.lanes.implement, retry: { ...NO_RETRY, max: 2 } } } };
-	expect(policyOf(job({ retry: { ...NO_RETRY, max: 9 } }), config).max).toBe(9);
-	expect(policyOf(job(), config).max).toBe(2);
-	expect(policyOf(job(), DEFAULTS)).toEqual(NO_RETRY);
-	expect(policyOf(job({ kind: "payload" }), DEFAULTS)).toEqual(NO_RETRY);
-	expect(policyOf(job({ kind: "agent" }), DEFAULTS)).toEqual({ ...CARD_RETRY, on: ["crashed", "stalled", "lost"] });
+	expect(policyOf(makeJob({ retry: { ...NO_RETRY, max: 9 } }), config).max).toBe(9);
+	expect(policyOf(makeJob(), config).max).toBe(2);
+	expect(policyOf(makeJob(), DEFAULTS)).toEqual(NO_RETRY);
+	expect(policyOf(makeJob({ kind: "payload" }), DEFAULTS)).toEqual(NO_RETRY);
+	expect(policyOf(makeJob({ kind: "agent" }), DEFAULTS)).toEqual({ ...CARD_RETRY, on: ["crashed", "stalled", "lost"] });
 });
 
 test("dispatch failures wait 10 s, doubled by each further one, an hour at most", () => {

@@ -1,4 +1,5 @@
-// The agents of this machine: which are installed, in which version, and whether there are signs of a login. Looks only; asks no provider.
+// The agents of this machine: which are installed, in which version, and whether there are signs of a login. It only inspects this machine and asks no
+// provider.
 
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -8,12 +9,12 @@ import { ADAPTERS, type CustomProfile, isFormat, knownOf, profileOf } from "../c
 import { isNewer } from "../core/agents/not-understood.ts";
 import { FORMATS, type Profile } from "../core/agents/profile.ts";
 import { permissionProblem } from "../core/agents/version.ts";
-import { type Reveal, revealed } from "../core/env-reference.ts";
 import { SluiceError } from "../core/errors.ts";
-import { nearest } from "../core/nearest.ts";
+import { type Reveal, revealed } from "../core/input/env-reference.ts";
+import { nearest } from "../core/input/nearest.ts";
+import { matchesAny } from "../core/text/stars.ts";
 import { type Env, find, isProgram } from "../host/program-path.ts";
 import { createReveal } from "./reveal.ts";
-import { matches } from "./settings.ts";
 import { startProblem } from "./start-check.ts";
 
 const VERSION_MS = 5000;
@@ -22,9 +23,9 @@ export const AGENTS = FORMATS.filter((name) => name !== "command");
 export type AgentParts = {
 	agents: () => Record<string, CustomProfile>;
 	accounts: () => Record<string, AccountOf>;
-	/** The daemon's own: programs are found by its PATH, and `env:` references lead there. */
+	/** The daemon's environment: programs are found by its PATH, and `env:` references are resolved in it. */
 	env: () => Env;
-	/** Which of them runs get: the setting `env`. Jobs bring the same names from their caller. */
+	/** Which of its variables runs receive: the setting `env`. Jobs capture the same names from their caller. */
 	allowed: () => readonly string[];
 };
 type AccountOf = { home: string | null; env?: Record<string, string> };
@@ -65,13 +66,13 @@ type Surroundings = { env: Env; accounts: Record<string, AccountOf>; own: Record
 
 async function lookAt(name: string, profile: Profile, { env, accounts, own, allowed }: Surroundings): Promise<AgentDocument> {
 	const [program = ""] = profile.command;
-	// Of others we do not know what they make of an option.
+	// Only known programs are started to ask for their version: others may do something else with the option.
 	const found = programOf(program, env);
 	const known = knownOf(profile);
 	const asks = found !== null && isAsked(found);
 	const version = asks ? await versionOf(found, env) : null;
 	const reveal = createReveal(env);
-	// As a run will have it: what the daemon's own environment has besides counts only where a reference leads to it.
+	// The environment of a run: a variable of the daemon counts only if the setting `env` allows it or a reference names it.
 	const handed = { ...pick(env, allowed), ...held(profile.env, reveal) };
 	const accountsHere = known
 		? Object.entries(accounts).filter(([, one]) => one.home !== null || Object.keys(one.env ?? {}).length > 0)
@@ -114,22 +115,22 @@ async function lookAt(name: string, profile: Profile, { env, accounts, own, allo
 	};
 }
 
-/** A version that runs below `full` are refused with. */
+/** Why runs with a permission below `full` are refused with this version; null when they are not. */
 const outdated = (program: string, profile: Profile, version: { version: string } | { problem: string } | null): string | null =>
 	version !== null && "version" in version && profile.permission_env.edit !== undefined
 		? permissionProblem(program, knownOf(profile), "edit", version.version)
 		: null;
 
 const pick = (env: Env, wanted: readonly string[]): Env =>
-	Object.fromEntries(Object.entries(env).filter(([name]) => matches(name, wanted)));
+	Object.fromEntries(Object.entries(env).filter(([name]) => matchesAny(wanted, name)));
 
 const isRelative = (program: string) => program.includes("/") && !isAbsolute(program);
 
-/** A path in a job's own folder cannot be looked at. */
-export const programOf = (program: string, env: Env): string | null =>
+/** The program's path. Null for a relative path, since it depends on the job's folder. */
+const programOf = (program: string, env: Env): string | null =>
 	program === "" || isRelative(program) ? null : isAbsolute(program) ? (isProgram(program) ? program : null) : find(program, env);
 
-/** Those whose values can be had. */
+/** The variables whose references can be resolved. */
 const held = (env: Record<string, string>, reveal: Reveal): Record<string, string> =>
 	Object.fromEntries(
 		Object.entries(env).flatMap(([name, text]) => {
@@ -138,7 +139,10 @@ const held = (env: Record<string, string>, reveal: Reveal): Record<string, strin
 		}),
 	);
 
-/** By what a login leaves behind: a file, or a variable of the run; of an account with a folder, only its own variables count. False is a guess: some keep it elsewhere. */
+/**
+ * Whether there are signs of a login: a file, or a variable of the run. For an account with its own folder, only the account's variables count. False may be
+ * wrong, because some programs keep their login elsewhere.
+ */
 function isLoggedIn(profile: Profile, env: Env, home: string | null, ofAccount: readonly string[] = []): boolean {
 	const { known } = ADAPTERS[profile.output];
 	if (!known) return false;
@@ -162,7 +166,7 @@ export function versionOf(path: string, env: Env, timeoutMs = VERSION_MS): Promi
 				resolve(error ? { problem: `${path} --version fails: ${error.message.split("\n")[0]}` } : { version: line });
 			},
 		);
-		// A program that reads its standard input would wait for it until the time is over. One that could not be started has none.
+		// Close standard input: a program that reads it would otherwise wait until the timeout. A program that could not be started has none.
 		child.stdin?.on("error", () => {}).end();
 	});
 }

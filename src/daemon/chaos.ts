@@ -1,13 +1,13 @@
 // For tests only: SLUICE_CHAOS_STEP=<step>[:n] makes the daemon kill itself with SIGKILL when it reaches that step of a run for the nth time.
 
 import { SluiceError } from "../core/errors.ts";
-import { STEPS, type Step } from "../supervisor/index.ts";
+import { STEPS, type StartStep } from "../supervisor/index.ts";
 import { CLONE_STEPS, WORK_STEPS, type WorkStep } from "../workspaces/index.ts";
 
 export function chaosStep(
 	wish: string | undefined,
 	kill = () => process.kill(process.pid, "SIGKILL"),
-): ((step: Step | WorkStep) => void) | undefined {
+): ((step: StartStep | WorkStep) => void) | undefined {
 	if (!wish) return undefined;
 	const [name = "", count = "1"] = wish.split(":");
 	const left = Number(count);

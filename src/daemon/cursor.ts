@@ -1,4 +1,4 @@
-// How far the events have been written back to items, in a small file of the home. Lost or old, it only means that some are looked at again.
+// How far events have been written back to items, in a small file of the home. If it is lost or old, some events are just processed again.
 
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { Cursor } from "../intake/write-back.ts";
@@ -18,7 +18,7 @@ export function openCursor(path: string): Cursor {
 				writeFileSync(`${path}.new`, JSON.stringify({ seq }), { mode: 0o600 });
 				renameSync(`${path}.new`, path);
 			} catch {
-				// A full disk: the next one is tried again.
+				// A full disk, for example: the next write tries again.
 			}
 		},
 	};

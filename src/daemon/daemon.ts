@@ -1,17 +1,13 @@
-// One daemon: chooses the parts, puts them together, and takes them apart again. The order of starting is the order of this file; stopping is its reverse.
+// One daemon: chooses its parts, connects them, and takes them down again. This file is in the order of starting; stopping is its reverse.
 //
-//   home     made or repaired, refused when it cannot be used
-//   lock     one daemon a home; whatever a dead one left is no obstacle from here on
+//   home     created or repaired, refused when it cannot be used
+//   lock     one daemon for each home; from here on, leftovers of a dead daemon are no obstacle
 //   log, config, sources, scheduler, intake, processes, supervisor
-//   doors    socket and HTTP: calls are answered
-//   runs     what ran before is found again, then claims begin
-//   triggers what is due by time, and what changes
-//   record   daemon.json
+//   api      socket and HTTP: calls are answered
+//   runs     runs of an earlier daemon are found again, then claims begin; then triggers (cron slots, file watches) and daemon.json
 
-import { tmpdir } from "node:os";
 import type { Checkup } from "../api/context.ts";
 import { type Serving, serve } from "../api/serve.ts";
-import { socketPath } from "../api/socket-path.ts";
 import { localDisk } from "../host/disk.ts";
 import { usersOf } from "../host/folder-users.ts";
 import { localHost, systemClock } from "../host/local.ts";
@@ -28,66 +24,69 @@ import { createSupervisor } from "../supervisor/index.ts";
 import { createWork } from "../workspaces/index.ts";
 import { waitForOrphans, workMark } from "../workspaces/orphans.ts";
 import { createAgents } from "./agents.ts";
-import { atOnce } from "./at-once.ts";
 import { chaosStep } from "./chaos.ts";
-import { openConfigFile } from "./config-file.ts";
-import { completeInput } from "./config-layers.ts";
-import { confirmStart } from "./confirm.ts";
+import { coalesce } from "./coalesce.ts";
+import { openConfigFile } from "./config/file.ts";
+import { completeInput } from "./config/layers.ts";
+import { type DaemonOptions, givenTo, remember, userName } from "./config/options.ts";
+import { runSettings } from "./config/runs.ts";
+import { SETTINGS } from "./config/settings.ts";
+import { bringAlong, shareConfig } from "./config/shared.ts";
 import { logDepths } from "./depths.ts";
-import { checkUp, diskProblem } from "./doctor.ts";
-import { createElsewhere } from "./elsewhere.ts";
-import { createGround, observeBusy, pick, remembered } from "./ground.ts";
-import { prepareHome } from "./home.ts";
-import { watchHome } from "./home-loss.ts";
-import { createHooks } from "./hooks.ts";
+import { openQueue } from "./fleet/queue.ts";
+import { createRemoteRuns } from "./fleet/remote-runs.ts";
+import { hostNameOf, storeOf } from "./fleet/store.ts";
 import { openIntake } from "./intake.ts";
-import { keepAwake } from "./keep-awake.ts";
-import { keepRecord, takeLock } from "./lock.ts";
-import { openLog } from "./log.ts";
-import { type DaemonOptions, givenTo, remember, userName } from "./options.ts";
 import { createVersions } from "./program-versions.ts";
-import { openQueue } from "./queue.ts";
-import { writeMissingBases } from "./repo-base.ts";
-import { createRepos, engineOf, followRepoFiles, settingsOf } from "./repos.ts";
-import { runSettings } from "./run-settings.ts";
-import { SETTINGS } from "./settings.ts";
-import { bringAlong, shareConfig } from "./shared-config.ts";
+import { writeMissingBases } from "./repos/base.ts";
+import { offeredRepos } from "./repos/by-url.ts";
+import { confirmStart } from "./repos/confirm.ts";
+import { createRepoEnvironment, observeBusy, pick, remembered } from "./repos/environment.ts";
+import { createRepos, engineOf, followRepoFiles, repoChecks, repoRecipes, settingsOf } from "./repos/repos.ts";
+import { checkUp, diskProblem } from "./service/doctor.ts";
+import { prepareHome } from "./service/home.ts";
+import { watchHome } from "./service/home-loss.ts";
+import { createHooks } from "./service/hooks.ts";
+import { keepAwake } from "./service/keep-awake.ts";
+import { keepRecord, takeLock } from "./service/lock.ts";
+import { openLog } from "./service/log.ts";
+import { placeSocket } from "./service/socket-folder.ts";
+import { startWatchdog } from "./service/watchdog.ts";
 import { createStopping, type StopOptions } from "./stopping.ts";
-import { hostNameOf, storeOf } from "./store.ts";
 import { createTriggers } from "./triggers.ts";
-import { offeredRepos } from "./url-repos.ts";
 import { readVersion, webFolder } from "./version.ts";
-import { startWatchdog } from "./watchdog.ts";
 
-export type { DaemonOptions } from "./options.ts";
+export type { DaemonOptions } from "./config/options.ts";
 
 export type Daemon = {
 	readonly pid: number;
 	readonly port: number | null;
-	/** Why there is no HTTP, or why it has another port than the one that is set. */
+	/** Why there is no HTTP, or why it uses another port than the configured one. */
 	readonly httpProblem: string | null;
 	readonly socket: string;
 	readonly home: string;
+	/** Makes a code for a link that signs the page in, like `session.code`. */
+	readonly signInCode: Serving["signInCode"];
 	/** Reads config.yml again. */
 	reload(): Promise<void>;
 	/** Drains and closes; a second call waits for the first. */
 	stop(options?: StopOptions): Promise<void>;
-	/** Resolves with the exit code when it has stopped, whatever the cause. */
+	/** Resolves with the exit code when the daemon has stopped, for whatever reason. */
 	readonly stopped: Promise<number>;
 };
 
-/** The thread that watches the loop is made only then. */
+/** When the thread that watches the event loop is created: not for short-lived daemons. */
 const LOOP_WATCH_MS = 30_000;
-/** No operation takes a tenth of this. */
+/** Ten times longer than any operation takes. */
 const STUCK_MS = 10_000;
 
-/** Throws a SluiceError when it cannot start; then nothing is left running. */
+/** Throws a SluiceError when the daemon cannot start; then nothing is left running. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 	const env = options.env ?? process.env;
 	const clock = systemClock;
 	const startedAt = clock.now();
 	const version = readVersion();
-	/** What must be undone, last first. */
+	/** Actions that undo the start, run in reverse order. */
 	const undo: (() => unknown)[] = [];
 	const unwind = async () => {
 		for (const call of undo.splice(0).reverse()) await call();
@@ -103,7 +102,6 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const log = openLog({ path: home.log, clock, masked, secrets: () => secrets(), ...(options.echo ? { echo: options.echo } : {}) });
 		undo.push(() => log.close());
 		for (const line of home.repaired) log.warn(line);
-
 		const file = openConfigFile({ path: home.config, env, ...givenTo(options, home), host: localHost, log });
 		undo.push(() => file.close());
 		secrets = () => file.settings().secrets;
@@ -114,7 +112,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 
 		const sources = openSources({ host: localHost, clock, env: () => pick(env, ["*"]) });
 		undo.push(() => sources.close());
-		const { allowed, git, repo, placed, facts } = createGround({
+		const { allowed, git, repo, placed, facts } = createRepoEnvironment({
 			config,
 			home,
 			env,
@@ -124,7 +122,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			freshen: (name) => work.freshen(name),
 		});
 		await writeMissingBases({ config: file, git, log });
-		/** Items come from the sources, all other facts from repositories and this machine. */
+		/** Facts of items come from the sources, all others from repositories and this machine. */
 		const host = { ...facts, probe: async (keys: string[]) => ({ ...(await facts.probe(keys)), ...(await sources.probe(keys)) }) };
 
 		const { scheduler, lease } = await openQueue({
@@ -139,10 +137,11 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			lost: () => supervisor.lookAgain(),
 			overtaken: () => void stop({ runs: "stop", by: "lease" }).catch((error) => log.error("stopping failed", { error })),
 			also: () => offer(),
+			loss: options.loss ?? "refuse",
 		});
 		const storeClock = { ...clock, now: () => scheduler.now() };
 		let triggersIn: Pick<typeof SETTINGS, "cron" | "watches"> = config.settings();
-		/** What the engine is told: also of what a repo's own file says. */
+		/** Passes the settings to the scheduler, including those of the repos' own files. */
 		const takeOver = async (from: Parameters<typeof engineOf>[0]) => {
 			const next = engineOf(from);
 			if (store.shared) await bringAlong(scheduler, next, log);
@@ -151,7 +150,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			await offer(from);
 			repoFiles.arm(from);
 		};
-		/** Alone it gets all jobs there are, and says itself what is wrong with their repos. */
+		/**
+		 * Reports which repos this host can work in. Not needed for a store of its own: the only host gets all jobs and itself reports what is wrong with
+		 * their repos.
+		 */
 		const offer = async (from: Parameters<typeof engineOf>[0] = config) =>
 			void (store.shared && (await scheduler.offer(offeredRepos(from))));
 		let told = JSON.stringify(engineOf(file));
@@ -159,7 +161,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		remember(home.path, options);
 		const repoFiles = followRepoFiles({
 			watchPaths,
-			changed: atOnce(
+			changed: coalesce(
 				() => takeOver(file),
 				(error) => log.warn("a repo's sluice.yml could not be taken over", { error }),
 			),
@@ -184,6 +186,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			home: home.path,
 			repos: () =>
 				Object.fromEntries(Object.entries(config.engine().repos).map(([name, one]) => [name, { ...one, ...settingsOf(config, name) }])),
+			recipesOf: (name) => repoRecipes(config, name),
 			git,
 			env: () => ({ ...allowed(), ...pick(env, ["DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY"]) }),
 		});
@@ -207,7 +210,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		const hooks = createHooks({ host, log, env: allowed, cwd: home.path });
 		const awake = keepAwake({ log, wanted: () => config.settings().keep_awake === "while_running" && !supervisor.idle() });
 		undo.push(() => awake.stop());
-		const socket = socketPath(home.path, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
+		const { path: socket, ...place } = placeSocket(home.path, env);
 		const step = chaosStep(env.SLUICE_CHAOS_STEP);
 		await waitForOrphans({ processes, host, log, homeTag: home.tag });
 		const work = createWork({
@@ -256,7 +259,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				: {}),
 			...(step ? { step } : {}),
 		});
-		const others = createElsewhere({
+		undo.push(() => place.leave(supervisor.idle() ? "none" : "some"));
+		const others = createRemoteRuns({
 			outputs: scheduler.outputs,
 			logs: supervisor.logs,
 			orderOf: supervisor.orderOf,
@@ -290,8 +294,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				settings: config.settings,
 				jumps: watchdog.jumps,
 				store: store.shown,
+				isOpen: true,
 				database: () => ("url" in store.at ? store.at.url : null),
 				socket,
+				repos: () => repoChecks(config),
 				http: { port: serving?.port ?? null, problem: serving?.problem ?? null },
 				env,
 			});
@@ -316,7 +322,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 				version,
 				pid: process.pid,
 				startedAt,
-				doors: () => ({ port: serving?.port ?? null, problem: serving?.problem ?? null, ready: reconciled }),
+				endpoints: () => ({ port: serving?.port ?? null, problem: serving?.problem ?? null, ready: reconciled }),
 				log,
 				clock: storeClock,
 				host,
@@ -333,7 +339,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			tokens: home.tokens,
 			web: webFolder(),
 		});
-		const { port, problem: httpProblem } = serving;
+		const { port, problem: httpProblem, signInCode } = serving;
 		undo.push(serving.close);
 
 		const loop = watchLoop({ path: home.log, stuckMs: STUCK_MS, lookMs: STUCK_MS / 4, startMs: LOOP_WATCH_MS });
@@ -362,7 +368,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 			processes.signalAll(mark, processes.sweep([mark]).get(mark) ?? [], "SIGTERM");
 			return work.stop();
 		});
-		const looking = atOnce(
+		const looking = coalesce(
 			() => scheduler.tick(),
 			(error) => log.warn("a look at what has changed failed", { error }),
 		);
@@ -385,7 +391,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
 		if (store.shared)
 			log.info("this host shares a store", { host: hostName, labels: config.settings().host.labels.join(","), store: store.shown });
 		log.info("the daemon is up", { pid: process.pid, version, port, ...found });
-		return { pid: process.pid, port, httpProblem, socket, home: home.path, reload: () => config.reload(), stop, stopped: stopping.stopped };
+		const { pid } = process;
+		return { pid, port, httpProblem, socket, home: home.path, signInCode, reload: () => config.reload(), stop, stopped: stopping.stopped };
 	} catch (error) {
 		await unwind();
 		throw error;

@@ -1,10 +1,10 @@
-// Every 30 seconds the queue depth of each lane, as a line of the log: only while there are jobs, or when something has changed.
+// Logs the queue depth of each lane every 30 seconds, but only while there are jobs or when something has changed.
 
-import type { Host } from "../host.ts";
-import type { Log } from "../log.ts";
-import type { Scheduler } from "../scheduler.ts";
+import type { Host } from "../contracts/host.ts";
+import type { Log } from "../contracts/log.ts";
+import type { Scheduler } from "../contracts/scheduler.ts";
 
-export const DEPTHS_MS = 30_000;
+const DEPTHS_MS = 30_000;
 
 export function logDepths(parts: { scheduler: Pick<Scheduler, "status">; host: Pick<Host, "after">; log: Log }): () => void {
 	const { scheduler, host, log } = parts;

@@ -1,18 +1,19 @@
-// The daemon's side of the intake: sources and recipes as its settings say, and the notices that go out.
+// The daemon's side of the intake: sources and recipes from its settings, and outgoing notifications.
 
 import { homedir, hostname } from "node:os";
 import { join } from "node:path";
-import type { Git } from "../git.ts";
-import type { Host } from "../host.ts";
+import type { Git } from "../contracts/git.ts";
+import type { Host } from "../contracts/host.ts";
+import type { RepoRecipes } from "../contracts/intake.ts";
+import type { Log } from "../contracts/log.ts";
+import type { Scheduler } from "../contracts/scheduler.ts";
+import type { SourceSettings } from "../contracts/source.ts";
 import { createIntake, type IntakeSide, type SourceShelf } from "../intake/index.ts";
 import type { Repos } from "../intake/repos.ts";
-import type { Log } from "../log.ts";
-import type { Scheduler } from "../scheduler.ts";
-import type { SourceSettings } from "../source.ts";
-import { branchCheck } from "./branches.ts";
+import type { Settings } from "./config/settings.ts";
 import { openCursor } from "./cursor.ts";
-import { startNotify } from "./notify.ts";
-import type { Settings } from "./settings.ts";
+import { branchCheck } from "./repos/branches.ts";
+import { startNotify } from "./service/notify.ts";
 
 export type IntakeOptions = {
 	scheduler: Scheduler;
@@ -22,13 +23,15 @@ export type IntakeOptions = {
 	log: Log;
 	home: string;
 	repos: () => Repos;
+	/** The repo's own recipes, as far as they are trusted. */
+	recipesOf: (repo: string) => RepoRecipes;
 	git: Git;
-	/** For programs that give notices. */
+	/** Environment for programs that send notifications. */
 	env: () => Record<string, string>;
 };
 
 export type DaemonIntake = IntakeSide & {
-	/** Settings have changed. */
+	/** Takes over changed settings. */
 	follow(next: Settings): Promise<void>;
 };
 
@@ -52,6 +55,6 @@ export function openIntake({ settings, env, git, ...parts }: IntakeOptions): Dae
 	};
 }
 
-/** `~/` is the owner's home folder. */
+/** Replaces `~/` by the owner's home folder. */
 const sourcesOf = ({ sources }: Settings): Record<string, SourceSettings> =>
 	Object.fromEntries(Object.entries(sources).map(([name, one]) => [name, { ...one, root: one.root.replace(/^~(?=\/)/, homedir()) }]));

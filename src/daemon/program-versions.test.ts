@@ -7,7 +7,7 @@ import { makeFolder } from "../../test/make/folder.ts";
 import { createAgents } from "./agents.ts";
 import { createVersions } from "./program-versions.ts";
 
-/** Tells this version, and notes that it was asked. */
+/** A program that prints this version and records that it was called. */
 function writeProgram(folder: string, version: string, name = "opencode"): void {
 	writeFileSync(join(folder, name), `#!/bin/sh\necho asked >> ${folder}/asked\necho ${version}\n`, { mode: 0o755 });
 }
@@ -27,14 +27,14 @@ test("is found by the run's PATH and asked for once, until the file changes", as
 	expect(timesAsked(folder)).toBe(2);
 });
 
-test("is told by a program that reads its standard input first", async () => {
+test("is found for a program that reads its standard input first", async () => {
 	const folder = makeFolder();
 	writeProgram(folder, "$(cat)1.18.2");
 	const surroundings = { env: { PATH: `${folder}:/bin:/usr/bin` }, cwd: folder };
 	expect(await createVersions()("opencode", surroundings)).toEqual({ there: true, version: "1.18.2" });
 });
 
-test("is not known of one that fails, which is asked again, and of none that is not there", async () => {
+test("is unknown for a program that fails, which is asked again, and for a missing program", async () => {
 	const folder = makeFolder();
 	const surroundings = { env: { PATH: `${folder}:/bin:/usr/bin` }, cwd: folder };
 	const versionOf = createVersions();
@@ -46,7 +46,7 @@ test("is not known of one that fails, which is asked again, and of none that is 
 	expect(await versionOf("/nowhere/opencode", surroundings)).toEqual({ there: false });
 });
 
-test("of an opencode that is too old is a problem that the list of agents tells", async () => {
+test("of an opencode that is too old is a problem that the list of agents shows", async () => {
 	const folder = makeFolder();
 	const env = { PATH: `${folder}:/bin:/usr/bin`, HOME: folder };
 	const listed = async (agents = {}) =>

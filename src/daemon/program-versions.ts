@@ -1,4 +1,4 @@
-// Which version a program is, asked of itself once for each file: a start must not wait for the same answer again and again.
+// The version of a program, asked once for each file, so that a start need not wait for the same answer again and again.
 
 import { statSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
@@ -6,7 +6,7 @@ import { type Env, find } from "../host/program-path.ts";
 import type { ProgramFound } from "../supervisor/index.ts";
 import { versionOf } from "./agents.ts";
 
-/** opencode takes a second for it on an idle machine, and many times that on one with twenty agents at work. */
+/** opencode takes a second to answer on an idle machine, and many times that on a machine with twenty agents at work. */
 const PATIENCE_MS = 60_000;
 
 export type FindVersion = (program: string, surroundings: { env: Env; cwd: string }) => Promise<ProgramFound>;
@@ -21,7 +21,7 @@ export function createVersions(): FindVersion {
 		if (before?.mark === mark) return before.found;
 		const found = versionOf(path, env, PATIENCE_MS).then((told): ProgramFound => {
 			if ("version" in told) return { there: true, version: told.version };
-			// It may have been too busy: the next start asks again.
+			// The machine may have been too busy: the next start asks again.
 			known.delete(path);
 			return { there: true, version: null };
 		});
@@ -30,7 +30,7 @@ export function createVersions(): FindVersion {
 	};
 }
 
-/** Changes whenever the file does. */
+/** Changes whenever the file changes. */
 function markOf(path: string): string | null {
 	try {
 		const { ino, size, mtimeMs } = statSync(path);

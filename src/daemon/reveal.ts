@@ -1,8 +1,8 @@
-// Values behind references of core/env-reference.ts: read from the daemon's environment or from a file each time a run starts, and kept nowhere.
+// Resolves references of core/input/env-reference.ts: values are read from the daemon's environment or from a file at each start of a run, and are not kept.
 
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { envReferenceOf, type Reveal } from "../core/env-reference.ts";
+import { envReferenceOf, type Reveal } from "../core/input/env-reference.ts";
 
 const MOST = 64 * 1024;
 

@@ -1,4 +1,4 @@
-// What is said of a job's program when the job is added: only what can be known of it here.
+// The warning about a job's program when the job is added: only what this machine can know.
 
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { makeFolder } from "../../test/make/folder.ts";
 import { startProblem } from "./start-check.ts";
 
-/** A folder with a program in `bin` and a file that is none; PATH leads there. */
+/** A folder with a program in `bin` and a file that is not executable; PATH leads there. */
 function makeHome(): { home: string; env: { PATH: string } } {
 	const home = makeFolder();
 	mkdirSync(join(home, "bin"));
@@ -38,7 +38,7 @@ describe("a command", () => {
 		expect(startProblem(job, {}, env)).toBe(said === null ? null : said.replaceAll("HOME", home));
 	});
 
-	test("where no PATH is known, nothing is said", () => {
+	test("where no PATH is known, there is no warning", () => {
 		expect(startProblem({ command: ["mien"] }, {}, {})).toBeNull();
 	});
 });

@@ -1,16 +1,16 @@
-// Whether the program of a job is there, as far as this machine can tell when the job is added. Never more than a warning: it may be made or
-// installed before the job's turn comes, or be there on the host that gets it.
+// Whether a job's program exists, as far as this machine can know when the job is added. Only ever a warning: the program may be made or installed before the
+// job starts, or exist on the host that gets the job.
 
 import { statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Startable } from "../api/context.ts";
 import { canAllow } from "../core/agents/allowing.ts";
 import { type CustomProfile, knownOf, profileOf } from "../core/agents/index.ts";
-import { shellCommandFor } from "../core/shell-line.ts";
+import { shellCommandFor } from "../core/input/shell-line.ts";
 import { type Env, find, isProgram } from "../host/program-path.ts";
 import { agentProblem } from "../supervisor/prepare.ts";
 
-/** Why this job could not start here now; null when nothing speaks against it, or this machine cannot know. */
+/** Why this job could not start here now; null when it could, or when this machine cannot know. */
 export function startProblem(job: Startable, agents: Record<string, CustomProfile>, env: Env): string | null {
 	if (job.agent === undefined) {
 		const [program] = job.command ?? [];
@@ -31,9 +31,9 @@ export function startProblem(job: Startable, agents: Record<string, CustomProfil
 	return missing === null ? null : `agent ${job.agent}: ${missing}${install === undefined ? "" : `; install it: ${install}`}`;
 }
 
-/** In the words of a launch that fails for it. */
+/** Uses the same words as the error of a failed launch. */
 function missingProgram(program: string, job: Startable, env: Env): string | null {
-	// Filled in later, by a manifest's for_each or a recipe.
+	// The name is a template, filled in later by a manifest's for_each or a recipe.
 	if (program === "" || program.includes("${") || program.includes("{{")) return null;
 	if (program.includes("/")) {
 		const folder = job.repo === undefined ? job.cwd : undefined;
@@ -42,7 +42,7 @@ function missingProgram(program: string, job: Startable, env: Env): string | nul
 	}
 	const search = job.env?.PATH ?? env.PATH ?? "";
 	const folders = search.split(delimiter).filter((one) => one !== "");
-	// Folders that are relative to where the job runs cannot be looked into.
+	// A PATH with relative folders cannot be searched, since they depend on the folder of the run.
 	if (folders.length === 0 || !folders.every(isAbsolute) || find(program, { PATH: search }) !== null) return null;
 	return `no such program in PATH: ${program}`;
 }

@@ -1,10 +1,10 @@
-// How a daemon ends: asked to, or because its home is lost. A stop that is asked for while it is still starting comes after that.
+// How a daemon stops: on request, or because its home is lost. A request during the start waits until the start is complete.
 
-import type { Host } from "../host.ts";
-import type { Log } from "../log.ts";
-import type { Processes } from "../processes.ts";
+import type { Host } from "../contracts/host.ts";
+import type { Log } from "../contracts/log.ts";
+import type { Processes } from "../contracts/processes.ts";
 import type { Supervisor } from "../supervisor/index.ts";
-import { endMarked, type HomeLoss } from "./home-loss.ts";
+import { endMarked, type HomeLoss } from "./service/home-loss.ts";
 
 export type StopOptions = { runs?: "leave" | "stop"; graceMs?: number | undefined; by?: string };
 
@@ -12,7 +12,7 @@ type Parts = {
 	supervisor: Pick<Supervisor, "drain" | "live">;
 	leave: () => Promise<void>;
 	graceMs: () => number;
-	/** Takes everything apart again, last first. */
+	/** Undoes the start, in reverse order. */
 	unwind: () => Promise<void>;
 	processes: Processes;
 	homeTag: string;
@@ -52,9 +52,9 @@ export function createStopping({ supervisor, leave, graceMs: usual, unwind, proc
 	};
 
 	return {
-		/** It is up: a stop may begin. */
+		/** The start is complete: a stop may begin. */
 		ready: () => ready(),
-		/** With the exit code: 1 where a service should start it again. */
+		/** Resolves with the exit code: 1 where a service should start the daemon again. */
 		stopped,
 		stop: ({ runs = "leave", graceMs, by = "daemon" }: StopOptions = {}): Promise<void> =>
 			end(async () => {
@@ -62,7 +62,7 @@ export function createStopping({ supervisor, leave, graceMs: usual, unwind, proc
 				await supervisor.drain({ graceMs: graceMs ?? usual(), runs });
 				await leave();
 			}, 0),
-		/** At once, without a word to a store that may be gone. */
+		/** Stops at once, without calling a store that may be gone. */
 		lost: (loss: HomeLoss): Promise<void> =>
 			end(
 				async () => {

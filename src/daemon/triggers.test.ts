@@ -1,11 +1,11 @@
-// Triggers on a clock of the test's own: slots and restarts, a machine that slept, clocks that change, jobs that stay open, files.
+// Triggers on a clock that the test moves: slots and restarts, a machine that slept, clock changes, jobs that stay open, files.
 
 import { describe, expect, onTestFinished, test } from "vitest";
 import { FakeClock, HOUR, MINUTE, NOON, SECOND } from "../../test/make/fakes.ts";
 import { openStand, type Stand } from "../../test/make/stand.ts";
+import { SILENT } from "../contracts/log.ts";
 import { readSchedule } from "../host/schedule.ts";
-import { SILENT } from "../log.ts";
-import type { CronSettings, WatchSettings } from "./settings.ts";
+import type { CronSettings, WatchSettings } from "./config/settings.ts";
 import { createTriggers, type Triggers } from "./triggers.ts";
 
 const cron = (schedule: string, more: Partial<CronSettings> = {}): CronSettings => ({
@@ -20,10 +20,10 @@ class Bench {
 	readonly timers = new Set<{ at: number; call: () => void }>();
 	readonly said: string[] = [];
 	settings: { cron: Record<string, CronSettings>; watches: Record<string, WatchSettings> } = { cron: {}, watches: {} };
-	/** Watches that are open, by their paths. */
+	/** Open watches, by their paths. */
 	readonly watched = new Map<string, () => void>();
 	triggers!: Triggers;
-	/** Of several hosts on one store. */
+	/** Whether this host leads; undefined without a shared store. */
 	leads: boolean | undefined;
 
 	constructor(readonly t: Stand) {}
@@ -50,6 +50,7 @@ class Bench {
 			},
 			settings: () => this.settings,
 			expand: async ({ recipe, ...rest }) => ({
+				warnings: [],
 				jobs: (recipe === "two" ? ["one", "two"] : [recipe as string]).map((word) => ({ ...rest, command: ["do", word] })),
 			}),
 		});
@@ -60,7 +61,7 @@ class Bench {
 		await this.triggers.reload();
 	}
 
-	/** Time goes by, timer by timer. */
+	/** Time passes, timer by timer. */
 	async pass(ms: number): Promise<void> {
 		const until = this.t.clock.monotonic() + ms;
 		for (;;) {
@@ -69,7 +70,7 @@ class Bench {
 			this.timers.delete(due);
 			this.t.clock.pass(Math.max(0, due.at - this.t.clock.monotonic()));
 			due.call();
-			// What it does comes after what is in turn before it.
+			// Let the call finish, which may be queued behind others.
 			await this.settle();
 		}
 		this.t.clock.pass(until - this.t.clock.monotonic());
@@ -80,7 +81,7 @@ class Bench {
 		await this.triggers.list();
 	}
 
-	/** The machine sleeps: timers do, too; the wall clock does not. */
+	/** The machine sleeps: timers stand still, the wall clock goes on. */
 	async sleep(ms: number): Promise<void> {
 		this.t.clock.jump(ms);
 		await this.pass(MINUTE);
@@ -92,7 +93,7 @@ class Bench {
 		return jobs.filter((job) => job.trigger === trigger).map((job) => Math.floor((job.created_at - NOON) / MINUTE));
 	}
 
-	/** Runs whatever is there to its end. */
+	/** Runs all startable jobs to their end. */
 	async work(): Promise<void> {
 		for (const id of await this.t.start()) await this.t.succeed(id);
 		await this.settle();
@@ -108,7 +109,7 @@ async function bench(clock = new FakeClock(), leads?: boolean): Promise<Bench> {
 }
 
 describe("of several hosts", () => {
-	test("whoever leads fires at once; another one only if nobody has for a while", async () => {
+	test("the leader fires at once, another host only if the slot is still open seconds later", async () => {
 		const b = await bench(new FakeClock(), false);
 		await b.set({ cron: { x: cron("*/10 * * * *") } });
 		await b.pass(10 * MINUTE + 4 * SECOND);
@@ -121,7 +122,7 @@ describe("of several hosts", () => {
 		expect(await b.added()).toEqual([10, 20]);
 	});
 
-	test("what the leader has fired is not fired again", async () => {
+	test("a slot that the leader has fired is not fired again", async () => {
 		const b = await bench(new FakeClock(), false);
 		await b.set({ cron: { x: cron("*/10 * * * *") } });
 		await b.pass(10 * MINUTE);
@@ -165,7 +166,7 @@ describe("cron", () => {
 		await b.work();
 		await b.pass(25 * MINUTE);
 		if (catch_up === "all") {
-			// One after the other: each of the eight that were missed, none in bulk.
+			// One after the other: each of the eight missed slots, never several at once.
 			for (let count = 2; count <= 8; count++) {
 				expect((await b.added()).length).toBe(count);
 				expect((await b.t.sluice.list()).length).toBe(1);
@@ -179,7 +180,7 @@ describe("cron", () => {
 		expect((await b.added()).at(-1)).toBe(8 * 60 + 30);
 	});
 
-	test("what has fired is known after a restart; nothing from before it was there, nor before it was changed", async () => {
+	test("fired slots are known after a restart; slots from before the trigger was added or changed never fire", async () => {
 		const clock = new FakeClock();
 		const b = await bench(clock);
 		clock.pass(30 * SECOND);
@@ -204,7 +205,7 @@ describe("cron", () => {
 		expect((await b.triggers.list())[0]).toMatchObject({ slot: null, skipped: 0, job: 3 });
 	});
 
-	test("what it adds may change without beginning anew; one that is taken out is forgotten", async () => {
+	test("the job to add may change without arming again; a trigger that is removed is forgotten", async () => {
 		const b = await bench();
 		await b.set({ cron: { x: cron("*/10 * * * *") } });
 		await b.pass(10 * MINUTE);
@@ -220,7 +221,7 @@ describe("cron", () => {
 		expect((await b.added()).length).toBe(2);
 	});
 
-	test("the nights in which clocks change have one slot at half past two, each", async () => {
+	test("each night in which clocks change has one slot at half past two", async () => {
 		for (const [day, utc] of [
 			["2026-03-28T12:00:00Z", "2026-03-29T01:30:00.000Z"],
 			["2026-10-24T12:00:00Z", "2026-10-25T01:30:00.000Z"],
@@ -235,7 +236,7 @@ describe("cron", () => {
 		}
 	});
 
-	test("a job that is refused is told, and the next slot tries again", async () => {
+	test("a refused job is reported, and the next slot tries again", async () => {
 		const b = await bench();
 		await b.set({ cron: { x: cron("*/10 * * * *", { add: { command: ["true"], lane: "gone" } }) } });
 		await b.pass(10 * MINUTE);
@@ -247,7 +248,7 @@ describe("cron", () => {
 		expect((await b.triggers.list())[0]).toMatchObject({ error: null });
 	});
 
-	test("a recipe makes its job; one that makes several is refused, and told", async () => {
+	test("a recipe makes its job; a recipe of several jobs is refused and reported", async () => {
 		const b = await bench();
 		await b.set({
 			cron: { single: cron("0 * * * *", { add: { recipe: "nightly" } }), pair: cron("0 * * * *", { add: { recipe: "two" } }) },
@@ -259,7 +260,7 @@ describe("cron", () => {
 		await expect(b.triggers.run("pair", "ann")).rejects.toMatchObject({ code: "invalid" });
 	});
 
-	test("a full queue does not turn it away", async () => {
+	test("a full queue does not refuse a trigger's job", async () => {
 		const b = new Bench(await openStand({ config: { max_concurrent: 1, queue: { soft_limit: 1, hard_limit: 1 } } }));
 		b.open();
 		onTestFinished(() => b.triggers.stop());
@@ -281,7 +282,7 @@ describe("cron", () => {
 });
 
 describe("watches", () => {
-	test("a job after some quiet; not while the last one is open; not any more once it is taken out", async () => {
+	test("a job after some quiet; not while the last one is open; nor after the watch is removed", async () => {
 		const b = await bench();
 		await b.set({ watches: { docs: { paths: ["/docs"], debounce_ms: 500, add: { command: ["true"] } } } });
 		const change = b.watched.get("/docs") as () => void;

@@ -1,20 +1,20 @@
-// Cron and file-watch triggers: keeps time for those in the configuration, and fires them through the scheduler, which remembers what has fired.
+// Cron and file-watch triggers: keeps time for the configured ones and fires them through the scheduler, which records what has fired.
 //
-//   a slot is due        its job is added; not while the last one is open (catch_up all: it comes when that has ended)
-//   nobody looked        catch_up says what becomes of the slots meanwhile: core/slots.ts
-//   something changed    after `debounce` of quiet its job is added; not while the last one is open
-//   a job is refused     told in the log and in `cron list`; the next slot tries again
+//   a slot is due            its job is added, unless the last one is still open (catch_up all: it is added when that one has ended)
+//   slots were missed        catch_up decides what happens to them: core/time/slots.ts
+//   a watched path changed   after `debounce` of quiet its job is added, unless the last one is still open
+//   a job is refused         the log and `cron list` say so; the next slot tries again
 
 import type { TriggerHandle, TriggerInfo } from "../api/context.ts";
+import { troubleOf } from "../contracts/disk.ts";
+import type { Clock, Host, ReadSchedule, WatchPaths } from "../contracts/host.ts";
+import type { Log } from "../contracts/log.ts";
+import type { Scheduler, TriggerView } from "../contracts/scheduler.ts";
 import { SluiceError } from "../core/errors.ts";
+import { nearest } from "../core/input/nearest.ts";
 import type { JobInput } from "../core/job.ts";
-import { nearest } from "../core/nearest.ts";
-import { dueSlot, type NextSlot } from "../core/slots.ts";
-import { troubleOf } from "../disk.ts";
-import type { Clock, Host, ReadSchedule, WatchPaths } from "../host.ts";
-import type { Log } from "../log.ts";
-import type { Scheduler, TriggerView } from "../scheduler.ts";
-import type { CronSettings, Settings, WatchSettings } from "./settings.ts";
+import { dueSlot, type NextSlot } from "../core/time/slots.ts";
+import type { CronSettings, Settings, WatchSettings } from "./config/settings.ts";
 
 type Wanted = Pick<Settings, "cron" | "watches">;
 type Entry = { name: string; mark: string; state: TriggerView } & (
@@ -22,10 +22,10 @@ type Entry = { name: string; mark: string; state: TriggerView } & (
 	| { kind: "watch"; settings: WatchSettings; end: () => void }
 );
 export type Triggers = TriggerHandle & {
-	/** Takes over what is configured, without firing anything yet: what ran before may not have been found again. */
+	/** Takes over the configured triggers without firing any: runs of an earlier daemon may not have been found again yet. */
 	arm(): Promise<void>;
 	reload(): Promise<void>;
-	/** Resolves when nothing of it is under way any more. */
+	/** Resolves when no trigger is being fired any more. */
 	stop(): Promise<void>;
 };
 export type TriggerParts = {
@@ -37,16 +37,16 @@ export type TriggerParts = {
 	watchPaths: WatchPaths;
 	settings: () => Wanted;
 	/** The jobs that a recipe makes. */
-	expand: (input: JobInput) => Promise<{ jobs: JobInput[] }>;
-	/** "others": further hosts have triggers in the same store; those that we do not know are theirs. */
+	expand: (input: JobInput) => Promise<{ jobs: JobInput[]; warnings: string[] }>;
+	/** "others": further hosts have triggers in the same store; unknown ones are theirs. */
 	company?: "alone" | "others";
 };
 
-/** The wall clock may be set, and timers sleep with the machine: looked at again at least so often. */
+/** Checks at least this often, because the wall clock may be set, and timers stand still while the machine sleeps. */
 const LOOK_MS = 60_000;
-/** Where hosts share a store, whoever leads fires; the others come so much later, in case that it does not, or does not know of the trigger. */
+/** In a shared store the leader fires triggers. Other hosts fire this much later as a fallback, in case the leader is down or does not have the trigger. */
 const LATER_MS = 5_000;
-/** Slots in a row, for one trigger: then the others have their turn. */
+/** Maximum number of slots that one trigger fires in a row before the next trigger is served. */
 const IN_A_ROW = 50;
 
 export function createTriggers(parts: TriggerParts): Triggers {
@@ -55,7 +55,7 @@ export function createTriggers(parts: TriggerParts): Triggers {
 	let cancel = () => {};
 	let stopped = false;
 	let queue: Promise<unknown> = Promise.resolve();
-	/** One thing after the other: a slot must not be looked at twice. */
+	/** A mutex: calls run one after the other, so that a slot is not fired twice. */
 	const inTurn = <T>(call: () => Promise<T>): Promise<T> => {
 		const result = queue.then(call);
 		queue = result.catch(() => {});
@@ -86,7 +86,7 @@ export function createTriggers(parts: TriggerParts): Triggers {
 		if (entries.size > 0 && !stopped) cancel = host.after(Math.min(LOOK_MS, Math.max(0, wake - clock.now())), look);
 	}
 
-	/** What the leader has fired meanwhile. */
+	/** Skips slots that the leader has fired meanwhile. */
 	async function catchUp(entry: Entry & { kind: "cron" }): Promise<void> {
 		if (entry.nextAt === null || entry.nextAt > clock.now()) return;
 		entry.state = (await stateOf(entry.name)) ?? entry.state;
@@ -114,7 +114,7 @@ export function createTriggers(parts: TriggerParts): Triggers {
 		}
 	}
 
-	/** `waits`: the slot is still to be dealt with, once the open job has ended. */
+	/** `waits`: the slot must be fired after the open job has ended. */
 	async function fireSlot(entry: Entry, slot: number, job: JobInput | undefined): Promise<"done" | "waits"> {
 		const when_open = entry.kind === "cron" && entry.settings.catch_up === "all" ? "wait" : "skip";
 		const by = { by: entry.name };
@@ -135,10 +135,12 @@ export function createTriggers(parts: TriggerParts): Triggers {
 	}
 	const stateOf = async (name: string) => (await scheduler.triggers()).find((one) => one.name === name);
 
-	/** With several steps there is no single job whose end could be waited for. */
+	/** Refuses a recipe with several jobs: a trigger waits for the end of a single job. */
 	async function rendered(add: JobInput): Promise<JobInput> {
 		if (add.recipe === undefined && add.item === undefined) return add;
-		const [only, ...more] = (await parts.expand(add)).jobs;
+		const { jobs, warnings } = await parts.expand(add);
+		for (const warning of warnings) log.warn(warning, { recipe: add.recipe });
+		const [only, ...more] = jobs;
 		if (only && more.length === 0) return only;
 		throw new SluiceError("invalid", `recipe ${add.recipe} makes ${more.length + 1} jobs, and a trigger adds one`, {
 			field: "recipe",
@@ -146,7 +148,7 @@ export function createTriggers(parts: TriggerParts): Triggers {
 		});
 	}
 
-	/** By hand, or since something changed. */
+	/** Fires by hand, or because a watched path has changed. */
 	async function fireNow(entry: Entry, by: string) {
 		const result = await scheduler.fire(entry.name, { job: await rendered(entry.settings.add) }, { by });
 		if (result.outcome === "added") log.info("a trigger has added its job", { trigger: entry.name, job: result.job, by });
@@ -207,7 +209,7 @@ export function createTriggers(parts: TriggerParts): Triggers {
 		}
 		for (const [name, [mark, make]] of wanted) {
 			const known = entries.get(name);
-			// What it adds may have changed: that is no reason to arm it anew.
+			// Only the job to add may have changed, which does not require arming the trigger again.
 			if (known) entries.set(name, { ...known, settings: known.kind === "cron" ? cron[name.slice(5)] : watches[name.slice(6)] } as Entry);
 			else entries.set(name, make(await scheduler.arm(name, mark), mark));
 		}

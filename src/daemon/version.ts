@@ -1,4 +1,4 @@
-// Which version this is: the nearest package.json above this file is ours, bundled or not.
+// The version of this program: the nearest package.json above this file is Sluice's, bundled or not.
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,5 +13,5 @@ export function packageFolder(): string {
 export const readVersion = (): string =>
 	(JSON.parse(readFileSync(join(packageFolder(), "package.json"), "utf8")) as { version: string }).version;
 
-/** Where the dashboard's bundle is. */
+/** The folder of the dashboard's bundle. */
 export const webFolder = (): string => join(packageFolder(), "dist", "web");

@@ -1,45 +1,57 @@
 // This machine's disk.
 
-import {
-	appendFileSync,
-	closeSync,
-	mkdirSync,
-	openSync,
-	readdirSync,
-	readFileSync,
-	readSync,
-	renameSync,
-	rmSync,
-	statfsSync,
-	statSync,
-	truncateSync,
-	watch,
-	writeSync,
-} from "node:fs";
-import type { Disk } from "../disk.ts";
+import { constants, ftruncateSync, mkdirSync, readdirSync, renameSync, rmSync, statfsSync, statSync, watch, writeSync } from "node:fs";
+import { type Disk, MAX_READ } from "../contracts/disk.ts";
+import { readBytes, usePlainFile } from "./plain-file.ts";
 
-const OURS = 0o600;
-
-/** What there is to say about a file that may be absent. */
+/** Turns the error for a missing file into `none`. */
 function unlessMissing<T, N>(look: () => T, none: N): T | N {
 	try {
 		return look();
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
-		if (code === "ENOENT" || code === "ENOTDIR") return none;
+		// ENXIO: opening a socket as a file.
+		if (code === "ENOENT" || code === "ENOTDIR" || code === "ENXIO") return none;
 		throw error;
 	}
 }
 
-/** Half the calls of writeFileSync, which looks at the file first; there is one of these on the way of every start. */
+/** Makes half the system calls of writeFileSync, which stats the file first. Every start of a run writes files this way. */
 function write(path: string, text: string): void {
-	const file = openSync(path, "w", OURS);
-	try {
-		const bytes = Buffer.from(text);
-		for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
-	} finally {
-		closeSync(file);
-	}
+	into(path, constants.O_CREAT | constants.O_TRUNC, (file) => writeAll(file, text));
+}
+
+/**
+ * A run may put anything in place of a file that the daemon writes. A link is refused (ELOOP): through it the daemon would write to a file of the run's choice.
+ * A FIFO without a reader (ENXIO), a device and anything else that is no plain file are refused, too. The owner's config.yml may be a link; it is not written here.
+ */
+function into(path: string, flags: number, use: (file: number) => void): void {
+	const done = usePlainFile(
+		path,
+		(file) => {
+			use(file);
+			return true;
+		},
+		flags | constants.O_WRONLY | constants.O_NOFOLLOW,
+	);
+	if (done === null) throw Object.assign(new Error(`EINVAL: is not a plain file, write '${path}'`), { code: "EINVAL", path });
+}
+
+function writeAll(file: number, text: string): void {
+	const bytes = Buffer.from(text);
+	for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done);
+}
+
+/** The bytes of a plain file that `which` selects by the file's size; null when there is no plain file, or `which` selects nothing. */
+function bytesOf(path: string, which: (size: number) => { offset: number; length: number } | null): Buffer | null {
+	return unlessMissing(
+		() =>
+			usePlainFile(path, (file, { size }) => {
+				const part = which(Number(size));
+				return part === null ? null : readBytes(file, part.offset, part.length);
+			}),
+		null,
+	);
 }
 
 export const localDisk: Disk = {
@@ -56,24 +68,15 @@ export const localDisk: Disk = {
 			throw error;
 		}
 	},
-	append: (path, text) => appendFileSync(path, text, { mode: OURS }),
-	read: (path) => unlessMissing(() => readFileSync(path, "utf8"), null),
-	readAt(path, offset, length) {
-		const file = unlessMissing(() => openSync(path, "r"), null);
-		if (file === null) return new Uint8Array(0);
-		try {
-			const bytes = Buffer.allocUnsafe(length);
-			return bytes.subarray(0, readSync(file, bytes, 0, length, offset));
-		} finally {
-			closeSync(file);
-		}
-	},
+	append: (path, text) => into(path, constants.O_CREAT | constants.O_APPEND, (file) => writeAll(file, text)),
+	read: (path) => bytesOf(path, (size) => (size > MAX_READ ? null : { offset: 0, length: size }))?.toString("utf8") ?? null,
+	readAt: (path, offset, length) => bytesOf(path, () => ({ offset, length })) ?? new Uint8Array(0),
 	size: (path) => statSync(path, { throwIfNoEntry: false })?.size ?? null,
 	changedAt(path) {
 		const at = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
 		return at === undefined ? null : Math.floor(at);
 	},
-	cut: (path, size) => truncateSync(path, size),
+	cut: (path, size) => into(path, 0, (file) => ftruncateSync(file, size)),
 	list: (path) => unlessMissing(() => readdirSync(path), []),
 	remove: (path) => rmSync(path, { recursive: true, force: true }),
 	free(path) {
@@ -91,7 +94,7 @@ export const localDisk: Disk = {
 			});
 			return () => watcher.close();
 		} catch {
-			// No watches left, or a file system without them.
+			// No inotify watches are left, or the file system does not support them.
 			return null;
 		}
 	},

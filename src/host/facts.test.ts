@@ -1,4 +1,4 @@
-// Facts as a host finds them: what is there, what is not, and what cannot be said.
+// Facts as a host finds them: present, absent, or unknown with a reason.
 
 import { execFileSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
@@ -27,7 +27,7 @@ function look(more: Partial<FactParts> = {}, repoMore: Partial<FactRepo> = {}) {
 	return { repo, host };
 }
 
-test("keys of many kinds in one look", async () => {
+test("keys of many kinds in one probe", async () => {
 	const other = makeRepository({ "made.md": "made\n" });
 	const { repo, host } = look({}, { makers: (artifact) => (artifact === "file:made.md" ? [other.path] : []) });
 	repo.git("branch", "same");
@@ -92,7 +92,7 @@ test("keys of many kinds in one look", async () => {
 	});
 });
 
-test("what cannot be said is said in words, on that key alone", async () => {
+test("a fact that cannot be determined has an error, on its key alone", async () => {
 	const worktree = makeRepository();
 	const { repo, host } = look({}, { makers: (artifact) => (artifact === "file:etc/passwd" ? [worktree.path] : []) });
 	symlinkSync("/etc", join(worktree.path, "etc"));

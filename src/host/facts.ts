@@ -1,43 +1,43 @@
-// A host that looks at real repositories, files and commands. What belongs to no repo, or to one that is not known here, is said in words on that key.
+// A host that probes real repositories, files and commands. A key without a repo that needs one, or with a repo unknown to this host, gets an error of its own.
 //
-//   head:<repo>:<branch>                     refs of the repo; of the one that a folder belongs to, where that stands in its place
+//   head:<repo>:<branch>                     the repo's refs; <repo> may also be a folder, for the repository there
 //   busy:<repo>                              its git folder
-//   artifact:<artifact>[@<repo>]             refs, objects, files (of a repo: on its base, or in the worktree of who makes them); `patch:` in the run folders; `probe:` a configured command
+//   artifact:<artifact>[@<repo>]             refs, objects, files (of a repo: on its base, or in the worktree of the job that makes them); `patch:` in the run folders; `probe:` a configured command
 //   condition:<condition>[@<repo>]           the repo's checkout; `command:` a program
 //
-// Programs are asked again only after a while, or when their repo has changed: probes come every second.
+// Results of commands are cached for a while, or until their repo changes, because keys are probed every second.
 
-import type { Git } from "../git.ts";
-import type { Clock, Facts, Host } from "../host.ts";
-import type { RunProgram } from "../program.ts";
+import type { Git } from "../contracts/git.ts";
+import type { Clock, Facts, Host } from "../contracts/host.ts";
+import type { RunProgram } from "../contracts/program.ts";
 import { type FactRepo, type Found, hasFile, type Lasting, lookAtRepo, type RepoLook, troubled } from "./repo-facts.ts";
 
 export type FactParts = {
 	git: Git;
 	run: RunProgram;
 	clock: Clock;
-	/** Repos with a folder, by name. */
+	/** Repos with a folder on this host, by name. */
 	repos: () => Record<string, FactRepo>;
-	/** Configured commands: `probe:<name>`. */
+	/** Commands configured as `probes.<name>.command`, for `probe:<name>`. */
 	probes: () => Record<string, readonly string[]>;
 	env: () => Record<string, string>;
-	/** For commands of jobs without a repo. */
+	/** Working directory for commands of jobs without a repo. */
 	cwd: string;
-	/** Whether a job has left a patch. */
+	/** Whether a run of the job has left a patch. */
 	hasPatch: (job: number) => boolean;
-	/** Keys that some waiting job hangs on: a command behind any other is not run again. */
+	/** Keys that waiting jobs depend on. The command of any other key is not run again. */
 	wanted: () => Promise<ReadonlySet<string>>;
 };
 
 export type FactHost = Host & {
-	/** A repo has changed: what its commands said no longer counts. */
+	/** A repo has changed: drops the cached results of its commands. */
 	stir(repo: string): void;
-	/** Whole paths of files that jobs of a repo have asked for, since the start. */
+	/** Absolute paths of files that jobs of a repo have asked for since the start. */
 	files(repo: string): string[];
 };
 
 const COMMAND_MS = 30_000;
-/** A command is run again after this, or after ten times what it took. */
+/** A result is cached for this long, or for ten times the command's duration if that is longer. */
 const AGAIN_MS = 5_000;
 
 export function withFacts(host: Host, parts: FactParts): FactHost {
@@ -61,7 +61,7 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 		return entry.value;
 	}
 
-	/** `thing[@repo]`: names of repos may stand in no artifact by chance, so only a known one counts. */
+	/** `thing[@repo]`: an artifact may contain an @ of its own, so the part after it counts only if it names a known repo. */
 	function split(text: string): { thing: string; repo: string | null } {
 		const at = text.lastIndexOf("@");
 		const repo = text.slice(at + 1);
@@ -73,7 +73,7 @@ export function withFacts(host: Host, parts: FactParts): FactHost {
 		const rest = key.slice(colon + 1);
 		switch (key.slice(0, colon)) {
 			case "head": {
-				// No branch has a colon; a folder may.
+				// A branch name cannot contain a colon; a folder's can.
 				const end = rest.lastIndexOf(":");
 				return look(rest.slice(0, end)).head(rest.slice(end + 1));
 			}

@@ -1,4 +1,4 @@
-// Which live processes stand in a folder: it must not be taken from under them. Best effort where there is no /proc.
+// Which live processes have their working directory in a folder, so that it is not removed while they use it. Finds none where there is no /proc.
 
 import { readdirSync, readlinkSync, realpathSync } from "node:fs";
 

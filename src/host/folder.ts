@@ -1,4 +1,5 @@
-// A folder with all that is above it, for the owner alone. Node's own `recursive` never returns where the system answers ENOENT to the last step, as under /proc.
+// Makes a folder and its missing parents, accessible only for the owner. Node's own `recursive` never returns where the system answers ENOENT to the last
+// step, as under /proc.
 
 import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";

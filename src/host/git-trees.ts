@@ -1,14 +1,15 @@
-// Where a repository keeps the folder of one of its worktrees: `<common>/worktrees/<name>`, whose file `gitdir` names the worktree. Read from the repository,
-// never from the worktree.
+// Where a repository keeps the administrative folder of a worktree: `<common>/worktrees/<name>`, whose file `gitdir` names the worktree. It is read from the
+// repository, never from the worktree, because a run can change what is in there.
 
-import { readdirSync, readFileSync, realpathSync } from "node:fs";
+import { readdirSync, realpathSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { GitAnswer } from "../git.ts";
+import type { GitAnswer } from "../contracts/git.ts";
+import { localDisk } from "./disk.ts";
 
 export type Trees = {
-	/** The repository's own folder; null when git finds none there. Asked once for each. */
+	/** The repository's common git folder; null when git finds none there. git is asked once for each root. */
 	common(root: string, ask: (root: string) => Promise<GitAnswer>): Promise<string | null>;
-	/** The worktree's folder in it, or null. */
+	/** The worktree's administrative folder, or null. */
 	find(common: string, worktree: string): string | null;
 };
 
@@ -40,7 +41,7 @@ export function createTrees(): Trees {
 
 function isOf(folder: string, worktree: string): boolean {
 	try {
-		const named = resolve(folder, readFileSync(join(folder, "gitdir"), "utf8").trim());
+		const named = resolve(folder, (localDisk.read(join(folder, "gitdir")) ?? "").trim());
 		return named === join(worktree, ".git") || named === join(realpathSync(worktree), ".git");
 	} catch {
 		return false;

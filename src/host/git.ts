@@ -1,13 +1,13 @@
-// git as a program: found on the PATH, given an environment in which it can ask nobody anything.
+// git as a program: found on the PATH, and given an environment in which it cannot prompt.
 
-import { statSync } from "node:fs";
-import { type Git, type GitAnswer, GitError, type GitOptions } from "../git.ts";
-import { lastLineOf, type RunProgram } from "../program.ts";
+import { realpathSync, statSync } from "node:fs";
+import { type Git, type GitAnswer, GitError, type GitOptions } from "../contracts/git.ts";
+import { lastLineOf, type RunProgram } from "../contracts/program.ts";
 import { createTrees } from "./git-trees.ts";
 
 const USUAL_MS = 120_000;
 
-/** No prompts, no editors, no pagers; looking takes no locks; words that can be read by a program. */
+/** No prompts, editors or pagers; reading takes no locks; messages are untranslated. */
 const QUIET = {
 	GIT_TERMINAL_PROMPT: "0",
 	GIT_ASKPASS: "true",
@@ -19,10 +19,12 @@ const QUIET = {
 	GIT_PAGER: "cat",
 	GIT_OPTIONAL_LOCKS: "0",
 	GIT_ADVICE: "0",
+	// A job can write refs/replace/…, which would make git verify other content than it merges.
+	GIT_NO_REPLACE_OBJECTS: "1",
 	LC_ALL: "C",
 } as const;
 
-/** What a repository's own configuration must not change about what we do in it. */
+/** Overrides settings of a repository's own configuration that would change what the daemon does in it. */
 const SETTINGS = [
 	"core.hooksPath=/dev/null",
 	"core.fsmonitor=false",
@@ -31,32 +33,39 @@ const SETTINGS = [
 	"rebase.autoSquash=false",
 	"rebase.updateRefs=false",
 	"merge.autoStash=false",
+	// git would start itself inside a submodule, under a configuration that a run may have written.
 	"submodule.recurse=false",
+	"fetch.recurseSubmodules=false",
+	"diff.submodule=short",
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"advice.detachedHead=false",
 	"core.quotePath=false",
-	// As many as there are cores: big repositories are checked out faster.
+	// One checkout worker for each core: big repositories are checked out faster.
 	"checkout.workers=0",
 ].flatMap((setting) => ["-c", setting]);
 
 export function openGit(parts: {
 	run: RunProgram;
-	/** The daemon's own environment, as far as it may be passed on. */
+	/** The part of the daemon's environment that git may see. */
 	env: () => Record<string, string>;
-	/** What tells our processes from others, as SLUICE_MARK. */
+	/** SLUICE_MARK of the daemon's git processes. */
 	mark: string;
 	/**
-	 * The worktree of ours that a folder lies in, and the repository that it belongs to (null when that is not known); undefined for any other folder. A run
-	 * may write whatever it likes into its worktree, also another `.git`, so git is told where the worktree's own folder in the repository is.
+	 * The worktree of Sluice that contains a folder, with its repository (null when unknown); undefined for any other folder. A run may write anything into
+	 * its worktree, even another `.git`, so git is given the worktree's administrative folder explicitly.
 	 */
 	treeOf?: (folder: string) => { path: string; root: string | null } | undefined;
 }): Git {
 	const trees = createTrees();
 
-	/** What makes git use the repository's own configuration in a worktree of ours, whatever lies in there; or why there is no such worktree. */
+	/**
+	 * Environment that makes git use the repository's own configuration in a worktree of Sluice, whatever `.git` is in there; or a message when there is no
+	 * such worktree.
+	 */
 	async function pinned(folder: string): Promise<Record<string, string> | string> {
-		const tree = parts.treeOf?.(folder);
+		// A symbolic link or "/./" may lead into a worktree, too.
+		const tree = parts.treeOf?.(folder) ?? parts.treeOf?.(realpathSync(folder));
 		if (tree === undefined) return {};
 		const common =
 			tree.root === null
@@ -79,7 +88,7 @@ export function openGit(parts: {
 			Object.entries(parts.env()).filter(([name]) => !name.startsWith("GIT_") || name.startsWith("GIT_CONFIG_")),
 		);
 		const { timeoutMs = USUAL_MS, input } = options;
-		const end = await parts.run(["git", ...SETTINGS, ...args], {
+		const end = await parts.run(["git", ...SETTINGS, ...withoutModules(args)], {
 			cwd: folder,
 			env: { ...env, ...QUIET, ...options.env, SLUICE_MARK: parts.mark },
 			timeoutMs,
@@ -99,7 +108,15 @@ export function openGit(parts: {
 	};
 }
 
-/** git's first fatal or error line says most. */
+/**
+ * With this option `diff` and `status` do not read .gitmodules, which a run can write: git would fail on a value that it refuses, or leave out a submodule that
+ * .gitmodules says to ignore. A submodule counts as changed when its commit is another one. An option that the caller gives comes later and prevails.
+ */
+function withoutModules([command = "", ...rest]: readonly string[]): string[] {
+	return command === "diff" || command === "status" ? [command, "--ignore-submodules=dirty", ...rest] : [command, ...rest];
+}
+
+/** git's first fatal or error line is the most useful one. */
 function complaintIn(stderr: string): string {
 	const line = stderr.split("\n").find((one) => /^(?:fatal|error): /.test(one));
 	return (line ?? lastLineOf(stderr)).replace(/^(?:fatal|error): /, "").slice(0, 500);

@@ -1,4 +1,5 @@
-// Keeps a lease guard beside this process: starts it, feeds it, starts it again should it die. What it does is in lease-guard.ts.
+// Keeps a lease guard process beside the daemon: starts it, renews its lease file, and starts it again when it dies. What the guard does is in
+// lease-guard.ts.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -8,11 +9,11 @@ import type { Lease } from "./lease-guard.ts";
 import { secret } from "./secret.ts";
 
 export type Guard = {
-	/** The clock that leases are counted by: seconds, going on while the machine sleeps. */
+	/** The clock that leases are counted by: uptime in seconds, which goes on while the machine sleeps. */
 	now(): number;
-	/** The lease holds until then. Who began to ask for it before, may count from when he began. */
+	/** Records that the lease holds until then, in seconds of `now()`. Count from before the request for the lease was sent, not from its answer. */
 	feed(until: number, marginMs: number): void;
-	/** Nothing is left to guard. Otherwise it stays until somebody feeds it again, or the lease is over. */
+	/** Deletes the lease file, so that the guard exits: there is nothing left to guard. Without this call the guard stays until the lease has expired. */
 	end(): void;
 };
 
@@ -24,7 +25,7 @@ export function openGuard(parts: { program: string; file: string; prefix: string
 	if (!existsSync(program)) throw new SluiceError("store", `${program} is not there`, { field: "store", hint: "npm run build makes it" });
 
 	function start(): void {
-		// Nothing of our environment: it needs none, and must not look like one of the runs.
+		// An empty environment: the guard needs none, and must not carry the mark of a run.
 		const next = spawn(process.execPath, ["--max-semi-space-size=1", program, file, id, prefix, runs], {
 			cwd: "/",
 			env: {},
@@ -37,7 +38,7 @@ export function openGuard(parts: { program: string; file: string; prefix: string
 			if (child === next) child = undefined;
 			if (over) return;
 			parts.died();
-			// One that cannot live is tried again when it is fed.
+			// A guard that dies within a second is not restarted at once, but on the next call of `feed`.
 			if (uptime() - since > 1) start();
 		};
 		next.once("exit", gone).once("error", gone);

@@ -1,12 +1,12 @@
-// A program of its own that ends a host's runs before its lease ends, whatever has become of the daemon: `node lease-guard.js LEASE ID PREFIX RUNS`.
+// A separate program that ends a host's runs before its lease expires, whatever has become of the daemon: `node lease-guard.js LEASE ID PREFIX RUNS`.
 //
-//   the lease's file        then
-//   is gone                 nothing is left to guard: exit
-//   names another guard     a later daemon has its own: exit
-//   until − margin passed   SIGTERM to all that carries a mark of this home's runs, each noted in its folder before
-//   until − margin/2        SIGKILL, again and again
+//   the lease's file        the guard
+//   is gone                 exits: there is nothing left to guard
+//   names another guard     exits: a later daemon has started its own
+//   until − margin passed   sends SIGTERM to every process with a mark of this home's runs, after noting it in the run's folder
+//   until − margin/2        sends SIGKILL, again and again
 //
-// Times are those of the machine's uptime, which goes on while it sleeps. A daemon that is merely restarted feeds the file again in time.
+// Times are in the machine's uptime, which goes on while it sleeps. A daemon that is merely restarted renews the file in time.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { uptime } from "node:os";
@@ -15,7 +15,7 @@ import { findPrograms } from "./processes/programs.ts";
 import { psTable } from "./processes/ps.ts";
 import { signalOne } from "./processes/sight.ts";
 
-/** In seconds of uptime. */
+/** Times in seconds of uptime. */
 export type Lease = { id: string; until: number; margin: number };
 
 const [file = "", id = "", prefix = "", runs = ""] = process.argv.slice(2);
@@ -27,7 +27,7 @@ function readLease(): Lease | null {
 		return JSON.parse(readFileSync(file, "utf8")) as Lease;
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") process.exit(0);
-		// Cannot be read now: what was known counts on.
+		// The file cannot be read now: the last known lease still counts.
 		return null;
 	}
 }
@@ -37,7 +37,7 @@ const table = hasProc() ? procTable() : psTable(findPrograms().ps ?? "/bin/ps");
 const isRun = (mark: string) => mark.startsWith(prefix) && /^\d+\.\d+$/.test(mark.slice(prefix.length));
 const noted = new Set<string>();
 
-/** So that the run's end is not taken for its own fault. */
+/** Notes in the run's folder why the run was ended, so that its end does not count as the run's own fault. */
 function note(mark: string): void {
 	if (noted.has(mark)) return;
 	noted.add(mark);
@@ -46,7 +46,7 @@ function note(mark: string): void {
 			mode: 0o600,
 		});
 	} catch {
-		// A full disk must not save it.
+		// A full disk must not keep the run alive.
 	}
 }
 
@@ -58,7 +58,7 @@ function end(signal: "SIGTERM" | "SIGKILL"): number {
 			if (table.carries(pid, mark)) {
 				count++;
 				signalOne(pid, signal);
-				// One that is frozen hears it only then.
+				// A stopped process receives the SIGTERM only after it is continued.
 				if (signal === "SIGTERM") signalOne(pid, "SIGCONT");
 			}
 	}
@@ -74,11 +74,11 @@ function look(): void {
 	let left = 0;
 	if (now >= lease.until - lease.margin / 2) left = end("SIGKILL");
 	else if (now >= from) {
-		// Once: a program that clears up is not disturbed again.
+		// Send SIGTERM only once, so that a program that is cleaning up is not interrupted again.
 		if (termed !== from) end("SIGTERM");
 		termed = from;
 	}
-	// Nobody is there any more who could renew it, and nothing that it was for.
+	// The daemon that could renew the lease is gone, and so are the runs.
 	if (now > lease.until && left === 0 && process.ppid !== daemon) process.exit(0);
 	setTimeout(look, Math.min(LONGEST_MS, Math.max(50, (lease.margin * 1000) / 8)));
 }

@@ -1,7 +1,7 @@
-// This machine as a host: its clocks, its timers, its dice. Knows no facts of its own yet: repos and processes come with the supervisor.
+// This machine as a host: clocks, timers and random numbers. It knows no facts: those of repos and processes are added by the supervisor.
 
 import { performance } from "node:perf_hooks";
-import type { Clock, Facts, Host } from "../host.ts";
+import type { Clock, Facts, Host } from "../contracts/host.ts";
 
 export const systemClock: Clock = {
 	now: () => Date.now(),
@@ -13,7 +13,7 @@ export const chance = (): number => Math.random();
 export const localHost: Host = {
 	probe: async (): Promise<Facts> => ({}),
 	after(ms, call, grip) {
-		// Longer timers than 2³¹ ms fire at once; coming back early is harmless, since it is only a hint.
+		// setTimeout fires timers longer than 2³¹ ms at once. Firing early is harmless, since a timer is only a hint.
 		const timer = setTimeout(call, Math.min(Math.max(0, ms), 2 ** 31 - 1));
 		if (grip !== "hold") timer.unref();
 		return () => clearTimeout(timer);
@@ -21,5 +21,5 @@ export const localHost: Host = {
 	turn: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
-/** The zone of this machine's wall clock. */
+/** The time zone of this machine's clock. */
 export const systemTimezone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -1,28 +1,28 @@
-// Looks at the event loop from a thread of its own: a loop that is stuck cannot say so itself, and who waits for it wants to know now, not afterwards.
+// Watches the event loop from a separate thread: a stuck loop cannot report that itself, and the report is needed while it is stuck, not afterwards.
 
 import { Worker } from "node:worker_threads";
 
 export type LoopWatch = {
-	/** The loop has come round. */
+	/** Called on each turn of the loop. */
 	beat(): void;
 	stop(): void;
 };
 
 export type LoopWatchOptions = {
-	/** Where it is told: one line, appended. */
+	/** The file to which a line is appended. */
 	path: string;
-	/** No beat for so long is stuck. */
+	/** The loop counts as stuck after this long without a beat. */
 	stuckMs: number;
-	/** How often the thread looks; a part of `stuckMs`. */
+	/** How often the thread checks; a fraction of `stuckMs`. */
 	lookMs: number;
-	/** The thread takes some milliseconds to make and some megabytes to keep (5 of 69): not before this. */
+	/** When the thread is created: it takes some milliseconds to create and some megabytes to keep (5 of 69). */
 	startMs: number;
 };
 
-/** Cells: how many beats there were; 1 = stop. */
+/** Cells of the shared array: the number of beats, and 1 to stop. */
 const [BEATS, STOP] = [0, 1];
 
-/** Runs in the thread; what it has is in `workerData`. It counts looks, not time: a machine that slept has not been stuck. */
+/** Runs in the thread, with its parameters in `workerData`. It counts checks, not time, so that a machine that slept does not count as stuck. */
 const THREAD = `
 const { appendFileSync } = require("node:fs");
 const { workerData: { cells, path, stuckMs, lookMs } } = require("node:worker_threads");
@@ -45,10 +45,10 @@ while (Atomics.wait(cells, ${STOP}, 0, lookMs) === "timed-out") {
 export function watchLoop({ startMs, ...options }: LoopWatchOptions): LoopWatch {
 	const cells = new Int32Array(new SharedArrayBuffer(8));
 	const timer = setTimeout(() => {
-		// Small bounds: it holds nothing but three numbers.
+		// Small limits: the thread holds only a few numbers.
 		const resourceLimits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 };
 		const worker = new Worker(THREAD, { eval: true, workerData: { cells, ...options }, env: {}, execArgv: [], resourceLimits });
-		// Without it the loop only goes unwatched.
+		// Ignored: without the thread the loop is just not watched.
 		worker.on("error", () => {});
 		worker.unref();
 	}, startMs);

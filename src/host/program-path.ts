@@ -1,4 +1,4 @@
-// The program that a name means, by PATH.
+// Finds a program by its name on the PATH.
 
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -14,7 +14,7 @@ export function isProgram(path: string): boolean {
 	}
 }
 
-/** The program that a name means, or null. */
+/** The path of the program, or null. */
 export function find(name: string, env: Env): string | null {
 	for (const folder of (env.PATH ?? "").split(delimiter)) {
 		if (folder === "") continue;

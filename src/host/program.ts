@@ -1,12 +1,12 @@
-// Runs a program to its end: no shell, no terminal, bounded in time and in what is kept of its output.
+// Runs a program to its end: no shell, no terminal, with a timeout and a limit on the output that is kept.
 
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
-import type { RunProgram } from "../program.ts";
+import type { RunProgram } from "../contracts/program.ts";
 
 const KEEP = 10_000_000;
-/** A child of the program that keeps its output open does not keep us waiting. */
+/** How long to wait for output after the program's end: a child that keeps the pipes open must not delay the result. */
 const LINGER_MS = 1000;
 
 export const runProgram: RunProgram = (argv, options) =>
@@ -25,7 +25,7 @@ export const runProgram: RunProgram = (argv, options) =>
 			child.stderr.destroy();
 			resolve({ code: trouble === null ? code : null, stdout: stdout.text(), stderr: stderr.text(), trouble });
 		};
-		// A group of its own, so that all of it can be ended; and no terminal to ask questions on.
+		// Its own process group, so that all its processes can be ended together, and no terminal to prompt on.
 		const child = spawn(program, args, { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
 		let linger: NodeJS.Timeout | undefined;
 		const timer = setTimeout(() => {
@@ -56,7 +56,7 @@ function endGroup(pid: number | undefined): void {
 	try {
 		process.kill(-pid, "SIGKILL");
 	} catch {
-		// It has gone by itself.
+		// The group has ended by itself.
 	}
 }
 
@@ -64,11 +64,11 @@ function append(path: string, chunk: Buffer): void {
 	try {
 		appendFileSync(path, chunk, { mode: 0o600 });
 	} catch {
-		// A log that cannot be written must not change how the program ends.
+		// A log that cannot be written must not change the program's result.
 	}
 }
 
-/** The last characters of a stream of bytes. */
+/** Keeps the last characters of a stream of bytes. */
 function tail(keep: number) {
 	const decoder = new StringDecoder("utf8");
 	let parts: string[] = [];

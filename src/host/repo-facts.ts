@@ -1,19 +1,20 @@
-// The facts that a repository tells: heads, artifacts, conditions, whether git is in the middle of something. One look at its refs answers for all keys.
+// Facts of a repository: heads, artifacts, conditions, and whether a git operation is under way. One read of its refs serves all keys of a probe.
 
 import { existsSync, lstatSync, realpathSync, statSync } from "node:fs";
-import { isAbsolute, join, posix, relative, resolve } from "node:path";
+import { isAbsolute, join, posix, resolve } from "node:path";
+import { currentBranch, type Git, GitError, isCommit } from "../contracts/git.ts";
+import type { FactValue } from "../contracts/host.ts";
 import { artifactFault, branchFault } from "../core/fact.ts";
-import { currentBranch, type Git, GitError, isCommit } from "../git.ts";
-import type { FactValue } from "../host.ts";
+import { isInside } from "../core/trust/path.ts";
 
 export type FactRepo = {
 	path: string;
 	base_branch: string | null;
-	/** Worktrees of jobs that say they make this artifact and do not merge: what they leave is nowhere else. */
+	/** Worktrees of jobs that declare this artifact and do not merge: their files exist only there. */
 	makers?: (artifact: string) => readonly string[];
 };
 
-/** One look at one repository; what is asked of it twice is looked at once. */
+/** One probe of one repository. Repeated questions are answered from the first read. */
 export type RepoLook = {
 	head(branch: string): Promise<string | null>;
 	artifact(artifact: string): Promise<boolean>;
@@ -21,11 +22,11 @@ export type RepoLook = {
 	busy(): Promise<string | null>;
 };
 
-/** What two commits have to do with each other never changes: kept between looks. */
+/** Cached between probes: how two commits relate never changes. */
 export type Lasting = Map<string, boolean>;
 const MOST_KEPT = 10_000;
 
-/** In the git folder of a checkout, while something is under way. */
+/** Files in a checkout's git folder that exist while an operation is under way. */
 const UNDER_WAY: readonly (readonly [file: string, what: string])[] = [
 	["rebase-merge", "rebase"],
 	["rebase-apply", "rebase"],
@@ -55,7 +56,7 @@ export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting): RepoLook
 		return seen;
 	};
 
-	/** The commit that worktrees begin from. */
+	/** The commit that new worktrees start from. */
 	async function baseTip(): Promise<string> {
 		const base = repo.base_branch ?? (await currentBranch(git, repo.path));
 		if (base === null) throw new GitError("HEAD is detached and the repo has no base_branch", null, "");
@@ -83,7 +84,7 @@ export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting): RepoLook
 		return kept(`doc ${tip} ${path}`, async () => (await typeOf(tip, path)) === "blob");
 	}
 
-	/** What a worktree of this repo has when it is made; or what a maker that does not merge has left in its own. See docs/decisions/0030. */
+	/** Whether a new worktree of this repo would contain the file, or a job that does not merge has left it in its own worktree. See docs/decisions/0030. */
 	async function hasWork(artifact: string, path: string): Promise<boolean> {
 		const inside = posix.normalize(path).replace(/\/$/, "");
 		if (inside === ".." || inside.startsWith("../")) throw new GitError(`${path} leads out of ${repo.path}`, null, "");
@@ -121,14 +122,17 @@ export function lookAtRepo(git: Git, repo: FactRepo, lasting: Lasting): RepoLook
 	};
 }
 
-/** The operation that a checkout is in the middle of, or null. */
+/** The git operation that is under way in a checkout, or null. */
 export async function busyWith(git: Git, folder: string): Promise<string | null> {
 	const own = await git.ask(folder, ["rev-parse", "--absolute-git-dir"]);
 	return UNDER_WAY.find(([file]) => existsSync(join(own, file)))?.[1] ?? null;
 }
 
-async function readHeads(git: Git, folder: string): Promise<Map<string, string>> {
-	const all = await git.ask(folder, ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"]);
+const readHeads = async (git: Git, folder: string): Promise<Map<string, string>> =>
+	headsIn(await git.ask(folder, ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"]));
+
+/** Branch to commit, of lines with a commit and a ref. */
+export function headsIn(all: string): Map<string, string> {
 	const heads = new Map<string, string>();
 	for (const line of all.split("\n")) {
 		const space = line.indexOf(" ");
@@ -138,21 +142,17 @@ async function readHeads(git: Git, folder: string): Promise<Map<string, string>>
 	return heads;
 }
 
-/** A path of a repo must stay inside it, also through links; an absolute one is taken as it is. */
+/** A relative path must stay inside the repo, even through symbolic links; an absolute path is used as it is. */
 export function hasFile(root: string, path: string): boolean {
 	const full = resolve(root, path);
 	if (!isAbsolute(path)) {
-		if (!isInside(root, full)) throw new GitError(`${path} leads out of ${root}`, null, "");
+		if (!isInside({ path: full, folder: root })) throw new GitError(`${path} leads out of ${root}`, null, "");
 		if (lstatSync(full, { throwIfNoEntry: false }) === undefined) return false;
 		if (!existsSync(full)) return false;
-		if (!isInside(realpathSync(root), realpathSync(full))) throw new GitError(`${path} is a link that leads out of ${root}`, null, "");
+		if (!isInside({ path: realpathSync(full), folder: realpathSync(root) }))
+			throw new GitError(`${path} is a link that leads out of ${root}`, null, "");
 	}
 	return statSync(full, { throwIfNoEntry: false }) !== undefined;
-}
-
-export function isInside(root: string, path: string): boolean {
-	const way = relative(root, path);
-	return way !== ".." && !way.startsWith("../") && !isAbsolute(way);
 }
 
 export type Found = FactValue | { error: string };

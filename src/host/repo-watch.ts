@@ -1,10 +1,11 @@
-// Watches what a repository's facts hang on, so that a change is seen at once and not at the next poll: its refs, HEAD, index and marks of operations
+// Watches what a repository's facts depend on, so that a change is noticed at once instead of at the next poll: its refs, HEAD, index and files of operations
 // under way, and the folders of files that jobs need. Only a hint: where watching is not possible, polling is enough.
 
-import { existsSync, type FSWatcher, readdirSync, readFileSync, statSync, watch } from "node:fs";
+import { existsSync, type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { Host } from "../host.ts";
-import { isInside } from "./repo-facts.ts";
+import type { Host } from "../contracts/host.ts";
+import { isInside } from "../core/trust/path.ts";
+import { localDisk } from "./disk.ts";
 
 export type WatchParts = {
 	host: Pick<Host, "after">;
@@ -12,20 +13,20 @@ export type WatchParts = {
 	repos: () => Record<string, { path: string }>;
 	/** Paths that jobs of a repo need. */
 	files: (repo: string) => string[];
-	/** Something of this repo may have changed. Must not throw. */
+	/** Called when something of this repo may have changed. Must not throw. */
 	changed: (repo: string) => void;
 };
 
-/** git renames several files for one change. */
+/** Collects notifications for this long, because git renames several files for one change. */
 const CALM_MS = 25;
-/** New repos, new folders of refs, folders that came back. */
+/** How often to look for new repos, new folders of refs, and folders that came back. */
 const LOOK_MS = 2000;
 const MOST_FOLDERS = 500;
-/** Written by looking, or before the change that counts. */
+/** Files that git writes while reading, or before the change that matters. */
 const NOISE = /(?:\.lock$)|^(?:FETCH_HEAD|ORIG_HEAD|COMMIT_EDITMSG|gc\.pid|objects|logs|sluice-.*)$/;
 
 export function watchRepos({ host, repos, files, changed }: WatchParts): { look(): void; close(): void } {
-	/** By repo, then by folder. */
+	/** Watchers by repo, then by folder. */
 	const watches = new Map<string, Map<string, FSWatcher>>();
 	const calm = new Map<string, () => void>();
 	let closed = false;
@@ -68,7 +69,7 @@ export function watchRepos({ host, repos, files, changed }: WatchParts): { look(
 			watcher.on("error", drop);
 			held.set(folder, watcher);
 		} catch {
-			// No watches left, or the folder has just gone.
+			// No inotify watches are left, or the folder has just been removed.
 		}
 	}
 
@@ -100,7 +101,7 @@ function gitFolders(path: string): string[] {
 	return [...new Set([own, common, ...(existsSync(reftable) ? [reftable] : []), ...tree(join(common, "refs", "heads"))])];
 }
 
-/** `.git` is a folder, or a file that names one; a bare repository is its own. */
+/** The git folder: `.git` is a folder or a file that names one; a bare repository is its own. */
 function gitFolder(path: string): string | null {
 	const inside = join(path, ".git");
 	const stat = statSync(inside, { throwIfNoEntry: false });
@@ -119,26 +120,26 @@ function tree(folder: string): string[] {
 		try {
 			for (const entry of readdirSync(at, { withFileTypes: true })) if (entry.isDirectory()) found.push(join(at, entry.name));
 		} catch {
-			// Gone while we looked.
+			// The folder was removed meanwhile.
 		}
 	}
 	return found;
 }
 
-/** The folder of each file, or the nearest one above it that is there. */
+/** The folder of each file, or its nearest existing parent. */
 function fileFolders(root: string, paths: readonly string[]): string[] {
 	const found = new Set<string>();
 	for (const path of paths.slice(0, MOST_FOLDERS)) {
 		let folder = dirname(resolve(root, path));
 		while (folder !== dirname(folder) && !existsSync(folder)) folder = dirname(folder);
-		if (isInside(root, folder)) found.add(folder);
+		if (isInside({ path: folder, folder: root })) found.add(folder);
 	}
 	return [...found];
 }
 
 function textOf(path: string): string | null {
 	try {
-		return readFileSync(path, "utf8");
+		return localDisk.read(path);
 	} catch {
 		return null;
 	}

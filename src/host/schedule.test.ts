@@ -1,4 +1,4 @@
-// Cron expressions: fields, time zones, the two nights in which clocks change, and what is no schedule.
+// Cron expressions: fields, time zones, the two nights in which clocks change, and invalid schedules.
 
 import { describe, expect, test } from "vitest";
 import { readSchedule } from "./schedule.ts";
@@ -34,7 +34,7 @@ describe("slots", () => {
 		expect(slots("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", 2)).toEqual(["2026-10-25T01:30Z", "2026-10-26T01:30Z"]);
 	});
 
-	test("what comes every hour goes on through the hour that is there twice", () => {
+	test("an hourly schedule goes on through the repeated hour", () => {
 		expect(slots("0 * * * *", "Europe/Berlin", "2026-10-24T22:30:00Z", 4)).toEqual([
 			"2026-10-24T23:00Z",
 			"2026-10-25T00:00Z",
@@ -55,7 +55,7 @@ describe("slots", () => {
 		expect(slots("@hourly", "Europe/Berlin", "2026-10-24T23:30:00Z", 2)).toEqual(["2026-10-25T00:00Z", "2026-10-25T01:00Z"]);
 	});
 
-	test("one that never comes", () => expect(slots("0 0 30 2 *", "UTC", "2026-01-01T00:00:00Z", 1)).toEqual([]));
+	test("a date that never comes", () => expect(slots("0 0 30 2 *", "UTC", "2026-01-01T00:00:00Z", 1)).toEqual([]));
 
 	test.each(["", "daily", "61 * * * *", "* * * *", "* * * * * * *", "2026-10-25T23:20:00", "@never", "1 2 3 4 x"])(
 		"no schedule: %j",

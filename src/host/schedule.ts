@@ -1,17 +1,17 @@
-// Cron expressions, read by croner: five fields, or six with seconds first, or @daily and the like, in a time zone.
+// Cron expressions, parsed by croner: five fields, or six with seconds first, or @daily and the like, in a time zone.
 //
-// Where clocks change: a time that does not exist that day comes an hour later by the clock, once; one that exists twice counts once. So "30 2 * * *" has
-// one slot on either day. What comes every hour or more often goes on through the hour that is there twice.
+// When clocks change: a local time that does not exist that day comes an hour later, once; one that exists twice counts once. So "30 2 * * *" has exactly one
+// slot on either day. A schedule of every hour or more often goes on through the repeated hour.
 
 import { Cron } from "croner";
-import * as check from "../core/check.ts";
-import type { ReadSchedule } from "../host.ts";
+import type { ReadSchedule } from "../contracts/host.ts";
+import * as check from "../core/input/check.ts";
 
 const NICKNAMES = /^@(?:yearly|annually|monthly|weekly|daily|hourly)$/;
 
 export const readSchedule: ReadSchedule = (schedule, timezone) => {
 	const fields = schedule.trim().split(/\s+/);
-	// croner also takes a date, which is no schedule: a job has runnable_at for that.
+	// croner also accepts a date, which is no schedule: a job has runnable_at for that.
 	if (fields.length !== 5 && fields.length !== 6 && !NICKNAMES.test(schedule))
 		throw check.wrong(
 			"schedule",
@@ -21,7 +21,7 @@ export const readSchedule: ReadSchedule = (schedule, timezone) => {
 	let cron: Cron;
 	try {
 		cron = new Cron(schedule, { timezone, paused: true });
-		// A wrong time zone is noticed only when it is used.
+		// croner notices a wrong time zone only when it computes a slot.
 		cron.nextRun(new Date(0));
 	} catch (error) {
 		const said = error instanceof Error ? error.message.replace(/^Cron\w*: /, "") : String(error);
@@ -31,7 +31,7 @@ export const readSchedule: ReadSchedule = (schedule, timezone) => {
 	const hours = fields.length < 5 ? (schedule === "@hourly" ? "*" : "") : (fields.at(-4) as string);
 	if (!hours.startsWith("*")) return (after) => next(cron, after);
 	return (after) => {
-		// By the clock as it goes now, which is right until it is changed; then by the clock as it goes from there on.
+		// Compute with the current UTC offset, which is right until the clocks change; if the slot has another offset, compute again with that one.
 		let offset = offsetAt(after, timezone);
 		for (let tries = 0; tries < 2; tries++) {
 			const slot = next(new Cron(schedule, { utcOffset: offset, paused: true }), after);
@@ -44,7 +44,7 @@ export const readSchedule: ReadSchedule = (schedule, timezone) => {
 	};
 };
 
-/** Minutes that the local clock is ahead of UTC. */
+/** Minutes by which local time is ahead of UTC. */
 function offsetAt(at: number, timezone: string): number {
 	const name = new Intl.DateTimeFormat("en-GB", { timeZone: timezone, timeZoneName: "longOffset" })
 		.formatToParts(at)

@@ -1,4 +1,4 @@
-// Real files: changes at and below a path, a path that comes later, and nothing after the end.
+// Real files: changes at and below a path, a path that is created later, and no calls after the end.
 
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ function watching(...paths: string[]) {
 		calls++;
 	});
 	onTestFinished(end);
-	/** Does something again and again until it is noticed. */
+	/** Repeats an action until the watcher notices it. */
 	const noticed = async (act: () => void) => {
 		for (const before = calls; calls === before; ) {
 			act();
@@ -44,7 +44,7 @@ test("files in a folder, in folders below it, and a file by itself", async () =>
 	expect(calls()).toBe(before);
 });
 
-test("a path that is not there yet", async () => {
+test("a path that does not exist yet", async () => {
 	const path = join(makeFolder(), "later");
 	const { noticed } = watching(path);
 	await noticed(() => mkdirSync(path, { recursive: true }));

@@ -1,11 +1,11 @@
-// Watches files and folders of this machine: the system's own notices, and a look every few seconds for what they miss.
+// Watches files and folders of this machine: by the system's notifications, and by a scan every few seconds for what those miss.
 
 import { type FSWatcher, readdirSync, statSync, watch } from "node:fs";
 import { join } from "node:path";
-import type { WatchPaths } from "../host.ts";
+import type { WatchPaths } from "../contracts/host.ts";
 
 const LOOK_MS = 5000;
-/** Entries of a folder that the look counts; beyond that the notices have to do. */
+/** Maximum number of entries in a scan; changes beyond it are noticed only by notifications. */
 const COUNTED = 5000;
 
 export const watchPaths: WatchPaths = (paths, call) => {
@@ -20,11 +20,11 @@ export const watchPaths: WatchPaths = (paths, call) => {
 				const watcher = watch(path, { recursive: true, persistent: false }, () => {
 					if (!closed) call();
 				});
-				// Gone, or no watches left: the look goes on, and tries again.
+				// The path is gone, or no watches are left: the scan goes on and watches it again.
 				watcher.on("error", () => drop(path));
 				watchers.set(path, watcher);
 			} catch {
-				// Not there yet.
+				// The path does not exist yet.
 			}
 		}
 	}
@@ -36,7 +36,7 @@ export const watchPaths: WatchPaths = (paths, call) => {
 		const now = paths.map(signatureOf).join("\n");
 		if (now === signature) return;
 		signature = now;
-		// One that was replaced has another inode: its old watch hears nothing.
+		// A path that was replaced has another inode, of which its old watch notices nothing.
 		for (const path of paths) drop(path);
 		rewatch();
 		call();
@@ -50,7 +50,7 @@ export const watchPaths: WatchPaths = (paths, call) => {
 	};
 };
 
-/** Changes with whatever is at or below the path, as far as it is counted. */
+/** Changes with every change at or below the path, up to COUNTED entries. */
 function signatureOf(path: string): string {
 	const parts: string[] = [];
 	const open = [path];

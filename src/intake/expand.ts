@@ -1,16 +1,16 @@
-// `add` of a job that names an item or a recipe: the item as its source knows it, and the recipe's jobs, with what the caller says over both.
+// `add` of a job that names an item or a recipe: the item from its source, the recipe's jobs, and the caller's fields over both.
 
+import type { Expansion } from "../contracts/intake.ts";
+import { type Item, plainItem } from "../contracts/source.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
-import type { Expansion } from "../intake.ts";
-import { type Item, plainItem } from "../source.ts";
 import { itemFields, jobsOf } from "./jobs.ts";
 import type { RecipeBook } from "./recipe-book.ts";
 
 export type ExpandParts = {
 	find(id: string): Promise<Item | null>;
 	isSource(name: string): boolean;
-	/** The lane that the configuration gives to the items of a source. */
+	/** The lane that the configuration assigns to items of a source. */
 	laneOf(source: string): string | null;
 	book: RecipeBook;
 	tag: () => Promise<number>;
@@ -18,24 +18,30 @@ export type ExpandParts = {
 
 export async function expand(parts: ExpandParts, input: JobInput): Promise<Expansion> {
 	const found = input.item === undefined ? null : await locate(parts, input.item, input.source);
-	if (input.recipe !== undefined) return { jobs: await byRecipe(parts, input, input.recipe, found), flows: flowsOf(found) };
-	if (found?.known !== true) return { jobs: [input], flows: null };
+	if (input.recipe !== undefined)
+		return { jobs: await byRecipe(parts, input, input.recipe, found), flows: flowsOf(found), warnings: ignoredIn(parts, input) };
+	if (found?.known !== true) return { jobs: [input], flows: null, warnings: [] };
 	const { item } = found;
 	const job = { ...laneOfItem(parts, item), ...itemFields(item), ...input, item: item.id, source: item.source };
-	return { jobs: [job], flows: flowsOf(found) };
+	return { jobs: [job], flows: flowsOf(found), warnings: [] };
 }
+
+const ignoredIn = ({ book }: ExpandParts, { repo, recipe }: JobInput): string[] => {
+	const problem = book.problem(repo, recipe);
+	return problem === null ? [] : [problem];
+};
 
 const flowsOf = (found: Located | null): Expansion["flows"] =>
 	found?.known === true ? (found.item.flow === null ? [] : [found.item.flow]) : null;
 
-/** `known`: a source has it. Any other is one of the caller's own: its id is all that is known. */
-export type Located = { item: Item; known: boolean };
+/** `known`: a source has the item. Otherwise it is the caller's own: only its id is known. */
+type Located = { item: Item; known: boolean };
 
 /**
- * The item that an id means: `id` where exactly one source knows it, `source:id`, or an id with its source beside it. What no source knows is inline; but
- * an id that names a source must be an item of it, and one that several sources know is refused.
+ * The item that an id means: `id` if exactly one source knows it, `source:id`, or an id with a separate source. An id that no source knows is inline; but
+ * an id that names a source must be an item of it, and an id that several sources know is refused.
  */
-export async function locate(parts: Pick<ExpandParts, "find" | "isSource">, id: string, source?: string): Promise<Located> {
+async function locate(parts: Pick<ExpandParts, "find" | "isSource">, id: string, source?: string): Promise<Located> {
 	if (source === "inline") return { item: plainItem("inline", id), known: false };
 	const named = source ?? /^([^:]+):./s.exec(id)?.[1];
 	const item = await parts.find(source === undefined ? id : `${source}:${id}`);
@@ -81,7 +87,7 @@ async function byRecipe(parts: ExpandParts, input: JobInput, name: string, found
 		...(env === undefined ? {} : { env }),
 		...(cwd === undefined ? {} : { cwd }),
 	});
-	// What it comes after, its first steps come after.
+	// The job's predecessors become those of the recipe's first steps.
 	return made.map(({ job: { args: _said, ...job } }) => ({
 		...job,
 		...(vars === undefined ? {} : { vars }),

@@ -1,22 +1,22 @@
-// The intake, put together: sources, recipes, what is slung, picked up and written back. The daemon owns it; the API's methods call it.
+// The intake: sources, recipes, slinging, pick-up and write-back, put together. The daemon owns it; the API's methods call it.
 
+import type { Host } from "../contracts/host.ts";
+import type { Intake, ItemView, RepoRecipes, SourceView } from "../contracts/intake.ts";
+import type { Log } from "../contracts/log.ts";
+import type { Scheduler } from "../contracts/scheduler.ts";
+import type { Item, ItemFault, QueueMark, Source, SourceSettings } from "../contracts/source.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
-import type { Host } from "../host.ts";
-import type { Intake, ItemView, SourceView } from "../intake.ts";
-import type { Log } from "../log.ts";
-import type { Scheduler } from "../scheduler.ts";
-import type { Item, ItemFault, QueueMark, Source, SourceSettings } from "../source.ts";
 import { type ExpandParts, expand } from "./expand.ts";
 import { createPickup, type Pickup } from "./pickup.ts";
 import { openRecipeBook, readRecipeText } from "./recipe-book.ts";
 import { recoverCards } from "./recovery.ts";
 import type { Repos } from "./repos.ts";
 import { repoFor } from "./repos.ts";
-import { made, orderOf, type SlingParts, sling } from "./sling.ts";
+import { ignoredRecipes, made, orderOf, type SlingParts, sling } from "./sling.ts";
 import { type Cursor, createWriteBack } from "./write-back.ts";
 
-/** The sources as they are opened elsewhere. */
+/** The open sources. */
 export type SourceShelf = {
 	all(): Source[];
 	get(name: string): Source;
@@ -32,27 +32,26 @@ export type IntakeParts = {
 	log: Log;
 	home: string;
 	repos: () => Repos;
-	/** Refuses a branch that a repo of this machine does not have. */
+	/** The repo's own recipes, if they are in force. */
+	recipesOf: (repo: string) => RepoRecipes;
+	/** Throws if a repo of this machine does not have the branch. */
 	mustHaveBranch: (repo: string, branch: string) => Promise<void>;
 	cursor: Cursor;
-	/** This queue, as others that write into the same board should know it. */
+	/** This queue's identity, for other queues that write to the same board. */
 	queue: () => Promise<QueueMark>;
 };
 
 export type IntakeSide = Intake & {
-	/** Begins to follow what happens. */
+	/** Begins to follow events. */
 	start(): Promise<void>;
-	/** New settings for the sources. */
+	/** Applies new settings of the sources. */
 	configure(settings: Record<string, SourceSettings>): Promise<void>;
 	stop(): Promise<void>;
 };
 
 export function createIntake(parts: IntakeParts): IntakeSide {
 	const { scheduler, sources, host, log } = parts;
-	const book = openRecipeBook(parts.home, (name) => {
-		const { path = null, trusted = true } = parts.repos()[name] ?? {};
-		return trusted ? path : null;
-	});
+	const book = openRecipeBook(parts.home, parts.recipesOf);
 	const source = (name: string) => sources.all().find((one) => one.name === name);
 	const slinging: SlingParts = {
 		scheduler,
@@ -80,16 +79,16 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		return createPickup({ scheduler, host, log, written, jobsOf });
 	}
 
-	/** Nothing is followed while there is no source: events cost nothing then. */
+	/** Without a source, events are not followed: they cost nothing then. */
 	async function follow(): Promise<void> {
 		if (sources.all().length === 0) return;
 		await written.start();
 		const current = pickup;
-		// Not waited for: a board on a network file system must not keep the daemon from its start.
+		// Not awaited: a board on a network file system must not delay the daemon's start.
 		for (const one of sources.all()) void recovered(one).finally(() => current.follow(one));
 	}
 
-	/** Once for each source that is opened. */
+	/** Once for each opened source. */
 	const lookedAt = new WeakSet<Source>();
 	async function recovered(one: Source): Promise<void> {
 		if (lookedAt.has(one)) return;
@@ -109,10 +108,17 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		const repo = repoFor(item.id, { named: undefined, usual, repos: parts.repos(), force: false, prefixed });
 		const order = orderOf(slinging, { ids: [item.id] }, item, { repo, tag: String(await scheduler.lastEvent()), batch: null });
 		order.fields.trigger = "watch";
-		return made(slinging, { ids: [item.id] }, undefined, item, order).map(({ job }) => job);
+		const jobs = made(slinging, { ids: [item.id] }, undefined, item, order);
+		for (const problem of ignoredRecipes(
+			book,
+			jobs.slice(0, 1).map(({ recipe }) => ({ recipe, repo })),
+			item,
+		))
+			log.warn(problem, { item: item.id });
+		return jobs.map(({ job }) => job);
 	}
 
-	/** One after the other: two that name the same item must not both find it free, nor take the same tag. */
+	/** Serialised: two calls that name the same item must not both find it free, nor take the same tag. */
 	let queue: Promise<unknown> = Promise.resolve();
 	function inTurn<T>(call: () => Promise<T>): Promise<T> {
 		const result = queue.then(call);
@@ -143,7 +149,7 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		}
 	}
 
-	/** What does not fit together, and stays as it is. */
+	/** Inconsistencies that are reported and left as they are. */
 	function reports(one: Source, item: Item): ItemFault[] {
 		const key = `${one.name}:${item.id}`;
 		const fault = (message: string, hint: string | null = null, code = "conflict") => ({
@@ -192,6 +198,7 @@ export function createIntake(parts: IntakeParts): IntakeSide {
 		},
 		recipes: (repo) => book.list(repo),
 		recipe: (name, repo) => book.show(name, repo),
+		recipeProblem: (repo, name) => book.problem(repo, name),
 		checkRecipe(text, name) {
 			try {
 				readRecipeText(text, name);

@@ -1,28 +1,29 @@
-// From an item and a recipe to jobs: what is filled in, what the caller says over it, and what ties the steps together. Pure.
+// Turns an item and a recipe into jobs: fills in variables, applies the caller's fields, and links the steps. Pure.
 
-import { renamePlaces, withoutPlaces } from "../core/after-result.ts";
+import type { Item } from "../contracts/source.ts";
 import type { JobInput } from "../core/job.ts";
-import { type BuiltIn, type Recipe, renderRecipe } from "../core/recipe.ts";
-import type { Item } from "../source.ts";
+import { renamePlaces, withoutPlaces } from "../core/recipes/after-result.ts";
+import type { BuiltIn, Recipe } from "../core/recipes/recipe.ts";
+import { renderRecipe } from "../core/recipes/render.ts";
 
-/** What whoever asks says of the jobs, over what the recipe says. */
+/** What the caller sets for the jobs; takes precedence over the recipe. */
 export type Order = {
 	repo: string | null;
 	batch: string | null;
-	/** Makes the names of steps unlike those of every other time. */
+	/** Makes the names of steps unique to this call. */
 	tag: string;
 	vars: Record<string, string>;
 	args?: string | undefined;
 	agent?: string | undefined;
-	/** Fields of the job as they are, whatever the recipe says. */
+	/** Fields of the job that override the recipe. */
 	fields: JobInput;
-	/** The lane where the recipe names none. */
+	/** The lane if the recipe names none. */
 	lane?: string | undefined;
 	env?: Record<string, string> | undefined;
 	cwd?: string | undefined;
 };
 
-/** One job for each step, in order; the steps name each other. */
+/** One job per step, in order; the steps refer to each other by name. */
 export function jobsOf(item: Item | null, recipe: Recipe, order: Order): { step: string | null; job: JobInput }[] {
 	const several = recipe.steps.length > 1;
 	const nameOf = (step: string) => `${labelOf(item?.id ?? recipe.name)}.${labelOf(step)}.${order.tag}`;
@@ -45,23 +46,23 @@ export function jobsOf(item: Item | null, recipe: Recipe, order: Order): { step:
 	}));
 }
 
-/** Where the recipe gives none. */
+/** The title if the recipe gives none. */
 const titleOf = ({ id, title }: Item, step: string | null): string =>
 	cut(`${id}${title === id ? "" : `: ${title}`}${step === null ? "" : ` (${step})`}`);
 
-/** The title of a file is often its first line: once is enough. */
+/** A file's title is often its first line: do not repeat it. */
 const beginsWithTitle = ({ title, text }: Item): boolean =>
 	text
 		.trimStart()
 		.replace(/^#+\s*/, "")
 		.startsWith(title);
 
-/** The item's own text as the prompt. */
+/** A job whose prompt is the item's own text. */
 export const rawJobOf = (item: Item, order: Order): JobInput => ({
 	...shared(item, order),
 	title: cut(item.title),
 	agent: order.agent ?? "claude",
-	// Words of the item are never places to be filled in.
+	// Placeholders in the item's text are never filled in.
 	prompt: withoutPlaces(
 		[beginsWithTitle(item) ? "" : item.title, item.text, order.args ?? ""].filter((part) => part.trim() !== "").join("\n\n"),
 	),
@@ -71,19 +72,19 @@ export const rawJobOf = (item: Item, order: Order): JobInput => ({
 	raw: true,
 });
 
-/** What was asked for, on the record: it is in the prompt already. */
+/** The caller's instructions and variables, for the record: they are already in the prompt. */
 const said = ({ args, vars }: Order): JobInput => ({
 	...(args === undefined ? {} : { args }),
 	...(Object.keys(vars).length === 0 ? {} : { vars }),
 });
 
-/** What a step decides for itself stays: a step that must not be merged is not merged by an option for all. */
+/** A step's own decision stands: an option for all steps does not merge a step that must not be merged. */
 function over(fields: JobInput, job: JobInput): JobInput {
 	const { merge, ...rest } = fields;
 	return job.no_merge === true || merge === undefined ? rest : { ...rest, merge };
 }
 
-/** What an item says of each job that works on it. */
+/** What an item sets for each job that works on it. */
 export const itemFields = (item: Item): JobInput => ({
 	item: item.id,
 	source: item.source,
@@ -119,10 +120,10 @@ function builtIn(item: Item | null, { repo, batch, args, fields }: Order): Parti
 	return Object.fromEntries(Object.entries(built).filter(([, value]) => value !== null && value !== undefined)) as Record<BuiltIn, string>;
 }
 
-/** A line for people; the whole of it is in the source. */
+/** A line for people; the source has the full text. */
 const cut = (title: string): string => (title.length > 300 ? `${title.slice(0, 299)}…` : title);
 
-/** As a part of a name: what a name may not have becomes `_`. */
+/** Makes a text usable in a name: invalid characters become `_`. */
 export const labelOf = (text: string): string =>
 	text
 		.replace(/[^\p{L}\p{N}_.@+-]/gu, "_")

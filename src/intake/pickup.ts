@@ -1,24 +1,24 @@
-// Sources that are watched: what is eligible there becomes a job by itself, once.
+// Watched sources: every eligible item becomes a job automatically, once.
 
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Deferred } from "../adding.ts";
+import type { Deferred } from "../contracts/adding.ts";
+import type { Host } from "../contracts/host.ts";
+import type { Log } from "../contracts/log.ts";
+import type { Scheduler } from "../contracts/scheduler.ts";
+import type { Item, Source } from "../contracts/source.ts";
 import { SluiceError } from "../core/errors.ts";
 import type { JobInput } from "../core/job.ts";
-import type { Host } from "../host.ts";
-import type { Log } from "../log.ts";
-import type { Scheduler } from "../scheduler.ts";
-import type { Item, Source } from "../source.ts";
 import { fullWords } from "./sling.ts";
 import type { WriteBack } from "./write-back.ts";
 
-/** For sources that do not tell of changes. */
+/** Interval for sources that do not report changes. */
 const POLL_MS = 5000;
-/** When the queue was full. */
+/** Retry interval while the queue is full. */
 const AGAIN_MS = 5000;
-/** Where nothing is written back: the same text is not taken up twice. */
+/** For sources without write-back: the same text is never picked up twice. */
 const FOR_EVER_MS = 100 * 365 * 86_400_000;
 
 export type PickupParts = {
@@ -30,16 +30,16 @@ export type PickupParts = {
 	jobsOf(item: Item): Promise<JobInput[]>;
 };
 
-/** `deferred`: the queue is full, and the item is taken up when there is room. */
-export type Trouble = { code: "conflict" | "deferred"; message: string; hint: string | null };
+/** `deferred`: the queue is full, and the item is picked up when there is room. */
+type Trouble = { code: "conflict" | "deferred"; message: string; hint: string | null };
 const FULL_HINT = "it is taken up by itself when there is room; raise max_concurrent or the lane's max to have it sooner";
 
 export type Pickup = {
-	/** From now on, until it is closed. */
+	/** Watches the source until `close`. */
 	follow(source: Source): void;
-	/** Looks at these now; the jobs that were added. */
+	/** Checks these items now; returns the jobs that were added. */
 	take(source: Source, ids: readonly string[]): Promise<number[]>;
-	/** What is eligible and was not taken up, by item. */
+	/** Eligible items that were not picked up, with the reason. */
 	troubles(): ReadonlyMap<string, Trouble>;
 	close(): void;
 };
@@ -48,10 +48,10 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 	const endings: (() => void)[] = [];
 	const timers = new Map<string, () => void>();
 	const troubles = new Map<string, Trouble>();
-	/** What was refused, as it was then: it is tried again when it has changed. */
+	/** Refused items with their content at that time: they are tried again when they have changed. */
 	const refused = new Map<string, string>();
 	let closed = false;
-	/** One after the other: an item is not taken up twice. */
+	/** Serialised, so that an item is not picked up twice. */
 	let queue: Promise<unknown> = Promise.resolve();
 
 	function inTurn<T>(call: () => Promise<T>): Promise<T> {
@@ -64,7 +64,7 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 		const key = `${source.name}:${id}`;
 		let item: Item | null = null;
 		if (!(await looksEligible(source, id))) return [];
-		// What has happened to it must be in it before it is judged.
+		// The item must show everything that has happened to it before it is judged.
 		await written.caughtUp();
 		try {
 			item = await source.read(id);
@@ -95,7 +95,7 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 		}
 	}
 
-	/** A person has set the card back to idle while its jobs are open: one in back-off is rerun; one that waits is what the person asks for already. */
+	/** A person has set the card back to idle while its jobs are open: a job in back-off is rerun; a waiting job is already what the person asks for. */
 	async function again(source: Source, key: string, open: readonly number[]): Promise<void> {
 		const views = await Promise.all(open.map((id) => scheduler.show(id)));
 		if (views.some(({ status }) => status === "running")) return;
@@ -107,7 +107,7 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 		if (resting.length === 0) await written.restate(key);
 	}
 
-	/** A first look, which costs little. One that cannot be read is looked at again, and then said to be so. */
+	/** A cheap first check. An item that cannot be read counts as eligible, so that the full check reports the problem. */
 	async function looksEligible(source: Source, id: string): Promise<boolean> {
 		try {
 			if ((await source.read(id))?.eligible) return true;
@@ -123,7 +123,7 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 		refused.delete(key);
 	};
 
-	/** The queue is full. Said once in the log, and of the item for as long as it lasts. */
+	/** The queue is full. Logged once, and shown at the item for as long as it lasts. */
 	function stays(key: string, deferred: Deferred): void {
 		const message = fullWords(deferred);
 		if (troubles.get(key)?.code !== "deferred") log.info("an item stays as it is", { item: key, reason: message, hint: FULL_HINT });
@@ -153,7 +153,7 @@ export function createPickup({ scheduler, host, log, written, jobsOf }: PickupPa
 		return [result.job.id];
 	}
 
-	/** The queue is full: the card stays as it is, and is asked about again. */
+	/** The queue is full: the card stays as it is, and is tried again later. */
 	function later(source: Source, id: string): void {
 		timers.set(
 			`${source.name}:${id}`,

@@ -1,82 +1,97 @@
-// Where recipes are found: in a repo's `recipes/`, in the home's, and among the shipped ones; the nearest counts. Files are read when they are asked
-// for, so a change counts at once.
+// Finds recipes: in a repo's `recipes/`, in the home's, and among the shipped ones; the first of these wins. Files are read at each use, so changes apply
+// at once.
 
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { LineCounter, parseDocument } from "yaml";
-import * as check from "../core/check.ts";
+import { LineCounter } from "yaml";
+import type { RecipeView, RepoRecipes } from "../contracts/intake.ts";
 import { SluiceError } from "../core/errors.ts";
-import { nearest } from "../core/nearest.ts";
-import { type Recipe, readRecipe } from "../core/recipe.ts";
-import { SHIPPED } from "../core/shipped-recipes.ts";
-import { repeatedKeyMessage, repeatedKeys, YAML_OPTIONS, yamlFault } from "../core/yaml-bounds.ts";
-import type { RecipeView } from "../intake.ts";
+import * as check from "../core/input/check.ts";
+import { nearest } from "../core/input/nearest.ts";
+import { type Recipe, readRecipe } from "../core/recipes/recipe.ts";
+import { SHIPPED } from "../core/recipes/shipped.ts";
+import { readPlainFileNow } from "../host/plain-file.ts";
+import { parseYaml, repeatedKeyMessage, repeatedKeys } from "../host/yaml-bounds.ts";
 
 const KINDS = /\.ya?ml$/;
 const MOST = 1_000_000;
 
 export type RecipeBook = {
-	/** Throws when there is none of this name, or when it is wrong. */
+	/** Throws if there is no such recipe, or if it is invalid. */
 	get(name: string, repo?: string | null): Recipe;
 	has(name: string, repo?: string | null): boolean;
 	list(repo?: string | null): RecipeView[];
 	show(name: string, repo?: string | null): RecipeView;
+	/** Why the repo's own recipe of this name is not in force, so that another recipe or none is used; without a name, why none of its own is in force. */
+	problem(repo: string | null | undefined, name?: string): string | null;
 };
 
-/** `repo`: the folder of a repo whose recipes may be used; null for none. */
-export function openRecipeBook(home: string, repo: (name: string) => string | null): RecipeBook {
-	/** Name → file; the first folder that has it counts. */
-	function files(of: string | null | undefined): Map<string, string> {
-		const folders = [...(of ? [repo(of)] : []), home].flatMap((folder) => (folder === null ? [] : [join(folder, "recipes")]));
-		const found = new Map<string, string>();
-		for (const folder of folders)
-			for (const file of namesIn(folder)) {
-				const name = file.replace(KINDS, "");
-				if (!found.has(name)) found.set(name, join(folder, file));
-			}
+/** `text`: of a repo's recipe, which was already read for the comparison with the trusted files. */
+type RecipePlace = { path: string; text?: string };
+
+/** `repo`: returns the repo's own recipes. */
+export function openRecipeBook(home: string, repo: (name: string) => RepoRecipes): RecipeBook {
+	/** The repo's files, then the home's. */
+	function files(of: string | null | undefined): Map<string, RecipePlace> {
+		const found = new Map<string, RecipePlace>();
+		const add = (name: string, place: RecipePlace) => void (found.has(name) || found.set(name, place));
+		for (const { name, path, text } of of ? repo(of).files : []) add(name, { path, text });
+		for (const file of namesIn(join(home, "recipes"))) add(file.replace(KINDS, ""), { path: join(home, "recipes", file) });
 		return found;
 	}
 
-	function read(name: string, of: string | null | undefined): { recipe: Recipe; origin: string } {
-		const path = files(of).get(name);
-		if (path !== undefined) return { recipe: readRecipeText(textOf(path), name, path), origin: path };
+	function problem(of: string | null | undefined, name?: string): string | null {
+		if (!of) return null;
+		const { problem, hint, ignored } = repo(of);
+		if (problem === null || (name !== undefined && !ignored.includes(name))) return null;
+		return hint === null ? problem : `${problem}; ${hint}`;
+	}
+
+	function read(name: string, of: string | null | undefined, all = files(of)): { recipe: Recipe; origin: string } {
+		const place = all.get(name);
+		if (place !== undefined) return { recipe: readRecipeText(place.text ?? textOf(place.path), name, place.path), origin: place.path };
 		const shipped = Object.hasOwn(SHIPPED, name) ? SHIPPED[name] : undefined;
 		if (shipped) return { recipe: readRecipe(shipped, name), origin: "shipped" };
-		const all = [...new Set([...files(of).keys(), ...Object.keys(SHIPPED)])];
-		const guess = nearest(name, all);
+		const ignored = problem(of, name);
+		if (ignored !== null) throw new SluiceError("not_found", `there is no recipe ${check.shown(name)}: ${ignored}`, { field: "recipe" });
+		const names = [...new Set([...all.keys(), ...Object.keys(SHIPPED)])];
+		const guess = nearest(name, names);
 		throw new SluiceError("not_found", `there is no recipe ${check.shown(name)}`, {
 			field: "recipe",
-			hint: guess ? `did you mean "${guess}"?` : `known: ${all.join(", ")}`,
+			hint: guess ? `did you mean "${guess}"?` : `known: ${names.join(", ")}`,
 		});
 	}
 
-	function view(name: string, of: string | null | undefined): RecipeView {
+	function view(name: string, of: string | null | undefined, all: Map<string, RecipePlace>): RecipeView {
 		try {
-			const { recipe, origin } = read(name, of);
+			const { recipe, origin } = read(name, of, all);
 			return { ...recipe, origin, error: null };
 		} catch (error) {
 			if (!(error instanceof SluiceError)) throw error;
-			return { name, description: "", origin: files(of).get(name) ?? "shipped", vars: [], steps: [], error: error.message };
+			return { name, description: "", origin: all.get(name)?.path ?? "shipped", vars: [], steps: [], error: error.message };
 		}
 	}
 
 	return {
 		get: (name, of) => read(name, of).recipe,
 		has: (name, of) => Object.hasOwn(SHIPPED, name) || files(of).has(name),
-		list: (of) => [...new Set([...files(of).keys(), ...Object.keys(SHIPPED)])].sort().map((name) => view(name, of)),
-		show(name, of) {
-			read(name, of);
-			return view(name, of);
+		list(of) {
+			const all = files(of);
+			return [...new Set([...all.keys(), ...Object.keys(SHIPPED)])].sort().map((name) => view(name, of, all));
 		},
+		show(name, of) {
+			const { recipe, origin } = read(name, of);
+			return { ...recipe, origin, error: null };
+		},
+		problem,
 	};
 }
 
-/** Throws what is wrong with it, with the line where that is known. */
+/** Throws what is wrong, with the line if it is known. */
 export function readRecipeText(text: string, name: string, path = `${name}.yml`): Recipe {
-	const fault = yamlFault(text, MOST);
-	if (fault !== null) throw new SluiceError("limit", `${path}: ${fault}`, { field: "recipe" });
 	const lines = new LineCounter();
-	const document = parseDocument(text, { ...YAML_OPTIONS, lineCounter: lines });
+	const { fault, document } = parseYaml(text, lines, MOST);
+	if (fault !== null) throw new SluiceError("limit", `${path}: ${fault}`, { field: "recipe" });
 	const refuse = (offset: number, message: string): never => {
 		const { line, col } = lines.linePos(offset);
 		throw new SluiceError("invalid", `${path}:${line}:${col}: ${message}`, { field: "recipe" });
@@ -105,10 +120,7 @@ function namesIn(folder: string): string[] {
 
 function textOf(path: string): string {
 	try {
-		const stat = statSync(path);
-		if (!stat.isFile()) throw new Error("is not a plain file");
-		if (stat.size > MOST * 4) throw new Error("too large");
-		return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+		return new TextDecoder("utf-8", { fatal: true }).decode(readPlainFileNow(path, MOST * 4));
 	} catch (error) {
 		const said = error instanceof TypeError ? "is not UTF-8" : error instanceof Error ? error.message : String(error);
 		throw new SluiceError("invalid", `${path}: ${said}`, { field: "recipe" });

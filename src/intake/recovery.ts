@@ -1,24 +1,24 @@
 // Cards that say `queued` or `running` when the daemon starts, though no job works on them: left behind by a queue that is gone, or by another
 // scheduler. They become `failed`, so that a person sees them and can set them to idle.
 //
-//   touched      a card of a source with `watch` and `write_back`, whose folder no other queue has entered itself for
-//   left alone   a card that a job of this queue works on, on whatever host · all cards of a board that another queue writes into
+//   changed      a card of a source with `watch` and `write_back`, whose folder no other queue has registered for
+//   left alone   a card that a job of this queue works on, on any host · all cards of a board that another queue writes to
 
-import type { Log } from "../log.ts";
-import type { Scheduler } from "../scheduler.ts";
-import type { Item, QueueMark, Source } from "../source.ts";
+import type { Log } from "../contracts/log.ts";
+import type { Scheduler } from "../contracts/scheduler.ts";
+import type { Item, QueueMark, Source } from "../contracts/source.ts";
 import type { WriteBack } from "./write-back.ts";
 
 export type RecoveryParts = { scheduler: Pick<Scheduler, "now">; written: WriteBack; log: Log; queue: () => Promise<QueueMark> };
 
-/** The ids of the cards that became `failed`. */
+/** Returns the ids of the cards that became `failed`. */
 export async function recoverCards({ scheduler, written, log, queue }: RecoveryParts, source: Source): Promise<string[]> {
 	const { kind, watch, write_back } = source.settings;
 	if (kind !== "cards" || write_back === null || !source.join || !source.write) return [];
 	const others = await source.join(await queue());
 	if (!watch) return [];
 	const left = (await source.scan()).items.filter(({ in_progress, open }) => in_progress && open);
-	// The jobs that wrote what was just read were stored before: now they are known.
+	// The jobs behind the cards just read were stored before the cards were written: after this, they are known.
 	await written.caughtUp();
 	const recovered: string[] = [];
 	for (const item of left) {
@@ -39,7 +39,7 @@ export async function recoverCards({ scheduler, written, log, queue }: RecoveryP
 	return recovered;
 }
 
-/** Whatever has changed it since is at work on it. */
+/** If the card has changed since, something is working on it. */
 const isAsRead = async (source: Source, { id, mark }: Item): Promise<boolean> => (await source.read(id).catch(() => null))?.mark === mark;
 
 function lineOf({ flow }: Item, now: number): { text: string; once: string } {

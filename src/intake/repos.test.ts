@@ -12,7 +12,7 @@ describe("a repo for an item", () => {
 	test("the longest prefix counts", () => {
 		expect(["gt-1", "gt-ui-1", "be-1", "zz-1"].map((id) => repoOfPrefix(id, repos))).toEqual(["gastown", "ui", "beads", null]);
 	});
-	test("the one that is named, if it fits; else the one of the prefix; else the source's", () => {
+	test("the named repo, if it matches; else the repo of the prefix; else the source's", () => {
 		expect([choose("gt-1"), choose("zz-1"), choose("gt-1", "gastown"), choose("zz-1", "free")]).toEqual([
 			"gastown",
 			"usual",
@@ -20,7 +20,7 @@ describe("a repo for an item", () => {
 			"free",
 		]);
 	});
-	test("one that does not fit is refused with the right command, unless forced", () => {
+	test("a named repo that does not match is refused with the right command, unless forced", () => {
 		expect(() => choose("gt-1", "beads")).toThrow("gt-1 has the prefix of repo gastown, not of beads");
 		expect(() => choose("gt-ui-1", "gastown")).toThrow("has the prefix of repo ui");
 		expect(() => choose("zz-1", "beads")).toThrow('zz-1 does not begin with "be-", the prefix of repo beads');

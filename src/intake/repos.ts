@@ -2,8 +2,8 @@
 
 import { SluiceError } from "../core/errors.ts";
 
-/** What the configuration says of repos, as far as items need it. */
-export type Repos = Record<string, { prefix?: string | null; path?: string | null; recipe?: string | null; trusted?: boolean | string }>;
+/** The part of the repos' configuration that items need. */
+export type Repos = Record<string, { prefix?: string | null; path?: string | null; recipe?: string | null }>;
 
 /** The repo with the longest prefix that the id begins with. */
 export function repoOfPrefix(id: string, repos: Repos): string | null {
@@ -14,8 +14,8 @@ export function repoOfPrefix(id: string, repos: Repos): string | null {
 }
 
 /**
- * The repo for an item. `named` must be the one of its prefix, unless forced. `prefixed`: ids of its source begin with the prefix of their repo, so
- * one that begins with none of them is a mistake; where no repo has a prefix at all, ids say nothing about repos.
+ * The repo for an item. `named` must be the repo of its prefix, unless forced. `prefixed`: the source's ids begin with the prefix of their repo, so an id
+ * with none of these prefixes is a mistake; if no repo has a prefix at all, ids say nothing about repos.
  */
 export function repoFor(
 	id: string,

@@ -1,4 +1,4 @@
-// What a sling says of items that the hard limit keeps out.
+// What a sling reports about items that the hard limit keeps out.
 
 import { expect, test } from "vitest";
 import { fullWords } from "./sling.ts";

@@ -1,47 +1,48 @@
-// Sling: items, epics and batches become jobs, each once. Everything is looked at before the first job is added.
+// Sling: items, epics and batches become jobs, each once. Everything is checked before the first job is added.
 //
-//   ids     the last one names the repo, if it does; with `on` the first names the recipe
-//   each    a batch stands for what it tracks, an epic for its children, an item for itself
-//   skipped closed · already worked on · coordination (hq-…) · unreadable, when it is one of several
+//   ids     the last id may name the repo; with `on` the first names the recipe
+//   each    a batch stands for the items that it tracks, an epic for its children, an item for itself
+//   skipped closed · already worked on · coordination (hq-…) · unreadable, if it is one of several
 
-import type { Deferred, OfItems } from "../adding.ts";
+import type { Deferred, OfItems } from "../contracts/adding.ts";
+import type { PlannedJob, SlingInput, SlingSkip, Slung } from "../contracts/intake.ts";
+import type { Scheduler } from "../contracts/scheduler.ts";
+import type { Item } from "../contracts/source.ts";
 import { SluiceError } from "../core/errors.ts";
+import { nearest } from "../core/input/nearest.ts";
 import type { JobInput } from "../core/job.ts";
-import { nearest } from "../core/nearest.ts";
-import type { PlannedJob, SlingInput, SlingSkip, Slung } from "../intake.ts";
-import type { Scheduler } from "../scheduler.ts";
-import type { Item } from "../source.ts";
+import type { RunBounds } from "../core/trust/run-bounds.ts";
 import { jobsOf, labelOf, type Order, rawJobOf } from "./jobs.ts";
 import type { RecipeBook } from "./recipe-book.ts";
 import { type Repos, repoFor } from "./repos.ts";
 
-export type Usual = {
+type Usual = {
 	repo: string | null;
 	lane: string | null;
 	recipe: string | null;
 	agent: string | null;
 	root: string;
-	/** Its ids begin with the prefix of their repo. */
+	/** The source's ids begin with the prefix of their repo. */
 	prefixed: boolean;
 };
 
 export type SlingParts = {
 	scheduler: Scheduler;
-	/** How the items of one sling are found: every source is looked at once, however many there are. */
+	/** Returns the function that finds the items of one sling: each source is read once, however many items there are. */
 	survey(): (id: string) => Promise<Item | null>;
-	/** What the configuration says of the item's source. */
+	/** The configuration of the item's source. */
 	usual(source: string): Usual;
-	/** Refuses a branch that a repo of this machine does not have. */
+	/** Throws if a repo of this machine does not have the branch. */
 	mustHaveBranch(repo: string, branch: string): Promise<void>;
 	repos(): Repos;
 	book: RecipeBook;
 };
 
-/** An item that is to become jobs; `batch`: what it was found through. */
+/** An item that is to become jobs; `batch`: the batch or epic through which it was found. */
 type Target = { item: Item; batch: string | null };
 type Words = { ids: string[]; repo: string | undefined; recipe: string | undefined };
 
-/** What is wrong with an item says which one. */
+/** Adds the item's id to an error about it. */
 function named(id: string, error: unknown): unknown {
 	if (!(error instanceof SluiceError) || error.message.includes(id)) return error;
 	const { code, field, hint } = error;
@@ -50,7 +51,7 @@ function named(id: string, error: unknown): unknown {
 
 const skip = (item: string, reason: string, job: number | null = null): SlingSkip => ({ item, reason, job });
 
-export async function sling(parts: SlingParts, input: SlingInput, act: { by: string }): Promise<Slung> {
+export async function sling(parts: SlingParts, input: SlingInput, act: { by: string; within?: RunBounds | undefined }): Promise<Slung> {
 	const { scheduler } = parts;
 	const words = wordsOf(input, parts.repos());
 	const found = await targetsOf(parts, words);
@@ -76,6 +77,8 @@ export async function sling(parts: SlingParts, input: SlingInput, act: { by: str
 			plan.push({ planned, job, item });
 		}
 	}
+	for (const problem of new Set(plan.flatMap(({ planned, item }) => ignoredRecipes(parts.book, [planned], item))))
+		found.warnings.push(problem);
 	if (input.base_branch !== undefined && !force)
 		for (const repo of new Set(plan.flatMap(({ planned }) => planned.repo ?? []))) await parts.mustHaveBranch(repo, input.base_branch);
 	const skipped = [...found.skipped];
@@ -88,10 +91,11 @@ export async function sling(parts: SlingParts, input: SlingInput, act: { by: str
 		words.ids.length === 1 && found.targets.length === 1,
 	);
 	const jobs = ready.map(({ job }) => job);
+	const within = act.within === undefined ? {} : { within: act.within };
 	const result =
 		jobs.length === 0
 			? null
-			: await plainly(ready, () => scheduler.apply({ jobs }, { by: act.by, force, check: input.dry_run === true, items }));
+			: await plainly(ready, () => scheduler.apply({ jobs }, { by: act.by, force, check: input.dry_run === true, items, ...within }));
 	const taken = new Map(result?.skipped.map((one) => [one.name, one]) ?? []);
 	const numbers = [...(result?.jobs ?? [])];
 	const planned: PlannedJob[] = [];
@@ -110,27 +114,27 @@ export async function sling(parts: SlingParts, input: SlingInput, act: { by: str
 		planned,
 		added: jobs,
 		skipped,
-		warnings: [...found.warnings, ...(await delays(scheduler, planned.length))],
+		warnings: [...found.warnings, ...(result?.warnings ?? []), ...(await delays(scheduler, planned.length))],
 		batches: [...new Set(planned.flatMap(({ batch }) => batch ?? []))],
 		deferred: result?.deferred ?? null,
 	};
 }
 
-/** Why the hard limit keeps an item out. */
+/** The message for an item that the hard limit keeps out. */
 export function fullWords({ limit, depths }: Deferred): string {
 	const lanes = Object.entries(depths).map(([lane, count]) => `${lane}: ${count}`);
-	// Counted before this call: what the call itself has put in fills the limit, too.
+	// The counts are from before this call; jobs that the call itself has added fill the limit, too.
 	return `deferred: the queue is at its hard limit of ${limit}${lanes.length > 0 ? ` (${lanes.join(", ")})` : ""}`;
 }
 
-/** Where queue limits concern items, a sling over the soft limit is warned as an add is. */
+/** If queue limits apply to items, a sling over the soft limit gets the same warning as an add. */
 async function delays(scheduler: Scheduler, added: number): Promise<string[]> {
 	if (added === 0 || !scheduler.config().queue.limit_items) return [];
 	const { backpressure } = await scheduler.status();
 	return backpressure === null ? [] : [backpressure];
 }
 
-/** A refusal names the item that was slung, not its place among the jobs. */
+/** An error names the item that was slung, not its index among the jobs. */
 async function plainly<T>(jobs: readonly { item: Item }[], call: () => Promise<T>): Promise<T> {
 	try {
 		return await call();
@@ -201,7 +205,7 @@ async function targetsOf(parts: SlingParts, { ids, repo }: Words) {
 		try {
 			item = await find(id);
 		} catch (error) {
-			// Of several, one that cannot be read does not stop the others.
+			// Among several, an item that cannot be read does not stop the rest.
 			if (ids.length === 1 && through === null) throw named(id, error);
 			skipped.push(skip(id, error instanceof Error ? error.message : String(error)));
 			return;
@@ -221,7 +225,7 @@ async function targetsOf(parts: SlingParts, { ids, repo }: Words) {
 		else targets.push({ item, batch: through });
 	}
 
-	/** What no source knows may be a batch of ours: then it stands for the items of its jobs. */
+	/** An id that no source knows may be a batch of ours: then it stands for the items of its jobs. */
 	async function takeBatch(id: string): Promise<void> {
 		const known = (await parts.scheduler.batches()).some(({ name }) => name === id);
 		if (!known) throw unknown(id, ids.length > 1 && repo === undefined && id === ids.at(-1) ? Object.keys(parts.repos()) : []);
@@ -241,7 +245,7 @@ async function targetsOf(parts: SlingParts, { ids, repo }: Words) {
 	return { targets, skipped, warnings };
 }
 
-/** `repos`: where it is the last of several words, it may have been meant as a repo. */
+/** `repos`: if the id is the last of several words, it may have been meant as a repo. */
 function unknown(id: string, repos: readonly string[]): SluiceError {
 	const guess = nearest(id, repos);
 	if (guess !== undefined)
@@ -258,7 +262,7 @@ function unknown(id: string, repos: readonly string[]): SluiceError {
 			});
 }
 
-/** One batch for each sling, unless the item belongs to one. */
+/** One batch per sling, unless the item belongs to a batch. */
 function batchOf(input: SlingInput, item: Item, through: string | null, tag: string): string | null {
 	if (input.no_batch) return null;
 	return input.batch ?? labelOf(through ?? item.batch ?? `sling-${tag}`);
@@ -307,13 +311,25 @@ export function made(parts: SlingParts, input: SlingInput, named: string | undef
 	return jobsOf(item, parts.book.get(name, order.repo), order).map(({ step, job }) => ({ step, recipe: name, job }));
 }
 
-/** The source's, else the repo's, else the one that is called like the item's kind of work. */
-export function usualRecipe({ usual, repos, book }: Pick<SlingParts, "usual" | "repos" | "book">, item: Item, repo: string | null): string {
+/** Why a repo's own recipes are not in force, if they have the name of a recipe that was used or of the item's kind of work. */
+export function ignoredRecipes(
+	book: RecipeBook,
+	made: readonly { recipe: string | null; repo: string | null }[],
+	{ flow }: Pick<Item, "flow">,
+): string[] {
+	const wanted = made.flatMap(({ recipe, repo }) =>
+		recipe === null ? [] : [recipe, ...(flow === null ? [] : [flow])].map((name) => [repo, name] as const),
+	);
+	return [...new Set(wanted.flatMap(([repo, name]) => book.problem(repo, name) ?? []))];
+}
+
+/** The source's recipe, else the repo's, else the recipe named after the item's kind of work. */
+function usualRecipe({ usual, repos, book }: Pick<SlingParts, "usual" | "repos" | "book">, item: Item, repo: string | null): string {
 	const own = usual(item.source).recipe ?? (repo === null ? null : (repos()[repo]?.recipe ?? null));
 	return own ?? (item.flow !== null && book.has(item.flow, repo) ? item.flow : "work");
 }
 
-/** The source says that it is in progress, and no job of this queue works on it: refused where it is the only one, else skipped. */
+/** Items that the source calls in progress, though no job of this queue works on them: a single one is refused, one of several is skipped. */
 async function withoutTaken<T extends { item: Item; job: JobInput }>(
 	scheduler: Scheduler,
 	plan: readonly T[],

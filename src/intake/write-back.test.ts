@@ -1,30 +1,19 @@
-// What is written into an item as its jobs go their way: single ones, several steps, retries, and after a restart.
+// What is written to an item as its jobs progress: single jobs, several steps, retries, and after a restart.
 
 import { describe, expect, test } from "vitest";
 import { MINUTE } from "../../test/make/fakes.ts";
+import { makeSourceSettings } from "../../test/make/source.ts";
 import { openStand, type StandOptions } from "../../test/make/stand.ts";
-import { SILENT } from "../log.ts";
-import type { Change, Source, SourceSettings } from "../source.ts";
+import { SILENT } from "../contracts/log.ts";
+import type { Change, Source, SourceSettings } from "../contracts/source.ts";
 import { createWriteBack } from "./write-back.ts";
 
-const SETTINGS: SourceSettings = {
-	kind: "cards",
-	root: "/cards",
-	repo: null,
-	watch: false,
-	write_back: "agent_status",
-	history_on_queue: false,
-	lane: null,
-	recipe: null,
-	agent: null,
-};
-
-/** A source that keeps what is written. `refuses`: what it answers instead. */
+/** A source that records what is written. `refuses`: what it answers instead. */
 function makeSource(settings: Partial<SourceSettings> = {}, refuses: () => string | Error | null = () => null) {
 	const written: string[] = [];
 	const source: Source = {
 		name: "board",
-		settings: { ...SETTINGS, ...settings },
+		settings: makeSourceSettings({ kind: "cards", root: "/cards", write_back: "agent_status", ...settings }),
 		scan: async () => ({ items: [], faults: [] }),
 		read: async () => null,
 		async write(id: string, { status, line }: Change) {
@@ -55,7 +44,7 @@ async function follow(options: StandOptions, made = makeSource()) {
 		});
 	const back = open();
 	await back.start();
-	/** What was written since the last look. */
+	/** What was written since the last call. */
 	const news = async (one = back) => {
 		await one.caughtUp();
 		return made.written.splice(0);
@@ -65,7 +54,7 @@ async function follow(options: StandOptions, made = makeSource()) {
 const card = (item: string, more = {}) => ({ item, source: "board", lane: "code", ...more });
 
 describe("one job", () => {
-	test("queued, running, succeeded; jobs without an item, and of other sources, are nobody's business", async () => {
+	test("queued, running, succeeded; jobs without an item, or of other sources, are ignored", async () => {
 		const { t, news, back } = await follow({});
 		await t.add();
 		await t.add({ item: "x" });
@@ -78,7 +67,7 @@ describe("one job", () => {
 		expect(back.openJobs("board:1.1")).toEqual([]);
 	});
 
-	test("a failure that is tried again, a limit that burns nothing, an end for good", async () => {
+	test("a failure that is retried, a limit that uses no retry, a final end", async () => {
 		const { t, news } = await follow({ config: { lanes: { code: {} }, accounts: { a: {} }, retry: { max: 1, base_ms: 1000 } } });
 		const id = await t.add(card("1", { account: "a" }));
 		await t.start();
@@ -119,7 +108,7 @@ describe("one job", () => {
 		await t.fail(id);
 		expect(await news()).toEqual([`1 failed | run ${id}.1 code: failed: failed; is tried again`]);
 		await t.start();
-		// The other job has the only slot, and the lock.
+		// The other job has the only slot and the lock.
 		expect((await t.sluice.show(other)).status).toBe("running");
 		await t.wait(MINUTE);
 		expect(await t.sluice.show(id)).toMatchObject({ status: "waiting_on_locks" });
@@ -150,7 +139,7 @@ describe("one job", () => {
 describe("several steps are one item", () => {
 	const pipe = [card("1", { name: "a", command: ["x"] }), card("1", { name: "b", command: ["x"], after: ["a"] })];
 
-	test("it is done when the last one is", async () => {
+	test("it is done when the last step is", async () => {
 		const { t, news } = await follow({});
 		const { jobs } = await t.sluice.apply({ jobs: pipe });
 		const [a = 0, b = 0] = jobs;
@@ -168,7 +157,7 @@ describe("several steps are one item", () => {
 		]);
 	});
 
-	test("a failure is its end; what it blocks adds nothing", async () => {
+	test("a failure is its end; blocked steps add nothing", async () => {
 		const { t, news } = await follow({});
 		const { jobs } = await t.sluice.apply({ jobs: pipe });
 		await t.start();
@@ -176,7 +165,7 @@ describe("several steps are one item", () => {
 		expect((await news()).slice(3)).toEqual([`1 queued | run ${jobs[0]}.1 code: failed: exit code 1`, "1 failed"]);
 	});
 
-	test("a manifest of hundreds, which is told as one", async () => {
+	test("a manifest of hundreds, which has one event", async () => {
 		const { t, news } = await follow({});
 		await t.sluice.apply({ jobs: Array.from({ length: 400 }, (_, n) => card(`c${n}`, { command: ["x"] })) });
 		expect(await news()).toEqual(Array.from({ length: 400 }, (_, n) => `c${n} queued`));
@@ -184,7 +173,7 @@ describe("several steps are one item", () => {
 });
 
 describe("restarts and refusals", () => {
-	test("what happened meanwhile is written by the next one, from where the last one stopped", async () => {
+	test("events meanwhile are written by the next write-back, from where the last one stopped", async () => {
 		const { t, back, news, open } = await follow({});
 		const id = await t.add(card("1"));
 		await t.start();
@@ -208,7 +197,7 @@ describe("restarts and refusals", () => {
 		await next.start();
 		expect(await news(next)).toEqual([`1 failed | run ${id}.1 code: failed: scheduler recovery`]);
 	});
-	test("what is left alone or cannot be written is said of that item, until it goes well again", async () => {
+	test("a status that is left alone or cannot be written is reported for that item, until a write succeeds", async () => {
 		let answer: string | Error | null = "a person wrote idle";
 		const { t, back, news } = await follow(
 			{},
@@ -227,7 +216,7 @@ describe("restarts and refusals", () => {
 		expect([...back.troubles()]).toEqual([]);
 	});
 
-	test("nothing is written where write_back is off", async () => {
+	test("nothing is written if write_back is off", async () => {
 		const { t, back, news } = await follow({}, makeSource({ write_back: null }));
 		await t.add(card("1"));
 		expect([await news(), back.openJobs("board:1")]).toEqual([[], [1]]);

@@ -1,22 +1,22 @@
-// Follows the events of jobs that work on items, and writes into each item's source what has become of it. Goes on after a restart where it stopped:
-// what was written twice would look like once, so nothing is lost and nothing is doubled.
+// Follows the events of jobs that work on items, and writes their state to each item's source. Continues after a restart where it stopped: writing the same
+// thing twice has the same result as writing it once, so nothing is lost and nothing is doubled.
 //
 //   event                      status                                   line of history
-//   added, reset               queued                                   where history_on_queue says so
+//   added, reset               queued                                   if history_on_queue is set
 //   started                    running                                  –
 //   requeued, a failure        failed                                   the run, and what went wrong
 //   requeued, else             queued                                   –
 //   backoff_over, refunded     queued                                   –
-//   rerun, rewound in back-off queued                                   where history_on_queue says so
+//   rerun, rewound in back-off queued                                   if history_on_queue is set
 //   ended                      succeeded, failed, canceled              the run, and how it ended
-//   ended, others go on        running or queued, as the others are     the same
+//   ended, other jobs open     running or queued, as those jobs are     the same
 
+import type { Log } from "../contracts/log.ts";
+import type { EventRow, JobView, Scheduler } from "../contracts/scheduler.ts";
+import type { AgentStatus, Change, Source } from "../contracts/source.ts";
 import type { Status } from "../core/job.ts";
-import type { Log } from "../log.ts";
-import type { EventRow, JobView, Scheduler } from "../scheduler.ts";
-import type { AgentStatus, Change, Source } from "../source.ts";
 
-/** The number of the last event that was dealt with, kept where a restart finds it. */
+/** The number of the last event that was handled, stored so that a restart finds it. */
 export type Cursor = { read(): number | null; write(seq: number): void };
 
 export type WriteBackParts = { scheduler: Scheduler; source: (name: string) => Source | undefined; log: Log; cursor: Cursor };
@@ -25,9 +25,9 @@ export type WriteBack = {
 	start(): Promise<void>;
 	/** Resolves when everything that has happened so far is written. */
 	caughtUp(): Promise<void>;
-	/** The jobs that work on it, as far as events have been read. */
+	/** The jobs that work on the item, as far as events have been read. */
 	openJobs(item: string): number[];
-	/** Writes once more what its jobs have come to, where a person has written something else. */
+	/** Writes the state of the item's jobs once more, after a person has written something else. */
 	restate(item: string): Promise<void>;
 	/** What could not be written, by item. */
 	troubles(): ReadonlyMap<string, string>;
@@ -35,7 +35,7 @@ export type WriteBack = {
 };
 
 type Tracked = { item: string; source: string; id: string; lane: string };
-/** What is known of an item while jobs work on it. */
+/** The state of an item while jobs work on it. */
 type Chain = { open: Map<number, "waiting" | "running">; failed: boolean; canceled: boolean; succeeded: boolean };
 
 const PAGE = 1000;
@@ -45,7 +45,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 	const jobs = new Map<number, Tracked | null>();
 	const chains = new Map<string, Chain>();
 	const troubles = new Map<string, string>();
-	/** Ended jobs that a rewind has put back, until it is told of as a whole: it also concerns jobs that waited, which have no event of their own. */
+	/** Ended jobs that a rewind has put back, until the event about the whole rewind: that also concerns waiting jobs, which have no event of their own. */
 	const reset = new Set<number>();
 	let done = 0;
 	let waiting: { seq: number; resolve: () => void }[] = [];
@@ -77,7 +77,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		try {
 			return track(await scheduler.show(id));
 		} catch {
-			// Forgotten by gc meanwhile.
+			// gc has deleted the job meanwhile.
 			return null;
 		}
 	}
@@ -97,7 +97,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 
 	async function handle(event: EventRow): Promise<void> {
 		const { kind, job, data } = event;
-		// A large manifest is told as one.
+		// A large manifest has one event for all its jobs.
 		if (kind === "applied" && Number(data.to) - Number(data.from) >= 300) {
 			for (let after = Number(data.from) - 1; after < Number(data.to); ) {
 				const views = await scheduler.list({ after, limit: PAGE, all: true });
@@ -130,7 +130,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		}
 	}
 
-	/** It stood at `failed` while it was in back-off, and is queued now. `event`: a person asked for it. */
+	/** The item says `failed` while its job is in back-off; now the job is queued. `event`: a person asked for it. */
 	async function again(job: number, event?: EventRow): Promise<void> {
 		const one = await tracked(job);
 		const chain = one && chains.get(one.item);
@@ -175,7 +175,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		const { data } = event;
 		const to = data.to as Status;
 		const chain = chainOf(one.item);
-		// What was found lost at the start had ended before its jobs were read here: only the event says that a run ended.
+		// A run that was found lost at the start had ended before its jobs were read here: only the event says that a run ended.
 		const ran = data.from === "running";
 		chain.open.delete(job);
 		if (to === "succeeded") chain.succeeded = true;
@@ -183,7 +183,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		else if (to !== "blocked_by_dependency") chain.failed = true;
 		const status = statusOf(chain);
 		if (chain.open.size === 0) chains.delete(one.item);
-		// A step that is not needed, or not reached, is no end of its own.
+		// A step that is not needed or not reached does not end the chain.
 		if (to === "blocked_by_dependency") return write(one, { status });
 		const result = { succeeded: "succeeded", cancelled: "canceled" }[to as string] ?? "failed";
 		const why = to === "succeeded" ? "" : words(data.end_reason ?? (to === "failed" ? exitWords(data) : ""));
@@ -192,7 +192,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 		await write(one, { status, line }, data.end_reason === "item_closed" ? "quiet" : "loud");
 	}
 
-	/** `quiet`: what a person has written in its place needs no word. */
+	/** `quiet`: do not log that a person has written something else. */
 	async function write(one: Tracked, change: Change, how: "loud" | "quiet" = "loud"): Promise<void> {
 		const target = source(one.source);
 		if (!target?.write || target.settings.write_back === null) return;
@@ -231,7 +231,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 				await busy;
 			}
 			settle(event.seq);
-			// What concerns no item may be looked at twice.
+			// An event that concerns no item may be read twice.
 			if (touched) cursor.write(event.seq);
 			touched = false;
 		}
@@ -244,7 +244,7 @@ export function createWriteBack({ scheduler, source, log, cursor }: WriteBackPar
 			const last = await scheduler.lastEvent();
 			await load();
 			const since = cursor.read();
-			// A number from another store says nothing about this one.
+			// A number from another store means nothing here.
 			void follow(since === null || since > last ? last : since).catch((error) => {
 				if (!stopped) log.error("following events has ended", { error });
 			});
@@ -276,7 +276,7 @@ function statusOf({ open, failed, canceled, succeeded }: Chain): AgentStatus {
 	return failed ? "failed" : canceled ? "canceled" : succeeded ? "succeeded" : "failed";
 }
 
-/** One line, not too long. */
+/** One line, truncated. */
 const words = (value: unknown): string => {
 	const text = String(value ?? "")
 		.replace(/\s+/g, " ")

@@ -1,4 +1,4 @@
-// What is cut from long answers, and what is said about it.
+// What is cut from long answers, and the notes about it.
 
 import { describe, expect, test } from "vitest";
 import { bounded } from "./bounds.ts";
@@ -8,7 +8,7 @@ const jobs = (count: number, more: object = {}) =>
 	Array.from({ length: count }, (_, index) => ({ id: index + 1, status: "queued", ...more }));
 
 describe("bounded", () => {
-	test("short answers stay whole, but for what is null or empty in jobs and lists", () => {
+	test("short answers stay whole, except for null and empty fields of jobs and lists", () => {
 		const given = {
 			job: { id: 1, name: null, after: [], env: {}, depth: 0, blocked: false },
 			reasons: [{ code: "turn", since: null }],
@@ -20,7 +20,7 @@ describe("bounded", () => {
 		});
 	});
 
-	test("a list is cut where it fits, and says how to go on", () => {
+	test("a list is cut to fit, with a note on how to continue", () => {
 		const { document, notes } = bounded("job.list", { jobs: jobs(2000, { title: "x".repeat(100) }) });
 		const kept = document.jobs as { id: number }[];
 		expect(size(document)).toBeLessThan(41_000);
@@ -28,7 +28,7 @@ describe("bounded", () => {
 		expect(notes).toEqual([expect.stringContaining(`${kept.length} of 2000 jobs are shown: ask again with \`after: ${kept.length}\``)]);
 	});
 
-	test("a page that is full may have another behind it", () => {
+	test("a full page may be followed by another", () => {
 		expect(bounded("job.list", { jobs: jobs(3) }, 3).notes).toEqual([expect.stringContaining("`after: 3`")]);
 		expect(bounded("job.list", { jobs: jobs(2) }, 3).notes).toEqual([]);
 		expect(bounded("job.list", { jobs: [] }, 3).notes).toEqual([]);
@@ -45,7 +45,7 @@ describe("bounded", () => {
 		expect(drawn.notes).toEqual([expect.stringContaining("of 190000 characters")]);
 	});
 
-	test("side lists, payloads and long texts are cut, too, and nothing is without a note", () => {
+	test("secondary lists, payloads and long texts are cut, too, each with a note", () => {
 		const path = Array.from({ length: 5000 }, (_, index) => ({ job: index, because: "lane code", start: "now", end: "then" }));
 		const forecast = bounded("scheduler.forecast", { jobs: jobs(3000), critical_path: path, notes: [] });
 		expect(size(forecast.document)).toBeLessThan(60_000);

@@ -1,22 +1,22 @@
-// Answers of a size that an agent can read: long lists and texts are cut, and a note says how to get the rest. Nothing is cut in silence.
+// Limits answers to a size that an agent can read: cuts long lists and texts, and adds a note on how to get the rest. Nothing is cut silently.
 
 import { JsonText } from "../api/client.ts";
-import type { Document } from "./door.ts";
+import type { ToolDocument } from "./client.ts";
 
-/** Jobs of one list; bytes of a log. */
+/** Maximum jobs of a list; bytes of a log. */
 export const LIST_ITEMS = 100;
 export const LOG_BYTES = { usual: 16_000, most: 40_000 } as const;
-/** Characters of a whole answer as JSON, and of one text inside of it. */
+/** Maximum characters of a whole answer as JSON, and of one text inside it. */
 const WHOLE = 40_000;
 const TEXT = 4_000;
 const PART = 10_000;
 
-export type Bounded = { document: Document; notes: string[] };
+export type Bounded = { document: ToolDocument; notes: string[] };
 
-/** The list that an answer consists of, and where the rest of it is; `last` is what was kept last. */
-const LISTS: Record<string, { key: string; rest(last: Document, document: Document): string }[]> = {
+/** The list that an answer consists of, and how to get the rest; `last` is the last entry that was kept. */
+const LISTS: Record<string, { key: string; rest(last: ToolDocument, document: ToolDocument): string }[]> = {
 	"job.list": [{ key: "jobs", rest: (last) => `ask again with \`after: ${last.id}\`, or narrow it by status, lane, repo or batch` }],
-	"job.why": [{ key: "reasons", rest: (_, { job }) => `\`sluice why ${(job as Document).id}\` in a shell prints all` }],
+	"job.why": [{ key: "reasons", rest: (_, { job }) => `\`sluice why ${(job as ToolDocument).id}\` in a shell prints all` }],
 	"job.wait": [{ key: "jobs", rest: () => "wait for fewer at once" }],
 	"job.graph": [
 		{ key: "nodes", rest: () => "narrow it by `job` with `max_depth`, or by `batch`" },
@@ -38,21 +38,21 @@ const LISTS: Record<string, { key: string; rest(last: Document, document: Docume
 	"account.list": [{ key: "accounts", rest: () => "`sluice account list` in a shell prints all" }],
 };
 
-/** `limit`: how many of a list were asked for; as many as that may not be all. */
-export function bounded(method: string, answer: Document, limit?: unknown): Bounded {
+/** `limit`: the requested length of a list; if the list is that long, there may be more. */
+export function bounded(method: string, answer: ToolDocument, limit?: unknown): Bounded {
 	const notes: string[] = [];
 	const whole = method === "job.logs" || (method === "job.graph" && typeof answer.text === "string");
-	let document = whole ? cutWhole(method, answer, notes) : (cutTexts(answer, notes) as Document);
+	let document = whole ? cutWhole(method, answer, notes) : (cutTexts(answer, notes) as ToolDocument);
 	const lists = LISTS[method] ?? [];
 	document = said(document);
 	for (const { key, rest } of lists) {
 		const all = document[key];
 		if (!Array.isArray(all) || all.length === 0) continue;
-		if (all.length === limit) notes.push(`There may be more ${key}: ${rest(all[all.length - 1] as Document, document)}.`);
+		if (all.length === limit) notes.push(`There may be more ${key}: ${rest(all[all.length - 1] as ToolDocument, document)}.`);
 		const room = (WHOLE - sizeOf({ ...document, [key]: [] })) / (lists.length > 1 ? 2 : 1);
 		const kept = fitting(all, Math.max(room, 2_000));
 		if (kept === all.length) continue;
-		const last = all[kept - 1] as Document;
+		const last = all[kept - 1] as ToolDocument;
 		if (all.length === limit) notes.pop();
 		notes.push(`${kept} of ${all.length} ${key} are shown: ${rest(last, document)}.`);
 		document = { ...document, [key]: all.slice(0, kept) };
@@ -60,8 +60,8 @@ export function bounded(method: string, answer: Document, limit?: unknown): Boun
 	return { document: sizeOf(document) > WHOLE ? cutParts(document, notes) : document, notes };
 }
 
-/** Still too long: side lists and the big fields of a job are cut as well. */
-function cutParts(document: Document, notes: string[]): Document {
+/** Still too long: cut secondary lists and the large fields of a job as well. */
+function cutParts(document: ToolDocument, notes: string[]): ToolDocument {
 	const cut = ([key, value]: [string, unknown]): [string, unknown] => {
 		if (sizeOf(value) <= PART) return [key, value];
 		if (isObject(value) && key === "job") return [key, Object.fromEntries(Object.entries(value).map(cut))];
@@ -77,7 +77,7 @@ function cutParts(document: Document, notes: string[]): Document {
 
 const sizeOf = (value: unknown) => JSON.stringify(value ?? null).length;
 
-/** How many from the front fit; one always does. */
+/** How many entries from the front fit; at least one. */
 function fitting(all: readonly unknown[], room: number): number {
 	let used = 0;
 	for (const [index, one] of all.entries()) {
@@ -87,17 +87,17 @@ function fitting(all: readonly unknown[], room: number): number {
 	return all.length;
 }
 
-/** A job has seventy fields, most of them null: those of a job and of the entries of lists are left out, and so are empty lists in them. */
-const said = (document: Document): Document =>
+/** A job has seventy fields, most of them null: leaves out null fields and empty lists of a job and of list entries. */
+const said = (document: ToolDocument): ToolDocument =>
 	Object.fromEntries(
 		Object.entries(document).map(([key, value]) => [key, Array.isArray(value) ? value.map(spare) : key === "job" ? spare(value) : value]),
 	);
 const spare = (one: unknown): unknown =>
 	isObject(one) ? Object.fromEntries(Object.entries(one).filter(([, value]) => !(value === null || isEmpty(value)))) : one;
 const isEmpty = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length === 0;
-const isObject = (value: unknown): value is Document => value !== null && typeof value === "object" && !Array.isArray(value);
+const isObject = (value: unknown): value is ToolDocument => value !== null && typeof value === "object" && !Array.isArray(value);
 
-/** Prompts, payloads, failures: long texts anywhere inside. */
+/** Cuts long texts anywhere inside: prompts, payloads, failures. */
 function cutTexts(value: unknown, notes: string[]): unknown {
 	if (typeof value === "string" && value.length > TEXT) {
 		const left = value.length - TEXT;
@@ -111,8 +111,8 @@ function cutTexts(value: unknown, notes: string[]): unknown {
 	return value;
 }
 
-/** A log was bounded when it was asked for; a drawing is cut at a line. */
-function cutWhole(method: string, answer: Document, notes: string[]): Document {
+/** A log was limited by the request; a drawing is cut at a line end. */
+function cutWhole(method: string, answer: ToolDocument, notes: string[]): ToolDocument {
 	const text = String(answer.text ?? "");
 	if (method === "job.logs" || text.length <= WHOLE) return answer;
 	const cut = text.slice(0, text.lastIndexOf("\n", WHOLE) + 1);

@@ -1,15 +1,15 @@
-// From a tool's arguments to a method's parameters: `when`, the folder and the variables of a new job, the bounds of what is asked for.
+// Turns a tool's arguments into a method's parameters: `when`, folder and variables of a new job, size limits.
 
 import { RpcError } from "../api/client.ts";
-import { readResult, verdictText } from "../core/verdict.ts";
+import { readResult, verdictText } from "../core/runs/verdict.ts";
 import { LIST_ITEMS, LOG_BYTES } from "./bounds.ts";
-import type { Document, Door } from "./door.ts";
+import type { McpClient, ToolDocument } from "./client.ts";
 import type { ToolMethod } from "./tools.ts";
 
-export async function paramsOf(method: ToolMethod, given: Document, door: Door): Promise<Document> {
+export async function paramsOf(method: ToolMethod, given: ToolDocument, client: McpClient): Promise<ToolDocument> {
 	switch (method) {
 		case "job.add":
-			return newJob(given, door);
+			return newJob(given, client);
 		case "job.list":
 			return { ...given, limit: atMost(given.limit, LIST_ITEMS, LIST_ITEMS) };
 		case "job.logs": {
@@ -33,7 +33,7 @@ export async function paramsOf(method: ToolMethod, given: Document, door: Door):
 	}
 }
 
-/** Some programs can hand over texts alone, and write an object as one. */
+/** Some programs can only pass strings, and encode an object as one. */
 function unpacked(result: unknown): unknown {
 	if (typeof result !== "string" || !/^\s*[{[]/.test(result)) return result;
 	try {
@@ -43,32 +43,32 @@ function unpacked(result: unknown): unknown {
 	}
 }
 
-/** What is nested too deep cannot even be sent to the daemon. */
+/** A value that is nested too deeply cannot even be sent to the daemon. */
 function checked(result: unknown): unknown {
 	readResult(result);
 	return result;
 }
 
-/** What is no number is left for the daemon to refuse. */
+/** A value that is not a number is passed on, and the daemon refuses it. */
 const atMost = (given: unknown, usual: number, most: number): unknown =>
 	given === undefined || given === null ? usual : typeof given === "number" ? Math.min(given, most) : given;
 
-async function newJob({ when, ...given }: Document, door: Door): Promise<Document> {
-	const job: Document = { ...given, ...timing(when, given, door.job) };
-	if (door.job !== undefined && job.parent === undefined) job.parent = door.job;
-	// A job that only carries a payload is for a worker elsewhere: it has no folder and no variables.
+async function newJob({ when, ...given }: ToolDocument, client: McpClient): Promise<ToolDocument> {
+	const job: ToolDocument = { ...given, ...timing(when, given, client.job) };
+	if (client.job !== undefined && job.parent === undefined) job.parent = client.job;
+	// A job with only a payload is for an outside worker: it has no folder and no variables.
 	if (given.command === undefined && given.agent === undefined && given.recipe === undefined) return job;
 	const { cwd } = given;
-	if (cwd === undefined || typeof cwd === "string") job.cwd = door.folder(cwd);
-	if (given.env === undefined || isDocument(given.env)) job.env = { ...(await door.environment()), ...given.env };
+	if (cwd === undefined || typeof cwd === "string") job.cwd = client.folder(cwd);
+	if (given.env === undefined || isDocument(given.env)) job.env = { ...(await client.environment()), ...given.env };
 	return job;
 }
 
-const isDocument = (value: unknown): value is Document => value !== null && typeof value === "object" && !Array.isArray(value);
+const isDocument = (value: unknown): value is ToolDocument => value !== null && typeof value === "object" && !Array.isArray(value);
 
-function timing(when: unknown, given: Document, own: number | undefined): Document {
+function timing(when: unknown, given: ToolDocument, own: number | undefined): ToolDocument {
 	if (when === undefined || when === null) return {};
-	// A rule that children wait for their parents is not what `now` says.
+	// `now` overrides the default that children wait for their parent.
 	if (when === "now") return own !== undefined && given.parent_gate === undefined ? { parent_gate: "none" } : {};
 	if (when !== "after_this_job") throw invalid("when", `${JSON.stringify(when)} is neither now nor after_this_job`);
 	if (own === undefined)

@@ -1,10 +1,10 @@
-// `sluice mcp`: the methods as tools for agents, over stdin and stdout. Loaded by that command alone, with the package that speaks the protocol.
+// `sluice mcp`: the methods as tools for agents, over stdin and stdout. Only that command loads it, with the package for the protocol.
 
 import { type CallToolResult, type ListToolsResult, McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { bounded } from "./bounds.ts";
 import { paramsOf } from "./call.ts";
-import type { Document, Door } from "./door.ts";
+import type { McpClient, ToolDocument } from "./client.ts";
 import { methodOf, type Offered, type ToolMethod, toolsFor } from "./tools.ts";
 import { stdioWire } from "./wire.ts";
 import { wordsFor } from "./words.ts";
@@ -14,31 +14,31 @@ const INSTRUCTIONS =
 	"Sluice schedules jobs: commands and coding agents. job_add adds one, job_why says why it waits, job_wait waits for it (ask again until `done`), job_logs reads its output. Fields that are null or empty are left out. " +
 	"Inside a run of Sluice, `when: after_this_job` adds a follow-up that starts once your own job has succeeded; run_fail says that your work failed or that your review says no, run_ask asks a person, run_result reports a result to the jobs after yours.";
 
-/** The same for `--for run`: of the tools that are offered there. */
+/** The instructions for `--for run`, about the tools that are offered there. */
 const INSTRUCTIONS_FOR_RUNS =
 	"You are a run of Sluice, which schedules jobs: commands and coding agents. Call run_fail when your task failed or your review says no, run_ask when a person has to decide, run_result to report a result to the jobs after yours: your words alone do not do that. job_add adds a job, job_wait waits for it (ask again until `done`); with `when: after_this_job` it is a follow-up, which starts once your own job has succeeded.";
 
-/** Resolves when the other side has closed the connection. */
-export async function serve(door: Door, offered: Offered = "all"): Promise<void> {
+/** Resolves when the client has closed the connection. */
+export async function serve(client: McpClient, offered: Offered = "all"): Promise<void> {
 	const { stdin } = process;
-	// Listened to before anything is read: a client that goes at once is not missed.
+	// Registered before anything is read, so that a client that disconnects at once is not missed.
 	const closed = new Promise<void>((resolve) => {
 		for (const event of ["end", "close", "error"]) stdin.once(event, () => resolve());
 	});
-	const handle = serveStdio(() => createServer(door, offered), { transport: stdioWire(door, stdin, process.stdout) });
+	const handle = serveStdio(() => createServer(client, offered), { transport: stdioWire(client, stdin, process.stdout) });
 	await closed;
 	await handle.close();
 }
 
-function createServer(door: Door, offered: Offered): McpServer {
+function createServer(client: McpClient, offered: Offered): McpServer {
 	const instructions = offered === "run" ? INSTRUCTIONS_FOR_RUNS : INSTRUCTIONS;
-	const mcp = new McpServer({ name: "sluice", version: door.version }, { capabilities: { tools: {} }, instructions });
+	const mcp = new McpServer({ name: "sluice", version: client.version }, { capabilities: { tools: {} }, instructions });
 	mcp.server.setRequestHandler("tools/list", () => ({ tools: [...toolsFor(offered)] }) as ListToolsResult);
 	mcp.server.setRequestHandler("tools/call", async ({ params }) => {
 		const tool = methodOf(params.name);
 		if (!tool) return refusal({ code: "unknown_method", message: `there is no tool ${params.name}`, hint: "tools/list names them all" });
 		try {
-			return await answer(tool.method, { ...((params.arguments ?? {}) as Document), ...tool.with }, door);
+			return await answer(tool.method, { ...((params.arguments ?? {}) as ToolDocument), ...tool.with }, client);
 		} catch (error) {
 			return refusal(error as Failure);
 		}
@@ -46,12 +46,12 @@ function createServer(door: Door, offered: Offered): McpServer {
 	return mcp;
 }
 
-async function answer(method: ToolMethod, given: Document, door: Door): Promise<CallToolResult> {
-	const params = await paramsOf(method, given, door);
-	const found = await door.call(method, params);
-	const whole = method === "job.logs" ? readable(found, door, given.raw === true ? "raw" : "shown") : found;
+async function answer(method: ToolMethod, given: ToolDocument, client: McpClient): Promise<CallToolResult> {
+	const params = await paramsOf(method, given, client);
+	const found = await client.call(method, params);
+	const whole = method === "job.logs" ? readable(found, client, given.raw === true ? "raw" : "shown") : found;
 	const { document, notes } = bounded(method, whole, method === "job.list" ? params.limit : undefined);
-	if (method === "job.wait" && whole.done === false) notes.push(...(await progress(whole, door)));
+	if (method === "job.wait" && whole.done === false) notes.push(...(await progress(whole, client)));
 	if (method === "job.logs") notes.push(...furtherLog(whole));
 	const structuredContent = notes.length > 0 ? { ...document, note: notes.join("\n") } : document;
 	return { content: [{ type: "text", text: [wordsFor(method, document), ...notes].join("\n") }], structuredContent };
@@ -59,7 +59,7 @@ async function answer(method: ToolMethod, given: Document, door: Door): Promise<
 
 type Failure = { code?: unknown; message: string; hint?: unknown; field?: unknown };
 
-/** The same code and hint as at every other door. */
+/** The same code and hint as in the other interfaces. */
 function refusal({ code, message, hint, field }: Failure): CallToolResult {
 	const error = { code: typeof code === "string" ? code : "internal", message, hint: hint ?? null, ...(field ? { field } : {}) };
 	const text = `${error.code}: ${message}${hint ? `\n${hint}` : ""}`;
@@ -68,24 +68,24 @@ function refusal({ code, message, hint, field }: Failure): CallToolResult {
 
 const EXPLAINED = 5;
 
-/** What those that are waited for are doing; a few of them, since each is a question of its own. */
-async function progress({ jobs }: Document, door: Door): Promise<string[]> {
+/** What the awaited jobs are doing; only a few of them, because each costs a call. */
+async function progress({ jobs }: ToolDocument, client: McpClient): Promise<string[]> {
 	const open = (jobs as { id: number; status: string; exit_kind: string | null }[]).filter(({ status }) =>
 		["queued", "waiting_on_deps", "waiting_on_locks", "running"].includes(status),
 	);
-	const lines = await Promise.all(open.slice(0, EXPLAINED).map(({ id }) => doing(id, door)));
+	const lines = await Promise.all(open.slice(0, EXPLAINED).map(({ id }) => doing(id, client)));
 	const more = open.length > EXPLAINED ? [`and ${open.length - EXPLAINED} more`] : [];
 	return [`${open.length} of ${(jobs as unknown[]).length} have not ended: call job_wait again to go on waiting.`, ...lines, ...more];
 }
 
-async function doing(id: number, door: Door): Promise<string> {
-	const { job, reasons, position } = (await door.call("job.why", { id })) as {
+async function doing(id: number, client: McpClient): Promise<string> {
+	const { job, reasons, position } = (await client.call("job.why", { id })) as {
 		job: { status: string; started_at: string | null; after: { job: number }[] };
 		reasons: { detail: string }[];
 		position: number | null;
 	};
-	if (door.job !== undefined && job.after.some((one) => one.job === door.job))
-		return `Job ${id} comes after your own job ${door.job}: it starts once you have ended well, so do not wait for it.`;
+	if (client.job !== undefined && job.after.some((one) => one.job === client.job))
+		return `Job ${id} comes after your own job ${client.job}: it starts once you have ended well, so do not wait for it.`;
 	if (job.status === "running") return `Job ${id} runs since ${job.started_at}; job_logs shows its output.`;
 	const why =
 		reasons[0] === undefined
@@ -94,14 +94,14 @@ async function doing(id: number, door: Door): Promise<string> {
 	return `Job ${id} is ${job.status}${position === null ? "" : `, number ${position} in line`}${why}.`;
 }
 
-/** A line that was begun before is left out: half of one cannot be read. Which stream a part is of is for programs that draw it. */
-function readable({ parts: _, ...piece }: Document, door: Door, how: "raw" | "shown"): Document {
+/** Leaves out a line that began before the piece: half a line cannot be parsed. Drops `parts`, which is for programs that draw the log. */
+function readable({ parts: _, ...piece }: ToolDocument, client: McpClient, how: "raw" | "shown"): ToolDocument {
 	const { output = "command", stream, offset, text } = piece as { output?: string; stream: string; offset: number; text: string };
 	if (how === "raw" || output === "command" || stream === "stderr") return piece;
-	return { ...piece, text: door.rendered(output, offset > 0 ? text.slice(text.indexOf("\n") + 1) : text) };
+	return { ...piece, text: client.rendered(output, offset > 0 ? text.slice(text.indexOf("\n") + 1) : text) };
 }
 
-function furtherLog({ offset, next_offset, eof, ended }: Document): string[] {
+function furtherLog({ offset, next_offset, eof, ended }: ToolDocument): string[] {
 	const before = Number(offset) > 0 ? [`Bytes 0 to ${offset} come before: \`offset: 0\`.`] : [];
 	const after = ended && eof ? [] : [`It goes on: ask again with \`offset: ${next_offset}\`${ended ? "" : " and `wait_ms`"}.`];
 	return [...before, ...after];

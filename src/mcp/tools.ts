@@ -1,9 +1,9 @@
-// The tools that agents are offered: methods of the protocol under their own names with underscores. What a tool takes comes from the method's fields;
-// here stands only what MCP wants besides, and the few places where an agent is served differently.
+// The tools for agents: methods of the protocol under their own names with underscores. A tool's parameters come from the method's fields; this file has only
+// what MCP needs besides, and the few differences for agents.
 //
 //   read      changes nothing
-//   destroy   may undo or end work that is there
-//   repeat    doing it twice is doing it once
+//   destroy   may undo or end existing work
+//   repeat    idempotent
 //   reach     starts programs, which may do anything
 
 import type { MethodName } from "../api/protocol.ts";
@@ -25,7 +25,7 @@ const SKETCHES = {
 	"job.add": {
 		title: "Add a job",
 		hints: ["reach"],
-		more: "Give `command` (words, no shell) or `agent` with `prompt`. Without `cwd` it runs in this server's folder. Inside a run, what it adds are children of its job; a follow-up is added with `when: after_this_job`.",
+		more: "Give `command` (words, no shell) or `agent` with `prompt`. Without `cwd` it runs in this server's folder. Inside a run, what it adds are children of its job, with no more permission than that has: a `command` is refused where the run's job may not add everything (`may_add`). A follow-up is added with `when: after_this_job`.",
 		fields: { when: WHEN },
 	},
 	"job.list": {
@@ -62,7 +62,7 @@ const SKETCHES = {
 	"budget.list": { title: "Budgets", hints: ["read", "repeat"] },
 } as const satisfies Partial<Record<MethodName, Sketch>>;
 
-/** What a run says of itself: tools with names that an agent looks for, all of them by two methods. */
+/** Tools by which a run reports about itself, under names that an agent looks for; all of them call two methods. */
 type Spoken = {
 	method: "run.verdict" | "run.result";
 	with: Record<string, unknown>;
@@ -97,7 +97,7 @@ const SPOKEN: Record<string, Spoken> = {
 		with: {},
 		title: "Report a result",
 		about: `Reports a result to the jobs after yours, who find it in their prompts, and to people. Any JSON of at most 64 KiB; called again, the last one counts. ${ONLY_INSIDE}`,
-		// Programs that know no unions take the first type; those that want to know what is in a list get `items`.
+		// Programs without support for unions take the first type; `items` is for programs that require it for a list.
 		fields: {
 			result: {
 				type: ["object", "array", "string", "number", "boolean", "null"],
@@ -141,7 +141,7 @@ function toolOf(method: keyof typeof SKETCHES): Tool {
 	};
 }
 
-/** Said again, it is the same word, and nothing that was there is undone: a verdict can be taken back. */
+/** Idempotent, and not destructive: a verdict can be withdrawn. */
 const spokenTool = (name: string, { title, about, fields }: Spoken): Tool => ({
 	name,
 	title,
@@ -153,9 +153,9 @@ const spokenTool = (name: string, { title, about, fields }: Spoken): Tool => ({
 const ALL = Object.keys(SKETCHES) as (keyof typeof SKETCHES)[];
 export const TOOLS: readonly Tool[] = [...ALL.map(toolOf), ...Object.entries(SPOKEN).map(([name, spoken]) => spokenTool(name, spoken))];
 
-/** What a run needs of them, by name: each tool that a model is offered costs tokens in every request. */
+/** The tools for a run: each offered tool costs tokens in every request. */
 const FOR_RUNS = ["run_fail", "run_ask", "run_result", "job_add", "job_list", "job_show", "job_wait"];
-/** The same for the fields of the largest one, of which most are for people who plan a queue: all of them are three quarters of what a run would be offered. */
+/** The fields of `job_add` for a run: most of its fields are for people who plan a queue, and would be three quarters of the text that a run is offered. */
 const FIELDS_FOR_RUNS = [
 	...["name", "title", "command", "agent", "prompt", "payload", "recipe", "vars", "after", "when", "lane", "priority", "batch"],
 	...["repo", "no_merge", "cwd", "env", "model", "permission", "timeout", "requires_approval"],
@@ -167,7 +167,7 @@ export const toolsFor = (offered: Offered): readonly Tool[] =>
 		? TOOLS
 		: TOOLS.filter(({ name }) => FOR_RUNS.includes(name)).map((tool) => (tool.name === "job_add" ? shortened(tool) : tool));
 
-/** The method that a tool calls, and the parameters that its name stands for. */
+/** The method that a tool calls, and the parameters that its name implies. */
 export function methodOf(tool: string): { method: ToolMethod; with: Record<string, unknown> } | undefined {
 	const spoken = Object.hasOwn(SPOKEN, tool) ? SPOKEN[tool] : undefined;
 	if (spoken) return { method: spoken.method, with: spoken.with };

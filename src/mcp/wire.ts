@@ -1,12 +1,12 @@
 // MCP's lines over stdin and stdout. Our own transport, because the package's would parse a payload into JavaScript values and lose part of it.
 
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
-import type { Door } from "./door.ts";
+import type { McpClient } from "./client.ts";
 
-/** Bytes of one message, as at the daemon's doors. */
+/** Maximum bytes of one message, as in the daemon's servers. */
 const MOST = 10_000_000;
 
-export function stdioWire({ readJson, writeJson }: Door, stdin: typeof process.stdin, stdout: typeof process.stdout): Transport {
+export function stdioWire({ readJson, writeJson }: McpClient, stdin: typeof process.stdin, stdout: typeof process.stdout): Transport {
 	let pieces: Buffer[] = [];
 	let held = 0;
 	let closed = false;
@@ -44,7 +44,7 @@ export function stdioWire({ readJson, writeJson }: Door, stdin: typeof process.s
 		}
 	}
 
-	/** What is not JSON is passed over, as the protocol's own package does. */
+	/** Skips lines that are not JSON, as the protocol's own package does. */
 	function read(line: string): void {
 		let message: unknown;
 		try {

@@ -1,12 +1,12 @@
-// The short text beside each structured answer: what a person would say about it in a line or two.
+// The short text beside each structured answer: a summary of a line or two.
 
-import type { Document } from "./door.ts";
+import type { ToolDocument } from "./client.ts";
 import type { ToolMethod } from "./tools.ts";
 
 type Job = { id: number; name?: string | null; status: string; lane?: string } & {
 	wait_reason?: { detail: string } | null;
 	held?: { detail: string } | null;
-} & Document;
+} & ToolDocument;
 
 const called = ({ id, name }: Job) => `job ${id}${name ? ` (${name})` : ""}`;
 const stand = (job: Job) => {
@@ -27,7 +27,7 @@ const failures = (some: unknown) => {
 	return failed + blocked_by_dependency === 0 ? "" : `; ${failed} failed, ${blocked_by_dependency} blocked in the last 24 hours`;
 };
 
-const WORDS: Record<ToolMethod, (answer: Document) => string> = {
+const WORDS: Record<ToolMethod, (answer: ToolDocument) => string> = {
 	"job.add": ({ outcome, job, holder, limit, position }) => {
 		if (outcome === "duplicate") return `not added: job ${job} has this unique key already`;
 		if (outcome === "already_running") return `not added: job ${holder ?? job} works on this item already`;
@@ -78,15 +78,15 @@ const WORDS: Record<ToolMethod, (answer: Document) => string> = {
 	"account.list": ({ accounts }) =>
 		[
 			count(accounts, "account"),
-			...(accounts as Document[]).map(({ name, state, until }) => `${name}: ${state}${until ? ` until ${until}` : ""}`),
+			...(accounts as ToolDocument[]).map(({ name, state, until }) => `${name}: ${state}${until ? ` until ${until}` : ""}`),
 		].join("\n"),
 	"budget.list": ({ budgets }) =>
 		[
 			count(budgets, "budget"),
-			...(budgets as Document[])
+			...(budgets as ToolDocument[])
 				.slice(0, 20)
 				.map(({ subject, dim, used, limit }) => `${subject} ${dim}: ${used} of ${limit ?? "no limit"}`),
 		].join("\n"),
 };
 
-export const wordsFor = (method: ToolMethod, answer: Document): string => WORDS[method](answer);
+export const wordsFor = (method: ToolMethod, answer: ToolDocument): string => WORDS[method](answer);

@@ -1,12 +1,14 @@
-// A folder of prompt files, one item each: `fix-login.md` is the item fix-login, its text the prompt. A file that is taken away closes its item.
+// A folder of prompt files, one item each: `fix-login.md` is the item fix-login, its text the prompt. Removing a file closes its item.
 
 import { lstat, readdir, realpath } from "node:fs/promises";
-import { join, sep } from "node:path";
-import * as check from "../core/check.ts";
+import { join } from "node:path";
+import { troubleOf } from "../contracts/disk.ts";
+import { type Item, type ItemFault, plainItem, type Source, type SourceSettings } from "../contracts/source.ts";
 import { SluiceError } from "../core/errors.ts";
-import { naturalOrder } from "../core/natural-order.ts";
-import { type Item, type ItemFault, plainItem, type Source, type SourceSettings } from "../source.ts";
-import { readPlainFile } from "./plain-file.ts";
+import * as check from "../core/input/check.ts";
+import { naturalOrder } from "../core/text/natural-order.ts";
+import { isInside } from "../core/trust/path.ts";
+import { readPlainFile } from "../host/plain-file.ts";
 
 const KINDS = /\.(?:md|txt|prompt)$/;
 
@@ -19,7 +21,7 @@ export function openFolder(name: string, settings: SourceSettings): Source {
 		try {
 			all = (await readdir(root)).sort(naturalOrder);
 		} catch (error) {
-			throw new SluiceError("not_found", `source ${name}: ${(error as Error).message}`, { field: "root", hint: `make the folder ${root}` });
+			throw new SluiceError("not_found", `source ${name}: ${troubleOf(error)}`, { field: "root", hint: `make the folder ${root}` });
 		}
 		const byId = new Map<string, string[]>();
 		for (const file of all) if (KINDS.test(file) && !file.startsWith(".")) byId.set(idOf(file), [...(byId.get(idOf(file)) ?? []), file]);
@@ -32,7 +34,8 @@ export function openFolder(name: string, settings: SourceSettings): Source {
 		const path = join(root, found[0] as string);
 		check.word(id, "item");
 		const real = await realpath(path);
-		if (!real.startsWith((await realpath(root)) + sep)) throw new SluiceError("forbidden", `${path}: is a link out of the source's folder`);
+		if (!isInside({ path: real, folder: await realpath(root) }))
+			throw new SluiceError("forbidden", `${path}: is a link out of the source's folder`);
 		const bytes = await readPlainFile(real, check.MAX_TEXT).catch((error) => {
 			throw error instanceof SluiceError ? new SluiceError(error.code, `${path}: ${error.message}`, { hint: error.hint }) : error;
 		});

@@ -1,9 +1,9 @@
-// The sources of the configuration: opened, found by name or by what they know, and asked for the facts that jobs wait for.
+// The configured sources: opens them, finds items by id, and probes the facts that jobs wait for.
 
+import type { Clock, Facts, Host, ItemFact } from "../contracts/host.ts";
+import { factOf, type Item, type Source, type SourceSettings } from "../contracts/source.ts";
 import { SluiceError } from "../core/errors.ts";
-import { nearest } from "../core/nearest.ts";
-import type { Clock, Facts, Host, ItemFact } from "../host.ts";
-import { factOf, type Item, type Source, type SourceSettings } from "../source.ts";
+import { nearest } from "../core/input/nearest.ts";
 import { openBd } from "./beads/bd.ts";
 import { type BeadsSource, openBeads } from "./beads/index.ts";
 import { openCards } from "./cards/index.ts";
@@ -12,23 +12,23 @@ import { openFolder } from "./folder.ts";
 export type SourceParts = {
 	host: Pick<Host, "after">;
 	clock: Clock;
-	/** What programs of others are started with. */
+	/** The environment for other programs that sources start. */
 	env: () => Record<string, string>;
 };
 
 export type Sources = {
 	all(): Source[];
-	/** Throws when there is none of this name. */
+	/** Throws if there is no such source. */
 	get(name: string): Source;
-	/** The item of this id: `id`, or `source:id` where several know it. Null when nobody does. */
+	/** The item of this id: `id`, or `source:id` if several sources have it. Null if no source has it. */
 	find(id: string): Promise<Item | null>;
-	/** `find` for many ids that belong together: every source is looked at once, when the first of them is asked for. */
+	/** `find` for many ids that belong together: each source is read once, at the first call. */
 	survey(): (id: string) => Promise<Item | null>;
-	/** Of the keys those that are items of a source of ours. */
+	/** The facts for those keys that are items of our sources. */
 	probe(keys: readonly string[]): Promise<Facts>;
-	/** What is known of an item (`source:id`) by a look that begins now; null where no source of ours has it, or it cannot be read. */
+	/** The state of an item (`source:id`) from a read that begins now; null if none of our sources has it, or if it cannot be read. */
 	confirm(item: string): Promise<ItemFact | null>;
-	/** Opens what is new or has changed, closes what is gone; true when anything is different. */
+	/** Opens new and changed sources, closes removed ones; true if anything changed. */
 	configure(settings: Record<string, SourceSettings>): boolean;
 	close(): void;
 };
@@ -74,7 +74,7 @@ export function openSources(parts: SourceParts): Sources {
 				field: "item",
 				hint: `say which: ${found.map(({ source }) => `${source}:${id}`).join(" or ")}`,
 			});
-		// What one source cannot read, another may have.
+		// If one source cannot be read, another may still have the item.
 		const trouble = asked.find((one) => one.status === "rejected");
 		if (found.length === 0 && trouble) throw trouble.reason;
 		return found[0] ?? null;

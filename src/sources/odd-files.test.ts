@@ -1,31 +1,19 @@
-// What is no plain file, or a giant one, in a source: said for that item, and every other item is read. A FIFO that were opened would keep a thread for good.
+// Special or giant files in a source: reported for that item, while every other item is read. Opening a FIFO would block a thread forever.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { makeFolder } from "../../test/make/folder.ts";
+import { makeSourceSettings } from "../../test/make/source.ts";
 import { localHost } from "../host/local.ts";
-import type { SourceSettings } from "../source.ts";
+import { readPlainFile } from "../host/plain-file.ts";
 import { openCards } from "./cards/index.ts";
 import { openFolder } from "./folder.ts";
-import { readPlainFile } from "./plain-file.ts";
 
-/** More than the threads that read files. */
+/** More than Node's threads for file access. */
 const FIFOS = 6;
 const GIANT = 2_000_000_000;
-
-const settings = (kind: SourceSettings["kind"], root: string): SourceSettings => ({
-	kind,
-	root,
-	repo: null,
-	watch: false,
-	write_back: null,
-	history_on_queue: false,
-	lane: null,
-	recipe: null,
-	agent: null,
-});
 
 function makeOdd(folder: string, name: (n: number) => string): void {
 	mkdirSync(folder, { recursive: true });
@@ -38,7 +26,7 @@ function makeOdd(folder: string, name: (n: number) => string): void {
 test("cards", async () => {
 	const root = makeFolder();
 	makeOdd(join(root, "phase-1-x", "backlog"), (n) => `F-${n}-x.md`);
-	const source = openCards("cards", settings("cards", root), { host: localHost });
+	const source = openCards("cards", makeSourceSettings({ kind: "cards", root }), { host: localHost });
 	const { items, faults } = await source.scan();
 	source.close();
 	expect(items.map(({ title }) => title)).toEqual(["Good"]);
@@ -49,7 +37,7 @@ test("cards", async () => {
 test("a folder of prompts", async () => {
 	const root = makeFolder();
 	makeOdd(root, (n) => `task-${n}.md`);
-	const { items, faults } = await openFolder("prompts", settings("folder", root)).scan();
+	const { items, faults } = await openFolder("prompts", makeSourceSettings({ kind: "folder", root })).scan();
 	expect(items.map(({ id }) => id)).toEqual(["task-9"]);
 	expect(faults.map(({ message }) => message)).toEqual([
 		...Array.from({ length: FIFOS }, (_, n) => `${join(root, `task-${n + 1}.md`)}: is not a plain file`),

@@ -1,4 +1,5 @@
-// The end of an agent's run: what it wrote, judged, as the scheduler is told it. A stop that was asked for decides what the end is called, not what it cost.
+// Turns what an agent wrote into the end of its run that is reported to the scheduler. If the run was stopped, the stop decides the exit kind; usage is
+// charged all the same.
 //
 //   outcome              exit kind       besides
 //   ok                   completed
@@ -8,11 +9,13 @@
 //   budget               cancelled
 //   context              failed
 //   transient, crashed   crashed         outage, where the provider is down
-//   waited for a limit   rate_limited    as limited, throttled: it was stopped for that
-//   session is gone      lost            burns nothing: the next run starts afresh
+//   waited for a limit   rate_limited    until, retry_after; it was stopped because it waited
+//   session is gone      lost            costs no retry: the next run starts afresh
 
+import { troubleOf } from "../contracts/disk.ts";
+import type { RunEnd } from "../contracts/scheduler.ts";
 import { callsInTranscript, withRecordedCalls } from "../core/agents/claude-transcript.ts";
-import { type Circumstances, hingesOnChange } from "../core/agents/closing.ts";
+import { hingesOnChange, type RunFindings } from "../core/agents/closing.ts";
 import { deniedInRollout, resetInRollout, usedInRollout, withRollout } from "../core/agents/codex-rollout.ts";
 import { isBrokenOff } from "../core/agents/continuing.ts";
 import { usedInGeminiRecords, withGeminiRecords } from "../core/agents/gemini-record.ts";
@@ -23,102 +26,114 @@ import type { About } from "../core/agents/judge.ts";
 import { notUnderstoodWords, type Program } from "../core/agents/not-understood.ts";
 import { exitKindOf, type OwnJudgement } from "../core/agents/own/outcomes.ts";
 import { type Reading, unique } from "../core/agents/reading.ts";
-import { troubleOf } from "../disk.ts";
-import type { Ending } from "../scheduler.ts";
 import { type AgentRun, judgeRun, readAll } from "./agent.ts";
+import type { SupervisorContext } from "./context.ts";
 import { endingOf, lastLine, type Over, oneLine, storable } from "./exit.ts";
-import type { Floor } from "./floor.ts";
 import { folderOf, type LiveRun } from "./run.ts";
 import { claudeRecords, codexRecord, geminiRecords } from "./session-records.ts";
 
-/** Reasons stand at the end; stack traces before them are long. */
+/** Reasons come at the end of stderr, after stack traces that can be long. */
 const STDERR_BYTES = 64 * 1024;
 
-/** `agentEnding` for a run of an agent; the exit alone for any other. Never rejects. */
-export async function concluded(floor: Floor, run: LiveRun, seen: Over): Promise<Ending> {
-	const tail = tailOf(floor, run, "stderr", STDERR_BYTES);
+/** Judges the output of an agent's run; any other run is judged by its exit alone. Never rejects. */
+export async function concluded(context: SupervisorContext, run: LiveRun, seen: Over): Promise<RunEnd> {
+	const tail = tailOf(context, run, "stderr", STDERR_BYTES);
 	const plain = endingOf(run, seen, () => lastLine(tail.slice(-4096)));
 	const { agent } = run;
 	if (agent === null) return plain;
 	try {
-		let reading = await readAll(floor, { dir: run.dir, agent });
+		let reading = await readAll(context, { dir: run.dir, agent });
 		if (agent.output === "codex") {
-			const refused = deniedInRollout(codexRecord(floor.disk, agent.home, reading.session ?? agent.session));
+			const refused = deniedInRollout(codexRecord(context.disk, agent.home, reading.session ?? agent.session));
 			if (refused.length > 0) reading = { ...reading, denied: unique([...reading.denied, ...refused]) };
 		}
 		const code = seen.state === "exited" ? seen.code : 137;
-		const settings = floor.settings();
+		const settings = context.settings();
 		const about: About = {
 			stderr: tail,
-			now: floor.clock.now(),
+			now: context.clock.now(),
 			timezone: settings.timezone,
-			before: markOf(floor, run, reading.session ?? agent.session, agent),
+			before: markOf(context, run, reading.session ?? agent.session, agent),
 			waited: agent.waited,
 			job: run.job,
-			program: programOf(floor, agent, null),
-			circumstances: await circumstancesOf(floor, run, agent, reading),
+			program: programOf(context, agent, null),
+			circumstances: await circumstancesOf(context, run, agent, reading),
 		};
 		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
 		let found = judgeRun(agent, reading, exit, about);
 		if (agent.output === "codex" && (found.outcome === "limited" || reading.total === null)) {
-			const record = codexRecord(floor.disk, agent.home, found.session ?? agent.session);
-			// A turn that was broken off tells nothing of what it used.
+			const record = codexRecord(context.disk, agent.home, found.session ?? agent.session);
+			// Codex does not report the usage of a turn that was broken off: take it from its session record.
 			if (reading.total === null) reading = withRollout(reading, usedInRollout(record, run.since, about.before));
 			const reset = found.outcome === "limited" ? resetInRollout(record) : null;
 			found = judgeRun(agent, reading, exit, { ...about, reset });
 		}
 		if (agent.output === "claude" && (reading.total === null || reading.calls.latest.size > 0)) {
-			const records = claudeRecords(floor.disk, agent.home, found.session ?? agent.session, run.since);
+			const records = claudeRecords(context.disk, agent.home, found.session ?? agent.session, run.since);
 			reading = withRecordedCalls(reading, callsInTranscript(records, run.since));
 			found = judgeRun(agent, reading, exit, about);
 		}
 		if (agent.output === "gemini" && reading.total === null) {
-			const records = geminiRecords(floor.disk, agent.home, found.session ?? agent.session, run.since);
+			const records = geminiRecords(context.disk, agent.home, found.session ?? agent.session, run.since);
 			reading = withGeminiRecords(reading, usedInGeminiRecords(records, run.since));
 			found = judgeRun(agent, reading, exit, about);
 		}
 		const isUnread = notUnderstoodWords(reading, undefined, undefined) !== null && (code === 0 || found.not_understood > 0);
 		if (isUnread && found.version === null && found.outcome !== "ok") {
-			const version = await versionOf(floor, agent);
-			found = judgeRun(agent, reading, exit, { ...about, program: programOf(floor, agent, version) });
+			const version = await versionOf(context, agent);
+			found = judgeRun(agent, reading, exit, { ...about, program: programOf(context, agent, version) });
 		}
-		// Words about a session that is not there, where none was to go on: somebody else's, and no reason to start again for nothing.
+		// The run did not resume a session, so a "session not found" message is about something else: do not start the job again because of it.
 		if (agent.session === null) found = { ...found, session_gone: false };
 		agent.judgement = found;
-		const ending = endingFrom(floor, run, agent, seen, plain, found, tail);
+		const ending = endingFrom(context, run, agent, seen, plain, found, tail);
 		const goesOn = isBrokenOff({ exit_kind: ending.exit_kind, outcome: found.outcome }) && !found.session_gone;
 		return goesOn ? { ...ending, goes_on: true } : ending;
 	} catch (error) {
-		// What it wrote cannot be read: its exit still counts.
-		floor.log.error("an agent's output could not be judged", { run: run.id, error: troubleOf(error) });
+		// The output cannot be read: judge the run by its exit.
+		context.log.error("an agent's output could not be judged", { run: run.id, error: troubleOf(error) });
 		return plain;
 	}
 }
 
-/** Whether the job has changed something is looked up only where its outcome hangs on that. */
-async function circumstancesOf(floor: Floor, run: LiveRun, { output, expect }: AgentRun, reading: Reading): Promise<Circumstances> {
+/** `changed` is looked up only if the outcome depends on whether the job has changed something. */
+async function circumstancesOf(
+	context: SupervisorContext,
+	run: LiveRun,
+	{ output, expect }: AgentRun,
+	reading: Reading,
+): Promise<RunFindings> {
 	const isWell = output === "command" || reading.ended?.how === "well";
 	const asks = isWell && hingesOnChange(reading, expect);
-	return { expect, changed: asks ? ((await floor.workspaces?.changed(run.job)) ?? null) : null };
+	return { expect, changed: asks ? ((await context.workspaces?.changed(run.job)) ?? null) : null };
 }
 
-function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, plain: Ending, found: OwnJudgement, stderr: string): Ending {
+function endingFrom(
+	context: SupervisorContext,
+	run: LiveRun,
+	agent: AgentRun,
+	seen: Over,
+	plain: RunEnd,
+	found: OwnJudgement,
+	stderr: string,
+): RunEnd {
 	const told = {
 		...(found.session === null ? {} : { session: found.session }),
 		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
-		// Two lines are two commands: they stay apart.
+		// Each line is a command of its own: keep the line breaks.
 		denied: found.denied.map(storable),
 	};
 	const when = {
-		// One of the clocks is wrong, or the words were: a hold that is over already would let it run into the same wall at once.
-		...(found.until === null || found.until <= floor.clock.now() ? {} : { until: found.until, ...assumedOf(found) }),
+		// Ignore a reset that has already passed: one of the clocks or the message is wrong, and a hold that is over at once would let the next run hit the same
+		// limit.
+		...(found.until === null || found.until <= context.clock.now() ? {} : { until: found.until, ...assumedOf(found) }),
 		...(found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms }),
 	};
 	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when, ...closedBy(found) };
 	if (run.stop?.kind === "crashed") return { ...plain, ...told, ...(found.outage ? { outage: true } : {}) };
 	if (run.stop !== null || seen.state === "gone") return { ...plain, ...told };
 	if (seen.launch_failed !== null) {
-		const profile = profileOf(agent.name, floor.settings().agents);
+		const profile = profileOf(agent.name, context.settings().agents);
 		const known = profile && knownOf(profile);
 		return known ? { ...plain, message: oneLine(`${plain.message}; install it: ${known.install}`) } : plain;
 	}
@@ -159,7 +174,7 @@ function endingFrom(floor: Floor, run: LiveRun, agent: AgentRun, seen: Over, pla
 	}
 }
 
-/** What it wrote last has as a rule nothing to do with its being killed; a fault that it has told of has. */
+/** The last line of stderr usually has nothing to do with a kill; a fatal error that it reports does. */
 function killedBy(signal: string | null, stderr: string): string | null {
 	if (signal === null) return null;
 	const faults = stderr
@@ -169,21 +184,21 @@ function killedBy(signal: string | null, stderr: string): string | null {
 	return fault === undefined ? `killed by ${signal}` : `killed by ${signal}: ${fault.trim()}`;
 }
 
-/** A login or an account without money is refused whether or not the program was stopped for trying on. */
+/** The provider refuses a bad login or an unpaid account whether or not the program was stopped while it retried. */
 const closedBy = ({ outcome, message }: OwnJudgement) =>
 	outcome === "auth" || outcome === "billing" ? { closed: oneLine(`${outcome}: ${message ?? "refused"}`) } : {};
 
 const assumedOf = ({ until_assumed }: OwnJudgement) => (until_assumed === null ? {} : { until_assumed });
-/** Said where its output was not understood. */
-function programOf(floor: Floor, agent: AgentRun, version: string | null): Program {
-	const profile = profileOf(agent.name, floor.settings().agents);
+/** Name and versions of the program, for a message about output that was not understood. */
+function programOf(context: SupervisorContext, agent: AgentRun, version: string | null): Program {
+	const profile = profileOf(agent.name, context.settings().agents);
 	return { name: agent.name, version, tested: (profile && knownOf(profile)?.tested) ?? null };
 }
 
-/** Asked only of a program that is known to tell: of others nothing says what they make of an option. */
-async function versionOf(floor: Floor, { program }: AgentRun): Promise<string | null> {
-	if (!floor.versionOf || program === null || !isFormat(program.name.split("/").at(-1) ?? "")) return null;
-	const found = await floor.versionOf(program.name, { env: { ...floor.settings().env, PATH: program.path }, cwd: "/" });
+/** Asks only known agent programs for their version: an unknown program may take the option for something else. */
+async function versionOf(context: SupervisorContext, { program }: AgentRun): Promise<string | null> {
+	if (!context.versionOf || program === null || !isFormat(program.name.split("/").at(-1) ?? "")) return null;
+	const found = await context.versionOf(program.name, { env: { ...context.settings().env, PATH: program.path }, cwd: "/" });
 	return found.there ? found.version : null;
 }
 
@@ -192,27 +207,27 @@ const chargesOf = ({ tokens, cost_micro }: Used): Record<string, number> => ({
 	...(cost_micro === null ? {} : { cost_micro: countIn(cost_micro) }),
 });
 
-export function tailOf({ disk }: Floor, { dir }: { dir: string }, stream: "stdout" | "stderr", bytes: number): string {
+export function tailOf({ disk }: SupervisorContext, { dir }: { dir: string }, stream: "stdout" | "stderr", bytes: number): string {
 	const path = `${dir}/${stream}.log`;
 	const size = disk.size(path) ?? 0;
 	const text = disk.readAt(path, Math.max(0, size - bytes), bytes);
-	// A letter that the cut went through is no letter.
+	// Skip the bytes of a character that the cut went through.
 	const first = text.findIndex((byte) => byte < 0x80 || byte >= 0xc0);
 	return new TextDecoder().decode(text.subarray(Math.max(0, first)));
 }
 
-/** What the session had used before this run: the account of the last run that told of it. */
-function markOf(floor: Floor, run: LiveRun, session: string | null, agent: AgentRun): Used | null {
+/** What the session had used before this run, by the outcome.json of the last run that recorded it; null if none did. */
+function markOf(context: SupervisorContext, run: LiveRun, session: string | null, agent: AgentRun): Used | null {
 	if (session === null || session !== agent.session) return NOTHING;
 	for (let attempt = run.attempt - 1; attempt > 0; attempt--) {
-		const { session: earlier, session_total } = accountIn(floor, folderOf(floor, run.job, attempt)) ?? {};
+		const { session: earlier, session_total } = accountIn(context, folderOf(context, run.job, attempt)) ?? {};
 		if (earlier === session && typeof session_total === "object" && session_total !== null) return { ...NOTHING, ...session_total };
 	}
 	return null;
 }
 
-/** A run's outcome.json, or null. */
-export function accountIn({ disk }: Pick<Floor, "disk">, dir: string): Record<string, unknown> | null {
+/** A run's outcome.json; null if it is absent or cannot be read. */
+export function accountIn({ disk }: Pick<SupervisorContext, "disk">, dir: string): Record<string, unknown> | null {
 	try {
 		const found: unknown = JSON.parse(disk.read(`${dir}/outcome.json`) ?? "null");
 		return typeof found === "object" ? (found as Record<string, unknown> | null) : null;
@@ -221,7 +236,7 @@ export function accountIn({ disk }: Pick<Floor, "disk">, dir: string): Record<st
 	}
 }
 
-/** What outcome.json says of an agent's run, beside what it says of any. */
+/** The fields that outcome.json has only for runs of agents. */
 export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 	if (agent === null || agent.judgement === null) return {};
 	const { outcome, session, session_gone, outage, used, total, until, until_assumed, retry_after_ms, message, question } = agent.judgement;
@@ -230,7 +245,7 @@ export function accountOf(agent: AgentRun | null): Record<string, unknown> {
 		agent: agent.name,
 		account: agent.account,
 		outcome,
-		// One that was cut off before it could say so went on with it all the same.
+		// A run that was cut off before it reported its session had resumed this one all the same.
 		session: session ?? (session_gone ? null : agent.session),
 		...(session_gone ? { session_gone } : {}),
 		...(outage ? { outage } : {}),

@@ -1,4 +1,4 @@
-// Agents that end oddly: words and numbers that mean something else, or cannot be stored. None of it costs a session, a charge or an account.
+// Agents that end oddly: text and numbers that mean something else, or cannot be stored. None of it may cost the session, the charge or the account.
 
 import { describe, expect, test } from "vitest";
 import { capture } from "../../test/make/capture.ts";
@@ -7,11 +7,11 @@ import { argvOf, held, play, promptOf, stand } from "../../test/make/played.ts";
 
 const SESSION = "a46c1682-db6b-4112-a746-a09dcd5b4627";
 
-describe("its own words are not taken for the provider's", () => {
+describe("an agent's own output is not taken for a message of the provider", () => {
 	test.each([
-		["a session that is not there, where none was to go on", "mcp: session abc not found\nfatal\n"],
+		["a missing session, although the run resumed none", "mcp: session abc not found\nfatal\n"],
 		[
-			"a place in a program that looks like a status",
+			"a source position that looks like an HTTP status",
 			"TypeError: x\n    at foo (file:///a/index.js:429:10)\n    at bar (/a/b.mjs:401:3)\n",
 		],
 	])("%s", async (_name, stderr) => {
@@ -25,7 +25,7 @@ describe("its own words are not taken for the provider's", () => {
 	});
 });
 
-test("a tool's login that is refused is not its account's: the model has answered it", async () => {
+test("a refused login of a tool does not count as the account's, because the model has answered", async () => {
 	const on = await stand();
 	const job = await on.add({ agent: "claude", prompt: "x" });
 	const lines = capture("claude-tool").stdout.toString().trimEnd().split("\n");
@@ -51,7 +51,7 @@ describe("what cannot be stored does not cost the rest", () => {
 		]);
 	});
 
-	test("a wait for longer than there are dates", async () => {
+	test("a wait beyond the last representable date", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "opencode", prompt: "x" });
 		await play(on, "1.1", "opencode-429", (text) => text.replaceAll(/"retry-after":"\d+"/g, '"retry-after":"9999999999999999"'));
@@ -60,7 +60,7 @@ describe("what cannot be stored does not cost the rest", () => {
 		expect((await on.sluice.accounts())[0]?.until).toBeLessThan(NOON + 367 * 86_400_000);
 	});
 
-	test("a question with letters that are none", async () => {
+	test("a question with invalid characters", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "claude", prompt: "x" });
 		await play(on, "1.1", "claude-tool-denied", (text) => text.replaceAll("hi-from-tool", "hi\\u0000\\ud800\\u001b[31mred"));
@@ -69,7 +69,7 @@ describe("what cannot be stored does not cost the rest", () => {
 		expect([session, question]).toEqual([SESSION, expect.stringMatching(/^it was not allowed to:\n- Bash: echo hi \ufffdred > /)]);
 	});
 
-	test("denied lines stay lines, and those that are not kept are counted", async () => {
+	test("denied commands keep their line breaks, and those that are left out are counted", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "claude", prompt: "x" });
 		const denial = (command: string) => `{"tool_name":"Bash","tool_use_id":"t","tool_input":{"command":${JSON.stringify(command)}}}`;
@@ -91,7 +91,7 @@ describe("what cannot be stored does not cost the rest", () => {
 	});
 });
 
-test("what it wrote last is told to the next attempt without what no argument may have", async () => {
+test("the prompt of the next attempt has the last output without characters that an argument cannot contain", async () => {
 	const on = await stand();
 	await on.add({ agent: "claude", prompt: "the task" });
 	on.processes.log("1.1", "stderr", "one\u0000two\u001b[31mred\u001b[0m\n\tdone\n");
@@ -101,8 +101,8 @@ test("what it wrote last is told to the next attempt without what no argument ma
 	expect(promptOf(on, "1.2")).toMatch(/The end of what it wrote:\n {4}one twored\n {4}\tdone$/);
 });
 
-describe("cut off", () => {
-	test("by a signal from elsewhere, it goes on", async () => {
+describe("an agent that is cut off", () => {
+	test("by a signal from outside is resumed", async () => {
 		const on = await stand();
 		await on.add({ agent: "claude", prompt: "x" });
 		await play(on, "1.1", "claude-sig-term");
@@ -110,7 +110,7 @@ describe("cut off", () => {
 		expect(argvOf(on, "1.2").slice(5, 7)).toEqual(["--resume", "ca225196-434b-4b98-973f-124bd334c9c2"]);
 	});
 
-	test("before the answer was heard, perhaps: it is given again", async () => {
+	test("before it may have read the answer gets it again", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "claude", prompt: "the task" });
 		await play(on, "1.1", "claude-tool-denied");
@@ -129,7 +129,7 @@ test.each([
 		"Reading additional input from stdin...\nFATAL ERROR: JavaScript heap out of memory\n    at x\n",
 		"killed by SIGKILL: FATAL ERROR: JavaScript heap out of memory",
 	],
-])("a killed agent's end tells of the signal, and of a fault that it told of itself: %j", async (stderr, message) => {
+])("the end of a killed agent names the signal, and a fatal error that it printed: %j", async (stderr, message) => {
 	const on = await stand();
 	const job = await on.add({ agent: "codex", prompt: "x" });
 	on.processes.log("1.1", "stdout", '{"type":"thread.started","thread_id":"01a1e2b4-fb7b-7601-b8f5-16d12805e0b8"}\n');

@@ -8,13 +8,13 @@ import { usualCommands } from "../core/agents/allowing.ts";
 import { opencodePermission } from "../core/agents/opencode-config.ts";
 import { promptProblem } from "./prepare.ts";
 
-/** Its log on stderr is where it tells of retries. */
+/** opencode reports retries only in its log, which these options send to stderr. */
 const LOUD_OPENCODE = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
 
-/** The agent of opencode that a run uses. */
+/** The opencode agent that a run uses. */
 const agentOf = (on: Supervised, run: string) => argvOf(on, run)[argvOf(on, run).indexOf("--agent") + 1];
 
-/** What a shell, an option parser or a JSON reader could take for something else. */
+/** Text that a shell, an option parser or a JSON reader could misread. */
 const ODD = "--help \"Fix\" 'the' $HOME `date` \\n é漢😀\n\n\n-x\n  parser \n";
 
 const configOf = (on: Supervised, run: string) => JSON.parse(envOf(on, run).OPENCODE_CONFIG_CONTENT ?? "null");
@@ -54,7 +54,7 @@ describe("an agent is started", () => {
 		expect(rules).toMatchObject({ edit: { "*": "allow" }, bash: { "*": "deny", "git commit *": "allow" } });
 	});
 
-	test("at edit it may use git and what the job allows; at ask and full it is told nothing more", async () => {
+	test("with git and the job's commands allowed at edit; at ask and full with no such options", async () => {
 		const on = await supervise();
 		await on.add({ agent: "claude", prompt: "x", allow: ["npm test"] });
 		await on.add({ agent: "gemini", prompt: "x", allow: ["npm test"] });
@@ -81,7 +81,7 @@ describe("an agent is started", () => {
 		expect([envOf(on, "1.1").CLAUDE_CODE_MAX_RETRIES, envOf(on, "2.1").CLAUDE_CODE_MAX_RETRIES]).toEqual(["2", "5"]);
 	});
 
-	test("in the folder of its account, whatever the job brought", async () => {
+	test("in the folder of its account, whatever the job's environment says", async () => {
 		const accounts = { work: { home: "/homes/work" } };
 		const on = await stand({ settings: { accounts } });
 		await on.add({ agent: "claude", prompt: "x", env: { CLAUDE_CONFIG_DIR: "/mine" } });
@@ -111,7 +111,7 @@ describe("an agent is started", () => {
 			GOOGLE_API_KEY: "",
 		});
 		expect(envOf(on, "2.1").GEMINI_API_KEY).toBe("mine");
-		// Without an account's home, Gemini CLI finds its files by itself.
+		// Without an account's home, Gemini CLI finds its own files.
 		const plain = await supervise();
 		await plain.add({ agent: "gemini", prompt: "x" });
 		expect(envOf(plain, "1.1")).not.toHaveProperty("GEMINI_API_KEY");
@@ -130,7 +130,7 @@ describe("an agent is started", () => {
 		}
 	});
 
-	test("from the configuration, read as it says", async () => {
+	test("with the command of the configuration, and read in the format that it names", async () => {
 		const agents = {
 			mine: {
 				command: ["/opt/mine", "{prompt}"],
@@ -148,7 +148,7 @@ describe("an agent is started", () => {
 		expect((await on.show(job)).session).toBe("9b183aab-7da0-494e-85de-28f9bc391d39");
 	});
 
-	test("not at all when it is not installed, and says how to get it", async () => {
+	test("not at all if it is not installed; the message says how to install it", async () => {
 		const on = await supervise();
 		const job = await on.add({ agent: "claude", prompt: "x" });
 		on.processes.exit("1.1", 127, "claude: not found");
@@ -159,7 +159,7 @@ describe("an agent is started", () => {
 });
 
 describe("opencode is started", () => {
-	test("with an agent of the run's own below full, whose name no file can know", async () => {
+	test("with an agent of the run's own below full, whose name no file can know beforehand", async () => {
 		const on = await supervise();
 		for (const permission of ["ask", "edit", "full"] as const) await on.add({ agent: "opencode", prompt: "x", permission });
 		const [asking, editing] = ["1.1", "2.1"].map((run) => agentOf(on, run));
@@ -171,7 +171,7 @@ describe("opencode is started", () => {
 		expect(configOf(on, "3.1")).toBeNull();
 	});
 
-	test("with its permissions over whatever configuration the job brought; one that cannot be read keeps it from starting", async () => {
+	test("with permissions that override the job's configuration; a configuration that cannot be read prevents the start", async () => {
 		const on = await supervise();
 		const brought = (text: string) => on.add({ agent: "opencode", prompt: "x", env: { OPENCODE_CONFIG_CONTENT: text } });
 		await brought('{"theme":"x","default_agent":"build","agent":{"build":{"permission":"allow"}}}');
@@ -181,7 +181,7 @@ describe("opencode is started", () => {
 		expect((await on.show(bad)).last_failure).toContain("OPENCODE_CONFIG_CONTENT is not a JSON object");
 	});
 
-	test("as the configuration says where it says what a mode means", async () => {
+	test("with the configuration's own options for a permission mode, if it has any", async () => {
 		const on = await supervise({ settings: { agents: { opencode: { permissions: { edit: ["--agent", "mine"] } as never } } } });
 		await on.add({ agent: "opencode", prompt: "x" });
 		await on.add({ agent: "opencode", prompt: "x", permission: "ask" });
@@ -189,7 +189,7 @@ describe("opencode is started", () => {
 		expect(configOf(on, "2.1")).toMatchObject({ default_agent: agentOf(on, "2.1") });
 	});
 
-	test("not at all below full in a version that may not obey", async () => {
+	test("not at all below full in a version that may ignore permissions", async () => {
 		const asked: string[] = [];
 		const on = await supervise({
 			versionOf: async (program, { env }) => {
@@ -204,7 +204,7 @@ describe("opencode is started", () => {
 		);
 		expect(argvOf(on, "1.1")).toEqual([]);
 		expect(asked).toEqual(["opencode"]);
-		// The rest start; one that is not there says so in its own way.
+		// The rest start. A missing program is launched too, and the launch reports it.
 		await add("1.18.2", "full");
 		await add("1.18.33", "edit");
 		await add("none", "edit");
@@ -214,7 +214,7 @@ describe("opencode is started", () => {
 	});
 });
 
-test("the run's own server is there for the four programs, and its token is nowhere among the arguments", async () => {
+test("the four programs get the run's MCP server, and no argument contains its token", async () => {
 	const on = await supervise({ settings: { sluice: ["/usr/bin/node", "/opt/sluice.js"], agents: { codex: { mcp: "none" } } } });
 	for (const agent of ["claude", "codex", "gemini", "opencode"]) await on.add({ agent, prompt: "x" });
 	expect(argvOf(on, "1.1").slice(-2)).toEqual([expect.stringMatching(/^--mcp-config=.*"--for","run"/), "--allowedTools=mcp__sluice"]);
@@ -224,7 +224,7 @@ test("the run's own server is there for the four programs, and its token is nowh
 	for (const run of ["1.1", "2.1", "3.1", "4.1"]) expect(argvOf(on, run).join(" ")).not.toContain(envOf(on, run).SLUICE_TOKEN);
 });
 
-test("a prompt that is longer than an argument may be is refused where the agent's own command takes it as one", () => {
+test("a prompt longer than an argument may be is refused if the agent's command takes it as an argument", () => {
 	const agents = { mine: { command: ["mine", "{prompt}"] }, piped: { command: ["piped"] } } as unknown as Parameters<
 		typeof promptProblem
 	>[2]["agents"];

@@ -1,5 +1,6 @@
-// The agent of a live run: which profile it was started with, and what has been read of its output so far.
+// The agent of a live run: the profile that it was started with, and what has been read of its output so far.
 
+import type { Claimed } from "../contracts/scheduler.ts";
 import { EXPECTS, type Expect, expectedNow } from "../core/agents/closing.ts";
 import type { Trouble } from "../core/agents/happening.ts";
 import { ADAPTERS, isFormat, profileOf } from "../core/agents/index.ts";
@@ -7,42 +8,44 @@ import { type About, type Exit, judge } from "../core/agents/judge.ts";
 import { readOwn } from "../core/agents/own/outcome-input.ts";
 import { createWatch, type OwnJudgement, type OwnReading, type Watch } from "../core/agents/own/outcomes.ts";
 import type { Format, Profile } from "../core/agents/profile.ts";
-import { createReader, type Reader, type Reading } from "../core/agents/reading.ts";
-import type { Claimed } from "../scheduler.ts";
-import type { Floor } from "./floor.ts";
+import { createReader, type Reading, type StreamReader } from "../core/agents/reading.ts";
+import type { SupervisorContext } from "./context.ts";
 import type { SupervisorSettings } from "./settings.ts";
 
 export type AgentRun = {
 	readonly name: string;
 	readonly output: Format;
 	readonly stop_signal: Profile["stop_signal"];
-	/** Where its login and its sessions are; null when nobody knows. */
+	/** The folder of its login and its sessions; null if unknown. */
 	readonly home: string | null;
-	/** The session that it goes on with. */
+	/** The session that the run resumes. */
 	readonly session: string | null;
 	readonly account: string | null;
-	/** What the configuration said of its output when it was started. */
+	/** The configuration's rules for its output, as they were when it was started. */
 	readonly own: OwnReading;
-	/** The program, and where it was looked for: to ask for its version. */
+	/** The program and the PATH that it was looked up in; used to ask for its version. */
 	readonly program: { name: string; path: string } | null;
 	readonly expect: Expect;
-	readonly reader: Reader;
-	/** Null where nothing is looked for in its lines. */
+	readonly reader: StreamReader;
+	/** Null if the configuration has no rules for its output. */
 	readonly watch: Watch | null;
-	/** Bytes of stdout that were read. */
+	/** Bytes of stdout read so far. */
 	offset: number;
-	/** Monotonic milliseconds since when it waits for the end of a limit by itself. */
+	/** Monotonic milliseconds since when the agent has been waiting for a limit to end. */
 	waitsSince: number | null;
-	/** What it waited for by itself when it was stopped for that. */
+	/** What the agent was waiting for when it was stopped because of that. */
 	waited: Trouble | null;
-	/** What became of it; null until its program is gone. */
+	/** How the run ended; null until its program is gone. */
 	judgement: OwnJudgement | null;
 };
 
-/** What the run's own folder says of it, so that a later life reads it as it was started. */
-export type AgentRecord = Pick<AgentRun, "name" | "output" | "stop_signal" | "home" | "session" | "account" | "own" | "program" | "expect">;
+/** What run.json says about the agent, so that a later daemon reads the output with the settings that the run was started with. */
+export type RunAgentRecord = Pick<
+	AgentRun,
+	"name" | "output" | "stop_signal" | "home" | "session" | "account" | "own" | "program" | "expect"
+>;
 
-export const enlistAgent = (record: AgentRecord): AgentRun => ({
+export const enlistAgent = (record: RunAgentRecord): AgentRun => ({
 	...record,
 	reader: createReader(record.output),
 	watch: Object.keys(record.own).length > 0 ? createWatch(record.own) : null,
@@ -52,7 +55,7 @@ export const enlistAgent = (record: AgentRecord): AgentRun => ({
 	judgement: null,
 });
 
-export const recordOf = ({ name, output, stop_signal, home, session, account, own, program, expect }: AgentRun): AgentRecord => ({
+export const recordOf = ({ name, output, stop_signal, home, session, account, own, program, expect }: AgentRun): RunAgentRecord => ({
 	name,
 	output,
 	stop_signal,
@@ -64,8 +67,8 @@ export const recordOf = ({ name, output, stop_signal, home, session, account, ow
 	expect,
 });
 
-/** From run.json; null when it is not there, or of a version that did not write it. */
-export function recordIn(json: unknown): AgentRecord | null {
+/** From run.json; null if it is absent or was written by a version without this field. */
+export function recordIn(json: unknown): RunAgentRecord | null {
 	const { agent_run: found } = (json ?? {}) as { agent_run?: unknown };
 	if (typeof found !== "object" || found === null) return null;
 	const { name, output, stop_signal, home, session, account, own, program, expect } = found as Record<string, unknown>;
@@ -84,7 +87,7 @@ export function recordIn(json: unknown): AgentRecord | null {
 	};
 }
 
-/** Of a version that knew other keys, it is read as if nothing had been said. */
+/** Rules that this version cannot read (another version wrote them) count as none. */
 function ownIn(found: unknown): OwnReading {
 	try {
 		return readOwn(found ?? {}, "own");
@@ -93,13 +96,13 @@ function ownIn(found: unknown): OwnReading {
 	}
 }
 
-function programIn(found: unknown): AgentRecord["program"] {
+function programIn(found: unknown): RunAgentRecord["program"] {
 	const { name, path } = (found ?? {}) as Record<string, unknown>;
 	return typeof name === "string" && typeof path === "string" ? { name, path } : null;
 }
 
-/** As the settings have it now. */
-export function agentOf({ job, spec, run }: Claimed, settings: SupervisorSettings): AgentRecord | null {
+/** The agent of a claimed job according to the current settings; null for a command. */
+export function agentOf({ job, spec, run }: Claimed, settings: SupervisorSettings): RunAgentRecord | null {
 	if (job.kind !== "agent") return null;
 	const name = job.agent ?? "";
 	const profile = profileOf(name, settings.agents);
@@ -125,18 +128,18 @@ const ownOf = (profile: Profile | null): OwnReading => {
 export function homeOf(profile: Profile, env: Record<string, string>): string | null {
 	const named = profile.home_variable === null ? undefined : env[profile.home_variable];
 	if (named !== undefined && named !== "") return named;
-	// Also of a program of another name: one that starts the known one, most likely.
+	// Applies to a program of another name too: it is most likely a wrapper around the known one.
 	const { known } = ADAPTERS[profile.output];
 	if (known === null || env.HOME === undefined) return null;
 	return known.home === "" ? env.HOME : `${env.HOME}/${known.home}`;
 }
 
 const PIECE = 1024 * 1024;
-/** Patterns of the configuration take longer: a piece of this size holds up nothing else. */
+/** Matching the configuration's patterns takes longer: with a piece of this size the event loop is not blocked for long. */
 const WATCHED_PIECE = 64 * 1024;
 
-/** Reads on in what a live run has written, a megabyte at most. True when more is there. */
-export function readOn({ disk }: Pick<Floor, "disk">, { dir, agent }: { dir: string; agent: AgentRun | null }): boolean {
+/** Reads the next megabyte at most of what a live run has written. Returns true if there may be more. */
+export function readOn({ disk }: Pick<SupervisorContext, "disk">, { dir, agent }: { dir: string; agent: AgentRun | null }): boolean {
 	if (agent === null || (agent.output === "command" && agent.watch === null) || agent.judgement) return false;
 	const piece = agent.watch === null ? PIECE : WATCHED_PIECE;
 	const bytes = disk.readAt(`${dir}/stdout.log`, agent.offset, piece);
@@ -146,13 +149,15 @@ export function readOn({ disk }: Pick<Floor, "disk">, { dir, agent }: { dir: str
 	return bytes.length === piece;
 }
 
-/** To the end, in turns: a gigabyte must not hold up everybody else. */
-export async function readAll(floor: Floor, run: { dir: string; agent: AgentRun }): Promise<Reading> {
-	while (readOn(floor, run)) await floor.host.turn();
+/** Reads to the end, yielding after each piece: a gigabyte must not block the event loop. */
+export async function readAll(context: SupervisorContext, run: { dir: string; agent: AgentRun }): Promise<Reading> {
+	while (readOn(context, run)) await context.host.turn();
 	return run.agent.reader.end();
 }
 
-/** The middle of its log was cut out: `head` bytes are left in front of it, and of what was behind it the last `tail`. */
+/**
+ * Adjusts the read offset after the middle of the log was cut out: `head` bytes are left before the cut, and the last `tail` bytes of what came after it.
+ */
 export function moveOn(
 	agent: AgentRun | null,
 	{ head, tail, before, after }: { head: number; tail: number; before: number; after: number },
@@ -162,21 +167,21 @@ export function moveOn(
 	agent.offset = unread <= tail ? after - unread : head;
 }
 
-/** What became of it, by the rules of the configuration and those of its format. */
+/** Judges a run by the rules of the configuration and those of its output format. */
 export const judgeRun = ({ output, watch }: AgentRun, reading: Reading, exit: Exit, about: About): OwnJudgement =>
 	watch === null ? { ...judge(output, reading, exit, about), rule: null } : watch.judge(output, reading, exit, about);
 
-export type Progress = {
+export type AgentProgress = {
 	turns: number;
 	tool_calls: number;
-	/** What runs now. */
+	/** The tool that is running now. */
 	tool: string | null;
 	message: string | null;
 	tokens: number;
 	cost_micro: number | null;
 };
 
-export function progressOf(agent: AgentRun | null): Progress | null {
+export function progressOf(agent: AgentRun | null): AgentProgress | null {
 	if (agent === null || agent.output === "command") return null;
 	const { reading } = agent.reader;
 	const used = reading.total?.used ?? reading.steps;

@@ -1,4 +1,4 @@
-// Agents under the supervisor: how what they write becomes the end of a run, and how a session goes on.
+// Agents under the supervisor: how their output becomes the end of a run, and how a session is resumed.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { supervise } from "../../test/make/supervised.ts";
 import { usualCommands } from "../core/agents/allowing.ts";
 
 describe("ends", () => {
-	test("well, with what it used charged, and its account of it on disk", async () => {
+	test("well, with its usage charged and recorded in outcome.json", async () => {
 		const on = await stand();
 		await on.sluice.grant("owner:ann", "tokens", { limit: 1_000_000 });
 		await on.sluice.grant("owner:ann", "cost_micro", { limit: 1_000_000 });
@@ -38,7 +38,7 @@ describe("ends", () => {
 		["no money closes the account", "claude", "claude-credit", "account_closed"],
 		["a limit holds the account", "claude", "claude-unirej", "rate_limited"],
 		["too many requests hold the account", "opencode", "opencode-429", "rate_limited"],
-	])("%s, and burns nothing", async (_name, agent, name, kind) => {
+	])("%s, and costs no retry", async (_name, agent, name, kind) => {
 		const on = await stand();
 		const job = await on.add({ agent, prompt: "x" });
 		await play(on, "1.1", name);
@@ -48,7 +48,7 @@ describe("ends", () => {
 		expect(on.supervisor.idle()).toBe(true);
 	});
 
-	test("a reset that has passed already holds the account all the same", async () => {
+	test("a reset time in the past still holds the account", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "claude", prompt: "x" });
 		await play(on, "1.1", "claude-unirej", resetsAt(NOON - HOUR));
@@ -56,7 +56,7 @@ describe("ends", () => {
 		expect(on.supervisor.idle()).toBe(true);
 	});
 
-	test("its own budget cancels it, and says so", async () => {
+	test("an agent's own budget cancels the job, with that reason", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "claude", prompt: "x" });
 		await play(on, "1.1", "claude-budget");
@@ -86,7 +86,7 @@ describe("ends", () => {
 		});
 	});
 
-	test("one of its own exit codes is for those whose output nobody reads", async () => {
+	test("the exit code decides for agents whose output is not read", async () => {
 		const on = await supervise({ settings: { agents: { plain: { command: ["plain"] } } } });
 		const good = await on.add({ agent: "plain", prompt: "x" });
 		const bad = await on.add({ agent: "plain", prompt: "x" });
@@ -113,7 +113,7 @@ describe("ends", () => {
 		expect((await on.sluice.status()).holds).toMatchObject([{ until: reset + 5 * SECOND }]);
 	});
 
-	test("a gigabyte that was cut does not hide how it ended", async () => {
+	test("a log that was cut still shows how the run ended", async () => {
 		const on = await stand({ settings: { max_log_bytes: 100_000 } });
 		const job = await on.add({ agent: "claude", prompt: "x" });
 		const lines = capture("claude-tool").stdout.toString().trimEnd().split("\n");
@@ -129,8 +129,8 @@ describe("ends", () => {
 	});
 });
 
-describe("goes on", () => {
-	test("by itself when the limit is over: same session, told so, nothing burned", async () => {
+describe("a job goes on", () => {
+	test("automatically when the limit is over: same session, with a note in the prompt, and no retry used", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "claude", prompt: "the task" });
 		const reset = NOON + HOUR;
@@ -167,7 +167,7 @@ describe("goes on", () => {
 			...usualCommands("claude").map((command) => `--allowedTools=Bash(${command}:*)`),
 		]);
 		expect(promptOf(on, "1.2")).toBe("you may");
-		// A limit afterwards is not answered with the same words.
+		// After a later limit, the prompt is not the old answer again.
 		await play(on, "1.2", "claude325-429", (text) =>
 			text.replaceAll("589f39f3-5935-4e6e-bea2-84dbd45317fa", "a46c1682-db6b-4112-a746-a09dcd5b4627"),
 		);
@@ -175,12 +175,12 @@ describe("goes on", () => {
 		expect(promptOf(on, "1.3")).toMatch(/usage limit/);
 	});
 
-	test("is charged only what is new", async () => {
+	test("and is charged only for what is new", async () => {
 		const on = await stand();
 		await on.sluice.grant("owner:ann", "tokens", { limit: 1_000_000 });
 		const job = await on.add({ agent: "codex", prompt: "x", owner: "ann" });
 		const used = async () => (await on.sluice.ledgers("owner:ann"))[0]?.used;
-		// It worked, then hit the limit; the next run tells the sum of both.
+		// The run worked, then hit the limit; the next run reports the sum of both.
 		await play(
 			on,
 			"1.1",
@@ -210,7 +210,7 @@ describe("goes on", () => {
 		expect(await on.show(job)).toMatchObject({ exit_kind: "drained", session: "ca225196-434b-4b98-973f-124bd334c9c2" });
 	});
 
-	test("afresh when the session is gone, and burns nothing", async () => {
+	test("afresh when the session is gone, and uses no retry", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "claude", prompt: "the task" });
 		await play(on, "1.1", "claude-429-r2");
@@ -243,7 +243,7 @@ describe("goes on", () => {
 		);
 	});
 
-	test("is read to its end by the next daemon", async () => {
+	test("under the next daemon, which reads its output to the end", async () => {
 		const before = await stand();
 		const job = await before.add({ agent: "claude", prompt: "x" });
 		const lines = capture("claude-tool").stdout.toString().split("\n");
@@ -261,7 +261,7 @@ describe("while it runs", () => {
 	const lines = capture("claude-tool").stdout.toString().trimEnd().split("\n");
 	const call = lines.findIndex((line) => line.includes('"tool_use"'));
 
-	test("a tool that is silent for hours is no stall; silence after it is", async () => {
+	test("a tool that is silent for hours is not a stall; silence after it is", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "claude", prompt: "x", stall_timeout: "1m", retry: 0 });
 		on.processes.log("1.1", "stdout", `${lines.slice(0, call + 1).join("\n")}\n`);
@@ -275,7 +275,7 @@ describe("while it runs", () => {
 		expect(await on.show(job)).toMatchObject({ exit_kind: "stalled" });
 	});
 
-	test("one that says nothing and uses no tool is stalled", async () => {
+	test("an agent that writes nothing and uses no tool is stalled", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "claude", prompt: "x", stall_timeout: "1m", retry: 0 });
 		on.processes.log("1.1", "stdout", `${lines[0]}\n`);
@@ -283,7 +283,7 @@ describe("while it runs", () => {
 		expect(await on.show(job)).toMatchObject({ exit_kind: "stalled" });
 	});
 
-	test("one that only tells that it will try again is stalled, too", async () => {
+	test("an agent that only says that it will try again is stalled, too", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "codex", prompt: "x", stall_timeout: "1m", retry: 0 });
 		on.processes.log("1.1", "stdout", '{"type":"turn.started"}\n');
@@ -294,7 +294,7 @@ describe("while it runs", () => {
 		expect(await on.show(job)).toMatchObject({ exit_kind: "stalled" });
 	});
 
-	test("a stop keeps its session and what it had used", async () => {
+	test("a stop keeps the session and charges the usage so far", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "claude", prompt: "x" });
 		on.processes.log("1.1", "stdout", `${lines.join("\n")}\n`);
@@ -307,7 +307,7 @@ describe("while it runs", () => {
 	});
 });
 
-describe("why an account is held tells who named the end", () => {
+describe("the reason of a hold says where its end comes from", () => {
 	const said = async (name: string, change?: (text: string) => string) => {
 		const on = await stand();
 		const job = await on.add({ agent: capture(name).format, prompt: "x" });
@@ -321,17 +321,17 @@ describe("why an account is held tells who named the end", () => {
 		expect(await said("claude-unirej", resetsAt(Date.parse("2040-01-01T00:00:00Z")))).toBe("usage limit; the provider named the reset");
 	});
 
-	test("the provider's habit, for a quota of Gemini that ends with the day", async () => {
+	test("an assumption, for a daily quota of Gemini", async () => {
 		const tomorrow = (text: string) => text.replaceAll(/2026-11-\d\dT/g, "2040-01-01T");
 		for (const name of ["gemini-429day", "gemini053-429day"])
 			expect(await said(name, tomorrow)).toBe("usage limit; the provider named no reset, so midnight in California is assumed");
 	});
 
-	test("the provider, who asks for a pause", async () => {
+	test("the provider, which asks for a pause", async () => {
 		expect(await said("gemini-429-long")).toBe("rate limit, 1 in a row; the provider asked to wait for 3600 s");
 	});
 
-	test("nobody: it doubles", async () => {
+	test("a wait that doubles, if the provider names none", async () => {
 		expect(await said("codex-429")).toBe("rate limit, 1 in a row; the wait doubles with each, up to 64 s");
 	});
 });

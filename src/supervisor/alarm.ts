@@ -1,9 +1,9 @@
-// One timer for everything that this host's runs wait for: it rings at the earliest time that anybody named.
+// One timer for all deadlines of this host's runs: it fires at the earliest of the requested times.
 
-import type { Clock, Host } from "../host.ts";
+import type { Clock, Host } from "../contracts/host.ts";
 
 export type Alarm = {
-	/** Rings at this monotonic time or earlier. */
+	/** Fires at this monotonic time or earlier. */
 	at(time: number): void;
 	stop(): void;
 };

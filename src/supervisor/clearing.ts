@@ -1,16 +1,16 @@
-// Clearing up after a run: whatever still carries its mark gets SIGTERM, after a grace SIGKILL, until nothing does. One pass over the process table
-// serves all runs that are due. It never gives up: until the last one is gone, whoever waits for it waits.
+// Clears up after a run: every process that still carries its mark gets SIGTERM, after a grace period SIGKILL, until none is left. One pass over the
+// process table serves all runs that are due. Clearing never gives up: a stopped or lost run does not end before its last process is gone.
 
-import type { Clock } from "../host.ts";
-import type { Log } from "../log.ts";
-import type { Processes } from "../processes.ts";
+import type { Clock } from "../contracts/host.ts";
+import type { Log } from "../contracts/log.ts";
+import type { Processes } from "../contracts/processes.ts";
 
-/** How often it looks again, at first and in the end. */
+/** Interval between two passes for one run: doubles from the first to the last. */
 const FIRST_LOOK_MS = 10;
 const LAST_LOOK_MS = 500;
-/** Processes that stay after SIGKILL hang in the kernel: somebody should know. */
+/** A process that survives SIGKILL for this long hangs in the kernel: log a warning. */
 const COMPLAIN_MS = 30_000;
-/** Leftovers of runs that exited by themselves are looked for at multiples of this, one pass for all; less often where a pass takes long. */
+/** Leftovers of runs that exited by themselves are looked for at multiples of this, in one pass for all; less often if a pass takes long. */
 const LATER_MS = 500;
 const LATER_SHARE = 50;
 
@@ -25,11 +25,11 @@ type Entry = {
 };
 
 export type Clearing = {
-	/** From this monotonic time on. `done` when nothing is left. */
+	/** Clears from this monotonic time on; calls `done` when no process is left. */
 	add(mark: string, at: number, done?: () => void): void;
-	/** Some time from now, together with others. When. */
+	/** Clears a little later, together with other runs. Returns the time. */
 	later(mark: string, now: number): number;
-	/** Does what is due; the time of the next thing to do, Infinity for none. */
+	/** Does what is due. Returns the time of the next step, Infinity if there is none. */
 	beat(now: number): number;
 	readonly size: number;
 };
@@ -49,7 +49,7 @@ export function createClearing(parts: {
 		if (entry.termAt === null) {
 			entry.termAt = now;
 			processes.signalAll(entry.mark, pids, "SIGTERM");
-			// One that was frozen hears it only now.
+			// A frozen process handles SIGTERM only after SIGCONT.
 			processes.signalAll(entry.mark, pids, "SIGCONT");
 			parts.signalled(entry.mark);
 		} else if (now - entry.termAt >= parts.graceMs()) {
@@ -85,7 +85,7 @@ export function createClearing(parts: {
 			if (due.length > 0) {
 				const found = processes.sweep(due.map((entry) => entry.mark));
 				passMs = Math.min(200, parts.clock.monotonic() - now);
-				// One that forks and ends in the middle of a pass can slip through it: where locks hang on it, two passes have to agree.
+				// A process that forks and exits during a pass can escape it. If a run's end (and so its locks) depends on the result, two passes must agree.
 				const doubted = due.filter((entry) => entry.done.length > 0 && !found.has(entry.mark)).map((entry) => entry.mark);
 				if (doubted.length > 0) for (const [mark, pids] of processes.sweep(doubted)) found.set(mark, pids);
 				for (const entry of due) {

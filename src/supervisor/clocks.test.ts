@@ -6,7 +6,7 @@ import { HOUR, MINUTE, SECOND } from "../../test/make/fakes.ts";
 import { supervise } from "../../test/make/supervised.ts";
 
 describe("clocks", () => {
-	test("a run over its time is stopped as timeout, recorded first", async () => {
+	test("a run over its time is stopped as timeout, and the stop is recorded first", async () => {
 		const on = await supervise();
 		const job = await on.add({ timeout: "90s" });
 		await on.pass(89 * SECOND);
@@ -17,7 +17,7 @@ describe("clocks", () => {
 		expect((await on.sluice.history(job)).map((event) => event.kind)).toContain("stop_asked");
 	});
 
-	test("the default counts for jobs that name none", async () => {
+	test("the default timeout applies to jobs that set none", async () => {
 		const on = await supervise({ settings: { timeout_ms: 1000 } });
 		const job = await on.add();
 		await on.pass(1500);
@@ -35,7 +35,7 @@ describe("clocks", () => {
 		expect((await on.show(job)).status).toBe("running");
 	});
 
-	test("silence ends a run only where it is asked for, and output breaks it", async () => {
+	test("silence ends a run only if a stall timeout is set, and output resets it", async () => {
 		const on = await supervise();
 		const silent = await on.add({ stall_timeout: "1m" });
 		const loud = await on.add({ stall_timeout: "1m" });
@@ -48,6 +48,21 @@ describe("clocks", () => {
 		expect([(await on.show(loud)).status, (await on.show(patient)).status]).toEqual(["running", "running"]);
 		await on.pass(3 * MINUTE);
 		expect((await on.show(loud)).exit_kind).toBe("stalled");
+	});
+
+	test("a log that grows fast is cut within a second of what it writes", async () => {
+		const [max, piece] = [1_000_000, 50_000];
+		const on = await supervise({ settings: { max_log_bytes: max } });
+		await on.add();
+		let largest = 0;
+		for (let step = 0; step < 120; step++) {
+			on.processes.log("1.1", "stdout", "y".repeat(piece));
+			largest = Math.max(largest, readFileSync(on.path("1.1", "stdout.log")).length);
+			await on.pass(SECOND / 10);
+		}
+		// 6 MB were written, 500 kB a second.
+		expect(largest).toBeGreaterThan(max / 2);
+		expect(largest).toBeLessThanOrEqual(max + 10 * piece);
 	});
 
 	test("a log over max_log keeps its beginning and its end", async () => {

@@ -6,7 +6,7 @@ import { DAY, MINUTE, SECOND } from "../../test/make/fakes.ts";
 import { supervise } from "../../test/make/supervised.ts";
 
 describe("drain", () => {
-	test("starts nothing new, and leaves what runs to its shim", async () => {
+	test("starts nothing new, and leaves live runs to their shims", async () => {
 		const on = await supervise({ config: { max_concurrent: 1 } });
 		const job = await on.add();
 		const drained = on.supervisor.drain({ graceMs: 10 * SECOND, runs: "leave" });
@@ -32,7 +32,7 @@ describe("drain", () => {
 		expect((await on.show(job)).status).toBe("succeeded");
 	});
 
-	test("stops runs as drained, which burns nothing", async () => {
+	test("stops runs as drained, which costs no retry", async () => {
 		const on = await supervise();
 		const job = await on.add({ retry: 0 });
 		const drained = on.supervisor.drain({ graceMs: 0, runs: "stop" });
@@ -45,7 +45,7 @@ describe("drain", () => {
 });
 
 describe("freeze", () => {
-	test("stops the whole tree of matching runs, and their clocks; thaw lets them go on", async () => {
+	test("stops the whole process tree and the time limits of matching runs; thaw lets them go on", async () => {
 		const on = await supervise({ config: { lanes: { a: {}, b: {} } } });
 		const job = await on.add({ lane: "a", timeout: "1m" });
 		await on.add({ lane: "b" });
@@ -110,13 +110,13 @@ describe("logs", () => {
 		expect(on.supervisor.logs(1, { stream: "stdout", tail: 1 })).toMatchObject({ stream: "stdout", text: "grün" });
 	});
 
-	test("of a run that there is not are null", async () => {
+	test("of a run that does not exist are null", async () => {
 		const on = await supervise();
 		await on.add();
 		expect([on.supervisor.logs(2), on.supervisor.logs(1, { attempt: 2 })]).toEqual([null, null]);
 	});
 
-	test("a letter that is not finished yet waits for its rest; at the end of a run it is shown as it is", async () => {
+	test("an incomplete character is held back until its rest arrives; when the run has ended it is shown as it is", async () => {
 		const on = await supervise();
 		await on.add();
 		on.processes.log("1.1", "stdout", "ab");
@@ -129,7 +129,7 @@ describe("logs", () => {
 	});
 });
 
-test("a token is good for as long as its run is live, and no other text is one", async () => {
+test("a token is valid while its run is live, and no other text is a token", async () => {
 	const on = await supervise();
 	const job = await on.add();
 	const token = on.processes.machine.launched[0]!.env.SLUICE_TOKEN!;
@@ -140,7 +140,7 @@ test("a token is good for as long as its run is live, and no other text is one",
 	expect(on.supervisor.roleOfToken(token)).toBeNull();
 });
 
-test("folders of jobs that ended long ago are removed; of others they stay", async () => {
+test("only the folders of jobs that ended long ago are removed", async () => {
 	const on = await supervise();
 	const [old, running, fresh] = [await on.add(), await on.add(), await on.add()];
 	on.processes.exit(`${old}.1`, 0);

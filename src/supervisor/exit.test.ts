@@ -17,7 +17,7 @@ describe("the last line", () => {
 		expect(lastLine(text)).toBe(line);
 	});
 
-	test("whatever was written, it is short, one line, and can be stored", () => {
+	test("is short, a single line and storable, whatever was written", () => {
 		fc.assert(
 			fc.property(fc.string({ unit: "binary", maxLength: 700 }), (text) => {
 				const line = oneLine(text);

@@ -6,23 +6,23 @@
 //   another exit code            failed           the last line of its stderr
 //   a usual signal               crashed          which, and that line
 //   no process, no exit          lost             "scheduler recovery"
-//   ended for its host's lease   lost             the same, and why
+//   ended for its host's lease   lost             "scheduler recovery", and why
 //   anything, after a stop       the stop's       the stop's reason
 
+import type { Sighting } from "../contracts/processes.ts";
+import type { RunEnd } from "../contracts/scheduler.ts";
+import { oneLine } from "../core/input/storable.ts";
 import type { ExitKind } from "../core/job.ts";
-import { oneLine } from "../core/storable.ts";
-import type { Sighting } from "../processes.ts";
-import type { Ending } from "../scheduler.ts";
 import type { LiveRun } from "./run.ts";
 
-export { MESSAGE_MAX, oneLine, storable } from "../core/storable.ts";
+export { MESSAGE_MAX, oneLine, storable } from "../core/input/storable.ts";
 
-/** As much of a log's end as one line is looked for in. */
+/** Bytes at the end of a log in which its last line is looked for. */
 export const TAIL_BYTES = 4096;
 
 export type Over = Extract<Sighting, { state: "exited" | "gone" }>;
 
-export function endingOf(run: LiveRun, seen: Over, stderrTail: () => string): Ending {
+export function endingOf(run: LiveRun, seen: Over, stderrTail: () => string): RunEnd {
 	const at = { job: run.job, token: run.token };
 	const stopped = run.stop ? { exit_kind: run.stop.kind satisfies ExitKind, message: oneLine(run.stop.reason) } : null;
 	if (seen.state === "gone")
@@ -42,11 +42,11 @@ export function endingOf(run: LiveRun, seen: Over, stderrTail: () => string): En
 	return { ...at, exit_kind: "failed", exit_code: seen.code, message: oneLine(stderrTail() || `exit code ${seen.code}`) };
 }
 
-/** The job named the program, and its folder unless it works in a worktree: a worktree that is gone is not the job's doing. */
+/** True if the job is to blame: it names the program, and its folder unless it works in a worktree. A missing worktree is not the job's fault. */
 const isOwnFault = (missing: "program" | "folder" | undefined, { housed }: LiveRun): boolean =>
 	missing === "program" || (missing === "folder" && !housed);
 
-/** The last line with something in it. */
+/** The last line that is not blank. */
 export function lastLine(text: string): string {
 	const lines = text.split(/[\r\n]+/);
 	for (let index = lines.length - 1; index >= 0; index--) {
@@ -56,8 +56,8 @@ export function lastLine(text: string): string {
 	return "";
 }
 
-/** Its host could not renew its lease and ended it: whatever its program made of the signal is not its own doing. */
-export const endedForLease = ({ job, token, session, usage }: Ending): Ending => ({
+/** The end of a run that its host stopped because it could not renew its lease. How the program reacted to the signal does not count. */
+export const endedForLease = ({ job, token, session, usage }: RunEnd): RunEnd => ({
 	job,
 	token,
 	exit_kind: "lost",

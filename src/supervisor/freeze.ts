@@ -1,64 +1,64 @@
-// Freezing: SIGSTOP to everything that a run has started, SIGCONT later. A file in its folder says so to the next life of the daemon.
+// Freezes runs: SIGSTOP to all their processes, SIGCONT later. A file in the run's folder says so to the next daemon.
 
-import { troubleOf } from "../disk.ts";
-import type { Scope } from "../scheduler.ts";
-import { expectStart, type Floor } from "./floor.ts";
+import { troubleOf } from "../contracts/disk.ts";
+import type { PauseScope } from "../contracts/scheduler.ts";
+import { expectStart, type SupervisorContext } from "./context.ts";
 import { isIn, type LiveRun } from "./run.ts";
 
-/** A process can start another one while it is looked for: until a pass finds nothing new. */
+/** Maximum number of passes: a process can fork during a pass, so passes go on until one finds nothing new. */
 const PASSES = 5;
 
-const matching = (floor: Floor, scope: Scope) =>
-	[...floor.live.values()].filter((run) => isIn(scope, run) && (run.stage === "launching" || run.stage === "running"));
+const matching = (context: SupervisorContext, scope: PauseScope) =>
+	[...context.live.values()].filter((run) => isIn(scope, run) && (run.stage === "launching" || run.stage === "running"));
 
-export function freeze(floor: Floor, scope: Scope): void {
-	const runs = matching(floor, scope).filter((run) => run.stop === null);
+export function freeze(context: SupervisorContext, scope: PauseScope): void {
+	const runs = matching(context, scope).filter((run) => run.stop === null);
 	for (const run of runs) {
-		run.frozen ??= floor.clock.monotonic();
-		if (run.stage === "launching") expectStart(floor, run);
+		run.frozen ??= context.clock.monotonic();
+		if (run.stage === "launching") expectStart(context, run);
 		try {
-			floor.disk.write(`${run.dir}/frozen`, "");
+			context.disk.write(`${run.dir}/frozen`, "");
 		} catch (error) {
-			floor.log.warn("a frozen run could not be noted", { run: run.id, error: troubleOf(error) });
+			context.log.warn("a frozen run could not be noted", { run: run.id, error: troubleOf(error) });
 		}
 	}
-	hold(floor, runs);
+	hold(context, runs);
 }
 
-/** Also for a run that was handed over before the freeze and starts after it. */
-export function hold(floor: Floor, runs: readonly LiveRun[]): void {
-	for (const run of runs) floor.processes.signal(run.id, run.dir, "SIGSTOP");
+/** Stops all processes of the runs. Also called for a run that was handed over before the freeze and starts after it. */
+export function hold(context: SupervisorContext, runs: readonly LiveRun[]): void {
+	for (const run of runs) context.processes.signal(run.id, run.dir, "SIGSTOP");
 	const held = new Map(runs.map((run) => [run.mark, new Set<number>()]));
 	for (let pass = 0; pass < PASSES && runs.length > 0; pass++) {
 		let fresh = 0;
-		for (const [mark, pids] of floor.processes.sweep([...held.keys()])) {
+		for (const [mark, pids] of context.processes.sweep([...held.keys()])) {
 			const known = held.get(mark);
 			const some = pids.filter((pid) => !known?.has(pid));
 			for (const pid of some) known?.add(pid);
-			if (some.length > 0) floor.processes.signalAll(mark, some, "SIGSTOP");
+			if (some.length > 0) context.processes.signalAll(mark, some, "SIGSTOP");
 			fresh += some.length;
 		}
 		if (fresh === 0) break;
 	}
 }
 
-export function thaw(floor: Floor, scope: Scope): void {
-	const runs = matching(floor, scope).filter((run) => run.frozen !== null);
-	release(floor, runs);
-	if (runs.length > 0) floor.alarm.at(floor.clock.monotonic());
+export function thaw(context: SupervisorContext, scope: PauseScope): void {
+	const runs = matching(context, scope).filter((run) => run.frozen !== null);
+	release(context, runs);
+	if (runs.length > 0) context.alarm.at(context.clock.monotonic());
 }
 
-/** The time it was frozen does not count against a run. */
-export function release(floor: Floor, runs: readonly LiveRun[]): void {
-	const now = floor.clock.monotonic();
-	const found = runs.length > 0 ? floor.processes.sweep(runs.map((run) => run.mark)) : new Map<string, number[]>();
+/** Lets frozen runs continue. The frozen time does not count towards a run's limits. */
+export function release(context: SupervisorContext, runs: readonly LiveRun[]): void {
+	const now = context.clock.monotonic();
+	const found = runs.length > 0 ? context.processes.sweep(runs.map((run) => run.mark)) : new Map<string, number[]>();
 	for (const run of runs) {
-		floor.processes.signalAll(run.mark, found.get(run.mark) ?? [], "SIGCONT");
-		floor.processes.signal(run.id, run.dir, "SIGCONT");
+		context.processes.signalAll(run.mark, found.get(run.mark) ?? [], "SIGCONT");
+		context.processes.signal(run.id, run.dir, "SIGCONT");
 		const away = now - (run.frozen ?? now);
 		run.frozen = null;
 		if (run.deadline !== null) run.deadline += away;
 		if (run.silence) run.silence.since += away;
-		floor.disk.remove(`${run.dir}/frozen`);
+		context.disk.remove(`${run.dir}/frozen`);
 	}
 }

@@ -72,7 +72,7 @@ describe("a run", () => {
 		});
 	});
 
-	test("whose program is not there is a failed launch, tried again and given up", async () => {
+	test("whose program is missing is a failed launch, which is retried and then given up", async () => {
 		const on = await supervise();
 		const job = await on.add();
 		for (const run of ["1.1", "1.2", "1.3"]) {
@@ -83,7 +83,7 @@ describe("a run", () => {
 		expect(on.file("1.3", "outcome.json")).toMatchObject({ exit_kind: "launch_failed", message: "nosuch: not found" });
 	});
 
-	test("is found to have ended, or vanished, though nobody tells", async () => {
+	test("that ended or vanished is found without a notification", async () => {
 		const on = await supervise();
 		on.processes.tells = false;
 		const [done, lost] = [await on.add(), await on.add()];
@@ -94,7 +94,7 @@ describe("a run", () => {
 		expect(await on.show(lost)).toMatchObject({ status: "failed", exit_kind: "lost", end_reason: "scheduler recovery" });
 	});
 
-	test("that lasts is told of as started; one that does not is not", async () => {
+	test("is reported as launched if it lasts, not if it is short", async () => {
 		const on = await supervise();
 		await on.add();
 		await on.add();
@@ -131,7 +131,7 @@ describe("a run", () => {
 		expect(on.processes.machine.launched.map(({ run }) => run)).toEqual([`${job}.1`]);
 	});
 
-	test("is not begun when the host's lease may be over since the claim: later, if it is still ours, else never", async () => {
+	test("is not started if the host's lease may have ended since the claim: only later, if it is still assigned to this host", async () => {
 		let holds = true;
 		const on = await supervise({ mayLaunch: () => holds, config: { max_concurrent: 2 } });
 		const { claim } = on.sluice;
@@ -165,7 +165,7 @@ describe("a run", () => {
 		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "launch_failed" });
 	});
 
-	test("a folder that is there before its run is of another time, and is set aside", async () => {
+	test("does not use a folder that was there before it: that folder is moved away", async () => {
 		const on = await supervise();
 		localDisk.makeFolder(on.path("1.1", ""));
 		localDisk.write(on.path("1.1", "start"), "1 4711\n");
@@ -179,7 +179,7 @@ describe("a run", () => {
 		expect(localDisk.list(on.path("1", "")).sort()).toEqual(["1", expect.stringMatching(/^1\.before-\d+$/)]);
 	});
 
-	test("the end of one and the start of the next share a transaction", async () => {
+	test("ends in the same transaction in which the next run starts", async () => {
 		const on = await supervise({ config: { max_concurrent: 1 } });
 		await on.add();
 		await on.add();
@@ -206,7 +206,7 @@ describe("an agent", () => {
 		expect((await on.show(long)).last_failure).toContain("take {prompt} out of agents.echo.command");
 	});
 
-	test("that nothing is said about fails to launch, and says what to set", async () => {
+	test("without a known command fails to launch, and the message says what to set", async () => {
 		const on = await supervise();
 		const job = await on.add({ agent: "mine", prompt: "x" });
 		expect((await on.show(job)).last_failure).toBe('nothing says how to start the agent "mine": set agents.mine.command');
@@ -228,7 +228,7 @@ describe("a launch that fails", () => {
 		return on;
 	}
 
-	test("since its program or folder is not there is the job's own fault: no other job waits for it", async () => {
+	test("because its program or folder is missing is the job's own fault: no other job is held back", async () => {
 		for (const missing of ["program", "folder"] as const) {
 			const on = await failing("no such program in PATH: nosuchprog", missing);
 			expect(await breakers(on)).toEqual([]);
@@ -244,7 +244,7 @@ describe("a launch that fails", () => {
 		expect((await on.show(3)).dispatch_failures ?? 0).toBe(0);
 	});
 
-	test("since an agent is unknown, or an argument too long, is the job's own fault", async () => {
+	test("because the agent is unknown, or an argument too long, is the job's own fault", async () => {
 		const on = await supervise({ config: { repos: { app: {} }, max_concurrent: 10 } });
 		for (let n = 1; n <= 4; n++) await on.add({ agent: "mine", prompt: "x", repo: "app" });
 		expect(await breakers(on)).toEqual([]);
@@ -253,7 +253,7 @@ describe("a launch that fails", () => {
 });
 
 describe("a cycle by hand", () => {
-	test("starts its jobs, tells which, and the runs know what started them", async () => {
+	test("starts its jobs and returns which; the runs' environment says what started them", async () => {
 		const on = await supervise({ config: { max_concurrent: 5, cycle_interval: "3m", batch_size: 2 } });
 		const jobs = [await on.add(), await on.add(), await on.add()];
 		expect(on.processes.machine.launched).toEqual([]);
@@ -305,12 +305,12 @@ describe("trouble", () => {
 		expect(on.processes.machine.launched).toEqual([]);
 	});
 
-	test("a disk that refuses the outcome does not hold up the end", async () => {
+	test("a disk that refuses outcome.json does not hold up the end", async () => {
 		const on = await supervise({
 			disk: {
-				write(path, text) {
+				replace(path, text) {
 					if (path.endsWith("outcome.json")) throw refusal("EROFS");
-					localDisk.write(path, text);
+					localDisk.replace(path, text);
 				},
 			},
 		});
@@ -321,7 +321,7 @@ describe("trouble", () => {
 		expect(on.said).toEqual(["outcome.json could not be written"]);
 	});
 
-	test("a launcher that cannot be had is a failed launch, and the attempt can never start afterwards", async () => {
+	test("an unavailable launcher is a failed launch, and the attempt can never start afterwards", async () => {
 		const on = await supervise();
 		on.processes.refuses = new Error("no launcher");
 		const job = await on.add();
@@ -332,7 +332,7 @@ describe("trouble", () => {
 		expect(existsSync(on.path("1.1", "start"))).toBe(true);
 	});
 
-	test("an end that the store refuses is tried again until it is taken", async () => {
+	test("an end that the store refuses is retried until it is recorded", async () => {
 		let refusals = 4;
 		const on = await supervise({
 			scheduler: (real) => ({
@@ -352,7 +352,7 @@ describe("trouble", () => {
 		expect(on.supervisor.idle()).toBe(true);
 	});
 
-	test("a claim that the store refuses is tried again", async () => {
+	test("a claim that the store refuses is retried", async () => {
 		let refusals = 2;
 		const on = await supervise({
 			scheduler: (real) => ({

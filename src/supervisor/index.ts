@@ -1,24 +1,27 @@
-// The supervisor: carries out what the scheduler decides for this host. Claims runs, starts them, sees how they end, stops them when asked to.
+// The supervisor carries out what the scheduler decides for this host: claims runs, starts them, detects their end, stops them when asked to.
 //
-// One beat does whatever is due: rungs of stops, clearing up, clocks, and now and then a look at everything, since news is only a hint.
+// One beat does everything that is due: the next signals of stops, clearing, time limits, and every few seconds a scan of all runs, because notifications
+// are only hints and may get lost.
 
+import { troubleOf } from "../contracts/disk.ts";
+import type { CallerProcess } from "../contracts/processes.ts";
+import type { Claimed, ClaimOptions, CommitSummary, EventRow, PauseScope, PlanReport } from "../contracts/scheduler.ts";
 import { SluiceError } from "../core/errors.ts";
 import { runId } from "../core/job.ts";
-import type { Segment } from "../core/output-order.ts";
-import { ABANDONED, PASS_MS } from "../core/pass-limit.ts";
-import type { RunVerdict } from "../core/verdict.ts";
-import { troubleOf } from "../disk.ts";
-import type { Claimed, ClaimOptions, EventRow, News, PlanReport, Scope } from "../scheduler.ts";
-import { type Progress, progressOf } from "./agent.ts";
+import type { RunVerdict } from "../core/runs/verdict.ts";
+import type { Segment } from "../core/text/output-order.ts";
+import { ABANDONED, PASS_MS } from "../core/time/pass-limit.ts";
+import { type AgentProgress, progressOf } from "./agent.ts";
 import { accountIn } from "./agent-end.ts";
 import { createAlarm } from "./alarm.ts";
 import { createClearing } from "./clearing.ts";
 import { checkClocks, listen } from "./clocks.ts";
+import { expectStart, isOvertaken, type SupervisorContext, type SupervisorDeps } from "./context.ts";
 import { see, writeOutcome } from "./end.ts";
-import { expectStart, type Floor, isOvertaken, type Parts } from "./floor.ts";
 import { freeze, thaw } from "./freeze.ts";
-import { boundLogs } from "./log-limit.ts";
-import { type LogOptions, type LogPart, readLog } from "./logs.ts";
+import { type Inside, pidOf, runOfProcess } from "./inside.ts";
+import { watchLogs } from "./log-limit.ts";
+import { type LogPart, type LogRange, readLog } from "./logs.ts";
 import { createOutputOrder } from "./output-order.ts";
 import { promptProblem } from "./prepare.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
@@ -27,42 +30,47 @@ import { folderOf, type LiveRun } from "./run.ts";
 import { isOverdue, startRun } from "./start.ts";
 import { abandon, askStop, beginStop, climb } from "./stop.ts";
 
-export type { Progress } from "./agent.ts";
-export { type Parts, type ProgramFound, STEPS, type Step } from "./floor.ts";
-export type { LogOptions, LogPart } from "./logs.ts";
+export type { AgentProgress } from "./agent.ts";
+export { type ProgramFound, STEPS, type StartStep, type SupervisorDeps } from "./context.ts";
+export type { LogPart, LogRange } from "./logs.ts";
 export { SETTINGS, type SupervisorSettings } from "./settings.ts";
 
 export type Supervisor = {
-	/** Matches processes with what is assigned, then claims whenever something may be startable. */
+	/** Matches this host's processes with the runs assigned to it, then claims whenever something may be startable. */
 	start(): Promise<Reconciled>;
-	/** No new starts; waits for runs at most `graceMs`; then leaves them to their shims, or stops them as `drained`. Nothing is done afterwards. */
+	/**
+	 * Starts nothing new and waits up to `graceMs` for runs to end; then leaves them to their shims, or stops them as `drained`. The supervisor does nothing
+	 * afterwards.
+	 */
 	drain(options: { graceMs: number; runs: "leave" | "stop" }): Promise<void>;
-	/** A job is being added in this turn: the claim goes into the same transaction, so that the start waits for one sync of the disk and not for two. */
+	/** Claims in the same transaction as a job that is being added in this turn, so that the start waits for one disk sync instead of two. */
 	claimAlong(): void;
-	/** A cycle by hand: what it started, and what bound it. */
+	/** Runs a cycle by hand. Returns what it started and what limited it. */
 	runCycle(): Promise<PlanReport>;
-	/** Matches processes with what is assigned, soon: somebody else may have the runs by now. */
+	/** Soon matches processes with the assigned runs again: other hosts may have been given the runs meanwhile. */
 	lookAgain(): void;
-	freeze(scope: Scope): Promise<void>;
-	thaw(scope: Scope): Promise<void>;
-	/** Null when there is no such run on this host. */
-	logs(job: number, options?: LogOptions): LogPart | null;
-	/** The order of its two streams, as it is noted in its folder. */
+	freeze(scope: PauseScope): Promise<void>;
+	thaw(scope: PauseScope): Promise<void>;
+	/** Null if this host has no such run. */
+	logs(job: number, options?: LogRange): LogPart | null;
+	/** The order of a run's two streams, as noted in its folder. */
 	orderOf(job: number, attempt: number): Segment[];
-	/** Its account of a run, once that has ended here: outcome.json. */
+	/** outcome.json of a run that has ended on this host. */
 	outcome(job: number, attempt: number): Record<string, unknown> | null;
-	/** `progress`: of an agent, as far as its output was read. */
-	live(): { run: string; job: number; pid: number | null; since: number; frozen: boolean; progress: Progress | null }[];
+	/** `progress`: an agent's, as far as its output has been read. */
+	live(): { run: string; job: number; pid: number | null; since: number; frozen: boolean; progress: AgentProgress | null }[];
 	idle(): boolean;
-	/** Why this agent cannot be given this prompt; null when it can. */
+	/** Why this agent cannot be given this prompt; null if it can. */
 	promptProblem(agent: string, prompt: string): string | null;
-	/** Whose token this is, while its run is live. */
+	/** The live run that a token belongs to. */
 	roleOfToken(token: string): { role: "run"; job: number; run: string; token: number } | null;
-	/** A live run has said this of itself, and it is on record. */
+	/** The run that a process belongs to; `token` is null if that run is over. */
+	runOfProcess(caller: CallerProcess): Promise<Inside | null>;
+	/** Notes a verdict that a live run has given and that the scheduler has recorded. */
 	noteVerdict(run: { job: number; token: number }, verdict: RunVerdict): void;
-	/** Removes run folders that are past their retention; done by itself every few hours. How many jobs' folders. */
+	/** Removes run folders past their retention (also done automatically every few hours). Returns the number of jobs whose folders were removed. */
 	dropOldFolders(): Promise<number>;
-	/** After a gc: removes run folders, last changed before then, whose job the scheduler has forgotten. How many. */
+	/** After a gc: removes run folders, last changed before `before`, whose job the scheduler has forgotten. Returns how many. */
 	dropForgotten(before: number): Promise<number>;
 };
 
@@ -74,10 +82,10 @@ const CLAIM_RETRY_MS = 1_000;
 const LEASE_RETRY_MS = 100;
 const DRAIN_ASK_MS = 1_000;
 
-export function createSupervisor(parts: Parts): Supervisor {
+export function createSupervisor(parts: SupervisorDeps): Supervisor {
 	const { scheduler, processes, clock, host, log } = parts;
 	const claimer: ClaimOptions = { worker: `host:${parts.hostName}`, host: parts.hostName, kinds: ["command", "agent"], max: CLAIM_MAX };
-	/** The claim that is under way. */
+	/** Identifies the claim under way; null if there is none. */
 	let claiming: object | null = null;
 	let cycles = 0;
 	let open = false;
@@ -96,7 +104,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 		graceMs: () => parts.settings().stop.grace_term_ms,
 		signalled: (mark) => parts.step?.("leftovers-signalled", mark.slice(parts.homeTag.length + 1)),
 	});
-	const floor: Floor = {
+	const context: SupervisorContext = {
 		...parts,
 		live: new Map(),
 		byJob: new Map(),
@@ -104,11 +112,11 @@ export function createSupervisor(parts: Parts): Supervisor {
 		alarm,
 		clearing,
 		order: createOutputOrder(parts),
-		claimSoon,
+		claimSoon: requestClaim,
 		closed: false,
 		forgotten: new Set(),
 		onForgotten: () => {
-			if (floor.live.size === 0) wakeWaiting();
+			if (context.live.size === 0) wakeWaiting();
 		},
 	};
 
@@ -118,19 +126,19 @@ export function createSupervisor(parts: Parts): Supervisor {
 		for (const call of all) call();
 	};
 
-	/** A claim that is under way sees everything that is committed before it, so one at a time is enough. */
-	function claimSoon(): void {
+	/** Claims unless a claim is under way already: that claim sees everything that is committed before it begins. */
+	function requestClaim(): void {
 		if (!open || claiming) return;
 		const mine = {};
 		claiming = mine;
 		const over = () => {
 			if (claiming === mine) claiming = null;
 		};
-		// What is claimed now could not be launched: the next heartbeat renews the lease.
+		// The host's lease may be over, so runs claimed now could not be launched. Try again after the next heartbeat has renewed it.
 		if (parts.mayLaunch?.() === false) {
 			host.after(LEASE_RETRY_MS, () => {
 				over();
-				claimSoon();
+				requestClaim();
 				wakeWaiting();
 			});
 			return;
@@ -138,7 +146,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 		const cancelLate = host.after(PASS_MS, () => {
 			log.error(ABANDONED);
 			over();
-			claimSoon();
+			requestClaim();
 		});
 		scheduler
 			.claim(claimer)
@@ -146,34 +154,34 @@ export function createSupervisor(parts: Parts): Supervisor {
 				(claimed) => {
 					over();
 					begin(claimed);
-					if (claimed.length === CLAIM_MAX) claimSoon();
+					if (claimed.length === CLAIM_MAX) requestClaim();
 				},
 				(error) => {
 					over();
 					if (!open) return;
 					log.error("claiming failed; it is tried again", { error: troubleOf(error) });
-					host.after(CLAIM_RETRY_MS, claimSoon);
+					host.after(CLAIM_RETRY_MS, requestClaim);
 				},
 			)
 			.catch(fault)
-			// A drain waits for the claim that was under way.
+			// `drain` waits for the claim that was under way.
 			.finally(() => {
 				cancelLate();
 				wakeWaiting();
 			});
 	}
 
-	/** What was claimed late is ours all the same; a look at what is assigned may have begun it meanwhile. */
+	/** Starts claimed runs, even those of a claim that was abandoned as too slow. Reconciling may have started them meanwhile. */
 	function begin(claimed: readonly Claimed[]): void {
-		if (floor.closed) return;
-		const fresh = claimed.filter(({ job, run }) => !floor.live.has(runId(job.id, run.attempt)));
-		for (const one of fresh) startRun(floor, one);
+		if (context.closed) return;
+		const fresh = claimed.filter(({ job, run }) => !context.live.has(runId(job.id, run.attempt)));
+		for (const one of fresh) startRun(context, one);
 		if (fresh.length === 0) return;
 		scanSoon();
 		parts.onDispatch?.(fresh.map(({ job }) => ({ job: job.id, repo: job.repo ?? null })));
 	}
 
-	/** `sluice run`. */
+	/** Implements `sluice run`. */
 	async function runCycle(): Promise<PlanReport> {
 		if (!open || parts.mayLaunch?.() === false)
 			throw new SluiceError("conflict", "this daemon starts nothing now: it is stopping, or waits for its lease", { hint: "try it again" });
@@ -188,7 +196,7 @@ export function createSupervisor(parts: Parts): Supervisor {
 		}
 	}
 
-	/** We were wrong. Runs go on behind their shims; the next look may find the way again. */
+	/** Logs a bug in the supervisor and goes on: runs continue behind their shims, and the next scan may recover. */
 	const fault = (error: unknown) => log.error("the supervisor failed", { error: troubleOf(error), stack: (error as Error)?.stack });
 
 	const guarded = (act: () => void) => {
@@ -213,39 +221,39 @@ export function createSupervisor(parts: Parts): Supervisor {
 		alarm.at(now);
 	}
 
-	function onNews(news: News): void {
+	function onNews(news: CommitSummary): void {
 		guarded(() => {
 			for (const event of news.events) hear(event);
 			for (const event of news.heard) hear(event);
-			if (news.stirred) claimSoon();
+			if (news.stirred) requestClaim();
 		});
 	}
 
 	function hear(event: EventRow): void {
-		const run = event.job === null ? undefined : floor.byJob.get(event.job);
+		const run = event.job === null ? undefined : context.byJob.get(event.job);
 		if (!run) return;
 		if (event.kind === "stop_asked") {
 			const kind = (event.data.kind as "cancelled" | undefined) ?? "cancelled";
-			beginStop(floor, run, kind, String(event.data.reason ?? ""));
+			beginStop(context, run, kind, String(event.data.reason ?? ""));
 		} else if ((event.kind === "ended" || event.kind === "requeued") && run.ending && event.data.attempt === run.attempt) {
-			// A stop that was asked for in the last moment decides how it ended.
+			// A stop that was recorded at the last moment changed the exit kind: write outcome.json again.
 			const exit_kind = event.data.exit_kind as typeof run.ending.exit_kind | undefined;
 			if (exit_kind === undefined || exit_kind === run.ending.exit_kind) return;
 			run.ending = { ...run.ending, exit_kind };
-			writeOutcome(floor, run, run.ending);
+			writeOutcome(context, run, run.ending);
 		} else if ((event.kind === "ended" || event.kind === "requeued") && !run.ending && event.data.attempt === run.attempt) lookAgain();
 	}
 
 	function onProcess(id: string): void {
-		const run = floor.live.get(id);
-		if (run && !floor.closed) see(floor, run);
+		const run = context.live.get(id);
+		if (run && !context.closed) see(context, run);
 	}
 
-	/** When to look again. */
+	/** Checks whether a launched run has started. Returns when to check again. */
 	function awaitStart(run: LiveRun, now: number): number {
 		if (run.stage !== "launching" || run.entering) return Number.POSITIVE_INFINITY;
 		if (run.lookAt > now) return run.lookAt;
-		if (!see(floor, run)) expectStart(floor, run);
+		if (!see(context, run)) expectStart(context, run);
 		tellStarted(run);
 		return run.lookAt;
 	}
@@ -255,12 +263,12 @@ export function createSupervisor(parts: Parts): Supervisor {
 		run.told = true;
 		scheduler.started({ job: run.job, token: run.token }).catch((error) => {
 			run.told = false;
-			if (isOvertaken(error) && floor.live.has(run.id)) abandon(floor, run);
+			if (isOvertaken(error) && context.live.has(run.id)) abandon(context, run);
 		});
 	}
 
 	function beat(): void {
-		if (floor.closed) return;
+		if (context.closed) return;
 		try {
 			alarm.at(Math.min(attend(clock.monotonic()), scanAt));
 		} catch (error) {
@@ -272,34 +280,34 @@ export function createSupervisor(parts: Parts): Supervisor {
 	function attend(now: number): number {
 		let next = Number.POSITIVE_INFINITY;
 		if (scanAt <= now) scan(now);
-		for (const run of [...floor.live.values()]) {
+		for (const run of [...context.live.values()]) {
 			next = Math.min(next, awaitStart(run, now));
-			next = Math.min(next, checkClocks(floor, run, now));
-			next = Math.min(next, climb(floor, run, now));
+			next = Math.min(next, checkClocks(context, run, now));
+			next = Math.min(next, climb(context, run, now));
+			next = Math.min(next, watchLogs(context, run, now));
 		}
 		next = Math.min(next, clearing.beat(now));
 		if (clearing.size === 0) wakeWaiting();
 		return next;
 	}
 
-	/** The net below all hints. */
+	/** Checks all runs, in case a notification was lost. */
 	function scan(now: number): void {
-		scanAt = floor.live.size > 0 ? now + SCAN_MS : Number.POSITIVE_INFINITY;
-		for (const run of [...floor.live.values()]) {
-			if (see(floor, run)) continue;
+		scanAt = context.live.size > 0 ? now + SCAN_MS : Number.POSITIVE_INFINITY;
+		for (const run of [...context.live.values()]) {
+			if (see(context, run)) continue;
 			if (run.stage === "running") tellStarted(run);
-			listen(floor, run, now);
-			boundLogs(floor, run);
-			if (isOverdue(floor, run, now)) reconcileAt = now;
+			listen(context, run, now);
+			if (isOverdue(context, run, now)) reconcileAt = now;
 		}
 		if (reconcileAt > now || reconciling) return;
 		reconcileAt = now + RECONCILE_MS;
 		reconciling = true;
-		reconcileRuns(floor, "ours alone")
+		reconcileRuns(context, "ours alone")
 			.catch((error) => log.warn("what is assigned could not be asked for", { error: troubleOf(error) }))
 			.finally(() => {
 				reconciling = false;
-				if (floor.live.size > 0) scanSoon();
+				if (context.live.size > 0) scanSoon();
 			});
 	}
 
@@ -316,72 +324,74 @@ export function createSupervisor(parts: Parts): Supervisor {
 		});
 
 	function tidyUp(): void {
-		if (floor.closed) return;
-		dropOldFolders(floor).catch((error) => log.warn("old run folders could not be looked for", { error: troubleOf(error) }));
+		if (context.closed) return;
+		dropOldFolders(context).catch((error) => log.warn("old run folders could not be looked for", { error: troubleOf(error) }));
 		cancelRetention = host.after(RETENTION_MS, tidyUp);
 	}
 
 	return {
 		async start() {
 			processes.onNews((run) => guarded(() => onProcess(run)));
-			// What runs of an earlier life waited for, they ask for again: their connections ended with it.
+			// Connections of runs that waited for jobs ended with the earlier daemon. The runs ask again.
 			await scheduler.endWaits();
-			const report = await reconcileRuns(floor, "with strangers");
+			const report = await reconcileRuns(context, "with strangers");
 			open = true;
 			unwatch = scheduler.watch(onNews);
-			// Asked for between the two: level, not event.
-			await reconcileRuns(floor, "ours alone");
+			// Reconcile again for stops that were recorded between the first reconcile and `watch`: it compares state, not events.
+			await reconcileRuns(context, "ours alone");
 			scanSoon();
-			claimSoon();
+			requestClaim();
 			tidyUp();
 			return report;
 		},
 		async drain({ graceMs, runs }) {
 			open = false;
-			const isOver = () => floor.live.size === 0 && clearing.size === 0 && !claiming && cycles === 0;
+			const isOver = () => context.live.size === 0 && clearing.size === 0 && !claiming && cycles === 0;
 			await until(isOver, graceMs);
 			if (runs === "stop") {
 				while (!isOver()) {
-					for (const run of floor.live.values()) void askStop(floor, run, "drained", "the daemon was told to stop");
+					for (const run of context.live.values()) void askStop(context, run, "drained", "the daemon was told to stop");
 					await until(isOver, DRAIN_ASK_MS);
 				}
 			}
-			floor.closed = true;
+			context.closed = true;
 			unwatch();
 			alarm.stop();
-			floor.order.close();
+			context.order.close();
 			cancelRetention();
 			wakeWaiting();
 		},
-		claimAlong: claimSoon,
+		claimAlong: requestClaim,
 		runCycle,
 		lookAgain,
-		freeze: async (scope) => freeze(floor, scope),
-		thaw: async (scope) => thaw(floor, scope),
-		logs: (job, options) => readLog(floor, job, options),
-		orderOf: (job, attempt) => floor.order.segments(`${job}.${attempt}`, folderOf(floor, job, attempt)),
+		freeze: async (scope) => freeze(context, scope),
+		thaw: async (scope) => thaw(context, scope),
+		logs: (job, options) => readLog(context, job, options),
+		orderOf: (job, attempt) => context.order.segments(`${job}.${attempt}`, folderOf(context, job, attempt)),
 		outcome: (job, attempt) => {
-			const found = accountIn(floor, folderOf(floor, job, attempt));
+			const found = accountIn(context, folderOf(context, job, attempt));
 			return found === null || found.elsewhere !== undefined ? null : found;
 		},
 		live: () =>
-			[...floor.live.values()].map((run) => {
-				if (run.pid === null && (run.stage === "launching" || run.stage === "running")) {
-					const seen = processes.look(run.id, run.dir);
-					if (seen.state === "alive") run.pid = seen.pid;
-				}
-				return { run: run.id, job: run.job, pid: run.pid, since: run.since, frozen: run.frozen !== null, progress: progressOf(run.agent) };
-			}),
-		idle: () => floor.live.size === 0,
-		promptProblem: (agent, prompt) => promptProblem(agent, prompt, floor.settings()),
+			[...context.live.values()].map((run) => ({
+				run: run.id,
+				job: run.job,
+				pid: pidOf(run, processes),
+				since: run.since,
+				frozen: run.frozen !== null,
+				progress: progressOf(run.agent),
+			})),
+		idle: () => context.live.size === 0,
+		promptProblem: (agent, prompt) => promptProblem(agent, prompt, context.settings()),
 		roleOfToken(token) {
-			const run = floor.bySecret.get(token);
+			const run = context.bySecret.get(token);
 			return run ? { role: "run", job: run.job, run: run.id, token: run.token } : null;
 		},
+		runOfProcess: (caller) => runOfProcess(context, caller),
 		noteVerdict({ job, token }, verdict) {
-			for (const run of floor.live.values()) if (run.job === job && run.token === token) run.verdict = verdict;
+			for (const run of context.live.values()) if (run.job === job && run.token === token) run.verdict = verdict;
 		},
-		dropOldFolders: () => dropOldFolders(floor),
-		dropForgotten: (before) => dropForgotten(floor, before),
+		dropOldFolders: () => dropOldFolders(context),
+		dropForgotten: (before) => dropForgotten(context, before),
 	};
 }

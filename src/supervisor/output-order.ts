@@ -1,11 +1,15 @@
-// Notes, while a run writes, which of its two streams came first: the file `order` of its folder (core/output-order.ts has its format).
+// Notes the order in which a run writes to its two streams, in the file `order` of its folder (core/text/output-order.ts has the format).
 //
-//   state      notices of writes                                              left when
-//   watching   the system tells of each change; a burst is noted at its end   too many in a short time, or the system stops telling: sampling
-//   sampling   none; the sizes are looked at now and then                     the pause is over: watching, where that is possible and worth it
+//   state      how writes are noticed                                        next state
+//   watching   the system notifies of each change; a burst is noted at its   sampling: too many notifications, or the system stops sending them
+//              end
+//   sampling   no notifications; the sizes are read at intervals             watching: the pause is over, and watching is possible and worth it
 //
-// Only a hint for readers: without the file, stdout comes before stderr. Nothing is written for a run that uses one stream.
+// The file is only a hint for readers: without it, stdout comes before stderr. Nothing is written for a run that uses one stream.
 
+import { type Disk, troubleOf } from "../contracts/disk.ts";
+import type { Host } from "../contracts/host.ts";
+import type { Log } from "../contracts/log.ts";
 import {
 	afterCut,
 	burst,
@@ -19,28 +23,28 @@ import {
 	type Sizes,
 	STREAMS,
 	segmentLine,
-} from "../core/output-order.ts";
-import { type Disk, troubleOf } from "../disk.ts";
-import type { Host } from "../host.ts";
-import type { Log } from "../log.ts";
+} from "../core/text/output-order.ts";
 
-/** Notices of one run within one pause: a program that writes faster is sampled, so that it costs the daemon no more than this. */
+/**
+ * Maximum number of change notifications of one run within PAUSE_MS. A program that writes faster is sampled instead, which limits what it costs the
+ * daemon.
+ */
 const NOTICES = 50;
 const PAUSE_MS = 100;
-/** Where the system sends no notices. */
+/** Sampling interval if the system sends no notifications. */
 const SAMPLE_MS = 500;
-/** Segments after which a run is sampled once a second: a day of that is 3 MB. */
+/** A run with more segments than this is sampled once a second: that adds up to 3 MB a day. */
 const MANY_SEGMENTS = 20_000;
 const SELDOM_MS = 1000;
-/** Bytes of a burst that are read to count its lines. */
+/** Maximum size of a burst whose lines are counted. */
 const COUNTED_BYTES = 256 * 1024;
 const NEWLINE = 10;
-/** Turns in which a burst may go on. */
+/** Maximum number of rounds that `flush` waits for a burst to end. */
 const ROUNDS = 200;
 
 type Noted = {
 	dir: string;
-	/** How far the streams are noted, and which of them the open segment is of. */
+	/** Up to where each stream has been noted, and the stream of the open segment. */
 	ends: Sizes;
 	open: OneStream | null;
 	segments: number;
@@ -48,25 +52,25 @@ type Noted = {
 	changed: OneStream[];
 	notices: number;
 	heard: number;
-	/** Notices are counted by pauses. */
+	/** Resets the count of notifications after PAUSE_MS. */
 	cancelCount: (() => void) | null;
 	stopWatching: (() => void) | null;
 	cancel: (() => void) | null;
-	/** A burst is under way: its notices are being read. */
+	/** A burst is under way: `flush` waits for its end. */
 	flushing: boolean;
-	/** Its program is gone. */
+	/** The run's program is gone. */
 	isEnding: boolean;
 	isOver: boolean;
 };
 
 export type OutputOrder = {
-	/** Before the program is started, or when a run is taken over from an earlier daemon. */
+	/** Called before the program is started, or when a run is adopted from an earlier daemon. */
 	begin(run: string, dir: string): void;
-	/** The run is over: what is still to be noted is, then it is let go. */
+	/** Called when the run is over: notes the rest and drops the run. */
 	end(run: string): void;
-	/** The segments so far, with all that is there now; of a run that has ended, all. */
+	/** The segments so far, including everything that is in the logs now. */
 	segments(run: string, dir: string): Segment[];
-	/** The middle of a log is about to be cut out; `cut` does it and says what became of it. */
+	/** Adjusts the order around a cut in the middle of a log; `cut` makes the cut and returns the sizes. */
 	around(run: string, stream: OneStream, cut: () => { head: number; tail: number; before: number; after: number }): void;
 	close(): void;
 };
@@ -78,11 +82,11 @@ export function createOutputOrder({ disk, host, log }: Parts): OutputOrder {
 	const fileOf = (dir: string) => `${dir}/order`;
 	const sizesIn = (dir: string): Sizes => ({ stdout: disk.size(`${dir}/stdout.log`) ?? 0, stderr: disk.size(`${dir}/stderr.log`) ?? 0 });
 
-	/** A full disk, or a folder that was taken away: the order is lost, the output is not. */
+	/** The disk is full or the folder was removed: the order is lost, the output is not. */
 	const unnoted = ({ dir }: { dir: string }, error: unknown): void =>
 		log.debug("the order of a run's output could not be noted", { dir, error: troubleOf(error) });
 
-	/** Each change of stream ends a segment, which is on disk before any reader gets past it. */
+	/** Each change of stream ends a segment, which is written to disk before any reader can see what follows it. */
 	function note(one: Noted, segments: readonly Segment[]): void {
 		let text = "";
 		for (const { stream, end } of segments) {
@@ -127,8 +131,8 @@ export function createOutputOrder({ disk, host, log }: Parts): OutputOrder {
 	}
 
 	/**
-	 * A write is in the files before its notice is read. So the sizes count only once a later turn has brought no further notice: then they hold what the notices
-	 * tell of, and nothing else.
+	 * A write reaches the file before its notification is read. So the sizes count only when the turn after they were read brings no further notification:
+	 * then they contain exactly the writes that were notified.
 	 */
 	async function flush(one: Noted): Promise<void> {
 		for (let rounds = 0; rounds < ROUNDS && !one.isOver; rounds++) {
@@ -152,7 +156,7 @@ export function createOutputOrder({ disk, host, log }: Parts): OutputOrder {
 		if (one.notices > NOTICES) rest(one);
 	}
 
-	/** No notices for a while. */
+	/** Stops watching for a while, because there were too many notifications. */
 	function rest(one: Noted): void {
 		one.stopWatching?.();
 		one.stopWatching = null;
@@ -193,7 +197,7 @@ export function createOutputOrder({ disk, host, log }: Parts): OutputOrder {
 		one.cancelCount?.();
 	}
 
-	/** What an earlier daemon has noted; what was written since then is one burst. */
+	/** Continues from what an earlier daemon has noted; everything written since then counts as one burst. */
 	function takenUp(dir: string): Noted {
 		const text = disk.read(fileOf(dir)) ?? "";
 		const segments = readSegments(text);
@@ -203,7 +207,7 @@ export function createOutputOrder({ disk, host, log }: Parts): OutputOrder {
 		};
 		const whole = segments.map(segmentLine).join("");
 		if (whole !== text) disk.replace(fileOf(dir), whole);
-		// The last line is of an ended segment: the open one is of the other stream, from where that was.
+		// The last line of the file is a segment that has ended, so the open segment belongs to the other stream.
 		const last = segments.at(-1);
 		if (last) one.open = otherStream(last.stream);
 		note(one, completed(segments, sizesIn(dir)).slice(segments.length));
@@ -225,7 +229,7 @@ export function createOutputOrder({ disk, host, log }: Parts): OutputOrder {
 			const one = noted.get(run);
 			if (!one) return;
 			one.isEnding = true;
-			// Notices that are on their way come meanwhile.
+			// Two turns, for notifications that are still on their way.
 			void host
 				.turn()
 				.then(() => host.turn())
@@ -237,7 +241,7 @@ export function createOutputOrder({ disk, host, log }: Parts): OutputOrder {
 		},
 		segments(run, dir) {
 			const one = noted.get(run);
-			// What belongs to a burst is shown when its order is known, a moment later.
+			// During a burst, show only what was noted before it: its order is known a moment later.
 			if (one && (one.isEnding || !one.flushing)) sampleSafely(one);
 			const sizes = one ? one.ends : sizesIn(dir);
 			return completed(readSegments(disk.read(fileOf(dir)) ?? ""), sizes);

@@ -1,4 +1,4 @@
-// Agents that wait for the end of a limit by themselves: stopped, and gone on with when the account may.
+// Agents that wait for a limit to end: stopped, and resumed when the account may be used again.
 
 import { utimesSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -6,11 +6,11 @@ import { capture } from "../../test/make/capture.ts";
 import { HOUR, SECOND } from "../../test/make/fakes.ts";
 import { argvOf, stand } from "../../test/make/played.ts";
 
-describe("a limit that it waits for by itself", () => {
+describe("a limit that an agent waits for", () => {
 	const log = (error: string) =>
 		`timestamp=2026-11-16T04:33:42.045Z level=ERROR message="stream error" error.error="AI_APICallError: ${error}"\n`;
 
-	test("is not waited for in a slot: it is stopped, the account held, nothing burned, and the session goes on", async () => {
+	test("does not keep a slot: the run is stopped, the account held, no retry used, and the session resumed", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "codex", prompt: "x" });
 		on.processes.log("1.1", "stdout", capture("codex-429-long").stdout.toString());
@@ -25,7 +25,7 @@ describe("a limit that it waits for by itself", () => {
 		expect(argvOf(on, "1.2")).toContain("resume");
 	});
 
-	test("is told only on stderr by some", async () => {
+	test("is reported only on stderr by some agents", async () => {
 		const on = await stand();
 		await on.add({ agent: "opencode", prompt: "x" });
 		on.processes.log("1.1", "stderr", capture("opencode-429-long").stderr);
@@ -37,7 +37,7 @@ describe("a limit that it waits for by itself", () => {
 		});
 	});
 
-	test("is over when it says more: silence then is its own affair", async () => {
+	test("is over when the agent writes more: later silence does not count as waiting", async () => {
 		const on = await stand();
 		const codex = await on.add({ agent: "codex", prompt: "x" });
 		on.processes.log("1.1", "stdout", capture("codex-429then").stdout.toString().split("\n").slice(0, -2).join("\n"));
@@ -47,7 +47,7 @@ describe("a limit that it waits for by itself", () => {
 		for (const job of [codex, opencode]) expect((await on.show(job)).status).toBe("running");
 	});
 
-	test("is over when it thinks, however long", async () => {
+	test("is over when the agent thinks, however long", async () => {
 		const on = await stand({ settings: { agent_stall_timeout_ms: null } });
 		const job = await on.add({ agent: "codex", prompt: "x" });
 		const { stdout } = capture("codex-429then");
@@ -58,7 +58,7 @@ describe("a limit that it waits for by itself", () => {
 		expect(await on.show(job)).toMatchObject({ status: "running", attempt: 1 });
 	});
 
-	test("is waited for where the settings say so", async () => {
+	test("is waited for if the settings say so", async () => {
 		const on = await stand({ settings: { agent_patience_ms: null, agent_stall_timeout_ms: null } });
 		const job = await on.add({ agent: "codex", prompt: "x" });
 		on.processes.log("1.1", "stdout", capture("codex-429-long").stdout.toString());
@@ -67,11 +67,11 @@ describe("a limit that it waits for by itself", () => {
 	});
 });
 
-describe("a call of the model that Gemini CLI would try ten times", () => {
+describe("a call of the model that an agent would retry many times", () => {
 	const upTo = (text: string, mark: RegExp) => text.slice(0, text.search(mark));
 
 	test.each(["gemini-503-stopped", "gemini053-503-stopped"])(
-		"%s: is tried twice, then goes on in the same session when the provider is back",
+		"%s: is tried twice; the job goes on in the same session when the provider is back",
 		async (name) => {
 			const on = await stand();
 			const job = await on.add({ agent: "gemini", prompt: "x" });
@@ -97,7 +97,7 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 	);
 
 	test.each(["gemini-429-stopped", "gemini053-429-stopped"])(
-		"%s: holds the account for as long as the provider asks, burns nothing",
+		"%s: holds the account for as long as the provider asks, and costs no retry",
 		async (name) => {
 			const on = await stand();
 			const job = await on.add({ agent: "gemini", prompt: "x" });
@@ -117,12 +117,12 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 		},
 	);
 
-	test("or that an older opencode would try for ever: stopped where the newer gives up", async () => {
+	test("is stopped for an older opencode, which would try for ever, after as many tries as the newer one makes", async () => {
 		const on = await stand();
 		const job = await on.add({ agent: "opencode", prompt: "x" });
 		const failure = (at: string) =>
 			`timestamp=${at} level=ERROR run=e2085c9d message="stream error" providerID=fake modelID=fake-model session.id=ses_e15dfdf1cfferMuAutM28PFiEO small=false agent=build mode=primary error.error="AI_APICallError: Service unavailable"\n`;
-		// Five of an earlier call, which was answered in the end.
+		// Five failures of an earlier call, which was answered in the end.
 		for (let count = 0; count < 5; count++) on.processes.log("1.1", "stderr", failure("2020-01-01T00:00:00.000Z"));
 		for (let count = 0; count < 5; count++) on.processes.log("1.1", "stderr", failure("2040-01-01T00:00:00.000Z"));
 		await on.pass(HOUR);
@@ -136,7 +136,7 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 		});
 	});
 
-	test("or that the account has no money for: the account is closed", async () => {
+	test("closes the account if the account has no money for it", async () => {
 		const on = await stand();
 		await on.add({ agent: "opencode", prompt: "x" });
 		const failure =
@@ -147,7 +147,7 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 		expect((await on.sluice.status()).holds).toMatchObject([{ kind: "account_closed", reason: expect.stringContaining("billing") }]);
 	});
 
-	test("fails for want of a connection as well", async () => {
+	test("is stopped without a connection, too", async () => {
 		const on = await stand();
 		await on.add({ agent: "gemini", prompt: "x" });
 		on.processes.log("1.1", "stderr", capture("gemini-dropped-at-once").stderr);
@@ -159,7 +159,7 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 		});
 	});
 
-	test("is at work again when it has said more, and while its tools run", async () => {
+	test("is not stopped once the agent has written more, or while its tools run", async () => {
 		const on = await stand();
 		const answered = await on.add({ agent: "gemini", prompt: "x" });
 		const inTool = await on.add({ agent: "gemini", prompt: "x" });
@@ -173,7 +173,7 @@ describe("a call of the model that Gemini CLI would try ten times", () => {
 		for (const job of [answered, inTool]) expect((await on.show(job)).status).toBe("running");
 	});
 
-	test("is waited for no longer than the patience is: a wait that it names beforehand ends it at once", async () => {
+	test("is stopped at once if the agent announces a wait longer than the patience", async () => {
 		const on = await stand();
 		await on.add({ agent: "gemini", prompt: "x" });
 		on.processes.log(

@@ -1,6 +1,8 @@
-// What a run is started with: argv, folder, environment, and the files that go into its folder first. Pure, but for keys that are read where they are kept.
+// Computes what a run is started with: argv, folder, environment, and the files that are written to its run folder first. Pure, except that it reads
+// secrets where they are kept.
 
-import { fillPlaces } from "../core/after-result.ts";
+import type { Claimed, ResultView } from "../contracts/scheduler.ts";
+import type { EnteredWorkspace } from "../contracts/workspace.ts";
 import { allowedBy, allowedOf, type Permit, permissionOptions, permitOf } from "../core/agents/allowing.ts";
 import { type Before, continues, promptForResumed } from "../core/agents/continuing.ts";
 import { dotenvOfGeminiHome, geminiAccountEnv } from "../core/agents/gemini-env.ts";
@@ -9,57 +11,56 @@ import { type McpEquipment, mcpEquipment } from "../core/agents/mcp.ts";
 import { OPENCODE_CONFIG, opencodeConfig } from "../core/agents/opencode-config.ts";
 import { commandLine, FORMATS, isTooLong, type Permission, type Profile } from "../core/agents/profile.ts";
 import { permissionProblem } from "../core/agents/version.ts";
-import { type Revealed, revealed } from "../core/env-reference.ts";
-import { nearest } from "../core/nearest.ts";
-import { payloadText } from "../core/payload.ts";
-import { promptFor } from "../core/telling.ts";
-import type { Claimed, ResultView } from "../scheduler.ts";
-import type { Place } from "../workspace.ts";
-import { type AgentRecord, agentOf, homeOf } from "./agent.ts";
+import { type Revealed, revealed } from "../core/input/env-reference.ts";
+import { nearest } from "../core/input/nearest.ts";
+import { payloadText } from "../core/input/payload.ts";
+import { fillPlaces } from "../core/recipes/after-result.ts";
+import { promptFor } from "../core/recipes/prompt-context.ts";
+import { agentOf, homeOf, type RunAgentRecord } from "./agent.ts";
 import type { Prior } from "./prior.ts";
 import type { SupervisorSettings } from "./settings.ts";
 
 const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-export type Prepared = {
+export type PreparedStart = {
 	argv: string[];
 	cwd: string;
 	env: Record<string, string>;
 	stdin: "prompt.md" | null;
 	files: [name: string, text: string][];
-	agent: AgentRecord | null;
-	/** Whose results are in its prompt; `bytes` null where there was none. */
+	agent: RunAgentRecord | null;
+	/** The jobs whose results are in the prompt; `bytes` is null for a job without a result. */
 	results: { job: number; name: string | null; bytes: number | null }[];
-	/** Whether this version of its program may be started; left out where every version may. */
+	/** Returns why this version of the program must not be started, or null. Absent if every version may. */
 	versionProblem?: (version: string | null) => string | null;
 };
 
-export type Given = {
+export type StartInput = {
 	run: string;
 	dir: string;
 	socket: string;
 	home: string | null;
 	token: string;
-	/** Letters that no file of a project can know beforehand. */
+	/** Random letters that no file of a project can contain beforehand. */
 	tag: string;
 };
-/** What came before, and where it takes place. */
-export type Circumstances = {
+/** The context of earlier attempts, the workspace, and the results for the prompt. */
+export type StartConditions = {
 	prior?: Prior | null;
 	before?: Before | null;
-	place?: Place | null;
+	place?: EnteredWorkspace | null;
 	results?: readonly ResultView[];
 };
 
-/** The reason, in words, when nothing can be started. */
+/** Returns `refused` with the reason if nothing can be started. */
 export function prepare(
 	claimed: Claimed,
 	settings: SupervisorSettings,
-	given: Given,
-	{ prior = null, before = null, place = null, results = [] }: Circumstances = {},
-): Prepared | { refused: string } {
+	given: StartInput,
+	{ prior = null, before = null, place = null, results = [] }: StartConditions = {},
+): PreparedStart | { refused: string } {
 	const { job, spec, run } = claimed;
-	const files: Prepared["files"] = prior === null ? [] : [["prior.json", prior.text]];
+	const files: PreparedStart["files"] = prior === null ? [] : [["prior.json", prior.text]];
 	const told = place?.told ?? null;
 	if (told !== null) files.push(["told.md", told]);
 	if (spec.payload !== undefined) files.push(["payload.json", payloadText(spec)]);
@@ -107,7 +108,7 @@ export function prepare(
 	};
 	const accountHome = profile?.output === "gemini" && profile.home_variable !== null ? ofAccount.env[profile.home_variable] : undefined;
 	if (accountHome !== undefined) Object.assign(env, geminiAccountEnv(dotenvOfGeminiHome(accountHome, settings.reveal), env), ofAccount.env);
-	// A job that was added from inside a run may have brought the path of that run's payload.
+	// A job that was added from inside a run may have inherited the path of that run's payload.
 	delete env.SLUICE_PAYLOAD;
 	if (spec.payload !== undefined) env.SLUICE_PAYLOAD = `${given.dir}/payload.json`;
 	if (spec.input_patch !== undefined) env.SLUICE_INPUT_PATCH = `${given.dir}/input.patch`;
@@ -115,7 +116,7 @@ export function prepare(
 		env.SLUICE_HOME = given.home;
 		env.PATH = withOwnCommand(env.PATH, `${given.home}/bin`);
 	}
-	// A job that was added from inside a run may have brought that run's mark: it would be stopped along with it.
+	// A job that was added from inside a run may have inherited that run's mark: with it, it would be stopped along with that run.
 	delete env.SLUICE_MARK;
 	if (profile?.output === "opencode") {
 		const told = rulesFor(profile, permit, { agent: ownAgent, mcp, given: env[OPENCODE_CONFIG] });
@@ -139,7 +140,10 @@ export function prepare(
 	};
 }
 
-/** First, so that a run calls the command that belongs to its daemon. A job that was added from inside a run brings that run's PATH. */
+/**
+ * Puts the daemon's own command first, so that a run calls the version that belongs to its daemon. A job that was added from inside a run may bring that
+ * run's PATH.
+ */
 const withOwnCommand = (path: string | undefined, bin: string): string =>
 	[bin, ...(path ?? "").split(":").filter((folder) => folder !== "" && folder !== bin)].join(":");
 
@@ -147,7 +151,7 @@ const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 const filled = (prompt: string | undefined, results: readonly ResultView[]): string | undefined =>
 	prompt === undefined ? undefined : fillPlaces(prompt, results);
 
-/** Why an agent cannot be started whatever the job; null when its command is known. */
+/** Why an agent cannot be started for any job; null if its command is known. */
 export function agentProblem(agent: string, { agents }: Pick<SupervisorSettings, "agents">): string | null {
 	const profile = profileOf(agent, agents);
 	if (profile !== null && profile.command.length > 0) return null;
@@ -155,7 +159,7 @@ export function agentProblem(agent: string, { agents }: Pick<SupervisorSettings,
 	return `nothing says how to start the agent "${agent}": set agents.${agent}.command${guess ? `, or did you mean "${guess}"?` : ""}`;
 }
 
-/** Why an agent cannot be given this prompt; null when it can. */
+/** Why an agent cannot be given this prompt; null if it can. */
 export function promptProblem(agent: string, prompt: string, { agents }: Pick<SupervisorSettings, "agents">): string | null {
 	const profile = profileOf(agent, agents);
 	if (profile === null || !isTooLong(profile, prompt)) return null;
@@ -164,7 +168,7 @@ export function promptProblem(agent: string, prompt: string, { agents }: Pick<Su
 
 type Work = { argv: string[]; stdin: "prompt" | null; prompt: string | undefined; session?: string };
 
-/** opencode's permissions and servers. A mode with options of the configuration's own gets no rules: those options say what it means. */
+/** opencode's permissions and MCP servers. A permission mode for which the configuration has its own options gets no rules: those options define it. */
 function rulesFor(profile: Profile, permit: Permit, wish: { agent: string; mcp: McpEquipment; given: string | undefined }) {
 	const { permission } = permit;
 	const agent = isRuled(profile, permission) ? wish.agent : null;
@@ -174,17 +178,17 @@ function rulesFor(profile: Profile, permit: Permit, wish: { agent: string; mcp: 
 
 const isRuled = (profile: Profile, permission: Permission) => profile.permission_env[permission]?.[OPENCODE_CONFIG] === "{rules}";
 
-/** A session that can go on does, with what is new; else it starts afresh, and is told of what was before. */
+/** Resumes the session if that is possible, with only what is new in the prompt. Otherwise starts afresh, with the context of earlier attempts. */
 function ofAgent(
 	profile: Profile,
 	{ job, spec, run }: Claimed,
 	permit: Permit,
-	{ prior, before, place, results }: Required<Circumstances>,
+	{ prior, before, place, results }: Required<StartConditions>,
 	own: { agent: string; options: readonly string[]; prompt_file: string },
 ): Work {
 	const wish = { ...own, model: spec.model, permitted: permissionOptions(profile, permit), title: `Sluice job ${job.id}` };
 	const told = place?.told ?? null;
-	// Ralph begins each run with a fresh context.
+	// Mode `ralph` starts each run with a fresh context.
 	const next = profile.resume.length === 0 || spec.mode === "ralph" ? null : continues(before, job.session);
 	if (before !== null && next !== null && "session" in next) {
 		const prompt = promptForResumed(before.exit_kind, before.awaits_answer ? job.answer : undefined, told);
@@ -204,7 +208,7 @@ function ofAgent(
 	return { ...commandLine(profile, { ...wish, prompt }), prompt: spec.prompt === undefined && prompt === "" ? undefined : prompt };
 }
 
-/** The repo's verify command as it could be typed; null where there is none, or the agent may not run all of it. */
+/** The repo's verify command as a shell line; null if there is none, or if the agent may not run all of it. */
 function verifyLine(verify: readonly string[], { permission, allow }: Permit): string | null {
 	const commands = allowedOf(verify);
 	const may = commands.length > 0 && (permission === "full" || commands.every((one) => allow.includes(one)));
@@ -214,7 +218,7 @@ function verifyLine(verify: readonly string[], { permission, allow }: Permit): s
 const withTold = (prompt: string | undefined, told: string | null) =>
 	told === null || prompt === undefined ? prompt : `${prompt}\n\n${told}`;
 
-/** The account's own folder and keys, where it has them: over whatever the job brought, since limits are counted by account. */
+/** The account's own folder and keys, if it has them. They override what the job brought, because limits are counted by account. */
 function accountEnv(profile: Profile | null, account: string | undefined, { accounts, reveal }: SupervisorSettings): Revealed {
 	const known = account !== undefined && Object.hasOwn(accounts, account) ? accounts[account] : undefined;
 	if (known === undefined || profile === null) return { env: {} };

@@ -1,25 +1,26 @@
-// What a run is told of the one before it: how it ended, its last words, where. In its environment, and as a file.
+// The context of earlier attempts that a run gets: how the last one ended, its last output, its folder. In environment variables, and as the file
+// prior.json.
 
 import { type Before, CUT_OFF } from "../core/agents/continuing.ts";
 import { OUTCOMES } from "../core/agents/happening.ts";
 import { EXIT_KINDS, type Job } from "../core/job.ts";
-import { lastLines, type Past } from "../core/telling.ts";
+import { type EarlierAttempt, lastLines } from "../core/recipes/prompt-context.ts";
 import { accountIn } from "./agent-end.ts";
+import type { SupervisorContext } from "./context.ts";
 import { storable, TAIL_BYTES } from "./exit.ts";
-import type { Floor } from "./floor.ts";
 import { folderOf, type LiveRun } from "./run.ts";
 
 type Answered = { asked?: Job["asked"] | null; answer?: Job["answer"] | null };
-export type Prior = { env: Record<string, string>; text: string; past: Past | null };
+export type Prior = { env: Record<string, string>; text: string; past: EarlierAttempt | null };
 
-/** Null for a first run, or when the folder of the last one is gone. `prior.json` has what a person was asked and answered, too. */
-export function priorOf(floor: Floor, run: LiveRun, { asked = null, answer = null }: Answered = {}): Prior | null {
+/** Null for a first run, or if no folder of an earlier run is left. prior.json also has what a person was asked and answered. */
+export function priorOf(context: SupervisorContext, run: LiveRun, { asked = null, answer = null }: Answered = {}): Prior | null {
 	for (let attempt = run.attempt - 1; attempt > 0; attempt--) {
-		const dir = folderOf(floor, run.job, attempt);
-		const outcome = accountIn(floor, dir);
+		const dir = folderOf(context, run.job, attempt);
+		const outcome = accountIn(context, dir);
 		if (outcome === null) continue;
 		const { exit_kind = null, exit_code = null, message = null } = outcome;
-		const [stdout, stderr] = [tail(floor, dir, "stdout"), tail(floor, dir, "stderr")];
+		const [stdout, stderr] = [tail(context, dir, "stdout"), tail(context, dir, "stderr")];
 		const account = {
 			version: 1,
 			attempt,
@@ -45,11 +46,15 @@ export function priorOf(floor: Floor, run: LiveRun, { asked = null, answer = nul
 	return null;
 }
 
-/** In words for a prompt. Where it wrote JSON lines, what it said last stands for them. */
-function pastOf(attempt: number, outcome: Record<string, unknown>, { stdout, stderr }: { stdout: string; stderr: string }): Past | null {
+/** The last attempt as text for a prompt. If the attempt wrote JSON lines, its last message stands in for them. */
+function pastOf(
+	attempt: number,
+	outcome: Record<string, unknown>,
+	{ stdout, stderr }: { stdout: string; stderr: string },
+): EarlierAttempt | null {
 	const exit_kind = EXIT_KINDS.find((kind) => kind === outcome.exit_kind);
 	if (exit_kind === undefined) return null;
-	// The cut may have gone through a long line.
+	// The tail may begin in the middle of a long line, so either end of a JSON line counts.
 	const json = /^\{|\}$/.test(stdout.trim().split("\n").at(-1) ?? "");
 	const said = json ? outcome.last_message : stdout;
 	const message = typeof outcome.message === "string" ? outcome.message : null;
@@ -60,20 +65,20 @@ function pastOf(attempt: number, outcome: Record<string, unknown>, { stdout, std
 		tail: lastLines(
 			[said, stderr]
 				.filter((part) => typeof part === "string" && part.trim() !== "")
-				// It becomes part of a prompt, and so of an argument, which may not have everything that a log has.
+				// The text becomes part of a prompt, and so of an argument, which cannot contain every byte that a log can.
 				.map((part) => storable(String(part)))
 				.join("\n"),
 		),
 	};
 }
 
-/** How the last run ended that was there at all: whether its session goes on hangs on it. */
-export function beforeOf(floor: Floor, run: LiveRun): Before | null {
+/** How the last run ended that really took place: decides whether its session is resumed. */
+export function beforeOf(context: SupervisorContext, run: LiveRun): Before | null {
 	let last: Before | null = null;
 	for (let attempt = run.attempt - 1; attempt > 0; attempt--) {
-		const account = accountIn(floor, folderOf(floor, run.job, attempt));
+		const account = accountIn(context, folderOf(context, run.job, attempt));
 		const exit_kind = EXIT_KINDS.find((kind) => kind === account?.exit_kind);
-		// One that never started says nothing about the session.
+		// A run that never started says nothing about the session.
 		if (account === null || exit_kind === undefined || exit_kind === "launch_failed") continue;
 		const session = typeof account.session === "string" ? account.session : null;
 		const outcome = OUTCOMES.find((one) => one === account.outcome) ?? null;
@@ -84,7 +89,7 @@ export function beforeOf(floor: Floor, run: LiveRun): Before | null {
 	return last;
 }
 
-function tail({ disk }: Floor, dir: string, stream: "stdout" | "stderr"): string {
+function tail({ disk }: SupervisorContext, dir: string, stream: "stdout" | "stderr"): string {
 	const path = `${dir}/${stream}.log`;
 	const size = disk.size(path) ?? 0;
 	return new TextDecoder().decode(disk.readAt(path, Math.max(0, size - TAIL_BYTES), TAIL_BYTES));

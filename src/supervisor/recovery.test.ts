@@ -1,4 +1,4 @@
-// A daemon that died and came back: what it finds, what it goes on with, and what it never does twice.
+// A daemon that died and came back: what it finds, what it continues, and what it never does twice.
 
 import { rmSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { supervise } from "../../test/make/supervised.ts";
 import { localDisk } from "../host/disk.ts";
 
 describe("after a crash", () => {
-	test("a live run goes on untouched, with its token, and ends as if nothing had been", async () => {
+	test("a live run goes on untouched, with its token, and ends as if nothing had happened", async () => {
 		const before = await supervise();
 		const job = await before.add();
 		const token = before.processes.machine.launched[0]!.env.SLUICE_TOKEN!;
@@ -38,7 +38,7 @@ describe("after a crash", () => {
 		expect(on.file("2.1", "outcome.json")).toMatchObject({ exit_kind: "failed", exit_code: 7 });
 	});
 
-	test("words that a run left in its folder count before its end is judged; those that cannot be read are ignored", async () => {
+	test("a verdict that a run left in its folder is recorded before its end is judged; a file that cannot be read is ignored", async () => {
 		const before = await supervise();
 		const [no, damaged] = [await before.add(), await before.add()];
 		before.processes.onNews(() => {});
@@ -72,7 +72,7 @@ describe("after a crash", () => {
 		for (const job of [one, two]) expect(await on.show(job)).toMatchObject({ status: "succeeded", attempt: 1 });
 	});
 
-	test("a launcher that was slow does no harm: the attempt starts once, and its token counts", async () => {
+	test("a slow launcher does no harm: the attempt starts once, and its token stays valid", async () => {
 		const before = await supervise();
 		before.processes.prompt = false;
 		const job = await before.add();
@@ -81,7 +81,7 @@ describe("after a crash", () => {
 		on.processes.prompt = false;
 		await on.supervisor.start();
 		await on.settle();
-		// The old launcher's line and the new one's are both in a pipe.
+		// Both launchers, the old daemon's and the new one's, have the run in their pipe.
 		on.processes.start("1.1");
 		on.processes.machine.pending.set("1.1", old);
 		on.processes.start("1.1");
@@ -103,7 +103,7 @@ describe("after a crash", () => {
 		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "lost", message: "scheduler recovery" });
 	});
 
-	test("a run that a reboot ended burns nothing", async () => {
+	test("a run that a reboot ended costs no retry", async () => {
 		const before = await supervise({ config: { max_concurrent: 1 } });
 		const job = await before.add();
 		before.processes.reboot();
@@ -113,7 +113,7 @@ describe("after a crash", () => {
 		expect((await on.show(job)).failures).toBeUndefined();
 	});
 
-	test("a run whose folder was taken away is lost, not started again", async () => {
+	test("a run whose folder was removed is lost, not started again", async () => {
 		const before = await supervise();
 		const job = await before.add();
 		await before.pass(SECOND);
@@ -135,7 +135,7 @@ describe("after a crash", () => {
 		expect((await on.show(job)).exit_kind).toBe("lost");
 	});
 
-	test("a stop that was asked for is carried on", async () => {
+	test("a stop that was requested before the crash is continued", async () => {
 		const before = await supervise({ settings: { agents: { a: { command: ["a"] } } } });
 		before.processes.prompt = false;
 		const job = await before.add({ agent: "a", prompt: "x" });
@@ -155,7 +155,7 @@ describe("after a crash", () => {
 		before.processes.prompt = false;
 		const job = await before.add();
 		const old = before.processes.machine.launched[0]!;
-		// On record, but nobody heard.
+		// The stop is recorded, but the daemon dies before it is notified.
 		const [assigned] = await before.sluice.assigned("here");
 		before.host.clear();
 		await before.sluice.stop({ job, token: assigned!.run.token }, { kind: "preempted", reason: "later" });
@@ -166,7 +166,7 @@ describe("after a crash", () => {
 		expect((await on.sluice.history(job)).find((event) => event.kind === "requeued")?.data).toMatchObject({ exit_kind: "preempted" });
 	});
 
-	test("time away counts: past its timeout a run is stopped at once, before it runs on", async () => {
+	test("time without a daemon counts: a run past its timeout is stopped at once", async () => {
 		const before = await supervise();
 		const [late, early] = [await before.add({ timeout: "1m" }), await before.add({ timeout: "10m" })];
 		const on = await before.crash({ awayMs: 5 * MINUTE });
@@ -177,7 +177,7 @@ describe("after a crash", () => {
 		expect((await on.show(early)).exit_kind).toBe("timeout");
 	});
 
-	test("strangers with our mark go: leftovers, and runs that are nobody's any more; other homes' stay", async () => {
+	test("processes with this home's mark but no assigned run are ended; those of other homes stay", async () => {
 		const before = await supervise();
 		const leftover = before.processes.child("home-77.1");
 		const other = before.processes.child("homes-77.1");
@@ -190,7 +190,7 @@ describe("after a crash", () => {
 		expect(on.supervisor.live().length).toBe(1);
 	});
 
-	test("a frozen run stays frozen, and is let go before it is stopped", async () => {
+	test("a frozen run stays frozen, and gets SIGCONT when it is stopped", async () => {
 		const before = await supervise();
 		const job = await before.add({ timeout: "1m" });
 		await before.supervisor.freeze({});
@@ -216,7 +216,7 @@ test("killed at any step of its life, a run starts once, ends once, and leaves n
 			disk: { write: (path, text) => (dead ? undefined : localDisk.write(path, text)) },
 			scheduler: (real) => ({
 				...real,
-				// Asked for in one turn, carried out in a later one: death in between takes it along.
+				// `complete` takes effect in a later turn: a daemon that dies in between loses it.
 				complete: (ending) => Promise.resolve().then(() => (dead ? never() : real.complete(ending))),
 			}),
 			step: (at) => {
@@ -224,7 +224,7 @@ test("killed at any step of its life, a run starts once, ends once, and leaves n
 			},
 		});
 		const job = await before.add();
-		// Short runs are never seen to start.
+		// Short runs are never reported as started.
 		if (step === "started") await before.pass(SECOND);
 		if (dying.machine.shims.has("home-1.1")) dying.exit("1.1", 0);
 		await before.settle();

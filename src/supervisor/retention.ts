@@ -1,25 +1,25 @@
-// Run folders of jobs that ended long ago are removed, and those of jobs that the scheduler has forgotten.
+// Removes run folders of jobs that ended long ago, and of jobs that the scheduler has forgotten.
 
+import { troubleOf } from "../contracts/disk.ts";
 import { isTerminal } from "../core/job.ts";
-import { troubleOf } from "../disk.ts";
-import type { Floor } from "./floor.ts";
+import type { SupervisorContext } from "./context.ts";
 
-/** As many folders are looked at before others get their turn. */
+/** Number of folders that are checked before the event loop gets a turn. */
 const PIECE = 50;
 
-/** How many jobs' folders went. */
-export async function dropOldFolders(floor: Floor): Promise<number> {
-	const { disk, clock, host, runs, scheduler } = floor;
-	const keep = floor.settings().log_retention_ms;
+/** Returns the number of jobs whose folders were removed. */
+export async function dropOldFolders(context: SupervisorContext): Promise<number> {
+	const { disk, clock, host, runs, scheduler } = context;
+	const keep = context.settings().log_retention_ms;
 	if (keep === null) return 0;
 	const before = clock.now() - keep;
 	let dropped = 0;
 	for (const [index, name] of disk.list(runs).entries()) {
 		if (index % PIECE === PIECE - 1) await host.turn();
-		if (floor.closed) break;
+		if (context.closed) break;
 		if (!/^[1-9]\d*$/.test(name)) continue;
 		const dir = `${runs}/${name}`;
-		// Of its last attempt at the latest; a job that has ended has not ended before that.
+		// The folder changes with each new attempt, so a job whose folder is newer cannot have ended before the limit: no need to ask the scheduler.
 		const changed = disk.changedAt(dir);
 		if (changed === null || changed > before) continue;
 		try {
@@ -27,21 +27,21 @@ export async function dropOldFolders(floor: Floor): Promise<number> {
 			disk.remove(dir);
 			dropped++;
 		} catch (error) {
-			floor.log.warn("an old run folder could not be removed", { job: name, error: troubleOf(error) });
+			context.log.warn("an old run folder could not be removed", { job: name, error: troubleOf(error) });
 		}
 	}
-	if (dropped > 0) floor.log.info("old run folders removed", { jobs: dropped });
+	if (dropped > 0) context.log.info("old run folders removed", { jobs: dropped });
 	return dropped;
 }
 
-/** After a gc: folders that were last changed before then, and whose job is gone. How many jobs' folders went. */
-export async function dropForgotten(floor: Floor, before: number): Promise<number> {
-	const { disk, host, runs, scheduler } = floor;
+/** After a gc: removes folders, last changed before `before`, whose job is gone. Returns the number of jobs whose folders were removed. */
+export async function dropForgotten(context: SupervisorContext, before: number): Promise<number> {
+	const { disk, host, runs, scheduler } = context;
 	let dropped = 0;
-	const names = disk.list(runs).filter((name) => /^[1-9]\d{0,14}$/.test(name) && !floor.byJob.has(Number(name)));
-	for (let at = 0; at < names.length && !floor.closed; at += PIECE) {
+	const names = disk.list(runs).filter((name) => /^[1-9]\d{0,14}$/.test(name) && !context.byJob.has(Number(name)));
+	for (let at = 0; at < names.length && !context.closed; at += PIECE) {
 		const some = names.slice(at, at + PIECE).filter((name) => (disk.changedAt(`${runs}/${name}`) ?? before) < before);
-		// Asked together, they are one transaction.
+		// Calls made in one turn share a transaction.
 		const gone = await Promise.all(some.map((name) => isForgotten(scheduler, Number(name))));
 		for (const [index, name] of some.entries()) {
 			if (!gone[index]) continue;
@@ -49,16 +49,16 @@ export async function dropForgotten(floor: Floor, before: number): Promise<numbe
 				disk.remove(`${runs}/${name}`);
 				dropped++;
 			} catch (error) {
-				floor.log.warn("a run folder could not be removed", { job: name, error: troubleOf(error) });
+				context.log.warn("a run folder could not be removed", { job: name, error: troubleOf(error) });
 			}
 		}
 		await host.turn();
 	}
-	if (dropped > 0) floor.log.info("run folders of forgotten jobs removed", { jobs: dropped });
+	if (dropped > 0) context.log.info("run folders of forgotten jobs removed", { jobs: dropped });
 	return dropped;
 }
 
-async function isForgotten(scheduler: Floor["scheduler"], id: number): Promise<boolean> {
+async function isForgotten(scheduler: SupervisorContext["scheduler"], id: number): Promise<boolean> {
 	try {
 		await scheduler.show(id);
 		return false;
@@ -68,12 +68,12 @@ async function isForgotten(scheduler: Floor["scheduler"], id: number): Promise<b
 	}
 }
 
-async function isLongOver(scheduler: Floor["scheduler"], id: number, before: number): Promise<boolean> {
+async function isLongOver(scheduler: SupervisorContext["scheduler"], id: number, before: number): Promise<boolean> {
 	try {
 		const job = await scheduler.show(id);
 		return isTerminal(job.status) && (job.ended_at ?? 0) < before;
 	} catch (error) {
-		// Forgotten altogether.
+		// The scheduler has forgotten the job.
 		if ((error as { code?: unknown }).code === "not_found") return true;
 		throw error;
 	}

@@ -1,16 +1,16 @@
 // A run that this host carries, and its folder: `<runs>/<job>/<attempt>/`.
 //
 //   stage       from                          to
-//   launching   claimed, or found unstarted   running: a look finds it so
+//   launching   claimed, or found unstarted   running: its process was found
 //   running     adopted                       clearing (stopped, lost), leaving or ending (it exited by itself)
-//   clearing    its program is gone           leaving, ending: nothing that carries its mark is alive any more
-//   leaving     it had a workspace            ending: its work is committed, its patch written
-//   ending      its end is being recorded     forgotten: the end is durable, or somebody else has the job
+//   clearing    its program is gone           leaving, ending: no process carries its mark any more
+//   leaving     it had a workspace            ending: its work is committed and its patch written
+//   ending      its end is being recorded     forgotten: the end is durable, or the job was reassigned
 
+import type { Claimed, PauseScope, RunEnd } from "../contracts/scheduler.ts";
+import type { Workspaces } from "../contracts/workspace.ts";
 import { runId, type StopKind } from "../core/job.ts";
-import type { RunVerdict } from "../core/verdict.ts";
-import type { Claimed, Ending, Scope } from "../scheduler.ts";
-import type { Workspaces } from "../workspace.ts";
+import type { RunVerdict } from "../core/runs/verdict.ts";
 import type { AgentRun } from "./agent.ts";
 
 export type LiveRun = {
@@ -24,56 +24,59 @@ export type LiveRun = {
 	readonly kind: "command" | "agent";
 	/** Null for a command. */
 	agent: AgentRun | null;
-	readonly scope: Scope;
+	readonly scope: PauseScope;
 	/** Epoch milliseconds of the claim. */
 	readonly since: number;
 	stage: "launching" | "running" | "clearing" | "leaving" | "ending";
-	/** Its workspace is being made: it is not with the launcher yet. */
+	/** Something is still being prepared (workspace, results, version): the run has not been handed to the launcher yet. */
 	entering: boolean;
-	/** It takes place in a workspace. */
+	/** The run takes place in a workspace. */
 	readonly housed: boolean;
 	pid: number | null;
-	/** What its program calls us with. */
+	/** The token with which its program calls the daemon. */
 	secret: string | null;
-	/** The scheduler knows that the process is there. */
+	/** The start has been reported to the scheduler. */
 	told: boolean;
-	/** The scheduler waits to hear that the provider answers it. */
+	/** This run probes an outage: the scheduler waits for the report that the provider answered. */
 	probe: boolean;
-	/** Monotonic milliseconds at which it has had its time. */
+	/** Monotonic milliseconds at which its timeout expires. */
 	deadline: number | null;
-	/** The time it was given, for words. */
+	/** The timeout, for messages. */
 	timeoutMs: number | null;
-	/** `heard`: how much of its output was there when we listened last. */
+	/** `heard`: amount of output at the last check. */
 	silence: { allowed: number; since: number; heard: number } | null;
-	/** A stop that is being asked for, then one on record; the first rung is climbed only then. */
+	/** `asking`: a stop is being recorded. `stop`: it is recorded; only then is the first signal sent. */
 	asking: boolean;
 	stop: Stop | null;
-	/** What it has said of itself, once that is on record. */
+	/** The run's verdict, once it is recorded. */
 	verdict: RunVerdict | null;
-	/** Monotonic milliseconds since when it is stopped by SIGSTOP. */
+	/** Monotonic milliseconds since when the run has been frozen by SIGSTOP. */
 	frozen: number | null;
-	/** Monotonic milliseconds of the hand-over to the launcher, which one it was, and whether another is due since nothing came of it. */
+	/**
+	 * `launchedAt`: monotonic milliseconds of the last hand-over to the launcher. `handOvers`: how many there were. `overdue`: nothing came of the last one,
+	 * another is due.
+	 */
 	launchedAt: number;
-	/** Monotonic milliseconds of the next look whether it has started. */
+	/** Monotonic milliseconds of the next check whether it has started. */
 	lookAt: number;
 	handOvers: number;
 	overdue: boolean;
-	/** Somebody else has the job: its processes go, its end is nobody's business. */
+	/** Token is stale (job reassigned): kill the processes, do not report the outcome. */
 	fenced: boolean;
 	logsCut: Set<string>;
-	ending: Ending | null;
+	ending: RunEnd | null;
 	signal: string | null;
 	retryMs: number;
 };
 
-export type Stop = { kind: StopKind; reason: string; rung: number; signalAt: number; nextAt: number };
+type Stop = { kind: StopKind; reason: string; rung: number; signalAt: number; nextAt: number };
 
-export type Place = { runs: string; homeTag: string; workspaces?: Workspaces };
+export type RunFolders = { runs: string; homeTag: string; workspaces?: Workspaces };
 
-export const markOf = ({ homeTag }: Place, run: string) => `${homeTag}-${run}`;
-export const folderOf = ({ runs }: Place, job: number, attempt: number) => `${runs}/${job}/${attempt}`;
+export const markOf = ({ homeTag }: RunFolders, run: string) => `${homeTag}-${run}`;
+export const folderOf = ({ runs }: RunFolders, job: number, attempt: number) => `${runs}/${job}/${attempt}`;
 
-export function enlist({ job, spec: _spec, run }: Claimed, place: Place, now: number): LiveRun {
+export function enlist({ job, spec: _spec, run }: Claimed, place: RunFolders, now: number): LiveRun {
 	const id = runId(job.id, run.attempt);
 	const { lane, repo, batch } = job;
 	const { account } = run;
@@ -119,5 +122,5 @@ export function enlist({ job, spec: _spec, run }: Claimed, place: Place, now: nu
 	};
 }
 
-export const isIn = (scope: Scope, run: LiveRun): boolean =>
-	(Object.keys(scope) as (keyof Scope)[]).every((key) => scope[key] === undefined || scope[key] === run.scope[key]);
+export const isIn = (scope: PauseScope, run: LiveRun): boolean =>
+	(Object.keys(scope) as (keyof PauseScope)[]).every((key) => scope[key] === undefined || scope[key] === run.scope[key]);

@@ -1,12 +1,12 @@
-// Finds the files in which agent programs keep their own records of a session, and reads their ends.
+// Finds the files in which agent programs keep their own records of a session, and reads the end of each.
 
+import type { Disk } from "../contracts/disk.ts";
 import { isRolloutOf } from "../core/agents/codex-rollout.ts";
 import { isGeminiRecordOf } from "../core/agents/gemini-record.ts";
-import type { Disk } from "../disk.ts";
 
 const ROLLOUT_BYTES = 256 * 1024;
 const DAYS_MAX = 400;
-/** What one run leaves behind at most, as a rule: its requests are in there, too. */
+/** Bytes that are read of a transcript's end. One run rarely adds more, although its requests are in there, too. */
 const TRANSCRIPT_BYTES = 8 * 1024 * 1024;
 const SUBAGENT_BYTES = 1024 * 1024;
 const FOLDERS_MAX = 10_000;
@@ -14,7 +14,7 @@ const SUBAGENTS_MAX = 50;
 
 type Files = Pick<Disk, "list" | "size" | "readAt" | "changedAt">;
 
-/** The end of Codex's own record of a session. The newest days first: a session that was begun long ago is rare. */
+/** The end of Codex's own record of a session. Searches the newest days first, because sessions that began long ago are rare. */
 export function codexRecord(disk: Files, home: string | null, session: string | null): string {
 	if (home === null || session === null) return "";
 	const isIt = isRolloutOf(session);
@@ -36,8 +36,8 @@ export function codexRecord(disk: Files, home: string | null, session: string | 
 }
 
 /**
- * The ends of Claude Code's own records of a session, and of its subagents since a run began. The folders are named after where it ran, in a way of its own:
- * all are tried.
+ * The ends of Claude Code's own records of a session, and of its subagents since a run began. Claude Code derives the folder's name from the working
+ * directory by rules of its own, so all folders are tried.
  */
 export function claudeRecords(disk: Files, home: string | null, session: string | null, since: number): string[] {
 	if (home === null || session === null) return [];
@@ -55,7 +55,7 @@ export function claudeRecords(disk: Files, home: string | null, session: string 
 	return [];
 }
 
-/** The ends of Gemini CLI's own records of a session and of its subagents since a run began. The project's folder is not known: all are tried. */
+/** The ends of Gemini CLI's own records of a session and of its subagents since a run began. The project's folder is not known, so all are tried. */
 export function geminiRecords(disk: Files, home: string | null, session: string | null, since: number): string[] {
 	if (home === null || session === null) return [];
 	const isIt = isGeminiRecordOf(session);

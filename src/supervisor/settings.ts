@@ -1,32 +1,32 @@
-// What of the configuration concerns runs. Asked for anew each time it is needed, so that a change counts at once.
+// The part of the configuration that concerns runs. Read anew each time, so that a change takes effect at once.
 
 import type { CustomProfile } from "../core/agents/index.ts";
-import type { Reveal } from "../core/env-reference.ts";
+import type { Reveal } from "../core/input/env-reference.ts";
 
 export type SupervisorSettings = {
-	/** Variables that every run gets, before those of its own job: what the allow-list lets through of the daemon's environment. */
+	/** Variables that every run gets: those of the daemon's environment that the allow-list lets through. The job's own variables override them. */
 	env: Record<string, string>;
-	/** For jobs that name none; null = none. */
+	/** Timeout of jobs that set none; null: no timeout. */
 	timeout_ms: number | null;
 	stall_timeout_ms: number | null;
-	/** The same for agents whose output is read, where neither the job nor the setting above says anything. */
+	/** Stall timeout of agents whose output is read, if neither the job nor `stall_timeout_ms` sets one. */
 	agent_stall_timeout_ms: number | null;
-	/** An agent that waits for the end of a limit by itself is stopped after this long; null = never. */
+	/** An agent that waits for a limit to end is stopped after this long; null: never. */
 	agent_patience_ms: number | null;
 	stop: { grace_int_ms: number; grace_term_ms: number };
-	/** Of each of a run's two logs; null = no bound. */
+	/** Maximum size of each of a run's two logs; null: unlimited. */
 	max_log_bytes: number | null;
-	/** Null = for ever. */
+	/** Null: run folders are kept for ever. */
 	log_retention_ms: number | null;
-	/** Agents of the configuration; over those that are built in. */
+	/** Agents of the configuration; they override the built-in ones. */
 	agents: Record<string, CustomProfile>;
-	/** Where the login and the sessions of each account are; null = where the agent has them by itself. */
+	/** Folder of each account's login and sessions; null: the agent's default folder. */
 	accounts: Record<string, { home: string | null; env?: Record<string, string> }>;
-	/** What stands behind a text of `agents.<name>.env` and `accounts.<name>.env`. */
+	/** Resolves a reference in `agents.<name>.env` or `accounts.<name>.env` to its value. */
 	reveal: Reveal;
-	/** argv that starts Sluice's own command, for the MCP server of runs; null = not known. */
+	/** argv that starts Sluice's own command, for the MCP server of runs; null: unknown. */
 	sluice: readonly string[] | null;
-	/** Of times that agents tell without one. */
+	/** Time zone of times that agents print without one. */
 	timezone: string;
 };
 

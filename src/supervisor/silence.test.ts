@@ -1,4 +1,4 @@
-// Silence of agents: what counts as one, after how long it ends a run, and what becomes of the job then.
+// Silence of agents: what counts as silence, how long a run may be silent, and what happens to the job then.
 
 import { describe, expect, test } from "vitest";
 import { capture } from "../../test/make/capture.ts";
@@ -7,8 +7,8 @@ import { supervise } from "../../test/make/supervised.ts";
 
 const linesOf = (name: string) => capture(name).stdout.toString().trimEnd().split("\n");
 
-describe("an agent that says nothing", () => {
-	test("is stopped after twenty minutes by itself, and tried again", async () => {
+describe("an agent that writes nothing", () => {
+	test("is stopped after twenty minutes by default, and retried", async () => {
 		const on = await supervise();
 		const job = await on.add({ agent: "claude", prompt: "x" });
 		on.processes.log("1.1", "stdout", `${linesOf("claude-tool")[0]}\n`);
@@ -18,7 +18,7 @@ describe("an agent that says nothing", () => {
 		expect(await on.show(job)).toMatchObject({ status: "queued", exit_kind: "stalled", failures: 1 });
 	});
 
-	test("is tried again as often as its job asks for", async () => {
+	test("is retried as often as its job asks for", async () => {
 		const on = await supervise();
 		const job = await on.add({ agent: "codex", prompt: "x", stall_timeout: "15s", retry: 1 });
 		await on.pass(20 * SECOND);
@@ -31,21 +31,21 @@ describe("an agent that says nothing", () => {
 	test.each([
 		["the job", { stall_timeout: 0 }, {}],
 		["the settings", {}, { agent_stall_timeout_ms: null }],
-	])("is left alone where %s says so", async (_who, input, settings) => {
+	])("is left alone if %s says so", async (_who, input, settings) => {
 		const on = await supervise({ settings });
 		const job = await on.add({ agent: "claude", prompt: "x", ...input });
 		await on.pass(45 * MINUTE);
 		expect((await on.show(job)).status).toBe("running");
 	});
 
-	test("is left alone where its output is not read, and so are commands", async () => {
+	test("is left alone if its output is not read, and so are commands", async () => {
 		const on = await supervise({ settings: { agents: { mine: { command: ["mine", "{prompt}"], output: "command" } } } });
 		const jobs = [await on.add({ agent: "mine", prompt: "x" }), await on.add()];
 		await on.pass(45 * MINUTE);
 		for (const job of jobs) expect((await on.show(job)).status).toBe("running");
 	});
 
-	test("the setting for all jobs comes before the one for agents", async () => {
+	test("is stopped by the setting for all jobs before the one for agents", async () => {
 		const on = await supervise({ settings: { stall_timeout_ms: MINUTE } });
 		const job = await on.add({ agent: "claude", prompt: "x", retry: 0 });
 		await on.pass(2 * MINUTE);
@@ -71,19 +71,19 @@ describe("a tool that runs for two hours", () => {
 		expect((await on.show(job)).status).toBe("running");
 	});
 
-	test("is no silence: opencode, which tells of it only when it is done", async () => {
+	test("is no silence: opencode, which reports it only when it is done", async () => {
 		const on = await supervise();
 		const job = await on.add({ agent: "opencode", prompt: "x", retry: 0 });
 		const mark = on.processes.machine.launched[0]!.mark;
 		const began = on.clock.now();
 		const start = { type: "step_start", timestamp: began, sessionID: "ses_1", part: {} };
-		// A server that was there before the model answered is no tool.
+		// A server that was started before the model answered is not a tool.
 		on.processes.child(mark, [], began - 1000);
 		on.processes.log("1.1", "stdout", `${JSON.stringify(start)}\n`);
 		on.processes.child(mark, [], began + 500);
 		await on.pass(2 * HOUR);
 		expect((await on.show(job)).status).toBe("running");
-		// It is done; the model does not answer any more.
+		// The tool is done, and the model does not answer any more.
 		on.processes.machine.children.get(mark)!.pop();
 		await on.pass(41 * MINUTE);
 		expect((await on.show(job)).exit_kind).toBe("stalled");
@@ -99,7 +99,7 @@ describe("a provider that is down", () => {
 		await on.settle();
 	};
 
-	test.each(["claude-500", "claude-529", "claude325-529", "codex-503", "gemini-500"])("%s: no retry is burned", async (name) => {
+	test.each(["claude-500", "claude-529", "claude325-529", "codex-503", "gemini-500"])("%s: costs no retry", async (name) => {
 		const on = await supervise();
 		const agent = name.replace(/\d*-.*/, "");
 		const job = await on.add({ agent, prompt: "x" });
@@ -110,7 +110,7 @@ describe("a provider that is down", () => {
 		expect((await on.sluice.status()).holds).toMatchObject([{ kind: "outage", scope: `account:${agent}` }]);
 	});
 
-	test("takes no result: the next run goes on with the session, and does not report it again", async () => {
+	test("does not delete the result: the next run resumes the session and does not report it again", async () => {
 		const on = await supervise();
 		const job = await on.add({ agent: "claude", prompt: "x" });
 		const { token } = (await on.show(job)).run!;
@@ -121,7 +121,7 @@ describe("a provider that is down", () => {
 		expect(on.processes.machine.launched[1]!.argv).toContain("--resume");
 	});
 
-	test("is back as soon as the next run is answered, long before that one ends", async () => {
+	test("is back as soon as the next run gets an answer, long before that run ends", async () => {
 		const on = await supervise();
 		const first = await on.add({ agent: "claude", prompt: "x" });
 		await play(on, "1.1", "claude-529");
@@ -130,7 +130,7 @@ describe("a provider that is down", () => {
 		const running = async () => (await on.sluice.list({ status: ["running"] })).map(({ id }) => id);
 		const [trying, ...more] = await running();
 		expect(more).toEqual([]);
-		// What it says before the model answers is no answer.
+		// Output before the model's first answer does not count as an answer.
 		const lines = linesOf("claude-tool");
 		const run = `${trying}.${trying === first ? 2 : 1}`;
 		on.processes.log(run, "stdout", `${lines[0]}\n`);
@@ -145,14 +145,14 @@ describe("a provider that is down", () => {
 	test.each([
 		["output that breaks off", "claude", linesOf("claude-tool").slice(0, 2).join("\n"), "", 0],
 		[
-			"a tool's own words on stderr, after the model has answered",
+			"a tool's output on stderr, after the model has answered",
 			"claude",
 			linesOf("claude-tool").slice(0, 2).join("\n"),
 			"curl: connection refused\n",
 			1,
 		],
 		["a session that is in use", "claude", "", "Error: Session ID 1b183aab-0000 is already in use.\n", 1],
-	])("is not meant by %s", async (_name, agent, stdout, stderr, code) => {
+	])("is not inferred from %s", async (_name, agent, stdout, stderr, code) => {
 		const on = await supervise();
 		const job = await on.add({ agent, prompt: "x" });
 		on.processes.log("1.1", "stdout", `${stdout}\n`);

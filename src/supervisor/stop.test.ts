@@ -35,7 +35,7 @@ describe("a stop", () => {
 		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "cancelled", stopped: { kind: "cancelled", reason: "enough" } });
 	});
 
-	test("of an agent begins with SIGINT, and one that obeys ends at once", async () => {
+	test("of an agent begins with SIGINT, and an agent that obeys ends at once", async () => {
 		const on = await supervise({ settings: { agents: { a: { command: ["a"] } } } });
 		const job = await on.add({ agent: "a", prompt: "x" });
 		await on.sluice.cancel(job);
@@ -44,7 +44,7 @@ describe("a stop", () => {
 		expect(await on.show(job)).toMatchObject({ status: "cancelled", exit_code: 143, raw_exit_code: 130 });
 	});
 
-	test("before the start keeps it from ever starting", async () => {
+	test("before the start keeps the run from ever starting", async () => {
 		const on = await supervise();
 		on.processes.prompt = false;
 		const job = await on.add();
@@ -55,7 +55,7 @@ describe("a stop", () => {
 		expect(on.processes.machine.shims.size).toBe(0);
 	});
 
-	test("in the very moment of the end decides what it is called, on disk too", async () => {
+	test("at the moment of the end decides the exit kind, on disk too", async () => {
 		const on = await supervise();
 		const job = await on.add();
 		on.processes.exit("1.1", 0);
@@ -65,7 +65,7 @@ describe("a stop", () => {
 		expect(on.file("1.1", "outcome.json")).toMatchObject({ exit_kind: "cancelled", exit_code: 0 });
 	});
 
-	test("a run whose job was taken away is stopped, and nothing is said about it", async () => {
+	test("of a run whose job was reassigned ends its processes and reports nothing", async () => {
 		const on = await supervise();
 		const job = await on.add();
 		const [assigned] = await on.sluice.assigned("here");
@@ -79,7 +79,7 @@ describe("a stop", () => {
 });
 
 describe("what a run leaves behind", () => {
-	test("is ended after it, without holding up its end", async () => {
+	test("is ended after the run, without holding up its end", async () => {
 		const on = await supervise();
 		const job = await on.add();
 		const [meek, stubborn] = [on.processes.child("home-1.1"), on.processes.child("home-1.1", ["SIGTERM"])];
@@ -93,7 +93,7 @@ describe("what a run leaves behind", () => {
 		expect(on.processes.sweep(["home-1.1"]).size).toBe(0);
 		const waiting = on.host.waiting;
 		await on.pass(MINUTE);
-		// Only the retention timer is left: nothing beats for nobody.
+		// Only the retention timer is left: without runs, the supervisor sets no other timer.
 		expect([waiting, on.host.waiting]).toEqual([1, 1]);
 	});
 });

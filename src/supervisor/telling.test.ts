@@ -1,4 +1,4 @@
-// What the next attempt finds of the last one and of a person's answer: in its prompt, in its session, in prior.json.
+// What the next attempt learns about the last one and about a person's answer: in its prompt, in its session, in prior.json.
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ async function play(on: Supervised, run: string, name: string): Promise<void> {
 
 const MINE = { mine: { command: ["/opt/mine", "{prompt}"] } };
 
-test("a script as agent is told what its last attempt ended with", async () => {
+test("the prompt of a script as agent says how its last attempt ended", async () => {
 	const on = await supervise({ settings: { agents: MINE } });
 	await on.add({ agent: "mine", prompt: "do it", retry: { max: 3, on: ["failed"] } });
 	expect(promptOf(on, "1.1")).toBe("do it");
@@ -38,7 +38,7 @@ The end of what it wrote:
 	expect(argvOf(on, "1.2")).toEqual(["/opt/mine", promptOf(on, "1.2")]);
 });
 
-test("a recipe says where", async () => {
+test("a recipe's prompt says where the context of the last attempt goes", async () => {
 	const on = await supervise({ settings: { agents: MINE } });
 	const prompt = "{{answer}}do it, try {{attempt}}. Last time: <{{last_error}}> on <{{prior_branch}}>. \\{{prior}}";
 	await on.add({ agent: "mine", prompt, recipe: "own", retry: { max: 3, on: ["failed"] } });
@@ -68,7 +68,7 @@ test("an answer resumes the session; where it cannot, it comes with the question
 		`do it\n\nThis is attempt 2 at this task. Attempt 1 asked for a person.\n\nIt asked a person:\n${asked}\nThe answer:\nyes, do`,
 	);
 	expect(on.file("2.2", "prior.json")).toMatchObject({ exit_kind: "needs_human", asked, answer: "yes, do" });
-	// It is still what was answered when the run after that one is lost.
+	// The run that got the answer fails.
 	on.processes.exit("2.2", 1, null);
 	await on.settle();
 });

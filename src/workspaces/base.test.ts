@@ -1,17 +1,17 @@
-// A base that is checked out where a person works: moved only when nothing of theirs can be hurt, and mended when a move was cut short.
+// A base branch that is checked out where a person works: it moves only when no change of that person can be lost, and an interrupted move is repaired.
 
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeRepository, realGit } from "../../test/make/repository.ts";
+import { SILENT } from "../contracts/log.ts";
 import { localDisk } from "../host/disk.ts";
 import { systemClock } from "../host/local.ts";
-import { SILENT } from "../log.ts";
 import { baseBusy, repairCheckout } from "./base.ts";
-import type { Yard } from "./parts.ts";
+import type { WorkspaceContext } from "./context.ts";
 
 const git = realGit();
-const yard = { git, disk: localDisk, clock: systemClock, log: SILENT } as Yard;
+const context = { git, disk: localDisk, clock: systemClock, log: SILENT } as WorkspaceContext;
 
 function half() {
 	const repo = makeRepository({ "kept.txt": "kept\n", "changed.txt": "old\n", "gone.txt": "gone\n" });
@@ -40,7 +40,7 @@ describe("a checkout", () => {
 		repo.write("changed.txt", "new\n");
 		repo.write("added.txt", "added\n");
 		rmSync(join(repo.path, "gone.txt"));
-		await repairCheckout(yard, repo.path, "main", { from, to });
+		await repairCheckout(context, repo.path, "main", { from, to });
 		expect([repo.git("status", "--porcelain"), repo.head()]).toEqual(["", from]);
 	});
 
@@ -52,7 +52,7 @@ describe("a checkout", () => {
 		const { repo, from, to } = half();
 		rmSync(join(repo.path, "gone.txt"));
 		for (const [name, text] of Object.entries(files)) repo.write(name, text);
-		await repairCheckout(yard, repo.path, "main", { from, to });
+		await repairCheckout(context, repo.path, "main", { from, to });
 		for (const [name, text] of Object.entries(files)) expect(repo.read(name)).toBe(text);
 		expect(repo.has("gone.txt")).toBe(false);
 	});

@@ -1,16 +1,16 @@
-// The base branch where a person has it checked out: whether it may be moved there, moving it, and mending what a killed move has left.
+// The base branch in a checkout where a person works: whether it may be moved there, the move, and the repair after a killed move.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Git, localRef } from "../git.ts";
-import type { Yard } from "./parts.ts";
+import { entriesIn, type Git, localRef, worktreesIn } from "../contracts/git.ts";
+import type { WorkspaceContext } from "./context.ts";
 
 const UNDER_WAY = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 const SLOW_MS = 30 * 60_000;
-/** Longer than any git of a person's holds one. */
+/** Longer than a git command of a person holds a lock. */
 const LOCK_MS = 10_000;
 
-/** `path`: the checkout that has the branch, or null; `why` it must be left alone now. */
+/** `path`: the checkout that has the branch, or null. `why`: the reason why the checkout must be left alone now, or null. */
 export async function baseBusy(git: Git, root: string, branch: string): Promise<{ path: string | null; why: string | null }> {
 	const path = await checkoutOf(git, root, branch);
 	if (path === null || !existsSync(path)) return { path: null, why: null };
@@ -23,21 +23,16 @@ export async function baseBusy(git: Git, root: string, branch: string): Promise<
 }
 
 async function checkoutOf(git: Git, root: string, branch: string): Promise<string | null> {
-	const all = await git.ask(root, ["worktree", "list", "--porcelain", "-z"]);
-	for (const block of all.split("\0\0")) {
-		const lines = block.split("\0");
-		if (lines.includes("bare") || !lines.includes(`branch ${localRef(branch)}`)) continue;
-		return lines.find((line) => line.startsWith("worktree "))?.slice("worktree ".length) ?? null;
-	}
-	return null;
+	const all = worktreesIn(await git.ask(root, ["worktree", "list", "--porcelain", "-z"]));
+	return all.find(({ ref, bare }) => !bare && ref === localRef(branch))?.path ?? null;
 }
 
-/** Files and branch together; git refuses when that would overwrite anything. */
+/** Moves files and branch together by a fast-forward; git refuses when that would overwrite changes. */
 export async function moveCheckout(git: Git, path: string, to: string): Promise<void> {
 	await git.ask(path, ["merge", "--ff-only", "--quiet", "--no-autostash", "--no-verify", to], { timeoutMs: SLOW_MS });
 }
 
-/** The untracked files that git refused to overwrite, in its own words; empty when it refused for another reason. */
+/** The untracked files that git refused to overwrite, parsed from its message; empty when it refused for another reason. */
 export function untrackedIn(stderr: string): string[] {
 	const [, listed = ""] = /untracked working tree files would be (?:overwritten|removed) by [a-z]+:\n((?:\t.*\n)+)/.exec(stderr) ?? [];
 	return listed
@@ -46,40 +41,56 @@ export function untrackedIn(stderr: string): string[] {
 		.filter((line) => line !== "");
 }
 
-/** The note of a move says that a git of ours was at work; none is left, so a lock that does not go was left by it. */
-function dropIfOld({ disk, clock, log }: Yard, lock: string): void {
+/**
+ * Removes a lock older than LOCK_MS. The record's note says that a git of Sluice was moving this branch, and that git is gone, so an old lock was left by it.
+ */
+function dropIfOld({ disk, clock, log }: WorkspaceContext, lock: string): void {
 	const since = disk.changedAt(lock);
 	if (since === null || clock.now() - since < LOCK_MS) return;
 	log.warn("a lock that a killed git has left is removed", { lock });
 	disk.remove(lock);
 }
 
-export async function dropOldLock(yard: Yard, root: string, name: string): Promise<void> {
-	const common = await yard.git.ask(root, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
-	dropIfOld(yard, `${common}/${name}`);
+export async function dropOldLock(context: WorkspaceContext, root: string, name: string): Promise<void> {
+	const common = await context.git.ask(root, ["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+	dropIfOld(context, `${common}/${name}`);
+}
+
+/** Whether every file that differs from the old commit, or is not tracked, is one that the move writes, and is as the new commit has it. */
+export function isHalfMoved(
+	fromOld: ReadonlySet<string>,
+	untracked: readonly string[],
+	ours: ReadonlySet<string>,
+	fromNew: ReadonlySet<string>,
+): boolean {
+	const added = new Set(untracked);
+	return [...fromOld, ...added].every((one) => ours.has(one) && (!fromNew.has(one) || added.has(one)));
 }
 
 /**
- * A move that was killed half-way leaves files of the new commit under the old one. They are put back only if every difference is exactly that: then
- * nothing of a person's is among them.
+ * A move killed half-way leaves files of the new commit in a checkout of the old one. They are reset only if every difference from the old commit is such a
+ * file: then no change of a person can be lost.
  */
-export async function repairCheckout(yard: Yard, root: string, branch: string, { from, to }: { from: string; to: string }): Promise<void> {
-	const { git, disk } = yard;
+export async function repairCheckout(
+	context: WorkspaceContext,
+	root: string,
+	branch: string,
+	{ from, to }: { from: string; to: string },
+): Promise<void> {
+	const { git, disk } = context;
 	const path = await checkoutOf(git, root, branch);
 	if (path === null || !existsSync(path)) return;
 	const own = await git.ask(path, ["rev-parse", "--absolute-git-dir"]);
-	dropIfOld(yard, `${own}/index.lock`);
-	const listed = async (...args: string[]) => (await git.ask(path, args)).split("\0").filter((one) => one !== "");
+	dropIfOld(context, `${own}/index.lock`);
+	const listed = async (...args: string[]) => entriesIn(await git.ask(path, args));
 	const differs = async (...commits: string[]) => new Set(await listed("diff", "--name-only", "-z", "--no-ext-diff", ...commits, "--"));
 	const fromOld = await differs(from);
 	const ours = await differs(from, to);
 	const untracked = (await listed("ls-files", "-z", "--others")).filter((one) => ours.has(one));
 	if (fromOld.size === 0 && untracked.length === 0) return;
 	const fromNew = await differs(to);
-	const half = [...fromOld, ...untracked];
-	const isOurs = half.every((one) => ours.has(one) && (!fromNew.has(one) || untracked.includes(one)));
-	if (!isOurs) {
-		yard.log.warn("a checkout has changes that are not ours; it is left as it is", { path });
+	if (!isHalfMoved(fromOld, untracked, ours, fromNew)) {
+		context.log.warn("a checkout has changes that are not ours; it is left as it is", { path });
 		return;
 	}
 	for (const one of untracked) {
@@ -89,7 +100,7 @@ export async function repairCheckout(yard: Yard, root: string, branch: string, {
 		]);
 		if (mine.trim() !== theirs.stdout.trim()) return;
 	}
-	yard.log.warn("a merge was cut short; the checkout is put back", { path, files: half.length });
+	context.log.warn("a merge was cut short; the checkout is put back", { path, files: fromOld.size + untracked.length });
 	for (const one of untracked) disk.remove(join(path, one));
 	await git.ask(path, ["reset", "--hard", "--quiet", from], { timeoutMs: SLOW_MS });
 }

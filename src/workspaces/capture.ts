@@ -1,30 +1,43 @@
-// The diff of somebody's working tree, as it is now: staged or not, new files too, what git ignores not. Nothing there is touched.
+// The diff of a caller's working tree as it is now: staged and unstaged changes and new files, but not ignored ones. The working tree and its index are not
+// changed.
 
-import { copyFileSync, existsSync } from "node:fs";
+import { copyFileSync, existsSync, realpathSync } from "node:fs";
+import { troubleOf } from "../contracts/disk.ts";
 import { SluiceError } from "../core/errors.ts";
-import { troubleOf } from "../disk.ts";
-import type { Yard } from "./parts.ts";
+import { isInside } from "../core/trust/path.ts";
+import type { WorkspaceContext } from "./context.ts";
 import { stageAll } from "./staging.ts";
 
-/** As long as a job's other texts may be. */
+/** The same limit as for a job's other texts. */
 const MOST = 1_000_000;
 const SLOW_MS = 120_000;
 let count = 0;
 
-export async function captureDiff(yard: Pick<Yard, "git" | "disk" | "runs" | "clock">, folder: string): Promise<string> {
-	const { git, disk } = yard;
+type CaptureParts = Pick<WorkspaceContext, "git" | "disk" | "runs" | "clock" | "worktrees" | "repo" | "repos">;
+
+/**
+ * git runs the filters that a repository configures, and a run may have made such a repository itself. A run may therefore name only repositories whose
+ * configuration is the owner's (`registered`); an operator may name any checkout, as with git itself.
+ */
+export async function captureDiff(context: CaptureParts, folder: string, whose: "any" | "registered"): Promise<string> {
+	const { git, disk } = context;
 	const refuse = (why: string, hint: string) => new SluiceError("invalid", `capture_diff: ${why}`, { field: "capture_diff", hint });
+	if (whose === "registered" && !isRegistered(context, folder))
+		throw new SluiceError("forbidden", `capture_diff: a run can name its worktree or the folder of a registered repo, not ${folder}`, {
+			field: "capture_diff",
+			hint: "make the diff yourself and give it as input_patch",
+		});
 	const [top, own] = await git
 		.ask(folder, ["rev-parse", "--path-format=absolute", "--show-toplevel", "--git-path", "index"])
 		.then((said) => said.split("\n"))
 		.catch((error) => {
 			throw refuse(`${folder} has no working tree of git: ${troubleOf(error)}`, "go to a checkout, or name one with --cwd");
 		});
-	const name = `${yard.runs}/capture-${yard.clock.now()}-${++count}`;
+	const name = `${context.runs}/capture-${context.clock.now()}-${++count}`;
 	const [index, into] = [`${name}.index`, `${name}.patch`];
 	const env = { GIT_INDEX_FILE: index };
 	try {
-		// A copy of theirs knows which files have not changed: big trees need not be read whole.
+		// Start from a copy of the checkout's index: it says which files have not changed, so git need not read a big tree whole.
 		if (own !== undefined && existsSync(own)) copyFileSync(own, index);
 		await stageAll(git, top as string, { env, timeoutMs: SLOW_MS });
 		const plain = ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
@@ -38,5 +51,25 @@ export async function captureDiff(yard: Pick<Yard, "git" | "disk" | "runs" | "cl
 		throw refuse(`the diff of ${top} cannot be made: ${troubleOf(error)}`, "does it have a commit?");
 	} finally {
 		for (const path of [index, `${index}.lock`, into]) disk.remove(path);
+	}
+}
+
+/**
+ * Whether the folder is in one of Sluice's worktrees, or is the top of a registered repo. A folder below a repo's top does not count: it may hold another
+ * repository.
+ */
+function isRegistered({ worktrees, repo, repos }: CaptureParts, folder: string): boolean {
+	const real = realOf(folder);
+	if (real === null) return false;
+	return (
+		(real !== worktrees && isInside({ path: real, folder: worktrees })) || repos().some((name) => realOf(repo(name)?.path ?? "") === real)
+	);
+}
+
+function realOf(path: string): string | null {
+	try {
+		return path === "" ? null : realpathSync(path);
+	} catch {
+		return null;
 	}
 }

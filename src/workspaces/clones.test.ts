@@ -1,16 +1,16 @@
-// Clones of repos by URL: which branches follow origin, and that many who ask share a fetch.
+// Clones of repos by URL: which branches follow origin, and that concurrent callers share a fetch.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeFolder } from "../../test/make/folder.ts";
 import { makeRepository, Repository, realGit } from "../../test/make/repository.ts";
-import type { Git } from "../git.ts";
+import type { Git } from "../contracts/git.ts";
+import { SILENT } from "../contracts/log.ts";
 import { localDisk } from "../host/disk.ts";
 import { systemClock } from "../host/local.ts";
-import { SILENT } from "../log.ts";
 import { createClones, follow } from "./clones.ts";
-import type { Repo } from "./parts.ts";
+import type { Repo } from "./context.ts";
 
 const branch = (commit: string, worktree = "") => ({ commit, worktree });
 const asked = { base: "main", own: "/clone" };
@@ -30,7 +30,7 @@ describe("a branch", () => {
 		expect(follow({ before: map(before), origin: map(origin), here: map(here) }, asked)).toEqual({ orders, apart: [] });
 	});
 
-	test("with work of its own is looked at: it follows only if it is behind", () => {
+	test("that has moved locally follows only if it is behind", () => {
 		const branches = { before: new Map([["x", "1"]]), origin: new Map([["x", "3"]]), here: new Map([["x", branch("2")]]) };
 		expect(follow(branches, asked)).toEqual({ orders: [], apart: [{ name: "x", from: "2", to: "3" }] });
 	});
@@ -63,7 +63,7 @@ describe("a clone", () => {
 		expect(here.branches()).toEqual(["main"]);
 	});
 
-	test("is fetched twice for many who ask at once, and each sees what was there when it asked", async () => {
+	test("is fetched at most twice for many concurrent callers, and each sees what origin had when it called", async () => {
 		const real = realGit();
 		let fetches = 0;
 		const tell: Git["tell"] = (folder, args, options) => {

@@ -1,39 +1,40 @@
-// Clones of repos that are registered by URL: made when a job first needs one, brought up to date before each worktree and each merge, mended after a crash.
+// Clones of repos that are registered by URL: made when a job first needs one, fetched before each worktree and each merge, repaired after a crash.
 //
-//   repos/<name>            bare; its branches are those of origin, and those that jobs of this host work on
-//   repos/<name>.making     one that is being made; what a crash leaves of it is thrown away
+//   repos/<name>            bare; has origin's branches and the branches that jobs of this host work on
+//   repos/<name>.making     a clone being made; after a crash it is discarded
 //
-//   a branch             here                                       after a fetch
-//   new at origin        not there                                  is made (those of jobs are not: their hosts have them)
-//   moved at origin      where origin's was, or it is the base      follows, also when origin's was rewritten
-//   moved at origin      behind it                                  follows
-//   moved at origin      has commits of its own, or is worked on    stays
-//   gone at origin       where origin's was                         goes
+//   the branch at origin    the local branch                                       after a fetch
+//   new                     does not exist                                         is created, unless it is a job's: its host has it
+//   moved                   where origin's was, or it is the base                  follows origin, even when origin's was rewritten
+//   moved                   behind origin's                                        follows origin
+//   moved                   has commits of its own, or is checked out              stays
+//   deleted                 where origin's was                                     is deleted
 
-import { withoutCredentials } from "../core/repo-url.ts";
-import { troubleOf } from "../disk.ts";
-import { currentBranch, type Git, GitError, isAncestor, isCommit, localRef } from "../git.ts";
-import type { Parts, Repo } from "./parts.ts";
+import { troubleOf } from "../contracts/disk.ts";
+import { currentBranch, type Git, GitError, isAncestor, isCommit, localRef } from "../contracts/git.ts";
+import { withoutCredentials } from "../core/text/repo-url.ts";
+import { isInside } from "../core/trust/path.ts";
+import type { Repo, WorkspaceDeps } from "./context.ts";
 
 export type Clones = {
 	/**
-	 * The clone is there and has what origin has: what is looked at afterwards is not older than this call. Nothing happens for a repo with a folder of
-	 * its own. Rejects with a GitError when origin cannot be reached, or refuses.
+	 * Makes or fetches the clone, so that reads afterwards see origin as it was at this call or later. Does nothing for a repo with a path of its own.
+	 * Rejects with a GitError when origin refuses or cannot be reached.
 	 */
 	freshen(repo: Repo): Promise<void>;
 };
 
-/** Of a big repository, over a slow line. */
+/** Enough for a big repository over a slow connection. */
 const FETCH_MS = 30 * 60_000;
 const ASK_MS = 60_000;
-/** Longer than any git holds a lock of one ref. */
+/** Longer than any git command holds the lock of a ref. */
 const LOCK_MS = 10_000;
 const OURS = "sluice/";
 
-type Tools = Pick<Parts, "git" | "disk" | "clock" | "log" | "step">;
+type Tools = Pick<WorkspaceDeps, "git" | "disk" | "clock" | "log" | "step">;
 
 export function createClones(tools: Tools): Clones {
-	/** One fetch a repo at a time. Who asks while one is under way waits for the next, which serves all of them. */
+	/** One fetch at a time for each repo. Calls that arrive during a fetch share the next one, because the current one may be too old for them. */
 	const under = new Map<string, { now: Promise<void>; next: Promise<void> | null }>();
 
 	function freshen(repo: Repo): Promise<void> {
@@ -79,7 +80,7 @@ async function bring(tools: Tools, repo: Repo): Promise<void> {
 	}
 }
 
-/** Made beside its place, and moved there when it is whole: a clone that is there is a whole one. */
+/** Makes the clone under another name and moves it into place when it is complete, so a clone found in place is always complete. */
 async function make(tools: Tools, repo: Repo): Promise<void> {
 	const { git, disk, log } = tools;
 	const making = `${repo.path}.making`;
@@ -119,7 +120,7 @@ async function fetchOrigin(tools: Tools, path: string): Promise<void> {
 	const args = ["fetch", "--quiet", "--prune", "--no-write-fetch-head", "origin"];
 	const first = await git.tell(path, args, { timeoutMs: FETCH_MS });
 	if (first.code === 0) return;
-	// A fetch that was killed leaves locks of refs. Nobody else holds one for this long.
+	// A killed fetch leaves ref locks behind. No live git command holds one for LOCK_MS.
 	if (dropOldLocks(tools, path, first.stderr) === 0) throw failed(first);
 	const second = await git.tell(path, args, { timeoutMs: FETCH_MS });
 	if (second.code !== 0) throw failed(second);
@@ -134,7 +135,7 @@ function dropOldLocks({ disk, clock, log }: Tools, path: string, stderr: string)
 	const named = [...stderr.matchAll(/Unable to create '([^'\n]+\.lock)'/g)].map((match) => match[1] as string);
 	const old = named.filter((lock) => {
 		const since = disk.changedAt(lock);
-		return lock.startsWith(`${path}/`) && !lock.includes("/../") && since !== null && clock.now() - since > LOCK_MS;
+		return isInside({ path: lock, folder: path }) && since !== null && clock.now() - since > LOCK_MS;
 	});
 	for (const lock of old) {
 		log.warn("a lock that a killed git has left is removed", { lock });
@@ -148,7 +149,11 @@ export type Branches = { before: Map<string, string>; origin: Map<string, string
 
 async function branches(git: Git, path: string): Promise<Omit<Branches, "before">> {
 	const format = "--format=%(refname) %(objectname) %(worktreepath)";
-	const listed = await git.ask(path, ["for-each-ref", format, "refs/heads/", "refs/remotes/origin/"]);
+	return branchesIn(await git.ask(path, ["for-each-ref", format, "refs/heads/", "refs/remotes/origin/"]));
+}
+
+/** Of lines with a ref, a commit and perhaps the worktree that has it. */
+export function branchesIn(listed: string): Omit<Branches, "before"> {
 	const found: Omit<Branches, "before"> = { origin: new Map(), here: new Map() };
 	for (const line of listed.split("\n")) {
 		const [ref = "", commit = "", ...rest] = line.split(" ");
@@ -162,8 +167,8 @@ async function branches(git: Git, path: string): Promise<Omit<Branches, "before"
 export type Following = { orders: string[]; apart: { name: string; from: string; to: string }[] };
 
 /**
- * What `git update-ref --stdin` is told, after the table above; `apart`: those that follow only if they are behind. `own`: the clone itself, whose HEAD names
- * a branch that nobody works on.
+ * Commands for `git update-ref --stdin`, following the table above. `apart`: branches that follow only if they are behind origin's. `own`: the clone's path;
+ * a branch that only its own HEAD names is not checked out by a job.
  */
 export function follow({ before, origin, here }: Branches, { base, own }: { base: string | null; own: string }): Following {
 	const [orders, apart]: [string[], Following["apart"]] = [[], []];

@@ -2,14 +2,15 @@
 
 import { constants, copyFileSync, lstatSync, mkdirSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { troubleOf } from "../disk.ts";
-import type { Parts, Repo } from "./parts.ts";
+import { troubleOf } from "../contracts/disk.ts";
+import { isInside } from "../core/trust/path.ts";
+import type { Repo, WorkspaceDeps } from "./context.ts";
 
 const FILE = ".worktreeinclude";
 const MOST = 10_000;
 
-/** How many were copied. Only what git ignores: anything else would be committed as the job's work. */
-export async function includeFiles(parts: Parts, repo: Repo, worktree: string): Promise<number> {
+/** Returns how many files were copied. Copies only files that git ignores: all others would be committed as the job's work. */
+export async function includeFiles(parts: WorkspaceDeps, repo: Repo, worktree: string): Promise<number> {
 	if (lstatSync(join(repo.path, FILE), { throwIfNoEntry: false })?.isFile() !== true) return 0;
 	const wanted = await parts.git.ask(repo.path, ["ls-files", "-z", "--others", "--ignored", `--exclude-from=${FILE}`]);
 	if (wanted === "") return 0;
@@ -29,7 +30,8 @@ export async function includeFiles(parts: Parts, repo: Repo, worktree: string): 
 }
 
 /**
- * Plain files only, and neither end may lead out of its root. What the branch has there already stays, also a link: written through, it could lead anywhere.
+ * Copies plain files only; neither source nor target may lead out of its root. A path that exists in the worktree stays as it is, even a symbolic link:
+ * writing through it could reach any file.
  */
 function copyInside(from: string, to: string, path: string): boolean {
 	const source = join(from, path);
@@ -44,7 +46,4 @@ function copyInside(from: string, to: string, path: string): boolean {
 	return true;
 }
 
-function within(root: string, folder: string): boolean {
-	const [top, real] = [realpathSync(root), realpathSync(folder)];
-	return real === top || real.startsWith(`${top}/`);
-}
+const within = (root: string, path: string): boolean => isInside({ path: realpathSync(path), folder: realpathSync(root) });

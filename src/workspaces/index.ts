@@ -1,71 +1,75 @@
-// Workspaces of jobs with a repo: a worktree each, the merge of what they did, and the way out. What the daemon and the supervisor call.
+// Workspaces of jobs with a repo: a worktree each, the merge of its work, and its removal. The interface for the daemon and the supervisor.
 
+import { troubleOf } from "../contracts/disk.ts";
+import { currentBranch, headOf, limited } from "../contracts/git.ts";
+import type { Claimed } from "../contracts/scheduler.ts";
+import type { EnteredWorkspace, PruneReport, Workspaces, WorktreeView } from "../contracts/workspace.ts";
 import { SluiceError } from "../core/errors.ts";
-import { troubleOf } from "../disk.ts";
-import { currentBranch, headOf } from "../git.ts";
-import type { Claimed } from "../scheduler.ts";
-import type { Place, PruneReport, Workspaces, WorktreeView } from "../workspace.ts";
 import { captureDiff } from "./capture.ts";
 import { createClones } from "./clones.ts";
-import { runHook, variablesOf } from "./hooks.ts";
-import { isChanged, leaveWorktree, patchOf } from "./leaving.ts";
+import { createKeyedMutex, type Repo, type WorkspaceContext, type WorkspaceDeps } from "./context.ts";
+import { restorePointer, runHook, variablesOf } from "./hooks.ts";
+import { isChanged, leaveWorktree, NO_PATCH, patchOf } from "./leaving.ts";
 import { createMakers } from "./makers.ts";
 import { createMergeQueue } from "./merge-queue.ts";
-import { createLine, type Parts, type Repo, type Yard } from "./parts.ts";
 import { prune } from "./prune.ts";
 import { allRecords, readRecord, recordOf, type WorktreeRecord, worktreeOf } from "./record.ts";
-import { type Past, type Restorable, restorable } from "./restoring.ts";
+import { type RemovedWorktree, type Restorable, restorable } from "./restoring.ts";
 import { ensureWorktree } from "./worktree.ts";
 
-export { CLONE_STEPS, type Parts, type Repo, WORK_STEPS, type WorkStep } from "./parts.ts";
+export { CLONE_STEPS, type Repo, WORK_STEPS, type WorkStep, type WorkspaceDeps } from "./context.ts";
 
 export type Work = Workspaces & {
-	/** Merges begin, and worktrees that are long over go. */
+	/** Starts the merge queue and the hourly removal of worktrees past their retention time. */
 	start(): void;
 	stop(): Promise<void>;
-	/** Jobs whose merge goes on only if a person sees to it. */
+	/** Jobs whose merge cannot continue without a person. */
 	stuckMerges(): number[];
-	/** Fetches a repo that is registered by URL, in the background; what is wrong is only told to the log. */
+	/** Fetches a repo that is registered by URL; failures are only logged. */
 	freshen(repo: string): Promise<void>;
-	/** Something in this repo has changed. */
+	/** Something in this repo has changed: retry the merges that wait for it. */
 	stir(repo: string): void;
 	prune(act: "remove" | "only look"): Promise<PruneReport>;
 	worktrees(repo?: string): WorktreeView[];
-	/** How a person makes a worktree again that is gone; null when that is not possible here. */
-	restorable(repo: string, past: Past): Promise<Restorable | null>;
-	/** Worktrees of jobs that say they make this file and do not merge it. */
+	/** A job's worktree, for a person who is about to work there: its `.git` is put back as git made it. */
+	place(job: number): Promise<WorktreeView | null>;
+	/** How a person can recreate a removed worktree; null when this host cannot. */
+	restorable(repo: string, past: RemovedWorktree): Promise<Restorable | null>;
+	/** Worktrees of jobs that declare this file as an artifact and do not merge directly. */
 	makers(repo: string, artifact: string): string[];
-	/** The diff of the working tree that a folder is in, as it is now. */
-	capture(folder: string): Promise<string>;
-	/** What a job has changed, as a patch; from its worktree, or from its last run's folder. */
+	/** The diff of the working tree that contains a folder, as it is now. */
+	capture(folder: string, whose: "any" | "registered"): Promise<string>;
+	/** What a job has changed, as a patch: from its worktree, else from the folder of its latest run that left one. */
 	diff(job: number, attempt: number): Promise<{ patch: string; from: "worktree" | "run" } | null>;
-	/** What a branch has that its base has not; null where one of them is not there. */
+	/** What a branch has that its base does not have; null when one of them does not exist. */
 	branchDiff(repo: string, branch: string, base: string | undefined): Promise<{ patch: string; from: "branch" } | null>;
 };
 
 const TIDY_MS = 3_600_000;
+/** At most two diffs at a time, of all callers together. */
+const diffTurns = limited(2);
 const MOST_PATCH = 5_000_000;
 
-export function createWork(parts: Parts): Work {
-	const yard: Yard = { ...parts, ...createClones(parts), line: createLine() };
-	const merges = createMergeQueue(yard);
-	const makers = createMakers(yard);
+export function createWork(parts: WorkspaceDeps): Work {
+	const context: WorkspaceContext = { ...parts, ...createClones(parts), line: createKeyedMutex() };
+	const merges = createMergeQueue(context);
+	const makers = createMakers(context);
 	let cancelTidy = () => {};
 	let looks = 0;
-	const repoOf = (name: string | undefined) => (name === undefined ? null : yard.repo(name));
+	const repoOf = (name: string | undefined) => (name === undefined ? null : context.repo(name));
 
-	async function enter(claimed: Claimed, dir: string): Promise<Place | { refused: string; fault?: "job" }> {
+	async function enter(claimed: Claimed, dir: string): Promise<EnteredWorkspace | { refused: string; fault?: "job" }> {
 		const repo = repoOf(claimed.job.repo);
 		if (!repo) return { refused: `no folder is known of repo ${claimed.job.repo}: set repos.${claimed.job.repo}.path, or its url` };
 		try {
 			await bringUpToDate(repo, claimed.job.id);
-			const record = await yard.line(repo.path, () => ensureWorktree(yard, repo, claimed, dir));
+			const record = await context.line(repo.path, () => ensureWorktree(context, repo, claimed, dir));
 			makers.note(record);
-			const fault = await runHook(yard, repo, "before_run", record, dir);
+			const fault = await runHook(context, repo, "before_run", record, dir);
 			if (fault !== null) return { refused: fault };
 			return {
-				cwd: worktreeOf(yard, record.repo, record.job),
-				env: { ...variablesOf(yard, record), ...priorOf(record), SLUICE_ATTEMPT: String(claimed.run.attempt) },
+				cwd: worktreeOf(context, record.repo, record.job),
+				env: { ...variablesOf(context, record), ...priorOf(record), SLUICE_ATTEMPT: String(claimed.run.attempt) },
 				told: toldIn(record),
 				allow: repo.allow,
 				verify: repo.verify,
@@ -76,36 +80,36 @@ export function createWork(parts: Parts): Work {
 		}
 	}
 
-	/** A worktree that is there goes on without origin; one that is to be made cannot begin from something old. */
+	/** An existing worktree can continue when origin cannot be reached; a new one must not start from an outdated base. */
 	async function bringUpToDate(repo: Repo, job: number): Promise<void> {
 		try {
-			await yard.freshen(repo);
+			await context.freshen(repo);
 		} catch (error) {
-			if (readRecord(yard, repo.name, job)?.state !== "ready") throw error;
-			yard.log.warn("a run goes on with what was fetched before", { job, error: troubleOf(error) });
+			if (readRecord(context, repo.name, job)?.state !== "ready") throw error;
+			context.log.warn("a run goes on with what was fetched before", { job, error: troubleOf(error) });
 		}
 	}
 
 	function tidy(): void {
-		prune(yard, { what: "long over", act: "remove" }).catch((error) =>
-			yard.log.warn("old worktrees could not be looked for", { error: troubleOf(error) }),
+		prune(context, { what: "long over", act: "remove" }).catch((error) =>
+			context.log.warn("old worktrees could not be looked for", { error: troubleOf(error) }),
 		);
-		cancelTidy = yard.host.after(TIDY_MS, tidy);
+		cancelTidy = context.host.after(TIDY_MS, tidy);
 	}
 
 	return {
 		has: ({ repo }) => repoOf(repo) !== null,
 		enter,
 		async changed(job) {
-			const record = recordOf(yard, job);
-			return record === null ? null : isChanged(yard, record, worktreeOf(yard, record.repo, job)).catch(() => null);
+			const record = recordOf(context, job);
+			return record === null ? null : isChanged(context, record, worktreeOf(context, record.repo, job)).catch(() => null);
 		},
 		async leave({ job, dir }, ending) {
-			const record = recordOf(yard, job);
-			const repo = record && yard.repo(record.repo);
+			const record = recordOf(context, job);
+			const repo = record && context.repo(record.repo);
 			if (!record || !repo) return ending;
 			try {
-				return await leaveWorktree(yard, repo, record, dir, ending);
+				return await leaveWorktree(context, repo, record, dir, ending);
 			} catch (error) {
 				if (ending.exit_kind !== "completed") return ending;
 				return { ...ending, exit_kind: "failed", message: `its worktree cannot be read: ${troubleOf(error)}`.slice(0, 1000) };
@@ -120,81 +124,110 @@ export function createWork(parts: Parts): Work {
 			await merges.stop();
 		},
 		async freshen(name) {
-			const repo = yard.repo(name);
-			if (repo) await yard.freshen(repo).catch((error) => yard.log.warn(troubleOf(error)));
+			const repo = context.repo(name);
+			if (repo) await context.freshen(repo).catch((error) => context.log.warn(troubleOf(error)));
 		},
 		stir: (repo) => merges.stir(repo),
 		stuckMerges: () => merges.stuck(),
 		makers: makers.of,
-		capture: (folder) => captureDiff(yard, folder),
-		prune: (act) => prune(yard, { what: "ended", act }),
+		capture: (folder, whose) => captureDiff(context, folder, whose),
+		prune: (act) => prune(context, { what: "ended", act }),
 		worktrees: (repo) =>
-			allRecords(yard)
+			allRecords(context)
 				.filter((record) => repo === undefined || record.repo === repo)
-				.map((record) => viewOf(yard, record)),
+				.map((record) => viewOf(context, record)),
+		place: (job) => placeOf(context, job),
 		async branchDiff(name, branch, base) {
-			const repo = yard.repo(name);
+			const repo = context.repo(name);
 			if (repo === null) return null;
-			yard.disk.makeFolder(yard.worktrees);
-			const into = `${yard.worktrees}/branch.diff-${++looks}`;
+			context.disk.makeFolder(context.worktrees);
+			const into = `${context.worktrees}/branch.diff-${++looks}`;
 			try {
-				return await branchPatch(yard, repo, { branch, base }, into);
+				return await diffTurns(() => branchPatch(context, repo, { branch, base }, into));
 			} finally {
-				yard.disk.remove(into);
+				context.disk.remove(into);
 			}
 		},
 		async restorable(name, past) {
-			const repo = yard.repo(name);
-			return repo === null ? null : restorable(yard, repo, past).catch(() => null);
+			const repo = context.repo(name);
+			return repo === null ? null : restorable(context, repo, past).catch(() => null);
 		},
-		async diff(job, attempt) {
-			const record = recordOf(yard, job);
-			const path = record && worktreeOf(yard, record.repo, job);
-			if (record && path && record.state === "ready" && yard.disk.size(`${path}/.git`) !== null) {
-				// Several may look at the same time, each into files of its own.
-				const into = `${path}.diff-${++looks}`;
-				try {
-					await patchOf(yard, { path, from: record.base_commit, index: `${into}-index`, into, untouched: false });
-					return { patch: readPatch(yard, into) ?? "", from: "worktree" };
-				} finally {
-					yard.disk.remove(into);
-				}
-			}
-			for (let at = attempt; at > 0; at--) {
-				const patch = readPatch(yard, `${yard.runs}/${job}/${at}/output.patch`);
-				if (patch !== null) return { patch, from: "run" };
-			}
-			return null;
-		},
+		diff: (job, attempt) => diffTurns(() => diffOf(context, { job, attempt, look: ++looks })),
 	};
 }
 
-/** From where the branch left its base. */
-async function branchPatch(yard: Yard, repo: Repo, names: { branch: string; base: string | undefined }, into: string) {
-	const base = names.base ?? repo.base_branch ?? (await currentBranch(yard.git, repo.path));
-	const from = base === null ? null : await headOf(yard.git, repo.path, base);
-	const to = await headOf(yard.git, repo.path, names.branch);
-	if (from === null || to === null) return null;
-	const plain = ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
-	await yard.git.ask(repo.path, ["diff", ...plain, `${from}...${to}`, "--"]);
-	return { patch: readPatch(yard, into) ?? "", from: "branch" as const };
+/** `look`: a number of its own for each call, because calls may overlap and each writes to files of its own. */
+async function diffOf(
+	context: WorkspaceContext,
+	{ job, attempt, look }: { job: number; attempt: number; look: number },
+): Promise<{ patch: string; from: "worktree" | "run" } | null> {
+	const record = recordOf(context, job);
+	const path = record && worktreeOf(context, record.repo, job);
+	if (record && path && record.state === "ready" && context.disk.size(`${path}/.git`) !== null) {
+		const into = `${path}.diff-${look}`;
+		try {
+			await patchOf(context, { path, from: record.base_commit, index: `${into}-index`, into, untouched: false }).catch((error) => {
+				throw noDiff(job, troubleOf(error));
+			});
+			return { patch: readPatch(context, into) ?? "", from: "worktree" };
+		} finally {
+			context.disk.remove(into);
+		}
+	}
+	for (let at = attempt; at > 0; at--) {
+		const dir = `${context.runs}/${job}/${at}`;
+		const patch = readPatch(context, `${dir}/output.patch`);
+		if (patch !== null) return { patch, from: "run" };
+		const why = context.disk.read(`${dir}/${NO_PATCH}`);
+		if (why !== null) throw noDiff(job, why);
+	}
+	return null;
 }
 
-function readPatch(yard: Yard, path: string): string | null {
-	const size = yard.disk.size(path);
+/** The person who goes there runs git, which a `.git` that the run has put there could make run a program of the run. */
+async function placeOf(context: WorkspaceContext, job: number): Promise<WorktreeView | null> {
+	const record = recordOf(context, job);
+	if (record === null) return null;
+	const view = viewOf(context, record);
+	if (view.there && record.state === "ready")
+		await restorePointer(context, view.path).catch((error) =>
+			context.log.warn("a worktree's .git cannot be put back", { job, error: troubleOf(error) }),
+		);
+	return view;
+}
+
+const noDiff = (job: number, why: string): SluiceError =>
+	new SluiceError("invalid", `the diff of job ${job} cannot be made: ${why}`, {
+		field: "id",
+		hint: `look at its branch yourself: sluice open ${job} shows the folder`,
+	});
+
+/** The diff from the commit where the branch left its base. */
+async function branchPatch(context: WorkspaceContext, repo: Repo, names: { branch: string; base: string | undefined }, into: string) {
+	const base = names.base ?? repo.base_branch ?? (await currentBranch(context.git, repo.path));
+	const from = base === null ? null : await headOf(context.git, repo.path, base);
+	const to = await headOf(context.git, repo.path, names.branch);
+	if (from === null || to === null) return null;
+	const plain = ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
+	await context.git.ask(repo.path, ["diff", ...plain, `${from}...${to}`, "--"]);
+	return { patch: readPatch(context, into) ?? "", from: "branch" as const };
+}
+
+function readPatch(context: WorkspaceContext, path: string): string | null {
+	const size = context.disk.size(path);
 	if (size === null) return null;
 	if (size > MOST_PATCH)
 		throw new SluiceError("limit", `the patch has ${size} bytes, at most ${MOST_PATCH} can be shown`, { hint: `it is ${path}` });
-	return yard.disk.read(path);
+	return context.disk.read(path);
 }
 
-const viewOf = (yard: Yard, record: WorktreeRecord): WorktreeView => {
-	const path = worktreeOf(yard, record.repo, record.job);
+const viewOf = (context: WorkspaceContext, record: WorktreeRecord): WorktreeView => {
+	const path = worktreeOf(context, record.repo, record.job);
 	const { job, repo, branch, base_branch } = record;
-	return { job, repo, path, branch, base_branch, there: yard.disk.changedAt(path) !== null };
+	return { job, repo, path, branch, base_branch, there: context.disk.changedAt(path) !== null };
 };
 
-/** A run after the first is told where the last one worked, unless it begins anew; one that has to mend a merge, what is in its way. */
+/** Variables about the past: the branch of the previous run, unless this run starts with a new worktree, and what blocked the merge. */
 function priorOf(record: WorktreeRecord): Record<string, string> {
 	const { told, attempt, named, begun_by = 1 } = record;
 	return {

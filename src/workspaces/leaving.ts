@@ -1,37 +1,47 @@
-// After a run: the last hook, the commit of what a good run left, and the patch of what it changed.
+// After a run: the hook after_run, the commit of what a successful run left uncommitted, and the patch of what the run changed.
 
-import { troubleOf } from "../disk.ts";
-import { currentBranch } from "../git.ts";
-import type { Ending } from "../scheduler.ts";
+import { troubleOf } from "../contracts/disk.ts";
+import { currentBranch } from "../contracts/git.ts";
+import type { RunEnd } from "../contracts/scheduler.ts";
+import type { Repo, WorkspaceContext } from "./context.ts";
 import { runHook } from "./hooks.ts";
-import type { Repo, Yard } from "./parts.ts";
 import { type WorktreeRecord, worktreeOf } from "./record.ts";
 import { identityArgs } from "./removal.ts";
 import { STATUS, stageAll } from "./staging.ts";
 
 const SLOW_MS = 30 * 60_000;
 
-/** The end as it counts: a good one whose work cannot be had is none. */
-export async function leaveWorktree(yard: Yard, repo: Repo, record: WorktreeRecord, dir: string, ending: Ending): Promise<Ending> {
-	const path = worktreeOf(yard, record.repo, record.job);
-	const fault = await runHook(yard, repo, "after_run", record, dir);
-	if (fault !== null) yard.log.warn(fault, { job: record.job, repo: record.repo });
+/** The file in a run's folder that says why there is no output.patch. */
+export const NO_PATCH = "output.patch.error";
+
+/** Returns the effective ending: a successful run whose work could not be committed counts as failed. */
+export async function leaveWorktree(
+	context: WorkspaceContext,
+	repo: Repo,
+	record: WorktreeRecord,
+	dir: string,
+	ending: RunEnd,
+): Promise<RunEnd> {
+	const path = worktreeOf(context, record.repo, record.job);
+	const fault = await runHook(context, repo, "after_run", record, dir);
+	if (fault !== null) context.log.warn(fault, { job: record.job, repo: record.repo });
 	let counts = ending;
 	if (ending.exit_kind === "completed") {
-		const wrong = await collect(yard, record, path).catch(troubleOf);
+		const wrong = await collect(context, record, path).catch(troubleOf);
 		if (wrong !== null) counts = { ...ending, exit_kind: "failed", message: wrong.slice(0, 1000) };
-		yard.step?.("run-committed", record.job);
+		context.step?.("run-committed", record.job);
 	}
-	await writePatch(yard, record, path, dir).catch((error) =>
-		yard.log.warn("output.patch could not be written", { job: record.job, error: troubleOf(error) }),
-	);
+	await writePatch(context, record, path, dir).catch((error) => {
+		context.log.warn("output.patch could not be written", { job: record.job, error: troubleOf(error) });
+		context.disk.write(`${dir}/${NO_PATCH}`, troubleOf(error).slice(0, 1000));
+	});
 	return counts;
 }
 
-/** Commits if the job asks for it. Why its work cannot be merged; null when it can, or when it is not to be. */
-async function collect(yard: Yard, record: WorktreeRecord, path: string): Promise<string | null> {
-	const { git } = yard;
-	const { spec, kind, will_merge } = await yard.scheduler.show(record.job);
+/** Commits the changes if the job asks for it. Returns why the work cannot be merged; null when it can be, or is not meant to be. */
+async function collect(context: WorkspaceContext, record: WorktreeRecord, path: string): Promise<string | null> {
+	const { git } = context;
+	const { spec, kind, will_merge } = await context.scheduler.show(record.job);
 	const commit = spec.commit ?? (kind === "agent" ? "auto" : "never");
 	const branch = await currentBranch(git, path);
 	if (branch !== record.branch && (will_merge || commit === "auto")) {
@@ -42,8 +52,8 @@ async function collect(yard: Yard, record: WorktreeRecord, path: string): Promis
 	await stageAll(git, path, { timeoutMs: SLOW_MS });
 	const { code } = await git.tell(path, ["diff", "--cached", "--quiet"]);
 	if (code === 0) return null;
-	const who = await identityArgs(yard, path);
-	// By standard input: a title is often the first words of the prompt, and every user of the machine can read arguments.
+	const who = await identityArgs(context, path);
+	// The message goes through standard input: a title is often the first words of the prompt, and every user of the machine can read arguments.
 	await git.ask(path, [...who, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--file=-"], {
 		input: `${record.title}\n\nSluice-Job: ${record.job}\n`,
 		timeoutMs: SLOW_MS,
@@ -51,40 +61,44 @@ async function collect(yard: Yard, record: WorktreeRecord, path: string): Promis
 	return null;
 }
 
-/** Whether anything is other than when the job's first run began, committed or not. */
-export async function isChanged({ git }: Pick<Yard, "git">, record: WorktreeRecord, path: string): Promise<boolean> {
+/** Whether the worktree differs from its state when the job's first run began, committed or not. */
+export async function isChanged({ git }: Pick<WorkspaceContext, "git">, record: WorktreeRecord, path: string): Promise<boolean> {
 	const head = await git.ask(path, ["rev-parse", "--verify", "HEAD^{commit}"]);
 	if (head !== (record.first_head ?? record.entered_head ?? record.base_commit)) return true;
 	return (await git.ask(path, [...STATUS, "--untracked-files=normal"])) !== "";
 }
 
-/** All that the run changed, committed or not, new files too. */
-async function writePatch(yard: Yard, record: WorktreeRecord, path: string, dir: string): Promise<void> {
-	const { git, disk } = yard;
+/** Writes `output.patch`: all that the run changed, committed or not, including new files. */
+async function writePatch(context: WorkspaceContext, record: WorktreeRecord, path: string, dir: string): Promise<void> {
+	const { git, disk } = context;
 	const from = record.entered_head ?? record.base_commit;
 	const head = await git.ask(path, ["rev-parse", "--verify", "HEAD^{commit}"]);
 	const changes = await git.ask(path, [...STATUS, "--untracked-files=normal"]);
 	if (head === from && changes === "") return;
-	await patchOf(yard, { path, from, index: `${dir}/patch-index`, into: `${dir}/output.patch`, untouched: changes === "" });
+	await patchOf(context, { path, from, index: `${dir}/patch-index`, into: `${dir}/output.patch`, untouched: changes === "" });
 	disk.remove(`${dir}/patch-index`);
 }
 
 type PatchWish = { path: string; from: string; index: string; into: string; untouched: boolean };
 
-/** From a commit to the files as they stand, through an index of its own; into a file, since patches may be large. */
-export async function patchOf(yard: Pick<Yard, "git" | "disk">, { path, from, index, into, untouched }: PatchWish): Promise<void> {
+/** Writes the diff from a commit to the files as they are now. Stages into a separate index, and writes to a file because patches may be large. */
+export async function patchOf(
+	context: Pick<WorkspaceContext, "git" | "disk">,
+	{ path, from, index, into, untouched }: PatchWish,
+): Promise<void> {
 	const plain = ["--binary", "--no-ext-diff", "--no-textconv", "--no-color", `--output=${into}`];
-	if (untouched) {
-		await yard.git.ask(path, ["diff", ...plain, from, "HEAD", "--"], { timeoutMs: SLOW_MS });
-		return;
-	}
 	const env = { GIT_INDEX_FILE: index };
 	try {
-		await yard.git.ask(path, ["read-tree", "HEAD"], { env });
-		await stageAll(yard.git, path, { env, timeoutMs: SLOW_MS });
-		await yard.git.ask(path, ["diff", "--cached", ...plain, from, "--"], { env, timeoutMs: SLOW_MS });
+		if (untouched) return void (await context.git.ask(path, ["diff", ...plain, from, "HEAD", "--"], { timeoutMs: SLOW_MS }));
+		await context.git.ask(path, ["read-tree", "HEAD"], { env });
+		await stageAll(context.git, path, { env, timeoutMs: SLOW_MS });
+		await context.git.ask(path, ["diff", "--cached", ...plain, from, "--"], { env, timeoutMs: SLOW_MS });
+	} catch (error) {
+		// git makes the file before it reads what goes into it: what is there now is empty or a part.
+		context.disk.remove(into);
+		throw error;
 	} finally {
-		yard.disk.remove(index);
-		yard.disk.remove(`${index}.lock`);
+		context.disk.remove(index);
+		context.disk.remove(`${index}.lock`);
 	}
 }

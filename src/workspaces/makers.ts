@@ -1,16 +1,17 @@
-// Which worktrees hold files that jobs say they make. In memory, since facts are asked for every second: records are read once, then told of.
+// Which worktrees hold the files that jobs declare as artifacts. Kept in memory because facts are probed every second: records are read once, then updated by
+// `note`.
 
-import type { Yard } from "./parts.ts";
+import type { WorkspaceContext } from "./context.ts";
 import { allRecords, type WorktreeRecord, worktreeOf } from "./record.ts";
 
 export type Makers = { note(record: WorktreeRecord): void; of(repo: string, artifact: string): string[] };
 
-export function createMakers(yard: Pick<Yard, "disk" | "worktrees">): Makers {
+export function createMakers(context: Pick<WorkspaceContext, "disk" | "worktrees">): Makers {
 	let known: Map<number, WorktreeRecord> | undefined;
-	/** What is merged is on the base when it counts; before that nobody who begins there could see it. */
+	/** Leaves out jobs that merge directly: their files count once they are on the base, because a job that starts from the base cannot see them earlier. */
 	const holds = (record: WorktreeRecord) => record.makes !== undefined && record.strategy !== "direct";
 	const all = () => {
-		known ??= new Map(allRecords(yard).flatMap((record) => (holds(record) ? [[record.job, record] as const] : [])));
+		known ??= new Map(allRecords(context).flatMap((record) => (holds(record) ? [[record.job, record] as const] : [])));
 		return known;
 	};
 	return {
@@ -22,8 +23,8 @@ export function createMakers(yard: Pick<Yard, "disk" | "worktrees">): Makers {
 			const found: string[] = [];
 			for (const [job, record] of all()) {
 				if (record.repo !== repo || !record.makes?.includes(artifact)) continue;
-				const path = worktreeOf(yard, repo, job);
-				if (yard.disk.changedAt(path) === null) all().delete(job);
+				const path = worktreeOf(context, repo, job);
+				if (context.disk.changedAt(path) === null) all().delete(job);
 				else found.push(path);
 			}
 			return found;

@@ -1,23 +1,23 @@
-// The merge queue: one merge at a time for each repo and base, in the order in which the jobs ended. What is to be merged is read from the records and from
-// the scheduler each time, so a crash loses nothing and a hint that is missed is made up for by the next look.
+// The merge queue: one merge at a time for each repo and base branch, in the order in which the jobs ended. Each pass reads the records and the scheduler anew,
+// so a crash loses nothing, and the next pass makes up for a missed hint.
 //
-//   job                                   does
-//   succeeded, pending or base_dirty      is merged by its strategy, and what came of it is told
-//   with work that is not committed       is not tried: it waits for a person, and the worktree stays
-//   asked for again                       the same as pending: what stood in its way may be mended
-//   given up                              is let go of; its worktree may be pruned
-//   a follow-up is due                    runs again, told what is in the way
-//   merged                                its worktree goes
+//   job                                   what the queue does
+//   succeeded, pending or base_dirty      merges it by its strategy and reports the result to the scheduler
+//   with uncommitted work                 does not merge: the job waits for a person, and its worktree stays
+//   merge was asked for again             treats it like pending: the obstacle may be gone
+//   merge was given up                    stops trying; the worktree may be pruned
+//   a follow-up is due                    asks for another run, whose prompt says what is in the way
+//   merged                                removes the worktree
 
+import { troubleOf } from "../contracts/disk.ts";
+import { headOf, localRef } from "../contracts/git.ts";
+import { faultOf } from "../contracts/program.ts";
+import type { JobView } from "../contracts/scheduler.ts";
 import { isMergeStuck, type MergeReport, type MergeStatus } from "../core/job.ts";
-import { troubleOf } from "../disk.ts";
-import { headOf, localRef } from "../git.ts";
-import { faultOf } from "../program.ts";
-import type { JobView } from "../scheduler.ts";
-import { variablesOf } from "./hooks.ts";
+import { codeOf, createKeyedMutex, type Repo, type WorkspaceContext } from "./context.ts";
+import { restorePointer, variablesOf } from "./hooks.ts";
 import { type MergeResult, mergeDirect } from "./merge.ts";
 import { workMark } from "./orphans.ts";
-import { codeOf, createLine, type Repo, type Yard } from "./parts.ts";
 import { allRecords, recordOf, type WorktreeRecord, worktreeOf, writeRecord } from "./record.ts";
 import { removeWorktree } from "./removal.ts";
 import { keepUncommitted, type Unfinished, unfinished } from "./uncommitted.ts";
@@ -28,30 +28,30 @@ const LONGEST_MS = 600_000;
 const MOST_FOLLOW_UPS = 2;
 const COMMAND_MS = 300_000;
 
-export const sentinelOf = (job: number, status: "conflict" | "verify_failed") =>
+const sentinelOf = (job: number, status: "conflict" | "verify_failed") =>
 	`sentinel:${status === "conflict" ? "merge-conflict" : "verify-failed"}-${job}`;
 
 export type MergeQueue = {
-	/** Looks at one job, or at all that have a worktree. */
+	/** Checks one job, or every job that has a worktree. */
 	look(job?: number): void;
-	/** Something in this repo has changed: what waits for it is tried at once. */
+	/** Something in this repo has changed: retry the merges that wait for it at once. */
 	stir(repo: string): void;
-	/** Jobs whose merge goes on only if a person sees to it. */
+	/** Jobs whose merge cannot continue without a person. */
 	stuck(): number[];
-	/** No new merges; resolves when the one under way is over. */
+	/** Begins no further merges; resolves when the current one is over. */
 	stop(): Promise<void>;
 };
 
-export function createMergeQueue(yard: Yard): MergeQueue {
-	const { scheduler, log, host, clock } = yard;
-	const line = createLine();
-	/** Queued or under way. */
+export function createMergeQueue(context: WorkspaceContext): MergeQueue {
+	const { scheduler, log, host, clock } = context;
+	const line = createKeyedMutex();
+	/** Merges that are queued or under way. */
 	const busy = new Map<number, Promise<void>>();
-	/** Busy, and somebody has asked meanwhile: what is under way may not know. */
+	/** Busy jobs that were asked for once more: the merge under way may have read the state before that, so they are enqueued again afterwards. */
 	const asked = new Set<number>();
-	/** Nothing to do until something happens to it. */
+	/** Jobs with nothing to do until an event changes them. */
 	const settled = new Set<number>();
-	/** Waiting for a person. */
+	/** Jobs that wait for a person. */
 	const stuck = new Set<number>();
 	const waits = new Map<number, { tries: number; until: number; repo: string }>();
 	let closed = false;
@@ -71,29 +71,30 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 	}
 
 	async function attend(id: number): Promise<void> {
-		const record = recordOf(yard, id);
+		const record = recordOf(context, id);
 		if (closed || !record) return;
-		const repo = yard.repo(record.repo);
+		const repo = context.repo(record.repo);
 		const job = await shown(id);
 		if (job && isMergeStuck(job) && !record.follow_up_due) stuck.add(id);
 		else stuck.delete(id);
 		if (job?.status !== "succeeded" || !job.will_merge) return void settled.add(id);
-		// A later attempt ran on another host: what counts is there.
+		// A later attempt ran on another host, and its work is there.
 		if (job.attempt > record.attempt) return void settled.add(id);
 		if (job.merge_report?.given_up) return giveUp(record);
 		if (record.follow_up_due) return followUp(record);
 		if (job.merge_status === "merged") return clear(repo, record);
-		// Nothing goes on by itself here, though the worktree may be clean again: what was there may have been stashed for a moment. Looked at now and then,
-		// since another host may have been asked to go on.
+		// A stuck merge is not resumed just because the worktree is clean again: a person may have stashed the changes for a moment. Check now and then all
+		// the same, since a person may have asked another host to continue.
 		if (stuck.has(id) && job.merge_status !== "base_dirty") return wait(record, AGAIN_MS);
 		if (job.merge_status !== "pending" && job.merge_status !== "base_dirty") return void settled.add(id);
 		try {
 			if (!repo) throw new Error(`no folder is known of repo ${record.repo}: set repos.${record.repo}.path, or its url`);
 			const merges = record.strategy === "direct" || record.strategy === "mr";
-			const missing = merges ? await unfinished(yard, record, job) : null;
+			const missing = merges ? await unfinished(context, record, job) : null;
 			if (missing) return await hold(record, missing);
 			const result = await merge(repo, record, job);
-			// Cut short by our own going: it says nothing, and the next life tries again. Or nobody wants it any more.
+			// null: the merge is no longer wanted. Closed: the daemon's stop has cut the merge short, so the result means nothing, and the next daemon tries
+			// again.
 			if (result === null || (closed && result.status !== "merged")) return;
 			waits.delete(id);
 			await tell(repo, record, job, result);
@@ -103,7 +104,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 	}
 
 	async function hold(record: WorktreeRecord, { message, files }: Unfinished): Promise<void> {
-		const path = worktreeOf(yard, record.repo, record.job);
+		const path = worktreeOf(context, record.repo, record.job);
 		log.warn("a job's work is not committed; its merge waits for a person", { job: record.job, repo: record.repo, message });
 		await told(record, "pending", { message: message.slice(0, 1000), files, path, uncommitted: true });
 		stick(record);
@@ -114,55 +115,44 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		wait(record, AGAIN_MS);
 	}
 
-	/** Nothing is left to mend, for a run or for whoever waits for the marker. */
+	/** Drops the obstacle from the record, so that no later run is asked to fix it, and the markers that other jobs may wait for. */
 	async function giveUp(record: WorktreeRecord): Promise<void> {
 		if (record.told) await dropSentinels(record.job);
 		delete record.told;
 		delete record.follow_up_due;
-		writeRecord(yard, record);
+		writeRecord(context, record);
 		waits.delete(record.job);
 		settled.add(record.job);
 	}
 
-	/** Whether the job still is what the merge began with: not rewound, its merge not given up. */
+	/** Whether the merge is still wanted: the job was not rewound or run again, and its merge was not given up. */
 	async function wanted({ job, attempt }: { job: number; attempt: number }): Promise<boolean> {
 		const now = await shown(job);
 		return now?.status === "succeeded" && now.attempt === attempt && !now.merge_report?.given_up;
 	}
 
-	/** null: nobody wants it any more. */
+	/** null: the merge is no longer wanted. */
 	async function merge(repo: Repo, record: WorktreeRecord, job: JobView): Promise<MergeResult | null> {
 		if (record.strategy === "direct") {
-			const dir = `${yard.runs}/${record.job}/${job.attempt}`;
-			const result = await mergeDirect(yard, repo, record, { dir, wanted: () => wanted({ job: job.id, attempt: job.attempt }) });
-			const left = result?.status === "merged" ? await keepUncommitted(yard, record) : null;
+			const dir = `${context.runs}/${record.job}/${job.attempt}`;
+			const result = await mergeDirect(context, repo, record, { dir, wanted: () => wanted({ job: job.id, attempt: job.attempt }) });
+			const left = result?.status === "merged" ? await keepUncommitted(context, record) : null;
 			return result?.status === "merged" && left !== null ? { ...result, message: `what was not committed is kept on ${left}` } : result;
 		}
 		if (record.strategy === "mr") return request(repo, record, job);
 		return { status: "kept", message: `its work is on ${record.branch}` };
 	}
 
-	/** Pushed once, then the command that opens the request: it has to bear being called again. */
+	/** Pushes the branch once, then runs the command that opens the merge request. A retry runs the command again, so it must be idempotent. */
 	async function request(repo: Repo, record: WorktreeRecord, job: JobView): Promise<MergeResult> {
-		const tip = await headOf(yard.git, repo.path, record.branch);
+		const tip = await headOf(context.git, repo.path, record.branch);
 		if (tip !== null && record.pushed !== tip) {
 			const ref = localRef(record.branch);
-			await yard.git.ask(repo.path, ["push", "--quiet", "--no-verify", "origin", `${ref}:${ref}`], { timeoutMs: COMMAND_MS });
+			await context.git.ask(repo.path, ["push", "--quiet", "--no-verify", "origin", `${ref}:${ref}`], { timeoutMs: COMMAND_MS });
 			record.pushed = tip;
-			writeRecord(yard, record);
+			writeRecord(context, record);
 		}
-		if (repo.merge_command.length > 0) {
-			const dir = `${yard.runs}/${record.job}/${job.attempt}`;
-			const end = await yard.run(repo.merge_command, {
-				cwd: worktreeOf(yard, record.repo, record.job),
-				env: { ...yard.env(), ...variablesOf(yard, record), SLUICE_TITLE: record.title, SLUICE_MARK: workMark(yard.homeTag) },
-				timeoutMs: COMMAND_MS,
-				keep: 10_000,
-				...(yard.disk.changedAt(dir) === null ? {} : { log: `${dir}/merge.log` }),
-			});
-			const fault = faultOf(end);
-			if (fault !== null) throw new Error(`merge_command failed: ${fault}`);
-		}
+		if (repo.merge_command.length > 0) await runMergeCommand(context, repo, record, job.attempt);
 		return { status: "requested", message: `${record.branch} is pushed` };
 	}
 
@@ -175,11 +165,11 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 			const due = repo.on_conflict === "follow_up" && (record.follow_ups ?? 0) < MOST_FOLLOW_UPS;
 			record.told = { status, files: result.files, message: result.message };
 			if (due) record.follow_up_due = true;
-			writeRecord(yard, record);
+			writeRecord(context, record);
 		}
 		const more = { ...(message === undefined ? {} : { message }), ...(record.follow_up_due ? { follow_up: true } : {}) };
 		if (!unchanged) await told(record, status, { ...rest, ...more });
-		yard.step?.("merge-told", record.job);
+		context.step?.("merge-told", record.job);
 		if (status === "merged") {
 			log.info("merged", { job: record.job, repo: record.repo, base: record.base_branch, commit: result.commit });
 			stuck.delete(record.job);
@@ -197,7 +187,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 		try {
 			await scheduler.merged(record.job, status, { ...report, target: record.base_branch });
 		} catch (error) {
-			// Rewound meanwhile: its next run begins anew.
+			// The job was rewound meanwhile: its next run starts with a new worktree.
 			if (codeOf(error) !== "illegal_transition" && codeOf(error) !== "not_found") throw error;
 		}
 	}
@@ -217,17 +207,17 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 			log.warn("a follow-up run is not possible", { job: record.job, error: troubleOf(error) });
 			stick(record);
 		}
-		writeRecord(yard, record);
+		writeRecord(context, record);
 	}
 
 	async function clear(repo: Repo | null, record: WorktreeRecord): Promise<void> {
-		const { why } = await yard.line(record.root, () => removeWorktree(yard, repo, record));
+		const { why } = await context.line(record.root, () => removeWorktree(context, repo, record));
 		if (why === null) return;
 		log.info("a merged job's worktree stays for now", { job: record.job, why });
 		wait(record, AGAIN_MS);
 	}
 
-	/** It could not be tried. Said with the job, and tried again. */
+	/** The merge could not be tried. Record the reason with the job and retry later, with exponential back-off. */
 	async function postpone(record: WorktreeRecord, job: JobView, error: unknown): Promise<void> {
 		const message = troubleOf(error).slice(0, 1000);
 		const tries = (waits.get(record.job)?.tries ?? 0) + 1;
@@ -250,7 +240,7 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 	}
 
 	function lookAll(): void {
-		for (const record of allRecords(yard)) {
+		for (const record of allRecords(context)) {
 			if (settled.has(record.job)) continue;
 			const wait = waits.get(record.job);
 			if (!wait || wait.until <= clock.monotonic()) enqueue(record);
@@ -267,14 +257,14 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 			if (again) waits.delete(job);
 			if (kind === "ended" || again) ended.push(job);
 		}
-		// Where no job works in a repo, an end costs no look at the disk for each of them.
-		if (ended.length > 0 && yard.disk.list(yard.worktrees).length > 0) for (const job of ended) look(job);
+		// Without any worktree, skip the search for a record, which would read the disk for every job that ends.
+		if (ended.length > 0 && context.disk.list(context.worktrees).length > 0) for (const job of ended) look(job);
 	});
 
 	function look(job?: number): void {
 		if (closed) return;
 		if (job !== undefined) {
-			const record = recordOf(yard, job);
+			const record = recordOf(context, job);
 			if (busy.has(job)) asked.add(job);
 			else if (record) enqueue(record);
 			return;
@@ -305,4 +295,19 @@ export function createMergeQueue(yard: Yard): MergeQueue {
 			await Promise.all(busy.values());
 		},
 	};
+}
+
+/** Rejects when the command fails. */
+async function runMergeCommand(context: WorkspaceContext, repo: Repo, record: WorktreeRecord, attempt: number): Promise<void> {
+	const [cwd, dir] = [worktreeOf(context, record.repo, record.job), `${context.runs}/${record.job}/${attempt}`];
+	await restorePointer(context, cwd);
+	const end = await context.run(repo.merge_command, {
+		cwd,
+		env: { ...context.env(), ...variablesOf(context, record), SLUICE_TITLE: record.title, SLUICE_MARK: workMark(context.homeTag) },
+		timeoutMs: COMMAND_MS,
+		keep: 10_000,
+		...(context.disk.changedAt(dir) === null ? {} : { log: `${dir}/merge.log` }),
+	});
+	const fault = faultOf(end);
+	if (fault !== null) throw new Error(`merge_command failed: ${fault}`);
 }

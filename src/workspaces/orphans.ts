@@ -1,15 +1,15 @@
-// What an earlier life of the daemon was in the middle of: its gits come to their end by themselves, its hooks and verify commands are ended. Only then is
-// it certain that nobody changes what is about to be repaired.
+// Child processes of an earlier daemon: waits for its git commands to finish and terminates its hooks and verify commands. Repairs begin only after that,
+// when no such process can change what is being repaired.
 
-import type { Host } from "../host.ts";
-import type { Log } from "../log.ts";
-import type { Processes } from "../processes.ts";
+import type { Host } from "../contracts/host.ts";
+import type { Log } from "../contracts/log.ts";
+import type { Processes } from "../contracts/processes.ts";
 
 const LOOK_MS = 20;
 const GIT_MS = 60_000;
 const GRACE_MS = 2_000;
 
-/** Marks of git, and of the programs that repos configure. */
+/** Marks in the environment of git commands, and of programs that repos configure. */
 export const gitMark = (homeTag: string) => `${homeTag}-git`;
 export const workMark = (homeTag: string) => `${homeTag}-work`;
 

@@ -1,55 +1,60 @@
-// What is known of a job's worktree: a small file beside it, written before the worktree is made and removed after it is gone.
+// The record of a job's worktree: a small file beside it, written before the worktree is made and removed after the worktree is gone.
 //
 //   worktrees/<repo>/<job>          the worktree
 //   worktrees/<repo>/<job>.json     its record
-//   worktrees/<repo>/merge-…        detached, for merging; nobody's work is in there
+//   worktrees/<repo>/<job>.replaced-git   the folder that a run has put in the place of .git, until the worktree is removed
+//   worktrees/<repo>/merge-…        detached worktree used for merging; holds no work that could be lost
 //
-//   state      means                                                  after a crash
-//   making     git may be in the middle of adding it; no run yet      what is there is thrown away and made anew
-//   made       it is there; after_create has not gone well yet        after_create again
-//   ready      runs may take place                                    found again
-//   removing   what was uncommitted is safe, the rest may go          gone on with
+//   state      meaning                                                what the next daemon does after a crash
+//   making     `git worktree add` may be half done; no run yet        discards the folder and makes the worktree again
+//   made       the worktree exists; after_create has not succeeded    runs after_create again
+//   ready      runs may use it                                        uses it as it is
+//   removing   uncommitted work is saved; the rest may be deleted     continues the removal
 
-import type { Parts } from "./parts.ts";
+import { withoutEnd } from "../core/text/text-end.ts";
+import type { WorkspaceDeps } from "./context.ts";
 
 export type WorktreeRecord = {
 	version: 1;
 	job: number;
 	repo: string;
-	/** The repo's folder when it was made: it may be configured otherwise since. */
+	/** The repo's folder when the worktree was made. The configuration may name another folder by now. */
 	root: string;
 	branch: string;
-	/** The branch was named by the job: it is not ours to move or delete. */
+	/** The job named the branch (`worktree:`), so Sluice must not move or delete it. */
 	named: boolean;
 	base_branch: string;
 	base_commit: string;
 	state: "making" | "made" | "ready" | "removing";
 	attempt: number;
-	/** The run that it was made for: after a rewind not the job's first. Absent in older records. */
+	/** The attempt that the worktree was made for: after a rewind it is not the job's first. Absent in older records. */
 	begun_by?: number;
 	title: string;
 	strategy: "direct" | "mr" | "local" | "none";
 	/** Epoch milliseconds of the last `enter`. */
 	entered_at: number;
-	/** Where HEAD was when the last run began. */
+	/** HEAD when the last run began. */
 	entered_head?: string;
-	/** The same for the first run since the job was begun, or was run again alone. Absent in older records. */
+	/** HEAD when the first run began, counted from the job's start or from its last `rerun`. Absent in older records. */
 	first_head?: string;
-	/** The base is about to move from one commit to the other, or has: told apart by looking at it. `tip`: what was merged. */
+	/**
+	 * Written before the base branch moves from one commit to the other. After a crash, the base itself shows whether it has moved. `tip`: the branch's
+	 * commit that was merged.
+	 */
 	moving?: { from: string; to: string; tip: string };
 	merged?: { tip: string; commit: string };
-	/** What the next run has to mend. */
+	/** What the next run has to fix before the merge can succeed. */
 	told?: { status: "conflict" | "verify_failed"; files: string[]; message: string };
 	follow_ups?: number;
-	/** The job is to run again because of it, but does not know yet. */
+	/** The job has to run again because of the failed merge, and the scheduler has not been asked for that run yet. */
 	follow_up_due?: true;
-	/** Files that the job says it makes, as artifacts. */
+	/** Artifacts of kind `file:` that the job declares in `produces`. */
 	makes?: string[];
-	/** For `mr`: the branch is pushed. */
+	/** For strategy `mr`: the commit of the branch that was last pushed. */
 	pushed?: string;
 };
 
-type Place = Pick<Parts, "worktrees" | "disk">;
+type Place = Pick<WorkspaceDeps, "worktrees" | "disk">;
 
 export const repoFolder = ({ worktrees }: Place, repo: string) => `${worktrees}/${repo}`;
 export const worktreeOf = (place: Place, repo: string, job: number) => `${repoFolder(place, repo)}/${job}`;
@@ -73,7 +78,7 @@ export function writeRecord(place: Place, record: WorktreeRecord): void {
 
 export const dropRecord = (place: Place, record: WorktreeRecord): void => place.disk.remove(recordPath(place, record.repo, record.job));
 
-/** All of them, of all repos, also of those that are no longer configured. */
+/** The records of all repos, including repos that are no longer configured. */
 export function allRecords(place: Place): WorktreeRecord[] {
 	return place.disk.list(place.worktrees).flatMap((repo) =>
 		place.disk.list(repoFolder(place, repo)).flatMap((name) => {
@@ -83,26 +88,25 @@ export function allRecords(place: Place): WorktreeRecord[] {
 	);
 }
 
-/** The record of a job, whatever its repo is called now. */
+/** The record of a job, found by its number under any repo name: the repo may have been renamed since. */
 export const recordOf = (place: Place, job: number): WorktreeRecord | null =>
 	place.disk.list(place.worktrees).reduce<WorktreeRecord | null>((found, repo) => found ?? readRecord(place, repo, job), null);
 
-/** A few words of a title that may stand in a branch name. */
+/** Turns a title into a short slug for a branch name. */
 export function slugOf(text: string): string {
-	const words = text
+	const plain = text
 		.normalize("NFKD")
 		.toLowerCase()
 		.replace(/[^a-z0-9]+/g, "-")
-		.slice(0, 41)
-		.replace(/^-+|-+$/g, "")
-		.slice(0, 40);
+		.slice(0, 41);
+	const words = withoutEnd(plain.replace(/^-+/, ""), "-").slice(0, 40);
 	return words === "" ? "job" : words.replace(/-lock$/, "");
 }
 
 export const rescueRef = (record: WorktreeRecord, nth: number): string =>
 	`refs/sluice/rescue/${record.job}-${record.attempt}${nth === 1 ? "" : `-${nth}`}`;
 
-/** The worktree that a folder lies in, with the repository it was made from; undefined for a folder that is none of ours. */
+/** The worktree that contains a folder, and the repository it was made from; undefined for a folder outside `worktrees`. */
 export function treeOf(
 	place: Place,
 	folder: string,

@@ -1,22 +1,22 @@
-// How a person makes a worktree again that was removed: at the same path, since agents find their sessions by the folder that they were begun in.
+// The git command with which a person recreates a removed worktree. It uses the same path, because agents find their sessions by the folder they began in.
 
-import { headOf, isCommit, localRef } from "../git.ts";
-import type { Repo, Yard } from "./parts.ts";
+import { headOf, isCommit, localRef } from "../contracts/git.ts";
+import type { Repo, WorkspaceContext } from "./context.ts";
 import { worktreeOf } from "./record.ts";
 
-/** What is known of a job whose worktree has no record any more. `branch`: one that the job named; `commit`: the one that has its work. */
-export type Past = { job: number; branch?: string | undefined; commit?: string | undefined };
-/** `argv` null: something is there already. */
+/** What is known of a job whose worktree has no record any more. `branch`: the branch that the job named; `commit`: the commit that has its work. */
+export type RemovedWorktree = { job: number; branch?: string | undefined; commit?: string | undefined };
+/** `argv` is null when the path exists already. */
 export type Restorable = { path: string; argv: string[] | null };
 
-/** Null: the repository has nothing left that it could be made from. */
-export async function restorable(yard: Yard, repo: Repo, past: Past): Promise<Restorable | null> {
-	const path = worktreeOf(yard, repo.name, past.job);
-	if (yard.disk.changedAt(path) !== null) return { path, argv: null };
-	const from = await sourceOf(yard, repo, past);
+/** Null when the repository has nothing left to make the worktree from. */
+export async function restorable(context: WorkspaceContext, repo: Repo, past: RemovedWorktree): Promise<Restorable | null> {
+	const path = worktreeOf(context, repo.name, past.job);
+	if (context.disk.changedAt(path) !== null) return { path, argv: null };
+	const from = await sourceOf(context, repo, past);
 	if (from === null) return null;
-	const known = await yard.git.ask(repo.path, ["worktree", "list", "--porcelain", "-z"]);
-	// git refuses the path of a worktree whose folder was deleted without its knowledge.
+	const known = await context.git.ask(repo.path, ["worktree", "list", "--porcelain", "-z"]);
+	// The folder was deleted without `git worktree remove`: git still lists the path and refuses it without --force.
 	const force = known.split("\0").includes(`worktree ${path}`) ? ["--force"] : [];
 	return {
 		path,
@@ -37,20 +37,20 @@ export async function restorable(yard: Yard, repo: Repo, past: Past): Promise<Re
 
 type Source = { branch: string } | { commit: string };
 
-/** Its own branch, if it was kept; the commit that has its work; else where its work would have gone. */
-async function sourceOf(yard: Yard, repo: Repo, { job, branch, commit }: Past): Promise<Source | null> {
-	const own = branch ?? (await ownBranch(yard, repo, job));
-	if (own !== null && (await headOf(yard.git, repo.path, own)) !== null) return { branch: own };
+/** The job's branch if it still exists, else the commit that has its work, else the base branch. */
+async function sourceOf(context: WorkspaceContext, repo: Repo, { job, branch, commit }: RemovedWorktree): Promise<Source | null> {
+	const own = branch ?? (await ownBranch(context, repo, job));
+	if (own !== null && (await headOf(context.git, repo.path, own)) !== null) return { branch: own };
 	if (commit !== undefined && isCommit(commit)) {
-		const { code } = await yard.git.tell(repo.path, ["cat-file", "-e", `${commit}^{commit}`]);
+		const { code } = await context.git.tell(repo.path, ["cat-file", "-e", `${commit}^{commit}`]);
 		if (code === 0) return { commit };
 	}
-	const base = repo.base_branch === null ? null : await headOf(yard.git, repo.path, repo.base_branch);
+	const base = repo.base_branch === null ? null : await headOf(context.git, repo.path, repo.base_branch);
 	return base === null ? null : { commit: base };
 }
 
-async function ownBranch(yard: Yard, repo: Repo, job: number): Promise<string | null> {
-	const prefix = localRef(`sluice/${yard.homeTag}-${job}-`);
-	const found = await yard.git.ask(repo.path, ["for-each-ref", "--count=1", "--format=%(refname)", `${prefix}*`]);
+async function ownBranch(context: WorkspaceContext, repo: Repo, job: number): Promise<string | null> {
+	const prefix = localRef(`sluice/${context.homeTag}-${job}-`);
+	const found = await context.git.ask(repo.path, ["for-each-ref", "--count=1", "--format=%(refname)", `${prefix}*`]);
 	return found === "" ? null : found.slice("refs/heads/".length);
 }

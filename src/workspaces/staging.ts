@@ -1,17 +1,18 @@
-// Everything in a worktree into an index, and what is other than the last commit. git would start itself inside each submodule to see whether that is clean, under
-// the configuration that lies there, which a run may have written; so submodules are never looked into: what counts is the commit that they are at.
+// Staging of a whole worktree into an index, and `git status` against the last commit. To see whether a submodule is clean, git would start itself in there,
+// under a configuration that a run may have written. So git never looks into submodules: only the commit they are at counts.
 
-import type { Git, GitOptions } from "../git.ts";
+import { entriesIn, type Git, type GitOptions } from "../contracts/git.ts";
 
-/** For `git status` in a worktree. */
 export const STATUS = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"] as const;
 
 const SUBMODULE = /^160000 [0-9a-f]+ \d\t([\s\S]*)$/;
 
+/** Their paths, of `git ls-files --stage -z`. */
+export const submodulesIn = (listed: string): string[] => entriesIn(listed).flatMap((entry) => SUBMODULE.exec(entry)?.[1] ?? []);
+
 /** As `git add --all` does. */
 export async function stageAll(git: Git, path: string, options: GitOptions): Promise<void> {
-	const entries = (await git.ask(path, ["ls-files", "--stage", "-z"], options)).split("\0");
-	const submodules = entries.flatMap((entry) => SUBMODULE.exec(entry)?.[1] ?? []);
+	const submodules = submodulesIn(await git.ask(path, ["ls-files", "--stage", "-z"], options));
 	const others = submodules.map((name) => `:(exclude,top,literal)${name}`);
 	await git.ask(path, ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"], {
 		...options,

@@ -1,13 +1,13 @@
-// Work that is on no commit of a job's branch: it keeps its merge from being tried, or is put on a rescue ref where the job says that it is no part of it.
+// Work that is not committed on a job's branch: it blocks the merge, or goes to a rescue ref where the job says that it is no part of the work.
 //
-//   commit                     what is left uncommitted after a good run
-//   auto (agents)              is committed: see leaving.ts
-//   agent, or not said         the merge waits for a person
-//   never, said by the job     stays out of the merge; kept on a rescue ref, and the merge says on which
+//   commit:                    what happens to changes left uncommitted after a successful run
+//   auto (agents)              they are committed: see leaving.ts
+//   agent, or not set          the merge waits for a person
+//   never, set by the job      they stay out of the merge; saved on a rescue ref, which the merge's message names
 
-import { currentBranch } from "../git.ts";
-import type { JobView } from "../scheduler.ts";
-import type { Yard } from "./parts.ts";
+import { currentBranch, entriesIn } from "../contracts/git.ts";
+import type { JobView } from "../contracts/scheduler.ts";
+import type { WorkspaceContext } from "./context.ts";
 import { type WorktreeRecord, worktreeOf } from "./record.ts";
 import { rescue } from "./removal.ts";
 import { STATUS } from "./staging.ts";
@@ -17,13 +17,13 @@ const NAMED = 5;
 
 export type Unfinished = { message: string; files: string[] };
 
-/** Why the branch is not all of the job's work; null when it is, or when the worktree is not there any more. */
-export async function unfinished(yard: Yard, record: WorktreeRecord, job: JobView): Promise<Unfinished | null> {
-	const path = worktreeOf(yard, record.repo, record.job);
-	if (yard.disk.size(`${path}/.git`) === null) return null;
-	// A branch that jobs share is let go of for the next one: see freeBranch.
-	const branch = record.named ? record.branch : await currentBranch(yard.git, path);
-	const files = await uncommitted(yard, path);
+/** Why the branch is not all of the job's work; null when it is, or when the worktree is gone. */
+export async function unfinished(context: WorkspaceContext, record: WorktreeRecord, job: JobView): Promise<Unfinished | null> {
+	const path = worktreeOf(context, record.repo, record.job);
+	if (context.disk.size(`${path}/.git`) === null) return null;
+	// HEAD of a shared branch's worktree may be detached so that the next job can use the branch (see freeBranch): that is not an error here.
+	const branch = record.named ? record.branch : await currentBranch(context.git, path);
+	const files = await uncommitted(context, path);
 	if (branch !== record.branch) {
 		const where = branch === null ? "at a commit without a branch, perhaps in the middle of a rebase" : `on branch ${branch}`;
 		return { message: `its worktree is ${where}, not on ${record.branch}`, files };
@@ -34,16 +34,18 @@ export async function unfinished(yard: Yard, record: WorktreeRecord, job: JobVie
 	return { message: `${named}${rest} ${files.length === 1 ? "is" : "are"} not committed`, files: files.slice(0, MOST_FILES) };
 }
 
-/** The ref that has what the branch does not; null when there is nothing like it. */
-export async function keepUncommitted(yard: Yard, record: WorktreeRecord): Promise<string | null> {
-	const path = worktreeOf(yard, record.repo, record.job);
-	if (yard.disk.size(`${path}/.git`) === null || (await uncommitted(yard, path)).length === 0) return null;
-	return rescue(yard, record, path);
+/** Saves uncommitted changes and returns the rescue ref; null when there are none. */
+export async function keepUncommitted(context: WorkspaceContext, record: WorktreeRecord): Promise<string | null> {
+	const path = worktreeOf(context, record.repo, record.job);
+	if (context.disk.size(`${path}/.git`) === null || (await uncommitted(context, path)).length === 0) return null;
+	return rescue(context, record, path);
 }
 
+/** Of `git status --porcelain -z --no-renames`. */
+export const filesIn = (listed: string): string[] => entriesIn(listed).map((entry) => entry.slice(3));
+
 /** What is in the middle of a submodule cannot be committed here. */
-async function uncommitted({ git }: Yard, path: string): Promise<string[]> {
+async function uncommitted({ git }: WorkspaceContext, path: string): Promise<string[]> {
 	const args = [...STATUS, "--no-renames", "--untracked-files=normal"];
-	const entries = (await git.ask(path, args)).split("\0");
-	return entries.filter((entry) => entry !== "").map((entry) => entry.slice(3));
+	return filesIn(await git.ask(path, args));
 }

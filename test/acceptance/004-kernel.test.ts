@@ -2,8 +2,8 @@
 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { EnqueueParams, Kernel, ReadyEntry } from "../../src/contracts/scheduler.ts";
 import { KERNEL_CODES, KernelError } from "../../src/index.ts";
-import type { EnqueueParams, Kernel, ReadyEntry } from "../../src/scheduler.ts";
 import { NOON } from "../make/fakes.ts";
 import { makeFolder } from "../make/folder.ts";
 import { openStand, type Stand } from "../make/stand.ts";

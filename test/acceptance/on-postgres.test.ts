@@ -56,7 +56,8 @@ await import("./000-cards.test.ts");
 await import("./002-dag.test.ts");
 await import("./operators.test.ts");
 await import("./reasons.test.ts");
-await import("../../src/scheduler/voice.test.ts");
+await import("../../src/scheduler/operations/verdicts.test.ts");
+await import("../../src/scheduler/operations/within.test.ts");
 if (isLong) {
 	await import("./001-town.test.ts");
 	await import("./003-loops.test.ts");

@@ -17,7 +17,7 @@ export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /** Where a program lies when it is installed. */
-export function programPath(program: AgentProgram, cache: string): string {
+function programPath(program: AgentProgram, cache: string): string {
 	return join(cache, `${program.name}-${program.version}`, "node_modules", program.path);
 }
 

@@ -24,7 +24,7 @@ const always = (name: string, last: Turn, outcome: Scenario["outcome"]): Scenari
 });
 
 /** A reset that no test waits for. */
-export const RESET_S = 7200;
+const RESET_S = 7200;
 
 export const FAILURES: readonly Scenario[] = [
 	{

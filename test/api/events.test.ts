@@ -100,6 +100,20 @@ describe("/events", () => {
 		]);
 	});
 
+	test("a caller has so many streams at most; another caller still gets one, and so does the first when one of its own is closed", async () => {
+		const desk = await openDesk();
+		const { url } = await openDoors(desk, { stream: { maxStreams: 3 } });
+		const readers = await Promise.all([1, 2, 3].map(() => Reader.open(url, "/events")));
+		const more = await Reader.open(url, "/events");
+		expect([more.response.statusCode, more.response.headers["retry-after"]]).toEqual([429, "1"]);
+		const other = await Reader.open(url, "/events", { Authorization: `Bearer ${TOKENS.operator}` });
+		expect(other.response.statusCode).toBe(200);
+		readers[0]?.response.destroy();
+		let status: number | undefined = 429;
+		while (status === 429) status = (await Reader.open(url, "/events")).response.statusCode;
+		expect(status).toBe(200);
+	});
+
 	test("replays from a number, and goes on without a seam", async () => {
 		const desk = await openDesk();
 		const { url } = await openDoors(desk);

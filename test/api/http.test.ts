@@ -1,26 +1,32 @@
 // The HTTP door on a real port: who is let in, what is answered, what is too much.
 
 import { request } from "node:http";
-import { describe, expect, test } from "vitest";
+import { connect } from "node:net";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { serve } from "../../src/api/serve.ts";
+import { systemClock } from "../../src/host/local.ts";
+import { until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { openDesk, openDoors, TOKENS } from "../make/served.ts";
 
 type Reply = { status: number; headers: Record<string, string | string[] | undefined>; body: string };
-type Ask = { method?: string; path?: string; headers?: Record<string, string>; body?: string | Buffer };
+type Ask = { method?: string; path?: string; headers?: Record<string, string>; body?: string | Buffer; localAddress?: string };
 
 /** Bare, since fetch does not let one choose Host and Origin. */
-function ask(url: string, { method = "GET", path = "/", headers = {}, body }: Ask = {}): Promise<Reply> {
+function ask(url: string, { method = "GET", path = "/", headers = {}, body, localAddress }: Ask = {}): Promise<Reply> {
 	const { port } = new URL(url);
 	return new Promise((resolve, reject) => {
-		const out = request({ host: "127.0.0.1", port, method, path, headers, agent: false }, (response) => {
-			let text = "";
-			response.on("data", (chunk) => {
-				text += chunk;
-			});
-			response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
-			response.on("error", reject);
-		});
+		const out = request(
+			{ host: "127.0.0.1", port, method, path, headers, agent: false, ...(localAddress ? { localAddress } : {}) },
+			(response) => {
+				let text = "";
+				response.on("data", (chunk) => {
+					text += chunk;
+				});
+				response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
+				response.on("error", reject);
+			},
+		);
 		out.on("error", reject);
 		out.end(body);
 	});
@@ -72,14 +78,156 @@ describe("who is let in", () => {
 		expect((await ask(url, { method: "OPTIONS", path: "/rpc", headers: { Origin: "https://evil.example" } })).status).toBe(403);
 	});
 
-	test("after many wrong tokens none counts for a while; the socket stays open", async () => {
+	test("many wrong tokens: 429 for further wrong ones, from whatever loopback address; the right one is taken, and the log has one line", async () => {
+		const desk = await openDesk();
+		const lines: string[] = [];
+		desk.context.log.warn = (message, fields) => lines.push(`${message} ${JSON.stringify(fields)}`);
+		const { url, serving } = await openDoors(desk);
+		const from = (localAddress: string, token: string) =>
+			ask(url, { method: "POST", path: "/rpc", headers: as(token), body: VERSION, localAddress });
+		for (let count = 0; count < 10; count++) expect((await from(`127.0.${count}.1`, `guess-${count}`)).status).toBe(401);
+		const locked = await from("127.3.3.3", "guess-11");
+		expect([locked.status, Number(locked.headers["retry-after"]) > 0]).toEqual([429, true]);
+		const code = await ask(url, { method: "POST", path: "/sign-in", headers: as("no-such-code") });
+		expect(code.status).toBe(429);
+		for (const token of [TOKENS.operator, TOKENS.viewer]) expect((await rpc(url, token, VERSION)).status).toBe(200);
+		expect((await ask(url, { path: "/health" })).status).toBe(200);
+		expect(lines).toEqual([]);
+		await serving.close();
+		expect(lines).toEqual([expect.stringMatching(/^requests with a wrong token were refused .*"count":12,/)]);
+	});
+});
+
+describe("signing a page in", () => {
+	const code = async (url: string, token: string, role?: string) =>
+		JSON.parse(
+			(await rpc(url, token, JSON.stringify({ jsonrpc: "2.0", id: 1, method: "session.code", params: role ? { role } : {} }))).body,
+		);
+	const signIn = async (url: string, presented: string) => {
+		const reply = await ask(url, { method: "POST", path: "/sign-in", headers: as(presented) });
+		return { status: reply.status, ...JSON.parse(reply.body) };
+	};
+
+	test("a code is exchanged once for a page token of its role; a token of the home is no code, and a code no token", async () => {
+		const { url } = await openDoors(await openDesk());
+		for (const role of ["operator", "viewer"] as const) {
+			const made = (await code(url, TOKENS.operator, role)).result;
+			expect(made).toMatchObject({ role, port: 7420, expires_at: expect.stringMatching(/Z$/) });
+			expect((await rpc(url, made.code, VERSION)).status).toBe(401);
+			const signed = await signIn(url, made.code);
+			expect(signed).toMatchObject({ status: 200, role });
+			expect(await signIn(url, made.code)).toMatchObject({ status: 401, error: { message: expect.stringContaining("sluice open") } });
+			const by = role === "operator" ? "page" : "viewer";
+			expect(JSON.parse((await rpc(url, signed.token, VERSION)).body).result).toMatchObject({ role, by });
+		}
+		for (const wrong of [TOKENS.operator, TOKENS.viewer]) expect((await signIn(url, wrong)).status).toBe(401);
+		expect((await ask(url, { path: "/sign-in" })).status).toBe(405);
+		expect((await ask(url, { method: "POST", path: "/sign-in" })).status).toBe(401);
+		expect((await ask(url, { method: "POST", path: "/sign-in", headers: { Origin: "https://evil.example" } })).status).toBe(403);
+	});
+
+	test("a code that is older than ten minutes: 401; a page that was not used for 12 hours: 401 that says so", async () => {
+		const desk = await openDesk();
+		let aheadMs = 0;
+		const monotonic = () => systemClock.monotonic() + aheadMs;
+		Object.assign(desk.context, { clock: { ...systemClock, monotonic } });
+		const { url } = await openDoors(desk);
+		const [first, second] = [(await code(url, TOKENS.operator)).result.code, (await code(url, TOKENS.operator)).result.code];
+		const { token } = await signIn(url, first);
+		aheadMs = 10 * 60_000;
+		expect((await signIn(url, second)).status).toBe(401);
+		expect((await rpc(url, token, VERSION)).status).toBe(200);
+		aheadMs += 12 * 3_600_000 + 60_000;
+		const idle = await rpc(url, token, VERSION);
+		expect([idle.status, JSON.parse(idle.body).error.code]).toEqual([401, "signed_out"]);
+	});
+
+	test("viewers and runs get no code; a page token is none on the socket", async () => {
 		const desk = await openDesk();
 		const { url, connect } = await openDoors(desk);
-		for (let count = 0; count < 10; count++) expect((await rpc(url, `guess-${count}`, VERSION)).status).toBe(401);
-		const locked = await rpc(url, TOKENS.operator, VERSION);
-		expect([locked.status, Number(locked.headers["retry-after"]) > 0]).toEqual([429, true]);
-		expect((await (await connect()).call("scheduler.version", {})).role).toBe("operator");
-		expect((await ask(url, { path: "/health" })).status).toBe(200);
+		await desk.t.add();
+		desk.pretended.runTokens.set("of-1.1", { job: 1, run: "1.1", token: 1 });
+		const page = (await signIn(url, (await code(url, TOKENS.operator, "viewer")).result.code)).token;
+		for (const token of [TOKENS.viewer, "of-1.1", page])
+			for (const role of ["operator", "viewer"])
+				expect(await code(url, token, role)).toMatchObject({ error: { data: { code: "unauthorised" } } });
+		const client = await connect();
+		await expect(client.call("session.auth", { token: page })).rejects.toMatchObject({ code: "unauthorised" });
+	});
+
+	test("the page token of an earlier daemon: 401 that says so, however many come, and no word in the log", async () => {
+		const desk = await openDesk();
+		const before = await openDoors(desk);
+		const { token } = await signIn(before.url, (await code(before.url, TOKENS.operator)).result.code);
+		const { url } = await openDoors(desk);
+		for (let count = 0; count < 12; count++) {
+			const reply = await rpc(url, token, VERSION);
+			expect([reply.status, JSON.parse(reply.body).error.code]).toEqual([401, "restarted"]);
+		}
+		expect((await rpc(url, "guess", VERSION)).status).toBe(401);
+	});
+});
+
+describe("connections without a token", () => {
+	/** A connection that says something and never closes its side; `heard` is what came back, `closed` whether the server has closed its side. */
+	async function half(url: string, text: string) {
+		const socket = connect({ port: Number(new URL(url).port), host: "127.0.0.1", allowHalfOpen: true });
+		const one = { socket, heard: "", closed: false };
+		socket.on("data", (chunk) => {
+			one.heard += chunk;
+		});
+		for (const event of ["error", "end"])
+			socket.on(event, () => {
+				one.closed = true;
+			});
+		await new Promise<void>((resolve) => void socket.once("connect", resolve));
+		onTestFinished(() => void socket.destroy());
+		socket.write(text);
+		return one;
+	}
+	const stream = (url: string, token: string) =>
+		half(url, `GET /events?since=0 HTTP/1.1\r\nHost: ${new URL(url).host}\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+
+	test("beyond the cap the oldest is closed; one that has shown a token is not", async () => {
+		// An eighth of 40 files is five connections without a token.
+		const { url } = await openDoors(await openDesk(), { files: 40 });
+		const page = await stream(url, TOKENS.viewer);
+		await until(() => page.heard.includes(": here"));
+		const halves: Awaited<ReturnType<typeof half>>[] = [];
+		for (let count = 0; count < 7; count++) halves.push(await half(url, "POST /rpc HTTP/1.1\r\n"));
+		await until(() => halves.filter(({ closed }) => closed).length === 2);
+		expect(halves.map(({ closed }) => closed)).toEqual([true, true, false, false, false, false, false]);
+		expect((await rpc(url, TOKENS.operator, VERSION)).status).toBe(200);
+		expect(page.closed).toBe(false);
+	});
+
+	test("all connections together take at most half of the files; the socket has the rest", async () => {
+		const desk = await openDesk();
+		const doors = await openDoors(desk, { files: 16 });
+		const pages = [];
+		for (let count = 0; count < 8; count++) {
+			const page = await stream(doors.url, TOKENS.viewer);
+			await until(() => page.heard.includes(": here"));
+			pages.push(page);
+		}
+		const ninth = await stream(doors.url, TOKENS.viewer);
+		await until(() => ninth.closed);
+		expect(pages.some(({ closed }) => closed)).toBe(false);
+		expect((await (await doors.connect()).call("scheduler.version", {})).role).toBe("operator");
+	});
+
+	test("half a request is closed after a few seconds; what is no HTTP at once, although the client keeps its side open", async () => {
+		const { url } = await openDoors(await openDesk());
+		const [silent, slow] = [await half(url, ""), await half(url, "POST /rpc HTTP/1.1\r\nHost:")];
+		const wrong = await half(url, "nonsense\r\n\r\n");
+		await until(() => wrong.closed);
+		expect(wrong.heard).toMatch(/^HTTP\/1\.1 400 /);
+		// The server has let go of it: writing more is refused.
+		await until(() => {
+			if (!wrong.socket.destroyed) wrong.socket.write("x");
+			return wrong.socket.destroyed;
+		});
+		await until(() => silent.closed && slow.closed);
 	});
 });
 

@@ -67,14 +67,12 @@ describe("the socket", () => {
 		expect(existsSync(socket)).toBe(false);
 	});
 
-	test("takes the place of a leftover, makes its folder for its owner alone, and leaves other files be", async () => {
+	test("takes the place of a leftover, and leaves other files be", async () => {
 		const desk = await openDesk();
-		const folder = join(makeFolder(), "short");
-		const path = join(folder, "x.sock");
+		const path = join(makeFolder(), "x.sock");
 		const options = { context: desk.context, socketPath: path, port: null, tokens: TOKENS };
 		const first = await serve(options);
 		onTestFinished(() => first.close());
-		expect(statSync(folder).mode & 0o777).toBe(0o700);
 		const second = await serve(options);
 		const client = await connect(path);
 		expect((await client.call("scheduler.version", {})).pid).toBe(4711);
@@ -192,6 +190,48 @@ describe("tokens on the socket", () => {
 		await expect(client.call("job.cancel", { id: 1 })).rejects.toMatchObject({ code: "unauthorised", number: -32003 });
 		await expect(client.call("session.auth", { token: "wrong" })).rejects.toMatchObject({ code: "unauthorised" });
 		expect(await (await connect()).call("session.auth", { token: TOKENS.viewer })).toMatchObject({ role: "viewer" });
+	});
+});
+
+describe("a client that sends no token, whose process belongs to a run", () => {
+	const inside = async (run: { job: number; run: string; token: number | null }) => {
+		const desk = await openDesk();
+		await desk.t.add({ name: "parent" });
+		desk.pretended.processes.set(process.pid, run);
+		return { desk, ...(await openDoors(desk)) };
+	};
+
+	test("is that run, from its first call and for all that were sent with it", async () => {
+		const { connect } = await inside({ job: 1, run: "1.1", token: 1 });
+		const client = await connect();
+		const calls = [client.call("scheduler.pause", {}), client.call("job.cancel", { id: 1 }), client.call("scheduler.version", {})];
+		const said = await Promise.allSettled(calls);
+		expect(said).toMatchObject([
+			{ reason: { code: "unauthorised", message: expect.stringContaining("started by run 1.1 of job 1") } },
+			{ reason: { code: "unauthorised" } },
+			{ value: { role: "run" } },
+		]);
+		expect(await client.call("job.add", { command: ["true"] })).toMatchObject({ job: { parent: 1, depth: 1 } });
+		// A token that is sent counts instead.
+		expect(await client.call("session.auth", { token: TOKENS.operator })).toMatchObject({ role: "operator" });
+		await client.call("scheduler.pause", {});
+	});
+
+	test("may read when the run is over; asks again while a daemon does not know its runs yet", async () => {
+		const { desk, connect } = await inside({ job: 1, run: "1.1", token: null });
+		desk.pretended.doors.ready = false;
+		const client = await connect();
+		await expect(client.call("scheduler.status", {})).rejects.toMatchObject({ code: "closed", hint: "try again" });
+		desk.pretended.processes.set(process.pid, { job: 1, run: "1.1", token: 1 });
+		expect((await client.call("scheduler.version", {})).role).toBe("run");
+		desk.pretended.doors.ready = true;
+		desk.pretended.processes.set(process.pid, { job: 1, run: "1.1", token: null });
+		const late = await connect();
+		expect((await late.call("scheduler.version", {})).role).toBe("viewer");
+		await expect(late.call("job.add", { command: ["true"] })).rejects.toMatchObject({
+			code: "unauthorised",
+			message: "job.add is not allowed here: this program was started by run 1.1, which is over",
+		});
 	});
 });
 

@@ -18,7 +18,7 @@ test("pause and resume at each scope, and take a pause back", async () => {
 	await page.getByRole("banner").getByRole("button", { name: "Pause" }).click();
 	await toast(page, "Paused everything").waitFor();
 	expect(await paused()).toEqual(["all"]);
-	await page.getByText("Paused by token").waitFor();
+	await page.getByText("Paused by page").waitFor();
 	await page.getByRole("banner").getByRole("button", { name: "Resume" }).click();
 	await toast(page, "Resumed everything").waitFor();
 	expect(await paused()).toEqual([]);
@@ -181,7 +181,7 @@ test("hosts: what runs there, their last sign of life; drained and undrained", a
 	await page.getByLabel("Why (for the record)").fill("new disk");
 	await page.getByRole("button", { name: "Drain it" }).click();
 	await toast(page, `Host ${name} takes no more jobs.`).waitFor();
-	await host.getByText("drained by token: new disk").waitFor();
+	await host.getByText("drained by page: new disk").waitFor();
 	expect((await hosts())[0]?.drain).toMatchObject({ reason: "new disk" });
 	const waits = await site.sh("true");
 	await host.getByRole("button", { name: "Undrain" }).click();

@@ -8,19 +8,17 @@ import { openSite } from "../make/site.ts";
 const browser = new TestBrowser();
 
 describe("coming in", () => {
-	test("without a token, with a wrong one, with a link; a viewer only looks", async () => {
+	test("without a link, with something else, with a link; a viewer only looks", async () => {
 		const site = await openSite();
 		const page = await browser.page();
 		const response = await page.goto(site.url);
 		expect(response?.headers()["content-security-policy"]).toContain("default-src 'none'");
 		await page.getByRole("heading", { name: "Sign in" }).waitFor();
-		await page.getByLabel("Token").fill("wrong");
+		await page.getByLabel("Link").fill("wrong");
 		await page.getByRole("button", { name: "Sign in" }).click();
-		await page.getByRole("heading", { name: "This token does not open this daemon" }).waitFor();
+		await page.getByRole("alert").getByText("This is no link of sluice open").waitFor();
 
-		const link = (await site.home.run(["open"])).out.trim();
-		expect(link).toBe(`${site.url}#token=${site.token}`);
-		await page.goto(link);
+		await page.goto((await site.home.run(["open"])).out.trim());
 		await page.getByRole("heading", { name: "Nothing here yet" }).waitFor();
 		expect(page.url()).toBe(site.url);
 		await page.reload();
@@ -50,7 +48,7 @@ describe("what is shown", () => {
 		await enter(page, site);
 		const tab = await page.context().newPage();
 		watch(tab);
-		await tab.goto(site.url);
+		await enter(tab, site);
 		for (const one of [page, tab]) await column(one, "Running").getByText("long").waitFor();
 		const said = await site.home.run(["add", "--name", "fresh", "--lane", "docs", "--after", "long", "--json", "--", "true"]);
 		const { id } = JSON.parse(said.out).job;
@@ -75,6 +73,18 @@ describe("what is shown", () => {
 		expect(await card(tab, first).count()).toBe(0);
 		await tab.locator(".chip.filter").click();
 		await card(tab, first).waitFor();
+	});
+
+	test("details say what a job's runs may add, where that is not the job's own permission", async () => {
+		const site = await openSite();
+		const [bounded, usual] = [await site.sh("true", { may_add: "ask" }), await site.sh("true")];
+		const page = await browser.page();
+		await enter(page, site);
+		await page.goto(`${site.url}?job=${bounded}&tab=details`);
+		await page.getByText("may add jobs with permission ask at most").waitFor();
+		await page.goto(`${site.url}?job=${usual}&tab=details`);
+		await page.locator("dl.pairs dt", { hasText: /^lane$/ }).waitFor();
+		expect(await page.locator("dl.pairs dt", { hasText: "its runs" }).count()).toBe(0);
 	});
 
 	test("hostile titles, names, branches and logs are text", async () => {

@@ -1,49 +1,19 @@
 // Every view of a night in full swing, in light and dark, wide and on a phone: nothing that axe calls serious, nothing that sticks out of the page.
 // SLUICE_PICTURES=FOLDER keeps a picture of each.
 
-import { mkdirSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { test } from "vitest";
 import { enter, TestBrowser, toast } from "../make/browser.ts";
 import { until } from "../make/daemon.ts";
 import { isLong } from "../make/long.ts";
+import { LOOKS, look, PICTURES } from "../make/look.ts";
 import { openNight } from "../make/night.ts";
+import { makeRepository } from "../make/repository.ts";
 import { openSite } from "../make/site.ts";
 
 const browser = new TestBrowser();
-const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
-const PICTURES = process.env.SLUICE_PICTURES;
-
-/** Rules of axe that are broken seriously, with the elements. */
-async function findings(page: Page): Promise<string[]> {
-	if (!(await page.evaluate("typeof window.axe !== 'undefined'"))) await page.addScriptTag({ path: AXE });
-	const found = (await page.evaluate("window.axe.run(document, { resultTypes: ['violations'] })")) as {
-		violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
-	};
-	return found.violations
-		.filter(({ impact }) => impact === "serious" || impact === "critical")
-		.map(({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary}`);
-}
 
 const width = (page: Page): number => page.viewportSize()?.width ?? 0;
-
-async function look(page: Page, name: string): Promise<void> {
-	if (PICTURES) {
-		mkdirSync(PICTURES, { recursive: true });
-		await page.screenshot({ path: join(PICTURES, `${name}.png`) });
-	}
-	expect([name, await findings(page)]).toEqual([name, []]);
-	expect([name, await page.evaluate("document.documentElement.scrollWidth <= innerWidth")]).toEqual([name, true]);
-}
-
-const LOOKS = [
-	{ colorScheme: "light", width: 1200, height: 720, as: "light-wide" },
-	{ colorScheme: "dark", width: 1200, height: 720, as: "dark-wide" },
-	{ colorScheme: "light", width: 390, height: 780, as: "light-phone" },
-	{ colorScheme: "dark", width: 390, height: 780, as: "dark-phone" },
-] as const;
 
 const ONCE: readonly string[] = ["light-wide", "dark-phone"];
 
@@ -115,16 +85,16 @@ test.each(["light", "dark"] as const)("all of them in %s", async (colours) => {
 	await site.over();
 });
 
-test("before anything is there: signing in, a wrong token, the first steps, empty views", async () => {
+test("before anything is there: signing in, a used link, the first steps, empty views", async () => {
 	const site = await openSite();
 	for (const { colorScheme, width, height, as } of LOOKS) {
 		const page = await browser.page({ colorScheme, viewport: { width, height }, bypassCSP: true });
 		await page.goto(site.url);
 		await page.getByRole("heading", { name: "Sign in" }).waitFor();
 		await look(page, `sign-in-${as}`);
-		await page.goto(`${site.url}#token=wrong`);
-		await page.getByRole("heading", { name: "This token does not open this daemon" }).waitFor();
-		await look(page, `wrong-token-${as}`);
+		await page.goto(`${site.url}#code=0123456789012345678901`);
+		await page.getByRole("alert").getByText("This link was used already").waitFor();
+		await look(page, `used-link-${as}`);
 		await enter(page, site);
 		await page.getByRole("heading", { name: "Nothing here yet" }).waitFor();
 		await look(page, `first-${as}`);
@@ -142,4 +112,18 @@ test("before anything is there: signing in, a wrong token, the first steps, empt
 		await page.getByRole("alert").getByText("there is no job 4711").waitFor();
 		await look(page, `no-job-${as}`);
 	}
+});
+
+test("a repo whose recipes were changed since they were trusted: the page names the file, and what to type", async () => {
+	const repo = makeRepository({ "recipes/own.yml": "command: ['true']\n" });
+	const site = await openSite(`repos: {app: {path: ${repo.path}}}\n`);
+	await site.client.call("repo.trust", { name: "app" });
+	await site.client.call("job.add", { recipe: "own", repo: "app", requires_approval: true, name: "own" });
+	repo.commit({ "recipes/own.yml": "command: ['false']\n" });
+	const page = await browser.page();
+	await enter(page, site);
+	await page.keyboard.press("4");
+	const said =
+		"the recipes of repo app do not count: recipes/own.yml was changed since they were trusted; read the files, then: sluice repo trust app";
+	await page.getByRole("region", { name: "Repos" }).getByText(said).waitFor();
 });

@@ -133,7 +133,7 @@ describe("processes and files that are not what they seem", () => {
 		writeFileSync(home.socket, "precious");
 		const child = home.spawn();
 		await home.gone(child);
-		expect([child.exitCode, child.said().split("\n")[0]]).toEqual([4, `sluice: ${home.socket} is there and is no socket`]);
+		expect([child.exitCode, child.said().split("\n")[0]]).toEqual([1, `sluice: ${home.socket} is a file, and should be a socket`]);
 		expect(readFileSync(home.socket, "utf8")).toBe("precious");
 	});
 });

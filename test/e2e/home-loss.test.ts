@@ -7,7 +7,9 @@ import type { Client } from "../../src/api/client.ts";
 import { TestHome, until } from "../make/daemon.ts";
 
 async function running(client: Client): Promise<number> {
-	await client.call("job.add", { command: ["/bin/sh", "-c", "trap '' TERM; while :; do sleep 0.1; done"], cwd: "/" });
+	await client.call("job.add", { command: ["/bin/sh", "-c", "trap '' TERM; echo started; while :; do sleep 0.1; done"], cwd: "/" });
+	// A home that goes while the shim still opens its files there would end the run: the command has to run first.
+	await until(async () => (await client.call("job.logs", { id: 1 })).text.includes("started"));
 	return until(async () => (await client.call("job.show", { id: 1 })).job.run?.pid ?? undefined);
 }
 const isAlive = (pid: number) => existsSync(`/proc/${pid}`);

@@ -23,7 +23,7 @@ const environment = (folder: string) => ({
 	SLUICE_PORT: "0",
 });
 
-test("npm start runs the daemon in the foreground, prints the link of its page, and ends with Ctrl-C", async () => {
+test("npm start runs the daemon in the foreground, prints the address of its page, and ends with Ctrl-C", async () => {
 	const folder = makeFolder();
 	const child = spawn("npm", ["--silent", "start"], {
 		cwd: ROOT,
@@ -34,16 +34,16 @@ test("npm start runs the daemon in the foreground, prints the link of its page, 
 	let said = "";
 	// npm itself ends by the signal; the pipes close when the daemon has ended, too.
 	const ended = new Promise<void>((resolve) => child.on("close", () => resolve()));
-	const link = await new Promise<string>((resolve, reject) => {
+	const address = await new Promise<string>((resolve, reject) => {
 		for (const stream of [child.stdout, child.stderr])
 			stream.on("data", (chunk) => {
 				said += chunk;
-				const found = /dashboard: (http:\S+)\n/.exec(said)?.[1];
+				const found = /dashboard: (http:\S+) \(sluice open prints/.exec(said)?.[1];
 				if (found) resolve(found);
 			});
-		child.on("close", () => reject(new Error(`npm start ended without a link: ${said}`)));
+		child.on("close", () => reject(new Error(`npm start ended without an address: ${said}`)));
 	});
-	const page = await fetch(link);
+	const page = await fetch(address);
 	expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
 	expect(await page.text()).toContain("<title>Sluice</title>");
 	// Ctrl-C reaches every process of the terminal's group.
@@ -77,7 +77,7 @@ test("the packed tarball has all that the command, the daemon, the page and the 
 	onTestFinished(() => void sluice("down", "--stop-runs"));
 	expect(sluice("add", "--wait", "--", "echo", "hello")).toMatchObject({ status: 0, stdout: "1\n" });
 	expect(sluice("logs", "1")).toMatchObject({ status: 0, stdout: "hello\n" });
-	expect(sluice("open").stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=\S+\n$/);
+	expect(sluice("open").stdout).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#code=\S+\n$/);
 	const library = `import { openScheduler } from "sluice"; const s = await openScheduler({ path: "library.db" }); console.log(typeof s.add); await s.close();`;
 	const used = spawnSync(process.execPath, ["--input-type=module", "-e", library], { cwd: folder, encoding: "utf8" });
 	expect([used.stdout, used.stderr]).toEqual(["function\n", ""]);

@@ -29,6 +29,24 @@ async function told(client: Client, more: Record<string, unknown> = {}): Promise
 	return (await client.call("job.logs", { id })).text;
 }
 
+test("neither the prompt nor the key of a built-in agent is in the arguments of its run's processes", async () => {
+	const bin = makeFolder();
+	const said = '{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s"}';
+	const script = `[ "$1" = --version ] && { echo 2.1.0; exit; }
+grep -q read-this-prompt - && [ -n "$ANTHROPIC_API_KEY" ] && echo "got both" >${bin}/got
+for pid in $$ $PPID; do tr '\\0' ' ' </proc/$pid/cmdline; echo; done >${bin}/arguments
+echo '${said}'`;
+	writeFileSync(join(bin, "claude"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+	const home = new TestHome();
+	home.make("agents: { claude: { env: { ANTHROPIC_API_KEY: env:ANTHROPIC_API_KEY } } }\n");
+	const { client } = await home.up({ PATH: `${bin}:${process.env.PATH}`, ANTHROPIC_API_KEY: KEY });
+	expect(await told(client, { prompt: "read-this-prompt" })).toContain("done");
+	expect(readFileSync(join(bin, "got"), "utf8")).toBe("got both\n");
+	const shown = readFileSync(join(bin, "arguments"), "utf8");
+	expect(shown).toContain("claude -p");
+	for (const hidden of ["read-this-prompt", KEY]) expect(shown).not.toContain(hidden);
+});
+
 /** Every file of the home, read whole. */
 function filesWith(folder: string, text: string): string[] {
 	return readdirSync(folder, { recursive: true, encoding: "utf8" })

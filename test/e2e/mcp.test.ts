@@ -8,7 +8,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { METHODS, type MethodName } from "../../src/api/protocol.ts";
-import { JOB_FIELDS } from "../../src/core/manifest-schema.ts";
+import { JOB_FIELDS } from "../../src/core/input/manifest-schema.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { makeProgram } from "../make/program.ts";

@@ -1,7 +1,7 @@
 // sluice migrate-store at the command line: a home's queue to PostgreSQL and back, refused while it is in use, killed in the middle.
 
 import { spawn } from "node:child_process";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -93,6 +93,52 @@ test("a home: refused while its daemon or a job of it runs; then moved, and back
 	expect((await again.client.call("job.add", { command: ["true"] })) as unknown).toMatchObject({ job: { id: 5 } });
 	const waited = await again.client.call("job.wait", { ids: [5], timeout_ms: 20_000 });
 	expect(waited.jobs[0]).toMatchObject({ status: "succeeded" });
+});
+
+/** The commands of a block of docs/fleet.md, with this server and this home in the place of the page's. */
+function commandsOf(page: string, word: RegExp, home: TestHome, url: string): string[][] {
+	const blocks = [...page.matchAll(/```sh[^\n]*\n(.*?)```/gs)].map(([, text]) => text as string);
+	const block = blocks.find((text) => text.includes("migrate-store") && word.test(text)) as string;
+	const lines = block.trim().split("\n");
+	return lines.map((line) =>
+		line
+			.replaceAll("~/.sluice", home.path)
+			.replaceAll(/postgres:\/\/\S+/g, url)
+			.split(" ")
+			.slice(1),
+	);
+}
+
+test("the page's commands move a home to PostgreSQL, back, and there again, each as it is written", async () => {
+	const page = readFileSync(new URL("../../docs/fleet.md", import.meta.url), "utf8");
+	const home = new TestHome();
+	home.make(QUICK);
+	const url = await server.makeDatabase();
+	const there = commandsOf(page, /config set store/, home, url);
+	const back = commandsOf(page, /config unset store/, home, url);
+	expect([there.length, back.length]).toEqual([4, 3]);
+	const play = async (commands: string[][]) => {
+		for (const words of commands) expect({ words, ...(await home.run(words)) }).toMatchObject({ words, code: 0 });
+	};
+	const added = async () => Number((await home.run(["add", "--wait", "--", "true"])).out.trim().split("\n")[0]);
+	const storeOf = async () =>
+		(JSON.parse((await home.run(["doctor", "--json"])).out) as { checks: { name: string; detail: string }[] }).checks.find(
+			({ name }) => name === "store",
+		)?.detail;
+
+	expect(await added()).toBe(1);
+	await play(there);
+	// The same queue goes on, with its numbers, and the next command has started a daemon on it.
+	expect(await added()).toBe(2);
+	expect(await storeOf()).toMatch(/^postgres:/);
+	await play(back);
+	expect(await added()).toBe(3);
+	expect(await storeOf()).toBe(join(home.path, "sluice.db"));
+	// The database was moved away from; the page says what it asks for then.
+	await play(there.map((words) => (words[0] === "migrate-store" ? [...words, "--replace"] : words)));
+	expect(await added()).toBe(4);
+	expect(JSON.parse((await home.run(["list", "--all", "--json"])).out).jobs).toHaveLength(4);
+	expect(await home.run(["down"])).toMatchObject({ code: 0 });
 });
 
 test("usage: both stores are named, and are stores", async () => {

@@ -18,7 +18,7 @@ test("a port that is set and taken: the next free one, said by up, status, docto
 	home.make(`port: ${taken}\n`);
 	const env = { SLUICE_PORT: "" };
 	const up = await home.run(["up", "--detach"], { env });
-	const port = Number(/dashboard: http:\/\/127\.0\.0\.1:(\d+)\/#token=/.exec(up.err)?.[1]);
+	const port = Number(/dashboard: http:\/\/127\.0\.0\.1:(\d+)\/ \(sluice open prints a link that signs in\)/.exec(up.err)?.[1]);
 	expect(port).toBeGreaterThan(0);
 	expect(port).not.toBe(taken);
 	const why = `port ${taken} is taken by another program: ${port} is used instead`;
@@ -27,7 +27,7 @@ test("a port that is set and taken: the next free one, said by up, status, docto
 	expect((await home.run(["status"], { env })).out).toContain(`Dashboard: http://127.0.0.1:${port}/ (${why})`);
 	expect((await home.run(["doctor"], { env })).out).toContain(`http://127.0.0.1:${port}/ (${why})`);
 	const open = await home.run(["open"], { env });
-	expect([open.code, open.out.startsWith(`http://127.0.0.1:${port}/#token=`), open.err.includes(why)]).toEqual([0, true, true]);
+	expect([open.code, open.out.startsWith(`http://127.0.0.1:${port}/#code=`), open.err.includes(why)]).toEqual([0, true, true]);
 	const set = await home.run(["config", "set", "port", "7521"], { env });
 	expect(set.err).toBe(`port is 7521\nport counts from the next start: sluice down && sluice up --detach; until then it stays ${port}\n`);
 });

@@ -139,6 +139,24 @@ describe("cancel", () => {
 	});
 });
 
+test("an exit that a run wrote by itself does not free its lock: the next holder starts when the run is gone", async () => {
+	const { home, client, path } = await open();
+	const script = `printf '1 0\\n' >runs/1/1/exit; echo $$ >pid.new; mv pid.new pid; while ! [ -e go ]; do sleep 0.05; done; exit 3`;
+	const job = await add(client, ["/bin/sh", "-c", script], { locks: ["db"], cwd: home.path, retry: 0 });
+	const pid = await pidIn(path("pid"));
+	const look = `case $(sed 's/.*) //' "/proc/$(cat pid)/stat" 2>/dev/null) in [RSDTt]*) echo lives; esac; echo looked`;
+	const next = await add(client, ["/bin/sh", "-c", look], { locks: ["db"], cwd: home.path });
+	// The next daemon reads the folders of all runs before it starts any job.
+	await home.kill(home.daemons[0] as ChildProcess);
+	const second = await home.up();
+	const states = [isAlive(pid), (await show(second.client, job)).status, (await show(second.client, next)).status];
+	expect(states).toEqual([true, "running", "waiting_on_locks"]);
+	writeFileSync(path("go"), "");
+	expect(await ended(second.client, job)).toMatchObject({ status: "failed", exit_code: 3 });
+	expect((await ended(second.client, next)).status).toBe("succeeded");
+	expect((await second.client.call("job.logs", { id: next })).text).toBe("looked\n");
+});
+
 test.each([
 	["a timeout", { timeout: "2s" }, { status: "failed", exit_kind: "timeout" }],
 	["silence", { stall_timeout: "2s" }, { status: "failed", exit_kind: "stalled" }],

@@ -3,28 +3,19 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { SILENT } from "../../src/contracts/log.ts";
+import type { Processes } from "../../src/contracts/processes.ts";
 import { localDisk } from "../../src/host/disk.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
 import { openProcesses } from "../../src/host/processes/index.ts";
 import { secret, tag } from "../../src/host/secret.ts";
 import { type JobInput, type JobView, openScheduler, type Scheduler } from "../../src/index.ts";
-import { SILENT } from "../../src/log.ts";
-import type { Processes } from "../../src/processes.ts";
 import { createSupervisor, SETTINGS, type Supervisor, type SupervisorSettings } from "../../src/supervisor/index.ts";
 import { makeFolder } from "../make/folder.ts";
+import { until } from "../make/until.ts";
 
 type Home = { folder: string; homeTag: string; settings: SupervisorSettings };
-
-/** Condition instead of a sleep; the test's own time limit ends it. */
-async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
-	for (;;) {
-		const found = await look();
-		if (found) return found;
-		await pause(5);
-	}
-}
 
 class Life {
 	constructor(

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { CLONE_STEPS, WORK_STEPS } from "../../src/workspaces/parts.ts";
+import { CLONE_STEPS, WORK_STEPS } from "../../src/workspaces/context.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { hosts } from "../make/host.ts";

@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { WORK_STEPS } from "../../src/workspaces/parts.ts";
+import { WORK_STEPS } from "../../src/workspaces/context.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";
 import { some } from "../make/long.ts";

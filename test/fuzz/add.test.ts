@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { INPUT_KEYS } from "../../src/core/input.ts";
+import { INPUT_KEYS } from "../../src/core/input/job.ts";
 import { isWaiting } from "../../src/core/job.ts";
 import { type AddResult, type JobInput, type JobView, SluiceError } from "../../src/index.ts";
 import { unpack } from "../../src/stores/sql/document.ts";
@@ -77,6 +77,7 @@ const FIELDS: Record<(typeof INPUT_KEYS)[number], { good: unknown; with?: JobInp
 	uses: { good: { build: 1 } },
 	model: { good: "opus" },
 	permission: { good: "ask" },
+	may_add: { good: "ask" },
 	allow: { good: ["npm test", "git push"], with: { agent: "claude", prompt: "x" } },
 	expect: { good: "change", with: { agent: "claude", prompt: "x", repo: "web" } },
 	commit: { good: "never" },

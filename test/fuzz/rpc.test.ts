@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { METHODS, RPC_CODES } from "../../src/api/protocol.ts";
 import { localHost } from "../../src/host/local.ts";
 import { type Desk, openDesk, openDoors } from "../make/served.ts";
+import { JSON_TEXTS, PROMPTS, STREAMS, YAML_TEXTS } from "../shapes/shapes.ts";
 
 const NAMES = Object.keys(METHODS);
 const KNOWN = new Set<number>([...Object.values(RPC_CODES), -32131, -32132, -32133, -32134, -32135]);
@@ -93,7 +94,31 @@ const mutated = fc.tuple(message, fc.nat(), fc.nat(20), fc.string({ maxLength: 3
 	const from = at % (text.length + 1);
 	return text.slice(0, from) + inserted + text.slice(from + length);
 });
+/** Texts that would make a careless parser work for ever, where a caller can put them. */
+const hostile = fc
+	.tuple(
+		fc.constantFrom(...JSON_TEXTS, ...YAML_TEXTS, ...PROMPTS, ...STREAMS),
+		fc.integer({ min: 1, max: 300 }),
+		fc.constantFrom(...NAMES, "config.check", "recipe.check", "agent.judge", "job.add"),
+		fc.nat(),
+	)
+	.map(([[, text], n, method, place]) => {
+		const made = text(n);
+		const fields = Object.keys(METHODS[method as keyof typeof METHODS].params);
+		const params = {
+			[fields[place % Math.max(1, fields.length)] ?? "x"]: made,
+			text: made,
+			prompt: made,
+			stdout: made,
+			exit: 0,
+			name: "claude",
+		};
+		const known = Object.fromEntries(Object.entries(params).filter(([key]) => fields.includes(key)));
+		const request = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: known });
+		return place % 3 === 0 ? request.replace('"id":1', `"id":1,"params":${made}`) : request;
+	});
 const anyText = fc.oneof(
+	{ weight: 3, arbitrary: hostile },
 	{ weight: 6, arbitrary: message },
 	{ weight: 2, arbitrary: batch },
 	{ weight: 2, arbitrary: mutated },
@@ -131,7 +156,7 @@ describe("whatever is said", () => {
 
 	test("by a viewer changes nothing", async () => {
 		const desk = await peopled();
-		const viewer = { role: "viewer", by: "viewer", door: "http" } as const;
+		const viewer = { role: "viewer", by: "viewer", channel: "http" } as const;
 		const before = await desk.t.sluice.lastEvent();
 		await fc.assert(
 			fc.asyncProperty(message, async (text) => check(desk, text, await desk.say(text, viewer))),

@@ -45,7 +45,7 @@ export function makeTown<Name extends string>(databases: Record<Name, readonly B
 	return roots;
 }
 
-export function setBeads(root: string, beads: readonly Bead[]): void {
+function setBeads(root: string, beads: readonly Bead[]): void {
 	writeFileSync(join(root, ".beads/db.new"), JSON.stringify(beads));
 	renameSync(join(root, ".beads/db.new"), join(root, ".beads/db.json"));
 }

@@ -4,12 +4,12 @@ import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { connect } from "../../src/api/client.ts";
-import type { Connection, World } from "../../src/cli/io.ts";
+import type { CliEnvironment, DaemonConnection } from "../../src/cli/io.ts";
 import { program } from "../../src/cli/program.ts";
 import { makeFolder } from "./folder.ts";
 
 export type Answers = Record<string, Record<string, unknown> | ((params: Record<string, unknown>) => Record<string, unknown>)>;
-export type Asked = { method: string; params: Record<string, unknown> };
+type Asked = { method: string; params: Record<string, unknown> };
 
 /** Thrown by an answer: the daemon dies instead. */
 export class Gone extends Error {}
@@ -27,7 +27,7 @@ export type CommandLine = {
 	home: string;
 	asked: Asked[];
 	/** Runs one command line to its end. */
-	run(line: string | string[], more?: Partial<World>): Promise<{ code: number; out: string; err: string }>;
+	run(line: string | string[], more?: Partial<CliEnvironment>): Promise<{ code: number; out: string; err: string }>;
 };
 
 /** Noon, somewhere. */
@@ -50,7 +50,7 @@ export async function openCommandLine(answers: Answers | undefined): Promise<Com
 			let out = "";
 			let err = "";
 			const argv = typeof line === "string" ? line.split(" ").filter(Boolean) : line;
-			const world: World = {
+			const world: CliEnvironment = {
 				env: { PATH: "/bin", HOME: home, SECRET_TOKEN: "hidden" },
 				cwd: home,
 				stdin: (async function* () {})(),
@@ -70,7 +70,7 @@ export async function openCommandLine(answers: Answers | undefined): Promise<Com
 					throw new Error("no daemon here");
 				},
 				connect: async (_home, how) => {
-					if (server) return (await connect(socket)) as Connection;
+					if (server) return (await connect(socket)) as DaemonConnection;
 					if (how === "if_running") return undefined;
 					throw Object.assign(new Error("the daemon cannot be started"), { code: "no_daemon", hint: "see daemon.log" });
 				},

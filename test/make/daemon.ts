@@ -4,24 +4,17 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { type Client, connect } from "../../src/api/client.ts";
-import { socketPath } from "../../src/api/socket-path.ts";
+import { socketOf } from "../../src/api/socket-path.ts";
 import { makeFolder } from "./folder.ts";
 import { makeProgram } from "./program.ts";
+import { until } from "./until.ts";
+
+export { until };
 
 let program: string | undefined;
 let command: string | undefined;
-
-/** Condition instead of a sleep; the test's own time limit ends it. */
-export async function until<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
-	for (;;) {
-		const found = await look();
-		if (found) return found;
-		await pause(5);
-	}
-}
 
 function end(pid: number): void {
 	try {
@@ -72,7 +65,7 @@ export class TestHome {
 	}
 
 	get socket(): string {
-		return socketPath(this.path, { tmp: tmpdir(), uid: process.getuid?.() ?? 0 });
+		return socketOf(this.path);
 	}
 
 	/** The home before its daemon, with a configuration. */

@@ -1,12 +1,12 @@
 // Processes as a test wants them: nothing runs but what the test makes run, and signals do what the program was said to do with them.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import type { Launch, Processes, Sighting } from "../../src/processes.ts";
+import type { Ancestor, CallerProcess, Launch, Processes, Sighting } from "../../src/contracts/processes.ts";
 
 type Program = { began?: number; pid: number; ignores: Set<NodeJS.Signals>; stopped: boolean; got: NodeJS.Signals[] };
 
 /** The state of a machine: it stays when a supervisor goes and another one comes. */
-export class FakeMachine {
+class FakeMachine {
 	/** Handed over, in order; those a launcher still has in hand. */
 	readonly launched: Launch[] = [];
 	readonly pending = new Map<string, Launch>();
@@ -145,6 +145,12 @@ export class FakeProcesses implements Processes {
 
 	marked(prefix: string): Map<string, number[]> {
 		return this.carriers((mark) => mark.startsWith(prefix));
+	}
+
+	/** Processes that the test has put above one another, by the pid of the lowest. */
+	readonly lineages = new Map<number, Ancestor[]>();
+	async lineage({ pid }: CallerProcess): Promise<Ancestor[]> {
+		return this.lineages.get(pid) ?? [];
 	}
 
 	signalAll(mark: string, pids: readonly number[], signal: NodeJS.Signals): number {

@@ -1,6 +1,6 @@
 // Fakes of the outside world: a clock that stands still until it is moved, and a host that knows what it was told.
 
-import type { Clock, Facts, FactValue, Host } from "../../src/host.ts";
+import type { Clock, Facts, FactValue, Host } from "../../src/contracts/host.ts";
 
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;

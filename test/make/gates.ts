@@ -2,14 +2,14 @@
 
 import type { Bucket } from "../../src/core/bucket.ts";
 import { DEFAULTS } from "../../src/core/config.ts";
-import type { World } from "../../src/core/world.ts";
+import type { LimitsView } from "../../src/core/limits-view.ts";
 
 export const makeBucket = (more: Partial<Bucket> = {}): Bucket => ({ id: 1, kind: "command", lane: "default", ready: 1, ...more });
 
 /** Nothing is held, nothing runs; it is `now`. */
 export const worldAt =
 	(now: number) =>
-	(more: Partial<World> = {}): World => ({
+	(more: Partial<LimitsView> = {}): LimitsView => ({
 		now,
 		config: DEFAULTS,
 		holds: new Map(),

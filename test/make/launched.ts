@@ -4,9 +4,10 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import type { Launch, Processes, Sighting } from "../../src/contracts/processes.ts";
 import { openProcesses } from "../../src/host/processes/index.ts";
-import type { Launch, Processes, Sighting } from "../../src/processes.ts";
 import { makeFolder } from "./folder.ts";
+import { until } from "./until.ts";
 
 export type Launched = {
 	home: string;
@@ -72,9 +73,4 @@ export async function makeLaunched(options: { home?: string; tag?: string } = {}
 			}
 		},
 	};
-}
-
-/** Waits for a condition; the test's own time limit is what gives up. */
-export async function until(condition: () => boolean): Promise<void> {
-	while (!condition()) await new Promise((resolve) => setTimeout(resolve, 3));
 }

@@ -11,7 +11,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-export type Example = { line: number; kind: "sh" | "console"; command: string; expected: string | undefined };
+type Example = { line: number; kind: "sh" | "console"; command: string; expected: string | undefined };
 export type Page = { examples: Example[]; faults: string[]; skipped: number };
 
 const FENCE = /^```(\S*) ?(.*)$/;

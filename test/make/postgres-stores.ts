@@ -2,8 +2,8 @@
 
 import pg from "pg";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { type Changes, noChanges, StaleTransaction, type Store } from "../../src/contracts/store.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
-import { type Changes, noChanges, Outrun, type Store } from "../../src/store.ts";
 import type { PostgresOptions } from "../../src/stores/postgres/options.ts";
 import { openPostgres } from "../../src/stores/postgres/store.ts";
 import { type Server, startServer } from "./postgres-server.ts";
@@ -49,7 +49,7 @@ export async function insist<T>(store: Store, body: () => Promise<T>): Promise<T
 			return result;
 		} catch (error) {
 			await store.rollback();
-			if (!(error instanceof Outrun)) throw error;
+			if (!(error instanceof StaleTransaction)) throw error;
 		}
 	}
 }
@@ -64,6 +64,3 @@ export async function admin(sql: string, values: unknown[] = []): Promise<unknow
 		await client.end();
 	}
 }
-export const until = async (holds: () => boolean | Promise<boolean>) => {
-	while (!(await holds())) await localHost.turn();
-};

@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Git } from "../../src/git.ts";
+import type { Git } from "../../src/contracts/git.ts";
 import { openGit } from "../../src/host/git.ts";
 import { runProgram } from "../../src/host/program.ts";
 import { makeFolder } from "./folder.ts";

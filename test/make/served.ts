@@ -4,17 +4,19 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { connect } from "../../src/api/client.ts";
 import type { Caller, Checkup, Context, LogPiece, Setting, TriggerInfo } from "../../src/api/context.ts";
-import { answerText, type Door, type Session } from "../../src/api/dispatch.ts";
-import type { Answer, ErrorBody, MethodName, Params, Result } from "../../src/api/protocol.ts";
+import { answerText, type RpcServer, type Session } from "../../src/api/dispatch.ts";
+import { PageSignIns } from "../../src/api/page-sign-ins.ts";
+import type { ErrorBody, MethodName, Params, Result, RpcResponse } from "../../src/api/protocol.ts";
 import { SECRET_NAMES } from "../../src/api/secrets.ts";
 import { type ServeOptions, type Serving, serve } from "../../src/api/serve.ts";
+import { SILENT } from "../../src/contracts/log.ts";
+import type { PauseScope } from "../../src/contracts/scheduler.ts";
 import { SluiceError } from "../../src/core/errors.ts";
-import type { RunVerdict } from "../../src/core/verdict.ts";
+import * as check from "../../src/core/input/check.ts";
+import type { RunVerdict } from "../../src/core/runs/verdict.ts";
 import { createAgents } from "../../src/daemon/agents.ts";
 import { localHost, systemClock } from "../../src/host/local.ts";
 import { createIntake } from "../../src/intake/index.ts";
-import { SILENT } from "../../src/log.ts";
-import type { Scope } from "../../src/scheduler.ts";
 import { openSources } from "../../src/sources/index.ts";
 import { readKernelFile } from "../../src/stores/sqlite/kernel-file.ts";
 import type { Supervisor } from "../../src/supervisor/index.ts";
@@ -26,8 +28,10 @@ export const TOKENS = { operator: "operator-token-of-this-test", viewer: "viewer
 /** What the pretended parts have been asked, and what they will answer. */
 export type Pretended = {
 	runTokens: Map<string, { job: number; run: string; token: number }>;
+	/** By pid: the run that a process belongs to. */
+	processes: Map<number, { job: number; run: string; token: number | null }>;
 	logs: Map<string, Omit<LogPiece, "run" | "stream" | "offset" | "next_offset" | "output" | "parts">>;
-	frozen: [what: "freeze" | "thaw", scope: Scope][];
+	frozen: [what: "freeze" | "thaw", scope: PauseScope][];
 	verdicts: [run: { job: number; token: number }, verdict: RunVerdict][];
 	downs: unknown[];
 	errors: string[];
@@ -47,14 +51,16 @@ export class Desk {
 		readonly pretended: Pretended,
 	) {}
 
-	readonly operator: Caller = { role: "operator", by: "ann", door: "socket" };
+	readonly operator: Caller = { role: "operator", by: "ann", channel: "socket" };
 
-	get door(): Door {
-		return { context: this.context, tokens: TOKENS };
+	readonly pages = new PageSignIns(systemClock);
+
+	get door(): RpcServer {
+		return { context: this.context, tokens: TOKENS, pages: this.pages };
 	}
 
 	/** The answer to a text, parsed; undefined when there is none. */
-	async say(text: string, caller: Caller = this.operator): Promise<Answer | Answer[] | undefined> {
+	async say(text: string, caller: Caller = this.operator): Promise<RpcResponse | RpcResponse[] | undefined> {
 		const session: Session = { caller };
 		const answer = await answerText(this.door, session, text);
 		return answer === undefined ? undefined : JSON.parse(answer);
@@ -62,14 +68,14 @@ export class Desk {
 
 	/** The result of a method that must answer with one. */
 	async call<M extends MethodName>(method: M, params: Params<M>, caller?: Caller): Promise<Result<M>> {
-		const answer = (await this.say(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), caller)) as Answer;
+		const answer = (await this.say(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), caller)) as RpcResponse;
 		if ("error" in answer) throw new Error(`${method}: ${JSON.stringify(answer.error)}`);
 		return answer.result as Result<M>;
 	}
 
 	/** The error of a method that must refuse. */
 	async refused(method: string, params: unknown, caller?: Caller): Promise<ErrorBody> {
-		const answer = (await this.say(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), caller)) as Answer;
+		const answer = (await this.say(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }), caller)) as RpcResponse;
 		if ("result" in answer) throw new Error(`${method} was accepted: ${JSON.stringify(answer.result)}`);
 		return answer.error;
 	}
@@ -81,6 +87,7 @@ export async function openDesk(options: StandOptions = {}): Promise<Desk> {
 	const pretended: Pretended = {
 		logs: new Map(),
 		runTokens: new Map(),
+		processes: new Map(),
 		frozen: [],
 		verdicts: [],
 		downs: [],
@@ -125,6 +132,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			runCycle: async () => (await t.sluice.runCycle({ worker: "host:local", host: "local", max: 100 })).report,
 			promptProblem: () => null,
 			roleOfToken: (token) => pretended.runTokens.get(token) ?? null,
+			runOfProcess: async ({ pid }) => pretended.processes.get(pid) ?? null,
 			noteVerdict: (run, verdict) => void pretended.verdicts.push([run, verdict]),
 			dropForgotten: async () => 0,
 		},
@@ -149,7 +157,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 				throw new SluiceError("not_found", `there is no repo ${JSON.stringify(name)}`, { field: "name" });
 			},
 			add: async ({ path }) => {
-				throw new SluiceError("invalid", `${path} is not a git repository`, { field: "path" });
+				throw new SluiceError("invalid", `${check.shown(path)} is not a git repository`, { field: "path" });
 			},
 			trust: async (name) => {
 				throw new SluiceError("not_found", `there is no repo ${JSON.stringify(name)}`, { field: "name" });
@@ -162,6 +170,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 		work: {
 			prune: async () => ({ removed: [], kept: [] }),
 			worktrees: () => [],
+			place: async () => null,
 			stuckMerges: () => [],
 			restorable: async () => null,
 			lookForBusy: async () => {},
@@ -173,7 +182,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 		version: "0.0.0-test",
 		pid: 4711,
 		startedAt: t.clock.now(),
-		doors: () => pretended.doors,
+		endpoints: () => pretended.doors,
 		log: { debug() {}, info() {}, warn() {}, error },
 		clock: systemClock,
 		host: localHost,
@@ -188,6 +197,7 @@ function contextOf(t: Stand, pretended: Pretended): Context {
 			log: SILENT,
 			home: "/home/of/test",
 			repos: () => t.sluice.config().repos,
+			recipesOf: () => ({ files: [], ignored: [], problem: null, hint: null }),
 			mustHaveBranch: async () => {},
 			cursor: { read: () => null, write() {} },
 			queue: async () => ({ queue: "test", home: "/home/of/test", host: "here" }),

@@ -6,7 +6,6 @@ import {
 	type Claimed,
 	type ClaimOptions,
 	type Ended,
-	type Ending,
 	type EventRow,
 	type ExitKind,
 	type JobInput,
@@ -14,6 +13,7 @@ import {
 	type OpenOptions,
 	openScheduler,
 	type Reason,
+	type RunEnd,
 	type Scheduler,
 	type Status,
 } from "../../src/index.ts";
@@ -60,7 +60,7 @@ export class Stand {
 		return { job: id, token: claimed.run.token };
 	}
 
-	async end(id: number, exit_kind: ExitKind, more: Partial<Ending> = {}): Promise<Ended> {
+	async end(id: number, exit_kind: ExitKind, more: Partial<RunEnd> = {}): Promise<Ended> {
 		const ended = await this.sluice.complete({ ...this.run(id), exit_kind, ...more });
 		this.runs.delete(id);
 		return ended;
@@ -70,7 +70,7 @@ export class Stand {
 		return this.end(id, "completed", { exit_code: 0 });
 	}
 
-	fail(id: number, more: Partial<Ending> = {}): Promise<Ended> {
+	fail(id: number, more: Partial<RunEnd> = {}): Promise<Ended> {
 		return this.end(id, "failed", { exit_code: 1, ...more });
 	}
 

@@ -3,12 +3,19 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import type { Disk } from "../../src/disk.ts";
+import type { Disk } from "../../src/contracts/disk.ts";
+import type { Facts, Host } from "../../src/contracts/host.ts";
+import { type Log, SILENT } from "../../src/contracts/log.ts";
 import { localDisk } from "../../src/host/disk.ts";
-import type { Facts, Host } from "../../src/host.ts";
 import { type JobInput, type JobView, type OpenOptions, openScheduler, type Scheduler } from "../../src/index.ts";
-import { type Log, SILENT } from "../../src/log.ts";
-import { createSupervisor, type Parts, SETTINGS, type Step, type Supervisor, type SupervisorSettings } from "../../src/supervisor/index.ts";
+import {
+	createSupervisor,
+	SETTINGS,
+	type StartStep,
+	type Supervisor,
+	type SupervisorDeps,
+	type SupervisorSettings,
+} from "../../src/supervisor/index.ts";
 import { FakeProcesses } from "./fake-processes.ts";
 import { FakeClock } from "./fakes.ts";
 import { makeFolder } from "./folder.ts";
@@ -58,8 +65,8 @@ export type SupervisedOptions = {
 	processes?: FakeProcesses;
 	start?: "later";
 	mayLaunch?: () => boolean;
-	versionOf?: Parts["versionOf"];
-	step?: (step: Step) => void;
+	versionOf?: SupervisorDeps["versionOf"];
+	step?: (step: StartStep) => void;
 };
 
 export class Supervised {
@@ -80,7 +87,7 @@ export class Supervised {
 		const say = (message: string) => void this.said.push(message);
 		const log: Log = { ...SILENT, warn: say, error: say };
 		let secrets = 0;
-		const parts: Parts = {
+		const parts: SupervisorDeps = {
 			scheduler: options.scheduler?.(sluice) ?? sluice,
 			processes,
 			host,

@@ -1,6 +1,6 @@
 // A program that takes a home's lock and keeps it until it dies; says `held`, or why not.
 
-import { takeLock, writeRecord } from "../../src/daemon/lock.ts";
+import { takeLock, writeRecord } from "../../src/daemon/service/lock.ts";
 
 const [lock = "", record = ""] = process.argv.slice(2);
 try {

@@ -1,7 +1,7 @@
 // A program that goes for one lock after another, each at a moment that its rivals know too, keeps what it gets, and says which it has.
 
 import { join } from "node:path";
-import { takeLock } from "../../src/daemon/lock.ts";
+import { takeLock } from "../../src/daemon/service/lock.ts";
 
 const [folder = "", rounds = "0"] = process.argv.slice(2);
 const got: number[] = [];

@@ -1,9 +1,9 @@
-// What of a large picture is in sight, and how large: moved, zoomed about a point, fitted. Pure.
+// The visible part of a large drawing and its scale: moved, zoomed around a point, fitted. Pure.
 
-/** A point of the picture is on the screen at `x * scale + dx`, `y * scale + dy`. */
+/** A point of the drawing is on the screen at `x * scale + dx`, `y * scale + dy`. */
 export type Camera = { scale: number; dx: number; dy: number };
 
-export const SCALES = { least: 0.02, most: 2.5 };
+const SCALES = { least: 0.02, most: 2.5 };
 
 export function wholeOf(width: number, height: number, screenWidth: number, screenHeight: number, margin = 24): Camera {
 	if (width <= 0 || height <= 0) return { scale: 1, dx: margin, dy: margin };
@@ -26,7 +26,7 @@ export const centreOn = ({ scale }: Camera, x: number, y: number, width: number,
 	dy: height / 2 - y * scale,
 });
 
-/** The part of the picture that is on the screen. */
+/** The part of the drawing that is on the screen. */
 export const sight = ({ scale, dx, dy }: Camera, width: number, height: number) => ({
 	left: -dx / scale,
 	top: -dy / scale,

@@ -1,13 +1,13 @@
-// Where the jobs of a graph stand: columns by what comes before, ordered so that few arrows cross. Pure; runs in a worker.
+// Positions of the jobs of a graph: columns by predecessors, ordered so that few arrows cross. Pure; runs in a worker.
 //
-// Up to DAGRE_MOST jobs dagre does it, with its better ways around. 2,000 jobs took it 19 s and more; this takes some 100 ms for them.
+// Up to DAGRE_MOST jobs dagre does it, which routes arrows better. For 2,000 jobs dagre took 19 s and more; this takes about 100 ms.
 
 import dagre from "@dagrejs/dagre";
 
 export type Edge = { from: number; to: number };
-export type Asked = { nodes: readonly number[]; edges: readonly Edge[] };
-/** `x`, `y`: a node's centre. `bends`: points between its ends, for arrows that go around. */
-export type Placed = {
+export type LayoutRequest = { nodes: readonly number[]; edges: readonly Edge[] };
+/** `x`, `y`: a node's centre. `bends`: intermediate points of arrows that go around nodes. */
+export type LaidOut = {
 	nodes: { id: number; x: number; y: number }[];
 	edges: (Edge & { bends: { x: number; y: number }[] })[];
 	width: number;
@@ -15,17 +15,17 @@ export type Placed = {
 };
 
 export const NODE = { width: 176, height: 34, gapX: 56, gapY: 12 };
-export const DAGRE_MOST = 120;
+const DAGRE_MOST = 120;
 
 /** `from` comes before `to`. */
-export function layOut(asked: Asked): Placed {
+export function layOut(asked: LayoutRequest): LaidOut {
 	const there = new Set(asked.nodes);
 	const edges = asked.edges.filter(({ from, to }) => from !== to && there.has(from) && there.has(to));
 	if (asked.nodes.length <= DAGRE_MOST && edges.length > 0) return byDagre(asked.nodes, edges);
 	return byColumns(asked.nodes, edges);
 }
 
-function byDagre(nodes: readonly number[], edges: readonly Edge[]): Placed {
+function byDagre(nodes: readonly number[], edges: readonly Edge[]): LaidOut {
 	const graph = new dagre.graphlib.Graph();
 	graph.setGraph({ rankdir: "LR", nodesep: NODE.gapY, ranksep: NODE.gapX, marginx: 0, marginy: 0 });
 	graph.setDefaultEdgeLabel(() => ({}));
@@ -57,7 +57,7 @@ function neighbours(nodes: readonly number[], edges: readonly Edge[]): { before:
 	return { before, behind };
 }
 
-/** The longest way from a beginning, in steps. A circle (there should be none) is cut where it is met. */
+/** The longest path from a start, in steps. A cycle (there should be none) is cut where it is found. */
 export function columnsOf(nodes: readonly number[], edges: readonly Edge[]): Map<number, number> {
 	const { before, behind } = neighbours(nodes, edges);
 	const left = new Map(nodes.map((id) => [id, before.get(id)?.length ?? 0]));
@@ -73,10 +73,10 @@ export function columnsOf(nodes: readonly number[], edges: readonly Edge[]): Map
 }
 
 const SWEEPS = 6;
-/** Jobs in one column, one below the other, before it is broken up. */
+/** Maximum jobs in one column before it is split. */
 const TALLEST = 60;
 
-function byColumns(nodes: readonly number[], edges: readonly Edge[]): Placed {
+function byColumns(nodes: readonly number[], edges: readonly Edge[]): LaidOut {
 	const { before, behind } = neighbours(nodes, edges);
 	const single = nodes.filter((id) => before.get(id)?.length === 0 && behind.get(id)?.length === 0);
 	const alone = new Set(single);
@@ -110,14 +110,14 @@ function byColumns(nodes: readonly number[], edges: readonly Edge[]): Placed {
 	}
 	const [stepX, stepY] = [NODE.width + NODE.gapX, NODE.height + NODE.gapY];
 	const tallest = Math.max(1, ...columns.map((some) => some.length));
-	const found: Placed["nodes"] = [];
+	const found: LaidOut["nodes"] = [];
 	const halfX = NODE.width / 2;
 	columns.forEach((some, c) => {
 		some.forEach((id, index) => {
 			found.push({ id, x: c * stepX + halfX, y: (tallest / 2 - some.length / 2 + index + 0.5) * stepY });
 		});
 	});
-	// Those that nothing ties stand below, in a block.
+	// Jobs without edges are placed below, in a block.
 	const top = bound.length === 0 ? 0 : tallest * stepY + NODE.height;
 	const wide = Math.max(columns.length, Math.ceil(single.length / TALLEST), Math.min(6, single.length));
 	single.forEach((id, index) => {
@@ -128,7 +128,7 @@ function byColumns(nodes: readonly number[], edges: readonly Edge[]): Placed {
 	return { nodes: found, edges: edges.map((edge) => ({ ...edge, bends: [] })), width, height };
 }
 
-/** The longest chain of jobs that are not done yet: what the end hangs on where no forecast tells it. */
+/** The longest chain of jobs that are not done yet: what the end depends on, if there is no forecast. */
 export function longestChain(nodes: readonly number[], edges: readonly Edge[]): number[] {
 	const column = columnsOf(nodes, edges);
 	const { before } = neighbours(nodes, edges);

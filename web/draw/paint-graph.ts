@@ -1,12 +1,12 @@
-// Draws a laid-out graph on a canvas: only what is in sight, and only as much of it as can be read at its size.
+// Draws a laid-out graph on a canvas: only the visible part, and only details that are readable at its scale.
 
 import type { Status } from "../../src/core/job.ts";
 import { type Camera, sight } from "./camera.ts";
-import { NODE, type Placed } from "./layout.ts";
+import { type LaidOut, NODE } from "./layout.ts";
 
-export type Look = { status: Status; label: string };
+type Look = { status: Status; label: string };
 export type Picture = {
-	placed: Placed;
+	placed: LaidOut;
 	at: Map<number, { x: number; y: number }>;
 	look: (id: number) => Look | undefined;
 	/** Jobs of the critical path, and its steps as `from>to`. */
@@ -48,7 +48,7 @@ export function paintGraph(context: CanvasRenderingContext2D, camera: Camera, wi
 			if (Math.max(a.y, b.y) < top - 200 || Math.min(a.y, b.y) > bottom + 200) continue;
 			if (readable) arrow(context, a.x + halfX, a.y, b.x - halfX, b.y, edge.bends);
 			else {
-				// Too small for curves to be seen; thousands of them would take most of a frame.
+				// At this scale curves are not visible; thousands of them would take most of a frame.
 				context.moveTo(a.x + halfX, a.y);
 				context.lineTo(b.x - halfX, b.y);
 			}

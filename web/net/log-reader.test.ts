@@ -1,23 +1,23 @@
-// A log that is read by ranges shows the same as one that is read from its beginning: text, and what agents write.
+// A log that is read by ranges shows the same as one that is read from its beginning, both for text and for agents' output.
 
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createRenderer } from "../../src/core/agents/render.ts";
-import { wholeLetters } from "../../src/core/log-piece.ts";
+import { wholeLetters } from "../../src/core/text/log-piece.ts";
 import { lineCount, linesIn, linesOf } from "../state/log-pieces.ts";
-import { LogReader, type Read } from "./log-reader.ts";
+import { LogReader, type ReadLog } from "./log-reader.ts";
 
 const FIXTURES = new URL("../../test/fixtures/agents/", import.meta.url);
 const fixture = (name: string) => readFileSync(new URL(`${name}/stdout`, FIXTURES), "utf8");
 const AGENTS = ["claude", "codex", "gemini", "opencode"] as const;
 
-/** A file that grows, as the daemon gives pieces of it. */
+/** A growing file that returns pieces like the daemon. */
 function file(output: string) {
 	const encoder = new TextEncoder();
 	let bytes = new Uint8Array();
 	let ended = false;
-	const read: Read = async ({ offset, limit }) => {
+	const read: ReadLog = async ({ offset, limit }) => {
 		const from = offset < 0 ? Math.max(0, bytes.length + offset) : Math.min(offset, bytes.length);
 		const some = bytes.subarray(from, Math.min(bytes.length, from + Math.max(4, limit)));
 		const whole = ended && from + some.length >= bytes.length ? some.length : wholeLetters(some);
@@ -44,7 +44,7 @@ function rendered(text: string, format: (typeof AGENTS)[number]): string[] {
 	const renderer = createRenderer(format);
 	return linesOf(renderer.push(text) + renderer.end());
 }
-const shown = (read: Read) => new LogReader(read, () => {}, { stream: "stdout", as: "shown" });
+const shown = (read: ReadLog) => new LogReader(read, () => {}, { stream: "stdout", as: "shown" });
 
 describe("an agent's log", () => {
 	const cases = AGENTS.flatMap((format) =>
@@ -76,7 +76,7 @@ describe("an agent's log", () => {
 		expect(linesOfLog(raw)).toEqual(linesOf(text));
 	});
 
-	test("that grows by any pieces is shown as it would be at once", async () => {
+	test("that grows by any pieces is shown like the whole text", async () => {
 		const some = cases.filter(({ text }) => text.length < 30_000);
 		await fc.assert(
 			fc.asyncProperty(fc.constantFrom(...some), fc.array(fc.nat(30_000), { maxLength: 12 }), async ({ text, format }, cuts) => {
@@ -110,7 +110,7 @@ describe("an agent's log", () => {
 		for (let steps = 0; !back.state.log.atStart && steps < 100; steps++) {
 			await back.before();
 			seen = linesOfLog(back);
-			// Far from its end, that is let go.
+			// Far from the end, pieces at the end are dropped.
 			const at = expected.indexOf(seen[0] as string);
 			expect(seen).toEqual(expected.slice(at, at + seen.length));
 		}
@@ -119,13 +119,13 @@ describe("an agent's log", () => {
 		await on.toStart();
 		for (let steps = 0; !on.state.log.atEnd && steps < 100; steps++) await on.behind("now");
 		expect(linesOfLog(on).at(-1)).toBe(expected.at(-1));
-		// Let go and come back to.
+		// Dropped, and read again.
 		for (let steps = 0; !back.state.log.atEnd && steps < 100; steps++) await back.behind("now");
 		seen = linesOfLog(back);
 		expect(seen).toEqual(expected.slice(-seen.length));
 	});
 
-	test("is searched by what is shown, not by what stands in its JSON", async () => {
+	test("is searched by its rendered text, not by its JSON", async () => {
 		const filler = `${JSON.stringify({ type: "system", subtype: "init", note: "hidden words" })}\n`.repeat(4000);
 		const said = `${JSON.stringify({ type: "assistant", message: { content: [{ type: "text", text: 'a "quoted" word' }] } })}\n`;
 		const log = file("claude");
@@ -150,7 +150,7 @@ describe("an agent's log", () => {
 	});
 });
 
-test("text: letters that a range cuts in two shift nothing", async () => {
+test("text: characters that a range cuts in two do not shift positions", async () => {
 	const text = Array.from({ length: 9000 }, (_, n) => `line ${n} ${"€".repeat(n % 40)}\n`).join("");
 	const log = file("command");
 	log.write(text);
@@ -161,7 +161,7 @@ test("text: letters that a range cuts in two shift nothing", async () => {
 	expect(linesOfLog(reader)).toEqual(linesOf(text));
 });
 
-test("the next run's log begins anew, wherever one was", async () => {
+test("the next run's log begins anew, whatever the position", async () => {
 	const [first, second] = [file("command"), file("command")];
 	first.write("a long log of the first run\n".repeat(50));
 	let now = { read: first.read, run: "1.1" };

@@ -1,32 +1,51 @@
-// Reads one run's log by ranges: the end first, more at either side when one comes near it, new lines while one follows, and any place that a search finds.
-// An agent's log is shown as `sluice logs` does, unless it is wanted as it is.
+// Reads one run's log by ranges: the end first, more on either side when the reader scrolls near it, new lines while following, and any position that a
+// search finds. An agent's log is shown like in `sluice logs`, unless it is wanted raw.
 
 import { createRenderer } from "../../src/core/agents/render.ts";
-import type { LogStream } from "../../src/core/log-piece.ts";
-import { append, EMPTY, findLine, type Log, lineCount, PIECE_BYTES, type Piece, pieceOf, prepend, size } from "../state/log-pieces.ts";
-import { hasWholeLine, type Reading, readingOf, Shown } from "../state/log-shown.ts";
+import type { LogStream } from "../../src/core/text/log-piece.ts";
+import {
+	append,
+	EMPTY,
+	findLine,
+	type LoadedLog,
+	type LogPiece,
+	lineCount,
+	PIECE_BYTES,
+	pieceOf,
+	prepend,
+	size,
+} from "../state/log-pieces.ts";
+import { hasWholeLine, type LogFormat, readingOf, Shown } from "../state/log-shown.ts";
 
-export type Part = { run: string | null; offset: number; next_offset: number; text: string; eof: boolean; ended: boolean; output?: string };
-export type Read = (range: { offset: number; limit: number; wait_ms?: number }, signal: AbortSignal) => Promise<Part>;
+export type LogAnswer = {
+	run: string | null;
+	offset: number;
+	next_offset: number;
+	text: string;
+	eof: boolean;
+	ended: boolean;
+	output?: string;
+};
+export type ReadLog = (range: { offset: number; limit: number; wait_ms?: number }, signal: AbortSignal) => Promise<LogAnswer>;
 type Begins = "at a line" | "anywhere";
 
-/** Bytes that a search reads at once, and before a match that are shown. */
+/** Bytes that a search reads at once, and bytes that are shown before a match. */
 const SEARCHED = 900_000;
 const BEFORE = 30_000;
 const WAIT_MS = 10_000;
-/** Of JSON, a piece may show few lines: so many are wanted before it is enough, from so many pieces. */
+/** A piece of JSON may show few lines: read until this many lines, from at most this many pieces. */
 const ENOUGH = 150;
 const PIECES = 10;
 
 export type LogState = {
-	log: Log;
-	ended: boolean /** Bytes that are known to be there. */;
+	log: LoadedLog;
+	ended: boolean /** Bytes known to exist. */;
 	size: number;
 	problem: string | null;
 	run: string | null;
-	/** What the run writes: `command` is text. */
+	/** The format of the output: `command` is text. */
 	output: string;
-	reading: Reading;
+	reading: LogFormat;
 };
 
 type Scan = (words: string, begin: number, end: number, signal: AbortSignal, progress: (bytes: number) => void) => Promise<number | null>;
@@ -39,8 +58,8 @@ export class LogReader {
 	private searching: AbortController | null = null;
 
 	constructor(
-		private readonly read: Read,
-		/** `before`: so many lines were put before those that were there. */
+		private readonly read: ReadLog,
+		/** `before`: how many lines were inserted before the existing ones. */
 		private readonly changed: (before: number) => void,
 		private readonly how: { stream: LogStream; as: "shown" | "raw" } = { stream: "both", as: "raw" },
 	) {}
@@ -68,8 +87,8 @@ export class LogReader {
 		}
 	}
 
-	/** What an agent writes is read by whole lines, however long one is. */
-	private async ask(range: { offset: number; limit: number; wait_ms?: number }, begins: Begins): Promise<Part> {
+	/** An agent's output is read by whole lines, however long a line is. */
+	private async ask(range: { offset: number; limit: number; wait_ms?: number }, begins: Begins): Promise<LogAnswer> {
 		const part = await this.read(range, this.cut.signal);
 		const { output = "command" } = part;
 		const reading = readingOf(output, this.how.stream, this.how.as);
@@ -82,17 +101,17 @@ export class LogReader {
 		return part.eof ? part : this.read({ offset: part.offset, limit: SEARCHED }, this.cut.signal);
 	}
 
-	private pieceOf(part: Part, begins: Begins): Piece {
+	private pieceOf(part: LogAnswer, begins: Begins): LogPiece {
 		return (
 			this.shown?.on(part, begins, part.eof && part.ended ? "last" : "more") ?? pieceOf(part.offset, part.next_offset, part.text, begins)
 		);
 	}
 
-	private take(part: Part, log: Log): Partial<LogState> {
+	private take(part: LogAnswer, log: LoadedLog): Partial<LogState> {
 		return { log, ended: part.ended, size: Math.max(this.state.size, part.next_offset), problem: null, run: part.run };
 	}
 
-	/** A new beginning, with enough before it. */
+	/** Starts at a new position, with enough lines before it. */
 	private async begin(range: { offset: number; limit: number; wait_ms?: number }): Promise<void> {
 		const part = await this.ask(range, range.offset === 0 ? "at a line" : "anywhere");
 		const piece = this.pieceOf(part, part.offset > 0 ? "anywhere" : "at a line");
@@ -101,14 +120,14 @@ export class LogReader {
 			for (let n = 0; n < PIECES && lineCount(this.state.log) < ENOUGH && !this.state.log.atStart; n++) await this.putBefore();
 	}
 
-	/** The end of the log; also of the next run, when there is one. */
+	/** Goes to the end of the log; also of the next run, if there is one. */
 	toEnd = (): Promise<void> => this.alone(() => this.begin({ offset: -PIECE_BYTES, limit: PIECE_BYTES, wait_ms: 1 }));
 
 	toStart = (): Promise<void> => this.jump(0);
 
 	private jump = (offset: number): Promise<void> => this.alone(() => this.begin({ offset, limit: PIECE_BYTES }));
 
-	/** What comes before the first line that is kept. */
+	/** Loads what comes before the first line in memory. */
 	before = (): Promise<void> => this.alone(() => this.putBefore());
 
 	private async putBefore(): Promise<void> {
@@ -122,7 +141,7 @@ export class LogReader {
 		this.set(this.take(part, prepend(this.state.log, piece)), piece.lines.length);
 	}
 
-	/** What comes after the last one; at the end of a live log it waits for more. */
+	/** Loads what comes after the last line; at the end of a live log it waits for more. */
 	behind = (patience: "wait" | "now"): Promise<void> =>
 		this.alone(async () => {
 			const { log, ended, run } = this.state;
@@ -135,7 +154,7 @@ export class LogReader {
 			this.set(this.take(part, append(log, piece, part.eof)));
 		});
 
-	/** The number of the line, after `from`, that has the words; reads on to the end, then from the start. −1: nowhere. */
+	/** The number of the next line after `from` that contains the words; reads to the end, then from the start. −1: not found. */
 	async find(words: string, from: number, progress: (bytes: number) => void): Promise<number> {
 		this.searching?.abort();
 		const here = findLine(this.state.log, words, from);
@@ -150,7 +169,7 @@ export class LogReader {
 		if (found === null || searching.signal.aborted) return -1;
 		await this.jump(Math.max(0, found - BEFORE));
 		const line = findLine(this.state.log, words, 0);
-		// The words may stand before the match, too, in what is shown around it: the last that fits in front of it is near enough.
+		// The words may also occur before the match, in the text shown around it: the last line in front of it is near enough.
 		return line >= 0 ? line : Math.min(0, lineCount(this.state.log) - 1);
 	}
 
@@ -158,7 +177,7 @@ export class LogReader {
 		this.searching?.abort();
 	}
 
-	/** The byte at which the words begin; null when they are not there. */
+	/** The byte at which the words begin; null if they are not there. */
 	private scan: Scan = async (words, begin, end, signal, progress) => {
 		const wanted = words.toLowerCase();
 		const encoder = new TextEncoder();
@@ -170,14 +189,14 @@ export class LogReader {
 			if (at >= 0) return part.offset - encoder.encode(tail).length + encoder.encode(text.slice(0, at)).length;
 			progress(part.next_offset - begin);
 			if (part.eof || part.next_offset <= offset) return null;
-			// Words that are cut in two are found with the next piece.
+			// Keeps the end, so that words cut in two are found with the next piece.
 			tail = text.slice(-wanted.length);
 			offset = part.next_offset;
 		}
 		return null;
 	};
 
-	/** The same for what is shown of an agent's log: the byte at which the line begins that brings the words. */
+	/** Searches the rendered text of an agent's log: returns the byte at which the line begins whose output contains the words. */
 	private scanShown: Scan = async (words, begin, end, signal, progress) => {
 		if (this.state.reading === "raw") return null;
 		const renderer = createRenderer(this.state.reading);

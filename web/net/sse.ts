@@ -1,11 +1,11 @@
-// Reads server-sent events from pieces of text, wherever they are cut. Pure.
+// Parses server-sent events from pieces of text, wherever they are cut. Pure.
 
 export type Frame = { id: number | null; event: string; data: string };
 
 export class SseReader {
 	private rest = "";
 
-	/** The frames that are whole now; comments (heartbeats) are none. */
+	/** The frames that are complete now; comments (heartbeats) are skipped. */
 	feed(text: string): Frame[] {
 		const parts = (this.rest + text).split("\n\n");
 		this.rest = parts.pop() ?? "";

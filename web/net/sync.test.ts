@@ -1,18 +1,18 @@
-// What the page says of its connection, with a daemon that answers as told.
+// What the page shows of its connection, with a fake daemon that gives prepared answers.
 
 import { expect, test } from "vitest";
 import { Jobs } from "../state/jobs.ts";
-import { type Door, Refused } from "./door.ts";
-import { type Phase, Sync } from "./sync.ts";
+import { Refused, type RpcClient } from "./client.ts";
+import { type LinkPhase, Sync } from "./sync.ts";
 
 const lost = () => Promise.reject(new Refused("offline", "the daemon cannot be reached"));
 
-async function phases(daemon: { lists: boolean }, tries: number): Promise<{ seen: Phase[]; rows: number }> {
+async function phases(daemon: { lists: boolean }, tries: number): Promise<{ seen: LinkPhase[]; rows: number }> {
 	const jobs = new Jobs();
-	const seen: Phase[] = [];
+	const seen: LinkPhase[] = [];
 	let left = tries;
-	const door: Door = {
-		call: (async () => (daemon.lists ? { jobs: [], seq: 7, total: 0 } : lost())) as unknown as Door["call"],
+	const door: RpcClient = {
+		call: (async () => (daemon.lists ? { jobs: [], seq: 7, total: 0 } : lost())) as unknown as RpcClient["call"],
 		stream: lost,
 		poll: lost,
 	};
@@ -46,6 +46,6 @@ test("cut off between the first list and the first event: what is shown is stale
 	expect((await phases({ lists: true }, 5)).seen).toEqual(["loading", "stale"]);
 });
 
-test("never reached: there is nothing that could be stale", async () => {
+test("never reached: nothing can be stale", async () => {
 	expect((await phases({ lists: false }, 5)).seen).toEqual(["loading"]);
 });

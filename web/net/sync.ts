@@ -1,40 +1,40 @@
-// Keeps the page's jobs the same as the daemon's: a snapshot, then its events; after a break the events since; after a gap a new snapshot.
+// Keeps the page's jobs in sync with the daemon: a snapshot, then its events; after a break the events since; after a gap a new snapshot.
 //
-//   loading   the first snapshot is on its way
+//   loading   the first snapshot is being loaded
 //   live      events come as they happen
-//   polling   something between holds the stream back: events are asked for every few seconds, and the stream is tried again now and then
+//   polling   a proxy buffers the stream: events are requested every few seconds, and the stream is tried again now and then
 //   stale     nothing comes: what is shown is as old as `heardAt` says
-//   refused   the token is wrong: nothing more is tried
+//   refused   the daemon refuses this page's token: nothing more is tried
 
 import type { EventDocument } from "../../src/api/documents.ts";
 import type { Jobs } from "../state/jobs.ts";
-import { FIELDS, type Wanted } from "../state/row.ts";
-import { type Door, Refused } from "./door.ts";
+import { FIELDS, type RowFields } from "../state/row.ts";
+import { Refused, type RpcClient } from "./client.ts";
 import { SseReader } from "./sse.ts";
 
-export type Phase = "loading" | "live" | "polling" | "stale" | "refused";
-export type Link = { phase: Phase; heardAt: number; problem: string | null };
+export type LinkPhase = "loading" | "live" | "polling" | "stale" | "refused";
+export type LinkState = { phase: LinkPhase; heardAt: number; problem: string | null };
 
 export type SyncParts = {
-	door: Door;
+	door: RpcClient;
 	jobs: Jobs;
 	after(ms: number, call: () => void): () => void;
 	monotonic(): number;
-	/** Something has changed: `events` are those that were just taken in. */
+	/** Called after a change: `events` are those that were just applied. */
 	changed(events: readonly EventDocument[]): void;
-	linked(link: Link): void;
+	linked(link: LinkState): void;
 };
 
-export const TIMES = {
-	/** The stream's first word comes at once, unless something holds it back. */
+const TIMES = {
+	/** The stream's first bytes come at once, unless a proxy buffers it. */
 	firstWordMs: 5000,
-	/** The daemon's heart beats every 15 s. */
+	/** The daemon sends a heartbeat every 15 s. */
 	silenceMs: 33_000,
 	pollMs: 2000,
-	/** Polling: when the stream is tried again. */
+	/** While polling: when the stream is tried again. */
 	retryStreamMs: 60_000,
 	againMs: [250, 500, 1000, 2000, 4000],
-	/** Marked jobs are asked for together. */
+	/** Marked jobs are requested together after this delay. */
 	gatherMs: 150,
 };
 const PAGE = 2000;
@@ -42,9 +42,9 @@ const PIECE = 500;
 const RECENT = 2000;
 
 export class Sync {
-	private link: Link;
+	private link: LinkState;
 	private failures = 0;
-	/** A snapshot has come: there is something to show, and it can grow old. */
+	/** A snapshot has arrived: there is something to show that can become stale. */
 	private loaded = false;
 	private stopped = false;
 	private fetching = false;
@@ -64,10 +64,12 @@ export class Sync {
 		this.gathering?.();
 	}
 
-	/** Until stopped, or refused. */
+	private isOver = (): boolean => this.stopped || this.link.phase === "refused";
+
+	/** Runs until stopped or refused. */
 	async run(): Promise<void> {
 		let fresh = false;
-		while (!this.stopped && this.link.phase !== "refused") {
+		while (!this.isOver()) {
 			try {
 				if (!fresh) await this.snapshot();
 				fresh = true;
@@ -75,15 +77,15 @@ export class Sync {
 				else await this.rest();
 			} catch (error) {
 				this.lost(error);
-				await this.rest();
+				if (!this.isOver()) await this.rest();
 			}
 		}
 	}
 
-	/** Everything that is active, and what ended last. */
+	/** Loads all active jobs and the latest ended ones. */
 	private async snapshot(): Promise<void> {
 		const { door, jobs } = this.parts;
-		const found: Wanted[] = [];
+		const found: RowFields[] = [];
 		let seq: number | null = null;
 		for (let after = 0; ; ) {
 			const page = await door.call("job.list", { limit: PAGE, after, fields: [...FIELDS] });
@@ -94,14 +96,14 @@ export class Sync {
 			after = last.id;
 		}
 		const ended = await door.call("job.list", { recent: RECENT, limit: RECENT, fields: [...FIELDS] });
-		// One that ended between the two lists is in both: the second knows better.
+		// A job that ended between the two requests is in both lists: the second one is newer.
 		jobs.replace([...found, ...ended.jobs], seq);
 		this.loaded = true;
 		this.heard();
 		this.parts.changed([]);
 	}
 
-	/** Ends when the stream does, or with the word that a new snapshot is needed. */
+	/** Returns when the stream ends, or `gap` if a new snapshot is needed. */
 	private async follow(): Promise<"over" | "gap"> {
 		const { door, jobs, after, monotonic } = this.parts;
 		const cutting = new AbortController();
@@ -149,7 +151,7 @@ export class Sync {
 		return "over";
 	}
 
-	/** For as long as the stream is not tried again. */
+	/** Polls until it is time to try the stream again. */
 	private async poll(): Promise<"over" | "gap"> {
 		const { door, jobs, monotonic } = this.parts;
 		const until = monotonic() + this.times.retryStreamMs;
@@ -174,7 +176,7 @@ export class Sync {
 		return "taken";
 	}
 
-	/** Asks for what events have marked, a little later and together. */
+	/** Requests the jobs that events have marked, together, after a short delay. */
 	gather(): void {
 		const { jobs, after } = this.parts;
 		if (this.gathering || this.fetching || (jobs.marked.size === 0 && jobs.ranges.length === 0)) return;
@@ -182,10 +184,10 @@ export class Sync {
 			this.gathering = null;
 			this.fetching = true;
 			void this.fetchMarked()
-				.catch(() => {})
+				.catch((error) => this.endIfSignedOut(error))
 				.finally(() => {
 					this.fetching = false;
-					if (!this.stopped) this.gather();
+					if (!this.isOver()) this.gather();
 				});
 		});
 	}
@@ -208,7 +210,7 @@ export class Sync {
 				next = (found.at(-1)?.id ?? range[1]) + 1;
 			}
 		} catch (error) {
-			// Asked for again with the next event, or after the break.
+			// Requested again with the next event, or after the break.
 			for (const id of ids) jobs.marked.add(id);
 			if (range) jobs.ranges.unshift(range);
 			throw error;
@@ -221,17 +223,22 @@ export class Sync {
 		this.parts.linked(this.link);
 	}
 
-	private say(news: Partial<Link>): void {
+	private say(news: Partial<LinkState>): void {
 		this.link = { ...this.link, ...news };
 		this.parts.linked(this.link);
 	}
 
 	private lost(error: unknown): void {
-		if (this.stopped) return;
-		const refused = error instanceof Refused && error.code === "wrong_token";
+		if (this.stopped || this.endIfSignedOut(error)) return;
 		this.failures++;
-		const phase = refused ? "refused" : this.loaded ? "stale" : "loading";
-		this.say({ phase, problem: error instanceof Error ? error.message : String(error) });
+		this.say({ phase: this.loaded ? "stale" : "loading", problem: error instanceof Error ? error.message : String(error) });
+	}
+
+	private endIfSignedOut(error: unknown): boolean {
+		if (!(error instanceof Refused) || error.code !== "signed_out") return false;
+		if (!this.stopped) this.say({ phase: "refused", problem: error.message });
+		this.cutting?.abort();
+		return true;
 	}
 
 	private rest(): Promise<void> {

@@ -1,9 +1,9 @@
-// Everything that can be done from the page: what is asked before, what is called, what is said afterwards.
+// All actions of the page: the confirmation, the call, the message afterwards.
 
 import type { JobDocument } from "../../src/api/documents.ts";
 import { grantWords, isGrantable } from "../../src/core/agents/denied.ts";
 import { app } from "../app.ts";
-import type { Row } from "../state/row.ts";
+import type { JobRow } from "../state/row.ts";
 import { count } from "../state/words.ts";
 
 export type Scope = { lane?: string; repo?: string; batch?: string; account?: string };
@@ -55,7 +55,7 @@ export function reject(id: number): void {
 	});
 }
 
-export function cancel(row: Pick<Row, "id" | "label" | "status">): void {
+export function cancel(row: Pick<JobRow, "id" | "label" | "status">): void {
 	app.confirm({
 		title: `Cancel job ${row.id}?`,
 		text: row.status === "running" ? `“${row.label}” runs: it is asked to stop, then made to.` : `“${row.label}” will not run.`,
@@ -69,7 +69,7 @@ export function cancel(row: Pick<Row, "id" | "label" | "status">): void {
 	});
 }
 
-export function retry(row: Pick<Row, "id" | "label">): void {
+export function retry(row: Pick<JobRow, "id" | "label">): void {
 	app.confirm({
 		title: `Retry job ${row.id}?`,
 		text: `“${row.label}” and everything that comes after it begin again; what they had reached is put back.`,
@@ -102,7 +102,7 @@ export function dropMerge(id: number): void {
 	});
 }
 
-/** An answer, a permission, or both. */
+/** Sends an answer, a permission, or both. */
 export function answer({ id, question, agent, permission, granted, denied }: JobDocument): void {
 	const now = granted?.permission ?? permission;
 	const modes: [string, string][] = [
@@ -219,7 +219,7 @@ export function clearQueue(): void {
 	});
 }
 
-export function closeBreaker(scope: { agent: string } | { repo: string }): void {
+function closeBreaker(scope: { agent: string } | { repo: string }): void {
 	const what = scopeWords(scope);
 	void app.act("scheduler.resume", scope, ({ breaker_closed }) =>
 		breaker_closed ? `The breaker of ${what} is closed: its jobs start again.` : `The breaker of ${what} had closed already.`,
@@ -247,7 +247,7 @@ export function removeHost(name: string): void {
 	});
 }
 
-/** What ends a hold, by what it is about. */
+/** Ends a hold, in the way that its kind needs. */
 export function clearHold({ scope, kind }: { scope: string; kind: string }): void {
 	const [what = "", name = ""] = scope.split(/:(.*)/s);
 	if (kind === "paused") resume(what === "all" || what === "" ? {} : { [what]: name });

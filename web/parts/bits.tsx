@@ -1,9 +1,9 @@
-// Small things that many views show: a status, a lane, a time that runs.
+// Small elements that many views show: a status, a lane, a running time.
 
 import type { ComponentChildren } from "preact";
 import type { Status } from "../../src/core/job.ts";
 import { app } from "../app.ts";
-import { addressOf } from "../state/place.ts";
+import { addressOf } from "../state/route.ts";
 import { elapsed, fromNow, inWords, moment, span } from "../state/words.ts";
 import { useNews } from "./hooks.ts";
 
@@ -30,7 +30,7 @@ export function StatusDot({ status }: { status: Status }) {
 
 export const StatusChip = ({ status }: { status: Status }) => <span class={`chip status ${status}`}>{statusWord(status)}</span>;
 
-/** Counts up while one looks, by the daemon's clock. All of them are moved on together, by `tick`: hundreds that listen for themselves are slow to come and go. */
+/** Counts up by the daemon's clock. `tick` updates all of them together: hundreds of separate listeners would be slow to mount and unmount. */
 export const Running = ({ since }: { since: number }) => (
 	<span class="num" data-since={since}>
 		{elapsed(app.now() - since)}
@@ -44,7 +44,7 @@ app.listen("clock", function tick() {
 	}
 });
 
-/** `in 3 m`, `12 s ago`; the moment itself when pointed at. */
+/** `in 3 m`, `12 s ago`; the exact time on hover. */
 export function Moment({ at, how = "relative" }: { at: number; how?: "relative" | "clock" }) {
 	useNews("clock");
 	return (
@@ -56,7 +56,7 @@ export function Moment({ at, how = "relative" }: { at: number; how?: "relative" 
 
 export const Span = ({ ms }: { ms: number }) => <span class="num">{span(ms)}</span>;
 
-/** Goes there without loading the page; a new tab works as everywhere. */
+/** Navigates without loading the page; opening in a new tab works as usual. */
 export function JobLink({
 	id,
 	children,

@@ -1,24 +1,26 @@
-// How parts of the page follow the state, and ask for what only they show.
+// How parts of the page follow the state, and request data that only they show.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { app, type Channel } from "../app.ts";
 
-/** Draws again when one of these channels has news. */
+/** Redraws when one of these channels changes, also if one changed between the first draw and this effect, which runs after the paint. */
 export function useNews(...channels: Channel[]): void {
 	const [, draw] = useState(0);
 	const key = channels.join();
+	const drawnAt = app.changes;
 	useEffect(() => {
 		const ends = channels.map((channel) => app.listen(channel, () => draw((n) => n + 1)));
+		if (app.changes !== drawnAt) draw((n) => n + 1);
 		return () => {
 			for (const end of ends) end();
 		};
 	}, [key]);
 }
 
-export type Asked<T> = { value: T | null; problem: string | null; again: () => void };
+export type Loaded<T> = { value: T | null; problem: string | null; again: () => void };
 
-/** Asks now and whenever `key` changes; the last answer stays until the next is there. */
-export function useAsked<T>(ask: (signal: AbortSignal) => Promise<T>, key: string, fresh = ""): Asked<T> {
+/** Requests now and whenever `key` changes; the last answer stays until the next one arrives. */
+export function useAsked<T>(ask: (signal: AbortSignal) => Promise<T>, key: string, fresh = ""): Loaded<T> {
 	const [state, set] = useState<{ key: string; value: T | null; problem: string | null }>({ key, value: null, problem: null });
 	const [turn, next] = useState(0);
 	const latest = useRef(ask);
@@ -36,7 +38,7 @@ export function useAsked<T>(ask: (signal: AbortSignal) => Promise<T>, key: strin
 	return { value: state.key === key ? state.value : null, problem: state.problem, again: () => next((n) => n + 1) };
 }
 
-/** The size of an element, in CSS pixels, as it changes. */
+/** The current size of an element, in CSS pixels. */
 export function useSize<E extends HTMLElement>(): { ref: { current: E | null }; width: number; height: number } {
 	const ref = useRef<E>(null);
 	const [size, set] = useState({ width: 0, height: 0 });
@@ -55,7 +57,7 @@ export function useSize<E extends HTMLElement>(): { ref: { current: E | null }; 
 /** Whether dark colours are in force. */
 export const isDark = (): boolean => app.theme === "dark" || (app.theme === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
 
-/** Colours of the style sheet, for what is drawn on a canvas: there they are pairs, one for light and one for dark. */
+/** Colours of the style sheet for canvases: the sheet defines pairs, one for light and one for dark. */
 export function colours<const K extends string>(...names: K[]): Record<K, string> {
 	const style = getComputedStyle(document.documentElement);
 	const way = isDark() ? 2 : 1;

@@ -1,14 +1,14 @@
-// Keys that count everywhere; those of a view's own are with the view.
+// Keys that work everywhere; keys of a single view are defined in the view.
 
 import { app } from "../app.ts";
-import { VIEWS } from "../state/place.ts";
+import { VIEWS } from "../state/route.ts";
 import { approve, cancel, pause, promote, reject, resume, retry } from "./actions.ts";
 
 const isTyping = (target: EventTarget | null): boolean =>
 	target instanceof HTMLElement &&
 	(target.matches("input:not([type=range]):not([type=checkbox]), textarea, select") || target.isContentEditable);
 
-/** The cards that are in the page, as a person sees them: columns from left to right, each from above. */
+/** Moves the focus between the cards of the page: columns from left to right, each from the top. */
 function step(way: "up" | "down" | "left" | "right"): void {
 	const cards = [...document.querySelectorAll<HTMLElement>("[data-card]")];
 	const here = document.activeElement instanceof HTMLElement ? document.activeElement : null;

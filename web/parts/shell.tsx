@@ -1,14 +1,14 @@
-// The frame around every view: where one can go, the search, the pause, and how fresh what is shown is.
+// The frame around every view: navigation, search, pause, and how fresh the data is.
 
 import { useEffect, useRef } from "preact/hooks";
 import { app } from "../app.ts";
 import { monotonic } from "../outside.ts";
-import { addressOf, VIEWS, type View } from "../state/place.ts";
+import { addressOf, type PageView, VIEWS } from "../state/route.ts";
 import { count, elapsed } from "../state/words.ts";
 import { pause, resume } from "./actions.ts";
 import { useNews } from "./hooks.ts";
 
-const NAMES: Record<View, string> = {
+const NAMES: Record<PageView, string> = {
 	board: "Board",
 	graph: "Graph",
 	timeline: "Timeline",
@@ -18,8 +18,8 @@ const NAMES: Record<View, string> = {
 	kernel: "Kernel",
 };
 
-/** The page offers the kernel's view once its queue has an entry. */
-function isShown(view: View): boolean {
+/** The kernel's view is offered once its queue has an entry. */
+function isShown(view: PageView): boolean {
 	const { queued = 0, dispatched = 0 } = app.status?.kernel ?? {};
 	return view !== "kernel" || queued + dispatched > 0 || app.place.view === "kernel";
 }
@@ -27,7 +27,7 @@ function isShown(view: View): boolean {
 export function Shell() {
 	useNews("place", "status");
 	const nav = useRef<HTMLElement>(null);
-	// On a narrow screen the views are a row that scrolls.
+	// On a narrow screen the views are a scrolling row.
 	useEffect(() => nav.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [app.place.view]);
 	return (
 		<header class="top">
@@ -128,7 +128,7 @@ function Glance() {
 	);
 }
 
-/** Silent while all is well; else how old what one sees is. */
+/** Shows nothing while the page is live; else how old its data is. */
 function Freshness() {
 	useNews("link", "clock");
 	const { phase, heardAt, problem } = app.link;
@@ -161,6 +161,7 @@ function Freshness() {
 				</span>
 			</>
 		);
+	if (phase === "refused") return <span class="fresh stale">signed out</span>;
 	return role;
 }
 
@@ -196,7 +197,7 @@ function ThemeButton() {
 	);
 }
 
-/** Across the page while something keeps everything from starting. */
+/** A banner while something keeps all jobs from starting. */
 export function Banner() {
 	useNews("status", "link", "clock");
 	const { status, link } = app;

@@ -1,7 +1,7 @@
-// What the page says and asks: notes of what was done, questions before something is lost, the keys.
+// Messages and dialogs of the page: what was done, confirmations before something is lost, the list of keys.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { app, type Question } from "../app.ts";
+import { app, type Confirmation } from "../app.ts";
 import { useNews } from "./hooks.ts";
 
 export function Talk() {
@@ -36,7 +36,7 @@ export function Talk() {
 	);
 }
 
-/** A dialog of the browser: it keeps the focus, and Escape closes it. */
+/** A native dialog: it keeps the focus, and Escape closes it. */
 function useModal(close: () => void) {
 	const ref = useRef<HTMLDialogElement>(null);
 	useEffect(() => {
@@ -49,18 +49,19 @@ function useModal(close: () => void) {
 	return { ref, onCancel: close, onClose: close };
 }
 
-function Ask({ question }: { question: Question }) {
+function Ask({ question }: { question: Confirmation }) {
 	const { title, text, yes, grave, field, choice, act } = question;
 	const [value, set] = useState(field?.value ?? "");
 	const modal = useModal(() => app.confirm(null));
 	const [chosen, choose] = useState("");
+	useNews("link");
 	const lacks = field?.needed === true && value.trim() === "" && chosen === "";
 	return (
 		<dialog {...modal} aria-labelledby="ask-title" class="ask">
 			<form
 				onSubmit={(event) => {
 					event.preventDefault();
-					if (lacks) return;
+					if (lacks || !app.signedIn) return;
 					app.confirm(null);
 					act(value, chosen);
 				}}
@@ -89,11 +90,12 @@ function Ask({ question }: { question: Question }) {
 						</select>
 					</div>
 				) : null}
+				{app.signedIn ? null : <p role="alert">{app.link.problem}. Copy what you have written, close this, and sign in again.</p>}
 				<div class="buttons">
 					<button type="button" onClick={() => app.confirm(null)}>
 						Keep as it is
 					</button>
-					<button type="submit" class={grave ? "grave" : "main"} disabled={lacks}>
+					<button type="submit" class={grave ? "grave" : "main"} disabled={lacks || !app.signedIn}>
 						{yes}
 					</button>
 				</div>

@@ -1,4 +1,4 @@
-// A long list of rows of one height, of which only those in sight are in the page.
+// A long list of rows of equal height, of which only the visible ones are in the page.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";

@@ -1,28 +1,28 @@
-// The timeline's bars: each job's wait and run, lane by lane, packed so that none lie over each other; what is expected in outline. Pure.
+// The timeline's bars: each job's wait and run, by lane, packed without overlap; expected ones in outline. Pure.
 
 import type { ForecastDocument } from "../../src/api/forecast-document.ts";
-import type { Row } from "./row.ts";
+import type { JobRow } from "./row.ts";
 
 export type Bar = {
 	id: number;
 	label: string;
-	status: Row["status"];
-	/** Epoch ms: when its wait began, when its run did, when that ended. */
+	status: JobRow["status"];
+	/** Epoch ms: when the wait began, when the run began, when it ended. */
 	waits: number;
 	starts: number;
 	ends: number;
-	/** Expected, not seen: with the later of the two ends. */
+	/** Forecast, not observed: with the later of the two ends. */
 	expected: { late: number } | null;
-	/** Which line of its lane. */
+	/** The line within its lane. */
 	line: number;
 };
 export type LaneBars = { lane: string; bars: Bar[]; lines: number };
 
-/** A wait is drawn for so long at most, or one job of yesterday takes a whole line. */
+/** Maximum wait that is drawn; otherwise a job from yesterday would take a whole line. */
 const WAIT_SHOWN_MS = 10 * 60_000;
 
 export function barsOf(
-	rows: Iterable<Row>,
+	rows: Iterable<JobRow>,
 	forecast: ForecastDocument | null,
 	now: number,
 	window: { from: number; to: number },
@@ -34,7 +34,7 @@ export function barsOf(
 		if (bars) bars.push(bar);
 		else lanes.set(lane, [bar]);
 	};
-	const known = new Map<number, Row>();
+	const known = new Map<number, JobRow>();
 	for (const row of rows) {
 		known.set(row.id, row);
 		if (row.startedAt === null) continue;
@@ -47,7 +47,7 @@ export function barsOf(
 		if (job.end === null || job.start === null) continue;
 		const row = known.get(job.id);
 		const [starts, ends, late] = [Date.parse(job.start.p50), Date.parse(job.end.p50), Date.parse(job.end.p90)];
-		// Of a running job only the rest is expected.
+		// For a running job only the rest is forecast.
 		const from = row?.startedAt ? now : starts;
 		if (late <= now || (row?.endedAt ?? null) !== null) continue;
 		const label = row?.label ?? job.name ?? `job ${job.id}`;
@@ -65,7 +65,7 @@ export function barsOf(
 	return [...lanes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([lane, bars]) => ({ lane, bars, lines: pack(bars) }));
 }
 
-/** Gives each bar the first line that is free; a job's expected rest goes on where its run is. */
+/** Gives each bar the first free line; the expected rest of a job continues on the line of its run. */
 function pack(bars: Bar[]): number {
 	bars.sort((a, b) => a.waits - b.waits || a.id - b.id);
 	const free: number[] = [];
@@ -84,7 +84,7 @@ function pack(bars: Bar[]): number {
 
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400].map((s) => s * 1000);
 
-/** Moments for the axis: round ones, at most about `most`. */
+/** Round times for the axis, about `most` at most. */
 export function ticks(from: number, to: number, most: number): number[] {
 	const step = STEPS.find((one) => (to - from) / one <= most) ?? 86_400_000;
 	const zone = new Date(from).getTimezoneOffset() * 60_000;

@@ -1,12 +1,12 @@
-// The board: which job stands in which column, in which order, and which are left by a search. Pure.
+// The board: the column and order of each job, and the jobs that match a search. Pure.
 
 import type { Status } from "../../src/core/job.ts";
-import type { Filter } from "./place.ts";
-import type { Row } from "./row.ts";
+import type { Filter } from "./route.ts";
+import type { JobRow } from "./row.ts";
 
 export const COLUMNS = ["asks", "blocked", "queued", "running", "failed", "done"] as const;
-export type Column = (typeof COLUMNS)[number];
-export const TITLES: Record<Column, string> = {
+export type BoardColumn = (typeof COLUMNS)[number];
+export const TITLES: Record<BoardColumn, string> = {
 	asks: "Needs you",
 	blocked: "Waiting",
 	queued: "Queued",
@@ -14,7 +14,7 @@ export const TITLES: Record<Column, string> = {
 	failed: "Failed",
 	done: "Done",
 };
-export const ABOUT: Record<Column, string> = {
+export const ABOUT: Record<BoardColumn, string> = {
 	asks: "an approval, an answer, a merge",
 	blocked: "for other jobs, artifacts, locks or time",
 	queued: "for their turn",
@@ -23,7 +23,7 @@ export const ABOUT: Record<Column, string> = {
 	done: "the newest first",
 };
 
-const PLACES: Record<Status, Column> = {
+const PLACES: Record<Status, BoardColumn> = {
 	queued: "queued",
 	waiting_on_deps: "blocked",
 	waiting_on_locks: "blocked",
@@ -35,11 +35,11 @@ const PLACES: Record<Status, Column> = {
 	expired: "failed",
 };
 
-export const columnOf = (row: Row): Column => (row.asks !== null ? "asks" : PLACES[row.status]);
+export const columnOf = (row: JobRow): BoardColumn => (row.asks !== null ? "asks" : PLACES[row.status]);
 
-/** Every word must be found; `lane:code`, `repo:…`, `batch:…`, `is:failed` and `#7` mean what they say. */
-export function matcher({ q, lane, repo, batch, status }: Filter): (row: Row) => boolean {
-	const tests: ((row: Row) => boolean)[] = [];
+/** Every word must match; `lane:code`, `repo:…`, `batch:…`, `is:failed` and `#7` filter by that field. */
+export function matcher({ q, lane, repo, batch, status }: Filter): (row: JobRow) => boolean {
+	const tests: ((row: JobRow) => boolean)[] = [];
 	const only = (key: "lane" | "repo" | "batch", value: string) => tests.push((row) => row[key] === value);
 	if (lane) only("lane", lane);
 	if (repo) only("repo", repo);
@@ -55,11 +55,11 @@ export function matcher({ q, lane, repo, batch, status }: Filter): (row: Row) =>
 	return (row) => tests.every((test) => test(row));
 }
 
-export type Board = Record<Column, Row[]>;
+export type BoardRows = Record<BoardColumn, JobRow[]>;
 
-const byNumber = (a: Row, b: Row) => a.id - b.id;
-const newest = (a: Row, b: Row) => (b.endedAt ?? 0) - (a.endedAt ?? 0) || b.id - a.id;
-const ORDERS: Record<Column, (a: Row, b: Row) => number> = {
+const byNumber = (a: JobRow, b: JobRow) => a.id - b.id;
+const newest = (a: JobRow, b: JobRow) => (b.endedAt ?? 0) - (a.endedAt ?? 0) || b.id - a.id;
+const ORDERS: Record<BoardColumn, (a: JobRow, b: JobRow) => number> = {
 	asks: byNumber,
 	blocked: byNumber,
 	queued: (a, b) => Number(b.ready) - Number(a.ready) || a.id - b.id,
@@ -68,22 +68,22 @@ const ORDERS: Record<Column, (a: Row, b: Row) => number> = {
 	done: newest,
 };
 
-/** Where a row stands in a sorted column, or would. */
-function placeIn(rows: readonly Row[], row: Row, order: (a: Row, b: Row) => number): number {
+/** The index of a row in a sorted column, or where it would be inserted. */
+function placeIn(rows: readonly JobRow[], row: JobRow, order: (a: JobRow, b: JobRow) => number): number {
 	let [low, high] = [0, rows.length];
 	while (low < high) {
 		const middle = (low + high) >> 1;
-		if (order(rows[middle] as Row, row) < 0) low = middle + 1;
+		if (order(rows[middle] as JobRow, row) < 0) low = middle + 1;
 		else high = middle;
 	}
 	return low;
 }
 
-/** All rows in their columns and in order; a change of one job costs that job, not all of them. */
+/** All rows, sorted in their columns; the cost of changing one job does not depend on the number of jobs. */
 export class Columns {
-	readonly all: Board = { asks: [], blocked: [], queued: [], running: [], failed: [], done: [] };
+	readonly all: BoardRows = { asks: [], blocked: [], queued: [], running: [], failed: [], done: [] };
 
-	change(before: Row | undefined, now: Row | undefined): void {
+	change(before: JobRow | undefined, now: JobRow | undefined): void {
 		if (before) {
 			const column = columnOf(before);
 			const index = placeIn(this.all[column], before, ORDERS[column]);
@@ -95,22 +95,22 @@ export class Columns {
 		}
 	}
 
-	/** From the beginning. */
-	fill(rows: Iterable<Row>): void {
+	/** Builds all columns anew. */
+	fill(rows: Iterable<JobRow>): void {
 		for (const column of COLUMNS) this.all[column].length = 0;
 		for (const row of rows) this.all[columnOf(row)].push(row);
 		for (const column of COLUMNS) this.all[column].sort(ORDERS[column]);
 	}
 }
 
-/** What a search leaves of them. */
-export function filtered({ all }: Columns, filter: Filter): Board {
+/** The rows that match a search. */
+export function filtered({ all }: Columns, filter: Filter): BoardRows {
 	if (!Object.values(filter).some(Boolean)) return all;
 	const fits = matcher(filter);
-	return Object.fromEntries(COLUMNS.map((column) => [column, all[column].filter(fits)])) as Board;
+	return Object.fromEntries(COLUMNS.map((column) => [column, all[column].filter(fits)])) as BoardRows;
 }
 
-/** The rows of a list that a window shows, with a few more on each side. */
+/** The rows of a list that are visible, with a few more on each side. */
 export function shown(total: number, top: number, height: number, each: number, more = 3): { from: number; to: number } {
 	const from = Math.max(0, Math.floor(top / each) - more);
 	return { from: Math.min(from, total), to: Math.min(total, Math.ceil((top + height) / each) + more) };

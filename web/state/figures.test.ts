@@ -1,4 +1,4 @@
-// Numbers as words, bars, charts, logs by pieces, runs, layouts: the page's own judgement.
+// Numbers as text, bars, charts, logs in pieces, runs, layouts: the pure logic of the page.
 
 import { describe, expect, test } from "vitest";
 import type { ForecastDocument } from "../../src/api/forecast-document.ts";
@@ -7,12 +7,12 @@ import { columnsOf, layOut, longestChain } from "../draw/layout.ts";
 import { SseReader } from "../net/sse.ts";
 import { barsOf, ticks } from "./bars.ts";
 import { append, EMPTY, findLine, LONGEST, lineAt, lineCount, pieceOf, prepend } from "./log-pieces.ts";
-import type { Row } from "./row.ts";
+import type { JobRow } from "./row.ts";
 import { runsOf } from "./runs.ts";
 import { trendsOf } from "./trends.ts";
 import { bytes, dollars, elapsed, fromNow, plainLine, span } from "./words.ts";
 
-const row = (id: number, more: Partial<Row>): Row => ({
+const row = (id: number, more: Partial<JobRow>): JobRow => ({
 	id,
 	status: "succeeded",
 	label: `job ${id}`,
@@ -51,7 +51,7 @@ test("spans, money, bytes", () => {
 	expect([12, 2048, 104_857_600].map(bytes)).toEqual(["12 B", "2 kB", "100.0 MB"]);
 });
 
-test("lines of a terminal without what a page cannot show", () => {
+test("terminal lines without characters that a page cannot show", () => {
 	expect(plainLine("\u001b[1;31mred\u001b[0m\tand \u001b]0;title\u0007plain\r\u0000")).toBe("red\tand plain");
 });
 
@@ -97,7 +97,7 @@ test("trends: how many wait and run at the end of each step, starts, ends, cost"
 });
 
 describe("a log by pieces", () => {
-	test("grows, joins a line that came in two parts, and drops what is far", () => {
+	test("grows, joins a line that came in two parts, and drops distant pieces", () => {
 		let log = append(EMPTY, pieceOf(0, 7, "one\ntwo", "at a line"), true);
 		log = append(log, pieceOf(7, 16, "-half\nend\n", "at a line"), true);
 		expect([lineCount(log), lineAt(log, 1), lineAt(log, 2), log.atStart]).toEqual([3, "two-half", "end", true]);
@@ -107,7 +107,7 @@ describe("a log by pieces", () => {
 		expect(findLine(log, "XX", 5)).toBe(5);
 	});
 
-	test("from the middle begins with a whole line; before it fits what is read next", () => {
+	test("from the middle begins with a whole line; the previous piece joins exactly", () => {
 		const middle = pieceOf(10, 31, "rest of one\nnext €\n", "anywhere");
 		expect([middle.from, middle.lines]).toEqual([22, ["next €"]]);
 		const log = prepend(append(EMPTY, middle, true), pieceOf(0, 22, "first\nall of one line\n", "at a line"));
@@ -149,7 +149,7 @@ describe("layout", () => {
 		{ from: 2, to: 3 },
 		{ from: 1, to: 3 },
 	];
-	test("columns by the longest way; who comes before stands left; no two in one place", () => {
+	test("columns by the longest path; predecessors are on the left; no two jobs overlap", () => {
 		expect([...columnsOf([1, 2, 3, 4], chain)]).toEqual([
 			[1, 0],
 			[2, 1],
@@ -168,7 +168,7 @@ describe("layout", () => {
 		}
 	});
 
-	test("a circle, an edge to nowhere and an edge to itself end nothing", () => {
+	test("a cycle, an edge to nowhere and an edge to itself do no harm", () => {
 		expect(
 			layOut({
 				nodes: [1, 2],

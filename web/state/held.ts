@@ -1,8 +1,8 @@
-// What keeps a job from starting that its own record does not tell: a hold on its lane, repo, batch, agent or account; who has its lock. Pure.
+// What keeps a job from starting besides its own record: a hold on its lane, repo, batch, agent or account; which job holds its lock. Pure.
 
 import type { LockDocument } from "../../src/api/protocol/nouns.ts";
 import type { StatusDocument } from "../../src/api/status-document.ts";
-import type { Row } from "./row.ts";
+import type { JobRow } from "./row.ts";
 
 type Hold = StatusDocument["holds"][number];
 export type Around = { holds: readonly Hold[]; locks: readonly LockDocument[]; frozen?: readonly number[] };
@@ -15,10 +15,10 @@ const WORDS: Record<string, string> = {
 	breaker_open: "has an open breaker",
 };
 
-/** Looks holds and locks up by key: thousands of rows ask. */
-export function heldBy({ holds, locks, frozen = [] }: Around): (row: Row) => string | null {
+/** Indexes holds and locks by key, because thousands of rows ask. */
+export function heldBy({ holds, locks, frozen = [] }: Around): (row: JobRow) => string | null {
 	const byScope = new Map<string, Hold>();
-	// A provider that is down concerns one agent of its account.
+	// A provider outage concerns only one agent of its account.
 	const keyOf = ({ scope, agent }: Pick<Hold, "scope" | "agent">) => (agent === undefined ? scope : `${scope}/${agent}`);
 	for (const hold of holds) if (!byScope.has(keyOf(hold))) byScope.set(keyOf(hold), hold);
 	const byKey = new Map(locks.map((lock) => [lock.key, lock]));
@@ -37,8 +37,8 @@ export function heldBy({ holds, locks, frozen = [] }: Around): (row: Row) => str
 	};
 }
 
-/** The first of its locks that it cannot have. */
-function lockWords({ id, locks }: Row, byKey: ReadonlyMap<string, LockDocument>): string | null {
+/** The first of its locks that it cannot take. */
+function lockWords({ id, locks }: JobRow, byKey: ReadonlyMap<string, LockDocument>): string | null {
 	for (const { key, mode } of locks) {
 		const { holders = [], reserved_for = null } = byKey.get(key) ?? {};
 		const [first, ...others] = holders.filter(({ job, mode: held }) => job !== id && (mode === "exclusive" || held === "exclusive"));

@@ -1,14 +1,14 @@
-// Lists and events into rows: order, replays, moves, what is asked for again.
+// From lists and events to rows: order, replays, moves, what is requested again.
 
 import { describe, expect, test } from "vitest";
 import type { EventDocument } from "../../src/api/documents.ts";
 import { COLUMNS, Columns, columnOf, filtered, matcher, shown } from "./board.ts";
 import { heldBy } from "./held.ts";
 import { Jobs } from "./jobs.ts";
-import { addressOf, placeOf, tokenOf } from "./place.ts";
-import { commandLine, labelOf, type Row, rowOf, type Wanted } from "./row.ts";
+import { addressOf, codeIn, routeOf } from "./route.ts";
+import { commandLine, type JobRow, labelOf, type RowFields, rowOf } from "./row.ts";
 
-const job = (id: number, more: Partial<Wanted> = {}): Wanted => ({
+const job = (id: number, more: Partial<RowFields> = {}): RowFields => ({
 	id,
 	name: null,
 	status: "queued",
@@ -55,7 +55,7 @@ const event = (seq: number, of: number | null, kind: string, data: Record<string
 const statuses = (jobs: Jobs) => [...jobs.rows.values()].map(({ id, status }) => `${id} ${status}`);
 
 describe("events", () => {
-	test("move jobs that are known, and mark all that they tell of", () => {
+	test("move known jobs, and mark all jobs that they mention", () => {
 		const jobs = new Jobs();
 		jobs.replace([job(1), job(2)], 10);
 		jobs.events([event(11, 1, "started", { from: "queued", to: "running", attempt: 1 }), event(12, 3, "added", { to: "queued" })]);
@@ -65,7 +65,7 @@ describe("events", () => {
 		expect(jobs.seq).toBe(12);
 	});
 
-	test("that are told again, or are older than a list, change nothing", () => {
+	test("that are replayed, or are older than a list, change nothing", () => {
 		const jobs = new Jobs();
 		jobs.replace([job(1)], 10);
 		const started = event(11, 1, "started", { to: "running" });
@@ -83,7 +83,7 @@ describe("events", () => {
 		expect(statuses(late)).toEqual(["1 succeeded"]);
 	});
 
-	test("of manifests name a range, of a gc all that has ended", () => {
+	test("of manifests name a range, of a gc all ended jobs", () => {
 		const jobs = new Jobs();
 		jobs.replace([job(1, { status: "failed" }), job(2)], 1);
 		jobs.events([event(2, null, "applied", { from: 5, to: 900 }), event(3, null, "gc", { deleted: 1 })]);
@@ -95,10 +95,10 @@ describe("events", () => {
 });
 
 describe("columns", () => {
-	test("kept up by single changes are those that sorting gives", () => {
+	test("after single changes equal freshly sorted ones", () => {
 		const statuses = ["queued", "running", "succeeded", "failed", "waiting_on_deps"] as const;
 		const columns = new Columns();
-		const rows = new Map<number, Row>();
+		const rows = new Map<number, JobRow>();
 		for (let n = 0; n < 600; n++) {
 			const id = 1 + ((n * 37) % 101);
 			const status = statuses[(n * 13) % 5]!;
@@ -117,7 +117,7 @@ describe("columns", () => {
 		expect(COLUMNS.reduce((sum, column) => sum + columns.all[column].length, 0)).toBe(rows.size);
 	});
 
-	test("what asks for a person comes first, whatever its status", () => {
+	test("a job that needs a person comes first, whatever its status", () => {
 		expect(columnOf(rowOf(job(1, { approval: "needed" }), 1))).toBe("asks");
 		expect(columnOf(rowOf(job(1, { question: "Which?" }), 1))).toBe("asks");
 		expect(columnOf(rowOf(job(1, { status: "succeeded", merge_status: "conflict" }), 1))).toBe("asks");
@@ -156,16 +156,18 @@ describe("columns", () => {
 
 describe("places and labels", () => {
 	test("go into the address and come back", () => {
-		const place = placeOf("?view=graph&q=a%26b&lane=code&job=7&tab=log");
+		const place = routeOf("?view=graph&q=a%26b&lane=code&job=7&tab=log");
 		expect(place).toMatchObject({ view: "graph", job: 7, tab: "log", filter: { q: "a&b", lane: "code" } });
-		expect(placeOf(addressOf(place).slice(1))).toEqual(place);
-		expect(placeOf("?view=nonsense&job=0&tab=x")).toMatchObject({ view: "board", job: null, tab: "why" });
-		expect([tokenOf("#token=abc-DEF_1.2~3"), tokenOf("#token="), tokenOf("#main"), tokenOf("#token=<x>")]).toEqual([
-			"abc-DEF_1.2~3",
-			null,
-			null,
-			null,
-		]);
+		expect(routeOf(addressOf(place).slice(1))).toEqual(place);
+		expect(routeOf("?view=nonsense&job=0&tab=x")).toMatchObject({ view: "board", job: null, tab: "why" });
+	});
+
+	test("a sign-in code is taken from a link or alone; a token of the home is no code", () => {
+		const code = "Abcdefghij-_0123456789";
+		for (const text of [code, ` ${code}\n`, `#code=${code}`, `http://127.0.0.1:7420/#code=${code}`]) expect(codeIn(text)).toBe(code);
+		const token = "A".repeat(43);
+		for (const text of ["", token, `#token=${token}`, `#token=${code}`, `#code=${token}`, `${code}<`, `#code=${code}.x`])
+			expect([text, codeIn(text)]).toEqual([text, null]);
 	});
 
 	test("a job is called by its name, title, prompt or command", () => {
@@ -177,10 +179,10 @@ describe("places and labels", () => {
 	});
 });
 
-describe("what its record does not tell", () => {
+describe("what holds a job besides its record", () => {
 	const hold = (kind: string, scope: string) => ({ kind, scope, since: "", until: null, by: "ann", reason: "" });
 
-	test("a job that could start is held by what concerns it", () => {
+	test("a startable job is held by pauses, breakers and limits that concern it", () => {
 		const row = rowOf(job(1, { lane: "docs", agent: "claude", account: "work" }), 1);
 		const said = (...holds: ReturnType<typeof hold>[]) => heldBy({ holds, locks: [] })(row);
 		expect(said()).toBe(null);
@@ -199,7 +201,7 @@ describe("what its record does not tell", () => {
 		expect(heldBy({ holds: [], locks: [], frozen: [6] })(running)).toBe(null);
 	});
 
-	test("who has the lock that a job waits for", () => {
+	test("which job holds the lock that a job waits for", () => {
 		const waits = (mode: "shared" | "exclusive") => rowOf(job(1, { status: "waiting_on_locks", locks: [{ key: "db", mode }] }), 1);
 		const said = (
 			mode: "shared" | "exclusive",
@@ -217,7 +219,7 @@ describe("what its record does not tell", () => {
 		expect(said("shared", [{ job: 3, mode: "shared" }], 9)).toBe("lock db, kept for job 9");
 	});
 
-	test("a job that waits again does not run since its last start", () => {
+	test("a job that waits again has no start time", () => {
 		const started_at = "2026-01-01T00:00:01.000Z";
 		expect(rowOf(job(1, { started_at, attempt: 1 }), 1).startedAt).toBe(null);
 		expect(rowOf(job(1, { started_at, status: "running" }), 1).startedAt).toBe(Date.parse(started_at));

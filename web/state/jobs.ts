@@ -1,41 +1,41 @@
-// All jobs that the page knows, fed by lists and events. An event older than what is known of its job changes nothing, so a replay does no harm.
+// All jobs that the page knows, fed by lists and events. An event that is older than the known state of its job changes nothing, so a replay does no harm.
 //
-//   list     replaces what is known of its jobs
-//   event    moves a job at once, and marks it: the list that is asked for then brings the rest (labels, reasons)
-//   gap      nothing can be told from here: everything is listed again
+//   list     replaces the known state of its jobs
+//   event    moves a job at once, and marks it: the list that is requested then brings the rest (labels, reasons)
+//   gap      events are missing: everything is listed again
 
 import type { EventDocument } from "../../src/api/documents.ts";
 import { isTerminal, STATUSES, type Status } from "../../src/core/job.ts";
 import { Columns } from "./board.ts";
-import { type Row, rowOf, type Wanted } from "./row.ts";
+import { type JobRow, type RowFields, rowOf } from "./row.ts";
 
-/** Ended jobs that are kept; the oldest go first. */
-export const ENDED_KEPT = 3000;
+/** Maximum ended jobs that are kept; the oldest are dropped first. */
+const ENDED_KEPT = 3000;
 
-/** So many at once are sorted anew instead of one by one. */
+/** A list longer than this sorts all columns anew instead of inserting its rows one by one. */
 const MANY = 500;
 
 const isStatus = (value: unknown): value is Status => (STATUSES as readonly unknown[]).includes(value);
 
 export class Jobs {
-	readonly rows = new Map<number, Row>();
+	readonly rows = new Map<number, JobRow>();
 	readonly columns = new Columns();
-	/** Grows with every change. */
+	/** Incremented with every change. */
 	version = 0;
 	/** The last event that was seen. */
 	seq = 0;
-	/** Jobs of which something has happened that the events do not tell whole. */
+	/** Jobs with changes that their events do not describe completely. */
 	readonly marked = new Set<number>();
-	/** Jobs that were added together with one event for all: from, to. */
+	/** Jobs that were added together, with one event for all: from, to. */
 	readonly ranges: [from: number, to: number][] = [];
 
-	list(jobs: readonly Wanted[], seq: number): void {
+	list(jobs: readonly RowFields[], seq: number): void {
 		const isMany = jobs.length > MANY;
 		for (const job of jobs) {
 			const known = this.rows.get(job.id);
 			if (known && known.seq > seq) continue;
 			const row = rowOf(job, seq);
-			// Told only until a run ends; what was known of this one stays.
+			// The daemon sends `ready_at` only until a run ends; the known value of this run is kept.
 			if (known && known.startedAt === row.startedAt) row.readyAt ??= known.readyAt;
 			if (isMany) this.rows.set(job.id, row);
 			else this.set(row);
@@ -44,7 +44,7 @@ export class Jobs {
 		if (jobs.length > 0) this.version++;
 	}
 
-	private set(row: Row): void {
+	private set(row: JobRow): void {
 		this.columns.change(this.rows.get(row.id), row);
 		this.rows.set(row.id, row);
 	}
@@ -55,8 +55,8 @@ export class Jobs {
 		return this.rows.delete(id);
 	}
 
-	/** A new beginning: what is not in it is gone. */
-	replace(jobs: readonly Wanted[], seq: number): void {
+	/** A new snapshot: jobs that are not in it are gone. */
+	replace(jobs: readonly RowFields[], seq: number): void {
 		this.rows.clear();
 		this.columns.fill([]);
 		this.marked.clear();
@@ -66,7 +66,7 @@ export class Jobs {
 		this.version++;
 	}
 
-	/** Asked for by number, and not among the answers. */
+	/** Jobs that were requested by number and are not in the answer. */
 	forget(ids: Iterable<number>): void {
 		for (const id of ids) if (this.drop(id)) this.version++;
 	}
@@ -90,7 +90,7 @@ export class Jobs {
 		this.version++;
 	}
 
-	/** Thousands that ended long ago are of no use on a screen. */
+	/** Drops the oldest of thousands of ended jobs. */
 	private trim(): void {
 		const { failed, done } = this.columns.all;
 		if (failed.length + done.length <= ENDED_KEPT * 1.2) return;
@@ -101,7 +101,7 @@ export class Jobs {
 	}
 }
 
-function moved(row: Row, to: Status, at: number, { kind, data, seq }: EventDocument): Row {
+function moved(row: JobRow, to: Status, at: number, { kind, data, seq }: EventDocument): JobRow {
 	const next = { ...row, status: to, seq, ready: to === "queued" && kind === "ready" };
 	const waited = typeof data.waited_ms === "number" ? at - data.waited_ms : row.readyAt;
 	if (kind === "started")

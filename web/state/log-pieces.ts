@@ -1,18 +1,18 @@
-// A log of any size, of which only a few pieces are kept: those around where one reads. Pure.
+// A log of any size, of which only a few pieces around the reading position are kept. Pure.
 
 import { plainLine } from "./words.ts";
 
-/** Bytes `from` to `to`, as lines; `open`: the last one goes on in the next piece. */
-export type Piece = { from: number; to: number; lines: string[]; open: boolean };
-/** `atStart`: nothing comes before the first piece. `atEnd`: nothing came after the last one when it was looked at. */
-export type Log = { pieces: Piece[]; atStart: boolean; atEnd: boolean };
+/** Bytes `from` to `to`, as lines; `open`: the last line continues in the next piece. */
+export type LogPiece = { from: number; to: number; lines: string[]; open: boolean };
+/** `atStart`: nothing comes before the first piece. `atEnd`: nothing came after the last piece when it was read. */
+export type LoadedLog = { pieces: LogPiece[]; atStart: boolean; atEnd: boolean };
 
 export const PIECE_BYTES = 131_072;
 const KEPT = 12;
-/** A line without an end is cut, or one line of 100 MB would be drawn. */
+/** Longer lines are cut: otherwise one line of 100 MB would be drawn. */
 export const LONGEST = 4000;
 
-export const EMPTY: Log = { pieces: [], atStart: false, atEnd: false };
+export const EMPTY: LoadedLog = { pieces: [], atStart: false, atEnd: false };
 
 export const size = (text: string): number => new TextEncoder().encode(text).length;
 
@@ -27,21 +27,21 @@ export function linesOf(text: string): string[] {
 	});
 }
 
-/** What was read from `offset` on. In the middle of a log the rest of a line that began before is left out: it belongs to the piece before. */
-export function pieceOf(offset: number, next: number, text: string, begins: "at a line" | "anywhere"): Piece {
+/** The piece read from `offset` on. In the middle of a log, the rest of a line that began earlier is left out: it belongs to the previous piece. */
+export function pieceOf(offset: number, next: number, text: string, begins: "at a line" | "anywhere"): LogPiece {
 	const first = begins === "anywhere" ? text.indexOf("\n") : -1;
 	const kept = text.slice(first + 1);
-	// Counted from the end: a letter that is cut in two at the beginning has other bytes than it is shown with.
+	// Counted from the end: a character that is cut in two at the beginning has another number of bytes than its replacement.
 	const from = first < 0 ? offset : Math.max(offset, next - size(kept));
 	return { from, to: next, lines: linesOf(kept), open: text !== "" && !text.endsWith("\n") };
 }
 
-/** The piece follows the last one; pieces at the far end are dropped. */
-export function append(log: Log, piece: Piece, atEnd: boolean): Log {
+/** Appends a piece after the last one; pieces at the other end are dropped. */
+export function append(log: LoadedLog, piece: LogPiece, atEnd: boolean): LoadedLog {
 	const last = log.pieces.at(-1);
 	if (!last) return { pieces: piece.to > piece.from ? [piece] : [], atStart: piece.from === 0, atEnd };
 	if (piece.to === last.to && atEnd === log.atEnd) return log;
-	// Bytes that show nothing are behind one all the same.
+	// Bytes that show no line still move the end.
 	if (piece.lines.length === 0) return { ...log, pieces: [...log.pieces.slice(0, -1), { ...last, to: piece.to }], atEnd };
 	let before = last;
 	let lines = piece.lines;
@@ -50,7 +50,7 @@ export function append(log: Log, piece: Piece, atEnd: boolean): Log {
 		before = { ...last, lines: [...last.lines.slice(0, -1), open + first] };
 		lines = lines.slice(1);
 	}
-	// Words that come one by one are one piece, until it is a whole one.
+	// Small additions are joined to the last piece until it has full size.
 	const isSmall = piece.to - last.from < PIECE_BYTES;
 	const rest = { from: last.to, to: piece.to, lines, open: piece.open };
 	const joined = isSmall
@@ -61,16 +61,16 @@ export function append(log: Log, piece: Piece, atEnd: boolean): Log {
 	return { pieces: kept, atStart: log.atStart && kept.length === pieces.length, atEnd };
 }
 
-/** The piece ends where the first one begins. */
-export function prepend(log: Log, piece: Piece): Log {
+/** Prepends a piece that ends where the first one begins. */
+export function prepend(log: LoadedLog, piece: LogPiece): LoadedLog {
 	const pieces = piece.to === piece.from ? log.pieces : [piece, ...log.pieces];
 	const kept = pieces.slice(0, KEPT);
 	return { pieces: kept, atStart: piece.from === 0, atEnd: log.atEnd && kept.length === pieces.length };
 }
 
-export const lineCount = ({ pieces }: Log): number => pieces.reduce((sum, { lines }) => sum + lines.length, 0);
+export const lineCount = ({ pieces }: LoadedLog): number => pieces.reduce((sum, { lines }) => sum + lines.length, 0);
 
-export function lineAt({ pieces }: Log, index: number): string {
+export function lineAt({ pieces }: LoadedLog, index: number): string {
 	let left = index;
 	for (const { lines } of pieces) {
 		if (left < lines.length) return lines[left] as string;
@@ -79,13 +79,13 @@ export function lineAt({ pieces }: Log, index: number): string {
 	return "";
 }
 
-/** The lines from one number to before another, as far as they are kept. */
-export function linesIn(log: Log, from: number, to: number): string[] {
+/** The lines from one number up to (not including) another, as far as they are kept. */
+export function linesIn(log: LoadedLog, from: number, to: number): string[] {
 	return Array.from({ length: Math.max(0, to - from) }, (_, index) => lineAt(log, from + index));
 }
 
-/** The number of the next line that has the words, from a line on; −1 when none of those that are kept does. */
-export function findLine(log: Log, words: string, from: number): number {
+/** The number of the next kept line that contains the words, from a line on; −1 if none does. */
+export function findLine(log: LoadedLog, words: string, from: number): number {
 	const wanted = words.toLowerCase();
 	let index = 0;
 	for (const { lines } of log.pieces)

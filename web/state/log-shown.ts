@@ -1,35 +1,35 @@
-// An agent's log for people: whole lines of its JSON in, lines as `sluice logs` prints them out. Pure.
+// An agent's log for people: turns whole lines of its JSON into lines as `sluice logs` prints them. Pure.
 
 import { isFormat } from "../../src/core/agents/index.ts";
 import type { Format } from "../../src/core/agents/profile.ts";
 import { createRenderer, type Renderer } from "../../src/core/agents/render.ts";
-import type { LogStream } from "../../src/core/log-piece.ts";
-import { linesOf, type Piece, size } from "./log-pieces.ts";
+import type { LogStream } from "../../src/core/text/log-piece.ts";
+import { type LogPiece, linesOf, size } from "./log-pieces.ts";
 
-/** How a log is read: as it is, or as an agent's. */
-export type Reading = "raw" | Exclude<Format, "command">;
+/** How a log is read: raw, or in an agent's format. */
+export type LogFormat = "raw" | Exclude<Format, "command">;
 
-export const readingOf = (output: string | undefined, stream: LogStream, how: "shown" | "raw"): Reading =>
+export const readingOf = (output: string | undefined, stream: LogStream, how: "shown" | "raw"): LogFormat =>
 	how === "raw" || stream === "stderr" || output === undefined || !isFormat(output) || output === "command" ? "raw" : output;
 
 export type Text = { offset: number; next_offset: number; text: string };
 
-/** Stands for a line of which neither the beginning nor the end is in sight. */
+/** Replaces a line of which neither the beginning nor the end is loaded. */
 const TOO_LONG = "· a line that is too long to be shown here";
 
-/** Shows text that goes on where the one before it ended, as long as it does. */
+/** Renders consecutive pieces of text; a piece that does not follow the last one starts anew. */
 export class Shown {
 	private renderer: Renderer;
 	private next = -1;
-	/** The text before ended within a line that was passed over: its rest is, too. */
+	/** The last piece ended within a line that was skipped: its rest is skipped, too. */
 	private within = false;
 
 	constructor(private readonly format: Exclude<Format, "command">) {
 		this.renderer = createRenderer(format);
 	}
 
-	/** What follows. Only whole lines are taken, until `last` says that no more will come: `to` is where to read on. */
-	on(part: Text, begins: "at a line" | "anywhere", last: "last" | "more"): Piece {
+	/** Renders the next text. Takes only complete lines, unless `last` says that no more will come: `to` is where to continue reading. */
+	on(part: Text, begins: "at a line" | "anywhere", last: "last" | "more"): LogPiece {
 		const from = this.within && part.offset === this.next ? "anywhere" : begins;
 		if (begins === "anywhere" || part.offset !== this.next) this.renderer = createRenderer(this.format);
 		this.within = from === "anywhere" && !part.text.includes("\n") && last === "more";
@@ -41,8 +41,8 @@ export class Shown {
 		return { from: whole.from, to: whole.to, lines: linesOf(text), open: text !== "" && !text.endsWith("\n") };
 	}
 
-	/** What stands before: shown by itself. */
-	before(part: Text, begins: "at a line" | "anywhere"): Piece {
+	/** Renders an earlier piece separately. */
+	before(part: Text, begins: "at a line" | "anywhere"): LogPiece {
 		const whole = wholeLines(part, begins, "more");
 		const renderer = createRenderer(this.format);
 		const text = renderer.push(whole.text) + renderer.end();
@@ -51,7 +51,7 @@ export class Shown {
 	}
 }
 
-/** Bytes are counted from the end: a letter that is cut in two at the beginning has other bytes than it is shown with. */
+/** Bytes are counted from the end: a character that is cut in two at the beginning has another number of bytes than its replacement. */
 function wholeLines({ offset, next_offset, text }: Text, begins: "at a line" | "anywhere", last: "last" | "more") {
 	const first = begins === "anywhere" ? text.indexOf("\n") + 1 || text.length : 0;
 	const end = last === "last" ? text.length : Math.max(first, text.lastIndexOf("\n") + 1);
@@ -62,7 +62,7 @@ function wholeLines({ offset, next_offset, text }: Text, begins: "at a line" | "
 export const hasWholeLine = (text: string, begins: "at a line" | "anywhere"): boolean =>
 	begins === "at a line" ? text.includes("\n") : text.indexOf("\n") !== text.lastIndexOf("\n");
 
-/** What a line is, by its first sign, as the renderer writes them. */
+/** The kind of a line, by its first character, as the renderer writes it. */
 export function kindOfLine(line: string): "tool" | "trouble" | "aside" | "" {
 	if (line.startsWith("▸ ")) return "tool";
 	if (line.startsWith("! ")) return "trouble";

@@ -1,10 +1,10 @@
-// A job as the dashboard keeps it: what lists, charts and searches need, small enough for tens of thousands. Pure.
+// A job as the dashboard stores it: what lists, charts and searches need, small enough for tens of thousands. Pure.
 
 import type { JobDocument } from "../../src/api/documents.ts";
 import { countDenied } from "../../src/core/agents/denied.ts";
 import type { Status } from "../../src/core/job.ts";
 
-/** The fields that are asked for. */
+/** The fields that the page requests. */
 export const FIELDS = [
 	"id",
 	"name",
@@ -43,12 +43,12 @@ export const FIELDS = [
 	"usage",
 ] as const;
 
-export type Wanted = Pick<JobDocument, Exclude<(typeof FIELDS)[number], "usage" | "denied">> & {
+export type RowFields = Pick<JobDocument, Exclude<(typeof FIELDS)[number], "usage" | "denied">> & {
 	usage?: Record<string, number>;
 	denied?: string[];
 };
 
-export type Row = {
+export type JobRow = {
 	id: number;
 	status: Status;
 	label: string;
@@ -59,13 +59,13 @@ export type Row = {
 	account: string | null;
 	/** Kept while it waits for one of them. */
 	locks: readonly { key: string; mode: "shared" | "exclusive" }[];
-	/** The branch that it begins from or writes on, where it has one. */
+	/** The branch that it begins from or writes to, if any. */
 	branch: string | null;
 	/** Why it waits or how it ended, in one line. */
 	reason: string | null;
-	/** What a person has to do about it. */
+	/** What a person has to do. */
 	asks: "approval" | "answer" | "merge" | null;
-	/** Nothing but its turn keeps it. */
+	/** Only its turn has not come yet. */
 	ready: boolean;
 	createdAt: number;
 	readyAt: number | null;
@@ -73,43 +73,43 @@ export type Row = {
 	endedAt: number | null;
 	attempt: number;
 	costMicros: number | null;
-	/** What a search looks through, in small letters. */
+	/** The text that a search looks through, in lower case. */
 	text: string;
-	/** The last event that this knows of. */
+	/** The last event included in this row. */
 	seq: number;
 };
 
-const NO_LOCKS: Row["locks"] = [];
+const NO_LOCKS: JobRow["locks"] = [];
 const time = (text: string | null | undefined): number | null => (text ? Date.parse(text) : null);
 const firstLine = (text: string): string => text.trimStart().split("\n", 1)[0]?.trim() ?? "";
 const SHELLS = /(?:^|\/)(?:ba|z|da)?sh$/;
 
-/** `sh -c SCRIPT` is known by its script. */
+/** `sh -c SCRIPT` is shown as its script. */
 export function commandLine(command: readonly string[]): string {
 	const [program = "", flag, script] = command;
 	if (command.length === 3 && SHELLS.test(program) && /^-[a-z]*c$/.test(flag ?? "")) return script ?? "";
 	return command.join(" ");
 }
 
-export function labelOf(job: Pick<Wanted, "id" | "name" | "title" | "prompt" | "command">): string {
+export function labelOf(job: Pick<RowFields, "id" | "name" | "title" | "prompt" | "command">): string {
 	const found =
 		job.name ?? job.title ?? (job.prompt ? firstLine(job.prompt) : null) ?? (job.command ? firstLine(commandLine(job.command)) : null);
 	return (found || `job ${job.id}`).slice(0, 300);
 }
 
-function asksOf(job: Wanted): Row["asks"] {
+function asksOf(job: RowFields): JobRow["asks"] {
 	const waits = job.status === "queued" || job.status.startsWith("waiting");
 	if (waits && job.approval === "needed") return "approval";
 	if (waits && job.question !== null) return "answer";
 	return mergeTrouble(job) === null ? null : "merge";
 }
 
-/** Why its merge goes on only if a person sees to it. */
+/** Why its merge needs a person to continue. */
 export function mergeTrouble({
 	status,
 	merge_status,
 	merge_report,
-}: Pick<Wanted, "status" | "merge_status" | "merge_report">): string | null {
+}: Pick<RowFields, "status" | "merge_status" | "merge_report">): string | null {
 	if (status !== "succeeded") return null;
 	if (merge_status === "conflict") return "its merge has a conflict";
 	if (merge_status === "base_dirty") return `not merged yet: ${merge_report?.target ?? "its base"} has uncommitted changes`;
@@ -117,7 +117,7 @@ export function mergeTrouble({
 	return merge_status === "pending" && merge_report?.uncommitted ? "not merged: uncommitted work" : null;
 }
 
-function reasonOf(job: Wanted, asks: Row["asks"]): string | null {
+function reasonOf(job: RowFields, asks: JobRow["asks"]): string | null {
 	if (asks === "approval") return "waits for approval";
 	if (asks === "answer") return job.question;
 	if (asks === "merge") return mergeTrouble(job);
@@ -127,23 +127,23 @@ function reasonOf(job: Wanted, asks: Row["asks"]): string | null {
 	return job.wait_reason?.detail ?? null;
 }
 
-/** What its last run was not allowed to do. A daemon of before does not tell. */
-export function deniedWords(denied: readonly string[] | undefined): string | null {
+/** What its last run was not allowed to do. An older daemon does not send it. */
+function deniedWords(denied: readonly string[] | undefined): string | null {
 	const [first] = denied ?? [];
 	const others = countDenied(denied ?? []) - 1;
 	return first === undefined ? null : `was not allowed ${first}${others > 0 ? ` and ${others} more` : ""}`;
 }
 
-/** Of a run that waits for jobs and lends its slot meanwhile. A daemon of before does not tell. */
+/** For a run that waits for jobs and lends its slot meanwhile. An older daemon does not send it. */
 export function awaitedWords(waits_for: readonly number[] | undefined): string | null {
 	const [first, ...others] = waits_for ?? [];
 	return first === undefined ? null : `waits for job ${first}${others.length > 0 ? ` and ${others.length} more` : ""}, lends its slot`;
 }
 
-const ended = ({ exit_kind, exit_code }: Wanted): string | null =>
+const ended = ({ exit_kind, exit_code }: RowFields): string | null =>
 	exit_kind === null ? null : exit_code !== null && exit_kind === "failed" ? `exit ${exit_code}` : exit_kind.replaceAll("_", " ");
 
-export function rowOf(job: Wanted, seq: number): Row {
+export function rowOf(job: RowFields, seq: number): JobRow {
 	const asks = asksOf(job);
 	const label = labelOf(job);
 	const reason = reasonOf(job, asks);
@@ -165,7 +165,7 @@ export function rowOf(job: Wanted, seq: number): Row {
 		ready: job.status === "queued" && !job.blocked,
 		createdAt: time(job.created_at) ?? 0,
 		readyAt: time(job.ready_at),
-		// One that waits again has a start behind it that is over.
+		// A job that waits again still has the start time of its last run, which is over.
 		startedAt: job.status === "running" || job.ended_at !== null ? time(job.started_at) : null,
 		endedAt: time(job.ended_at),
 		attempt: job.attempt,

@@ -1,4 +1,4 @@
-// A job's runs, from what has happened to it. Pure.
+// A job's runs, from its events. Pure.
 
 import type { EventDocument } from "../../src/api/documents.ts";
 import { inWords } from "./words.ts";
@@ -16,7 +16,7 @@ export type RunSeen = {
 
 const text = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);
 
-/** The newest first. */
+/** Newest first. */
 export function runsOf(events: readonly EventDocument[]): RunSeen[] {
 	const runs: RunSeen[] = [];
 	for (const { kind, at, data } of events) {

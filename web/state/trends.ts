@@ -1,31 +1,31 @@
-// Charts from what is known of the jobs: how many waited, how long starts took, how many ended, what they cost, over time. Pure.
+// Charts from the known jobs: how many waited, how long starts took, how many ended, what they cost, over time. Pure.
 
-import type { Row } from "./row.ts";
+import type { JobRow } from "./row.ts";
 
 export type Trends = {
-	/** Middle of each step, epoch seconds: what the chart library wants. */
+	/** The middle of each step, epoch seconds, as the chart library wants it. */
 	at: number[];
 	queued: number[];
 	running: number[];
-	/** Seconds from ready to started, of those that started then; null where none did. */
+	/** Seconds from ready to started, for jobs that started in that step; null if none did. */
 	latencyMiddle: (number | null)[];
 	latencyNinety: (number | null)[];
 	succeeded: number[];
 	failed: number[];
-	/** Dollars, summed up over the time that is shown. */
+	/** Dollars, accumulated over the time that is shown. */
 	cost: number[];
 };
 
 const at = (sorted: readonly number[], share: number): number | null =>
 	sorted.length === 0 ? null : (sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number);
 
-export function trendsOf(rows: Iterable<Row>, from: number, to: number, steps: number): Trends {
+export function trendsOf(rows: Iterable<JobRow>, from: number, to: number, steps: number): Trends {
 	const step = (to - from) / steps;
 	const zeros = () => new Array<number>(steps + 1).fill(0);
 	const [queued, running, succeeded, failed, cost] = [zeros(), zeros(), zeros(), zeros(), zeros()];
 	const latencies: number[][] = Array.from({ length: steps }, () => []);
 	const index = (time: number) => Math.min(steps, Math.max(0, Math.floor((time - from) / step)));
-	/** Counted at the end of each step that it covers. */
+	/** Counts the job at the end of each step that its span covers. */
 	const cover = (into: number[], begin: number, end: number | null) => {
 		if (begin > to || (end !== null && end < from)) return;
 		into[index(begin)] = (into[index(begin)] as number) + 1;

@@ -15,7 +15,7 @@ export function span(ms: number): string {
 	return `${Math.floor(whole / DAY)} d ${Math.floor((whole % DAY) / HOUR)} h`;
 }
 
-/** As `span`, but nothing below a second: for what counts up while one looks. */
+/** As `span`, but nothing below a second: for running times. */
 export const elapsed = (ms: number): string => (ms < 1000 ? "0 s" : span(ms));
 
 export function dollars(micros: number): string {
@@ -35,7 +35,7 @@ export function bytes(value: number): string {
 const DATE: Intl.DateTimeFormatOptions = { month: "short", day: "numeric" };
 const CLOCK: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
 
-/** The time, with the day unless that is today's. */
+/** The time, with the date unless it is today. */
 export function moment(at: number, now: number): string {
 	const [then, today] = [new Date(at), new Date(now)];
 	const clock = then.toLocaleTimeString("en", CLOCK);
@@ -50,8 +50,8 @@ export const inWords = (code: string): string => code.replaceAll("_", " ");
 const ESCAPE = "\u001b";
 const SEQUENCES = new RegExp(`${ESCAPE}(?:\\[[0-?]*[ -/]*[@-~]|\\][^\\x07${ESCAPE}]*(?:\\x07|${ESCAPE}\\\\)|[@-Z\\\\-_])`, "g");
 
-/** Without the sequences that colour a terminal; what else cannot be seen is left out. */
+/** Without terminal colour sequences and other invisible characters. */
 export const plainLine = (line: string): string => line.replace(SEQUENCES, "").replace(/\p{Cc}/gu, (sign) => (sign === "\t" ? sign : ""));
 
-/** The facts about something, those that there are, one after the other. */
+/** Joins the facts that are not empty. */
 export const facts = (...all: readonly string[]): string => all.filter((one) => one !== "").join(" · ");

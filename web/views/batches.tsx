@@ -1,4 +1,4 @@
-// Batches: how far each is, by status, and acting on all of its jobs.
+// Batches: the progress of each, by status, and actions on all of its jobs.
 
 import { useState } from "preact/hooks";
 import type { BatchDocument } from "../../src/api/protocol/nouns.ts";

@@ -1,4 +1,4 @@
-// The board: jobs by status, each with why it waits, its lane, what it cost and how long it takes.
+// The board: jobs by status, each with why it waits, its lane, its cost and its duration.
 
 import { Component } from "preact";
 import { useMemo, useState } from "preact/hooks";
@@ -6,8 +6,8 @@ import { app } from "../app.ts";
 import { JobLink, Loading, Running, Span, StatusDot } from "../parts/bits.tsx";
 import { useNews } from "../parts/hooks.ts";
 import { Virtual } from "../parts/virtual.tsx";
-import { ABOUT, type Board as BoardRows, COLUMNS, type Column, filtered, TITLES } from "../state/board.ts";
-import type { Row } from "../state/row.ts";
+import { ABOUT, type BoardColumn, type BoardRows, COLUMNS, filtered, TITLES } from "../state/board.ts";
+import type { JobRow } from "../state/row.ts";
 import { count, dollars } from "../state/words.ts";
 import { First } from "./first.tsx";
 
@@ -20,12 +20,12 @@ export function Board() {
 	const { q, lane, repo, batch, status } = filter;
 	const board = useMemo(() => ({ ...filtered(app.jobs.columns, filter) }), [version, q, lane, repo, batch, status]);
 	const { held } = app;
-	const [chosen, choose] = useState<Column | null>(null);
+	const [chosen, choose] = useState<BoardColumn | null>(null);
 	if (app.link.phase === "loading" && app.jobs.rows.size === 0) return <Loading what="jobs" />;
 	if (app.jobs.rows.size === 0) return <First />;
 	const total = COLUMNS.reduce((sum, column) => sum + board[column].length, 0);
 	const columns = COLUMNS.filter((column) => column !== "asks" || board.asks.length > 0);
-	// Of a narrow screen's one column: what is most worth seeing, until one is chosen.
+	// On a narrow screen, which shows one column: the most important one, until a person chooses another.
 	const open =
 		chosen && columns.includes(chosen)
 			? chosen
@@ -63,7 +63,7 @@ export function Board() {
 	);
 }
 
-type ColumnProps = { column: Column; rows: BoardRows[Column]; held: (row: Row) => string | null; open: "open" | "shut" };
+type ColumnProps = { column: BoardColumn; rows: BoardRows[BoardColumn]; held: (row: JobRow) => string | null; open: "open" | "shut" };
 
 function ColumnList({ column, rows, held, open }: ColumnProps) {
 	return (
@@ -86,9 +86,9 @@ function ColumnList({ column, rows, held, open }: ColumnProps) {
 	);
 }
 
-/** Drawn again only when its job has changed: thousands of others do so meanwhile. */
-class Card extends Component<{ row: Row; held: string | null }> {
-	override shouldComponentUpdate(next: { row: Row; held: string | null }): boolean {
+/** Redrawn only when its own job has changed: thousands of other jobs change meanwhile. */
+class Card extends Component<{ row: JobRow; held: string | null }> {
+	override shouldComponentUpdate(next: { row: JobRow; held: string | null }): boolean {
 		return next.row !== this.props.row || next.held !== this.props.held;
 	}
 
@@ -117,7 +117,7 @@ class Card extends Component<{ row: Row; held: string | null }> {
 	}
 }
 
-const JobLinkCard = ({ row }: { row: Row }) => (
+const JobLinkCard = ({ row }: { row: JobRow }) => (
 	<p class="label">
 		<StatusDot status={row.status} />
 		<JobLink id={row.id} class="title" card>
@@ -126,7 +126,7 @@ const JobLinkCard = ({ row }: { row: Row }) => (
 	</p>
 );
 
-export function LaneChip({ lane }: { lane: string }) {
+function LaneChip({ lane }: { lane: string }) {
 	return (
 		<button type="button" class="chip lane" tabIndex={-1} title={`Only lane ${lane}`} onClick={() => app.go({ filter: { lane } })}>
 			{lane}
@@ -134,7 +134,7 @@ export function LaneChip({ lane }: { lane: string }) {
 	);
 }
 
-function Took({ row }: { row: Row }) {
+function Took({ row }: { row: JobRow }) {
 	if (row.status === "running" && row.startedAt !== null) return <Running since={row.startedAt} />;
 	if (row.endedAt !== null && row.startedAt !== null) return <Span ms={row.endedAt - row.startedAt} />;
 	if (row.endedAt !== null) return null;

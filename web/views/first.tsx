@@ -1,4 +1,4 @@
-// What one sees before there is a job: the first commands.
+// The page before there is a job: the first commands.
 
 import { app } from "../app.ts";
 

@@ -1,9 +1,9 @@
-// The graph: what waits for what, with the critical path. Drawn on a canvas; the job in focus is told in words beside it.
+// The graph of dependencies, with the critical path. Drawn on a canvas; the focused job is described in words beside it.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { app } from "../app.ts";
 import { type Camera, centreOn, move, wholeOf, zoom } from "../draw/camera.ts";
-import { type Asked as LayoutAsked, longestChain, NODE, type Placed } from "../draw/layout.ts";
+import { type LaidOut, type LayoutRequest, longestChain, NODE } from "../draw/layout.ts";
 import { paintGraph } from "../draw/paint-graph.ts";
 import { after } from "../outside.ts";
 import { Empty, JobLink, Loading, Problem, StatusChip } from "../parts/bits.tsx";
@@ -11,13 +11,13 @@ import { colours, useAsked, useNews, useSize } from "../parts/hooks.ts";
 import { matcher } from "../state/board.ts";
 import { count } from "../state/words.ts";
 
-/** One worker for the page's life: it begins the next layout when the last is done. */
+/** One worker for the page's life: it begins the next layout when the last one is done. */
 let worker: Worker | null = null;
 let turns = 0;
-const waiting = new Map<number, (placed: Placed) => void>();
-function layOutElsewhere(asked: LayoutAsked): Promise<Placed> {
+const waiting = new Map<number, (placed: LaidOut) => void>();
+function layOutElsewhere(asked: LayoutRequest): Promise<LaidOut> {
 	worker ??= new Worker("/app.js", { type: "module" });
-	worker.onmessage = ({ data }: MessageEvent<{ turn: number; placed: Placed }>) => {
+	worker.onmessage = ({ data }: MessageEvent<{ turn: number; placed: LaidOut }>) => {
 		waiting.get(data.turn)?.(data.placed);
 		waiting.delete(data.turn);
 	};
@@ -26,16 +26,16 @@ function layOutElsewhere(asked: LayoutAsked): Promise<Placed> {
 	return new Promise((resolve) => waiting.set(turn, resolve));
 }
 
-/** Jobs that nothing ties are drawn, too, up to so many. */
+/** Maximum jobs without edges that are drawn. */
 const SINGLE_MOST = 300;
 
-/** `left`: so many jobs without ties are not drawn. */
-type Found = { placed: Placed; left: number; commands: Map<number, string> };
+/** `left`: number of jobs without edges that are not drawn. */
+type Found = { placed: LaidOut; left: number; commands: Map<number, string> };
 
 async function look(all: boolean, batch: string | null, signal: AbortSignal): Promise<Found> {
 	const graph = await app.call("job.graph", { ...(all ? { all } : {}), ...(batch ? { batch } : {}) }, signal);
 	if (!("nodes" in graph)) throw new Error("the daemon answered in another format");
-	// An edge goes from who waits to whom it waits for; drawn the way the work goes.
+	// The daemon's edges go from the waiting job to its predecessor; they are drawn in the direction of the work.
 	const edges = graph.edges.flatMap(({ from, to }) => (typeof to === "number" ? [{ from: to, to: from }] : []));
 	const tied = new Set(edges.flatMap(({ from, to }) => [from, to]));
 	const ids = graph.nodes.map(({ id }) => id);
@@ -45,7 +45,7 @@ async function look(all: boolean, batch: string | null, signal: AbortSignal): Pr
 	return { placed, left, commands: new Map(graph.nodes.map(({ id, command }) => [id, command])) };
 }
 
-/** Grows when jobs come or go, but no more often than every few seconds. */
+/** Incremented when jobs come or go, but at most every few seconds. */
 function useShape(): number {
 	const [shape, set] = useState(0);
 	const pending = useRef<(() => void) | null>(null);
@@ -123,7 +123,7 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 		return { jobs: new Set(jobs), steps: new Set(jobs.slice(1).map((id, index) => `${jobs[index]}>${id}`)), list: jobs };
 	}, [placed, path]);
 
-	/** With the next frame, by what is true then: a size that is known only after the frame was asked for counts in it. */
+	/** Painted with the next frame, from the state at that time, so that a size that is known only later is used. */
 	const paint = useRef(() => {});
 	paint.current = () => {
 		const context = canvas.current?.getContext("2d");
@@ -187,7 +187,7 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 		if (point && camera.current)
 			change(centreOn({ ...camera.current, scale: Math.max(0.6, camera.current.scale) }, point.x, point.y, width, height));
 	};
-	/** Along the arrows, or to the nearest above and below. */
+	/** Moves along the arrows, or to the nearest job above or below. */
 	const step = (key: string): boolean => {
 		const here = chosen === null ? undefined : at.get(chosen);
 		if (!here) {
@@ -247,8 +247,8 @@ function Canvas({ found, path }: { found: Found; path: readonly number[] }) {
 	);
 }
 
-/** All of it when it can be read then; else its beginning. */
-function start(placed: Placed, width: number, height: number): Camera {
+/** The whole graph if it is readable at that scale; else its beginning. */
+function start(placed: LaidOut, width: number, height: number): Camera {
 	const whole = wholeOf(placed.width, placed.height, width, height);
 	return whole.scale > 0.45 || placed.nodes.length > 400 ? whole : { scale: 0.8, dx: 24, dy: 24 };
 }
@@ -298,7 +298,7 @@ type Pointing = {
 	open: (x: number, y: number) => void;
 };
 
-/** Drag moves, the wheel and two fingers zoom, a click chooses, a double click opens. */
+/** Dragging moves, the wheel and two fingers zoom, a click selects, a double click opens. */
 function usePointer({ camera, change, click, open }: Pointing) {
 	const points = useRef(new Map<number, { x: number; y: number }>());
 	const moved = useRef(0);

@@ -1,6 +1,7 @@
-// What a job has behind it and what it carries: its runs, its history, what it changed, every field of it.
+// A job's past and its fields: its runs, its history, its changes, every field.
 
 import type { EventDocument, JobDocument } from "../../src/api/documents.ts";
+import { mayAddWords } from "../../src/core/trust/run-bounds.ts";
 import { app } from "../app.ts";
 import { Loading, Moment, Problem, Running, Span } from "../parts/bits.tsx";
 import { useAsked } from "../parts/hooks.ts";
@@ -82,7 +83,7 @@ export function History({ id, fresh }: { id: number; fresh: string }) {
 	);
 }
 
-/** What an event carries besides from and to, in one line. */
+/** The data of an event besides from and to, in one line. */
 function moreOf({ data }: EventDocument): string {
 	return Object.entries(data)
 		.filter(([key, value]) => key !== "from" && key !== "to" && value !== null && value !== undefined)
@@ -93,7 +94,7 @@ function moreOf({ data }: EventDocument): string {
 		.join(" · ");
 }
 
-/** Lines of a patch that are shown; the rest is on the command line. */
+/** Maximum lines of a patch that are shown; the command line shows the rest. */
 const PATCH_LINES = 5000;
 
 export function Diff({ id, fresh }: { id: number; fresh: string }) {
@@ -138,8 +139,10 @@ export function Details({ job }: { job: JobDocument }) {
 			value !== false &&
 			value !== 0 &&
 			!(typeof value === "object" && Object.keys(value as object).length === 0) &&
-			key !== "command",
+			key !== "command" &&
+			key !== "may_add",
 	);
+	const mayAdd = mayAddWords(job);
 	return (
 		<dl class="pairs panel">
 			{job.command ? (
@@ -150,6 +153,7 @@ export function Details({ job }: { job: JobDocument }) {
 					</dd>
 				</>
 			) : null}
+			{mayAdd === null ? null : <Pair name="its runs" value={mayAdd} />}
 			{fields.map(([key, value]) => (
 				<Pair key={key} name={inWords(key)} value={typeof value === "object" ? JSON.stringify(value) : String(value)} />
 			))}

@@ -1,4 +1,4 @@
-// One job: why it waits, how its priority adds up, its log, its runs, what it changed, what happened to it, and what can be done about it.
+// One job: why it waits, how its priority adds up, its log, its runs, its changes, its events, and possible actions.
 
 import { useEffect } from "preact/hooks";
 import type { JobDocument } from "../../src/api/documents.ts";
@@ -7,7 +7,7 @@ import { app } from "../app.ts";
 import { answer, approve, cancel, demote, dropMerge, merge, priority, promote, reject, rerun, retry, runNow } from "../parts/actions.ts";
 import { Loading, Moment, Problem, Running, Span, StatusChip } from "../parts/bits.tsx";
 import { useAsked, useNews } from "../parts/hooks.ts";
-import { addressOf, TABS, type Tab } from "../state/place.ts";
+import { addressOf, TABS, type Tab } from "../state/route.ts";
 import { awaitedWords, labelOf, mergeTrouble } from "../state/row.ts";
 import { dollars } from "../state/words.ts";
 import { Details, Diff, History, Runs } from "./job-past.tsx";

@@ -1,4 +1,4 @@
-// The kernel's queue: entries by state, whom they are for, who has them. Workers outside claim them; a pause does not hold them back.
+// The kernel's queue: entries by state, their target agents, the workers that hold them. Outside workers claim them; a pause does not hold them back.
 
 import { useState } from "preact/hooks";
 import type { Result } from "../../src/api/protocol.ts";
@@ -12,7 +12,7 @@ const STATES = ["queued", "dispatched", "completed", "expired", "cancelled"] as 
 type State = (typeof STATES)[number];
 type Entry = Result<"kernel.sched.list">["entries"][number];
 
-/** More than a person reads; the command line has them all. */
+/** Maximum entries that are shown; the command line lists them all. */
 const SHOWN = 500;
 
 async function ask(state: State | null, signal: AbortSignal) {

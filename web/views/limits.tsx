@@ -90,17 +90,17 @@ type GaugeProps = {
 	used: number;
 	queued: number;
 	max: number | null;
-	/** A lane can be shut; of everything, 0 would mean no cap. */
+	/** A lane can have cap 0; for the whole queue, 0 would mean no cap. */
 	least: 0 | 1;
 	set: (max: number | null) => Promise<"done" | "failed">;
 	scope: Scope;
 	paused: boolean;
 };
 
-/** The bar shows what is used; its handle is the cap. What is typed or dragged counts when one lets go. */
+/** The bar shows the usage; its handle is the cap. A typed or dragged value is applied on release. */
 function Gauge({ name, used, queued, max, least, set, scope, paused }: GaugeProps) {
 	const [draft, setDraft] = useState<number | null>(max);
-	/** What somebody is about to set is not overwritten by what comes in meanwhile. */
+	/** While a person is changing the value, incoming updates do not overwrite it. */
 	const busy = useRef(false);
 	const draw = (value: number | null) => {
 		busy.current = true;
@@ -118,7 +118,7 @@ function Gauge({ name, used, queued, max, least, set, scope, paused }: GaugeProp
 		if (!isGood) app.say("failed", `A cap is a whole number from ${least} on; empty is none.`);
 		if (isGood && (await set(value)) !== "failed") return;
 		setDraft(max);
-		// Typed and refused before it was drawn, the draft has never changed for Preact, and what was typed would stay.
+		// If a typed value is refused before it was rendered, the draft has not changed for Preact, and the typed text would stay.
 		if (field) field.value = max === null ? "" : String(max);
 	};
 	return (

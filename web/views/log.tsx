@@ -1,8 +1,8 @@
-// A run's log: the end of it, live while it runs; any part of it, however long it is; a search through all of it.
+// A run's log: its end, live while it runs; any part of it, however long it is; a search through all of it.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JobDocument } from "../../src/api/documents.ts";
-import type { LogStream } from "../../src/core/log-piece.ts";
+import type { LogStream } from "../../src/core/text/log-piece.ts";
 import { app } from "../app.ts";
 import { LogReader } from "../net/log-reader.ts";
 import { after } from "../outside.ts";
@@ -19,7 +19,7 @@ export function LogView({ job }: { job: JobDocument }) {
 	const [attempt, setAttempt] = useState<number | null>(null);
 	const [as, setAs] = useState<"shown" | "raw">("shown");
 	return (
-		// The last run is another one after a retry: its log begins anew.
+		// After a retry the last run is another one: its log is loaded anew.
 		<Log key={`${stream} ${attempt ?? `last ${job.attempt}`} ${as}`} job={job} stream={stream} attempt={attempt} as={as} setAs={setAs}>
 			<select
 				aria-label="Which run"
@@ -46,7 +46,7 @@ type LogProps = {
 	job: JobDocument;
 	stream: LogStream;
 	attempt: number | null;
-	/** An agent's log: for people, or the lines of JSON that it wrote. */
+	/** An agent's log: rendered for people, or its raw lines of JSON. */
 	as: "shown" | "raw";
 	setAs: (as: "shown" | "raw") => void;
 	children: preact.ComponentChildren;
@@ -75,7 +75,7 @@ function Log({ job, stream, attempt, as, setAs, children }: LogProps) {
 			),
 		[],
 	);
-	// The end first; then, as long as one follows, whatever comes.
+	// Loads the end first; while following, then everything new.
 	useEffect(() => {
 		let open = true;
 		const pause = (ms: number) => new Promise<void>((resolve) => void after(ms, resolve));
@@ -89,7 +89,7 @@ function Log({ job, stream, attempt, as, setAs, children }: LogProps) {
 				} else if (!following.current || (ended && log.atEnd)) await pause(300);
 				else {
 					await reader.behind("wait");
-					// The beginning of a line is no news yet.
+					// The beginning of a line alone shows nothing new yet.
 					if (reader.state.log === log) await pause(300);
 				}
 			}
@@ -102,7 +102,7 @@ function Log({ job, stream, attempt, as, setAs, children }: LogProps) {
 	const { log, ended, size, problem, output, reading } = reader.state;
 	const isAgents = stream !== "stderr" && output !== "command";
 	const total = lineCount(log);
-	// What was put before keeps the lines that one reads where they are; who follows stays at the end.
+	// When lines are inserted before, the visible lines stay in place; while following, the view stays at the end.
 	useLayoutEffect(() => {
 		const element = ref.current;
 		if (!element) return;

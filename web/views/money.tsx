@@ -1,4 +1,4 @@
-// Whose quota is used, and what has been spent of what was granted.
+// Accounts whose quota is used, and budgets with what has been spent.
 
 import type { AccountDocument, BudgetDocument } from "../../src/api/protocol/nouns.ts";
 import { app } from "../app.ts";

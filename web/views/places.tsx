@@ -13,7 +13,7 @@ export function Repos({ repos, paused }: { repos: Result<"repo.list">["repos"]; 
 		<section class="panel" aria-label="Repos">
 			<h2>Repos</h2>
 			<ul class="list">
-				{repos.map(({ name, base, busy, problem, max }) => (
+				{repos.map(({ name, base, busy, problem, max, trust_problem }) => (
 					<li key={name}>
 						<span>
 							<b>{name}</b> {paused(`repo:${name}`) ? <span class="chip paused">paused</span> : null}{" "}
@@ -24,6 +24,12 @@ export function Repos({ repos, paused }: { repos: Result<"repo.list">["repos"]; 
 								<>
 									<br />
 									<span class="dim">{problem ?? `git is in the middle of a ${busy}`}</span>
+								</>
+							) : null}
+							{trust_problem ? (
+								<>
+									<br />
+									<span class="dim">{trust_problem}</span>
 								</>
 							) : null}
 						</span>

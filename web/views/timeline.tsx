@@ -1,4 +1,4 @@
-// The timeline: each job's wait and run as bars, lanes as rows, now as a line, what is expected in outline.
+// The timeline: each job's wait and run as bars, lanes as rows, now as a vertical line, forecasts in outline.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { app } from "../app.ts";
@@ -22,7 +22,7 @@ const HEAD = 6;
 const AXIS = 26;
 const GUTTER = 96;
 
-/** The window in time: `now` stands at three fifths of it, unless it was moved by hand. */
+/** The visible time span: `now` is at three fifths of it, unless a person has moved it. */
 type Window = { spanMs: number; offsetMs: number };
 
 function useSlowJobs(ms: number): number {
@@ -43,7 +43,7 @@ function useSlowJobs(ms: number): number {
 	return turn;
 }
 
-/** The shortest that has room for what has run, up to two hours. */
+/** The shortest span with room for what has run, up to two hours. */
 function firstSpan(): number {
 	const first = [...app.jobs.rows.values()].reduce((least, { startedAt }) => Math.min(least, startedAt ?? least), app.now());
 	return SPANS.slice(0, 3).find(([, ms]) => app.now() - first < ms * 0.55)?.[1] ?? SPANS[2][1];
@@ -277,7 +277,7 @@ function paint(context: CanvasRenderingContext2D, { lanes, window, now, width, h
 	for (const at of marks) {
 		const text = isFine ? moment(at, now) : moment(at, now).slice(0, -3);
 		const [from, to] = [x(at) + 4, x(at) + 8 + context.measureText(text).width];
-		// The word for this moment goes before a number.
+		// The label `now` has priority over a number.
 		if (to < here || from > here + 34) context.fillText(text, from, AXIS / 2);
 	}
 	if (here >= GUTTER && here <= width) {

@@ -25,7 +25,7 @@ const CHARTS: {
 	title: string;
 	about: string;
 	unit: (value: number) => string;
-	lines: Line[] /** The scale reaches at least so far. */;
+	lines: Line[] /** The minimum upper end of the scale. */;
 	least: number;
 }[] = [
 	{
@@ -67,7 +67,7 @@ const CHARTS: {
 	},
 ];
 
-/** The shortest that has room for what is known, up to six hours. */
+/** The shortest span with room for the known jobs, up to six hours. */
 function firstSpan(): number {
 	const first = [...app.jobs.rows.values()].reduce((least, { createdAt }) => Math.min(least, createdAt), app.now());
 	return SPANS.slice(0, 3).find(([, ms]) => app.now() - first < ms)?.[1] ?? SPANS[2][1];

@@ -1,4 +1,4 @@
-// Why a job waits or how it ended, how its priority adds up, when it is expected, and what it hangs on.
+// Why a job waits or how it ended, how its priority adds up, when it is expected, and what it depends on.
 
 import { useState } from "preact/hooks";
 import type { JobDocument } from "../../src/api/documents.ts";
@@ -12,7 +12,7 @@ type Told = Result<"job.why">;
 /** A job can wait for a thousand others. */
 const SHOWN = 50;
 
-export function Why({ told: { job, reasons, position, priority: sum, waiters = [], results = [], eta } }: { told: Told }) {
+export function Why({ told: { job, reasons, position, priority: sum, waiters = [], results = [], eta, warning } }: { told: Told }) {
 	const [all, showAll] = useState(false);
 	const some = all ? reasons : reasons.slice(0, SHOWN);
 	return (
@@ -47,6 +47,7 @@ export function Why({ told: { job, reasons, position, priority: sum, waiters = [
 				</ol>
 				<Awaited job={job} waiters={waiters} />
 				<Results results={results} />
+				{warning ? <p class="dim">{warning}</p> : null}
 				{reasons.length > some.length ? (
 					<button type="button" class="small" onClick={() => showAll(true)}>
 						Show all {count(reasons.length)} reasons
@@ -94,7 +95,7 @@ function Awaited({ job: { waits_for = [], run }, waiters }: { job: JobDocument; 
 	);
 }
 
-/** The jobs whose results its prompt takes. */
+/** The jobs whose results its prompt uses. */
 function Results({ results }: { results: Told["results"] }) {
 	return (
 		<>
@@ -170,7 +171,7 @@ function Ended({ job }: { job: JobDocument }) {
 	);
 }
 
-/** Half of the plays, and nine of ten. */
+/** The 50 % and 90 % values of a forecast. */
 function Between({ range }: { range: { p50: string; p90: string } }) {
 	const [half, most] = [moment(Date.parse(range.p50), app.now()), moment(Date.parse(range.p90), app.now())];
 	return (

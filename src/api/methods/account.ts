@@ -1,8 +1,8 @@
-// The methods of accounts: which are open, limited or closed, and why; slots for calls.
+// Methods of accounts: which are open, limited or closed, and why; slots for API calls.
 
+import type { AccountView } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/nearest.ts";
-import type { AccountView } from "../../scheduler.ts";
+import { nearest } from "../../core/input/nearest.ts";
 import { type At, doc, type Handlers } from "../call.ts";
 import { maybeTime, reasonDocument } from "../documents.ts";
 import type { AccountDocument } from "../protocol/nouns.ts";
@@ -17,7 +17,7 @@ const documentOf = (view: AccountView): AccountDocument => ({
 
 const accounts = async ({ context }: At): Promise<AccountDocument[]> => (await context.scheduler.accounts()).map(documentOf);
 
-/** `default` is there without being named anywhere. */
+/** `default` exists without being configured. */
 const OPEN: Omit<AccountDocument, "name"> = {
 	max: null,
 	max_api_calls: 10,
@@ -35,7 +35,7 @@ const OPEN: Omit<AccountDocument, "name"> = {
 	reasons: [],
 };
 
-/** The account as it is now. */
+/** The account's current state. */
 async function account(name: string, at: At): Promise<AccountDocument> {
 	const all = await accounts(at);
 	const found = all.find((one) => one.name === name);
@@ -49,7 +49,7 @@ async function account(name: string, at: At): Promise<AccountDocument> {
 	});
 }
 
-/** A run speaks for itself alone. */
+/** A run can only act in its own name. */
 function holderOf(holder: string | undefined, { session, by }: At): string {
 	const { job } = session.caller;
 	return job === undefined ? (holder ?? by) : `job:${job}`;

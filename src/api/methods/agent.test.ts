@@ -3,9 +3,10 @@
 import { describe, expect, test } from "vitest";
 import { capture } from "../../../test/make/capture.ts";
 import { openDesk } from "../../../test/make/served.ts";
+import { localHost } from "../../host/local.ts";
 
 describe("agents", () => {
-	test("are listed: built in, and of the configuration", async () => {
+	test("are listed: built-in and configured ones", async () => {
 		const desk = await openDesk();
 		desk.pretended.agents = { mine: { command: ["/bin/sh", "-c", "{prompt}"] } };
 		const { agents } = await desk.call("agent.list", {});
@@ -21,7 +22,7 @@ describe("agents", () => {
 		expect(agents[0]).toMatchObject({ path: null, problem: "claude is not in PATH", hint: expect.stringMatching(/^npm install/) });
 	});
 
-	test("are shown with their profile; one that is not there is named, with the nearest", async () => {
+	test("are shown with their profile; an unknown name is refused with the nearest one", async () => {
 		const desk = await openDesk();
 		desk.pretended.agents = {};
 		const { agent } = await desk.call("agent.show", { name: "codex" });
@@ -32,7 +33,7 @@ describe("agents", () => {
 		});
 	});
 
-	test("judge: what is known, and nothing else", async () => {
+	test("judge: known values only", async () => {
 		const desk = await openDesk();
 		desk.pretended.agents = { odd: { command: ["x"], output: "opencode" } as never };
 		const { stdout, code } = capture("opencode-429");
@@ -47,5 +48,20 @@ describe("agents", () => {
 		});
 		expect(await desk.refused("agent.judge", { name: "odd", stdout: "", exit: 256 })).toMatchObject({ code: -32602 });
 		expect(await desk.refused("agent.judge", { name: "odd", exit: 0 })).toMatchObject({ code: -32602, data: { field: "stdout" } });
+	});
+
+	test("long recorded output is judged in pieces, and other callers have their turn between them", async () => {
+		const desk = await openDesk();
+		let [turns, over] = [0, false];
+		const counting = (async () => {
+			while (!over) {
+				await localHost.turn();
+				turns++;
+			}
+		})();
+		await desk.call("agent.judge", { name: "claude", stdout: "{}\n".repeat(300_000), exit: 0 });
+		over = true;
+		await counting;
+		expect(turns).toBeGreaterThan(50);
 	});
 });

@@ -4,13 +4,20 @@ import { systemTimezone } from "../../host/local.ts";
 import { doc, type Handlers } from "../call.ts";
 import { createJudging } from "../judgement-document.ts";
 
+/** Bytes that are judged before other callers have their turn: each may be a line of its own. */
+const PIECE = 16_384;
+
 export const agentMethods: Handlers<"agent"> = {
 	"agent.list": async (_params, { context }) => doc({ agents: await context.agents.list() }),
 	"agent.show": async ({ name }, { context }) => doc({ agent: await context.agents.show(name) }),
 	"agent.judge": async ({ name, stdout, stderr = "", exit, format }, { context }) => {
 		const profile = context.agents.profile(name);
 		const judging = createJudging(name, format === undefined ? profile : { ...profile, output: format });
-		judging.push(new TextEncoder().encode(stdout));
+		const bytes = new TextEncoder().encode(stdout);
+		for (let from = 0; from < bytes.length; from += PIECE) {
+			judging.push(bytes.subarray(from, from + PIECE));
+			await context.host.turn();
+		}
 		return doc(judging.end({ exit, stderr, now: context.clock.now(), timezone: systemTimezone() }));
 	},
 };

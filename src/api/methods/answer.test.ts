@@ -14,7 +14,7 @@ async function asking(agent: string, more: Record<string, unknown> = {}, denied:
 }
 
 describe("job.answer with a permission", () => {
-	test("grants it for all further runs, on record with who did it", async () => {
+	test("grants it for all further runs, and records the person", async () => {
 		const desk = await asking("claude");
 		const { job } = await desk.call("job.answer", { id: 1, permission: "full" });
 		expect(job).toMatchObject({
@@ -28,13 +28,13 @@ describe("job.answer with a permission", () => {
 		expect(events.find(({ kind }) => kind === "answered")).toMatchObject({ by: "ann", data: { granted: { permission: "full" } } });
 	});
 
-	test("asked: exactly what was denied, beside words of one's own", async () => {
+	test("asked: exactly what was denied, together with a text", async () => {
 		const desk = await asking("claude");
 		const { job } = await desk.call("job.answer", { id: 1, text: "yes", permission: "asked" });
 		expect(job).toMatchObject({ granted: { permission: null, allow: ["Bash: npm test", "Write: a.txt"] }, answer: "yes" });
 	});
 
-	test("is dropped when the job is begun anew", async () => {
+	test("is dropped when the job is started anew", async () => {
 		const desk = await asking("claude");
 		await desk.call("job.answer", { id: 1, permission: "full" });
 		await desk.call("job.cancel", { id: 1 });
@@ -62,14 +62,14 @@ describe("job.answer with a permission", () => {
 
 	test("is not for a run: it cannot grant itself anything", async () => {
 		const desk = await asking("claude");
-		const run = { role: "run" as const, by: "job:1", door: "socket" as const, job: 1 };
+		const run = { role: "run" as const, by: "job:1", channel: "socket" as const, job: 1 };
 		const refusal = await desk.refused("job.answer", { id: 1, permission: "full" }, run);
 		expect(refusal.data).toMatchObject({ code: "unauthorised" });
 		expect((await desk.call("job.show", { id: 1 })).job.granted).toBe(null);
 	});
 });
 
-test("what the last runs were denied is in the status, also of jobs that went well", async () => {
+test("denied calls of the last runs are in the status, also for succeeded jobs", async () => {
 	const desk = await asking("claude");
 	await desk.call("job.answer", { id: 1, text: "no" });
 	await desk.t.sluice.claim({ kinds: ["agent"], worker: "w" });
@@ -81,7 +81,7 @@ test("what the last runs were denied is in the status, also of jobs that went we
 });
 
 describe("job.add", () => {
-	test("warns of an allow that its agent has no way for, and refuses what is no beginning of a command", async () => {
+	test("warns of an allow that its agent does not support, and refuses an invalid command prefix", async () => {
 		const desk = await openDesk();
 		desk.pretended.agents = { mine: { command: [process.execPath] } };
 		const added = await desk.call("job.add", { agent: "mine", prompt: "x", allow: ["npm test"] });

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { openDesk } from "../../../test/make/served.ts";
 
-test("cancel ends all that waits, what comes after another of them too, and asks what runs; retry puts it all back", async () => {
+test("cancel ends all waiting jobs, including successors, and asks running ones to stop; retry puts all of them back", async () => {
 	const desk = await openDesk({ config: { max_concurrent: 1 } });
 	const runs = await desk.t.add({ batch: "night" });
 	await desk.t.start();
@@ -17,7 +17,7 @@ test("cancel ends all that waits, what comes after another of them too, and asks
 	});
 	expect(await desk.t.status(after)).toBe("cancelled");
 	expect(await desk.t.status(stays)).toBe("queued");
-	// What runs is not among those that can be put back.
+	// A running job is not retried.
 	expect(await desk.call("batch.retry", { name: "night" })).toEqual({
 		schema_version: 1,
 		reset: [first, after],
@@ -27,7 +27,7 @@ test("cancel ends all that waits, what comes after another of them too, and asks
 	expect(await desk.refused("batch.retry", { name: "nigth" })).toMatchObject({ data: { code: "not_found" } });
 });
 
-test("as many as a batch has: pieces that share what comes after them", async () => {
+test("retries a batch of any size in pieces that share their successors", async () => {
 	const desk = await openDesk();
 	const parts = Array.from({ length: 600 }, (_, n) => ({ name: `part-${n}`, command: ["true"] }));
 	const last = { name: "last", command: ["true"], after: parts.map(({ name }) => name) };

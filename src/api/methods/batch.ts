@@ -1,18 +1,18 @@
-// The methods of batches: how far they are, and acting on all of their jobs.
+// Methods of batches: their progress, and actions on all of their jobs.
 
+import type { BatchView, JobView } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
+import { nearest } from "../../core/input/nearest.ts";
 import { isTerminal } from "../../core/job.ts";
-import { nearest } from "../../core/nearest.ts";
-import type { BatchView, JobView } from "../../scheduler.ts";
 import { type At, doc, type Handlers, shownAll } from "../call.ts";
 import { batchEtas } from "../eta.ts";
 import type { BatchDocument } from "../protocol/nouns.ts";
 import { costOf } from "./budget.ts";
 
 const PAGE = 1000;
-/** Jobs that are put back in one transaction: nobody else is held up for long. */
+/** Jobs retried in one transaction: more would delay other callers. */
 const PIECE = 250;
-/** What `batch.retry` takes up again; what was blocked by it comes along. */
+/** What `batch.retry` retries; jobs blocked by them are retried along with them. */
 const RETRIED = ["failed", "cancelled", "expired"];
 
 async function jobsOf(name: string, { context }: At): Promise<JobView[]> {

@@ -1,19 +1,19 @@
-// The methods of budgets: what is granted, what is used, what jobs have cost.
+// Methods of budgets: limits, usage, and the cost of jobs.
 
+import type { BudgetView, JobView } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { BudgetView, JobView } from "../../scheduler.ts";
 import { type At, demand, doc, type Handlers } from "../call.ts";
 import { maybeTime } from "../documents.ts";
 import type { BudgetDocument, COST_GROUPS, CostDocument } from "../protocol/nouns.ts";
 
-export const budgetDocument = (view: BudgetView): BudgetDocument => ({ ...view, refills_at: maybeTime(view.refills_at) });
+const budgetDocument = (view: BudgetView): BudgetDocument => ({ ...view, refills_at: maybeTime(view.refills_at) });
 
 type Group = (typeof COST_GROUPS)[number];
 type Only = { batch?: string | undefined; owner?: string | undefined; repo?: string | undefined };
 
 const PAGE = 1000;
 
-/** What the runs of these jobs told that they used, in all. */
+/** Total usage that the runs of these jobs reported. */
 export function costOf(name: string | null, jobs: readonly JobView[]): CostDocument {
 	const usage: Record<string, number> = {};
 	for (const job of jobs) for (const [dim, amount] of Object.entries(job.usage ?? {})) usage[dim] = (usage[dim] ?? 0) + amount;
@@ -33,7 +33,7 @@ async function report(per: Group, { batch, owner, repo }: Only, { context }: At)
 	for (let after = 0; ; ) {
 		const some = await context.scheduler.list({ ...filter, after });
 		for (const job of some) {
-			// One that has not run has cost nothing.
+			// A job that has not run has cost nothing.
 			if (job.attempt === 0 || (owner !== undefined && job.owner !== owner)) continue;
 			const name = per === "job" ? String(job.id) : (job[per] ?? null);
 			const group = groups.get(name);

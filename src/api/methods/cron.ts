@@ -1,19 +1,19 @@
-// The methods of triggers. What triggers there are is configuration: adding and removing changes that, and the daemon follows.
+// Methods of triggers. Triggers are configuration: adding and removing changes that, and the daemon follows.
 
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/nearest.ts";
+import { nearest } from "../../core/input/nearest.ts";
 import { doc, type Handlers } from "../call.ts";
 import type { Context, TriggerInfo } from "../context.ts";
 import { rfc3339 } from "../documents.ts";
 import type { TriggerDocument } from "../protocol/cron.ts";
-import { masked } from "../secrets.ts";
+import { maskedDeep } from "../secrets.ts";
 
 const time = (ms: number | null) => (ms === null ? null : rfc3339(ms));
 
 function triggerDocument(info: TriggerInfo, context: Context): TriggerDocument {
 	const { since, slot, fired_at, next_at, add, ...rest } = info;
-	const env = add.env ? { env: masked(add.env, { names: context.config.settings().secrets }) } : {};
-	return { ...rest, since: rfc3339(since), slot: time(slot), fired_at: time(fired_at), next_at: time(next_at), add: { ...add, ...env } };
+	const shown = maskedDeep(add, { names: context.config.settings().secrets }) as TriggerInfo["add"];
+	return { ...rest, since: rfc3339(since), slot: time(slot), fired_at: time(fired_at), next_at: time(next_at), add: shown };
 }
 
 async function find(context: Context, name: string): Promise<TriggerInfo> {
@@ -41,7 +41,7 @@ export const cronMethods: Handlers<"cron"> = {
 				field: "name",
 				hint: `cron remove ${short} first`,
 			});
-		// Its lane, repo and the like must exist, as for a job that is added now.
+		// Checks the job as if it were added now: its lane, repo and so on must exist.
 		await context.scheduler.apply({ jobs: [job] }, { by, check: true });
 		const given = { schedule, ...(timezone === undefined ? {} : { timezone }), ...(catch_up === undefined ? {} : { catch_up }), add: job };
 		await context.config.set(`cron.${short}`, given, by);

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { openDesk } from "../../../test/make/served.ts";
 
-test("drained and undrained, by whom and why", async () => {
+test("drain and undrain record the person and the reason", async () => {
 	const desk = await openDesk();
 	const { host, stopping } = await desk.call("host.drain", { name: "local", reason: "a new disk" });
 	expect([host.state, host.drain?.reason, stopping]).toEqual(["draining", "a new disk", []]);
@@ -12,7 +12,7 @@ test("drained and undrained, by whom and why", async () => {
 	expect((await desk.call("host.undrain", { name: "local" })).host).toMatchObject({ state: "live", drain: null });
 });
 
-test("a live host is not removed; one that is not there is named, with the nearest", async () => {
+test("a live host is not removed; an unknown name is refused with the nearest one", async () => {
 	const desk = await openDesk();
 	expect(await desk.refused("host.remove", { name: "local" })).toMatchObject({ code: -32009, data: { code: "conflict" } });
 	for (const method of ["host.show", "host.drain", "host.undrain", "host.remove"] as const)

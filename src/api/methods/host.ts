@@ -1,7 +1,7 @@
 // The methods of hosts.
 
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/nearest.ts";
+import { nearest } from "../../core/input/nearest.ts";
 import { doc, type Handlers, shownAll } from "../call.ts";
 import { hostDocument } from "../status-document.ts";
 

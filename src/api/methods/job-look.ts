@@ -1,9 +1,9 @@
-// job.show, list, why, history, graph, logs, wait: looking without touching.
+// job.show, list, why, history, graph, logs, wait: the methods that only read.
 
+import type { JobView } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { graphDocument, graphText } from "../../core/graph-text.ts";
+import { graphDocument, graphText } from "../../core/graph/text.ts";
 import { isTerminal } from "../../core/job.ts";
-import type { JobView } from "../../scheduler.ts";
 import { type At, doc, type Handlers, resolve, shown, shownAll } from "../call.ts";
 import type { LogPiece } from "../context.ts";
 import { eventDocument, type JobDocument, reasonDocument } from "../documents.ts";
@@ -13,10 +13,10 @@ import { LIMITS, type Params } from "../protocol.ts";
 import { lendSlot } from "../run-waits.ts";
 import { mustBeKnownScope } from "./known.ts";
 
-/** How often a log that is followed is looked at: files tell nobody that they have grown. */
+/** How often a followed log is checked: a file gives no notification when it grows. */
 const LOG_LOOK_MS = 150;
 
-/** A job that is waited for is looked at without any news of it this often at most, times the number of such jobs. */
+/** Without a notification, a waited-for job is read again at most this often, times the number of such jobs. */
 const LOOK_EACH_MS = 10;
 const WAIT_PAGE = 1000;
 
@@ -26,7 +26,7 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 	"job.show": async ({ id }, { context }) => doc({ job: shown(context, await context.scheduler.show(await resolve(context, id))) }),
 
 	"job.list": async ({ ids, fields, by: _by, ...filter }, { context }) => {
-		// Asked for first: what happens meanwhile is told again by the events, never missed.
+		// Read before the list: what happens in between appears again in the events, and is never missed.
 		const seq = await context.scheduler.lastEvent();
 		await mustBeKnownScope(filter, context);
 		const picked = ids === undefined ? {} : { ids: await Promise.all(ids.map((ref) => resolve(context, ref))) };
@@ -45,6 +45,7 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 			waiters,
 			results: results.map(({ result, ...one }) => ({ ...one, has_result: result !== null })),
 			...(eta === undefined ? {} : { eta }),
+			...recipeWarning(job, context),
 		});
 	},
 
@@ -85,7 +86,13 @@ export const JOB_LOOKS: Pick<Handlers<"job">, Looks> = {
 	},
 };
 
-/** Of a batch all jobs, so that an end is told that came before; else those that have not ended. */
+/** Why the repo's own recipe of this name is not in force: the job may come from another recipe than its repo has. */
+function recipeWarning({ repo, spec: { recipe } }: JobView, { intake }: At["context"]): { warning?: string } {
+	const problem = repo === undefined || recipe === undefined ? null : intake.recipeProblem(repo, recipe);
+	return problem === null ? {} : { warning: problem };
+}
+
+/** For a batch all jobs, so that earlier ends are reported, too; else jobs that have not ended. */
 async function waitedIds({ ids, batch, lane, all }: Params<"job.wait">, at: At): Promise<number[]> {
 	const { context } = at;
 	const ways = [ids, batch, lane, all || undefined].filter((one) => one !== undefined).length;
@@ -108,13 +115,13 @@ async function waitedIds({ ids, batch, lane, all }: Params<"job.wait">, at: At):
 	return newestOfEachName(found).filter((id) => !own.has(id));
 }
 
-/** A manifest that is applied again puts new jobs of the same names into the same batch: how the earlier ones ended no longer counts. */
+/** A manifest that is applied again adds new jobs of the same names to the same batch: the ends of the earlier ones no longer count. */
 function newestOfEachName(jobs: readonly JobView[]): number[] {
 	const newest = new Map(jobs.flatMap(({ id, name }) => (name === undefined ? [] : [[name, id] as const])));
 	return jobs.filter(({ id, name, status }) => name === undefined || !isTerminal(status) || newest.get(name) === id).map(({ id }) => id);
 }
 
-/** A run that waits for everything does not wait for itself, nor for what it is a part of. */
+/** A run that waits for all jobs waits neither for itself nor for its ancestors. */
 async function ownLine({ context, session }: At): Promise<Set<number>> {
 	const line = new Set<number>();
 	for (let id = session.caller.job; id !== undefined && !line.has(id); ) {
@@ -124,7 +131,7 @@ async function ownLine({ context, session }: At): Promise<Set<number>> {
 	return line;
 }
 
-/** A job with fewer fields: whoever asked for these alone misses no others. */
+/** A job with only the fields that the caller asked for. */
 const only = (job: JobDocument, fields: readonly string[]): JobDocument =>
 	Object.fromEntries(Object.entries(job).filter(([key]) => fields.includes(key))) as JobDocument;
 
@@ -145,9 +152,9 @@ async function logs({ id, run, stream = "both", offset, tail, limit, wait_ms = 0
 		...(tail === undefined ? {} : { tail }),
 		...(limit === undefined ? {} : { limit }),
 	};
-	/** Here, or on the host that has the run; an earlier attempt that was here only if there is no other. */
+	/** Reads here or on the host that has the run; an earlier attempt on this host only if there is no other. */
 	const read = async (): Promise<(LogPiece & { run: string }) | null> => {
-		// What the system has to tell of the order of writes comes first.
+		// Lets pending file notifications, which give the order of writes, arrive first.
 		await host.turn();
 		if (!elsewhere) return supervisor.logs(job, options);
 		const attempt = run ?? last;
@@ -168,7 +175,7 @@ async function logs({ id, run, stream = "both", offset, tail, limit, wait_ms = 0
 		if (!waiting || clock.monotonic() >= until) {
 			if (piece) return piece;
 			const there = await whereElse();
-			// Whoever was ready to wait asks again, from where it was; the others are told.
+			// A caller that can wait gets an empty piece and asks again from the same offset; any other gets an error.
 			if (wait_ms > 0 && waiting) return nothingYet(stream, offset ?? 0, there);
 			throw noRun({ job, run, ended: isTerminal(status), last }, there ?? why);
 		}
@@ -198,7 +205,7 @@ function noRun(of: { job: number; run: number | undefined; ended: boolean; last:
 	});
 }
 
-/** A run lends its slot while it waits, and is refused what would never end. */
+/** A run lends its slot while it waits; a wait that could never end is refused. */
 async function waitInRun(ids: number[], ms: number, at: At): ReturnType<typeof waitFor> {
 	const { job, token } = at.session.caller;
 	if (job === undefined || token === undefined) return waitFor(ids, ms, at);
@@ -213,7 +220,7 @@ async function waitInRun(ids: number[], ms: number, at: At): ReturnType<typeof w
 	}
 }
 
-/** Each job is looked at once; afterwards news tells. What a wait costs grows with its jobs, not with their square. */
+/** Reads each job once and then follows events, so the cost of a wait grows linearly with its jobs. */
 async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jobs: WaitedJob[]; done: boolean }> {
 	const { scheduler, clock, host } = context;
 	const seen = new Map<number, WaitedJob>();
@@ -222,15 +229,15 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 	let isOver = false;
 	let wake = () => {};
 	const names = new Map<number, string>();
-	/** Their ends are known from news, which does not say why a run failed. */
+	/** Jobs whose end is known from an event, which does not say why a run failed. */
 	const unexplained = new Set<number>();
 	const see = (job: Omit<WaitedJob, "name">) => {
 		seen.set(job.id, { ...job, name: null });
 		if (isTerminal(job.status)) open.delete(job.id);
 	};
 	let lookedAt = clock.monotonic();
-	// Listening begins before looking: an end in between is not missed. Passes without events tell of other processes' commits, perhaps; they come
-	// every second of a busy time, so many jobs are looked at less often.
+	// Subscribe before the first read so that no end is missed. The watcher also fires without events (another process may have committed), up to once a
+	// second; with many jobs, read less often.
 	const off = scheduler.watch((news) => {
 		const events = news.heard.length === 0 ? news.events : [...news.events, ...news.heard];
 		if (events.length === 0 && clock.monotonic() - lookedAt >= open.size * LOOK_EACH_MS) {
@@ -239,7 +246,7 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 		}
 		for (const { job, kind, data } of events) {
 			if (kind !== "ended" || job === null || !open.has(job)) continue;
-			// Without a run of its own it keeps what an earlier one ended with, which only the job tells.
+			// A job that ended without a run keeps the exit kind of an earlier run, which only the job's record has.
 			if (data.exit_kind === undefined) doubted.add(job);
 			else {
 				const { to, exit_code = null, exit_kind, end_reason = null } = data;
@@ -253,7 +260,7 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 		ms,
 		() => {
 			isOver = true;
-			// How things stand at the end is told of those that have not ended, too.
+			// At the end of the wait, also report the state of jobs that have not ended.
 			doubted = new Set(open);
 			wake();
 		},
@@ -267,13 +274,13 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 			for (const view of await Promise.all(some.map((id) => scheduler.show(id)))) {
 				const { id, name, status, exit_code = null, exit_kind = null, end_reason = null, last_failure = null } = view;
 				if (name !== undefined) names.set(id, name);
-				// An end that was told meanwhile is newer than what was looked at before it.
+				// An end that arrived as an event meanwhile is newer than this read.
 				if (open.has(id)) see({ id, status, exit_code, exit_kind, end_reason, last_failure });
 			}
 			if (open.size === 0 || isLast) break;
 			if (doubted.size === 0 && !isOver)
 				await new Promise<void>((resolve) => {
-					wake = resolve;
+					wake = () => resolve();
 				});
 		}
 	} finally {
@@ -281,7 +288,7 @@ async function waitFor(ids: number[], ms: number, { context }: At): Promise<{ jo
 		cancel();
 	}
 	const failures = new Map<number, string | undefined>();
-	// One that is gone already has told its end all the same.
+	// A job that gc has deleted meanwhile has reported its end nevertheless.
 	for (const id of unexplained)
 		failures.set(
 			id,

@@ -1,4 +1,4 @@
-// Jobs by kind: waiting for a batch or a lane, names that are not there, how many ended badly lately.
+// Jobs by scope: waiting for a batch or a lane, unknown names, the number of recent failures.
 
 import { expect, test } from "vitest";
 import { openDesk } from "../../../test/make/served.ts";
@@ -30,7 +30,7 @@ test("job.wait for a batch, a lane, everything", async () => {
 	});
 });
 
-test("of a batch that is run again, the newest job of each name counts", async () => {
+test("for a batch that is run again, the newest job of each name counts", async () => {
 	const desk = await openDesk();
 	const [first] = [await desk.t.add({ batch: "night", name: "build" }), await desk.t.add({ batch: "night" })];
 	for (const id of [first, 2]) {
@@ -42,7 +42,7 @@ test("of a batch that is run again, the newest job of each name counts", async (
 	expect(jobs.map(({ id }) => id)).toEqual([2, second]);
 });
 
-test("status tells how many ended badly in the last day, until they are taken up again", async () => {
+test("status counts jobs that ended badly in the last day, until they are retried", async () => {
 	const desk = await openDesk();
 	for (const name of ["a", "b", "c", "d"]) await desk.t.add({ name, retry: 0 });
 	await desk.t.add({ name: "e", after: ["a"] });
@@ -60,7 +60,7 @@ test("status tells how many ended badly in the last day, until they are taken up
 	expect(await counts()).toEqual([0, 0]);
 });
 
-test("a filter by what there is not is refused, as a pause of it is", async () => {
+test("a filter by an unknown name is refused, like a pause of it", async () => {
 	const desk = await openDesk({ config: { lanes: { default: {}, code: {} } } });
 	await desk.t.add({ batch: "night" });
 	for (const [params, field] of [

@@ -19,7 +19,7 @@ describe("job.add", () => {
 		});
 	});
 
-	test("warns of an agent that nothing says how to start, also in a manifest", async () => {
+	test("warns of an agent without a known way to start it, also in a manifest", async () => {
 		const desk = await openDesk();
 		expect(await desk.call("job.add", { agent: "claude", prompt: "x" })).not.toHaveProperty("warning");
 		const warning = 'nothing says how to start the agent "other": set agents.other.command';
@@ -33,7 +33,7 @@ describe("job.add", () => {
 		expect(await desk.call("job.apply", { manifest: { jobs: jobs.slice(1) } })).not.toHaveProperty("warning");
 	});
 
-	test("what a budget, a pause, quiet hours, an account or the want of a host holds back is told with the job and counted", async () => {
+	test("a job held by a budget, a pause, quiet hours, an account or a missing host says so, and is counted", async () => {
 		const lanes = { default: {}, x: {}, night: { active_hours: ["01:00-02:00"] } };
 		const desk = await openDesk({ config: { lanes, accounts: { work: {} } } });
 		await desk.call("budget.grant", { subject: "owner:cy", dim: "runs", limit: 0 });
@@ -61,7 +61,7 @@ describe("job.add", () => {
 		expect((await desk.call("job.show", { id: 2 })).job).toMatchObject({ held: null });
 	});
 
-	test("a duplicate, a second one for an item, a full queue are answers, not errors", async () => {
+	test("a duplicate, a second job for an item, a full queue are answers, not errors", async () => {
 		const desk = await openDesk({ config: { max_concurrent: 1, queue: { soft_limit: 2, hard_limit: 4 } } });
 		await desk.call("job.add", { payload: 1, unique: { key: "k" } });
 		expect(await desk.call("job.add", { payload: 1, unique: { key: "k" } })).toEqual({ schema_version: 1, outcome: "duplicate", job: 1 });
@@ -116,7 +116,7 @@ describe("job.apply", () => {
 });
 
 describe("looking", () => {
-	test("a job by number, by number as text, by name; near ones are suggested", async () => {
+	test("a job by number, by number as text, by name; similar names are suggested", async () => {
 		const desk = await openDesk();
 		await desk.t.add({ name: "build" });
 		for (const id of [1, "1", "build"]) expect((await desk.call("job.show", { id })).job).toMatchObject({ id: 1, name: "build" });
@@ -176,7 +176,7 @@ describe("job.wait", () => {
 		});
 	});
 
-	test("answers when the last one ends", async () => {
+	test("answers when the last job ends", async () => {
 		const desk = await openDesk();
 		await desk.t.add({ name: "a" });
 		await desk.t.add({ name: "b" });
@@ -192,7 +192,7 @@ describe("job.wait", () => {
 		expect(await waiting).toMatchObject({ jobs: [{ id: 1, status: "succeeded", exit_code: 0 }, { id: 2 }], done: true });
 	});
 
-	test("tells the name, and why one did not succeed", async () => {
+	test("returns each job's name, and why it did not succeed", async () => {
 		const desk = await openDesk({ config: { dispatch_breaker: 1 } });
 		await desk.t.add({ name: "a" });
 		await desk.t.add({ name: "b" });
@@ -214,7 +214,7 @@ describe("job.wait", () => {
 		]);
 	});
 
-	test("of many looks at each once: their ends come with the news", async () => {
+	test("for many jobs reads each once: their ends come from events", async () => {
 		const desk = await openDesk({ config: { max_concurrent: 30 } });
 		const { scheduler } = desk.context;
 		let looks = 0;
@@ -238,7 +238,7 @@ describe("job.wait", () => {
 		expect(looks).toBeLessThanOrEqual(2 * ids.length);
 	});
 
-	test("for a job that is not there is an error at once", async () => {
+	test("for an unknown job is an error at once", async () => {
 		const desk = await openDesk();
 		expect(await desk.refused("job.wait", { ids: [7] })).toMatchObject({ code: -32004 });
 	});
@@ -265,7 +265,7 @@ describe("job.logs", () => {
 		expect(await desk.refused("job.logs", { id: 1, offset: 0, tail: 3 })).toMatchObject({ code: -32602, data: { field: "tail" } });
 	});
 
-	test("of one that could not even be prepared says why", async () => {
+	test("of a run that could not be prepared say why", async () => {
 		const desk = await openDesk();
 		await desk.t.add();
 		await desk.t.start();
@@ -285,7 +285,7 @@ describe("job.logs", () => {
 });
 
 describe("acting", () => {
-	test("cancel takes one or several, and touches none when one is not there", async () => {
+	test("cancel takes one or several jobs, and cancels none if one is unknown", async () => {
 		const desk = await openDesk();
 		for (const name of ["a", "b", "c"]) await desk.t.add({ name });
 		await desk.t.start(1);
@@ -304,17 +304,17 @@ describe("acting", () => {
 			message: "job 2 is already cancelled: nothing to cancel",
 			data: { code: "illegal_transition" },
 		});
-		// What comes after another of them is cancelled like it, not blocked by its end.
+		// A successor of a cancelled job is cancelled like it, not blocked by its end.
 		await desk.t.add({ name: "x", runnable_at: NOON + 1000 });
 		await desk.t.add({ name: "y", after: ["x"] });
 		expect(await desk.call("job.cancel", { ids: ["x", "y"] })).toMatchObject({ cancelled: [4, 5], requested: [], ended: [], refused: [] });
-		// One that had ended keeps none of the others from it.
+		// A job that had ended does not prevent the others from being cancelled.
 		await desk.t.add({ name: "z", runnable_at: NOON + 1000 });
 		const refused = [{ job: 4, code: "illegal_transition", message: expect.stringMatching(/^job 4 /) }];
 		expect(await desk.call("job.cancel", { ids: ["x", "z"] })).toMatchObject({ cancelled: [6], requested: [], ended: [], refused });
 	});
 
-	test("cancel of a kernel entry that is dispatched is told to its worker", async () => {
+	test("cancel of a dispatched kernel entry is reported to its worker", async () => {
 		const desk = await openDesk();
 		const { pid } = await desk.call("kernel.agent.create", { name: "a" });
 		const { sched_id } = await desk.call("kernel.sched.enqueue", { pid });
@@ -323,7 +323,7 @@ describe("acting", () => {
 		expect(await desk.call("kernel.sched.extend", { sched_id, worker_id: "w" })).toEqual({ sched_id, cancel_requested: true });
 	});
 
-	test("the others answer with the job as it is afterwards", async () => {
+	test("all other methods answer with the job as it is afterwards", async () => {
 		const desk = await openDesk();
 		await desk.t.add({ name: "a", requires_approval: true });
 		await desk.t.add({ name: "b", requires_approval: true });
@@ -342,7 +342,7 @@ describe("acting", () => {
 		expect((await desk.call("job.answer", { id: "a", text: "that" })).job).toMatchObject({ answer: "that", question: null });
 	});
 
-	test("run_now ends a delay and a back-off, and says what it cannot pass", async () => {
+	test("run_now ends a delay and a back-off, and says what still holds the job", async () => {
 		const desk = await openDesk({ config: { max_concurrent: 1, lanes: { default: { retry: 2 } } } });
 		await desk.t.add({ name: "first" });
 		await desk.t.start();
@@ -359,7 +359,7 @@ describe("acting", () => {
 		expect(await desk.t.start()).toEqual([2]);
 	});
 
-	test("retry and rerun tell what was reset", async () => {
+	test("retry and rerun return what was reset", async () => {
 		const desk = await openDesk();
 		await desk.t.done({ name: "a" }, "failed");
 		expect(await desk.call("job.retry", { id: "a" })).toMatchObject({ schema_version: 1, reset: [1], restarted: [] });

@@ -1,61 +1,45 @@
-// The methods of jobs: adding, acting, and the door for workers outside. Looking is in job-look.ts.
+// Methods of jobs: adding, acting, and claims of outside workers. Reading is in job-look.ts.
 
-import type { OfItems } from "../../adding.ts";
+import type { OfItems } from "../../contracts/adding.ts";
+import type { Claimed, Manifest, RunEnd } from "../../contracts/scheduler.ts";
 import { type Granted, grantProblem, widest } from "../../core/agents/allowing.ts";
 import { callsOf } from "../../core/agents/denied.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { JobInput } from "../../core/job.ts";
-import type { Claimed, Ending, Manifest } from "../../scheduler.ts";
+import type { RunBounds } from "../../core/trust/run-bounds.ts";
 import { type At, doc, type Handlers, resolve, shown } from "../call.ts";
 import type { Startable } from "../context.ts";
 import { endedDocument, reasonDocument, rfc3339, runDocument } from "../documents.ts";
 import type { Ref } from "../fields.ts";
 import type { AddDocument, ClaimedDocument, OneJob } from "../protocol/job.ts";
+import { boundsOf, placedIn, refuseForeignCapture, refuseOutside } from "../run-bounds.ts";
 import { JOB_LOOKS } from "./job-look.ts";
 import { merge, WORKTREE_LOOKS } from "./repo.ts";
 
-/** Acts on one job, and shows it afterwards. */
+/** Acts on one job, and returns it afterwards. */
 const acted = async (ref: Ref, { context }: At, act: (id: number) => Promise<unknown>): Promise<OneJob> => {
 	const id = await resolve(context, ref);
 	await act(id);
 	return doc({ job: shown(context, await context.scheduler.show(id)) });
 };
 
-/** What a run adds is its child unless it says otherwise. */
-const asChild = (input: JobInput, { session }: At): JobInput => {
-	const { job } = session.caller;
-	return job === undefined || input.parent !== undefined ? input : { ...input, parent: job };
-};
-
-/** Who pays for a run pays for what it adds: it cannot have somebody else pay. */
-async function mustPay(owners: readonly (string | undefined)[], { context, session }: At): Promise<void> {
-	const { job } = session.caller;
-	if (job === undefined || owners.every((owner) => owner === undefined)) return;
-	const { owner: payer } = await context.scheduler.show(job);
-	const other = owners.find((owner) => owner !== undefined && owner !== payer);
-	if (payer === undefined || other === undefined) return;
-	throw new SluiceError("forbidden", `owner: what job ${job} adds is paid by its own owner ${payer}, not by ${other}`, {
-		field: "owner",
-		hint: "leave the owner out",
-	});
-}
-
-/** One that waits for other jobs, or for something that they make, may begin on a branch that they make. */
+/** The base branch of a job with predecessors or needs may not exist yet: they may create it. */
 async function mustHaveBase({ repo, base_branch, after, needs }: JobInput, { context }: At): Promise<void> {
 	if (typeof repo !== "string" || typeof base_branch !== "string" || (after?.length ?? 0) > 0 || (needs?.length ?? 0) > 0) return;
 	await context.repos.mustHaveBranch(repo, base_branch);
 }
 
-async function captured({ cwd, input_patch }: JobInput, { context }: At): Promise<string> {
+async function captured({ cwd, input_patch }: JobInput, bounds: RunBounds | undefined, at: At): Promise<string> {
 	const refuse = (why: string) => new SluiceError("invalid", `capture_diff: ${why}`, { field: "capture_diff" });
 	if (input_patch !== undefined) throw refuse("contradicts input_patch");
 	if (typeof cwd !== "string" || !cwd.startsWith("/")) throw refuse("needs the whole path of a folder as cwd");
-	return context.work.capture(cwd);
+	await refuseForeignCapture(cwd, bounds, at);
+	return at.context.work.capture(cwd, bounds === undefined ? "any" : "registered");
 }
 
 const MOST_WARNINGS = 5;
 
-/** They are accepted all the same: a program may come before their turn does. Each thing is said once. */
+/** Warnings only, because a program may be installed before the job's turn comes. Each is given once. */
 function startProblems(jobs: readonly Startable[], { context }: At): string[] {
 	const found = [...new Set(jobs.flatMap((job) => context.agents.startProblem(job) ?? []))];
 	return found.length <= MOST_WARNINGS ? found : [...found.slice(0, MOST_WARNINGS), `and ${found.length - MOST_WARNINGS} more like these`];
@@ -76,52 +60,61 @@ export const jobMethods: Handlers<"job"> = {
 
 	"job.add": async ({ force, capture_diff, by: _by, ...given }, at) => {
 		const { context, by } = at;
-		const options = { by, force: force === true };
-		const input = capture_diff ? { ...given, input_patch: await captured(given, at) } : given;
-		const { jobs, flows } =
-			input.recipe === undefined && input.item === undefined ? { jobs: [input], flows: null } : await context.intake.expand(input);
+		const bounds = await boundsOf(at, force);
+		await refuseOutside([{ at: "", input: given }], bounds);
+		const options = { by, force: force === true, ...(bounds ? { within: bounds } : {}) };
+		const input = capture_diff ? { ...given, input_patch: await captured(given, bounds, at) } : given;
+		const {
+			jobs,
+			flows,
+			warnings: said,
+		} = input.recipe === undefined && input.item === undefined
+			? { jobs: [input], flows: null, warnings: [] }
+			: await context.intake.expand(input);
 		const [first = input, ...rest] = jobs;
-		await mustPay([input.owner, first.owner, ...rest.map(({ owner }) => owner)], at);
 		refuseLongPrompts([first, ...rest], at);
 		if (!options.force) await mustHaveBase(first, at);
 		if (rest.length > 0)
-			return addAll([first, ...rest], { ...options, ...(flows ? { items: { flows, limit: "as_configured" } } : {}) }, at);
-		const adding = context.scheduler.add(asChild(first, at), { ...options, ...(flows ? { items: { flows, limit: "always" } } : {}) });
+			return addAll([first, ...rest], { ...options, ...(flows ? { items: { flows, limit: "as_configured" } } : {}) }, said, at);
+		const adding = context.scheduler.add(first, { ...options, ...(flows ? { items: { flows, limit: "always" } } : {}) });
 		context.supervisor.claimAlong?.();
 		const result = await adding;
 		if (result.outcome !== "queued") return doc(result) as AddDocument;
-		const warnings = [...(result.warning === undefined ? [] : [result.warning]), ...startProblems([first], at)];
+		const warnings = [...said, ...(result.warning === undefined ? [] : [result.warning]), ...startProblems([first], at)];
 		return doc({ ...result, job: shown(context, result.job), ...warned(warnings) }) as AddDocument;
 	},
 	"job.sling": async ({ by: _by, ...input }, at) => {
 		const { job: parent } = at.session.caller;
 		const given = { ...input, ...(parent === undefined ? {} : { parent }) };
-		const { added, ...slung } = await at.context.intake.sling(given, { by: at.by });
+		const within = await boundsOf(at, input.force);
+		await refuseOutside([{ at: "", input: input.cwd === undefined ? {} : { cwd: input.cwd } }], within);
+		const { added, ...slung } = await at.context.intake.sling(given, { by: at.by, within });
 		const problems = startProblems(added, at);
 		return doc({ ...slung, warnings: [...slung.warnings, ...problems], dry_run: input.dry_run === true });
 	},
 	"job.apply": async ({ manifest: given, check, force, update, again, env }, at) => {
 		const { scheduler } = at.context;
-		const { manifest, flows } = await withRecipes(given, at);
-		await mustPay([manifest.defaults?.owner, ...(Array.isArray(manifest.jobs) ? manifest.jobs.map((job) => job?.owner) : [])], at);
+		const within = await boundsOf(at, force);
+		const { manifest, flows, warnings: said } = await withRecipes(given, at);
+		await refuseOutside(placedIn(manifest), within);
 		refuseLongPrompts(
 			(Array.isArray(manifest.jobs) ? manifest.jobs : []).map((job) => ({ ...manifest.defaults, ...job })),
 			at,
 		);
-		const whole = at.session.caller.job === undefined ? manifest : { ...manifest, defaults: asChild(manifest.defaults ?? {}, at) };
 		const flags = { force: force === true, check: check === true, update: update === true, again: again === true };
 		const items = flows.length > 0 ? { items: { flows, limit: "never" as const } } : {};
-		const result = await scheduler.apply(whole, { by: at.by, ...flags, ...items, ...(env === undefined ? {} : { env }) });
+		const bound = within ? { within } : {};
+		const result = await scheduler.apply(manifest, { by: at.by, ...flags, ...items, ...bound, ...(env === undefined ? {} : { env }) });
 		const startable = manifest.jobs.map((job) => withDefaults(job, manifest.defaults));
-		const { updated = [], not_named = [], refusal = null } = result;
-		return doc({ ...result, updated, not_named, refusal, ...warned(startProblems(startable, at)) });
+		const { updated = [], not_named = [], refusal = null, warnings = [], ...rest } = result;
+		return doc({ ...rest, updated, not_named, refusal, ...warned([...said, ...warnings, ...startProblems(startable, at)]) });
 	},
 
 	"job.cancel": async ({ id, ids, subtree, reason }, { context, by }) => {
 		const refs = [...(id === undefined ? [] : [id]), ...(ids ?? [])];
 		if (refs.length === 0) throw new SluiceError("invalid", "id: is missing", { field: "id", hint: "name the job, or several as ids" });
 		const jobs = await Promise.all(refs.map((ref) => resolve(context, ref)));
-		// A refusal of the only one is the caller's error; of one among several it is part of the answer.
+		// For a single job a refusal is the caller's error; for one of several it is part of the answer.
 		return doc(await context.scheduler.cancelAll(jobs, { by, subtree: subtree === true, ...(reason === undefined ? {} : { reason }) }));
 	},
 	"job.retry": async ({ id }, { context, by }) => {
@@ -163,7 +156,7 @@ export const jobMethods: Handlers<"job"> = {
 		return doc({ claimed: await Promise.all(claimed.map((one) => claimedDocument(one, at))) });
 	},
 	"job.complete": async ({ job, by: _by, ...rest }, { context }) =>
-		doc(endedDocument(await context.scheduler.complete({ ...rest, job: await resolve(context, job) } as Ending))),
+		doc(endedDocument(await context.scheduler.complete({ ...rest, job: await resolve(context, job) } as RunEnd))),
 	"job.extend": async ({ job, token }, { context }) => {
 		const { cancel_requested, lease_until } = await context.scheduler.extend({ job: await resolve(context, job), token });
 		return doc({ cancel_requested, lease_until: lease_until === null ? null : rfc3339(lease_until) });
@@ -172,10 +165,10 @@ export const jobMethods: Handlers<"job"> = {
 
 const GO_ON = "You may do that now. Go on.";
 
-/** What a permission means for a job that waits for an answer. Refuses what its agent has no way to be allowed. */
+/** What a permission grants to a job that waits for an answer. Throws if its agent's program has no way to allow it. */
 async function grantFor(job: number, permission: "edit" | "full" | "asked", { context }: At): Promise<Granted> {
 	const { agent, spec, granted, denied = [], kind, question } = await context.scheduler.show(job);
-	// Refused for that, whatever it is.
+	// The answer itself will be refused because there is no question.
 	if (question === undefined) return {};
 	if (agent === undefined)
 		throw new SluiceError("invalid", `permission: job ${job} is a ${kind}, and only an agent has a permission`, { field: "permission" });
@@ -185,22 +178,23 @@ async function grantFor(job: number, permission: "edit" | "full" | "asked", { co
 	return permission === "asked" ? { allow: [...callsOf(denied)] } : { permission };
 }
 
-/** A job that says itself what it runs takes no agent or command over. */
+/** A job with its own command or agent takes neither from the defaults. */
 function withDefaults(job: JobInput, defaults: JobInput = {}): Startable {
 	const { agent: _agent, command: _command, ...rest } = defaults;
 	const isOwn = job.agent !== undefined || job.command !== undefined;
 	return { ...(isOwn ? rest : defaults), ...job, env: { ...defaults.env, ...job.env } };
 }
 
-/** Jobs of a manifest may name an item of a source, or a recipe that makes a single job each. `flows`: the lanes that the items ask for. */
-async function withRecipes(manifest: Manifest, { context }: At): Promise<{ manifest: Manifest; flows: string[] }> {
+/** Jobs of a manifest may name an item of a source, or a recipe that makes a single job. `flows`: the lanes that the items ask for. */
+async function withRecipes(manifest: Manifest, { context }: At): Promise<{ manifest: Manifest; flows: string[]; warnings: string[] }> {
 	const { recipe, ...defaults } = manifest.defaults ?? {};
 	const recipeOf = (job: JobInput | null): unknown => job?.recipe ?? recipe;
 	const itemOf = (job: JobInput | null): unknown => job?.item ?? defaults.item;
 	const plain = (job: JobInput | null) => typeof recipeOf(job) !== "string" && typeof itemOf(job) !== "string";
-	if (!Array.isArray(manifest.jobs) || manifest.jobs.every(plain)) return { manifest, flows: [] };
+	if (!Array.isArray(manifest.jobs) || manifest.jobs.every(plain)) return { manifest, flows: [], warnings: [] };
 	const jobs: JobInput[] = [];
 	const flows: string[] = [];
+	const warnings = new Set<string>();
 	for (const [index, job] of manifest.jobs.entries()) {
 		if (plain(job)) {
 			jobs.push(job);
@@ -213,16 +207,17 @@ async function withRecipes(manifest: Manifest, { context }: At): Promise<{ manif
 			byRecipe ? whole : { ...(item === undefined ? {} : { item }), ...(source === undefined ? {} : { source }) },
 		);
 		flows.push(...(made.flows ?? []));
+		for (const warning of made.warnings) warnings.add(warning);
 		const [only = {}, ...more] = made.jobs;
 		if (more.length > 0)
 			throw new SluiceError("invalid", `jobs[${index}].recipe: ${whole.recipe} makes ${more.length + 1} jobs`, {
 				field: `jobs[${index}].recipe`,
 				hint: "sling it, or add it with --recipe",
 			});
-		// What the manifest says of a job, or of all of them, counts for more than what the item says.
+		// What the manifest says of one job or of all of them takes precedence over the item.
 		jobs.push(byRecipe ? only : { ...without(only, Object.keys(defaults)), ...job, ...pick(only, ["item", "source"]) });
 	}
-	return { manifest: { ...manifest, ...(manifest.defaults ? { defaults } : {}), jobs }, flows };
+	return { manifest: { ...manifest, ...(manifest.defaults ? { defaults } : {}), jobs }, flows, warnings: [...warnings] };
 }
 
 const pick = (job: JobInput, keys: readonly string[]): JobInput =>
@@ -230,27 +225,32 @@ const pick = (job: JobInput, keys: readonly string[]): JobInput =>
 const without = (job: JobInput, keys: readonly string[]): JobInput =>
 	Object.fromEntries(Object.entries(job).filter(([key]) => !keys.includes(key)));
 
-/** The steps of a recipe, all or none; the first one is shown. */
-async function addAll(jobs: JobInput[], options: { by: string; force: boolean; items?: OfItems }, at: At): Promise<AddDocument> {
+/** Adds the steps of a recipe, all or none; returns the first. */
+async function addAll(
+	jobs: JobInput[],
+	options: { by: string; force: boolean; items?: OfItems; within?: RunBounds },
+	said: readonly string[],
+	at: At,
+): Promise<AddDocument> {
 	const { scheduler } = at.context;
-	const { jobs: ids, skipped, deferred } = await scheduler.apply({ jobs: jobs.map((job) => asChild(job, at)) }, options);
+	const { jobs: ids, skipped, deferred, warnings = [] } = await scheduler.apply({ jobs }, options);
 	const [first] = ids;
 	if (first === undefined) {
 		if (deferred) return doc({ outcome: "deferred" as const, ...deferred }) as AddDocument;
 		const holder = skipped[0]?.job ?? 0;
 		return doc({ outcome: "already_running" as const, job: holder, holder });
 	}
-	const problems = startProblems(jobs, at);
+	const problems = [...warnings, ...startProblems(jobs, at)];
 	return doc({
 		outcome: "queued" as const,
 		job: shown(at.context, await scheduler.show(first)),
 		position: null,
 		jobs: ids,
-		...warned(problems),
+		...warned([...said, ...problems]),
 	});
 }
 
-/** Whoever runs a job gets its spec as it is: nothing is masked there. */
+/** The worker that runs a job gets its spec without masks. */
 async function claimedDocument({ job, spec, run }: Claimed, { context }: At): Promise<ClaimedDocument> {
 	const view = await context.scheduler.show(job.id);
 	return { job: shown(context, view), spec, run: { ...runDocument(job.id, run), token: run.token } };

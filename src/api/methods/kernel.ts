@@ -1,8 +1,8 @@
-// The kernel contract's methods: handed through as they are, since parameters, results and errors are fixed there.
+// Methods of the kernel contract: passed through unchanged, because the contract fixes parameters, results and errors.
 
-import * as check from "../../core/check.ts";
-import { exactPayload } from "../../core/payload.ts";
-import type { Act, Kernel, ReadyEntry } from "../../scheduler.ts";
+import type { Act, Kernel, ReadyEntry } from "../../contracts/scheduler.ts";
+import * as check from "../../core/input/check.ts";
+import { exactPayload } from "../../core/input/payload.ts";
 import type { Handler, Handlers } from "../call.ts";
 import type { MethodName } from "../protocol.ts";
 
@@ -11,7 +11,7 @@ const to =
 	(params, { context, by }) =>
 		call(context.scheduler.kernel, params as never, { by }) as never;
 
-/** The contract's thirteen fields; the payload as it was sent. */
+/** The contract's thirteen fields; the payload exactly as it was sent. */
 const entryOf = ({ payload_json, ...entry }: ReadyEntry): ReadyEntry => ({
 	...entry,
 	payload: exactPayload({ payload: entry.payload, ...(payload_json === undefined ? {} : { payload_json }) }),

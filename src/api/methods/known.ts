@@ -1,7 +1,7 @@
-// Names that callers filter by: one that is misspelt is refused, since it would find nothing.
+// Names that callers filter by: a misspelt one is refused, because it would find nothing.
 
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/nearest.ts";
+import { nearest } from "../../core/input/nearest.ts";
 import type { Context } from "../context.ts";
 
 export function mustBeKnown(what: "lane" | "repo" | "agent" | "batch", name: string | undefined, all: readonly string[]): void {
@@ -20,7 +20,7 @@ export function mustBeKnown(what: "lane" | "repo" | "agent" | "batch", name: str
 	});
 }
 
-/** Of jobs: a lane or repo may be gone from the settings while its jobs are still there. */
+/** For filters of jobs: a lane or repo may be gone from the settings while it still has jobs. */
 export async function mustBeKnownScope(
 	given: { lane?: string | undefined; repo?: string | undefined; batch?: string | undefined },
 	context: Context,

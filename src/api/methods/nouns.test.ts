@@ -73,7 +73,7 @@ describe("scheduler", () => {
 		expect(desk.pretended.frozen).toHaveLength(2);
 	});
 
-	test("resume tells whether there was a pause, and what is still paused", async () => {
+	test("resume returns whether there was a pause, and what is still paused", async () => {
 		const desk = await openDesk();
 		await desk.call("scheduler.pause", { lane: "default" });
 		expect(await desk.call("scheduler.resume", {})).toMatchObject({ scope: "all", was_paused: false, still_paused: ["lane:default"] });
@@ -115,7 +115,7 @@ describe("scheduler", () => {
 		expect(await desk.refused("scheduler.resume", { agent: "claude", lane: "default" })).toMatchObject({ data: { code: "invalid" } });
 	});
 
-	test("run tells its plan, or what it started; clear ends what waits, or one item's jobs", async () => {
+	test("run returns its plan, or what it started; clear cancels waiting jobs, or one item's jobs", async () => {
 		const desk = await openDesk({ config: { max_concurrent: 1 } });
 		await desk.t.add({ item: "A-1" });
 		await desk.t.add();
@@ -130,7 +130,7 @@ describe("scheduler", () => {
 		expect(await desk.call("scheduler.gc", { days: 3 })).toEqual({ schema_version: 1, deleted: 2, kept: 0 });
 	});
 
-	test("down is handed to the daemon; version says who answers", async () => {
+	test("down is passed to the daemon; version identifies it", async () => {
 		const desk = await openDesk();
 		expect(await desk.call("scheduler.down", { stop_runs: true, grace_ms: "5s" })).toEqual({
 			schema_version: 1,
@@ -226,7 +226,7 @@ describe("nouns", () => {
 		expect(await desk.refused("budget.grant", { subject: "ann", dim: "runs", limit: 1 })).toMatchObject({ data: { field: "subject" } });
 	});
 
-	test("one account, with all that keeps work from it; slots for calls", async () => {
+	test("one account, with everything that keeps runs from it; slots for calls", async () => {
 		const desk = await openDesk({ config: { accounts: { work: { max_api_calls: 1 } }, lanes: { default: { accounts: ["work"] } } } });
 		await desk.call("account.limit", { name: "work", closed: "auth: log in again" });
 		await desk.call("scheduler.pause", { account: "work", reason: "lunch" });
@@ -340,7 +340,7 @@ describe("configuration", () => {
 		expect(await desk.refused("config.set", { key: "x" })).toMatchObject({ data: { field: "value" } });
 	});
 
-	test("the check-up is the daemon's", async () => {
+	test("doctor.run returns the daemon's checks", async () => {
 		const desk = await openDesk();
 		expect(await desk.call("doctor.run", {})).toMatchObject({ ok: true, checks: [{ name: "node" }] });
 		desk.pretended.checks.push({ name: "git", ok: false, detail: "not found", hint: "install it" });

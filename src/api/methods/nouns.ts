@@ -2,7 +2,7 @@
 
 import { type Config, laneOf } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/nearest.ts";
+import { nearest } from "../../core/input/nearest.ts";
 import { type At, doc, type Handler, type Handlers } from "../call.ts";
 import { rfc3339 } from "../documents.ts";
 import type { LaneDocument } from "../protocol/nouns.ts";
@@ -16,7 +16,7 @@ export const laneMethods: Handlers<"lane"> = {
 	"lane.set": async ({ name, by: _by, ...changes }, at) => {
 		const { context, by } = at;
 		for (const [key, value] of Object.entries(changes)) await context.config.set(`lanes.${name}.${key}`, value, by);
-		// A lane of which nothing is said is made with its defaults.
+		// A lane without any setting is created with its defaults.
 		if (Object.keys(changes).length === 0) await context.config.set(`lanes.${name}`, {}, by);
 		return doc({ lane: await lane(name, at) });
 	},

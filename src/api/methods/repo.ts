@@ -3,13 +3,18 @@
 import { SluiceError } from "../../core/errors.ts";
 import { isTerminal } from "../../core/job.ts";
 import { doc, type Handler, type Handlers, resolve, shown } from "../call.ts";
-import type { Context } from "../context.ts";
+import type { Context, RepoDocument } from "../context.ts";
+import { maskedDeep } from "../secrets.ts";
+
+/** Commands of verify, hooks and recipes may contain addresses with a password. */
+const shownRepo = (repo: RepoDocument, { config }: Context): RepoDocument =>
+	maskedDeep(repo, { names: config.settings().secrets }) as RepoDocument;
 
 export const repoMethods: Handlers<"repo"> = {
-	"repo.list": async (_params, { context }) => doc({ repos: await context.repos.list() }),
-	"repo.show": async ({ name }, { context }) => doc({ repo: await context.repos.show(name) }),
+	"repo.list": async (_params, { context }) => doc({ repos: (await context.repos.list()).map((repo) => shownRepo(repo, context)) }),
+	"repo.show": async ({ name }, { context }) => doc({ repo: shownRepo(await context.repos.show(name), context) }),
 	"repo.add": async ({ by: _by, ...repo }, { context, by }) => doc({ repo: await context.repos.add(repo, by) }),
-	"repo.trust": async ({ name, off }, { context, by }) => doc({ repo: await context.repos.trust(name, off !== true, by) }),
+	"repo.trust": async ({ name, off, digest }, { context, by }) => doc({ repo: await context.repos.trust(name, off !== true, by, digest) }),
 	"repo.remove": async ({ name }, { context, by }) => {
 		await context.repos.remove(name, by);
 		return doc({ removed: name });
@@ -21,7 +26,7 @@ export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
 	"job.diff": async ({ id }, { context }) => {
 		const job = await resolve(context, id);
 		const { attempt, repo, status, spec } = await context.scheduler.show(job);
-		// The worktree of an attempt that another host has overtaken says nothing.
+		// If another host has the latest attempt, the worktree here is outdated.
 		const away = context.elsewhere && attempt > 0 ? await context.elsewhere.diff(job, attempt) : null;
 		const found = away ?? (await context.work.diff(job, attempt));
 		if (found) return doc({ job, ...found });
@@ -43,7 +48,7 @@ export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
 		const view = await context.scheduler.show(job);
 		const away = context.elsewhere && view.attempt > 0 ? await context.elsewhere.place(job, view.attempt) : null;
 		const host = context.elsewhere && view.attempt > 0 ? await context.scheduler.outputs.ranOn(job, view.attempt) : null;
-		const worktree = away ?? context.work.worktrees().find((one) => one.job === job);
+		const worktree = away ?? (await context.work.place(job));
 		const isGone = away === null && view.attempt > 0 && worktree?.there !== true;
 		const past = { job, branch: worktree?.branch ?? view.spec.worktree, commit: view.merge_report?.commit };
 		const again = isGone && view.repo !== undefined ? await context.work.restorable(view.repo, past) : null;
@@ -63,10 +68,10 @@ export const WORKTREE_LOOKS: { [M in Look]: Handler<M> } = {
 	},
 };
 
-/** Where its branch is, and that it is there; null when nobody has it any more. */
+/** The job's branch, if it still exists; null if no host has it any more. */
 async function branchOf(job: number, attempt: number, { work, elsewhere }: Context): Promise<string | null> {
 	const away = elsewhere && attempt > 0 ? await elsewhere.place(job, attempt) : null;
-	// A host that does not answer now hears of it when it is back.
+	// If its host does not answer now, the branch counts as present: the host learns of the request when it is back.
 	if (away) return away.there === false ? null : away.branch;
 	return work.worktrees().find((one) => one.job === job)?.branch ?? null;
 }

@@ -1,15 +1,15 @@
-// run.verdict and run.result: only a run speaks for itself, and only while it lives.
+// run.verdict and run.result: only a run reports for itself, and only while it lives.
 
 import { expect, test } from "vitest";
 import { openDesk } from "../../../test/make/served.ts";
 import type { Caller } from "../context.ts";
 
-test("a run speaks of itself; an operator and a viewer cannot", async () => {
+test("a run reports about itself; an operator and a viewer cannot", async () => {
 	const desk = await openDesk();
 	const id = await desk.t.add({ name: "review" });
 	await desk.t.start();
 	const { token } = desk.t.run(id);
-	const run: Caller = { role: "run", by: `run:${id}.1`, door: "socket", job: id, token };
+	const run: Caller = { role: "run", by: `run:${id}.1`, channel: "socket", job: id, token };
 	expect(await desk.call("run.verdict", { verdict: "fail", text: "no" }, run)).toMatchObject({ job: id, verdict: "fail", text: "no" });
 	expect(desk.pretended.verdicts).toMatchObject([
 		[
@@ -30,7 +30,7 @@ test("a run speaks of itself; an operator and a viewer cannot", async () => {
 			message: `${method} is for runs alone: this call does not come from inside one`,
 			data: { code: "forbidden", hint: expect.stringContaining("sluice answer ID TEXT") },
 		});
-	const viewer: Caller = { role: "viewer", by: "viewer", door: "http" };
+	const viewer: Caller = { role: "viewer", by: "viewer", channel: "http" };
 	expect(await desk.refused("run.verdict", { verdict: "ok" }, viewer)).toMatchObject({ code: -32003 });
 	expect(await desk.call("run.verdict", { verdict: "ask", text: "" }, run)).toMatchObject({ text: "it asks for a person" });
 	expect(await desk.call("run.verdict", { verdict: "fail", text: "x".repeat(20_000) }, run)).toMatchObject({
@@ -45,4 +45,42 @@ test("a run speaks of itself; an operator and a viewer cannot", async () => {
 		data: { code: "fenced" },
 	});
 	expect((await desk.call("job.show", { id })).job).toMatchObject({ status: "failed", end_reason: "no reason given" });
+});
+
+test("a run reads payloads and results of its own job, of jobs below it and of those it comes after; of all others they are masked", async () => {
+	const desk = await openDesk();
+	const payload = { password: "hush", plain: "seen" };
+	const before = await desk.t.add({ name: "before" });
+	await desk.t.start();
+	const speaker: Caller = { role: "run", by: `run:${before}.1`, channel: "socket", job: before, token: desk.t.run(before).token };
+	await desk.call("run.result", { result: { api_key: "hush" } }, speaker);
+	await desk.t.end(before, "completed");
+	const own = await desk.t.add({ name: "own", after: ["before"] });
+	await desk.t.wait(1);
+	await desk.t.start();
+	const run: Caller = { role: "run", by: `run:${own}.1`, channel: "socket", job: own, token: desk.t.run(own).token };
+	const child = await desk.t.add({ name: "child", parent: own, payload });
+	const grandchild = await desk.t.add({ name: "grandchild", parent: child, payload });
+	const stranger = await desk.t.add({ name: "stranger", payload });
+	const cousin = await desk.t.add({ name: "cousin", parent: stranger, payload });
+
+	const { jobs } = await desk.call("job.list", { all: true }, run);
+	const seen = Object.fromEntries(jobs.map(({ id, payload, result }) => [id, payload ?? result]));
+	const masked = { password: "***", plain: "seen" };
+	expect(seen).toEqual({
+		[before]: { api_key: "hush" },
+		[own]: null,
+		[child]: payload,
+		[grandchild]: payload,
+		[stranger]: masked,
+		[cousin]: masked,
+	});
+	// Its parent is not part of the answer.
+	for (const [id, shown] of [
+		[grandchild, payload],
+		[cousin, masked],
+	] as const)
+		expect((await desk.call("job.show", { id }, run)).job.payload).toEqual(shown);
+	expect((await desk.call("job.show", { id: stranger })).job.payload).toEqual(payload);
+	expect((await desk.call("job.show", { id: child }, { role: "viewer", by: "viewer", channel: "http" })).job.payload).toEqual(masked);
 });

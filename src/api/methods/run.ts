@@ -1,4 +1,4 @@
-// The methods with which a run speaks of itself: its verdict, its result.
+// Methods by which a run reports about itself: its verdict, its result.
 
 import { SluiceError } from "../../core/errors.ts";
 import { type At, doc, type Handlers } from "../call.ts";
@@ -9,7 +9,7 @@ export const runMethods: Handlers<"run"> = {
 		const run = runOf(at, "run.verdict");
 		const { scheduler, supervisor } = at.context;
 		const said = await spoken(at, scheduler.verdict(run, { verdict, ...(text === undefined ? {} : { text }) }, { by: at.by }));
-		// The host decides by it what becomes of the run's workspace, before the end is recorded.
+		// The host decides by it what to do with the run's workspace before the end is recorded.
 		supervisor.noteVerdict(run, said);
 		return doc({ job: run.job, verdict: said.verdict, text: said.text, at: rfc3339(said.at) });
 	},
@@ -20,7 +20,7 @@ export const runMethods: Handlers<"run"> = {
 	},
 };
 
-/** Only a run speaks for itself; a person answers, cancels or rejects its job instead. */
+/** Only a run reports for itself; a person answers, cancels or rejects its job instead. */
 function runOf({ session }: At, method: string): { job: number; token: number } {
 	const { job, token } = session.caller;
 	if (job !== undefined && token !== undefined) return { job, token };
@@ -29,7 +29,7 @@ function runOf({ session }: At, method: string): { job: number; token: number } 
 	});
 }
 
-/** A run that has been overtaken is told so in its own words. */
+/** Rewords the error of a fenced run, so that the run understands it. */
 async function spoken<T>({ session }: At, saying: Promise<T>): Promise<T> {
 	try {
 		return await saying;

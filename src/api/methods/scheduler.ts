@@ -1,8 +1,8 @@
-// The methods of the whole queue and of the daemon.
+// Methods of the whole queue and of the daemon.
 
+import type { PauseScope } from "../../contracts/scheduler.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { isMergeStuck } from "../../core/job.ts";
-import type { Scope } from "../../scheduler.ts";
 import { demand, doc, type Handlers } from "../call.ts";
 import { type Context, frozenIn } from "../context.ts";
 import { rfc3339 } from "../documents.ts";
@@ -14,7 +14,7 @@ import { prune } from "./repo.ts";
 
 type Given = { lane?: string | undefined; repo?: string | undefined; batch?: string | undefined; account?: string | undefined };
 
-function scopeOf({ lane, repo, batch, account }: Given): Scope {
+function scopeOf({ lane, repo, batch, account }: Given): PauseScope {
 	return {
 		...(lane === undefined ? {} : { lane }),
 		...(repo === undefined ? {} : { repo }),
@@ -24,13 +24,13 @@ function scopeOf({ lane, repo, batch, account }: Given): Scope {
 }
 
 const DAY_MS = 86_400_000;
-const named = (scope: Scope): string =>
+const named = (scope: PauseScope): string =>
 	Object.entries(scope)
 		.map(([kind, name]) => `${kind}:${name}`)
 		.join(" ") || "all";
 
-/** An agent cannot be paused, but what opened its breaker can be mended. */
-async function resumeAgent(agent: string, scope: Scope, { scheduler, agents }: Context, by: string) {
+/** An agent cannot be paused, but `resume` closes its breaker. */
+async function resumeAgent(agent: string, scope: PauseScope, { scheduler, agents }: Context, by: string) {
 	if (Object.keys(scope).length > 0)
 		throw new SluiceError("invalid", "scope: give one of lane, repo, batch, account, agent, or none for everything", { field: "agent" });
 	const { holds } = await scheduler.status();
@@ -40,7 +40,7 @@ async function resumeAgent(agent: string, scope: Scope, { scheduler, agents }: C
 	return { scope: `agent:${agent}`, paused: false, breaker_closed };
 }
 
-/** What is paused now, by scope. */
+/** Scopes that are paused now. */
 const pausesOf = async ({ scheduler }: Context): Promise<string[]> =>
 	(await scheduler.status()).holds.flatMap(({ kind, scope }) => (kind === "paused" ? [scope] : []));
 
@@ -49,7 +49,7 @@ const MOST_UNMERGED = 100;
 async function unmerged({ scheduler, work }: Context): Promise<NonNullable<StatusDocument["unmerged"]>> {
 	const found: NonNullable<StatusDocument["unmerged"]> = [];
 	for (const id of work.stuckMerges().slice(0, MOST_UNMERGED)) {
-		// One that is gone, or on its way again, is not stuck any more.
+		// A job that is deleted or runs again is no longer stuck.
 		const job = await scheduler.show(id).catch(() => null);
 		if (!job?.merge_status || !isMergeStuck(job)) continue;
 		const { name = null, merge_status, merge_report, ended_at } = job;
@@ -65,8 +65,8 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		unmerged: await unmerged(context),
 		frozen: frozenIn(context),
 		config_problem: context.config.problem?.()?.message ?? null,
-		http_port: context.doors().port,
-		http_problem: context.doors().problem,
+		http_port: context.endpoints().port,
+		http_problem: context.endpoints().problem,
 		disk_problem: context.disk?.() ?? null,
 		now: rfc3339(context.clock.now()),
 	}),
@@ -87,7 +87,7 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 		),
 	"scheduler.pause": async ({ reason, freeze, until, ...given }, { context, by }) => {
 		const { lanes, repos } = context.scheduler.config();
-		// A pause of what is misspelt would hold nothing. Batches and accounts may come later than their pause.
+		// A pause of a misspelt name would hold nothing. Batches and accounts may be created after their pause.
 		mustBeKnown("lane", given.lane, Object.keys(lanes));
 		mustBeKnown("repo", given.repo, Object.keys(repos));
 		const scope = scopeOf(given);
@@ -130,9 +130,9 @@ export const schedulerMethods: Handlers<"scheduler"> = {
 			protocol: PROTOCOL,
 			home: context.home,
 			started_at: rfc3339(context.startedAt),
-			port: context.doors().port,
-			http_problem: context.doors().problem,
-			ready: context.doors().ready,
+			port: context.endpoints().port,
+			http_problem: context.endpoints().problem,
+			ready: context.endpoints().ready,
 			by,
 			role: session.caller.role,
 		}),

@@ -1,4 +1,4 @@
-// The methods of agents: which there are, how they are started, and what is made of their output.
+// Methods of agents: which there are, how they are started, and how their output is judged.
 
 import type { Outcome, Used } from "../../core/agents/happening.ts";
 import { FORMATS } from "../../core/agents/profile.ts";
@@ -9,28 +9,28 @@ import { choice, maybe, method, text, whole, word } from "../fields.ts";
 
 type Doc<T> = { schema_version: number } & T;
 
-/** What is not known is left out. `retry_after` is in seconds, as in the header of that name. */
+/** Unknown values are left out. `retry_after` is in seconds, as in the header of that name. */
 export type JudgementDocument = {
 	outcome: Outcome;
 	exit_kind: ExitKind;
-	/** The rule of the configuration that named the outcome. */
+	/** The configured rule that named the outcome. */
 	by?: string;
 	until?: Time;
 	retry_after?: number;
 	session_id?: string;
-	/** What was to be gone on with is not there. */
+	/** The session to resume does not exist. */
 	session_gone?: true;
 	usage: Omit<Used, "cost_micro">;
 	cost_micro?: number;
 	message?: string;
 	question?: string;
-	/** Lines of JSON that are not understood. */
+	/** Number of JSON lines that are not understood. */
 	not_understood?: number;
-	/** The program's version, where its output tells it. */
+	/** The program's version, if its output has it. */
 	version?: string;
 };
 
-/** More goes through the command line, which reads files piece by piece. */
+/** Longer output goes through the command line, which reads files piece by piece. */
 const MOST = 4_000_000;
 
 export const AGENT_METHODS = {

@@ -1,14 +1,14 @@
-// The methods of triggers: those by time, and those by files that change.
+// Methods of triggers: by time, and by files that change.
 
+import type { FireResult } from "../../contracts/scheduler.ts";
 import type { JobInput } from "../../core/job.ts";
-import { CATCH_UPS, type CatchUp } from "../../core/slots.ts";
-import type { FireResult } from "../../scheduler.ts";
+import { CATCH_UPS, type CatchUp } from "../../core/time/slots.ts";
 import type { Time } from "../documents.ts";
 import { choice, maybe, method, object, text, word } from "../fields.ts";
 
 type Doc<T> = { schema_version: number } & T;
 export type TriggerDocument = {
-	/** `cron:<name>` or `watch:<name>`: what its jobs have as `trigger`. */
+	/** `cron:<name>` or `watch:<name>`: the `trigger` of its jobs. */
 	name: string;
 	kind: "cron" | "watch";
 	schedule: string | null;
@@ -16,7 +16,7 @@ export type TriggerDocument = {
 	catch_up: CatchUp | null;
 	paths: string[] | null;
 	next_at: Time | null;
-	/** The last slot that is dealt with. */
+	/** The last slot that was handled. */
 	slot: Time | null;
 	since: Time;
 	fired_at: Time | null;

@@ -1,9 +1,9 @@
 // The methods that act on jobs.
 
-import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph-text.ts";
+import type { Slung } from "../../contracts/intake.ts";
+import type { Manifest, RunEnd } from "../../contracts/scheduler.ts";
+import { GRAPH_FORMATS, type GraphDocument, type GraphFormat } from "../../core/graph/text.ts";
 import { EXIT_KINDS, type ExitKind, type JobInput, STATUSES, type Status } from "../../core/job.ts";
-import type { Slung } from "../../intake.ts";
-import type { Ending, Manifest } from "../../scheduler.ts";
 import type { LogPiece } from "../context.ts";
 import type { EndedDocument, EventDocument, JobDocument, ReasonDocument, RunDocument, Time } from "../documents.ts";
 import type { EtaDocument } from "../eta.ts";
@@ -34,7 +34,7 @@ const reason = maybe(text("why, for the record", 10_000));
 const act = <R = OneJob>(about: string, result = "{job}") => method<R>()({ role: "operator", about, params: { id: id() }, result });
 const token = whole("the run's token, from job.claim", 1, Number.MAX_SAFE_INTEGER);
 
-/** `ended`: blocked by the end of another of them. */
+/** `ended`: blocked by the end of one of the cancelled jobs. */
 export type Cancelled = {
 	cancelled: number[];
 	requested: number[];
@@ -134,6 +134,8 @@ export const JOB_METHODS = {
 			waiters: number[];
 			results: { job: number; name: string | null; status: Status; has_result: boolean }[];
 			eta?: EtaDocument;
+			/** Why the repo's own recipe of the same name is not in force. */
+			warning?: string;
 		}>
 	>()({
 		role: "viewer",
@@ -269,7 +271,7 @@ export const JOB_METHODS = {
 		},
 		result: "{claimed: [{job, spec, run: {token, …}}]}",
 	}),
-	"job.complete": openMethod<Omit<Ending, "job" | "until"> & { job: Ref; until?: Time | number }, Doc<EndedDocument>>("ending")({
+	"job.complete": openMethod<Omit<RunEnd, "job" | "until"> & { job: Ref; until?: Time | number }, Doc<EndedDocument>>("ending")({
 		role: "operator",
 		about: "For workers outside: a run has ended, this is how.",
 		params: {

@@ -1,7 +1,7 @@
-// The kernel contract: a queue of its own kind for workers in any language. Times are epoch seconds; faults of parameters are −32133, so that the
-// scheduler itself checks them. Hidden altogether where `kernel.enabled` is false.
+// The kernel contract: a separate kind of queue for workers in any language. Times are epoch seconds; invalid parameters are −32133, so the scheduler
+// itself checks them. Hidden entirely if `kernel.enabled` is false.
 
-import type { Imported, Kernel } from "../../scheduler.ts";
+import type { Imported, Kernel } from "../../contracts/scheduler.ts";
 import {
 	choice,
 	choices,

@@ -1,42 +1,42 @@
-// The methods of the nouns: lanes, accounts, budgets, locks, artifacts, batches, sources, recipes, the configuration, the check-up.
+// The methods of the nouns: lanes, accounts, budgets, locks, artifacts, batches, sources, recipes, the configuration, `doctor`.
 
+import type { ItemView, RecipeView, SourceView } from "../../contracts/intake.ts";
+import type { AccountView, BudgetView } from "../../contracts/scheduler.ts";
 import type { LaneConfig } from "../../core/config.ts";
 import type { Status } from "../../core/job.ts";
-import type { ItemView, RecipeView, SourceView } from "../../intake.ts";
-import type { AccountView, BudgetView } from "../../scheduler.ts";
 import type { Checkup, Problem, Setting } from "../context.ts";
 import type { JobDocument, ReasonDocument, Time } from "../documents.ts";
 import { choice, decimal, duration, flag, json, maybe, method, orNull, text, time, whole, word, words } from "../fields.ts";
 import type { RangeDocument } from "../forecast-document.ts";
 
 type Doc<T> = { schema_version: number } & T;
-/** `lending`: those of the running that wait for jobs and lend their slots. `timezone`: of its hours. */
+/** `lending`: running jobs that wait for other jobs and lend their slots. `timezone`: of its active hours. */
 export type LaneDocument = { name: string; queued: number; running: number; lending: number; timezone: string } & LaneConfig;
 export type AccountDocument = {
 	name: string;
 	max: number | null;
 	max_api_calls: number;
-	/** Live runs, and call slots that are taken. */
+	/** Live runs, and call slots in use. */
 	running: number;
 	calls: number;
-	/** Lanes that list it. */
+	/** Lanes that list this account. */
 	lanes: string[];
-	/** `returning`: a limit is over, starts are spaced until one has succeeded. `closed`: until a person clears it. */
+	/** `returning`: a limit is over, starts are spaced out until one has succeeded. `closed`: until a person clears it. */
 	state: AccountView["state"];
 	since: Time | null;
 	until: Time | null;
 	/** The earliest next start, after a limit. */
 	next_at: Time | null;
-	/** Limits in a row; whether the limit ends at a reset, which the provider named or which is assumed (`reason` says which). */
+	/** Consecutive limits; and whether the limit ends at a reset time that the provider named or that is assumed (`reason` says which). */
 	hits: number;
 	reset: boolean;
 	by: string | null;
 	reason: string | null;
-	/** All that keeps work from starting on it now. */
+	/** Everything that keeps runs from starting on it now. */
 	reasons: ReasonDocument[];
 };
 export type BudgetDocument = Omit<BudgetView, "refills_at"> & { refills_at: Time | null };
-/** What jobs have told that they used, in one group of them. */
+/** Reported usage of a group of jobs. */
 export type CostDocument = {
 	/** The group's name; null for jobs that belong to none. */
 	name: string | null;
@@ -44,7 +44,7 @@ export type CostDocument = {
 	runs: number;
 	cost_micro: number;
 	tokens: number;
-	/** Every dimension that was told of. */
+	/** Every dimension that was reported. */
 	usage: Record<string, number>;
 };
 export const COST_GROUPS = ["batch", "owner", "repo", "lane", "agent", "job"] as const;
@@ -52,20 +52,20 @@ export type LockDocument = { key: string; holders: { job: number; mode: "shared"
 export type ArtifactDocument = { artifact: string; repo: string | null; present: boolean | null; observed_at: Time; error: string | null };
 export type BatchDocument = {
 	name: string;
-	/** `closed` once all of its jobs have ended, unless its owner still holds it open. */
+	/** `closed` once all of its jobs have ended, unless its owner holds it open. */
 	state: "open" | "closed";
 	open: number;
 	total: number;
 	owned: boolean;
-	/** Jobs by status; those that gc has forgotten are not among them. */
+	/** Jobs by status, without those that gc has deleted. */
 	counts: Partial<Record<Status, number>>;
 	/** Share of its jobs that have ended. */
 	progress: number;
-	/** Attempts of its jobs, and what they told that they used; null while none has told what it cost. */
+	/** Attempts of its jobs, and their reported usage; null while no run has reported a cost. */
 	runs: number;
 	usage: Record<string, number>;
 	cost_micro: number | null;
-	/** When its last job is likely to end; null where that cannot be told. */
+	/** When its last job is likely to end; null if that cannot be forecast. */
 	eta: RangeDocument | null;
 };
 
@@ -250,18 +250,19 @@ export const NOUN_METHODS = {
 		params: { name: maybe(word("the source")) },
 		result: "{sources, added}",
 	}),
-	"recipe.list": method<Doc<{ recipes: RecipeView[] }>>()({
+	"recipe.list": method<Doc<{ recipes: RecipeView[]; warning?: string }>>()({
 		role: "viewer",
-		about: "Recipes: of a repo, of the home, and the shipped ones. One that is wrong has an error.",
+		about:
+			"Recipes: of a repo, of the home, and the shipped ones. One that is wrong has an error. `warning` says why recipes of the repo's own do not count.",
 		params: { repo: maybe(word("with those of this repo")) },
-		result: "{recipes: [{name, description, origin, vars, steps, error}]}",
+		result: "{recipes: [{name, description, origin, vars, steps, error}], warning?}",
 	}),
-	"recipe.show": method<Doc<{ recipe: RecipeView }>>()({
+	"recipe.show": method<Doc<{ recipe: RecipeView; warning?: string }>>()({
 		role: "viewer",
 		about: "One recipe: its variables and its steps.",
 		params: { name: word("the recipe"), repo: maybe(word("as this repo has it")) },
 		result:
-			"{recipe: {name, description, origin, vars: [{name, about, required, default, pattern}], steps: [{name, after, template}], error}}",
+			"{recipe: {name, description, origin, vars: [{name, about, required, default, pattern}], steps: [{name, after, template}], error}, warning?}",
 	}),
 	"recipe.check": method<Doc<{ ok: boolean; problems: { message: string; field: string | null; hint: string | null }[] }>>()({
 		role: "viewer",

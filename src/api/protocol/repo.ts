@@ -1,13 +1,13 @@
-// The methods of repos and of what their jobs leave behind.
+// Methods of repos and of what their jobs leave behind.
 
-import type { PruneReport } from "../../workspace.ts";
+import type { PruneReport } from "../../contracts/workspace.ts";
 import type { RepoDocument } from "../context.ts";
 import { choice, flag, id, maybe, method, orNull, text, whole, word } from "../fields.ts";
 
 type Doc<T> = { schema_version: number } & T;
 export type OpenDocument = Doc<{
 	job: number;
-	/** The host that the folder is on, where several share the store. */
+	/** The host of the folder, if several hosts share the store. */
 	host: string | null;
 	repo: string | null;
 	path: string;
@@ -15,10 +15,10 @@ export type OpenDocument = Doc<{
 	base_branch: string | null;
 	/** Null: its host does not answer. */
 	there: boolean | null;
-	/** A worktree that is gone: the command that makes it again at its path, where the agent finds its session. */
+	/** For a removed worktree: the command that recreates it at its path, where the agent finds its session. */
 	restore: string[] | null;
 	session: string | null;
-	/** How a person goes on with it, in that folder: argv, and variables that it needs. */
+	/** How a person resumes it in that folder: argv, and variables that it needs. */
 	resume: { argv: string[]; env: Record<string, string> } | null;
 }>;
 
@@ -29,11 +29,12 @@ export const REPO_METHODS = {
 		role: "viewer",
 		about: "Repos: where they are, how they merge, whether anything can be done there now.",
 		params: {},
-		result: "{repos: [{name, path, url, hosts, base, head, merge, problem, busy, file, worktrees, …}]}",
+		result:
+			"{repos: [{name, path, url, hosts, base, head, merge, problem, busy, file, recipes, changes: [{file, change, commands}], trust_problem, digest, worktrees, …}]}",
 	}),
 	"repo.show": method<Doc<{ repo: RepoDocument }>>()({
 		role: "viewer",
-		about: "One repo with its settings in force, its worktrees, and whether its own sluice.yml counts.",
+		about: "One repo with its settings in force, its worktrees, and whether its own sluice.yml and recipes count.",
 		params: { name },
 		result: "{repo}",
 	}),
@@ -53,8 +54,12 @@ export const REPO_METHODS = {
 	}),
 	"repo.trust": method<Doc<{ repo: RepoDocument }>>()({
 		role: "operator",
-		about: "From now on the repo's own sluice.yml counts, as it stands; a change of it has to be trusted again.",
-		params: { name, off: maybe(flag("no longer")) },
+		about: "From now on the repo's own sluice.yml and recipes count, as they stand; any change of them has to be trusted again.",
+		params: {
+			name,
+			off: maybe(flag("no longer")),
+			digest: maybe(word("`digest` of `repo.show`: refused when the files are no longer those")),
+		},
 		result: "{repo}",
 	}),
 	"repo.remove": method<Doc<{ removed: string }>>()({

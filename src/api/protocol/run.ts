@@ -1,6 +1,6 @@
-// The methods with which a run speaks of itself. Who calls is known by the token that each run has.
+// Methods by which a run reports about itself. The run's token identifies the caller.
 
-import { VERDICTS, type VerdictWord } from "../../core/verdict.ts";
+import { VERDICTS, type VerdictWord } from "../../core/runs/verdict.ts";
 import type { Time } from "../documents.ts";
 import { choice, json, maybe, method, orNull, text } from "../fields.ts";
 

@@ -1,8 +1,8 @@
-// The methods that act on the whole queue and on the daemon.
+// Methods that act on the whole queue and on the daemon.
 
-import type { StatusReport } from "../../scheduler.ts";
+import type { StatusReport } from "../../contracts/scheduler.ts";
 import type { Time } from "../documents.ts";
-import { duration, flag, maybe, method, object, text, time, whole, word } from "../fields.ts";
+import { choice, duration, flag, maybe, method, object, text, time, whole, word } from "../fields.ts";
 import type { ForecastDocument } from "../forecast-document.ts";
 import type { StatusDocument } from "../status-document.ts";
 
@@ -13,11 +13,11 @@ export type VersionDocument = Doc<{
 	protocol: number;
 	home: string;
 	started_at: Time;
-	/** Of HTTP; null without it. */
+	/** The HTTP port; null without HTTP. */
 	port: number | null;
-	/** Why there is no HTTP although a port is set, or why it has another port; null when nothing is wrong. */
+	/** Why there is no HTTP although a port is set, or why it has another port; null if neither. */
 	http_problem: string | null;
-	/** Runs of before have been found again, and claims have begun. */
+	/** Runs from before the start were found again, and claims have begun. */
 	ready: boolean;
 	by: string;
 	role: string;
@@ -106,5 +106,12 @@ export const SCHEDULER_METHODS = {
 		about: "On the socket: from now on this connection may do only what the token allows. Runs do it with SLUICE_TOKEN.",
 		params: { token: text("a viewer's, an operator's or a run's token", 1000) },
 		result: "{role, by, job}",
+	}),
+	"session.code": method<Doc<{ code: string; role: "operator" | "viewer"; expires_at: string; port: number | null }>>()({
+		role: "operator",
+		about:
+			"A code that signs the dashboard page in once, within ten minutes: `http://127.0.0.1:<port>/#code=<code>` is the link. The page exchanges it at `POST /sign-in`.",
+		params: { role: maybe(choice("what the page may do (operator)", ["operator", "viewer"])) },
+		result: "{code, role, expires_at, port}",
 	}),
 } as const;

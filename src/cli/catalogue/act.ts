@@ -1,4 +1,4 @@
-// Commands that act on jobs, described.
+// Descriptions of the commands that act on jobs.
 
 import type { CommandSpec } from "../command.ts";
 import { ID, IDS, REASON } from "./shared.ts";

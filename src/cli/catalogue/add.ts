@@ -1,4 +1,4 @@
-// `add` and `apply`, described.
+// Descriptions of `add` and `apply`.
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are what manifests write
 
 import type { CommandSpec } from "../command.ts";
@@ -8,7 +8,7 @@ export const ADD: CommandSpec = {
 	help: "Add one job: a command, an agent with a prompt, or a payload for a worker of your own.",
 	more: [
 		"The job's number goes to stdout. The folder you are in, PATH and the variables that the setting `env` allows go with the job.",
-		"Inside a run, the new job becomes a child of the one that adds it (--parent none if it should not).",
+		"Inside a run, the new job becomes a child of the run's job. It has no more permission than that job, unless that was added with --may-add.",
 		"`Queue delayed; respecting caps (default: 17)`: more jobs wait than `queue.soft_limit`, here 17 in lane default. All of them are in the queue, and nothing is wrong; `config set queue.soft_limit N` sets when this is said, --quiet leaves it out.",
 		"Exit code 75: the queue is full (`queue.hard_limit`), try later.",
 	],
@@ -32,6 +32,13 @@ export const ADD: CommandSpec = {
 		},
 		{ name: "model", type: "text", value: "NAME", help: "Which model the agent uses." },
 		{ name: "permission", type: "text", value: "MODE", help: "What the agent may do without asking.", choices: ["ask", "edit", "full"] },
+		{
+			name: "may-add",
+			type: "text",
+			value: "MODE",
+			help: "Upper limit for the permission of jobs that its runs add; else its own permission. full: everything, plain commands too.",
+			choices: ["ask", "edit", "full"],
+		},
 		{ name: "allow", type: "list", value: "CMD", help: "The agent may run shell commands that begin like this, at permission edit." },
 		{
 			name: "expect",

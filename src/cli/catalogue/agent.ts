@@ -1,4 +1,4 @@
-// Agents: described.
+// Descriptions of the `agent` commands.
 
 import type { CommandSpec } from "../command.ts";
 

@@ -1,9 +1,9 @@
-// Commands that control the scheduler and its daemon, described.
+// Descriptions of the commands that control the scheduler and its daemon.
 
 import type { CommandSpec } from "../command.ts";
 import { REASON, SCOPE, SCOPE_NAMES } from "./shared.ts";
 
-export const PRESETS = ["cards", "town", "dag", "loops", "kernel"] as const;
+const PRESETS = ["cards", "town", "dag", "loops", "kernel"] as const;
 
 export const CONTROL: readonly CommandSpec[] = [
 	{
@@ -40,6 +40,11 @@ export const CONTROL: readonly CommandSpec[] = [
 				value: "LABEL",
 				help: "What this host has, for jobs that ask for it; else the setting `host.labels`.",
 			},
+			{
+				name: "accept-loss",
+				type: "flag",
+				help: "Start although acknowledged jobs are missing from the queue's file: a start without it is refused, so that a back-up can be put back.",
+			},
 			{ name: "install", type: "flag", help: "Make it a service of yours that starts at login (systemd or launchd)." },
 		],
 		excludes: [
@@ -47,6 +52,7 @@ export const CONTROL: readonly CommandSpec[] = [
 			["install", "store"],
 			["install", "name"],
 			["install", "label"],
+			["install", "accept-loss"],
 		],
 		examples: [
 			["sluice up --detach", "in the background"],

@@ -1,4 +1,4 @@
-// Triggers, described.
+// Descriptions of the `cron` commands.
 
 import type { ArgSpec, CommandSpec } from "../command.ts";
 

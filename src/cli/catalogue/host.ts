@@ -1,4 +1,4 @@
-// Hosts: described.
+// Descriptions of the `host` commands.
 
 import type { CommandSpec } from "../command.ts";
 import { REASON } from "./shared.ts";

@@ -1,4 +1,4 @@
-// The kernel's queue, its agents and their ledgers: the methods kernel.* as commands, described.
+// Descriptions of the `kernel` commands: the methods kernel.* for the kernel's queue, its agents and their ledgers.
 
 import type { CommandSpec } from "../command.ts";
 

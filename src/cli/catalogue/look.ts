@@ -1,4 +1,4 @@
-// Commands that look, described.
+// Descriptions of the commands that only read.
 
 import type { CommandSpec } from "../command.ts";
 import { DIFF, OPEN } from "./repo.ts";

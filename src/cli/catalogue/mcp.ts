@@ -1,4 +1,4 @@
-// sluice mcp, described: what agents are offered, and how each program is told of it.
+// Description of `sluice mcp`: what agents are offered, and how each program is set up for it.
 
 import type { CommandSpec } from "../command.ts";
 

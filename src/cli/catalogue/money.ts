@@ -1,4 +1,4 @@
-// Accounts and budgets: described.
+// Descriptions of the `account` and `budget` commands.
 
 import type { CommandSpec } from "../command.ts";
 

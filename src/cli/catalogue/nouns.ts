@@ -1,4 +1,4 @@
-// Lanes, locks and artifacts; upkeep and the rest: described.
+// Descriptions of the commands for lanes, locks and artifacts, for maintenance, and of the rest.
 
 import type { CommandSpec } from "../command.ts";
 import { AGENTS } from "./agent.ts";

@@ -1,4 +1,4 @@
-// Repos, and what their jobs leave behind: described.
+// Descriptions of the commands for repos and for what their jobs leave behind.
 
 import type { CommandSpec } from "../command.ts";
 import { ID } from "./shared.ts";
@@ -17,7 +17,7 @@ export const REPOS: readonly CommandSpec[] = [
 		name: "repo show",
 		help: "One repo: its settings in force and its worktrees.",
 		args: [NAME],
-		examples: [["sluice repo show app", "whether its sluice.yml counts, too"]],
+		examples: [["sluice repo show app", "whether its sluice.yml and recipes count, too"]],
 		load,
 	},
 	{
@@ -49,11 +49,17 @@ export const REPOS: readonly CommandSpec[] = [
 	},
 	{
 		name: "repo trust",
-		help: "Let a repo's own sluice.yml count, as it stands now.",
-		more: ["It can name commands that run on this machine. When it changes, it has to be trusted again."],
+		help: "Let a repo's own sluice.yml and recipes count, as they stand now.",
+		more: [
+			"They can name commands that run on this machine. What is new since the last time is listed with the commands that it names; at a terminal you are asked.",
+			"Each file is recorded with its digest. Once one is added, changed or removed, sluice.yml or all recipes do not count until you say this again.",
+		],
 		args: [NAME],
-		options: [{ name: "off", type: "flag", help: "It counts no longer." }],
-		examples: [["sluice repo trust app", "after reading it"]],
+		options: [
+			{ name: "off", type: "flag", help: "They count no longer." },
+			{ name: "yes", short: "y", type: "flag", help: "Do not ask." },
+		],
+		examples: [["sluice repo trust app", "after reading them"]],
 		load,
 	},
 	{
@@ -78,11 +84,11 @@ export const OPEN: CommandSpec = {
 	name: "open",
 	help: "The dashboard's link; or where a job works: its worktree, its branch, its agent's session.",
 	more: [
-		"The link signs in without a password: keep it as you keep the token in it.",
+		"The link signs in one page, once, within ten minutes, without a password: keep it to yourself. The page stays signed in until the daemon stops, or until it was not used for 12 hours.",
 		"Of a job with an agent's session it prints the line that goes on with it at a terminal. Where the worktree was removed, after a merge or by `prune`, the line first makes it again at its path, since agents find their sessions by their folder; and it is said how to remove it afterwards.",
 	],
 	args: [{ ...ID, take: "optional" }],
-	options: [{ name: "viewer", type: "flag", help: "A link that can only look." }],
+	options: [{ name: "viewer", type: "flag", help: "The page can only look." }],
 	examples: [
 		["sluice open", "see everything in a browser"],
 		["sluice open --viewer", "for a screen on the wall"],

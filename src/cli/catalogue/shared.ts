@@ -1,4 +1,4 @@
-// Options and arguments that several commands have in common.
+// Options and arguments that several commands share.
 
 import type { ArgSpec, OptionSpec } from "../command.ts";
 

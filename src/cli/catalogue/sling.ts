@@ -1,9 +1,11 @@
-// `sling`, and the commands of sources, recipes and batches, described.
+// Descriptions of `sling` and of the commands for sources, recipes and batches.
 
 import type { CommandSpec } from "../command.ts";
 import { REASON } from "./shared.ts";
 
 const REPO = { name: "repo", type: "text", value: "NAME", help: "With the recipes of this repo." } as const;
+
+const inRecipe = (field: string) => `the recipe sets the ${field} of its jobs; sluice recipe show NAME prints it`;
 
 export const SLING: CommandSpec = {
 	name: "sling",
@@ -40,6 +42,7 @@ export const SLING: CommandSpec = {
 		{ name: "dry-run", type: "flag", help: "Only say what would be added." },
 		{ name: "force", type: "flag", help: "Even if the id has another repo's prefix, or the item is in progress elsewhere." },
 	],
+	elsewhere: { permission: inRecipe("permission"), model: inRecipe("model"), timeout: inRecipe("timeout"), allow: inRecipe("allow list") },
 	excludes: [
 		["merge", "no-merge"],
 		["batch", "no-batch"],

@@ -1,9 +1,9 @@
-// Commands with which a run speaks of itself, described.
+// Descriptions of the commands by which a run reports about itself.
 
 import type { CommandSpec } from "../command.ts";
 
 const load = () => import("../commands/verdict.ts");
-const INSIDE = "Only inside a run: it is known by SLUICE_TOKEN, which every run has. Agents find the same as tools of sluice mcp.";
+const INSIDE = "Only inside a run, which is known by SLUICE_TOKEN or by the calling process. Agents find the same as tools of sluice mcp.";
 
 export const VOICE: readonly CommandSpec[] = [
 	{

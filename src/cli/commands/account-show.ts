@@ -1,4 +1,4 @@
-// sluice account show: one account in words, and all that keeps work from starting on it.
+// sluice account show: one account in words, with everything that keeps runs from starting on it.
 
 import type { AccountDocument } from "../../api/protocol/nouns.ts";
 import type { Call } from "../command.ts";

@@ -1,4 +1,4 @@
-// Commands that act: what they ask, say and exit with; and how errors look.
+// Commands that act: what they send, print and exit with; and how errors look.
 
 import { describe, expect, test } from "vitest";
 import { type Answers, Gone, job, openCommandLine, Refusal } from "../../../test/make/command-line.ts";
@@ -59,7 +59,7 @@ describe("acting", () => {
 		);
 	});
 
-	test("cancel of several goes on after one that has ended, and says what became of each", async () => {
+	test("cancel of several continues after a job that has ended, and reports each", async () => {
 		const refused = [{ job: 1, code: "illegal_transition", message: "job 1 has ended: succeeded" }];
 		const line = await openCommandLine({ "job.cancel": { cancelled: [2], requested: [3], ended: [4], refused } });
 		expect(await line.run("cancel 1 2 3 4")).toEqual({
@@ -90,7 +90,7 @@ describe("acting", () => {
 		expect([out, JSON.parse(err)]).toEqual(["", { schema_version: 1, error: { code, message: "job 7 is no good", hint: "near it: 8" } }]);
 	});
 
-	test("help is data when it is asked for, and talk when nothing was", async () => {
+	test("help is data on request, and a message if no command was given", async () => {
 		const line = await openCommandLine(undefined);
 		const asked = await line.run("--help");
 		expect(asked).toMatchObject({ code: 0, err: "" });
@@ -99,7 +99,7 @@ describe("acting", () => {
 		expect((await line.run("budget --help")).out).toContain("sluice budget list|grant|report");
 	});
 
-	test("usage errors are JSON too where JSON is asked for", async () => {
+	test("usage errors are JSON with --json", async () => {
 		const line = await openCommandLine(undefined);
 		const { code, out, err } = await line.run("lst --json");
 		expect([code, out, JSON.parse(err)]).toEqual([
@@ -109,7 +109,7 @@ describe("acting", () => {
 		]);
 	});
 
-	test("what acts is not tried a second time when the daemon dies: nobody knows whether it was done", async () => {
+	test("a command that acts is not repeated when the daemon dies: it may have been done", async () => {
 		const line = await openCommandLine({
 			"job.promote": () => {
 				throw new Gone();
@@ -119,7 +119,7 @@ describe("acting", () => {
 		expect(line.asked).toHaveLength(1);
 	});
 
-	test("a daemon that cannot be had", async () => {
+	test("a daemon that cannot be started", async () => {
 		const line = await openCommandLine(undefined);
 		expect(await line.run("list")).toEqual({ code: 1, out: "", err: "sluice: the daemon cannot be started\n        see daemon.log\n" });
 	});

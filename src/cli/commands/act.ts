@@ -1,13 +1,13 @@
-// merge, promote, demote, priority, run-now, approve, reject, answer: one call, one job back.
+// merge, promote, demote, priority, run-now, approve, reject, answer: one call that returns one job.
 
 import { grantWords } from "../../core/agents/denied.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
-import { answer, type Document, type Io, idOf, readAll } from "../io.ts";
+import { type AnswerDocument, answer, type Io, idOf, readAll } from "../io.ts";
 import { labelOf, type ShownJob } from "../job-lines.ts";
 import { printable } from "../sequences.ts";
 
-/** What keeps a job that is first of all. Not from a daemon of before. */
+/** What holds back a job that is first in the queue. An older daemon does not send it. */
 type Reasons = { detail: string; code: string }[] | undefined;
 
 const DONE: Record<string, (job: ShownJob, reasons: Reasons) => string> = {
@@ -30,13 +30,13 @@ const DONE: Record<string, (job: ShownJob, reasons: Reasons) => string> = {
 const grantedWords = ({ permission, allow }: NonNullable<ShownJob["granted"]>): string =>
 	permission === "full" ? "do everything" : [permission && "edit files", ...grantWords(allow).map(printable)].filter(Boolean).join("; ");
 
-/** Caps are the only thing that --force passes. */
+/** --force only lifts caps. */
 const pastCaps = (job: ShownJob, reasons: NonNullable<Reasons>): string =>
 	!job.forced && reasons.every(({ code }) => code === "capacity") ? `; past the cap: sluice run-now ${job.id} --force` : "";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const { name } = call.command;
-	const params: Document = { id: idOf(call.arg("ID")) };
+	const params: AnswerDocument = { id: idOf(call.arg("ID")) };
 	if (name === "priority") {
 		const text = call.arg("N");
 		if (!/^[+-]?\d{1,7}$/.test(text))

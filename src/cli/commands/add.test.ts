@@ -7,7 +7,7 @@ import { job, openCommandLine, QUEUED, SETTINGS } from "../../../test/make/comma
 import { makeRepository } from "../../../test/make/repository.ts";
 
 describe("add", () => {
-	test("a command: the number on stdout, the rest is talk", async () => {
+	test("a command: the number on stdout, messages on stderr", async () => {
 		const line = await openCommandLine(QUEUED);
 		const result = await line.run(
 			"add --lane code --priority 5 --after 3 --after 4:any --lock db --lock docs:shared --retries 2 -- make test",
@@ -28,7 +28,7 @@ describe("add", () => {
 		});
 	});
 
-	test("one that is blocked at once says why, and how it would wait", async () => {
+	test("a job that is blocked at once says why, and how it would wait", async () => {
 		const blocked = job(7, {
 			status: "blocked_by_dependency",
 			needs: ["file:out/a.txt"],
@@ -42,13 +42,13 @@ describe("add", () => {
 		);
 	});
 
-	test("one that something holds back is not said to be next", async () => {
+	test("a job that is held back is not called next", async () => {
 		const held = { kind: "budget", detail: "owner:cy has used 0 of 0 runs" };
 		const line = await openCommandLine({ ...SETTINGS, "job.add": { outcome: "queued", job: job(7, { held }), position: 1 } });
 		expect(await line.run("add --owner cy -- true")).toMatchObject({ out: "7\n", err: "queued: owner:cy has used 0 of 0 runs\n" });
 	});
 
-	test("a folder that is not there is warned of, in JSON too; a repo's job has its own", async () => {
+	test("a missing folder is a warning, in JSON too; a repo's job has its own folder", async () => {
 		const line = await openCommandLine(QUEUED);
 		const said = `there is no folder ${join(line.home, "nowhere")} here: the job cannot start before there is one`;
 		expect(await line.run("add --cwd nowhere -- true")).toMatchObject({
@@ -61,7 +61,7 @@ describe("add", () => {
 			expect((await line.run(text)).err).not.toContain("warning");
 	});
 
-	test("a branch is pinned where it is: in the repo that is named", async () => {
+	test("a branch is pinned at its present commit in the named repo", async () => {
 		const repo = makeRepository({ "a.txt": "a\n" });
 		repo.git("branch", "side");
 		const shown = ({ name }: { name?: unknown }) => ({ repo: { name, path: name === "far" ? null : repo.path } });
@@ -183,7 +183,7 @@ describe("add", () => {
 		expect(line.asked).toEqual([]);
 	});
 
-	test("what is not taken has its own words and exit code", async () => {
+	test("a refusal has its own message and exit code", async () => {
 		const full = await openCommandLine({
 			...SETTINGS,
 			"job.add": { outcome: "deferred", limit: 16, depths: {}, hint: "wait for runs to end" },

@@ -1,11 +1,11 @@
-// sluice add: one job, from options to what the engine takes.
+// sluice add: turns options into one job's input.
 
 import { readFileSync, statSync } from "node:fs";
-import { exactJson, writeJson } from "../../core/json-text.ts";
+import { exactJson, writeJson } from "../../core/text/json-text.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture, chosen } from "../environment.ts";
 import { CliFailure, EXIT, failureOf, usage } from "../failure.ts";
-import { type Document, type Io, idOf, placeOf, readAll } from "../io.ts";
+import { type AnswerDocument, absolutePath, type Io, idOf, readAll } from "../io.ts";
 import { hasEnded, remark, type ShownJob, statusWords } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
 import { pinOf } from "../pin.ts";
@@ -30,31 +30,31 @@ export async function run(call: Call, io: Io): Promise<number> {
 	return stay(call, io, id as number, jobs ?? [id as number]);
 }
 
-/** It may be made meanwhile, or be there on the host that the job goes to: no more than a warning. */
-function folderWarning(call: Call, { cwd }: Document): string | undefined {
+/** Only a warning: the folder may be created meanwhile, or exist on the host that the job goes to. */
+function folderWarning(call: Call, { cwd }: AnswerDocument): string | undefined {
 	if (!call.has("cwd") || call.has("repo") || call.has("recipe") || typeof cwd !== "string") return undefined;
 	try {
 		if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return undefined;
 	} catch {
-		// Not for us to see: its run may be allowed to.
+		// We may not look there; its run may be allowed to.
 		return undefined;
 	}
 	return `there is no folder ${printable(cwd)} here: the job cannot start before there is one`;
 }
 
-const withWarning = (result: Document, more: string | undefined): Document =>
+const withWarning = (result: AnswerDocument, more: string | undefined): AnswerDocument =>
 	more === undefined || result.outcome !== "queued"
 		? result
 		: { ...result, warning: typeof result.warning === "string" ? `${result.warning}; ${more}` : more };
 
-/** That many wait is talk; what is wrong with the job is not. */
+/** The note on backpressure is informational; what is wrong with the job is not. */
 const withoutBackpressure = (warning: string | undefined): string | undefined =>
 	warning?.replace(/^Queue delayed; respecting caps \([^)]*\)(?:; )?/, "");
 
-const jobOf = ({ job }: Document): number | undefined =>
+const jobOf = ({ job }: AnswerDocument): number | undefined =>
 	typeof job === "number" ? job : typeof job === "object" && job !== null ? (job as { id: number }).id : undefined;
 
-/** `all`: the steps of a recipe that has several. Who leaves with Ctrl-C is told that the job stays. */
+/** `all`: all steps of a recipe. On Ctrl-C, prints that the job stays. */
 async function stay(call: Call, io: Io, id: number, all: number[]): Promise<number> {
 	let stop = () => {};
 	const left = new Promise<number>((resolve) => {
@@ -69,7 +69,7 @@ async function stay(call: Call, io: Io, id: number, all: number[]): Promise<numb
 	return code;
 }
 
-/** The wait was refused after the job had been added: a caller that only sees the refusal would add it once more. */
+/** The wait was refused after the job had been added: a caller that only saw the refusal would add it again. */
 const refusedWait = (all: readonly number[]) => (error: unknown) => {
 	const { code, message, hint } = failureOf(error);
 	if (code !== "conflict") throw error;
@@ -92,7 +92,7 @@ async function staying(call: Call, io: Io, id: number, all: number[]): Promise<n
 	return done && jobs.every((job) => job.status === "succeeded") ? EXIT.done : EXIT.failed;
 }
 
-async function tell(result: Document, io: Io): Promise<void> {
+async function tell(result: AnswerDocument, io: Io): Promise<void> {
 	const { outcome, limit, hint } = result;
 	const { print, world } = io;
 	if (outcome !== "deferred") {
@@ -107,7 +107,7 @@ async function tell(result: Document, io: Io): Promise<void> {
 	if (typeof hint === "string") print.warn(print.paintTalk("dim", `        ${hint}`));
 }
 
-function words(result: Document, now: number): string {
+function words(result: AnswerDocument, now: number): string {
 	const { outcome, position, holder } = result;
 	if (outcome === "duplicate") return "not added: a job with this unique key is there already";
 	if (outcome === "already_running") return `not added: job ${holder ?? jobOf(result)} works on this item already`;
@@ -120,8 +120,8 @@ function words(result: Document, now: number): string {
 	return `${job.name ? `${printable(job.name)} ` : ""}${said}`;
 }
 
-async function inputOf(call: Call, io: Io): Promise<Document> {
-	const input: Document = { ...(await workOf(call, io)), ...plainFields(call), ...whenOf(call, io) };
+async function inputOf(call: Call, io: Io): Promise<AnswerDocument> {
+	const input: AnswerDocument = { ...(await workOf(call, io)), ...plainFields(call), ...whenOf(call, io) };
 	const refs = call.list("after");
 	if (refs.length > 0) input.after = refs.map((ref) => idOf(ref));
 	const lists = { allow: "allow", needs: "needs", produces: "produces", lock: "locks", if: "conditions", host: "host_labels" } as const;
@@ -131,18 +131,19 @@ async function inputOf(call: Call, io: Io): Promise<Document> {
 	if (call.list("var").length > 0) input.vars = Object.fromEntries(call.list("var").map((one) => pairOf("var", one)));
 	const parent = parentOf(call, io);
 	if (parent !== undefined) input.parent = parent;
-	// Last, since they may start a daemon: for a line that is wrong nothing is begun.
+	// Last, because they may start a daemon: an invalid command line must not start anything.
 	if (call.has("pin"))
-		input.pinned_head = await pinOf(call.text("pin") as string, call.text("repo"), io, placeOf(io.world, call.text("cwd") ?? "."));
-	if (input.env !== undefined) input.env = { ...capture(io.world.env, await allowedNames(io)), ...(input.env as Document) };
+		input.pinned_head = await pinOf(call.text("pin") as string, call.text("repo"), io, absolutePath(io.world, call.text("cwd") ?? "."));
+	if (input.env !== undefined) input.env = { ...capture(io.world.env, await allowedNames(io)), ...(input.env as AnswerDocument) };
 	return input;
 }
 
-/** Options that are handed over as they are, and the field each becomes. */
+/** Options that are passed on unchanged, with the field that each becomes. */
 const PLAIN: Record<string, string> = {
 	agent: "agent",
 	model: "model",
 	permission: "permission",
+	"may-add": "may_add",
 	expect: "expect",
 	commit: "commit",
 	name: "name",
@@ -167,8 +168,8 @@ const PLAIN: Record<string, string> = {
 	batch: "batch",
 };
 
-function plainFields(call: Call): Document {
-	const fields: Document = {};
+function plainFields(call: Call): AnswerDocument {
+	const fields: AnswerDocument = {};
 	for (const [option, field] of Object.entries(PLAIN)) if (call.has(option)) fields[field] = call.text(option);
 	if (call.has("priority")) fields.priority = call.number("priority");
 	if (call.has("retries")) {
@@ -183,8 +184,8 @@ function plainFields(call: Call): Document {
 	return fields;
 }
 
-function whenOf(call: Call, { world }: Io): Document {
-	const fields: Document = {};
+function whenOf(call: Call, { world }: Io): AnswerDocument {
+	const fields: AnswerDocument = {};
 	const [at, after, deadline] = [call.text("at"), call.text("in"), call.text("deadline")];
 	if (at !== undefined) fields.runnable_at = timeOf(at, "at", world.now());
 	if (after !== undefined) fields.runnable_at = new Date(world.now() + durationOf(after, "in")).toISOString();
@@ -192,8 +193,8 @@ function whenOf(call: Call, { world }: Io): Document {
 	return fields;
 }
 
-/** What it runs: a command, an agent, or only a payload. */
-async function workOf(call: Call, io: Io): Promise<Document> {
+/** What the job runs: a command, an agent, or only a payload. */
+async function workOf(call: Call, io: Io): Promise<AnswerDocument> {
 	const command = call.rest;
 	const agent = call.text("agent");
 	const [words] = call.args("PROMPT");
@@ -217,7 +218,7 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 		for (const option of ["model", "permission", "args", "expect", "allow"])
 			if (call.has(option)) throw usage(`--${option} is for agents`, "name one with --agent");
 	}
-	const work: Document = {};
+	const work: AnswerDocument = {};
 	if (call.has("payload")) work.payload = payloadOf(call.text("payload") as string, io);
 	if (command) work.command = command;
 	else if (agent !== undefined || recipe !== undefined) {
@@ -229,25 +230,25 @@ async function workOf(call: Call, io: Io): Promise<Document> {
 		throw usage("nothing to run", 'for example: sluice add -- make test, or sluice add --agent claude "Fix the flaky test"');
 	const mine = chosen(call.list("env"), io.world.env);
 	if (command || agent !== undefined || recipe !== undefined) {
-		work.cwd = placeOf(io.world, call.text("cwd") ?? ".");
+		work.cwd = absolutePath(io.world, call.text("cwd") ?? ".");
 		work.env = mine;
 	} else if (call.has("cwd") || call.has("env")) throw usage("a payload is for an outside worker: it takes no --cwd and no --env");
 	return work;
 }
 
-/** In double quotes, as a prompt is typed. */
+/** In double quotes, as people type a prompt. */
 const quoted = (words: string) => `"${words.replace(/[\\"$`]/g, "\\$&")}"`;
 
 async function promptOf(words: string | undefined, file: string | undefined, io: Io): Promise<string | undefined> {
 	const source = file ?? (words === "-" ? "-" : undefined);
 	if (source === undefined) return words;
-	const text = source === "-" ? await readAll(io.world.stdin) : readText(placeOf(io.world, source), "prompt-file");
+	const text = source === "-" ? await readAll(io.world.stdin) : readText(absolutePath(io.world, source), "prompt-file");
 	if (text.trim() === "") throw usage("the prompt is empty");
 	return text;
 }
 
 export function payloadOf(text: string, { world }: Io): unknown {
-	const json = text.startsWith("@") ? readText(placeOf(world, text.slice(1)), "payload") : text;
+	const json = text.startsWith("@") ? readText(absolutePath(world, text.slice(1)), "payload") : text;
 	try {
 		return exactJson(json);
 	} catch (error) {
@@ -268,7 +269,7 @@ function readText(path: string, option: string): string {
 	}
 }
 
-function uniqueOf(call: Call): Document {
+function uniqueOf(call: Call): AnswerDocument {
 	const [, key, policy] = /^(.+?)(?::(skip|replace|error))?$/s.exec(call.text("unique") as string) ?? [];
 	if (key === undefined) throw usage("--unique is empty");
 	const window = call.text("unique-for");
@@ -287,7 +288,7 @@ function pairOf(option: string, one: string): [string, string] {
 	return [one.slice(0, equals), one.slice(equals + 1)];
 }
 
-/** Inside a run, what is added belongs to its job. */
+/** Inside a run, an added job belongs to the run's job. */
 function parentOf(call: Call, { world, home }: Io): number | string | undefined {
 	const given = call.text("parent");
 	if (given === "none") return undefined;

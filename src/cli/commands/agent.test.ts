@@ -1,4 +1,4 @@
-// sluice agent: what it asks, prints and refuses.
+// sluice agent: what it sends, prints and refuses.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ describe("agent", () => {
 		);
 	});
 
-	test("list and show: a later version than the tested one, and a program that is in the caller's PATH alone", async () => {
+	test("list and show: a newer version than the tested one, and a program that is only in the caller's PATH", async () => {
 		const bin = makeFolder();
 		writeFileSync(join(bin, "qwen"), "#!/bin/sh\n", { mode: 0o755 });
 		const newer = { ...AGENT, version: "2.1.400 (Claude Code)", newer: true };
@@ -65,7 +65,7 @@ describe("agent", () => {
 		expect(shown.out).not.toMatch(/tested with|problem/);
 	});
 
-	test("judge by the rules of the configuration, and by another format", async () => {
+	test("judge by configured rules, and by another format", async () => {
 		const profile = {
 			output: "command",
 			command: ["aider"],
@@ -95,7 +95,7 @@ describe("agent", () => {
 		expect(line.asked).toEqual([{ method: "agent.show", params: { name: "mine" } }]);
 	});
 
-	test("judge of an unknown agent says so first, whatever else is missing", async () => {
+	test("judge reports an unknown agent before missing options", async () => {
 		const refuse = () => {
 			throw new Refusal("there is no agent nope", { code: "not_found" });
 		};
@@ -106,7 +106,7 @@ describe("agent", () => {
 		expect(err).not.toMatch(/--stdout/);
 	});
 
-	test("judge takes what is piped in", async () => {
+	test("judge reads standard input", async () => {
 		const line = await openCommandLine(undefined);
 		const stdin = (async function* () {
 			yield capture("claude-ok").stdout;

@@ -2,7 +2,7 @@
 
 import { closeSync, openSync, readSync } from "node:fs";
 import type { AgentDocument, ProfileDocument } from "../../api/context.ts";
-import { createJudging, type Read } from "../../api/judgement-document.ts";
+import { createJudging, type JudgedProfile } from "../../api/judgement-document.ts";
 import { ADAPTERS, isFormat } from "../../core/agents/index.ts";
 import { FORMATS } from "../../core/agents/profile.ts";
 import { systemTimezone } from "../../host/local.ts";
@@ -10,7 +10,7 @@ import { asCaller, newerWords } from "../caller-agents.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { keyHints } from "../handed-over.ts";
-import { answer, type Document, type Io, placeOf } from "../io.ts";
+import { type AnswerDocument, absolutePath, answer, type Io } from "../io.ts";
 import { shellWord } from "../job-lines.ts";
 import { plain } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -22,7 +22,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	if (verb === "show") return show(call, io);
 	const listed = await io.ask("agent.list");
 	const agents = (listed.agents as AgentDocument[]).map((one) => asCaller(one, io.world.env));
-	const document: Document = { ...listed, agents };
+	const document: AnswerDocument = { ...listed, agents };
 	answer(io, document, () => {
 		const columns = [
 			{ title: "AGENT" },
@@ -47,7 +47,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	return undefined;
 }
 
-/** Which keys its runs get. */
+/** The keys that its runs get. */
 const keysIn = (keys: AgentDocument["keys"] = []): string =>
 	keys
 		.filter((key) => key.handed)
@@ -60,7 +60,7 @@ async function show(call: Call, io: Io): Promise<undefined> {
 	const shown = await io.ask("agent.show", { name: call.arg("NAME") });
 	const { profile } = shown.agent as ProfileDocument;
 	const found = asCaller(shown.agent as ProfileDocument, io.world.env);
-	answer(io, { ...shown, agent: found } as Document, () => {
+	answer(io, { ...shown, agent: found } as AnswerDocument, () => {
 		const { accounts, ...agent } = found;
 		const words = (argv: readonly string[]) => argv.map(shellWord).join(" ");
 		const rows: [string, string][] = [
@@ -116,7 +116,7 @@ const ruleWords = (rule: object): string =>
 async function judge(call: Call, io: Io): Promise<undefined> {
 	const name = call.arg("NAME") as string;
 	const [stdout, stderr, exit, format] = [call.text("stdout"), call.text("stderr"), call.number("exit"), call.text("format")];
-	// An unknown agent is said before anything that is missing besides.
+	// An unknown agent is reported before missing options.
 	const profile = await readAs(name, io);
 	if (stdout === undefined) throw usage("--stdout is missing", "the file with what it wrote, or - for standard input");
 	if (exit === undefined) throw usage("--exit is missing", "its exit code: 0, 1 …");
@@ -125,15 +125,15 @@ async function judge(call: Call, io: Io): Promise<undefined> {
 		throw usage(`--format: there is no ${JSON.stringify(format)}`, `one of: ${FORMATS.join(", ")}`);
 	const judging = createJudging(name, format === undefined ? profile : { ...profile, output: format });
 	if (stdout === "-") for await (const part of io.world.stdin) judging.push(typeof part === "string" ? Buffer.from(part) : part);
-	else forEachPiece(placeOf(io.world, stdout), "stdout", (bytes) => judging.push(bytes));
+	else forEachPiece(absolutePath(io.world, stdout), "stdout", (bytes) => judging.push(bytes));
 	let said = "";
 	if (stderr !== undefined)
-		// Reasons stand at the end.
-		forEachPiece(placeOf(io.world, stderr), "stderr", (bytes) => {
+		// Keeps only the end, where reasons are.
+		forEachPiece(absolutePath(io.world, stderr), "stderr", (bytes) => {
 			said = (said + bytes.toString("utf8")).slice(-KEPT);
 		});
 	const found = judging.end({ exit, stderr: said, now: io.world.now(), timezone: systemTimezone() });
-	const document: Document = { schema_version: 1, ...found };
+	const document: AnswerDocument = { schema_version: 1, ...found };
 	answer(io, document, () => {
 		const { usage: used, ...rest } = found;
 		for (const [key, value] of [...Object.entries(rest), ["tokens", used.tokens] as const])
@@ -142,8 +142,8 @@ async function judge(call: Call, io: Io): Promise<undefined> {
 	return undefined;
 }
 
-/** A built-in agent without a daemon as it ships; else as the configuration has it. */
-async function readAs(name: string, io: Io): Promise<Read> {
+/** Without a daemon a built-in agent as shipped; else as configured. */
+async function readAs(name: string, io: Io): Promise<JudgedProfile> {
 	if (isFormat(name)) {
 		const here = await io.askIfRunning("agent.show", { name }).catch(() => undefined);
 		return here === undefined ? ADAPTERS[name].profile : (here.agent as ProfileDocument).profile;
@@ -154,7 +154,7 @@ async function readAs(name: string, io: Io): Promise<Read> {
 const KEPT = 64 * 1024;
 const PIECE = 1024 * 1024;
 
-/** Of whatever size it is. */
+/** Reads a file of any size in pieces. */
 function forEachPiece(path: string, option: string, call: (bytes: Buffer) => void): void {
 	const buffer = Buffer.alloc(PIECE);
 	let file: number | undefined;

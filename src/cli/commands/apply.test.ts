@@ -17,7 +17,7 @@ jobs:
     cwd: sub
     env: {B: "2"}
 `;
-	test("a manifest, with the caller's surroundings", async () => {
+	test("a manifest, with the caller's folder and environment", async () => {
 		const line = await openCommandLine({ ...SETTINGS, "job.apply": { jobs: [1, 2], names: { write: 1, check: 2 }, skipped: [] } });
 		mkdirSync(join(line.home, "m"));
 		writeFileSync(join(line.home, "m/docs.yml"), YAML);
@@ -86,7 +86,7 @@ jobs:
 		expect(result.err).toContain(said);
 	});
 
-	test("for_each: one job for each, with the line of what is wrong in it", async () => {
+	test("for_each: one job for each, with the line of a mistake in it", async () => {
 		const line = await openCommandLine({
 			...SETTINGS,
 			"job.apply": () => {
@@ -108,7 +108,7 @@ jobs:
 		});
 	});
 
-	test("all mistakes are told at once: those of the file, of the daemon, and folders that are not there", async () => {
+	test("all mistakes are printed together: of the file, of the daemon, and missing folders", async () => {
 		const line = await openCommandLine({
 			...SETTINGS,
 			"job.apply": () => {
@@ -136,7 +136,7 @@ jobs:
 		expect((await line.run("apply n.yml")).err.split("\n").filter((one) => one.startsWith("sluice:"))).toHaveLength(3);
 	});
 
-	test("--update and --again are handed over; what was changed and what was left is told", async () => {
+	test("--update and --again are passed on; prints what was changed and what was left", async () => {
 		const line = await openCommandLine({
 			...SETTINGS,
 			"job.apply": {
@@ -185,7 +185,7 @@ jobs:
 		expect((await line.run("apply")).code).toBe(2);
 	});
 
-	test("a file that is not there", async () => {
+	test("a missing file", async () => {
 		const line = await openCommandLine(SETTINGS);
 		expect(await line.run("apply /")).toMatchObject({ code: 2, err: expect.stringContaining("/ is a folder") });
 		expect(await line.run("apply no.yml")).toEqual({ code: 3, out: "", err: "sluice: there is no file no.yml\n" });

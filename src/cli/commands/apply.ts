@@ -2,12 +2,12 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
-import { wavesOf } from "../../core/manifest.ts";
-import { manifestSchemaText } from "../../core/manifest-schema.ts";
+import { wavesOf } from "../../core/input/manifest.ts";
+import { manifestSchemaText } from "../../core/input/manifest-schema.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
 import { CliFailure, failureOf, type Told, usage } from "../failure.ts";
-import { answer, type Document, type Io, placeOf, readAll } from "../io.ts";
+import { type AnswerDocument, absolutePath, answer, type Io, readAll } from "../io.ts";
 import { type ManifestFile, readManifest } from "../manifest.ts";
 import { counted } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -21,7 +21,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const [file] = call.args("FILE");
 	if (file === undefined) throw usage("FILE is missing", "sluice apply --help shows how");
 	const name = file === "-" ? "stdin" : file;
-	const path = placeOf(io.world, file);
+	const path = absolutePath(io.world, file);
 	const text = file === "-" ? await readAll(io.world.stdin) : readFile(path, file);
 	const read = await readManifest(text, name);
 	const folder = file === "-" ? io.world.cwd : dirname(path);
@@ -50,8 +50,14 @@ function readFile(path: string, file: string): string {
 
 type File = { name: string; file: string };
 
-/** Refusals name a field; people want the line. All mistakes are told at once, those that were found here too. */
-async function ask(io: Io, read: ManifestFile, { name, file }: File, params: Document, found: readonly Told[]): Promise<Document> {
+/** Errors name a field; people want the line. All mistakes are printed together, including those found here. */
+async function ask(
+	io: Io,
+	read: ManifestFile,
+	{ name, file }: File,
+	params: AnswerDocument,
+	found: readonly Told[],
+): Promise<AnswerDocument> {
 	const placedAt = ({ message, field, hint }: { message: string; field?: unknown; hint?: unknown }): Told => {
 		const inside = typeof field === "string" ? field.replace(/^manifest\.?/, "") : "";
 		const position = inside === "" ? "" : read.position(inside);
@@ -60,7 +66,7 @@ async function ask(io: Io, read: ManifestFile, { name, file }: File, params: Doc
 			hint: typeof hint === "string" ? forFile(hint, file) : undefined,
 		};
 	};
-	let document: Document;
+	let document: AnswerDocument;
 	try {
 		document = await io.ask("job.apply", params);
 	} catch (error) {
@@ -75,7 +81,7 @@ async function ask(io: Io, read: ManifestFile, { name, file }: File, params: Doc
 	return document;
 }
 
-/** As one reads the file. What names no line stays behind what does. */
+/** Sorts mistakes in the order of the file; those without a line come last. */
 function inLineOrder(told: readonly Told[], name: string): Told[] {
 	const placeIn = ({ message }: Told): [number, number] => {
 		const [, line, column] = (message.startsWith(`${name}:`) && /^:(\d+):(\d+): /.exec(message.slice(name.length))) || [];
@@ -87,18 +93,18 @@ function inLineOrder(told: readonly Told[], name: string): Told[] {
 		.map(({ one }) => one);
 }
 
-/** The daemon does not know what the file is called. */
+/** The daemon does not know the file's name. */
 const forFile = (hint: string, file: string): string => hint.replaceAll(" FILE", ` ${file}`);
 
-/** Folders are the caller's; what is relative begins at the manifest. */
-function placed(manifest: ManifestFile["manifest"], folder: string): Document {
+/** Relative folders in a manifest are relative to the manifest. */
+function placed(manifest: ManifestFile["manifest"], folder: string): AnswerDocument {
 	const { defaults = {} } = manifest;
 	const inFolder = (cwd: unknown) => (typeof cwd === "string" && !isAbsolute(cwd) ? resolve(folder, cwd) : cwd);
 	const jobs = manifest.jobs.map((job) => (job.cwd === undefined ? job : { ...job, cwd: inFolder(job.cwd) }));
 	return { ...manifest, defaults: { ...defaults, cwd: inFolder(defaults.cwd ?? folder) }, jobs };
 }
 
-/** Folders of jobs that nothing comes before: a job before them may still make theirs. A job with a repo gets its folder from that. */
+/** Missing folders of jobs without predecessors: a predecessor might still create the folder. A job with a repo gets its folder from that. */
 function missingFolders({ manifest, position }: ManifestFile, name: string, folder: string): Told[] {
 	const told = new Map<string, Told>();
 	for (const [index, job] of manifest.jobs.entries()) {
@@ -120,7 +126,7 @@ function isFolder(path: string): boolean {
 	try {
 		return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 	} catch {
-		// Not for us to see: its run may be allowed to.
+		// We may not look there; its run may be allowed to.
 		return true;
 	}
 }

@@ -1,8 +1,8 @@
-// sluice batch: how far batches are, and acting on all of their jobs.
+// sluice batch: progress of batches, and actions on all of their jobs.
 
 import type { BatchDocument } from "../../api/protocol/nouns.ts";
 import type { Call } from "../command.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { type AnswerDocument, answer, type Io } from "../io.ts";
 import { cellOf, columnOf, LIST_FIELDS, type ShownJob, shellWord, statusWords } from "../job-lines.ts";
 import { counted } from "../print.ts";
 import { rangeWords } from "../ranges.ts";
@@ -13,7 +13,7 @@ import { gauge } from "./status.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const verb = call.command.name.split(" ")[1] as Verb;
-	const params: Document = verb === "list" ? (call.flag("all") ? { all: true } : {}) : { name: call.arg("NAME") };
+	const params: AnswerDocument = verb === "list" ? (call.flag("all") ? { all: true } : {}) : { name: call.arg("NAME") };
 	if (verb === "cancel" && call.has("reason")) params.reason = call.text("reason");
 	const document = await io.ask(`batch.${verb}`, params);
 	answer(io, document, () => TELL[verb](io, document, call));
@@ -22,7 +22,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 
 type Verb = "list" | "show" | "close" | "cancel" | "retry";
 
-const TELL: Record<Verb, (io: Io, document: Document, call: Call) => void> = {
+const TELL: Record<Verb, (io: Io, document: AnswerDocument, call: Call) => void> = {
 	list(io, { batches }, call) {
 		if ((batches as BatchDocument[]).length > 0) printBatches(io, batches as BatchDocument[]);
 		else io.print.say(call.flag("all") ? "no batches" : "no open batches; --all shows those that are done");
@@ -50,7 +50,7 @@ const TELL: Record<Verb, (io: Io, document: Document, call: Call) => void> = {
 	},
 };
 
-/** What becomes of it: one that is owned stays open until its owner closes it. */
+/** What becomes of a batch: an owned one stays open until its owner closes it. */
 const batchWords = (name: string, owned: boolean, state: string): string =>
 	state === "closed" ? "closed" : owned ? `open until you close it: sluice batch close ${shellWord(printable(name))}` : "";
 

@@ -1,12 +1,12 @@
-// sluice budget report: what jobs have cost, in groups; with three arguments, a charge.
+// sluice budget report: the cost of jobs in groups; with three arguments, a charge.
 
 import type { CostDocument } from "../../api/protocol/nouns.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { type AnswerDocument, answer, type Io } from "../io.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
-import { amountOf, budgetWords, dollars, type Ledger } from "./noun-set.ts";
+import { amountOf, budgetWords, dollars, type LedgerRow } from "./noun-set.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const [subject, dim, amount] = [call.args("SUBJECT")[0], call.args("DIMENSION")[0], call.args("AMOUNT")[0]];
@@ -19,12 +19,12 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	for (const option of ["per", "batch", "owner", "repo"])
 		if (call.has(option)) throw usage(`--${option} goes with the report of costs, not with a charge`, "leave one of them out");
 	const document = await io.ask("budget.report", { subject, dim, amount: amountOf(amount, dim, "AMOUNT") });
-	answer(io, document, () => io.print.say(budgetWords(document.budget as Ledger)));
+	answer(io, document, () => io.print.say(budgetWords(document.budget as LedgerRow)));
 	return undefined;
 }
 
 async function costs(call: Call, io: Io): Promise<undefined> {
-	const params: Document = {};
+	const params: AnswerDocument = {};
 	for (const option of ["per", "batch", "owner", "repo"]) if (call.has(option)) params[option] = call.text(option);
 	const document = await io.ask("budget.report", params);
 	answer(io, document, () => {

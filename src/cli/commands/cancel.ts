@@ -1,11 +1,11 @@
-// sluice cancel: ends jobs, each that can be ended.
+// sluice cancel: cancels each of the jobs that can be cancelled.
 
 import type { Call } from "../command.ts";
 import { EXIT } from "../failure.ts";
 import { answer, type Io, idOf } from "../io.ts";
 import { printable } from "../sequences.ts";
 
-/** The last two are not from a daemon of before. */
+/** An older daemon does not send the last two. */
 type Cancelled = { cancelled: number[]; requested: number[]; ended?: number[]; refused?: { job: number; message: string }[] };
 
 export async function run(call: Call, io: Io): Promise<number> {

@@ -1,10 +1,10 @@
-// What is said of jobs that wait or have failed: the cause, by its name, and where to go from there.
+// What is printed for jobs that wait or have failed: the cause, by its name, and what to do next.
 
 import { describe, expect, test } from "vitest";
 import { ago, job, openCommandLine, QUEUED } from "../../../test/make/command-line.ts";
 
 describe("the cause", () => {
-	test("why of one that is blocked points to the job that failed, however far back that is", async () => {
+	test("why of a blocked job points to the job that failed, however far back", async () => {
 		const priority = { total: 0, terms: [] };
 		const blocked = (id: number, by: number, status: string) =>
 			job(id, { status: "blocked_by_dependency", end_reason: `dependency failed for job ${by} (${status})` });
@@ -19,7 +19,7 @@ describe("the cause", () => {
 		expect(await said(blocked(3, 2, "blocked_by_dependency"), chain)).toBe(
 			"  → see what became of job 1 (build): sluice why 1; once more from there: sluice retry 1",
 		);
-		// It succeeded where a failure was waited for: running it again would change nothing.
+		// The predecessor succeeded, but the job waited for its failure: running it again would change nothing.
 		expect(await said(blocked(3, 1, "succeeded"), [job(1, { status: "succeeded" })])).toBe(
 			"  → job 1 did not end as it should for this one; add it anew if it is still wanted",
 		);
@@ -27,7 +27,7 @@ describe("the cause", () => {
 		expect(await said(missing, [])).toBe("  → see to what is missing, then once more: sluice retry 3");
 	});
 
-	test("one that could not be started says why, in list, show and why", async () => {
+	test("a job that could not be started says why, in list, show and why", async () => {
 		const broken = job(7, {
 			status: "failed",
 			exit_kind: "launch_failed",
@@ -48,7 +48,7 @@ describe("the cause", () => {
 `);
 	});
 
-	test("one whose record cannot be used is to be added anew: neither a log nor a retry is promised", async () => {
+	test("a job with an unusable record is to be added anew: neither a log nor a retry is suggested", async () => {
 		const unusable = job(2, {
 			status: "failed",
 			exit_kind: "failed",
@@ -88,7 +88,7 @@ describe("the cause", () => {
 		{ key: "docs", holders: [{ job: 9, mode: "shared" }], reserved_for: 8 },
 	];
 
-	test("list says which lock is waited for, and who has it", async () => {
+	test("list names the lock that a job waits for, and its holder", async () => {
 		const line = await openCommandLine({ "job.list": { jobs: LOCKED }, "lock.list": { locks: LOCKS } });
 		expect((await line.run("list")).out).toBe(`ID  STATUS             WHAT       LANE     AGE
  3   running           make test  default   3m  for 5s
@@ -99,14 +99,14 @@ describe("the cause", () => {
 		expect(line.asked.filter(({ method }) => method === "lock.list")).toHaveLength(1);
 		const show = await openCommandLine({ "job.show": { job: LOCKED[1] }, "lock.list": { locks: LOCKS } });
 		expect((await show.run("show 4")).out.split("\n")[0]).toBe("job 4  waiting on locks, lock db, held by job 3");
-		// Freed meanwhile, or a daemon that cannot say: what the job itself says.
+		// The lock was released meanwhile, or the daemon cannot list locks: print what the job itself says.
 		for (const locks of [[], undefined]) {
 			const free = await openCommandLine({ "job.list": { jobs: LOCKED }, ...(locks ? { "lock.list": { locks } } : {}) });
 			expect((await free.run("list")).out).toContain("!waiting on locks  make test  default   3m  waiting on locks\n");
 		}
 	});
 
-	test("add says it at once", async () => {
+	test("add prints the cause at once", async () => {
 		const line = await openCommandLine({
 			...QUEUED,
 			"job.add": { outcome: "queued", job: LOCKED[1], position: null },
@@ -115,7 +115,7 @@ describe("the cause", () => {
 		expect((await line.run("add --lock db -- make test")).err).toBe("waiting on locks: lock db, held by job 3\n");
 	});
 
-	test("list explains its mark where a person looks", async () => {
+	test("list explains its mark on a terminal", async () => {
 		const line = await openCommandLine({ "job.list": { jobs: LOCKED }, "lock.list": { locks: LOCKS } });
 		const stdout = { write: () => true, isTTY: true, columns: 100 };
 		expect((await line.run("list", { stdout })).err).toBe("! waits for more than its turn; sluice why ID says for what\n");

@@ -1,8 +1,8 @@
-// sluice clear: ends all jobs that do not run, after asking.
+// sluice clear: cancels all jobs that are not running, after a confirmation.
 
 import type { Call } from "../command.ts";
 import { EXIT, usage } from "../failure.ts";
-import { answer, type Io } from "../io.ts";
+import { answer, firstLine, type Io } from "../io.ts";
 import { counted } from "../print.ts";
 
 export async function run(call: Call, io: Io): Promise<number | undefined> {
@@ -36,14 +36,5 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 	return undefined;
 }
 
-/** As it can be typed. */
+/** Quoted for a shell. */
 const inShell = (text: string): string => (/^[\w.:@%+=/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
-
-async function firstLine(stream: AsyncIterable<Uint8Array | string>): Promise<string> {
-	let text = "";
-	for await (const part of stream) {
-		text += typeof part === "string" ? part : Buffer.from(part).toString("utf8");
-		if (text.includes("\n")) break;
-	}
-	return text.split("\n")[0] ?? "";
-}

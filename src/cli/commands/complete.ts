@@ -1,4 +1,4 @@
-// Words for the shell's completion, `word<TAB>what it is` a line. Asks only a daemon that runs, and never complains.
+// Words for the shell's completion, one `word<TAB>description` per line. Asks only a running daemon, and never prints an error.
 
 import type { Call } from "../command.ts";
 import type { Io } from "../io.ts";
@@ -6,7 +6,7 @@ import { type ShownJob, statusWords, subjectOf } from "../job-lines.ts";
 import { printable } from "../sequences.ts";
 import { cut } from "../table.ts";
 
-/** Shells expand what they are offered: nothing that means something to one may come through, whatever the daemon says. */
+/** Shells expand what they are offered: nothing with a meaning to a shell may pass, whatever the daemon sends. */
 const PLAIN = /^[\p{L}\p{N}_][\p{L}\p{N}_.@+-]*$/u;
 
 export async function run(call: Call, io: Io): Promise<undefined> {
@@ -15,7 +15,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		const offers = kind === "lane" ? await lanes(io) : kind === "host" ? await hosts(io) : await jobs(io);
 		for (const [word, says] of offers) if (PLAIN.test(word)) io.print.out(`${word}\t${says}`);
 	} catch {
-		// A shell that is completing has no place for an error.
+		// A shell has no place for an error during completion.
 	}
 	return undefined;
 }

@@ -3,7 +3,7 @@
 import type { Setting } from "../../api/context.ts";
 import type { Call } from "../command.ts";
 import { EXIT } from "../failure.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { type AnswerDocument, answer, type Io } from "../io.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
 
@@ -16,7 +16,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 			const settings = document.settings as Setting[];
 			const [only] = settings;
 			answer(io, document, () => {
-				// One value alone is data for scripts; a group is a table.
+				// A single value is data for scripts; a group is a table.
 				if (settings.length === 1 && only) print.out(valueWords(only.value));
 				else printSettings(io, settings, "plain");
 			});
@@ -24,8 +24,7 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 		}
 		case "set":
 		case "unset": {
-			const params: Document = { key: call.arg("KEY"), ...(verb === "set" ? { value: call.arg("VALUE") } : {}) };
-			const document = await io.ask(`config.${verb}`, params);
+			const document = await change(call, io, verb);
 			answer(io, document, () => {
 				for (const { key, value } of document.settings as Setting[]) print.say(`${key} is ${valueWords(value)}`);
 				for (const note of (document.notes as string[] | undefined) ?? []) print.say(printable(note));
@@ -42,7 +41,21 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 	}
 }
 
-/** As it would stand in the file. */
+/**
+ * Settings that apply from the next start only: no daemon is started to change them, and with a queue that has moved, one might not even be able to start.
+ */
+const NEXT_START = /^(?:store|port|host(?:\.|$))/;
+
+async function change(call: Call, io: Io, verb: "set" | "unset"): Promise<AnswerDocument> {
+	const key = String(call.arg("KEY"));
+	const value = verb === "set" ? String(call.arg("VALUE")) : undefined;
+	const params: AnswerDocument = { key, ...(value === undefined ? {} : { value }) };
+	if (!NEXT_START.test(key)) return io.ask(`config.${verb}`, params);
+	const home = io.world.homeOf(io.home);
+	return (await io.askIfRunning(`config.${verb}`, params)) ?? (await io.world.daemon()).changeConfig(home, key, value);
+}
+
+/** As written in the file. */
 export const valueWords = (value: unknown): string =>
 	typeof value === "string" ? printable(value) : printable(JSON.stringify(value) ?? "null");
 
@@ -54,7 +67,7 @@ function printSettings({ print }: Io, settings: readonly Setting[], how: "plain"
 
 type Problems = { ok: boolean; problems: { code: string; message: string; hint: string | null }[] };
 
-/** A daemon that does not run cannot start with a bad file: then the file is looked at here. */
+/** A stopped daemon cannot start with an invalid file: then the file is checked here. */
 async function check(io: Io): Promise<number | undefined> {
 	const document = (await io.askIfRunning("config.check")) ?? (await (await io.world.daemon()).checkConfig(io.world.homeOf(io.home)));
 	const { ok, problems } = document as Problems;

@@ -1,4 +1,4 @@
-// Commands that control the scheduler and its daemon: what they ask and say.
+// Commands that control the scheduler and its daemon: what they send and print.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ describe("controlling", () => {
 		expect(line.asked.at(-1)?.params).toEqual({});
 	});
 
-	test("resume of what is not paused says so, and what still is", async () => {
+	test("resume without a pause says so, and lists what is still paused", async () => {
 		const line = await openCommandLine({
 			"scheduler.resume": ({ lane }) => ({
 				scope: "x",
@@ -37,7 +37,7 @@ describe("controlling", () => {
 		expect((await line.run("resume --repo app --agent codex")).code).toBe(2);
 	});
 
-	test("clear asks, and refuses where nobody can answer", async () => {
+	test("clear asks for confirmation, and refuses without a terminal", async () => {
 		const line = await openCommandLine({ "scheduler.clear": { cleared: [1, 2] }, "scheduler.status": STATUS });
 		const says = (text: string) =>
 			Object.assign(
@@ -66,7 +66,7 @@ describe("controlling", () => {
 			"Would start: 3, 4\nBound: a cap is full\n\nSKIPPED  WHY\n      5  lane code is full\n",
 		);
 		expect(line.asked.at(-1)?.params).toEqual({ dry_run: true });
-		// Jobs may wait all the same, for others or for their time.
+		// Jobs may still wait, for other jobs or for their time.
 		const idle = await openCommandLine({ "scheduler.run": { dispatch: [], skipped: [], reason: "none" } });
 		expect((await idle.run("run")).out).toBe("Started: nothing\nBound: nothing is ready\n");
 	});
@@ -107,9 +107,9 @@ describe("controlling", () => {
 			{ name: "git", ok: false, detail: "not found", hint: "install git" },
 			{ name: "agent x", ok: true, optional: true, detail: "not installed", hint: "only if you want it" },
 		];
-		const door = { doctor: async () => ({ schema_version: 1, ok: false, checks }) };
+		const daemonModule = { doctor: async () => ({ schema_version: 1, ok: false, checks }) };
 		const line = await openCommandLine(undefined);
-		expect(await line.run("doctor", { daemon: async () => door as never })).toEqual({
+		expect(await line.run("doctor", { daemon: async () => daemonModule as never })).toEqual({
 			code: 1,
 			out: "ok   sqlite   3.51.3\nBAD  git      not found\n              → install git\n–    agent x  not installed\n              → only if you want it\n",
 			err: "",
@@ -133,10 +133,10 @@ describe("controlling", () => {
 
 	test("up and down", async () => {
 		const started: unknown[] = [];
-		const door = { start: async (options: unknown) => started.push(options), serve: async () => 0, install: async () => ["done"] };
+		const daemonModule = { start: async (options: unknown) => started.push(options), serve: async () => 0, install: async () => ["done"] };
 		const line = await openCommandLine({ "scheduler.version": { version: "1.2.3", pid: 77, home: "/h", started_at: ago(1000) } });
-		expect((await line.run("up --detach", { daemon: async () => door as never })).err).toBe("the daemon runs already, pid 77\n");
-		expect(await line.run("up", { daemon: async () => door as never })).toEqual({
+		expect((await line.run("up --detach", { daemon: async () => daemonModule as never })).err).toBe("the daemon runs already, pid 77\n");
+		expect(await line.run("up", { daemon: async () => daemonModule as never })).toEqual({
 			code: 4,
 			out: "",
 			err: "sluice: the daemon runs already, pid 77\n        sluice status talks to it, sluice down stops it\n",
@@ -154,11 +154,80 @@ describe("controlling", () => {
 		expect(await down(0, "--stop-runs")).toBe("stopping …\nstopped\n");
 		expect(await down(2)).toBe("stopping …\nstopped; what runs goes on, and is found again by the next daemon\n");
 		expect(await down(2, "--stop-runs")).toBe("stopping …\nstopped, and all that ran with it\n");
-		expect((await none.run("up --install", { daemon: async () => door as never })).err).toBe("done\n");
+		expect((await none.run("up --install", { daemon: async () => daemonModule as never })).err).toBe("done\n");
 		expect(started).toEqual([]);
 	});
 
-	test("a daemon of another version that does not understand the command says so; only version and down talk to it", async () => {
+	test("up prints a link that signs in to a terminal only; elsewhere the address, and how to get a link", async () => {
+		let codes = 0;
+		const signInCode = () => `code-${++codes}`;
+		const serving = { port: 7420, httpProblem: null, signInCode };
+		const daemonModule = {
+			start: async () => {},
+			serve: async ({ ready }: { ready: (daemon: typeof serving) => void }) => {
+				ready(serving);
+				return 0;
+			},
+		};
+		const asked: string[] = [];
+		const started = {
+			call: async (method: string) => {
+				asked.push(method);
+				return method === "session.code"
+					? { code: signInCode() }
+					: { version: "1.2.3", pid: 77, home: "/h", port: 7420, http_problem: null };
+			},
+			close() {},
+			closed: new Promise<void>(() => {}),
+		};
+		const line = await openCommandLine(undefined);
+		const up = async (words: string, isTTY: boolean) => {
+			let err = "";
+			await line.run(words, {
+				daemon: async () => daemonModule as never,
+				connect: async (_home, how) => (how === "if_running" ? undefined : started),
+				stderr: { isTTY, write: (text) => (err += text) },
+			});
+			return err;
+		};
+		const address = "dashboard: http://127.0.0.1:7420/";
+		expect(await up("up", true)).toBe(`${address}#code=code-1\n`);
+		expect(await up("up --detach", true)).toBe(`the daemon runs, pid 77, home /h\n${address}#code=code-2\n`);
+		expect(await up("up", false)).toBe(`${address} (sluice open prints a link that signs in)\n`);
+		expect(await up("up --detach", false)).toBe(`the daemon runs, pid 77, home /h\n${address} (sluice open prints a link that signs in)\n`);
+		await up("up --detach --json", true);
+		expect([codes, asked.filter((method) => method === "session.code").length]).toEqual([2, 1]);
+	});
+
+	test("open prints a link with a code for the requested role; an older daemon is an error", async () => {
+		const version = { version: "1.2.3", pid: 77, home: "/h", port: 7420, http_problem: null };
+		const line = await openCommandLine({
+			"scheduler.version": version,
+			"session.code": ({ role }) => ({ code: `for-${role}`, role, expires_at: "2030-01-31T12:10:00.000Z" }),
+		});
+		expect(await line.run("open")).toEqual({
+			code: 0,
+			out: "http://127.0.0.1:7420/#code=for-operator\n",
+			err: "this link signs in one page, without a password, within 10 minutes: keep it to yourself\n",
+		});
+		expect(JSON.parse((await line.run("open --viewer --json")).out)).toEqual({
+			schema_version: 1,
+			link: "http://127.0.0.1:7420/#code=for-viewer",
+			role: "viewer",
+			expires_at: "2030-01-31T12:10:00.000Z",
+		});
+		const refuse = () => {
+			throw new Refusal("there is no method session.code", { code: "unknown_method" });
+		};
+		const old = await openCommandLine({ "scheduler.version": version, "session.code": refuse });
+		expect(await old.run("open")).toMatchObject({
+			code: 4,
+			out: "",
+			err: expect.stringContaining("the daemon is of an earlier version"),
+		});
+	});
+
+	test("a daemon of another protocol refuses the command; only version and down work", async () => {
 		const refuse = () => {
 			throw new Refusal("the daemon is of version 9.0.0, and this command of another", { code: "conflict", hint: "sluice down" });
 		};

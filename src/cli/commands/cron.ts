@@ -1,10 +1,10 @@
-// sluice cron: triggers by time, and those by files that change.
+// sluice cron: triggers by time, and by files that change.
 
 import type { TriggerDocument } from "../../api/protocol/cron.ts";
 import type { Call } from "../command.ts";
 import { chosen } from "../environment.ts";
 import { usage } from "../failure.ts";
-import { answer, type Document, type Io, placeOf } from "../io.ts";
+import { type AnswerDocument, absolutePath, answer, type Io } from "../io.ts";
 import { pairs, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
@@ -57,7 +57,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	return undefined;
 }
 
-function jobOf(call: Call, io: Io): Document {
+function jobOf(call: Call, io: Io): AnswerDocument {
 	const [prompt] = call.args("PROMPT");
 	const agent = call.text("agent");
 	if (call.rest && agent !== undefined) throw usage("a job has a command or an agent, not both");
@@ -65,8 +65,8 @@ function jobOf(call: Call, io: Io): Document {
 		throw usage("is this a prompt or a command?", "name the agent that gets the prompt (--agent claude), or put -- before the command");
 	if (agent === undefined && !call.rest?.length)
 		throw usage("nothing to run", "for example: sluice cron add nightly '30 2 * * *' -- make all");
-	const job: Document = {
-		cwd: placeOf(io.world, call.text("cwd") ?? "."),
+	const job: AnswerDocument = {
+		cwd: absolutePath(io.world, call.text("cwd") ?? "."),
 		...(agent === undefined ? { command: call.rest } : { agent, prompt }),
 	};
 	for (const option of ["lane", "batch", "repo", "owner"]) if (call.has(option)) job[option] = call.text(option);

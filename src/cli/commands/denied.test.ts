@@ -1,4 +1,4 @@
-// What an agent was not allowed to do, and what its last words ask: in list, show, why and status.
+// What an agent was not allowed to do, and the question in its last words: in list, show, why and status.
 
 import { expect, test } from "vitest";
 import { ago, job, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
@@ -6,7 +6,7 @@ import { ago, job, openCommandLine, STATUS } from "../../../test/make/command-li
 const DENIED = { agent: "claude", denied: ["Bash: python3 -m pytest", "WebFetch: https://x.test"] };
 const DONE = { ...DENIED, status: "succeeded" as const, ended_at: "2026-01-05T12:00:00.000Z", closing_question: "Shall I push it?" };
 
-test("of a job that went well", async () => {
+test("of a job that succeeded", async () => {
 	const line = await openCommandLine({
 		"job.list": { jobs: [job(7, DONE)], seq: 1 },
 		"job.show": { job: job(7, DONE) },

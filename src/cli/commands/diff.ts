@@ -10,7 +10,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		const patch = String(document.patch);
 		if (document.from === "branch") io.print.say(`job ${document.job} has not started; its branch has:`);
 		if (patch === "") return io.print.say(document.from === "branch" ? "nothing yet" : `job ${document.job} changed nothing`);
-		// For another program, such as git apply, it stays as it is.
+		// Output to another program, such as git apply, is not changed.
 		const shown = io.print.terminal ? tame(patch, "drop") : patch;
 		for (const line of shown.replace(/\n$/, "").split("\n")) io.print.out(coloured(line, io));
 	});

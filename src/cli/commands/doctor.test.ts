@@ -1,10 +1,10 @@
-// sluice doctor --store: a database that is looked at before anything uses it.
+// sluice doctor --store: checks a database before it is used.
 
 import { expect, test } from "vitest";
-import { openCommandLine } from "../../../test/make/command-line.ts";
-import type { DaemonDoor } from "../io.ts";
+import { openCommandLine, Refusal } from "../../../test/make/command-line.ts";
+import type { DaemonModule } from "../io.ts";
 
-test("looks from here, also while a daemon runs; anything but a database's address is refused", async () => {
+test("checks from here, also while a daemon runs; anything but a database's address is refused", async () => {
 	const line = await openCommandLine({ "doctor.run": { checks: [{ name: "socket", ok: true, detail: "/h/sluice.sock" }] } });
 	const looked: unknown[] = [];
 	const checks = [
@@ -17,7 +17,7 @@ test("looks from here, also while a daemon runs; anything but a database's addre
 				looked.push([home, store]);
 				return { schema_version: 1, ok: false, checks };
 			},
-		}) as unknown as DaemonDoor;
+		}) as unknown as DaemonModule;
 	expect(await line.run("doctor --store postgres://h/d", { daemon })).toEqual({
 		code: 1,
 		out: "ok   socket    /h/sluice.sock\nBAD  database  no such database\n               → createdb\n",
@@ -31,13 +31,13 @@ test("looks from here, also while a daemon runs; anything but a database's addre
 	expect(line.asked.map(({ method }) => method)).toEqual(["doctor.run", "agent.list", "config.get"]);
 });
 
-test("a daemon that cannot be asked is a finding, not the end of the look", async () => {
+test("a daemon that cannot be reached is a finding, and the other checks still run", async () => {
 	const line = await openCommandLine(undefined);
 	const checks = [
 		{ name: "home", ok: false, detail: "no" },
 		{ name: "socket", ok: true, detail: "no daemon is running" },
 	];
-	const daemon = async () => ({ doctor: async () => ({ schema_version: 1, ok: false, checks }) }) as unknown as DaemonDoor;
+	const daemon = async () => ({ doctor: async () => ({ schema_version: 1, ok: false, checks }) }) as unknown as DaemonModule;
 	const connect = async () => {
 		throw new Error("connect EACCES /h/sluice.sock");
 	};
@@ -47,3 +47,19 @@ test("a daemon that cannot be asked is a finding, not the end of the look", asyn
 		err: "",
 	});
 });
+
+test.each(["doctor", "doctor --store postgres://h/d"])(
+	"inside a run, %s says whom it is for, and finds no fault with the socket",
+	async (typed) => {
+		const line = await openCommandLine({
+			"doctor.run": () => {
+				throw new Refusal("doctor.run is not allowed inside a job", { code: "unauthorised", hint: "jobs may add, read and wait" });
+			},
+		});
+		expect(await line.run(typed)).toEqual({
+			code: 2,
+			out: "",
+			err: "sluice: doctor is for the owner of this home, outside of runs\n        nothing was checked; type sluice doctor in a shell that no run has started\n",
+		});
+	},
+);

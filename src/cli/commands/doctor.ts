@@ -1,13 +1,13 @@
-// sluice doctor: what could be wrong on this machine. Works without a daemon, which may be what is wrong.
+// sluice doctor: what could be wrong on this machine. Works without a daemon, which may itself be the problem.
 
 import type { AgentDocument, Checkup, Setting } from "../../api/context.ts";
-import { ALLOWED } from "../../core/environment.ts";
-import { isDatabase } from "../../core/store-address.ts";
+import { ALLOWED } from "../../core/input/environment.ts";
+import { isDatabase } from "../../core/text/store-address.ts";
 import { asCaller } from "../caller-agents.ts";
 import type { Call } from "../command.ts";
-import { EXIT, failureOf, usage } from "../failure.ts";
+import { CliFailure, EXIT, failureOf, usage } from "../failure.ts";
 import { keyHints, toolNote } from "../handed-over.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { type AnswerDocument, answer, type Io } from "../io.ts";
 import { printable } from "../sequences.ts";
 import { pad } from "../table.ts";
 
@@ -32,23 +32,30 @@ export async function run(call: Call, io: Io): Promise<number> {
 	return checks.every((check) => check.ok) ? EXIT.done : EXIT.failed;
 }
 
-/** A daemon that cannot be asked is what is wrong, or part of it: the rest is looked at from here. */
-const unreached = (error: unknown): Document => {
-	const { message, hint } = failureOf(error);
+/** A daemon that cannot be reached is at least part of the problem: run the other checks from here. */
+const unreached = (error: unknown): AnswerDocument => {
+	const { code, message, hint } = failureOf(error);
+	// The daemon answered: it takes the caller for a run.
+	if (code === "unauthorised" && message.startsWith("doctor.run "))
+		throw new CliFailure(
+			code,
+			"doctor is for the owner of this home, outside of runs",
+			"nothing was checked; type sluice doctor in a shell that no run has started",
+		);
 	return { checks: [{ name: "socket", ok: false, detail: message, ...(hint === undefined ? {} : { hint }) }] };
 };
 
-/** What only the home's daemon knows, in a look that was taken from here. */
+/** Checks that only the home's daemon can make; left out if they run from here. */
 const ITS_OWN = ["socket", "http", "clock"];
 
-function withDaemon(document: Document, running: Document | undefined): Document {
+function withDaemon(document: AnswerDocument, running: AnswerDocument | undefined): AnswerDocument {
 	if (!running) return document;
 	const told = new Map((running.checks as Checkup[]).map((check) => [check.name, check]));
 	const checks = (document.checks as Checkup[]).map((check) => (ITS_OWN.includes(check.name) && told.get(check.name)) || check);
 	return { ...document, ok: checks.every((check) => check.ok), checks };
 }
 
-/** What the caller's shell has and runs do not get. Only a daemon that runs is asked: without one, the caller's environment is the one that was looked at. */
+/** Adds what the caller's shell has and runs do not get. Asks only a running daemon: without one, the checks used the caller's environment already. */
 async function withCaller(checks: readonly Checkup[], io: Io): Promise<Checkup[]> {
 	const listed = await io.askIfRunning("agent.list").catch(() => undefined);
 	const agents = (listed?.agents ?? []) as AgentDocument[];

@@ -1,6 +1,6 @@
-// sluice export: all jobs and their events, one JSON document a line.
+// sluice export: all jobs and their events, one JSON document per line.
 
-import { writeJson } from "../../core/json-text.ts";
+import { writeJson } from "../../core/text/json-text.ts";
 import type { Call } from "../command.ts";
 import type { Io } from "../io.ts";
 import type { ShownJob } from "../job-lines.ts";
@@ -11,7 +11,7 @@ export async function run(_call: Call, io: Io): Promise<undefined> {
 	let after = 0;
 	for (;;) {
 		const { jobs } = (await io.ask("job.list", { all: true, limit: PAGE, after })) as { jobs: ShownJob[] };
-		// Questions of one page go out together.
+		// The requests for one page are sent together.
 		const histories = await Promise.all(jobs.map(({ id }) => io.ask("job.history", { id })));
 		jobs.forEach((job, index) => {
 			io.print.out(writeJson({ type: "job", schema_version: 1, ...job }));

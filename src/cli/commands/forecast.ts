@@ -3,7 +3,7 @@
 import type { ForecastDocument, RangeDocument } from "../../api/forecast-document.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { type AnswerDocument, answer, type Io } from "../io.ts";
 import { counted } from "../print.ts";
 import { basisWords, oddsWords, rangeWords } from "../ranges.ts";
 import { printable } from "../sequences.ts";
@@ -20,7 +20,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		...(Object.keys(lanes).length > 0 ? { lanes } : {}),
 		...(batch === undefined ? {} : { batch }),
 	});
-	answer(io, document, () => tell(document as Document & ForecastDocument, call.number("limit") ?? SHOWN, io));
+	answer(io, document, () => tell(document as AnswerDocument & ForecastDocument, call.number("limit") ?? SHOWN, io));
 	return undefined;
 }
 

@@ -1,4 +1,4 @@
-// sluice graph: what waits for what, in one of four forms.
+// sluice graph: dependencies of jobs, in one of four formats.
 
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";

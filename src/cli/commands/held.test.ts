@@ -1,9 +1,9 @@
-// What looks like the next in line but is held back: how status and list say so.
+// A job that looks like the next to start but is held back: how status and list show it.
 
 import { expect, test } from "vitest";
 import { job, openCommandLine, STATUS } from "../../../test/make/command-line.ts";
 
-test("status tells how many of the ready are held, and by what", async () => {
+test("status counts ready jobs that are held, and names the cause", async () => {
 	const held = (jobs: number, subject: string, detail: string) => ({ kind: "paused", subject, detail, jobs });
 	const line = await openCommandLine({
 		"scheduler.status": {
@@ -20,7 +20,7 @@ test("status tells how many of the ready are held, and by what", async () => {
 	expect((await crowd.run("status")).out).toContain("Held: 1 job, lane 4 paused\nHeld: 2 jobs for other reasons; sluice why ID tells\n");
 });
 
-test("list marks what is held, and says by what", async () => {
+test("list marks held jobs, and names the cause", async () => {
 	const held = { kind: "paused", detail: "lane x paused by bo" };
 	const line = await openCommandLine({ "job.list": { jobs: [job(5, { held }), job(6)] } });
 	const { out } = await line.run("list");

@@ -46,5 +46,5 @@ function detail({ data }: EventDocument, { print, world }: Io): string {
 	return [...new Set([move, ...more])].filter(Boolean).join(", ");
 }
 
-/** What lies ahead is near or far; what is over has a time. */
+/** Future times are shown relative to now, past times as a date. */
 const moment = (at: number, now: number) => (at > now ? relative(at, now) : localTime(at));

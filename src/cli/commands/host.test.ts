@@ -1,4 +1,4 @@
-// sluice host: what is asked of the daemon, and what is said.
+// sluice host: what it sends to the daemon, and what it prints.
 
 import { expect, test } from "vitest";
 import { ago, job, openCommandLine } from "../../../test/make/command-line.ts";

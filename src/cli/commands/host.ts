@@ -3,7 +3,7 @@
 import type { JobDocument } from "../../api/documents.ts";
 import type { HostDocument } from "../../api/status-document.ts";
 import type { Call } from "../command.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { type AnswerDocument, answer, type Io } from "../io.ts";
 import { labelOf } from "../job-lines.ts";
 import { plain } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -21,12 +21,12 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	return undefined;
 }
 
-function drainOf(call: Call): Document {
+function drainOf(call: Call): AnswerDocument {
 	const reason = call.text("reason");
 	return { ...(call.flag("stop") ? { stop: true } : {}), ...(reason === undefined ? {} : { reason }) };
 }
 
-function wordsOf(method: string, name: string, document: Document): string {
+function wordsOf(method: string, name: string, document: AnswerDocument): string {
 	if (method === "host.remove") return `host ${name} is forgotten`;
 	const host = document.host as HostDocument;
 	if (method === "host.undrain")
@@ -37,7 +37,7 @@ function wordsOf(method: string, name: string, document: Document): string {
 	return `host ${name} starts nothing more; ${host.running === 0 ? "nothing runs there" : `${runs} there ${host.running === 1 ? "goes" : "go"} on`}`;
 }
 
-function show(document: Document, io: Io): void {
+function show(document: AnswerDocument, io: Io): void {
 	const { name, state, labels, repos, running, max, heartbeat_at, joined_at, lease_until, drain, gone } = document.host as HostDocument;
 	const ago = (value: unknown) => {
 		const at = instantOf(value);

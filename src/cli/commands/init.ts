@@ -31,7 +31,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	return undefined;
 }
 
-/** What a preset changes stands in comments: the file itself only names it, so that its values stay those of the preset. */
+/** Values of the preset are in comments: the file itself only names the preset, so that its values keep following it. */
 export async function starter(preset: "cards" | "town" | "dag" | "loops" | "kernel" | undefined): Promise<string> {
 	const { DEFAULTS, PRESETS } = await import("../../core/config.ts");
 	const { stringify } = await import("yaml");

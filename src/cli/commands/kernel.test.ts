@@ -1,4 +1,4 @@
-// sluice kernel …, and the kernel's queue in list, status, why and pause: against a real scheduler behind the daemon's methods.
+// sluice kernel …, and the kernel's queue in list, status, why and pause: with a real scheduler behind the daemon's methods.
 
 import { describe, expect, test } from "vitest";
 import { openCommandLine } from "../../../test/make/command-line.ts";
@@ -6,22 +6,22 @@ import { NOON } from "../../../test/make/fakes.ts";
 import { makeKernelFile } from "../../../test/make/kernel-file.ts";
 import { openDesk, openDoors } from "../../../test/make/served.ts";
 import { connect } from "../../api/client.ts";
-import type { Connection } from "../io.ts";
+import type { DaemonConnection } from "../io.ts";
 
-/** Words of the command line, answered by the real methods. */
+/** Runs command lines against the real methods. */
 async function open() {
 	const desk = await openDesk({ preset: "kernel" });
 	const { socket } = await openDoors(desk, { port: null });
 	const line = await openCommandLine(undefined);
 	const run = async (words: string | string[]) => {
-		const connection = (await connect(socket)) as Connection;
+		const connection = (await connect(socket)) as DaemonConnection;
 		try {
 			return await line.run(words, { connect: async () => connection, now: () => NOON });
 		} finally {
 			connection.close();
 		}
 	};
-	/** All that it prints, talk and data; it must do well. */
+	/** Everything that the command prints; it must succeed. */
 	const say = async (words: string | string[]) => {
 		const { code, out, err } = await run(words);
 		expect([words, code, code === 0 ? "" : err]).toEqual([words, 0, ""]);
@@ -68,7 +68,7 @@ describe("sluice kernel", () => {
 		expect(await say("kernel charge 1 tokens -8")).toBe("agent 1 has used 1 of 5 tokens\n");
 	});
 
-	test("import says what came, and that the file is as it was", async () => {
+	test("import prints what was imported, and that the file is unchanged", async () => {
 		const { say, run } = await open();
 		const file = makeKernelFile(3);
 		expect(await say(["kernel", "import", file])).toBe(
@@ -96,7 +96,7 @@ agent 2, cost: used 2.5 of 2 became 3 of 2, since ledgers count in whole units
 	});
 });
 
-describe("the kernel's queue is seen", () => {
+describe("the kernel's queue is visible", () => {
 	const filled = async () => {
 		const all = await open();
 		for (const words of [
@@ -111,7 +111,7 @@ describe("the kernel's queue is seen", () => {
 		return all;
 	};
 
-	test("in list, beside the jobs; with --all also what has ended", async () => {
+	test("in list, beside the jobs; with --all also ended entries", async () => {
 		const { desk, say, run } = await filled();
 		expect(await say("list")).toBe(`kernel
 ENTRY  PID  STATE       PRIORITY  TRIGGER  ADDED  REMARK
@@ -140,7 +140,7 @@ ENTRY  PID  STATE       PRIORITY  TRIGGER  ADDED  REMARK
 		expect(await say("pause --lane default")).not.toContain("kernel");
 	});
 
-	test("why tells of an entry what is so, with commands that work", async () => {
+	test("why explains an entry, with commands that work", async () => {
 		const { say } = await filled();
 		expect(await say("why 1")).toContain("Entry 1 is queued, and goes to a worker that claims it.");
 		expect(await say("why 2")).toContain("Entry 2 is dispatched: sup-7 has it since now.");
@@ -160,7 +160,7 @@ ENTRY  PID  STATE       PRIORITY  TRIGGER  ADDED  REMARK
 		expect(await say("why 1")).toContain("Entry 1 is cancelled: it ended before a worker claimed it.");
 	});
 
-	test("a command that does not fit says which does", async () => {
+	test("a command that does not apply names the one that does", async () => {
 		const { run } = await filled();
 		expect(await run("kernel cancel 2")).toMatchObject({
 			code: 4,

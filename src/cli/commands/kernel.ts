@@ -1,9 +1,9 @@
-// sluice kernel …: the kernel's queue, its agents and their ledgers. Each command is one method, but gc, which may be two.
+// sluice kernel …: the kernel's queue, its agents and their ledgers. Each command is one method, except gc, which may be two.
 
-import type { Imported, ReadyEntry } from "../../scheduler.ts";
+import type { Imported, ReadyEntry } from "../../contracts/scheduler.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
-import { answer, type Document, type Io, placeOf } from "../io.ts";
+import { type AnswerDocument, absolutePath, answer, type Io } from "../io.ts";
 import { type Agent, entryLines, entryWords, type LedgerRow, ledgerLines } from "../kernel-lines.ts";
 import { counted } from "../print.ts";
 import { printable } from "../sequences.ts";
@@ -11,7 +11,7 @@ import { table } from "../table.ts";
 import { durationOf, timeOf } from "../times.ts";
 import { payloadOf } from "./add.ts";
 
-type Command = { method: string; params(call: Call, io: Io): Document; said(document: Document, io: Io, call: Call): void };
+type Command = { method: string; params(call: Call, io: Io): AnswerDocument; said(document: AnswerDocument, io: Io, call: Call): void };
 
 const whole = (text: string, name: string, min = 1): number => {
 	const value = Number(text);
@@ -22,15 +22,15 @@ const whole = (text: string, name: string, min = 1): number => {
 const pid = (call: Call) => ({ pid: whole(call.arg("PID"), "PID") });
 const sched_id = (call: Call) => ({ sched_id: whole(call.arg("ID"), "ID") });
 /** The kernel's times are epoch seconds. */
-const seconds = (call: Call, io: Io, option: string, field: string): Document => {
+const seconds = (call: Call, io: Io, option: string, field: string): AnswerDocument => {
 	const text = call.text(option);
 	return text === undefined ? {} : { [field]: Date.parse(timeOf(text, option, io.world.now())) / 1000 };
 };
-const given = (entries: Record<string, unknown>): Document =>
+const given = (entries: Record<string, unknown>): AnswerDocument =>
 	Object.fromEntries(Object.entries(entries).filter(([, value]) => value !== undefined));
-const say = (text: (document: Document, call: Call) => string) => (document: Document, io: Io, call: Call) =>
+const say = (text: (document: AnswerDocument, call: Call) => string) => (document: AnswerDocument, io: Io, call: Call) =>
 	io.print.say(text(document, call));
-const lines = (text: (document: Document, io: Io) => readonly string[]) => (document: Document, io: Io) => {
+const lines = (text: (document: AnswerDocument, io: Io) => readonly string[]) => (document: AnswerDocument, io: Io) => {
 	for (const line of text(document, io)) io.print.out(line);
 };
 
@@ -117,7 +117,7 @@ const COMMANDS: Record<string, Command> = {
 	},
 	import: {
 		method: "kernel.import",
-		params: (call, io) => ({ file: placeOf(io.world, call.arg("FILE")), ...(call.flag("renumber") ? { renumber: true } : {}) }),
+		params: (call, io) => ({ file: absolutePath(io.world, call.arg("FILE")), ...(call.flag("renumber") ? { renumber: true } : {}) }),
 		said(document, io, call) {
 			const { agents, ledgers, entries, notes } = document as Imported;
 			const all = Object.values(entries).reduce((sum, count) => sum + count, 0);

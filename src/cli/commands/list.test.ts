@@ -1,9 +1,9 @@
-// sluice list beside its rows: jobs that have ended, and that somebody has to see to.
+// sluice list besides its rows: ended jobs that need a person.
 
 import { expect, test } from "vitest";
 import { job, openCommandLine } from "../../../test/make/command-line.ts";
 
-test("list names those whose merge needs a person, also when there are no rows", async () => {
+test("list names jobs whose merge needs a person, also when there are no rows", async () => {
 	const unmerged = [1, 2, 3, 4, 5, 6, 7].map((id) =>
 		job(id, { status: "succeeded", merge_status: "base_dirty", repo: id === 7 ? "web" : "app" }),
 	);

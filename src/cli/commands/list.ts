@@ -1,8 +1,8 @@
 // sluice list: jobs, grouped by repo.
 
 import type { StatusDocument } from "../../api/status-document.ts";
+import type { ReadyEntry } from "../../contracts/scheduler.ts";
 import { fieldHint, JOB_FIELDS } from "../../core/job-fields.ts";
-import type { ReadyEntry } from "../../scheduler.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { answer, type Io, settingOf } from "../io.ts";
@@ -16,7 +16,7 @@ import { failureWords } from "./status.ts";
 
 const PAGE = 1000;
 const ON_SCREEN = 500;
-/** As many as one answer holds. */
+/** The maximum of one answer. */
 const ENTRIES = 10_000;
 
 export async function run(call: Call, io: Io): Promise<undefined> {
@@ -27,14 +27,14 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	const given = call.number("limit");
 	if (given !== undefined && given < 0) throw usage("--limit must not be negative", "0 shows all");
 	const limit = (given ?? (io.world.stdout.isTTY && !io.json ? ON_SCREEN : 0)) || Number.POSITIVE_INFINITY;
-	// Of what has ended nobody wants the oldest.
+	// Of ended jobs, the latest matter.
 	const end =
 		call.flag("all") || call.list("status").some((status) => hasEnded({ id: 0, status: status as ShownJob["status"] })) ? "last" : "first";
 	const { jobs, more } = await collect(io, filter, limit, end);
 	const wanted = await wantedFields(call, io, "list");
 	const fields = fieldsOf(wanted, jobs, LIST_FIELDS);
 	const seen = io.json || !(fields.includes("remark") || call.text("format") === "block") ? jobs : await withLockWords(io, jobs);
-	// A daemon of before, or a run that may not look at it, does not tell everything.
+	// An older daemon, or a run without permission, leaves out fields.
 	const status = (await io.ask("scheduler.status", {}).catch(() => ({}))) as Partial<StatusDocument>;
 	const kernel = await kernelEntries(io, filter, limit, status);
 	const isOpen = !(filter.all || filter.status);
@@ -59,7 +59,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 
 type Kernel = { entries: ReadyEntry[]; total: number };
 
-/** Entries of the kernel's queue, beside the jobs; with `--all` also those that have ended. None where only jobs are asked for, or the kernel is switched off. */
+/** Entries of the kernel's queue, beside the jobs; with `--all` also ended ones. None if a filter selects only jobs, or if the kernel is switched off. */
 async function kernelEntries(
 	io: Io,
 	{ all, ...narrowed }: Record<string, unknown>,
@@ -90,7 +90,7 @@ function printKernel(io: Io, { entries, total }: Kernel, jobs: number): void {
 		io.print.say(io.print.paintTalk("dim", `${entries.length} of ${total} entries; sluice kernel list --offset N shows others`));
 }
 
-/** They have ended, so they are in no row; but somebody has to see to them. */
+/** Ended jobs are in no row, but these need a person. */
 async function unmergedJobs(io: Io, filter: Record<string, unknown>, { unmerged = [] }: Partial<StatusDocument>): Promise<ShownJob[]> {
 	if (unmerged.length === 0) return [];
 	const { jobs } = (await io.ask("job.list", { ids: unmerged.map(({ job }) => job), limit: PAGE })) as { jobs: ShownJob[] };
@@ -112,7 +112,7 @@ const emptyWords = (call: Call) =>
 			? "no jobs yet; add one: sluice add -- make test"
 			: "nothing waits and nothing runs; --all shows what has ended";
 
-/** Page by page, so that no answer is too long; forwards, or backwards from the latest where there is a limit. */
+/** Page by page, so that no answer gets too long; forwards, or with a limit backwards from the latest. */
 async function collect(
 	io: Io,
 	filter: Record<string, unknown>,
@@ -134,7 +134,7 @@ async function collect(
 	return { jobs: back ? all.slice(-limit) : all.slice(0, limit), more: all.length > limit };
 }
 
-/** What `--fields` says, or else the setting; `from` names it for an error. A document is whole unless fields were asked for. */
+/** The fields of `--fields`, else of the setting; `from` names the source for an error. JSON has all fields unless some were requested. */
 type Wanted = { fields: string[]; from: string };
 
 export async function wantedFields(call: Call, io: Io, which: "list" | "show"): Promise<Wanted | undefined> {
@@ -149,7 +149,7 @@ export async function wantedFields(call: Call, io: Io, which: "list" | "show"): 
 export function fieldsOf(wanted: Wanted | undefined, jobs: readonly ShownJob[], usual: readonly string[]): readonly string[] {
 	if (wanted === undefined) return usual;
 	const { fields, from } = wanted;
-	// A daemon of another version may have more.
+	// A daemon of another version may have more fields.
 	const unknown = fields.find((field) => !JOB_FIELDS.includes(field) && !jobs.some((job) => Object.hasOwn(job, field)));
 	if (unknown !== undefined) throw usage(`${from}: there is no field ${JSON.stringify(unknown)}`, fieldHint(unknown));
 	return fields;
@@ -166,7 +166,7 @@ function printGroups({ print, world }: Io, jobs: readonly ShownJob[], fields: re
 		else groups.set(job.repo ?? "", [job]);
 	}
 	const titled = groups.size > 1 || !groups.has("");
-	// One table, so that columns stand under each other over all groups; titles are put in afterwards.
+	// One table, so that columns are aligned across all groups; the titles are inserted afterwards.
 	const ordered = [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
 	const rows = ordered.flatMap(([, group]) => group.map((job) => fields.map((field) => cellOf(field, job, print.paint, world.now()))));
 	const [head, ...lines] = jobs.length === 0 ? [] : table(fields.map(columnOf), rows, print.width, (text) => print.paint("dim", text));

@@ -1,9 +1,9 @@
-// What logs prints: tamed or raw, page by page, attempt by attempt.
+// What logs prints: sanitised or raw, page by page, attempt by attempt.
 
 import { expect, test } from "vitest";
 import { job, openCommandLine } from "../../../test/make/command-line.ts";
 
-test("logs: tamed for people, raw on request, page by page", async () => {
+test("logs: sanitised for people, raw on request, page by page", async () => {
 	const text = "a\u001b[31mred\u001b[0m\u001b[2J\u0007\n";
 	const line = await openCommandLine({
 		"job.logs": ({ offset }) =>
@@ -15,7 +15,7 @@ test("logs: tamed for people, raw on request, page by page", async () => {
 	expect((await line.run("logs 7 --json -f")).code).toBe(2);
 });
 
-test("logs -f goes on with the next attempt until the job has ended", async () => {
+test("logs -f continues with the next attempt until the job has ended", async () => {
 	let shows = 0;
 	const line = await openCommandLine({
 		"job.logs": ({ run }) => ({ run: `7.${run ?? 1}`, text: `try ${run ?? 1}\n`, next_offset: 6, eof: true, ended: true }),
@@ -25,7 +25,7 @@ test("logs -f goes on with the next attempt until the job has ended", async () =
 	expect((await line.run("logs -f 7 --run 1")).out).toBe("try 1\n");
 });
 
-test("both streams in one text: the other one begins a line of its own; an agent's lines are told in words", async () => {
+test("both streams in one text: a change of streams begins a new line; an agent's lines are rendered", async () => {
 	const said = `${JSON.stringify({ type: "assistant", message: { content: [{ type: "text", text: "hello" }] } })}\n`;
 	const pieces: Record<string, { text: string; parts: unknown; output: string }> = {
 		"1": {
@@ -55,7 +55,7 @@ test("both streams in one text: the other one begins a line of its own; an agent
 	expect((await line.run("logs 1 2")).out).toBe("1 | 50%\n1 | oops\n1 | 100%\n2 | hello\n2 | warning: old\n");
 });
 
-test("-n counts lines of what is shown, asks for more where that is little, and begins -f", async () => {
+test("-n counts rendered lines, reads more if there are too few, and applies to -f", async () => {
 	const silent = `${JSON.stringify({ type: "system", subtype: "init" })}\n`;
 	const said = (text: string) => `${JSON.stringify({ type: "assistant", message: { content: [{ type: "text", text }] } })}\n`;
 	const all = [said("one"), said("two"), ...Array.from({ length: 20 }, () => silent)];
@@ -93,7 +93,7 @@ test("nothing written yet, and nothing written at all", async () => {
 	expect(await line.run("logs 8 --stderr")).toEqual({ code: 0, out: "", err: "run 8.1 wrote nothing to stderr\n" });
 });
 
-test("a job that was put back: its log and outcome are those of an attempt that is kept, and that is said", async () => {
+test("a job that was put back: its log and outcome are those of the last attempt, with a note", async () => {
 	const line = await openCommandLine({
 		"job.logs": { run: "7.2", text: "second try\n", next_offset: 11, eof: true, ended: true },
 		"job.show": { job: job(7, { status: "queued", attempt: 2 }) },

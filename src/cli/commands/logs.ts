@@ -1,6 +1,6 @@
-// sluice logs: what jobs have written.
+// sluice logs: the output of jobs.
 
-import type { LogStream } from "../../core/log-piece.ts";
+import type { LogStream } from "../../core/text/log-piece.ts";
 import { noteAttempt } from "../attempt-note.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
@@ -8,9 +8,9 @@ import { type LogStart, printLog, WHOLE } from "../follow.ts";
 import { type Io, idOf } from "../io.ts";
 import { printable } from "../sequences.ts";
 
-/** A log that is followed begins with its last lines; a young one is shown whole that way. */
+/** A followed log begins with its last lines; a short one is shown completely that way. */
 const FOLLOWED_LINES = 100;
-/** Bytes of one JSON document. */
+/** Maximum bytes of one JSON document. */
 const PAGE = 1_000_000;
 
 export async function run(call: Call, io: Io): Promise<undefined> {

@@ -1,4 +1,4 @@
-// Commands that look: what they print for what the daemon answers.
+// Commands that only read: what they print for the daemon's answers.
 
 import { describe, expect, test } from "vitest";
 import { ago, Gone, job, NOW, openCommandLine, Refusal, STATUS } from "../../../test/make/command-line.ts";
@@ -23,19 +23,19 @@ here  live         2    4  gpu     5s ago
 		expect(JSON.parse((await line.run("status --json")).out)).toEqual({ schema_version: 1, ...STATUS });
 	});
 
-	test("status tells that there is hardly any room", async () => {
+	test("status reports a nearly full disk", async () => {
 		const line = await openCommandLine({
 			"scheduler.status": { ...STATUS, disk_problem: "there is hardly any room where /h is (0.1 GB free)" },
 		});
 		expect((await line.run("status")).out).toContain("\nDisk: there is hardly any room where /h is (0.1 GB free)\n");
 	});
 
-	test("status tells why there is no HTTP", async () => {
+	test("status reports why there is no HTTP", async () => {
 		const line = await openCommandLine({ "scheduler.status": { ...STATUS, http_problem: "port 7420 is taken by another program" } });
 		expect((await line.run("status")).out).toContain("\nNo HTTP: port 7420 is taken by another program\n");
 	});
 
-	test("status tells who is asked and which budget is used up", async () => {
+	test("status shows open questions and used-up budgets", async () => {
 		const line = await openCommandLine({
 			"scheduler.status": {
 				...STATUS,
@@ -60,13 +60,13 @@ here  live         2    4  gpu     5s ago
 		expect(out).toContain("Budget: owner:ann has used $5.00 of $5.00\n");
 	});
 
-	test("status --watch outlives a daemon that comes back", async () => {
+	test("status --watch survives a restart of the daemon", async () => {
 		const turns = [{ ...STATUS, running: 1 }, Gone, { ...STATUS, running: 2 }];
 		const line = await openCommandLine({
 			"scheduler.status": () => {
 				const turn = turns.shift();
 				if (turn === Gone) throw new Gone();
-				// The end of the test, not of the daemon.
+				// Ends the test, not the daemon.
 				if (turn === undefined) throw new Refusal("enough", { code: "invalid" });
 				return turn as typeof STATUS;
 			},
@@ -128,7 +128,7 @@ web
 		expect(out).not.toContain("\u001b");
 	});
 
-	test("list with chosen fields, as blocks, and of nothing", async () => {
+	test("list with chosen fields, as blocks, and of an empty queue", async () => {
 		const line = await openCommandLine({ "job.list": { jobs: JOBS } });
 		expect((await line.run("list --fields id,lane,created_at --limit 1")).out).toBe("ID  LANE     CREATED_AT\n 3  default  3m ago\n");
 		expect((await line.run("list --format block --limit 1")).out).toContain("3 build\n  status      running\n  what        make test\n");
@@ -250,7 +250,7 @@ web
 		]);
 	});
 
-	test("why of one that waits for a merge, and of the one whose merge it is", async () => {
+	test("why of a job that waits for a merge, and of the job that is merged", async () => {
 		const priority = { total: 0, terms: [] };
 		const torn = job(10, {
 			name: "torn",
@@ -281,7 +281,7 @@ web
 		expect((await line.run("list --all")).out).toContain("in 2s, not merged: conflict\n");
 	});
 
-	test("why of one whose turn it is not, that runs, that has ended", async () => {
+	test("why of a job that waits for its turn, that runs, that has ended", async () => {
 		const turn = [
 			{
 				gate: "capacity",
@@ -364,7 +364,7 @@ web
 		expect(result.err).toContain(`job 1 ${statuses[0]}`);
 	});
 
-	test("wait goes on with the next daemon when one dies", async () => {
+	test("wait continues with the next daemon when one dies", async () => {
 		let rounds = 0;
 		const line = await openCommandLine({
 			"job.wait": () => {
@@ -375,7 +375,7 @@ web
 		expect(await line.run("wait 7")).toEqual({ code: 0, out: "", err: "job 7 succeeded\n" });
 	});
 
-	test("wait gives up after its timeout with 75, and takes --exit-code for one job only", async () => {
+	test("wait exits with 75 after its timeout, and accepts --exit-code for one job only", async () => {
 		const line = await openCommandLine({
 			"job.wait": { jobs: [{ id: 7, status: "running", exit_code: null, exit_kind: null }], done: false },
 		});

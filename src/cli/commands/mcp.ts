@@ -1,13 +1,13 @@
-// sluice mcp: serves agents over stdin and stdout. What it serves with is a program of its own, loaded only here.
+// sluice mcp: serves agents over stdin and stdout. The server is a separate program that only this command loads.
 
 import { loadMcp } from "../../api/auto-start.ts";
 import { isFormat } from "../../core/agents/index.ts";
 import { createRenderer } from "../../core/agents/render.ts";
-import { readJson, writeJson } from "../../core/json-text.ts";
+import { readJson, writeJson } from "../../core/text/json-text.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
 import { EXIT, usage } from "../failure.ts";
-import { type Connection, type Document, type Io, placeOf } from "../io.ts";
+import { type AnswerDocument, absolutePath, type DaemonConnection, type Io } from "../io.ts";
 import { AGAIN, PATIENCE } from "../program.ts";
 
 export async function run(call: Call, io: Io): Promise<number> {
@@ -20,7 +20,7 @@ export async function run(call: Call, io: Io): Promise<number> {
 		{
 			call: connections.call,
 			job: world.insideOf(io.home),
-			folder: (given = ".") => placeOf(world, given),
+			folder: (given = ".") => absolutePath(world, given),
 			environment: async () => capture(world.env, await allowedNames({ ...io, ask: connections.call })),
 			rendered: (output, text) => {
 				if (!isFormat(output)) return text;
@@ -37,10 +37,10 @@ export async function run(call: Call, io: Io): Promise<number> {
 	return EXIT.done;
 }
 
-/** A server lives for hours, daemons come and go: each call is like a command of its own, and starts one if none is there. */
-function keptConnection({ world, home }: Io): { call(method: string, params?: Document): Promise<Document>; close(): void } {
-	let open: Promise<Connection | undefined> | undefined;
-	const reach = (): Promise<Connection | undefined> => {
+/** The server lives for hours, daemons come and go: each call works like a command of its own, and starts a daemon if none runs. */
+function keptConnection({ world, home }: Io): { call(method: string, params?: AnswerDocument): Promise<AnswerDocument>; close(): void } {
+	let open: Promise<DaemonConnection | undefined> | undefined;
+	const reach = (): Promise<DaemonConnection | undefined> => {
 		const opening = world.connect(home, "start");
 		open = opening;
 		const forget = () => {
@@ -53,10 +53,10 @@ function keptConnection({ world, home }: Io): { call(method: string, params?: Do
 		async call(method, params = {}) {
 			for (let tries = 0; ; tries++) {
 				try {
-					const connection = (await (open ?? reach())) as Connection;
+					const connection = (await (open ?? reach())) as DaemonConnection;
 					return await connection.call(method, { ...params, by: `mcp:${world.user()}` });
 				} catch (error) {
-					// What only looks is asked again of the next daemon. A run waits for its own, which is not ours to start.
+					// Calls that only read are repeated with the next daemon. A run waits for its own daemon, which it may not start.
 					const { code } = error as { code?: unknown };
 					const isBack = code === "disconnected" || (code === "no_daemon" && world.insideOf(home) !== undefined);
 					if (!isBack || !AGAIN.includes(method) || tries >= PATIENCE.tries) throw error;

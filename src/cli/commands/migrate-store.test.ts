@@ -1,10 +1,10 @@
-// sluice migrate-store: what is asked for, and what is said.
+// sluice migrate-store: what it requests, and what it prints.
 
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import { openCommandLine } from "../../../test/make/command-line.ts";
 import type { MoveWish } from "../../api/auto-start.ts";
-import type { DaemonDoor } from "../io.ts";
+import type { DaemonModule } from "../io.ts";
 
 const DOCUMENT = {
 	schema_version: 1,
@@ -29,11 +29,11 @@ async function opened(document: Record<string, unknown>) {
 				wish.progress?.({ table: "job", step: "copy", done: 61_000, total: 90_000 });
 				return document;
 			},
-		}) as unknown as DaemonDoor;
+		}) as unknown as DaemonModule;
 	return { wishes, home: line.home, run: (words: string) => line.run(words, { daemon }) };
 }
 
-test("both ends and what is wished; paths from where one is, URLs as they are", async () => {
+test("passes both stores and the options on; paths relative to the caller, URLs unchanged", async () => {
 	const { run, wishes, home } = await opened(DOCUMENT);
 	expect(await run("migrate-store old.db postgres://h/d --replace")).toEqual({
 		code: 0,
@@ -44,7 +44,7 @@ test("both ends and what is wished; paths from where one is, URLs as they are", 
 	expect(await run("migrate-store a b --json")).toEqual({ code: 0, out: `${JSON.stringify(DOCUMENT)}\n`, err: "" });
 });
 
-test("a source that could not be told is warned of; what is in the way is listed", async () => {
+test("warns if the source could not be marked as moved; lists what is in the way", async () => {
 	expect((await (await opened({ ...DOCUMENT, marked: false })).run("migrate-store a b -q")).err).toMatch(/^\/a could not be told/);
 	const blocked = { ...DOCUMENT, moved: false, objections: [{ message: "a job is running", hint: "wait" }] };
 	expect(await (await opened(blocked)).run("migrate-store a b --check -q")).toEqual({

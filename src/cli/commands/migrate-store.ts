@@ -1,13 +1,13 @@
-// sluice migrate-store: everything from one store to another. Needs no daemon, and wants none to run.
+// sluice migrate-store: moves everything from one store to another. Needs no daemon, and none may run.
 
 import type { MoveWish } from "../../api/auto-start.ts";
 import type { Call } from "../command.ts";
 import { EXIT } from "../failure.ts";
-import { answer, type Io, placeOf } from "../io.ts";
+import { absolutePath, answer, type Io } from "../io.ts";
 import { counted } from "../print.ts";
 import { printable } from "../sequences.ts";
 
-/** How the document looks, as far as it is shown. */
+/** The part of the document that is shown. */
 type Shown = {
 	from: string;
 	to: string;
@@ -19,7 +19,7 @@ type Shown = {
 };
 
 export async function run(call: Call, io: Io): Promise<number> {
-	const store = (text: string) => (text.includes("://") ? text : placeOf(io.world, text));
+	const store = (text: string) => (text.includes("://") ? text : absolutePath(io.world, text));
 	const wish: MoveWish = {
 		from: store(call.arg("FROM")),
 		to: store(call.arg("TO")),
@@ -46,7 +46,7 @@ export async function run(call: Call, io: Io): Promise<number> {
 	return objections.length > 0 ? EXIT.illegal : EXIT.done;
 }
 
-/** A line for so many rows at least: small stores are silent, of large ones each table has twenty. */
+/** Minimum rows between two progress lines: small stores print none, each table of a large store twenty. */
 const STEP = 5_000;
 
 function progressOf(io: Io): NonNullable<MoveWish["progress"]> {

@@ -1,18 +1,18 @@
-// What changes lanes, accounts, budgets and artifacts.
+// Commands that change lanes, accounts, budgets and artifacts.
 
 import { usedWords } from "../../core/ledger.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { type AnswerDocument, answer, type Io } from "../io.ts";
 import { durationOf, instantOf, localTime, timeOf } from "../times.ts";
 
-type Change = { method: string; params(call: Call, io: Io): Document; said(document: Document, call: Call): string };
+type Change = { method: string; params(call: Call, io: Io): AnswerDocument; said(document: AnswerDocument, call: Call): string };
 
 function whole(text: string, name: string): number {
 	if (!/^-?\d{1,15}$/.test(text)) throw usage(`${name} must be a whole number, not ${JSON.stringify(text)}`);
 	return Number(text);
 }
-/** Money is stored in millionths of a dollar; people write dollars. */
+/** Money is stored in micro-dollars; people write dollars. */
 export function amountOf(text: string, dim: string, name: string): number {
 	const [, sign = "", units, parts = ""] = /^(-?)\$(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? [];
 	if (units === undefined) return whole(text, name);
@@ -94,14 +94,14 @@ const CHANGES: Record<string, Change> = {
 				...(call.has("reserve") ? { reserve: amountOf(call.text("reserve") as string, call.arg("DIMENSION"), "--reserve") } : {}),
 			};
 		},
-		said: ({ budget }) => budgetWords(budget as Ledger),
+		said: ({ budget }) => budgetWords(budget as LedgerRow),
 	},
 	"artifact set": marker("set"),
 	"artifact mark": marker("mark"),
 };
 
-export type Ledger = { subject: string; dim: string; used: number; limit: number | null };
-export const budgetWords = ({ subject, dim, used, limit }: Ledger): string => `${subject} has used ${usedWords(used, limit, dim)}`;
+export type LedgerRow = { subject: string; dim: string; used: number; limit: number | null };
+export const budgetWords = ({ subject, dim, used, limit }: LedgerRow): string => `${subject} has used ${usedWords(used, limit, dim)}`;
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const change = CHANGES[call.command.name] as Change;

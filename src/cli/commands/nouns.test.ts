@@ -1,4 +1,4 @@
-// Lanes, accounts, budgets and the rest: what they ask and print.
+// Lanes, accounts, budgets and the rest: what the commands send and print.
 
 import { describe, expect, test } from "vitest";
 import { ago, job, NOW, openCommandLine } from "../../../test/make/command-line.ts";

@@ -1,16 +1,16 @@
-// `list` of lanes, accounts, budgets, locks, artifacts, repos and hosts: which columns each has.
+// `list` of lanes, accounts, budgets, locks, artifacts, repos and hosts, with the columns of each.
 
 import type { Call } from "../command.ts";
 import { answer, type Io } from "../io.ts";
 import { plain } from "../print.ts";
 import { printable } from "../sequences.ts";
-import { type Column, table } from "../table.ts";
+import { type TableColumn, table } from "../table.ts";
 import { instantOf, relative } from "../times.ts";
 import { dollars } from "./noun-set.ts";
 import { gauge } from "./status.ts";
 
 type Row = Record<string, unknown>;
-type Listed = { of: string; empty: string; columns: readonly (Column & { cell(row: Row, io: Io): string })[] };
+type Listed = { of: string; empty: string; columns: readonly (TableColumn & { cell(row: Row, io: Io): string })[] };
 
 const right = { align: "right" } as const;
 const field = (name: string, title = name.toUpperCase().replaceAll("_", " ")) => ({
@@ -28,7 +28,7 @@ const time = (name: string, title: string) => ({
 	},
 });
 
-/** Money in dollars, the rest as it is. */
+/** Money in dollars, other values unchanged. */
 const amount = (value: unknown, dim: unknown) => (dim === "cost_micro" && typeof value === "number" ? dollars(value) : plain(value));
 
 const LISTS: Record<string, Listed> = {
@@ -138,6 +138,7 @@ const LISTS: Record<string, Listed> = {
 			cap("max", "MAX"),
 			{ title: "WORKTREES", ...right, cell: ({ worktrees }) => String((worktrees as unknown[]).length) },
 			{ title: "SLUICE.YML", cell: ({ file }) => (file === "none" ? "" : plain(file)) },
+			{ title: "RECIPES", cell: ({ recipes = "none" }) => (recipes === "none" ? "" : plain(recipes)) },
 			{
 				title: "STATE",
 				shrink: 12,
@@ -173,6 +174,8 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		if (rows.length === 0) return io.print.say(listed.empty);
 		const cells = rows.map((row) => listed.columns.map((column) => column.cell(row, io)));
 		for (const line of table(listed.columns, cells, io.print.width, (text) => io.print.paint("dim", text))) io.print.out(line);
+		for (const { trust_problem } of rows)
+			if (typeof trust_problem === "string") io.print.warn(`${io.print.paintTalk("yellow", "warning:")} ${plain(trust_problem)}`);
 	});
 	return undefined;
 }

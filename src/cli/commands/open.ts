@@ -1,7 +1,7 @@
-// sluice open: the dashboard, or where a job works.
+// sluice open: the dashboard, or the folder of a job.
 
 import type { Call } from "../command.ts";
-import { dashboardLink } from "../dashboard-link.ts";
+import { codeFor, signInLink } from "../dashboard-link.ts";
 import { CliFailure, usage } from "../failure.ts";
 import { answer, type Io, idOf } from "../io.ts";
 import { shellWord } from "../job-lines.ts";
@@ -13,25 +13,28 @@ function commandOf(path: string, { argv, env }: { argv: string[]; env: Record<st
 	return printable(`cd ${shellWord(path)} && ${variables.join("")}${argv.map(shellWord).join(" ")}`);
 }
 
-/** Takes away what `restore` has made: the same repository, the same path. */
+/** The command that removes what `restore` created: the same repository, the same path. */
 const removal = (restore: readonly string[], path: string): string => [...restore.slice(0, 4), "remove", path].map(shellWord).join(" ");
 
 async function dashboard(call: Call, io: Io): Promise<undefined> {
-	const look = call.flag("viewer") ? "viewer" : "operator";
-	const document = await io.ask("scheduler.version");
-	const { home, port, http_problem = null } = document as { home: string; port: number | null; http_problem?: string | null };
-	const link = dashboardLink(home, port, look);
-	if (link === null)
+	const role = call.flag("viewer") ? "viewer" : "operator";
+	const { port, http_problem = null } = (await io.ask("scheduler.version")) as { port: number | null; http_problem?: string | null };
+	if (port === null)
 		throw new CliFailure(
 			"no_daemon",
 			`the daemon has no HTTP side, so there is no dashboard${http_problem === null ? "" : `: ${printable(http_problem)}`}`,
 			"give it a port: sluice config set port 0 takes any free one, then: sluice down && sluice up --detach",
 		);
-	answer(io, { schema_version: 1, link, role: look }, () => {
+	const { code, expires_at } = await codeFor(io, role);
+	const link = signInLink(port, code);
+	answer(io, { schema_version: 1, link, role, expires_at }, () => {
 		io.print.out(link);
 		if (http_problem !== null) io.print.say(printable(http_problem));
-		const what = look === "viewer" ? "this link can look, and change nothing" : "this link signs in without a password";
-		io.print.say(`${what}: keep it to yourself`);
+		const what =
+			role === "viewer"
+				? "this link signs in one page, which can look and change nothing"
+				: "this link signs in one page, without a password";
+		io.print.say(`${what}, within 10 minutes: keep it to yourself`);
 	});
 	return undefined;
 }

@@ -1,12 +1,12 @@
 // sluice pause and resume: everything, or one lane, repo, batch or account; resume also closes breakers.
 
 import type { Call } from "../command.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { type AnswerDocument, answer, type Io } from "../io.ts";
 import { printable } from "../sequences.ts";
 import { durationOf } from "../times.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
-	const params: Document = {};
+	const params: AnswerDocument = {};
 	let words = "everything";
 	const scopes = ["lane", "repo", "batch", "account", ...(call.command.name === "resume" ? ["agent"] : [])];
 	for (const name of scopes)
@@ -27,7 +27,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	answer(io, document, () => {
 		const runs = call.flag("freeze") ? "what runs is frozen" : "what runs goes on";
 		io.print.say(`paused: ${words}${span === undefined ? "" : ` for ${span}`}; ${runs}`);
-		// A daemon of before does not tell.
+		// An older daemon does not send it.
 		const { queued } = (document.kernel ?? { queued: 0 }) as { queued: number };
 		if (words === "everything" && queued > 0)
 			io.print.say(
@@ -37,7 +37,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	return undefined;
 }
 
-/** The last two are not from a daemon of before. */
+/** An older daemon does not send the last two. */
 type Resumed = { breaker_closed?: boolean; was_paused?: boolean; still_paused?: string[] };
 
 function resumedWords(isAgent: boolean, words: string, { breaker_closed, was_paused = true, still_paused = [] }: Resumed): string {

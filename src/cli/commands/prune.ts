@@ -1,4 +1,4 @@
-// sluice prune: worktrees of ended jobs go.
+// sluice prune: removes worktrees of ended jobs.
 
 import type { Call } from "../command.ts";
 import { answer, type Io } from "../io.ts";

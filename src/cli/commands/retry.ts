@@ -1,4 +1,4 @@
-// sluice retry and rerun: back to the beginning, with all that came after or without it.
+// sluice retry and rerun: put a job back, with or without everything after it.
 
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
@@ -18,7 +18,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 		if (last_successful.length > 0) io.print.say(io.print.paintTalk("dim", `last successful point: ${few(last_successful)}`));
 		if (left_blocked.length > 0) {
 			io.print.say(`still blocked: ${few(left_blocked)}`);
-			// A blocked job may hang on other jobs, too: a retry of this one would not help it.
+			// The blocked job may depend on other jobs, too: retrying this one would not help it.
 			const hint = `sluice retry ${call.arg("ID")} brings back what comes after it; sluice why ${left_blocked[0]} says what else blocks it`;
 			io.print.say(io.print.paintTalk("dim", `        ${hint}`));
 		}

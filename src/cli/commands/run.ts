@@ -1,4 +1,4 @@
-// sluice run: one dispatch pass by hand, or its plan.
+// sluice run: one dispatch cycle by hand, or its plan.
 
 import type { Call } from "../command.ts";
 import { answer, type Io } from "../io.ts";

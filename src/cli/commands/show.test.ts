@@ -1,4 +1,4 @@
-// show and list of a job that waits: every field of its schedule is in sight.
+// show and list of a waiting job: every field of its schedule is visible.
 
 import { expect, test } from "vitest";
 import { job, openCommandLine } from "../../../test/make/command-line.ts";

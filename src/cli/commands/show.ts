@@ -1,8 +1,9 @@
-// sluice show: all that is known of a job, the most telling first.
+// sluice show: everything known of a job, the most important first.
 
 import { grantWords } from "../../core/agents/denied.ts";
 import { mergeWords } from "../../core/job.ts";
 import { retriesUsed } from "../../core/retry.ts";
+import { mayAddWords } from "../../core/trust/run-bounds.ts";
 import { noteAttempt } from "../attempt-note.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
@@ -80,7 +81,7 @@ const usageWords = (used: Record<string, number>): string =>
 		.map(([dim, amount]) => (dim === "cost_micro" ? dollars(amount) : `${amount} ${printable(dim)}`))
 		.join(", ");
 
-/** What a live agent is at, in a line. */
+/** What a live agent is doing, in one line. */
 function progressWords(progress: { turns: number; tool_calls: number; tool: string | null; tokens: number } | null | undefined): string {
 	if (!progress) return "";
 	const { turns, tool_calls, tool, tokens } = progress;
@@ -101,6 +102,7 @@ function rowsOf(job: ShownJob, now: number): [string, string][] {
 		["title", plain(job.title)],
 		["command", printable((job.command ?? []).map(shellWord).join(" "))],
 		["agent", [job.agent, job.model, job.permission && `permission ${job.permission}`].filter(Boolean).map(plain).join(", ")],
+		["its runs", plain(mayAddWords(job))],
 		["allowed", plain(job.allow)],
 		["granted", job.granted ? [job.granted.permission, ...grantWords(job.granted.allow)].filter(Boolean).map(plain).join("; ") : ""],
 		["expects", job.expect === "change" ? "a change" : job.expect === "none" ? "no change: its last words do not count as a question" : ""],

@@ -1,10 +1,10 @@
-// sluice sling: items to jobs.
+// sluice sling: turns items into jobs.
 
-import type { Slung } from "../../intake.ts";
+import type { Slung } from "../../contracts/intake.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";
 import { EXIT, usage } from "../failure.ts";
-import { answer, type Document, type Io } from "../io.ts";
+import { type AnswerDocument, answer, type Io } from "../io.ts";
 import { counted } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
@@ -15,7 +15,7 @@ const FLAGS = ["no-merge", "raw", "owned", "no-batch", "dry-run", "force"];
 type Answer = Omit<Slung, "jobs">;
 
 export async function run(call: Call, io: Io): Promise<number> {
-	const params: Document = { ids: call.args("ID"), cwd: io.world.cwd, env: capture(io.world.env, await allowedNames(io)) };
+	const params: AnswerDocument = { ids: call.args("ID"), cwd: io.world.cwd, env: capture(io.world.env, await allowedNames(io)) };
 	for (const name of TEXTS) if (call.has(name)) params[name.replaceAll("-", "_")] = call.text(name);
 	for (const name of FLAGS) if (call.flag(name)) params[name.replaceAll("-", "_")] = true;
 	if (call.has("priority")) params.priority = call.number("priority");

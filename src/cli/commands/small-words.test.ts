@@ -1,4 +1,4 @@
-// Small things that are said of jobs, each of which was once said wrongly.
+// Small phrases about jobs, each of which was wrong once.
 
 import { expect, test } from "vitest";
 import { ago, job, NOW, openCommandLine, SETTINGS } from "../../../test/make/command-line.ts";
@@ -28,7 +28,7 @@ test("why names the lock, whatever it is called", async () => {
 	}
 });
 
-test("one that was cancelled without a reason is said to be so once", async () => {
+test("a job that was cancelled without a reason shows that once", async () => {
 	const waited = job(7, { status: "cancelled", end_reason: "cancelled", exit_code: 143, exit_kind: "cancelled" });
 	const ran = { ...waited, id: 8, started_at: ago(60_000), ended_at: ago(20_000) };
 	const said = async (one: ReturnType<typeof job>) => {
@@ -40,7 +40,7 @@ test("one that was cancelled without a reason is said to be so once", async () =
 	expect(await said(job(7, { status: "cancelled", end_reason: "too late" }))).toBe("Job 7 has ended: cancelled, too late.");
 });
 
-test("what starts in less than a second has not started; what needs approval will not by itself", async () => {
+test("a job that starts in less than a second has not started; a job that needs approval does not start by itself", async () => {
 	const said = async (more: Record<string, unknown>) => {
 		const line = await openCommandLine({
 			...SETTINGS,
@@ -53,7 +53,7 @@ test("what starts in less than a second has not started; what needs approval wil
 	expect(await said({ runnable_at: ahead(120_000) })).toBe("queued: starts in 2m\n");
 });
 
-test("a number that no job can have is not taken for a name", async () => {
+test("a number that no job can have is not treated as a name", async () => {
 	const line = await openCommandLine({});
 	for (const text of ["show 0", "why 00", "cancel 1 0", "logs 9999999999999999"]) {
 		const { code, out, err } = await line.run(text);

@@ -1,12 +1,12 @@
-// sluice source and sluice recipe: what there is to do, and how it is done.
+// sluice source and sluice recipe: which work there is, and how it is done.
 
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import type { ItemView, RecipeView, SourceView } from "../../intake.ts";
-import type { ItemFault } from "../../source.ts";
+import type { ItemView, RecipeView, SourceView } from "../../contracts/intake.ts";
+import type { ItemFault } from "../../contracts/source.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, EXIT, usage } from "../failure.ts";
-import { answer, type Io, placeOf, readAll } from "../io.ts";
+import { type AnswerDocument, absolutePath, answer, type Io, readAll } from "../io.ts";
 import { counted, pairs, plain } from "../print.ts";
 import { printable } from "../sequences.ts";
 import { table } from "../table.ts";
@@ -35,12 +35,18 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 		}
 		case "recipe list": {
 			const document = await io.ask("recipe.list", repoOf(call));
-			answer(io, document, () => printRecipes(io, document.recipes as RecipeView[]));
+			answer(io, document, () => {
+				printRecipes(io, document.recipes as RecipeView[]);
+				printWarning(io, document);
+			});
 			return undefined;
 		}
 		case "recipe show": {
 			const document = await io.ask("recipe.show", { name: call.arg("NAME"), ...repoOf(call) });
-			answer(io, document, () => printRecipe(io, document.recipe as RecipeView));
+			answer(io, document, () => {
+				printRecipe(io, document.recipe as RecipeView);
+				printWarning(io, document);
+			});
 			return undefined;
 		}
 		default:
@@ -78,10 +84,10 @@ function printFaults({ print }: Io, { error, faults }: SourceView): void {
 	printDeferred(print, faults);
 }
 
-/** An item that the hard limit of the queue keeps out has nothing wrong with it. */
+/** An item that the queue's hard limit keeps out has no fault itself. */
 const isFault = ({ code }: ItemFault): boolean => code !== "deferred";
 
-/** Ids that are named; a full queue may keep out hundreds. */
+/** Maximum ids that are named; a full queue may keep out hundreds. */
 const NAMED = 10;
 
 function printDeferred(print: Io["print"], faults: readonly ItemFault[]): void {
@@ -142,12 +148,17 @@ function printRecipe({ print }: Io, { name, description, origin, vars, steps }: 
 	}
 }
 
+/** Why the repo's own recipes are not in force. */
+function printWarning({ print }: Io, { warning }: AnswerDocument): void {
+	if (typeof warning === "string") print.warn(`${print.paintTalk("yellow", "warning:")} ${printable(warning)}`);
+}
+
 type Checked = { ok: boolean; problems: { message: string; hint: string | null }[] };
 
 async function check(call: Call, io: Io): Promise<number> {
 	const files: { file: string; ok: boolean; problems: Checked["problems"] }[] = [];
 	for (const file of call.args("FILE")) {
-		const text = file === "-" ? await readAll(io.world.stdin) : readFile(placeOf(io.world, file), file);
+		const text = file === "-" ? await readAll(io.world.stdin) : readFile(absolutePath(io.world, file), file);
 		const name = basename(file === "-" ? "stdin" : file).replace(/\.ya?ml$/, "");
 		const { ok, problems } = (await io.ask("recipe.check", { text, name })) as unknown as Checked;
 		files.push({ file, ok, problems });

@@ -1,4 +1,4 @@
-// sluice status: the whole at a glance, once or for as long as you look.
+// sluice status: the whole queue at a glance, once or continuously.
 
 import type { StatusDocument } from "../../api/status-document.ts";
 import type { Call } from "../command.ts";
@@ -7,7 +7,7 @@ import { CliFailure } from "../failure.ts";
 import { answer, type Io } from "../io.ts";
 import { deniedWords, grantAdvice, labelOf, unmergedWords } from "../job-lines.ts";
 import { counted, plain } from "../print.ts";
-import { printable } from "../sequences.ts";
+import { printable, tame } from "../sequences.ts";
 import { cut, table } from "../table.ts";
 import { instantOf, relative, withLocalTimes } from "../times.ts";
 import { budgetWords } from "./noun-set.ts";
@@ -31,17 +31,17 @@ export async function run(call: Call, io: Io): Promise<number | undefined> {
 	return undefined;
 }
 
-/** On a terminal in place; else a new document or block whenever something has changed. */
+/** Updates in place on a terminal; otherwise prints a new document or block after each change. */
 async function watch(io: Io): Promise<never> {
 	const live = io.world.stdout.isTTY === true && !io.json;
 	let last = "";
 	let document = await io.askIfRunning("scheduler.status");
 	if (!document) throw new CliFailure("no_daemon", "no daemon is running", "sluice up starts it");
-	// From here on with patience: a daemon that goes away may be on its way back.
+	// From here on requests are retried: a daemon that goes away may come back.
 	for (; ; document = await io.ask("scheduler.status")) {
 		const said = JSON.stringify(document);
 		const lines = io.json ? [said] : statusLines(document as StatusDocument, io);
-		if (live) io.world.stdout.write(`\u001b[H\u001b[J${lines.join("\n")}\n`);
+		if (live) io.world.stdout.write(`\u001b[H\u001b[J${tame(lines.join("\n"), "keep")}\n`);
 		else if (said !== last) for (const line of lines) io.print.out(line);
 		last = said;
 		await new Promise<void>((resolve) => io.world.after(EVERY_MS, resolve));
@@ -137,7 +137,7 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	const hosts = status.hosts.map((host) => [
 		printable(host.name),
 		host.state === "live" ? host.state : paint("yellow", host.state),
-		// A daemon of before does not tell.
+		// An older daemon does not send it.
 		String(host.running ?? ""),
 		String(host.max ?? "–"),
 		plain(host.labels),
@@ -155,7 +155,7 @@ export function statusLines(status: StatusDocument, { print, world }: Io): strin
 	return lines;
 }
 
-/** A daemon of before does not tell. */
+/** An older daemon does not send it. */
 const kernelOf = ({ kernel }: Partial<StatusDocument>) => kernel ?? { queued: 0, dispatched: 0 };
 
 function kernelLine(status: StatusDocument): string[] {
@@ -168,7 +168,7 @@ const kernelGoesOn = (status: StatusDocument): string =>
 
 type Unmerged = NonNullable<StatusDocument["unmerged"]>[number];
 
-/** A checkout that is being worked in holds all merges of its base: told once. */
+/** Uncommitted work in a checkout holds all merges of its base: printed once. */
 function grouped(unmerged: readonly Unmerged[]): (Unmerged & { more: number })[] {
 	const groups = new Map<string, Unmerged & { more: number }>();
 	for (const one of unmerged) {
@@ -180,7 +180,7 @@ function grouped(unmerged: readonly Unmerged[]): (Unmerged & { more: number })[]
 	return [...groups.values()];
 }
 
-/** `job 7 was not allowed Bash: npm test`, and the command that shows the rest, for jobs that have ended. A daemon of before does not tell. */
+/** `job 7 was not allowed Bash: npm test`, and the command that shows the rest, for ended jobs. An older daemon does not send them. */
 function deniedLines({ denied = [] }: Partial<StatusDocument>, { paint, width }: Io["print"]): string[] {
 	const lines = denied
 		.slice(0, DENIED)
@@ -200,7 +200,7 @@ function deniedLines({ denied = [] }: Partial<StatusDocument>, { paint, width }:
 
 const DENIED = 3;
 
-/** `3 failed, 1 blocked in the last 24 hours: sluice list --status failed`; empty when nothing did. */
+/** `3 failed, 1 blocked in the last 24 hours: sluice list --status failed`; empty if there are none. */
 export function failureWords({ recent_failures: some }: Partial<StatusDocument>): string {
 	if (!some) return "";
 	const counts = [
@@ -213,11 +213,11 @@ export function failureWords({ recent_failures: some }: Partial<StatusDocument>)
 	return `${words} in the last 24 hours: sluice list${there.map(([, , status]) => ` --status ${status}`).join("")}`;
 }
 
-/** Ready is what waits for nothing of its own; a hold or a budget may keep it all the same. */
+/** A ready job waits for nothing of its own; a hold or a budget may still keep it. */
 const heldCount = ({ queued_ready, queued_held }: StatusDocument): string =>
 	!queued_held ? "" : queued_held === queued_ready ? ", all of them held" : `, ${queued_held} of them held`;
 
-/** Runs that count against the cap: not those that wait for jobs. A daemon of before does not tell of them. */
+/** Runs that count against the cap, without runs that wait for jobs. An older daemon does not send `lending`. */
 export const slotsUsed = ({ running, lending = 0 }: { running: number; lending?: number }): number => running - lending;
 
 /** `, 2 more wait for jobs and lend their slots` */
@@ -238,7 +238,7 @@ export const queuedWords = (status: StatusDocument): string =>
 
 const HELD = 5;
 
-/** What keeps ready jobs from their turn. A pause of everything has its own line. A daemon of before does not tell. */
+/** What keeps ready jobs from starting. A pause of everything has its own line. An older daemon does not send it. */
 function heldLines({ held = [] }: Partial<StatusDocument>): string[] {
 	const told = held.filter(({ subject }) => subject !== "all");
 	const lines = told.slice(0, HELD).map(({ detail, jobs }) => `Held: ${counted(jobs, "job")}, ${printable(detail)}`);

@@ -1,11 +1,11 @@
-// More than fits: one job with a command as long as a book, and more jobs than are shown.
+// More than fits: a job with a very long command, and more jobs than are shown.
 
 import { expect, test } from "vitest";
 import { job, openCommandLine } from "../../../test/make/command-line.ts";
 
 const LONG = ["echo", "x".repeat(100_000)];
 
-test("does not widen the lines of others when a list is piped", async () => {
+test("does not widen the lines of other jobs when a list is piped", async () => {
 	const line = await openCommandLine({ "job.list": { jobs: [job(1, { command: LONG }), job(2)] } });
 	for (const text of ["list", "list --fields id,command,lane"]) {
 		const { out } = await line.run(text);
@@ -15,7 +15,7 @@ test("does not widen the lines of others when a list is piped", async () => {
 	expect(JSON.parse((await line.run("list --json")).out).jobs[0].command).toEqual(LONG);
 });
 
-test("is cut by show on a terminal, with a word where all of it is; a pipe gets it all", async () => {
+test("is cut by show on a terminal, with a hint; a pipe gets all of it", async () => {
 	const line = await openCommandLine({ "job.show": { job: job(1, { command: LONG }) }, "job.list": { jobs: [job(1, { command: LONG })] } });
 	for (const text of ["show 1", "show 1 --fields command", "list --format block"]) {
 		let out = "";
@@ -27,7 +27,7 @@ test("is cut by show on a terminal, with a word where all of it is; a pipe gets 
 	}
 });
 
-test("list with what has ended is bounded to the latest", async () => {
+test("list of ended jobs is limited to the latest", async () => {
 	const all = Array.from({ length: 2500 }, (_, index) => job(index + 1));
 	const line = await openCommandLine({
 		"job.list": ({ before, limit }) => ({ jobs: all.filter(({ id }) => id < (before as number)).slice(-(limit as number)) }),

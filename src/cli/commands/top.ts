@@ -1,4 +1,4 @@
-// sluice top: the live screen. Draws on the alternate screen, only the lines that have changed.
+// sluice top: the live screen. Draws on the alternate screen, and only lines that have changed.
 
 import type { StatusDocument } from "../../api/status-document.ts";
 import type { Call } from "../command.ts";
@@ -6,12 +6,13 @@ import { EXIT, failureOf, usage } from "../failure.ts";
 import type { Io } from "../io.ts";
 import { hasEnded, labelOf, type ShownJob } from "../job-lines.ts";
 import { withLockWords } from "../lock-words.ts";
-import { draw, inOrder, moved, type View } from "../screen.ts";
+import { draw, inOrder, moved, type ScreenView } from "../screen.ts";
+import { tame } from "../sequences.ts";
 import { explained } from "./why.ts";
 
 const EVERY_MS = 1000;
 const MOST = 1000;
-/** Ended jobs that stay in sight. */
+/** Maximum ended jobs that stay visible. */
 const KEPT = 30;
 
 /** q, Escape, Ctrl-C. */
@@ -24,7 +25,7 @@ export async function run(_call: Call, io: Io): Promise<number> {
 	const { stdin, stdout } = io.world;
 	if (!stdout.isTTY || !stdin.isTTY || !io.world.keys) throw usage("top needs a terminal", "sluice status --watch does without one");
 	if (io.json) throw usage("top has no --json", "sluice status --json has the numbers");
-	// The first question starts the daemon if need be; what goes wrong then is said on the usual screen.
+	// The first request starts the daemon if necessary; an error at that point is printed on the normal screen.
 	await io.ask("scheduler.status");
 	stdout.write(ENTER);
 	try {
@@ -36,7 +37,7 @@ export async function run(_call: Call, io: Io): Promise<number> {
 
 async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<number> {
 	const { world, print } = io;
-	const view: View = {
+	const view: ScreenView = {
 		status: undefined,
 		jobs: [],
 		selected: undefined,
@@ -68,7 +69,7 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 
 	const paintScreen = () => {
 		const size = { columns: world.stdout.columns ?? 80, rows: world.stdout.rows ?? 24 };
-		const lines = draw({ ...view, now: world.now() }, size, print.paint);
+		const lines = draw({ ...view, now: world.now() }, size, print.paint).map((line) => tame(line, "keep"));
 		const all = before.length !== lines.length;
 		const changes = lines.flatMap((line, row) => (all || before[row] !== line ? [`\u001b[${row + 1};1H\u001b[2K${line}`] : []));
 		if (changes.length > 0) world.stdout.write(changes.join(""));
@@ -109,7 +110,7 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 			const refreshed = refresh(io, view).catch((error: unknown) => {
 				view.note = failureOf(error).message;
 			});
-			// A daemon that has gone is asked again for some seconds: the keys that leave are not kept waiting by that.
+			// A daemon that has gone is retried for some seconds: the keys that quit must not have to wait for that.
 			await Promise.race([refreshed, new Promise<void>((resolve) => (leave = resolve))]);
 			paintScreen();
 			if (pressed.length === 0 && stopped === undefined)
@@ -140,7 +141,7 @@ async function live(io: Io, keys: NonNullable<Io["world"]["keys"]>): Promise<num
 	}
 }
 
-async function refresh(io: Io, view: View): Promise<void> {
+async function refresh(io: Io, view: ScreenView): Promise<void> {
 	const [status, list] = await Promise.all([io.ask("scheduler.status"), io.ask("job.list", { limit: MOST })]);
 	const active = await withLockWords(io, list.jobs as ShownJob[]);
 	const there = new Set(active.map(({ id }) => id));

@@ -1,4 +1,4 @@
-// verdict and result: what they ask, what they refuse before that.
+// verdict and result: what they send, and what they refuse before that.
 
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -57,7 +57,7 @@ test.each([
 	expect((await line.run(["verdict", "--help"], INSIDE)).out).toContain("SLUICE_PRIOR_FILE");
 });
 
-test("a text that is too long is cut, and the caller is told", async () => {
+test("a text that is too long is cut, with a warning", async () => {
 	const line = await openCommandLine(ANSWERS);
 	const stdin = (async function* () {
 		yield "x".repeat(2_000_000);
@@ -97,7 +97,7 @@ test.each([
 	expect(line.asked).toEqual([]);
 });
 
-test("words for a daemon that stays away are left in the run's folder: the last verdict and the last result", async () => {
+test("while the daemon is away, the last verdict and the last result are left in the run's folder", async () => {
 	const line = await openCommandLine(undefined);
 	const folder = join(line.home, "runs/7/2");
 	expect(await line.run("verdict fail no", INSIDE)).toMatchObject({
@@ -118,7 +118,7 @@ test("words for a daemon that stays away are left in the run's folder: the last 
 	expect(readdirSync(folder)).toEqual(["said.json"]);
 });
 
-test("a word that the daemon hears replaces one that was left", async () => {
+test("a report that the daemon receives replaces one that was left", async () => {
 	const line = await openCommandLine(ANSWERS);
 	const folder = join(line.home, "runs/7/2");
 	mkdirSync(folder, { recursive: true });
@@ -129,7 +129,7 @@ test("a word that the daemon hears replaces one that was left", async () => {
 	expect(readdirSync(folder)).toEqual([]);
 });
 
-test("outside of a run nothing is asked; a run that is over hears so", async () => {
+test("outside of a run nothing is sent; a run that is over gets an error", async () => {
 	const line = await openCommandLine({
 		"run.verdict": () => {
 			throw new Refusal("this token is not known", { code: "unauthorised", field: "token" });

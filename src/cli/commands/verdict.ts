@@ -1,18 +1,18 @@
-// verdict, result: a run speaks of itself.
+// verdict, result: a run reports about itself.
 
 import { readFileSync } from "node:fs";
 import { SluiceError } from "../../core/errors.ts";
-import { MAX_VERDICT_TEXT, readResult, verdictText } from "../../core/verdict.ts";
+import { MAX_VERDICT_TEXT, readResult, verdictText } from "../../core/runs/verdict.ts";
 import type { Call } from "../command.ts";
 import { CliFailure, usage } from "../failure.ts";
-import { answer, type Document, type Io, placeOf, readAll } from "../io.ts";
+import { type AnswerDocument, absolutePath, answer, type Io, readAll } from "../io.ts";
 import { leaveWords, takeBackWords } from "../leave-words.ts";
 import { PATIENCE } from "../program.ts";
 
 export async function run(call: Call, io: Io): Promise<undefined> {
 	const { name } = call.command;
 	const params = name === "verdict" ? await verdictOf(call, io) : { result: await resultOf(call, io) };
-	if (io.world.insideOf(io.home) === undefined || !io.world.env.SLUICE_TOKEN) throw outside(name);
+	if (io.world.insideOf(io.home) === undefined) throw outside(name);
 	const document = await sayOrLeave(io, name === "verdict" ? name : "result", params);
 	answer(io, document, () => io.print.say(document.left === true ? LEFT : wordsFor(name, document)));
 	return undefined;
@@ -20,12 +20,12 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 
 const LEFT = "the daemon of this run does not answer: what you said is kept in the run's folder, and counts when this run ends";
 
-/** The command never reached the daemon, or lost it while it asked: the daemon may not have heard the word. */
+/** The command never reached the daemon, or lost the connection: the daemon may not have received the report. */
 const AWAY: readonly unknown[] = ["no_daemon", "daemon_gone", "closed"];
 
-/** A daemon that stays away finds the words in the run's folder when it is back. */
-async function sayOrLeave(io: Io, name: "verdict" | "result", params: Document): Promise<Document> {
-	let document: Document;
+/** If the daemon stays away, the report is left in the run's folder, where the daemon finds it when it is back. */
+async function sayOrLeave(io: Io, name: "verdict" | "result", params: AnswerDocument): Promise<AnswerDocument> {
+	let document: AnswerDocument;
 	try {
 		document = await insist(io, `run.${name}`, params);
 	} catch (error) {
@@ -33,7 +33,7 @@ async function sayOrLeave(io: Io, name: "verdict" | "result", params: Document):
 		try {
 			leaveWords(io, params);
 		} catch (refusal) {
-			// The folder cannot be written to: that the daemon does not answer is the cause. Words that no daemon would take are the caller's mistake.
+			// If the folder is not writable, the unreachable daemon is the cause to report. If no daemon would accept the report, that is the caller's mistake.
 			throw refusal instanceof SluiceError ? refusal : error;
 		}
 		return { job: io.world.insideOf(io.home), ...params, left: true };
@@ -50,13 +50,13 @@ const outside = (name: string): CliFailure =>
 			: "from outside: sluice show ID --json has the result that a run reported",
 	);
 
-function wordsFor(name: string, { job, verdict, bytes }: Document): string {
+function wordsFor(name: string, { job, verdict, bytes }: AnswerDocument): string {
 	if (name === "result") return `job ${job} has its result (${bytes} bytes)`;
 	if (verdict === "fail") return `job ${job} will end as failed`;
 	return verdict === "ask" ? `job ${job} will ask a person when this run has ended` : `job ${job}: noted as ok`;
 }
 
-async function verdictOf(call: Call, io: Io): Promise<Document> {
+async function verdictOf(call: Call, io: Io): Promise<AnswerDocument> {
 	const verdict = call.arg("VERDICT");
 	const words = call.args("TEXT").join(" ");
 	const given = (words === "-" ? await readAll(io.world.stdin) : words).trim();
@@ -72,9 +72,10 @@ async function resultOf(call: Call, io: Io): Promise<unknown> {
 	if (given !== undefined && file !== undefined) throw usage("JSON and --file contradict each other", "give one of them");
 	if (given === undefined && file === undefined)
 		throw usage("the result is missing", `give JSON, for example '{"risk": "low"}', or --file FILE`);
-	const text = file === undefined ? (given === "-" ? await readAll(io.world.stdin) : (given as string)) : fileOf(placeOf(io.world, file));
+	const text =
+		file === undefined ? (given === "-" ? await readAll(io.world.stdin) : (given as string)) : fileOf(absolutePath(io.world, file));
 	const value = parsed(text);
-	// Checked here as well: what is nested too deep cannot even be sent.
+	// Checked here as well: a value that is nested too deeply cannot even be sent.
 	readResult(value);
 	return value;
 }
@@ -99,8 +100,8 @@ function fileOf(path: string): string {
 	}
 }
 
-/** The daemon may be restarting: what a run says must not be lost for that. */
-async function insist(io: Io, method: string, params: Document): Promise<Document> {
+/** The daemon may be restarting: retry, so that the run's report is not lost. */
+async function insist(io: Io, method: string, params: AnswerDocument): Promise<AnswerDocument> {
 	for (let tries = 1; ; tries++) {
 		try {
 			return await io.ask(method, params);

@@ -1,4 +1,4 @@
-// sluice version: of this program, and of the daemon that runs.
+// sluice version: of this program, and of the running daemon.
 
 import type { Call } from "../command.ts";
 import { answer, type Io } from "../io.ts";

@@ -1,4 +1,4 @@
-// sluice wait: stays until jobs have ended: those that are named, or all of a batch, of a lane, of the queue.
+// sluice wait: waits until jobs have ended: the named ones, or all of a batch, of a lane, of the queue.
 
 import type { Call } from "../command.ts";
 import { EXIT, usage } from "../failure.ts";

@@ -1,19 +1,21 @@
-// Staying: wait for jobs, a batch, a lane, everything; what Ctrl-C leaves behind; what quiet leaves out.
+// Waiting for jobs, a batch, a lane, everything; what Ctrl-C leaves running; what --quiet leaves out.
 
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { job, openCommandLine, QUEUED } from "../../../test/make/command-line.ts";
 
 const waited = (id: number, status: string, exit_code: number | null = null) => ({ id, name: null, status, exit_code, exit_kind: null });
 
 describe("wait", () => {
-	test("for a batch asks for all of it, then for what is open, then whether more has come", async () => {
+	test("for a batch requests all jobs, then the open ones, then checks for new ones", async () => {
 		let calls = 0;
 		const line = await openCommandLine({
 			"job.wait": () =>
 				[
 					{ done: false, jobs: [waited(1, "succeeded", 0), waited(2, "running")] },
 					{ done: true, jobs: [waited(2, "succeeded", 0)] },
-					// One was added meanwhile.
+					// A job was added meanwhile.
 					{ done: false, jobs: [waited(1, "succeeded", 0), waited(2, "succeeded", 0), waited(3, "queued")] },
 					{ done: true, jobs: [waited(3, "failed", 4)] },
 					{ done: true, jobs: [waited(1, "succeeded", 0), waited(2, "succeeded", 0), waited(3, "failed", 4)] },
@@ -26,7 +28,7 @@ describe("wait", () => {
 		expect(asked).toEqual([{ batch: "night" }, { ids: [2] }, { batch: "night" }, { ids: [3] }, { batch: "night" }]);
 	});
 
-	test("for a lane or everything; nothing there is no failure", async () => {
+	test("for a lane or everything; an empty scope is no failure", async () => {
 		const line = await openCommandLine({ "job.wait": { done: true, jobs: [] } });
 		expect(await line.run("wait --lane code")).toEqual({ code: 0, out: "", err: "nothing to wait for\n" });
 		expect(await line.run("wait --all -q")).toEqual({ code: 0, out: "", err: "" });
@@ -36,7 +38,7 @@ describe("wait", () => {
 		]);
 	});
 
-	test("is told what to wait for, in one way", async () => {
+	test("takes exactly one scope", async () => {
 		const line = await openCommandLine({});
 		expect(await line.run("wait")).toMatchObject({
 			code: 2,
@@ -46,7 +48,7 @@ describe("wait", () => {
 		expect(line.asked).toEqual([]);
 	});
 
-	test("clears its line before it says what went wrong", async () => {
+	test("clears its line before it prints an error", async () => {
 		let err = "";
 		const line = await openCommandLine(undefined);
 		const stderr = { isTTY: true, write: (text: string) => (err += text) };
@@ -66,7 +68,7 @@ describe("wait", () => {
 });
 
 describe("add", () => {
-	test("that is left with Ctrl-C says that the job goes on", async () => {
+	test("that is left with Ctrl-C says that the job continues", async () => {
 		let asked = () => {};
 		const isAsked = new Promise<void>((resolve) => {
 			asked = resolve;
@@ -89,7 +91,7 @@ describe("add", () => {
 		});
 	});
 
-	test("tells of a long queue, unless it is to be quiet; of what is wrong with the job in any case", async () => {
+	test("mentions a long queue unless --quiet; always warns of a problem with the job", async () => {
 		const warning = "Queue delayed; respecting caps (default: 17, code: 3)";
 		const line = await openCommandLine({ ...QUEUED, "job.add": { outcome: "queued", job: job(7), position: 17, warning } });
 		expect((await line.run("add -- x")).err).toContain(`warning: ${warning}\n`);
@@ -99,14 +101,64 @@ describe("add", () => {
 	});
 });
 
-test("a daemon that does not answer: the caller is told where to look, and goes on waiting", async () => {
-	const { run, home } = await openCommandLine({ "scheduler.pause": {} });
-	const early = (_ms: number, call: () => void) => {
-		call();
-		return () => {};
-	};
-	const { code, err } = await run("pause", { after: early });
-	expect(code).toBe(0);
-	expect(err).toContain(`sluice: the daemon has not answered for 5 s; it may be busy or stopped. ${home}/daemon.log says more`);
-	expect((await run("pause")).err).not.toContain("has not answered");
+describe("a daemon that does not answer", () => {
+	/** Its timers ring at once, if they are for one of these times. */
+	const early =
+		(...times: number[]) =>
+		(ms: number, call: () => void) => {
+			if (times.includes(ms)) call();
+			return () => {};
+		};
+	/** Connects, and never answers. */
+	const connect = async () => ({ call: () => new Promise<never>(() => {}), close() {}, closed: new Promise<void>(() => {}) });
+
+	test("the caller is told once where to look and what to type, and goes on waiting", async () => {
+		const { run, home } = await openCommandLine({ "scheduler.pause": {} });
+		writeFileSync(join(home, "daemon.json"), '{"pid": 4711, "version": "1", "port": null, "started_at": "x"}');
+		const { code, err } = await run("pause", { after: early(5000) });
+		expect(code).toBe(0);
+		expect(err).toContain(
+			`sluice: the daemon has not answered for 5 s; it may be busy or stopped. ${home}/daemon.log says more, and sluice doctor checks it\n` +
+				"        to end it: kill -9 4711 (jobs that run go on), then sluice up --detach\n",
+		);
+		expect(err.split("has not answered")).toHaveLength(2);
+		expect((await run("pause")).err).not.toContain("has not answered");
+	});
+
+	test("inside a run, or where the pid is not known, the notice does not say how to end the daemon", async () => {
+		const { run, home } = await openCommandLine({ "scheduler.pause": {} });
+		expect((await run("pause", { after: early(5000) })).err).not.toContain("kill");
+		writeFileSync(join(home, "daemon.json"), '{"pid": 4711, "version": "1", "port": null, "started_at": "x"}');
+		expect((await run("pause", { after: early(5000), insideOf: () => 1 })).err).not.toContain("kill");
+	});
+
+	test.each(["status", "list", "show 1", "lane list", "config get env", "version"])("%s gives up after a minute", async (typed) => {
+		const { run } = await openCommandLine(undefined);
+		expect(await run(typed, { connect, after: early(60_000) })).toEqual({
+			code: 75,
+			out: "",
+			err: "sluice: the daemon has not answered for 60 s\n        it may be busy or stopped; try again later\n",
+		});
+	});
+
+	test.each(["wait 1", "logs 1", "pause", "add -- true", "status --watch"])("%s does not give up", async (typed) => {
+		const { run } = await openCommandLine(undefined);
+		let asked = () => {};
+		const isAsked = new Promise<void>((resolve) => {
+			asked = resolve;
+		});
+		const call = () => {
+			asked();
+			return new Promise<never>(() => {});
+		};
+		const hanging = async () => ({ ...(await connect()), call });
+		const timers: number[] = [];
+		const after = (ms: number) => {
+			timers.push(ms);
+			return () => {};
+		};
+		void run(typed, { connect: hanging, after });
+		await isAsked;
+		expect(timers).not.toContain(60_000);
+	});
 });

@@ -1,8 +1,8 @@
-// sluice why: all that keeps a job from running, in words, with what can be done about each.
+// sluice why: everything that keeps a job from running, in words, with what can be done about each reason.
 
 import type { ReasonDocument } from "../../api/documents.ts";
 import type { EtaDocument } from "../../api/eta.ts";
-import { shellCommandFor } from "../../core/shell-line.ts";
+import { shellCommandFor } from "../../core/input/shell-line.ts";
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
 import {
@@ -30,10 +30,11 @@ type Why = {
 	reasons: ReasonDocument[];
 	position: number | null;
 	priority: { total: number; terms: { name: string; value: number }[] };
-	/** Not from a daemon of before. */
+	/** An older daemon does not send it. */
 	waiters?: number[];
 	results?: { job: number; name: string | null; status: string; has_result: boolean }[];
 	eta?: EtaDocument;
+	warning?: string;
 };
 
 export async function run(call: Call, io: Io): Promise<undefined> {
@@ -45,7 +46,7 @@ export async function run(call: Call, io: Io): Promise<undefined> {
 	return undefined;
 }
 
-/** Other jobs that the words are about: the one that all goes back to if this one is blocked, and those whose merge it waits for. */
+/** Other jobs that the text mentions: the root cause if this job is blocked, and jobs whose merge it waits for. */
 type Others = { culprit: ShownJob | undefined; unmerged: Map<string, ShownJob> };
 
 export const explained = async (why: Why, io: Io): Promise<string[]> =>
@@ -56,7 +57,7 @@ export const explained = async (why: Why, io: Io): Promise<string[]> =>
 const find = async (id: number, io: Io): Promise<ShownJob | undefined> =>
 	(await io.ask("job.show", { id }).catch(() => undefined))?.job as ShownJob | undefined;
 
-/** By the reason's subject. The reason only says which job is waited for, and that one may have ended well. */
+/** By the reason's subject. The reason only names the awaited job, which may have succeeded without being merged yet. */
 async function unmergedOf({ job, reasons }: Why, io: Io): Promise<Map<string, ShownJob>> {
 	const waited = new Set((job.after ?? []).filter(({ policy }) => policy === "merged").map((one) => `job:${one.job}`));
 	const found = new Map<string, ShownJob>();
@@ -85,11 +86,11 @@ function resultLines({ results = [] }: Why, paint: Paint): string[] {
 const WAITING_OR_RUNNING = ["queued", "waiting_on_deps", "waiting_on_locks", "running"];
 
 const BLOCKED_BY = /^dependency failed for job (\d+) /;
-/** Further back nobody wants to be led. */
+/** Maximum length of the chain that is followed. */
 const LONGEST_CHAIN = 100;
 const MOST_LOOKED_UP = 20;
 
-/** The first in a chain of blocked jobs that is not itself blocked; undefined when no job is to blame, or it is gone. */
+/** The first job in a chain of blocked jobs that is not blocked itself; undefined if no job is the cause, or if it is deleted. */
 async function culpritOf(job: ShownJob, io: Io): Promise<ShownJob | undefined> {
 	let found: ShownJob | undefined = job;
 	for (let steps = 0; found?.status === "blocked_by_dependency" && steps < LONGEST_CHAIN; steps++) {
@@ -130,10 +131,13 @@ async function explain(why: Why, io: Io, { culprit, unmerged }: Others): Promise
 	if (job.status === "succeeded" && job.merge_report?.message)
 		lines.push("", `  ${paint(unmergedWords(job) === "" ? "dim" : "yellow", mergeSentence(job))}`);
 	if (isMergeStuck(job)) lines.push(paint("dim", `  → ${mergeAdvice(job)}`));
+	else if (job.status === "succeeded" && job.merge_status === "pending" && job.merge_report?.message)
+		lines.push(paint("dim", `  → it is tried again; to try now: sluice merge ${job.id}; or give it up: sluice merge ${job.id} --drop`));
+	if (why.warning) lines.push("", `  ${paint("yellow", printable(why.warning))}`);
 	return [...lines, ...saidAtTheEnd(job, paint)];
 }
 
-/** What the merge says of itself, with its files where the sentence does not name them all. */
+/** The merge's own message, with files that the message does not name. */
 function mergeSentence({ merge_status, merge_report }: ShownJob): string {
 	const { message = "", files = [] } = merge_report ?? {};
 	const missing = merge_status === "base_dirty" ? files.filter((file) => !message.includes(file)) : [];
@@ -141,7 +145,7 @@ function mergeSentence({ merge_status, merge_report }: ShownJob): string {
 	return `${merge_status === "base_dirty" ? "not merged yet: " : ""}${printable(message)}${more}`;
 }
 
-/** What was paused when its processes were stopped, and how they go on. */
+/** What was paused when the processes were frozen, and how to resume them. */
 async function frozenAdvice(job: ShownJob, io: Io): Promise<string[]> {
 	if (!job.run?.frozen) return [];
 	const { holds = [] } = (await io.ask("scheduler.status").catch(() => ({}))) as { holds?: { scope: string; kind: string }[] };
@@ -189,7 +193,7 @@ function shellAdvice({ command }: ShownJob): string | null {
 	return shell === null ? null : `for a shell line, add it anew: ${printable(shell)}`;
 }
 
-/** What can be done about one that has ended badly. */
+/** What can be done about a job that has ended badly. */
 function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 	if (job.status === "blocked_by_dependency") {
 		if (culprit === undefined) return `see to what is missing, then once more: sluice retry ${job.id}`;
@@ -197,11 +201,11 @@ function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 			return `the merge of ${labelOf(culprit)} was given up; merge it after all: sluice merge ${culprit.id}, then: sluice retry ${job.id}`;
 		if (culprit.status === "succeeded")
 			return `${labelOf(culprit)} did not end as it should for this one; add it anew if it is still wanted`;
-		// Run again alone, it would be blocked at once by the same end.
+		// Run again alone, it would be blocked at once for the same reason.
 		const said = culprit.verdict?.verdict === "fail" ? `, which said: ${printable(culprit.verdict.text).replace(/\s+/g, " ")}` : "";
 		return `see what became of ${labelOf(culprit)}: sluice why ${culprit.id}${said}; once more from there: sluice retry ${culprit.id}`;
 	}
-	// A retry would read the same record, and there was no run that could have written anything.
+	// A retry would read the same record, and there was no run that could have written output.
 	if (job.broken) return "its record cannot be used: add the job anew";
 	const shell = job.exit_kind === "launch_failed" ? shellAdvice(job) : null;
 	if (shell !== null) return shell;
@@ -210,7 +214,7 @@ function afterwards(job: ShownJob, culprit: ShownJob | undefined): string {
 	return `${first}once more, with all that comes after it: sluice retry ${job.id}`;
 }
 
-/** `starts 14:02 – 14:05, ends 14:10 – 14:20 (based on 12 runs in lane code)`; or why no time can be told. */
+/** `starts 14:02 – 14:05, ends 14:10 – 14:20 (based on 12 runs in lane code)`; or why there is no forecast. */
 function etaWords({ start, end, basis, stuck }: EtaDocument, job: ShownJob, now: number): string {
 	if (end === null) return `unknown${stuck === null ? "" : `: ${printable(stuck)}`}`;
 	const from = job.status === "running" ? "" : `starts ${rangeWords(start, now)}, `;
@@ -230,7 +234,7 @@ function opening(job: ShownJob, reasons: readonly ReasonDocument[], io: Io): str
 	return `is ${status}: ${count} it back.`;
 }
 
-/** Its headline tells already that it is frozen, or what it waits for. */
+/** The headline already says that it is frozen, or what it waits for. */
 const runningWords = (job: ShownJob): string =>
 	job.run?.stop || job.run?.frozen || job.waits_for?.length ? "" : ": nothing holds it back";
 
@@ -249,7 +253,7 @@ function sentence(reason: ReasonDocument, paint: Paint, now: number): string {
 	return parts.join(", ");
 }
 
-/** What its last run was not allowed, and what its last words ask, where it has ended all the same. */
+/** For an ended job: what its last run was not allowed, and the question in its last words. */
 function saidAtTheEnd(job: ShownJob, paint: Paint): string[] {
 	if (!hasEnded(job)) return [];
 	const denied = (job.denied ?? []).map((one) => `  ${paint("yellow", `was not allowed ${printable(one)}`)}`);

@@ -1,4 +1,4 @@
-// What programs are told about what they may do.
+// The options and variables by which each program learns what it may do.
 
 import { describe, expect, test } from "vitest";
 import { allowedBy, allowedOf, canAllow, grantProblem, permissionOptions, permitOf, readAllow, usualCommands } from "./allowing.ts";
@@ -47,7 +47,7 @@ describe("what may be done", () => {
 		expect(permitOf({ allow: ["git diff"] }, undefined, [], "claude").allow).toContain("git diff");
 	});
 
-	test("opencode: what writes into files or touches its configuration is denied behind all that is allowed", () => {
+	test("opencode: commands that write files or touch its configuration are denied after all allowed ones", () => {
 		const rules = Object.entries(opencodePermission("edit", ["git log", "make --output x"]).bash as Record<string, string>);
 		const at = (pattern: string) => rules.findIndex(([one]) => one === pattern);
 		for (const pattern of ["*>*", "*--output*", "* opencode.json*", "*.opencode*"]) {
@@ -101,7 +101,7 @@ describe("what was denied, granted", () => {
 		expect(opencodePermission("ask")).toMatchObject({ edit: usual, bash: usual });
 	});
 
-	test("not to Codex, nor to an agent of one's own that says no way", () => {
+	test("not to Codex, nor to a configured agent without options for it", () => {
 		expect([CLAUDE, GEMINI, OPENCODE, CODEX].map(canAllow)).toEqual([true, true, true, false]);
 		expect(canAllow(profileOf("mine", { mine: { command: ["mine"] } })!)).toBe(false);
 		expect(canAllow(profileOf("mine", { mine: { command: ["mine", "{options}"], output: "claude" } })!)).toBe(false);
@@ -127,7 +127,7 @@ describe("what was denied, granted", () => {
 });
 
 describe("commands", () => {
-	test("of an argv: of a line with anything but plain words none", () => {
+	test("of an argv: none for a line with anything but plain words", () => {
 		expect(allowedOf(["npm", "test"])).toEqual(["npm test"]);
 		expect(allowedOf(["sh", "-c", "npm ci && npm test"])).toEqual(["npm ci", "npm test"]);
 		expect(allowedOf(["bash", "test.sh"])).toEqual(["bash test.sh"]);

@@ -1,39 +1,40 @@
-// What a run may do without asking, as its program is told: the options and variables of its permission, of commands that are allowed besides, and of what a
-// person has granted. Pure.
+// What a run may do without asking: the options and variables for its permission mode, for commands that are allowed in addition, and for what a person has
+// granted. Pure.
 //
-//   permission   commands that are allowed besides
+//   permission   commands that are allowed in addition
 //   ask          what was granted
-//   edit         git's reading ones, `git add`, `git commit`, `sluice verdict` and `sluice result`; verify and `allow` of the repo, `allow` of the job; what was granted
+//   edit         read-only git commands, `git add`, `git commit`, `sluice verdict`, `sluice result`; the repo's verify commands and `allow`,
+//                the job's `allow`; what was granted
 //   full         everything is allowed
 //
-//   program    one command, and whatever follows it              one tool
+//   program    one command with any arguments                    one tool
 //   claude     --allowedTools=Bash(COMMAND:*)                    --allowedTools=TOOL
 //   gemini     --allowed-tools=run_shell_command(COMMAND)        --allowed-tools=TOOL
-//   opencode   a rule for bash, opencode-config.ts               a rule for it
-//   codex      no way: its sandbox lets every command run, and bounds what it can write and reach
+//   opencode   a rule for bash, opencode-config.ts               a rule for the tool
+//   codex      no way: its sandbox lets every command run, and limits what the command can write and reach
 
-import * as check from "../check.ts";
+import * as check from "../input/check.ts";
 import type { JobInput } from "../job.ts";
 import { allowedFor, isGrantable, PREFIX, PREFIX_MAX, plainCommands } from "./denied.ts";
 import { short } from "./json.ts";
 import { OPENCODE_CONFIG } from "./opencode-config.ts";
 import { type Format, PERMISSIONS, type Permission, type Profile } from "./profile.ts";
 
-/** What a person granted with an answer. `allow`: tool calls as they were denied, `tool: what`. */
+/** What a person granted in an answer. `allow`: denied tool calls in the form `tool: what`. */
 export type Granted = { permission?: "edit" | "full"; allow?: string[] };
 
 export type Permit = { permission: Permission; allow: readonly string[]; granted: readonly string[] };
 
-/** `diff`, `log` and `show` write a file with `--output=FILE`. */
+/** `diff`, `log` and `show` can write a file: `--output=FILE`. */
 const GIT_READS = ["status", "diff", "log", "show", "rev-parse", "ls-files", "blame"].map((one) => `git ${one}`);
 /** None of these reaches the network. `git commit` runs the repo's hooks. */
 const GIT_WRITES = ["git add", "git commit"];
-/** What a run says of itself. */
+/** Commands by which a run reports about itself. */
 const OWN = ["sluice verdict", "sluice result"];
 
 /**
- * What a program may run at `edit` besides its own tools, and whatever follows each of it. Claude Code allows git's reading commands by itself and judges their
- * options; a rule that allows `git diff` would also allow `git diff --output=/elsewhere`.
+ * Command prefixes that an agent may run at `edit`, besides its own tools. Claude Code allows read-only git commands by itself and checks their options; a
+ * rule for `git diff` would also allow `git diff --output=/elsewhere`.
  */
 export const usualCommands = (format: Format): readonly string[] => [...(format === "claude" ? [] : GIT_READS), ...GIT_WRITES, ...OWN];
 
@@ -51,11 +52,11 @@ export function permitOf(
 export const widest = (one: Permission, other: Permission | undefined): Permission =>
 	other !== undefined && PERMISSIONS.indexOf(other) > PERMISSIONS.indexOf(one) ? other : one;
 
-/** Whether single commands can be allowed. */
+/** Whether the agent's program can allow single commands. */
 export const canAllow = (profile: Profile): boolean =>
 	profile.allow.length > 0 || profile.permission_env.edit?.[OPENCODE_CONFIG] !== undefined;
 
-/** Everything that is allowed besides the mode: beginnings of commands, and tools. */
+/** Everything that is allowed beyond the permission mode: command prefixes and tools. */
 export function allowedBy({ allow, granted }: Permit): { commands: string[]; tools: string[] } {
 	const { commands, tools } = allowedFor(granted);
 	return { commands: [...new Set([...allow, ...commands])], tools };
@@ -72,7 +73,7 @@ export function permissionOptions(profile: Profile, permit: Permit): string[] {
 	];
 }
 
-/** Why a grant cannot be made; null when it can. `asked`: what was denied, and nothing else. */
+/** Why a grant is not possible; null if it is. `asked`: exactly the calls that were denied. */
 export function grantProblem(
 	wanted: "edit" | "full" | "asked",
 	agent: { name: string; profile: Profile | null },
@@ -104,12 +105,12 @@ export const readAllow = (value: JobInput["allow"], field: string): string[] =>
 	});
 
 /**
- * The commands that have to be allowed so that an argv can be run as it could be typed: itself, or those of `sh -c "ONE && OTHER"`. None where it has anything but
- * plain words: what is left of such a line would be another command.
+ * The commands that must be allowed so that the agent can run `argv` from a shell: `argv` itself, or the commands of `sh -c "ONE && OTHER"`. Empty if it
+ * contains anything but plain words, because a rule for the plain part would allow a different command.
  */
 export function allowedOf(argv: readonly string[]): string[] {
 	const [program = "", flag = "", line, ...more] = argv;
 	if (/(?:^|\/)(?:ba|da|z|k)?sh$/.test(program) && (flag === "" || flag.startsWith("-")))
-		return flag === "-c" && line !== undefined && more.length === 0 ? (plainCommands(line, /\s*&&\s*/) ?? []) : [];
+		return flag === "-c" && line !== undefined && more.length === 0 ? (plainCommands(line, /(?<!\s)\s*&&\s*/) ?? []) : [];
 	return argv.every((word) => !word.includes(" ")) ? (plainCommands(argv.join(" "), /(?!)/) ?? []) : [];
 }

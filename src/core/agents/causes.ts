@@ -1,7 +1,7 @@
-// Why a call of a model failed: from the status of an HTTP answer, and from prose, where there is nothing better. Looked at only where an agent tells of an
-// error, never in what it says otherwise.
+// Why a model call failed: derived from the HTTP status, or from prose if there is nothing better. Applied only to text that an agent reports as an error,
+// never to its other output.
 
-import { isTimezone, windowEnd, windowStart } from "../window.ts";
+import { isTimezone, windowEnd, windowStart } from "../time/window.ts";
 import type { Cause } from "./happening.ts";
 import { numberOr } from "./json.ts";
 
@@ -16,7 +16,7 @@ export function causeOfStatus(told: unknown): Cause {
 	return "unknown";
 }
 
-/** The first that fits. Limits before billing: their words often tell how to buy more. */
+/** The first match wins. Limits come before billing, because messages about limits often say how to buy more. */
 const WORDS: readonly [Cause, RegExp][] = [
 	[
 		"session_gone",
@@ -41,7 +41,7 @@ const WORDS: readonly [Cause, RegExp][] = [
 	],
 ];
 
-/** `index.js:429:10`, `line 401`: numbers that are no status. */
+/** `index.js:429:10`, `line 401`: numbers that are not an HTTP status. */
 const POSITION = /(?<=\.\w{1,5}):\d+(?::\d+)?|\blines? \d+/gi;
 
 export function causeOfText(text: string): Cause {
@@ -51,7 +51,7 @@ export function causeOfText(text: string): Cause {
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** "Please try again in 1.5s", "in 6m0s", "Retrying after 35820ms": the last one counts. */
+/** "Please try again in 1.5s", "in 6m0s", "Retrying after 35820ms": the last match wins. */
 export function delayIn(text: string): number | undefined {
 	const found = [
 		...text.matchAll(
@@ -61,7 +61,7 @@ export function delayIn(text: string): number | undefined {
 	const [, spans] = found.at(-1) ?? [];
 	if (spans === undefined) return undefined;
 	let sum = 0;
-	for (const [, amount, unit = ""] of spans.matchAll(/(\d+(?:\.\d+)?) ?([a-z]+)/gi)) {
+	for (const [, amount, unit = ""] of spans.matchAll(/(\d{1,9}(?:\.\d{1,6})?) ?([a-z]+)/gi)) {
 		const short = /^(?:ms|milli)/i.test(unit) ? "ms" : unit.slice(0, 1).toLowerCase();
 		sum += Number(amount) * (UNITS[short] ?? 1000);
 	}
@@ -70,10 +70,13 @@ export function delayIn(text: string): number | undefined {
 
 const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAY = 86_400_000;
-/** A moment that has just passed was meant, not the one of tomorrow. */
+/** A time of day that passed less than this ago means today, not tomorrow. */
 const JUST_NOW = 15 * 60_000;
 
-/** "resets 10:01pm (UTC)", "try again at Nov 18th, 2026 10:05 PM", "regain access on 2026-12-01 at 00:00 UTC": in the zone that is named, else in `timezone`. */
+/**
+ * "resets 10:01pm (UTC)", "try again at Nov 18th, 2026 10:05 PM", "regain access on 2026-12-01 at 00:00 UTC": in the zone that the text names, else in
+ * `timezone`.
+ */
 export function momentIn(text: string, now: number, timezone: string): number | undefined {
 	const epoch = /limit reached\|(\d{10})\b/.exec(text)?.[1];
 	if (epoch !== undefined) return Number(epoch) * 1000;
@@ -99,7 +102,7 @@ export function momentIn(text: string, now: number, timezone: string): number | 
 	return windowStart("day", date, zone) + clock;
 }
 
-/** A tool call that was refused, going by what came back. */
+/** Whether a tool's answer says that the call was refused. */
 export const isDenial = (text: string): boolean =>
 	/rejected permission|permission (?:was |has been )?(?:denied|rejected) (?:by|for)|requires (?:user )?(?:approval|confirmation)|haven't granted|denied by (?:policy|user)|auto-rejecting|specified a rule which prevents you from using|was blocked\. for security/i.test(
 		text,

@@ -1,12 +1,15 @@
-// Claude Code's own record of a session, `projects/<folder>/<session>.jsonl`, and those of its subagents, `projects/<folder>/<session>/subagents/*.jsonl`:
-// the only place where it says how many tokens each call put out. The events that it prints carry a call's usage as it was when the call began.
+// Claude Code's own session files, `projects/<folder>/<session>.jsonl`, and those of its subagents, `projects/<folder>/<session>/subagents/*.jsonl`. They
+// are the only place with the output tokens of each call: the events that Claude Code prints carry a call's usage as of the beginning of the call.
 
 import { usedByCall } from "./claude.ts";
 import type { Used } from "./happening.ts";
 import { objectIn, objectOn, textIn } from "./json.ts";
 import { largest, type Reading } from "./reading.ts";
 
-/** The ends of such files, and when the run began, epoch milliseconds → what each call used, by its id; `isNew`: it was made since then. */
+/**
+ * `texts`: the ends of session files. `since`: when the run began, epoch milliseconds. Returns each call's usage by its id; `isNew`: the call was made by
+ * this run.
+ */
 export function callsInTranscript(texts: readonly string[], since: number): Map<string, { used: Used; isNew: boolean }> {
 	const calls = new Map<string, { used: Used; isNew: boolean }>();
 	for (const line of texts.flatMap((text) => text.split("\n"))) {
@@ -23,7 +26,10 @@ export function callsInTranscript(texts: readonly string[], since: number): Map<
 	return calls;
 }
 
-/** A run that was broken off: its calls as they were printed, completed by the record. Where it told a sum first, only those that it printed afterwards. */
+/**
+ * For a run that was interrupted: completes the calls it printed with the usage in the session files. If the run had printed a sum before, only the calls
+ * printed after that sum count.
+ */
 export function withRecordedCalls(reading: Reading, recorded: ReadonlyMap<string, { used: Used; isNew: boolean }>): Reading {
 	const latest = new Map(reading.calls.latest);
 	for (const [id, { used, isNew }] of recorded) {

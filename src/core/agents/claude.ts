@@ -1,4 +1,5 @@
-// Claude Code: `claude -p --output-format stream-json --verbose`. One object a line; the order of keys is not stable, so nothing is matched by prefix.
+// Claude Code: `claude -p --output-format stream-json --verbose`. One object per line; the order of keys is not stable, so no code matches a line by its
+// prefix.
 
 import { causeOfStatus, causeOfText, isDenial } from "./causes.ts";
 import { type Cause, type Happening, type Interpret, type Json, NOTHING, type Used } from "./happening.ts";
@@ -20,9 +21,9 @@ export const CLAUDE: Profile = {
 	allow_tool: ["--allowedTools={tool}"],
 	permission_env: {},
 	mcp: "run",
-	// So that it still prints its result.
+	// On SIGINT it still prints its result.
 	stop_signal: "SIGINT",
-	// Its own 10 retries hold a slot for three minutes.
+	// The default of 10 retries would occupy a slot for three minutes.
 	env: { CLAUDE_CODE_MAX_RETRIES: "2", DISABLE_AUTOUPDATER: "1" },
 	home_variable: "CLAUDE_CONFIG_DIR",
 };
@@ -118,7 +119,7 @@ function assistant(event: Json): Happening[] {
 	if (typeof event.error === "string") {
 		const info = objectIn(objectIn(event.api_error_params).rate_limit_info);
 		const text = parts.map((part) => textIn(part.text)).join(" ");
-		// One that the program cannot name is most often a stream that broke.
+		// An error that the program cannot classify is most often a broken stream.
 		const nameless: Cause = event.error === "unknown" ? firstKnown(causeOfText(text), "transient") : "unknown";
 		const cause = firstKnown(endOfWord(event.api_error), causeOfWord(event.error), nameless);
 		return [{ is: "trouble", cause, text, until: secondsIn(info.resetsAt) ?? undefined }];
@@ -134,7 +135,7 @@ function assistant(event: Json): Happening[] {
 	return happened;
 }
 
-/** How Cursor's program tells of a tool: `{tool_call: {readToolCall: {args, result}}}`. */
+/** Cursor's program reports a tool as `{tool_call: {readToolCall: {args, result}}}`. */
 function toolCall(event: Json): Happening[] {
 	const [[key, value] = ["tool", {}]] = Object.entries(objectIn(event.tool_call));
 	const call = objectIn(value);
@@ -150,7 +151,8 @@ function toolCall(event: Json): Happening[] {
 
 function window(info: Json): Happening[] {
 	const until = secondsIn(info.resetsAt);
-	// Paid for beyond the plan: it goes on. Without a window it is no limit of the plan, but too many requests at once.
+	// With overage the user pays beyond the plan, and the run continues. A rejection without a window is not a limit of the plan, but too many requests at
+	// once.
 	const isOfPlan = until !== null || textIn(info.rateLimitType) !== "";
 	if (info.status === "rejected" && info.isUsingOverage !== true) return isOfPlan ? [{ is: "limit", until }] : [];
 	if (info.status !== "allowed_warning") return [];
@@ -163,7 +165,7 @@ function result(event: Json): Happening[] {
 	const text = textIn(event.result) || errors;
 	const badly = isBad(event, errors);
 	const doubtful = !badly && (event.subtype !== "success" || event.is_error !== false);
-	// Where it does not say, what its tools answered counts.
+	// If the event has no `permission_denials`, the refusals in tool results count.
 	const denials = Array.isArray(event.permission_denials) ? event.permission_denials.map(objectIn) : null;
 	const asked = denials?.flatMap(questionsIn);
 	const denied = denials?.filter((one) => questionsIn(one).length === 0).map(denialText);
@@ -194,7 +196,7 @@ function result(event: Json): Happening[] {
 	return happened;
 }
 
-/** A later version may end in words of its own: that is a failure only where it says so. */
+/** A later version may use other words for its ends: they count as a failure only if the event says so. */
 function isBad(event: Json, errors: string): boolean {
 	if (event.is_error !== undefined && event.is_error !== null && event.is_error !== false && event.is_error !== "false") return true;
 	if (event.subtype === "success" && event.is_error === false) return false;
@@ -205,7 +207,7 @@ function isBad(event: Json, errors: string): boolean {
 	);
 }
 
-/** By model where that is told: `usage` leaves out the call that broke a budget. */
+/** Prefers the sums per model: `usage` leaves out the call that exceeded a budget. */
 function totalOf(event: Json): Used {
 	const models = objectIn(event.modelUsage);
 	const cost = microIn(event.total_cost_usd);
@@ -213,7 +215,9 @@ function totalOf(event: Json): Used {
 	return usedByCall(objectIn(event.usage), cost);
 }
 
-/** Programs that print like Claude Code spell the parts as `inputTokens`; one that counts what was cached among its input says what all of it comes to. */
+/**
+ * Other programs with Claude Code's output format spell the parts `inputTokens`; a program that includes cached tokens in its input also prints the total.
+ */
 export function usedByCall(usage: Json, cost_micro: number | null): Used {
 	const part = (...names: string[]) => countIn(names.map((name) => usage[name]).find((value) => value !== undefined));
 	const input_tokens = part("input_tokens", "inputTokens");
@@ -240,7 +244,7 @@ function usedBy(models: Json, cost: number | null): Used {
 	return sum;
 }
 
-/** The part of a tool's input that a person wants to see. */
+/** The part of a tool's input that people want to see. */
 export function toolText(input: Json): string {
 	for (const key of ["command", "file_path", "path", "filePath", "pattern", "query", "url", "description", "prompt"]) {
 		const text = textIn(input[key]);
@@ -250,7 +254,7 @@ export function toolText(input: Json): string {
 	return whole === "{}" ? "" : short(whole, 500);
 }
 
-/** What is nested deeper than can be followed has no text; it comes from a program that may print anything. */
+/** JSON of a tool's input. Input from a program can be nested too deeply for JSON.stringify; then the text is empty. */
 export function writtenOut(input: Json): string {
 	try {
 		return JSON.stringify(input);
@@ -259,7 +263,7 @@ export function writtenOut(input: Json): string {
 	}
 }
 
-/** AskUserQuestion counts as denied where there is no person to answer. */
+/** The questions of an AskUserQuestion call, which is denied when no person can answer. */
 const questionsIn = (denial: Json): string[] =>
 	listIn(objectIn(denial.tool_input).questions)
 		.map((one) => textIn(objectIn(one).question))

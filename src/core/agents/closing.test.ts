@@ -97,11 +97,11 @@ describe("a run that ended well", () => {
 		const reading = { denied: denied === "" ? [] : ["Bash: npm test"], asked: [], message: words[said], ...UNDERSTOOD };
 		const found = closing(reading, { changed, expect: expects });
 		expect(found.outcome === "ok" ? "ok" : found.question).toBe(outcome);
-		// What was not looked up must not matter.
+		// If hingesOnChange says no, a change that was not looked up must not matter.
 		if (!hingesOnChange(reading, expects)) expect(closing(reading, { changed: null, expect: expects })).toEqual(found);
 	});
 
-	test("words that were not understood may have asked", () => {
+	test("output that was not understood may have asked", () => {
 		const reading = { denied: [], asked: [], message: "", not_understood: 1, other_lines: 0 };
 		expect(closing(reading, { changed: false, expect: "any" }).outcome).toBe("needs_human");
 		expect(closing({ ...reading, not_understood: 0, other_lines: 1 }, { changed: null, expect: "any" }).outcome).toBe("needs_human");
@@ -110,7 +110,7 @@ describe("a run that ended well", () => {
 		expect(hingesOnChange(reading, "any")).toBe(true);
 	});
 
-	test("what it wanted a tool to ask counts whatever is expected", () => {
+	test("a question through a tool counts whatever is expected", () => {
 		const reading = { denied: [], asked: ["Which port?"], message: "", ...UNDERSTOOD };
 		expect(closing(reading, { changed: false, expect: "none" })).toEqual({ outcome: "needs_human", question: "Which port?" });
 		expect(closing(reading, { changed: true, expect: "none" })).toEqual({ outcome: "ok" });

@@ -1,23 +1,23 @@
-// What a run that ended well means when nothing was changed: whether its last words ask a person, and what its job expected of it. Pure.
+// Judges a run that ended well: whether its last words ask a person something, and whether it did what its job expected. Pure.
 //
 //   expect   changed     a tool was denied   its last words        outcome
-//   any      yes         –                   –                     ok; what they ask is kept beside it
+//   any      yes         –                   –                     ok; the question is kept beside it
 //   any      no          yes                 –                     needs_human: what was denied
 //   any      no          no                  a question, an offer  needs_human: those words
 //   any      unknown     yes                 –                     needs_human: what was denied
 //   any      unknown     no                  a question            needs_human: those words
-//   any      unknown     no                  an offer              ok; what they ask is kept beside it
-//   any      no, unknown no                  were not understood   needs_human: they may have asked
-//   change   yes         –                   –                     ok; what they ask is kept beside it
+//   any      unknown     no                  an offer              ok; the question is kept beside it
+//   any      no, unknown no                  not understood        needs_human: they may have asked
+//   change   yes         –                   –                     ok; the question is kept beside it
 //   change   no          –                   –                     needs_human: it changed nothing
-//   change   unknown     as `any`; so it is after a person has answered to "it changed nothing"
+//   change   unknown     as `any`; also after a person has answered the question "it changed nothing"
 //   none     –           –                   –                     ok
 //
 // Whatever is expected, an agent that called a tool to ask a person (`asked`) is needs_human, unless it changed something.
 //
-// `unknown`: the job has no repo, so no worktree tells. There an answer that is finished often ends with an offer ("Would you like me to write tests, too?"),
-// which must not keep a job from its end; a question without whose answer the agent did not begin must. In a worktree that nothing was changed in, an offer is
-// a question as well: the work was not done. Thanks and "Is there anything else?" are neither.
+// `unknown`: the job has no repo, so there is no worktree to compare. A finished answer of such a job often ends with an offer ("Would you like me to write
+// tests, too?"), which must not keep the job from ending; a question that the agent needs answered before it begins must. In an unchanged worktree an offer
+// counts as a question as well, because the work was not done. Thanks and "Is there anything else?" are neither.
 
 import { keptDenied } from "./denied.ts";
 import { short } from "./json.ts";
@@ -27,23 +27,23 @@ export const EXPECTS = ["any", "change", "none"] as const;
 export type Expect = (typeof EXPECTS)[number];
 
 export type Closing = { outcome: "ok" } | { outcome: "needs_human"; question: string };
-export type Circumstances = {
-	/** Whether the job has changed or committed something; null when nothing can tell. */
+export type RunFindings = {
+	/** Whether the job has changed or committed something; null if that is unknown. */
 	changed: boolean | null;
 	expect: Expect;
 };
 type Ended = Pick<Reading, "denied" | "asked" | "message" | "not_understood" | "other_lines">;
 
-/** Whether the outcome hangs on what was changed. Looking costs two calls of git. */
+/** Whether the outcome depends on what was changed. The caller skips the check, which costs two git calls, if it does not. */
 export const hingesOnChange = (ended: Ended, expect: Expect): boolean =>
 	expect === "change" ||
 	ended.asked.length > 0 ||
 	(expect === "any" && (ended.denied.length > 0 || isWordless(ended) || closingWords(ended.message) !== null));
 
-/** It has said something, perhaps a question, but nothing that was understood. */
+/** The agent wrote something, perhaps a question, but no adapter understood it. */
 const isWordless = ({ message, not_understood, other_lines }: Ended): boolean => message === "" && not_understood + other_lines > 0;
 
-export function closing(ended: Ended, { changed, expect }: Circumstances): Closing {
+export function closing(ended: Ended, { changed, expect }: RunFindings): Closing {
 	const { denied, asked, message } = ended;
 	if (changed === true) return { outcome: "ok" };
 	if (asked.length > 0) return { outcome: "needs_human", question: asked.join("\n") };
@@ -60,7 +60,7 @@ export function closing(ended: Ended, { changed, expect }: Circumstances): Closi
 	return { outcome: "needs_human", question: message };
 }
 
-/** In the words of a question: what it may do is for a person to say. */
+/** Phrased as a question, because a person has to decide what the agent may do. */
 export const refused = (denied: readonly string[], message: string): string =>
 	`it was not allowed to:\n${keptDenied(denied)
 		.map((one) => `- ${one}`)
@@ -73,11 +73,11 @@ function unchanged(denied: readonly string[], message: string): string {
 	return message === "" ? UNCHANGED : `${UNCHANGED}; its last words:\n${message}`;
 }
 
-/** A person who was asked about a missing change and answered has seen it: from then on the job may end without one. */
+/** A person who answered the question about a missing change knows of it: from then on the job may end without a change. */
 export const expectedNow = (expect: Expect | undefined, asked: string | undefined): Expect =>
 	expect === "change" && asked?.startsWith(UNCHANGED) ? "any" : (expect ?? "any");
 
-/** What the last words ask, for people; null when they ask nothing. */
+/** What the agent's last words ask, as shown to people; null if they ask nothing. */
 export const closingQuestion = ({ asked, message }: Pick<Ended, "asked" | "message">): string | null =>
 	asked.length > 0 ? short(asked.join(" "), QUESTION_MAX) : (closingWords(message)?.text ?? null);
 
@@ -85,23 +85,23 @@ const QUESTION_MAX = 1000;
 
 type Words = { is: "question" | "offer"; text: string };
 
-/** What is asked at the end of a message: its last paragraph, or the one before a list of choices. */
+/** The question at the end of a message: in its last paragraph, or in the paragraph before a list of choices. */
 export function closingWords(message: string): Words | null {
 	const blocks = blocksOf(message);
 	const last = blocks.at(-1);
 	if (last === undefined) return null;
 	const own = isList(last) ? askedInList(last) : askedIn(last, blocks.at(-2));
 	if (own !== null || blocks.length < 2) return own;
-	// Choices, or a word about how to answer, stand after the question.
+	// A list of choices, or a sentence on how to answer, follows the question.
 	const before = blocks.at(-2) as string;
 	if (isList(last) && !isList(before)) return askedIn(before, undefined);
 	if (isList(before) && REPLY.test(last) && blocks.length > 2) return askedIn(blocks.at(-3) as string, undefined);
 	return null;
 }
 
-/** Paragraphs without code and without the marks of Markdown; a list is a paragraph of its own. */
+/** Paragraphs without code and without Markdown markup; a list is a paragraph of its own. */
 function blocksOf(message: string): string[] {
-	const text = message.replace(/```[\s\S]*?(?:```|$)/g, "\n\n").replace(/\*\*|__|`|\s*[([]y(?:es)?\/no?[)\]]/gi, "");
+	const text = message.replace(/```[\s\S]*?(?:```|$)/g, "\n\n").replace(/\*\*|__|`|(?<!\s)\s*[([]y(?:es)?\/no?[)\]]/gi, "");
 	const blocks: string[] = [];
 	let wasList = false;
 	for (const raw of text.split("\n")) {
@@ -119,7 +119,7 @@ function blocksOf(message: string): string[] {
 const LOOKED_AT = 4;
 const ITEM = /^(?:[-*•–]|\(?(?:\d{1,2}|[a-zA-Z])[.)])\s+/;
 const isList = (block: string): boolean => ITEM.test(block);
-/** Brackets, quotes and pictures may follow a question mark. */
+/** Brackets, quotes and emoji may follow a question mark. */
 const ENDS_ASKING = /[?？؟](?:[\s"'”’)\]*_]|\p{Extended_Pictographic}|\ufe0f)*$/u;
 
 const sentencesOf = (block: string): string[] =>
@@ -149,19 +149,19 @@ function worded(text: string): Words | null {
 	return { is: isOffer ? "offer" : "question", text: short(text, QUESTION_MAX) };
 }
 
-/** Said after work that is done: neither a question nor an offer of anything in particular. */
+/** Polite endings after finished work: neither a question nor an offer. */
 const COURTESY =
 	/\banything else\b|\b(?:any|further|other|more) (?:\w+ )?questions\b|\bhow (?:can|may|else can) i (?:help|assist)|\bdoes (?:that|this) (?:help|make sense|answer)|\bwhat (?:would you like|do you want) (?:me )?to do (?:next|now)\b|\bmake sense\?/i;
 
-/** Something more, or something next, that it would do. */
+/** An offer to do something more. */
 const OFFER =
 	/\b(?:would|do|did) you (?:like|want|prefer)(?: for)? me to\b|\b(?:like|want|need) me to\b|\b(?:shall|should|can|could|may) i (?:also|help|then|additionally|next|now also)\b|\bwould (?:it|that) help if i\b|\b(?:interested in|would you like) (?:a|an|some|more|to see)\b/i;
 
-/** That it may begin, or how: without an answer nothing was done. */
+/** A question whether or how to begin: nothing was done without the answer. */
 const GO_AHEAD =
 	/\b(?:proceed|go ahead|continue|carry on|start|begin|apply|overwrite|replace|delete|remove|keep|retry|try again|use|choose|pick|go with|install|run (?:it|this|that)|make (?:this|these|that|the) (?:change|edit)s?|(?:write|create) (?:it|the file|(?:this|these) files?))\b/i;
 
-/** A demand without a question mark. */
+/** A request without a question mark. */
 const DEMAND =
 	/^(?:so |then |first,? )?(?:please|kindly|could you|can you) (?:confirm|clarify|tell me|specify|provide|share|grant|approve|allow|let me know|choose|pick|decide|advise|answer|reply)\b|\blet me know (?:which|what|how|whether|where|when|who|your)\b|\blet me know if (?:you(?:'d| would)? (?:approve|agree|want me to (?:proceed|go ahead|continue))|i (?:should|may|can) (?:proceed|go ahead|continue))|\bi(?:'ll| will)? (?:need|require) (?:your|you to|permission|approval|confirmation|more information|write access)\b|\b(?:wait(?:ing)?|await(?:ing)?) (?:for )?your (?:answer|reply|response|decision|confirmation|approval|permission|go-ahead|input)\b|\b(?:grant|give) (?:me )?(?:the )?(?:necessary |required )?(?:permission|access|approval)\b/i;
 

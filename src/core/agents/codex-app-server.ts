@@ -1,4 +1,4 @@
-// Codex's app-server: its notifications, as far as they say the same things as `exec --json`.
+// Notifications of Codex's app-server, as far as they correspond to events of `exec --json`.
 
 import { causeOfText } from "./causes.ts";
 import type { Cause, Happening, Json } from "./happening.ts";
@@ -82,7 +82,7 @@ function item(state: "started" | "completed", one: Json): Happening[] {
 	return [started, { is: "tool_done", id, how, text: short(textIn(one.aggregatedOutput), 2000) }];
 }
 
-/** When the windows that are full open again: the last of them. Null when none is full. */
+/** When the last of the exhausted windows resets; null if none is exhausted. */
 export function resetIn(limits: Json, keys: { share: string; reset: string }): number | null {
 	let until: number | null = null;
 	for (const window of [objectIn(limits.primary), objectIn(limits.secondary)]) {

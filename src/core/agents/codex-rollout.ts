@@ -1,5 +1,5 @@
-// Codex's own record of a session, `sessions/Y/M/D/rollout-<time>-<thread>.jsonl`: the only place where it says exactly when a limit ends,
-// what it used in a turn that was broken off, and what became of commands that were over too soon for its events.
+// Codex's own session file, `sessions/Y/M/D/rollout-<time>-<thread>.jsonl`. It is the only place with the exact end of a limit, with the usage of a turn
+// that was interrupted, and with the results of commands that ended too fast for an event.
 
 import { isSandboxRefusal, usedIn } from "./codex.ts";
 import { resetIn } from "./codex-app-server.ts";
@@ -10,7 +10,7 @@ import { risen } from "./usage.ts";
 
 export const isRolloutOf = (session: string) => (name: string) => name.startsWith("rollout-") && name.endsWith(`-${session}.jsonl`);
 
-/** The end of such a file → when the limit that is reached ends, epoch milliseconds; null when it does not say. */
+/** `text`: the end of a session file. Returns when the limit that was reached ends, epoch milliseconds; null if the file does not say. */
 export function resetInRollout(text: string): number | null {
 	let until: number | null = null;
 	for (const line of text.split("\n")) {
@@ -21,13 +21,13 @@ export function resetInRollout(text: string): number | null {
 	return until;
 }
 
-/** `mark`: what the session's own count has come to. `counted`: how far that has risen in this run. `late`: what it used and is not in the count, and never will be. */
+/** `mark`: the session's own counter now. `counted`: how far it rose during this run. `late`: usage that the counter misses, and always will. */
 export type RolloutUsage = { mark: Used; counted: Used; late: Used };
 
 /**
- * The same, when the run began (epoch milliseconds) and the session's mark before it → what the run has used; null when it does not say.
- * The newer versions write down each answer when it comes (`token_usage_record`), but count it only after its tools are done: what was broken off in between
- * is lost to the count. A context that overflows sets the count to zero.
+ * `text`: the end of a session file. `since`: when the run began, epoch milliseconds. `before`: the session's counter before the run. Returns what the run
+ * used; null if the file does not say. Newer versions write a `token_usage_record` for each answer at once, but add it to the counter only after its tools
+ * are done: the counter misses an answer that was interrupted in between. A context overflow resets the counter to zero.
  */
 export function usedInRollout(text: string, since: number, before: Used | null): RolloutUsage | null {
 	const found: RolloutUsage = { mark: before ?? NOTHING, counted: NOTHING, late: NOTHING };
@@ -53,13 +53,13 @@ export function usedInRollout(text: string, since: number, before: Used | null):
 	return isTold ? found : null;
 }
 
-/** A run that was broken off before it told a sum, with what its record tells. */
+/** Adds the usage from the session file to a run that was interrupted before it printed a sum. */
 export const withRollout = (reading: Reading, found: RolloutUsage | null): Reading =>
 	found === null
 		? reading
 		: { ...reading, total: { scope: "session", used: found.mark, own: found.counted }, calls: { ...reading.calls, older: found.late } };
 
-/** The same → commands of the last turn that its sandbox refused. */
+/** `text`: the end of a session file. Returns the commands of the last turn that Codex's sandbox refused. */
 export function deniedInRollout(text: string): string[] {
 	const lines = text.split("\n").map((line) => objectIn(objectOn(line)?.payload));
 	const turn = lines.slice(lines.findLastIndex(({ type }) => type === "task_started") + 1);

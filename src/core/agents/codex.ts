@@ -1,4 +1,4 @@
-// Codex: `codex exec --json`. An `error` is not the end, only `turn.completed` and `turn.failed` are. Usage is that of the whole thread.
+// Codex: `codex exec --json`. An `error` event does not end a turn, only `turn.completed` and `turn.failed` do. Usage is that of the whole thread.
 
 import { causeOfText, delayIn } from "./causes.ts";
 import { writtenOut } from "./claude.ts";
@@ -7,23 +7,23 @@ import type { Happening, Interpret, Json, Used } from "./happening.ts";
 import { countIn, isObject, listIn, objectIn, short, textIn } from "./json.ts";
 import type { Known, Profile } from "./profile.ts";
 
-/** A login shell sets PATH anew, and would not find `sluice` there, which the daemon puts first. Versions that do not know the setting leave it alone. */
+/** A login shell resets PATH and would not find `sluice`, whose folder the daemon puts first. Versions that do not know the setting ignore it. */
 const SHELL = ["-c", "allow_login_shell=false"] as const;
 
-/** `-`: the prompt comes through standard input. */
+/** `-`: the prompt comes on standard input. */
 export const CODEX: Profile = {
 	output: "codex",
 	command: ["codex", "exec", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "-"],
 	resume: ["codex", "exec", "resume", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "--", "{session}", "-"],
 	open: ["codex", "resume", "{session}"],
 	model: ["-m", "{model}"],
-	// It never asks when it runs by itself: what is not allowed fails. By -c, since `resume` has no option for it.
+	// `codex exec` never asks: what is not allowed fails. Set with -c, because `resume` has no option for it.
 	permissions: {
 		ask: ["-c", 'sandbox_mode="read-only"'],
 		edit: ["-c", 'sandbox_mode="workspace-write"'],
 		full: ["-c", 'sandbox_mode="danger-full-access"'],
 	},
-	// Its sandbox lets every command run, and bounds what it can write and reach.
+	// Not needed: Codex's sandbox lets every command run, and limits what the command can write and reach.
 	allow: [],
 	allow_tool: [],
 	permission_env: {},
@@ -130,7 +130,7 @@ function textOf(one: Json): string {
 	return short(commandOf(textIn(one.command)) || textIn(one.query), 500);
 }
 
-/** Of a tool of an MCP server, all of them: which of them matters, only the server knows. */
+/** Of an MCP tool, all arguments: only the server knows which of them matter. */
 function argumentsOf(given: unknown): string {
 	const text = typeof given === "string" ? given : isObject(given) ? writtenOut(given) : "";
 	return text === "{}" ? "" : short(text, 500);
@@ -143,15 +143,15 @@ const resultOf = (one: Json): string =>
 		.map((part) => textIn(objectIn(part).text))
 		.join("\n");
 
-/** Without the shell that it starts commands with: `/bin/bash -lc 'npm test'`. */
+/** Removes the shell that Codex wraps around commands: `/bin/bash -lc 'npm test'`. */
 const commandOf = (command: string): string => {
 	const [, line] = /^(?:\S*\/)?(?:ba|z)?sh -l?c '([\s\S]*)'$/.exec(command) ?? [];
 	return line === undefined ? command : line.replaceAll(`'\\''`, "'").replaceAll(`'"'"'`, "'");
 };
 
 /**
- * What its sandbox keeps a command from, going by what the command then says. That git may not write its own folder is left out: what an agent leaves uncommitted
- * is committed for it. A command that has no network says so in its own words, which tell nothing.
+ * Whether a command's output shows that the sandbox blocked it. Git that may not write its own folder does not count: Sluice commits what an agent leaves
+ * uncommitted. A blocked network is not recognised, because each command words that differently.
  */
 export const isSandboxRefusal = (command: string, said: string): boolean =>
 	/read-only file system|operation not permitted|requires approval|rejected by user approval|blocked by (?:the )?sandbox/i.test(said) &&

@@ -1,4 +1,4 @@
-// Anything else: its output is text, its exit code says everything.
+// Any other program: its output is plain text, its exit code decides.
 
 import type { Interpret } from "./happening.ts";
 import type { Profile } from "./profile.ts";

@@ -1,47 +1,47 @@
-// Whether a run goes on with the session of the one before it, and what it is told then.
+// Whether a run resumes the session of the job's previous run, and with which prompt.
 //
-//   the run before ended as                         its session
-//   a limit, a drain, preempted, lost               goes on
-//   needs_human                                     goes on, with the answer
-//   something transient, or killed by nobody here   goes on
-//   timeout, stalled, failed, crashed, context      is left: the same would come of it
-//   completed                                       is left, and not spoken of
-//   any, and its session is gone                    cannot go on
+//   the previous run ended as                       its session
+//   a limit, a drain, preempted, lost               is resumed
+//   needs_human                                     is resumed, with the answer
+//   transient, or killed by a signal from outside   is resumed
+//   timeout, stalled, failed, crashed, context      is dropped: it would probably end the same way
+//   completed                                       is dropped, without a mention in the prompt
+//   any, and its session is gone                    cannot be resumed
 
 import type { ExitKind } from "../job.ts";
 import type { Outcome } from "./happening.ts";
 
-/** What is known of the run before: from its own account. */
+/** The previous run, as it reported itself. */
 export type Before = {
 	exit_kind: ExitKind;
 	outcome: Outcome | null;
 	session: string | null;
 	session_gone: boolean;
-	/** It asked, or it was to bring the answer and was cut off: whether that has arrived, nobody knows. */
+	/** The run asked a question, or was cut off while it was to deliver the answer: it is unknown whether the agent received it. */
 	awaits_answer: boolean;
 };
-/** Ends that leave open whether its prompt was heard. */
+/** Ends after which it is unknown whether the agent received its prompt. */
 export const CUT_OFF: readonly ExitKind[] = ["lost", "drained", "preempted", "crashed"];
 
 const GOES_ON: readonly ExitKind[] = ["rate_limited", "drained", "preempted", "lost", "needs_human"];
 
-/** A timeout kills too, but for a reason; what a signal from elsewhere ended was at work. */
+/** Whether a signal from outside or a transient error ended the run. A timeout also kills, but because the run took too long. */
 export const isBrokenOff = ({ exit_kind, outcome }: Pick<Before, "exit_kind" | "outcome">): boolean =>
 	exit_kind === "crashed" && (outcome === "transient" || outcome === "killed");
 
-/** The session to go on with, or why it is left; null when there was none. */
+/** The session to resume, or why it is dropped; null if there is none. */
 export function continues(before: Before | null, session: string | undefined): { session: string } | { left: string } | null {
-	// Done, and now to be done again, or to mend something: what it is told says so.
+	// A completed run is repeated, or its work is to be corrected: the prompt says which.
 	if (before === null || before.exit_kind === "completed") return null;
 	if (before.session_gone) return { left: "its session was not found any more" };
 	if (before.session === null) return null;
-	// The scheduler drops it when the job starts on another account, or is begun anew.
+	// The scheduler clears the session when the job moves to another account or is started anew.
 	if (session !== before.session) return { left: "it starts on another account, or anew" };
 	if (GOES_ON.includes(before.exit_kind) || isBrokenOff(before)) return { session };
 	return { left: `the run before ended as ${before.exit_kind}` };
 }
 
-/** The session has the task already; sending it again would begin it again. */
+/** The resumed session has the task already; sending it again would make the agent begin again. */
 export function promptForResumed(why: ExitKind, answer: string | undefined, told: string | null): string {
 	const words = answer ?? (told === null ? WORDS[why] : undefined) ?? "Go on with the task.";
 	return told === null ? words : answer === undefined ? told : `${words}\n\n${told}`;

@@ -1,15 +1,15 @@
-// Tool calls that a run was not allowed to make: the list as it is kept, and what has to be allowed so that they can be made. Pure; the page uses it, too.
+// Tool calls that a run was not allowed to make: the stored list, and what must be allowed so that they can be made. Pure; the page uses it, too.
 
-/** Calls that are kept one by one. */
+/** Maximum calls that are stored one by one. */
 export const DENIED_MAX = 20;
 
 const REST = /^and (\d+) more$/;
 
-/** The list as it is kept. */
+/** The list as it is stored: long lists end with an entry that counts the rest. */
 export const keptDenied = (calls: readonly string[]): string[] =>
 	calls.length <= DENIED_MAX ? [...calls] : [...calls.slice(0, DENIED_MAX), `and ${calls.length - DENIED_MAX} more`];
 
-/** Without the entry that counts the rest. */
+/** The list without the entry that counts the rest. */
 export const callsOf = (denied: readonly string[]): readonly string[] => (restOf(denied) === 0 ? denied : denied.slice(0, -1));
 
 export const countDenied = (denied: readonly string[]): number => callsOf(denied).length + restOf(denied);
@@ -18,33 +18,33 @@ const restOf = (denied: readonly string[]): number => Number(REST.exec(denied.at
 
 const SHELLS = ["Bash", "bash", "run_shell_command", "shell"];
 
-/** A denied call, as what has to be allowed for it: each command of a shell line, or the whole tool. Null: no rule of a program can hold it. */
+/** What must be allowed for a denied call: each command of a shell line, or the whole tool. Null if no program's rules can express it. */
 function partsOf(denial: string): { commands: string[]; tools: string[] } | null {
 	const [, tool = denial, what = ""] = /^([\w.-]+): ([\s\S]*)$/.exec(denial) ?? [];
 	if (!SHELLS.includes(tool)) return /^[\w.-]+$/.test(tool) ? { commands: [], tools: [tool] } : null;
-	const commands = plainCommands(what, /\s*(?:&&|;|\n)\s*/);
+	const commands = plainCommands(what, /(?<!\s)\s*(?:&&|;|\n)\s*/);
 	return commands === null ? null : { commands, tools: [] };
 }
 
-/** Words of a command that a pattern of every program can hold: no quotes, brackets, wildcards, commas or signs of a shell. */
+/** A command that every program's patterns can express: no quotes, brackets, wildcards, commas or shell operators. */
 export const PREFIX = /^[\w./@:+=~%-]+(?: [\w./@:+=~%-]+)*$/;
 export const PREFIX_MAX = 200;
 const KEYWORDS = /^(?:if|then|elif|else|fi|for|while|until|do|done|case|esac|select|function|time|coproc)(?: |$)/;
 
-/** The commands of a shell line that has nothing but plain words between the joints; null for any other line. */
+/** The commands of a shell line that consists of plain words between `joints`; null for any other line. */
 export function plainCommands(line: string, joints: RegExp): string[] | null {
 	const commands = line.trim().split(joints);
 	return commands.every((one) => one.length <= PREFIX_MAX && PREFIX.test(one) && !KEYWORDS.test(one)) ? commands : null;
 }
 
-/** Beginnings of commands and tools that have to be allowed for the denied calls. */
+/** The command prefixes and tools that must be allowed for the denied calls. */
 export function allowedFor(denied: readonly string[]): { commands: string[]; tools: string[] } {
 	const parts = callsOf(denied).flatMap((one) => partsOf(one) ?? []);
 	const unique = (values: string[]) => [...new Set(values)];
 	return { commands: unique(parts.flatMap(({ commands }) => commands)), tools: unique(parts.flatMap(({ tools }) => tools)) };
 }
 
-/** Whether all of the denied calls can be allowed, and nothing else. */
+/** Whether rules can allow all denied calls and nothing else. */
 export const isGrantable = (denied: readonly string[]): boolean => callsOf(denied).every((one) => partsOf(one) !== null);
 
 /** What a person has allowed by granting denied calls, in words: `run: npm test, npm run lint`, `use Write, for any file`. */

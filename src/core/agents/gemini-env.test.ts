@@ -1,4 +1,4 @@
-// The login of a Gemini account with a home of its own.
+// The login of a Gemini account that has its own home folder.
 
 import { expect, test } from "vitest";
 import { dotenvOfGeminiHome, geminiAccountEnv, parseDotenv } from "./gemini-env.ts";
@@ -24,7 +24,7 @@ test("a .env file is read as Gemini CLI reads it", () => {
 	});
 });
 
-test("the account's login counts over the job's; what it does not name comes from no other file", () => {
+test("the account's login overrides the job's; variables that it does not name come from no other file", () => {
 	const env = geminiAccountEnv("GEMINI_API_KEY=key-a\nGEMINI_MODEL=flash\nDEBUG=1\n", {
 		GEMINI_API_KEY: "the job's",
 		GOOGLE_GEMINI_BASE_URL: "http://127.0.0.1:1",
@@ -44,7 +44,7 @@ test("an account that is logged in with Google has no key at all", () => {
 	expect(geminiAccountEnv("", {}).GEMINI_API_KEY).toBe("");
 });
 
-test("the file in .gemini comes before the one beside it", () => {
+test(".gemini/.env takes precedence over .env", () => {
 	const files: Record<string, string> = { "/a/.gemini/.env": "A=1", "/a/.env": "A=2", "/b/.env": "B=2" };
 	const reveal = (text: string) => {
 		const value = files[text.slice("file:".length)];

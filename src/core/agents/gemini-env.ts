@@ -1,10 +1,11 @@
-// The login of a Gemini account that has a home of its own. Gemini CLI reads one `.env` file, the first that it finds: it walks up from the work folder, through
-// `.gemini/.env` and `.env` of each folder, and looks into its home only when there is none. So `~/.gemini/.env` would count for every worktree below `~`, whatever
-// the account. It leaves variables alone that are set, also to nothing. So a run on such an account is started with them.
+// The login of a Gemini account that has its own home folder. Gemini CLI reads one `.env` file, the first that it finds: it walks up from the work folder,
+// tries `.gemini/.env` and `.env` of each folder, and tries its home only if it found none. So `~/.gemini/.env` would apply to every worktree below `~`,
+// whatever the account. But it never overwrites variables that are set, even to an empty string. So the supervisor starts a run on such an account with
+// these variables set.
 
-import type { Reveal } from "../env-reference.ts";
+import type { Reveal } from "../input/env-reference.ts";
 
-/** What says who calls the API, and where it is. Set to nothing, Gemini CLI takes each of them as absent. */
+/** Variables that select the API's credentials and address. Gemini CLI treats an empty one as absent. */
 const LOGIN = [
 	"GEMINI_API_KEY",
 	"GOOGLE_API_KEY",
@@ -20,7 +21,7 @@ const LOGIN = [
 	"GOOGLE_VERTEX_BASE_URL",
 ];
 
-/** The `.env` file that Gemini CLI reads in its home; empty when there is none. */
+/** The text of the `.env` file in Gemini CLI's home; empty if there is none. */
 export function dotenvOfGeminiHome(home: string, reveal: Reveal): string {
 	for (const path of [`${home}/.gemini/.env`, `${home}/.env`]) {
 		const found = reveal(`file:${path}`);
@@ -30,8 +31,8 @@ export function dotenvOfGeminiHome(home: string, reveal: Reveal): string {
 }
 
 /**
- * `dotenv`: the text of the account's own file; `env`: what the run has besides. The account's login counts over both what the job brought and what other files
- * would bring; of the rest of the file, what is not set yet.
+ * `dotenv`: the text of the account's own file. `env`: the run's other variables. The account's login overrides both the job's variables and other `.env`
+ * files; the rest of the account's file only adds variables that are not set yet.
  */
 export function geminiAccountEnv(dotenv: string, env: Readonly<Record<string, string>>): Record<string, string> {
 	const own = parseDotenv(dotenv);
@@ -40,15 +41,33 @@ export function geminiAccountEnv(dotenv: string, env: Readonly<Record<string, st
 	return Object.fromEntries([...rest, ...login]);
 }
 
-/** As the library `dotenv` does, which Gemini CLI reads such files with. */
+/** Parses like the library `dotenv`, which Gemini CLI uses. */
 export function parseDotenv(text: string): Record<string, string> {
-	const line =
-		/^\s*(?:export\s+)?([\w.-]+)(?:\s*=\s*?|:\s+?)(\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm;
+	const file = text.replace(/\r\n?/g, "\n");
 	const found: [string, string][] = [];
-	for (const [, name = "", written = ""] of text.replace(/\r\n?/g, "\n").matchAll(line)) {
+	const names = /^[^\S\n]*(?:export\s+)?([\w.-]+)(?:\s*=|:\s)/gm;
+	for (let at = names.exec(file); at !== null; at = names.exec(file)) {
+		const [, name = ""] = at;
+		const from = names.lastIndex;
+		const written = VALUES.map((value) => matchAt(value, file, from)).find((one) => one !== null) ?? "";
+		names.lastIndex = from + written.length;
 		const trimmed = written.trim();
-		const value = trimmed.replace(/^(['"`])([\s\S]*)\1$/gm, "$2");
+		const isQuoted = trimmed.length > 1 && /^['"`]/.test(trimmed) && trimmed.endsWith(trimmed[0] as string);
+		const value = isQuoted ? trimmed.slice(1, -1) : trimmed;
 		found.push([name, trimmed.startsWith('"') ? value.replaceAll("\\n", "\n").replaceAll("\\r", "\r") : value]);
 	}
 	return Object.fromEntries(found);
+}
+
+/** A value in quotes, followed by nothing but a comment; or the rest of the line. */
+const VALUES = [
+	/\s*'(?:\\'|[^'])*'(?=\s*(?:#.*)?$)/my,
+	/\s*"(?:\\"|[^"])*"(?=\s*(?:#.*)?$)/my,
+	/\s*`(?:\\`|[^`])*`(?=\s*(?:#.*)?$)/my,
+	/[^#\n]+/y,
+];
+
+function matchAt(value: RegExp, text: string, from: number): string | null {
+	value.lastIndex = from;
+	return value.exec(text)?.[0] ?? null;
 }

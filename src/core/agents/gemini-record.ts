@@ -1,20 +1,20 @@
-// Gemini CLI's own record of a session, `.gemini/tmp/<project>/chats/session-<time>-<first 8 letters of its id>.jsonl`, and those of its subagents,
-// `chats/<session>/*.jsonl`. Every answer of the model is a line of its own, with what it used, and is there before its tools run. A result is printed only at
-// the end of a run, so this is what a run is charged by that was broken off.
+// Gemini CLI's own session files, `.gemini/tmp/<project>/chats/session-<time>-<first 8 letters of its id>.jsonl`, and those of its subagents,
+// `chats/<session>/*.jsonl`. Every answer of the model is a line with its usage, written before its tools run. Gemini CLI prints its result only at the
+// end, so an interrupted run is charged by these files.
 
 import { NOTHING, type Used } from "./happening.ts";
 import { countIn, objectIn, objectOn, textIn } from "./json.ts";
 import { plus, type Reading } from "./reading.ts";
 
-/** Whether a file of the folder `chats` is of this session. A program that goes on with it may begin a further one. */
+/** Whether a file in folder `chats` belongs to the session. Resuming a session may begin a further file. */
 export const isGeminiRecordOf = (session: string): ((name: string) => boolean) => {
 	const end = `-${session.slice(0, 8)}.jsonl`;
 	return (name) => name.startsWith("session-") && name.endsWith(end);
 };
 
 /**
- * The ends of such files, and when the run began, epoch milliseconds → what it has used; null when they tell nothing of it. A message is written again when
- * its tools are done. `$set` repeats what is in the session, perhaps with new times, and tells nothing new.
+ * `texts`: the ends of session files. `since`: when the run began, epoch milliseconds. Returns what the run used; null if the files do not mention it.
+ * Gemini CLI writes a message again when its tools are done. A `$set` line repeats what the session already has, perhaps with new times, so it is ignored.
  */
 export function usedInGeminiRecords(texts: readonly string[], since: number): Used | null {
 	const answers = new Map<string, Used>();
@@ -34,6 +34,6 @@ export function usedInGeminiRecords(texts: readonly string[], since: number): Us
 	return answers.size === 0 ? null : [...answers.values()].reduce(plus);
 }
 
-/** A run that was broken off before it told a sum. */
+/** Adds the usage from the session files to a run that was interrupted before it printed a sum. */
 export const withGeminiRecords = (reading: Reading, used: Used | null): Reading =>
 	reading.total !== null || used === null ? reading : { ...reading, total: { scope: "process", used } };

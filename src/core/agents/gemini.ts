@@ -1,6 +1,6 @@
-// Gemini CLI: `gemini -o stream-json`, the prompt on standard input. It tells no cost and no reset time; some ends are told only by its exit code.
+// Gemini CLI: `gemini -o stream-json`, prompt on standard input. It reports neither cost nor reset times; some ends show only in its exit code.
 
-import { windowEnd } from "../window.ts";
+import { windowEnd } from "../time/window.ts";
 import { causeOfStatus, causeOfText, isDenial } from "./causes.ts";
 import { toolText } from "./claude.ts";
 import type { Cause, Happening, Interpret, Json, Used } from "./happening.ts";
@@ -33,7 +33,7 @@ export const GEMINI: Profile = {
 export const GEMINI_KNOWN: Known = {
 	tested: "0.61.0",
 	tested_older: "0.53.0",
-	// The variable names the folder that .gemini is in.
+	// The variable names the parent folder of .gemini.
 	home: "",
 	logins: {
 		files: [".gemini/oauth_creds.json", ".gemini/gemini-credentials.json", ".gemini/.env"],
@@ -42,7 +42,7 @@ export const GEMINI_KNOWN: Known = {
 	install: "npm install -g @google/gemini-cli, then gemini",
 };
 
-/** Tools that it takes away where they are not allowed: a call of one is refused as unknown. */
+/** Gemini CLI removes tools that are not allowed: it refuses a call of one as unknown. */
 const GATED = /"(?:run_shell_command|write_file|replace|edit|web_fetch|google_web_search|save_memory)" not found/;
 
 export const interpretGemini: Interpret = (event) => {
@@ -68,7 +68,7 @@ export const interpretGemini: Interpret = (event) => {
 		case "result":
 			return result(event);
 		default:
-			// `-o json`: one object, without a type.
+			// `-o json` prints one object without a type.
 			return isSingle(event) ? single(event) : [];
 	}
 };
@@ -83,13 +83,13 @@ function result(event: Json): Happening[] {
 	return [...used, ...limit, { is: "ended", how: "badly", cause, text }];
 }
 
-/** The provider names no reset. Daily quotas begin anew at midnight in California. */
+/** The provider names no reset time. Daily quotas reset at midnight in California. */
 const dayEnd = (now: number): NonNullable<Reading["limit"]> =>
 	Number.isNaN(now) ? { until: null } : { until: windowEnd("day", now, "America/Los_Angeles"), assumed: "midnight in California" };
 
 /**
- * 0.53 says of most failures only "An unknown error occurred" on stdout, and exits with 1. What was wrong stands on stderr, in the error that it prints last:
- * `Error when talking to Gemini API Full report available at: FILE NAME: WORDS`, then its stack and its fields.
+ * Version 0.53 reports most failures only as "An unknown error occurred" on stdout, and exits with 1. The cause is in the last error on stderr: `Error when
+ * talking to Gemini API Full report available at: FILE NAME: WORDS`, then its stack and its fields.
  */
 export function withErrorOnStderr(reading: Reading, stderr: string, now: number): Reading {
 	const { ended } = reading;
@@ -106,7 +106,7 @@ export function withErrorOnStderr(reading: Reading, stderr: string, now: number)
 	return { ...reading, limit, ended: { ...ended, cause, text: (lines[0] ?? "").replace(/^\w*(?:Error|ApiError): /, "") } };
 }
 
-/** An event of the stream without its type has no `response`, and must not pass for the whole. */
+/** A stream event whose type is missing has no `response`; it must not be mistaken for the single object of `-o json`. */
 const isSingle = ({ type, stats, response, error }: Json): boolean =>
 	type === undefined && isObject(stats) && (typeof response === "string" || isObject(error));
 
@@ -145,7 +145,7 @@ const usedIn = (stats: Json): Used => ({
 
 const CODES: Record<number, Cause> = { 41: "auth", 53: "budget", 55: "needs_human", 130: "aborted" };
 
-/** What its exit code alone says: its own, or the status of the API's last answer modulo 256. */
+/** The cause by the exit code alone: Gemini CLI's own codes, or the API's last status modulo 256. */
 export function causeOfGeminiExit(code: number): Cause {
 	const own = CODES[code];
 	if (own !== undefined) return own;

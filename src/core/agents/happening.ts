@@ -1,4 +1,4 @@
-// What an agent does, in one vocabulary for all of them: each adapter turns a line of output into happenings; reading, judging and showing look only at these.
+// What agents do, in one vocabulary: each adapter turns a line of output into happenings; reading, judging and rendering use only these.
 
 export const OUTCOMES = [
 	"ok",
@@ -15,7 +15,7 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Why something went wrong. `aborted`: somebody stopped it. `session_gone`: what was to be resumed is not there. */
+/** Why something went wrong. `aborted`: a person or a signal stopped it. `session_gone`: the session to resume does not exist. */
 export type Cause =
 	| "limited"
 	| "throttled"
@@ -29,15 +29,15 @@ export type Cause =
 	| "session_gone"
 	| "unknown";
 
-/** Whole numbers. `tokens` is all of them together; the parts are counted as the agent counts them. */
+/** Whole numbers. `tokens` is the total; the parts follow the agent's own way of counting. */
 export type Used = {
 	tokens: number;
 	input_tokens: number;
 	output_tokens: number;
-	/** Read from the cache. Codex and Gemini count them among `input_tokens`, too. */
+	/** Tokens read from the cache. Codex and Gemini include them in `input_tokens`, too. */
 	cached_tokens: number;
 	cache_write_tokens: number;
-	/** Null where the agent tells no cost. */
+	/** Null if the agent reports no cost. */
 	cost_micro: number | null;
 };
 
@@ -54,35 +54,37 @@ export type Trouble = { cause: Cause; text: string; until?: number | undefined; 
 
 export type Happening =
 	| { is: "session"; id: string }
-	/** The version of the program, in its own words. */
+	/** The program's version, as it prints it. */
 	| { is: "version"; text: string }
-	/** `piece`: the next one continues the same message. */
+	/** `piece`: the next `said` continues the same message. */
 	| { is: "said"; text: string; piece?: true }
 	| { is: "thought"; text: string }
 	| { is: "notice"; text: string }
-	/** `at`: when the model began to answer, epoch milliseconds, of programs that tell of tools only when they are done. */
+	/** `at`: when the model began its answer, epoch milliseconds; only of programs that report tools after they are done. */
 	| { is: "turn"; at?: number }
 	| { is: "tool"; id: string; name: string; text: string }
 	| { is: "tool_done"; id: string; how: "ok" | "failed" | "denied"; text: string }
-	/** One call of the model, as it is seen while it runs, and what it used as far as that is told yet. Comes several times for one `id`, and may grow. */
+	/** One call of the model, seen while it runs, with the usage reported so far. Repeats for one `id` with growing numbers. */
 	| { is: "call"; id: string; used: Used }
-	/** It will try again by itself. */
+	/** The agent will retry by itself. */
 	| ({ is: "retry" } & Trouble)
-	/** The provider has refused more until then; null when it does not say. `assumed`: it does not, and this is what its quotas usually last until. */
+	/**
+	 * The provider refuses more calls until then; null if it does not say. `assumed`: the provider named no time, and this is when its quotas usually reset.
+	 */
 	| { is: "limit"; until: number | null; assumed?: string | undefined }
 	| ({ is: "trouble" } & Trouble)
 	/**
-	 * What was used. `step`: since the last such. `process`: since this process began. `session`: since the session began, over all its processes.
-	 * `either`: one of the last two, depending on the version; `own`: what this process alone used, where that is told. `id`: of a step, so that a line
-	 * that comes twice is counted once.
+	 * Reported usage. `step`: since the last such report. `process`: since this process began. `session`: since the session began, over all its processes.
+	 * `either`: `process` or `session`, depending on the version. `own`: usage of this process alone, if reported. `id`: identifies a step, so that a line
+	 * printed twice counts once.
 	 */
 	| { is: "used"; scope: "step" | "process" | "session" | "either"; used: Used; own?: Used | undefined; id?: string }
 	/**
-	 * The last word about a turn. `denied`: tool calls that it was not allowed to make. `asked`: what it wanted a tool to ask a person. `doubtful`: it does not say in words that are known that all went well,
-	 * so that it counts only where nothing else speaks against it.
+	 * The end of a turn. `denied`: tool calls that were not allowed. `asked`: what the agent wanted a tool to ask a person. `doubtful`: the event has no
+	 * known word for success, so it counts as one only if nothing contradicts it.
 	 */
 	| { is: "ended"; how: "well" | "badly"; cause: Cause; text: string; denied?: string[]; asked?: string[]; doubtful?: true };
 
-/** What an adapter makes of one line that was JSON. Unknown events are no happenings. */
+/** Turns one line of JSON into happenings. Unknown events yield none. */
 export type Interpret = (event: Json) => Happening[];
 export type Json = Record<string, unknown>;

@@ -1,4 +1,4 @@
-// The agents that are known: each with its profile and its way of reading. CONTRIBUTING.md says how another one is added.
+// The known agents, each with its profile and its adapter. CONTRIBUTING.md says how to add one.
 
 import { CLAUDE, CLAUDE_KNOWN, interpretClaude } from "./claude.ts";
 import { CODEX, CODEX_KNOWN, interpretCodex } from "./codex.ts";
@@ -18,14 +18,14 @@ export const ADAPTERS: Record<Format, Adapter> = {
 	command: { profile: COMMAND, known: null, interpret: interpretCommand },
 };
 
-/** What a configuration may say of an agent; what it leaves out is that of the built-in one, if there is one of that output. */
+/** What a configuration may set for an agent; the rest comes from the built-in agent with that output, if there is one. */
 export type CustomProfile = { [K in keyof Profile]?: Profile[K] | undefined };
 
 export const isFormat = (name: string): name is Format => Object.hasOwn(ADAPTERS, name);
 
 /**
- * The profile behind a name. One that has a command of its own is judged by its exit code, unless it says how its output is to be read: a command that was
- * written for people prints for people.
+ * The profile behind a name. An agent with its own command is judged by its exit code unless it says how to read its output, because a command written for
+ * people prints for people.
  */
 export function profileOf(name: string, custom: Readonly<Record<string, CustomProfile>>): Profile | null {
 	const own = Object.hasOwn(custom, name) ? (custom[name] as CustomProfile) : undefined;
@@ -33,17 +33,17 @@ export function profileOf(name: string, custom: Readonly<Record<string, CustomPr
 	if (own === undefined && !isFormat(name)) return null;
 	const base = ADAPTERS[output].profile;
 	const given = Object.fromEntries(Object.entries(own ?? {}).filter(([, value]) => value !== undefined));
-	// The built-in's way of resuming starts the built-in's program, and so does what a person types to go on.
+	// The built-in `resume` and `open` start the built-in program, so they do not apply to another command.
 	const resume = own?.command !== undefined && own.resume === undefined ? [] : base.resume;
 	const open = own?.command === undefined ? base.open : own.command[0] === base.command[0] ? base.open : [];
-	// Nor does a command that has no place for them want its options.
+	// A command without `{options}` takes none of the built-in options either.
 	const takes = own?.command === undefined || own.command.includes("{options}");
 	const { model, permissions } = takes ? base : COMMAND;
-	// How single commands are allowed is known of the built-in's program alone.
+	// The options that allow single commands are known only for the built-in program.
 	const isSame = own?.command === undefined || own.command[0] === base.command[0];
 	const { allow, allow_tool } = takes && isSame ? base : COMMAND;
 	const mcp = own?.command === undefined ? base.mcp : "none";
-	// A mode with words of its own means what those say, and nothing besides.
+	// If the configuration gives options for a permission mode, the built-in variables for that mode do not apply.
 	const modes = Object.entries(base.permission_env).filter(([mode]) => own?.permissions?.[mode as Permission] === undefined);
 	const merged: Profile = {
 		...base,
@@ -60,7 +60,7 @@ export function profileOf(name: string, custom: Readonly<Record<string, CustomPr
 	return { ...merged, permissions: { ...permissions, ...own?.permissions }, env: { ...base.env, ...own?.env } };
 }
 
-/** What is known of the program that a profile starts; null for one that only prints like a program that is known. */
+/** What is known of the program that a profile starts; null if the profile starts another program with the same output format. */
 export function knownOf({ output, command }: Pick<Profile, "output" | "command">): Known | null {
 	const { profile, known } = ADAPTERS[output];
 	return command[0]?.split("/").at(-1) === profile.command[0] ? known : null;

@@ -1,4 +1,4 @@
-// Reading JSON that others have written: fields of whatever type, lines that are cut off, lines with something else in front.
+// Reads JSON from other programs: fields of any type, truncated lines, lines with other text in front.
 
 import type { Json } from "./happening.ts";
 
@@ -6,7 +6,7 @@ export const isObject = (value: unknown): value is Json => typeof value === "obj
 export const objectIn = (value: unknown): Json => (isObject(value) ? value : {});
 export const listIn = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 export const textIn = (value: unknown): string => (typeof value === "string" ? value : "");
-/** A number, also one that is written as text; undefined for anything else. */
+/** A number, also if it is written as text; undefined for anything else. */
 export const numberOr = (value: unknown): number | undefined => {
 	const number = typeof value === "string" && /^\s*-?\d{1,20}(?:\.\d{1,20})?(?:e-?\d{1,3})?\s*$/i.test(value) ? Number(value) : value;
 	return typeof number === "number" && Number.isFinite(number) ? number : undefined;
@@ -14,34 +14,36 @@ export const numberOr = (value: unknown): number | undefined => {
 export const numberIn = (value: unknown): number => numberOr(value) ?? 0;
 /** A count: whole and not below zero. */
 export const countIn = (value: unknown): number => Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, Math.round(numberIn(value))));
-/** Dollars → millionths of one. */
+/** Dollars → micro-dollars. */
 export const microIn = (value: unknown): number | null => {
 	const dollars = numberOr(value);
 	return dollars === undefined ? null : countIn(dollars * 1e6);
 };
 
-/** The last moment that there is a date for, with years to spare: what is added to it still has one. */
+/** The last moment that a Date can hold, less a margin of years, so that sums with it are still valid. */
 const LAST_MOMENT = 8e15;
-/** Milliseconds since 1970, whole; null for what is no moment. */
+/** Milliseconds since 1970, whole; null if no Date can hold them. */
 export const momentOr = (ms: number): number | null => (ms > 0 && ms <= LAST_MOMENT ? Math.round(ms) : null);
-/** The same from seconds, as most providers tell it. */
+/** Seconds since 1970, as most providers write them → milliseconds; null if no Date can hold them. */
 export const secondsIn = (value: unknown): number | null => {
 	const seconds = numberOr(value);
 	return seconds === undefined ? null : momentOr(seconds * 1000);
 };
 
-/** The object on a line, or null. Words in front of it (a warning without an end of line) are passed over. */
+/** The object on a line, or null. Skips text in front of it, such as a warning without a line end. */
 export function objectOn(line: string): Json | null {
 	const start = line.indexOf("{");
 	if (start < 0) return null;
 	const found = parsed(start === 0 ? line : line.slice(start));
 	if (found !== null || start === 0) return found;
-	// What stood in front had a brace of its own.
+	// The text in front contained a brace.
 	const next = line.indexOf('{"', start + 1);
 	return next < 0 ? null : parsed(line.slice(next));
 }
 
 function parsed(text: string): Json | null {
+	// Rejects most lines that are not JSON without the parser: its error costs as much as parsing a kilobyte.
+	if (!text.trimEnd().endsWith("}")) return null;
 	try {
 		const value: unknown = JSON.parse(text);
 		return isObject(value) ? value : null;
@@ -50,9 +52,10 @@ function parsed(text: string): Json | null {
 	}
 }
 
-/** A list, or a text in quotes, on a line of its own. */
+/** Whether a line is a JSON list or string. */
 export function isJson(line: string): boolean {
-	if (!line.startsWith("[") && !line.startsWith('"')) return false;
+	const last = line.trimEnd().at(-1);
+	if (!(line.startsWith("[") && last === "]") && !(line.startsWith('"') && last === '"')) return false;
 	try {
 		JSON.parse(line);
 		return true;
@@ -61,7 +64,7 @@ export function isJson(line: string): boolean {
 	}
 }
 
-/** Of an object whose end is missing: its members up to the last whole one. Null when there is none. */
+/** The members of a truncated object, up to the last complete one. Null if there is none. */
 export function beginningOf(line: string): Json | null {
 	const start = line.indexOf("{");
 	if (start < 0) return null;
@@ -86,6 +89,6 @@ export function beginningOf(line: string): Json | null {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Not too long for a document that is kept. A copy: a mere slice would keep the ten megabytes that it is of. */
+/** Truncates a text for a stored document. Copies it, because a slice would keep the original, perhaps ten megabytes, in memory. */
 export const short = (text: string, max: number): string =>
 	text.length <= max ? text : `${decoder.decode(encoder.encode(text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")))}…`;

@@ -1,24 +1,24 @@
-// What became of an agent's run, from what it wrote and how it exited. The first row that fits counts.
+// The outcome of an agent's run, from its output and its exit. The first matching row applies.
 //
-//   it told of                                        outcome
+//   the run reported                                  outcome
 //   (format `command`)                                ok for exit code 0, killed for a signal, else crashed
-//   an end, well                                      ok, or needs_human if it got nowhere: closing.ts
+//   a good end                                        ok, or needs_human if it got nowhere: closing.ts
 //   a budget, a full context, being stopped           budget, context, killed
 //   a limit of its plan                               limited, until it resets
 //   an error with a cause                             that cause
-//   retries that went on to the last                  their cause
-//   a limit whose end it waited for, until stopped    that limit
-//   nothing, and a signal                             killed
+//   retries until the end                             their cause
+//   a limit that it waited for until it was stopped   that limit
+//   nothing, and a signal ended it                    killed
 //   nothing, but stderr or the exit code has a cause  that cause
 //   lines that are not understood, exit code 0        needs_human: see not-understood.ts
-//   a beginning without an end, exit code 0           transient: it can go on where it broke off
+//   a beginning without an end, exit code 0           transient: it can resume where it broke off
 //   nothing at all                                    crashed
 //
-// An exit code of 0 is not enough, nor is another one.
+// The exit code alone never decides, neither 0 nor any other.
 
 import type { ExitKind } from "../job.ts";
 import { causeOfText, delayIn, momentIn } from "./causes.ts";
-import { type Circumstances, closing, closingQuestion, refused } from "./closing.ts";
+import { closing, closingQuestion, type RunFindings, refused } from "./closing.ts";
 import { keptDenied } from "./denied.ts";
 import { causeOfGeminiExit, withErrorOnStderr } from "./gemini.ts";
 import type { Cause, Outcome, Trouble, Used } from "./happening.ts";
@@ -28,23 +28,23 @@ import type { Format } from "./profile.ts";
 import { isAnswered, type Reading } from "./reading.ts";
 import { settleUsage } from "./usage.ts";
 
-/** As a shell would say it: 128 + n for a signal. `signal` where it is known for certain. */
+/** As a shell reports it: 128 + n for a signal. `signal` if it is known for certain. */
 export type Exit = { code: number; signal?: string | null };
 export type About = {
-	/** The end of what it wrote to stderr. */
+	/** The end of the run's stderr. */
 	stderr: string;
-	/** Epoch milliseconds, and the zone of times without one. */
+	/** Epoch milliseconds, and the zone for times that name none. */
 	now: number;
 	timezone: string;
-	/** What its session had used before; null when that is not known. */
+	/** What the session had used before; null if unknown. */
 	before: Used | null;
-	/** Whether the job has changed something, and whether it was expected to; absent: unknown, and either way. */
-	circumstances?: Circumstances;
-	/** When the limit ends, from elsewhere. */
+	/** Whether the job changed something, and whether it was expected to; absent = unknown, and not expected. */
+	circumstances?: RunFindings;
+	/** When the limit ends, from another source than the run's output. */
 	reset?: number | null;
-	/** It was stopped because it waited for this, or tried against it again and again, by itself. */
+	/** The supervisor stopped the run because it waited for this limit, or kept retrying against it. */
 	waited?: Trouble | null;
-	/** Said of output that was not understood. */
+	/** For messages about output that was not understood. */
 	program?: Program;
 	job?: number;
 };
@@ -52,32 +52,32 @@ export type About = {
 export type Judgement = {
 	outcome: Outcome;
 	until: number | null;
-	/** What `until` was taken from, where the provider named no reset. */
+	/** What `until` is based on if the provider named no reset time. */
 	until_assumed: string | null;
 	retry_after_ms: number | null;
 	session: string | null;
-	/** What was to be resumed is not there. */
+	/** The session to resume does not exist. */
 	session_gone: boolean;
 	used: Used;
-	/** The session's mark from now on; null when nobody knows. */
+	/** The session's counter from now on; null if unknown. */
 	total: Used | null;
-	/** Transient, and the provider's doing: it is down, overloaded or cannot be reached. */
+	/** A transient failure on the provider's side: it is down, overloaded or unreachable. */
 	outage: boolean;
-	/** What it said last, or what was wrong. */
+	/** The agent's last message, or what went wrong. */
 	message: string | null;
 	question: string | null;
-	/** Lines of JSON that the adapter knows nothing of. */
+	/** Lines of JSON that the adapter does not know. */
 	not_understood: number;
-	/** The program's version, where its output tells it. */
+	/** The program's version, if its output has it. */
 	version: string | null;
-	/** What its last words ask, though it is not stopped by that. */
+	/** A question in the last words of a run that counts as done nevertheless. */
 	closing_question: string | null;
-	/** Tool calls that it was not allowed to make. */
+	/** Tool calls that were not allowed. */
 	denied: string[];
 };
 
 const SIGNALS = new Set([129, 130, 131, 134, 137, 143]);
-/** What `timeout` exits with: it was ended from outside. */
+/** The exit code of `timeout`: a process outside ended the run. */
 const TIMED_OUT = 124;
 
 export function judge(format: Format, read: Reading, exit: Exit, about: About): Judgement {
@@ -107,7 +107,7 @@ export function judge(format: Format, read: Reading, exit: Exit, about: About): 
 	};
 }
 
-/** What asks to wait for longer than a year is a mistake, and would end after the last date there is. */
+/** A longer wait is a mistake in the message, and would overflow the range of dates. */
 const LONGEST_MS = 366 * 86_400_000;
 
 type Verdict = { outcome: Outcome; message: string; question?: string; gone?: boolean; session?: string; outage?: boolean };
@@ -116,35 +116,35 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	const bySignal = (exit.signal ?? null) !== null || SIGNALS.has(exit.code);
 	const { circumstances = { changed: null, expect: "any" } } = about;
 	if (format === "command") {
-		// What such a program prints is not read: its last words are no one's question.
+		// Output of format `command` is not read, so its last words do not count as a question.
 		const expect = circumstances.expect === "change" ? "change" : "none";
 		if (exit.code === 0) return { message: reading.message, ...closing(reading, { ...circumstances, expect }) };
 		return { outcome: bySignal ? "killed" : "crashed", message: stderr || `exit code ${exit.code}` };
 	}
-	// Half a last word of one that was killed is not its word.
+	// A truncated last event of a killed program is not trusted.
 	const ended = reading.cut && bySignal ? null : reading.ended;
 	if (ended?.how === "well" && isBelieved(ended, reading, exit)) return { message: reading.message, ...closing(reading, circumstances) };
 	const { denied } = reading;
 	const unread = notUnderstoodWords(reading, about.program, about.job);
-	// Whatever went wrong before, the program went on, and ended well by its own account.
+	// Exit code 0, but no end that the adapter knows: whatever went wrong before, the program went on and exited well, so a person has to look.
 	const isUnread = unread !== null && exit.code === 0 && ended === null && reading.limit === null && denied.length === 0;
 	if (isUnread && reading.events > 0) return asks(unread);
 	const inUse = /Session ID (\S+) is already in use/.exec(about.stderr)?.[1];
 	if (inUse !== undefined) return { outcome: "transient", message: stderr, session: inUse };
 	const text = ended?.text || reading.trouble?.text || reading.retry?.text || about.waited?.text || "";
-	// Stopped while it waited: that it was stopped is no news.
+	// The supervisor stopped it while it waited: the cause is what it waited for, not the stop.
 	const isStopped = ended === null || ended.cause === "aborted" || ended.cause === "unknown";
 	const told = firstKnown(isStopped ? (about.waited?.cause ?? "unknown") : "unknown", causeTold({ ...reading, ended }));
 	if (told !== "unknown" && !(told === "transient" && bySignal && !ended && !about.waited)) return ofCause(told, text || stderr);
 	if (bySignal && (ended === null || ended.cause === "unknown"))
 		return { outcome: "killed", message: text || `ended by ${exit.signal ?? `signal ${exit.code - 128}`}` };
-	// It has said what was wrong; only the cause is not known.
+	// If the program reported its end, stderr is not searched: the program has said what was wrong, only without a known cause.
 	const elsewhere = firstKnown(
 		ended ? "unknown" : ofOthersToo(about.stderr, reading),
 		ended ? "unknown" : ofOthersToo(reading.noise, reading),
 		format === "gemini" ? causeOfGeminiExit(exit.code) : "unknown",
 	);
-	// Words of its tools are among these: once the model has answered, nothing is said of the provider by them.
+	// stderr also holds words of the agent's tools: once the model has answered, they prove no outage of the provider.
 	if (elsewhere !== "unknown") {
 		const found = ofCause(elsewhere, text || lineAbout(elsewhere, about.stderr) || reading.noise || stderr || `exit code ${exit.code}`);
 		return isAnswered(reading) ? { ...found, outage: false } : found;
@@ -152,7 +152,7 @@ function verdict(format: Format, reading: Reading, exit: Exit, about: About, std
 	if (ended || reading.trouble) return { outcome: "crashed", message: text || stderr || `exit code ${exit.code}` };
 	if (exit.code === TIMED_OUT && reading.events > 0) return { outcome: "killed", message: stderr || "it was ended for taking too long" };
 	if (exit.code === 0) {
-		// opencode stops there, without a word.
+		// opencode stops after a denied call without a message.
 		if (denied.length > 0)
 			return {
 				outcome: "needs_human",
@@ -175,19 +175,22 @@ const asks = (unread: string): Verdict => ({
 	question: `its output was not understood, so whether it is done is for you to say: ${unread}`,
 });
 
-/** An end without the words that are known for success counts only where nothing else speaks against it. */
+/** An end without a known word for success counts only if nothing contradicts it. */
 const isBelieved = (ended: NonNullable<Reading["ended"]>, { trouble, limit, cut }: Reading, exit: Exit): boolean =>
 	ended.doubtful !== true || (exit.code === 0 && !cut && trouble === null && limit === null);
 
-/** Its tools write there, too. Whom the model has answered is logged in and has paid: that is somebody else's trouble, and must not close the account. */
+/**
+ * Tools write to stderr, too. If the model has answered, the account is logged in and paid for: an auth or billing error there comes from a tool, and must
+ * not close the account.
+ */
 function ofOthersToo(text: string, { message, tool_calls, not_understood }: Reading): Cause {
 	const cause = causeOfText(text);
-	// What was not understood may have been an answer.
+	// A line that was not understood may have been an answer.
 	const isAnswered = message !== "" || tool_calls > 0 || not_understood > 0;
 	return isAnswered && (cause === "auth" || cause === "billing") ? "unknown" : cause;
 }
 
-/** The events' own account of what was wrong. */
+/** The cause according to the events. */
 function causeTold({ ended, limit, trouble, retry }: Reading): Cause {
 	const hard: Cause[] = ["budget", "context", "aborted", "session_gone"];
 	if (ended && hard.includes(ended.cause)) return ended.cause;
@@ -216,7 +219,7 @@ function lastLine(text: string): string {
 	return plain(lines.at(-1) ?? "");
 }
 
-/** A stack trace ends in words that say nothing. */
+/** The line that names the cause: the last line of a stack trace says nothing. */
 function lineAbout(cause: Cause, stderr: string): string {
 	const lines = stderr.split(/[\r\n]+/).filter((line) => causeOfText(line) === cause);
 	return plain(lines.at(-1) ?? "");
@@ -225,7 +228,7 @@ function lineAbout(cause: Cause, stderr: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to go
 const plain = (line: string) => short(line.replace(/\u001b\[[0-9;]*m/g, "").trim(), 1000);
 
-/** The run's end as the scheduler counts it. A transient error is a crash to it: agents are tried again after those. */
+/** The exit kind for the scheduler. A transient error counts as a crash, after which agents are retried. */
 export function exitKindFor(format: Format, outcome: Outcome): ExitKind {
 	switch (outcome) {
 		case "ok":

@@ -1,13 +1,13 @@
-// Bytes → lines, as they come, in bounded memory. A line that is longer than agents may write is passed over.
+// Splits a stream of bytes into lines in bounded memory. Skips lines longer than MAX_LINE.
 
-/** Agents write a tool's whole output on one line; more than this is no line. */
+/** Agents write a tool's whole output on one line; a longer line is not an event. */
 export const MAX_LINE = 10 * 1024 * 1024;
 
 export type Lines = {
 	push(bytes: Uint8Array): void;
-	/** What is left without an end of line; null when the last line was whole. */
+	/** The rest without a line end; null if the last line was complete. */
 	end(): string | null;
-	/** Lines that were too long. */
+	/** Number of lines that were too long. */
 	readonly skipped: number;
 };
 
@@ -36,7 +36,7 @@ export function createLines(call: (line: string) => void, max = MAX_LINE): Lines
 			held = 0;
 			return;
 		}
-		// Of its own: the caller may use its buffer again.
+		// A copy: the caller may reuse its buffer.
 		parts.push(part.slice());
 		held += part.length;
 	};

@@ -1,4 +1,4 @@
-// How each program is told of Sluice's own server. That the real ones take it is shown in test/agents/mcp.real.ts.
+// How each program gets Sluice's own MCP server. test/agents/mcp.real.ts shows that the real programs accept it.
 
 import { describe, expect, test } from "vitest";
 import { profileOf } from "./index.ts";
@@ -31,13 +31,13 @@ describe("a run's own server", () => {
 		});
 	});
 
-	test("none where it is not wanted, or the profile does not say how to start it", () => {
+	test("none if it is not wanted, or if the command is unknown", () => {
 		expect(mcpEquipment("claude", "none", SLUICE)).toEqual({ options: [] });
 		expect(mcpEquipment("claude", "run", null)).toEqual({ options: [] });
 		expect(mcpEquipment("command", "all", SLUICE)).toEqual({ options: [] });
 	});
 
-	test("is for the four programs; an agent with a command of its own has to ask for it", () => {
+	test("is for the four programs; an agent with its own command has to ask for it", () => {
 		expect(["claude", "codex", "gemini", "opencode", "command"].map((name) => profileOf(name, {})?.mcp)).toEqual([
 			...Array(4).fill("run"),
 			"none",

@@ -1,13 +1,13 @@
-// Sluice's own MCP server for a run: how each program is told of it, under the name `sluice`, and that its tools need no approval, whatever the permission mode.
+// Sluice's own MCP server for a run: how each program gets it, under the name `sluice`, with tools that need no approval in any permission mode.
 //
-// | program  | is told of it by                     | allows its tools by                         | the run's variables                  |
+// | program  | gets the server by                   | allows its tools by                         | the run's variables                  |
 // |----------|--------------------------------------|---------------------------------------------|--------------------------------------|
-// | claude   | `--mcp-config`                       | `--allowedTools`                            | handed on, all of them               |
-// | codex    | `-c mcp_servers.sluice…`             | `default_tools_approval_mode`               | handed on where they are named       |
-// | gemini   | its settings alone: `gemini mcp add` | `--allowed-tools`                           | handed on, but for the token         |
-// | opencode | OPENCODE_CONFIG_CONTENT              | the rules of opencode-config.ts, or `--auto` | handed on, all of them              |
+// | claude   | `--mcp-config`                       | `--allowedTools`                            | all are passed on                    |
+// | codex    | `-c mcp_servers.sluice…`             | `default_tools_approval_mode`               | passed on if they are named          |
+// | gemini   | its settings alone: `gemini mcp add` | `--allowed-tools`                           | passed on, except the token          |
+// | opencode | OPENCODE_CONFIG_CONTENT              | the rules of opencode-config.ts, or `--auto` | all are passed on                   |
 //
-// Servers that the user or the project has registered stay: all of these add to them. Nothing secret is among the arguments; the token stays in the environment.
+// Servers that the user or the project has registered remain: all of these add to them. No argument is secret; the token stays in the environment.
 
 import type { Format } from "./profile.ts";
 
@@ -15,8 +15,8 @@ export const MCP_MODES = ["run", "all", "none"] as const;
 /** `run`: the few tools that a run needs. `all`: every tool of `sluice mcp`. */
 export type McpMode = (typeof MCP_MODES)[number];
 
-/** What the server needs to know of the run that it is started by. */
-export const MCP_VARIABLES = ["SLUICE_HOME", "SLUICE_SOCKET", "SLUICE_TOKEN", "SLUICE_JOB_ID", "SLUICE_RUN_ID", "SLUICE_ATTEMPT"] as const;
+/** What the server has to know of its run. */
+const MCP_VARIABLES = ["SLUICE_HOME", "SLUICE_SOCKET", "SLUICE_TOKEN", "SLUICE_JOB_ID", "SLUICE_RUN_ID", "SLUICE_ATTEMPT"] as const;
 
 export type McpEquipment = {
 	/** For the command line. */
@@ -25,7 +25,7 @@ export type McpEquipment = {
 	servers?: Record<string, unknown>;
 };
 
-/** `sluice`: argv that starts Sluice's command; null where it is not known, then the run gets no server. */
+/** `sluice`: argv that starts Sluice's command; null if unknown, then the run gets no server. */
 export function mcpEquipment(format: Format, mode: McpMode, sluice: readonly string[] | null): McpEquipment {
 	if (sluice === null || mode === "none") return { options: [] };
 	const [command = "", ...args] = [...sluice, "mcp", ...(mode === "run" ? ["--for", "run"] : [])];
@@ -36,12 +36,12 @@ export function mcpEquipment(format: Format, mode: McpMode, sluice: readonly str
 		}
 		case "codex": {
 			const server = { command, args, env_vars: MCP_VARIABLES, default_tools_approval_mode: "approve" };
-			// Strings and lists of strings are the same in TOML as in JSON.
+			// Strings and lists of strings are written the same in TOML and JSON.
 			const words = Object.entries(server).flatMap(([key, value]) => ["-c", `mcp_servers.sluice.${key}=${JSON.stringify(value)}`]);
 			return { options: words };
 		}
 		case "gemini":
-			// A policy file would do, too, but it would take the place of the user's own policies.
+			// A policy file would work, too, but it would replace the user's own policies.
 			return { options: ["--allowed-tools=mcp_sluice_*"] };
 		case "opencode":
 			return { options: [], servers: { sluice: { type: "local", command: [command, ...args], enabled: true } } };

@@ -1,4 +1,4 @@
-// Output that adapters do not know: counted, said with the version, and never repeated blindly.
+// Output that adapters do not know: counted, reported with the version, and never retried blindly.
 
 import { describe, expect, test } from "vitest";
 import { type Capture, capture, captures, judged } from "../../../test/make/capture.ts";
@@ -18,7 +18,7 @@ test("every event of every recording is known", () => {
 });
 
 describe("a run that exited with 0 and was not understood waits for a person, and is not repeated", () => {
-	test("all events renamed: with how much it wrote, and the version that its first event tells", () => {
+	test("all events renamed: reports the size of the output, and the version from its first event", () => {
 		const made = changed(capture("claude325-ok"), (event, at) => (at === 0 ? event : { ...event, type: `v3.${event.type}` }));
 		const found = judged({ ...made, stdout: made.stdout.replaceAll("2.1.325", "2.1.400") }, { program: CLAUDE, job: 7 });
 		expect(found.outcome).toBe("needs_human");
@@ -27,7 +27,7 @@ describe("a run that exited with 0 and was not understood waits for a person, an
 		);
 		expect(found.not_understood).toBe(lines(capture("claude325-ok")).length - 1);
 		expect([found.version, found.used.tokens]).toEqual(["2.1.400", 0]);
-		// An answer goes on with it.
+		// A person's answer resumes the session.
 		expect(found.session).toBe(judged(capture("claude325-ok")).session);
 	});
 
@@ -36,7 +36,7 @@ describe("a run that exited with 0 and was not understood waits for a person, an
 		const found = judged(wrapped, { program: { name: "it", version: "it 9.9.9", tested: "1.2.3" } });
 		expect([found.outcome, found.not_understood]).toEqual(["needs_human", lines(capture(name)).length]);
 		expect(found.message).toMatch(/that Sluice does not understand; it 9\.9\.9 is newer than 1\.2\.3, which Sluice was tested with$/);
-		// One that failed is judged by its exit code, and says so as well.
+		// A run that failed is judged by its exit code, and its message says so as well.
 		const failed = judged({ ...wrapped, code: 1 });
 		expect([failed.outcome, failed.message]).toEqual(["crashed", expect.stringContaining("that Sluice does not understand")]);
 	});
@@ -55,7 +55,7 @@ describe("a run that exited with 0 and was not understood waits for a person, an
 	});
 });
 
-describe("what is partly understood", () => {
+describe("partly understood output", () => {
 	test("counts as before, and the rest is counted", () => {
 		const made = capture("claude-tool");
 		const stdout = `${lines(made)
@@ -67,13 +67,13 @@ describe("what is partly understood", () => {
 		expect([not_understood, none]).toEqual([lines(made).length, 0]);
 	});
 
-	test("a stream that breaks off after an event that is known goes on where it broke off", () => {
+	test("a stream that breaks off after a known event is resumed where it broke off", () => {
 		const made = capture("claude-tool");
 		const stdout = `{"type":"hologram"}\n${lines(made).slice(0, 3).join("\n")}\n`;
 		expect(judged({ ...made, stdout }).outcome).toBe("transient");
 	});
 
-	test("words on stderr do not close the account when the answer may only not have been understood", () => {
+	test("text on stderr does not close the account if an answer may not have been understood", () => {
 		const wrapped = changed(capture("claude-ok"), (event) => ({ event }));
 		const found = judged({ ...wrapped, stderr: "tool: 401 Unauthorized", code: 1 });
 		expect(found.outcome).toBe("crashed");
@@ -104,7 +104,7 @@ describe("numbers as text, and ends in words of a later version", () => {
 		expect(judged({ ...ended({ subtype: "finished", ...change }), code }).outcome).toBe(outcome);
 	});
 
-	test("without the word that all is well, an error before it counts", () => {
+	test("without a known word for success, an earlier error counts", () => {
 		const found = judged(ended({ subtype: "finished", is_error: null, api_error_status: null, terminal_reason: null }, "claude-529"));
 		expect(found.outcome).toBe("transient");
 	});

@@ -1,19 +1,19 @@
-// Output that an adapter does not know: which events those are, and what a person is told about a run that was not understood.
+// Output that an adapter does not know: which events count as unknown, and what people read about a run that was not understood.
 //
-// A newer version of a program may rename its events or wrap them. Such a run may have done all of its work, so it is not repeated: a second one would cost as much and
-// be understood as little. Nor does it count as done. It waits for a person:
+// A newer version of a program may rename or wrap its events. Such a run may have done all of its work, so it is not retried: a second run would cost as much
+// and would not be understood either. Nor does it count as done. It waits for a person:
 //
 //   exit code   what was understood                       outcome
-//   0           nothing, or not how it ended              needs_human: a person looks at the log and at what was changed
+//   0           nothing, or everything but the end        needs_human: a person reads the log and the changes
 //   other       nothing                                   crashed, by retry policy; the message says that the output was not understood
-//   any         its end                                   as that says; what else was not understood is counted (`not_understood`)
+//   any         the end                                   as the end says; lines that were not understood are counted (`not_understood`)
 
 import type { Json } from "./happening.ts";
 import { isObject } from "./json.ts";
 import type { Format } from "./profile.ts";
 import type { Reading } from "./reading.ts";
 
-/** Events that an adapter knows, also those that mean nothing to it. */
+/** Events that an adapter knows, including those that it ignores. */
 const TYPES: Record<Exclude<Format, "command">, ReadonlySet<string>> = {
 	claude: new Set([
 		"system",
@@ -28,7 +28,7 @@ const TYPES: Record<Exclude<Format, "command">, ReadonlySet<string>> = {
 		"tool_use_summary",
 		"auth_status",
 		"keep_alive",
-		// Programs that print like Claude Code.
+		// Other programs with Claude Code's output format.
 		"tool_call",
 		"thinking",
 	]),
@@ -49,18 +49,18 @@ const APP_SERVER = /^(?:(?:thread|turn|item|account|remoteControl)\/|(?:error|wa
 
 export function isKnownEvent(format: Format, event: Json): boolean {
 	if (format === "command") return true;
-	// Each has an `error`, of a shape of its own.
+	// Every format has an `error` event, each of a different shape.
 	if (event.type === "error" && !isErrorOf(format, event)) return false;
 	if (format === "codex" && isObject(event.item) && !isKnownItem(event.item)) return false;
 	if (typeof event.type === "string" && TYPES[format].has(event.type)) return true;
 	switch (format) {
 		case "claude":
-			// Others end with a `result`, too, of another shape.
+			// Other formats also end with a `result`, of a different shape.
 			return event.type === "result" && (typeof event.subtype === "string" || typeof event.is_error === "boolean");
 		case "codex":
 			return typeof event.method === "string" ? APP_SERVER.test(event.method) : event.id !== undefined && isObject(event.result);
 		case "gemini":
-			// `-o json`: one object, without a type.
+			// `-o json` prints one object without a type.
 			return event.type === undefined && (isObject(event.stats) || (isObject(event.error) && event.session_id !== undefined));
 		case "opencode":
 			return false;
@@ -69,7 +69,7 @@ export function isKnownEvent(format: Format, event: Json): boolean {
 	}
 }
 
-/** Codex's events are about items; a message without its text says nothing. */
+/** Codex's events are about items. A message without text counts as unknown. */
 const isKnownItem = ({ type, text }: Json): boolean =>
 	typeof type === "string" && ITEMS.has(type) && (type !== "agent_message" || typeof text === "string");
 const ITEMS = new Set([
@@ -82,16 +82,16 @@ function isErrorOf(format: Format, event: Json): boolean {
 	return typeof event.message === "string" && (format === "gemini") === (event.severity !== undefined);
 }
 
-/** The program that a run was of, as far as that is known. */
+/** The program of a run, as far as known. */
 export type Program = {
 	name: string;
-	/** The version that is installed. The stream's own word comes first. */
+	/** The installed version. A version in the output takes precedence. */
 	version: string | null;
-	/** The version that the adapter was compared with. */
+	/** The version that the adapter was tested with. */
 	tested: string | null;
 };
 
-/** What a person is told of a run that exited with 0; null where the run was understood, or wrote nothing. */
+/** The question to a person about a run that exited with 0; null if the run was understood or wrote nothing. */
 export function notUnderstoodWords(reading: Reading, program: Program | undefined, job: number | undefined): string | null {
 	const { not_understood: unknown, other_lines: other } = reading;
 	if (reading.events > 0 ? !reading.ends_unknown : unknown + other === 0) return null;
@@ -103,7 +103,7 @@ export function notUnderstoodWords(reading: Reading, program: Program | undefine
 }
 
 /** "claude 2.1.400 is newer than 2.1.326, which Sluice was tested with". */
-export function versionWords(program: Program | undefined, told: string | null): string {
+function versionWords(program: Program | undefined, told: string | null): string {
 	const version = told ?? program?.version ?? null;
 	const name = program?.name ?? "the program";
 	const tested = program?.tested ?? null;
@@ -124,11 +124,11 @@ function sizeWords(bytes: number): string {
 }
 
 /** The number in what `--version` prints: "2.1.326 (Claude Code)", "codex-cli 0.169.0". */
-export const numberOf = (version: string): string => /\d+(?:\.\d+)+/.exec(version)?.[0] ?? version.trim().slice(0, 60);
+export const numberOf = (version: string): string => /(?<!\d)\d+(?:\.\d+)+/.exec(version)?.[0] ?? version.trim().slice(0, 60);
 
-/** Whether the first version is a later one. What has no number is not. */
+/** Whether the first version is later. False if one of them has no number. */
 export function isNewer(version: string, than: string): boolean {
-	const [one, other] = [version, than].map((text) => (/\d+(?:\.\d+)+/.exec(text)?.[0] ?? "").split(".").map(Number));
+	const [one, other] = [version, than].map((text) => (/(?<!\d)\d+(?:\.\d+)+/.exec(text)?.[0] ?? "").split(".").map(Number));
 	if (one === undefined || other === undefined || one[0] === undefined || Number.isNaN(one[0]) || one.length < 2) return false;
 	for (let at = 0; at < Math.max(one.length, other.length); at++) {
 		const [a, b] = [one[at] ?? 0, other[at] ?? 0];

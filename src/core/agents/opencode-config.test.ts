@@ -1,9 +1,9 @@
-// What opencode is told by its environment. That the real program obeys it is shown in test/agents/permissions.real.ts.
+// The configuration that opencode gets in its environment. test/agents/permissions.real.ts shows that the real program obeys it.
 
 import { describe, expect, test } from "vitest";
 import { type OpencodeRules, opencodeConfig, opencodePermission } from "./opencode-config.ts";
 
-/** As opencode asks its rules: the last one that fits counts. `?` is any character, `*` any number of them, ` *` at the end may be missing. */
+/** Matches like opencode: the last matching rule wins. `?` is any character, `*` any number of them, ` *` at the end may be missing. */
 function asks(rules: OpencodeRules, tool: string, what: string): string {
 	const fits = (pattern: string, text: string) => {
 		const source = pattern
@@ -43,7 +43,7 @@ describe("the rules of a permission mode", () => {
 		expect(asks(opencodePermission("full"), tool, what)).toBe("allow");
 	});
 
-	test("leave no command to edit unless it is named", () => {
+	test("allow edit no command unless it is named", () => {
 		expect(asks(opencodePermission("edit"), "bash", "git status")).toBe("deny");
 	});
 });
@@ -51,7 +51,7 @@ describe("the rules of a permission mode", () => {
 describe("the configuration of a run", () => {
 	const textOf = (told: ReturnType<typeof opencodeConfig>) => JSON.parse(("text" in told && told.text) || "null");
 
-	test("has an agent of the run's own, which may hand work to itself alone", () => {
+	test("has the run's own agent, which may delegate only to itself", () => {
 		const config = textOf(opencodeConfig({ permission: "edit", agent: "sluice-x1" }));
 		expect(config).toMatchObject({ default_agent: "sluice-x1", agent: { "sluice-x1": { mode: "all" } } });
 		const { permission } = config.agent["sluice-x1"];
@@ -60,7 +60,7 @@ describe("the configuration of a run", () => {
 		expect(asks(permission, "task", "general")).toBe("deny");
 	});
 
-	test("adds to what was given, and the run's own counts", () => {
+	test("merges with the given configuration, and the run's own settings win", () => {
 		const given = JSON.stringify({
 			theme: "x",
 			default_agent: "wild",
@@ -73,7 +73,7 @@ describe("the configuration of a run", () => {
 		expect(config.agent["sluice-x1"].permission.bash).toEqual({ "*": "deny", "?*": "deny" });
 	});
 
-	test("is left alone at full, and where the configuration says what a mode means", () => {
+	test("is unchanged at full, and if the configuration defines the mode", () => {
 		expect(opencodeConfig({ permission: "full", agent: "sluice-x1" })).toEqual({ text: undefined });
 		expect(opencodeConfig({ permission: "edit", agent: null })).toEqual({ text: undefined });
 		expect(textOf(opencodeConfig({ permission: "full", agent: "sluice-x1", mcp: { sluice: {} } }))).toEqual({ mcp: { sluice: {} } });

@@ -1,6 +1,6 @@
-// What opencode is told by its environment: what a run may do, and which servers it is given.
+// The configuration that opencode gets in its environment: what a run may do, and which MCP servers it has.
 //
-// opencode has no option for a permission mode. It asks a list of rules, the last one that fits counts, and the list is put together in this order:
+// opencode has no option for a permission mode. It checks a list of rules, of which the last match wins, and it builds the list in this order:
 //
 // | from                                                          | who can write it                |
 // |---------------------------------------------------------------|---------------------------------|
@@ -8,48 +8,48 @@
 // | `permission` of all configuration files, then OPENCODE_PERMISSION | the user, the project, the job |
 // | `agent.<name>.permission` of the agent that is used           | a file that names that agent    |
 //
-// A project's `agent.build.permission` would beat whatever is set before it. So a run at `ask` or `edit` uses an agent of its own, under a name that is made for
-// this run alone and that no file can name: its rules are the last ones, in the order that is written here.
+// A project's `agent.build.permission` would override all rules before it. So a run at `ask` or `edit` uses its own agent, whose name is made for this
+// run alone, so that no file can name it: its rules come last, in the order written here.
 
 import { isObject } from "./json.ts";
 import type { Permission } from "./profile.ts";
 
-/** The variable that holds a configuration file's text, read after all files. */
+/** The variable with the text of a configuration file that opencode reads after all files. */
 export const OPENCODE_CONFIG = "OPENCODE_CONFIG_CONTENT";
 
 export type OpencodeRules = Record<string, "allow" | Record<string, "allow" | "deny">>;
 
-/** The first version that was seen to obey these rules. Older ones are refused at `ask` and `edit`. */
+/** The first version that was seen to obey these rules. Sluice refuses older ones at `ask` and `edit`. */
 export const OPENCODE_OBEYS = "1.18.3";
 
 /**
- * Both patterns fit everything that a tool is called with. With the second one the model is still offered the tool, and a call of it is refused in words: so the
- * run says what it was not allowed to do. A rule for `*` alone would take the tool away in silence.
+ * Both patterns match every call. With `?*`, opencode still offers the tool to the model and refuses a call with a message, so the run reports what it was
+ * not allowed to do. A rule for `*` alone would remove the tool silently.
  */
 const DENY = { "*": "deny", "?*": "deny" } as const;
 
-/** Its own configuration: what an agent writes there, the next run would obey. */
+/** opencode's own configuration: the next run would obey what an agent writes there. */
 const OWN_FILES = ["opencode.json*", "*/opencode.json*", ".opencode/*", "*/.opencode/*"];
 
 /**
- * Shell lines that are denied although their command is allowed: they write into a file that opencode has not judged, or touch its own configuration. They stand
- * behind the allowed commands, since the last rule that fits counts.
+ * Shell lines that are denied although their command is allowed: they write a file that opencode has not checked, or touch its configuration. They come
+ * after the allowed commands, because the last match wins.
  */
 const NEVER = ["*>*", "*--output*", "* opencode.json*", "*/opencode.json*", "*.opencode*"];
 
-/** Tools that go by another name where it is asked what they may do. */
+/** Tools whose permission has another name. */
 const KEYS: Record<string, string> = { write: "edit", patch: "edit", multiedit: "edit", apply_patch: "edit" };
 
 /**
- * The rules for a permission mode. `tools`: those that a person granted. `ask`: reads in its folder. `edit`: writes there, too, and runs the commands that begin with one of `allow` ("git commit");
- * opencode asks for each command of a line by itself. `full`: everything.
+ * The rules for a permission mode. `ask`: reads in its folder. `edit`: also writes there, and runs commands that begin with an entry of `allow` ("git
+ * commit"); opencode checks each command of a shell line separately. `full`: everything. `tools`: tools that a person granted.
  */
 export function opencodePermission(permission: Permission, allow: readonly string[] = [], tools: readonly string[] = []): OpencodeRules {
 	if (permission === "full") return { "*": "allow" };
 	const granted = Object.fromEntries(tools.map((tool) => [KEYS[tool] ?? tool, "allow" as const]));
 	const bash = bashRules(allow);
 	const reads: OpencodeRules = {
-		// Tools of other servers, the web, folders elsewhere, and tools that do not exist yet.
+		// Tools of other servers, the web, other folders, and tools that do not exist yet.
 		"*": DENY,
 		read: { "*": "allow", "*.env": "deny", "*.env.*": "deny", "*.env.example": "allow" },
 		glob: "allow",
@@ -72,7 +72,10 @@ export function opencodePermission(permission: Permission, allow: readonly strin
 	};
 }
 
-/** A pattern that ends with ` *` fits the bare command, too. A command that is allowed and that NEVER would deny is allowed as it is, with nothing behind it. */
+/**
+ * A pattern that ends with ` *` also matches the bare command. An allowed command that NEVER would deny is allowed exactly as written, without further
+ * arguments.
+ */
 function bashRules(allow: readonly string[]): Record<string, "allow" | "deny"> {
 	if (allow.length === 0) return DENY;
 	const rules = (patterns: readonly string[], how: "allow" | "deny") => Object.fromEntries(patterns.map((pattern) => [pattern, how]));
@@ -92,15 +95,15 @@ export type OpencodeWish = {
 	permission: Permission;
 	allow?: readonly string[] | undefined;
 	tools?: readonly string[] | undefined;
-	/** The name of the run's own agent; null = it needs none, since another way was configured. */
+	/** The name of the run's own agent; null if the configuration sets permissions in another way. */
 	agent: string | null;
-	/** Servers of tools, by name. */
+	/** MCP servers by name. */
 	mcp?: Record<string, unknown> | undefined;
-	/** What OPENCODE_CONFIG_CONTENT says already. */
+	/** The present value of OPENCODE_CONFIG_CONTENT. */
 	given?: string | undefined;
 };
 
-/** The text of OPENCODE_CONFIG_CONTENT, over what was given; undefined when there is nothing to say. Problem: what was given cannot be read. */
+/** The text of OPENCODE_CONFIG_CONTENT, merged over `given`; undefined if there is nothing to set. Returns a problem if `given` cannot be parsed. */
 export function opencodeConfig({
 	permission,
 	allow,
@@ -126,7 +129,7 @@ export function opencodeConfig({
 
 type OwnAgent = { default_agent?: string; agent?: Record<string, unknown> };
 
-/** It may hand parts of its work to itself, and to no other agent: those have rules of their own. */
+/** The agent may start subtasks of itself, but of no other agent: other agents have their own rules. */
 const ownAgent = (name: string, rules: OpencodeRules): OwnAgent => ({
 	default_agent: name,
 	agent: {

@@ -1,4 +1,4 @@
-// opencode: `opencode run --format json`. No last event: a turn is over after `step_finish` with reason stop. Cost and tokens come step by step.
+// opencode: `opencode run --format json`. There is no final event: a turn is over after `step_finish` with reason stop. Cost and tokens come per step.
 
 import { causeOfStatus, causeOfText, isDenial } from "./causes.ts";
 import { toolText } from "./claude.ts";
@@ -7,19 +7,19 @@ import { countIn, microIn, objectIn, short, textIn } from "./json.ts";
 import { OPENCODE_CONFIG, OPENCODE_OBEYS } from "./opencode-config.ts";
 import type { Known, Profile } from "./profile.ts";
 
-/** It tries again in silence, and nothing turns that down; its log on stderr tells of it. */
+/** opencode retries silently, and no option limits that; its log on stderr shows the retries. */
 const PLAIN = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
 
 export const OPENCODE: Profile = {
 	output: "opencode",
-	// A session without a title makes a call of its own for one, which is not in its output and so on no ledger.
+	// Without a title, opencode makes an extra call to create one, whose usage is not in its output and so not on any ledger.
 	command: [...PLAIN, "--title", "{title}", "{options}"],
 	resume: [...PLAIN, "-s", "{session}", "{options}"],
 	open: ["opencode", "-s", "{session}"],
 	model: ["-m", "{model}"],
 	permissions: { ask: ["--agent", "{agent}"], edit: ["--agent", "{agent}"], full: ["--auto"] },
 	permission_env: { ask: { [OPENCODE_CONFIG]: "{rules}" }, edit: { [OPENCODE_CONFIG]: "{rules}" } },
-	// By the rules in that variable: opencode-config.ts.
+	// Allowed by the rules in that variable: opencode-config.ts.
 	allow: [],
 	allow_tool: [],
 	mcp: "run",
@@ -111,7 +111,7 @@ function causeOf(error: Json, data: Json, text: string): Cause {
 	if (error.name === "ProviderAuthError") return "auth";
 	if (error.name === "MessageAbortedError") return "aborted";
 	if (error.name === "ContextOverflowError") return "context";
-	// A 429 may mean that there is no money left: the answer's words say so.
+	// A 429 may mean that no money is left: the words of the response say so.
 	const words = causeOfText(`${text} ${textIn(data.responseBody)}`);
 	if (words === "billing" || words === "limited" || words === "context") return words;
 	const status = causeOfStatus(data.statusCode);
@@ -123,7 +123,7 @@ function retryAfter(headers: Json): number | undefined {
 	if (Number.isFinite(exact)) return countIn(exact);
 	const header = textIn(headers["retry-after"]);
 	if (/^\d+(?:\.\d+)?$/.test(header)) return countIn(Number(header) * 1000);
-	// A date: how long that is, going by the server's own clock.
+	// A date: converted to a span by the server's own clock.
 	const span = Date.parse(header) - Date.parse(textIn(headers.date));
 	return Number.isFinite(span) && span > 0 ? span : undefined;
 }

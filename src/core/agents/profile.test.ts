@@ -1,4 +1,4 @@
-// The argv that a profile and a wish make.
+// The argv made from a profile and the options of a run.
 
 import { describe, expect, test } from "vitest";
 import { ADAPTERS, profileOf } from "./index.ts";
@@ -8,7 +8,7 @@ const PROMPT = '--help "Fix" $HOME `date`\n\n- the parser';
 const KNOWN = FORMATS.filter((name) => name !== "command");
 
 describe("a built-in agent", () => {
-	test.each(KNOWN)("%s gets its prompt through standard input, at first and in a session that goes on", (name) => {
+	test.each(KNOWN)("%s gets its prompt on standard input, in a new and in a resumed session", (name) => {
 		const { profile } = ADAPTERS[name];
 		for (const permission of PERMISSIONS)
 			for (const session of [undefined, "5e551011"]) {
@@ -18,20 +18,30 @@ describe("a built-in agent", () => {
 				expect(argv.join("\n").includes("5e551011")).toBe(session !== undefined);
 			}
 	});
+
+	test.each(KNOWN)("%s gets the options of permission full at that permission alone", (name) => {
+		const { profile } = ADAPTERS[name];
+		const [ask, edit, full] = PERMISSIONS.map((permission) => commandLine(profile, { prompt: PROMPT, permission }).argv);
+		const options = profile.permissions.full;
+		expect(options.length).toBeGreaterThan(0);
+		expect(full).toEqual(expect.arrayContaining([...options]));
+		const last = options.at(-1);
+		for (const other of [ask, edit]) expect(other).not.toContain(last);
+	});
 });
 
-describe("an agent of the configuration", () => {
+describe("a configured agent", () => {
 	test("with {prompt} in its command gets the prompt as that argument, whatever is in it", () => {
 		const profile = profileOf("mine", { mine: { command: ["mine", "--ask={prompt}"] } })!;
 		expect(commandLine(profile, { prompt: PROMPT })).toEqual({ argv: ["mine", `--ask=${PROMPT}`], stdin: null });
 	});
 
-	test("without it gets it through standard input", () => {
+	test("without {prompt} gets it on standard input", () => {
 		const profile = profileOf("mine", { mine: { command: ["mine", "--json"] } })!;
 		expect(commandLine(profile, { prompt: PROMPT })).toEqual({ argv: ["mine", "--json"], stdin: "prompt" });
 	});
 
-	test("may ask for a title of the session", () => {
+	test("may use a title for the session", () => {
 		const profile = profileOf("mine", { mine: { command: ["mine", "--title={title}"] } })!;
 		expect(commandLine(profile, { prompt: PROMPT, title: "Sluice job 7" }).argv).toEqual(["mine", "--title=Sluice job 7"]);
 	});

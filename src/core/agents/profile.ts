@@ -1,10 +1,10 @@
-// How an agent is started, resumed and stopped: data, the same for those that are built in and for those of the configuration; and the argv made from it.
+// How an agent is started, resumed and stopped: data of the same form for built-in and configured agents; and the argv made from it.
 
 import type { McpMode } from "./mcp.ts";
 import type { OwnReading } from "./own/outcomes.ts";
 
 export const FORMATS = ["claude", "codex", "gemini", "opencode", "command"] as const;
-/** How an agent's output is read. `command`: not at all, its exit code says everything. */
+/** How an agent's output is read. `command`: not at all, the exit code decides. */
 export type Format = (typeof FORMATS)[number];
 
 export const PERMISSIONS = ["ask", "edit", "full"] as const;
@@ -13,46 +13,46 @@ export type Permission = (typeof PERMISSIONS)[number];
 export type Profile = {
 	output: Format;
 	/**
-	 * argv: `{options}` where those of model and permission go, `{title}` for what the session shall be called. The prompt comes through standard input; with
-	 * `{prompt_file}` a file with it is named there; with `{prompt}` it is that argument itself, which every user of the machine can read in the list of processes.
+	 * argv. `{options}`: where the options for model and permission go. `{title}`: the session's title. The prompt comes on standard input, or in a file that
+	 * `{prompt_file}` names, or as the argument `{prompt}`, which every user of the machine can read in the process list.
 	 */
 	command: string[];
-	/** The same for going on with a session, `{session}`; empty = it cannot. */
+	/** argv that resumes session `{session}`; empty = not possible. */
 	resume: string[];
-	/** How a person goes on with a session at a terminal; empty = not at all. */
+	/** argv with which a person resumes a session at a terminal; empty = not possible. */
 	open: string[];
 	/** Options for a model, with `{model}`. */
 	model: string[];
 	/** Options for each permission mode. */
 	permissions: Record<Permission, string[]>;
-	/** Options that allow one shell command and whatever follows it, `{command}`; empty = it has no such way. */
+	/** Options that allow one shell command with any arguments, `{command}`; empty = not possible. */
 	allow: string[];
-	/** The same for one tool, `{tool}`. */
+	/** Options that allow one tool, `{tool}`. */
 	allow_tool: string[];
-	/** What it is asked to stop with first. */
+	/** The first signal of a stop. */
 	stop_signal: "SIGINT" | "SIGTERM";
-	/** Variables, under those of the job. Not for secrets. */
+	/** Variables; the job's own override them. Not for secrets. */
 	env: Record<string, string>;
-	/** Variables for a permission mode, where there is no option for it. `{rules}`: what core/agents/opencode-config.ts makes for the run. */
+	/** Variables for a permission mode, for programs without an option for it. `{rules}`: what core/agents/opencode-config.ts makes for the run. */
 	permission_env: Partial<Record<Permission, Record<string, string>>>;
 	/** Which tools of Sluice's own MCP server its runs get. */
 	mcp: McpMode;
-	/** The variable that names the folder of its login and sessions; null = it has none. */
+	/** The variable that names the folder with login and sessions; null if there is none. */
 	home_variable: string | null;
 } & OwnReading;
 
-/** What we know of a program that ships with a profile. */
+/** What is known of a program whose profile is built in. */
 export type Known = {
-	/** The newest version that `npm run test:agents` runs. */
+	/** The newest version that `npm run test:agents` tests. */
 	tested: string;
-	/** An older version that it runs as well. */
+	/** An older version that it tests as well. */
 	tested_older: string;
-	/** Folder of its login and sessions, below HOME. */
+	/** Folder with login and sessions, below HOME. */
 	home: string;
-	/** Files in there that a login leaves behind, and variables that stand for one. */
+	/** Files in that folder that prove a login, and variables that replace one. */
 	logins: { files: string[]; variables: string[] };
 	install: string;
-	/** The first version that obeys the permission modes below `full`; left out where all that are in use do. */
+	/** The first version that obeys the permission modes below `full`; absent if all versions in use do. */
 	obeys_since?: string;
 };
 
@@ -60,20 +60,20 @@ export type Wish = {
 	prompt: string;
 	model?: string | undefined;
 	permission?: Permission | undefined;
-	/** Options for what it may do, instead of those of `permission` alone. */
+	/** Options for what the run may do; they replace those of `permission`. */
 	permitted?: readonly string[] | undefined;
 	session?: string | undefined;
-	/** What a session is called, for programs that want to know: nothing of the prompt, since arguments are there for all to see. */
+	/** The session's title. Holds nothing of the prompt, because every user of the machine can read arguments. */
 	title?: string | undefined;
 	/** The name of the run's own agent, `{agent}`. */
 	agent?: string | undefined;
-	/** More options, behind those of model and permission. */
+	/** Further options, after those for model and permission. */
 	options?: readonly string[] | undefined;
 	/** A file that holds the prompt. */
 	prompt_file?: string | undefined;
 };
 
-/** Longer prompts come through standard input: the system bounds each argument. */
+/** The system limits the size of one argument; longer prompts go to standard input. */
 const MAX_ARGUMENT = 128 * 1024 - 1;
 
 export function commandLine(profile: Profile, wish: Wish): { argv: string[]; stdin: "prompt" | null } {
@@ -91,7 +91,7 @@ export function commandLine(profile: Profile, wish: Wish): { argv: string[]; std
 		const titled = word.replaceAll("{title}", () => wish.title ?? "sluice");
 		return [wish.session === undefined ? titled : titled.replaceAll("{session}", () => wish.session as string)];
 	});
-	// Where the program reads it from a file, nothing of it stands in the list of processes.
+	// Read from a file, the prompt does not appear in the process list.
 	const file = wish.prompt_file;
 	if (file !== undefined && words.some((word) => word.includes("{prompt_file}")))
 		return { argv: words.map((word) => word.replaceAll("{prompt_file}", () => file)), stdin: null };
@@ -104,10 +104,10 @@ export function commandLine(profile: Profile, wish: Wish): { argv: string[]; std
 	};
 }
 
-/** Whether a prompt can be an argument where the profile's command wants it as one. An agent of one's own may not read standard input. */
+/** Whether the prompt is too long for an agent whose command takes it as an argument. A configured command may not read standard input. */
 export const isTooLong = (profile: Profile, prompt: string): boolean =>
 	profile.output === "command" &&
 	profile.command.some((word) => word.includes("{prompt}") && !fits(word.replaceAll("{prompt}", () => prompt)));
 
-/** Bytes count, not characters: at most three of them to one. */
+/** The limit is in bytes; a UTF-16 unit takes at most three. */
 const fits = (word: string) => word.length * 3 <= MAX_ARGUMENT || new TextEncoder().encode(word).length <= MAX_ARGUMENT;

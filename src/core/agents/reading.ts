@@ -1,4 +1,4 @@
-// What is known of an agent from the lines it has written so far: a fold over its happenings, in bounded memory.
+// What an agent's lines have shown so far: a fold over its happenings, in bounded memory.
 
 import type { Happening, Json, Trouble, Used } from "./happening.ts";
 import { NOTHING } from "./happening.ts";
@@ -11,61 +11,61 @@ import type { Format } from "./profile.ts";
 const MESSAGE_MAX = 4000;
 const TOOLS_MAX = 1000;
 const NAME_MAX = 200;
-/** More than are kept, so that the rest can be counted. */
+/** More than are stored, so that the rest can be counted. */
 const DENIALS_MAX = 1000;
 const DENIAL_MAX = 1000;
 const SETTLED_MAX = 10_000;
 const SPREAD_MAX = 1_000_000;
-/** Calls that may still grow: several agents of one run talk at once. Of older ones only the sum is kept. */
+/** Maximum calls that may still grow: several agents of one run may call the model at once. Older calls are kept only as a sum. */
 const CALLS_MAX = 1000;
 
 export type Reading = {
 	session: string | null;
-	/** What it said last. */
+	/** The agent's last message. */
 	message: string;
-	/** Tools that run now, by id. */
+	/** Tools that are running, by id. */
 	tools: Map<string, { name: string; text: string }>;
 	tool_calls: number;
 	turns: number;
-	/** When the model began its last answer, where tools of that answer may run without a word. */
+	/** When the model began its last answer; set for programs that do not report a tool before it is done. */
 	answering_at: number | null;
-	/** Tool calls that it was not allowed to make, `tool: what`, each once. */
+	/** Tool calls that were not allowed, as `tool: what`, without duplicates. */
 	denied: string[];
-	/** What it wanted a tool to ask a person. */
+	/** What the agent wanted a tool to ask a person. */
 	asked: string[];
 	retry: Trouble | null;
 	limit: { until: number | null; assumed?: string | undefined } | null;
 	trouble: Trouble | null;
 	steps: Used | null;
 	total: { scope: "process" | "session" | "either"; used: Used; own?: Used | undefined } | null;
-	/** Tokens that went into the model, as far as single calls were seen. */
+	/** Tokens that went into the model, as far as single calls were reported. */
 	seen: number;
-	/** Calls since the last sum was told: the latest by id, and the sum of those before. */
+	/** Calls since the last reported sum: the latest by id, and the sum of the older ones. */
 	calls: { latest: Map<string, Used>; older: Used };
 	ended: Extract<Happening, { is: "ended" }> | null;
 	events: number;
-	/** Lines that told anything but that it tries again. */
+	/** Number of lines that reported anything but a retry. */
 	heard: number;
-	/** The last line that was no event. */
+	/** The last line that was not an event. */
 	noise: string;
-	/** The last line has no end. */
+	/** The last line was truncated. */
 	cut: boolean;
 	skipped: number;
-	/** The program's version, where it tells it. */
+	/** The program's version, if it prints one. */
 	version: string | null;
-	/** Lines that were JSON, but of no event that the adapter knows; and their length. */
+	/** JSON lines that are not events known to the adapter: their number and length. */
 	not_understood: number;
 	unknown_bytes: number;
-	/** The last event was one of them. */
+	/** The last event was unknown. */
 	ends_unknown: boolean;
-	/** Lines that were no JSON; and their length. */
+	/** Lines that are not JSON: their number and length. */
 	other_lines: number;
 	other_bytes: number;
 };
 
-export type Reader = {
+export type StreamReader = {
 	push(bytes: Uint8Array): void;
-	/** Nothing more comes. May be asked for more than once. */
+	/** Marks the end of the output. Can be called more than once. */
 	end(): Reading;
 	readonly reading: Reading;
 };
@@ -100,16 +100,16 @@ const fresh = (): Reading => ({
 	other_bytes: 0,
 });
 
-/** `onHappening` and `onNoise` hear of everything in its order, for whoever shows it. */
+/** `onHappening` and `onNoise` are called for everything in order; the renderer uses them. */
 export function createReader(
 	format: Format,
 	onHappening: (happening: Happening) => void = () => {},
 	onNoise: (line: string) => void = () => {},
-): Reader {
+): StreamReader {
 	const interpret = ADAPTERS[format].interpret;
 	const reading = fresh();
 	let lastStep: string | undefined;
-	/** Calls that the last sum has counted. */
+	/** Calls that the last sum includes. */
 	const settled = new Set<string>();
 	let isPiece = false;
 	let loose: string | null = null;
@@ -129,7 +129,7 @@ export function createReader(
 		}
 		sort(event, text.length);
 	};
-	/** No event. Words in JSON of another shape, or in a piece of an event, are not read for causes: they may be about anything. */
+	/** A line that is not an event. Other JSON, and fragments of events, are not searched for causes: their words may be about anything. */
 	const other = (text: string) => {
 		if (isJson(text)) {
 			reading.ends_unknown = true;
@@ -141,7 +141,7 @@ export function createReader(
 		reading.other_bytes += text.length;
 		if (!text.startsWith('{"')) reading.noise = short(text, MESSAGE_MAX);
 	};
-	/** An object over several lines, as `gemini -o json` prints it: known when its last line comes. */
+	/** An object over several lines, as `gemini -o json` prints it: complete when its last line comes. */
 	const spread = (text: string): Json | null => {
 		if (text.startsWith("{")) loose = "";
 		else if (loose === null) return null;
@@ -157,7 +157,7 @@ export function createReader(
 		if (!reading.ends_unknown) return see(interpret(event));
 		reading.not_understood++;
 		reading.unknown_bytes += length;
-		// Whatever else such an event says, it may mean something else by it.
+		// An unknown event gives only session and version: its other fields may have another meaning.
 		for (const one of interpret(event)) if (one.is === "session" || one.is === "version") take(one);
 	};
 	const see = (happened: Happening[]) => {
@@ -200,11 +200,11 @@ export function createReader(
 				if (reading.tools.size < TOOLS_MAX) reading.tools.set(keyOf(one), { name: short(one.name, NAME_MAX), text: one.text });
 				return;
 			case "tool_done":
-				if (one.how === "denied") reading.denied = unique([...reading.denied, denialOf(one, reading.tools.get(keyOf(one)))]);
+				if (one.how === "denied") addDenial(reading, short(denialOf(one, reading.tools.get(keyOf(one))), DENIAL_MAX));
 				reading.tools.delete(keyOf(one));
 				return;
 			case "call":
-				// A line that comes again after the sum is in the sum.
+				// A line repeated after the sum is already included in the sum.
 				if (!settled.has(keyOf(one)) && takeCall(reading, keyOf(one), one.used) === "new") reading.turns++;
 				goesOn();
 				return;
@@ -222,7 +222,7 @@ export function createReader(
 					if (one.id === undefined || one.id !== lastStep) reading.steps = plus(reading.steps ?? NOTHING, one.used);
 					lastStep = one.id;
 				} else {
-					// One process may tell several sums, each of what came since the one before it; a line that comes twice tells the same sum again.
+					// One process may report several sums, each since the previous one; a repeated line reports the same sum again.
 					const isAgain = reading.total !== null && reading.total.used.tokens === one.used.tokens;
 					const own = one.own && reading.total?.own ? (isAgain ? reading.total.own : plus(reading.total.own, one.own)) : one.own;
 					reading.total = { scope: one.scope, used: one.used, own };
@@ -258,7 +258,7 @@ export function createReader(
 			else {
 				reading.cut = true;
 				const some = beginningOf(rest);
-				// Half of a sum may lack what says whose it is; single calls tell what was used without it.
+				// A truncated sum may lack the field that says whose it is; single calls give the usage without it.
 				const isSum = (one: Happening) => one.is === "used" && one.scope !== "step" && reading.seen > 0;
 				if (some && isKnownEvent(format, some)) see(interpret(some).filter((one) => !isSum(one)));
 				else if (some)
@@ -272,7 +272,7 @@ export function createReader(
 	};
 }
 
-/** The same call is told again with each of its parts, and may grow. */
+/** A call is reported again with each of its parts, and its numbers may grow. */
 function takeCall(reading: Reading, id: string, used: Used): "new" | "known" {
 	const { latest } = reading.calls;
 	const before = latest.get(id);
@@ -289,28 +289,33 @@ function takeCall(reading: Reading, id: string, used: Used): "new" | "known" {
 
 const inputOf = ({ tokens, output_tokens }: Used): number => tokens - output_tokens;
 
-/** The model has said or done something, or told what it used. */
+/** Whether the model has said or done something, or reported usage. */
 export const isAnswered = (reading: Pick<Reading, "message" | "tool_calls" | "seen" | "steps" | "not_understood">): boolean =>
 	reading.message !== "" || reading.tool_calls > 0 || reading.seen > 0 || reading.steps !== null || reading.not_understood > 0;
-/** As many as are kept. An agent often tries the same thing again. */
+/** Distinct texts, up to the maximum that is kept. An agent often repeats a call. */
 export const unique = (texts: readonly string[]): string[] =>
 	[...new Set(texts.map((text) => short(text, DENIAL_MAX)))].slice(0, DENIALS_MAX);
+
+/** Does not use `unique`, which is too slow for an agent that is refused a million times. */
+function addDenial(reading: Reading, denial: string): void {
+	if (reading.denied.length < DENIALS_MAX && !reading.denied.includes(denial)) reading.denied.push(denial);
+}
 
 const denialOf = ({ text }: { text: string }, tool: { name: string; text: string } | undefined): string =>
 	tool === undefined ? text || "a tool" : tool.text === "" ? tool.name : `${tool.name}: ${tool.text}`;
 
 const keyOf = ({ id }: { id: string }): string => short(id, NAME_MAX);
 
-/** It goes into a command line and a path. */
+/** The id goes into a command line and a path. */
 const isSessionId = (id: string) => /^[\w][\w.:-]{0,199}$/.test(id);
 
-/** Each part as it was last told, or earlier, if that was more: the first word about a call comes before it is over. */
+/** The larger value of each part: early reports about a call come before it is over. */
 export function largest(one: Used, other: Used): Used {
 	const input_tokens = Math.max(one.input_tokens, other.input_tokens);
 	const output_tokens = Math.max(one.output_tokens, other.output_tokens);
 	const cached_tokens = Math.max(one.cached_tokens, other.cached_tokens);
 	const cache_write_tokens = Math.max(one.cache_write_tokens, other.cache_write_tokens);
-	// Not the sum of the parts: some programs count what was cached among the input.
+	// Not the sum of the parts: some programs include cached tokens in the input.
 	const tokens = Math.max(one.tokens, other.tokens);
 	return { tokens, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro: one.cost_micro ?? other.cost_micro };
 }

@@ -1,4 +1,4 @@
-// An agent's JSON lines as text for people: what it says, which tools it uses, what goes wrong.
+// Renders an agent's JSON lines for people: what it says, which tools it uses, what goes wrong.
 
 import type { Happening } from "./happening.ts";
 import { short } from "./json.ts";
@@ -9,11 +9,11 @@ const OUTPUT_LINES = 5;
 
 export type Renderer = { push(text: string): string; end(): string };
 
-/** Text in, text out; lines that are no events come through as they are. */
+/** Lines that are not events are passed through. */
 export function createRenderer(format: Format): Renderer {
 	let out = "";
 	let isPiece = false;
-	/** An error is often told twice: when it happens, and as the end. */
+	/** An error is often reported twice: when it happens, and as the end. */
 	let lastTrouble = "";
 	const tools = new Map<string, string>();
 	const line = (text: string) => {
@@ -60,7 +60,7 @@ export function createRenderer(format: Format): Renderer {
 				for (const denied of one.denied ?? []) line(`! not allowed: ${short(denied, 300)}`);
 				return;
 			case "used": {
-				// The newer Claude Code tells both the session's sum and this run's part; Codex only the sum.
+				// Newer versions of Claude Code report both the session's sum and this run's part; Codex reports only the sum.
 				const { tokens, cost_micro } = one.own ?? one.used;
 				const cost = cost_micro === null ? "" : `, $${(cost_micro / 1e6).toFixed(4)}`;
 				if (tokens > 0) line(`· ${tokens} tokens${cost}${one.scope === "session" ? " in this session so far" : ""}`);

@@ -1,23 +1,23 @@
-// What a run used, as a delta against what its session had used before it.
+// What a run used, as the difference to what its session had used before.
 //
-//   told as            this run's part                          the session's mark afterwards
+//   reported as        this run's part                          the session's mark afterwards
 //   steps              their sum                                before + that
-//   of the process     all of it                                before + that
-//   of the session     what is over the mark before; all of     all of it
-//                      it if the count has begun anew
-//   one or the other   what the newer versions say themselves; else as the one that fits what single calls were seen to take
-//   single calls       their sum: the run was broken off        as before: the program's own count has lost them, too
-//                      before, or after, it told a sum
+//   process            all of it                                before + that
+//   session            what exceeds the mark before; all of     all of it
+//                      it if the counter was reset
+//   either             the part that newer versions report; else the reading that is closer to the usage of single calls
+//   single calls       their sum: the run was interrupted       as before: the program's own counter missed them, too
+//                      before it reported a sum, or after one
 //
-// The mark is where the program's next sum over the session begins, not all that was charged.
+// The mark is the value from which the program's next session sum counts, not all that was charged.
 
 import { NOTHING, type Used } from "./happening.ts";
 import { plus, type Reading } from "./reading.ts";
 
-/** `total`: null when nobody knows. */
+/** `total`: null if unknown. */
 export type Settled = { delta: Used; total: Used | null };
 
-/** `before`: the session's high-water mark; null when it was resumed and nobody knows it. */
+/** `before`: the session's mark; null if the session was resumed and its mark is unknown. */
 export function settleUsage(reading: Pick<Reading, "steps" | "total" | "seen" | "calls">, before: Used | null): Settled {
 	const mark = before ?? NOTHING;
 	const { steps, total, calls } = reading;
@@ -29,18 +29,18 @@ export function settleUsage(reading: Pick<Reading, "steps" | "total" | "seen" | 
 
 function settleTold(told: NonNullable<Reading["total"]>, before: Used | null, seen: number): { delta: Used; total: Used } {
 	const mark = before ?? NOTHING;
-	// Its own part needs no mark, which may be lost, or hold what the program has lost.
+	// A reported own part needs no mark; the mark may be lost, or include calls that the program's counter missed.
 	if (told.own) return { delta: told.own, total: told.used };
 	if (!isCumulative(told, mark, seen)) return { delta: told.used, total: plus(mark, told.used) };
 	return { delta: risen(told.used, mark), total: told.used };
 }
 
-/** What a count over the session has risen by; all of it if it has begun anew. */
+/** How far a session's counter rose above the mark; the whole counter if it was reset. */
 export const risen = (count: Used, mark: Used): Used => (count.tokens < mark.tokens ? count : minus(count, mark));
 
 function isCumulative({ scope, used }: NonNullable<Reading["total"]>, mark: Used, seen: number): boolean {
 	if (scope !== "either") return scope === "session";
-	// What it put out was not seen in full, so neither fits exactly.
+	// Output tokens were not seen in full, so neither reading matches exactly; the closer one is taken.
 	return Math.abs(used.tokens - mark.tokens - seen) < Math.abs(used.tokens - seen);
 }
 

@@ -21,7 +21,7 @@ describe("a program that may not obey a permission mode", () => {
 	const problem = (permission: "ask" | "edit" | "full", version: string | null) =>
 		permissionProblem("opencode", OPENCODE_KNOWN, permission, version);
 
-	test("is refused below full when it is too old, or does not tell", () => {
+	test("is refused below full if its version is too old or unknown", () => {
 		expect(problem("ask", "1.18.2")).toBe(
 			"opencode 1.18.2 may not obey permission ask: 1.18.3 is the first version that is known to. Update it, or give the job --permission full",
 		);

@@ -1,14 +1,14 @@
-// Versions as programs print them, and whether one is new enough for what a job asks of it.
+// Versions as programs print them, and whether a version is new enough for a job's permission mode.
 
 import type { Known, Permission } from "./profile.ts";
 
-/** The numbers of `1.18.33`, `opencode 1.18.33`, `v2.1 (Claude Code)`; null when there are none. */
+/** The numbers of `1.18.33`, `opencode 1.18.33`, `v2.1 (Claude Code)`; null if there are none. */
 const numbersIn = (text: string): number[] | null => {
-	const [found] = /\d+(?:\.\d+)+/.exec(text) ?? [];
+	const [found] = /(?<!\d)\d+(?:\.\d+)+/.exec(text) ?? [];
 	return found === undefined ? null : found.split(".").map(Number);
 };
 
-/** Null: one of them cannot be read. */
+/** Null if one of the versions cannot be read. */
 export function isOlder(version: string, than: string): boolean | null {
 	const [mine, other] = [numbersIn(version), numbersIn(than)];
 	if (mine === null || other === null) return null;
@@ -19,7 +19,7 @@ export function isOlder(version: string, than: string): boolean | null {
 	return false;
 }
 
-/** Why a program of this version must not be started with this permission mode; null when it may. `version` null: it does not tell. */
+/** Why a program of this version must not be started with this permission mode; null if it may. `version` null: unknown. */
 export function permissionProblem(program: string, known: Known | null, permission: Permission, version: string | null): string | null {
 	const since = known?.obeys_since;
 	if (since === undefined || permission === "full") return null;

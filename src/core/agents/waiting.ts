@@ -1,9 +1,9 @@
-// Whether an agent has run into a limit and waits for its end by itself. Some cannot be told not to, and would keep their slot for hours:
+// Whether an agent waits for the end of a limit by itself. Some programs have no option against that, and would occupy their slot for hours:
 //
-//   Codex           says so in an event; a long retry-after is waited for in silence
-//   Gemini CLI      says so on stderr, and tries up to ten times: it is stopped after its second failure (decision 0125)
-//   opencode        says so in its log on stderr, which its profile turns on; what it was told to wait is not in it. The newer gives up after five retries, 1.18.3
-//                   never: it is stopped where the newer gives up
+//   Codex           reports it in an event, but waits silently for a long retry-after
+//   Gemini CLI      reports it on stderr, and tries up to ten times: Sluice stops it after its second failure (decision 0125)
+//   opencode        reports it in its log on stderr, which its profile turns on, without the retry-after. Newer versions give up after five retries, 1.18.3
+//                   never does: Sluice stops it where the newer versions give up
 //   Claude Code     gives up by itself
 
 import { causeOfText, delayIn } from "./causes.ts";
@@ -14,7 +14,7 @@ import type { Reading } from "./reading.ts";
 const OF_LIMITS = ["throttled", "limited"];
 const ON_STDERR: readonly Format[] = ["gemini", "opencode"];
 
-/** `stderr`: its end, where that is what was written last; else empty. Null when it is at work, or waits for something else. */
+/** `stderr`: the end of stderr if the agent's last output went there, else empty. Null if the agent is working, or waits for something else. */
 export function waitsFor(format: Format, reading: Pick<Reading, "tools" | "retry">, stderr: string): Trouble | null {
 	if (reading.tools.size > 0) return null;
 	if (reading.retry) return OF_LIMITS.includes(reading.retry.cause) ? reading.retry : null;
@@ -26,13 +26,13 @@ export function waitsFor(format: Format, reading: Pick<Reading, "tools" | "retry
 	return { cause, text: wordsOf(text), ...(delay === undefined ? {} : { retry_after_ms: delay }) };
 }
 
-/** As many attempts at one call of the model as they are given. */
+/** How many attempts at one model call Sluice allows. */
 const GEMINI_ATTEMPTS = 2;
 const OPENCODE_ATTEMPTS = 6;
 
 /**
- * The failure that an agent has met at its last attempt, and would go on trying against; null when there is none. `stderr` as above; `since`: when it last wrote
- * to stdout, epoch milliseconds.
+ * The failure that an agent keeps retrying against, once it has used up its attempts; null if there is none. `stderr` as in `waitsFor`; `since`: when the
+ * agent last wrote to stdout, epoch milliseconds.
  */
 export function triesInVain(format: Format, reading: Pick<Reading, "tools">, stderr: string, since: number): Trouble | null {
 	if (reading.tools.size > 0) return null;
@@ -40,7 +40,7 @@ export function triesInVain(format: Format, reading: Pick<Reading, "tools">, std
 	return format === "opencode" ? opencodeInVain(stderr, since) : null;
 }
 
-/** A line of its log for each failure, with its time. */
+/** opencode logs one line for each failure, with its time. */
 function opencodeInVain(stderr: string, since: number): Trouble | null {
 	const failures = stderr
 		.split("\n")
@@ -51,7 +51,7 @@ function opencodeInVain(stderr: string, since: number): Trouble | null {
 	return [...OF_LIMITS, "transient", "billing", "auth"].includes(cause) ? { cause, text: wordsOf(last) } : null;
 }
 
-/** It tells of each attempt ("Attempt 2 failed …. Retrying …") and counts from one again for the next call. */
+/** Gemini CLI reports each attempt ("Attempt 2 failed …. Retrying …") and counts from one again for the next call. */
 function geminiInVain(stderr: string): Trouble | null {
 	const last = [...stderr.matchAll(/^Attempt (\d+) failed/gm)].at(-1);
 	if (last === undefined || Number(last[1]) < GEMINI_ATTEMPTS) return null;
@@ -64,7 +64,7 @@ function geminiInVain(stderr: string): Trouble | null {
 	return { cause, text: wordsOfFailure(words, error), ...(delay === undefined ? {} : { retry_after_ms: delay }) };
 }
 
-/** `words` name the failure, or only its status; then the error stands behind them, with the provider's answer in it. */
+/** `words` name the failure, or only its status; in that case `error` holds the provider's response. */
 function wordsOfFailure(words: string, error: string): string {
 	const named = /^Attempt \d+ failed: (.*)/.exec(words)?.[1]?.trim();
 	const answered = /"message": ?"((?:[^"\\]|\\.)+)"/.exec(error)?.[1];
@@ -72,5 +72,5 @@ function wordsOfFailure(words: string, error: string): string {
 	return named || answered || firstLine || words.trim();
 }
 
-/** A line of opencode's log has its words in the last of its fields. */
+/** A line of opencode's log has the message in its last field. */
 const wordsOf = (line: string): string => /\berror\.error="?([^"]*)/.exec(line)?.[1] ?? line;

@@ -1,36 +1,12 @@
-// Gate 3: every policy against every status, in 002's words.
+// Gate 3: every policy against every status, in the words of preset dag.
 
 import { describe, expect, test } from "vitest";
-import type { JobFacts, Predecessor } from "../answer.ts";
-import { type Job, MERGE_STATUSES, POLICIES, STATUSES } from "../job.ts";
+import { makeFacts, makeJob } from "../../../test/make/job.ts";
+import { MERGE_STATUSES, POLICIES, STATUSES } from "../job.ts";
 import { after, deadEnd, fits } from "./after.ts";
+import type { Predecessor } from "./gate.ts";
 
-const NOW = 0;
-
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
-const facts = (more: Partial<JobFacts> = {}): JobFacts => ({
-	now: NOW,
-	after: [],
-	artifacts: [],
-	conditions: [],
-	lock: () => ({ holders: [] }),
-	...more,
-});
-
-const ask = (...preds: Predecessor[]) => after.ask(job(), facts({ after: preds }));
+const ask = (...preds: Predecessor[]) => after.ask(makeJob(), makeFacts({ after: preds }));
 
 describe("policy × status", () => {
 	const met: Record<string, string[]> = {
@@ -55,7 +31,7 @@ describe("policy × status", () => {
 	});
 });
 
-describe("002's words", () => {
+describe("the words of preset dag", () => {
 	test("nothing to wait for", () => {
 		expect(ask()).toBeNull();
 		expect(ask({ job: 7, policy: "success", status: "succeeded" })).toBeNull();
@@ -68,7 +44,7 @@ describe("002's words", () => {
 		});
 	});
 
-	test("all that are open, in order", () => {
+	test("all open predecessors, in order", () => {
 		const answer = ask(
 			{ job: 9, policy: "any", status: "queued" },
 			{ job: 8, policy: "success", status: "succeeded" },

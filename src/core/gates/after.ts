@@ -1,15 +1,15 @@
 // Gate 3: every named job has ended in a way that its policy accepts.
 //
-//   policy    satisfied by                    never again by
+//   policy    satisfied by                    can no longer be satisfied after
 //   success   succeeded                       failed, cancelled, blocked_by_dependency, expired
 //   failure   failed, expired, blocked        succeeded, cancelled
 //   any       any terminal state              –
 //   merged    succeeded and merged            ended badly, or succeeded and merge none / kept
 //
-// A merge in conflict or red can still be repaired, one that was requested can still be granted: it waits.
+// A merge that is in conflict or whose verify failed can still be repaired, and a requested merge can still be granted: the job waits.
 
-import { type Answer, type JobGate, type Predecessor, pass, refuse } from "../answer.ts";
 import { isTerminal, type MergeStatus, type Policy, type Status } from "../job.ts";
+import { type GateAnswer, type JobGate, type Predecessor, pass, refuse } from "./gate.ts";
 
 export type Fit = "met" | "open" | "never";
 
@@ -29,7 +29,7 @@ export function fits(policy: Policy, status: Status, merge: MergeStatus | undefi
 	}
 }
 
-/** 002's words for a predecessor that will never fit; undefined while it still may. */
+/** Why a predecessor can never satisfy its policy, in the words of preset dag; undefined while it still can. */
 export function deadEnd(predecessor: Predecessor): string | undefined {
 	const { job, status } = predecessor;
 	if (status === "missing") return `missing job dependency ${job}`;
@@ -41,7 +41,7 @@ export function deadEnd(predecessor: Predecessor): string | undefined {
 export const after: JobGate = {
 	name: "after",
 	ask(_job, { after: predecessors }) {
-		let answer: Answer | null = pass;
+		let answer: GateAnswer | null = pass;
 		for (const predecessor of predecessors) {
 			const { job, policy, status } = predecessor;
 			const end = deadEnd(predecessor);

@@ -1,38 +1,13 @@
 // Gate 8: approval and open questions.
 
 import { expect, test } from "vitest";
-import type { JobFacts } from "../answer.ts";
+import { makeFacts, makeJob } from "../../../test/make/job.ts";
 import type { Job } from "../job.ts";
 import { approval } from "./approval.ts";
 
-const NOW = 0;
+const ask = (more: Partial<Job>) => approval.ask(makeJob(more), makeFacts());
 
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
-const facts = (more: Partial<JobFacts> = {}): JobFacts => ({
-	now: NOW,
-	after: [],
-	artifacts: [],
-	conditions: [],
-	lock: () => ({ holders: [] }),
-	...more,
-});
-
-const ask = (more: Partial<Job>) => approval.ask(job(more), facts());
-
-test("passes when nobody was asked, or said yes", () => {
+test("passes if no approval is needed, or if it was given", () => {
 	expect(ask({})).toBeNull();
 	expect(ask({ approval: "given" })).toBeNull();
 	expect(ask({ answer: "blue" })).toBeNull();

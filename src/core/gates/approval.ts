@@ -1,11 +1,11 @@
-// Gate 8: a person has said yes where one was asked, and no question of the last run is open.
+// Gate 8: a person has approved the job if it needs approval, and no question of its last run is open.
 
-import { type Answer, type JobGate, pass, refuse } from "../answer.ts";
+import { type GateAnswer, type JobGate, pass, refuse } from "./gate.ts";
 
 export const approval: JobGate = {
 	name: "approval",
 	ask(job) {
-		let answer: Answer | null = pass;
+		let answer: GateAnswer | null = pass;
 		if (job.approval === "needed") {
 			answer = { reasons: [refuse("approval", "approval", `job:${job.id}`, "waiting for approval")], line: "human" };
 		}

@@ -1,37 +1,16 @@
-// Gate 4: present, missing with each kind of producer, not probed yet; in 002's words.
+// Gate 4: present, missing with each kind of producer, not probed yet; in the words of preset dag.
 
 import { describe, expect, test } from "vitest";
-import type { JobFacts, NeededArtifact } from "../answer.ts";
+import { makeFacts, makeJob } from "../../../test/make/job.ts";
 import { type Job, STATUSES, type Status } from "../job.ts";
 import { artifacts } from "./artifacts.ts";
-
-const NOW = 0;
-
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
-const facts = (more: Partial<JobFacts> = {}): JobFacts => ({
-	now: NOW,
-	after: [],
-	artifacts: [],
-	conditions: [],
-	lock: () => ({ holders: [] }),
-	...more,
-});
+import type { NeededArtifact } from "./gate.ts";
 
 const ask = (needed: Partial<NeededArtifact>[], more: Partial<Job> = {}) =>
-	artifacts.ask(job(more), facts({ artifacts: needed.map((one) => ({ artifact: "file:a", present: false, producers: [], ...one })) }));
+	artifacts.ask(
+		makeJob(more),
+		makeFacts({ artifacts: needed.map((one) => ({ artifact: "file:a", present: false, producers: [], ...one })) }),
+	);
 
 test("nothing needed, or all of it there", () => {
 	expect(ask([])).toBeNull();
@@ -74,21 +53,21 @@ describe("missing", () => {
 		expect(ask([{ producers }], { on_missing: "wait" })).toEqual(waiting("awaiting producer for file:a"));
 	});
 
-	test("not probed since it was in doubt", () => {
+	test("not probed since it was last uncertain", () => {
 		expect(ask([{ present: undefined }])).toEqual(waiting("probing file:a", "probing"));
 		expect(ask([{ present: undefined, producers: ["succeeded"] }])).toEqual(waiting("probing file:a", "probing"));
 		expect(ask([{ present: undefined, error: "no such repo" }])).toEqual(waiting("cannot probe file:a: no such repo", "probing"));
 	});
 
-	test("when it was seen is told", () => {
+	test("the reason says when it was seen", () => {
 		expect(ask([{ producers: ["running"], observed_at: 5 }])?.reasons[0]?.observed_at).toBe(5);
 	});
 
-	test("one that can never come decides, also behind one that still may", () => {
+	test("an artifact that can never come decides, also after one that still may", () => {
 		expect(ask([{ artifact: "file:b", producers: ["running"] }, { producers: [] }])).toEqual(blocked("missing file:a"));
 	});
 
-	test("every one that is waited for is told", () => {
+	test("every missing artifact is listed", () => {
 		const answer = ask([{ artifact: "file:b", producers: ["running"] }, { present: true }, { artifact: "file:c", present: undefined }]);
 		expect(answer?.reasons.map((reason) => reason.detail)).toEqual(["waiting on file:b", "probing file:c"]);
 	});

@@ -1,4 +1,4 @@
-// Gate 4: every needed artifact is there. What 002 says about a missing one:
+// Gate 4: every needed artifact is present. Answers for a missing artifact, in the words of preset dag:
 //
 //   producers          on_missing: block (default)                 on_missing: wait
 //   any active         waiting_on_deps  waiting on <a>             the same
@@ -6,15 +6,15 @@
 //   any succeeded      blocked          missing <a>                waiting_on_deps  awaiting producer for <a>
 //   all ended badly    blocked          dependency failed for <a>  waiting_on_deps  awaiting producer for <a>
 //
-// Present means satisfied, whatever its producers did. Not probed yet: waiting_on_deps / probing.
+// A present artifact satisfies the gate, whatever its producers did. Not probed yet: waiting_on_deps / probing.
 
-import { type Answer, type JobGate, pass, refuse } from "../answer.ts";
 import { isTerminal } from "../job.ts";
+import { type GateAnswer, type JobGate, pass, refuse } from "./gate.ts";
 
 export const artifacts: JobGate = {
 	name: "artifacts",
 	ask(job, { artifacts: needed }) {
-		let answer: Answer | null = pass;
+		let answer: GateAnswer | null = pass;
 		for (const { artifact, present, error, observed_at, producers } of needed) {
 			if (present) continue;
 			const seen = observed_at === undefined ? {} : { observed_at };

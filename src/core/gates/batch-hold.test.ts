@@ -2,35 +2,21 @@
 
 import { expect, test } from "vitest";
 import { worldAt } from "../../../test/make/gates.ts";
-import type { Job } from "../job.ts";
-import type { Ledger, World } from "../world.ts";
+import { makeJob } from "../../../test/make/job.ts";
+import type { Ledger, LimitsView } from "../limits-view.ts";
 import { askBatch } from "./batch-hold.ts";
 
 const NOW = Date.parse("2030-01-01T12:00:00Z");
 
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
 const world = worldAt(NOW);
-const held = (until?: number): World["holds"] =>
+const held = (until?: number): LimitsView["holds"] =>
 	new Map([
 		[
 			"paused/batch:b",
 			{ kind: "paused" as const, scope: "batch:b", by: "ann", since: 7, reason: "", ...(until === undefined ? {} : { until }) },
 		],
 	]);
-const spent = (window: Ledger["window"] = null): World["ledgers"] =>
+const spent = (window: Ledger["window"] = null): LimitsView["ledgers"] =>
 	new Map([
 		[
 			"batch:b",
@@ -39,30 +25,30 @@ const spent = (window: Ledger["window"] = null): World["ledgers"] =>
 	]);
 
 test("passes without a batch, and when nothing holds it", () => {
-	expect(askBatch(job(), world({ holds: held() }))).toBeNull();
-	expect(askBatch(job({ batch: "c" }), world({ holds: held(), ledgers: spent() }))).toBeNull();
-	expect(askBatch(job({ batch: "b", kind: "kernel" }), world({ holds: held() }))).toBeNull();
-	expect(askBatch(job({ batch: "b" }), world({ holds: held(NOW) }))).toBeNull();
+	expect(askBatch(makeJob(), world({ holds: held() }))).toBeNull();
+	expect(askBatch(makeJob({ batch: "c" }), world({ holds: held(), ledgers: spent() }))).toBeNull();
+	expect(askBatch(makeJob({ batch: "b", kind: "kernel" }), world({ holds: held() }))).toBeNull();
+	expect(askBatch(makeJob({ batch: "b" }), world({ holds: held(NOW) }))).toBeNull();
 });
 
 test("paused", () => {
-	expect(askBatch(job({ batch: "b" }), world({ holds: held() }))).toEqual({
+	expect(askBatch(makeJob({ batch: "b" }), world({ holds: held() }))).toEqual({
 		reasons: [{ gate: "holds", code: "paused", subject: "batch:b", detail: "batch b paused by ann", since: 7, holder: ["ann"] }],
 		line: "batch:b",
 	});
-	expect(askBatch(job({ batch: "b" }), world({ holds: held(NOW + 5) }))?.until).toBe(NOW + 5);
+	expect(askBatch(makeJob({ batch: "b" }), world({ holds: held(NOW + 5) }))?.until).toBe(NOW + 5);
 });
 
 test("over budget", () => {
-	expect(askBatch(job({ batch: "b" }), world({ ledgers: spent() }))).toEqual({
+	expect(askBatch(makeJob({ batch: "b" }), world({ ledgers: spent() }))).toEqual({
 		reasons: [{ gate: "budget", code: "budget", subject: "batch:b/runs", detail: "batch:b has used 5 of 5 runs" }],
 		line: "batch:b",
 	});
-	expect(askBatch(job({ batch: "b" }), world({ ledgers: spent("day") }))?.until).toBe(Date.parse("2030-01-02T00:00:00Z"));
+	expect(askBatch(makeJob({ batch: "b" }), world({ ledgers: spent("day") }))?.until).toBe(Date.parse("2030-01-02T00:00:00Z"));
 });
 
-test("both: the reasons of both, looked at again at the earlier time", () => {
-	const answer = askBatch(job({ batch: "b" }), world({ holds: held(NOW + 5), ledgers: spent("day") }));
+test("both: the reasons of both, checked again at the earlier time", () => {
+	const answer = askBatch(makeJob({ batch: "b" }), world({ holds: held(NOW + 5), ledgers: spent("day") }));
 	expect(answer?.reasons.map((reason) => reason.code)).toEqual(["paused", "budget"]);
 	expect(answer?.until).toBe(NOW + 5);
 });

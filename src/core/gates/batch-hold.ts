@@ -1,12 +1,12 @@
-// The part of gates 10 and 11 that looks at a job's batch: batches are many and short-lived, so they are no trait of a bucket.
+// The part of gates 10 and 11 that concerns a job's batch. Batches are many and short-lived, so they are checked for each job instead of splitting buckets.
 
-import { type Answer, pass } from "../answer.ts";
 import type { Job } from "../job.ts";
-import type { World } from "../world.ts";
+import type { LimitsView } from "../limits-view.ts";
 import { budgetReasons } from "./budget.ts";
+import { type GateAnswer, pass } from "./gate.ts";
 import { pausedReason } from "./holds.ts";
 
-export function askBatch(job: Job, world: World): Answer | null {
+export function askBatch(job: Job, world: LimitsView): GateAnswer | null {
 	if (job.batch === undefined || job.kind === "kernel") return pass;
 	const scope = `batch:${job.batch}`;
 	const paused = pausedReason(scope, world);

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { makeBucket, worldAt } from "../../../test/make/gates.ts";
 import type { Bucket } from "../bucket.ts";
-import type { Ledger } from "../world.ts";
+import type { Ledger } from "../limits-view.ts";
 import { budget } from "./budget.ts";
 
 const NOW = Date.parse("2030-01-01T12:00:00Z");
@@ -49,7 +49,7 @@ test("every dimension of owner and repo that is used up", () => {
 	expect(reasons?.map((reason) => reason.subject)).toEqual(["owner:ann/tokens", "owner:ann/cost_micro", "repo:web/tokens"]);
 });
 
-test("a window says when it is good again", () => {
+test("a window says when it resets", () => {
 	const day = Date.parse("2030-01-01T00:00:00Z");
 	expect(ask({ owner: "ann" }, ledger("owner:ann", 100, { window: "day", window_at: day }))?.[0]?.clears_at).toBe(day + 86_400_000);
 	expect(ask({ owner: "ann" }, ledger("owner:ann", 100, { window: "day", window_at: day - 86_400_000 }))).toBeNull();
@@ -60,7 +60,7 @@ test("a kernel entry's owner is its ledger's subject, and stops only past the li
 	expect(ask({ kind: "kernel", owner: "pid:7" }, ledger("pid:7", 101))).toHaveLength(1);
 });
 
-test("what live runs have set aside counts, and is said", () => {
+test("reservations of live runs count, and are mentioned", () => {
 	const one = ledger("owner:ann", 60);
 	const at = (reserved: number) =>
 		budget.ask(
@@ -71,7 +71,7 @@ test("what live runs have set aside counts, and is said", () => {
 	expect(at(40)).toMatchObject([{ detail: "owner:ann has used 60 of 100 tokens; what runs now has reserved 40" }]);
 });
 
-test("money is told in dollars", () => {
+test("money is shown in dollars", () => {
 	const micro = ledger("owner:ann", 990_000, { dim: "cost_micro", limit: 1_000_000 });
 	const usage = new Map([["budget:owner:ann/cost_micro", 12_500]]);
 	expect(budget.ask(makeBucket({ owner: "ann" }), world({ ledgers: new Map([["owner:ann", [micro]]]), usage }))).toMatchObject([

@@ -1,12 +1,13 @@
-// Gate 11: no dimension of the owner's or repo's ledger is used up, what live runs have reserved of it included. (A batch's ledger is asked for each job: see batch-hold.ts.)
+// Gate 11: no dimension of the owner's or repo's ledger is used up, including what live runs have reserved. (A batch's ledger is checked for each job: see
+// batch-hold.ts.)
 
-import { pass, refuse } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
 import { dollars, isTaken, refillsAt, reservedKey, usedNow, usedWords } from "../ledger.ts";
+import type { LimitsView } from "../limits-view.ts";
 import type { Reason } from "../reason.ts";
-import type { World } from "../world.ts";
+import { pass, refuse } from "./gate.ts";
 
-export function budgetReasons(subject: string, world: World): Reason[] {
+export function budgetReasons(subject: string, world: LimitsView): Reason[] {
 	const reasons: Reason[] = [];
 	for (const ledger of world.ledgers.get(subject) ?? []) {
 		const { timezone } = world.config;
@@ -23,7 +24,7 @@ export function budgetReasons(subject: string, world: World): Reason[] {
 
 export const budget = {
 	name: "budget" as const,
-	ask(bucket: Bucket, world: World): Reason[] | null {
+	ask(bucket: Bucket, world: LimitsView): Reason[] | null {
 		if (bucket.owner === undefined && bucket.repo === undefined) return pass;
 		const reasons: Reason[] = [];
 		if (bucket.owner !== undefined)

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { makeBucket, worldAt } from "../../../test/make/gates.ts";
 import type { Bucket } from "../bucket.ts";
 import { type Config, DEFAULTS, LANE_DEFAULT } from "../config.ts";
-import type { World } from "../world.ts";
+import type { LimitsView } from "../limits-view.ts";
 import { capacity, chooseAccount, footprint, freeOn, freeSlots } from "./capacity.ts";
 
 const NOW = 0;
@@ -62,7 +62,7 @@ describe("one cap at a time", () => {
 		expect(ask({}, { max_concurrent: -1, safety_cap: 0 }, { all: 9999 })).toBeNull();
 	});
 
-	test("every full cap is told", () => {
+	test("every full cap is listed", () => {
 		const reasons = ask({}, { max_concurrent: 1, safety_cap: 1, ...lanes(1) }, { all: 1, "lane:default": 1 });
 		expect(reasons?.map((reason) => reason.subject)).toEqual(["safety_cap", "all", "lane:default"]);
 	});
@@ -104,7 +104,7 @@ describe("which account", () => {
 		accounts: { a: { max: 1, max_api_calls: 1 }, b: { max: null, max_api_calls: 1 } },
 		lanes: { default: { ...LANE_DEFAULT, accounts: ["a", "b"] } },
 	};
-	const choose = (one: Partial<Bucket>, used: Record<string, number>, more: Partial<World> = {}) =>
+	const choose = (one: Partial<Bucket>, used: Record<string, number>, more: Partial<LimitsView> = {}) =>
 		chooseAccount(makeBucket(one), world({ config, usage: counts(used), ...more }));
 
 	test("the first that has room", () => {
@@ -137,7 +137,7 @@ test("what a start adds to the counts", () => {
 	]);
 });
 
-test("what one host has free: its own cap, or what all share, whichever is less", () => {
+test("free slots of one host: by its own cap or the shared one, whichever is less", () => {
 	const at = (used: Record<string, number>) =>
 		world({ config: { ...DEFAULTS, max_concurrent: 4, hosts: { h1: { max: 2 } } }, usage: counts(used) });
 	expect(freeOn("h1", at({ all: 1, "host:h1": 1 }))).toBe(1);

@@ -1,15 +1,15 @@
-// Gate 13: a slot in every cap that applies. All caps are in configuration; raising one counts for what is queued already.
+// Gate 13: a free slot in every cap that applies. All caps are in the configuration; raising one applies to jobs that are already queued.
 
-import { pass, refuse } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
 import { isDirect, laneOf } from "../config.ts";
+import type { LimitsView } from "../limits-view.ts";
 import { inWords, type Reason } from "../reason.ts";
-import type { World } from "../world.ts";
+import { pass, refuse } from "./gate.ts";
 import { accountsOf, isOpen } from "./holds.ts";
 import { ableHosts } from "./host.ts";
 
-/** Live runs that count against a cap: not those that wait for other jobs and lend their slot meanwhile. */
-export const inUse = (subject: string, { usage }: Pick<World, "usage">): number =>
+/** Live runs that count against a cap, without runs that wait for other jobs and lend their slot meanwhile. */
+export const inUse = (subject: string, { usage }: Pick<LimitsView, "usage">): number =>
 	(usage.get(subject) ?? 0) - (usage.get(`lent:${subject}`) ?? 0);
 
 const full = (code: "capacity" | "safety_cap", subject: string, used: number, limit: number, lent: number): Reason =>
@@ -20,19 +20,19 @@ const full = (code: "capacity" | "safety_cap", subject: string, used: number, li
 		`${subject === "all" ? "max_concurrent" : inWords(subject)} is full: ${used} of ${limit} running${lent > 0 ? `, ${lent} more ${lent === 1 ? "waits for jobs and lends its slot" : "wait for jobs and lend their slots"}` : ""}`,
 	);
 
-const isFull = (subject: string, limit: number | null | undefined, world: World): boolean =>
+const isFull = (subject: string, limit: number | null | undefined, world: LimitsView): boolean =>
 	limit !== null && limit !== undefined && inUse(subject, world) >= limit;
 
-/** Free slots that every job shares: the smaller of max_concurrent and the safety cap, which counts every live run. */
-export function freeSlots(world: World): number {
+/** Free slots for all jobs: the smaller of max_concurrent and the safety cap, which counts every live run. */
+export function freeSlots(world: LimitsView): number {
 	const { max_concurrent, safety_cap } = world.config;
 	const deferred = isDirect(world.config) ? Number.POSITIVE_INFINITY : max_concurrent - inUse("all", world);
 	const safe = safety_cap === 0 ? Number.POSITIVE_INFINITY : safety_cap - (world.usage.get("all") ?? 0);
 	return Math.max(0, Math.min(deferred, safe));
 }
 
-/** The same for one host, which has a cap of its own. */
-export function freeOn(host: string | undefined, world: World): number {
+/** Free slots on one host, which may have its own cap. */
+export function freeOn(host: string | undefined, world: LimitsView): number {
 	const max = host === undefined ? undefined : world.config.hosts[host]?.max;
 	if (max === undefined || max === null) return freeSlots(world);
 	return Math.min(freeSlots(world), Math.max(0, max - inUse(`host:${host}`, world)));
@@ -40,13 +40,13 @@ export function freeOn(host: string | undefined, world: World): number {
 
 export const capacity = {
 	name: "capacity" as const,
-	ask(bucket: Bucket, world: World): Reason[] | null {
+	ask(bucket: Bucket, world: LimitsView): Reason[] | null {
 		if (bucket.kind === "kernel") return pass;
 		let reasons: Reason[] | null = pass;
 		const check = (subject: string, limit: number | null | undefined, amount = 1, code: "capacity" | "safety_cap" = "capacity") => {
 			if (limit === null || limit === undefined) return;
 			const live = world.usage.get(subject) ?? 0;
-			// Every process counts towards the safety cap: a run that waits is one, too.
+			// The safety cap counts every process, including runs that wait for jobs.
 			const used = code === "safety_cap" ? live : inUse(subject, world);
 			if (used + amount <= limit) return;
 			reasons ??= [];
@@ -61,7 +61,7 @@ export const capacity = {
 		if (bucket.repo !== undefined) check(`repo:${bucket.repo}`, config.repos[bucket.repo]?.max);
 		if (world.host !== undefined) check(`host:${world.host}`, config.hosts[world.host]?.max);
 		else if (bucket.kind !== "payload" || bucket.labels) {
-			// Nobody in particular asks: it is full when every host that could take it is.
+			// No particular host asks: the cap is full if every able host is full.
 			const able = ableHosts(bucket, world.hosts, world.now);
 			const busy = able.filter((one) => isFull(`host:${one.name}`, config.hosts[one.name]?.max, world));
 			if (able.length > 0 && busy.length === able.length) for (const one of able) check(`host:${one.name}`, config.hosts[one.name]?.max);
@@ -74,8 +74,8 @@ export const capacity = {
 	},
 };
 
-/** The first account that is open and has room; undefined when none is involved, null when all are shut or full. */
-export function chooseAccount(bucket: Bucket, world: World): string | undefined | null {
+/** The first account that is open and has room; undefined if the job needs none, null if all are closed or full. */
+export function chooseAccount(bucket: Bucket, world: LimitsView): string | undefined | null {
 	for (const name of accountsOf(bucket, world)) {
 		if (name === undefined) return isOpen(bucket, name, world) ? undefined : null;
 		const max = world.config.accounts[name]?.max;
@@ -85,7 +85,7 @@ export function chooseAccount(bucket: Bucket, world: World): string | undefined 
 	return null;
 }
 
-/** What a start adds to the counts, and an end takes away again. */
+/** What a start adds to the counts, and the run's end subtracts. */
 export function footprint(
 	bucket: { lane: string; kind: Bucket["kind"]; repo?: string | undefined; uses?: Record<string, number> | undefined },
 	account: string | undefined,
@@ -103,7 +103,7 @@ export function footprint(
 	return counts;
 }
 
-/** What a run that waits lends: its slot in every cap on runs. Resources are not lent, as locks are not: the run still has what they stand for. */
+/** What a waiting run lends: its slot in every cap on runs. Like locks, resources are not lent: the run still uses what they stand for. */
 export const lentBy = (job: Parameters<typeof footprint>[0], { account, host }: { account?: string; host: string }): [string, number][] =>
 	footprint(job, account, host === "" ? undefined : host).flatMap(([key, amount]) =>
 		key.startsWith("resource:") ? [] : [[`lent:${key}`, amount] as [string, number]],

@@ -1,41 +1,16 @@
 // Gate 7: each condition met, not met, not checked yet, impossible to check.
 
 import { expect, test } from "vitest";
-import type { JobFacts, ObservedFact } from "../answer.ts";
-import type { Job } from "../job.ts";
+import { makeFacts, makeJob } from "../../../test/make/job.ts";
 import { conditions } from "./conditions.ts";
+import type { ObservedFact } from "./gate.ts";
 
-const NOW = 0;
-
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
-const facts = (more: Partial<JobFacts> = {}): JobFacts => ({
-	now: NOW,
-	after: [],
-	artifacts: [],
-	conditions: [],
-	lock: () => ({ holders: [] }),
-	...more,
-});
-
-const one = job({ conditions: [{ kind: "clean_worktree" }, { kind: "branch_exists", branch: "main" }] });
-const ask = (...found: ObservedFact[]) => conditions.ask(one, facts({ conditions: found }));
+const one = makeJob({ conditions: [{ kind: "clean_worktree" }, { kind: "branch_exists", branch: "main" }] });
+const ask = (...found: ObservedFact[]) => conditions.ask(one, makeFacts({ conditions: found }));
 const yes = { value: true, observed_at: 5 };
 
 test("passes without any, and when all hold", () => {
-	expect(conditions.ask(job(), facts())).toBeNull();
+	expect(conditions.ask(makeJob(), makeFacts())).toBeNull();
 	expect(ask(yes, yes)).toBeNull();
 });
 
@@ -54,7 +29,7 @@ test("not met", () => {
 	});
 });
 
-test("all that do not hold, each for its own reason", () => {
+test("all unmet conditions, each with its own reason", () => {
 	const answer = ask({ value: undefined, error: "no git", observed_at: 6 }, undefined);
 	expect(answer?.reasons.map(({ code, detail }) => [code, detail])).toEqual([
 		["condition", "condition clean_worktree cannot be checked: no git"],

@@ -1,12 +1,12 @@
 // Gate 7: each condition holds: a clean worktree, a branch that exists, a command that exits 0.
 
-import { type Answer, type JobGate, pass, refuse } from "../answer.ts";
 import { conditionText } from "../fact.ts";
+import { type GateAnswer, type JobGate, pass, refuse } from "./gate.ts";
 
 export const conditions: JobGate = {
 	name: "conditions",
 	ask(job, { conditions: facts }) {
-		let answer: Answer | null = pass;
+		let answer: GateAnswer | null = pass;
 		job.conditions?.forEach((condition, index) => {
 			const fact = facts[index];
 			if (fact?.value === true) return;

@@ -1,6 +1,6 @@
-// Gate 2: never started once its deadline has come. Kernel entries (004) only become invisible; gc_expired sweeps them.
+// Gate 2: a job never starts after its deadline. An entry of preset kernel only becomes invisible; gc_expired removes it.
 
-import { type JobGate, pass, refuse } from "../answer.ts";
+import { type JobGate, pass, refuse } from "./gate.ts";
 import { stamp } from "./time.ts";
 
 export const deadline: JobGate = {

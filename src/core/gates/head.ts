@@ -1,7 +1,7 @@
-// Gate 6: the branch still points where it was when the job was pinned to it.
+// Gate 6: the branch still points to the commit that the job is pinned to.
 
-import { type JobGate, pass, refuse } from "../answer.ts";
 import { headKey } from "../fact.ts";
+import { type JobGate, pass, refuse } from "./gate.ts";
 
 export const head: JobGate = {
 	name: "head",
@@ -16,6 +16,6 @@ export const head: JobGate = {
 	},
 };
 
-/** What is said of a pin when its branch points to `head`; null when it is still there. A commit may be given by its first digits. */
+/** The mismatch of a pin whose branch points to `head`; null if there is none. The pin may be an abbreviated commit. */
 export const moved = (pin: { branch: string; commit: string }, head: unknown): string | null =>
 	typeof head === "string" && head.startsWith(pin.commit) ? null : `pinned head mismatch on ${pin.branch}`;

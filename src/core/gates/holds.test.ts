@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { makeBucket, worldAt } from "../../../test/make/gates.ts";
 import type { Bucket } from "../bucket.ts";
 import { type Config, DEFAULTS, LANE_DEFAULT } from "../config.ts";
-import { type Hold, holdKey } from "../world.ts";
+import { type Hold, holdKey } from "../limits-view.ts";
 import { accountsOf, breakerReason, holds } from "./holds.ts";
 
 const NOW = Date.parse("2030-01-01T12:00:00Z");
@@ -53,12 +53,12 @@ describe("pauses", () => {
 		expect(ask({}, [paused("all", NOW)])).toBeNull();
 	});
 
-	test("all that apply are told", () => {
+	test("all pauses that apply are listed", () => {
 		const reasons = ask({ repo: "web" }, [paused("repo:web"), paused("all"), paused("lane:default")]);
 		expect(reasons?.map((reason) => reason.subject)).toEqual(["all", "lane:default", "repo:web"]);
 	});
 
-	test("kernel entries know no holds", () => {
+	test("kernel entries ignore holds", () => {
 		expect(ask({ kind: "kernel" }, [paused("all")])).toBeNull();
 	});
 });
@@ -153,7 +153,7 @@ describe("without an account", () => {
 		};
 		expect(ask({ kind: "agent", agent: "claude" }, [limited("claude", until)], config)).toBeNull();
 	});
-	test("what outside workers run waits for the nameless one; commands for none", () => {
+	test("payload jobs wait for the shared default account; commands for none", () => {
 		expect(ask({ kind: "payload" }, [limited("default", until)])).toMatchObject([{ code: "rate_limited", subject: "account:default" }]);
 		expect(ask({ kind: "command" }, [limited("default", until)])).toBeNull();
 	});
@@ -175,7 +175,7 @@ describe("breakers", () => {
 		expect(ask({ repo: "web" }, [breaker("repo:web", NOW + 1000)])).toHaveLength(1);
 		expect(ask({ agent: "codex" }, [breaker("agent:claude", NOW + 1000)])).toBeNull();
 	});
-	test("half open: one probe, and no other until it has answered", () => {
+	test("half open: one probe, and no other until its outcome is known", () => {
 		expect(breakerReason("agent:claude", world({ holds: holding(breaker("agent:claude", NOW)) }))).toBeUndefined();
 		expect(breakerReason("agent:claude", world({ holds: holding(breaker("agent:claude", NOW, 9)) }))).toMatchObject({
 			detail: "job 9 is probing agent claude",

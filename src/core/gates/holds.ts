@@ -1,17 +1,17 @@
-// Gate 10: nothing is paused that concerns the job, its lane is within its hours, an account is free, no breaker is open.
+// Gate 10: nothing that concerns the job is paused, its lane is within its active hours, an account is open, no breaker is open.
 
-import { pass, refuse } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
 import { laneOf } from "../config.ts";
+import { type Hold, holdKey, type LimitsView } from "../limits-view.ts";
 import { type Outage, outageKey } from "../outage.ts";
 import { inWords, type Reason } from "../reason.ts";
-import { outsideHours } from "../window.ts";
-import { type Hold, holdKey, type World } from "../world.ts";
+import { outsideHours } from "../time/window.ts";
+import { pass, refuse } from "./gate.ts";
 import { stamp } from "./time.ts";
 
 const told = (hold: Hold) => ({ since: hold.since, holder: [hold.by] });
 
-export function pausedReason(scope: string, world: World): Reason | undefined {
+export function pausedReason(scope: string, world: LimitsView): Reason | undefined {
 	const hold = world.holds.get(holdKey("paused", scope));
 	if (hold?.kind !== "paused" || (hold.until !== undefined && hold.until <= world.now)) return undefined;
 	const what = scope === "all" ? "everything" : inWords(scope);
@@ -19,8 +19,8 @@ export function pausedReason(scope: string, world: World): Reason | undefined {
 	return refuse("holds", "paused", scope, detail, { ...told(hold), ...(hold.until === undefined ? {} : { clears_at: hold.until }) });
 }
 
-/** While the provider of an account and agent is down, one run at a time tries it. */
-function outageReason(hold: Hold | undefined, account: string, world: World): Reason | undefined {
+/** While the provider of an account and agent is down, one run at a time probes it. */
+function outageReason(hold: Hold | undefined, account: string, world: LimitsView): Reason | undefined {
 	if (hold?.kind !== "outage" || hold.until <= world.now || world.config.rate_limit.outage_max_ms === 0) return undefined;
 	const whose = hold.agent === undefined || hold.agent === account ? "" : ` for agent ${hold.agent}`;
 	const next = hold.probe === undefined ? `next try at ${stamp(hold.until)}` : `job ${hold.probe} is trying it`;
@@ -29,8 +29,8 @@ function outageReason(hold: Hold | undefined, account: string, world: World): Re
 	return refuse("holds", "outage", `account:${account}`, detail, { since: hold.since, ...more });
 }
 
-/** The outages of an account: of all its agents, or of one. */
-export function outagesOf(account: string, agent: string | undefined | "all", { holds }: Pick<World, "holds">): Outage[] {
+/** The outages of an account: for all its agents, or for one. */
+export function outagesOf(account: string, agent: string | undefined | "all", { holds }: Pick<LimitsView, "holds">): Outage[] {
 	if (agent !== "all") {
 		const hold = holds.get(outageKey(account, agent));
 		return hold?.kind === "outage" ? [hold] : [];
@@ -38,8 +38,8 @@ export function outagesOf(account: string, agent: string | undefined | "all", { 
 	return [...holds.values()].flatMap((hold) => (hold.kind === "outage" && hold.scope === `account:${account}` ? [hold] : []));
 }
 
-/** Why nothing may start on this account now, by this agent or by all; empty when it is open. */
-export function accountReasons(account: string, agent: string | undefined | "all", world: World): Reason[] {
+/** Why no run may start on this account now, by this agent or by any; empty if it is open. */
+export function accountReasons(account: string, agent: string | undefined | "all", world: LimitsView): Reason[] {
 	const scope = `account:${account}`;
 	const reasons: Reason[] = [];
 	const paused = pausedReason(scope, world);
@@ -63,10 +63,10 @@ export function accountReasons(account: string, agent: string | undefined | "all
 	return reasons;
 }
 
-/** An open breaker lets one probe out after its cool-down, and no more until that one has answered. */
-export function breakerReason(scope: string, world: World): Reason | undefined {
+/** An open breaker lets one probe start after its cool-down, and no other until the outcome of that probe is known. */
+export function breakerReason(scope: string, world: LimitsView): Reason | undefined {
 	const hold = world.holds.get(holdKey("breaker_open", scope));
-	// Switched off, it holds nothing, and forgets nothing either.
+	// A breaker that is switched off holds nothing, but keeps its state.
 	if (hold?.kind !== "breaker_open" || world.config.environment_breaker.failures === 0) return undefined;
 	if (hold.until > world.now) {
 		const detail = `launches of ${inWords(scope)} keep failing (${hold.reason}); next probe at ${stamp(hold.until)}`;
@@ -79,28 +79,28 @@ export function breakerReason(scope: string, world: World): Reason | undefined {
 	});
 }
 
-/** What outside workers run out of that name no account. */
+/** The account name for outside workers that name none. */
 const NAMELESS = "default";
 
-/** Whose quota a run uses: its account's. One that an outside worker ran without naming any uses that of all of its kind; a command uses none. */
+/** Whose quota a run uses: its account's. Outside workers that name no account share one quota; commands use none. */
 export const quotaOf = (kind: Bucket["kind"], account: string | undefined): string | undefined =>
 	account ?? (kind === "payload" ? NAMELESS : undefined);
 
-/** Why nothing may start with this choice of account; empty when it may. */
-const quotaReasons = (bucket: Bucket, account: string | undefined, world: World): Reason[] => {
+/** Why no run may start with this account; empty if one may. */
+const quotaReasons = (bucket: Bucket, account: string | undefined, world: LimitsView): Reason[] => {
 	const quota = quotaOf(bucket.kind, account);
 	return quota === undefined || world.holds.size === 0 ? [] : accountReasons(quota, bucket.agent, world);
 };
 
-/** Whether a run on it may start, as far as holds go. */
-export const isOpen = (bucket: Bucket, account: string | undefined, world: World): boolean =>
+/** Whether holds allow a run on this account. */
+export const isOpen = (bucket: Bucket, account: string | undefined, world: LimitsView): boolean =>
 	quotaReasons(bucket, account, world).length === 0;
 
 /**
- * The accounts that a job of this bucket may run on, best first; [undefined] when none is involved. An agent that nobody gave accounts has the one
- * that its program is logged in with: it goes by the agent's name.
+ * The accounts that a job of this bucket may run on, best first; [undefined] if it needs none. An agent without configured accounts uses the login of its
+ * program, as an account with the agent's name.
  */
-export function accountsOf(bucket: Bucket, world: World): (string | undefined)[] {
+export function accountsOf(bucket: Bucket, world: LimitsView): (string | undefined)[] {
 	if (bucket.account !== undefined) return [bucket.account];
 	const listed = laneOf(world.config, bucket.lane).accounts;
 	if (bucket.prefer !== undefined) {
@@ -119,10 +119,10 @@ export function accountsOf(bucket: Bucket, world: World): (string | undefined)[]
 
 export const holds = {
 	name: "holds" as const,
-	ask(bucket: Bucket, world: World): Reason[] | null {
+	ask(bucket: Bucket, world: LimitsView): Reason[] | null {
 		if (bucket.kind === "kernel") return pass;
 		const { active_hours } = laneOf(world.config, bucket.lane);
-		// Mostly nothing is held at all; this is asked for every start.
+		// Fast path, because every start asks this gate: mostly nothing is held.
 		if (world.holds.size === 0 && active_hours.length === 0) return pass;
 		const reasons: Reason[] = [];
 		for (const scope of ["all", `lane:${bucket.lane}`, ...(bucket.repo === undefined ? [] : [`repo:${bucket.repo}`])]) {
@@ -147,7 +147,7 @@ export const holds = {
 		const accounts = accountsOf(bucket, world);
 		const shut = accounts.map((name) => quotaReasons(bucket, name, world));
 		if (shut.every((list) => list.length > 0)) {
-			// Its session's account, which it would rather have, keeps it waiting too.
+			// The account of the job's session is preferred, so the job also waits for that one.
 			if (bucket.prefer !== undefined && !accounts.includes(bucket.prefer))
 				reasons.push(...accountReasons(bucket.prefer, bucket.agent, world));
 			reasons.push(...shut.flat());

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { makeBucket, worldAt } from "../../../test/make/gates.ts";
 import type { Bucket } from "../bucket.ts";
-import type { HostRecord } from "../world.ts";
+import type { HostRecord } from "../limits-view.ts";
 import { host, suits } from "./host.ts";
 
 const NOW = 0;
@@ -37,18 +37,18 @@ test.each([
 	expect(suits(record, makeBucket(one), NOW)).toBe(yes);
 });
 
-test("one of several is enough", () => {
+test("one able host of several is enough", () => {
 	expect(ask({ labels: ["gpu"] }, [machine("a"), machine("b", { labels: ["gpu"] })])).toBeNull();
 });
 
-test("none: what it would need", () => {
+test("no able host: what the job needs", () => {
 	expect(ask({ repo: "web", labels: ["gpu"] }, [machine("a")])).toEqual([
 		{ gate: "host", code: "no_host", subject: "repo web,label gpu", detail: "no live host with repo web, label gpu: a lacks label gpu" },
 	]);
 	expect(ask({}, [])?.[0]?.detail).toBe("no live host");
 });
 
-test("none: why each host is none, the nearest first", () => {
+test("no able host: why each cannot take it, the nearest first", () => {
 	const hosts = [
 		machine("a"),
 		machine("b", { labels: ["gpu"], drain: { by: "ann", at: 0, reason: "" } }),
@@ -62,7 +62,7 @@ test("none: why each host is none, the nearest first", () => {
 	expect(ask({}, [machine("d", { state: "gone" })])?.[0]?.detail).toBe("no live host: d is gone");
 });
 
-test("a host that asks gets only what it suits itself", () => {
+test("a host that asks gets only jobs that it can run", () => {
 	const hosts = [machine("a"), machine("b", { labels: ["gpu"] })];
 	expect(ask({ labels: ["gpu"] }, hosts, "a")).toHaveLength(1);
 	expect(ask({ labels: ["gpu"] }, hosts, "b")).toBeNull();

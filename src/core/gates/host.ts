@@ -1,14 +1,15 @@
-// Gate 12: a live host has the repo and the labels; of several, the one that has what the job goes on with. Outside workers bring their own place to run.
+// Gate 12: a live host has the repo and the labels; if several do, the host that has the job's worktree or session. Outside workers bring their own place
+// to run.
 
-import { pass, refuse } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
 import { type HostState, hostState } from "../fleet.ts";
+import type { HostRecord, LimitsView } from "../limits-view.ts";
 import type { Reason } from "../reason.ts";
-import type { HostRecord, World } from "../world.ts";
+import { pass, refuse } from "./gate.ts";
 
 type Wish = Pick<Bucket, "repo" | "labels">;
 
-/** What of this a host does not have, as words. */
+/** What a host lacks for the job, in words. */
 export function lacks(host: Pick<HostRecord, "labels" | "repos">, wish: Wish): string[] {
 	const repo = wish.repo !== undefined && host.repos !== null && !host.repos.includes(wish.repo) ? [`repo ${wish.repo}`] : [];
 	return [...repo, ...(wish.labels ?? []).filter((label) => !host.labels.includes(label)).map((label) => `label ${label}`)];
@@ -17,16 +18,16 @@ export function lacks(host: Pick<HostRecord, "labels" | "repos">, wish: Wish): s
 export const suits = (host: HostRecord, wish: Wish, now: number): boolean =>
 	hostState(host, now) === "live" && lacks(host, wish).length === 0;
 
-/** Hosts that are named in a reason; with more of them it would be no line any more. */
+/** Maximum hosts named in a reason, so that it fits on one line. */
 const NAMED = 3;
 const STATE_WORDS: Record<HostState, string> = { live: "", draining: "is draining", stale: "has not been heard of", gone: "is gone" };
 
-/** Why each host is none for it: `a is draining; b lacks label gpu`. */
+/** Why each host cannot take the job: `a is draining; b lacks label gpu`. */
 function whyNot(hosts: readonly HostRecord[], wish: Wish, now: number): string {
 	const words = hosts.flatMap((one): [number, string][] => {
 		const missing = lacks(one, wish);
 		const state = STATE_WORDS[hostState(one, now)];
-		// One that has what it takes comes first: it is the nearest to an answer.
+		// A host that only is in the wrong state comes first: it is most likely to become able.
 		if (missing.length === 0) return state === "" ? [] : [[0, `${one.name} ${state}`]];
 		return hostState(one, now) === "gone" ? [] : [[1, `${one.name} lacks ${missing.join(", ")}`]];
 	});
@@ -35,7 +36,7 @@ function whyNot(hosts: readonly HostRecord[], wish: Wish, now: number): string {
 	return [...lines.slice(0, NAMED), ...more].join("; ");
 }
 
-/** The hosts that it may go to: the one that has its worktree or session, while that can take it; else all that can. */
+/** The hosts that the job may go to: the one with its worktree or session while that is able, else all able hosts. */
 export function ableHosts(bucket: Wish & Pick<Bucket, "stays">, hosts: readonly HostRecord[], now: number): HostRecord[] {
 	const able = hosts.filter((one) => suits(one, bucket, now));
 	const bound = bucket.stays === undefined ? undefined : able.find(({ name }) => name === bucket.stays);
@@ -44,7 +45,7 @@ export function ableHosts(bucket: Wish & Pick<Bucket, "stays">, hosts: readonly 
 
 export const host = {
 	name: "host" as const,
-	ask(bucket: Bucket, world: World): Reason[] | null {
+	ask(bucket: Bucket, world: LimitsView): Reason[] | null {
 		if (bucket.kind === "kernel" || (bucket.kind === "payload" && bucket.labels === undefined && world.host === undefined)) return pass;
 		const able = ableHosts(bucket, world.hosts, world.now);
 		if (able.some(({ name }) => world.host === undefined || name === world.host)) return pass;
@@ -58,7 +59,7 @@ export const host = {
 		];
 		const what = wants.length > 0 ? ` with ${wants.join(", ")}` : "";
 		const why = whyNot(candidates, bucket, world.now);
-		// One that wants nothing in particular hangs on any of them.
+		// A job without particular wishes depends on any host.
 		return [refuse("host", "no_host", wants.join(",") || "any host", `no live host${what}${why === "" ? "" : `: ${why}`}`)];
 	},
 };

@@ -1,40 +1,20 @@
-// The gates together: the first refusal parks, any verdict ends, `why` tells all of them in order.
+// The gates together: the first refusal parks, any verdict ends the job, `why` lists all reasons in order.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { makeBucket, worldAt } from "../../../test/make/gates.ts";
-import type { JobFacts } from "../answer.ts";
+import { makeFacts, makeJob } from "../../../test/make/job.ts";
 import { bucketOf } from "../bucket.ts";
 import { DEFAULTS } from "../config.ts";
 import { type Job, type Lock, STATUSES } from "../job.ts";
+import type { HostRecord } from "../limits-view.ts";
 import { GATES, REASON_CODES } from "../reason.ts";
-import type { HostRecord } from "../world.ts";
+import type { JobFacts } from "./gate.ts";
 import { allReasons, BUCKET_GATES, decide, JOB_GATES, shut } from "./index.ts";
 
 const NOW = 1000;
 
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
-const facts = (more: Partial<JobFacts> = {}): JobFacts => ({
-	now: NOW,
-	after: [],
-	artifacts: [],
-	conditions: [],
-	lock: () => ({ holders: [] }),
-	...more,
-});
+const facts = (more: Partial<JobFacts> = {}): JobFacts => makeFacts({ now: NOW, ...more });
 const world = worldAt(NOW);
 const here: HostRecord = { name: "h", labels: [], repos: null, heartbeat_at: 0, state: "live" };
 const pausing = (...scopes: string[]) =>
@@ -47,11 +27,11 @@ test("the order is the rule", () => {
 
 describe("decide", () => {
 	test("nothing refuses: ready", () => {
-		expect(decide(job(), facts(), world())).toEqual({ kind: "ready" });
+		expect(decide(makeJob(), facts(), world())).toEqual({ kind: "ready" });
 	});
 
 	test("the first refusal names status, line and gate", () => {
-		const one = job({ runnable_at: NOW + 5, approval: "needed", locks: [{ key: "a", mode: "exclusive" }] });
+		const one = makeJob({ runnable_at: NOW + 5, approval: "needed", locks: [{ key: "a", mode: "exclusive" }] });
 		const busy = facts({ lock: () => ({ holders: [{ job: 9, mode: "exclusive" }] }) });
 		expect(decide(one, busy, world())).toMatchObject({ kind: "park", status: "queued", line: "time", gate: "time", until: NOW + 5 });
 		expect(decide({ ...one, runnable_at: 0 }, busy, world())).toMatchObject({
@@ -60,7 +40,7 @@ describe("decide", () => {
 			line: "human",
 			gate: "approval",
 		});
-		expect(decide(job({ locks: [{ key: "a", mode: "exclusive" }] }), busy, world())).toMatchObject({
+		expect(decide(makeJob({ locks: [{ key: "a", mode: "exclusive" }] }), busy, world())).toMatchObject({
 			kind: "park",
 			status: "waiting_on_locks",
 			line: "lock:exclusive:a",
@@ -70,7 +50,7 @@ describe("decide", () => {
 	});
 
 	test("a verdict comes first, whatever earlier gate it waits at", () => {
-		const one = job({ runnable_at: NOW + 500, item: "cards:1" });
+		const one = makeJob({ runnable_at: NOW + 500, item: "cards:1" });
 		expect(decide(one, facts({ after: [{ job: 7, policy: "success", status: "failed" }] }), world())).toEqual({
 			kind: "end",
 			verdict: { status: "blocked_by_dependency", reason: "dependency failed for job 7 (failed)" },
@@ -79,19 +59,19 @@ describe("decide", () => {
 			kind: "end",
 			verdict: { status: "cancelled", reason: "item_closed" },
 		});
-		expect(decide(job({ approval: "needed", deadline: NOW }), facts(), world())).toMatchObject({
+		expect(decide(makeJob({ approval: "needed", deadline: NOW }), facts(), world())).toMatchObject({
 			kind: "end",
 			verdict: { status: "expired" },
 		});
 	});
 
 	test("a held batch parks; pauses, budgets, hosts and caps do not", () => {
-		expect(decide(job({ batch: "b" }), facts(), world({ holds: pausing("batch:b") }))).toMatchObject({
+		expect(decide(makeJob({ batch: "b" }), facts(), world({ holds: pausing("batch:b") }))).toMatchObject({
 			kind: "park",
 			status: "queued",
 			line: "batch:b",
 		});
-		expect(decide(job(), facts(), world({ holds: pausing("all"), usage: new Map([["all", 99]]) }))).toEqual({ kind: "ready" });
+		expect(decide(makeJob(), facts(), world({ holds: pausing("all"), usage: new Map([["all", 99]]) }))).toEqual({ kind: "ready" });
 	});
 });
 
@@ -105,8 +85,8 @@ describe("shut", () => {
 });
 
 describe("all reasons", () => {
-	test("of a job that everything is against, in the order of the gates", () => {
-		const one = job({
+	test("of a job that every gate refuses, in the order of the gates", () => {
+		const one = makeJob({
 			runnable_at: NOW + 5,
 			backoff_until: NOW + 5,
 			approval: "needed",
@@ -154,7 +134,7 @@ describe("all reasons", () => {
 	test.each(STATUSES.filter((status) => !["queued", "waiting_on_deps", "waiting_on_locks"].includes(status)))(
 		"none for a job that is %s",
 		(status) => {
-			expect(allReasons(job({ status, runnable_at: NOW + 1 }), makeBucket(), facts(), world())).toEqual([]);
+			expect(allReasons(makeJob({ status, runnable_at: NOW + 1 }), makeBucket(), facts(), world())).toEqual([]);
 		},
 	);
 });
@@ -173,7 +153,7 @@ test("dispatch and why agree: a job is ready and its bucket open exactly when it
 	const scope = fc.constantFrom("all", "lane:slow", "batch:b");
 	fc.assert(
 		fc.property(some, fc.array(scope), fc.nat({ max: 5 }), fc.boolean(), (more, scopes, all, busy) => {
-			const one = job(more as Partial<Job>);
+			const one = makeJob(more as Partial<Job>);
 			const now = world({ holds: pausing(...scopes), hosts: [here], usage: new Map([["all", all]]) });
 			const known = facts({ lock: () => ({ holders: busy ? [{ job: 9, mode: "shared" }] : [] }) });
 			const decision = decide(one, known, now);

@@ -1,10 +1,9 @@
-// The gates, in order. The order is the rule: the first refusal is a job's wait_reason. Dispatch and `why` both ask here; there is no other opinion.
+// The gates, in order. The first refusal becomes a job's wait_reason. Dispatch and `why` both call this; there is no second implementation.
 
-import type { Answer, JobFacts, JobGate, Verdict } from "../answer.ts";
 import type { Bucket } from "../bucket.ts";
 import { isWaiting, type Job, type Waiting } from "../job.ts";
+import type { LimitsView } from "../limits-view.ts";
 import { GATES, REASON_CODES, type Reason } from "../reason.ts";
-import type { World } from "../world.ts";
 import { after } from "./after.ts";
 import { approval } from "./approval.ts";
 import { artifacts } from "./artifacts.ts";
@@ -13,6 +12,7 @@ import { budget } from "./budget.ts";
 import { capacity } from "./capacity.ts";
 import { conditions } from "./conditions.ts";
 import { deadline } from "./deadline.ts";
+import type { GateAnswer, JobFacts, JobGate, Verdict } from "./gate.ts";
 import { head } from "./head.ts";
 import { holds } from "./holds.ts";
 import { host } from "./host.ts";
@@ -22,9 +22,9 @@ import { askPace } from "./pace.ts";
 import { askSpawn } from "./spawn.ts";
 import { time } from "./time.ts";
 
-/** 1–9: each job for itself. A refusal parks the job where the event that frees it finds it. */
+/** Gates 1–9 decide about single jobs. A refusal parks the job where the event that frees it will find it. */
 export const JOB_GATES: readonly JobGate[] = [time, deadline, after, artifacts, item, head, conditions, approval, locks];
-/** 10–13: the same for all jobs of a bucket. A refusal shuts the bucket; its jobs stay where they are. */
+/** Gates 10–13 decide about all jobs of a bucket. A refusal shuts the bucket; its jobs stay ready. */
 export const BUCKET_GATES = [holds, budget, host, capacity] as const;
 
 export type Decision =
@@ -32,9 +32,9 @@ export type Decision =
 	| { kind: "park"; status: Waiting; line: string; gate: string; reason: Reason; until?: number }
 	| { kind: "end"; verdict: Verdict };
 
-/** Where a waiting job belongs now. A verdict of any gate comes first, since waiting longer cannot change it. */
-export function decide(job: Job, facts: JobFacts, world: World): Decision {
-	let first: Answer | null = null;
+/** Where a waiting job belongs now. A verdict of any gate comes first, because waiting longer cannot change it. */
+export function decide(job: Job, facts: JobFacts, world: LimitsView): Decision {
+	let first: GateAnswer | null = null;
 	for (const gate of JOB_GATES) {
 		const answer = gate.ask(job, facts);
 		if (!answer) continue;
@@ -48,8 +48,8 @@ export function decide(job: Job, facts: JobFacts, world: World): Decision {
 	return first.until === undefined ? park : { ...park, until: first.until };
 }
 
-/** Whether a bucket's jobs may start now: its first refusal, or null. */
-export function shut(bucket: Bucket, world: World): Reason | null {
+/** The first reason why a bucket's jobs may not start now, or null. */
+export function shut(bucket: Bucket, world: LimitsView): Reason | null {
 	for (const gate of BUCKET_GATES) {
 		const reasons = gate.ask(bucket, world);
 		if (reasons) return reasons[0] as Reason;
@@ -57,11 +57,11 @@ export function shut(bucket: Bucket, world: World): Reason | null {
 	return null;
 }
 
-/** All of them but capacity, which is only a matter of turns. */
+/** All bucket gates but capacity, which only means that the job's turn has not come. */
 const HOLDING_GATES = [holds, budget, host] as const;
 
-/** What a bucket's jobs wait for that is not their turn: the first refusal that more room would not lift. */
-export function heldBy(bucket: Bucket, world: World): Reason | null {
+/** What holds a bucket's jobs besides their turn: the first refusal that more free slots would not lift. */
+export function heldBy(bucket: Bucket, world: LimitsView): Reason | null {
 	for (const gate of HOLDING_GATES) {
 		const reasons = gate.ask(bucket, world);
 		if (reasons) return reasons[0] as Reason;
@@ -69,8 +69,8 @@ export function heldBy(bucket: Bucket, world: World): Reason | null {
 	return null;
 }
 
-/** Every true reason why a waiting job has not started. */
-export function allReasons(job: Job, bucket: Bucket, facts: JobFacts, world: World): Reason[] {
+/** All reasons why a waiting job has not started. */
+export function allReasons(job: Job, bucket: Bucket, facts: JobFacts, world: LimitsView): Reason[] {
 	if (!isWaiting(job.status)) return [];
 	const reasons: Reason[] = [];
 	for (const gate of JOB_GATES) reasons.push(...(gate.ask(job, facts)?.reasons ?? []));

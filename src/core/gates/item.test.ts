@@ -1,41 +1,17 @@
 // Gate 5: open and free, blocked, closed, unreadable, unknown.
 
 import { expect, test } from "vitest";
-import type { JobFacts } from "../answer.ts";
+import { makeFacts, makeJob } from "../../../test/make/job.ts";
 import type { Job } from "../job.ts";
+import type { JobFacts } from "./gate.ts";
 import { item } from "./item.ts";
 
-const NOW = 0;
-
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
-const facts = (more: Partial<JobFacts> = {}): JobFacts => ({
-	now: NOW,
-	after: [],
-	artifacts: [],
-	conditions: [],
-	lock: () => ({ holders: [] }),
-	...more,
-});
-
 const ask = (value: unknown, error?: string) =>
-	item.ask(job({ item: "cards:7" }), facts({ item: { value, observed_at: 5, ...(error === undefined ? {} : { error }) } }));
+	item.ask(makeJob({ item: "cards:7" }), makeFacts({ item: { value, observed_at: 5, ...(error === undefined ? {} : { error }) } }));
 
-test("passes without an item, without news, and when it is open and free", () => {
-	expect(item.ask(job(), facts())).toBeNull();
-	expect(item.ask(job({ item: "cards:7" }), facts())).toBeNull();
+test("passes without an item, before a probe, and if it is open and free", () => {
+	expect(item.ask(makeJob(), makeFacts())).toBeNull();
+	expect(item.ask(makeJob({ item: "cards:7" }), makeFacts())).toBeNull();
 	expect(ask({ open: true })).toBeNull();
 	expect(ask({ open: true, blocked_by: [] })).toBeNull();
 	expect(ask({ open: true, in_progress: true })).toBeNull();
@@ -68,7 +44,7 @@ test("not ready by its own state, and why", () => {
 test("taken up by another worker: waits, unless the chain has begun or was added with force", () => {
 	const taken = { value: { open: true, in_progress: true, taken: "hooked by ann" }, observed_at: 5 };
 	const asked = (more: Partial<Job>, also: Partial<JobFacts> = {}) =>
-		item.ask(job({ item: "gt:gt-1", ...more }), facts({ item: taken, ...also }));
+		item.ask(makeJob({ item: "gt:gt-1", ...more }), makeFacts({ item: taken, ...also }));
 	expect(asked({})?.reasons[0]).toMatchObject({ code: "item_blocked", detail: "item gt:gt-1 is in progress elsewhere: hooked by ann" });
 	expect(asked({ attempt: 1 })).toBeNull();
 	expect(asked({ take_over: true })).toBeNull();

@@ -1,8 +1,8 @@
 // Gate 5: the item's source says that it is open and ready: nothing blocks it, its own state does not hold it back, and no other worker has taken it up.
-// The last holds a job only before its chain has begun: from then on it is our own runs that have taken the item up.
+// The last condition applies only until the job's chain has begun: from then on it is our own run that has taken the item up.
 
-import { type JobFacts, type JobGate, pass, refuse } from "../answer.ts";
 import type { Job } from "../job.ts";
+import { type JobFacts, type JobGate, pass, refuse } from "./gate.ts";
 
 type Seen = { open: boolean; blocked_by?: string[]; held?: string; taken?: string };
 
@@ -28,7 +28,7 @@ export const item: JobGate = {
 	},
 };
 
-/** Why an item is not ready, regardless of who works on it: closed, blocked, held back by its own state. */
+/** Why an item is not ready, regardless of who works on it: closed, blocked, or held back by its own state. */
 export function unready(item: string, { open, blocked_by = [], held }: Seen): string | null {
 	if (!open) return `item ${item} is closed`;
 	if (!Array.isArray(blocked_by)) return `item ${item} cannot be read: blocked_by is no list`;

@@ -2,34 +2,10 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { JobFacts, LockState } from "../answer.ts";
-import type { Job, LockMode } from "../job.ts";
+import { makeFacts, makeJob } from "../../../test/make/job.ts";
+import type { LockMode } from "../job.ts";
+import type { JobFacts, LockState } from "./gate.ts";
 import { locks, obstacle } from "./locks.ts";
-
-const NOW = 0;
-
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
-const facts = (more: Partial<JobFacts> = {}): JobFacts => ({
-	now: NOW,
-	after: [],
-	artifacts: [],
-	conditions: [],
-	lock: () => ({ holders: [] }),
-	...more,
-});
 
 const states = (known: Record<string, LockState>): Partial<JobFacts> => ({ lock: (key) => known[key] ?? { holders: [] } });
 const held = (...holders: [number, LockMode][]): LockState => ({ holders: holders.map(([id, mode]) => ({ job: id, mode })) });
@@ -63,7 +39,7 @@ describe("one key", () => {
 });
 
 describe("the gate", () => {
-	const one = job({
+	const one = makeJob({
 		locks: [
 			{ key: "a", mode: "exclusive" },
 			{ key: "b", mode: "shared" },
@@ -72,12 +48,12 @@ describe("the gate", () => {
 	});
 
 	test("passes without locks, and when all can be taken", () => {
-		expect(locks.ask(job(), facts(states({ a: held([5, "exclusive"]) })))).toBeNull();
-		expect(locks.ask(one, facts(states({ b: held([5, "shared"]) })))).toBeNull();
+		expect(locks.ask(makeJob(), makeFacts(states({ a: held([5, "exclusive"]) })))).toBeNull();
+		expect(locks.ask(one, makeFacts(states({ b: held([5, "shared"]) })))).toBeNull();
 	});
 
 	test("waiting on locks: each key with its holders, parked under the first", () => {
-		expect(locks.ask(one, facts(states({ b: held([5, "exclusive"]), c: { ...held(), reserved: 9 } })))).toEqual({
+		expect(locks.ask(one, makeFacts(states({ b: held([5, "exclusive"]), c: { ...held(), reserved: 9 } })))).toEqual({
 			reasons: [
 				{ gate: "locks", code: "locks", subject: "lock:b", detail: "waiting on locks", holder: ["job:5"] },
 				{ gate: "locks", code: "locks", subject: "lock:c", detail: "waiting on locks", holder: ["job:9"] },
@@ -87,7 +63,7 @@ describe("the gate", () => {
 	});
 });
 
-test("whoever is let in can stand beside those who are in", () => {
+test("a job that passes is compatible with all holders", () => {
 	const mode = fc.constantFrom<LockMode>("shared", "exclusive");
 	fc.assert(
 		fc.property(fc.array(mode, { maxLength: 20 }), (modes) => {

@@ -1,24 +1,24 @@
-// Gate 9: all locks of the job can be taken together, now.
+// Gate 9: the job can take all its locks together, now.
 
-import { type Answer, type JobFacts, type JobGate, type LockState, pass, refuse } from "../answer.ts";
 import type { Job, Lock, LockMode } from "../job.ts";
+import { type GateAnswer, type JobFacts, type JobGate, type LockState, pass, refuse } from "./gate.ts";
 
 export type Obstacle = { key: string; mode: LockMode; holders: number[]; reserved?: number };
 
-/** Shared and exclusive waiters of a key stand in lines of their own: a free key wakes all of the first, one of the others. */
+/** Shared and exclusive waiters of a key have separate wait queues: a free key wakes all shared waiters, but only one exclusive waiter. */
 export const lockLine = (key: string, mode: LockMode) => `lock:${mode}:${key}`;
 
-/** The lock that a line is about; undefined for any other line. */
+/** The lock that a job with this value of `line` is parked on; undefined if it is not parked on a lock. */
 export function lockOfLine(line: string): Lock | undefined {
 	if (!line.startsWith("lock:")) return undefined;
 	const at = line.indexOf(":", "lock:".length);
 	return { mode: line.slice("lock:".length, at) as LockMode, key: line.slice(at + 1) };
 }
 
-/** Whether those in the line wait for their turn among jobs that run one at a time. */
+/** Whether jobs with this value of `line` wait for a serial lock: they run one at a time. */
 export const isSerialLine = (line: string): boolean => lockOfLine(line)?.key.startsWith("serial:") === true;
 
-/** What stands in the way of one key; undefined when it can be taken. */
+/** What keeps the job from taking one lock; undefined if it can take it. */
 export function obstacle(job: Pick<Job, "id" | "path">, lock: Lock, state: LockState): Obstacle | undefined {
 	if (state.holders.length === 0 && state.reserved === undefined) return undefined;
 	const others = state.holders.filter((holder) => holder.job !== job.id);
@@ -27,12 +27,12 @@ export function obstacle(job: Pick<Job, "id" | "path">, lock: Lock, state: LockS
 	const { reserved } = state;
 	if (reserved === undefined || reserved === job.id) return undefined;
 	if (lock.mode === "shared" && state.reserved_mode === "shared") return undefined;
-	// A holder may wait for the jobs that it added: keeping them out would keep the key held for ever.
+	// A holder may wait for jobs that it added: if a reservation kept those out, the lock would be held forever.
 	if (job.path?.some((ancestor) => others.some((holder) => holder.job === ancestor))) return undefined;
 	return { key: lock.key, mode: lock.mode, holders: [], reserved };
 }
 
-/** Keys in their order, which is the order of reservation too: the first obstacle is where the job waits. */
+/** Checked in the order of keys, which is also the order of reservation: the job is parked on the first obstacle. */
 export function obstacles(job: Job, facts: Pick<JobFacts, "lock">): Obstacle[] {
 	const found: Obstacle[] = [];
 	for (const lock of job.locks ?? []) {
@@ -49,7 +49,7 @@ export const locks: JobGate = {
 		const found = obstacles(job, facts);
 		const first = found[0];
 		if (!first) return pass;
-		const answer: Answer = { reasons: [], line: lockLine(first.key, first.mode) };
+		const answer: GateAnswer = { reasons: [], line: lockLine(first.key, first.mode) };
 		for (const { key, holders, reserved } of found) {
 			const holder = (reserved === undefined ? holders : [reserved]).map((id) => `job:${id}`);
 			answer.reasons.push(refuse("locks", "locks", `lock:${key}`, "waiting on locks", { holder }));

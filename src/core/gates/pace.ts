@@ -1,14 +1,14 @@
-// The end of gate 13: cycles and spawn delays space all starts alike. In direct mode nothing is spaced.
+// The end of gate 13: cycles and spawn delays space out all starts. In direct mode nothing is spaced out.
 //
-//   cycle_interval > 0   starts come only out of a cycle that has some left: the scheduler opens one every interval, `sluice run` at once
-//   spawn_delay > 0      within a cycle, or without cycles, so much time between two starts
+//   cycle_interval > 0   a job starts only from a cycle that has starts left: the scheduler opens one every interval, `sluice run` at once
+//   spawn_delay > 0      minimum time between two starts, within a cycle or without cycles
 
-import { pass, refuse } from "../answer.ts";
 import { isDirect } from "../config.ts";
+import type { LimitsView } from "../limits-view.ts";
 import type { Reason } from "../reason.ts";
-import type { World } from "../world.ts";
+import { pass, refuse } from "./gate.ts";
 
-export function askPace(world: World): Reason[] | null {
+export function askPace(world: LimitsView): Reason[] | null {
 	const { cycle_interval_ms, spawn_delay_ms } = world.config;
 	if (isDirect(world.config)) return pass;
 	const reasons: Reason[] = [];

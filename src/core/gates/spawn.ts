@@ -1,8 +1,8 @@
-// Gate 14: the host can start it. What is known of that beforehand is how the last tries went; the next one waits for its back-off.
+// Gate 14: the host can start the job. Known beforehand is only how the last attempts went; the next one waits for its back-off.
 
-import { pass, refuse } from "../answer.ts";
 import type { Job } from "../job.ts";
 import type { Reason } from "../reason.ts";
+import { pass, refuse } from "./gate.ts";
 
 export function askSpawn(job: Job, now: number): Reason[] | null {
 	const count = job.dispatch_failures ?? 0;

@@ -1,36 +1,16 @@
 // Gate 1 by example: a delay, a back-off, both.
 
 import { expect, test } from "vitest";
-import type { JobFacts } from "../answer.ts";
+import { makeFacts, makeJob } from "../../../test/make/job.ts";
 import type { Job } from "../job.ts";
+import type { JobFacts } from "./gate.ts";
 import { stamp, time } from "./time.ts";
 
 const NOW = Date.parse("2030-01-01T00:00:00Z");
 
-const job = (more: Partial<Job> = {}): Job => ({
-	id: 1,
-	status: "queued",
-	kind: "command",
-	lane: "default",
-	trigger: "manual",
-	priority: 0,
-	created_at: 0,
-	runnable_at: 0,
-	attempt: 0,
-	line: "",
-	bucket: 1,
-	...more,
-});
-const facts = (more: Partial<JobFacts> = {}): JobFacts => ({
-	now: NOW,
-	after: [],
-	artifacts: [],
-	conditions: [],
-	lock: () => ({ holders: [] }),
-	...more,
-});
+const facts = (more: Partial<JobFacts> = {}): JobFacts => makeFacts({ now: NOW, ...more });
 
-const ask = (more: Partial<Job>) => time.ask(job(more), facts());
+const ask = (more: Partial<Job>) => time.ask(makeJob(more), facts());
 
 test("passes when its time has come and its back-off is over", () => {
 	expect(ask({ runnable_at: NOW })).toBeNull();

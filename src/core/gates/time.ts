@@ -1,12 +1,12 @@
-// Gate 1: not before its time, nor before its back-off is over.
+// Gate 1: neither before the job's time, nor before its back-off is over.
 
-import { type JobGate, pass, refuse } from "../answer.ts";
 import type { Job } from "../job.ts";
+import { type JobGate, pass, refuse } from "./gate.ts";
 
 export const time: JobGate = {
 	name: "time",
 	ask(job, { now }) {
-		// A clock that is set back delays nobody whose time has been seen to come.
+		// If the clock is set back, a job whose time was seen to come is not delayed again.
 		const delayed = job.runnable_at > now && !job.timely && (job.kind === "kernel" ? !isPast(job, now) : job.runnable_at > job.created_at);
 		const backoff = job.backoff_until !== undefined && job.backoff_until > now;
 		if (!delayed && !backoff) return pass;
@@ -23,8 +23,8 @@ export const time: JobGate = {
 	},
 };
 
-/** A kernel entry may have a deadline before its time: from then on it waits for gc_expired alone. */
+/** A kernel entry may have a deadline before its time: from then on only gc_expired acts on it. */
 const isPast = (job: Job, now: number): boolean => job.deadline !== undefined && job.deadline <= now;
 
-/** Out of Date's range there is nothing to print but the number. */
+/** Outside Date's range, prints the number. */
 export const stamp = (at: number): string => (Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at));

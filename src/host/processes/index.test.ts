@@ -1,17 +1,18 @@
-// Real programs through the process layer: what they are given, what is recorded of them, and that an attempt starts once.
+// Real programs through the process layer: what they receive, what is recorded of them, and that an attempt starts only once.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { makeLaunched, until } from "../../../test/make/launched.ts";
+import { makeLaunched } from "../../../test/make/launched.ts";
+import { until } from "../../../test/make/until.ts";
 
 const exited = (code: number, signal: string | null = null) => ({ state: "exited", code, signal, launch_failed: null });
 const NODE = process.execPath;
 
 describe("the end of a program", () => {
-	test("its exit code, its output, and news of it", async () => {
+	test("its exit code and output are recorded, and the listener is called", async () => {
 		const bed = await makeLaunched();
 		expect(bed.look("1.1")).toEqual({ state: "unstarted" });
 		await bed.launch("1.1", ["sh", "-c", "echo out; echo err >&2; exit 3"]);
@@ -22,7 +23,7 @@ describe("the end of a program", () => {
 		expect(readdirSync(bed.dirOf("1.1")).sort()).toEqual(["exit", "start", "stderr.log", "stdout.log"]);
 	});
 
-	test("a signal; 128 + n is one only when n is usual", async () => {
+	test("a signal is recognised; 128 + n counts as one only for usual signals", async () => {
 		const bed = await makeLaunched();
 		await bed.launch("1.1", ["sh", "-c", "kill -KILL $$"]);
 		await bed.launch("1.2", ["sh", "-c", "kill -SEGV $$"]);
@@ -34,7 +35,7 @@ describe("the end of a program", () => {
 		expect(await bed.end("1.4")).toEqual(exited(125));
 	});
 
-	test("many at once, more than there are shims to be used again", async () => {
+	test("many at once, more than the pool has shims", async () => {
 		const bed = await makeLaunched();
 		const runs = Array.from({ length: 60 }, (_, i) => `${i}.1`);
 		await Promise.all(runs.map((run, i) => bed.launch(run, ["sh", "-c", `echo ${i}; exit ${i}`])));
@@ -77,7 +78,7 @@ describe("what a program is given", () => {
 	for (const shims of ["used again", "of the launcher"])
 		test(`arguments and environment, byte for byte, by shims ${shims}`, async () => {
 			const bed = await makeLaunched();
-			// Keeps the first sixteen busy.
+			// Occupies the whole pool of sixteen shims.
 			if (shims === "of the launcher") for (let i = 1; i <= 16; i++) await bed.launch(`9.${i}`, ["sleep", "1000"]);
 			const env = {
 				PATH: "/usr/bin:/bin",
@@ -173,7 +174,7 @@ describe("a program that cannot be started", () => {
 		expect(await bed.end("99.1")).toEqual(exited(0));
 	});
 
-	test("is not one that exits like it by itself", async () => {
+	test("is told apart from one that exits with the same code", async () => {
 		const bed = await makeLaunched();
 		for (const code of [1, 2, 125, 126, 127]) {
 			await bed.launch(`${code}.1`, ["/bin/sh", "-c", `exit ${code}`]);
@@ -181,7 +182,7 @@ describe("a program that cannot be started", () => {
 		}
 	});
 
-	test("what cannot be passed on is refused at once", async () => {
+	test("values that cannot be passed on are refused before the start", async () => {
 		const bed = await makeLaunched();
 		const refused = (argv: string[], more = {}) => expect(bed.launch("1.1", argv, more)).rejects.toMatchObject({ code: "invalid" });
 		await refused([]);
@@ -203,13 +204,13 @@ describe("an attempt starts once", () => {
 		const proof = join(bed.home, "proof");
 		await Promise.all(Array.from({ length: 30 }, () => bed.launch("1.1", ["sh", "-c", `echo x >>'${proof}'`])));
 		expect(await bed.end("1.1")).toEqual(exited(0));
-		// Those that were refused are free again: as many others pass.
+		// Shims whose launch was refused are free again: this many further runs pass.
 		for (let i = 0; i < 20; i++) await bed.launch(`2.${i}`, ["true"]);
 		for (let i = 0; i < 20; i++) expect(await bed.end(`2.${i}`)).toEqual(exited(0));
 		expect(readFileSync(proof, "utf8")).toBe("x\n");
 	});
 
-	test("never, once forbidden", async () => {
+	test("an attempt that was forbidden never starts", async () => {
 		const bed = await makeLaunched();
 		mkdirSync(bed.dirOf("1.1"));
 		expect(bed.processes.forbid("1.1", bed.dirOf("1.1"))).toBe(true);
@@ -236,7 +237,7 @@ describe("odd places", () => {
 		await until(() => bed.news.length === 1);
 	});
 
-	test("a FIFO that is taken away, or is no FIFO", async () => {
+	test("a FIFO that is removed, or is a plain file", async () => {
 		const home = makeFolder();
 		writeFileSync(join(home, "exits"), "not a fifo");
 		const bed = await makeLaunched({ home });
@@ -249,7 +250,7 @@ describe("odd places", () => {
 		expect(readdirSync(home)).not.toContain("exits");
 	});
 
-	test("after close nothing is taken any more", async () => {
+	test("after close, launches are refused", async () => {
 		const bed = await makeLaunched();
 		await bed.processes.close();
 		await expect(bed.launch("1.1", ["true"])).rejects.toMatchObject({ code: "closed" });

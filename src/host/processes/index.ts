@@ -1,7 +1,7 @@
-// The process layer of this machine: opens the FIFO and the shims, and answers from run folders and the process table.
+// The process layer of this machine: opens the FIFO and the shims, and answers questions from run folders and the process table.
 
 import { join } from "node:path";
-import type { Processes } from "../../processes.ts";
+import type { Processes } from "../../contracts/processes.ts";
 import { openFifo } from "./fifo.ts";
 import { hasProc, procTable } from "./proc.ts";
 import { findPrograms } from "./programs.ts";
@@ -10,10 +10,10 @@ import { checkLaunch, prelude } from "./shim.ts";
 import { openShims } from "./shims.ts";
 import { type Being, forbidRun, recordFailure, sight, signalOne, signalRun, startIf, unmarkedOf } from "./sight.ts";
 
-/** Clocks of the kernel's are coarse. */
+/** Tolerance for the kernel's clock ticks, which are coarse. */
 const NEAR_MS = 100;
 
-/** `home`: an absolute folder of ours alone; the FIFO `exits` lives there, and stays for the next one to open it. */
+/** `home`: an absolute folder that only this user can access. The FIFO `exits` is in it and stays for the next daemon. */
 export async function openProcesses(options: { home: string }): Promise<Processes> {
 	const programs = findPrograms();
 	const table = hasProc() ? procTable() : psTable(programs.ps ?? "/bin/ps");
@@ -26,7 +26,7 @@ export async function openProcesses(options: { home: string }): Promise<Processe
 		giveUp: (dir, why) => recordFailure(dir, table, why),
 		tell: (run) => listener(run),
 	});
-	/** Seen below a run when it was told to stop, without its mark: they belong to it until they are gone. */
+	/** Processes seen below a run when it was asked to stop that do not carry its mark. They count as the run's until they are gone. */
 	const unmarked = new Map<string, Being[]>();
 	const stillThere = (mark: string): Being[] => {
 		const left = (unmarked.get(mark) ?? []).filter((being) => startIf(being, table) !== null);
@@ -70,6 +70,7 @@ export async function openProcesses(options: { home: string }): Promise<Processe
 		},
 		begunSince: (mark, at) =>
 			[...table.carriers((one) => one === mark).values()].flat().some((pid) => (table.beganAt(pid) ?? 0) >= at - NEAR_MS),
+		lineage: (caller) => table.lineage(caller),
 		marked: (prefix) => table.carriers((mark) => mark.startsWith(prefix)),
 		signalAll(mark, pids, signal) {
 			const own = new Set(stillThere(mark).map(({ pid }) => pid));

@@ -1,35 +1,39 @@
-// The process table as Linux shows it under /proc: who lives, since when, and whose mark they carry.
+// The process table as Linux shows it under /proc: which processes live, since when, and which marks they carry.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import type { Ancestor, CallerProcess } from "../../contracts/processes.ts";
 import { quietly, readSmall } from "./reading.ts";
 
 export type ProcessTable = {
 	self: "proc" | "ps";
-	/** Names this boot of the machine. */
+	/** Identifies this boot of the machine. */
 	boot: string;
-	/** When the process began, in words that only compare; null when there is none, or only a zombie. */
+	/** When the process started, as an opaque text for comparison; null when there is no such process, or only a zombie. */
 	startOf(pid: number): string | null;
-	/** The same as epoch milliseconds, as exactly as the system tells. */
+	/** The same time in epoch milliseconds, as exactly as the system knows it. */
 	beganAt(pid: number): number | null;
-	/** Those of our user that carry a wanted mark in their environment, by mark. Never ourselves. */
+	/** This user's processes whose environment has a wanted mark, grouped by mark. Never this process itself. */
 	carriers(wanted: (mark: string) => boolean): Map<string, number[]>;
 	carries(pid: number, mark: string): boolean;
-	/** Whether it leads its process group, so that a signal to the group is for it and its own alone. */
+	/** Whether the process leads its process group, so that a signal to the group reaches only it and its descendants. */
 	leads(pid: number): boolean;
-	/** The one child that a shim has at a time, and when it began. Null when there is none, or nobody can tell. */
+	/** The child of a shim, which has at most one at a time, and its start time. Null when there is none, or when the system does not say. */
 	childOf(shim: number): { pid: number; start: string } | null;
-	/** Whether a child is still a copy of its parent: it has no program of its own yet. */
+	/** Whether a child is still a copy of its parent, that is, has not called exec yet. */
 	isCopy(child: number, parent: number): boolean;
-	/** Its children, theirs and so on, as far as they are in its session. Costs as much as there are of them, however many processes live. */
+	/** Its descendants, as far as they are in its session. The cost depends on the number of descendants, not on all processes of the machine. */
 	below(pid: number): number[];
-	/** Those below it, in whatever session, that have thrown the mark away: once their parent is gone nobody can tell whose they were. */
+	/** Its descendants in any session that have dropped the mark: once their parent is gone, nothing would show which run they belonged to. */
 	unmarked(pid: number, mark: string): { pid: number; start: string }[];
+	lineage(caller: CallerProcess): Promise<Ancestor[]>;
 };
 
 const ME = process.getuid?.() ?? -1;
 const NAME = "SLUICE_MARK=";
-/** In a second; what Linux shows under /proc is always in these. */
+/** Clock ticks per second: Linux always uses 100 under /proc. */
 const TICKS = 100;
+/** Maximum number of a caller's ancestors that are read: more than a program can easily put between itself and its run. */
+export const HIGHEST = 1024;
 
 export const hasProc = () => existsSync("/proc/self/stat");
 
@@ -83,23 +87,32 @@ export function procTable(): ProcessTable {
 				return start === undefined || quietly(() => statSync(`/proc/${one}`).uid) !== ME ? [] : [{ pid: one, start }];
 			});
 		},
+		async lineage({ pid, start }) {
+			const found: Ancestor[] = [];
+			for (let stat = statOf(pid), at = pid; stat !== null && found.length < HIGHEST; stat = statOf(at)) {
+				if (at === process.pid || (at === pid && stat.start !== start)) break;
+				found.push({ pid: at, mark: markOf(at) });
+				at = stat.parent;
+			}
+			return found;
+		},
 	};
 }
 
 /** Null when there is no such process, or only a zombie. */
-function statOf(pid: number): { group: number; session: number; start: string } | null {
+function statOf(pid: number): { parent: number; group: number; session: number; start: string } | null {
 	const stat = readSmall(`/proc/${pid}/stat`)?.toString("latin1");
 	if (!stat) return null;
-	// The name in parentheses may hold spaces and parentheses of its own; field 3 comes after the last one.
+	// The name in parentheses may itself contain spaces and parentheses; field 3 comes after the last one.
 	const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ", 20);
-	const [state, , group, session] = fields;
+	const [state, parent, group, session] = fields;
 	const start = fields[19];
 	return state === "Z" || state === "X" || state === "x" || start === undefined
 		? null
-		: { group: Number(group), session: Number(session), start };
+		: { parent: Number(parent), group: Number(group), session: Number(session), start };
 }
 
-/** Each thread has those that it started. */
+/** All children of a process. The kernel lists them by the thread that started them. */
 function childrenOf(pid: number): number[] {
 	const threads = quietly(() => readdirSync(`/proc/${pid}/task`)) ?? [];
 	return threads.flatMap((thread) => childrenOfThread(pid, thread));
@@ -110,9 +123,9 @@ const childrenOfThread = (pid: number, thread: number | string): number[] =>
 
 const lineOf = (pid: number): string | undefined => readSmall(`/proc/${pid}/cmdline`)?.toString("latin1");
 
-/** The mark in a process's environment, if the process is ours to signal. */
+/** The mark in a process's environment, if the process belongs to this user. */
 function markOf(pid: number): string | null {
-	// A zombie's environment is empty; that of other people cannot be read, or is none of our business.
+	// A zombie's environment is empty; the environment of another user's process usually cannot be read.
 	const environ = readSmall(`/proc/${pid}/environ`);
 	if (!environ) return null;
 	let at = environ.indexOf(NAME);

@@ -1,4 +1,4 @@
-// The few programs that starting a run needs, by absolute path: nobody's PATH decides what we run.
+// The few programs that starting a run needs, by absolute path, so that no PATH decides what the daemon executes.
 
 import { accessSync, constants, realpathSync } from "node:fs";
 import { basename } from "node:path";
@@ -7,9 +7,9 @@ const FOLDERS = ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/ru
 
 export type Programs = {
 	sh: string;
-	/** Absent on macOS; process groups take the place of sessions. */
+	/** Absent on macOS, where process groups take the place of sessions. */
 	setsid: string | null;
-	/** Whether setsid has `-f`; busybox has none. */
+	/** Whether setsid has `-f`; busybox's does not. */
 	setsidForks: boolean;
 	env: string | null;
 	mkfifo: string | null;

@@ -1,7 +1,8 @@
-// The process table through ps(1), where there is no /proc (macOS). Best effort: each question is a process of its own, and a mark among the arguments looks like one in the environment.
+// The process table through ps(1), where there is no /proc (macOS). Best effort: each query starts a process, and a mark among a program's arguments looks
+// like one in its environment.
 
-import { execFileSync } from "node:child_process";
-import type { ProcessTable } from "./proc.ts";
+import { execFile, execFileSync } from "node:child_process";
+import { HIGHEST, type ProcessTable } from "./proc.ts";
 
 const ENV = { LC_ALL: "C", TZ: "UTC" };
 const MAC = process.platform === "darwin";
@@ -11,12 +12,18 @@ export function psTable(ps: string): ProcessTable {
 		try {
 			return execFileSync(ps, args, { env: ENV, encoding: "latin1", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] });
 		} catch {
-			// ps fails when there is no such process.
+			// ps exits with an error when there is no such process.
 			return "";
 		}
 	};
-	/** A process's line with its environment: `E` on macOS, `e` elsewhere. */
-	const lines = (...which: string[]) => ask(...(MAC ? ["-Eww"] : ["eww"]), ...which, "-o", "pid=,uid=,stat=,command=").split("\n");
+	/** Asynchronous, so that the event loop is not blocked: the daemon asks this for every connection. */
+	const askSoon = (...args: string[]) =>
+		new Promise<string>((resolve) => {
+			execFile(ps, args, { env: ENV, encoding: "latin1", maxBuffer: 1 << 28 }, (_error, stdout) => resolve(stdout));
+		});
+	/** Arguments that print a process with its environment: `E` on macOS, `e` elsewhere. */
+	const lineArgs = (...which: string[]) => [...(MAC ? ["-Eww"] : ["eww"]), ...which, "-o", "pid=,uid=,stat=,command="];
+	const lines = (...which: string[]) => ask(...lineArgs(...which)).split("\n");
 	const markIn = (line: string): { pid: number; mark: string } | null => {
 		const [, pid, uid, stat, mark] = /^ *(\d+) +(\d+) +(\S+) .* SLUICE_MARK=(\S+)/.exec(line) ?? [];
 		return pid && mark && Number(uid) === process.getuid?.() && !stat?.startsWith("Z") ? { pid: Number(pid), mark } : null;
@@ -30,7 +37,7 @@ export function psTable(ps: string): ProcessTable {
 		},
 		beganAt(pid) {
 			const at = Date.parse(`${(this.startOf(pid) ?? "").replaceAll("_", " ")} UTC`);
-			// Whole seconds: it may have begun at the end of that one.
+			// ps shows whole seconds; the process may have started at the end of that second.
 			return Number.isNaN(at) ? null : at + 999;
 		},
 		carriers(wanted) {
@@ -42,7 +49,7 @@ export function psTable(ps: string): ProcessTable {
 			return found;
 		},
 		carries: (pid, mark) => pid !== process.pid && lines("-p", String(pid)).some((line) => markIn(line)?.mark === mark),
-		// The shell's job control has made it one.
+		// The shell's job control makes every program a group leader.
 		leads: () => true,
 		childOf(shim) {
 			const line = ask("-axo", "pid=,ppid=,stat=")
@@ -56,6 +63,17 @@ export function psTable(ps: string): ProcessTable {
 		isCopy: () => false,
 		below: () => [],
 		unmarked: () => [],
+		async lineage({ pid }) {
+			const rows = (await askSoon("-axo", "pid=,ppid=")).split("\n").map((line) => line.trim().split(/\s+/).map(Number));
+			const parents = new Map(rows.map(([one = 0, parent = 0]) => [one, parent]));
+			const pids: number[] = [];
+			const isBelow = (at: number) => at > 0 && at !== process.pid && parents.has(at);
+			for (let at = pid; isBelow(at) && pids.length < HIGHEST; at = parents.get(at) ?? 0) pids.push(at);
+			if (pids.length === 0) return [];
+			const marked = (await askSoon(...lineArgs("-p", pids.join(",")))).split("\n").map(markIn);
+			const marks = new Map(marked.flatMap((one) => (one ? [[one.pid, one.mark]] : [])));
+			return pids.map((one) => ({ pid: one, mark: marks.get(one) ?? null }));
+		},
 	};
 }
 

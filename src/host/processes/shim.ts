@@ -1,30 +1,34 @@
-// What the shims are told, in POSIX sh: how a run starts, and how its end is recorded whether or not we live. No value of a run is ever interpreted.
+// The shell text that shims read, in POSIX sh: it starts a run and records the run's end whether or not the daemon lives. No value of a run is ever
+// interpreted by the shell.
 
+import type { Launch } from "../../contracts/processes.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { Launch } from "../../processes.ts";
 import type { Programs } from "./programs.ts";
 
 /*
  * A shim is an `sh` that leads a session, reads commands from a pipe and runs one program at a time in its foreground, in that session. (In the background,
- * with `&`, sh makes the program ignore SIGINT.) Nothing but builtins and one fork stands between the command and the exec: one program more, such as
- * setsid(1), would cost as much as a short run itself, and what is done after the fork costs twice, since each page that it touches is copied first.
+ * with `&`, sh makes the program ignore SIGINT.) Between the command and the exec there are only builtins and one fork. A helper program such as setsid(1)
+ * would cost as much as a short run itself, and work after the fork costs double, because each memory page it touches is copied first.
  *
- * | step | who     | file, in the run's folder                                                                                  |
+ * | step | process | file, in the run's folder                                                                                  |
  * |------|---------|------------------------------------------------------------------------------------------------------------|
- * | 1    | shim    | start: `1 <shim's pid> <its start time> <boot>`, `mark <mark>`; made exclusively; who cannot, does nothing |
+ * | 1    | shim    | start: `1 <shim's pid> <its start time> <boot>`, `mark <mark>`. Created exclusively: a shim that finds it does nothing |
  * | 2    | program | stdout.log, stderr.log opened for appending; exec                                                          |
- * | 3    | shim    | exit: `1 <code>`; when the program could not be started `1 program <code> <why>` (it is not there or cannot be    |
- * |      |         | executed), `1 folder …` (its cwd is not there) or `1 launch …` (anything else)                             |
+ * | 3    | shim    | exit: `1 <code>`. When the program could not be started: `1 program <code> <why>` (it does not exist or cannot be |
+ * |      |         | executed), `1 folder …` (its cwd does not exist) or `1 launch …` (anything else)                           |
  *
- * Which process the program is stands nowhere: it is the child of the shim, and carries the mark.
+ * The program's pid is not written down: the program is the shim's child and carries the mark.
  *
- * A disk that is full or read-only refuses the line in `exit`: the shim waits for room, so that no end is lost; a folder that is gone lets it go.
- * News goes to the FIFO after 3; `<>` opens it whether or not anybody reads, and `-p` keeps us from making a file of that name.
+ * If the disk is full or read-only, the shim cannot write `exit` and retries every second, so that no end is lost. It stops retrying when the folder is gone.
+ * After step 3 the shim writes a hint to the FIFO. `<>` opens the FIFO even if no daemon reads it, and the test `-p` avoids creating a plain file of that name.
  */
 
-/** Said once to each shim, whose own output goes nowhere. `_P _T`: its own pid and start time. Names begin with `_` since the program's variables are set in the same shell, later. */
+/**
+ * Sent once to each shim; the shim's own output goes to /dev/null. `_P` and `_T` are its own pid and start time. Names begin with `_` because the program's
+ * variables are set in the same shell later.
+ */
 export function prelude(programs: Programs, host: { boot: string; fifo: string; self: "proc" | "ps" }): string {
-	// sh reads byte by byte, and this line is long; but it is read once.
+	// sh reads byte by byte, and this text is long; but each shim reads it only once.
 	const identity =
 		host.self === "proc"
 			? `read -r _P ${"_x ".repeat(20)}_T _x </proc/self/stat`
@@ -71,7 +75,10 @@ esac
 `;
 }
 
-/** One run, for a shim that has heard the prelude. One compound command: cut short by our death, it is a syntax error and not half a run. */
+/**
+ * The text for one run, for a shim that has read the prelude. It is one compound command: if the daemon dies while writing it, the shim sees a syntax error
+ * instead of half a run.
+ */
 export function runText(launch: Launch, programs: Programs, shim: string): string {
 	const { run, dir, argv, cwd, stdin } = launch;
 	const plain = [`SLUICE_MARK=${launch.mark}`];
@@ -81,9 +88,11 @@ export function runText(launch: Launch, programs: Programs, shim: string): strin
 		else odd.push(`${name}=${value}`);
 	}
 	const words = odd.length > 0 ? [programs.env ?? "env", ...odd, ...argv] : argv;
-	// With job control (no setsid) bash drops the rest of a command whose foreground job died of SIGINT; and there, `&` leaves SIGINT alone.
+	// Without setsid, job control is on: bash then drops the rest of a command whose foreground job died of SIGINT, while `&` does not make the program
+	// ignore SIGINT.
 	const after = programs.setsid ? "" : " & wait $!";
-	// What is opened here is opened after the fork, before `_vars` makes the run's variables of ours. Where that fails there is no stderr.log: `_end` looks.
+	// The redirections open their files after the fork and before `_vars` replaces the shim's variables by the run's. If opening fails, there is no
+	// stderr.log, which `_end` checks.
 	return `if _d=${quote(dir)} _r=${quote(run)} _m=${launch.mark} _c=${quote(cwd)} _i=${quote(stdin ?? "/dev/null")}; _begin; then
 _vars() { export ${plain.join(" ")}; }
 (_enter; _vars; exec ${words.map(quote).join(" ")}) <"$_i" >>"$_d/stdout.log" 2>>"$_d/stderr.log"${after}
@@ -93,22 +102,22 @@ else _say "idle $_r ${shim}"; fi
 `;
 }
 
-/** For the launcher: a shim of its own for one run, started and let go. Needs `setsid -f`: a background job would ignore SIGINT. */
+/** For the launcher: starts a separate shim for a single run and does not wait for it. Needs `setsid -f`, since a background job would ignore SIGINT. */
 export function launchText(shimText: string, programs: Programs, delimiter: string): string {
 	return `${programs.setsid} -f ${programs.sh} <<'${delimiter}'\n${shimText}exit\n${delimiter}\n`;
 }
 
-export const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Names that mean something to a shell itself, or that it cannot hold, are set by env(1). */
+/** Names that have a meaning for the shell, or that it cannot hold, are set by env(1). */
 const SPECIAL =
 	/^(?:OPT(?:IND|ARG|ERR)|LINENO|PPID|E?UID|IFS|SHELLOPTS|BASH.*|GROUPS|S?RANDOM|SECONDS|FUNC.*|DIRSTACK|HIST.*|EPOCH.*|MAIL.*|POSIXLY_CORRECT|_.?)$/;
 const isPlain = (name: string) => /^[A-Za-z_]\w*$/.test(name) && !SPECIAL.test(name);
 
-/** The kernel's bound for one argument or variable, with its NUL. */
+/** The kernel's limit for one argument or variable, including its NUL. */
 const MAX_STRING = 131_072;
 
-/** Refuses what could not be passed on unchanged, before anything is started. */
+/** Refuses values that could not be passed on unchanged, before anything is started. */
 export function checkLaunch(launch: Launch): void {
 	const bad = (field: string, why: string, hint?: string) => new SluiceError("invalid", `run ${launch.run}: ${why}`, { field, hint });
 	if (!/^[\w.-]+$/.test(launch.run)) throw bad("run", "the name of a run has only letters, digits, dots and dashes");

@@ -1,4 +1,4 @@
-// What outlives whom: the daemon, the launcher and the shims are killed, and runs go on.
+// The daemon, the launcher and the shims are killed: runs go on, and their ends are recorded.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -7,13 +7,14 @@ import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { makeLaunched, until } from "../../../test/make/launched.ts";
+import { makeLaunched } from "../../../test/make/launched.ts";
+import { until } from "../../../test/make/until.ts";
 import { procTable } from "./proc.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));
 const { startOf } = procTable();
 
-/** A daemon in small: launches what it is told, and waits to be killed. */
+/** A minimal daemon: launches the runs it is given, and waits to be killed. */
 const DAEMON = `
 import { mkdirSync } from "node:fs";
 import { openProcesses } from "./index.ts";
@@ -58,12 +59,12 @@ const childrenOf = (pid: number) =>
 	readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").trim().split(" ").filter(Boolean).map(Number);
 
 describe("the daemon is killed", () => {
-	test("programs go on, their ends are recorded, and the next one hears of it", async () => {
+	test("programs go on, their ends are recorded, and the next daemon is notified", async () => {
 		const home = makeFolder();
 		const tag = `out${process.pid}`;
 		const gate = join(home, "gate");
 		const waits = ["sh", "-c", `while [ ! -e '${gate}' ]; do sleep 0.01; done; echo done; exit 5`];
-		// More than there are shims to be used again, so that the launcher has some too.
+		// More runs than the pool has shims, so that the launcher starts some, too.
 		const runs = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`${i}.1`, waits]));
 		const daemon = await startDaemon(home, tag, { ...runs, "99.1": ["sh", "-c", "exit 7"] });
 		const bed = await makeLaunched({ home, tag });
@@ -79,7 +80,7 @@ describe("the daemon is killed", () => {
 			expect(bed.read(run, "stdout.log")).toBe("done\n");
 		}
 		await until(() => Object.keys(runs).every((run) => bed.news.includes(run)));
-		// And its shims are gone, all of them.
+		// All shims of the killed daemon are gone by then.
 		await until(() => shims.every((pid) => startOf(pid) === null));
 	});
 });
@@ -97,7 +98,7 @@ describe("the launcher is killed", () => {
 		expect(launchers()).toHaveLength(1);
 		const [launcher] = launchers() as [number];
 		process.kill(launcher, "SIGKILL");
-		// Handed over while it dies: started all the same, and once.
+		// Handed over while the launcher dies: the run must start all the same, and only once.
 		await bed.launch("1.2", ["sh", "-c", "echo x; exec sleep 1000"]);
 		await until(() => bed.look("1.2").state === "alive" && bed.read("1.2", "stdout.log") === "x\n");
 		await until(() => launchers().length === 1 && launchers()[0] !== launcher);
@@ -107,7 +108,7 @@ describe("the launcher is killed", () => {
 });
 
 describe("a shim is killed", () => {
-	test("its program goes on, then it is gone; other runs do not notice", async () => {
+	test("its program goes on and is then seen as gone; other runs are not affected", async () => {
 		const bed = await makeLaunched();
 		const gate = join(bed.home, "gate");
 		await bed.launch("1.1", ["sh", "-c", `while [ ! -e '${gate}' ]; do sleep 0.01; done`]);
@@ -133,7 +134,7 @@ describe("a shim is killed", () => {
 		expect(bed.processes.signal("1.1", bed.dirOf("1.1"), "SIGKILL")).toBe(false);
 	});
 
-	test("SIGTERM to a shim costs nothing: it stays for the end of its program", async () => {
+	test("SIGTERM to a shim has no effect: it stays for the end of its program", async () => {
 		const bed = await makeLaunched();
 		await bed.launch("1.1", ["sleep", "1000"]);
 		await until(() => bed.look("1.1").state === "alive");
@@ -142,7 +143,7 @@ describe("a shim is killed", () => {
 		expect(await bed.end("1.1")).toMatchObject({ state: "exited", signal: "SIGKILL" });
 	});
 
-	test("an idle one is replaced; a run that its death swallowed is handed over again", async () => {
+	test("an idle shim is replaced, and a run that was written to it is handed over again", async () => {
 		const bed = await makeLaunched();
 		await bed.launch("1.1", ["true"]);
 		await bed.end("1.1");
@@ -155,7 +156,7 @@ describe("a shim is killed", () => {
 	});
 });
 
-test("closing leaves runs alone, and nothing idle behind", async () => {
+test("closing leaves runs alone, and ends idle shims", async () => {
 	const home = makeFolder();
 	const first = await makeLaunched({ home, tag: `first${process.pid}` });
 	await first.launch("1.1", ["sleep", "1000"]);

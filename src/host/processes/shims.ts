@@ -1,32 +1,32 @@
-// The shims that run programs for us: a few that are used again and again, and a launcher that starts more of them when all are busy.
+// The shims that run programs: a pool that is reused, and a launcher that starts further shims when the pool is busy.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import type { Launch, Sighting } from "../../contracts/processes.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { Launch, Sighting } from "../../processes.ts";
 import type { Programs } from "./programs.ts";
 import { launchText, runText } from "./shim.ts";
 
 /*
- * Starting a process from Node costs in proportion to our memory (0.9 ms at 51 MB, 18 ms at 551 MB) and stops the loop meanwhile; writing a line to a shim
- * that is already there costs a twentieth of the smaller one. A shim that has done its run takes the next. Long runs keep their shims, so beyond REUSED
- * of them the launcher starts one for a single run. All are sessions of their own, read what to do from a pipe, and end when the pipe does: after our death
- * each still finishes what it has.
+ * Starting a process from Node takes time in proportion to the daemon's memory (0.9 ms at 51 MB, 18 ms at 551 MB) and blocks the event loop meanwhile; writing
+ * to the pipe of an existing shim takes a twentieth of the smaller figure. A shim that has finished its run takes the next. Long runs occupy their shims, so
+ * beyond REUSED of them the launcher starts a shim for a single run. Every shim has its own session, reads commands from a pipe and ends when the pipe closes:
+ * after the daemon's death, each still finishes the run it has.
  */
 const REUSED = 16;
-/** How often a run is handed over again because its shim died before making the marker. */
+/** How often a run is handed over to another shim because its shim died before creating the marker. */
 const TRIES = 3;
 
 type Shim = { id: string; child: ChildProcess; launch: Launch | null };
 
 export type Shims = {
 	hand(launch: Launch): Promise<void>;
-	/** From the FIFO. */
+	/** Takes a line from the FIFO. */
 	heard(line: string): void;
-	/** A look has found that a run has started. */
+	/** The caller has seen that the run has started. */
 	started(run: string): void;
-	/** A look has found the end of a run, perhaps before the news. */
+	/** The caller has seen the end of the run, perhaps before the FIFO reported it. */
 	ended(run: string): void;
 	close(): Promise<void>;
 };
@@ -35,7 +35,7 @@ export function openShims(parts: {
 	programs: Programs;
 	prelude: string;
 	look: (dir: string) => Sighting;
-	/** Keeps an attempt from ever starting, and writes down why it did not. */
+	/** Prevents an attempt from ever starting and records why it did not. */
 	giveUp: (dir: string, why: string) => void;
 	tell: (run: string) => void;
 }): Shims {
@@ -44,19 +44,19 @@ export function openShims(parts: {
 	const shims = new Map<string, Shim>();
 	const busy = new Map<string, Shim>();
 	const idle: Shim[] = [];
-	/** Handed to the launcher, and not seen yet. */
+	/** Runs that were handed to the launcher and have not been seen to start yet. */
 	const handed = new Map<string, Launch>();
 	const tries = new WeakMap<Launch, number>();
 	let launcher: ChildProcess | null = null;
 	let count = 0;
 	let closed = false;
 
-	/** At once, so that what is counted is true for the next call of the same turn. */
+	/** Starts the process synchronously, so that the number of shims is right for the next call in the same turn of the event loop. */
 	function startSh(): ChildProcess {
-		// Detached: a session of its own, out of reach of our terminal. Node resets all signals for it.
+		// Detached: the shim gets its own session, out of reach of the daemon's terminal. Node resets all signal handlers for it.
 		const child = spawn(programs.sh, [], { cwd: "/", env: {}, stdio: ["pipe", "ignore", "ignore"], detached: true });
 		child.on("error", () => {});
-		// Broken pipe: its exit tells the same.
+		// Broken pipe: the handler of the child's exit deals with it.
 		child.stdin?.on("error", () => {});
 		child.unref();
 		return child;
@@ -85,14 +85,14 @@ export function openShims(parts: {
 		return shim;
 	}
 
-	/** Whoever was to run it is dead. The marker says whether it got that far; if so, the folder tells the rest. */
+	/** The shim that had the run is dead. If the marker exists, the run has started, and its folder says the rest; otherwise hand it over again. */
 	function again(launch: Launch): void {
 		if (closed) return;
 		const failed = (error: unknown) => {
 			try {
 				giveUp(launch.dir, `no shim lived long enough to start it${error instanceof Error ? `: ${error.message}` : ""}`);
 			} catch {
-				// A folder that cannot be written to. The look that this news asks for finds the same.
+				// The run's folder cannot be written. The caller meets the same error when it looks at the run.
 			}
 			tell(launch.run);
 		};
@@ -145,7 +145,7 @@ export function openShims(parts: {
 			handed.delete(run);
 			const shim = shims.get(id ?? "");
 			if (shim) free(shim, run);
-			// Shims of an earlier version tell of starts, too.
+			// Only exits are reported: shims of an earlier version also report starts.
 			if (kind === "exited") tell(run);
 		},
 		started: (run) => void handed.delete(run),

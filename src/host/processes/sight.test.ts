@@ -1,18 +1,19 @@
-// What is seen of a run, and who is signalled: forged markers, strangers, zombies, half-written lines.
+// What is seen of a run, and which processes are signalled: forged markers, unrelated processes, zombies, half-written lines.
 
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { makeLaunched, until } from "../../../test/make/launched.ts";
+import { makeLaunched } from "../../../test/make/launched.ts";
+import { until } from "../../../test/make/until.ts";
 import { procTable } from "./proc.ts";
 import { signalRun } from "./sight.ts";
 
 const BOOT = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 const startOf = procTable().startOf;
 
-/** Somebody else's process. */
+/** A process that belongs to no run. */
 function stranger(argv = ["sleep", "1000"], stdio: StdioOptions = "ignore"): ChildProcess & { pid: number } {
 	const child = spawn(argv[0]!, argv.slice(1), { stdio, detached: true });
 	onTestFinished(() => {
@@ -33,7 +34,7 @@ async function forge(start: string, exit?: string) {
 const GONE = { state: "gone", reboot: false };
 
 describe("a marker", () => {
-	test("with the pid of a live stranger is nobody's", async () => {
+	test("with the pid of an unrelated live process is seen as gone", async () => {
 		const other = stranger();
 		const bed = await forge(`1 ${other.pid} 17 ${BOOT}\n${other.pid} 17\n`);
 		expect(bed.seen()).toEqual(GONE);
@@ -41,7 +42,7 @@ describe("a marker", () => {
 		expect(startOf(other.pid)).not.toBeNull();
 	});
 
-	test("with pid and start time of another boot is nobody's", async () => {
+	test("with pid and start time of another boot is seen as gone", async () => {
 		const other = stranger();
 		const start = startOf(other.pid);
 		const bed = await forge(`1 ${other.pid} ${start} 0000-another-boot\n${other.pid} ${start}\n`);
@@ -50,7 +51,7 @@ describe("a marker", () => {
 		expect(startOf(other.pid)).toBe(start);
 	});
 
-	test("with the right start time is alive, until it is not", async () => {
+	test("with the right start time is seen as alive until the process ends", async () => {
 		const other = stranger();
 		const start = startOf(other.pid);
 		const bed = await forge(`1 1 1 ${BOOT}\n${other.pid} ${start}\n`);
@@ -69,7 +70,20 @@ describe("a marker", () => {
 		expect(bed.read("1.1", "start")).toMatch(new RegExp(`^1 \\d+ \\d+ ${BOOT}\nmark ${bed.markOf("1.1")}\n$`));
 	});
 
-	test("leads to its program by the mark, where nobody tells whose child is whose", async () => {
+	test("with an exit that the program wrote by itself: it lives, can be signalled, and ends as its shim says", async () => {
+		const bed = await makeLaunched();
+		await bed.launch("1.1", ["sh", "-c", `printf '1 0\\n' >'${bed.dirOf("1.1")}/exit'; sleep 1000; :`]);
+		await until(() => existsSync(join(bed.dirOf("1.1"), "exit")) && bed.read("1.1", "exit") === "1 0\n");
+		expect(bed.look("1.1")).toMatchObject({ state: "alive" });
+		expect(bed.processes.signal("1.1", bed.dirOf("1.1"), "SIGKILL")).toBe(true);
+		// Until the shim has written over it, the line of the run counts.
+		await until(() => {
+			const seen = bed.look("1.1");
+			return seen.state === "exited" && seen.signal === "SIGKILL";
+		});
+	});
+
+	test("leads to its program by the mark, where children cannot be listed", async () => {
 		const bed = await makeLaunched();
 		await bed.launch("1.1", ["sleep", "1000"]);
 		await until(() => bed.processes.sweep([bed.markOf("1.1")]).size === 1);
@@ -77,7 +91,7 @@ describe("a marker", () => {
 		expect(await bed.end("1.1")).toMatchObject({ state: "exited", signal: "SIGKILL" });
 	});
 
-	test("of a shim that has no program yet counts as alive; nobody is signalled", async () => {
+	test("of a shim that has no program yet counts as alive, and no process is signalled", async () => {
 		const other = stranger();
 		const start = startOf(other.pid);
 		const bed = await forge(`1 ${other.pid} ${start} ${BOOT}\nmark nobody-1.1\n`);
@@ -86,7 +100,7 @@ describe("a marker", () => {
 		expect(startOf(other.pid)).toBe(start);
 	});
 
-	test("with a time at which its program was there means who is there since before then", async () => {
+	test("with the time at which its program was seen means a process that started before that time", async () => {
 		const other = stranger();
 		const start = startOf(other.pid);
 		const bed = await forge(`1 1 1 ${BOOT}\n${other.pid} ~${start}\n`);
@@ -134,7 +148,7 @@ describe("a line in exit", () => {
 });
 
 test("a zombie counts as gone", async () => {
-	// The child ends at once, and its parent never asks after it.
+	// The child ends at once, and its parent never waits for it.
 	const parent = spawn("sh", ["-c", "sh -c 'echo $$; read x' & exec sleep 1000"], { stdio: ["ignore", "pipe", "ignore"] });
 	onTestFinished(() => void parent.kill("SIGKILL"));
 	const pid = await new Promise<number>((resolve) => parent.stdout.once("data", (text) => resolve(Number(text))));
@@ -188,11 +202,11 @@ describe("signals", () => {
 			"sleep 1000 & echo $!; env -i /bin/sleep 1000 & echo $!; setsid sh -c 'echo 0; exec sleep 1000' & wait",
 		]);
 		await until(() => said("1.2").length === 3 && bed.processes.sweep([bed.markOf("1.2")]).get(bed.markOf("1.2"))?.length === 3);
-		// What stays on purpose may start something while a later run is there: not the later one's, either.
+		// A process that an earlier run left on purpose may start another while a later run is live: it must not be taken for the later run's.
 		const stayed = () => readFileSync(`/proc/${left[1]}/task/${left[1]}/children`, "latin1").trim().split(" ").map(Number);
 		const [first] = stayed() as [number];
 		process.kill(first, "SIGKILL");
-		// Until the next one is there for good: in between the list is empty, or has a shell that is about to become it.
+		// Wait until the next process is there for good: in between, the list is empty or has a shell that is about to exec.
 		const isSleep = (pid: number) => pid > 0 && pid !== first && readFileSync(`/proc/${pid}/comm`, "latin1").trim() === "sleep";
 		let next = 0;
 		await until(() => {
@@ -206,7 +220,7 @@ describe("signals", () => {
 		expect(await bed.end("1.2")).toMatchObject({ signal: "SIGKILL" });
 		await until(() => said("1.2").every((pid) => pid === 0 || startOf(pid) === null));
 		for (const pid of [...left, shimOf("1.2")]) expect(startOf(pid)).not.toBeNull();
-		// What has a session of its own is found by its mark.
+		// The process with a session of its own is found by its mark.
 		expect(bed.processes.sweep([bed.markOf("1.2")]).get(bed.markOf("1.2"))).toHaveLength(1);
 	});
 
@@ -216,7 +230,7 @@ describe("signals", () => {
 		expect(await bed.end("1.1")).toMatchObject({ state: "exited", code: 3 });
 	});
 
-	test("arrive even in the moment before the program is there", async () => {
+	test("arrive even in the moment before the exec", async () => {
 		const bed = await makeLaunched();
 		for (let i = 0; i < 30; i++) {
 			const run = `${i}.1`;
@@ -229,7 +243,7 @@ describe("signals", () => {
 });
 
 describe("sweep", () => {
-	test("finds what left the session, and leaves alone what only looks like it", async () => {
+	test("finds processes that left the session, and ignores processes that only look alike", async () => {
 		const bed = await makeLaunched();
 		const mark = bed.markOf("1.1");
 		const decoys = [`SLUICE_MARK=${mark}1`, `SLUICE_MARK=${mark.slice(0, -1)}`, `XSLUICE_MARK=${mark}`, `OTHER=SLUICE_MARK=${mark}`].map(
@@ -237,7 +251,7 @@ describe("sweep", () => {
 		);
 		const named = stranger(["sh", "-c", "sleep 1000; :", `SLUICE_MARK=${mark}`]);
 		await bed.launch("1.1", ["sh", "-c", "setsid sleep 1000 & setsid sh -c 'sleep 1000 & sleep 1000' & exit 0"], {
-			// Larger than what is read at once.
+			// Larger than the buffer for one read.
 			env: { PATH: "/usr/bin:/bin", A: "x".repeat(50_000), Z: "y".repeat(50_000) },
 		});
 		await bed.end("1.1");
@@ -251,7 +265,7 @@ describe("sweep", () => {
 		expect(bed.processes.sweep([mark]).size).toBe(0);
 	});
 
-	test("never finds ourselves, even if we are somebody's run", async () => {
+	test("never finds its own process, even if that carries the mark of a run", async () => {
 		const bed = await makeLaunched();
 		const outfile = join(bed.home, "sweeper.mjs");
 		const contents = `import { procTable } from "./proc.ts"; console.log([...procTable().carriers((mark) => mark === process.env.SLUICE_MARK).values()].flat().length)`;

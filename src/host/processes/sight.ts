@@ -1,21 +1,24 @@
-// What a run's folder and the process table say about a run, and signals to those of its processes that are surely its own.
+// What a run's folder and the process table say about a run; and signals, which go only to processes that certainly belong to the run.
 
 import { statSync, writeFileSync } from "node:fs";
-import type { Sighting } from "../../processes.ts";
+import type { Sighting } from "../../contracts/processes.ts";
 import type { ProcessTable } from "./proc.ts";
 import { quietly, readSmall } from "./reading.ts";
 
-/** `start`: its start time; or `~` and a time at which it was there, in the same units: whoever has the pid since before then is it. */
+/**
+ * `start` is the process's start time, or `~` and a time at which it was seen, in the same units: then a process with this pid that started earlier is the
+ * same one.
+ */
 export type Being = { pid: number; start: string };
-/** `program`: of an earlier version, which wrote it down; now it has the mark instead. */
+/** `program`: written by earlier versions; null since the mark identifies the program. */
 type Start = { shim: Being; boot: string; program: Being | null; mark: string | null };
 
-/** A marker that was made but not written (a full disk, a crash) counts as unstarted for so long; then nobody is going to write it any more. */
+/** An empty marker (full disk, crash) counts as unstarted for this long. After that no shim will fill it in any more, and the run counts as gone. */
 const MARKER_GRACE_MS = 10_000;
-/** Milliseconds. */
+/** How long `signalRun` waits for the program to start, in tries of 1 ms. */
 const PATIENCE = 50;
 
-/** Numbers are those of Linux and macOS alike. 128 + another number is an exit code like any other. */
+/** Signals whose numbers are usual in exit codes. Any other 128 + n is taken for an ordinary exit code. */
 const USUAL: Record<number, string> = {
 	1: "SIGHUP",
 	2: "SIGINT",
@@ -37,19 +40,22 @@ const USUAL: Record<number, string> = {
 };
 
 export function sight(dir: string, table: ProcessTable): Sighting {
-	const ended = readExit(dir);
+	const ended = endOf(dir, table);
 	if (ended) return ended;
 	const start = readStart(dir);
 	if (start === "none" || start === "fresh") return { state: "unstarted" };
 	if (start === "stale") return { state: "gone", reboot: false };
-	if (start.boot !== table.boot) return readExit(dir) ?? { state: "gone", reboot: true };
+	if (start.boot !== table.boot) return endOf(dir, table) ?? { state: "gone", reboot: true };
 	const being = beingOf(start, table);
-	if (being) return readExit(dir) ?? { state: "alive", pid: being.pid, started: `${being.start}@${start.boot}` };
-	// It may have ended since we looked first.
-	return readExit(dir) ?? { state: "gone", reboot: false };
+	if (being) return endOf(dir, table) ?? { state: "alive", pid: being.pid, started: `${being.start}@${start.boot}` };
+	// The program may have ended since the first read of `exit`.
+	return endOf(dir, table) ?? { state: "gone", reboot: false };
 }
 
-/** Who stands for the run: its program; before and after the program, until the line in `exit`, its shim; when the shim was killed, whoever is left. */
+/**
+ * The process that represents the run: its program; before the program starts and after it ends, its shim; when the shim was killed, the oldest process with
+ * the mark.
+ */
 function beingOf({ shim, program, mark }: Start, table: ProcessTable): Being | null {
 	const told = program && startIf(program, table);
 	if (program && told) return { pid: program.pid, start: told };
@@ -58,7 +64,7 @@ function beingOf({ shim, program, mark }: Start, table: ProcessTable): Being | n
 	return (mark === null ? null : table.childOf(shim.pid)) ?? { pid: shim.pid, start };
 }
 
-/** The first of those that carry the mark: the program itself, as long as it lives. */
+/** The oldest process that carries the mark: the program itself, as long as it lives. */
 function oldestOf(mark: string, table: ProcessTable): Being | null {
 	const found = (table.carriers((one) => one === mark).get(mark) ?? []).flatMap((pid) => {
 		const start = table.startOf(pid);
@@ -67,7 +73,10 @@ function oldestOf(mark: string, table: ProcessTable): Being | null {
 	return found.sort((a, b) => Number(a.start) - Number(b.start) || a.pid - b.pid)[0] ?? null;
 }
 
-/** Makes the marker in nobody's name: seen as gone from then on. */
+/**
+ * Creates the marker without a live process behind it, so that no shim can start the run; it is seen as gone from then on. False if the run has started
+ * already.
+ */
 export function forbidRun(dir: string, table: ProcessTable): boolean {
 	try {
 		writeFileSync(`${dir}/start`, `1 0 forbidden ${table.boot}\n`, { flag: "wx", mode: 0o600 });
@@ -78,24 +87,24 @@ export function forbidRun(dir: string, table: ProcessTable): boolean {
 	}
 }
 
-/** Nobody could be found to start it. Nothing happens when somebody has. */
+/** Records that no shim could be found to start the run. Does nothing when a shim has started it. */
 export function recordFailure(dir: string, table: ProcessTable, why: string): void {
 	if (forbidRun(dir, table)) writeFileSync(`${dir}/exit`, `1 launch 126 ${why}\n`, { mode: 0o600 });
 }
 
-/** Processes of a live run that do not carry its mark. */
+/** Processes below a live run's program that do not carry its mark. */
 export function unmarkedOf(dir: string, table: ProcessTable): { mark: string; beings: Being[] } | null {
-	const start = readExit(dir) ? "none" : readStart(dir);
+	const start = endOf(dir, table) ? "none" : readStart(dir);
 	if (typeof start === "string" || start.boot !== table.boot || start.mark === null) return null;
 	const being = beingOf(start, table);
 	return being && { mark: start.mark, beings: table.unmarked(being.pid, start.mark) };
 }
 
-/** True when somebody was there, even if the signal was refused. */
+/** Returns true when a process was there, even if the system refused the signal. */
 export function signalRun(dir: string, table: ProcessTable, signal: NodeJS.Signals): boolean {
-	// Between the shim's marker and the exec there are some microseconds: waited for, since a lost SIGINT costs a whole grace.
+	// The exec follows the shim's marker by some microseconds. Wait for it: a SIGINT that gets lost would cost the whole grace period.
 	for (let tries = 0; ; tries++) {
-		if (readExit(dir)) return false;
+		if (endOf(dir, table)) return false;
 		const start = readStart(dir);
 		if (typeof start === "string" || start.boot !== table.boot) return false;
 		const { shim, program, mark } = start;
@@ -110,11 +119,14 @@ export function signalRun(dir: string, table: ProcessTable, signal: NodeJS.Signa
 	}
 }
 
-/** Its shim lives. Where children cannot be seen, the mark tells; where there is nobody yet, a later signal will find somebody. */
+/**
+ * Signals the program of a live shim. Where children cannot be listed, the mark identifies the program; if there is no program yet, the caller's next signal
+ * will find it.
+ */
 function signalChild(dir: string, child: Being | null, mark: string | null, table: ProcessTable, signal: NodeJS.Signals): boolean {
 	const program = child ?? (mark === null ? null : oldestOf(mark, table));
-	// It was the shim's child after we had looked for an exit: if there is one now, the shim may have gone on.
-	if (readExit(dir)) return false;
+	// The child was found after the first read of `exit`. If `exit` exists now, the shim may have taken its next run, so this child may belong to that run.
+	if (endOf(dir, table)) return false;
 	return program === null || signalProgram(program, table, signal);
 }
 
@@ -132,8 +144,9 @@ export function signalOne(pid: number, signal: NodeJS.Signals): boolean {
 }
 
 /**
- * The program, and what is below it in its session; never the shim, nor what an earlier run of the same shim has left there. A program that leads a
- * group (it made one, or an earlier version of ours did) gets it as a group. What has lost its parent or left the session is found by its mark, later.
+ * Signals the program and its descendants in its session, but never the shim, nor processes that an earlier run of the same shim left there. If the program
+ * leads a process group (its own, or one made by an earlier version), the whole group is signalled. Processes that lost their parent or left the session are
+ * found by their mark later.
  */
 function signalProgram(program: Being, table: ProcessTable, signal: NodeJS.Signals): boolean {
 	if (program.pid <= 1 || !startIf(program, table)) return false;
@@ -143,16 +156,29 @@ function signalProgram(program: Being, table: ProcessTable, signal: NodeJS.Signa
 	return there;
 }
 
-/** Its start time, if it is still the one that was meant. */
+/** The start time of the process, if the pid still belongs to the process that was meant. */
 export function startIf({ pid, start }: Being, table: ProcessTable): string | null {
 	const now = table.startOf(pid);
 	if (now === null) return null;
 	return (start.startsWith("~") ? Number(now) <= Number(start.slice(1)) : now === start) ? now : null;
 }
 
+/**
+ * The line in `exit`, which the shim writes when the program is gone. While the shim has a child with the run's mark, the run wrote the line itself: the line does
+ * not count, and the shim will overwrite it. Only checked where children can be read from /proc; elsewhere each check would start ps(1).
+ */
+function endOf(dir: string, table: ProcessTable): Sighting | null {
+	const ended = readExit(dir);
+	if (ended === null || table.self !== "proc") return ended;
+	const start = readStart(dir);
+	if (typeof start === "string" || start.boot !== table.boot || start.mark === null || !startIf(start.shim, table)) return ended;
+	const child = table.childOf(start.shim.pid);
+	return child !== null && table.carries(child.pid, start.mark) ? null : ended;
+}
+
 function readExit(dir: string): Sighting | null {
 	const text = readSmall(`${dir}/exit`)?.toString();
-	// Without its newline the line is incomplete and counts as absent.
+	// A line without its newline is incomplete and counts as absent.
 	const [, failed, digits, why] = /^1 (?:(launch|program|folder) )?(\d{1,3})(?: ([\s\S]*))?\n$/.exec(text ?? "") ?? [];
 	if (digits === undefined) return null;
 	const code = Number(digits);
@@ -166,7 +192,7 @@ function readStart(dir: string): Start | "none" | "fresh" | "stale" {
 	if (text === undefined) return "none";
 	const [, shimPid, shimStart, boot, pid, start, mark] = /^1 (\d+) (\S+) (\S+)\n(?:(?:(\d+) (\S+)|mark (\S+))\n)?/.exec(text) ?? [];
 	if (!shimStart || !boot) {
-		// In whole milliseconds, as the clock is: a file of this very millisecond would else be from the future.
+		// Round down to whole milliseconds like the clock; otherwise a file made in this very millisecond would seem to be from the future.
 		const age = Date.now() - Math.floor(quietly(() => statSync(`${dir}/start`).mtimeMs) ?? 0);
 		return age >= 0 && age < MARKER_GRACE_MS ? "fresh" : "stale";
 	}

@@ -1,13 +1,14 @@
-// The program `bd`, asked for JSON. No shell; what it says on failure is the error.
+// Runs the program `bd` for JSON. No shell; its output on failure becomes the error.
 
 import { execFile } from "node:child_process";
 import { SluiceError } from "../../core/errors.ts";
 
 const LONGEST_MS = 60_000;
-const MOST = 512 * 1024 * 1024;
+/** Maximum bytes of an answer, which is parsed as a whole, like the file. */
+const MOST = 64_000_000;
 
 export type Bd = {
-	/** What it answers, out of its envelope. Null when there is no such program. */
+	/** The answer without its envelope. Null if the program is not installed. */
 	ask(args: string[]): Promise<unknown>;
 };
 
@@ -20,7 +21,7 @@ export function openBd(root: string, env: () => Record<string, string>, program 
 				const child = execFile(program, args, options, (error, stdout, stderr) => {
 					if (error && (error as NodeJS.ErrnoException).code === "ENOENT") return resolve(null);
 					if (error) {
-						// Errors come on either stream.
+						// `bd` prints errors on either stream.
 						const said = `${stderr}${stdout}`.trim().slice(-500) || error.message;
 						return reject(
 							new SluiceError("invalid", `bd ${args[0]}: ${said}`, { field: "source", hint: `see what \`bd ${args[0]}\` says in ${root}` }),
@@ -40,7 +41,7 @@ export function openBd(root: string, env: () => Record<string, string>, program 
 const unwrapped = (value: unknown): unknown =>
 	value !== null && typeof value === "object" && !Array.isArray(value) && "data" in value ? (value as { data: unknown }).data : value;
 
-/** A list, also where it is a single issue, or kept under a name. */
+/** A list of issues, also from a single issue, or from an object that holds the list. */
 export function issuesIn(value: unknown): unknown[] {
 	if (Array.isArray(value)) return value;
 	if (value === null || typeof value !== "object") return [];

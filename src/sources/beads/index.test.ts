@@ -1,11 +1,12 @@
-// Beads from their file and through `bd`: what blocks an issue, what a convoy or an epic stands for, and lines that are no issues.
+// Beads from their file and through `bd`: what blocks an issue, what a convoy or an epic stands for, and lines that are not issues.
 
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { makeFolder } from "../../../test/make/folder.ts";
+import { makeSourceSettings } from "../../../test/make/source.ts";
+import type { SourceSettings } from "../../contracts/source.ts";
 import { localHost, systemClock } from "../../host/local.ts";
-import type { SourceSettings } from "../../source.ts";
 import { openSources } from "../index.ts";
 
 type Given = Record<string, unknown>;
@@ -19,18 +20,6 @@ const issue = (id: string, more: Given = {}): Given => ({
 });
 const on = (type: string, ...ids: string[]) => ids.map((id) => ({ depends_on_id: id, type }));
 
-const SETTINGS: SourceSettings = {
-	kind: "beads",
-	root: "",
-	repo: null,
-	watch: false,
-	write_back: null,
-	history_on_queue: false,
-	lane: null,
-	recipe: null,
-	agent: null,
-};
-
 function makeBeads(lines: (Given | string)[]): SourceSettings {
 	const root = makeFolder();
 	mkdirSync(join(root, ".beads"));
@@ -38,7 +27,7 @@ function makeBeads(lines: (Given | string)[]): SourceSettings {
 		join(root, ".beads/issues.jsonl"),
 		lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line))).join("\n"),
 	);
-	return { ...SETTINGS, root };
+	return makeSourceSettings({ kind: "beads", root });
 }
 
 function open(sources: Record<string, SourceSettings>, path = "/nowhere") {
@@ -131,7 +120,7 @@ describe("from the file", () => {
 		expect((await sources.get("gt").scan()).items.filter(({ eligible }) => eligible).map(({ id }) => id)).toEqual(["gt-e.1", "gt-e.2"]);
 	});
 
-	test("lines that are no issues are named; the others go on", async () => {
+	test("lines that are not issues are reported; all other lines are read", async () => {
 		const sources = open({
 			gt: makeBeads([
 				issue("gt-a"),
@@ -155,7 +144,7 @@ describe("from the file", () => {
 		await expect(sources.find("gt-c")).rejects.toThrow("stands there twice");
 	});
 
-	test("an id that two sources know must be said in full", async () => {
+	test("an id that two sources know must be written in full", async () => {
 		const sources = open({ a: makeBeads([issue("x-1")]), b: makeBeads([issue("x-1")]) });
 		await expect(sources.find("x-1")).rejects.toThrow("x-1 is an item of a and of b");
 		expect(await sources.find("b:x-1")).toMatchObject({ source: "b" });
@@ -163,7 +152,7 @@ describe("from the file", () => {
 	});
 });
 
-/** A `bd` that answers from files and writes down how it was called. */
+/** A `bd` that answers from files and records its calls. */
 function makeBd(answers: Record<string, unknown>): { path: string; calls: () => string[] } {
 	const dir = makeFolder();
 	for (const [name, answer] of Object.entries(answers)) writeFileSync(join(dir, `${name}.json`), JSON.stringify(answer));
@@ -178,7 +167,7 @@ function makeBd(answers: Record<string, unknown>): { path: string; calls: () => 
 }
 
 describe("through bd", () => {
-	test("its own word on what is ready counts; the blocker is named", async () => {
+	test("bd ready decides what is ready; the blocker is named", async () => {
 		const bd = makeBd({
 			list: { schema_version: 1, data: [issue("gt-a"), issue("gt-b", { dependency_count: 1 }), issue("gt-c", { dependency_count: 0 })] },
 			dep: { schema_version: 1, data: [{ issue_id: "gt-b", depends_on_id: "gt-a", type: "blocks" }] },
@@ -197,7 +186,7 @@ describe("through bd", () => {
 		]);
 	});
 
-	test("what it refuses is the error of those items", async () => {
+	test("a refusal of bd is the error of those items", async () => {
 		const bd = makeBd({});
 		const sources = open({ gt: makeBeads([]) }, bd.path);
 		expect(await sources.probe(["item:gt:gt-a"])).toEqual({ "item:gt:gt-a": { error: "bd list: no such issue" } });
@@ -218,14 +207,14 @@ describe("through bd", () => {
 });
 
 describe("a folder of prompts", () => {
-	test("one item each, faults named", async () => {
+	test("one item each, errors named", async () => {
 		const root = makeFolder();
 		writeFileSync(join(root, "fix-login.md"), "# Fix the login\n\nIt fails.\n");
 		writeFileSync(join(root, "empty.txt"), " \n");
 		writeFileSync(join(root, "a.md"), "x");
 		writeFileSync(join(root, "a.txt"), "y");
 		writeFileSync(join(root, "bytes.md"), new Uint8Array([0xff]));
-		const sources = open({ todo: { ...SETTINGS, kind: "folder", root } });
+		const sources = open({ todo: makeSourceSettings({ kind: "folder", root }) });
 		const { items, faults } = await sources.get("todo").scan();
 		expect(items).toMatchObject([{ id: "fix-login", title: "Fix the login", text: "# Fix the login\n\nIt fails.", eligible: true }]);
 		expect(faults.map(({ id, message }) => `${id}: ${message.replace(`${root}/`, "")}`)).toEqual([

@@ -1,9 +1,9 @@
-// Beads: through the program `bd` where it is installed, else read-only from `.beads/issues.jsonl`. What is ready is decided when it is asked for.
+// Beads: through the program `bd` if it is installed, else read-only from `.beads/issues.jsonl`. Which issues are ready is computed on each request.
 
-import * as check from "../../core/check.ts";
+import type { Clock } from "../../contracts/host.ts";
+import type { Change, Item, Source, SourceSettings, Written } from "../../contracts/source.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { Clock } from "../../host.ts";
-import type { Change, Item, Source, SourceSettings, Written } from "../../source.ts";
+import * as check from "../../core/input/check.ts";
 import type { Bd } from "./bd.ts";
 import { isClosed, takenBy } from "./issue.ts";
 import { createReading } from "./reading.ts";
@@ -12,7 +12,7 @@ import { judged, type Snapshot } from "./snapshot.ts";
 export type BeadsParts = {
 	bd: Bd;
 	clock: Clock;
-	/** The other beads sources: convoys, parents and blockers go across databases. */
+	/** The other beads sources: convoys, parents and blockers may be in other databases. */
 	others: () => BeadsSource[];
 };
 
@@ -21,7 +21,7 @@ export type BeadsSource = Source & {
 	look(since: number): Promise<Snapshot>;
 };
 
-/** A reading through bd starts programs: callers that only poll share one for so long. */
+/** Reading through bd starts programs: callers that only poll share a snapshot for this long. */
 const SHARED_MS = 3000;
 
 export function openBeads(name: string, settings: SourceSettings, { bd, clock, others }: BeadsParts): BeadsSource {
@@ -31,7 +31,7 @@ export function openBeads(name: string, settings: SourceSettings, { bd, clock, o
 
 	async function look(since: number): Promise<Snapshot> {
 		while (known === undefined || known.began < since) {
-			// One that began too early is waited for: two at once would only be slower.
+			// A reading that began too early is awaited first: two at once would only be slower.
 			if (reading && reading.began < since) await reading.snapshot.catch(() => {});
 			else await (reading ?? begin()).snapshot;
 		}
@@ -52,7 +52,7 @@ export function openBeads(name: string, settings: SourceSettings, { bd, clock, o
 		return reading;
 	}
 
-	/** A database that cannot be read says nothing about issues of others. */
+	/** A database that cannot be read is left out for issues of other databases. */
 	async function elsewhere(since: number): Promise<Snapshot[]> {
 		const found = await Promise.all(others().map((one) => one.look(since).catch(() => undefined)));
 		return found.flatMap((one) => one ?? []);
@@ -90,7 +90,7 @@ export function openBeads(name: string, settings: SourceSettings, { bd, clock, o
 		close() {},
 	};
 
-	/** in_progress while it runs, closed when it went well, open again when it did not. Only through bd: the file is bd's own. */
+	/** in_progress while it runs, closed after success, open again otherwise. Only through bd: the file belongs to bd. */
 	async function write(id: string, { status }: Change): Promise<Written> {
 		const word = check.word(id, "item");
 		if (status === "idle" || status === "queued") return { changed: false, left: null };
@@ -99,7 +99,7 @@ export function openBeads(name: string, settings: SourceSettings, { bd, clock, o
 		const wanted = status === "running" ? "in_progress" : "open";
 		if (status !== "succeeded" && now) {
 			if (now.status === wanted) return { changed: false, left: null };
-			// Only what was free is taken up, and only what was taken up is given back: all else is another person's doing.
+			// Takes up only an open issue, and gives back only one that was taken up: any other status was set by a person.
 			const before = status === "running" ? "open" : "in_progress";
 			if (now.status !== before) return { changed: false, left: `${id} is ${takenBy(now) ?? now.status}` };
 		}

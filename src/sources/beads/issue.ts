@@ -1,11 +1,11 @@
-// Issues as beads keeps them, and what blocks one. The same rules for a whole `.beads/issues.jsonl` and for the answers of `bd`. Pure.
+// Issues as beads stores them, and what blocks one. The same rules for a whole `.beads/issues.jsonl` and for answers of `bd`. Pure.
 
-import * as check from "../../core/check.ts";
+import type { Item, ItemKind } from "../../contracts/source.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { Item, ItemKind } from "../../source.ts";
+import * as check from "../../core/input/check.ts";
 
 /** `id` depends on `on`. */
-export type Dependency = { on: string; type: string /** As `bd show` tells it beside the id. */; status?: string };
+type Dependency = { on: string; type: string /** As `bd show` prints it beside the id. */; status?: string };
 
 export type Issue = {
 	id: string;
@@ -18,7 +18,7 @@ export type Issue = {
 	close_reason: string;
 	owner: string | null;
 	parent: string | null;
-	/** In epoch milliseconds; null where it is not deferred to a day. */
+	/** Epoch milliseconds; null if it is not deferred to a day. */
 	defer_until: number | null;
 	pinned: boolean;
 	dependencies: Dependency[];
@@ -28,9 +28,9 @@ export type Issue = {
 const CLOSED = ["closed", "tombstone", "done", "resolved"];
 export const isClosed = (status: string): boolean => CLOSED.includes(status);
 const TAKEN = ["in_progress", "hooked"];
-/** Types that `bd ready` leaves out: what they stand for is not work. */
+/** Types that `bd ready` leaves out: they are not work. */
 const NOT_WORK = ["merge-request", "gate", "molecule", "message", "agent", "role", "rig"];
-/** The blocker must be closed. (`parent-child` blocks as the parent is blocked; `merge-blocks` until it is merged.) */
+/** The blocker must be closed. (`parent-child` blocks as long as the parent is blocked; `merge-blocks` until the blocker is merged.) */
 const BLOCKING = ["blocks", "conditional-blocks", "waits-for"];
 
 export function issueOf(value: unknown): Issue {
@@ -65,7 +65,7 @@ export function issueOf(value: unknown): Issue {
 
 const timeOf = (text: string): number | null => (Number.isNaN(Date.parse(text)) ? null : Date.parse(text));
 
-/** In the file `{depends_on_id, type}`, from `bd show` whole issues with a `dependency_type`. */
+/** In the file `{depends_on_id, type}`; from `bd show` whole issues with a `dependency_type`. */
 function dependenciesOf(given: Record<string, unknown>): Dependency[] {
 	if (given.dependencies === undefined || given.dependencies === null) return [];
 	return check.list(given.dependencies, "dependencies", 100_000).flatMap((one, index) => {
@@ -79,7 +79,7 @@ function dependenciesOf(given: Record<string, unknown>): Dependency[] {
 	});
 }
 
-/** Gas Town makes convoys as tasks with a label; older ones are of a type of their own. */
+/** Gas Town creates convoys as tasks with a label; older convoys have their own type. */
 export const isConvoy = (type: string, labels: readonly string[]): boolean => type === "convoy" || labels.includes("gt:convoy");
 export const kindOf = ({ type, labels }: Issue): ItemKind => (isConvoy(type, labels) ? "batch" : type === "epic" ? "epic" : "task");
 
@@ -87,11 +87,11 @@ export const parentsOf = ({ parent, dependencies }: Issue): string[] => [
 	...new Set([...dependencies.flatMap(({ on, type }) => (type === "parent-child" ? [on] : [])), ...(parent ? [parent] : [])]),
 ];
 
-/** "hooked by ann"; null where it is free. */
+/** "hooked by ann"; null if it is free. */
 export const takenBy = ({ status, owner }: Issue): string | null =>
 	TAKEN.includes(status) ? `${status}${owner === null ? "" : ` by ${owner}`}` : null;
 
-/** Why its own state keeps an open issue out of `bd ready`, in words; null where it does not. */
+/** Why an open issue's own state keeps it out of `bd ready`; null if it does not. */
 export function heldBecause(issue: Issue, find: Find, now: number): string | null {
 	const isLater = ({ defer_until }: Issue) => defer_until !== null && defer_until > now;
 	const until = ({ defer_until }: Issue) => `deferred until ${new Date(defer_until ?? 0).toISOString().replace(".000Z", "Z")}`;
@@ -107,37 +107,59 @@ export function heldBecause(issue: Issue, find: Find, now: number): string | nul
 	return null;
 }
 
-/** A town's own notes: never work by themselves. */
-export const isCoordination = (id: string): boolean => id.startsWith("hq-");
+/** A town's own notes, which are never work. */
+const isCoordination = (id: string): boolean => id.startsWith("hq-");
 
-/** Finds an issue, here or in another source; undefined when nobody knows it. */
+/** Finds an issue in this source or another; undefined if no source has it. */
 export type Find = (id: string) => Issue | undefined;
 
-/** Everything that must be done before it. `path`: parents that were come through, since they may go in a circle. */
-export function blockersOf(issue: Issue, find: Find, children: (id: string) => readonly Issue[], path: readonly string[] = []): string[] {
+/** Maximum levels of parents that are followed. */
+const MAX_ABOVE = 100;
+/** Maximum blockers of one issue that are named. */
+const MAX_BLOCKERS = 200;
+
+/**
+ * Everything that must be done first: the blockers of the issue, and those of each open issue above it, except for the issues in between. Visits each issue
+ * above once, however many paths lead to it: two parents on each of thirty levels make a billion paths.
+ */
+export function blockersOf(issue: Issue, find: Find, openChildren: (id: string) => Iterable<Issue>): string[] {
+	const above = new Map<string, Issue>([[issue.id, issue]]);
 	const found = new Set<string>();
+	const seen = new Set<string>();
+	for (const one of above.values()) {
+		seen.add(one.id);
+		for (const blocker of ownBlockers(one, find, openChildren)) {
+			if (one === issue ? blocker === issue.id : seen.has(blocker)) continue;
+			if (found.size >= MAX_BLOCKERS) return [...found, "and more"];
+			found.add(blocker);
+		}
+		for (const id of parentsOf(one)) {
+			const parent = find(id);
+			if (!parent || above.has(id) || isClosed(parent.status)) continue;
+			if (above.size > MAX_ABOVE) return [...found, `more than ${MAX_ABOVE} issues are above it`];
+			above.set(id, parent);
+		}
+	}
+	return [...found];
+}
+
+/** What must be done before this issue by its own dependencies. */
+function* ownBlockers(issue: Issue, find: Find, openChildren: (id: string) => Iterable<Issue>): Generator<string> {
 	const statusOf = ({ on, status }: Dependency) => find(on)?.status ?? status;
 	for (const edge of issue.dependencies) {
 		const status = statusOf(edge);
 		if (BLOCKING.includes(edge.type)) {
-			if (status === undefined) found.add(`${edge.on} (no source knows it)`);
-			else if (!isClosed(status)) found.add(edge.on);
+			if (status === undefined) yield `${edge.on} (no source knows it)`;
+			else if (!isClosed(status)) yield edge.on;
 			// A fan-out: all that came out of it must be done, too.
-			if (edge.type === "waits-for") for (const child of children(edge.on)) if (!isClosed(child.status)) found.add(child.id);
+			if (edge.type === "waits-for") for (const child of openChildren(edge.on)) yield child.id;
 		} else if (edge.type === "merge-blocks") {
 			const other = find(edge.on);
-			if (status === undefined) found.add(`${edge.on} (no source knows it)`);
-			else if (!isClosed(status)) found.add(edge.on);
-			else if (other && !/^merged\b/i.test(other.close_reason)) found.add(`${edge.on} (not merged)`);
+			if (status === undefined) yield `${edge.on} (no source knows it)`;
+			else if (!isClosed(status)) yield edge.on;
+			else if (other && !/^merged\b/i.test(other.close_reason)) yield `${edge.on} (not merged)`;
 		}
 	}
-	for (const id of parentsOf(issue)) {
-		const parent = find(id);
-		if (!parent || path.includes(id) || isClosed(parent.status)) continue;
-		for (const blocker of blockersOf(parent, find, children, [...path, issue.id])) found.add(blocker);
-	}
-	found.delete(issue.id);
-	return [...found];
 }
 
 export function itemOf(
@@ -165,7 +187,7 @@ export function itemOf(
 		phase: null,
 		flow: null,
 		parallelizable: null,
-		// 0 is the most urgent of beads, 2 the usual.
+		// In beads 0 is the most urgent and 2 the default.
 		priority: (2 - issue.priority) * 10,
 		branch: null,
 		owner: issue.owner,

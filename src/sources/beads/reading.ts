@@ -1,21 +1,21 @@
-// Reads one beads database: through `bd`, in two or three calls however many issues there are, or from `.beads/issues.jsonl` where bd is not installed.
+// Reads one beads database: through `bd`, in two or three calls however many issues there are, or from `.beads/issues.jsonl` if bd is not installed.
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import type { ItemFault } from "../../contracts/source.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { ItemFault } from "../../source.ts";
-import { readPlainFile } from "../plain-file.ts";
+import { readPlainFile } from "../../host/plain-file.ts";
 import { type Bd, issuesIn } from "./bd.ts";
 import { isConvoy } from "./issue.ts";
 import { faultOf, type Snapshot, snapshotOf, type Values } from "./snapshot.ts";
 
-/** Ids in one call: well below the limit on a command line. */
+/** Ids per call: well below the limit of a command line. */
 const IDS_PER_CALL = 200;
 
 type Raw = { id: string; value: Record<string, unknown> };
 
 /** A hundred thousand issues are about 100 MB. */
-const MAX_BEADS = 256_000_000;
+const MAX_BEADS = 64_000_000;
 
 export function createReading(source: string, root: string, bd: Bd): () => Promise<Snapshot> {
 	let file: { stamp: string; snapshot: Snapshot } | undefined;
@@ -58,7 +58,7 @@ function linesOf(source: string, path: string, text: string): Values {
 	return { values, faults };
 }
 
-/** Null where bd is not installed. */
+/** Null if bd is not installed. */
 async function throughBd(bd: Bd): Promise<Values | null> {
 	const listed = await bd.ask(["list", "--json", "--all", "--limit", "0"]);
 	if (listed === null) return null;
@@ -74,9 +74,9 @@ function rawOf(value: unknown): Raw | undefined {
 }
 
 /**
- * `bd list` prints the dependency records of an issue as they are stored; an issue that has none has no such key. A version that leaves the records
- * out is asked for them with `dep list`: with several ids it prints the stored records, also those on issues of other databases. With one id, and
- * in `show`, bd leaves those out, so a single id is named twice.
+ * `bd list` prints the dependency records of an issue as stored; an issue without any lacks the key. If a version leaves the records out, `dep list` is
+ * called: with several ids it prints the stored records, including those on issues of other databases. With one id, and in `show`, bd leaves those out, so
+ * a single id is passed twice.
  */
 async function withDependencies(bd: Bd, values: unknown[], ready: ReadonlySet<string>): Promise<unknown[]> {
 	const raws = values.flatMap((value) => rawOf(value) ?? []);
@@ -91,7 +91,7 @@ async function withDependencies(bd: Bd, values: unknown[], ready: ReadonlySet<st
 	});
 }
 
-/** `dependency_count` counts `blocks` alone: convoys have none, and what waits in another way is not in `bd ready`. */
+/** `dependency_count` counts only `blocks`: convoys have none, and issues that wait for another reason are not in `bd ready`. */
 function mayDepend({ id, value }: Raw, ready: ReadonlySet<string>): boolean {
 	const { dependency_count, issue_type, labels, status } = value;
 	if (isConvoy(String(issue_type), Array.isArray(labels) ? labels.map(String) : [])) return true;
@@ -104,10 +104,13 @@ async function recordsOf(bd: Bd, ids: readonly string[]): Promise<Map<string, un
 	try {
 		for (const one of issuesIn(await bd.ask(["dep", "list", ...several, "--json"]))) {
 			const { issue_id } = (one ?? {}) as { issue_id?: unknown };
-			if (typeof issue_id === "string") found.set(issue_id, [...(found.get(issue_id) ?? []), one]);
+			if (typeof issue_id !== "string") continue;
+			const records = found.get(issue_id);
+			if (records) records.push(one);
+			else found.set(issue_id, [one]);
 		}
 	} catch (error) {
-		// A version whose `dep list` takes one id alone. Whole issues then: dependencies on other databases are not in them.
+		// This version's `dep list` takes only one id. Read whole issues instead; they lack dependencies on other databases.
 		if (!(error instanceof SluiceError) || !error.message.includes("accepts 1 arg")) throw error;
 		for (const one of issuesIn(await bd.ask(["show", ...ids, "--json"]))) {
 			const raw = rawOf(one);

@@ -1,26 +1,35 @@
-// Everything of one beads database as it was when it was looked at, and what several of them together say of an issue. Pure.
+// A snapshot of one beads database, and what several snapshots together say of an issue. Pure.
 
-import * as check from "../../core/check.ts";
+import type { Item, ItemFault } from "../../contracts/source.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { Item, ItemFault } from "../../source.ts";
+import * as check from "../../core/input/check.ts";
 import { blockersOf, heldBecause, type Issue, isClosed, issueOf, itemOf, kindOf, parentsOf, tooLong } from "./issue.ts";
 
 export type Snapshot = {
 	issues: Map<string, Issue>;
-	/** By the id of the parent, which may be an issue of another database. */
+	/** By the id of the parent, which may be in another database. */
 	children: Map<string, Issue[]>;
+	/** Children that are not closed: `waits-for` reads these alone. */
+	openChildren: Map<string, Issue[]>;
 	/** Convoys, by the id of what they track, which may be an issue of another database. */
 	trackers: Map<string, Issue[]>;
 	faults: ItemFault[];
-	/** What `bd ready` lists; null when bd was not asked. */
+	/** The ids that `bd ready` lists; null if bd was not called. */
 	ready: Set<string> | null;
 };
 
-/** Issues as bd or its file gives them. `ready`: the ids that `bd ready` lists. */
+/** Issues as bd or its file returns them. `ready`: the ids that `bd ready` lists. */
 export type Values = { values: unknown[]; faults: ItemFault[]; ready?: Set<string> };
 
 export function snapshotOf(source: string, root: string, { values, faults, ready }: Values): Snapshot {
-	const snapshot: Snapshot = { issues: new Map(), children: new Map(), trackers: new Map(), faults, ready: ready ?? null };
+	const snapshot: Snapshot = {
+		issues: new Map(),
+		children: new Map(),
+		openChildren: new Map(),
+		trackers: new Map(),
+		faults,
+		ready: ready ?? null,
+	};
 	const twice = new Set<string>();
 	for (const value of values) {
 		const id = typeof (value as { id?: unknown } | null)?.id === "string" ? (value as { id: string }).id.slice(0, check.MAX_NAME) : null;
@@ -37,7 +46,10 @@ export function snapshotOf(source: string, root: string, { values, faults, ready
 		faults.push(faultOf(source, id, id, new SluiceError("conflict", "stands there twice", { hint: "give each issue an id of its own" })));
 	}
 	for (const issue of snapshot.issues.values()) {
-		for (const id of parentsOf(issue)) push(snapshot.children, id, issue);
+		for (const id of parentsOf(issue)) {
+			push(snapshot.children, id, issue);
+			if (!isClosed(issue.status)) push(snapshot.openChildren, id, issue);
+		}
 		for (const { on, type } of issue.dependencies) if (type === "tracks") push(snapshot.trackers, on, issue);
 	}
 	return snapshot;
@@ -45,7 +57,8 @@ export function snapshotOf(source: string, root: string, { values, faults, ready
 
 function push(map: Map<string, Issue[]>, key: string, issue: Issue): void {
 	const all = map.get(key) ?? [];
-	if (!all.includes(issue)) all.push(issue);
+	// All entries of one issue come in a row, so comparing with the last one removes duplicates.
+	if (all.at(-1) !== issue) all.push(issue);
 	map.set(key, all);
 }
 
@@ -58,27 +71,30 @@ export const faultOf = (source: string, id: string | null, place: string, error:
 	hint: error.hint ?? null,
 });
 
-/** The item that an issue of `own` is. `others`: the other beads databases; blockers, parents, children and convoys go across them. */
+/** The item for an issue of `own`. `others`: the other beads databases; blockers, parents, children and convoys may be in those. */
 export function judged(source: string, issue: Issue, own: Snapshot, others: readonly Snapshot[], now: number): Item {
 	const all = [own, ...others];
 	const find = (id: string) => firstOf(all, (one) => one.issues.get(id));
 	const children = (id: string) => all.flatMap((one) => one.children.get(id) ?? []);
+	const openChildren = function* (id: string) {
+		for (const one of all) yield* one.openChildren.get(id) ?? [];
+	};
 	const kind = kindOf(issue);
 	const tracked = issue.dependencies.flatMap(({ on, type }) => (type === "tracks" ? [on] : []));
 	const members = kind === "batch" ? tracked : kind === "epic" ? children(issue.id).map(({ id }) => id) : [];
 	const trackers = all.flatMap((one) => one.trackers.get(issue.id) ?? []);
 	const tracker = trackers.find((one) => kindOf(one) === "batch" && !isClosed(one.status));
-	const { blocked_by, held } = readiness(issue, own, { find, children, now });
+	const { blocked_by, held } = readiness(issue, own, { find, openChildren, now });
 	return itemOf(source, issue, { blocked_by, held, members: [...new Set(members)], batch: tracker?.id ?? null });
 }
 
-/** Where `bd ready` was asked, its word counts for its own database. It knows neither of merges nor of issues of other databases. */
+/** If `bd ready` was called, its answer counts for its own database. It knows neither merges nor issues of other databases. */
 function readiness(
 	issue: Issue,
 	own: Snapshot,
-	{ find, children, now }: { find: (id: string) => Issue | undefined; children: (id: string) => readonly Issue[]; now: number },
+	{ find, openChildren, now }: { find: (id: string) => Issue | undefined; openChildren: (id: string) => Iterable<Issue>; now: number },
 ): { blocked_by: string[]; held: string | null } {
-	const blocked_by = blockersOf(issue, find, children);
+	const blocked_by = blockersOf(issue, find, openChildren);
 	const held = heldBecause(issue, find, now);
 	if (own.ready === null) return { blocked_by, held };
 	const isElsewhere = (blocker: string) => blocker.endsWith("(not merged)") || (!own.issues.has(blocker) && find(blocker) !== undefined);

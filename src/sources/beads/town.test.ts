@@ -1,10 +1,10 @@
-// Several beads databases, as in a town: convoys in hq, beads in the rigs, all of it through `bd`.
+// Several beads databases, as in a town: convoys in hq, beads in the rigs, all through `bd`.
 
 import { writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { type Bead, changeBead, makeBd, makeTown } from "../../../test/make/bd.ts";
+import { makeSourceSettings } from "../../../test/make/source.ts";
 import { localHost, systemClock } from "../../host/local.ts";
-import type { SourceSettings } from "../../source.ts";
 import { openSources } from "../index.ts";
 
 const bead = (id: string, more: Record<string, unknown> = {}): Bead => ({
@@ -17,22 +17,13 @@ const bead = (id: string, more: Record<string, unknown> = {}): Bead => ({
 });
 const on = (type: string, ...ids: string[]) => ids.map((id) => ({ depends_on_id: id, type }));
 
-const SETTINGS: Omit<SourceSettings, "root"> = {
-	kind: "beads",
-	repo: null,
-	watch: false,
-	write_back: null,
-	history_on_queue: false,
-	lane: null,
-	recipe: null,
-	agent: null,
-};
-
 function openTown<Name extends string>(databases: Record<Name, readonly Bead[]>, options: Parameters<typeof makeBd>[0] = {}) {
 	const bd = makeBd(options);
 	const roots = makeTown(databases);
 	const sources = openSources({ host: localHost, clock: systemClock, env: () => ({ PATH: bd.path }) });
-	sources.configure(Object.fromEntries(Object.entries<string>(roots).map(([name, root]) => [name, { ...SETTINGS, root }])));
+	sources.configure(
+		Object.fromEntries(Object.entries<string>(roots).map(([name, root]) => [name, makeSourceSettings({ kind: "beads", root })])),
+	);
 	return { sources, roots, bd };
 }
 
@@ -87,7 +78,7 @@ test("a bd whose dep list takes one id is asked for whole issues instead", async
 	expect(await sources.find("hq-cv-1")).toMatchObject({ members: ["hq-note"] });
 });
 
-describe("what bd ready does not list is not ready, and the cause is named", () => {
+describe("an issue that bd ready does not list is not ready, and the cause is named", () => {
 	const LATER = "2199-01-01T00:00:00Z";
 	const beads = [
 		bead("gt-open"),
@@ -134,11 +125,11 @@ describe("what bd ready does not list is not ready, and the cause is named", () 
 		const { roots } = openTown({ gt: [] });
 		writeFileSync(`${roots.gt}/.beads/issues.jsonl`, beads.map((one) => JSON.stringify(one)).join("\n"));
 		const sources = openSources({ host: localHost, clock: systemClock, env: () => ({ PATH: "/nowhere" }) });
-		sources.configure({ gt: { ...SETTINGS, root: roots.gt } });
+		sources.configure({ gt: makeSourceSettings({ kind: "beads", root: roots.gt }) });
 		expect(await probed(sources)).toEqual(EXPECTED);
 	});
 
-	test("what bd alone knows of is named as such", async () => {
+	test("a cause that only bd knows is named as such", async () => {
 		const { sources } = openTown({ gt: [bead("gt-a", { ephemeral: true })] });
 		expect(await sources.find("gt-a")).toMatchObject({ held: "bd ready does not list it", eligible: false });
 	});
@@ -167,7 +158,7 @@ describe("how often bd is called", () => {
 		expect(bd.calls()).toHaveLength(8);
 	});
 
-	test("a survey sees what was there when it began; the next one sees what has changed", async () => {
+	test("a survey uses one snapshot; the next survey sees changes", async () => {
 		const { sources, roots } = openTown(TOWN);
 		const find = sources.survey();
 		expect(await find("gt-a")).toMatchObject({ status: "open" });
@@ -178,7 +169,7 @@ describe("how often bd is called", () => {
 });
 
 describe("write_back: status", () => {
-	test("what another has taken up meanwhile is left to it", async () => {
+	test("an issue that another worker has taken up meanwhile is left alone", async () => {
 		const { sources, roots } = openTown({ gt: [bead("gt-a"), bead("gt-b")] });
 		const source = sources.get("gt");
 		expect(await source.write?.("gt-a", { status: "running" })).toEqual({ changed: true, left: null });

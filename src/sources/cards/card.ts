@@ -1,18 +1,18 @@
-// From a card's file to an item: where it lies says its phase and its state, its front matter the rest. Pure.
+// Turns a card's file into an item: its path gives phase and state, its front matter the rest. Pure.
 
 import { basename } from "node:path";
-import * as check from "../../core/check.ts";
+import { AGENT_STATUSES, type AgentStatus, type Item } from "../../contracts/source.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { nearest } from "../../core/nearest.ts";
-import { AGENT_STATUSES, type AgentStatus, type Item } from "../../source.ts";
+import * as check from "../../core/input/check.ts";
+import { nearest } from "../../core/input/nearest.ts";
 import { type CardText, oneLine, titleOf, withoutHistory } from "./front-matter.ts";
 
 export const FOLDERS = ["backlog", "in-progress", "done"] as const;
 export type Folder = (typeof FOLDERS)[number];
 export const PHASE = /^phase-\d+(?:-.*)?$/;
 
-/** Where a card lies, below the root. */
-export type Place = { phase: string; folder: Folder; name: string };
+/** The position of a card below the root. */
+export type CardPath = { phase: string; folder: Folder; name: string };
 
 /** `5.3-login-form.md` → 5.3, `A-12-search.md` → A-12. */
 export function codeOf(name: string): string {
@@ -22,7 +22,7 @@ export function codeOf(name: string): string {
 
 export type Card = Item & { agent_status: AgentStatus | "" };
 
-export function cardOf(source: string, card: CardText, { phase, folder, name }: Place, path: string, mark: string): Card {
+export function cardOf(source: string, card: CardText, { phase, folder, name }: CardPath, path: string, mark: string): Card {
 	const fields = card.front?.fields ?? {};
 	const id = check.word(codeOf(name), "code");
 	const flow = text(fields, "agent_flow");
@@ -39,7 +39,7 @@ export function cardOf(source: string, card: CardText, { phase, folder, name }: 
 		agent_status: status,
 		open: folder !== "done",
 		in_progress: busy,
-		// Our own write-back says so, too: it holds nothing back.
+		// `in_progress` may come from our own write-back, so it does not hold the item back.
 		taken: null,
 		held: null,
 		blocked_by: [],
@@ -70,7 +70,7 @@ function flag(fields: Record<string, unknown>, key: string): boolean {
 	return value === undefined || value === null ? false : check.flag(value, key);
 }
 
-/** Written with one l or two. */
+/** Accepts `canceled` and `cancelled`. */
 function statusOf(word: string): AgentStatus | "" {
 	const status = word === "cancelled" ? "canceled" : word;
 	if (status === "" || (AGENT_STATUSES as readonly string[]).includes(status)) return status as AgentStatus | "";
@@ -81,7 +81,7 @@ function statusOf(word: string): AgentStatus | "" {
 	});
 }
 
-/** What a card's own status must be for ours to take its place; anything else a person has written, and it stays. */
+/** Which status of a card our status may replace; any other was written by a person, and stays. */
 const BEFORE: Record<AgentStatus, readonly (AgentStatus | "")[]> = {
 	idle: ["", "idle"],
 	queued: ["", ...AGENT_STATUSES],

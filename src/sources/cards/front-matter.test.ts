@@ -1,4 +1,4 @@
-// A card's text is read strictly and changed byte by byte.
+// A card's text is read strictly, and a change leaves all other bytes alone.
 
 import { describe, expect, test } from "vitest";
 import { readCard, titleOf, withField, withHistory, withoutHistory } from "./front-matter.ts";
@@ -23,7 +23,7 @@ describe("reading", () => {
 	])("%s is named with its line", (_, text, message) => {
 		expect(() => readCard(bytes(text))).toThrow(message);
 	});
-	test("bytes that are no UTF-8, and too many of them", () => {
+	test("bytes that are not UTF-8, and too many of them", () => {
 		expect(() => readCard(new Uint8Array([0x2d, 0x2d, 0xff, 0xfe]))).toThrow("is not UTF-8");
 		expect(() => readCard(new Uint8Array(5_000_000))).toThrow("at most");
 	});
@@ -46,7 +46,7 @@ describe("changing a field touches nothing else", () => {
 		expect(set("---\r\na: 1\r\n---\r\nb")).toBe("---\r\na: 1\r\nagent_status: queued\r\n---\r\nb");
 		expect(set("---\n---\nb")).toBe("---\nagent_status: queued\n---\nb");
 	});
-	test("what cannot be done so is refused", () => {
+	test("a change that would touch more is refused", () => {
 		expect(() => set("# no front matter\n")).toThrow("has no front matter");
 		expect(() => set("---\n{a: 1}\n---\n")).toThrow("braces");
 		expect(() => set("---\nb: &x idle\nagent_status: idle\nc: 1\n---\n", "queued")).not.toThrow();
@@ -89,7 +89,7 @@ describe("history", () => {
 
 describe("what a person wrote stays", () => {
 	const card = (status: string) => bytes(`---\nagent_status: ${status}\n---\n`);
-	test("a status that does not lead to ours is left, and said", () => {
+	test("a status that ours may not replace is left, and reported", () => {
 		expect(changed(card("idle"), { status: "succeeded" })).toMatchObject({
 			text: null,
 			left: expect.stringContaining("agent_status is idle"),

@@ -1,23 +1,24 @@
-// A card's text: YAML front matter and Markdown. Read strictly, changed byte by byte: whatever is not changed stays as it was written. Pure.
+// A card's text: YAML front matter and Markdown. Reads strictly, and a change leaves all other bytes as they were. Pure.
 
-import { isMap, isScalar, LineCounter, type Pair, parseDocument, type YAMLMap } from "yaml";
-import * as check from "../../core/check.ts";
+import { isMap, isScalar, LineCounter, type Pair, type YAMLMap } from "yaml";
 import { SluiceError } from "../../core/errors.ts";
-import { repeatedKeyMessage, repeatedKeys, YAML_OPTIONS, yamlFault } from "../../core/yaml-bounds.ts";
+import * as check from "../../core/input/check.ts";
+import { withoutEnd } from "../../core/text/text-end.ts";
+import { parseYaml, repeatedKeyMessage, repeatedKeys } from "../../host/yaml-bounds.ts";
 
 export const MAX_CARD = 4_000_000;
 const MOST_FRONT = 100_000;
 
 export type CardText = {
 	text: string;
-	/** `\n` or `\r\n`, as its first line has it. */
+	/** `\n` or `\r\n`, as in its first line. */
 	newline: string;
 	/** Null for a file without front matter. */
 	front: { from: number; to: number; fields: Record<string, unknown> } | null;
 	body: string;
 };
 
-/** Throws what is wrong with it, with its line where there is one. */
+/** Throws what is wrong, with the line if there is one. */
 export function readCard(bytes: Uint8Array): CardText {
 	if (bytes.length > MAX_CARD) throw new SluiceError("limit", `${bytes.length} bytes, at most ${MAX_CARD}`, { field: "card" });
 	let text: string;
@@ -42,10 +43,9 @@ const bad = (message: string, line: number, hint?: string) =>
 	new SluiceError("invalid", `line ${line}: ${message}`, { field: "front matter", hint });
 
 function parse(yaml: string) {
-	const fault = yamlFault(yaml, MOST_FRONT);
-	if (fault !== null) throw bad(`front matter: ${fault}`, 2);
 	const lines = new LineCounter();
-	const document = parseDocument(yaml, { ...YAML_OPTIONS, lineCounter: lines });
+	const { fault, document } = parseYaml(yaml, lines, MOST_FRONT);
+	if (fault !== null) throw bad(`front matter: ${fault}`, 2);
 	const flaw = document.errors[0] ?? document.warnings[0];
 	// The front matter begins on the second line of the file.
 	if (flaw) throw bad(`front matter: ${flaw.message}`, lines.linePos(flaw.pos[0]).line + 1);
@@ -66,7 +66,7 @@ function parseFields(yaml: string): Record<string, unknown> {
 	}
 }
 
-/** The text with one field of the front matter set to a plain word. Throws when that cannot be done without touching anything else. */
+/** The text with one field of the front matter set to a plain word. Throws if that is not possible without changing anything else. */
 export function withField(card: CardText, key: string, value: string): string {
 	const { front, text, newline } = card;
 	if (!front) throw new SluiceError("invalid", "has no front matter", { field: key, hint: "begin it with a line of ---" });
@@ -108,11 +108,11 @@ function added(yaml: string, root: YAMLMap | null, line: string, newline: string
 	return `${yaml}${open}${line}${newline}`;
 }
 
-const HEADING = /^(#{1,6})[ \t]+History[ \t]*#*[ \t]*\r?$/im;
-/** As write-back writes them: the time to the second, then a run, a job or a flow. */
+const HEADING = /^(#{1,6})[ \t]+History[ \t]*(?:#+[ \t]*)?\r?$/im;
+/** Lines that write-back writes: the time to the second, then a run, a job or a flow. */
 const OWN_LINE = /^- \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ .*(?:\r?\n|$)/gm;
 
-/** The text without the lines that `withHistory` added, for readers who want the work and not its record; what a person wrote among them stays. */
+/** The text without the lines that `withHistory` added, for readers that want the work and not its history; a person's lines among them stay. */
 export function withoutHistory(text: string): string {
 	const heading = HEADING.exec(text);
 	if (!heading) return text;
@@ -123,7 +123,7 @@ export function withoutHistory(text: string): string {
 	return section.trim() === "" ? text.slice(0, heading.index) + text.slice(to) : text.slice(0, from) + section + text.slice(to);
 }
 
-/** The text with a line at the end of its section `History`, which is made when there is none. */
+/** The text with a line added at the end of its section `History`, which is created if there is none. */
 export function withHistory(text: string, newline: string, line: string): string {
 	const heading = HEADING.exec(text);
 	if (!heading) {
@@ -141,7 +141,7 @@ export function withHistory(text: string, newline: string, line: string): string
 		return found !== "";
 	};
 	let gap = step(/^[ \t]*\r?\n/) ? "" : newline;
-	// Under a bare heading a blank line comes first.
+	// After a bare heading, a blank line comes first.
 	if (filled === 0 && (gap !== "" || !step(/^[ \t]*\r?\n/))) gap += newline;
 	return `${text.slice(0, at)}${gap}- ${line}${newline}${text.slice(at)}`;
 }
@@ -150,8 +150,12 @@ export function withHistory(text: string, newline: string, line: string): string
 export function titleOf({ front, body }: CardText): string | null {
 	const named = front?.fields.title;
 	if (typeof named === "string" && named.trim() !== "") return named.trim();
-	const heading = /^#[ \t]+(.+?)[ \t]*#*[ \t]*\r?$/m.exec(body)?.[1];
-	return heading ?? null;
+	const heading = /^#[ \t]+(\S.*)$/m.exec(body)?.[1];
+	if (heading === undefined) return null;
+	const line = withoutEnd(heading, " \t");
+	// Trailing `#` close a heading; a heading of nothing else keeps its first.
+	const words = withoutEnd(withoutEnd(line, "#"), " \t");
+	return words === "" ? line.slice(0, 1) || null : words;
 }
 
 export const oneLine = (text: string, field: string): string =>

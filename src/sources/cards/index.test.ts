@@ -1,4 +1,4 @@
-// A folder of cards as a source: phases, states, faults that concern one card only, changes noticed, and writing beside a person who edits.
+// A folder of cards as a source: phases, states, errors that concern one card only, detected changes, and writing while a person edits.
 
 import {
 	appendFileSync,
@@ -15,23 +15,11 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeFolder } from "../../../test/make/folder.ts";
+import { makeSourceSettings } from "../../../test/make/source.ts";
 import { localHost } from "../../host/local.ts";
-import type { SourceSettings } from "../../source.ts";
 import { codeOf } from "./card.ts";
 import { type CardParts, openCards } from "./index.ts";
 import { writeCard } from "./write.ts";
-
-const SETTINGS: SourceSettings = {
-	kind: "cards",
-	root: "",
-	repo: null,
-	watch: true,
-	write_back: "agent_status",
-	history_on_queue: false,
-	lane: null,
-	recipe: null,
-	agent: null,
-};
 
 function makeCards(cards: Record<string, string | Uint8Array>) {
 	const root = makeFolder();
@@ -42,7 +30,10 @@ function makeCards(cards: Record<string, string | Uint8Array>) {
 	};
 	for (const [path, text] of Object.entries(cards)) put(path, text);
 	const open = (told?: CardParts["told"]) => {
-		const source = openCards("cards", { ...SETTINGS, root }, { host: localHost, ...(told ? { told } : {}) });
+		const source = openCards("cards", makeSourceSettings({ kind: "cards", root, watch: true, write_back: "agent_status" }), {
+			host: localHost,
+			...(told ? { told } : {}),
+		});
 		onTestFinished(() => source.close());
 		return source;
 	};
@@ -128,7 +119,7 @@ describe("what a card says", () => {
 	});
 });
 
-describe("a fault concerns its card alone", () => {
+describe("an error concerns its card alone", () => {
 	test("malformed, no UTF-8, links out of the root, long titles, one id twice, impossible states", async () => {
 		const { root, put, open } = makeCards({
 			"phase-1-a/backlog/1-ok.md": card(),
@@ -169,7 +160,7 @@ describe("a fault concerns its card alone", () => {
 		rmSync(join(root, "phase-2-b/backlog/5-again.md"));
 		expect(await source.read("5")).toMatchObject({ eligible: true });
 	});
-	test("a root that is not there is said", async () => {
+	test("a missing root is reported", async () => {
 		const { root, open } = makeCards({});
 		rmSync(root, { recursive: true });
 		await expect(open().scan()).rejects.toThrow(/source cards: .*ENOENT/);
@@ -177,7 +168,7 @@ describe("a fault concerns its card alone", () => {
 });
 
 describe("changes", () => {
-	/** Waits for the ids of the next change that has all of these. */
+	/** Waits until changes with all of these ids were reported. */
 	const heard = (source: ReturnType<ReturnType<typeof makeCards>["open"]>) => {
 		const seen: string[] = [];
 		let wake = () => {};
@@ -214,7 +205,7 @@ describe("changes", () => {
 		expect(await source.read("2")).toBeNull();
 	});
 
-	test("those that lie there already come by phase and code, as people number them", async () => {
+	test("existing cards come by phase and code, as people number them", async () => {
 		const { open } = makeCards(
 			Object.fromEntries(
 				[
@@ -230,9 +221,9 @@ describe("changes", () => {
 		expect((await open().scan()).items.map(({ id }) => id)).toEqual(["12.2", "12.10", "12.1", "1.1"]);
 	});
 
-	test("of 10,000 cards each is read once, and after one change only that one", { timeout: 60_000 }, async () => {
+	test("of 10,000 cards each is read once, and after one change only the changed card", { timeout: 60_000 }, async () => {
 		const { root, put, open } = makeCards({});
-		// One file under many names: ten thousand of their own would take longer to make than to scan.
+		// One file under many names: creating ten thousand files would take longer than scanning them.
 		for (let n = 0; n < 10_000; n++) {
 			const path = `phase-${n % 5}-p/backlog/c${n}-slug.md`;
 			if (n < 5 || n === 7777) put(path, card());
@@ -316,7 +307,7 @@ describe("writing", () => {
 		});
 		expect(readFileSync(path, "utf8")).toBe(card("agent_status: running", "# Another title\n"));
 	});
-	test("what a person decides in the last moment counts", async () => {
+	test("a person's last-moment decision counts", async () => {
 		const { root } = makeCards({ "phase-1-a/backlog/1-x.md": card("agent_status: idle") });
 		const path = join(root, "phase-1-a/backlog/1-x.md");
 		await writeCard(path, { status: "queued" }, (moment) => {

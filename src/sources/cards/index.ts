@@ -3,27 +3,29 @@
 
 import { type FSWatcher, watch } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { join } from "node:path";
+import type { Host } from "../../contracts/host.ts";
+import type { ItemFault, Scan, Source, SourceSettings } from "../../contracts/source.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { naturalOrder } from "../../core/natural-order.ts";
-import type { Host } from "../../host.ts";
-import type { ItemFault, Scan, Source, SourceSettings } from "../../source.ts";
-import { readPlainFile } from "../plain-file.ts";
-import { type Card, cardOf, codeOf, FOLDERS, type Folder, PHASE, type Place } from "./card.ts";
+import { naturalOrder } from "../../core/text/natural-order.ts";
+import { isInside } from "../../core/trust/path.ts";
+import { readPlainFile } from "../../host/plain-file.ts";
+import { type Card, type CardPath, cardOf, codeOf, FOLDERS, type Folder, PHASE } from "./card.ts";
 import { MAX_CARD, readCard } from "./front-matter.ts";
 import { joinBoard } from "./queues.ts";
 import { writeCard } from "./write.ts";
 
-/** Editors write in several steps; somebody who never stops is not waited for. */
+/** Editors write a file in several steps, so wait until it is quiet; a file that never becomes quiet is read anyway. */
 const CALM_MS = 150;
 const IMPATIENT_MS = 1500;
 /** The net behind the watch. */
 const LOOK_MS = 30_000;
 
+const LINK_OUT = "is a link out of the source's folder";
 /** Files that are looked at side by side. */
 const TOGETHER = 32;
 
-type Known = { place: Place; stamp: string; card?: Card; fault?: SluiceError };
+type Known = { place: CardPath; stamp: string; card?: Card; fault?: SluiceError };
 
 export type CardParts = {
 	host: Pick<Host, "after">;
@@ -55,7 +57,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		return id;
 	}
 
-	/** Whoever notices a change first, those who watch must hear of it. */
+	/** A scan or the watcher may notice a change first; the listeners are called in both cases. */
 	const unheard = new Set<string>();
 	function notice(id: string | undefined): void {
 		if (id === undefined) return;
@@ -64,7 +66,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 	}
 
 	/** Looks at one file; reads it only if it has changed. */
-	async function look(path: string, place: Place, rootPath: string): Promise<void> {
+	async function look(path: string, place: CardPath, rootPath: string): Promise<void> {
 		parts.told?.("look", path);
 		const stamp = await stampOf(path);
 		if (stamp === null || stamp === "folder") {
@@ -75,8 +77,8 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 		const known: Known = { place, stamp };
 		try {
 			const real = stamp.startsWith("link ") ? await realpath(path) : path;
-			if (real !== path && !real.startsWith(rootPath + sep))
-				throw new SluiceError("forbidden", "is a link out of the source's folder", { hint: "put the file itself there" });
+			if (real !== path && !isInside({ path: real, folder: rootPath }))
+				throw new SluiceError("forbidden", LINK_OUT, { hint: "put the file itself there" });
 			parts.told?.("read", path);
 			known.card = cardOf(name, readCard(await readPlainFile(real, MAX_CARD)), place, path, stamp);
 		} catch (error) {
@@ -102,7 +104,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 
 	async function everything(): Promise<void> {
 		troubles = [];
-		const there = new Map<string, Place>();
+		const there = new Map<string, CardPath>();
 		let rootPath: string;
 		try {
 			rootPath = await realpath(root);
@@ -115,7 +117,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 				const dir = join(root, phase, folder);
 				try {
 					const real = await realpath(dir);
-					if (!real.startsWith(rootPath + sep)) throw new SluiceError("forbidden", "is a link out of the source's folder");
+					if (real === rootPath || !isInside({ path: real, folder: rootPath })) throw new SluiceError("forbidden", LINK_OUT);
 				} catch (error) {
 					if ((error as NodeJS.ErrnoException).code !== "ENOENT") troubles.push(faultAt(dir, error));
 					continue;
@@ -181,7 +183,7 @@ export function openCards(name: string, settings: SourceSettings, parts: CardPar
 	// ---- following changes ------------------------------------------------------------------------------------------------------
 	const watchers = new Map<string, FSWatcher>();
 	const listeners = new Set<(ids: string[]) => void>();
-	const dirty = new Map<string, Place>();
+	const dirty = new Map<string, CardPath>();
 	let wholly = false;
 	let closed = false;
 	let calm: (() => void) | undefined;

@@ -1,15 +1,16 @@
-// Which queues write into a board, in a small file of its root. A card that says `running` without a job here may be the work of another queue: only a
-// board that no other queue writes into may be cleared up.
+// Records which queues write to a board, in a small file in its root. A card that says `running` without a job here may be the work of another queue: only
+// a board that no other queue writes to may be cleaned up.
 
 import { existsSync } from "node:fs";
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { QueueMark } from "../../contracts/source.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { QueueMark } from "../../source.ts";
+import { readPlainFile } from "../../host/plain-file.ts";
 
-export const QUEUES_FILE = ".sluice-queues.json";
+const QUEUES_FILE = ".sluice-queues.json";
 
-/** Enters this queue, and tells which others are there. Throws what keeps it from being read or written. */
+/** Registers this queue, and returns the other registered queues. Throws if the file cannot be read or written. */
 export async function joinBoard(root: string, own: QueueMark): Promise<QueueMark[]> {
 	const path = join(root, QUEUES_FILE);
 	const known = await readQueues(path);
@@ -22,13 +23,15 @@ export async function joinBoard(root: string, own: QueueMark): Promise<QueueMark
 	return others;
 }
 
-/** A home has one queue at a time: the one before, or one whose home on this machine was deleted, writes nothing any more. */
+/** A home has one queue at a time: its previous queue, or a queue whose home on this machine was deleted, no longer writes. */
 const isGone = ({ home, host }: QueueMark, own: QueueMark): boolean => host === own.host && (home === own.home || !existsSync(home));
+
+const MAX_QUEUES = 1_000_000;
 
 async function readQueues(path: string): Promise<QueueMark[]> {
 	let text: string;
 	try {
-		text = await readFile(path, "utf8");
+		text = (await readPlainFile(path, MAX_QUEUES)).toString("utf8");
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
 		throw error;

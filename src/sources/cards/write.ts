@@ -1,22 +1,22 @@
-// Writes a card's status and history without losing what a person writes at the same time: open, read, change, read again, and only if nothing has
-// changed in between write into the open file. Nothing is renamed over the card's path: a rename would bring back a card that a person has deleted
-// or moved to another folder after the last look at it.
+// Writes a card's status and history without losing what a person writes at the same time: open, read, change, read again, and write to the open file only
+// if nothing has changed in between. It does not rename a new file over the card's path: a rename would bring back a card that a person has deleted or
+// moved since.
 
 import { type FileHandle, open, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { AgentStatus, Change, Written } from "../../contracts/source.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { AgentStatus, Change, Written } from "../../source.ts";
-import { readPlainFile } from "../plain-file.ts";
+import { readPlainFile } from "../../host/plain-file.ts";
 import { mayFollow } from "./card.ts";
 import { type CardText, MAX_CARD, readCard, withField, withHistory } from "./front-matter.ts";
 
-/** Somebody who saves more often than this is not overtaken. */
+/** Gives up if an editor saves more often than this. */
 const TRIES = 20;
 
-/** Called at its moment, for tests: `read` between reading and looking again, `write` right before the first byte is written. */
+/** Called for tests: `read` between the two reads, `write` right before the first byte is written. */
 export type Meanwhile = (moment: "read" | "write") => void;
 
-/** Throws ENOENT when the card is gone, also when it goes while it is written. */
+/** Throws ENOENT if the card is gone, also if it disappears during the write. */
 export async function writeCard(path: string, change: Change, meanwhile: Meanwhile = () => {}): Promise<Written> {
 	for (let tries = 0; tries < TRIES; tries++) {
 		const file = await open(path, "r+");
@@ -36,7 +36,7 @@ export async function writeCard(path: string, change: Change, meanwhile: Meanwhi
 	throw new SluiceError("conflict", `${path}: changes faster than it can be written`, { hint: "it is tried again at the next change" });
 }
 
-/** An editor has put a new file in the card's place. One with another status than before says what a person wants; any other lacks only our change. */
+/** An editor has replaced the card's file. If its status differs from before, a person has decided; if not, it lacks only our change. */
 async function isDecided(path: string, before: Uint8Array): Promise<boolean> {
 	return statusIn(await readPlainFile(path, MAX_CARD)) !== statusIn(before);
 }
@@ -48,7 +48,7 @@ function statusOf({ front }: CardText): AgentStatus | "" {
 	return (word === undefined || word === null ? "" : word === "cancelled" ? "canceled" : String(word)) as AgentStatus | "";
 }
 
-/** `text` null: nothing is to be changed. */
+/** `text` null: nothing to change. */
 export function changed(bytes: Uint8Array, { status, line }: Change): { text: string | null; left: string | null } {
 	const card = readCard(bytes);
 	const now = statusOf(card);
@@ -73,7 +73,7 @@ async function contentOf(file: FileHandle): Promise<Buffer> {
 	return bytes.subarray(0, at);
 }
 
-/** A copy of the new text lies beside the card until all of it is on disk: a machine that stops half way leaves that one whole. */
+/** A copy of the new text lies beside the card until all of it is on disk: if the machine stops half way, the copy is complete. */
 async function overwrite(file: FileHandle, path: string, text: Buffer): Promise<void> {
 	const copy = join(dirname(path), `.${basename(path)}.sluice-${process.pid}`);
 	const { mode, size } = await file.stat();
@@ -87,7 +87,7 @@ async function overwrite(file: FileHandle, path: string, text: Buffer): Promise<
 	}
 }
 
-/** False when the path names another file by now. One that was moved has taken the new text along; throws ENOENT when it was deleted. */
+/** False if the path names another file by now. A moved file has kept the new text; throws ENOENT if the card was deleted. */
 async function keepsPath(file: FileHandle, path: string): Promise<boolean> {
 	const own = await file.stat({ bigint: true });
 	try {

@@ -1,4 +1,4 @@
-// Every schema that was ever released, in order. A step is never edited once released; a change is a new step.
+// Every schema that was ever released, in order. A released step is never edited; a change is a new step.
 
 export type Migration = { version: number; name: string; sql: string };
 
@@ -6,7 +6,8 @@ export const MIGRATIONS: readonly Migration[] = [
 	{
 		version: 1,
 		name: "first",
-		// Hot and cold apart: `job` holds what can still move, `done` what has ended, `spec` what is written once and read once a run.
+		// Active and ended jobs have separate tables: `job` holds what can still move, `done` what has ended, `spec` what is written once and read once for
+		// each run.
 		sql: `
 CREATE TABLE job (
 	id INTEGER PRIMARY KEY,
@@ -78,13 +79,14 @@ CREATE TABLE record (
 	{
 		version: 2,
 		name: "shorter documents",
-		// The tables are the same, but documents leave out what columns say, and links tell who shares a lock: an older Sluice would misread both.
+		// The tables are unchanged, but documents leave out what columns hold, and links record which jobs share a lock: an older Sluice would misread both.
 		sql: "",
 	},
 	{
 		version: 3,
 		name: "what failed lately",
-		// `status` counts failures of a day without a look at what went well. OR, not IN: SQLite proves no more than that a condition is one of several.
+		// Lets `status` count the failures of a day without reading the successes. OR instead of IN: SQLite uses a partial index for a query whose condition
+		// is one of the OR-connected terms of the index.
 		sql: "CREATE INDEX IF NOT EXISTS done_failed ON done (status, ended_at) WHERE status = 'failed' OR status = 'blocked_by_dependency';",
 	},
 ];

@@ -1,4 +1,4 @@
-// A PostgreSQL database as an end of a move. One connection, one transaction: nothing is state of a session, so a pooler may be between.
+// A PostgreSQL database as source or target of a move. It uses one connection and one transaction and keeps no session state, so it works through a pooler.
 
 import { SluiceError } from "../../core/errors.ts";
 import { type Address, addressOf, type Connection, connect, Lost } from "../postgres/connection.ts";
@@ -6,14 +6,17 @@ import { translate } from "../postgres/dialect.ts";
 import { channelOf, LEADER_LOCK } from "../postgres/listener.ts";
 import { checkVersion, prepareSchema, versionIn } from "../postgres/prepare.ts";
 import { settle } from "../postgres/settle.ts";
-import type { Cell, End, Row } from "./tables.ts";
+import type { End, MovedCell, MovedRow } from "./tables.ts";
 
-/** A commit of very much may take its time. */
+/** Committing a whole store may take long. */
 const PATIENCE_MS = 120_000;
 const LOCK_PATIENCE_MS = 10_000;
 const REACH_MS = 10_000;
 
-/** `look` makes nothing: null where there is no store yet. `make`: made where it is missing. `use`: must be there. `mover` names this move. */
+/**
+ * `look`: creates nothing, null when there is no store. `make`: creates the store if it is missing. `use`: the store must exist. `mover`: a name for this
+ * move, recorded with its commit.
+ */
 export async function openDatabaseEnd(url: string, purpose: "look" | "use" | "make", mover: string): Promise<End | null> {
 	const address = addressOf(url);
 	const connection = await reach(address, mover);
@@ -48,9 +51,9 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 	let connection = first;
 	const { schema, display } = address;
 	let begun = false;
-	const run = async (text: string, values: readonly unknown[] = []): Promise<Row[]> => {
+	const run = async (text: string, values: readonly unknown[] = []): Promise<MovedRow[]> => {
 		try {
-			return (await connection.query(text, values)).rows as Row[];
+			return (await connection.query(text, values)).rows as MovedRow[];
 		} catch (error) {
 			throw plainly(error, address);
 		}
@@ -64,7 +67,7 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 						"SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off",
 				);
 				begun = true;
-				// Whoever leads has it open, whatever the leases say.
+				// The leader holds this lock as long as it has the store open, so the store is in use even if no lease says so.
 				const [row] = await run("SELECT pg_try_advisory_xact_lock($1, hashtext($2))", [LEADER_LOCK, channelOf(address)]);
 				if (row?.[0] !== "t") return "busy";
 				await run(`SELECT 1 FROM "${schema}".head FOR UPDATE`);
@@ -82,13 +85,13 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 		},
 		async append({ name, columns }, rows) {
 			const names = Object.keys(columns);
-			const arrays = names.map((_, index) => rows.map((row) => row[index] as Cell));
+			const arrays = names.map((_, index) => rows.map((row) => row[index] as MovedCell));
 			const types = Object.values(columns).map((type, index) => `$${index + 1}::${type}[]`);
 			await run(`INSERT INTO "${schema}".${name} (${names.join(", ")}) SELECT * FROM unnest(${types.join(", ")})`, arrays);
 		},
 		clear: async ({ name }) => void (await run(`DELETE FROM "${schema}".${name}`)),
 		async commit() {
-			// Whoever has it open forgets what it knew, and is told.
+			// A new `turn` and a notification make every host that has the store open drop its cache.
 			await run(`UPDATE "${schema}".head SET turn = turn + 1`);
 			await run(`INSERT INTO "${schema}".writer (name, last) VALUES ($1, 1)`, [mover]);
 			await run("SELECT pg_notify($1, $2)", [channelOf(address), mover]);
@@ -96,7 +99,8 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 				await connection.query("COMMIT");
 			} catch (error) {
 				if (!(error instanceof Lost)) throw plainly(error, address);
-				// The lock waits for what may still be under way.
+				// The connection broke during COMMIT. Taking the row lock waits for a transaction that may still be committing; then the writer's row shows
+				// whether it did.
 				connection = await reach(address, mover);
 				await connection.script(`BEGIN; SELECT 1 FROM "${schema}".head FOR UPDATE`);
 				const done = await run(`SELECT 1 FROM "${schema}".writer WHERE name = $1`, [mover]);
@@ -113,7 +117,7 @@ function databaseEnd(first: Connection, address: Address, mover: string): End {
 		},
 	};
 
-	/** The planner knows nothing of what has just come in; a role without the right goes without. */
+	/** Updates the planner's statistics, which know nothing of the rows just copied. A role without the right to ANALYZE does without. */
 	async function statistics(): Promise<void> {
 		for (const table of ["job", "done", "edge", "link", "event", "record"])
 			await connection.query(`ANALYZE "${schema}".${table}`).catch(() => {});

@@ -1,16 +1,17 @@
-// A SQLite file as an end of a move.
+// A SQLite file as source or target of a move.
 
 import { existsSync, rmSync } from "node:fs";
 import { SluiceError } from "../../core/errors.ts";
 import { type Database, openDatabase, type Statement } from "../sqlite/driver.ts";
-import { bringUpToDate, PRAGMAS, storeError } from "../sqlite/store.ts";
+import { dropMark } from "../sqlite/mark.ts";
+import { bringUpToDate, emptyWal, PRAGMAS, storeError } from "../sqlite/store.ts";
 import { refuseOthers, versionIn } from "../sqlite/whose.ts";
-import type { End, Row, Table } from "./tables.ts";
+import type { End, MovedRow, Table } from "./tables.ts";
 
-/** Whoever is in the middle of a transaction needs no longer than this; a process that has the lock for longer is not waited for. */
+/** Longer than a transaction of a daemon takes. A process that holds the lock for longer has the store in use, and the move fails. */
 const PATIENCE_MS = 5_000;
 
-/** `look` makes nothing: null where there is no store yet. `make`: made where it is missing. `use`: must be there. */
+/** `look`: creates nothing, null when there is no store. `make`: creates the store if it is missing. `use`: the store must exist. */
 export function openFileEnd(path: string, purpose: "look" | "use" | "make", now: () => number): End | null {
 	const isNew = !existsSync(path);
 	if (isNew && purpose === "look") return null;
@@ -30,7 +31,7 @@ export function openFileEnd(path: string, purpose: "look" | "use" | "make", now:
 			database.exec(PRAGMAS);
 			bringUpToDate(database, path);
 		}
-		return fileEnd(database, path, isNew ? "ours" : "there before", now);
+		return fileEnd(database, path, isNew ? "ours" : "there before", purpose, now);
 	} catch (error) {
 		database?.close();
 		if (isNew) removeFile(path);
@@ -38,7 +39,13 @@ export function openFileEnd(path: string, purpose: "look" | "use" | "make", now:
 	}
 }
 
-function fileEnd(database: Database, path: string, made: "ours" | "there before", now: () => number): End {
+function fileEnd(
+	database: Database,
+	path: string,
+	made: "ours" | "there before",
+	purpose: "look" | "use" | "make",
+	now: () => number,
+): End {
 	const statements = new Map<string, Statement>();
 	const prepare = (sql: string): Statement => {
 		let statement = statements.get(sql);
@@ -65,7 +72,7 @@ function fileEnd(database: Database, path: string, made: "ours" | "there before"
 			return "locked";
 		},
 		now: async () => now(),
-		select: async (sql, params = []) => guarded(() => prepare(sql).all(...params) as Row[]),
+		select: async (sql, params = []) => guarded(() => prepare(sql).all(...params) as MovedRow[]),
 		append: async (table: Table, rows) =>
 			guarded(() => {
 				const names = Object.keys(table.columns);
@@ -74,6 +81,8 @@ function fileEnd(database: Database, path: string, made: "ours" | "there before"
 			}),
 		clear: async ({ name }) => guarded(() => database.exec(`DELETE FROM ${name}`)),
 		async commit() {
+			// The mark describes the store that was in this place before, not the one that is about to be committed.
+			if (purpose === "make") dropMark(path);
 			guarded(() => database.exec("COMMIT"));
 			state = "committed";
 			return "committed";
@@ -85,10 +94,11 @@ function fileEnd(database: Database, path: string, made: "ours" | "there before"
 				try {
 					database.exec("ROLLBACK");
 				} catch {
-					// SQLite has done it by itself: the disk was full, say.
+					// SQLite has rolled back by itself, on a full disk for example.
 				}
+			emptyWal(database);
 			database.close();
-			// What nothing came of is as if it had never been.
+			// Remove a file that this move created and did not commit.
 			if (made === "ours" && state !== "committed") removeFile(path);
 			state = "closed";
 		},

@@ -1,4 +1,4 @@
-// Moving a store: everything arrives, byte by byte; or nothing has happened.
+// Moving a store: everything arrives byte by byte, or nothing has changed.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +10,10 @@ import { mountSmallDisk } from "../../../test/make/mounted.ts";
 import { type Server, startServer } from "../../../test/make/postgres-server.ts";
 import { makeUnreadable, withDatabase } from "../../../test/make/store-file.ts";
 import { openTcpProxy } from "../../../test/make/tcp-proxy.ts";
+import type { RunEnd, Scheduler } from "../../contracts/scheduler.ts";
 import type { JobInput } from "../../core/job.ts";
-import { moveStore } from "../../daemon/move-store.ts";
+import { moveStore } from "../../daemon/service/move-store.ts";
 import { openScheduler } from "../../open.ts";
-import type { Ending, Scheduler } from "../../scheduler.ts";
 import { MIGRATIONS } from "../migrations/index.ts";
 import { openSqlite } from "../sqlite/store.ts";
 import { openDatabaseEnd } from "./database-end.ts";
@@ -42,15 +42,15 @@ async function add(scheduler: Scheduler, input: JobInput): Promise<number> {
 	return added.job.id;
 }
 
-/** The next job, run to its end. */
-async function work(scheduler: Scheduler, exit: Pick<Ending, "exit_kind" | "exit_code" | "message">): Promise<void> {
+/** Claims the next job and ends its run. */
+async function work(scheduler: Scheduler, exit: Pick<RunEnd, "exit_kind" | "exit_code" | "message">): Promise<void> {
 	const [claimed] = await scheduler.claim({ worker: "w", max: 1 });
 	if (!claimed) throw new Error("nothing to claim");
 	await scheduler.complete({ job: claimed.job.id, token: claimed.run.token, ...exit });
 }
 const WELL = { exit_kind: "completed", exit_code: 0 } as const;
 
-/** One of everything that a store can hold, and nothing running. */
+/** Adds one of everything that a store can hold; no job is left running. */
 async function fill(scheduler: Scheduler): Promise<void> {
 	await scheduler.configure({ lanes: { slow: { max: 1 } }, resources: { gpu: 2 } });
 	await add(scheduler, { command: ["true"], name: "first", lane: "slow" });
@@ -71,9 +71,9 @@ async function fill(scheduler: Scheduler): Promise<void> {
 }
 
 describe("a move", () => {
-	test("knows every column that there is", () => {
+	test("knows every column of the schema", () => {
 		const path = file();
-		openSqlite(path).close();
+		void openSqlite(path).close();
 		const found = withDatabase(path, (database) =>
 			TABLES.map(({ name }) => {
 				const statement = database.prepare(`PRAGMA table_info(${name})`);
@@ -123,7 +123,7 @@ describe("a move", () => {
 		expect((await back.show(1)).status).toBe("succeeded");
 	});
 
-	test("leaves a store that refuses work, also to whoever has it open", async () => {
+	test("makes the source refuse work, also from a process that has it open", async () => {
 		const path = file();
 		const holder = await opened({ path });
 		await holder.add({ command: ["true"] });
@@ -153,7 +153,7 @@ describe("refused, and nothing is changed", () => {
 		expect(error).toMatchObject({ code: "conflict", message: expect.stringMatching(more), hint: expect.stringMatching(/./) });
 	};
 
-	test("while a job runs, by name", async () => {
+	test("while a job runs, which the message names", async () => {
 		const path = file();
 		const scheduler = await opened({ path });
 		await scheduler.add({ command: ["true"], name: "build" });
@@ -170,7 +170,7 @@ describe("refused, and nothing is changed", () => {
 		await scheduler.add({ command: ["true"] });
 	});
 
-	test("while a host's lease is good, on either side; the database's clock counts", async () => {
+	test("while a host's lease is valid, on either side, by the database's clock", async () => {
 		const url = await server.makeDatabase();
 		await (await opened({ url })).close();
 		const client = new pg.Client({ connectionString: url });
@@ -190,7 +190,7 @@ describe("refused, and nothing is changed", () => {
 		await moveStore({ ...WISH, from: url, to: file() });
 	});
 
-	test("while somebody leads there", async () => {
+	test("while a host leads there", async () => {
 		const url = await server.makeDatabase();
 		await (await opened({ url })).close();
 		const client = new pg.Client({ connectionString: url });
@@ -269,13 +269,13 @@ describe("broken off", () => {
 		expect(await dumpDatabase(url)).toEqual(dumpFile(path));
 	});
 
-	test.each(["loseAnswers", "loseRequests"] as const)("in the commit (%s): it is looked up", async (how) => {
+	test.each(["loseAnswers", "loseRequests"] as const)("in the commit (%s): its outcome is read afterwards", async (how) => {
 		const url = await server.makeDatabase();
 		const proxy = await openTcpProxy(server.port);
 		onTestFinished(() => proxy.close());
 		const { path, from, to } = await sides(url.replace(String(server.port), String(proxy.port)));
 		const end = { ...to.end };
-		// The last thing that is asked before the commit itself.
+		// The proxy breaks the connection right before COMMIT.
 		const { commit } = to.end;
 		end.commit = async () => {
 			proxy.beforeCommit(how);
@@ -293,7 +293,7 @@ describe("broken off", () => {
 		}
 	});
 
-	test("on a full disk: nothing is moved, nothing is left, and the source works on", async (context) => {
+	test("on a full disk: nothing is moved, no file is left, and the source goes on working", async (context) => {
 		const small = makeFolder();
 		const disk = mountSmallDisk(small, "1m");
 		if (!disk) return context.skip("mounting a disk takes root");

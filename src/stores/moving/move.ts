@@ -1,30 +1,30 @@
-// Moves everything from one store to another: in pieces, in one transaction there, with the write lock here. Until that commits nothing has
-// happened; whatever breaks it off (a kill, a full disk, a lost connection) leaves the target as it was, and the move can be begun again.
+// Moves everything from one store to another, in batches: in one transaction of the target, holding the write lock of the source. Until that transaction commits,
+// nothing has changed; if a kill, a full disk or a lost connection interrupts it, the target stays as it was, and the move can be started again.
 //
-//   look      running jobs, live hosts and a target that is not empty are refused
-//   copy      table by table in the order of keys; what is read is digested
-//   compare   the target is read back and must have the same digest
-//   commit    of the target
-//   mark      of the source: it refuses work from now on, since the same jobs would be run twice
+//   look      refuse if jobs are running, hosts are live, or the target is not empty
+//   copy      table by table in the order of keys, with a digest of what was read
+//   compare   read the target back; its digest must be the same
+//   commit    the target
+//   mark      the source as moved: it refuses work from now on, since the same jobs would run twice
 
 import { createHash } from "node:crypto";
+import type { Moved } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { Moved } from "../../store.ts";
 import { isEmpty, type Running, type Survey, survey } from "./survey.ts";
-import { type End, pageOf, type Row, TABLES, type Table } from "./tables.ts";
+import { type End, type MovedRow, pageOf, TABLES, type Table } from "./tables.ts";
 
 export type Side = { end: End; held: string | null };
-export type Progress = { table: string; step: "copy" | "compare"; done: number; total: number };
+export type MoveProgress = { table: string; step: "copy" | "compare"; done: number; total: number };
 export type MoveOptions = {
-	/** `replace`: what the target has goes away, in the same transaction. */
+	/** `replace`: delete what the target holds, in the same transaction. */
 	target: "empty" | "replace";
-	/** `again`: also from a store that was moved before. */
+	/** `again`: allow a source that was moved before. */
 	source: "once" | "again";
-	progress?: (at: Progress) => void;
+	progress?: (at: MoveProgress) => void;
 };
 export type Objection = { code: "conflict"; what: "busy" | "running" | "live_host" | "not_empty" | "moved"; message: string; hint: string };
 
-/** What speaks against a move; `to` null: nothing is there yet. */
+/** The reasons against a move; `to` is null when the target does not exist yet. */
 export function objections(
 	{ from, to }: { from: { display: string; survey: Survey }; to: { display: string; survey: Survey } | null },
 	{ target, source }: Pick<MoveOptions, "target" | "source">,
@@ -39,7 +39,7 @@ export function objections(
 		);
 	const sides = to === null ? [from] : [from, to];
 	for (const { display, survey } of sides) {
-		// What was moved away is a memory: nothing of it runs.
+		// A store that was moved away runs nothing any more: its hosts and running jobs are only leftovers.
 		if (survey.moved) continue;
 		for (const { name, left_ms } of survey.live)
 			add(
@@ -98,8 +98,8 @@ export async function move(from: Side, to: Side, options: MoveOptions): Promise<
 
 const refusal = ({ code, message, hint }: Objection) => new SluiceError(code, message, { hint });
 
-/** A store that was moved says so itself; the copy does not. */
-const isMark = (table: Table, row: Row) => table.name === "record" && row[0] === "meta" && row[1] === "moved";
+/** The source's own record that it was moved is not copied. */
+const isMark = (table: Table, row: MovedRow) => table.name === "record" && row[0] === "meta" && row[1] === "moved";
 
 async function copy(
 	from: End,
@@ -129,26 +129,26 @@ async function copy(
 		});
 }
 
-/** So many characters at once, about: rows are from a hundred bytes to a megabyte. */
+/** Approximate number of characters in a batch: rows have from a hundred bytes to a megabyte. */
 const PIECE_CHARS = 2_000_000;
 const MOST_ROWS = 2_000;
 
-async function* pages(end: End, table: Table): AsyncGenerator<Row[]> {
-	let after: Row | null = null;
+async function* pages(end: End, table: Table): AsyncGenerator<MovedRow[]> {
+	let after: MovedRow | null = null;
 	let limit = 100;
 	for (;;) {
 		const { sql, params } = pageOf(table, after, limit);
 		const rows = await end.select(sql, params);
 		if (rows.length > 0) yield rows;
 		if (rows.length < limit) return;
-		after = rows[rows.length - 1] as Row;
+		after = rows[rows.length - 1] as MovedRow;
 		let chars = 1;
 		for (const row of rows) for (const cell of row) chars += typeof cell === "string" ? cell.length : 8;
 		limit = Math.max(1, Math.min(MOST_ROWS, 2 * limit, Math.floor((PIECE_CHARS / chars) * rows.length)));
 	}
 }
 
-/** False: the move is done, but the source could not be told. */
+/** False: the move is done, but the source could not be marked as moved. */
 async function mark(from: End, to: string): Promise<boolean> {
 	try {
 		const body = JSON.stringify({ to, at: await from.now() } satisfies Moved);

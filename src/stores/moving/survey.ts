@@ -1,23 +1,23 @@
-// What a store holds, as far as it decides whether it can be moved, and where to.
+// What a store holds, as far as it matters for whether it can be moved.
 
-import type { Moved } from "../../store.ts";
-import { type End, type Row, TABLES } from "./tables.ts";
+import type { Moved } from "../../contracts/store.ts";
+import { type End, type MovedRow, TABLES } from "./tables.ts";
 
 export type Running = { id: number; name: string | null; host: string | null };
 export type Survey = {
-	/** Rows of each table. */
+	/** Number of rows of each table. */
 	rows: Record<string, number>;
-	/** The first of the jobs that run, and how many there are. */
+	/** The first few running jobs, and the number of all. */
 	running: { jobs: Running[]; count: number };
-	/** Hosts whose lease is not over. */
+	/** Hosts whose lease has not expired. */
 	live: { name: string; left_ms: number }[];
-	/** Where it has been moved before. */
+	/** Where the store was moved to, if it was. */
 	moved: Moved | null;
 };
 
 const SHOWN = 10;
 
-/** `held`: the tag of a home whose lock is ours, so that no daemon of it can be running, whatever its lease says. */
+/** `held`: the tag of a home whose lock this process holds. No daemon of that home can be running, so its lease does not count. */
 export async function survey(end: End, held: string | null): Promise<Survey> {
 	const rows: Record<string, number> = {};
 	for (const { name } of TABLES) rows[name] = Number((await end.select(`SELECT count(*) FROM ${name}`))[0]?.[0]);
@@ -36,7 +36,7 @@ export async function survey(end: End, held: string | null): Promise<Survey> {
 
 export const isEmpty = ({ rows }: Survey): boolean => Object.values(rows).every((count) => count === 0);
 
-function runningJob([id, doc]: Row): Running {
+function runningJob([id, doc]: MovedRow): Running {
 	const { name, run } = parsed(doc) as { name?: unknown; run?: { host?: unknown } };
 	return { id: Number(id), name: typeof name === "string" ? name : null, host: typeof run?.host === "string" ? run.host : null };
 }
@@ -48,7 +48,7 @@ function liveHost(record: Record<string, unknown>, { now, held }: { now: number;
 	return [{ name: String(name), left_ms: lease_until - now }];
 }
 
-/** One document that cannot be read must not be in the way of the others. */
+/** A document that cannot be parsed counts as empty, so that it does not stop the survey. */
 function parsed(text: unknown): Record<string, unknown> {
 	try {
 		const value: unknown = JSON.parse(String(text));

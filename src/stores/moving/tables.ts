@@ -1,8 +1,8 @@
-// The tables of a store as a move sees them: rows of plain cells in the order of their keys, the same in every dialect. Documents are texts here
-// and stay what they are, byte by byte, also those that no longer parse.
+// The tables of a store as a move sees them: rows of plain cells in the order of their keys, the same in every dialect. Documents are copied as texts, byte
+// by byte, so those that cannot be parsed are preserved, too.
 
-export type Cell = string | number | null;
-export type Row = readonly Cell[];
+export type MovedCell = string | number | null;
+export type MovedRow = readonly MovedCell[];
 type Type = "bigint" | "double precision" | "text";
 export type Table = { name: string; columns: Readonly<Record<string, Type>>; key: readonly string[] };
 
@@ -38,30 +38,30 @@ export const TABLES: readonly Table[] = [
 	{ name: "record", columns: { kind: TEXT, key: TEXT, body: TEXT }, key: ["kind", "key"] },
 ];
 
-/** One store that is moved from or to, with its write lock while a transaction is open. `?` in SQL are parameters, in either dialect. */
+/** A store as source or target of a move. Holds the write lock while a transaction is open. `?` in SQL is a parameter, in either dialect. */
 export interface End {
-	/** For people: without a password. */
+	/** For messages: without a password. */
 	readonly display: string;
-	/** Takes the write lock. `busy`: somebody has the store to himself. */
+	/** Takes the write lock. `busy`: another process has the store in use. */
 	begin(): Promise<"locked" | "busy">;
-	/** The store's clock, ms. */
+	/** The store's clock in milliseconds. */
 	now(): Promise<number>;
-	select(sql: string, params?: Row): Promise<Row[]>;
-	append(table: Table, rows: readonly Row[]): Promise<void>;
+	select(sql: string, params?: MovedRow): Promise<MovedRow[]>;
+	append(table: Table, rows: readonly MovedRow[]): Promise<void>;
 	clear(table: Table): Promise<void>;
-	/** Tells whether it is done, also when the answer was lost on the way. */
+	/** Says whether the commit succeeded, even when the connection broke before the answer. */
 	commit(): Promise<"committed" | "lost">;
-	/** Lets go of everything, and of what was begun. */
+	/** Rolls back an open transaction and releases all resources. */
 	close(): Promise<void>;
 }
 
-/** A table's rows, those behind `after` in the order of its key. */
-export function pageOf(table: Table, after: Row | null, limit: number): { sql: string; params: Cell[] } {
+/** The rows of a table after the key of `after`, in the order of the key. */
+export function pageOf(table: Table, after: MovedRow | null, limit: number): { sql: string; params: MovedCell[] } {
 	const { name, columns, key } = table;
 	const at = key.map((column) => Object.keys(columns).indexOf(column));
 	const behind = after === null ? "" : ` WHERE (${key.join(", ")}) > (${key.map(() => "?").join(", ")})`;
 	return {
 		sql: `SELECT ${Object.keys(columns).join(", ")} FROM ${name}${behind} ORDER BY ${key.join(", ")} LIMIT ?`,
-		params: [...(after === null ? [] : at.map((index) => after[index] as Cell)), limit],
+		params: [...(after === null ? [] : at.map((index) => after[index] as MovedCell)), limit],
 	};
 }

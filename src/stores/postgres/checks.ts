@@ -140,7 +140,7 @@ const listener: Look = async (_connection, address, now) => {
 			heard = true;
 		});
 		const listening = await direct.script(`LISTEN ${channel}; ${WHO}`);
-		// A pooler would hand this one the connection that listens now; whoever talks to the server itself is not touched by it.
+		// A pooler would hand this one the connection that listens now; a client that talks to the server itself is not affected by it.
 		await other.query("BEGIN");
 		const asking = await direct.script(`SELECT pg_notify('${channel}', ''); ${WHO}`);
 		// Sent by the server before it answers the next question.

@@ -1,8 +1,8 @@
 // One connection to PostgreSQL: queries go out without waiting for each other, answers come in order. What breaks it is told as one kind of
 // error, and the next use makes a new one.
 
+import type { Clock, Host } from "../../contracts/host.ts";
 import { SluiceError } from "../../core/errors.ts";
-import type { Clock, Host } from "../../host.ts";
 import { likeQuery, prepared, type Result, type Statement } from "./prepared.ts";
 
 export type { Result };

@@ -1,7 +1,7 @@
 // Which records stand in `head`, which in the table, and that both together are always what was written.
 
 import { expect, test } from "vitest";
-import type { Changes, RecordKind } from "../../store.ts";
+import type { Changes, RecordKind } from "../../contracts/store.ts";
 import { Counters } from "./counters.ts";
 
 type Records = Changes["records"];

@@ -2,7 +2,7 @@
 // each transaction writes anyway; in the table of records each would be a row, and an entry of an index to be found, of its own. The few that
 // were changed last stand there, the others in the table, where what `head` says counts for more.
 
-import type { Changes, Read, RecordKind, Replies } from "../../store.ts";
+import type { Changes, RecordKind, Replies, StoreRead } from "../../contracts/store.ts";
 
 type Records = Changes["records"];
 
@@ -60,7 +60,7 @@ export class Counters {
 	}
 
 	/** An answer from the table, with what stands here. */
-	amend<R extends Read>(request: R, found: Replies[R["read"]]): Replies[R["read"]] {
+	amend<R extends StoreRead>(request: R, found: Replies[R["read"]]): Replies[R["read"]] {
 		if (request.read === "standing") {
 			const here = listed(this.text).filter(([kind, , value]) => value !== null && request.kinds.includes(kind));
 			const others = (found as Replies["standing"]).filter(([kind, key]) => !this.kept.has(nameOf(kind, key)));
@@ -89,7 +89,7 @@ export class Counters {
 		return text === "" ? null : `${text}]`;
 	}
 
-	/** Those that were not changed for longest go. */
+	/** Drops the counters that were not changed for longest. */
 	private makeRoom(chars: number, left: Records): void {
 		if (this.kept.size <= MOST && chars <= MOST_CHARS) return;
 		let rest = chars;
@@ -109,7 +109,7 @@ const startOf = (kind: RecordKind, key: string): string => `[${JSON.stringify(ki
 const nameOf = (kind: RecordKind, key: string): string => `${kind}\n${key}`;
 const listed = (text: string | null): [RecordKind, string, unknown][] => (text === null ? [] : JSON.parse(text));
 
-/** Puts all of them back into the table, for whoever reads and writes that: the lock must be held. */
+/** Puts all of them back into the table, for code that reads and writes the table directly; the caller must hold the lock. */
 export const settleCounters = (schema: string): string => {
 	const counters = `(SELECT e.counter ->> 0 AS kind, e.counter ->> 1 AS key, nullif((e.counter -> 2)::text, 'null') AS body
 FROM "${schema}".head, json_array_elements(head.counters::json) AS e (counter)) AS n`;

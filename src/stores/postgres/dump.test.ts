@@ -9,8 +9,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { dumpDatabase } from "../../../test/make/dumped.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { installed, startServer } from "../../../test/make/postgres-server.ts";
+import type { Scheduler } from "../../contracts/scheduler.ts";
 import { openScheduler } from "../../open.ts";
-import type { Scheduler } from "../../scheduler.ts";
 import { settle } from "./settle.ts";
 
 const run = promisify(execFile);

@@ -2,7 +2,7 @@
 // out with its first, all in one, and the heads of a line bring their documents along. Each answer saves a journey. They hold until something is
 // written in the same transaction.
 
-import type { Read, Replies } from "../../store.ts";
+import type { Replies, StoreRead } from "../../contracts/store.ts";
 import { STORED } from "../sql/document.ts";
 import { type Query, query, reply } from "../sql/reads.ts";
 import { translate } from "./dialect.ts";
@@ -17,8 +17,8 @@ const USUAL = 4;
 const HEADS = 16;
 
 export class Foresight {
-	private usual: Read[] = [];
-	private asked: Read[] = [];
+	private usual: StoreRead[] = [];
+	private asked: StoreRead[] = [];
 	private readonly answers = new Map<string, Promise<unknown>>();
 	/** The newest event that this host knows of: it will ask for those after it. */
 	private newest = 0;
@@ -31,7 +31,7 @@ export class Foresight {
 		this.forget();
 		this.asked = [];
 		const parts: Part[] = first ? [first] : [];
-		const places = new Map<string, { request: Read; at: number }>();
+		const places = new Map<string, { request: StoreRead; at: number }>();
 		let documents: number | undefined;
 		for (const usual of this.usual) {
 			const request = usual.read === "events" ? { ...usual, since: this.newest } : usual;
@@ -63,7 +63,7 @@ export class Foresight {
 	}
 
 	/** The answer, if it is on its way; undefined if it is not, or turns out to lack something. */
-	find<R extends Read>(request: R): Promise<Replies[R["read"]] | undefined> | undefined {
+	find<R extends StoreRead>(request: R): Promise<Replies[R["read"]] | undefined> | undefined {
 		if (this.asked.length < USUAL && isUsual(request)) this.asked.push(request);
 		let answer: Promise<unknown> | undefined;
 		if (request.read === "jobs" || request.read === "specs") answer = this.fromDocuments(request);
@@ -76,8 +76,8 @@ export class Foresight {
 		this.newest = Math.max(this.newest, events[events.length - 1]?.seq ?? 0);
 	}
 
-	/** A line is asked for: whoever looks at its heads wants their documents next. Or documents: their specs. */
-	bringDocuments(request: Read, ask: Ask): void {
+	/** Prefetch: a transaction that reads the heads of a line wants their documents next; one that reads documents wants their specs. */
+	bringDocuments(request: StoreRead, ask: Ask): void {
 		const send = (query: Query, key: number): ById => {
 			const { text, values } = translate(query, this.schema);
 			const answer = ask(text, values).then(({ rows }) => [rows]);
@@ -103,7 +103,7 @@ export class Foresight {
 		this.asked = [];
 	}
 
-	private fromDocuments(request: Extract<Read, { ids: readonly number[] }>): Promise<unknown> | undefined {
+	private fromDocuments(request: Extract<StoreRead, { ids: readonly number[] }>): Promise<unknown> | undefined {
 		const { documents } = this;
 		if (!documents || request.ids.length > documents.most) return undefined;
 		return (request.read === "jobs" ? documents.job : documents.spec).then((found) => {
@@ -120,13 +120,14 @@ type Usual = "standing" | "next_due" | "events" | "line";
 /** Numbers and texts, in the order of what they select. */
 const COLUMNS: Record<Usual, string> = { standing: "ttt", next_due: "n", events: "nntntt", line: "nnnnn" };
 
-/** Those that depend on nothing that was read before. */
-const isUsual = (request: Read): boolean => request.read in COLUMNS && (request.read !== "line" || (!request.after && !request.below));
+/** Reads that depend on no earlier read. */
+const isUsual = (request: StoreRead): boolean => request.read in COLUMNS && (request.read !== "line" || (!request.after && !request.below));
 
-const bringsDocuments = (request: Read): request is Extract<Read, { read: "line" }> => request.read === "line" && request.line === "";
+const bringsDocuments = (request: StoreRead): request is Extract<StoreRead, { read: "line" }> =>
+	request.read === "line" && request.line === "";
 
 /** What the first of a line have in a table. */
-function headsOf(request: Extract<Read, { read: "line" }>, table: "job" | "spec"): Query {
+function headsOf(request: Extract<StoreRead, { read: "line" }>, table: "job" | "spec"): Query {
 	const { sql, params } = query({ ...request, limit: Math.min(HEADS, request.limit) });
 	const heads = sql.replace(/^SELECT .*? FROM/, "SELECT id FROM");
 	const columns = table === "job" ? STORED.job : "id, body";

@@ -2,9 +2,11 @@
 
 import { describe, expect, test } from "vitest";
 import { dumpDatabase } from "../../../test/make/dumped.ts";
-import { admin, insist, newSchema, opened, put, recordOf, until, urlOf, withServer, write } from "../../../test/make/postgres-stores.ts";
-import { makeJob, makeRow } from "../../../test/store-conformance.ts";
-import { type Changes, noChanges, Outrun, type Store } from "../../store.ts";
+import { makeJob } from "../../../test/make/job.ts";
+import { admin, insist, newSchema, opened, put, recordOf, urlOf, withServer, write } from "../../../test/make/postgres-stores.ts";
+import { until } from "../../../test/make/until.ts";
+import { makeRow } from "../../../test/store-conformance.ts";
+import { type Changes, noChanges, StaleTransaction, type Store } from "../../contracts/store.ts";
 import type { PostgresOptions } from "./options.ts";
 
 withServer();
@@ -17,12 +19,12 @@ describe("a guess", () => {
 		return [one, other];
 	}
 
-	test.each([0, Number.POSITIVE_INFINITY])("that somebody has proved wrong is outrun, and nothing of it is left (%d)", async (usual) => {
+	test.each([0, Number.POSITIVE_INFINITY])("that another commit has proved wrong is outrun; nothing of it is left (%d)", async (usual) => {
 		const [one, other] = await pair("always", usual);
 		await one.begin();
 		await write(other, "k", "theirs");
 		await one.write(put("mine", 1));
-		await expect(one.commit()).rejects.toThrow(Outrun);
+		await expect(one.commit()).rejects.toThrow(StaleTransaction);
 		await one.rollback();
 		expect(await one.begin()).toMatchObject({ fresh: false });
 		expect(await one.read({ read: "records", kind: "name", keys: ["k", "mine"] })).toEqual([["k", "theirs"]]);
@@ -33,12 +35,12 @@ describe("a guess", () => {
 		const [one, other] = await pair();
 		await one.begin();
 		await write(other, "k", 1);
-		await expect(one.read({ read: "next_due" })).rejects.toThrow(Outrun);
+		await expect(one.read({ read: "next_due" })).rejects.toThrow(StaleTransaction);
 		await one.rollback();
 		await recordOf(one, "k");
 		await one.begin();
 		await write(other, "k", 2);
-		await expect(one.commit()).rejects.toThrow(Outrun);
+		await expect(one.commit()).rejects.toThrow(StaleTransaction);
 		await one.rollback();
 		expect(await recordOf(one, "k")).toBe(2);
 	});
@@ -86,7 +88,7 @@ describe("a look", () => {
 	}
 	const seen = async (store: Store) => (await store.read({ read: "records", kind: "name", keys: ["k"] }))[0]?.[1];
 
-	test("waits for nobody, and sees one moment", async () => {
+	test("waits for no lock, and sees one moment", async () => {
 		const [one, other] = await pair();
 		// The other one has the lock all the while.
 		await other.begin();
@@ -101,7 +103,7 @@ describe("a look", () => {
 		await one.commit();
 	});
 
-	test("that writes after all counts only if nobody has committed since", async () => {
+	test("that writes after all counts only if no other writer has committed since", async () => {
 		const [one, other] = await pair();
 		await one.begin("look");
 		expect(await seen(one)).toBe(1);
@@ -114,7 +116,7 @@ describe("a look", () => {
 		await seen(one);
 		await write(other, "k", 7);
 		await one.write(put("k", 8));
-		await expect(one.commit()).rejects.toThrow(Outrun);
+		await expect(one.commit()).rejects.toThrow(StaleTransaction);
 		await one.rollback();
 		expect(await recordOf(one, "k")).toBe(7);
 	});
@@ -123,7 +125,7 @@ describe("a look", () => {
 		const [one] = await pair();
 		await one.begin("look");
 		await one.write(put("k", 9));
-		await expect(seen(one)).rejects.toThrow(Outrun);
+		await expect(seen(one)).rejects.toThrow(StaleTransaction);
 		await one.rollback();
 		await write(one, "k", 10);
 		expect(await recordOf(one, "k")).toBe(10);
@@ -138,7 +140,7 @@ test("many rows at once come out the same, whether their columns are alike or no
 		const ids = Array.from({ length: 40 }, (_, n) => n + 1);
 		for (const alike of [true, false]) {
 			const row = (id: number, status: "queued" | "running") =>
-				makeRow(makeJob(id, status, alike ? {} : { lane: `lane ${id % 3}`, ...(id % 2 === 0 ? { batch: 'a "b"' } : {}) }), {
+				makeRow(makeJob({ id, status, ...(alike ? {} : { lane: `lane ${id % 3}`, ...(id % 2 === 0 ? { batch: 'a "b"' } : {}) }) }), {
 					level: alike ? 0 : id,
 					...(status === "running" ? { line: "run", ready_at: null, due_at: alike ? 7 : id } : {}),
 				});
@@ -160,7 +162,7 @@ test("many rows at once come out the same, whether their columns are alike or no
 				{
 					...noChanges(),
 					remove: ids.slice(20).map((id) => from + id),
-					done: ids.slice(20).map((id) => makeJob(from + id, "succeeded", { ended_at: alike ? 9 : id })),
+					done: ids.slice(20).map((id) => makeJob({ id: from + id, status: "succeeded", ended_at: alike ? 9 : id })),
 				},
 			];
 			for (const changes of steps) await insist(store, async () => store.write(changes));
@@ -192,7 +194,7 @@ describe("questions that went out before they were asked", () => {
 	}
 	const locks = async () => Number((await admin("SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock'"))[0]?.[0]);
 
-	test("are answered as of one moment, without the lock; what is written counts if nobody has come in between", async () => {
+	test("are answered as of one moment, without the lock; what is written counts if no other writer has committed in between", async () => {
 		const [one, other] = await surprised();
 		const before = await locks();
 		expect(await one.begin()).toMatchObject({ fresh: false });
@@ -203,13 +205,13 @@ describe("questions that went out before they were asked", () => {
 		expect(await recordOf(other, "k")).toBe(2);
 	});
 
-	test("somebody has come in between: begin again, with the lock", async () => {
+	test("another writer has committed in between: begin again, with the lock", async () => {
 		const [one, other] = await surprised();
 		await one.begin();
 		await asks(one);
 		await write(other, "k", 5);
 		await one.write(put("k", 6));
-		await expect(one.commit()).rejects.toThrow(Outrun);
+		await expect(one.commit()).rejects.toThrow(StaleTransaction);
 		await one.rollback();
 		await one.begin();
 		const late = write(other, "k", 7);
@@ -220,7 +222,7 @@ describe("questions that went out before they were asked", () => {
 		expect(await recordOf(one, "k")).toBe(7);
 	});
 
-	test("one that was not foreseen takes the lock, and is outrun if somebody has come in between", async () => {
+	test("one that was not foreseen takes the lock, and is outrun if another writer has committed in between", async () => {
 		const [one, other] = await surprised();
 		await one.begin();
 		await asks(one);
@@ -230,7 +232,7 @@ describe("questions that went out before they were asked", () => {
 		await two.begin();
 		await asks(two);
 		await write(another, "k", 2);
-		await expect(two.read({ read: "records", kind: "name", keys: ["k"] })).rejects.toThrow(Outrun);
+		await expect(two.read({ read: "records", kind: "name", keys: ["k"] })).rejects.toThrow(StaleTransaction);
 		await two.rollback();
 		expect(await recordOf(two, "k")).toBe(2);
 		expect(await recordOf(other, "k")).toBe(1);

@@ -38,7 +38,7 @@ export class Line {
 						cause: error,
 					});
 			}
-			// Whoever tries again is not over, though nothing else may be going on.
+			// "hold": a retry keeps the process alive, even if nothing else does.
 			await new Promise<void>((resolve) => after(wait, resolve, "hold"));
 		}
 	}

@@ -1,8 +1,8 @@
-// Hears notices of other writers, and holds the leader's lock. Where its connection is lost, hints stop and somebody else leads until it is back; nothing
+// Hears notices of other writers, and holds the leader's lock. Where its connection is lost, hints stop and another host leads until it is back; nothing
 // else depends on it.
 //
 // A notice wakes the server's process behind each connection that listens. Where the connection of the transactions leads to the server itself, that one
-// listens: the process that is woken is the one that is needed next, and our own notices wake nobody. Behind a pooler it is the one connection with state
+// listens: the process that is woken is the one that is needed next, and this host's own notices wake no other process. Behind a pooler it is the one connection with state
 // of a session that does, as it holds the lock in any case.
 
 import { type Address, type Connection, connect } from "./connection.ts";
@@ -24,9 +24,9 @@ export type ListenerParts = {
 const AGAIN_MS = 1_000;
 /** Notices at most so often: the first at once, the rest together. */
 const NOTICE_MS = 10;
-/** So long it is taken for granted that somebody else still leads. */
+/** For this long after a check, another host is assumed to lead still. */
 const LEADS_MS = 5_000;
-/** With a digest of the channel: an advisory lock of whoever leads. */
+/** With a digest of the channel: the advisory lock that the leader holds. */
 export const LEADER_LOCK = 7_551_222;
 const listenTo = (channel: string): string => `LISTEN ${channel}`;
 export const channelOf = ({ schema }: Address): string => `sluice_${schema}`;
@@ -91,7 +91,7 @@ export function openListener(parts: ListenerParts) {
 		cancel = after(AGAIN_MS, () => {
 			void (async () => {
 				if (main?.alive === false) {
-					// Whoever looks what is new makes another, which hears again.
+					// `tell` makes the scheduler look for changes, which opens another connection that listens again.
 					main = undefined;
 					tell(null);
 				}
@@ -107,7 +107,7 @@ export function openListener(parts: ListenerParts) {
 	return {
 		/** What a connection for transactions is told once, if it is direct. */
 		settings: apart ? "" : listenTo(channel),
-		/** `secret`: of those who may read the jobs. */
+		/** `secret`: can be read only by database roles that may read the jobs. */
 		start(secret: string): void {
 			newsroom = new Newsroom(self, secret);
 			starting = open().then(watch);

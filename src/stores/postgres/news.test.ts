@@ -1,13 +1,14 @@
 // What notices tell: only what was added, only to those who have the secret, and only as long as nothing is missing in between.
 
 import { expect, test } from "vitest";
-import { makeJob, makeRow } from "../../../test/store-conformance.ts";
-import { type Changes, noChanges } from "../../store.ts";
+import { makeJob } from "../../../test/make/job.ts";
+import { makeRow } from "../../../test/store-conformance.ts";
+import { type Changes, noChanges } from "../../contracts/store.ts";
 import { Newsroom } from "./news.ts";
 
 const adding = (id: number, more: Partial<Changes> = {}): Changes => ({
 	...noChanges(),
-	insert: [makeRow(makeJob(id, "queued"))],
+	insert: [makeRow(makeJob({ id }))],
 	specs: [[id, { version: 1, payload: "do not tell" } as never]],
 	records: [["depth", "default", id]],
 	...more,
@@ -45,7 +46,7 @@ test("no two are sealed alike", () => {
 
 test("what does more than add, or is long, is not told", () => {
 	const one = new Newsroom("one", "s");
-	const row = makeRow(makeJob(1, "queued"));
+	const row = makeRow(makeJob({ id: 1 }));
 	for (const changes of [
 		noChanges(),
 		adding(1, { update: [row] }),

@@ -1,10 +1,10 @@
-// What a notice tells besides that there is something new: what was added, where a transaction did nothing else. Whoever hears it need not ask.
+// What a notice tells besides that there is something new: what was added, where a transaction did nothing else. A host that receives it need not read.
 //
-// Everybody who may connect to the database can listen, so it is sealed with a key that only those can read who may read the jobs themselves.
+// Every role that may connect to the database can listen, so it is encrypted with a key that only roles that may read the jobs can read.
 
 import { type CipherGCM, createCipheriv, createDecipheriv, createHash, type DecipherGCM } from "node:crypto";
+import type { Arrivals, Changes, JobRow } from "../../contracts/store.ts";
 import type { Job } from "../../core/job.ts";
-import type { Arrivals, Changes, JobRow } from "../../store.ts";
 import { counts } from "./counters.ts";
 
 /** `version`: the one that the transaction has made; `counters`: as they stand in `head` since, which is all that it has changed of records. */
@@ -20,7 +20,7 @@ const FRONT_BYTES = NONCE_BYTES + TAG_BYTES;
 const MOST_CHARS = 7_800;
 /** Documents of more than this do not fit in any case. */
 const MOST_PLAIN = 5_700;
-/** More than that is not waited for: whoever has not asked for so long asks anew. */
+/** Notices beyond this number are dropped: a host that has not read for so long reads everything again. */
 const MOST_NEWS = 100;
 /** Then the count is used up. */
 const MOST_SEALED = 2 ** 32;
@@ -80,7 +80,7 @@ export class Newsroom {
 			decipher.setAuthTag(bytes.subarray(NONCE_BYTES, FRONT_BYTES));
 			const text = decipher.update(bytes.subarray(FRONT_BYTES));
 			decipher.final();
-			// Whoever was heard last is likely to be the one who is heard next.
+			// The writer of the last notice is likely to send the next one.
 			count(nonce);
 			this.expected = nonce;
 			return text.toString("utf8");
@@ -116,7 +116,7 @@ export class Newsroom {
 	}
 }
 
-/** Nobody can do more because of that: it need not be told at once. */
+/** A transaction that only starts jobs makes no other job startable, so other hosts need no immediate notification. */
 export function onlyStarts({ running, events: _, records, ...others }: Changes): boolean {
 	return running.length > 0 && areEmpty(others) && records.every(([kind, key]) => counts(kind, key));
 }
@@ -145,7 +145,7 @@ const count = (nonce: Buffer): void => void nonce.writeUInt32BE((nonce.readUInt3
 /** In no text of JSON. */
 const BETWEEN = "\x1e";
 
-/** Short, since it is cold code that makes, seals, opens and reads it while somebody waits: what stands in a job's document is not said beside it again. */
+/** Short, since it is cold code that makes, seals, opens and reads it while a caller waits: what stands in a job's document is not said beside it again. */
 function written(version: number, counters: string | null, { insert, specs, events }: Changes): string {
 	const rows = insert.map(({ job, rank, level, age_at, ready_at, due_at }) => [job, rank, level, age_at, ready_at, due_at]);
 	return `${version}${BETWEEN}${counters ?? ""}${BETWEEN}${JSON.stringify([rows, specs, events])}`;

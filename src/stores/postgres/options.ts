@@ -1,6 +1,6 @@
 // What a store on PostgreSQL is opened with.
 
-import type { Host } from "../../host.ts";
+import type { Host } from "../../contracts/host.ts";
 
 export type PostgresOptions = {
 	/** Tells this writer from all others. */

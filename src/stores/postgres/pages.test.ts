@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { admin, insist, newSchema, opened, urlOf, withServer } from "../../../test/make/postgres-stores.ts";
-import { type EventRecord, noChanges, type Read, type Replies, type Store } from "../../store.ts";
+import { type EventRecord, noChanges, type Replies, type Store, type StoreRead } from "../../contracts/store.ts";
 import { paged } from "./pages.ts";
 import { settle } from "./settle.ts";
 
@@ -19,7 +19,7 @@ const event = (seq: number, more: Partial<EventRecord> = {}): EventRecord => ({
 });
 const several = (from: number, count: number, more: Partial<EventRecord> = {}) =>
 	Array.from({ length: count }, (_, n) => event(from + n, more));
-const ask = <R extends Read>(store: Store, request: R): Promise<Replies[R["read"]]> => insist(store, async () => store.read(request));
+const ask = <R extends StoreRead>(store: Store, request: R): Promise<Replies[R["read"]]> => insist(store, async () => store.read(request));
 const write = (store: Store, changes: Partial<ReturnType<typeof noChanges>>) =>
 	insist(store, async () => store.write({ ...noChanges(), ...changes }));
 const counted = async (schema: string) =>

@@ -7,14 +7,14 @@
 //          each other: two or three entries instead of a hundred
 //   data   their data, in that order, with BETWEEN between; only once where that is the same for all
 
-import type { Changes, Read } from "../../store.ts";
+import type { Changes, StoreRead } from "../../contracts/store.ts";
 import { written } from "../sql/document.ts";
 import { type Query, query } from "../sql/reads.ts";
 import type { Write } from "../sql/writes.ts";
 
 type Events = Changes["events"];
 
-/** Fewer are rows of `event`. More than fit on a page go to the next: whoever wants one of them has to read all. */
+/** Fewer are rows of `event`. More than fit on a page go to the next: a reader of one event has to read the whole page. */
 export const FEWEST = 16;
 const MOST = 256;
 
@@ -102,7 +102,7 @@ const HISTORY = `SELECT ${COLUMNS} FROM (SELECT ${COLUMNS} FROM event WHERE job 
 UNION ALL ${UNFOLDED} FROM page, ${ITEMS} WHERE page.near @> ARRAY[?]::bigint[] AND e.job = ?) AS found ORDER BY seq`;
 
 /** The shared queries, but for events. */
-export function queryOf(request: Read): Query {
+export function queryOf(request: StoreRead): Query {
 	if (request.read === "events") {
 		const { since, limit } = request;
 		return { sql: SINCE, params: [since, limit, since, limit, limit, since, limit] };
@@ -119,6 +119,6 @@ export const forgetIn = (ids: string): string => {
 UPDATE page SET (jobs, data) = (SELECT array_agg(${kept("e.job", "NULL")} ORDER BY e.place), CASE WHEN strpos(page.data, ${MARK}) = 0 THEN page.data ELSE string_agg(${kept("e.data", "''")}, ${MARK} ORDER BY e.place) END FROM ${ITEMS}) WHERE ${theirs}`;
 };
 
-/** Makes rows of all of them, for whoever reads and writes the tables themselves: the lock must be held. */
+/** Makes rows of all of them, for code that reads and writes the tables directly; the caller must hold the lock. */
 export const settlePages = (schema: string): string =>
 	`INSERT INTO "${schema}".event (${COLUMNS}) ${UNFOLDED} FROM "${schema}".page, ${ITEMS} WHERE e.job IS NOT NULL; DELETE FROM "${schema}".page`;

@@ -6,10 +6,10 @@ import { dumpDatabase, dumpFile } from "../../../test/make/dumped.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
 import { openPooler, type Pooler } from "../../../test/make/pooler.ts";
 import { type Server, startServer } from "../../../test/make/postgres-server.ts";
-import { moveStore } from "../../daemon/move-store.ts";
+import type { Scheduler } from "../../contracts/scheduler.ts";
+import { moveStore } from "../../daemon/service/move-store.ts";
 import { systemClock } from "../../host/local.ts";
 import { openScheduler } from "../../open.ts";
-import type { Scheduler } from "../../scheduler.ts";
 import { checkDatabase } from "./checks.ts";
 
 let server: Server;

@@ -5,7 +5,7 @@ import { SCHEMA_VERSION } from "../migrations/index.ts";
 import type { Address, Connection } from "./connection.ts";
 import { migration, WRITER } from "./schema.ts";
 
-export const OLDEST_POSTGRES = 14;
+const OLDEST_POSTGRES = 14;
 const LOCK = 7_551_221;
 
 /** Of the server, in numbers: 160004 is 16.4. */
@@ -18,7 +18,7 @@ export async function checkVersion(connection: Connection, { display }: Address)
 	return server;
 }
 
-/** Tells the secret of those who may read what is in it. */
+/** Returns the secret, which only roles that may read the jobs can read. */
 export async function prepareSchema(connection: Connection, address: Address): Promise<string> {
 	const { schema } = address;
 	await checkVersion(connection, address);

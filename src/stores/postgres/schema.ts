@@ -8,7 +8,7 @@ import { TABLE as PAGES } from "./pages.ts";
 import { CLOCK } from "./session.ts";
 import { LONG, lately, longAgo } from "./writers.ts";
 
-/** Raised by the function when somebody else has committed since. */
+/** Raised by the function when another writer has committed since. */
 export const STALE = "SL001";
 
 const TABLES = ["job", "done", "spec", "edge", "link", "run", "event", "page", "record"];
@@ -28,7 +28,7 @@ const translated = (sql: string) =>
 		.replaceAll("TEXT", 'text COLLATE "C"')
 		.replaceAll(" WITHOUT ROWID", "");
 
-/** Nobody looks for those that run by their line, and each start would be an entry more (an index of them alone, by number, costs a start 2.5 µs of 25). */
+/** No read searches running jobs by their line, and each start would be an entry more (an index of them alone, by number, costs a start 2.5 µs of 25). */
 const LINES = `
 DROP INDEX IF EXISTS job_line;
 CREATE INDEX IF NOT EXISTS job_waiting ON job (line, bucket, rank DESC, level DESC, age_at, id) WHERE line <> 'run';
@@ -58,7 +58,7 @@ UPDATE head SET secret = gen_random_uuid()::text || gen_random_uuid()::text WHER
 `;
 
 /**
- * Writes one set of changes. With `expected` it is a transaction of its own that holds only if nobody has committed since; without, it is a
+ * Writes one set of changes. With `expected` it is a transaction of its own that holds only if no other writer has committed since; without, it is a
  * part of one that has the lock. Its plans are made once a session; what makes PostgreSQL prefer a scan over an index is turned off, since
  * tables that were empty a moment ago fool it.
  */

@@ -1,7 +1,7 @@
 // What a transaction writes, as one statement: a call of the function that knows all lists, or one that is made for exactly those that it has,
 // which is less work. That pays where it is prepared, so on a connection to the server itself, and for what comes again and again.
 
-import type { Changes } from "../../store.ts";
+import type { Changes } from "../../contracts/store.ts";
 import { type Write, writes } from "../sql/writes.ts";
 import { argumentsFor, type Column, columnsOf, isOfNumbers, LISTS, type List, listOf, PARAMETERS, rowsOf } from "./columns.ts";
 import type { Result } from "./connection.ts";
@@ -10,7 +10,7 @@ import { qualified, WRITER } from "./schema.ts";
 import { CLOCK } from "./session.ts";
 import { LENGTH, LONG, lately, longAgo } from "./writers.ts";
 
-/** `alone`: the version that it rests on is this writer's own, so nobody else's last transaction is to be kept. */
+/** `alone`: the version that it rests on is this writer's own, so no other writer's last transaction is to be kept. */
 export type Writing = {
 	expected: number | null;
 	writer: string;
@@ -42,7 +42,7 @@ export class Statements {
 		this.call = `SELECT "${schema}".${WRITER}(${marks})`;
 	}
 
-	/** Its answer is one row with the time (and how long the list of writers in `head` is), or none (or an error) if somebody else has committed since. `kept`: the connection keeps what is prepared. */
+	/** Its answer is one row with the time (and how long the list of writers in `head` is), or none (or an error) if another writer has committed since. `kept`: the connection keeps what is prepared. */
 	find(changes: Changes, kept: boolean, writing: Writing): { text: string; values: unknown[] } {
 		const { pages, rest } = paged(changes.events, this.fewest);
 		const rows = [...writes({ ...changes, events: rest })];

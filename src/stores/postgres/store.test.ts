@@ -11,15 +11,15 @@ import {
 	put,
 	recordOf,
 	theServer,
-	until,
 	urlOf,
 	withServer,
 	write,
 } from "../../../test/make/postgres-stores.ts";
 import { openTcpProxy } from "../../../test/make/tcp-proxy.ts";
+import { until } from "../../../test/make/until.ts";
 import { type Place, storeConformance } from "../../../test/store-conformance.ts";
+import { noChanges, StaleTransaction, type Store } from "../../contracts/store.ts";
 import { localHost } from "../../host/local.ts";
-import { noChanges, Outrun, type Store } from "../../store.ts";
 import { MIGRATIONS } from "../migrations/index.ts";
 import { WRITER } from "./schema.ts";
 import { settle } from "./settle.ts";
@@ -57,7 +57,7 @@ describe("a connection that breaks", () => {
 					await store.read({ read: "next_due" });
 					await store.commit();
 				})(),
-			).rejects.toThrow(Outrun);
+			).rejects.toThrow(StaleTransaction);
 			await store.rollback();
 			expect(await recordOf(store, "k")).toBe(1);
 			await write(store, "k", 3);
@@ -65,7 +65,7 @@ describe("a connection that breaks", () => {
 		}
 	});
 
-	test("in the commit: done if it was done, once, whoever lost the answer", async () => {
+	test("in the commit: done if it was done, once, whichever side lost the answer", async () => {
 		for (const guess of ["never", "alone"] as const) {
 			const proxy = await openTcpProxy(theServer().port);
 			onTestFinished(() => proxy.close());
@@ -81,20 +81,20 @@ describe("a connection that breaks", () => {
 			await store.begin();
 			await store.write(put("k", "never sent"));
 			proxy.loseRequests();
-			await expect(store.commit()).rejects.toThrow(Outrun);
+			await expect(store.commit()).rejects.toThrow(StaleTransaction);
 			await store.rollback();
 			expect(await recordOf(store, "k")).toBe("committed");
 		}
 	});
 
-	test("without a word: after a while nobody waits for the answer any more, whatever was asked before", async () => {
+	test("without a word: after a while no caller waits for the answer any more, whatever was asked before", async () => {
 		const proxy = await openTcpProxy(theServer().port);
 		onTestFinished(() => proxy.close());
 		const store = await opened(past(urlOf(newSchema(), proxy.port)), { guess: "never", patienceMs: 400, idleMs: 120_000 });
 		await write(store, "k", 1);
 		await store.begin();
 		proxy.freeze();
-		await expect(store.read({ read: "next_due" })).rejects.toThrow(Outrun);
+		await expect(store.read({ read: "next_due" })).rejects.toThrow(StaleTransaction);
 		proxy.mend();
 		await store.rollback();
 		expect(await recordOf(store, "k")).toBe(1);
@@ -167,7 +167,7 @@ describe("a connection that breaks", () => {
 		await stuck.begin();
 		await stuck.write(put("k", "late"));
 		await write(other, "k", "in time");
-		await expect(stuck.commit()).rejects.toThrow(Outrun);
+		await expect(stuck.commit()).rejects.toThrow(StaleTransaction);
 		await stuck.rollback();
 		expect(await recordOf(stuck, "k")).toBe("in time");
 	});
@@ -302,7 +302,7 @@ describe("opening", () => {
 			const schema = newSchema();
 			const first = await openPostgres(urlOf(schema), parts());
 			await first.begin();
-			first.write({ ...noChanges(), records: [["depth", "default", 3]] });
+			await first.write({ ...noChanges(), records: [["depth", "default", 3]] });
 			await first.commit();
 			await first.close();
 			await admin(settle(schema));
@@ -314,7 +314,7 @@ describe("opening", () => {
 			const store = await opened(urlOf(schema));
 			await store.begin();
 			expect(await store.read({ read: "records", kind: "depth", keys: ["default"] })).toEqual([["default", 3]]);
-			store.write({ ...noChanges(), records: [["depth", "default", 4]] });
+			await store.write({ ...noChanges(), records: [["depth", "default", 4]] });
 			await store.commit();
 			await store.begin();
 			expect(await store.read({ read: "standing", kinds: ["depth"] })).toEqual([["depth", "default", 4]]);

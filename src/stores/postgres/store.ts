@@ -1,13 +1,15 @@
-// The store on PostgreSQL. Transactions of all hosts stand in line at one row, `head`, whose version counts commits.
-//
-// While nobody else commits, a transaction is one statement: what it read is remembered, what it writes goes out together with the version
-// that it rests on, and the database refuses it when that has moved (`Outrun`: begin again, this time with the lock). After somebody else's
-// commit it is two: one that asks what is usually asked, one that writes; where hosts are in each other's way, or more is to be read, the lock
-// is taken first. Nothing here is state of a session, but for what is prepared and for the one connection that listens.
-//
-// A connection that breaks in the middle is made anew and the transaction's fate is looked up: each writer's last transaction is on record.
+// The store on PostgreSQL. Transactions of all hosts queue at one row, `head`, whose version counts commits: an optimistic commit names the version that it read,
+// and is refused if another host has committed since. After a broken connection a writer finds its last transaction in the database.
 
-import { type Begun, type Changes, type Intent, Outrun, type Read, type Replies, type Store } from "../../store.ts";
+import {
+	type Begun,
+	type Changes,
+	type Intent,
+	type Replies,
+	StaleTransaction,
+	type Store,
+	type StoreRead,
+} from "../../contracts/store.ts";
 import { reply } from "../sql/reads.ts";
 import { DatabaseClock } from "./clock.ts";
 import { type Address, addressOf, type Connection, Lost, type Result } from "./connection.ts";
@@ -24,7 +26,7 @@ import { STALE } from "./schema.ts";
 import { CLOCK, HEAD, type Head, type Session, sessionOf } from "./session.ts";
 import { Statements } from "./statement.ts";
 
-/** So long after somebody was quicker, transactions take the lock first. */
+/** After losing an optimistic commit, transactions take the lock first for this long. */
 const CROWDED_MS = 1_000;
 
 type Open = { version: number; failed: Promise<Result>[] };
@@ -54,7 +56,7 @@ class PostgresStore implements Store {
 	private open: Open | undefined;
 	/** Reads without the lock, as of one moment. */
 	private looking = false;
-	/** What it asks for has come with its first question, without the lock: it counts if nobody has committed since. */
+	/** What it asks for has come with its first question, without the lock: it counts if no other writer has committed since. */
 	private foreseen = false;
 	private crowdedUntil = Number.NEGATIVE_INFINITY;
 	private wanted: Changes[] = [];
@@ -100,7 +102,7 @@ class PostgresStore implements Store {
 		return this.begun(version === before, now);
 	}
 
-	/** Whoever dies here takes the connection along. */
+	/** A fault injected here also cuts the connection, as the death of the process would. */
 	private pass(point: string): void {
 		try {
 			this.options.fault?.(point);
@@ -115,7 +117,7 @@ class PostgresStore implements Store {
 		const last = news.at(-1);
 		if (!last) return this.begun(true, this.now());
 		this.known = last.version;
-		// With the first: those who come may stand in a bucket that is new.
+		// The records go with the first arrivals, because those jobs may be in a bucket that is new.
 		const records = this.counters.learn(last.counters);
 		this.foresight.note(last.arrivals.events);
 		const arrivals = news.map((one, index) => ({ ...one.arrivals, records: index === 0 ? records : [] }));
@@ -124,7 +126,7 @@ class PostgresStore implements Store {
 
 	private begun = (fresh: boolean, now: number): Begun => (this.options.clock === "caller" ? { fresh } : { fresh, now });
 
-	async read<R extends Read>(request: R): Promise<Replies[R["read"]]> {
+	async read<R extends StoreRead>(request: R): Promise<Replies[R["read"]]> {
 		if (this.looking && this.wanted.length > 0) throw this.outrun("a look has more to do");
 		const coming = this.open || this.looking || (this.foreseen && this.wanted.length === 0) ? this.foresight.find(request) : undefined;
 		const foreseen = coming && (await this.guarded(coming));
@@ -135,7 +137,7 @@ class PostgresStore implements Store {
 		// The lock and the question go out together.
 		const answer = this.guarded(this.live().query(text, values));
 		this.foresight.bringDocuments(request, this.ask);
-		if (opening) {
+		if (opening !== undefined) {
 			answer.catch(() => {});
 			await opening;
 		}
@@ -213,7 +215,7 @@ class PostgresStore implements Store {
 
 	// ---- looking --------------------------------------------------------------------------------------------------------------------
 
-	/** Everything as of one moment, and nobody has to wait for it. */
+	/** Everything as of one moment, and no other transaction has to wait for it. */
 	private async look(connection: Connection): Promise<{ version: number; now: number }> {
 		this.listener.asking();
 		const asked = this.guarded(this.session.look(connection));
@@ -235,7 +237,7 @@ class PostgresStore implements Store {
 		else this.done(this.known);
 	}
 
-	/** What was guessed turns out to need the lock: only if nobody has come in between does it go on. */
+	/** What was guessed turns out to need the lock: it goes on only if no other writer has committed in between. */
 	private async openGuess(): Promise<void> {
 		const expected = this.known;
 		const connection = this.live();
@@ -266,7 +268,7 @@ class PostgresStore implements Store {
 		this.foresight.learn();
 		const committing = this.live().query("COMMIT");
 		committing.catch(() => {});
-		// Nothing that has to last: whoever asked need not wait until the lock is back.
+		// Nothing was written, so the caller need not wait until the lock is released.
 		if (!wrote) return this.done(open.version);
 		try {
 			// The first to fail says why.
@@ -274,7 +276,7 @@ class PostgresStore implements Store {
 			const { command } = await committing;
 			if (command !== "COMMIT") throw new Error(`assertion failed: the commit ended as ${command}`);
 		} catch (error) {
-			if (!wrote || !(error instanceof Lost || error instanceof Outrun)) throw asOutrun(error);
+			if (!wrote || !(error instanceof Lost || error instanceof StaleTransaction)) throw asOutrun(error);
 			if (!(await this.wasCommitted())) throw asOutrun(error);
 			return this.done(null);
 		}
@@ -323,7 +325,7 @@ class PostgresStore implements Store {
 
 	/**
 	 * `expected`: the version that it rests on, where the lock does not see to it; `alone`: that was our own commit. `made`: the version that it makes; should
-	 * more follow with the lock, nobody will ever find that one, and whoever was told of it begins again.
+	 * more follow with the lock, no host will ever find that version, and a host that was notified of it begins again.
 	 */
 	private writing(
 		changes: Changes,
@@ -382,15 +384,15 @@ class PostgresStore implements Store {
 		this.known = version;
 	}
 
-	private overtaken(): Outrun {
+	private overtaken(): StaleTransaction {
 		this.crowdedUntil = this.options.monotonic() + CROWDED_MS;
 		return this.outrun("somebody else has committed");
 	}
 
-	private outrun(why: string): Outrun {
+	private outrun(why: string): StaleTransaction {
 		this.known = null;
-		return new Outrun(why);
+		return new StaleTransaction(why);
 	}
 }
 
-const asOutrun = (error: unknown): unknown => (error instanceof Lost ? new Outrun(error.message) : error);
+const asOutrun = (error: unknown): unknown => (error instanceof Lost ? new StaleTransaction(error.message) : error);

@@ -46,7 +46,7 @@ test.skipIf(!made)("verify-full with the authority's certificate: a scheduler wo
 	expect(await scheduler.add({ command: ["true"] })).toMatchObject({ outcome: "queued" });
 });
 
-test.skipIf(!made)("no-verify encrypts, and believes whoever answers", async () => {
+test.skipIf(!made)("no-verify encrypts, and trusts any server", async () => {
 	expect(await transport(url("sslmode=no-verify"))).toMatchObject({ ok: true, detail: expect.stringMatching(/^encrypted/) });
 });
 

@@ -1,12 +1,14 @@
 // What others tell in their notices, end to end: nobody asks for what was told, and what was told is what is there.
 
 import { describe, expect, onTestFinished, test } from "vitest";
-import { admin, insist, newSchema, opened, until, urlOf, withServer, write } from "../../../test/make/postgres-stores.ts";
-import { makeJob, makeRow } from "../../../test/store-conformance.ts";
+import { makeJob } from "../../../test/make/job.ts";
+import { admin, insist, newSchema, opened, urlOf, withServer, write } from "../../../test/make/postgres-stores.ts";
+import { until } from "../../../test/make/until.ts";
+import { makeRow } from "../../../test/store-conformance.ts";
+import type { Scheduler } from "../../contracts/scheduler.ts";
+import { type Changes, noChanges, StaleTransaction, type Store } from "../../contracts/store.ts";
 import { localHost } from "../../host/local.ts";
 import { openScheduler } from "../../open.ts";
-import type { Scheduler } from "../../scheduler.ts";
-import { type Changes, noChanges, Outrun, type Store } from "../../store.ts";
 
 withServer();
 
@@ -16,7 +18,7 @@ const pause = (ms: number) => new Promise<void>((resolve) => void localHost.afte
 describe("a store", () => {
 	const adding = (id: number): Changes => ({
 		...noChanges(),
-		insert: [makeRow(makeJob(id, "queued"))],
+		insert: [makeRow(makeJob({ id }))],
 		specs: [[id, { version: 1, payload: id } as never]],
 		events: [{ seq: id, at: 5, kind: "added", job: id, by: "me", data: {} }],
 		records: [
@@ -74,7 +76,7 @@ describe("a store", () => {
 		expect(await one.begin()).toMatchObject({ fresh: true });
 		await add(other, 3);
 		await one.write(adding(4));
-		await expect(one.commit()).rejects.toThrow(Outrun);
+		await expect(one.commit()).rejects.toThrow(StaleTransaction);
 		await one.rollback();
 		expect(await one.begin()).toMatchObject({ fresh: false });
 		expect(await one.read({ read: "records", kind: "depth", keys: ["default"] })).toEqual([["default", 3]]);

@@ -1,4 +1,4 @@
-// Documents as they are stored: whatever is left out comes back, and what is written by hand is what JSON.stringify would write.
+// Stored job documents: every field that `pack` leaves out is restored by `unpack`, and the hand-written JSON equals that of JSON.stringify.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -22,12 +22,12 @@ const plain: Job = {
 const asRow = (doc: string, { id, line, bucket, status, lane, due_at }: Job) => [doc, id, line, bucket, status, lane, due_at ?? null];
 const asEnded = (doc: string, { id, status, lane, ended_at }: Job) => [doc, id, "end", 0, status, lane, null, ended_at ?? 0];
 
-test("what stands in columns and what nearly all have is left out", () => {
+test("fields that columns hold, and default values, are left out", () => {
 	expect(pack(plain, "job")).toBe('{"kind":"payload","created_at":5,"ready_at":5}');
 	expect(unpack(asRow(pack(plain, "job"), plain))).toEqual(plain);
 });
 
-test("locks that are held alone are their keys, and those of before are read as well", () => {
+test("an exclusive lock is stored as its key, and the older form is read as well", () => {
 	const locks: NonNullable<Job["locks"]> = [
 		{ key: 'a "b"', mode: "exclusive" },
 		{ key: "c", mode: "shared" },
@@ -38,7 +38,7 @@ test("locks that are held alone are their keys, and those of before are read as 
 	expect(unpack(asRow(JSON.stringify(job), job))).toEqual(job);
 });
 
-test("what is not as usual stays", () => {
+test("values other than the defaults are stored", () => {
 	const job: Job = { ...plain, trigger: "cron", priority: -3, runnable_at: 6, attempt: 2, name: 'a "b"\n', last_failure: "é\u2028" };
 	const text = pack(job, "job");
 	expect(JSON.parse(text)).toMatchObject({
@@ -52,7 +52,7 @@ test("what is not as usual stays", () => {
 	expect(unpack(asRow(text, job))).toEqual(job);
 });
 
-test("one that runs says nothing twice", () => {
+test("a running job's document repeats nothing", () => {
 	const run = { attempt: 1, token: 4, host: "", worker: "w", started_at: 9 };
 	const job: Job = { ...plain, status: "running", line: "run", attempt: 1, started_at: 9, due_at: 60, run: { ...run, lease_until: 60 } };
 	expect(JSON.parse(pack(job, "job"))).toEqual({
@@ -69,7 +69,7 @@ test("one that runs says nothing twice", () => {
 		expect(unpack(asRow(pack(one, "job"), one))).toEqual(one);
 });
 
-test("one in history keeps its bucket, and a line that is not the end's", () => {
+test("an ended job keeps its bucket, and a line other than `end`", () => {
 	const last_run = { attempt: 1, host: "", worker: "w", started_at: 6 };
 	const ended: Job = { ...plain, status: "succeeded", line: "end", attempt: 1, started_at: 6, ended_at: 8, last_run };
 	expect(JSON.parse(pack(ended, "done"))).toEqual({
@@ -94,7 +94,7 @@ test("one in history keeps its bucket, and a line that is not the end's", () => 
 	}
 });
 
-test("a document with all of its fields is read as well", () => {
+test("a document of an older version, with all of its fields, is read as well", () => {
 	const job: Job = { ...plain, run: { attempt: 1, token: 4, host: "h", worker: "w", started_at: 9 } };
 	expect(unpack(asRow(JSON.stringify(job), job))).toEqual(job);
 });
@@ -107,7 +107,7 @@ test("written as JSON.stringify writes it", () => {
 	const value = fc.oneof(fc.jsonValue(), fc.string({ unit: "binary" }), fc.double(), fc.constant(undefined));
 	fc.assert(
 		fc.property(fc.dictionary(fc.string({ unit: "binary" }), value), (data) => {
-			// A key that sets the prototype is no data of ours.
+			// A key that sets the prototype never occurs in stored data.
 			fc.pre(!("__proto__" in data) || !Object.hasOwn(data, "__proto__"));
 			expect(written(data)).toBe(JSON.stringify(data));
 		}),

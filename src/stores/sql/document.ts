@@ -1,11 +1,11 @@
-// A job's document as it is stored: without what stands in columns beside it, without what it would say twice, and without what nearly every job
-// has. It is written at each step of a job's life; what is left out need not be made, sent, logged and read again.
+// A job's document as it is stored. It leaves out fields that columns hold, repetitions, and default values. A document is written at every step of a job's
+// life, so each field left out saves serialising, sending, logging and parsing it.
 
 import type { Job, Lock, Run } from "../../core/job.ts";
 
 type Table = "job" | "done";
 
-/** What is read of a job, in the order that `unpack` takes it. */
+/** The columns that are read of a job, in the order that `unpack` expects. */
 export const STORED: Record<Table, string> = {
 	job: "doc, id, line, bucket, status, lane, due_at",
 	done: "doc, id, 'end', 0, status, lane, NULL, ended_at",
@@ -45,7 +45,7 @@ function isKnown(job: Job, key: string, value: unknown, table: Table): boolean {
 		case "due_at":
 			return table === "job";
 		case "ended_at":
-			// 0 is what the column has for none.
+			// The column holds 0 for a missing `ended_at`, so a real 0 stays in the document.
 			return table === "done" && value !== 0;
 		case "trigger":
 			return value === "manual";
@@ -59,7 +59,7 @@ function isKnown(job: Job, key: string, value: unknown, table: Table): boolean {
 	}
 }
 
-/** The run that is, or the last one. A lease that is over when the job is due says so by `true`. */
+/** The current or last run, without the fields that equal the job's. `lease_until: true` means that the lease ends at the job's `due_at`. */
 function packRun(run: Run, job: Job): string {
 	const { attempt, host, started_at, lease_until, ...rest } = run;
 	const kept: Record<string, unknown> = rest;
@@ -70,7 +70,7 @@ function packRun(run: Run, job: Job): string {
 	return written(kept);
 }
 
-/** One that is held alone, as nearly all are, is its key. */
+/** An exclusive lock, as nearly all are, is stored as its bare key. */
 function packLocks(locks: readonly Lock[]): string {
 	let text = "";
 	for (const lock of locks) text += `${text === "" ? "" : ","}${lock.mode === "exclusive" ? json(lock.key) : written(lock)}`;
@@ -79,7 +79,7 @@ function packLocks(locks: readonly Lock[]): string {
 
 const unpackLock = (lock: Lock | string): Lock => (typeof lock === "string" ? { key: lock, mode: "exclusive" } : lock);
 
-/** A document and the columns beside it, as STORED has them. One from before, with all of its fields, is read as well. */
+/** Makes a job of a document and its columns, in the order of STORED. Also reads documents of older versions, which have all fields. */
 export function unpack([doc, id, line, bucket, status, lane, due_at, ended_at]: readonly unknown[]): Job {
 	const job = JSON.parse(doc as string) as Job;
 	job.id ??= id as number;
@@ -106,7 +106,7 @@ function unpackRun(run: Omit<Run, "token" | "lease_until"> & { lease_until?: unk
 	if (run.lease_until === true) run.lease_until = job.due_at;
 }
 
-/** The same as JSON.stringify of an object that is only data, in a third of the time for small ones. */
+/** Equal to JSON.stringify for an object that holds only data, in a third of the time for small objects. */
 export function written(data: object): string {
 	let text = "{";
 	for (const key in data) {
@@ -116,7 +116,7 @@ export function written(data: object): string {
 	return `${text}}`;
 }
 
-/** Nothing in it that JSON would have to write in another way. */
+/** Strings of these characters need no escaping in JSON. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 function json(value: unknown): string {
@@ -128,7 +128,7 @@ function json(value: unknown): string {
 const names = new Map<string, string>();
 const MOST_NAMES = 1000;
 
-/** A field's name, with its colon. */
+/** A field's name as JSON, with its colon. */
 function nameOf(key: string): string {
 	const known = names.get(key);
 	if (known !== undefined) return known;

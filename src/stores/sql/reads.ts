@@ -1,19 +1,22 @@
-// Every read as SQL, shared by the dialects. `?` are parameters; `{ids}` is the dialect's list of numbers, `{keys}` its list of texts, `{texts}`
-// the same as a table `e` with a column `value`.
+// Every read as SQL, shared by the dialects. `?` is a parameter, `{ids}` the dialect's list of numbers, `{keys}` its list of texts, and `{texts}` that list
+// as a table `e` with a column `value`.
 
-import type { Read, Replies } from "../../store.ts";
+import type { Replies, StoreRead } from "../../contracts/store.ts";
 import { STORED, unpack } from "./document.ts";
 
 export type Query = { sql: string; params: (string | number | null)[] };
 
 const HEAD = "id, rank, level, age_at, coalesce(ready_at, age_at)";
-/** Those that run are in no line that anybody looks for: an index need not have them, and a planner has to be told. */
+/**
+ * PostgreSQL's index of waiting jobs leaves the line `run` out, since no read searches it. Its planner uses the index only for queries that repeat the
+ * condition.
+ */
 const WAITS = "line <> 'run'";
 const LINE = `SELECT ${HEAD} FROM job WHERE line = ? AND ${WAITS} AND bucket = ?`;
 const IN_LINE = "ORDER BY rank DESC, level DESC, age_at, id LIMIT ?";
 
-/** Jobs that pass a filter, newest id last, from `after` on. Only what is indexed is fast; the rest is for people. */
-type Page = Extract<Read, { read: "active" | "ended" }>;
+/** Jobs that pass a filter, in the order of their ids, from `after` on. Only indexed conditions are fast; the others serve listings for people. */
+type Page = Extract<StoreRead, { read: "active" | "ended" }>;
 
 function filtered(table: "job" | "done", { filter, after, before, limit }: Page): Query {
 	const where = ["id > ?"];
@@ -40,7 +43,7 @@ function filtered(table: "job" | "done", { filter, after, before, limit }: Page)
 	};
 }
 
-export function query(request: Read): Query {
+export function query(request: StoreRead): Query {
 	switch (request.read) {
 		case "jobs":
 			return { sql: `SELECT ${STORED.job} FROM job WHERE id IN {ids}`, params: [JSON.stringify(request.ids)] };
@@ -182,7 +185,7 @@ type Row = readonly unknown[];
 const text = (value: unknown) => value as string;
 const head = ([id, rank, level, age_at, ready_at]: Row) => ({ id, rank, level, age_at, ready_at });
 const doc = (row: Row) => JSON.parse(text(row[0])) as unknown;
-/** One record that cannot be read must not take the others with it. */
+/** Turns a document that cannot be parsed into a broken job, so that one damaged row does not fail the read of all others. */
 function job(row: Row): unknown {
 	try {
 		return unpack(row);
@@ -206,7 +209,7 @@ function job(row: Row): unknown {
 	}
 }
 const pair = (row: Row) => [row[0], JSON.parse(text(row[1]))] as unknown;
-/** A spec that cannot be read concerns its own job alone. */
+/** Turns a spec that cannot be parsed into a broken one: the fault concerns its own job alone. */
 function spec([id, body]: Row): unknown {
 	try {
 		const found: unknown = JSON.parse(text(body));
@@ -217,7 +220,7 @@ function spec([id, body]: Row): unknown {
 	}
 }
 const first = (row: Row) => row[0];
-/** An event that cannot be read must not stop the readers of the events that follow it. */
+/** An event that cannot be parsed must not stop the readers of the events that follow it. */
 function event([seq, at, kind, job, by, data]: Row): unknown {
 	try {
 		return { seq, at, kind, job, by, data: JSON.parse(text(data)) };
@@ -226,7 +229,10 @@ function event([seq, at, kind, job, by, data]: Row): unknown {
 	}
 }
 
-/** A row has a record's body, or the number of a job that wants the lock, or 0 for one that somebody shares, or nothing: then it is a line in which somebody stands. */
+/**
+ * A row has one of four forms: a body is a lock record, a job number is a job with a `wants` link, 0 is a lock with a `shares` link, and no value at all is a
+ * line in which a job waits.
+ */
 function lockRows(rows: Row[]): Replies["locks"] {
 	const found: Replies["locks"] = { records: [], wants: [], shared: [], lines: [] };
 	for (const [name, body, job, line] of rows as [string, string | null, number | null, string | null][]) {
@@ -238,8 +244,8 @@ function lockRows(rows: Row[]): Replies["locks"] {
 	return found;
 }
 
-/** Rows, as arrays of columns, into what the scheduler asked for. */
-export function reply(request: Read, rows: Row[]): unknown {
+/** Turns rows, as arrays of columns, into the reply to the scheduler's request. */
+export function reply(request: StoreRead, rows: Row[]): unknown {
 	switch (request.read) {
 		case "jobs":
 		case "done":

@@ -1,20 +1,21 @@
-// Writes as SQL: nothing for nothing, one statement a table, deletions before what takes their place, wide inserts.
+// Writes as SQL: no statement without changes, one statement for each table, deletions before the inserts that replace them, and inserts of several rows.
 
 import { expect, test } from "vitest";
-import { makeJob, makeRow } from "../../../test/store-conformance.ts";
-import { noChanges } from "../../store.ts";
+import { makeJob } from "../../../test/make/job.ts";
+import { makeRow } from "../../../test/store-conformance.ts";
+import { noChanges } from "../../contracts/store.ts";
 import { INSERT_JOB, widen, writes } from "./writes.ts";
 
 test("no changes, no statements", () => {
 	expect([...writes(noChanges())]).toEqual([]);
 });
 
-test("what goes comes before what takes its place", () => {
+test("deletions come before the inserts that replace them", () => {
 	const statements = [
 		...writes({
 			...noChanges(),
 			undone: [1],
-			insert: [makeRow(makeJob(1, "queued"))],
+			insert: [makeRow(makeJob({ id: 1 }))],
 			unlinks: [{ key: "k", role: "wants", job: 1 }],
 			links: [{ key: "k", role: "wants", job: 1 }],
 		}),
@@ -22,7 +23,7 @@ test("what goes comes before what takes its place", () => {
 	expect(statements).toEqual(["DELETE FROM done", "INSERT INTO job", "DELETE FROM link", "INSERT INTO link"]);
 });
 
-test("a record of null is taken out, any other value is kept, also a false one", () => {
+test("a record of null is deleted, any other value is stored, even a falsy one", () => {
 	const statements = [
 		...writes({
 			...noChanges(),
@@ -40,8 +41,8 @@ test("a record of null is taken out, any other value is kept, also a false one",
 	]);
 });
 
-test("as many values as columns, in their order", () => {
-	const [statement] = [...writes({ ...noChanges(), insert: [makeRow(makeJob(7, "queued", { lane: "code", batch: "b" }), { level: 3 })] })];
+test("an insert has one value for each column, in their order", () => {
+	const [statement] = [...writes({ ...noChanges(), insert: [makeRow(makeJob({ id: 7, lane: "code", batch: "b" }), { level: 3 })] })];
 	const columns = /\(([^)]*)\)/.exec(INSERT_JOB)?.[1]?.split(", ") ?? [];
 	expect(Object.fromEntries(columns.map((column, index) => [column, statement?.cells[index]]))).toMatchObject({
 		id: 7,

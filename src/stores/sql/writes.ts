@@ -1,15 +1,18 @@
-// Every write as SQL, shared by the dialects: one statement a table, given the rows of a transaction.
+// Every write as SQL, shared by the dialects: one statement for each table, with the rows of a transaction.
 
-import type { Changes } from "../../store.ts";
+import type { Changes } from "../../contracts/store.ts";
 import { pack, written } from "./document.ts";
 
 export type Cell = string | number | null;
-/** A statement to be run for each row of parameters: `width` cells make a row; `forgets`: the same jobs, table by table. One flat list, since a list for each row costs more than its SQL's share. */
+/**
+ * A statement to run once for each row of `width` cells. The cells are one flat list, since an array for each row would cost more than its share of the SQL.
+ * `forgets`: one of the deletions that remove the same jobs from every table.
+ */
 export type Write = { sql: string; width: number; cells: Cell[]; forgets?: true };
 
 const marks = (count: number) => Array.from({ length: count }, () => "?").join(", ");
 
-/** One row of an INSERT made several: SQLite takes them in fewer calls, PostgreSQL in fewer round trips. */
+/** Makes an INSERT of one row an INSERT of several: SQLite takes them in fewer calls, PostgreSQL in fewer round trips. */
 export const widen = (sql: string, rows: number): string =>
 	sql.replace(/VALUES (\([^)]*\))/, (_, row: string) => `VALUES ${Array.from({ length: rows }, () => row).join(", ")}`);
 
@@ -33,10 +36,10 @@ export const DELETE_JOB = "DELETE FROM job WHERE id IN {ids}";
 export const DELETE_LINK = "DELETE FROM link WHERE key = ? AND role = ? AND job = ?";
 export const DELETE_RECORD = "DELETE FROM record WHERE kind = ? AND key = ?";
 
-/** While a job runs nobody asks for its place in the order: fewer columns, fewer indexes to look at. */
+/** No query needs the place in the order of a running job, so this UPDATE leaves those columns and their indexes alone. */
 export const UPDATE_RUNNING = "UPDATE job SET line = ?, ready_at = ?, due_at = ?, status = ?, doc = ? WHERE id = ?";
 
-/** In an order that a reader of the log would expect; each list is empty for most transactions. */
+/** Deletions come before the inserts that replace them. Each list is empty for most transactions. */
 export function* writes(changes: Changes): Generator<Write> {
 	const { insert, update, running, remove, done, undone, specs, unedges, edges, links, unlinks, runs, events, records, fresh, forget } =
 		changes;
@@ -111,7 +114,7 @@ function linkRows(sql: string, links: Changes["links"]): Write {
 	return { sql, width: 3, cells };
 }
 
-/** Where a job leaves traces. Edges from a forgotten job to a kept one stay: the kept one still tells what it came after. */
+/** The tables that hold rows of a job. Edges from a forgotten job to a kept one stay, so that the kept job still shows what it came after. */
 export const FORGET = [
 	["job", "id"],
 	["done", "id"],

@@ -1,4 +1,5 @@
-// Opens SQLite: node's own where it is new enough, else the package with the same interface. Older ones can corrupt a WAL with two connections.
+// Opens SQLite: Node's own where it is new enough, else the package with the same interface. Older versions of SQLite can corrupt a WAL that two connections
+// use.
 
 import { createRequire } from "node:module";
 import { SluiceError } from "../../core/errors.ts";

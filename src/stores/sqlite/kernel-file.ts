@@ -1,9 +1,9 @@
-// A `kernel.db` as it is read: the kernel's agents, ledgers and, from schema 3 on, its queue. Nothing of it is changed.
+// Reads a `kernel.db`: the kernel's agents, its ledgers and, from schema 3 on, its queue. The file is not changed.
 
 import { existsSync } from "node:fs";
+import type { KernelDump } from "../../contracts/kernel.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { exactJson } from "../../core/json-text.ts";
-import type { KernelDump } from "../../kernel.ts";
+import { exactJson } from "../../core/text/json-text.ts";
 import type { Database } from "./driver.ts";
 import { storeError } from "./store.ts";
 import { KERNEL_AGENTS, openUntouched } from "./whose.ts";
@@ -18,7 +18,7 @@ export function readKernelFile(path: string): KernelDump {
 	let database: Database | undefined;
 	try {
 		database = openUntouched(path, PATIENCE_MS);
-		// One transaction: one moment of all three tables.
+		// One read transaction, so that the three tables are of the same moment.
 		database.exec("BEGIN");
 		const agents = rowsOf(database, KERNEL_AGENTS);
 		if (agents === null)
@@ -38,7 +38,7 @@ export function readKernelFile(path: string): KernelDump {
 	}
 }
 
-/** Null: there is no such table. */
+/** All rows of a table; null when there is no such table. */
 function rowsOf(database: Database, table: string): Row[] | null {
 	const all = (sql: string): unknown[] => {
 		const statement = database.prepare(sql);
@@ -52,7 +52,10 @@ function rowsOf(database: Database, table: string): Row[] | null {
 	);
 }
 
-/** The document shows of these two tables only what its queue refers to: a column may have another usual name, or be missing. */
+/**
+ * The kernel's document specifies only the columns of these two tables that its queue refers to, so other columns are looked up under their likely names and
+ * may be missing.
+ */
 const agentOf = (row: Row): KernelDump["agents"][number] => ({
 	pid: Number(row.pid),
 	name: String(row.name ?? row.agent_name ?? `agent-${Number(row.pid)}`),

@@ -1,12 +1,13 @@
-// SQLite against the store's contract, on disk and in memory; its schema; and what is its own: refusals, durability, faults.
+// SQLite against the store's contract, on disk and in memory; its schema; and what only SQLite does: refusals, durability, faults.
 
 import { chmodSync, copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { makeJob, makeRow, storeConformance } from "../../../test/store-conformance.ts";
+import { makeJob } from "../../../test/make/job.ts";
+import { makeRow, storeConformance } from "../../../test/store-conformance.ts";
+import { noChanges } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { noChanges } from "../../store.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { type Database, newEnough, OLDEST_SQLITE, openDatabase, versionOf } from "./driver.ts";
 import { bringUpToDate, openSqlite } from "./store.ts";
@@ -47,7 +48,7 @@ function refusal(call: () => unknown): SluiceError {
 	throw new Error("nothing was refused");
 }
 
-/** Tables with their columns, then indexes: what a reader of the schema would want to see change in a diff. */
+/** Tables with their columns, then indexes, so that a change of the schema shows in a diff. */
 const SCHEMA = `
 done: id INTEGER pk, status TEXT, lane TEXT, batch TEXT?, ended_at INTEGER, doc TEXT
 edge: pred INTEGER pk, job INTEGER pk, policy TEXT, seq INTEGER
@@ -125,8 +126,8 @@ test("its files are their owner's alone, also those that were made open to other
 		for (const end of ["", "-wal", "-shm"]) chmodSync(`${path}${end}`, 0o644);
 		const other = openSqlite(path);
 		expect(modes()).toEqual(["600", "600", "600"]);
-		other.close();
-		store.close();
+		void other.close();
+		void store.close();
 	} finally {
 		process.umask(before);
 	}
@@ -174,7 +175,7 @@ describe("refused, and left as it was", () => {
 		expect(readdirSync(dirname(path)).sort()).toEqual(beside);
 	});
 
-	test("a store that was not put away: its log is read with it", () => {
+	test("not: a store that was not closed, whose WAL is read with it", () => {
 		const path = newFile();
 		const left = openDatabase(path);
 		left.exec("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;");
@@ -211,7 +212,7 @@ describe("refused, and left as it was", () => {
 });
 
 describe("durability", () => {
-	const job = (id: number) => makeRow(makeJob(id, "queued"));
+	const job = (id: number) => makeRow(makeJob({ id }));
 
 	test("WAL, and every commit synced", () => {
 		const path = newFile();
@@ -221,7 +222,7 @@ describe("durability", () => {
 		void store.close();
 	});
 
-	test("what is committed is in the files, without any goodbye", async () => {
+	test("a commit is in the files, even if the store is never closed", async () => {
 		const path = newFile();
 		const store = openSqlite(path);
 		await store.begin();
@@ -229,7 +230,7 @@ describe("durability", () => {
 		await store.commit();
 		await store.begin();
 		await store.write({ ...noChanges(), insert: [job(2)] });
-		// As a machine that lost its power would find them.
+		// Copy the files as they would be found after a power failure.
 		const copy = newFile();
 		for (const end of ["", "-wal"]) copyFileSync(`${path}${end}`, `${copy}${end}`);
 		await store.rollback();
@@ -237,7 +238,7 @@ describe("durability", () => {
 		expect(withFile(copy, (database) => rows(database, "SELECT id FROM job"))).toEqual([[1]]);
 	});
 
-	test("a second writer waits for its turn, and says so when it takes too long", async () => {
+	test("a second writer waits for the lock, and fails with `busy` when that takes too long", async () => {
 		const path = newFile();
 		const [one, other] = [openSqlite(path), openSqlite(path, { busyMs: 1 })];
 		await one.begin();
@@ -253,7 +254,7 @@ describe("durability", () => {
 });
 
 describe("faults", () => {
-	test.each(["begin", "flush", "commit"])("at %s: the error comes through, and nothing was kept", async (point) => {
+	test.each(["begin", "flush", "commit"])("at %s: the caller gets the error, and nothing was written", async (point) => {
 		const path = newFile();
 		let broken = "";
 		const store = openSqlite(path, {
@@ -264,7 +265,7 @@ describe("faults", () => {
 		broken = point;
 		expect(() => {
 			void store.begin();
-			void store.write({ ...noChanges(), insert: [makeRow(makeJob(1, "queued"))] });
+			void store.write({ ...noChanges(), insert: [makeRow(makeJob({ id: 1 }))] });
 			void store.commit();
 		}).toThrow(`struck at ${point}`);
 		await store.rollback();
@@ -275,7 +276,7 @@ describe("faults", () => {
 		await store.close();
 	});
 
-	test("after the commit: it was kept all the same", async () => {
+	test("after the commit: the caller gets the error, and the transaction was written", async () => {
 		const path = newFile();
 		let broken = "";
 		const store = openSqlite(path, {
@@ -284,7 +285,7 @@ describe("faults", () => {
 			},
 		});
 		await store.begin();
-		await store.write({ ...noChanges(), insert: [makeRow(makeJob(1, "queued"))] });
+		await store.write({ ...noChanges(), insert: [makeRow(makeJob({ id: 1 }))] });
 		broken = "committed";
 		expect(() => store.commit()).toThrow("struck");
 		await store.rollback();
@@ -296,16 +297,16 @@ describe("faults", () => {
 	});
 });
 
-test("one document that cannot be read does not take the others with it", async () => {
+test("one document that cannot be parsed does not fail the read of the others", async () => {
 	const path = newFile();
 	const store = openSqlite(path);
 	await store.begin();
-	await store.write({ ...noChanges(), insert: [1, 2].map((id) => makeRow(makeJob(id, "queued", { lane: "code", bucket: 3 }))) });
+	await store.write({ ...noChanges(), insert: [1, 2].map((id) => makeRow(makeJob({ id, lane: "code", bucket: 3 }))) });
 	await store.commit();
 	withFile(path, (database) => database.exec("UPDATE job SET doc = '{\"id\": bro' WHERE id = 1"));
 	await store.begin();
 	const found = await store.read({ read: "jobs", ids: [1, 2] });
-	expect(found.find((job) => job.id === 2)).toEqual(makeJob(2, "queued", { lane: "code", bucket: 3 }));
+	expect(found.find((job) => job.id === 2)).toEqual(makeJob({ id: 2, lane: "code", bucket: 3 }));
 	expect(found.find((job) => job.id === 1)).toMatchObject({ id: 1, status: "queued", lane: "code", bucket: 3, broken: expect.any(String) });
 	await store.commit();
 	await store.close();

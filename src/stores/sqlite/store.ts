@@ -1,22 +1,26 @@
-// The store on SQLite: WAL, synchronous=FULL, one connection, prepared statements by text. Answers at once.
+// The store on SQLite: WAL, synchronous=FULL, one connection, statements prepared once for each SQL text. All calls are synchronous.
 
 import { chmodSync, closeSync, openSync, statSync } from "node:fs";
+import { Busy, type Changes, type Replies, type Store, type StoreRead } from "../../contracts/store.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { Busy, type Changes, type Read, type Replies, type Store } from "../../store.ts";
+import type { StoreMark } from "../../core/trust/store-loss.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { query, reply } from "../sql/reads.ts";
 import { widen, writes } from "../sql/writes.ts";
 import { type Database, openDatabase, type Statement } from "./driver.ts";
+import { type MarkWriter, numbersIn } from "./mark.ts";
 import { refuseOthers, versionIn } from "./whose.ts";
 
 export type SqliteOptions = {
-	/** How long a transaction waits for another process's one. */
+	/** How long a transaction waits for the write lock of another process. */
 	busyMs?: number;
 	/** Called at `begin`, `flush`, `commit` and `committed`; may throw, as a full disk or a crash would. For the simulator. */
 	fault?: (point: string) => void;
+	/** Receives the numbers of each commit once it is on disk. */
+	mark?: MarkWriter;
 };
 
-/** Of every connection: an acknowledged write survives power loss. */
+/** Set on every connection: an acknowledged write survives power loss. */
 export const PRAGMAS = `
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
@@ -26,9 +30,9 @@ PRAGMA temp_store = MEMORY;
 PRAGMA wal_autocheckpoint = 1000;
 `;
 
-/** SQLite is not fair: of many processes on a loaded machine one may be passed over again and again before it has its turn. */
+/** SQLite's lock is not fair: on a loaded machine with many processes, one of them may lose the race for it again and again. */
 const PATIENCE_MS = 30_000;
-/** How long one try to begin waits for the lock. The whole process stands still meanwhile, so it is short; the engine tries again. */
+/** How long one attempt to begin waits for the lock. It blocks the whole process, so it is short; the engine retries. */
 const TRY_MS = 50;
 
 const NAP_MS = 20;
@@ -44,7 +48,10 @@ const dialect = (sql: string) =>
 				.replaceAll("{texts}", "json_each(?) AS e")
 		: sql;
 
-/** Of several that open a new file at once, SQLite refuses some at once instead of letting them wait while one makes it a WAL. */
+/**
+ * Retries a call that finds the file locked. While one of several processes switches a new file to WAL mode, SQLite fails in the others at once instead of
+ * waiting for its busy timeout.
+ */
 function insist(call: () => void, patience: number): void {
 	const nap = new Int32Array(new SharedArrayBuffer(4));
 	for (let waited = 0; ; waited += NAP_MS) {
@@ -58,13 +65,13 @@ function insist(call: () => void, patience: number): void {
 	}
 }
 
-/** A job's variables stand in it, so it is its owner's alone; SQLite gives the same mode to the files beside it. */
+/** Makes the file readable for its owner only, because it holds the jobs' environment variables. SQLite gives the files beside it the same mode. */
 function keepPrivate(path: string): void {
 	if (path === ":memory:" || path === "") return;
 	try {
 		closeSync(openSync(path, "a", 0o600));
 	} catch {
-		// SQLite finds the same, and says it in its words.
+		// SQLite meets the same error when it opens the file, and reports it better.
 		return;
 	}
 	for (const file of [path, `${path}-wal`, `${path}-shm`]) {
@@ -116,7 +123,10 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 	};
 	let dataVersion = -1;
 	let isLook = false;
-	/** The lock of another process: told apart, since the caller can try again. */
+	const { mark } = options;
+	let known = (mark && numbersIn(database)) ?? NOTHING_GIVEN;
+	let next = known;
+	/** Turns the error of a locked database into `Busy`, so that the caller can retry. */
 	const locking = <T>(call: () => T): T => {
 		try {
 			return guarded(call);
@@ -128,34 +138,35 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 
 	return {
 		begin(intent = "change") {
-			// A lock that the simulator pretends was not had in all that time.
+			// Outside `locking`: the simulator throws here to pretend that the lock could not be had within the whole patience.
 			guarded(() => fault("begin"));
 			return locking(() => {
 				isLook = intent === "look";
 				prepare(isLook ? "BEGIN" : "BEGIN IMMEDIATE").run();
-				// The first read fixes the moment that a look sees; without it the version below could be older than that.
+				// The first read fixes the snapshot of a read transaction; without it, the version read below could be older than the snapshot.
 				if (isLook) prepare("SELECT 1 FROM record LIMIT 1").all();
-				// Counts commits of other connections only: unchanged means that what we remember still holds.
+				// data_version counts commits of other connections only: if it is unchanged, the engine's cache is still valid.
 				const version = Number((prepare("PRAGMA data_version").all()[0] as unknown[])[0]);
 				const fresh = version === dataVersion;
 				dataVersion = version;
 				return { fresh };
 			});
 		},
-		read<R extends Read>(request: R) {
+		read<R extends StoreRead>(request: R) {
 			return guarded(() => {
 				const { sql, params } = query(request);
 				return reply(request, prepare(sql).all(...params) as unknown[][]) as Replies[R["read"]];
 			});
 		},
 		write(changes: Changes) {
-			// A look that writes after all takes the lock here, without waiting for it.
+			// A read transaction that writes after all takes the write lock here, without waiting for it.
 			(isLook ? locking : guarded)(() => {
 				fault("flush");
+				if (mark) next = numbersAfter(next, changes);
 				for (const { sql, width, cells } of writes(changes)) {
 					const wide = WIDE * width;
 					let at = 0;
-					// Several rows a call: about a quarter less time than one by one.
+					// Several rows for each call take about a quarter less time than single rows.
 					if (cells.length >= wide && sql.startsWith("INSERT")) {
 						const statement = prepareWide(sql);
 						for (; at + wide <= cells.length; at += wide) statement.run(...cells.slice(at, at + wide));
@@ -171,27 +182,32 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 				fault("commit");
 				prepare("COMMIT").run();
 				fault("committed");
+				if (mark && next !== known) mark.write(next);
+				known = next;
 			});
 		},
 		rollback() {
 			try {
 				prepare("ROLLBACK").run();
 			} catch {
-				// SQLite has rolled back by itself (disk full, I/O error): there is no transaction left to end.
+				// SQLite has rolled back by itself (disk full, I/O error), so there is no transaction left to end.
 			}
 			dataVersion = -1;
+			next = known;
 		},
 		isStale() {
 			return guarded(() => Number((prepare("PRAGMA data_version").all()[0] as unknown[])[0]) !== dataVersion);
 		},
 		close() {
-			// A transaction left open would keep the write lock for as long as this process lives.
+			// A transaction left open would hold the write lock as long as this process lives.
 			try {
 				database.exec("ROLLBACK");
 			} catch {
-				// There was none.
+				// No transaction was open.
 			}
-			// Statements that live on would keep the connection open, and with it the WAL.
+			emptyWal(database);
+			mark?.close();
+			// Statements that are not finalised would keep the connection open.
 			for (const statement of [...statements.values(), ...wides.values()]) statement[Symbol.dispose]?.();
 			statements.clear();
 			wides.clear();
@@ -200,11 +216,37 @@ export function openSqlite(path: string, options: SqliteOptions = {}): Store {
 	};
 }
 
+/**
+ * Moves everything from the WAL into the database file, so that a copy of that file alone is complete. Closing is not enough: some drivers keep the
+ * connection open while statements are not finalised.
+ */
+export function emptyWal(database: Database): void {
+	try {
+		database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+	} catch {
+		// The disk is full, or the file was deleted: acknowledged commits stay in the WAL.
+	}
+}
+
+const NOTHING_GIVEN: StoreMark = { id: null, seq: 0, job: 0, token: 0 };
+
+/** The numbers that the store will hold once the changes are written. */
+function numbersAfter(before: StoreMark, { records, fresh }: Changes): StoreMark {
+	let after = before;
+	for (const [kind, key, value] of [...records, ...fresh]) {
+		if (kind !== "meta" || value === null) continue;
+		const { seq, job, token, id } = value as StoreMark;
+		if (key === "ids") after = { ...after, seq, job, token };
+		else if (key === "identity") after = { ...after, id };
+	}
+	return after;
+}
+
 export function bringUpToDate(database: Database, path: string): void {
 	if (versionIn(database, path) === SCHEMA_VERSION) return;
 	database.exec("BEGIN IMMEDIATE");
 	try {
-		// Another process may have done it while we waited for the lock.
+		// Another process may have migrated the file while this one waited for the lock.
 		for (const step of MIGRATIONS.slice(versionIn(database, path))) database.exec(step.sql);
 		database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 		database.exec("COMMIT");

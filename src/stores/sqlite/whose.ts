@@ -1,10 +1,11 @@
-// Whose SQLite file it is, found out before anything of it is changed. Making a file a WAL, or stamping it with our version, would already change it.
+// Finds out which program a SQLite file belongs to before changing it: switching it to WAL mode, or writing Sluice's schema version, would already be a change.
 //
-//   nothing in it, version 0         new: ours to make
-//   all our tables, a version we know ours
-//   all our tables, a later version  a newer Sluice's
-//   a kernel's tables                refused, with the command that imports it
-//   anything else                    another program's
+//   content of the file                            it is
+//   no tables, version 0                           new: Sluice may make its tables
+//   all of Sluice's tables, a known version        a store
+//   all of Sluice's tables, a later version        a newer Sluice's store: refused
+//   a kernel's tables                              refused, with the command that imports it
+//   anything else                                  another program's: refused
 
 import { existsSync, statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
@@ -13,15 +14,15 @@ import { MIGRATIONS, SCHEMA_VERSION } from "../migrations/index.ts";
 import { type Database, openDatabase } from "./driver.ts";
 
 const OURS = [...(MIGRATIONS[0]?.sql ?? "").matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name as string);
-/** The table that every other one of a `kernel.db` refers to. */
+/** The table that all other tables of a `kernel.db` refer to. */
 export const KERNEL_AGENTS = "agent_processes";
 
-/** As a shell reads it. */
+/** Quotes a path for a shell where necessary. */
 const typed = (path: string): string => (/^[\w./~+@:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
 
-/** The schema's version; 0: nothing is there yet. Refuses what is not ours, or too new. */
+/** The schema's version; 0 for an empty file. Refuses files of other programs and versions that are too new. */
 export function versionIn(database: Database, path: string): number {
-	// One statement, so one moment: another process may just be making the tables.
+	// One statement reads both, because another process may be making the tables at this moment.
 	const statement = database.prepare(
 		"SELECT (SELECT user_version FROM pragma_user_version), (SELECT json_group_array(name) FROM sqlite_master)",
 	);
@@ -43,16 +44,16 @@ export function versionIn(database: Database, path: string): number {
 	return version;
 }
 
-/** Opens a file that is there for reading only, and makes nothing beside it. */
+/** Opens an existing file for reading only, without creating any file beside it. */
 export function openUntouched(path: string, busyMs: number): Database {
-	// Without a log beside it all of it is in the file: read as one that cannot change, SQLite makes no files of its own.
+	// Without a WAL the file is complete. `immutable` then keeps SQLite from creating its own files beside it.
 	const isWhole = !existsSync(`${path}-wal`);
 	const database = openDatabase(isWhole ? `${pathToFileURL(path).href}?immutable=1` : path, { readOnly: true });
 	database.exec(`PRAGMA busy_timeout = ${busyMs};`);
 	return database;
 }
 
-/** Looks into a file that is there without changing a byte of it. A new or empty file, or none at all, belongs to no program yet. */
+/** Checks an existing file without changing a byte of it. A missing or empty file belongs to no program yet and passes. */
 export function refuseOthers(path: string, busyMs: number): void {
 	const file = statSync(path, { throwIfNoEntry: false });
 	if (!file?.isFile() || file.size === 0) return;

@@ -1,7 +1,7 @@
 // Limits: too many requests, a plan's quota, a login that is refused, no money left.
 
 import { expect, test } from "vitest";
-import { windowEnd } from "../../../src/core/window.ts";
+import { windowEnd } from "../../../src/core/time/window.ts";
 import { until } from "../../make/daemon.ts";
 import { usageFor } from "../charges.ts";
 import { MARGIN_MS, POOL } from "../daemon.ts";

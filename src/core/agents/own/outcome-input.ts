@@ -1,19 +1,19 @@
-// Reads what the configuration says of an agent's output, and refuses what cannot be meant: the place, what is wrong, what to write.
+// Reads the configuration of an agent's output, and refuses mistakes with the place, what is wrong, and what to write instead.
 
-import * as check from "../../check.ts";
-import { compilePattern } from "../../pattern.ts";
-import { PatternFault } from "../../pattern-syntax.ts";
+import * as check from "../../input/check.ts";
+import { compilePattern } from "../../text/pattern.ts";
+import { PatternFault } from "../../text/pattern-syntax.ts";
 import { OUTCOMES } from "../happening.ts";
 import type { OutcomeRule, OwnReading, UsageRule } from "./outcomes.ts";
 
 const RULES_MAX = 50;
-/** Of a pattern. */
+/** Maximum characters of a pattern. */
 const LONGEST = 500;
 const RULE_KEYS = ["exit", "stdout", "stderr", "match", "recovered", "is", "retry_after", "until"] as const;
 const PATTERNS = ["stdout", "stderr", "match", "recovered", "retry_after", "until"] as const;
 const USAGE_KEYS = ["tokens", "cost", "count", "input_includes_cache"] as const;
 
-/** `groups`: it has to capture something. */
+/** `groups`: whether the pattern must have a capture group. */
 export function readPattern(value: unknown, field: string, groups: "captures" | "any"): string {
 	const source = check.text(value, field, { max: LONGEST, lines: "one" });
 	if (source === "") throw check.wrong(field, "is empty: it would match every line");
@@ -32,7 +32,7 @@ export function readPattern(value: unknown, field: string, groups: "captures" | 
 	}
 }
 
-/** All of it, as a run's folder keeps it. */
+/** Reads `outcomes`, `usage` and `session` as a run's folder stores them. */
 export function readOwn(value: unknown, field: string): OwnReading {
 	const { outcomes, usage, session } = check.record(value, field);
 	return {

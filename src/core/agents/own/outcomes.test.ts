@@ -1,4 +1,4 @@
-// Rules of the configuration for what an agent prints: which one counts, what it captures, and what is refused.
+// Configured rules for an agent's output: which rule applies, what it captures, and what is refused.
 
 import { describe, expect, test } from "vitest";
 import { capture, THEN } from "../../../../test/make/capture.ts";
@@ -63,11 +63,11 @@ describe("which rule counts", () => {
 		if (outcome === "needs_human") expect(found.question).toBe("blue or red?");
 	});
 
-	test("transient is an outage of the provider, also of a program that is judged by its exit code; nothing else is", () => {
+	test("only transient is an outage of the provider, also for a program that is judged by its exit code", () => {
 		expect(judged(outcomes({ exit: 69, is: "transient" }), { code: 69 })).toMatchObject({ outcome: "transient", outage: true });
 		for (const is of ["crashed", "throttled", "session_gone", "ok"])
 			expect(judged(outcomes({ exit: 69, is }), { code: 69 }).outage).toBe(false);
-		// The rule beats what the program's own words would have meant.
+		// The rule overrides what the program's own words would have meant.
 		const down = { stdout: capture("claude-529").stdout.toString(), code: 1, format: "claude" as const };
 		expect(judged({}, down).outage).toBe(true);
 		expect(judged(outcomes({ exit: 1, is: "crashed" }), down)).toMatchObject({ outcome: "crashed", outage: false });
@@ -80,7 +80,7 @@ describe("which rule counts", () => {
 		});
 	});
 
-	test("with a format: the rule comes first, and what the format tells besides stays", () => {
+	test("with a format: the rule comes first, and other values of the format stay", () => {
 		const { stdout } = capture("claude-ok");
 		const output = { stdout: stdout.toString(), format: "claude" as const };
 		expect(judged(outcomes({ exit: 0, stdout: "hello from fake", is: "needs_human" }), output)).toMatchObject({
@@ -136,7 +136,7 @@ describe("captures", () => {
 		["1.2.3", undefined],
 	])("the amount %s", (text, amount) => expect(amountIn(text)).toBe(amount));
 
-	test("usage: the sum of its lines, or the last of them; and the session", () => {
+	test("usage: the sum of the lines, or the last line; and the session", () => {
 		const own = { usage: { tokens: "(\\d+) in, (\\d+) out", cost: "\\$([\\d.]+)" }, session: "session (\\S+)" };
 		const stdout = "session abc-1\n10 in, 2 out, $0.5\n20 in, 3 out, $0.25\n";
 		expect(judged(own, { stdout })).toMatchObject({ used: { tokens: 35, cost_micro: 750_000 }, session: "abc-1" });
@@ -144,7 +144,7 @@ describe("captures", () => {
 		expect(judged(own, { stdout: "session ../../etc\n" }).session).toBeNull();
 	});
 
-	test("what came from the cache is counted once", () => {
+	test("cached tokens are counted once", () => {
 		const result = { type: "result", subtype: "success", is_error: false, result: "ok", session_id: "s" };
 		const usage = { input_tokens: 8000, output_tokens: 137, cache_read_input_tokens: 6033 };
 		const of = (more: object) => `${JSON.stringify({ ...result, usage: { ...usage, ...more } })}\n`;
@@ -154,7 +154,7 @@ describe("captures", () => {
 		expect(tokens({}, of({ total_tokens: 8137 }))).toBe(8137);
 	});
 
-	test("a long line is looked at from its beginning", () => {
+	test("of a long line the beginning is matched", () => {
 		const rule = outcomes({ stdout: "needle", is: "auth" });
 		expect(judged(rule, { stdout: `${"x".repeat(4000)}needle${"x".repeat(99_000)}\n` }).outcome).toBe("auth");
 		expect(judged(rule, { stdout: `${"x".repeat(5000)}needle\n` }).outcome).toBe("ok");

@@ -1,9 +1,10 @@
-// What the configuration says of an agent's output (`outcomes`, `usage`, `session`): exit codes and patterns that name an outcome, and where usage and session stand.
+// Configured rules for an agent's output (`outcomes`, `usage`, `session`): exit codes and patterns that name an outcome, and where usage and session are found.
 //
-// Rules are tried in their order, the first that fits counts, also for exit code 0: some programs exit with 0 at a limit. Where none fits, the judgement of the agent's `output`
-// stands (for `command`: the exit code).
+// Rules are tried in order, and the first match wins, also for exit code 0: some programs exit with 0 at a limit. If no rule matches, the judgement of the
+// agent's `output` stands (for `command`: the exit code).
 
-import { compilePattern, type Pattern } from "../../pattern.ts";
+import { compilePattern, type Pattern } from "../../text/pattern.ts";
+import { withoutEnd } from "../../text/text-end.ts";
 import { delayIn, momentIn } from "../causes.ts";
 import type { Outcome, Used } from "../happening.ts";
 import { NOTHING } from "../happening.ts";
@@ -13,54 +14,49 @@ import { createLines } from "../lines.ts";
 import type { Format } from "../profile.ts";
 import { plus, type Reading } from "../reading.ts";
 
-/** All that is given must fit. A pattern looks for one line. */
+/** All given conditions must match. A pattern has to match within one line. */
 export type OutcomeRule = {
 	exit?: number[];
 	stdout?: string;
 	stderr?: string;
-	/** In either of the two. */
+	/** On stdout or stderr. */
 	match?: string;
-	/** A later line of the same stream that fits: the program got over it, and the rule does not count. */
+	/** If a later line of the same stream matches this, the program recovered, and the rule does not apply. */
 	recovered?: string;
 	is: Outcome | "session_gone";
-	/** With a group: how long to wait, in seconds unless it names a unit. */
+	/** With a group: how long to wait, in seconds unless the text names a unit. */
 	retry_after?: string;
 	/** With a group: when the limit ends. */
 	until?: string;
 };
 export type UsageRule = {
-	/** With groups, whose numbers are added. */
+	/** With groups, whose numbers are added up. */
 	tokens?: string;
 	/** With a group: dollars. */
 	cost?: string;
-	/** What several lines mean: each its own part, or the last one all of it. */
+	/** How several matching lines combine: `sum` adds them, with `last` the last line has the total. */
 	count?: "sum" | "last";
-	/** Its `input_tokens` hold what came from the cache, too. */
+	/** `input_tokens` includes cached tokens. */
 	input_includes_cache?: boolean;
 };
 export type OwnReading = { outcomes?: OutcomeRule[]; usage?: UsageRule; session?: string };
 type Stream = "stdout" | "stderr";
 
-/** Of a longer line the beginning is looked at. */
+/** Patterns see at most this many characters of a line. */
 const LINE_MAX = 4096;
 const DELAY_MAX_MS = 366 * 86_400_000;
 const KEEPS_SESSION = /^[\w][\w.:-]{0,199}$/;
 
-/** Whether anything of a profile looks into the lines of its program. */
-export const looksAtLines = ({ outcomes = [], usage = {}, session }: OwnReading): boolean =>
-	outcomes.some((rule) => rule.stdout ?? rule.stderr ?? rule.match ?? rule.retry_after ?? rule.until) ||
-	(usage.tokens ?? usage.cost ?? session) !== undefined;
-
 export type Watch = {
-	/** As it comes, in pieces. */
+	/** A piece of stdout. */
 	stdout(bytes: Uint8Array): void;
-	/** The end of stderr, once. Judges with it. */
+	/** Takes the end of stderr and judges the run. Called once. */
 	judge(format: Format, reading: Reading, exit: Exit, about: About): OwnJudgement;
 };
-/** `rule`: the number of the rule that named the outcome, from 0 on; null where none did. */
+/** `rule`: index of the rule that named the outcome; null if none did. */
 export type OwnJudgement = Judgement & { rule: number | null };
 
-/** The run's end as the scheduler counts it. A command that a rule calls crashed is one: it is tried again. */
+/** The exit kind for the scheduler. A command whose rule says `crashed` counts as a crashed agent, so it is retried. */
 export const exitKindOf = (format: Format, { outcome, rule }: OwnJudgement) => exitKindFor(rule === null ? format : "claude", outcome);
 
 type Seen = { rule: OutcomeRule; line: Record<Stream, string | null>; delay: string | null; until: string | null };
@@ -141,14 +137,14 @@ function ruled({ rule, line, delay, until }: Seen, plain: Judgement, exit: Exit,
 		until: end,
 		retry_after_ms: wait === null ? null : Math.min(wait, DELAY_MAX_MS),
 		session_gone: rule.is === "session_gone",
-		// Who writes such a rule means a provider that is down: its account is held, and the job burns nothing.
+		// A rule that says `transient` means that the provider is down: the account is held, and the job uses up no retry.
 		outage: rule.is === "transient",
 		message: message === null ? null : short(message, 4000),
 		question: outcome === "needs_human" ? short(plain.question ?? message ?? "the agent asks for a person", 4000) : null,
 	};
 }
 
-/** What the lines tell of usage comes before what the format tells. */
+/** Usage from the configured patterns takes precedence over usage from the format. */
 function withUsage(reading: Reading, usage: UsageRule, told: Used | null): Reading {
 	if (told !== null && usage.count === "last") return { ...reading, steps: null, total: { scope: "process", used: told } };
 	if (told !== null) return { ...reading, steps: plus(NOTHING, told), total: null };
@@ -166,7 +162,7 @@ const FACTORS: Record<string, number> = { k: 1000, m: 1_000_000, b: 1_000_000_00
 
 /** "4.5k", "8,975", "0.0042", "1.2M". */
 export function amountIn(text: string | undefined): number | undefined {
-	const [, digits, factor = ""] = /^\s*\$?\s*(\d[\d.,]*)\s*([kmb])?\s*$/i.exec(text ?? "") ?? [];
+	const [, digits, factor = ""] = /^(?:\$\s*)?(\d[\d.,]*)\s*([kmb])?$/i.exec((text ?? "").trim()) ?? [];
 	if (digits === undefined) return undefined;
 	const number = Number(digits.replaceAll(",", ""));
 	return Number.isFinite(number) ? number * (FACTORS[factor.toLowerCase()] ?? 1) : undefined;
@@ -183,10 +179,9 @@ export function spanOf(text: string | null): number | null {
 /** "2026-12-01T00:00:00Z", "1794780092" (seconds or milliseconds since 1970), "10:05 PM", "Nov 18, 10pm (UTC)", "10/2/2026". */
 export function momentOf(text: string | null, { now, timezone }: Pick<About, "now" | "timezone">): number | null {
 	if (text === null) return null;
-	const words = text
-		.trim()
-		.replace(/(\d) at (?=\d)/, "$1 ")
-		.replace(/[.,;*)]+$/, (end) => (end.includes(")") && text.includes("(") ? ")" : ""));
+	const said = text.trim().replace(/(\d) at (?=\d)/, "$1 ");
+	const bare = withoutEnd(said, ".,;*)");
+	const words = said.slice(bare.length).includes(")") && text.includes("(") ? `${bare})` : bare;
 	if (/^\d{10}$/.test(words)) return momentOr(Number(words) * 1000);
 	if (/^\d{13}$/.test(words)) return momentOr(Number(words));
 	if (/^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)?$/.test(words)) {
@@ -194,7 +189,7 @@ export function momentOf(text: string | null, { now, timezone }: Pick<About, "no
 			.replace(" UTC", "Z")
 			.replace(/^(\S+) (\d\d:)/, "$1T$2")
 			.replace(" ", "");
-		return momentOr(Date.parse(/T.*(?:Z|[+-]\d\d:?\d\d)$/.test(iso) ? iso : `${iso.includes("T") ? iso : `${iso}T00:00:00`}Z`) || 0);
+		return momentOr(Date.parse(/T[^T]*(?:Z|[+-]\d\d:?\d\d)$/.test(iso) ? iso : `${iso.includes("T") ? iso : `${iso}T00:00:00`}Z`) || 0);
 	}
 	const [, month, day, year] = /^(\d{1,2})\/(\d{1,2})\/(\d{4})$/.exec(words) ?? [];
 	if (year !== undefined) return momentOr(Date.UTC(Number(year), Number(month) - 1, Number(day)));

@@ -1,0 +1,85 @@
+// Planted bugs in what jobs wait for: other jobs, artifacts, items, names, stages; and in runs that wait for jobs.
+
+import type { Op } from "../../src/contracts/store.ts";
+import { fits } from "../../src/core/gates/after.ts";
+import { lentBy } from "../../src/core/gates/capacity.ts";
+import { allReasons } from "../../src/core/gates/index.ts";
+import { item } from "../../src/core/gates/item.ts";
+import { obstacles } from "../../src/core/gates/locks.ts";
+import { askSpawn } from "../../src/core/gates/spawn.ts";
+import { isTerminal, isWaiting, type Job, type Policy } from "../../src/core/job.ts";
+import { dropStaleStages } from "../../src/scheduler/apply/stages.ts";
+import { openChain } from "../../src/scheduler/operations/add.ts";
+import { finish } from "../../src/scheduler/operations/finish.ts";
+import { openHolder, refuseNames } from "../../src/scheduler/operations/names.ts";
+import { withChildren } from "../../src/scheduler/operations/rerun.ts";
+import { rewind } from "../../src/scheduler/operations/rewind.ts";
+import { gcSome } from "../../src/scheduler/operations/upkeep.ts";
+import { beginWait, endWaits, takeBack, tellWaiters } from "../../src/scheduler/operations/waits.ts";
+import { Tx } from "../../src/scheduler/transaction/tx.ts";
+import { endJob } from "../../src/scheduler/waiting/park.ts";
+import { cascade } from "../../src/scheduler/waiting/wakeups.ts";
+import { always, alwaysOp, type Bug, bugsOf, everywhere, hidden, method, skipped, skippedOp, within } from "./bug.ts";
+
+/** Tells a job of the end of one that it comes after. */
+const tell = hidden<(tx: Tx, pred: Job, id: number, policy: Policy) => Op<void>>("tell", { beside: cascade });
+
+export const WAITS: Bug[] = [
+	...bugsOf("a job starts when all that it comes after have ended as it asks", {
+		"a dependency counts twice": everywhere(
+			tell,
+			(right) =>
+				function* (tx, pred, id, policy) {
+					const job = tx.peek(id);
+					const isMet = job && isWaiting(job.status) && fits(policy, pred.status, pred.merge_status) === "met";
+					if (isMet && (job.deps_left ?? 1) > 1) job.deps_left = (job.deps_left ?? 1) - 1;
+					yield* right(tx, pred, id, policy);
+				},
+		),
+		"after: failure takes a cancelled job": everywhere(
+			fits,
+			(right) => (policy, status, merge) => (policy === "failure" && status === "cancelled" ? "met" : right(policy, status, merge)),
+		),
+		"blocking does not cascade": within(tell, endJob, skippedOp),
+		"rerun leaves the children blocked": within(
+			rewind,
+			withChildren,
+			() =>
+				function* (_tx, root) {
+					yield* [];
+					return new Map([[root.id, root]]);
+				},
+		),
+		"gc takes jobs that others refer to": within(gcSome, hidden<(tx: Tx, job: Job) => Op<boolean>>("isReferred"), alwaysOp(false)),
+		"the patch of an earlier attempt counts while the job runs again": within(hidden("neededArtifact"), isTerminal, always(true)),
+	}),
+
+	...bugsOf("an item is worked on once", {
+		"an item is added twice": everywhere(openChain, alwaysOp(undefined)),
+		"an item that another worker has is started": within(method({ item }, "ask"), hidden<() => boolean>("isTaken"), always(false)),
+	}),
+
+	...bugsOf("a name belongs to one open job", {
+		"a name stays taken after its job's end": within(openHolder, isTerminal, always(false)),
+		"two open jobs get the same name by a retry": within(refuseNames, openHolder, alwaysOp(null)),
+	}),
+
+	...bugsOf("a stage is seen when it is whole", {
+		"jobs of a stage emit events before it is whole": within(method({ Tx }, "event"), method({ Tx }, "isComing"), always(false)),
+		"a stage that was cut off stays": everywhere(dropStaleStages, skippedOp),
+	}),
+
+	...bugsOf("a run that waits for jobs lends its slots, and no runs wait for each other", {
+		"a run that waits lends nothing": within(beginWait, lentBy, always([])),
+		"a run keeps waiting for a job that has ended": everywhere(tellWaiters, skippedOp),
+		"a run that ends while it waits keeps what it lent": within(finish, takeBack, skipped),
+		"waits outlive the daemon": everywhere(endWaits, skippedOp),
+		"a circle of waits is allowed": within(beginWait, hidden<() => Op<void>>("refuseCircle"), skippedOp),
+		"locks do not make a circle": within(hidden("needsOfWaiting"), obstacles, always([])),
+		"all runs may wait under a full safety cap": everywhere(hidden<() => void>("refuseLastOfAll"), skipped),
+	}),
+
+	...bugsOf("`why` names every reason", {
+		"why forgets that a launch failed": within(allReasons, askSpawn, always(null)),
+	}),
+];

@@ -1,0 +1,286 @@
+// Contract of the store: one transaction at a time over the tables below, read by request, written as one set of changes.
+//
+// A synchronous store returns values, a remote one returns promises; the scheduler's operations are generators that yield requests and work with both. Every
+// store promises:
+//   - `begin` takes the write lock: no other process changes anything until `commit` or `rollback`;
+//   - `commit` returns when the changes survive power loss; after an error in any call nothing of the transaction is left;
+//   - a read inside a transaction sees what was written in it.
+
+import { SluiceError } from "../core/errors.ts";
+import type { ExitKind, Job, JobSpec, Policy, Status } from "../core/job.ts";
+import type { ReadyJob } from "../core/plan.ts";
+
+/** A job's document and the columns it is indexed by. `line`: what the job is parked on; "" means ready, and `ready_at` is set only then. */
+export type JobRow = {
+	id: number;
+	line: string;
+	bucket: number;
+	rank: number;
+	level: number;
+	age_at: number;
+	ready_at: number | null;
+	due_at: number | null;
+	status: Status;
+	lane: string;
+	batch: string | null;
+	job: Job;
+};
+
+/** An attempt that ended while its job went on; a job's last run stays in its document. */
+type RunRow = {
+	job: number;
+	attempt: number;
+	host: string;
+	worker: string;
+	account: string | null;
+	started_at: number;
+	ended_at: number;
+	exit_kind: ExitKind;
+	exit_code: number | null;
+	message: string | null;
+};
+
+export type EventRecord = { seq: number; at: number; kind: string; job: number | null; by: string; data: Record<string, unknown> };
+type EdgeRow = { pred: number; job: number; policy: Policy; seq: number };
+/**
+ * Links from a key to jobs. `needs`: the job depends on this fact. `makes`: it produces this artifact. `wants`: it could take this lock exclusively, or holds
+ * it; `shares`: the same in shared mode. `named`: one of several jobs that have had this name.
+ */
+export type LinkRole = "needs" | "makes" | "wants" | "shares" | "named";
+export type LinkRow = { key: string; role: LinkRole; job: number };
+
+/** Small records by kind and key; each kind's type of value is declared where it is used. */
+export type RecordKind =
+	| "meta"
+	| "bucket"
+	| "hold"
+	| "host"
+	| "usage"
+	| "depth"
+	| "ledger"
+	| "reserve"
+	| "settle"
+	| "stage"
+	| "breaker"
+	| "batch"
+	| "lock"
+	| "chain"
+	| "unique"
+	| "name"
+	| "fact"
+	| "family"
+	| "calls"
+	| "agent"
+	| "trigger"
+	/** Runs that wait for jobs, by their job. */
+	| "wait"
+	/** Between hosts: kept outputs of runs, questions, and answers. `output` and `reply` are large. */
+	| "output"
+	| "ask"
+	| "reply";
+
+/** The record `meta`/`moved`: everything was moved to another store, and this one must not be used any more. */
+export type Moved = { to: string; at: number };
+
+export type ListFilter = {
+	status?: readonly Status[];
+	lane?: string;
+	batch?: string;
+	repo?: string;
+	kind?: string;
+	owner?: string;
+	item?: string;
+};
+
+export type StoreRead =
+	/** A document that cannot be parsed comes back as a job with only its number, its place and `broken`. `specs`: the caller will read the specs next. */
+	| { read: "jobs"; ids: readonly number[]; specs?: true }
+	| { read: "done"; ids: readonly number[] }
+	| { read: "specs"; ids: readonly number[] }
+	/**
+	 * Ready or parked jobs of one bucket in index order (running jobs cannot be read this way); `below` skips to the levels under it, `after` continues within
+	 * one.
+	 */
+	| {
+			read: "line";
+			line: string;
+			bucket: number;
+			below?: { rank: number; level: number };
+			after?: { rank: number; level: number; age_at: number; id: number };
+			limit: number;
+	  }
+	| { read: "ahead"; bucket: number; rank: number; level: number; age_at: number; id: number; limit: number }
+	/** Jobs of the bucket that have been ready longest, the longest first. */
+	| { read: "oldest"; bucket: number; limit: number }
+	| { read: "buckets"; line: string }
+	/** All jobs parked on one of several lines, in no order; at most `limit`. */
+	| { read: "waiters"; lines: readonly string[]; limit: number }
+	| { read: "due"; now: number; limit: number }
+	| { read: "next_due" }
+	| { read: "edges"; pred: number; after: number; limit: number }
+	/** The same for several predecessors, each from its first edge on. */
+	| { read: "fan"; preds: readonly number[]; limit: number }
+	| { read: "preds"; job: number; from: number; limit: number }
+	/** All edges into several jobs; the edges of each job are in their order. */
+	| { read: "preds_of"; jobs: readonly number[] }
+	| { read: "links"; key: string; role: LinkRole; after: number; limit: number }
+	/**
+	 * Everything about several locks: their records, the `wants` links under their keys (at most `limit`; `runs`: that job is running), which keys have `shares`
+	 * links, and which of `lines` have waiting jobs.
+	 */
+	| { read: "locks"; keys: readonly string[]; lines: readonly string[]; limit: number }
+	| { read: "records"; kind: RecordKind; keys: readonly string[] }
+	| { read: "standing"; kinds: readonly RecordKind[] }
+	| { read: "runs"; job: number }
+	| { read: "events"; since: number; limit: number }
+	| { read: "history"; job: number }
+	/** By number; with `before`, downwards from there. */
+	| { read: "active"; filter: ListFilter; after: number; before?: number; limit: number }
+	/** The number of active jobs of one lane and kind, by status; for views, never needed to start a job. */
+	| { read: "tally"; lane: string; kind: string }
+	/** Running jobs, by number. */
+	| { read: "running"; after: number; limit: number }
+	| { read: "ended"; filter: ListFilter; after: number; before?: number; limit: number }
+	| { read: "old"; before: number; after: { ended_at: number; id: number }; limit: number }
+	/** Ended jobs, newest first, before a given one. */
+	| { read: "recent"; before: { ended_at: number; id: number }; limit: number }
+	| { read: "range"; from: number; to: number; limit: number }
+	| { read: "ended_in"; from: number; to: number }
+	/** The number of jobs that failed or were blocked at or after `since`; each is counted up to `limit`. */
+	| { read: "failures"; since: number; limit: number };
+
+export type Replies = {
+	jobs: Job[];
+	done: Job[];
+	specs: [number, JobSpec][];
+	line: ReadyJob[];
+	ahead: number;
+	oldest: ReadyJob[];
+	buckets: number[];
+	waiters: { line: string; bucket: number; head: ReadyJob }[];
+	due: number[];
+	next_due: number | null;
+	edges: { job: number; policy: Policy }[];
+	fan: { pred: number; job: number; policy: Policy }[];
+	preds: { pred: number; policy: Policy; seq: number }[];
+	preds_of: { job: number; pred: number; policy: Policy }[];
+	links: number[];
+	locks: { records: [string, unknown][]; wants: { key: string; job: number; runs: boolean }[]; shared: string[]; lines: string[] };
+	records: [string, unknown][];
+	standing: [RecordKind, string, unknown][];
+	runs: RunRow[];
+	events: EventRecord[];
+	history: EventRecord[];
+	active: Job[];
+	tally: { status: Status; count: number }[];
+	running: Job[];
+	ended: Job[];
+	old: Job[];
+	recent: Job[];
+	range: number[];
+	ended_in: number[];
+	failures: { failed: number; blocked_by_dependency: number };
+};
+
+export type Changes = {
+	/** New rows, and rows whose index columns or document changed. */
+	insert: JobRow[];
+	update: JobRow[];
+	/** Rows of running jobs: their position in the order is written when they wait again. */
+	running: JobRow[];
+	remove: number[];
+	done: Job[];
+	undone: number[];
+	/** Written once, and again if a waiting job is changed. */
+	specs: [number, JobSpec][];
+	/** Jobs whose edges to predecessors are removed; new ones are in `edges`. */
+	unedges: number[];
+	edges: EdgeRow[];
+	links: LinkRow[];
+	unlinks: LinkRow[];
+	runs: RunRow[];
+	events: EventRecord[];
+	records: [RecordKind, string, unknown | null][];
+	/** Records that certainly do not exist yet: the store may insert them without a check. */
+	fresh: [RecordKind, string, unknown][];
+	/** Jobs to be deleted with everything about them. */
+	forget: number[];
+};
+
+/** What a transaction of another process added, if it did nothing else. */
+export type Arrivals = Pick<Changes, "insert" | "specs" | "events" | "records">;
+export type Begun = { fresh: boolean; now?: number; arrivals?: readonly Arrivals[] };
+
+export const noChanges = (): Changes => ({
+	insert: [],
+	update: [],
+	running: [],
+	remove: [],
+	done: [],
+	undone: [],
+	specs: [],
+	unedges: [],
+	edges: [],
+	links: [],
+	unlinks: [],
+	runs: [],
+	events: [],
+	records: [],
+	fresh: [],
+	forget: [],
+});
+
+type Maybe<T> = T | Promise<T>;
+
+/** Another writer committed first, or the connection broke before the commit. Nothing was written. Retry from `begin()`. */
+export class StaleTransaction extends Error {}
+
+/**
+ * Another process holds the write lock. Nothing was done: the caller retries for `patienceMs` in all, and reports this error after that. Thrown early, so that
+ * the caller can answer reads in the meantime.
+ */
+export class Busy extends SluiceError {
+	readonly patienceMs: number;
+
+	constructor(message: string, options: { hint: string; cause: unknown }, patienceMs: number) {
+		super("store", message, options);
+		this.patienceMs = patienceMs;
+	}
+}
+
+export type Intent = "change" | "look";
+
+export interface Store {
+	/**
+	 * Takes the write lock, or assumes that no other process has committed and takes it later: then any later call may throw `Outrun`. `fresh` is false if
+	 * another process has committed since our last transaction: cached data may be wrong. `now` is the store's own clock, which counts where several machines
+	 * share it. `arrivals`: what other processes have added since, if they did nothing else.
+	 *
+	 * `look`: most likely nothing will be written. The store then reads a snapshot without the lock. If something is written after all, it throws `Outrun` if
+	 * another writer has committed since, or `Busy` if one holds the lock.
+	 */
+	begin(intent?: Intent): Maybe<Begun>;
+	read<R extends StoreRead>(request: R): Maybe<Replies[R["read"]]>;
+	/** An error may be reported as late as by `commit`. */
+	write(changes: Changes): Maybe<void>;
+	commit(): Maybe<void>;
+	rollback(): Maybe<void>;
+	close(): Maybe<void>;
+	/** Calls back when another process may have committed. Only a hint: may come late or not at all. Returns a function that ends it. */
+	listen?(call: () => void): () => void;
+	/** Whether this host is the leader of several. Absent in a store of one machine. */
+	lead?(): Maybe<boolean>;
+	/**
+	 * Whether another process has committed since our last transaction. Cheap, called outside of a transaction. Only a hint. Absent in stores that send
+	 * notifications.
+	 */
+	isStale?(): boolean;
+}
+
+/** An operation of the scheduler: yields reads, returns its result. */
+// biome-ignore lint/suspicious/noExplicitAny: a reply's type depends on the request; `ask` below gives it back
+export type Op<T> = Generator<StoreRead, T, any>;
+
+export function* ask<R extends StoreRead>(request: R): Generator<R, Replies[R["read"]], Replies[R["read"]]> {
+	return yield request;
+}

@@ -1,0 +1,72 @@
+// What a gate answers if it does not let a job pass.
+
+import type { Job, LockMode, MergeStatus, Policy, Status, Terminal } from "../job.ts";
+import type { GateName, Reason } from "../reason.ts";
+
+/** The job can never pass: it ends now, whichever earlier gate it waits at. */
+export type Verdict = { status: Exclude<Terminal, "succeeded">; reason: string };
+
+export type GateAnswer = {
+	reasons: Reason[];
+	verdict?: Verdict;
+	/** What the job is parked on; the event that frees the job looks it up there. */
+	line?: string;
+	/** When the answer changes without any event. */
+	until?: number;
+};
+
+/** A predecessor as the `after` gate sees it. */
+export type Predecessor = {
+	job: number;
+	policy: Policy;
+	status: Status | "missing" | { error: string };
+	merge_status?: MergeStatus;
+};
+
+/** An artifact that a job needs. `present` undefined: not probed since it was last uncertain. */
+export type NeededArtifact = {
+	artifact: string;
+	present: boolean | undefined;
+	error?: string;
+	observed_at?: number;
+	/** The status of each job that produces the artifact. */
+	producers: Status[];
+};
+
+type Holder = { job: number; mode: LockMode };
+export type LockState = {
+	holders: readonly Holder[];
+	/** The overdue waiting job that this lock is kept free for, if the job's other gates pass. */
+	reserved?: number;
+	/** The mode in which that job will take the lock; two shared holders do not exclude each other. */
+	reserved_mode?: LockMode;
+};
+export const FREE_LOCK: LockState = { holders: [] };
+
+export type ObservedFact = { value: unknown; error?: string; observed_at: number } | undefined;
+
+/** Everything that gates 1–9 look at besides the job itself; the caller fetches it beforehand. */
+export type JobFacts = {
+	now: number;
+	after: readonly Predecessor[];
+	artifacts: readonly NeededArtifact[];
+	item?: ObservedFact;
+	/** A job of the item's chain has been started, so it was our own run that took the item up. */
+	chain_begun?: true;
+	head?: ObservedFact;
+	conditions: readonly ObservedFact[];
+	lock(key: string): LockState;
+};
+
+/** Gates that look at one job. */
+export type JobGate = { name: GateName; ask(job: Job, facts: JobFacts): GateAnswer | null };
+
+export const pass = null;
+
+export const refuse = (gate: GateName, code: Reason["code"], subject: string, detail: string, more: Partial<Reason> = {}): Reason => ({
+	gate,
+	code,
+	detail,
+	subject,
+	...more,
+});

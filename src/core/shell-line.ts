@@ -1,7 +1,0 @@
-// A whole line in place of a program: only a shell can run it.
-
-/** The command that would run it; null when the first word can be a program. */
-export function shellCommandFor(command: readonly string[]): string | null {
-	if (!/[\s|&;<>$`*]/.test(command[0] ?? "")) return null;
-	return `sluice add -- sh -c '${command.join(" ").replaceAll("'", `'\\''`)}'`;
-}

@@ -1,0 +1,90 @@
+// Windows of wall-clock time in a time zone: budgets that reset every hour or day, and hours during which jobs may start.
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function partsAt(at: number, timezone: string): { minutes: number; seconds: number } {
+	let format = formats.get(timezone);
+	if (!format) {
+		format = new Intl.DateTimeFormat("en-GB", {
+			timeZone: timezone,
+			hour: "2-digit",
+			minute: "2-digit",
+			second: "2-digit",
+			hourCycle: "h23",
+		});
+		formats.set(timezone, format);
+	}
+	let hour = 0;
+	let minute = 0;
+	let second = 0;
+	for (const part of format.formatToParts(at)) {
+		if (part.type === "hour") hour = Number(part.value);
+		else if (part.type === "minute") minute = Number(part.value);
+		else if (part.type === "second") second = Number(part.value);
+	}
+	return { minutes: hour * 60 + minute, seconds: second };
+}
+
+export function isTimezone(name: string): boolean {
+	try {
+		new Intl.DateTimeFormat("en-GB", { timeZone: name });
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+/** When the window that contains `at` began. A day with a clock change is 23 or 25 hours long; it begins at its first local midnight. */
+export function windowStart(window: "hour" | "day", at: number, timezone: string): number {
+	const { minutes, seconds } = partsAt(at, timezone);
+	const intoHour = ((minutes % 60) * 60 + seconds) * 1000 + (at % 1000);
+	if (window === "hour") return at - intoHour;
+	let start = localMidnight(at - (minutes * 60 + seconds) * 1000 - (at % 1000), timezone);
+	// If midnight occurs twice, the day began at the first one.
+	for (const earlier of [start - 3_600_000, start - 1_800_000])
+		if (partsAt(earlier, timezone).minutes === 0 && partsAt(earlier, timezone).seconds === 0) start = earlier;
+	return start;
+}
+
+/** Corrects `guess` to the local midnight, from which a clock change may have moved it. */
+function localMidnight(guess: number, timezone: string): number {
+	const off = partsAt(guess, timezone).minutes;
+	if (off === 0) return guess;
+	return off > 720 ? guess + (1440 - off) * 60_000 : guess - off * 60_000;
+}
+
+/** The first moment after `at` that lies in the next window. */
+export function windowEnd(window: "hour" | "day", at: number, timezone: string): number {
+	const start = windowStart(window, at, timezone);
+	if (window === "hour") return start + 3_600_000;
+	return windowStart("day", start + 27 * 3_600_000, timezone);
+}
+
+export type Hours = { from: number; to: number };
+
+/** "22:00-06:00" → minutes of the day; undefined if it is invalid. */
+export function parseHours(text: string): Hours | undefined {
+	const match = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)$/.exec(text);
+	if (!match) return undefined;
+	const from = Number(match[1]) * 60 + Number(match[2]);
+	const to = Number(match[3]) * 60 + Number(match[4]);
+	return from === to || to > 1440 ? undefined : { from, to };
+}
+
+/** null inside one of the ranges; else when the next one begins. */
+export function outsideHours(ranges: readonly string[], at: number, timezone: string): number | null {
+	const { minutes, seconds } = partsAt(at, timezone);
+	let wait = Number.POSITIVE_INFINITY;
+	for (const text of ranges) {
+		const range = parseHours(text);
+		if (!range) continue;
+		const inside = range.from < range.to ? minutes >= range.from && minutes < range.to : minutes >= range.from || minutes < range.to;
+		if (inside) return null;
+		wait = Math.min(wait, (range.from - minutes + 1440) % 1440);
+	}
+	if (wait === Number.POSITIVE_INFINITY) return null;
+	const guess = at + wait * 60_000 - seconds * 1000 - (at % 1000);
+	// A clock change in between moves the opening by as much.
+	const drift = (minutes + wait - partsAt(guess, timezone).minutes + 2880) % 1440;
+	return guess + (drift > 720 ? drift - 1440 : drift) * 60_000;
+}

@@ -1,0 +1,316 @@
+// The settings in force: reads config.yml and the layers above it, follows the file while the daemon runs, and changes it on request.
+//
+//   the file changes and is valid     → taken at once and passed to `onChange`
+//   the file changes and is invalid   → the last valid one stays, `problem()` says why; taken as soon as it is fixed
+//   set, unset                        → the whole file is checked first, then taken, then written; if the check or the scheduler refuses it, the file stays as
+//                                       it is; if it cannot be written, the settings before are taken again
+
+import { type FSWatcher, readFileSync, realpathSync, statSync, watch } from "node:fs";
+import type { Host } from "../../contracts/host.ts";
+import type { Log } from "../../contracts/log.ts";
+import type { Config } from "../../core/config.ts";
+import { SluiceError } from "../../core/errors.ts";
+import { nearest } from "../../core/input/nearest.ts";
+import { kindOf } from "../../host/kind.ts";
+import { systemTimezone } from "../../host/local.ts";
+import { writeWhole } from "../service/write-file.ts";
+import {
+	type ConfigValues,
+	checkStep,
+	type Effective,
+	effective,
+	environmentLayers,
+	KEYS,
+	type Layer,
+	type Origin,
+	origins,
+	stepsOf,
+} from "./layers.ts";
+import { mistakesIn } from "./mistakes.ts";
+import type { Settings } from "./settings.ts";
+import { type ConfigText, flawsIn, parseValue, readConfigText } from "./text.ts";
+
+export type ConfigProblem = { code: string; message: string; field: string | null; hint: string | null };
+export type ConfigFile = {
+	readonly path: string;
+	/** The engine's settings in force now. */
+	engine(): Config;
+	settings(): Settings;
+	/** Why the current file is not in force; null when it is. */
+	problem(): ConfigProblem | null;
+	get(key: string): Origin[];
+	list(): Origin[];
+	/** Text is parsed as YAML: `8`, `null`, `5m`, `[a, b]`. Resolves once the change is in force. */
+	set(key: string, value: unknown, by?: string): Promise<Origin[]>;
+	unset(key: string, by?: string): Promise<Origin[]>;
+	/** Checks a text, or the current file, without taking it. */
+	check(text?: string): ConfigProblem[];
+	/** Reads the file again if it has changed. */
+	reload(): Promise<void>;
+	/** Called with each new state before it replaces the old one; if the call rejects, the old state stays. */
+	onChange(call: (next: Effective, before: Effective) => Promise<void>): void;
+	/** Follows the file until `close`. */
+	follow(): void;
+	close(): void;
+};
+
+export type ConfigSources = {
+	path: string;
+	env?: Record<string, string | undefined>;
+	/** From the command line: for each option, the settings it gives. */
+	flags?: Record<string, ConfigValues>;
+	/** Settings of earlier command lines that still count where no other layer gives them. */
+	remembered?: Record<string, ConfigValues>;
+	host: Pick<Host, "after">;
+	log: Log;
+};
+
+/** Interval of the check for changes that the watch misses: editors that replace the file, a file that comes back. */
+const LOOK_MS = 2000;
+/**
+ * Editors write in several steps, so a text counts once two reads this far apart agree. A file that has just become empty may be about to be written, so it
+ * is given EMPTY_MS.
+ */
+const CALM_MS = 30;
+const EMPTY_MS = 1000;
+
+/** `timezone: local` becomes the name of this machine's zone, because a setting must mean the same on every host. */
+const withZone = (layer: Layer): Layer =>
+	layer.given.timezone === "local" ? { ...layer, given: { ...layer.given, timezone: systemTimezone() } } : layer;
+
+type State = { text: string | null; layers: Layer[]; now: Effective };
+
+function layersOf({ env, flags, remembered }: Pick<ConfigSources, "env" | "flags" | "remembered">, file: ConfigText): Layer[] {
+	const named = (all: Record<string, ConfigValues> = {}) => Object.entries(all).map(([flag, given]) => ({ place: () => flag, given }));
+	const own = { place: (field: string) => `config.yml${file.position(field)}`, given: file.given };
+	return [...named(remembered), own, ...environmentLayers(env ?? {}, parseValue), ...named(flags)];
+}
+
+/** All mistakes in a text, or in the current file. */
+export function problemsIn(sources: Pick<ConfigSources, "path" | "env" | "flags" | "remembered">, text?: string): ConfigProblem[] {
+	try {
+		const given = text ?? readText(sources.path) ?? "";
+		const flaws = flawsIn(given);
+		return (flaws.length > 0 ? flaws : mistakesIn(layersOf(sources, readConfigText(given)).map(withZone))).map(problemOf);
+	} catch (error) {
+		return [problemOf(error)];
+	}
+}
+
+/** Throws when the file, a variable or a flag is invalid: at start there is no earlier valid state to keep. */
+export function openConfigFile(sources: ConfigSources): ConfigFile {
+	const { path, host, log } = sources;
+	const stateOf = (text: string | null): State => {
+		const layers = layersOf(sources, readConfigText(text ?? ""));
+		return { text, layers, now: effective(layers.map(withZone)) };
+	};
+
+	let state = stateOf(readText(path));
+	let problem: ConfigProblem | null = null;
+	/** The text that was read last, so that an invalid text is reported only once. */
+	let seen = state.text;
+	let listener: (next: Effective, before: Effective) => Promise<void> = async () => {};
+	let queue: Promise<unknown> = Promise.resolve();
+	/** A mutex: changes are made one after the other. */
+	const inTurn = <T>(call: () => Promise<T>): Promise<T> => {
+		const result = queue.then(call);
+		queue = result.catch(() => {});
+		return result;
+	};
+
+	async function take(next: State): Promise<void> {
+		if (JSON.stringify(next.now) !== JSON.stringify(state.now)) await listener(next.now, state.now);
+		state = next;
+		seen = next.text;
+		problem = null;
+	}
+
+	const reload = () =>
+		inTurn(async () => {
+			try {
+				const text = readText(path);
+				if (text === seen && !(problem && text === state.text)) return;
+				seen = text;
+				await take(stateOf(text));
+				log.info("config.yml is in force");
+			} catch (error) {
+				problem = problemOf(error);
+				log.error(
+					`config.yml is not taken, the last good one stays: ${problem.message}`,
+					problem.hint === null ? {} : { hint: problem.hint },
+				);
+			}
+		});
+
+	const change = (key: string, value: unknown, by = "library") =>
+		inTurn(async () => {
+			const top = stepsOf(key)[0] as string;
+			if (!KEYS.includes(top)) {
+				const guess = nearest(top, KEYS);
+				throw new SluiceError("unknown_key", `${key}: there is no such key`, { field: key, hint: guess && `did you mean "${guess}"?` });
+			}
+			checkStep(key, value);
+			const before = readText(path);
+			const text = readConfigText(before ?? "").with(key, value);
+			const next = refusingKey(before, text, stateOf);
+			const kept = state;
+			await take(next);
+			try {
+				writeWhole(realPath(path), text);
+			} catch (error) {
+				await take(kept);
+				throw error;
+			}
+			log.info(value === undefined ? "a setting was taken out" : "a setting was changed", { key, by });
+			return found(key);
+		});
+
+	function found(key: string): Origin[] {
+		const all = origins(state.now, state.layers);
+		return all.filter((one) => one.key === key || one.key.startsWith(`${key}.`) || one.key === `${key}_ms` || one.key === `${key}_bytes`);
+	}
+
+	// ---- following the file -----------------------------------------------------------------------------------------------------
+	// The file itself is watched, not its folder: the folder changes with every commit of the database beside it.
+	let watcher: FSWatcher | undefined;
+	let stopLooking = () => {};
+	let calm: (() => void) | undefined;
+	let closed = false;
+	const stirred = () => {
+		calm ??= settle(undefined, 0);
+	};
+	function settle(before: string | null | undefined, waited: number): () => void {
+		return host.after(CALM_MS, () => {
+			if (closed) return;
+			const text = glance(path);
+			const emptied = !text?.trim() && state.text?.trim() && waited < EMPTY_MS;
+			if (text !== before || emptied) {
+				calm = settle(text, waited + CALM_MS);
+				return;
+			}
+			calm = undefined;
+			void reload().then(rewatch);
+		});
+	}
+	let watched = "";
+	function rewatch(): void {
+		const mark = markOf(path);
+		if (closed || (watcher && mark.inode === watched)) return;
+		watcher?.close();
+		watcher = undefined;
+		watched = mark.inode;
+		if (mark.inode === "") return;
+		try {
+			watcher = watch(path, { persistent: false }, stirred);
+			watcher.on("error", () => {
+				watcher?.close();
+				watcher = undefined;
+			});
+		} catch {
+			// No watches are left: the regular check is enough.
+		}
+	}
+	function look(last: string): void {
+		stopLooking = host.after(LOOK_MS, () => {
+			const { change } = markOf(path);
+			if (change !== last) stirred();
+			look(change);
+		});
+	}
+
+	return {
+		path,
+		engine: () => state.now.config,
+		settings: () => state.now.settings,
+		problem: () => problem,
+		get(key) {
+			const all = found(key);
+			if (all.length > 0) return all;
+			const guess = nearest(key, [...KEYS, ...origins(state.now, state.layers).map((one) => one.key)]);
+			throw new SluiceError("not_found", `${key}: there is no such setting`, { field: "key", hint: guess && `did you mean "${guess}"?` });
+		},
+		list: () => origins(state.now, state.layers),
+		set: (key, value, by) => change(key, typeof value === "string" ? parseValue(value) : value, by),
+		unset: (key, by) => change(key, undefined, by),
+		check: (text) => problemsIn(sources, text),
+		reload,
+		onChange(call) {
+			listener = call;
+		},
+		follow() {
+			rewatch();
+			look(markOf(path).change);
+			// The file may have changed since it was read at start, and only changes from now on are noticed.
+			void reload();
+		},
+		close() {
+			closed = true;
+			watcher?.close();
+			stopLooking();
+			calm?.();
+		},
+	};
+}
+
+/**
+ * The text that `set` would write is not on disk, so a line number would mislead: the error names the key instead. If the same mistake was in the file
+ * before, it is reported with its line.
+ */
+function refusingKey(before: string | null, text: string, stateOf: (text: string | null) => State): State {
+	try {
+		return stateOf(text);
+	} catch (error) {
+		if (!(error instanceof SluiceError) || !(error.cause instanceof SluiceError) || !error.message.startsWith("config.yml")) throw error;
+		try {
+			stateOf(before);
+		} catch (earlier) {
+			if (earlier instanceof SluiceError && earlier.field === error.field && earlier.message.endsWith(error.cause.message)) throw earlier;
+		}
+		throw error.cause;
+	}
+}
+
+function readText(path: string): string | null {
+	try {
+		const kind = kindOf(path);
+		// Reading a pipe would block for ever.
+		if (kind !== null && kind !== "file" && kind !== "link that leads nowhere") throw new Error(`it is a ${kind}`);
+		return readFileSync(path, "utf8");
+	} catch (error) {
+		const { code, message } = error as NodeJS.ErrnoException;
+		if (code === "ENOENT") return null;
+		throw new SluiceError("invalid", `config.yml cannot be read: ${message}`, {
+			field: "config",
+			hint: `make ${path} a file that you may read`,
+		});
+	}
+}
+
+/** The target of a symbolic link is written, so that the link stays a link. */
+function realPath(path: string): string {
+	try {
+		return realpathSync(path);
+	} catch {
+		return path;
+	}
+}
+
+/** A file that cannot be read counts as missing here: `reload` reports the error. */
+function glance(path: string): string | null {
+	try {
+		return readText(path);
+	} catch {
+		return null;
+	}
+}
+
+function markOf(path: string): { inode: string; change: string } {
+	const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
+	return stat ? { inode: `${stat.dev}:${stat.ino}`, change: `${stat.ino} ${stat.mtimeNs} ${stat.size}` } : { inode: "", change: "" };
+}
+
+function problemOf(error: unknown): ConfigProblem {
+	if (error instanceof SluiceError)
+		return { code: error.code, message: error.message, field: error.field ?? null, hint: error.hint ?? null };
+	return { code: "store", message: error instanceof Error ? error.message : String(error), field: null, hint: null };
+}

@@ -1,0 +1,73 @@
+// The options that a daemon is started with, besides its settings.
+
+import { readFileSync } from "node:fs";
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import type { Home } from "../service/home.ts";
+import { writeWhole } from "../service/write-file.ts";
+
+export type DaemonOptions = {
+	home: string;
+	/** Overrides the settings. */
+	port?: number | null | undefined;
+	store?: string | undefined;
+	name?: string | undefined;
+	labels?: readonly string[] | undefined;
+	/** `off`: runs are found again, but none is started. */
+	claims?: "off" | undefined;
+	/** `accept`: start even on a store that has lost acknowledged work. */
+	loss?: "accept" | undefined;
+	env?: Record<string, string | undefined>;
+	/** Receives each line of the log, for a person who watches. */
+	echo?: (line: string) => void;
+};
+
+/** Layers besides config.yml: flags override it, remembered values are overridden by it. */
+export const givenTo = (options: DaemonOptions, { path, zone }: Pick<Home, "path" | "zone">) => ({
+	flags: flagsOf(options),
+	remembered: { ...(zone === "local" ? { "this machine's zone": { timezone: "local" } } : {}), ...rememberedIn(path) },
+});
+
+function flagsOf({ port, store, name, labels = [] }: DaemonOptions): Record<string, Record<string, unknown>> {
+	return {
+		...(port === undefined ? {} : { "--port": { port } }),
+		...(store === undefined ? {} : { "--store": { store } }),
+		...(name === undefined ? {} : { "--name": { host: { name } } }),
+		...(labels.length === 0 ? {} : { "--label": { host: { labels } } }),
+	};
+}
+
+/**
+ * The host's name and labels, if an earlier command line gave them: a daemon that is restarted after a crash has no command line and must not come back as
+ * another host. Settings override them.
+ */
+function rememberedIn(home: string): Record<string, Record<string, unknown>> {
+	try {
+		const { name, labels } = JSON.parse(readFileSync(join(home, "host.json"), "utf8")) as { name?: string; labels?: string[] };
+		return {
+			...(typeof name === "string" ? { "the last sluice up --name": { host: { name } } } : {}),
+			...(Array.isArray(labels) ? { "the last sluice up --label": { host: { labels } } } : {}),
+		};
+	} catch {
+		return {};
+	}
+}
+
+/** Called once the daemon has joined under this name. What this command line does not give stays as it was. */
+export function remember(home: string, { name, labels = [] }: DaemonOptions): void {
+	if (name === undefined && labels.length === 0) return;
+	const before = rememberedIn(home) as Record<string, { host?: { name?: string; labels?: string[] } }>;
+	const kept = {
+		name: name ?? before["the last sluice up --name"]?.host?.name,
+		labels: labels.length > 0 ? labels : before["the last sluice up --label"]?.host?.labels,
+	};
+	writeWhole(join(home, "host.json"), `${JSON.stringify(kept)}\n`);
+}
+
+export function userName(env: Record<string, string | undefined>): string {
+	try {
+		return userInfo().username;
+	} catch {
+		return env.USER ?? "owner";
+	}
+}

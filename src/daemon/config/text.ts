@@ -1,0 +1,143 @@
+// config.yml as text: parsed with positions, and edited so that comments and order stay. Pure.
+
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, type YAMLMap } from "yaml";
+import { assert, SluiceError } from "../../core/errors.ts";
+import { parseYaml, repeatedKeyMessage, repeatedKeys } from "../../host/yaml-bounds.ts";
+import { type ConfigValues, spellings, stepsOf } from "./layers.ts";
+
+export type ConfigText = {
+	given: ConfigValues;
+	/** `:3:7`, the position of a field; empty when the file does not have it. */
+	position(field: string): string;
+	/** The text with one key changed; `undefined` removes the key. */
+	with(key: string, value: unknown): string;
+};
+
+const MOST = 1_000_000;
+const bad = (message: string, hint?: string) => new SluiceError("invalid", message, { field: "config", hint });
+
+/** Throws a SluiceError whose message begins with `name:line:column`. */
+export function readConfigText(text: string, name = "config.yml"): ConfigText {
+	const lines = new LineCounter();
+	const { fault, document } = parseYaml(text, lines, MOST);
+	if (fault !== null) throw bad(`${name}: ${fault}`);
+	const at = (offset: number | undefined) => {
+		if (offset === undefined) return "";
+		const { line, col } = lines.linePos(offset);
+		return `:${line}:${col}`;
+	};
+	const [flaw] = flawsOf(document, name, at);
+	if (flaw) throw flaw;
+	const root = document.contents;
+	if (root !== null && !isMap(root) && !(isScalar(root) && root.value === null))
+		throw bad(`${name}${at(root.range?.[0])}: must be keys and values, such as "max_concurrent: 8"`);
+	const given = (read(() => document.toJS({ maxAliasCount: 100 }), name) ?? {}) as ConfigValues;
+	return {
+		given,
+		position: (field) => at(offsetOf(isMap(root) ? root : null, field)),
+		with: (key, value) => edited(document.clone(), key, value),
+	};
+}
+
+/** The first places where a text is not valid YAML, in order. */
+export function flawsIn(text: string, name = "config.yml"): SluiceError[] {
+	const lines = new LineCounter();
+	const { document } = parseYaml(text, lines, MOST);
+	return document === null
+		? []
+		: flawsOf(document, name, (offset) => {
+				const { line, col } = lines.linePos(offset);
+				return `:${line}:${col}`;
+			});
+}
+
+const HINTS: Record<string, string> = { TAB_AS_INDENT: "indent with spaces", MULTIPLE_DOCS: "leave out the lines with ---" };
+
+const flawsOf = (document: Document, name: string, at: (offset: number) => string) => [
+	...[...document.errors, ...document.warnings].map((flaw) => bad(`${name}${at(flaw.pos[0])}: ${flaw.message}`, HINTS[flaw.code])),
+	...repeatedKeys(document.contents).map(({ key, offset }) =>
+		bad(`${name}${at(offset)}: ${repeatedKeyMessage(key)}`, "write each key once"),
+	),
+];
+
+function read<T>(call: () => T, name: string): T {
+	try {
+		return call();
+	} catch (error) {
+		throw bad(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+	}
+}
+
+/** The offset of `lanes.code.max` or `retry.on[2]`, or of its deepest existing parent. A name may hold dots, so whole keys are compared. */
+function offsetOf(map: YAMLMap | null, field: string): number | undefined {
+	let node: unknown = map;
+	let found: number | undefined;
+	let rest = field;
+	while (rest !== "") {
+		if (isSeq(node)) {
+			const index = /^\[(\d+)\]\.?/.exec(rest);
+			const item = index ? node.items[Number(index[1])] : undefined;
+			if (!index || !item) return found;
+			found = (item as Node).range?.[0] ?? found;
+			rest = rest.slice(index[0].length);
+			node = item;
+			continue;
+		}
+		if (!isMap(node)) return found;
+		const pair = node.items.find((one) => lengthOf(keyOf(one), rest) > 0);
+		if (!pair) return found;
+		found = (pair.key as Node).range?.[0] ?? found;
+		rest = rest.slice(lengthOf(keyOf(pair), rest)).replace(/^\./, "");
+		node = pair.value;
+	}
+	return found;
+}
+
+/** Length of the part of the path that this key matches, including a unit; 0 when the path does not begin with it. */
+function lengthOf(key: string, rest: string): number {
+	const whole = spellings(key).find((name) => rest === name || rest.startsWith(`${name}.`) || rest.startsWith(`${name}[`));
+	return whole?.length ?? 0;
+}
+
+const keyOf = (pair: Pair): string => String(isScalar(pair.key) ? pair.key.value : pair.key);
+
+function edited(document: Document, key: string, value: unknown): string {
+	const comments = !isMap(document.contents) && document.contents?.comment;
+	if (!isMap(document.contents)) document.contents = document.createNode({}) as typeof document.contents;
+	if (comments) document.commentBefore = comments;
+	const steps = stepsOf(key);
+	let map = document.contents as unknown as YAMLMap;
+	map.flow = false;
+	for (const step of steps.slice(0, -1)) {
+		const name = spelledIn(map, step);
+		const next = map.get(name, true);
+		if (isMap(next)) map = next;
+		else if (value === undefined) return String(document);
+		else {
+			// `retry: 3` is short for a policy with that maximum; an empty `lanes:` becomes a map.
+			const short = isScalar(next) && typeof next.value === "number" ? { max: next.value } : {};
+			const fresh = document.createNode(short) as YAMLMap;
+			map.set(name, fresh);
+			map = fresh;
+		}
+	}
+	const last = spelledIn(map, steps.at(-1) as string);
+	assert(last !== undefined, "a key has at least one step");
+	if (value === undefined) map.delete(last);
+	else if (typeof value === "object" && value !== null) map.set(last, document.createNode(value, { flow: Array.isArray(value) }));
+	else map.set(last, value);
+	return document.toString({ lineWidth: 0, flowCollectionPadding: false });
+}
+
+const spelledIn = (map: YAMLMap, step: string): string => spellings(step).find((name) => map.has(name)) ?? step;
+
+/** Parses a value from a command line or a variable: `8`, `null`, `5m`, `[a, b]`. Text that is not valid YAML stays text. */
+export function parseValue(text: string): unknown {
+	const { document } = parseYaml(text, new LineCounter(), MOST);
+	if (document === null || document.errors.length > 0) return text;
+	try {
+		return document.toJS({ maxAliasCount: 0 });
+	} catch {
+		return text;
+	}
+}

@@ -1,0 +1,116 @@
+// What the daemon works with: the variables of its environment that are passed on, git, the repos that have a folder here, and their facts.
+
+import type { Disk } from "../../contracts/disk.ts";
+import type { Clock } from "../../contracts/host.ts";
+import type { Scheduler } from "../../contracts/scheduler.ts";
+import { NETWORK } from "../../core/input/environment.ts";
+import { matchesAny } from "../../core/text/stars.ts";
+import { localDisk } from "../../host/disk.ts";
+import { withFacts } from "../../host/facts.ts";
+import { openGit } from "../../host/git.ts";
+import { localHost } from "../../host/local.ts";
+import { runProgram } from "../../host/program.ts";
+import type { Repo } from "../../workspaces/index.ts";
+import { gitMark } from "../../workspaces/orphans.ts";
+import { treeOf } from "../../workspaces/record.ts";
+import type { openConfigFile } from "../config/file.ts";
+import type { prepareHome } from "../service/home.ts";
+import { createFetching } from "./by-url.ts";
+import { mergeHold, settingsOf } from "./repos.ts";
+import { wantedFacts } from "./wanted-facts.ts";
+
+export type RepoEnvironmentDeps = {
+	config: ReturnType<typeof openConfigFile>;
+	home: ReturnType<typeof prepareHome>;
+	env: Record<string, string | undefined>;
+	clock: Clock;
+	list: Scheduler["list"];
+	makers: (repo: string, artifact: string) => string[];
+	freshen: (repo: string) => Promise<void>;
+};
+
+export function createRepoEnvironment({ config, home, env, clock, list, makers, freshen }: RepoEnvironmentDeps) {
+	// Cached, because it is needed several times for each run: the environment never changes, so only a new setting requires a new copy. SLUICE_STORE is left
+	// out, because programs need not know the store, whose URL may hold a password.
+	const { SLUICE_STORE: _store, ...surroundings } = env;
+	const allowed = remembered(
+		() => config.settings().env,
+		(wanted) => pick(surroundings, [...wanted, ...NETWORK]),
+	);
+	const git = openGit({
+		run: runProgram,
+		env: () => ({ ...pick(env, ["GIT_CONFIG_*"]), ...allowed() }),
+		mark: gitMark(home.tag),
+		treeOf: (folder) => treeOf({ worktrees: home.worktrees, disk: localDisk }, folder, (name) => repo(name)?.path ?? null),
+	});
+	const repo = (name: string): Repo | null => {
+		const settings = settingsOf(config, name);
+		const path = settings?.path ?? (settings?.url ? `${home.clones}/${name}` : null);
+		return settings === null || path === null ? null : { ...settings, name, path, hold: mergeHold(config, name) };
+	};
+	const placed = (): Record<string, Repo> => {
+		const all = Object.keys(config.engine().repos).map((name) => [name, repo(name)] as const);
+		return Object.fromEntries(all.filter((entry): entry is [string, Repo] => entry[1] !== null));
+	};
+	const wanted = wantedFacts({ clock, list });
+	const names = () => Object.keys(placed()).filter((name) => placed()[name]?.url !== null);
+	const fetching = createFetching({ clock, names, wanted, freshen });
+	const facts = withFacts(localHost, {
+		git,
+		run: runProgram,
+		clock,
+		repos: () =>
+			Object.fromEntries(
+				Object.entries(placed()).map(([name, one]) => [name, { ...one, makers: (artifact: string) => makers(name, artifact) }]),
+			),
+		probes: () => Object.fromEntries(Object.entries(config.settings().probes).map(([name, { command }]) => [name, command])),
+		env: allowed,
+		cwd: home.path,
+		wanted,
+		hasPatch: (job) => hasPatch(localDisk, `${home.runs}/${job}`),
+	});
+	const probe = (keys: string[]) => {
+		fetching.look(keys);
+		return facts.probe(keys);
+	};
+	return { allowed, git, repo, placed, facts: { ...facts, probe } };
+}
+
+/** Reports to the scheduler which of these repos have uncommitted changes or a git operation under way, as far as that can be determined now. */
+export async function observeBusy(
+	repos: readonly string[],
+	probe: (keys: string[]) => Promise<Record<string, unknown>>,
+	scheduler: Pick<Scheduler, "observe">,
+): Promise<void> {
+	const found = Object.entries(await probe(repos.map((name) => `busy:${name}`)));
+	const seen = found.filter((entry): entry is [string, string | null] => entry[1] === null || typeof entry[1] === "string");
+	if (seen.length > 0) await scheduler.observe(Object.fromEntries(seen));
+}
+
+/** Whether the last attempt of a job has left a patch. Patches of earlier attempts are kept for people, but no longer count. */
+export function hasPatch(disk: Pick<Disk, "list" | "size">, folder: string): boolean {
+	const last = Math.max(
+		0,
+		...disk
+			.list(folder)
+			.filter((name) => /^\d+$/.test(name))
+			.map(Number),
+	);
+	return last > 0 && disk.size(`${folder}/${last}/output.patch`) !== null;
+}
+
+/** Caches a derived value: makes it again only when its source is another object. */
+export function remembered<From, To>(from: () => From, make: (from: From) => To): () => To {
+	let last: { from: From; to: To } | undefined;
+	return () => {
+		const now = from();
+		if (last?.from !== now) last = { from: now, to: make(now) };
+		return last.to;
+	};
+}
+
+export function pick(env: Record<string, string | undefined>, wanted: readonly string[]): Record<string, string> {
+	return Object.fromEntries(
+		Object.entries(env).flatMap(([name, value]) => (value !== undefined && matchesAny(wanted, name) ? [[name, value]] : [])),
+	);
+}

@@ -1,0 +1,254 @@
+// Adding many jobs at once, all or nothing. Few jobs go in one transaction. Many go in pieces that stay hidden until the last one is in, so that other calls
+// never wait for long:
+//
+//   reserve   a run of ids and a `stage` record: jobs in that run are hidden, their buckets shut
+//   insert    a few hundred at a time, in their final form
+//   open      removes the buckets' marks and the stage record in one small transaction: from here on all jobs are visible
+//
+// A crash before `open` leaves a stage record; the next process that opens the store removes its jobs again.
+
+import type { Facts } from "../../contracts/host.ts";
+import type { ApplyResult } from "../../contracts/scheduler.ts";
+import { ask, type Op } from "../../contracts/store.ts";
+import { SluiceError } from "../../core/errors.ts";
+import type { Predecessor } from "../../core/gates/gate.ts";
+import { Faults } from "../../core/input/mistakes.ts";
+import type { Job, Status } from "../../core/job.ts";
+import { isBelow, refuseStranger } from "../../core/trust/run-bounds.ts";
+import { arrive, checkJob, findTwin, markPredecessors, openChain, refuseUnmergeable, storeJob } from "../operations/add.ts";
+import { jobNamed, openHolder } from "../operations/names.ts";
+import type { Tx } from "../transaction/tx.ts";
+import { type ManifestNode, noSuchJob, type PreparedManifest } from "./prepare.ts";
+
+/** A manifest of at most this many jobs is one transaction; also the size of a piece, unless the scheduler was opened with another. */
+export const PIECE = 300;
+
+/** The target of an edge: a new job of this manifest, or the number of an existing one. */
+export function targetOf({ node, job }: ManifestNode["after"][number]): ManifestNode | number {
+	const target = node?.alias ?? node;
+	return target && !target.skip && !target.updates ? target : (target?.job ?? (job as number));
+}
+
+const shownTarget = (target: ManifestNode | number): string =>
+	typeof target === "number" ? `job ${target}` : `"${target.draft.job.name ?? target.field}"`;
+
+/** Records the job to be replaced; it is replaced when all new jobs become visible. */
+const toReplace = (node: ManifestNode) => (twin: number) => {
+	node.twin = twin;
+};
+
+/**
+ * Checks a manifest against the store: items and unique keys that are taken, predecessors that do not exist. What becomes of names that are already taken was
+ * decided before (apply-known.ts). Reports all errors at once. `look`: changes nothing, not even a job that is to be replaced, and uses the facts that a host
+ * has just probed.
+ */
+export function* screen(tx: Tx, prepared: PreparedManifest, force: boolean, look?: { seen: Facts }): Op<ApplyResult["skipped"]> {
+	const skipped: ApplyResult["skipped"] = [];
+	const faults = new Faults();
+	for (const node of prepared.nodes) {
+		if (node.skip) {
+			if (node.known) skipped.push({ name: nameOf(node), job: node.job, reason: node.skip });
+			continue;
+		}
+		try {
+			const taken = yield* takenBy(tx, node, prepared, look);
+			if (taken) skipped.push(taken);
+			else yield* checkNode(tx, node, prepared, force, look);
+		} catch (error) {
+			faults.keep(error);
+		}
+	}
+	faults.throwIfAny();
+	return skipped;
+}
+
+const nameOf = (node: ManifestNode): string => node.draft.job.name ?? node.field;
+
+/** Whether the item or unique key of a node is taken, in the store or by a job of the same manifest. */
+function* takenBy(
+	tx: Tx,
+	node: ManifestNode,
+	{ byUnique }: PreparedManifest,
+	look: { seen: Facts } | undefined,
+): Op<ApplyResult["skipped"][number] | undefined> {
+	if (node.updates) return undefined;
+	const { job, unique } = node.draft;
+	const taken = (yield* openChain(tx, job)) ?? (yield* findTwin(tx, node.draft, `${node.field}.unique`, look && toReplace(node)));
+	if (taken !== undefined && taken !== null) {
+		node.job = taken;
+		node.skip = job.item !== undefined ? "already_running" : "duplicate";
+		return { name: nameOf(node), job: taken, reason: node.skip };
+	}
+	const first = unique && byUnique.get(unique.key);
+	if (first && unique.policy === "error")
+		throw new SluiceError("conflict", `${node.field}.unique: ${first.field} has the key "${unique.key}" too`, {
+			field: `${node.field}.unique.key`,
+			hint: "use the policy skip",
+		});
+	if (first) {
+		node.alias = first;
+		first.leads ||= node.leads;
+		node.skip = "duplicate";
+		return { name: nameOf(node), job: 0, reason: node.skip };
+	}
+	if (unique) byUnique.set(unique.key, node);
+	return undefined;
+}
+
+function* checkNode(tx: Tx, node: ManifestNode, { coming }: PreparedManifest, force: boolean, look: { seen: Facts } | undefined): Op<void> {
+	if (node.updates) yield* refuseForeignUpdate(tx, node);
+	else yield* checkJob(tx, node.draft, force, node.field, coming, look?.seen);
+	for (const [index, edge] of node.after.entries()) {
+		const ref = node.draft.after[index]?.ref;
+		if (edge.node) continue;
+		const found = typeof ref === "string" ? yield* jobNamed(tx, ref) : (edge.job as number);
+		if (found === null || !(yield* tx.find(found))) throw noSuchJob(`${node.field}.after[${index}]`, ref);
+		edge.job = found;
+	}
+	refuseUnmergeable(
+		tx,
+		node.after.flatMap((edge) =>
+			edge.node && !edge.node.skip ? [] : [{ job: edge.node?.job ?? (edge.job as number), policy: edge.policy }],
+		),
+		`${node.field}.after`,
+	);
+	const known = new Set<number | ManifestNode>();
+	for (const edge of node.after) {
+		const target = targetOf(edge);
+		if (known.has(target))
+			throw new SluiceError("invalid", `${node.field}.after: names ${shownTarget(target)} a second time`, {
+				field: `${node.field}.after`,
+				hint: "name each predecessor once",
+			});
+		known.add(target);
+	}
+	// A parent gate is an edge that checkJob added. If the caller named its parent explicitly, that policy counts, not the gate.
+	for (const edge of node.draft.after.slice(node.after.length))
+		if (!known.has(edge.ref as number)) node.after.push({ job: edge.ref as number, policy: edge.policy });
+}
+
+/** A run may change only jobs below its own job. */
+function* refuseForeignUpdate(tx: Tx, { draft: { within }, job: id, field }: ManifestNode): Op<void> {
+	const job = within === undefined ? undefined : yield* tx.find(id);
+	if (within !== undefined && job && !isBelow(job, within)) throw refuseStranger({ field, run: within, job: id, act: "update" });
+}
+
+/** Stores some nodes; predecessors come before the jobs that wait for them. `ended`: jobs of this apply that have already ended. */
+export function* insertNodes(
+	tx: Tx,
+	nodes: readonly ManifestNode[],
+	ended: ReadonlySet<number>,
+	stage?: { stage: number; from: number; to: number },
+): Op<void> {
+	if (stage) yield* refuseOvertaken(tx, nodes, stage);
+	const outside = new Set<number>();
+	for (const node of nodes)
+		for (const edge of node.after)
+			if (!edge.node || edge.node.updates || (edge.node.skip && !edge.node.alias)) outside.add(edge.node?.job ?? (edge.job as number));
+	yield* tx.load([...outside, ...ended]);
+	const stored: { job: Job; preds: Predecessor[] }[] = [];
+	for (const node of nodes) {
+		// A copy: if this transaction has to run again, the draft is unchanged.
+		const draft = { ...node.draft, job: { ...node.draft.job, id: node.job, created_at: tx.now } };
+		numberMates(draft.job, node);
+		if (node.draft.job.runnable_at === node.draft.job.created_at) draft.job.runnable_at = tx.now;
+		if (node.leads) draft.job.dependents = true;
+		const preds: Predecessor[] = node.after.map((edge) => {
+			const { policy } = edge;
+			const target = targetOf(edge);
+			const isOwn = typeof target !== "number";
+			const id = isOwn ? target.job : target;
+			const known = tx.peek(id);
+			const status: Status | "missing" = isOwn && !known ? "queued" : (known?.status ?? "missing");
+			return { job: id, policy, status, ...(known?.merge_status === undefined ? {} : { merge_status: known.merge_status }) };
+		});
+		const strangers = preds.filter((pred) => outside.has(pred.job));
+		if (strangers.length > 0) markPredecessors(tx, strangers);
+		stored.push({ job: draft.job, preds: yield* storeJob(tx, draft, preds, { stage: stage?.stage, chain: node.chain }) });
+	}
+	// All jobs are stored before the first is decided: one may produce what another needs.
+	for (const { job, preds } of stored) yield* arrive(tx, job, preds, stage ? "quiet" : "announce");
+	// No operation reads these jobs before the stage is closed: do not keep them in memory.
+	if (stage) for (const { job } of stored) tx.over.push(job.id);
+}
+
+/** Replaces names in `needs` (`patch:build`, where build is a job of the same manifest) by numbers, which are known by now. */
+export function numberMates(job: Job, { mates }: ManifestNode): void {
+	if (mates.size > 0)
+		job.needs = job.needs?.map((artifact) => (mates.has(artifact) ? numbered(artifact, mates.get(artifact) as ManifestNode) : artifact));
+}
+
+const numbered = (artifact: string, mate: ManifestNode): string => `${artifact.slice(0, artifact.indexOf(":"))}:${numberOf(mate)}`;
+
+const numberOf = (node: ManifestNode): number => node.alias?.job ?? node.job;
+
+/** Refuses jobs whose name or item another caller took between `screen` and this transaction. */
+function* refuseOvertaken(tx: Tx, nodes: readonly ManifestNode[], range: { from: number; to: number }): Op<void> {
+	yield* tx.fetch(
+		"name",
+		nodes.flatMap((node) => node.draft.job.name ?? []),
+	);
+	for (const { draft, field } of nodes) {
+		const { job } = draft;
+		const named = job.name === undefined ? null : yield* openHolder(tx, job.name);
+		const chain = yield* openChain(tx, job);
+		const foreign = chain !== undefined && (chain < range.from || chain > range.to) ? chain : undefined;
+		const taken = named ?? foreign;
+		if (taken !== undefined && taken !== null)
+			throw new SluiceError("conflict", `${field}: job ${taken} came first, with the same ${named === null ? "item" : "name"}`, {
+				field,
+				hint: "apply it again: nothing of it was kept",
+			});
+	}
+}
+
+export function* endedIn(from: number, to: number): Op<Set<number>> {
+	return new Set(yield* ask({ read: "ended_in", from, to }));
+}
+
+export function* resultOf({ nodes, byName, full }: PreparedManifest, skipped: ApplyResult["skipped"]): Generator<void, ApplyResult, void> {
+	const jobs: number[] = [];
+	const names: Record<string, number> = {};
+	let count = 0;
+	for (const node of nodes) if (!node.skip && !node.updates) jobs.push(node.job);
+	for (const one of skipped) if (one.job === 0) one.job = aliasOf(one.name, nodes);
+	yield;
+	jobs.sort((a, b) => a - b);
+	for (const [name, node] of byName) {
+		if (++count % 1000 === 0) yield;
+		names[name] = numberOf(node);
+	}
+	const warnings = warningsOf(nodes);
+	return { jobs, names, skipped, ...(full ? { deferred: full } : {}), ...(warnings.length > 0 ? { warnings } : {}) };
+}
+
+const MOST_WARNINGS = 5;
+
+/** The warnings of all nodes, without duplicates. */
+function warningsOf(nodes: readonly ManifestNode[]): string[] {
+	const all = [...new Set(nodes.flatMap(({ skip, draft }) => (skip ? [] : draft.warnings)))];
+	return all.length <= MOST_WARNINGS ? all : [...all.slice(0, MOST_WARNINGS), `and ${all.length - MOST_WARNINGS} more like these`];
+}
+
+const aliasOf = (name: string, nodes: readonly ManifestNode[]): number =>
+	nodes.find((node) => (node.draft.job.name ?? node.field) === name)?.alias?.job ?? 0;
+
+export const fresh = ({ nodes }: PreparedManifest): ManifestNode[] => nodes.filter((node) => !node.skip && !node.updates);
+
+/** Numbers the new jobs in the manifest's order, which is also the dispatch order of equal jobs. */
+export function number(tx: Tx, nodes: readonly ManifestNode[]): { from: number; to: number } {
+	const from = tx.nextIds(nodes.length);
+	const slots: ManifestNode[] = [];
+	for (const node of nodes) slots[node.index] = node;
+	let next = from;
+	const chains = new Map<string, number>();
+	for (const node of slots) {
+		if (!node) continue;
+		node.job = next++;
+		const { item } = node.draft.job;
+		if (item === undefined) continue;
+		node.chain = chains.get(item) ?? node.job;
+		chains.set(item, node.chain);
+	}
+	return { from, to: from + nodes.length - 1 };
+}

@@ -1,0 +1,63 @@
+// The stages of an apply that goes in by pieces: opened before the first piece, closed when all pieces are in, dropped when the apply was cut off. The head
+// of apply.ts says what each step leaves in the store.
+
+import type { Op } from "../../contracts/store.ts";
+import { bucketKey } from "../../core/bucket.ts";
+import { SluiceError } from "../../core/errors.ts";
+import { countStaged } from "../limits/backlog.ts";
+import { replaceTwin } from "../operations/add.ts";
+import type { Tx } from "../transaction/tx.ts";
+import type { Stage } from "../waiting/park.ts";
+import { number } from "./apply.ts";
+import type { ManifestNode } from "./prepare.ts";
+
+const STAGE_STALE_MS = 60_000;
+
+export function* openStage(tx: Tx, nodes: readonly ManifestNode[]): Op<{ stage: number; from: number; to: number }> {
+	const { from, to } = number(tx, nodes);
+	const batches = [...new Set(nodes.flatMap(({ draft }) => draft.job.batch ?? []))];
+	tx.put("stage", String(from), { from, to, at: tx.now, ...(batches.length > 0 ? { batches } : {}) } satisfies Stage);
+	yield* [];
+	return { stage: from, from, to };
+}
+
+/** Makes all jobs of the apply visible at once. */
+export function* closeStage(tx: Tx, stage: number, range: { from: number; to: number }, nodes: readonly ManifestNode[]): Op<void> {
+	for (const node of nodes) if (node.twin !== undefined) yield* replaceTwin(tx, node.twin);
+	for (const batch of (tx.memory.recall("stage", String(stage)) as Stage | null)?.batches ?? []) tx.closing.add(batch);
+	for (const bucket of [...tx.memory.buckets.values()]) {
+		if (bucket.stage !== stage) continue;
+		const key = tx.memory.bucketKeys.get(bucket.id) as string;
+		const { stage: _stage, ...open } = bucket;
+		tx.put("bucket", key, null);
+		tx.put("bucket", `${bucketKey({ ...open, ...(open.labels ? { host_labels: open.labels } : {}) })}#${bucket.id}`, open);
+	}
+	tx.put("stage", String(stage), null);
+	countStaged(tx, stage);
+	tx.event("applied", null, { from: range.from, to: range.to });
+	tx.stirred = true;
+}
+
+/** Renews the stage. Throws if another process has meanwhile taken this apply for dead. */
+export function keepStage(tx: Tx, stage: number): void {
+	const known = tx.memory.recall("stage", String(stage)) as Stage | null;
+	if (!known || tx.memory.recall("settle", `stage/${stage}`) !== null)
+		throw new SluiceError("store", "this apply took too long between two of its steps and was taken for dead", {
+			hint: "apply it again: nothing of it was kept",
+		});
+	tx.put("stage", String(stage), { ...known, at: tx.now } satisfies Stage);
+}
+
+/** Drops an apply that was cut off or refused half way: its jobs are removed piece by piece. */
+export function* dropStage(tx: Tx, stage: number): Op<void> {
+	const range = tx.memory.recall("stage", String(stage)) as Stage | null;
+	if (range) tx.put("settle", `stage/${stage}`, { after: 0, from: range.from, to: range.to });
+	yield* [];
+}
+
+export function* dropStaleStages(tx: Tx): Op<void> {
+	for (const value of tx.memory.all("stage").values()) {
+		const { from, at } = value as Stage;
+		if (at < tx.now - STAGE_STALE_MS && tx.memory.recall("settle", `stage/${from}`) === null) yield* dropStage(tx, from);
+	}
+}

@@ -1,0 +1,182 @@
+// `apply --update`: a waiting job becomes what its manifest says now. It keeps its number, its history, its attempts and its dependents.
+
+import { ask, type Op } from "../../contracts/store.ts";
+import { SluiceError } from "../../core/errors.ts";
+import { artifactKey, factKeys } from "../../core/fact.ts";
+import { drop, isTerminal, type Job } from "../../core/job.ts";
+import { linkFacts, markPredecessors, predecessors, type UniqueRecord } from "../operations/add.ts";
+import type { Tx } from "../transaction/tx.ts";
+import { recount } from "../waiting/gate-facts.ts";
+import { giveUpReservations } from "../waiting/locks.ts";
+import { type BatchRecord, countBatch, reevaluate, unplace } from "../waiting/park.ts";
+import { numberMates, targetOf } from "./apply.ts";
+import type { ManifestNode, PreparedManifest } from "./prepare.ts";
+
+/** The fields that come from a job's input; fields that its runs have changed are kept. */
+const TAKEN = [
+	"kind",
+	"lane",
+	"repo",
+	"account",
+	"agent",
+	"batch",
+	"phase",
+	"trigger",
+	"priority",
+	"deadline",
+	"needs",
+	"on_missing",
+	"produces",
+	"pinned_head",
+	"conditions",
+	"locks",
+	"uses",
+	"host_labels",
+	"retry",
+	"will_merge",
+] as const satisfies readonly (keyof Job)[];
+
+const PLACED = ["wait_reason", "gate", "since", "backoff_until", "ready_at", "due_at", "reserve_at", "timely"] as const;
+
+/** Changes the jobs that still wait. A job that has started or ended meanwhile is left as it is, and its node is skipped with that reason. */
+export function* updateJobs(tx: Tx, prepared: PreparedManifest): Op<{ name: string; job: number }[]> {
+	const nodes = prepared.nodes.filter((node) => node.updates);
+	if (nodes.length === 0) return [];
+	yield* tx.load(nodes.map(({ job }) => job));
+	const waiting: ManifestNode[] = [];
+	for (const node of nodes) {
+		const job = tx.peek(node.job);
+		if (!job || isTerminal(job.status)) node.skip = "ended";
+		else if (job.status === "running") node.skip = "running";
+		else {
+			refuseIdentity(node, job);
+			waiting.push(node);
+		}
+	}
+	yield* refuseCircle(prepared, waiting);
+	// All jobs are changed before the first is decided: one may produce what another needs.
+	const changed: Job[] = [];
+	for (const node of waiting) changed.push(yield* change(tx, node));
+	for (const job of changed) yield* reevaluate(tx, job, yield* recount(tx, job));
+	tx.stirred = true;
+	return changed.map((job) => ({ name: job.name as string, job: job.id }));
+}
+
+/** Refuses to change a job's item or parent. */
+function refuseIdentity({ draft, field }: ManifestNode, job: Job): void {
+	const parent = job.path?.[job.path.length - 1];
+	const key = draft.job.item !== job.item ? "item" : draft.parent !== parent ? "parent" : undefined;
+	if (key === undefined) return;
+	throw new SluiceError("conflict", `${field}.${key}: the ${key} of job ${job.id} cannot be changed`, {
+		field: `${field}.${key}`,
+		hint: `sluice cancel ${job.id}, then apply it again`,
+	});
+}
+
+function* change(tx: Tx, node: ManifestNode): Op<Job> {
+	const { draft } = node;
+	const job = tx.peek(node.job) as Job;
+	const now = { ...draft.job };
+	numberMates(now, node);
+	yield* unplace(tx, job);
+	if (job.locks) yield* giveUpReservations(tx, job);
+	for (const key of factKeys(job)) tx.changes.unlinks.push({ key, role: "needs", job: job.id });
+	yield* forgetProducts(tx, job);
+	if (job.lane !== now.lane) {
+		tx.count("depth", job.lane, -1);
+		tx.count("depth", now.lane, 1);
+	}
+	if (job.batch !== now.batch) yield* changeBatch(tx, job.batch, now.batch);
+	if (job.agent !== now.agent) drop(job, ["session", "prefer"]);
+	const loose = job as Record<string, unknown>;
+	for (const key of TAKEN) if (loose[key] !== now[key]) loose[key] = now[key];
+	if (now.owner !== undefined) job.owner = now.owner;
+	else if (!job.path) job.owner = undefined;
+	job.runnable_at = now.runnable_at === now.created_at ? job.created_at : now.runnable_at;
+	if (!job.will_merge) job.merge_status = undefined;
+	else job.merge_status ??= "none";
+	job.approval = now.approval && job.approval === "given" ? "given" : now.approval;
+	drop(job, PLACED);
+	yield* linkFacts(tx, job);
+	yield* changeEdges(tx, job, node);
+	const before = (yield* tx.specs([job.id])).get(job.id);
+	tx.putSpec(job.id, { ...draft.spec, enqueued_at: before?.enqueued_at ?? draft.spec.enqueued_at });
+	const { unique } = draft;
+	if (unique) tx.put("unique", unique.key, { job: job.id, at: tx.now, window_ms: unique.window_ms ?? null } satisfies UniqueRecord);
+	job.line = "end";
+	job.bucket = tx.bucketFor(job).id;
+	tx.touch(job);
+	tx.event("updated", job.id, {});
+	return job;
+}
+
+/** Removes the job's `makes` links; the consumers of what it was to produce are decided again. */
+function* forgetProducts(tx: Tx, job: Job): Op<void> {
+	for (const artifact of job.produces ?? []) {
+		const key = artifactKey(artifact, job.repo);
+		tx.changes.unlinks.push({ key, role: "makes", job: job.id });
+		tx.put("settle", `fact/${key}`, { after: 0 });
+	}
+	yield* [];
+}
+
+function* changeBatch(tx: Tx, from: string | undefined, to: string | undefined): Op<void> {
+	const record = from === undefined ? null : yield* tx.get<BatchRecord>("batch", from);
+	if (from !== undefined && record) {
+		tx.put("batch", from, record.total > 1 ? { ...record, open: record.open - 1, total: record.total - 1 } : null);
+		tx.closing.add(from);
+	}
+	if (to !== undefined) yield* countBatch(tx, to, "added");
+}
+
+/** Replaces the job's edges, including the gate on its parent. */
+function* changeEdges(tx: Tx, job: Job, node: ManifestNode): Op<void> {
+	const edges = node.after.map((edge) => {
+		const target = targetOf(edge);
+		return { job: typeof target === "number" ? target : target.job, policy: edge.policy };
+	});
+	const parent = job.path?.[job.path.length - 1];
+	if (parent !== undefined && node.draft.parent_gate && !edges.some((edge) => edge.job === parent))
+		edges.push({ job: parent, policy: "success" });
+	tx.changes.unedges.push(job.id);
+	for (const [seq, edge] of edges.entries()) tx.changes.edges.push({ pred: edge.job, job: job.id, policy: edge.policy, seq });
+	markPredecessors(tx, yield* predecessors(tx, edges));
+}
+
+const MOST = 100_000;
+
+/** Refuses a circle of jobs that would wait for each other. It may lead through jobs outside the manifest. */
+function* refuseCircle({ nodes }: PreparedManifest, updated: readonly ManifestNode[]): Op<void> {
+	const byJob = new Map(nodes.filter((node) => !node.skip).map((node) => [node.job, node]));
+	const state = new Map<number, "open" | "done">();
+	function* before(id: number): Op<number[]> {
+		const node = byJob.get(id);
+		if (!node) return (yield* ask({ read: "preds_of", jobs: [id] })).map(({ pred }) => pred);
+		return node.after.map((edge) => {
+			const target = targetOf(edge);
+			return typeof target === "number" ? target : target.job;
+		});
+	}
+	for (const root of updated) {
+		if (state.has(root.job)) continue;
+		const path: { id: number; left: number[] }[] = [{ id: root.job, left: yield* before(root.job) }];
+		state.set(root.job, "open");
+		while (path.length > 0 && state.size < MOST) {
+			const top = path[path.length - 1] as { id: number; left: number[] };
+			const next = top.left.pop();
+			if (next === undefined) {
+				state.set(top.id, "done");
+				path.pop();
+			} else if (state.get(next) === "open") {
+				const circle = [...path.slice(path.findIndex(({ id }) => id === next)).map(({ id }) => id), next];
+				throw new SluiceError("cycle", `after: jobs ${circle.join(" → ")} would wait for each other`, {
+					field: `${root.field}.after`,
+					hint: "take one of these edges out",
+				});
+			} else if (!state.has(next)) {
+				state.set(next, "open");
+				path.push({ id: next, left: yield* before(next) });
+			}
+		}
+	}
+}

@@ -1,0 +1,66 @@
+// `add` as its caller sees it: checks the input, resolves the names in it, probes the facts it needs, then adds the job in one transaction.
+
+import type { OfItems } from "../../contracts/adding.ts";
+import type { Clock } from "../../contracts/host.ts";
+import type { Act } from "../../contracts/scheduler.ts";
+import type { Op } from "../../contracts/store.ts";
+import type { Config } from "../../core/config.ts";
+import { factKeys, isProbed } from "../../core/fact.ts";
+import { type Draft, draftJob } from "../../core/input/job.ts";
+import type { JobInput } from "../../core/job.ts";
+import type { RunBounds } from "../../core/trust/run-bounds.ts";
+import { namesIn, putNumbersInto } from "../apply/prepare.ts";
+import { type AddOptions, limitFor } from "../operations/add.ts";
+import { numberNames } from "../operations/names.ts";
+import type { ProbedFacts } from "../operations/observe.ts";
+import type { Engine } from "../transaction/group-commit.ts";
+import type { Tx } from "../transaction/tx.ts";
+import { restamp } from "./input.ts";
+
+type Parts = {
+	engine: Engine;
+	clock: Clock;
+	config: () => Config;
+	lookFor: <T>(keys: string[], then: (seen: ProbedFacts) => Promise<T>) => Promise<T>;
+	/** Known agent names; absent = any. */
+	agents?: (() => readonly string[]) | undefined;
+};
+type AddAct = Act & { force?: boolean; items?: OfItems; within?: RunBounds };
+/** Adds the draft: as a plain job, or as the job of a trigger that fired. */
+type Add<T> = (tx: Tx, draft: Draft, options: AddOptions) => Op<T>;
+export type Adding = <T>(input: JobInput, act: AddAct, add: Add<T>) => Promise<T>;
+
+/** Not async: it returns the transaction's promise, since an async function would make and resolve one more promise for each job. */
+export function createAdding({ engine, clock, config, lookFor, agents }: Parts): Adding {
+	const draftAt = (input: JobInput, now: number, { force, items, within }: AddAct) =>
+		draftJob(input, config(), { now, force: force === true, flows: items?.flows, agents: agents?.(), within });
+	/** `numbers`: numbers of the jobs that the input names, where only numbers can be stored. */
+	function enter<T>(input: JobInput, draft: Draft, act: AddAct, add: Add<T>, numbers?: Map<string, number>): Promise<T> {
+		const force = act.force === true;
+		if (numbers) putNumbersInto(draft, numbers);
+		const { job } = draft;
+		const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
+		const keys = special ? factKeys(job).filter(isProbed) : [];
+		let first = true;
+		const then = (seen?: ProbedFacts) =>
+			engine.run(
+				(tx) => {
+					// The group may run twice; what the first attempt changed in the draft must be discarded with it.
+					const mine = first ? draft : draftAt(input, tx.now, act);
+					if (!first && numbers) putNumbersInto(mine, numbers);
+					first = false;
+					restamp(mine.job, tx.now, input.runnable_at === undefined);
+					return add(tx, mine, { force, seen, ...limitFor(act.items, config()) });
+				},
+				{ by: act.by, locks: (job.locks ?? []).map(({ key }) => key) },
+			);
+		return keys.length > 0 ? lookFor(keys, then) : then();
+	}
+
+	return (input, act, add) => {
+		const draft = draftAt(input, clock.now(), act);
+		const names = namesIn(draft);
+		if (names.length === 0) return enter(input, draft, act, add);
+		return engine.look((tx) => numberNames(tx, names)).then((numbers) => enter(input, draft, act, add, numbers));
+	};
+}

@@ -1,0 +1,227 @@
+// Validates and copies the arguments of the library's methods before a method sees them. A wrong argument is a rejected promise with a typed error that names
+// it. No later change to an argument by its caller, and no getter in it, reaches further than this file. (add, apply, claim and complete check their arguments
+// themselves: they are called often, or their arguments are too large to copy at once.)
+
+import type { Kernel, Scheduler } from "../../contracts/scheduler.ts";
+import * as check from "../../core/input/check.ts";
+import { exactPayload, readPayload } from "../../core/input/payload.ts";
+import { MERGE_STATUSES, STOP_KINDS } from "../../core/job.ts";
+import { copy } from "../../core/text/copy.ts";
+import { checked } from "../kernel/input.ts";
+
+type Reader = (value: unknown) => unknown;
+type Fields = Record<string, (value: unknown, field: string) => unknown>;
+
+const at =
+	(field: string, read: (value: unknown, field: string) => unknown): Reader =>
+	(value) =>
+		check.taking(field, () => read(value, field));
+const maybe =
+	(read: (value: unknown, field: string) => unknown) =>
+	(value: unknown, field: string): unknown =>
+		value === undefined ? undefined : read(value, field);
+
+/** An object with these keys and no others, each read by its own rule. */
+const object =
+	(name: string, fields: Fields) =>
+	(value: unknown): Record<string, unknown> =>
+		check.taking(name, () => {
+			const given = check.record(value, name);
+			check.knownKeys(given, Object.keys(fields), "");
+			const own: Record<string, unknown> = {};
+			for (const [key, read] of Object.entries(fields)) if (given[key] !== undefined) own[key] = read(given[key], key);
+			return own;
+		});
+const optional =
+	(read: Reader): Reader =>
+	(value) =>
+		value === undefined || value === null ? undefined : read(value);
+
+const text = (value: unknown, field: string) => check.text(value, field);
+const time = (value: unknown, field: string) => check.integer(value, field, 0, check.MAX_TIME);
+const whole = (min: number, max?: number) => (value: unknown, field: string) => check.integer(value, field, min, max);
+const id = at("id", whole(1));
+const run = object("run", { job: whole(1), token: whole(1) });
+const act = (more: Fields = {}) =>
+	optional(object("options", { by: check.word, reason: (value, field) => check.text(value, field, { max: 10_000 }), ...more }));
+const data = (value: unknown, field: string) => copy(check.json(check.record(value, field), field));
+const plain = (name: string): Reader => at(name, (value) => data(value, name));
+const word = (name: string) => at(name, check.word);
+const subject = word("subject");
+
+const found = at("found", (value) =>
+	check.list(value, "found").map((one, index) => {
+		const field = `found[${index}]`;
+		const given = check.record(one, field);
+		check.knownKeys(given, ["run", "state", "exit_code"], field);
+		const own: Record<string, unknown> = {
+			run: check.word(given.run, `${field}.run`),
+			state: check.oneOf(given.state, ["alive", "exited", "gone", "unstarted"], `${field}.state`),
+		};
+		if (given.exit_code !== undefined) own.exit_code = check.integer(given.exit_code, `${field}.exit_code`, -2_147_483_648, 4_294_967_295);
+		return own;
+	}),
+);
+
+/** Checks the form of each kind of fact: a fact that no gate can read would leave its jobs waiting without a reason. */
+function checkFacts(value: unknown): unknown {
+	for (const [key, seen] of Object.entries(check.record(value, "facts"))) {
+		const field = `facts.${key.length > 60 ? `${key.slice(0, 60)}…` : key}`;
+		const kind = /^(artifact|condition|head|item|busy):./.exec(key)?.[1];
+		if (!kind) throw check.wrong(field, "is no fact", "artifact:…, head:…, condition:…, item:… and busy:… are");
+		if (seen !== null && typeof seen === "object" && "error" in seen) check.text(seen.error, `${field}.error`);
+		else if (kind === "artifact" || kind === "condition") check.flag(seen, field);
+		else if (kind === "item") {
+			const item = check.record(seen, field);
+			check.knownKeys(item, ["open", "blocked_by", "in_progress", "taken", "held"], field);
+			check.flag(item.open, `${field}.open`);
+			if (item.in_progress !== undefined) check.flag(item.in_progress, `${field}.in_progress`);
+			for (const key of ["taken", "held"] as const) if (item[key] !== undefined) check.text(item[key], `${field}.${key}`, { max: 1000 });
+			if (item.blocked_by !== undefined)
+				for (const [index, one] of check.list(item.blocked_by, `${field}.blocked_by`, 1000).entries())
+					check.text(one, `${field}.blocked_by[${index}]`, { max: 1000 });
+		} else if (seen !== null) check.text(seen, field, { max: 1000 });
+	}
+	return value;
+}
+
+const numbers = (value: unknown, field: string) =>
+	check.list(value, field, 100_000).map((one, index) => check.integer(one, `${field}[${index}]`, 1));
+
+const cycle = (value: unknown, field: string) => check.oneOf(value, ["now"], field);
+
+/** The arguments of each method, in order. */
+const ARGUMENTS = {
+	arm: [word("trigger"), at("mark", (value, field) => check.text(value, field, { max: 100_000 }))],
+	disarm: [word("trigger")],
+	fire: [
+		word("trigger"),
+		object("firing", {
+			slot: time,
+			job: (value, field) => copy(check.json(check.record(value, field), field, { max: 2_000_000 })),
+			when_open: (value, field) => check.oneOf(value, ["skip", "wait"], field),
+			error: text,
+		}),
+		act(),
+	],
+	started: [run],
+	answered: [run],
+	extend: [run],
+	stop: [
+		run,
+		object("stop", {
+			kind: (value, field) => check.oneOf(value, STOP_KINDS, field),
+			reason: (value, field) => check.text(value, field, { max: 10_000 }),
+		}),
+		act(),
+	],
+	assigned: [at("host", maybe(check.label))],
+	cancel: [id, act({ subtree: check.flag })],
+	retry: [id, act()],
+	rerun: [id, act()],
+	promote: [id, act()],
+	demote: [id, act()],
+	priority: [id, at("priority", whole(-1_000_000, 1_000_000)), act()],
+	runNow: [id, act({ force: check.flag })],
+	approve: [id, act()],
+	reject: [id, act()],
+	answer: [id, at("text", text), act({ grant: data })],
+	pause: [optional(plain("scope")), act({ until: time })],
+	resume: [optional(plain("scope")), act()],
+	clear: [act({ item: check.word })],
+	merged: [
+		id,
+		at("status", (value, field) => check.oneOf(value, MERGE_STATUSES, field)),
+		optional(
+			object("report", {
+				files: (value, field) => check.list(value, field, 1000).map((one, index) => check.text(one, `${field}[${index}]`, { max: 4096 })),
+				message: (value, field) => check.text(value, field, { max: 10_000 }),
+				commit: (value, field) => check.text(value, field, { max: 100, lines: "one" }),
+				target: (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }),
+				follow_up: check.flag,
+				uncommitted: check.flag,
+				nothing: check.flag,
+				given_up: check.flag,
+				path: (value, field) => check.text(value, field, { max: 4096 }),
+			}),
+		),
+	],
+	mergeAgain: [id, act()],
+	dropMerge: [id, act()],
+	show: [id],
+	why: [id],
+	history: [id],
+	list: [
+		at(
+			"filter",
+			maybe((value, field) => copy(check.json(check.record(value, field), field))),
+		),
+	],
+	graph: [optional(object("filter", { all: check.flag, job: whole(1), batch: check.label, max_depth: whole(0, 1000) }))],
+	find: [at("name", (value, field) => check.text(value, field, { max: check.MAX_NAME, lines: "one" }))],
+	closeBatch: [at("name", check.label), act()],
+	forecast: [optional(object("options", { max_concurrent: whole(-1, 1_000_000), lanes: data, batch: check.label, frozen: numbers }))],
+	plan: [optional(object("options", { max: whole(0, 1000), cycle, kinds: (value, field) => check.list(value, field) }))],
+	tick: [optional(object("options", { cycle }))],
+	observe: [at("facts", (value) => copy(check.json(checkFacts(value), "facts")))],
+	mark: [at("artifact", (value, field) => check.text(value, field, { max: 1000, lines: "one" })), act({ absent: check.flag })],
+	limit: [word("account"), object("report", { until: time, retry_after_ms: time, closed: text }), act()],
+	clearAccount: [word("account"), act()],
+	acquireCall: [word("account"), word("holder")],
+	releaseCall: [word("account"), word("holder")],
+	grant: [subject, word("dim"), plain("grant"), act()],
+	charge: [subject, word("dim"), at("amount", whole(-Number.MAX_SAFE_INTEGER))],
+	ledgers: [at("subject", maybe(check.word))],
+	configure: [plain("config"), act({ more: data })],
+	gc: [optional(object("options", { days: (value, field) => check.number(value, field, 0, 100_000) }))],
+	recover: [found, optional(object("options", { host: check.label, reboot: check.flag }))],
+	heartbeat: [at("host", maybe(check.label))],
+	offer: [
+		at("repos", (value, field) =>
+			value === null ? null : check.list(value, field).map((one, index) => check.label(one, `${field}[${index}]`)),
+		),
+	],
+	drain: [at("host", check.label), act({ stop: check.flag })],
+	undrain: [at("host", check.label), act()],
+	removeHost: [at("host", check.label), act()],
+	identify: [word("name")],
+} satisfies Partial<Record<keyof Scheduler, Reader[]>>;
+
+type Method = (...args: never[]) => Promise<unknown>;
+
+function guarded(method: Method, readers: readonly Reader[]): Method {
+	return async (...args: unknown[]) => method(...(readers.map((read, index) => read(args[index])) as never[]));
+}
+
+/** Wraps a scheduler so that its arguments are checked. */
+export function withValidatedArguments(inner: Scheduler): Scheduler {
+	const outer = { ...inner, kernel: kernelWithDoor(inner.kernel) } as unknown as Record<string, unknown>;
+	const since = optional(object("options", { since: whole(0) }));
+	outer.events = async function* (given: unknown) {
+		yield* inner.events(since(given) as { since?: number } | undefined);
+	};
+	for (const [name, readers] of Object.entries(ARGUMENTS)) outer[name] = guarded(inner[name as keyof typeof ARGUMENTS] as Method, readers);
+	return outer as unknown as Scheduler;
+}
+
+/** The kernel contract's methods take one object each; their own checks name what is wrong in it. */
+function kernelWithDoor(inner: Kernel): Kernel {
+	const read = (value: unknown) => {
+		const { payload, ...rest } = check.record(value, "params");
+		const own = copy(check.json(rest, "params", { max: 2_000_000 })) as Record<string, unknown>;
+		return payload === undefined || payload === null ? own : { ...own, payload: exactPayload(readPayload(payload, "payload")) };
+	};
+	const params: Reader = (value) => checked(() => (value === undefined ? {} : check.taking("params", () => read(value))));
+	const all = (group: object) =>
+		Object.fromEntries(Object.entries(group).map(([name, method]) => [name, guarded(method as Method, [params, act()])]));
+	const { agent, ledger, import: take, ...methods } = inner;
+	const numbers = (value: unknown, field: string) => check.oneOf(value, ["keep", "new"], field);
+	// Each row of a dump is checked where it is written: the dump may be too large to copy at once.
+	const plainDump = (value: unknown) => check.record(value, "dump");
+	return {
+		import: guarded(take as Method, [plainDump, act({ numbers })]),
+		...all(methods),
+		agent: all(agent),
+		ledger: all(ledger),
+	} as unknown as Kernel;
+}

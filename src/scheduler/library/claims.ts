@@ -1,0 +1,43 @@
+// The library's methods that start work: claims, cycles by hand, and the plan of a cycle.
+
+import type { ClaimOptions, Scheduler } from "../../contracts/scheduler.ts";
+import * as check from "../../core/input/check.ts";
+import { openCycle } from "../limits/cycle.ts";
+import { beforeClaim, type Claimer, claim, handOut } from "../operations/claim.ts";
+import type { Engine, Task } from "../transaction/group-commit.ts";
+import type { Tx } from "../transaction/tx.ts";
+import { reportPass } from "../views/plan-report.ts";
+import { claimerOf } from "./input.ts";
+
+/** `mayClaim`: throws when this host has lost its name. */
+type Parts = { engine: Engine; hostName: string; mayClaim: (tx: Tx) => void };
+
+export function claimMethods({ engine, hostName, mayClaim }: Parts): Pick<Scheduler, "claim" | "runCycle" | "plan"> {
+	function claiming<T>(request: ClaimOptions, task: (tx: Tx, claimer: Claimer) => ReturnType<Task<T>>): Promise<T> {
+		const claimer = check.taking("claim", () => claimerOf(request));
+		return engine.run(
+			(tx) => {
+				if (claimer.host === hostName) mayClaim(tx);
+				return task(tx, claimer);
+			},
+			{ phase: "claim", ahead: (tx, leaving) => beforeClaim(tx, claimer, leaving) },
+		);
+	}
+	return {
+		claim: async (request) => claiming(request, claim),
+		runCycle: async (request) =>
+			claiming(request, function* (tx, claimer) {
+				openCycle(tx, "run");
+				const { jobs, report } = yield* reportPass(tx, { ...claimer, by_hand: true });
+				const claimed = yield* handOut(tx, jobs);
+				return { claimed, report: { ...report, dispatch: claimed.map(({ job }) => job.id) } };
+			}),
+		plan: async (request = {}) => {
+			const claimer = claimerOf({ worker: "plan", max: request.max ?? 1000, ...(request.kinds ? { kinds: request.kinds } : {}) });
+			return engine.dryRun(function* (tx) {
+				if (request.cycle === "now") openCycle(tx, "run");
+				return (yield* reportPass(tx, request.cycle === "now" ? { ...claimer, unspaced: true } : claimer)).report;
+			});
+		},
+	};
+}

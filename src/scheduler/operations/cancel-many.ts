@@ -1,0 +1,244 @@
+// Cancels more jobs than one transaction should read: in slices, with other calls in between.
+//
+//   look     reads the jobs, and with a subtree all that comes after them, a slice a transaction; this process claims nothing meanwhile;
+//            nothing is changed, and a number that does not exist refuses the whole call
+//   begin    one transaction stores all their numbers in durable notes: from here on none of them starts, and a crash cannot lose the cancel
+//   end      settle.ts ends a piece a transaction
+//   report   reads what became of each, a slice a transaction
+//
+// A job that starts between `look` and `begin` is asked to stop; a job that is added below the subtree meanwhile is found by `begin`.
+
+import type { CancelReport } from "../../contracts/scheduler.ts";
+import { ask, type Op } from "../../contracts/store.ts";
+import { SluiceError } from "../../core/errors.ts";
+import { isTerminal, isWaiting, type Job, nothingToCancel } from "../../core/job.ts";
+import type { Engine } from "../transaction/group-commit.ts";
+import type { Tx } from "../transaction/tx.ts";
+import { mustFind } from "../views/jobs.ts";
+import { type CancelNote, cancelMore, isOpenNote } from "./cancel.ts";
+
+/** Jobs that one transaction reads. */
+const SLICE = 1_000;
+/** Numbers in one note. Bounded, because each piece writes its whole note again. */
+const NOTED = 2_000;
+const MAX_SUBTREE = 1_000_000;
+
+type Seen = Pick<Job, "id" | "status"> & { dependents: boolean; runs: boolean };
+const seen = ({ id, status, dependents, run }: Job): Seen => ({ id, status, dependents: Boolean(dependents), runs: run !== undefined });
+type How = { reason: string; subtree: boolean; piece: number; by: string | undefined };
+
+/** This process starts no job from the call on; another host that shares the store starts none of these jobs from `begin` on. */
+export async function cancelMany(engine: Engine, ids: readonly number[], how: How): Promise<CancelReport> {
+	engine.cancelling++;
+	let held = true;
+	const letGo = () => {
+		if (held) engine.cancelling--;
+		held = false;
+	};
+	try {
+		return await inSlices(engine, ids, how, letGo);
+	} catch (error) {
+		letGo();
+		// Wake workers for the jobs that could have started meanwhile.
+		await engine.run(stir);
+		throw error;
+	}
+}
+
+function* stir(tx: Tx): Op<void> {
+	yield* [];
+	tx.stirred = true;
+}
+
+/** `begun`: called once the notes are stored and keep the jobs from starting. */
+async function inSlices(engine: Engine, ids: readonly number[], how: How, begun: () => void): Promise<CancelReport> {
+	const roots: Seen[] = [];
+	const newest = await engine.look(newestIn);
+	for (const some of slices(ids)) roots.push(...(await engine.look((tx) => mustFindAll(tx, some))));
+	const found = how.subtree ? await subtree(engine, roots) : new Map(roots.map((one) => [one.id, one]));
+	const report: CancelReport = { cancelled: [], requested: [], ended: [], refused: [] };
+	const open: number[] = [];
+	for (const { id, status, runs } of found.values()) {
+		if (isWaiting(status) || runs) open.push(id);
+		else if (!how.subtree && isTerminal(status)) {
+			const { code, message } = nothingToCancel(id, status);
+			report.refused.push({ job: id, code, message });
+		}
+	}
+	if (open.length === 0) {
+		begun();
+		await engine.run(stir);
+		return report;
+	}
+	const below = how.subtree ? { found, newest } : null;
+	const { note, all } = await engine.run((tx) => begin(tx, open, below, how), how.by === undefined ? {} : { by: how.by });
+	begun();
+	while (await engine.run((tx) => isOpenNote(tx, note)));
+	for (const some of slices(all.reverse()))
+		for (const { id, became } of await engine.look((tx) => outcomes(tx, some))) report[found.get(id)?.runs ? "requested" : became].push(id);
+	return report;
+}
+
+/** The numbers of all waiting jobs, read a slice a transaction. */
+export async function waitingJobs(engine: Engine): Promise<number[]> {
+	const all: number[] = [];
+	for (let after: number | null = 0; after !== null; ) {
+		const from: number = after;
+		const page: Job[] = await engine.look(() => ask({ read: "active", filter: {}, after: from, limit: SLICE }));
+		for (const { id, status, kind } of page) if (isWaiting(status) && kind !== "kernel") all.push(id);
+		after = page.length < SLICE ? null : (page[page.length - 1] as Job).id;
+	}
+	return all;
+}
+
+function* slices<T>(all: readonly T[]): Generator<T[]> {
+	for (let at = 0; at < all.length; at += SLICE) yield all.slice(at, at + SLICE);
+}
+
+function* newestIn(tx: Tx): Op<number> {
+	yield* [];
+	return (tx.memory.recall("meta", "ids") as { job: number } | null)?.job ?? 0;
+}
+
+function* mustFindAll(tx: Tx, ids: readonly number[]): Op<Seen[]> {
+	yield* tx.load(ids);
+	const found: Seen[] = [];
+	for (const id of ids) found.push(seen(yield* mustFind(tx, id)));
+	return found;
+}
+
+/** The jobs, their dependents and their descendants, transitively. */
+async function subtree(engine: Engine, roots: readonly Seen[]): Promise<Map<number, Seen>> {
+	const children = await childrenOf(engine);
+	const found = new Map(roots.map((one) => [one.id, one]));
+	let open: Place[] = roots.map((one) => ({ of: one, child: 0, after: 0 }));
+	while (open.length > 0) {
+		const some = open.slice(0, SLICE);
+		const { added, left } = await engine.look((tx) => follow(tx, some, children, found));
+		for (const one of added) found.set(one.id, one);
+		open = [...left, ...open.slice(SLICE)];
+		if (found.size > MAX_SUBTREE)
+			throw new SluiceError("limit", `job ${roots[0]?.id} has more than ${MAX_SUBTREE} dependents`, {
+				field: "id",
+				hint: "cancel its batch instead",
+			});
+	}
+	return found;
+}
+
+async function childrenOf(engine: Engine): Promise<Map<number, number[]>> {
+	const children = new Map<number, number[]>();
+	for (let after: number | null = 0; after !== null; ) {
+		const from: number = after;
+		const page: Job[] = await engine.look(() => ask({ read: "active", filter: {}, after: from, limit: SLICE }));
+		for (const { id, path } of page)
+			for (const ancestor of path ?? []) {
+				const known = children.get(ancestor);
+				if (known) known.push(id);
+				else children.set(ancestor, [id]);
+			}
+		after = page.length < SLICE ? null : (page[page.length - 1] as Job).id;
+	}
+	return children;
+}
+
+/** A job whose followers are to be read: its descendants from index `child` of their list on, then the jobs after it with a higher number than `after`. */
+type Place = { of: Seen; child: number; after: number };
+
+/** Continues from these places until a slice of rows was read. Changes none of its arguments, because the task may run again. */
+function* follow(
+	tx: Tx,
+	places: readonly Place[],
+	children: ReadonlyMap<number, number[]>,
+	found: ReadonlyMap<number, Seen>,
+): Op<{ added: Seen[]; left: Place[] }> {
+	const added = new Map<number, Seen>();
+	const open = [...places];
+	let at = 0;
+	for (let rows = 0; at < open.length && rows < SLICE; at++) {
+		const { of, child, after } = open[at] as Place;
+		const own = children.get(of.id) ?? [];
+		const next = own.slice(child, child + SLICE);
+		if (child + SLICE < own.length) open.push({ of, child: child + SLICE, after });
+		else if (of.dependents) {
+			const edges = yield* ask({ read: "edges", pred: of.id, after, limit: SLICE });
+			next.push(...edges.map((edge) => edge.job));
+			if (edges.length === SLICE) open.push({ of, child: own.length, after: (edges[SLICE - 1] as { job: number }).job });
+		}
+		const fresh = next.filter((id) => !found.has(id) && !added.has(id));
+		rows += 1 + next.length;
+		yield* tx.load(fresh);
+		for (const id of fresh) {
+			const job = tx.peek(id);
+			if (!job || added.has(id)) continue;
+			added.set(id, seen(job));
+			open.push({ of: added.get(id) as Seen, child: 0, after: 0 });
+		}
+	}
+	return { added: [...added.values()], left: open.slice(at) };
+}
+
+type Below = { found: ReadonlyMap<number, Seen>; newest: number } | null;
+
+/**
+ * Stores all numbers in notes, newest job first: a dependent is thus cancelled itself before the end of its predecessor could block it. Ends the first piece.
+ */
+function* begin(tx: Tx, open: readonly number[], below: Below, { reason, piece }: How): Op<{ note: string; all: number[] }> {
+	const late = below === null ? [] : yield* addedSince(below);
+	const all = [...open, ...late].sort((a, b) => b - a);
+	const note = `cancel/${tx.nextId("token")}`;
+	const common = { after: 0, reason, by: tx.by, piece };
+	for (let at = 0; at < all.length; at += NOTED) {
+		// Zero-padded, so that the notes are in the order of their keys after a restart, too.
+		const key = `${note}/${String(at / NOTED).padStart(6, "0")}`;
+		tx.put("settle", key, { ...common, ids: all.slice(at, at + NOTED) } satisfies CancelNote);
+	}
+	const first = `${note}/000000`;
+	const value = tx.memory.recall("settle", first) as CancelNote;
+	const next = yield* cancelMore(tx, value);
+	tx.put("settle", first, next === null ? null : { ...value, after: next });
+	return { note, all };
+}
+
+/** Jobs that were added below the subtree while it was being read. */
+function* addedSince({ found, newest }: NonNullable<Below>): Op<number[]> {
+	const above = new Map<number, number[]>();
+	for (let after: number | null = newest; after !== null; ) {
+		const page: Job[] = yield* ask({ read: "active", filter: {}, after, limit: SLICE });
+		for (const { id, path = [] } of page) if (!found.has(id)) above.set(id, [...path]);
+		if (page.length > 0)
+			for (const { job, pred } of yield* ask({ read: "preds_of", jobs: page.map(({ id }) => id) })) above.get(job)?.push(pred);
+		after = page.length < SLICE ? null : (page[page.length - 1] as Job).id;
+	}
+	return followersAmong(above, found);
+}
+
+/** The jobs of `above` that lead to one of `found`, directly or over each other. A manifest may declare a job before the one that it comes after, so the order of the numbers does not help. */
+function followersAmong(above: ReadonlyMap<number, readonly number[]>, found: ReadonlyMap<number, unknown>): number[] {
+	const below = new Map<number, number[]>();
+	const open: number[] = [];
+	for (const [id, preds] of above)
+		for (const pred of preds) {
+			if (found.has(pred)) open.push(id);
+			const known = below.get(pred);
+			if (known) known.push(id);
+			else below.set(pred, [id]);
+		}
+	const late = new Set<number>();
+	for (let id = open.pop(); id !== undefined; id = open.pop()) {
+		if (late.has(id)) continue;
+		late.add(id);
+		for (const next of below.get(id) ?? []) open.push(next);
+	}
+	return [...late];
+}
+
+/** What became of each job: cancelled, asked to stop, or ended in another way before its piece was reached. */
+function* outcomes(tx: Tx, ids: readonly number[]): Op<{ id: number; became: "cancelled" | "requested" | "ended" }[]> {
+	yield* tx.load(ids);
+	return ids.map((id) => {
+		const job = tx.peek(id);
+		if (job?.status === "cancelled") return { id, became: "cancelled" };
+		return { id, became: job?.run?.intent?.kind === "cancelled" ? "requested" : "ended" };
+	});
+}

@@ -1,0 +1,328 @@
+// Claim: picks the best ready jobs that fit the caps, marks them running with a new run, and takes their locks. All in one transaction.
+
+import type { Claimed, ClaimOptions } from "../../contracts/scheduler.ts";
+import type { Op } from "../../contracts/store.ts";
+import type { Bucket } from "../../core/bucket.ts";
+import { isDirect, laneOf } from "../../core/config.ts";
+import { capacity, chooseAccount, footprint, freeOn } from "../../core/gates/capacity.ts";
+import { quotaOf } from "../../core/gates/holds.ts";
+import { decide, shut } from "../../core/gates/index.ts";
+import { askPace } from "../../core/gates/pace.ts";
+import { drop, type Job, type Run } from "../../core/job.ts";
+import { holdKey, type LimitsView } from "../../core/limits-view.ts";
+import { priorityAt } from "../../core/order.ts";
+import { overdueBy, plan, type ReadyJob } from "../../core/plan.ts";
+import { carriedOver } from "../../core/runs/verdict.ts";
+import { copy } from "../../core/text/copy.ts";
+import { isAnothersProbe, letOthersProbe, noteProbe } from "../limits/breakers.ts";
+import { reserveBudgets } from "../limits/budgets.ts";
+import { drawOnCycle, hasCycles } from "../limits/cycle.ts";
+import { isAnothersTry, letOthersTry, noteOutageProbe } from "../limits/outages.ts";
+import type { Tx } from "../transaction/tx.ts";
+import { factsOf, plainFacts } from "../waiting/gate-facts.ts";
+import { fetchLocks, hasLocksAtHand, lockKeys } from "../waiting/lock-reads.ts";
+import { takeAtOnce, takeLocks } from "../waiting/locks.ts";
+import { beginChain, reevaluate } from "../waiting/park.ts";
+import type { Window } from "../waiting/ready-queue.ts";
+import { isCancelling } from "./cancel.ts";
+import { finish } from "./finish.ts";
+
+const MAX_CLAIM = 1000;
+/** Jobs whose locks are prefetched in one read, even when the claim wants fewer. */
+const LOOK_AHEAD = 32;
+/** Jobs whose documents are prefetched on a remote store: as many as the read of a bucket's heads brings along there. */
+const FAR_AHEAD = 16;
+/** A claim of at least SEVERAL jobs prefetches; it looks into at most FEW buckets. */
+const SEVERAL = 8;
+const FEW = 8;
+
+export type Claimer = Required<Pick<ClaimOptions, "worker" | "max">> & {
+	lanes?: readonly string[] | undefined;
+	kinds: readonly string[];
+	host?: string | undefined;
+	/** A kernel claim may bring its own clock (`dispatched_at`: its time in seconds), and ignore budgets (`admission` false). */
+	kernel?: { now: number; admission: boolean; dispatched_at?: number | undefined };
+	/** The worker heartbeats for every run, not only for payloads. */
+	lease?: true;
+	/** A person requested this pass: `sluice run`. */
+	by_hand?: true;
+	/** Ignores `spawn_delay`: a dry run wants every job that the cycle would start. */
+	unspaced?: true;
+};
+
+export function* claim(tx: Tx, claimer: Claimer): Op<Claimed[]> {
+	return yield* handOut(tx, yield* dispatch(tx, claimer, startPicked(tx, claimer)));
+}
+
+/** Returns the started jobs with their specs. A job whose spec cannot be used ends as failed; the other jobs are still handed out. */
+export function* handOut(tx: Tx, started: readonly Job[]): Op<Claimed[]> {
+	const specs = yield* tx.specs(started.map((job) => job.id));
+	const claimed: Claimed[] = [];
+	for (const job of started) {
+		const spec = specs.get(job.id);
+		const problem = specProblem(job, spec);
+		if (spec !== undefined && problem === undefined) claimed.push({ job: copy(job), spec: copy(spec), run: { ...(job.run as Run) } });
+		else yield* endUnusable(tx, job, problem as string);
+	}
+	return claimed;
+}
+
+/** Why this spec cannot be run. It was checked when the job was added, so its record has been damaged since. */
+function specProblem({ kind }: Job, spec: Claimed["spec"] | undefined): string | undefined {
+	if (spec === undefined) return "unusable record: its spec is missing";
+	if (spec.broken !== undefined) return `unusable record: ${spec.broken}`;
+	if (kind === "command" && (spec.command ?? []).length === 0) return "there is nothing to run: the job has no command";
+	return undefined;
+}
+
+/** Ends a job whose record is damaged, without a retry: none can repair it. */
+function* endUnusable(tx: Tx, job: Job, problem: string): Op<void> {
+	const ending = { job: job.id, token: (job.run as Run).token, exit_kind: "failed" as const, exit_code: 1, message: problem };
+	yield* finish(tx, ending, { to: "end", status: "failed", exit_kind: "failed", exit_code: 1, end_reason: problem });
+}
+
+/** Prefetches what a claim of several jobs is likely to read, in a few reads for all its buckets. `leaving`: runs that end in the same group. */
+export function* beforeClaim(tx: Tx, claimer: Claimer, leaving: number): Op<void> {
+	if (claimer.kernel || claimer.max < SEVERAL) return;
+	const world = tx.world(claimer.host);
+	const room = Math.min(claimer.max, MAX_CLAIM, freeOn(claimer.host, world) + leaving);
+	if (room < SEVERAL || askPace(world)) return;
+	const buckets = bucketsFor(tx, claimer);
+	// A bucket whose cap is reached may have room once the runs of this group have ended.
+	const open = buckets.filter((bucket) => leaving > 0 || !capacity.ask(bucket, world));
+	yield* prepare(tx, likeliest(tx, open), room, { reach: tx.config.order.age_boost_max, by: overdueBy(world) });
+}
+
+function bucketsFor(tx: Tx, { kinds, lanes }: Claimer): Bucket[] {
+	const found: Bucket[] = [];
+	for (const bucket of tx.memory.buckets.values()) {
+		if (bucket.ready === 0 || bucket.stage !== undefined) continue;
+		if (kinds.includes(bucket.kind) && (!lanes || lanes.includes(bucket.lane))) found.push(bucket);
+	}
+	return found;
+}
+
+/** Drives the planner: reads heads for it and offers each pick to `attempt`. */
+export function* dispatch(tx: Tx, claimer: Claimer, attempt: (bucket: Bucket, head: ReadyJob) => Op<Job | undefined>): Op<Job[]> {
+	const { config } = tx;
+	const world = tx.world(claimer.host);
+	const kernel = claimer.kernel !== undefined;
+	if (!kernel && isCancelling(tx)) return [];
+	const want = wanted(tx, claimer, world);
+	if (want === 0) return [];
+	const found = bucketsFor(tx, claimer);
+	const buckets = kernel && !claimer.kernel?.admission ? found.map(withoutOwner) : found;
+	const reach = kernel ? 0 : config.order.age_boost_max;
+	const jobs: Job[] = [];
+	const room = kernel ? want : Math.min(want, freeOn(claimer.host, world));
+	const planner = plan(() => world, buckets, want);
+	let step = planner.next();
+	while (!step.done) {
+		const request = step.value;
+		const real = tx.memory.buckets.get(request.bucket.id) ?? request.bucket;
+		if (request.ask === "heads") step = planner.next(yield* tx.window(real).heads(real, reach));
+		else if (request.ask === "oldest") step = planner.next(yield* tx.window(real).oldest(real, request.by));
+		else {
+			yield* lookAhead(tx, tx.window(real), request.head.id, Math.max(1, room - jobs.length));
+			const job = yield* attempt(real, request.head);
+			if (job) jobs.push(job);
+			if (request.bucket !== real) request.bucket.ready = real.ready;
+			step = planner.next(job?.locks ? "with_locks" : job !== undefined);
+		}
+	}
+	if (kernel) return jobs;
+	if (jobs.length > 0) tx.setPace({ last_start_at: tx.now, last_dispatch_at: tx.now });
+	drawOnCycle(tx, jobs.length);
+	return jobs;
+}
+
+/** The most jobs this cycle may start, before any cap. */
+function wanted({ config }: Tx, { max, kernel, unspaced }: Claimer, world: LimitsView): number {
+	const most = Math.min(max, MAX_CLAIM);
+	if (kernel || isDirect(config)) return most;
+	const refusals = askPace(world) ?? [];
+	if (refusals.some(({ subject }) => !(unspaced && subject === "spawn_delay"))) return 0;
+	const cycle = config.cycle_interval_ms > 0 ? world.cycle_left : config.batch_size > 0 ? config.batch_size : most;
+	return Math.min(most, cycle, config.spawn_delay_ms > 0 && !unspaced ? 1 : most);
+}
+
+/** The buckets that a claim is likely to look into first, best first, as far as their windows are known. */
+function likeliest(tx: Tx, buckets: readonly Bucket[]): Bucket[] {
+	const known = buckets.flatMap((bucket) => {
+		const head = tx.memory.windows.get(bucket.id)?.first;
+		if (!head) return [];
+		return [{ bucket, head, p: priorityAt(laneOf(tx.config, bucket.lane).priority, head.level, head.age_at, tx.now, tx.config) }];
+	});
+	if (known.length === 0) return buckets.length > FEW ? [] : [...buckets];
+	known.sort((a, b) => b.p - a.p || a.head.age_at - b.head.age_at || a.head.id - b.head.id);
+	const rest = buckets.filter(({ id }) => !known.some(({ bucket }) => bucket.id === id));
+	return [...known.map(({ bucket }) => bucket), ...rest].slice(0, FEW);
+}
+
+function* prepare(tx: Tx, buckets: readonly Bucket[], want: number, { reach, by }: { reach: number; by: number }): Op<void> {
+	const ids: number[] = [];
+	const equal = Math.ceil(want / buckets.length);
+	for (const [index, { id }] of buckets.entries()) {
+		const bucket = tx.memory.buckets.get(id);
+		if (!bucket) continue;
+		const window = tx.window(bucket);
+		// If buckets differ only in age, the claim empties the first one before it looks at the next.
+		const share = index === 0 && window.isOpen ? want : equal;
+		// The window survived since the last claim, so no other process writes to this store and later claims will want the jobs behind these: read more of them.
+		const count = window.isOpen ? 4 * share : share;
+		yield* window.stock(bucket, share, count);
+		yield* window.oldest(bucket, by);
+		const [head] = yield* window.heads(bucket, reach);
+		if (!head || window.upcoming(head.id, share).every((id) => isAtHand(tx, id))) continue;
+		ids.push(...window.upcoming(head.id, count));
+	}
+	if (ids.length === 0) return;
+	yield* tx.load(ids, { specs: true });
+	yield* tx.specs(ids);
+	yield* fetchLocks(tx, lockKeys(tx, ids));
+}
+
+/** Whether the job can be started without a read. */
+function isAtHand(tx: Tx, id: number): boolean {
+	const job = tx.peek(id);
+	return job !== undefined && tx.spec(id) !== undefined && (!job.locks || hasLocksAtHand(tx, job));
+}
+
+/** Prefetches the documents and locks of the jobs that the planner is likely to pick next, in a few reads. */
+function* lookAhead(tx: Tx, window: Window, id: number, count: number): Op<void> {
+	if (!tx.peek(id)) {
+		const soon = window.upcoming(id, tx.far ? Math.max(count, FAR_AHEAD) : count);
+		yield* tx.load(soon, tx.far ? { specs: true } : {});
+		// Later claims of single jobs then need no read before their write.
+		if (tx.far) yield* tx.specs(soon);
+	}
+	if (!tx.peek(id)?.locks || hasLocksAtHand(tx, tx.peek(id) as Job)) return;
+	const ids = window.upcoming(id, Math.max(count, LOOK_AHEAD));
+	yield* tx.load(ids);
+	yield* fetchLocks(tx, lockKeys(tx, ids));
+}
+
+/** The kernel preset's `admission_check: false` ignores the ledgers of the owner. The copy keeps the bucket's number. */
+function withoutOwner(bucket: Bucket): Bucket {
+	const { owner: _owner, ...rest } = bucket;
+	return rest;
+}
+
+/** Checks the plan again when it is carried out: the job's own gates decide once more. */
+function* tryStart(tx: Tx, bucket: Bucket, head: ReadyJob, claimer: Claimer): Op<Job | undefined> {
+	const job = tx.peek(head.id) ?? (yield* tx.find(head.id));
+	if (job?.line !== "" || job.bucket !== bucket.id) {
+		tx.window(bucket).discard(head.id);
+		return undefined;
+	}
+	if (job.broken !== undefined) {
+		yield* reevaluate(tx, job);
+		return undefined;
+	}
+	const known = plainFacts(tx, job) ?? (yield* factsOf(tx, job));
+	const facts = claimer.kernel ? { ...known, now: claimer.kernel.now } : known;
+	if (decide(job, facts, tx.world()).kind !== "ready") {
+		yield* repark(tx, job, claimer);
+		return undefined;
+	}
+	const open = () => bucketsFor(tx, claimer).filter((one) => !shut(one, tx.world(claimer.host)));
+	if (isAnothersProbe(tx, job, open)) {
+		yield* letOthersProbe(tx, job);
+		return undefined;
+	}
+	if (isAnothersTry(tx, job, bucket, tx.world(claimer.host), open)) {
+		yield* letOthersTry(tx, job);
+		return undefined;
+	}
+	start(tx, job, bucket, claimer);
+	if (job.item !== undefined) yield* beginChain(tx, job);
+	if (job.locks && job.kind !== "kernel" && !takeAtOnce(tx, job)) yield* takeLocks(tx, job);
+	return job;
+}
+
+function* repark(tx: Tx, job: Job, claimer: Claimer): Op<void> {
+	if (!claimer.kernel) {
+		yield* reevaluate(tx, job);
+		return;
+	}
+	// By the caller's clock the entry is too early or too late, by ours it may not be: park it until the next claim or sweep.
+	tx.leave(job);
+	const late = job.deadline !== undefined && job.deadline <= claimer.kernel.now;
+	job.line = late ? "late" : "time";
+	if (!late) job.due_at = job.runnable_at;
+	tx.touch(job);
+}
+
+const BEFORE_RUN = [
+	"gate",
+	"since",
+	"wait_reason",
+	"rank",
+	"backoff_until",
+	"reserve_at",
+	"due_at",
+	"exit_kind",
+	"goes_on",
+	"exit_code",
+	"raw_exit_code",
+	"verdict",
+] as const;
+
+function start(tx: Tx, job: Job, bucket: Bucket, claimer: Claimer): void {
+	const account = chooseAccount(bucket, tx.world(claimer.host)) ?? undefined;
+	tx.leave(job);
+	job.attempt++;
+	const run: Run = {
+		attempt: job.attempt,
+		token: tx.nextId("token"),
+		host: claimer.host ?? "",
+		worker: claimer.worker,
+		started_at: tx.now,
+	};
+	if (account !== undefined) run.account = account;
+	const isByHand = claimer.by_hand || (hasCycles(tx) && tx.getPace().cycle_by === "run");
+	if (claimer.host !== undefined && isByHand) run.started_by = "run";
+	if (claimer.kernel?.dispatched_at !== undefined) run.dispatched_at = claimer.kernel.dispatched_at;
+	if (job.kind === "payload" || claimer.lease) run.lease_until = tx.now + tx.config.lease_ms;
+	job.run = run;
+	job.line = "run";
+	// An agent's session belongs to one account; on another account the run starts a new session.
+	if (job.session !== undefined && (job.account ?? job.prefer) !== account) job.session = undefined;
+	if (job.prefer !== undefined && job.prefer !== account) job.prefer = undefined;
+	if (job.verdict !== undefined || job.result !== undefined) {
+		const { verdict, result } = carriedOver(job);
+		if (verdict !== undefined) run.verdict = verdict;
+		job.result = result;
+	}
+	drop(job, BEFORE_RUN);
+	if (run.lease_until !== undefined) job.due_at = run.lease_until;
+	job.started_at = tx.now;
+	const waited_ms = Math.max(0, tx.now - (job.ready_at ?? tx.now));
+	const told: Record<string, unknown> = { attempt: run.attempt, worker: run.worker, waited_ms };
+	if (account !== undefined) told.account = account;
+	if (claimer.host !== undefined) told.started_by = run.started_by ?? "daemon";
+	tx.move(job, "running", "started", told);
+	if (job.kind === "kernel") return;
+	for (const [key, amount] of footprint(bucket, account, claimer.host)) tx.count("usage", key, amount);
+	tx.countStart();
+	if (tx.memory.ledgers.size > 0) reserveBudgets(tx, job as Job & { run: Run });
+	const quota = quotaOf(job.kind, account);
+	if (quota !== undefined) {
+		stagger(tx, quota);
+		if (noteOutageProbe(tx, job, quota)) run.probe = true;
+	}
+	if (job.agent !== undefined || job.repo !== undefined) noteProbe(tx, job);
+}
+
+/** After a rate limit, starts on the account are spaced until one has succeeded. */
+function stagger(tx: Tx, account: string): void {
+	const key = holdKey("rate_limited", `account:${account}`);
+	const hold = tx.memory.holds.get(key);
+	if (hold?.kind === "rate_limited") tx.put("hold", key, { ...hold, next_at: tx.now + tx.config.rate_limit.stagger_ms });
+}
+
+/** The `attempt` of a claim. A dry run uses it too, in a transaction that is rolled back. */
+export const startPicked =
+	(tx: Tx, claimer: Claimer) =>
+	(bucket: Bucket, head: ReadyJob): Op<Job | undefined> =>
+		tryStart(tx, bucket, head, claimer);

@@ -1,0 +1,144 @@
+// What people do to jobs and lanes: reorder, approve, answer, pause, resume. Each appends an event that names the person. Cancelling is in cancel.ts.
+
+import type { PauseScope } from "../../contracts/scheduler.ts";
+import type { Op } from "../../contracts/store.ts";
+import type { Granted } from "../../core/agents/allowing.ts";
+import { SluiceError } from "../../core/errors.ts";
+import { outagesOf } from "../../core/gates/holds.ts";
+import { isWaiting, type Job } from "../../core/job.ts";
+import { holdKey } from "../../core/limits-view.ts";
+import { RUN_NOW } from "../../core/order.ts";
+import { outageKey } from "../../core/outage.ts";
+import type { Tx } from "../transaction/tx.ts";
+import { mustFind } from "../views/jobs.ts";
+import { wakeLockWaiters } from "../waiting/locks.ts";
+import { endJob, reevaluate } from "../waiting/park.ts";
+
+/** Changes a field that the job's place in the order depends on: takes the job out of its ready queue, changes it, puts it back. */
+function* reorder(tx: Tx, id: number, kind: string, data: Record<string, unknown>, change: (job: Job) => void): Op<void> {
+	const job = yield* mustFind(tx, id);
+	if (!isWaiting(job.status))
+		throw new SluiceError("illegal_transition", `job ${id} is ${job.status}: only a waiting job has a place in line`, { field: "id" });
+	const { line } = job;
+	const ready = line === "";
+	if (ready) tx.leave(job);
+	change(job);
+	job.bucket = tx.bucketFor(job, tx.memory.buckets.get(job.bucket)?.stage).id;
+	tx.touch(job);
+	if (ready) tx.enter(job);
+	tx.event(kind, id, data);
+	tx.stirred = true;
+	// The waiters that were woken for a free key were chosen by the old order: choose again.
+	for (const lock of job.locks ?? []) yield* wakeLockWaiters(tx, lock.key);
+}
+
+export const promote = (tx: Tx, id: number): Op<void> => reorder(tx, id, "promoted", {}, (job) => setRank(job, tx.nextId("rank")));
+export const demote = (tx: Tx, id: number): Op<void> => reorder(tx, id, "demoted", {}, (job) => setRank(job, -tx.nextId("rank")));
+/** Puts the job before all others and ends its delay and back-off. Gates that are not about time or order stay as they are. */
+export function* runNow(tx: Tx, id: number, how: "in_line" | "force"): Op<void> {
+	yield* reorder(tx, id, "run_now", { force: how === "force" }, (job) => {
+		setRank(job, RUN_NOW + tx.nextId("rank"));
+		if (how === "force") job.forced = true;
+	});
+	const job = yield* mustFind(tx, id);
+	const isLater = job.runnable_at > tx.now || (job.backoff_until ?? 0) > tx.now;
+	if (job.kind === "kernel" || !isLater) return;
+	job.runnable_at = Math.min(job.runnable_at, tx.now);
+	job.backoff_until = undefined;
+	tx.touch(job);
+	yield* reevaluate(tx, job);
+}
+export const prioritise = (tx: Tx, id: number, priority: number): Op<void> =>
+	reorder(tx, id, "prioritised", { priority }, (job) => {
+		job.priority = priority;
+	});
+
+/** The last command counts: a later promote or demote takes a forced run-now back. */
+const setRank = (job: Job, rank: number) => {
+	job.rank = rank;
+	job.forced = undefined;
+};
+
+export function* approve(tx: Tx, id: number): Op<void> {
+	const job = yield* mustFind(tx, id);
+	if (!isWaiting(job.status) || job.approval !== "needed")
+		throw new SluiceError("illegal_transition", `job ${id} is ${job.status} and does not wait for approval`, { field: "id" });
+	job.approval = "given";
+	tx.touch(job);
+	tx.event("approved", id, {});
+	yield* reevaluate(tx, job);
+}
+
+export function* reject(tx: Tx, id: number, reason: string): Op<void> {
+	const job = yield* mustFind(tx, id);
+	if (!isWaiting(job.status) || (job.approval !== "needed" && job.question === undefined))
+		throw new SluiceError("illegal_transition", `job ${id} is ${job.status} and does not wait for a person`, { field: "id" });
+	yield* endJob(tx, job, { status: "cancelled", exit_kind: "cancelled", exit_code: 143, end_reason: reason });
+}
+
+/** `grant` is added to what was granted before; it applies to all runs until the job is begun anew. */
+export function* answer(tx: Tx, id: number, text: string, grant?: Granted): Op<void> {
+	const job = yield* mustFind(tx, id);
+	if (!isWaiting(job.status) || job.question === undefined)
+		throw new SluiceError("illegal_transition", `job ${id} is ${job.status} and has no open question`, { field: "id" });
+	const question = job.question;
+	job.question = undefined;
+	job.asked = question;
+	job.answer = text;
+	if (grant !== undefined) job.granted = together(job.granted, grant);
+	tx.touch(job);
+	tx.event("answered", id, { question, answer: text, ...(grant === undefined ? {} : { granted: grant }) });
+	yield* reevaluate(tx, job);
+}
+
+function together(before: Granted | undefined, more: Granted): Granted {
+	const allow = [...new Set([...(before?.allow ?? []), ...(more.allow ?? [])])];
+	const permission = before?.permission === "full" ? "full" : (more.permission ?? before?.permission);
+	return { ...(permission === undefined ? {} : { permission }), ...(allow.length === 0 ? {} : { allow }) };
+}
+
+export function scopeKey(scope: PauseScope): string {
+	const given = Object.entries(scope).filter(([, value]) => value !== undefined);
+	if (given.length > 1)
+		throw new SluiceError("invalid", "scope: give one of lane, repo, batch, account, or none for everything", { field: "scope" });
+	const [kind, name] = given[0] ?? [];
+	return kind === undefined ? "all" : `${kind}:${name}`;
+}
+
+export function* pause(tx: Tx, scope: string, reason: string, until: number | undefined): Op<void> {
+	tx.put("hold", holdKey("paused", scope), {
+		kind: "paused",
+		scope,
+		by: tx.by,
+		since: tx.now,
+		reason,
+		...(until === undefined ? {} : { until }),
+	});
+	tx.event("paused", null, { scope, reason, ...(until === undefined ? {} : { until }) });
+	batchChanged(tx, scope);
+	yield* [];
+}
+
+export function* resume(tx: Tx, scope: string): Op<void> {
+	if (!tx.memory.holds.has(holdKey("paused", scope))) return;
+	tx.put("hold", holdKey("paused", scope), null);
+	tx.event("resumed", null, { scope });
+	batchChanged(tx, scope);
+	tx.stirred = true;
+	yield* [];
+}
+
+function batchChanged(tx: Tx, scope: string): void {
+	if (scope.startsWith("batch:")) tx.put("settle", `batch/${scope.slice(6)}`, { after: 0 });
+}
+
+export function* clearAccount(tx: Tx, account: string): Op<void> {
+	for (const kind of ["account_closed", "rate_limited"] as const) {
+		const key = holdKey(kind, `account:${account}`);
+		if (tx.memory.holds.has(key)) tx.put("hold", key, null);
+	}
+	for (const { agent } of outagesOf(account, "all", tx.memory)) tx.put("hold", outageKey(account, agent), null);
+	tx.event("account_cleared", null, { account });
+	tx.stirred = true;
+	yield* [];
+}

@@ -1,0 +1,190 @@
+// The end of a run: charges its cost, releases its locks and counts, and decides whether its job ends or waits again.
+
+import type { Ended, RunEnd } from "../../contracts/scheduler.ts";
+import type { Op } from "../../contracts/store.ts";
+import { SluiceError } from "../../core/errors.ts";
+import { footprint } from "../../core/gates/capacity.ts";
+import { quotaOf } from "../../core/gates/holds.ts";
+import { drop, type Job, type Run, type StopKind } from "../../core/job.ts";
+import { afterRun, exitKindOf, type Next, spokenEnd } from "../../core/outcome.ts";
+import { accountWorks, limitAccount } from "../limits/account-holds.ts";
+import { launchFailed, launchWorked, probeUndecided } from "../limits/breakers.ts";
+import { chargeRun, releaseBudgets } from "../limits/budgets.ts";
+import { accountAnswers, outageAtEnd } from "../limits/outages.ts";
+import type { Tx } from "../transaction/tx.ts";
+import { recount } from "../waiting/gate-facts.ts";
+import { releaseLocks } from "../waiting/locks.ts";
+import { endJob, reevaluate } from "../waiting/park.ts";
+import { takeBack } from "./waits.ts";
+
+/** Returns the job of a live run. Throws `fenced` if the job has no live run with this token. */
+export function* runningJob(tx: Tx, { job: id, token }: { job: number; token: number }): Op<Job & { run: Run }> {
+	const job = tx.peek(id) ?? (yield* tx.find(id));
+	if (!job) throw new SluiceError("not_found", `there is no job ${id}`, { field: "job" });
+	if (job.run === undefined || job.run.token !== token)
+		throw new SluiceError(
+			"fenced",
+			`job ${id} is ${job.status}${job.run ? ` in attempt ${job.run.attempt}` : ""}: the run with token ${token} has been overtaken`,
+			{
+				field: "token",
+				hint: "stop this run and throw its result away",
+			},
+		);
+	return job as Job & { run: Run };
+}
+
+export function* started(tx: Tx, run: { job: number; token: number }): Op<void> {
+	const job = yield* runningJob(tx, run);
+	if (job.run.launched) return;
+	markLaunched(tx, job);
+	tx.event("launched", job.id, { attempt: job.run.attempt });
+}
+
+function markLaunched(tx: Tx, job: Job & { run: Run }): void {
+	job.run.launched = true;
+	job.dispatch_failures = undefined;
+	tx.touch(job);
+	launchWorked(tx, job);
+}
+
+/** The provider answered this run: an outage of its account is over. */
+export function* answered(tx: Tx, run: { job: number; token: number }): Op<void> {
+	const job = yield* runningJob(tx, run);
+	const quota = quotaOf(job.kind, job.run.account);
+	if (quota !== undefined) accountAnswers(tx, job, quota);
+}
+
+export function* extend(tx: Tx, run: { job: number; token: number }): Op<{ cancel_requested: boolean; lease_until: number | null }> {
+	const job = yield* runningJob(tx, run);
+	if (job.run.lease_until !== undefined) {
+		job.run.lease_until = tx.now + tx.config.lease_ms;
+		job.due_at = job.run.lease_until;
+		tx.touch(job);
+	}
+	return { cancel_requested: job.run.intent !== undefined, lease_until: job.run.lease_until ?? null };
+}
+
+/** Records a stop before the first signal is sent. If a stop was requested earlier, that one stays. */
+export function* stop(tx: Tx, run: { job: number; token: number }, { kind, reason }: { kind: StopKind; reason: string }): Op<void> {
+	const job = yield* runningJob(tx, run);
+	if (job.run.intent) return;
+	job.run.intent = { kind, reason, by: tx.by, at: tx.now };
+	tx.touch(job);
+	tx.event("stop_asked", job.id, { kind, reason });
+}
+
+/** `decided`: what becomes of the job, where the caller knows it without the rules in core/outcome.ts. */
+export function* finish(tx: Tx, told: RunEnd, decided?: Next): Op<Ended> {
+	const job = yield* runningJob(tx, told);
+	const { run } = job;
+	const ending = spokenEnd(job, told);
+	const exit_kind = exitKindOf(job, ending);
+	takeBack(tx, job);
+	for (const [key, amount] of footprint(job, run.account, run.host === "" ? undefined : run.host)) tx.count("usage", key, -amount);
+	const released = releaseBudgets(tx, run);
+	tx.stirred = true;
+
+	let refunded = false;
+	if (exit_kind === "launch_failed" && ending.fault === "job") probeUndecided(tx, job);
+	else if (exit_kind === "launch_failed") refunded = yield* launchFailed(tx, job, ending.message ?? "launch failed");
+	else if (run.launched || !["lost", "cancelled", "drained", "preempted", "launch_failed"].includes(ending.exit_kind))
+		markLaunched(tx, job);
+	else probeUndecided(tx, job);
+	if (exit_kind === "rate_limited") limitAccount(tx, run.account ?? "default", ending);
+	const quota = quotaOf(job.kind, run.account);
+	// If the program completed, its account works, whatever verdict the run gave on its own work.
+	const toldKind = exitKindOf(job, told);
+	if (toldKind === "completed" && quota !== undefined) accountWorks(tx, quota, run.started_at);
+	const met = quota === undefined ? undefined : outageAtEnd(tx, job, quota, { ...told, exit_kind: toldKind });
+	if (ending.session !== undefined) job.session = ending.session;
+	if (ending.usage !== undefined) job.usage = sum(job.usage, ending.usage);
+	if (ending.denied !== undefined) job.denied = ending.denied.length === 0 ? undefined : ending.denied;
+	job.closing_question = exit_kind === "completed" ? ending.closing_question : undefined;
+	if (ending.message !== undefined && exit_kind !== "completed") job.last_failure = ending.message;
+
+	if (run.verdict !== undefined) job.verdict = run.verdict;
+
+	const next: Next =
+		decided ?? (refunded ? { to: "wait", exit_kind, burns: "nothing" } : afterRun(job, ending, tx.config, tx.now, tx.chance(), met));
+	job.due_at = undefined;
+	if (ending.stays && run.host !== "") job.stays = run.host;
+	else if (job.stays !== undefined) drop(job, ["stays"]);
+	if (next.to === "end") yield* end(tx, job, next, ending);
+	else yield* wait(tx, job, next, ending);
+	// Charge last: a breached budget may stop runs, and this run must have ended by then.
+	if (exit_kind !== "launch_failed") {
+		const wall_s = Math.ceil(Math.max(0, tx.now - run.started_at) / 1000);
+		if (job.owner !== undefined || job.batch !== undefined || job.repo !== undefined)
+			yield* chargeRun(tx, job, { ...ending.usage, runs: 1, wall_s });
+	}
+	released();
+	const ended: Ended = { job: job.id, status: job.status };
+	if (next.to === "wait" && next.backoff_until !== undefined) ended.retry_at = next.backoff_until;
+	return ended;
+}
+
+function sum(before: Record<string, number> | undefined, more: Record<string, number>): Record<string, number> {
+	const all = { ...before };
+	for (const [dim, amount] of Object.entries(more)) all[dim] = Math.min(Number.MAX_SAFE_INTEGER, (all[dim] ?? 0) + amount);
+	return all;
+}
+
+function* end(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "end" }>, ending: RunEnd): Op<void> {
+	if (next.status === "succeeded" && job.will_merge) job.merge_status = ending.merge_status ?? "pending";
+	if (
+		next.exit_kind === "failed" ||
+		next.exit_kind === "crashed" ||
+		next.exit_kind === "timeout" ||
+		next.exit_kind === "stalled" ||
+		next.exit_kind === "lost"
+	)
+		job.failures = (job.failures ?? 0) + 1;
+	if (next.exit_kind === "launch_failed") {
+		if (tx.config.dispatch_breaker === "run") job.failures = (job.failures ?? 0) + 1;
+		else job.dispatch_failures = (job.dispatch_failures ?? 0) + 1;
+	}
+	const { run } = job;
+	(job as Job).run = undefined;
+	yield* endJob(tx, job, ending.usage === undefined ? next : { ...next, usage: ending.usage });
+	const { attempt, host, worker, account, started_at } = run;
+	job.last_run = account === undefined ? { attempt, host, worker, started_at } : { attempt, host, worker, account, started_at };
+	if (job.locks) yield* releaseLocks(tx, job);
+}
+
+function* wait(tx: Tx, job: Job & { run: Run }, next: Extract<Next, { to: "wait" }>, ending: RunEnd): Op<void> {
+	const { run } = job;
+	tx.changes.runs.push({
+		job: job.id,
+		attempt: run.attempt,
+		host: run.host,
+		worker: run.worker,
+		account: run.account ?? null,
+		started_at: run.started_at,
+		ended_at: tx.now,
+		exit_kind: next.exit_kind,
+		exit_code: ending.exit_code ?? null,
+		message: ending.message ?? null,
+	});
+	if (next.burns === "failure") job.failures = (job.failures ?? 0) + 1;
+	if (next.burns === "dispatch") job.dispatch_failures = (job.dispatch_failures ?? 0) + 1;
+	if (next.backoff_until !== undefined) job.backoff_until = next.backoff_until;
+	if (next.question !== undefined) job.question = next.question;
+	job.exit_kind = next.exit_kind;
+	if (ending.goes_on && next.exit_kind === "crashed") job.goes_on = true;
+	if (job.session !== undefined && run.account !== undefined && job.account === undefined) job.prefer = run.account;
+	drop(job, ["run", "forced", "ready_at"]);
+	job.line = "end";
+	job.bucket = tx.bucketFor(job).id;
+	tx.move(job, "queued", "requeued", {
+		exit_kind: next.exit_kind,
+		attempt: run.attempt,
+		burns: next.burns,
+		...(next.backoff_until === undefined ? {} : { retry_at: next.backoff_until }),
+		...(ending.message === undefined ? {} : { message: ending.message }),
+		...(ending.usage === undefined ? {} : { usage: ending.usage }),
+	});
+	if (job.locks) yield* releaseLocks(tx, job);
+	// A predecessor was rewound and runs again meanwhile.
+	if (job.deps_left) yield* reevaluate(tx, job, yield* recount(tx, job));
+	else yield* reevaluate(tx, job);
+}

@@ -1,0 +1,158 @@
+// Upkeep: forgets old jobs, and matches a host's runs with the processes that it finds.
+
+import type { Claimed, GcReport, Scheduler } from "../../contracts/scheduler.ts";
+import { ask, type Op } from "../../contracts/store.ts";
+import { jobOfArtifact } from "../../core/fact.ts";
+import { isMerging, isTerminal, type Job, runId } from "../../core/job.ts";
+import { reconcile } from "../../core/reconcile.ts";
+import { copy } from "../../core/text/copy.ts";
+import { dropOutputs } from "../library/outputs.ts";
+import type { Tx } from "../transaction/tx.ts";
+import { finish, started } from "./finish.ts";
+import { dropName } from "./names.ts";
+
+const PIECE = 200;
+const KEPT_BUCKETS = 100;
+
+type GcCursor = { ended_at: number; id: number };
+
+/** Forgets jobs that ended before a time and that no active job refers to any more, piece by piece. */
+export async function forgetBefore(run: <T>(task: (tx: Tx) => Op<T>) => Promise<T>, before: number): Promise<GcReport> {
+	const total = { deleted: 0, kept: 0, unmerged: 0 };
+	for (let cursor: GcCursor | null = { ended_at: -1, id: 0 }; cursor; ) {
+		const at: GcCursor = cursor;
+		const some: GcPiece = await run((tx) => gcSome(tx, before, at));
+		total.deleted += some.deleted;
+		total.kept += some.kept;
+		total.unmerged += some.unmerged;
+		cursor = some.next;
+	}
+	const { unmerged, ...rest } = total;
+	return unmerged > 0 ? total : rest;
+}
+
+type GcPiece = { deleted: number; kept: number; unmerged: number; next: GcCursor | null };
+
+/** Forgets the next jobs that ended before a time, that no active job refers to and whose merge is over. */
+export function* gcSome(tx: Tx, before: number, after: GcCursor): Op<GcPiece> {
+	const old = yield* ask({ read: "old", before, after, limit: PIECE });
+	let deleted = 0;
+	let unmerged = 0;
+	for (const job of old) {
+		// Keep a job whose merge is still open: without it, its work could no longer be found, merged or shown as needing a human.
+		if (isMerging(job)) {
+			unmerged++;
+			continue;
+		}
+		if (yield* isReferred(tx, job)) continue;
+		yield* dropName(tx, job);
+		tx.put("family", String(job.id), null);
+		dropOutputs(tx, job.id, job.attempt);
+		tx.forget(job.id);
+		deleted++;
+	}
+	if (deleted > 0) tx.event("gc", null, { deleted });
+	const last = old[old.length - 1];
+	const next = last && old.length === PIECE ? { ended_at: last.ended_at ?? 0, id: last.id } : null;
+	return { deleted, kept: old.length - deleted, unmerged, next };
+}
+
+/** True if an active job refers to this one: it has an edge from it, needs an artifact of it, or is its descendant. */
+function* isReferred(tx: Tx, job: Job): Op<boolean> {
+	for (let after = 0; job.dependents; ) {
+		const edges = yield* ask({ read: "edges", pred: job.id, after, limit: 1000 });
+		yield* tx.load(edges.map((edge) => edge.job));
+		if (edges.some((edge) => isActive(tx.peek(edge.job)))) return true;
+		if (edges.length < 1000) break;
+		after = (edges[edges.length - 1] as { job: number }).job;
+	}
+	const keys = [
+		`artifact:job:${job.id}`,
+		`artifact:patch:${job.id}`,
+		...(job.produces ?? [])
+			.filter((one) => jobOfArtifact(one) === undefined)
+			.map((one) => (job.repo === undefined ? `artifact:${one}` : `artifact:${one}@${job.repo}`)),
+	];
+	for (const key of keys) {
+		const needing = yield* ask({ read: "links", key, role: "needs", after: 0, limit: 1000 });
+		yield* tx.load(needing);
+		if (needing.some((id) => isActive(tx.peek(id)))) return true;
+	}
+	if ((yield* tx.get<number>("family", String(job.id))) !== null || job.path) {
+		const relatives = yield* ask({ read: "active", filter: {}, after: job.id, limit: 100_000 });
+		return relatives.some((one) => one.path?.includes(job.id));
+	}
+	return false;
+}
+
+const isActive = (job: Job | undefined): boolean => job !== undefined && !isTerminal(job.status);
+
+/**
+ * All running jobs except kernel entries. Stops at the known total, because a store without an index on status walks the jobs by id; running jobs are
+ * mostly among the oldest.
+ */
+export function* runningJobs(tx: Tx): Op<Job[]> {
+	const running: Job[] = [];
+	const total = tx.memory.usage.get("all") ?? 0;
+	for (let after = 0; running.length < total; ) {
+		const limit = Math.min(1000, total - running.length);
+		const some = yield* ask({ read: "running", after, limit });
+		for (const job of some) if (job.kind !== "kernel") running.push(job);
+		if (some.length < limit) break;
+		after = (some[some.length - 1] as Job).id;
+	}
+	return running;
+}
+
+/** The running jobs of a host, except kernel entries, which the host does not run itself. */
+function* runningOn(tx: Tx, host: string): Op<Job[]> {
+	return (yield* runningJobs(tx)).filter((job) => job.run?.host === host);
+}
+
+export function* assigned(tx: Tx, host: string): Op<Claimed[]> {
+	const jobs = yield* runningOn(tx, host);
+	const specs = yield* tx.specs(jobs.map((job) => job.id));
+	return copy(
+		jobs.flatMap((job) => {
+			const spec = specs.get(job.id);
+			return job.run && spec ? [{ job, spec, run: job.run }] : [];
+		}),
+	);
+}
+
+type Found = Parameters<Scheduler["recover"]>[0];
+
+/** Matches what a host finds when it comes back with the runs that it was assigned. */
+export function* recover(tx: Tx, host: string, found: Found, reboot: boolean): Op<Awaited<ReturnType<Scheduler["recover"]>>> {
+	const mine = new Map((yield* runningOn(tx, host)).map((job) => [runId(job.id, job.run?.attempt ?? 0), job]));
+	const report = { adopted: [] as string[], ended: [] as string[], lost: [] as string[], start: [] as string[] };
+	for (const duty of reconcile([...mine.keys()], found)) {
+		const job = mine.get(duty.run);
+		if (!job?.run) continue;
+		const run = { job: job.id, token: job.run.token };
+		if (duty.do === "adopt") {
+			// The process runs, but the daemon that started it died before it could report the start.
+			yield* started(tx, run);
+			report.adopted.push(duty.run);
+		} else if (duty.do === "start") report.start.push(duty.run);
+		else if (duty.do === "end") {
+			yield* finish(tx, { ...run, exit_kind: duty.exit_code === 0 ? "completed" : "failed", exit_code: duty.exit_code });
+			report.ended.push(duty.run);
+		} else if (duty.do === "lost") {
+			yield* finish(tx, { ...run, exit_kind: "lost", message: "scheduler recovery", ...(reboot ? { reboot: true } : {}) });
+			report.lost.push(duty.run);
+		}
+	}
+	return report;
+}
+
+/** Drops buckets without ready jobs. A bucket that is needed again is created again. */
+export function* dropEmptyBuckets(tx: Tx): Op<void> {
+	if (tx.memory.buckets.size < KEPT_BUCKETS) return;
+	let left = PIECE;
+	for (const [key, id] of [...tx.memory.bucketIds]) {
+		const bucket = tx.memory.buckets.get(id);
+		if (bucket && bucket.ready === 0 && bucket.stage === undefined && left-- > 0) tx.put("bucket", key, null);
+	}
+	yield* [];
+}

@@ -1,0 +1,91 @@
+// Lookups and lists for people: names, locks, batches, artifacts, the newest event.
+
+import type { ArtifactView, BatchView, LockView } from "../../contracts/scheduler.ts";
+import { ask, type Op } from "../../contracts/store.ts";
+import { SluiceError } from "../../core/errors.ts";
+import { nearest } from "../../core/input/nearest.ts";
+import { jobNamed, nearestName } from "../operations/names.ts";
+import { runningJobs } from "../operations/upkeep.ts";
+import type { Ids } from "../transaction/cache.ts";
+import type { Tx } from "../transaction/tx.ts";
+import type { FactRecord, Reservation } from "../waiting/gate-facts.ts";
+import { holdersIn, type LockRecord } from "../waiting/lock-reads.ts";
+import type { BatchRecord } from "../waiting/park.ts";
+import { mustFind } from "./jobs.ts";
+
+export function* find(tx: Tx, name: string): Op<number> {
+	const id = yield* jobNamed(tx, name);
+	if (id !== null) return (yield* mustFind(tx, id)).id;
+	const guess = yield* nearestName(name);
+	throw new SluiceError("not_found", `there is no job called "${name}"`, {
+		field: "id",
+		hint: guess ? `did you mean "${guess}"?` : "sluice list --all shows the jobs that exist",
+	});
+}
+
+export function* locks(tx: Tx): Op<LockView[]> {
+	const views = new Map<string, LockView>();
+	for (const [, key, value] of yield* ask({ read: "standing", kinds: ["lock"] })) {
+		const holders = holdersIn(value as LockRecord);
+		views.set(key, { key, holders: holders.map(([job, mode]) => ({ job, mode })), reserved_for: null });
+	}
+	for (const job of yield* runningJobs(tx))
+		for (const { key, mode } of job.locks ?? [])
+			if (!views.has(key)) views.set(key, { key, holders: [{ job: job.id, mode }], reserved_for: null });
+	for (const [key, value] of tx.memory.all("reserve")) {
+		const view = views.get(key) ?? { key, holders: [], reserved_for: null };
+		views.set(key, { ...view, reserved_for: (value as Reservation).job });
+	}
+	return [...views.values()].sort(by("key"));
+}
+
+export function* batches(): Op<BatchView[]> {
+	const rows = yield* ask({ read: "standing", kinds: ["batch"] });
+	return rows
+		.map(([, name, value]) => {
+			const { open, total, owned } = value as BatchRecord;
+			return { name, open, total, owned: owned === true };
+		})
+		.sort(by("name"));
+}
+
+export function* closeBatch(tx: Tx, name: string): Op<BatchView> {
+	const record = yield* tx.get<BatchRecord>("batch", name);
+	if (!record) {
+		const names = (yield* batches()).map((one) => one.name);
+		const guess = nearest(name, names);
+		throw new SluiceError("not_found", `name: there is no batch "${name}"`, {
+			field: "name",
+			hint: guess ? `did you mean "${guess}"?` : "sluice batch list --all shows the batches that exist",
+		});
+	}
+	const { open, total, owned } = record;
+	if (owned) {
+		tx.put("batch", name, { open, total } satisfies BatchRecord);
+		if (open === 0) tx.event("batch_closed", null, { batch: name, total });
+	}
+	return { name, open, total, owned: false };
+}
+
+export function* artifacts(): Op<ArtifactView[]> {
+	const rows = yield* ask({ read: "standing", kinds: ["fact"] });
+	return rows
+		.flatMap(([, key, record]) => {
+			if (!key.startsWith("artifact:")) return [];
+			const { value, error, at } = record as FactRecord;
+			// Artifacts of a repo end in `@repo`. A repo is a label: it has no slash and no colon.
+			const [, artifact = "", repo] = /^artifact:(.*?)(?:@([\p{L}\p{N}_.+-]+))?$/su.exec(key) ?? [];
+			return [{ artifact, repo: repo ?? null, present: typeof value === "boolean" ? value : null, observed_at: at, error: error ?? null }];
+		})
+		.sort(by("artifact"));
+}
+
+export function* lastEvent(tx: Tx): Op<number> {
+	yield* [];
+	return (tx.memory.recall("meta", "ids") as Ids | null)?.seq ?? 0;
+}
+
+const by =
+	<K extends string>(key: K) =>
+	(a: Record<K, string>, b: Record<K, string>): number =>
+		a[key] < b[key] ? -1 : 1;

@@ -1,0 +1,379 @@
+// Locks. A claim takes all locks of a job at once, the end of its run releases them. A job that cannot have its locks is parked on the first key that is not
+// free; each key's wait queue is in the order of dispatch.
+//
+// When a key is free, the waiters that could be the best of their bucket are made ready, so that the bucket which can start a job first finds it there. When
+// one of them takes the key, the rest are parked on it again. A release thus wakes a few waiters, never all.
+
+import { ask, type LinkRole, type LinkRow, type Op } from "../../contracts/store.ts";
+import { lockLine, obstacle } from "../../core/gates/locks.ts";
+import { isWaiting, type Job, type Lock, type LockMode } from "../../core/job.ts";
+import { priorityAt } from "../../core/order.ts";
+import type { ReadyJob } from "../../core/plan.ts";
+import type { Tx } from "../transaction/tx.ts";
+import { isHeldBack, lockStates, type Reservation } from "./gate-facts.ts";
+import { fetchHolders, type Holders, holdersIn, type LockRecord } from "./lock-reads.ts";
+import { reevaluate, setDue } from "./park.ts";
+
+/** Ready jobs evicted, or shared waiters woken, in one transaction; a `settle` record continues with the rest in the next ones. */
+const SOME = 200;
+
+/**
+ * Fast path of `takeLocks` for exclusive locks that are free and contended by no other job; returns false otherwise. Writes no lock record: the job's `wants`
+ * link plus its status `running` identify the holder. Safe because no other job can become ready for the key while it is held.
+ */
+export function takeAtOnce(tx: Tx, job: Job): boolean {
+	const { memory } = tx;
+	if (memory.all("reserve").size > 0) return false;
+	for (const lock of job.locks ?? [])
+		if (lock.mode !== "exclusive" || memory.recall("lock", lock.key) !== null || !concernsNobody(tx, job, lock)) return false;
+	for (const { key } of job.locks ?? []) memory.remember("lock", key, job.id satisfies LockRecord);
+	return true;
+}
+
+export function* takeLocks(tx: Tx, job: Job): Op<void> {
+	let kept: Map<string, Reservation> | undefined;
+	for (const { key, mode } of job.locks ?? []) {
+		const holders = yield* holdersOf(tx, key);
+		tx.put("lock", key, { holders: [...holders, [job.id, mode]] } satisfies LockRecord);
+		const reservation = reservationOf(tx, key);
+		if (reservation?.job !== job.id) continue;
+		kept ??= new Map();
+		kept.set(key, reservation);
+		tx.put("reserve", key, null);
+	}
+	for (const lock of job.locks ?? []) {
+		const reservation = kept?.get(lock.key);
+		if (!reservation && concernsNobody(tx, job, lock)) continue;
+		yield* passOn(tx, lock.key, reservation?.next);
+		yield* evict(tx, lock.key, lock.mode);
+		if (lock.mode === "shared") yield* wakeLockWaiters(tx, lock.key);
+	}
+}
+
+export function* releaseLocks(tx: Tx, job: Job): Op<void> {
+	unwant(tx, job);
+	for (const { key } of job.locks ?? []) {
+		const holders = (yield* holdersOf(tx, key)).filter(([holder]) => holder !== job.id);
+		if (tx.memory.recall("lock", key) === job.id) tx.memory.remember("lock", key, null);
+		else tx.put("lock", key, holders.length > 0 ? { holders } : null);
+	}
+	for (const { key } of job.locks ?? []) if (!isUnawaited(tx, key)) yield* wakeLockWaiters(tx, key);
+}
+
+function* holdersOf(tx: Tx, key: string): Op<Holders> {
+	yield* fetchHolders(tx, [key]);
+	return holdersIn(tx.memory.recall("lock", key) as LockRecord | null);
+}
+
+/** True if no other ready or waiting job is affected when `job` takes this lock. */
+function concernsNobody({ memory }: Tx, job: Job, { key, mode }: Lock): boolean {
+	const rivals = memory.rivals.get(key);
+	if (!rivals) return false;
+	if (mode === "shared") return rivals.wants.size === 0 && !rivals.shared;
+	return !rivals.shares && (rivals.wants.size === 0 || (rivals.wants.size === 1 && rivals.wants.has(job.id)));
+}
+
+/** No job waits for the key, and no reservation exists. */
+function isUnawaited({ memory }: Tx, key: string): boolean {
+	const rivals = memory.rivals.get(key);
+	return rivals !== undefined && !rivals.exclusive && !rivals.shared && memory.all("reserve").size === 0;
+}
+
+const ROLE = { exclusive: "wants", shared: "shares" } as const satisfies Record<LockMode, LinkRole>;
+
+/**
+ * Links a ready job to the keys it could take, so that the job that takes one of them finds this one and evicts it. The link stays while the job runs: it does
+ * no harm there, and a start has one row less to write.
+ */
+export function want(tx: Tx, job: Job): void {
+	const { links, unlinks } = tx.changes;
+	for (const { key, mode } of job.locks ?? []) {
+		// The job's run ended and it became ready again in this transaction: keep the stored row.
+		const left = lastOf(unlinks, job, key);
+		if (left >= 0) unlinks.splice(left, 1);
+		else links.push({ key, role: ROLE[mode], job: job.id });
+		const rivals = tx.memory.rivals.get(key);
+		if (mode === "exclusive") rivals?.wants.add(job.id);
+		else if (rivals) rivals.shares = true;
+	}
+}
+
+export function unwant(tx: Tx, job: Job): void {
+	const { links, unlinks } = tx.changes;
+	for (const { key, mode } of job.locks ?? []) {
+		// A link made in this transaction is not stored yet: take it out of the changes instead.
+		const fresh = lastOf(links, job, key);
+		if (fresh >= 0) links.splice(fresh, 1);
+		else unlinks.push({ key, role: ROLE[mode], job: job.id });
+		if (mode === "exclusive") tx.memory.rivals.get(key)?.wants.delete(job.id);
+	}
+}
+
+const lastOf = (links: readonly LinkRow[], job: Job, key: string): number =>
+	links.findLastIndex((link) => link.job === job.id && link.key === key && (link.role === "wants" || link.role === "shares"));
+
+/** Ready jobs that could take the key exclusively, and its exclusive holder; by job number. */
+function* wantingJobs(tx: Tx, key: string, limit: number): Op<number[]> {
+	const known = tx.memory.rivals.get(key)?.wants;
+	if (known) return [...known].sort((a, b) => a - b).slice(0, limit);
+	return yield* ask({ read: "links", key, role: "wants", after: 0, limit });
+}
+
+/** Ready jobs that could take the key in shared mode, and its shared holders. */
+function* sharingJobs(tx: Tx, key: string, limit: number): Op<number[]> {
+	const rivals = tx.memory.rivals.get(key);
+	if (rivals && !rivals.shares) return [];
+	const jobs = yield* ask({ read: "links", key, role: "shares", after: 0, limit });
+	if (rivals && jobs.length === 0) rivals.shares = false;
+	return jobs;
+}
+
+function* waitingBuckets(tx: Tx, key: string, mode: LockMode): Op<number[]> {
+	const rivals = tx.memory.rivals.get(key);
+	if (rivals && !rivals[mode]) return [];
+	const line = lockLine(key, mode);
+	const buckets = tx.lines.buckets(line) ?? (yield* ask({ read: "buckets", line }));
+	if (rivals && buckets.length === 0) rivals[mode] = false;
+	return buckets;
+}
+
+/** A job took or reserved the key in this mode: the ready jobs that can no longer take it are parked on it again. */
+function* evict(tx: Tx, key: string, mode: LockMode): Op<void> {
+	yield* evictFirst(tx, `evict/${key}`, yield* wantingJobs(tx, key, SOME + 1));
+	if (mode === "exclusive") yield* evictFirst(tx, `evict_shared/${key}`, yield* sharingJobs(tx, key, SOME + 1));
+}
+
+function* evictFirst(tx: Tx, note: string, wanting: readonly number[]): Op<void> {
+	if (wanting.length > SOME) tx.put("settle", note, { after: wanting[SOME - 1] as number });
+	yield* putBack(tx, wanting.slice(0, SOME));
+}
+
+function* putBack(tx: Tx, wanting: readonly number[]): Op<void> {
+	yield* tx.load(wanting);
+	const overdue: Job[] = [];
+	for (const id of wanting) {
+		const job = tx.peek(id);
+		if (!job || !isWaiting(job.status) || !(job.line === "" || job.line.startsWith("batch:"))) continue;
+		yield* reevaluate(tx, job);
+		if (isOverdue(tx, job)) overdue.push(job);
+	}
+	yield* reserveAll(tx, overdue);
+}
+
+/** Reserves the keys of overdue jobs, the job that has been ready longest first. */
+export function* reserveAll(tx: Tx, overdue: readonly Job[]): Op<void> {
+	const inOrder = [...overdue].sort((a, b) => (a.ready_at as number) - (b.ready_at as number) || a.id - b.id);
+	for (const job of inOrder) yield* reserve(tx, job);
+}
+
+/** The job has waited for its locks for so long (`order.overdue_after_ms`) that they are reserved for it. */
+export const isOverdue = (tx: Tx, job: Job): boolean => {
+	const after = tx.config.order.overdue_after_ms;
+	return after > 0 && job.line.startsWith("lock:") && job.ready_at !== undefined && job.ready_at + after <= tx.now;
+};
+
+/** Continues an eviction that did not fit into one transaction. Returns the last job evicted, or null when the eviction is complete. */
+export function* evictMore(tx: Tx, key: string, mode: LockMode, after: number): Op<number | null> {
+	const wanting = yield* ask({ read: "links", key, role: ROLE[mode], after, limit: SOME });
+	yield* putBack(tx, wanting);
+	return wanting.length < SOME ? null : (wanting[SOME - 1] as number);
+}
+
+/**
+ * Wakes the jobs that could take the key now: the job it is reserved for, all shared waiters, and the exclusive waiters of each bucket that could be dispatched
+ * first.
+ */
+export function* wakeLockWaiters(tx: Tx, key: string): Op<void> {
+	const reserver = reservationOf(tx, key);
+	const first = reserver ? yield* tx.find(reserver.job) : undefined;
+	if (first && isWaiting(first.status) && first.line.startsWith("lock:")) {
+		yield* reevaluate(tx, first);
+		if (isOverdue(tx, first)) yield* reserve(tx, first);
+	}
+	yield* wakeExclusive(tx, key);
+	if (!(yield* wakeShared(tx, key))) tx.put("settle", `pump/${key}`, { after: 0 });
+}
+
+function* firstIn(tx: Tx, line: string, bucket: number, below: { rank: number; level: number } | undefined): Op<ReadyJob | undefined> {
+	const known = tx.lines.first(line, bucket, below);
+	if (known !== undefined) return known ?? undefined;
+	return (yield* ask({ read: "line", line, bucket, ...(below ? { below } : {}), limit: 1 }))[0];
+}
+
+function* wakeExclusive(tx: Tx, key: string): Op<void> {
+	// An exclusive waiter cannot take a key that has a holder, so the search for the best one, level by level, can be skipped.
+	if ((yield* holdersOf(tx, key)).length > 0) return;
+	const buckets = yield* waitingBuckets(tx, key, "exclusive");
+	if (buckets.length === 0) return;
+	const awake = new Map<number, ReadyJob[]>(buckets.map((bucket) => [bucket, []]));
+	const wanting = yield* wantingJobs(tx, key, 50);
+	yield* tx.load(wanting);
+	for (const id of wanting) {
+		const job = tx.peek(id);
+		if (job?.line === "" && modeOf(job, key) === "exclusive") awake.get(job.bucket)?.push(tx.headOf(job));
+	}
+	for (const [bucket, up] of awake) yield* wakeFirsts(tx, key, bucket, up);
+}
+
+/** Lies below every promoted job (rank > 0) and above all others. */
+const PLAIN = { rank: 1, level: Number.MIN_SAFE_INTEGER };
+
+/**
+ * Wakes, level by level, the waiters of one bucket that could be its best while the key is free. The first of a lower level may overtake the current best by
+ * aging, so each level within reach of the age boost gets one. Of the jobs that are not promoted the best is woken even behind a promoted one: the bucket
+ * competes with other lanes by it.
+ */
+function* wakeFirsts(tx: Tx, key: string, bucket: number, awake: ReadyJob[]): Op<void> {
+	const { age_boost_per_minute, age_boost_max } = tx.config.order;
+	const reach = age_boost_per_minute > 0 ? age_boost_max : 0;
+	const line = lockLine(key, "exclusive");
+	let below: { rank: number; level: number } | undefined;
+	for (let tried = 0; tried < SOME; tried++) {
+		const head = yield* firstIn(tx, line, bucket, below);
+		if (!head || (head.rank <= 0 && awake.some((up) => up.rank === 0 && (head.rank < 0 || head.level < up.level - reach)))) return;
+		if (!awake.some((up) => staysBefore(up, head))) {
+			const job = yield* tx.find(head.id);
+			if (!job || !(yield* canTake(tx, job, key))) return;
+			yield* reevaluate(tx, job);
+			if (job.line === line) return;
+			if (job.line !== "") {
+				// Another of its keys may be taken: then the next waiter gets its chance.
+				if (isOverdue(tx, job)) yield* reserve(tx, job);
+				continue;
+			}
+			awake.push(head);
+		}
+		below = head.rank > 0 ? PLAIN : { rank: head.rank, level: head.level };
+	}
+}
+
+/** Whether `up` is dispatched before `head` now and for as long as both wait. */
+function staysBefore(up: ReadyJob, head: ReadyJob): boolean {
+	if (head.rank !== 0) return up.rank > head.rank;
+	if (up.rank !== 0 || up.level < head.level) return false;
+	return up.age_at !== head.age_at ? up.age_at < head.age_at : up.id < head.id;
+}
+
+/** Wakes the waiters that want the key in shared mode. Returns false when there are more than fit into one transaction. */
+export function* wakeShared(tx: Tx, key: string): Op<boolean> {
+	if ((yield* holdersOf(tx, key)).some(([, mode]) => mode === "exclusive")) return true;
+	const line = lockLine(key, "shared");
+	let left = SOME;
+	for (const bucket of yield* waitingBuckets(tx, key, "shared"))
+		while (left-- > 0) {
+			const best = yield* bestWaiter(tx, line, bucket);
+			if (!best || !(yield* canTake(tx, best, key))) break;
+			yield* reevaluate(tx, best);
+			if (best.line === line) break;
+			if (isOverdue(tx, best)) yield* reserve(tx, best);
+		}
+	return left > 0;
+}
+
+const modeOf = (job: Job, key: string): LockMode | undefined => job.locks?.find((lock) => lock.key === key)?.mode;
+
+function* canTake(tx: Tx, job: Job, key: string): Op<boolean> {
+	const lock = job.locks?.find((one) => one.key === key);
+	return lock !== undefined && obstacle(job, lock, (yield* lockStates(tx, [key]))(key)) === undefined;
+}
+
+/** The dispatch order within one bucket, where the lane's base priority is the same for all. */
+function precedes(tx: Tx, a: ReadyJob, b: ReadyJob): boolean {
+	if (a.rank !== b.rank) return a.rank > b.rank;
+	const [p, q] = [a, b].map((head) => priorityAt(0, head.level, head.age_at, tx.now, tx.config)) as [number, number];
+	if (p !== q) return p > q;
+	return a.age_at !== b.age_at ? a.age_at < b.age_at : a.id < b.id;
+}
+
+/** The waiter of this bucket that dispatch would take first. */
+function* bestWaiter(tx: Tx, line: string, bucket: number): Op<Job | undefined> {
+	let best: ReadyJob | undefined;
+	let below: { rank: number; level: number } | undefined;
+	for (let levels = 0; levels <= tx.config.order.age_boost_max + 1; levels++) {
+		const head = yield* firstIn(tx, line, bucket, below);
+		if (!head || (best && (head.rank < best.rank || head.level < best.level - tx.config.order.age_boost_max))) break;
+		if (!best || precedes(tx, head, best)) best = head;
+		below = { rank: head.rank, level: head.level };
+	}
+	return best && (yield* tx.find(best.id));
+}
+
+/**
+ * Releases the reservations of a job that something other than its locks keeps from starting. A job that became ready keeps its reservations until it starts.
+ */
+export function* giveUpReservations(tx: Tx, job: Job): Op<void> {
+	if (!job.locks || tx.memory.all("reserve").size === 0) return;
+	const kept = job.locks.filter(({ key }) => reservationOf(tx, key)?.job === job.id);
+	const nexts = kept.map(({ key }) => unreserve(tx, key, job.id));
+	for (const [index, { key }] of kept.entries()) {
+		yield* passOn(tx, key, nexts[index]);
+		yield* wakeLockWaiters(tx, key);
+	}
+}
+
+/**
+ * Reserves the keys of an overdue waiter, in the order of its locks. Stops at the first key that is reserved for another job, so two reservers can never wait
+ * for each other. Stops also after the first key that another job holds exclusively: the waiter needs that one next, and the keys after it may still be used by
+ * other jobs.
+ */
+export function* reserve(tx: Tx, job: Job): Op<void> {
+	const after = tx.config.order.overdue_after_ms;
+	const retryIn = Math.max(1000, Math.min(60_000, after));
+	job.reserve_at = tx.now + retryIn;
+	setDue(tx, job, undefined);
+	tx.touch(job);
+	if (isHeldBack(tx, job)) return;
+	const states = yield* lockStates(
+		tx,
+		(job.locks ?? []).map((lock) => lock.key),
+	);
+	for (const lock of job.locks ?? []) {
+		const kept = reservationOf(tx, lock.key);
+		if (kept?.job === job.id) continue;
+		if (kept) {
+			const next = kept.next ?? [];
+			if (!next.includes(job.id) && next.length < SOME)
+				tx.put("reserve", lock.key, { ...kept, next: [...next, job.id] } satisfies Reservation);
+			return;
+		}
+		tx.put("reserve", lock.key, { job: job.id, since: tx.now, mode: lock.mode } satisfies Reservation);
+		tx.event("reserved", job.id, { key: lock.key });
+		const heldAlone = states(lock.key).holders.some((holder) => holder.mode === "exclusive");
+		if (heldAlone) return;
+		yield* evict(tx, lock.key, lock.mode);
+	}
+}
+
+const reservationOf = (tx: Tx, key: string) => tx.memory.recall("reserve", key) as Reservation | null;
+
+/** Drops the reservation of a key. Returns the jobs that were queued to reserve it next. */
+function unreserve(tx: Tx, key: string, job: number): number[] | undefined {
+	const next = reservationOf(tx, key)?.next;
+	tx.put("reserve", key, null);
+	tx.event("unreserved", job, { key });
+	return next;
+}
+
+/** Passes an ended reservation on to the next queued job that is still overdue, before a job that came later can take the key. */
+function* passOn(tx: Tx, key: string, next: number[] = []): Op<void> {
+	for (const [index, id] of next.entries()) {
+		const job = yield* tx.find(id);
+		if (!job || !isWaiting(job.status) || !isOverdue(tx, job)) continue;
+		yield* reserve(tx, job);
+		const kept = reservationOf(tx, key);
+		if (kept?.job !== id) continue;
+		tx.put("reserve", key, { ...kept, next: next.slice(index + 1) } satisfies Reservation);
+		return;
+	}
+}
+
+/** Drops the reservations of jobs that something other than locks keeps from starting: their keys would lie idle. */
+export function* dropIdleReservations(tx: Tx): Op<void> {
+	const reservations = [...tx.memory.all("reserve")] as [string, Reservation][];
+	for (const [key, { job: id }] of reservations) {
+		const job = yield* tx.find(id);
+		if (job && isWaiting(job.status) && !isHeldBack(tx, job)) continue;
+		yield* passOn(tx, key, unreserve(tx, key, id));
+		yield* wakeLockWaiters(tx, key);
+	}
+}

@@ -1,0 +1,39 @@
+// The route within the dashboard: view, job and filters, to and from the URL. Pure.
+
+export const VIEWS = ["board", "graph", "timeline", "limits", "batches", "trends", "kernel"] as const;
+export type PageView = (typeof VIEWS)[number];
+export const TABS = ["why", "log", "runs", "diff", "history", "details"] as const;
+export type Tab = (typeof TABS)[number];
+
+export type Filter = { q: string; lane: string | null; repo: string | null; batch: string | null; status: string | null };
+export type Route = { view: PageView; job: number | null; tab: Tab; filter: Filter };
+
+const oneOf = <T extends string>(all: readonly T[], value: string | null, otherwise: T): T =>
+	(all as readonly (string | null)[]).includes(value) ? (value as T) : otherwise;
+
+export function routeOf(search: string): Route {
+	const params = new URLSearchParams(search);
+	const job = params.get("job");
+	const word = (key: string) => params.get(key) || null;
+	return {
+		view: oneOf(VIEWS, params.get("view"), "board"),
+		job: job !== null && /^[1-9]\d{0,14}$/.test(job) ? Number(job) : null,
+		tab: oneOf(TABS, params.get("tab"), "why"),
+		filter: { q: params.get("q") ?? "", lane: word("lane"), repo: word("repo"), batch: word("batch"), status: word("status") },
+	};
+}
+
+export function addressOf({ view, job, tab, filter }: Route): string {
+	const params = new URLSearchParams();
+	if (view !== "board") params.set("view", view);
+	if (job !== null) params.set("job", String(job));
+	if (job !== null && tab !== "why") params.set("tab", tab);
+	for (const [key, value] of Object.entries(filter)) if (value) params.set(key, value);
+	const text = params.toString();
+	return text === "" ? "/" : `/?${text}`;
+}
+
+/** The sign-in code in a link, or typed alone. Nothing else matches, in particular no token of the home: the page must never send one. */
+export function codeIn(text: string): string | null {
+	return /^(?:\S*#code=)?([\w-]{22})$/.exec(text.trim())?.[1] ?? null;
+}
