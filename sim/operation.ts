@@ -2,7 +2,7 @@
 
 import type { FactValue } from "../src/contracts/host.ts";
 import type { AgentState, PauseScope, RunEnd } from "../src/contracts/scheduler.ts";
-import type { Granted } from "../src/core/agents/allowing.ts";
+import type { Granted } from "../src/core/agents/permissions/allowing.ts";
 import type { Config } from "../src/core/config.ts";
 import type { ExitKind, JobInput, MergeStatus, Policy } from "../src/core/job.ts";
 

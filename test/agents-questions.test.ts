@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { deniedInRollout } from "../src/core/agents/adapters/codex-rollout.ts";
 import type { Expect } from "../src/core/agents/closing.ts";
-import { deniedInRollout } from "../src/core/agents/codex-rollout.ts";
 import { CAPTURES, capture, judged } from "./make/capture.ts";
 
 const seen = (name: string, changed: boolean | null, expects: Expect = "any") =>

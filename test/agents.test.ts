@@ -1,11 +1,11 @@
 // Adapters on what the real programs printed: every recorded scenario with its outcome, and the rules of usage over several runs of one session.
 
 import { describe, expect, test } from "vitest";
-import { causeOfText, delayIn, momentIn } from "../src/core/agents/causes.ts";
-import { resetInRollout, usedInRollout } from "../src/core/agents/codex-rollout.ts";
-import { NOTHING } from "../src/core/agents/happening.ts";
+import { resetInRollout, usedInRollout } from "../src/core/agents/adapters/codex-rollout.ts";
 import { exitKindFor } from "../src/core/agents/judge.ts";
-import { createRenderer } from "../src/core/agents/render.ts";
+import { causeOfText, delayIn, momentIn } from "../src/core/agents/stream/causes.ts";
+import { NOTHING } from "../src/core/agents/stream/happening.ts";
+import { createRenderer } from "../src/core/agents/stream/render.ts";
 import { capture, captures, judged } from "./make/capture.ts";
 
 /** scenario → outcome, exit kind, tokens, cost, and when it may go on. */

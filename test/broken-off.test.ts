@@ -4,12 +4,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { callsInTranscript, withRecordedCalls } from "../src/core/agents/claude-transcript.ts";
-import { usedInRollout, withRollout } from "../src/core/agents/codex-rollout.ts";
-import { usedInGeminiRecords, withGeminiRecords } from "../src/core/agents/gemini-record.ts";
-import { NOTHING, type Used } from "../src/core/agents/happening.ts";
-import { createReader } from "../src/core/agents/reading.ts";
-import { type Settled, settleUsage } from "../src/core/agents/usage.ts";
+import { callsInTranscript, withRecordedCalls } from "../src/core/agents/adapters/claude-transcript.ts";
+import { usedInRollout, withRollout } from "../src/core/agents/adapters/codex-rollout.ts";
+import { usedInGeminiRecords, withGeminiRecords } from "../src/core/agents/adapters/gemini-record.ts";
+import { NOTHING, type Used } from "../src/core/agents/stream/happening.ts";
+import { createReader } from "../src/core/agents/stream/reading.ts";
+import { type Settled, settleUsage } from "../src/core/agents/stream/usage.ts";
 
 const FOLDER = fileURLToPath(new URL("fixtures/broken-off", import.meta.url));
 /** `served`: tokens of each answer, in order; `first`: how many of them the run got that was broken off; `lost`: how many of those the program told nowhere. */

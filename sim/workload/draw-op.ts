@@ -1,7 +1,7 @@
 // Random operations that are not about a new job: claims, endings, clocks, operators, holds, budgets, kernel calls.
 
 import type { PauseScope } from "../../src/contracts/scheduler.ts";
-import type { Granted } from "../../src/core/agents/allowing.ts";
+import type { Granted } from "../../src/core/agents/permissions/allowing.ts";
 import { EXIT_KINDS } from "../../src/core/job.ts";
 import type { Act, EndPlan, Op, Whom } from "../operation.ts";
 import type { Random } from "../random.ts";

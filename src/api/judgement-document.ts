@@ -1,10 +1,10 @@
 // The judgement of recorded output as a document, the same for RPC and command line.
 
-import { NOTHING } from "../core/agents/happening.ts";
 import { knownOf } from "../core/agents/index.ts";
 import { createWatch, exitKindOf } from "../core/agents/own/outcomes.ts";
 import type { Profile } from "../core/agents/profile.ts";
-import { createReader } from "../core/agents/reading.ts";
+import { NOTHING } from "../core/agents/stream/happening.ts";
+import { createReader } from "../core/agents/stream/reading.ts";
 import { rfc3339 } from "./documents.ts";
 import type { JudgementDocument } from "./protocol/agent.ts";
 

@@ -1,7 +1,7 @@
 // Describes jobs in words: the row of a list, what a job runs, its state.
 
 import type { JobDocument } from "../api/documents.ts";
-import { countDenied, isGrantable } from "../core/agents/denied.ts";
+import { countDenied, isGrantable } from "../core/agents/permissions/denied.ts";
 import { mergeWords } from "../core/job.ts";
 import { writeJson } from "../core/text/json-text.ts";
 import { fieldWords } from "./cells.ts";

@@ -1,7 +1,7 @@
 // A run's output as shown: an agent's JSON lines in words, both streams in one text, or exactly as written.
 
 import { isFormat } from "../core/agents/index.ts";
-import { createRenderer, type Renderer } from "../core/agents/render.ts";
+import { createRenderer, type Renderer } from "../core/agents/stream/render.ts";
 import type { StreamPart } from "../core/text/log-piece.ts";
 import type { OneStream } from "../core/text/output-order.ts";
 import { tame } from "./sequences.ts";

@@ -1,6 +1,6 @@
 // Contract of the engine, called by the library, the daemon, the CLI and the simulator. Each method's changes are durable before its promise resolves.
 
-import type { Granted } from "../core/agents/allowing.ts";
+import type { Granted } from "../core/agents/permissions/allowing.ts";
 import type { Config, PresetName } from "../core/config.ts";
 import type { Forecast } from "../core/forecast/forecast.ts";
 import type { Graph } from "../core/graph/text.ts";

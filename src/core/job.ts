@@ -1,6 +1,6 @@
 // What a job is: its states, the allowed moves between them, and its document.
 
-import type { Granted } from "./agents/allowing.ts";
+import type { Granted } from "./agents/permissions/allowing.ts";
 import { SluiceError } from "./errors.ts";
 import type { RunVerdict } from "./runs/verdict.ts";
 
@@ -210,7 +210,7 @@ export type JobInput = {
 	permission?: "ask" | "edit" | "full";
 	/** The highest permission of jobs that its runs add: table in run-bounds.ts. */
 	may_add?: "ask" | "edit" | "full";
-	/** Tables: agents/allowing.ts, agents/closing.ts. */
+	/** Tables: agents/permissions/allowing.ts, agents/closing.ts. */
 	allow?: string[];
 	expect?: "any" | "change" | "none";
 	commit?: "auto" | "agent" | "never";

@@ -4,11 +4,11 @@
 import { statSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Startable } from "../api/context.ts";
-import { canAllow } from "../core/agents/allowing.ts";
 import { type CustomProfile, knownOf, profileOf } from "../core/agents/index.ts";
+import { canAllow } from "../core/agents/permissions/allowing.ts";
 import { shellCommandFor } from "../core/input/shell-line.ts";
 import { type Env, find, isProgram } from "../host/program-path.ts";
-import { agentProblem } from "../supervisor/prepare.ts";
+import { agentProblem } from "../supervisor/start/prepare.ts";
 
 /** Why this job could not start here now; null when it could, or when this machine cannot know. */
 export function startProblem(job: Startable, agents: Record<string, CustomProfile>, env: Env): string | null {

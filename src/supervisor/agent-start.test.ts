@@ -4,9 +4,9 @@ import { describe, expect, test } from "vitest";
 import { MINUTE } from "../../test/make/fakes.ts";
 import { argvOf, envOf, play, promptOf, stand } from "../../test/make/played.ts";
 import { type Supervised, supervise } from "../../test/make/supervised.ts";
-import { usualCommands } from "../core/agents/allowing.ts";
-import { opencodePermission } from "../core/agents/opencode-config.ts";
-import { promptProblem } from "./prepare.ts";
+import { opencodePermission } from "../core/agents/adapters/opencode-config.ts";
+import { usualCommands } from "../core/agents/permissions/allowing.ts";
+import { promptProblem } from "./start/prepare.ts";
 
 /** opencode reports retries only in its log, which these options send to stderr. */
 const LOUD_OPENCODE = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];

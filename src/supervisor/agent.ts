@@ -2,13 +2,13 @@
 
 import type { Claimed } from "../contracts/scheduler.ts";
 import { EXPECTS, type Expect, expectedNow } from "../core/agents/closing.ts";
-import type { Trouble } from "../core/agents/happening.ts";
 import { ADAPTERS, isFormat, profileOf } from "../core/agents/index.ts";
 import { type About, type Exit, judge } from "../core/agents/judge.ts";
 import { readOwn } from "../core/agents/own/outcome-input.ts";
 import { createWatch, type OwnJudgement, type OwnReading, type Watch } from "../core/agents/own/outcomes.ts";
 import type { Format, Profile } from "../core/agents/profile.ts";
-import { createReader, type Reading, type StreamReader } from "../core/agents/reading.ts";
+import type { Trouble } from "../core/agents/stream/happening.ts";
+import { createReader, type Reading, type StreamReader } from "../core/agents/stream/reading.ts";
 import type { SupervisorContext } from "./context.ts";
 import type { SupervisorSettings } from "./settings.ts";
 

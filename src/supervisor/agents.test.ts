@@ -8,7 +8,7 @@ import { HOUR, MINUTE, NOON, SECOND } from "../../test/make/fakes.ts";
 import { makeFolder } from "../../test/make/folder.ts";
 import { argvOf, held, play, promptOf, resetsAt, stand } from "../../test/make/played.ts";
 import { supervise } from "../../test/make/supervised.ts";
-import { usualCommands } from "../core/agents/allowing.ts";
+import { usualCommands } from "../core/agents/permissions/allowing.ts";
 
 describe("ends", () => {
 	test("well, with its usage charged and recorded in outcome.json", async () => {

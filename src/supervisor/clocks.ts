@@ -1,11 +1,11 @@
 // The time limits of a live run: its total time and its silence.
 
-import { isAnswered } from "../core/agents/reading.ts";
+import { isAnswered } from "../core/agents/stream/reading.ts";
 import { triesInVain, waitsFor } from "../core/agents/waiting.ts";
 import { STREAMS } from "../core/text/output-order.ts";
 import { type AgentRun, readOn } from "./agent.ts";
-import { tailOf } from "./agent-end.ts";
 import { isOvertaken, type SupervisorContext } from "./context.ts";
+import { tailOf } from "./end/agent-end.ts";
 import type { LiveRun } from "./run.ts";
 import { askStop } from "./stop.ts";
 

@@ -7,8 +7,8 @@ import type { Processes } from "../contracts/processes.ts";
 import type { JobView, Scheduler } from "../contracts/scheduler.ts";
 import type { Workspaces } from "../contracts/workspace.ts";
 import type { Alarm } from "./alarm.ts";
-import type { Clearing } from "./clearing.ts";
-import type { OutputOrder } from "./output-order.ts";
+import type { Clearing } from "./end/clearing.ts";
+import type { OutputOrder } from "./logs/output-order.ts";
 import type { LiveRun } from "./run.ts";
 import type { SupervisorSettings } from "./settings.ts";
 

@@ -12,27 +12,27 @@ import type { RunVerdict } from "../core/runs/verdict.ts";
 import type { Segment } from "../core/text/output-order.ts";
 import { ABANDONED, PASS_MS } from "../core/time/pass-limit.ts";
 import { type AgentProgress, progressOf } from "./agent.ts";
-import { accountIn } from "./agent-end.ts";
 import { createAlarm } from "./alarm.ts";
-import { createClearing } from "./clearing.ts";
 import { checkClocks, listen } from "./clocks.ts";
 import { expectStart, isOvertaken, type SupervisorContext, type SupervisorDeps } from "./context.ts";
-import { see, writeOutcome } from "./end.ts";
+import { accountIn } from "./end/agent-end.ts";
+import { createClearing } from "./end/clearing.ts";
+import { see, writeOutcome } from "./end/end.ts";
 import { freeze, thaw } from "./freeze.ts";
 import { type Inside, pidOf, runOfProcess } from "./inside.ts";
-import { watchLogs } from "./log-limit.ts";
-import { type LogPart, type LogRange, readLog } from "./logs.ts";
-import { createOutputOrder } from "./output-order.ts";
-import { promptProblem } from "./prepare.ts";
+import { watchLogs } from "./logs/log-limit.ts";
+import { type LogPart, type LogRange, readLog } from "./logs/logs.ts";
+import { createOutputOrder } from "./logs/output-order.ts";
+import { dropForgotten, dropOldFolders } from "./logs/retention.ts";
 import { type Reconciled, reconcileRuns } from "./reconciling.ts";
-import { dropForgotten, dropOldFolders } from "./retention.ts";
 import { folderOf, type LiveRun } from "./run.ts";
-import { isOverdue, startRun } from "./start.ts";
+import { promptProblem } from "./start/prepare.ts";
+import { isOverdue, startRun } from "./start/start.ts";
 import { abandon, askStop, beginStop, climb } from "./stop.ts";
 
 export type { AgentProgress } from "./agent.ts";
 export { type ProgramFound, STEPS, type StartStep, type SupervisorDeps } from "./context.ts";
-export type { LogPart, LogRange } from "./logs.ts";
+export type { LogPart, LogRange } from "./logs/logs.ts";
 export { SETTINGS, type SupervisorSettings } from "./settings.ts";
 
 export type Supervisor = {

@@ -7,9 +7,9 @@ import { runId } from "../core/job.ts";
 import { type RunFinding, reconcile } from "../core/reconcile.ts";
 import { agentOf, enlistAgent, recordIn } from "./agent.ts";
 import { remember, type SupervisorContext } from "./context.ts";
-import { onProcessExit } from "./end.ts";
+import { onProcessExit } from "./end/end.ts";
 import { enlist, type LiveRun, markOf } from "./run.ts";
-import { setClocks, startRun } from "./start.ts";
+import { setClocks, startRun } from "./start/start.ts";
 import { abandon, beginStop } from "./stop.ts";
 
 export type Reconciled = { adopted: number; ended: number; lost: number; started: number; strangers: number };

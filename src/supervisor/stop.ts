@@ -9,7 +9,7 @@
 import { troubleOf } from "../contracts/disk.ts";
 import type { StopKind } from "../core/job.ts";
 import { isOvertaken, type SupervisorContext } from "./context.ts";
-import { isOver, neverStarted, see } from "./end.ts";
+import { isOver, neverStarted, see } from "./end/end.ts";
 import { release } from "./freeze.ts";
 import type { LiveRun } from "./run.ts";
 

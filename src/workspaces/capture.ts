@@ -6,7 +6,7 @@ import { troubleOf } from "../contracts/disk.ts";
 import { SluiceError } from "../core/errors.ts";
 import { isInside } from "../core/trust/path.ts";
 import type { WorkspaceContext } from "./context.ts";
-import { stageAll } from "./staging.ts";
+import { stageAll } from "./merging/staging.ts";
 
 /** The same limit as for a job's other texts. */
 const MOST = 1_000_000;

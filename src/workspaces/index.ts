@@ -11,7 +11,7 @@ import { createKeyedMutex, type Repo, type WorkspaceContext, type WorkspaceDeps 
 import { restorePointer, runHook, variablesOf } from "./hooks.ts";
 import { isChanged, leaveWorktree, NO_PATCH, patchOf } from "./leaving.ts";
 import { createMakers } from "./makers.ts";
-import { createMergeQueue } from "./merge-queue.ts";
+import { createMergeQueue } from "./merging/merge-queue.ts";
 import { prune } from "./prune.ts";
 import { allRecords, readRecord, recordOf, type WorktreeRecord, worktreeOf } from "./record.ts";
 import { type RemovedWorktree, type Restorable, restorable } from "./restoring.ts";

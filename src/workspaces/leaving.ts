@@ -5,9 +5,9 @@ import { currentBranch } from "../contracts/git.ts";
 import type { RunEnd } from "../contracts/scheduler.ts";
 import type { Repo, WorkspaceContext } from "./context.ts";
 import { runHook } from "./hooks.ts";
+import { STATUS, stageAll } from "./merging/staging.ts";
 import { type WorktreeRecord, worktreeOf } from "./record.ts";
 import { identityArgs } from "./removal.ts";
-import { STATUS, stageAll } from "./staging.ts";
 
 const SLOW_MS = 30 * 60_000;
 

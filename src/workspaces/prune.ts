@@ -4,9 +4,9 @@ import { troubleOf } from "../contracts/disk.ts";
 import type { PruneReport } from "../contracts/workspace.ts";
 import { isTerminal } from "../core/job.ts";
 import { codeOf, type WorkspaceContext } from "./context.ts";
+import { STATUS } from "./merging/staging.ts";
 import { allRecords, type WorktreeRecord, worktreeOf } from "./record.ts";
 import { removeWorktree } from "./removal.ts";
-import { STATUS } from "./staging.ts";
 
 export type Which = { what: "ended" | "long over"; act: "remove" | "only look" };
 

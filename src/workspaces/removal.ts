@@ -12,8 +12,8 @@ import { troubleOf } from "../contracts/disk.ts";
 import { GitError, headOf, isAncestor, isCommit, localRef } from "../contracts/git.ts";
 import type { Repo, WorkspaceContext } from "./context.ts";
 import { replacedGit, restorePointer, runHook } from "./hooks.ts";
+import { STATUS, stageAll } from "./merging/staging.ts";
 import { dropRecord, rescueRef, type WorktreeRecord, worktreeOf, writeRecord } from "./record.ts";
-import { STATUS, stageAll } from "./staging.ts";
 
 export type Removed = { rescued: string | null; why: string | null };
 const MOST_RESCUES = 1000;

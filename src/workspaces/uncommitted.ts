@@ -8,9 +8,9 @@
 import { currentBranch, entriesIn } from "../contracts/git.ts";
 import type { JobView } from "../contracts/scheduler.ts";
 import type { WorkspaceContext } from "./context.ts";
+import { STATUS } from "./merging/staging.ts";
 import { type WorktreeRecord, worktreeOf } from "./record.ts";
 import { rescue } from "./removal.ts";
-import { STATUS } from "./staging.ts";
 
 const MOST_FILES = 1000;
 const NAMED = 5;

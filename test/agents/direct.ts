@@ -3,11 +3,11 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { onTestFinished } from "vitest";
-import { NOTHING, type Trouble, type Used } from "../../src/core/agents/happening.ts";
 import { profileOf } from "../../src/core/agents/index.ts";
 import { type Judgement, judge } from "../../src/core/agents/judge.ts";
 import { commandLine } from "../../src/core/agents/profile.ts";
-import { createReader } from "../../src/core/agents/reading.ts";
+import { NOTHING, type Trouble, type Used } from "../../src/core/agents/stream/happening.ts";
+import { createReader } from "../../src/core/agents/stream/reading.ts";
 import { triesInVain, waitsFor } from "../../src/core/agents/waiting.ts";
 import type { Place } from "./place.ts";
 import { record } from "./record.ts";

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Client } from "../../src/api/client.ts";
-import { usualCommands } from "../../src/core/agents/allowing.ts";
+import { usualCommands } from "../../src/core/agents/permissions/allowing.ts";
 import { CAPTURES, capture } from "../make/capture.ts";
 import { TestHome, until } from "../make/daemon.ts";
 import { makeFolder } from "../make/folder.ts";

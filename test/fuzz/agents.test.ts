@@ -4,11 +4,11 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { OUTCOMES } from "../../src/core/agents/happening.ts";
-import { createLines, MAX_LINE } from "../../src/core/agents/lines.ts";
 import { FORMATS } from "../../src/core/agents/profile.ts";
-import { createReader } from "../../src/core/agents/reading.ts";
-import { createRenderer } from "../../src/core/agents/render.ts";
+import { OUTCOMES } from "../../src/core/agents/stream/happening.ts";
+import { createLines, MAX_LINE } from "../../src/core/agents/stream/lines.ts";
+import { createReader } from "../../src/core/agents/stream/reading.ts";
+import { createRenderer } from "../../src/core/agents/stream/render.ts";
 import { type Capture, captures, judged } from "../make/capture.ts";
 
 const ALL = captures();

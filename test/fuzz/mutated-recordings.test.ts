@@ -3,8 +3,8 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Outcome } from "../../src/core/agents/happening.ts";
 import type { Judgement } from "../../src/core/agents/judge.ts";
+import type { Outcome } from "../../src/core/agents/stream/happening.ts";
 import { type Capture, captures, judged } from "../make/capture.ts";
 
 type Mutation = (lines: readonly string[], of: Capture) => string;

@@ -3,10 +3,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { NOTHING, type Used } from "../../src/core/agents/happening.ts";
 import { type About, type Judgement, judge } from "../../src/core/agents/judge.ts";
 import type { Format } from "../../src/core/agents/profile.ts";
-import { createReader } from "../../src/core/agents/reading.ts";
+import { NOTHING, type Used } from "../../src/core/agents/stream/happening.ts";
+import { createReader } from "../../src/core/agents/stream/reading.ts";
 
 export const CAPTURES = fileURLToPath(new URL("../fixtures/agents", import.meta.url));
 /** When most of them were made. */

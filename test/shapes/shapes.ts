@@ -7,17 +7,17 @@ import { looksSecret, maskedDeep, SECRET_NAMES } from "../../src/api/secrets.ts"
 import { createLogText } from "../../src/cli/log-text.ts";
 import { printable, splitKeys, tame } from "../../src/cli/sequences.ts";
 import { worktreesIn } from "../../src/contracts/git.ts";
-import { callsInTranscript } from "../../src/core/agents/claude-transcript.ts";
+import { callsInTranscript } from "../../src/core/agents/adapters/claude-transcript.ts";
+import { deniedInRollout, resetInRollout, usedInRollout } from "../../src/core/agents/adapters/codex-rollout.ts";
+import { parseDotenv } from "../../src/core/agents/adapters/gemini-env.ts";
+import { usedInGeminiRecords } from "../../src/core/agents/adapters/gemini-record.ts";
 import { closingWords } from "../../src/core/agents/closing.ts";
-import { deniedInRollout, resetInRollout, usedInRollout } from "../../src/core/agents/codex-rollout.ts";
-import { parseDotenv } from "../../src/core/agents/gemini-env.ts";
-import { usedInGeminiRecords } from "../../src/core/agents/gemini-record.ts";
-import { NOTHING } from "../../src/core/agents/happening.ts";
 import { judge } from "../../src/core/agents/judge.ts";
 import { createWatch } from "../../src/core/agents/own/outcomes.ts";
 import { FORMATS, type Format } from "../../src/core/agents/profile.ts";
-import { createReader } from "../../src/core/agents/reading.ts";
-import { createRenderer } from "../../src/core/agents/render.ts";
+import { NOTHING } from "../../src/core/agents/stream/happening.ts";
+import { createReader } from "../../src/core/agents/stream/reading.ts";
+import { createRenderer } from "../../src/core/agents/stream/render.ts";
 import { waitsFor } from "../../src/core/agents/waiting.ts";
 import { DEFAULTS } from "../../src/core/config.ts";
 import { branchFault } from "../../src/core/fact.ts";
@@ -48,7 +48,7 @@ import { judged, snapshotOf } from "../../src/sources/beads/snapshot.ts";
 import { readCard, titleOf, withHistory, withoutHistory } from "../../src/sources/cards/front-matter.ts";
 import { isHalfMoved, untrackedIn } from "../../src/workspaces/base.ts";
 import { branchesIn } from "../../src/workspaces/clones.ts";
-import { submodulesIn } from "../../src/workspaces/staging.ts";
+import { submodulesIn } from "../../src/workspaces/merging/staging.ts";
 import { filesIn } from "../../src/workspaces/uncommitted.ts";
 
 /** `ends`: how it may end, "done" or the code of its refusal. */

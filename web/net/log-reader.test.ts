@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createRenderer } from "../../src/core/agents/render.ts";
+import { createRenderer } from "../../src/core/agents/stream/render.ts";
 import { wholeLetters } from "../../src/core/text/log-piece.ts";
 import { lineCount, linesIn, linesOf } from "../state/log-pieces.ts";
 import { LogReader, type ReadLog } from "./log-reader.ts";

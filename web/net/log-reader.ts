@@ -1,7 +1,7 @@
 // Reads one run's log by ranges: the end first, more on either side when the reader scrolls near it, new lines while following, and any position that a
 // search finds. An agent's log is shown like in `sluice logs`, unless it is wanted raw.
 
-import { createRenderer } from "../../src/core/agents/render.ts";
+import { createRenderer } from "../../src/core/agents/stream/render.ts";
 import type { LogStream } from "../../src/core/text/log-piece.ts";
 import {
 	append,

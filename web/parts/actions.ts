@@ -1,7 +1,7 @@
 // All actions of the page: the confirmation, the call, the message afterwards.
 
 import type { JobDocument } from "../../src/api/documents.ts";
-import { grantWords, isGrantable } from "../../src/core/agents/denied.ts";
+import { grantWords, isGrantable } from "../../src/core/agents/permissions/denied.ts";
 import { app } from "../app.ts";
 import type { JobRow } from "../state/row.ts";
 import { count } from "../state/words.ts";

@@ -2,7 +2,7 @@
 
 import { isFormat } from "../../src/core/agents/index.ts";
 import type { Format } from "../../src/core/agents/profile.ts";
-import { createRenderer, type Renderer } from "../../src/core/agents/render.ts";
+import { createRenderer, type Renderer } from "../../src/core/agents/stream/render.ts";
 import type { LogStream } from "../../src/core/text/log-piece.ts";
 import { type LogPiece, linesOf, size } from "./log-pieces.ts";
 

@@ -1,7 +1,7 @@
 // A job as the dashboard stores it: what lists, charts and searches need, small enough for tens of thousands. Pure.
 
 import type { JobDocument } from "../../src/api/documents.ts";
-import { countDenied } from "../../src/core/agents/denied.ts";
+import { countDenied } from "../../src/core/agents/permissions/denied.ts";
 import type { Status } from "../../src/core/job.ts";
 
 /** The fields that the page requests. */

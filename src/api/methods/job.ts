@@ -2,8 +2,8 @@
 
 import type { OfItems } from "../../contracts/adding.ts";
 import type { Claimed, Manifest, RunEnd } from "../../contracts/scheduler.ts";
-import { type Granted, grantProblem, widest } from "../../core/agents/allowing.ts";
-import { callsOf } from "../../core/agents/denied.ts";
+import { type Granted, grantProblem, widest } from "../../core/agents/permissions/allowing.ts";
+import { callsOf } from "../../core/agents/permissions/denied.ts";
 import { SluiceError } from "../../core/errors.ts";
 import type { JobInput } from "../../core/job.ts";
 import type { RunBounds } from "../../core/trust/run-bounds.ts";

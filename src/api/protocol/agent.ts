@@ -1,7 +1,7 @@
 // Methods of agents: which there are, how they are started, and how their output is judged.
 
-import type { Outcome, Used } from "../../core/agents/happening.ts";
 import { FORMATS } from "../../core/agents/profile.ts";
+import type { Outcome, Used } from "../../core/agents/stream/happening.ts";
 import type { ExitKind } from "../../core/job.ts";
 import type { AgentDocument, ProfileDocument } from "../context.ts";
 import type { Time } from "../documents.ts";

@@ -1,6 +1,6 @@
 // merge, promote, demote, priority, run-now, approve, reject, answer: one call that returns one job.
 
-import { grantWords } from "../../core/agents/denied.ts";
+import { grantWords } from "../../core/agents/permissions/denied.ts";
 import type { Call } from "../command.ts";
 import { usage } from "../failure.ts";
 import { type AnswerDocument, answer, type Io, idOf, readAll } from "../io.ts";

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { capture } from "../../../test/make/capture.ts";
 import { openCommandLine, Refusal } from "../../../test/make/command-line.ts";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { CLAUDE } from "../../core/agents/claude.ts";
+import { CLAUDE } from "../../core/agents/adapters/claude.ts";
 
 const AGENT = {
 	name: "claude",

@@ -2,7 +2,7 @@
 
 import { loadMcp } from "../../api/auto-start.ts";
 import { isFormat } from "../../core/agents/index.ts";
-import { createRenderer } from "../../core/agents/render.ts";
+import { createRenderer } from "../../core/agents/stream/render.ts";
 import { readJson, writeJson } from "../../core/text/json-text.ts";
 import type { Call } from "../command.ts";
 import { allowedNames, capture } from "../environment.ts";

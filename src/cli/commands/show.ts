@@ -1,6 +1,6 @@
 // sluice show: everything known of a job, the most important first.
 
-import { grantWords } from "../../core/agents/denied.ts";
+import { grantWords } from "../../core/agents/permissions/denied.ts";
 import { mergeWords } from "../../core/job.ts";
 import { retriesUsed } from "../../core/retry.ts";
 import { mayAddWords } from "../../core/trust/run-bounds.ts";

@@ -19,9 +19,9 @@
 // tests, too?"), which must not keep the job from ending; a question that the agent needs answered before it begins must. In an unchanged worktree an offer
 // counts as a question as well, because the work was not done. Thanks and "Is there anything else?" are neither.
 
-import { keptDenied } from "./denied.ts";
-import { short } from "./json.ts";
-import type { Reading } from "./reading.ts";
+import { keptDenied } from "./permissions/denied.ts";
+import { short } from "./stream/json.ts";
+import type { Reading } from "./stream/reading.ts";
 
 export const EXPECTS = ["any", "change", "none"] as const;
 export type Expect = (typeof EXPECTS)[number];

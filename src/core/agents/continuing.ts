@@ -9,7 +9,7 @@
 //   any, and its session is gone                    cannot be resumed
 
 import type { ExitKind } from "../job.ts";
-import type { Outcome } from "./happening.ts";
+import type { Outcome } from "./stream/happening.ts";
 
 /** The previous run, as it reported itself. */
 export type Before = {

@@ -1,12 +1,12 @@
 // The known agents, each with its profile and its adapter. CONTRIBUTING.md says how to add one.
 
-import { CLAUDE, CLAUDE_KNOWN, interpretClaude } from "./claude.ts";
-import { CODEX, CODEX_KNOWN, interpretCodex } from "./codex.ts";
-import { COMMAND, interpretCommand } from "./command.ts";
-import { GEMINI, GEMINI_KNOWN, interpretGemini } from "./gemini.ts";
-import type { Interpret } from "./happening.ts";
-import { interpretOpencode, OPENCODE, OPENCODE_KNOWN } from "./opencode.ts";
+import { CLAUDE, CLAUDE_KNOWN, interpretClaude } from "./adapters/claude.ts";
+import { CODEX, CODEX_KNOWN, interpretCodex } from "./adapters/codex.ts";
+import { COMMAND, interpretCommand } from "./adapters/command.ts";
+import { GEMINI, GEMINI_KNOWN, interpretGemini } from "./adapters/gemini.ts";
+import { interpretOpencode, OPENCODE, OPENCODE_KNOWN } from "./adapters/opencode.ts";
 import type { Format, Known, Permission, Profile } from "./profile.ts";
+import type { Interpret } from "./stream/happening.ts";
 
 export type Adapter = { profile: Profile; known: Known | null; interpret: Interpret };
 

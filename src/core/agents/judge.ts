@@ -17,16 +17,16 @@
 // The exit code alone never decides, neither 0 nor any other.
 
 import type { ExitKind } from "../job.ts";
-import { causeOfText, delayIn, momentIn } from "./causes.ts";
+import { causeOfGeminiExit, withErrorOnStderr } from "./adapters/gemini.ts";
 import { closing, closingQuestion, type RunFindings, refused } from "./closing.ts";
-import { keptDenied } from "./denied.ts";
-import { causeOfGeminiExit, withErrorOnStderr } from "./gemini.ts";
-import type { Cause, Outcome, Trouble, Used } from "./happening.ts";
-import { momentOr, short } from "./json.ts";
-import { notUnderstoodWords, type Program } from "./not-understood.ts";
+import { keptDenied } from "./permissions/denied.ts";
 import type { Format } from "./profile.ts";
-import { isAnswered, type Reading } from "./reading.ts";
-import { settleUsage } from "./usage.ts";
+import { causeOfText, delayIn, momentIn } from "./stream/causes.ts";
+import type { Cause, Outcome, Trouble, Used } from "./stream/happening.ts";
+import { momentOr, short } from "./stream/json.ts";
+import { notUnderstoodWords, type Program } from "./stream/not-understood.ts";
+import { isAnswered, type Reading } from "./stream/reading.ts";
+import { settleUsage } from "./stream/usage.ts";
 
 /** As a shell reports it: 128 + n for a signal. `signal` if it is known for certain. */
 export type Exit = { code: number; signal?: string | null };

@@ -33,7 +33,7 @@ export type Profile = {
 	stop_signal: "SIGINT" | "SIGTERM";
 	/** Variables; the job's own override them. Not for secrets. */
 	env: Record<string, string>;
-	/** Variables for a permission mode, for programs without an option for it. `{rules}`: what core/agents/opencode-config.ts makes for the run. */
+	/** Variables for a permission mode, for programs without an option for it. `{rules}`: what core/agents/adapters/opencode-config.ts makes for the run. */
 	permission_env: Partial<Record<Permission, Record<string, string>>>;
 	/** Which tools of Sluice's own MCP server its runs get. */
 	mcp: McpMode;

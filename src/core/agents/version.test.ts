@@ -1,7 +1,7 @@
 // Which version is new enough.
 
 import { describe, expect, test } from "vitest";
-import { OPENCODE_KNOWN } from "./opencode.ts";
+import { OPENCODE_KNOWN } from "./adapters/opencode.ts";
 import { isOlder, permissionProblem } from "./version.ts";
 
 test.each([

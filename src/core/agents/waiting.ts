@@ -6,10 +6,10 @@
 //                   never does: Sluice stops it where the newer versions give up
 //   Claude Code     gives up by itself
 
-import { causeOfText, delayIn } from "./causes.ts";
-import type { Trouble } from "./happening.ts";
 import type { Format } from "./profile.ts";
-import type { Reading } from "./reading.ts";
+import { causeOfText, delayIn } from "./stream/causes.ts";
+import type { Trouble } from "./stream/happening.ts";
+import type { Reading } from "./stream/reading.ts";
 
 const OF_LIMITS = ["throttled", "limited"];
 const ON_STDERR: readonly Format[] = ["gemini", "opencode"];

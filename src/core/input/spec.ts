@@ -1,7 +1,7 @@
 // The part of a job's input that only its host reads: what to run, where, and with what.
 
-import { readAllow } from "../agents/allowing.ts";
 import { EXPECTS } from "../agents/closing.ts";
+import { readAllow } from "../agents/permissions/allowing.ts";
 import { SluiceError } from "../errors.ts";
 import { branchFault } from "../fact.ts";
 import type { JobInput, JobSpec } from "../job.ts";

@@ -1,7 +1,7 @@
 // Fields of a recipe that are checked when the recipe is read, so that the error names step and key: the job would refuse them later without either. Pure.
 
-import { readAllow } from "../agents/allowing.ts";
 import { EXPECTS } from "../agents/closing.ts";
+import { readAllow } from "../agents/permissions/allowing.ts";
 import * as check from "../input/check.ts";
 import type { JobInput } from "../job.ts";
 

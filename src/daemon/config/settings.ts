@@ -4,7 +4,7 @@ import { isAbsolute } from "node:path";
 import { SECRET_NAMES } from "../../api/secrets.ts";
 import { SOURCE_KINDS, type SourceSettings } from "../../contracts/source.ts";
 import type { RepoSettings } from "../../contracts/workspace.ts";
-import { readAllow } from "../../core/agents/allowing.ts";
+import { readAllow } from "../../core/agents/permissions/allowing.ts";
 import { SluiceError } from "../../core/errors.ts";
 import * as check from "../../core/input/check.ts";
 import { cap, group, length, map, prefix, type Readers, type ValueReader, whole } from "../../core/input/config.ts";

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } f
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { makeFolder } from "../../../test/make/folder.ts";
-import { CLAUDE_KNOWN } from "../../core/agents/claude.ts";
+import { CLAUDE_KNOWN } from "../../core/agents/adapters/claude.ts";
 import { find } from "../../host/program-path.ts";
 import { openScheduler } from "../../open.ts";
 import { guardStore } from "../../stores/sqlite/mark.ts";

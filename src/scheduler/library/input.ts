@@ -1,8 +1,8 @@
 // Checks the arguments of the library's methods.
 
 import type { Act, ClaimOptions, OpenOptions, RunEnd } from "../../contracts/scheduler.ts";
-import type { Granted } from "../../core/agents/allowing.ts";
-import { DENIED_MAX } from "../../core/agents/denied.ts";
+import type { Granted } from "../../core/agents/permissions/allowing.ts";
+import { DENIED_MAX } from "../../core/agents/permissions/denied.ts";
 import { PRESETS, type PresetName } from "../../core/config.ts";
 import * as check from "../../core/input/check.ts";
 import { EXIT_KINDS, MERGE_STATUSES } from "../../core/job.ts";

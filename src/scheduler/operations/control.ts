@@ -2,7 +2,7 @@
 
 import type { PauseScope } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
-import type { Granted } from "../../core/agents/allowing.ts";
+import type { Granted } from "../../core/agents/permissions/allowing.ts";
 import { SluiceError } from "../../core/errors.ts";
 import { outagesOf } from "../../core/gates/holds.ts";
 import { isWaiting, type Job } from "../../core/job.ts";

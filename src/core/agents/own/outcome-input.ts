@@ -3,7 +3,7 @@
 import * as check from "../../input/check.ts";
 import { compilePattern } from "../../text/pattern.ts";
 import { PatternFault } from "../../text/pattern-syntax.ts";
-import { OUTCOMES } from "../happening.ts";
+import { OUTCOMES } from "../stream/happening.ts";
 import type { OutcomeRule, OwnReading, UsageRule } from "./outcomes.ts";
 
 const RULES_MAX = 50;

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "vitest";
 import { capture, THEN } from "../../../../test/make/capture.ts";
-import { NOTHING } from "../happening.ts";
 import type { Format } from "../profile.ts";
-import { createReader } from "../reading.ts";
+import { NOTHING } from "../stream/happening.ts";
+import { createReader } from "../stream/reading.ts";
 import { readOwn } from "./outcome-input.ts";
 import { amountIn, createWatch, exitKindOf, momentOf, spanOf } from "./outcomes.ts";
 

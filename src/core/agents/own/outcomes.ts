@@ -5,14 +5,14 @@
 
 import { compilePattern, type Pattern } from "../../text/pattern.ts";
 import { withoutEnd } from "../../text/text-end.ts";
-import { delayIn, momentIn } from "../causes.ts";
-import type { Outcome, Used } from "../happening.ts";
-import { NOTHING } from "../happening.ts";
-import { countIn, microIn, momentOr, short } from "../json.ts";
 import { type About, type Exit, exitKindFor, type Judgement, judge } from "../judge.ts";
-import { createLines } from "../lines.ts";
 import type { Format } from "../profile.ts";
-import { plus, type Reading } from "../reading.ts";
+import { delayIn, momentIn } from "../stream/causes.ts";
+import type { Outcome, Used } from "../stream/happening.ts";
+import { NOTHING } from "../stream/happening.ts";
+import { countIn, microIn, momentOr, short } from "../stream/json.ts";
+import { createLines } from "../stream/lines.ts";
+import { plus, type Reading } from "../stream/reading.ts";
 
 /** All given conditions must match. A pattern has to match within one line. */
 export type OutcomeRule = {

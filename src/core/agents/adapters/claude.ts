@@ -1,0 +1,282 @@
+// Claude Code: `claude -p --output-format stream-json --verbose`. One object per line; the order of keys is not stable, so no code matches a line by its
+// prefix.
+
+import type { Known, Profile } from "../profile.ts";
+import { causeOfStatus, causeOfText, isDenial } from "../stream/causes.ts";
+import { type Cause, type Happening, type Interpret, type Json, NOTHING, type Used } from "../stream/happening.ts";
+import { countIn, isObject, listIn, microIn, numberIn, objectIn, secondsIn, short, textIn } from "../stream/json.ts";
+
+export const CLAUDE: Profile = {
+	output: "claude",
+	command: ["claude", "-p", "--output-format", "stream-json", "--verbose", "{options}"],
+	resume: ["claude", "-p", "--output-format", "stream-json", "--verbose", "--resume", "{session}", "{options}"],
+	open: ["claude", "--resume", "{session}"],
+	model: ["--model", "{model}"],
+	permissions: {
+		ask: ["--permission-mode", "default"],
+		edit: ["--permission-mode", "acceptEdits"],
+		full: ["--permission-mode", "bypassPermissions"],
+	},
+	allow: ["--allowedTools=Bash({command}:*)"],
+	allow_tool: ["--allowedTools={tool}"],
+	permission_env: {},
+	mcp: "run",
+	// On SIGINT it still prints its result.
+	stop_signal: "SIGINT",
+	// The default of 10 retries would occupy a slot for three minutes.
+	env: { CLAUDE_CODE_MAX_RETRIES: "2", DISABLE_AUTOUPDATER: "1" },
+	home_variable: "CLAUDE_CONFIG_DIR",
+};
+
+export const CLAUDE_KNOWN: Known = {
+	tested: "2.1.326",
+	tested_older: "2.1.212",
+	home: ".claude",
+	logins: {
+		files: [".credentials.json"],
+		variables: [
+			"ANTHROPIC_API_KEY",
+			"ANTHROPIC_AUTH_TOKEN",
+			"CLAUDE_CODE_OAUTH_TOKEN",
+			"CLAUDE_CODE_USE_BEDROCK",
+			"CLAUDE_CODE_USE_VERTEX",
+		],
+	},
+	install: "npm install -g @anthropic-ai/claude-code, then claude and /login",
+};
+
+const ERRORS: Record<string, Cause> = {
+	authentication_failed: "auth",
+	oauth_org_not_allowed: "auth",
+	account_on_hold: "auth",
+	verification_required: "auth",
+	cloud_credential_error: "auth",
+	billing_error: "billing",
+	rate_limit: "throttled",
+	overloaded: "transient",
+	server_error: "transient",
+};
+const ENDS: Record<string, Cause> = {
+	error_max_turns: "budget",
+	error_max_budget_usd: "budget",
+	max_turns: "budget",
+	budget_exhausted: "budget",
+	prompt_too_long: "context",
+	aborted_streaming: "aborted",
+	aborted_tools: "aborted",
+	usage_limit_reached: "limited",
+};
+const causeOfWord = (word: unknown): Cause =>
+	(typeof word === "string" && Object.hasOwn(ERRORS, word) ? ERRORS[word] : undefined) ?? "unknown";
+const endOfWord = (word: unknown): Cause => (typeof word === "string" && Object.hasOwn(ENDS, word) ? ENDS[word] : undefined) ?? "unknown";
+const firstKnown = (...causes: Cause[]): Cause => causes.find((cause) => cause !== "unknown") ?? "unknown";
+
+export const interpretClaude: Interpret = (event) => {
+	const happened: Happening[] = [];
+	const session = textIn(event.session_id);
+	if (session !== "") happened.push({ is: "session", id: session });
+	switch (event.type) {
+		case "system":
+			if (event.subtype === "api_retry") happened.push(retry(event));
+			for (const version of [event.claude_code_version, event.qwen_code_version])
+				if (textIn(version) !== "") happened.push({ is: "version", text: textIn(version) });
+			break;
+		case "assistant":
+			happened.push(...assistant(event));
+			break;
+		case "user":
+			for (const one of listIn(objectIn(event.message).content)) {
+				const part = objectIn(one);
+				if (part.type !== "tool_result") continue;
+				const text = resultText(part.content);
+				const how = part.is_error !== true ? "ok" : isDenial(text) ? "denied" : "failed";
+				happened.push({ is: "tool_done", id: textIn(part.tool_use_id), how, text });
+			}
+			break;
+		case "tool_call":
+			happened.push(...toolCall(event));
+			break;
+		case "rate_limit_event":
+			happened.push(...window(objectIn(event.rate_limit_info)));
+			break;
+		case "result":
+			happened.push(...result(event));
+			break;
+	}
+	return happened;
+};
+
+function retry(event: Json): Happening {
+	const cause = firstKnown(causeOfWord(event.error), causeOfStatus(event.error_status), "transient");
+	const after = countIn(event.retry_delay_ms);
+	const text = `${textIn(event.error) || "no connection"}${typeof event.error_status === "number" ? ` (${event.error_status})` : ""}`;
+	return { is: "retry", cause, text: `${text}, try ${countIn(event.attempt)} of ${countIn(event.max_retries)}`, retry_after_ms: after };
+}
+
+function assistant(event: Json): Happening[] {
+	const message = objectIn(event.message);
+	const parts = listIn(message.content).map(objectIn);
+	if (typeof event.error === "string") {
+		const info = objectIn(objectIn(event.api_error_params).rate_limit_info);
+		const text = parts.map((part) => textIn(part.text)).join(" ");
+		// An error that the program cannot classify is most often a broken stream.
+		const nameless: Cause = event.error === "unknown" ? firstKnown(causeOfText(text), "transient") : "unknown";
+		const cause = firstKnown(endOfWord(event.api_error), causeOfWord(event.error), nameless);
+		return [{ is: "trouble", cause, text, until: secondsIn(info.resetsAt) ?? undefined }];
+	}
+	const happened: Happening[] = [];
+	if (textIn(message.id) !== "") happened.push({ is: "call", id: textIn(message.id), used: usedByCall(objectIn(message.usage), null) });
+	for (const part of parts) {
+		if (part.type === "text" && textIn(part.text) !== "") happened.push({ is: "said", text: textIn(part.text) });
+		else if (part.type === "thinking") happened.push({ is: "thought", text: textIn(part.thinking) });
+		else if (part.type === "tool_use")
+			happened.push({ is: "tool", id: textIn(part.id), name: textIn(part.name), text: toolText(objectIn(part.input)) });
+	}
+	return happened;
+}
+
+/** Cursor's program reports a tool as `{tool_call: {readToolCall: {args, result}}}`. */
+function toolCall(event: Json): Happening[] {
+	const [[key, value] = ["tool", {}]] = Object.entries(objectIn(event.tool_call));
+	const call = objectIn(value);
+	const id = textIn(event.call_id);
+	const name = textIn(call.name) || key.replace(/ToolCall$/, "");
+	if (event.subtype !== "completed") return [{ is: "tool", id, name, text: toolText(objectIn(call.args)) }];
+	const result = objectIn(call.result);
+	const how = isObject(result.rejected) ? "denied" : isObject(result.error) || isObject(result.failure) ? "failed" : "ok";
+	const told = objectIn(result.rejected ?? result.error ?? result.failure ?? result.success);
+	const text = how === "denied" ? `${name}: ${toolText(objectIn(call.args))}` : short(textIn(told.content) || textIn(told.stdout), 2000);
+	return [{ is: "tool_done", id, how, text: text || textIn(told.errorMessage) || textIn(told.message) }];
+}
+
+function window(info: Json): Happening[] {
+	const until = secondsIn(info.resetsAt);
+	// With overage the user pays beyond the plan, and the run continues. A rejection without a window is not a limit of the plan, but too many requests at
+	// once.
+	const isOfPlan = until !== null || textIn(info.rateLimitType) !== "";
+	if (info.status === "rejected" && info.isUsingOverage !== true) return isOfPlan ? [{ is: "limit", until }] : [];
+	if (info.status !== "allowed_warning") return [];
+	const share = typeof info.utilization === "number" ? `${Math.round(info.utilization * 100)} %` : "most";
+	return [{ is: "notice", text: `${share} of the ${textIn(info.rateLimitType).replaceAll("_", "-") || "usual"} limit is used` }];
+}
+
+function result(event: Json): Happening[] {
+	const errors = listIn(event.errors).map(textIn).join("; ") || textIn(objectIn(event.error).message);
+	const text = textIn(event.result) || errors;
+	const badly = isBad(event, errors);
+	const doubtful = !badly && (event.subtype !== "success" || event.is_error !== false);
+	// If the event has no `permission_denials`, the refusals in tool results count.
+	const denials = Array.isArray(event.permission_denials) ? event.permission_denials.map(objectIn) : null;
+	const asked = denials?.flatMap(questionsIn);
+	const denied = denials?.filter((one) => questionsIn(one).length === 0).map(denialText);
+	const cause = badly
+		? firstKnown(
+				endOfWord(event.subtype),
+				endOfWord(event.terminal_reason),
+				endOfWord(event.api_error),
+				causeOfStatus(event.api_error_status),
+				causeOfText(text),
+			)
+		: "unknown";
+	const happened: Happening[] = [];
+	if (isObject(event.usage) || isObject(event.modelUsage)) {
+		const since = event.model_usage_since_last_result;
+		const own = isObject(since) ? usedBy(since, null) : undefined;
+		happened.push({ is: "used", scope: "either", used: totalOf(event), ...(own ? { own } : {}) });
+	}
+	happened.push({
+		is: "ended",
+		how: badly ? "badly" : "well",
+		cause,
+		text,
+		...(denied ? { denied } : {}),
+		...(asked ? { asked } : {}),
+		...(doubtful ? { doubtful } : {}),
+	});
+	return happened;
+}
+
+/** A later version may use other words for its ends: they count as a failure only if the event says so. */
+function isBad(event: Json, errors: string): boolean {
+	if (event.is_error !== undefined && event.is_error !== null && event.is_error !== false && event.is_error !== "false") return true;
+	if (event.subtype === "success" && event.is_error === false) return false;
+	const reason = event.terminal_reason ?? "completed";
+	const isNamed = [event.subtype, event.terminal_reason, event.api_error].some((word) => endOfWord(word) !== "unknown");
+	return (
+		/error/i.test(textIn(event.subtype)) || isNamed || reason !== "completed" || errors !== "" || (event.api_error_status ?? null) !== null
+	);
+}
+
+/** Prefers the sums per model: `usage` leaves out the call that exceeded a budget. */
+function totalOf(event: Json): Used {
+	const models = objectIn(event.modelUsage);
+	const cost = microIn(event.total_cost_usd);
+	if (Object.keys(models).length > 0) return usedBy(models, cost);
+	return usedByCall(objectIn(event.usage), cost);
+}
+
+/**
+ * Other programs with Claude Code's output format spell the parts `inputTokens`; a program that includes cached tokens in its input also prints the total.
+ */
+export function usedByCall(usage: Json, cost_micro: number | null): Used {
+	const part = (...names: string[]) => countIn(names.map((name) => usage[name]).find((value) => value !== undefined));
+	const input_tokens = part("input_tokens", "inputTokens");
+	const output_tokens = part("output_tokens", "outputTokens");
+	const cached_tokens = part("cache_read_input_tokens", "cacheReadTokens", "cacheReadInputTokens");
+	const cache_write_tokens = part("cache_creation_input_tokens", "cacheWriteTokens", "cacheCreationInputTokens");
+	const told = countIn(usage.total_tokens);
+	const sum = input_tokens + output_tokens + cached_tokens + cache_write_tokens;
+	return { tokens: told > 0 ? told : sum, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cost_micro };
+}
+
+function usedBy(models: Json, cost: number | null): Used {
+	const sum = { ...NOTHING };
+	let dollars = 0;
+	for (const one of Object.values(models).map(objectIn)) {
+		sum.input_tokens += countIn(one.inputTokens);
+		sum.output_tokens += countIn(one.outputTokens);
+		sum.cached_tokens += countIn(one.cacheReadInputTokens);
+		sum.cache_write_tokens += countIn(one.cacheCreationInputTokens);
+		dollars += numberIn(one.costUSD);
+	}
+	sum.tokens = sum.input_tokens + sum.output_tokens + sum.cached_tokens + sum.cache_write_tokens;
+	sum.cost_micro = cost ?? microIn(dollars);
+	return sum;
+}
+
+/** The part of a tool's input that people want to see. */
+export function toolText(input: Json): string {
+	for (const key of ["command", "file_path", "path", "filePath", "pattern", "query", "url", "description", "prompt"]) {
+		const text = textIn(input[key]);
+		if (text !== "") return short(text, 500);
+	}
+	const whole = writtenOut(input);
+	return whole === "{}" ? "" : short(whole, 500);
+}
+
+/** JSON of a tool's input. Input from a program can be nested too deeply for JSON.stringify; then the text is empty. */
+export function writtenOut(input: Json): string {
+	try {
+		return JSON.stringify(input);
+	} catch {
+		return "…";
+	}
+}
+
+/** The questions of an AskUserQuestion call, which is denied when no person can answer. */
+const questionsIn = (denial: Json): string[] =>
+	listIn(objectIn(denial.tool_input).questions)
+		.map((one) => textIn(objectIn(one).question))
+		.filter((one) => one !== "");
+
+const denialText = (denial: Json): string => `${textIn(denial.tool_name) || "a tool"}: ${toolText(objectIn(denial.tool_input))}`;
+
+function resultText(content: unknown): string {
+	if (typeof content === "string") return short(content, 2000);
+	return short(
+		listIn(content)
+			.map((part) => textIn(objectIn(part).text))
+			.join(" "),
+		2000,
+	);
+}

@@ -1,0 +1,170 @@
+// Codex: `codex exec --json`. An `error` event does not end a turn, only `turn.completed` and `turn.failed` do. Usage is that of the whole thread.
+
+import type { Known, Profile } from "../profile.ts";
+import { causeOfText, delayIn } from "../stream/causes.ts";
+import type { Happening, Interpret, Json, Used } from "../stream/happening.ts";
+import { countIn, isObject, listIn, objectIn, short, textIn } from "../stream/json.ts";
+import { writtenOut } from "./claude.ts";
+import { interpretAppServer } from "./codex-app-server.ts";
+
+/** A login shell resets PATH and would not find `sluice`, whose folder the daemon puts first. Versions that do not know the setting ignore it. */
+const SHELL = ["-c", "allow_login_shell=false"] as const;
+
+/** `-`: the prompt comes on standard input. */
+export const CODEX: Profile = {
+	output: "codex",
+	command: ["codex", "exec", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "-"],
+	resume: ["codex", "exec", "resume", "--json", "--skip-git-repo-check", ...SHELL, "{options}", "--", "{session}", "-"],
+	open: ["codex", "resume", "{session}"],
+	model: ["-m", "{model}"],
+	// `codex exec` never asks: what is not allowed fails. Set with -c, because `resume` has no option for it.
+	permissions: {
+		ask: ["-c", 'sandbox_mode="read-only"'],
+		edit: ["-c", 'sandbox_mode="workspace-write"'],
+		full: ["-c", 'sandbox_mode="danger-full-access"'],
+	},
+	// Not needed: Codex's sandbox lets every command run, and limits what the command can write and reach.
+	allow: [],
+	allow_tool: [],
+	permission_env: {},
+	mcp: "run",
+	stop_signal: "SIGINT",
+	env: {},
+	home_variable: "CODEX_HOME",
+};
+
+export const CODEX_KNOWN: Known = {
+	tested: "0.169.0",
+	tested_older: "0.142.3",
+	home: ".codex",
+	logins: { files: ["auth.json"], variables: ["OPENAI_API_KEY", "CODEX_API_KEY"] },
+	install: "npm install -g @openai/codex, then codex login",
+};
+
+export const interpretCodex: Interpret = (event) => {
+	if (typeof event.method === "string") return interpretAppServer(event.method, objectIn(event.params));
+	switch (event.type) {
+		case "thread.started":
+			return textIn(event.thread_id) === "" ? [] : [{ is: "session", id: textIn(event.thread_id) }];
+		case "turn.started":
+			return [{ is: "turn" }];
+		case "item.started":
+		case "item.updated":
+		case "item.completed":
+			return item(event.type, objectIn(event.item));
+		case "error":
+			return [trouble(textIn(event.message))];
+		case "turn.completed":
+			return [
+				{ is: "used", scope: "session", used: usedIn(objectIn(event.usage)) },
+				{ is: "ended", how: "well", cause: "unknown", text: "" },
+			];
+		case "turn.failed": {
+			const text = textIn(objectIn(event.error).message);
+			return [{ is: "ended", how: "badly", cause: causeOfText(text), text }];
+		}
+		default:
+			return [];
+	}
+};
+
+function trouble(text: string): Happening {
+	const cause = causeOfText(text);
+	const delay = delayIn(text);
+	return { is: /^Reconnecting/.test(text) ? "retry" : "trouble", cause, text, ...(delay === undefined ? {} : { retry_after_ms: delay }) };
+}
+
+function item(kind: string, one: Json): Happening[] {
+	const id = textIn(one.id);
+	switch (one.type) {
+		case "agent_message":
+			return kind === "item.completed" ? [{ is: "said", text: textIn(one.text) }] : [];
+		case "reasoning":
+			return kind === "item.completed" ? [{ is: "thought", text: textIn(one.text) }] : [];
+		case "error":
+			return [{ is: "notice", text: textIn(one.message) }];
+		case "todo_list": {
+			const items = listIn(one.items).map(objectIn);
+			const done = items.filter((todo) => todo.completed === true).length;
+			return [{ is: "notice", text: `plan: ${done} of ${items.length} done` }];
+		}
+		case "command_execution":
+		case "file_change":
+		case "mcp_tool_call":
+		case "collab_tool_call":
+		case "web_search":
+			return tool(kind, id, one);
+		default:
+			return [];
+	}
+}
+
+function tool(kind: string, id: string, one: Json): Happening[] {
+	const started: Happening = { is: "tool", id, name: nameOf(one), text: textOf(one) };
+	if (kind === "item.started") return [started];
+	if (kind !== "item.completed") return [];
+	const said = resultOf(one);
+	const isRefused = one.status === "declined" || (one.status === "failed" && isSandboxRefusal(textIn(one.command), said));
+	const how = isRefused ? "denied" : one.status === "failed" ? "failed" : "ok";
+	const text = one.status === "declined" ? textOf(one) : short(said, 2000);
+	return [started, { is: "tool_done", id, how, text }];
+}
+
+const nameOf = (one: Json): string =>
+	one.type === "mcp_tool_call"
+		? `${textIn(one.server)}.${textIn(one.tool)}`
+		: one.type === "command_execution"
+			? "shell"
+			: textIn(one.type);
+
+function textOf(one: Json): string {
+	if (one.type === "file_change")
+		return short(
+			listIn(one.changes)
+				.map(objectIn)
+				.map((change) => `${textIn(change.kind)} ${textIn(change.path)}`)
+				.join(", "),
+			500,
+		);
+	if (one.type === "mcp_tool_call") return argumentsOf(one.arguments);
+	return short(commandOf(textIn(one.command)) || textIn(one.query), 500);
+}
+
+/** Of an MCP tool, all arguments: only the server knows which of them matter. */
+function argumentsOf(given: unknown): string {
+	const text = typeof given === "string" ? given : isObject(given) ? writtenOut(given) : "";
+	return text === "{}" ? "" : short(text, 500);
+}
+
+const resultOf = (one: Json): string =>
+	textIn(one.aggregated_output) ||
+	textIn(objectIn(one.error).message) ||
+	listIn(objectIn(one.result).content)
+		.map((part) => textIn(objectIn(part).text))
+		.join("\n");
+
+/** Removes the shell that Codex wraps around commands: `/bin/bash -lc 'npm test'`. */
+const commandOf = (command: string): string => {
+	const [, line] = /^(?:\S*\/)?(?:ba|z)?sh -l?c '([\s\S]*)'$/.exec(command) ?? [];
+	return line === undefined ? command : line.replaceAll(`'\\''`, "'").replaceAll(`'"'"'`, "'");
+};
+
+/**
+ * Whether a command's output shows that the sandbox blocked it. Git that may not write its own folder does not count: Sluice commits what an agent leaves
+ * uncommitted. A blocked network is not recognised, because each command words that differently.
+ */
+export const isSandboxRefusal = (command: string, said: string): boolean =>
+	/read-only file system|operation not permitted|requires approval|rejected by user approval|blocked by (?:the )?sandbox/i.test(said) &&
+	!(/\bgit\b/.test(command) && /index\.lock|\.git\//.test(said));
+
+export function usedIn(usage: Json): Used {
+	const [input_tokens, output_tokens] = [countIn(usage.input_tokens), countIn(usage.output_tokens)];
+	return {
+		tokens: input_tokens + output_tokens,
+		input_tokens,
+		output_tokens,
+		cached_tokens: countIn(usage.cached_input_tokens),
+		cache_write_tokens: countIn(usage.cache_write_input_tokens),
+		cost_micro: null,
+	};
+}

@@ -1,0 +1,153 @@
+// Gemini CLI: `gemini -o stream-json`, prompt on standard input. It reports neither cost nor reset times; some ends show only in its exit code.
+
+import { windowEnd } from "../../time/window.ts";
+import type { Known, Profile } from "../profile.ts";
+import { causeOfStatus, causeOfText, isDenial } from "../stream/causes.ts";
+import type { Cause, Happening, Interpret, Json, Used } from "../stream/happening.ts";
+import { countIn, isObject, objectIn, short, textIn } from "../stream/json.ts";
+import type { Reading } from "../stream/reading.ts";
+import { toolText } from "./claude.ts";
+
+const PLAIN = ["gemini", "-o", "stream-json", "--skip-trust"];
+
+export const GEMINI: Profile = {
+	output: "gemini",
+	command: [...PLAIN, "{options}"],
+	resume: [...PLAIN, "--resume={session}", "{options}"],
+	open: ["gemini", "--skip-trust", "--resume={session}"],
+	model: ["--model={model}"],
+	permissions: {
+		ask: ["--approval-mode=default"],
+		edit: ["--approval-mode=auto_edit"],
+		full: ["--approval-mode=yolo"],
+	},
+	allow: ["--allowed-tools=run_shell_command({command})"],
+	allow_tool: ["--allowed-tools={tool}"],
+	permission_env: {},
+	mcp: "run",
+	stop_signal: "SIGINT",
+	env: {},
+	home_variable: "GEMINI_CLI_HOME",
+};
+
+export const GEMINI_KNOWN: Known = {
+	tested: "0.61.0",
+	tested_older: "0.53.0",
+	// The variable names the parent folder of .gemini.
+	home: "",
+	logins: {
+		files: [".gemini/oauth_creds.json", ".gemini/gemini-credentials.json", ".gemini/.env"],
+		variables: ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_GENAI_USE_VERTEXAI"],
+	},
+	install: "npm install -g @google/gemini-cli, then gemini",
+};
+
+/** Gemini CLI removes tools that are not allowed: it refuses a call of one as unknown. */
+const GATED = /"(?:run_shell_command|write_file|replace|edit|web_fetch|google_web_search|save_memory)" not found/;
+
+export const interpretGemini: Interpret = (event) => {
+	switch (event.type) {
+		case "init":
+			return textIn(event.session_id) === "" ? [] : [{ is: "session", id: textIn(event.session_id) }];
+		case "message":
+			if (event.role !== "assistant") return [];
+			return [{ is: "said", text: textIn(event.content), ...(event.delta === true ? { piece: true as const } : {}) }];
+		case "tool_use":
+			return [{ is: "tool", id: textIn(event.tool_id), name: textIn(event.tool_name), text: toolText(objectIn(event.parameters)) }];
+		case "tool_result": {
+			const error = objectIn(event.error);
+			const wrong = textIn(error.message);
+			const isRefused = isDenial(`${wrong} ${textIn(event.output)}`) || (error.type === "tool_not_registered" && GATED.test(wrong));
+			const how = event.status === "success" ? "ok" : isRefused ? "denied" : "failed";
+			return [{ is: "tool_done", id: textIn(event.tool_id), how, text: short(textIn(event.output) || wrong, 2000) }];
+		}
+		case "error": {
+			const text = textIn(event.message);
+			return [event.severity === "warning" ? { is: "notice", text } : { is: "trouble", cause: causeOfText(text), text }];
+		}
+		case "result":
+			return result(event);
+		default:
+			// `-o json` prints one object without a type.
+			return isSingle(event) ? single(event) : [];
+	}
+};
+
+function result(event: Json): Happening[] {
+	const stats = objectIn(event.stats);
+	const used: Happening[] = isObject(event.stats) ? [{ is: "used", scope: "process", used: usedIn(stats) }] : [];
+	if (event.status === "success") return [...used, { is: "ended", how: "well", cause: "unknown", text: "" }];
+	const text = textIn(objectIn(event.error).message);
+	const cause = causeOfText(text);
+	const limit: Happening[] = cause === "limited" ? [{ is: "limit", ...dayEnd(Date.parse(textIn(event.timestamp))) }] : [];
+	return [...used, ...limit, { is: "ended", how: "badly", cause, text }];
+}
+
+/** The provider names no reset time. Daily quotas reset at midnight in California. */
+const dayEnd = (now: number): NonNullable<Reading["limit"]> =>
+	Number.isNaN(now) ? { until: null } : { until: windowEnd("day", now, "America/Los_Angeles"), assumed: "midnight in California" };
+
+/**
+ * Version 0.53 reports most failures only as "An unknown error occurred" on stdout, and exits with 1. The cause is in the last error on stderr: `Error when
+ * talking to Gemini API Full report available at: FILE NAME: WORDS`, then its stack and its fields.
+ */
+export function withErrorOnStderr(reading: Reading, stderr: string, now: number): Reading {
+	const { ended } = reading;
+	if (ended?.how !== "badly" || ended.cause !== "unknown") return reading;
+	const printed = stderr.split(/^Error when talking to Gemini API/m).at(-1) as string;
+	if (printed === stderr) return reading;
+	const lines = printed
+		.replace(/^.*?\.json /, "")
+		.split("\n")
+		.filter((line) => !/^\s+at /.test(line) && !/^\s+\w+: \d+,?$/.test(line));
+	const cause = causeOfText(lines.join("\n"));
+	if (cause === "unknown") return reading;
+	const limit = cause === "limited" ? dayEnd(now) : reading.limit;
+	return { ...reading, limit, ended: { ...ended, cause, text: (lines[0] ?? "").replace(/^\w*(?:Error|ApiError): /, "") } };
+}
+
+/** A stream event whose type is missing has no `response`; it must not be mistaken for the single object of `-o json`. */
+const isSingle = ({ type, stats, response, error }: Json): boolean =>
+	type === undefined && isObject(stats) && (typeof response === "string" || isObject(error));
+
+function single(event: Json): Happening[] {
+	const session: Happening[] = textIn(event.session_id) === "" ? [] : [{ is: "session", id: textIn(event.session_id) }];
+	if (isObject(event.error)) {
+		const text = textIn(event.error.message);
+		return [...session, { is: "ended", how: "badly", cause: causeOfText(text), text }];
+	}
+	const models = Object.values(objectIn(objectIn(event.stats).models)).map((one) => objectIn(objectIn(one).tokens));
+	const sum = (key: string) => models.reduce((total, one) => total + countIn(one[key]), 0);
+	const used: Used = {
+		tokens: sum("total"),
+		input_tokens: sum("prompt"),
+		output_tokens: sum("candidates"),
+		cached_tokens: sum("cached"),
+		cache_write_tokens: 0,
+		cost_micro: null,
+	};
+	return [
+		...session,
+		{ is: "said", text: textIn(event.response) },
+		{ is: "used", scope: "process", used },
+		{ is: "ended", how: "well", cause: "unknown", text: "" },
+	];
+}
+
+const usedIn = (stats: Json): Used => ({
+	tokens: countIn(stats.total_tokens),
+	input_tokens: countIn(stats.input_tokens),
+	output_tokens: countIn(stats.output_tokens),
+	cached_tokens: countIn(stats.cached),
+	cache_write_tokens: 0,
+	cost_micro: null,
+});
+
+const CODES: Record<number, Cause> = { 41: "auth", 53: "budget", 55: "needs_human", 130: "aborted" };
+
+/** The cause by the exit code alone: Gemini CLI's own codes, or the API's last status modulo 256. */
+export function causeOfGeminiExit(code: number): Cause {
+	const own = CODES[code];
+	if (own !== undefined) return own;
+	return causeOfStatus([401, 402, 403, 413, 429, 500, 502, 503, 504].find((status) => status % 256 === code));
+}

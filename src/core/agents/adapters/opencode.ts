@@ -1,0 +1,129 @@
+// opencode: `opencode run --format json`. There is no final event: a turn is over after `step_finish` with reason stop. Cost and tokens come per step.
+
+import type { Known, Profile } from "../profile.ts";
+import { causeOfStatus, causeOfText, isDenial } from "../stream/causes.ts";
+import type { Cause, Happening, Interpret, Json } from "../stream/happening.ts";
+import { countIn, microIn, objectIn, short, textIn } from "../stream/json.ts";
+import { toolText } from "./claude.ts";
+import { OPENCODE_CONFIG, OPENCODE_OBEYS } from "./opencode-config.ts";
+
+/** opencode retries silently, and no option limits that; its log on stderr shows the retries. */
+const PLAIN = ["opencode", "run", "--format", "json", "--print-logs", "--log-level", "ERROR"];
+
+export const OPENCODE: Profile = {
+	output: "opencode",
+	// Without a title, opencode makes an extra call to create one, whose usage is not in its output and so not on any ledger.
+	command: [...PLAIN, "--title", "{title}", "{options}"],
+	resume: [...PLAIN, "-s", "{session}", "{options}"],
+	open: ["opencode", "-s", "{session}"],
+	model: ["-m", "{model}"],
+	permissions: { ask: ["--agent", "{agent}"], edit: ["--agent", "{agent}"], full: ["--auto"] },
+	permission_env: { ask: { [OPENCODE_CONFIG]: "{rules}" }, edit: { [OPENCODE_CONFIG]: "{rules}" } },
+	// Allowed by the rules in that variable: opencode-config.ts.
+	allow: [],
+	allow_tool: [],
+	mcp: "run",
+	stop_signal: "SIGINT",
+	env: { OPENCODE_DISABLE_AUTOUPDATE: "1" },
+	home_variable: "XDG_DATA_HOME",
+};
+
+export const OPENCODE_KNOWN: Known = {
+	tested: "1.18.33",
+	tested_older: "1.18.3",
+	home: ".local/share",
+	logins: { files: ["opencode/auth.json"], variables: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY"] },
+	install: "npm install -g opencode-ai, then opencode auth login",
+	obeys_since: OPENCODE_OBEYS,
+};
+
+export const interpretOpencode: Interpret = (event) => {
+	const happened: Happening[] = [];
+	if (textIn(event.sessionID) !== "") happened.push({ is: "session", id: textIn(event.sessionID) });
+	const part = objectIn(event.part);
+	switch (event.type) {
+		case "step_start":
+			happened.push({ is: "turn", at: countIn(event.timestamp) });
+			break;
+		case "text":
+			happened.push({ is: "said", text: textIn(part.text) });
+			break;
+		case "reasoning":
+			happened.push({ is: "thought", text: textIn(part.text) });
+			break;
+		case "tool_use":
+			happened.push(...tool(part));
+			break;
+		case "step_finish":
+			happened.push(...finished(part));
+			break;
+		case "error":
+			happened.push(...failed(objectIn(event.error)));
+			break;
+	}
+	return happened;
+};
+
+function tool(part: Json): Happening[] {
+	const state = objectIn(part.state);
+	const id = textIn(part.callID);
+	const started: Happening = { is: "tool", id, name: textIn(part.tool), text: toolText(objectIn(state.input)) };
+	if (state.status === "running" || state.status === "pending") return [started];
+	const wrong = textIn(state.error);
+	const how = state.status !== "error" ? "ok" : isDenial(wrong) ? "denied" : "failed";
+	const text = how === "denied" ? `${textIn(part.tool)}: ${toolText(objectIn(state.input))}` : short(textIn(state.output) || wrong, 2000);
+	return [started, { is: "tool_done", id, how, text }];
+}
+
+function finished(part: Json): Happening[] {
+	const tokens = objectIn(part.tokens);
+	const cache = objectIn(tokens.cache);
+	const [input_tokens, output_tokens] = [countIn(tokens.input), countIn(tokens.output)];
+	const [cached_tokens, cache_write_tokens] = [countIn(cache.read), countIn(cache.write)];
+	const used = {
+		tokens: countIn(tokens.total) || input_tokens + output_tokens + countIn(tokens.reasoning) + cached_tokens + cache_write_tokens,
+		input_tokens,
+		output_tokens,
+		cached_tokens,
+		cache_write_tokens,
+		cost_micro: microIn(part.cost),
+	};
+	const happened: Happening[] = [{ is: "used", scope: "step", used, ...(textIn(part.id) === "" ? {} : { id: textIn(part.id) }) }];
+	if (part.reason === "stop") happened.push({ is: "ended", how: "well", cause: "unknown", text: "" });
+	else if (part.reason === "length")
+		happened.push({ is: "ended", how: "badly", cause: "context", text: "the answer was longer than the model may write" });
+	return happened;
+}
+
+function failed(error: Json): Happening[] {
+	const data = objectIn(error.data);
+	const text = textIn(data.message) || textIn(error.name) || "an error without words";
+	const headers = objectIn(data.responseHeaders);
+	const retry_after_ms = retryAfter(headers);
+	const cause = causeOf(error, data, text);
+	return [
+		{ is: "trouble", cause, text, ...(retry_after_ms === undefined ? {} : { retry_after_ms }) },
+		{ is: "ended", how: "badly", cause, text },
+	];
+}
+
+function causeOf(error: Json, data: Json, text: string): Cause {
+	if (error.name === "ProviderAuthError") return "auth";
+	if (error.name === "MessageAbortedError") return "aborted";
+	if (error.name === "ContextOverflowError") return "context";
+	// A 429 may mean that no money is left: the words of the response say so.
+	const words = causeOfText(`${text} ${textIn(data.responseBody)}`);
+	if (words === "billing" || words === "limited" || words === "context") return words;
+	const status = causeOfStatus(data.statusCode);
+	return status === "unknown" ? words : status;
+}
+
+function retryAfter(headers: Json): number | undefined {
+	const exact = Number(textIn(headers["retry-after-ms"]) || Number.NaN);
+	if (Number.isFinite(exact)) return countIn(exact);
+	const header = textIn(headers["retry-after"]);
+	if (/^\d+(?:\.\d+)?$/.test(header)) return countIn(Number(header) * 1000);
+	// A date: converted to a span by the server's own clock.
+	const span = Date.parse(header) - Date.parse(textIn(headers.date));
+	return Number.isFinite(span) && span > 0 ? span : undefined;
+}

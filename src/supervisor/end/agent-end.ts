@@ -1,0 +1,265 @@
+// Turns what an agent wrote into the end of its run that is reported to the scheduler. If the run was stopped, the stop decides the exit kind; usage is
+// charged all the same.
+//
+//   outcome              exit kind       besides
+//   ok                   completed
+//   needs_human          needs_human     the question
+//   limited, throttled   rate_limited    until, retry_after
+//   auth, billing        rate_limited    the account is closed
+//   budget               cancelled
+//   context              failed
+//   transient, crashed   crashed         outage, where the provider is down
+//   waited for a limit   rate_limited    until, retry_after; it was stopped because it waited
+//   session is gone      lost            costs no retry: the next run starts afresh
+
+import { troubleOf } from "../../contracts/disk.ts";
+import type { RunEnd } from "../../contracts/scheduler.ts";
+import { callsInTranscript, withRecordedCalls } from "../../core/agents/adapters/claude-transcript.ts";
+import { deniedInRollout, resetInRollout, usedInRollout, withRollout } from "../../core/agents/adapters/codex-rollout.ts";
+import { usedInGeminiRecords, withGeminiRecords } from "../../core/agents/adapters/gemini-record.ts";
+import { hingesOnChange, type RunFindings } from "../../core/agents/closing.ts";
+import { isBrokenOff } from "../../core/agents/continuing.ts";
+import { isFormat, knownOf, profileOf } from "../../core/agents/index.ts";
+import type { About } from "../../core/agents/judge.ts";
+import { exitKindOf, type OwnJudgement } from "../../core/agents/own/outcomes.ts";
+import { NOTHING, type Used } from "../../core/agents/stream/happening.ts";
+import { countIn } from "../../core/agents/stream/json.ts";
+import { notUnderstoodWords, type Program } from "../../core/agents/stream/not-understood.ts";
+import { type Reading, unique } from "../../core/agents/stream/reading.ts";
+import { type AgentRun, judgeRun, readAll } from "../agent.ts";
+import type { SupervisorContext } from "../context.ts";
+import { folderOf, type LiveRun } from "../run.ts";
+import { endingOf, lastLine, type Over, oneLine, storable } from "./exit.ts";
+import { claudeRecords, codexRecord, geminiRecords } from "./session-records.ts";
+
+/** Reasons come at the end of stderr, after stack traces that can be long. */
+const STDERR_BYTES = 64 * 1024;
+
+/** Judges the output of an agent's run; any other run is judged by its exit alone. Never rejects. */
+export async function concluded(context: SupervisorContext, run: LiveRun, seen: Over): Promise<RunEnd> {
+	const tail = tailOf(context, run, "stderr", STDERR_BYTES);
+	const plain = endingOf(run, seen, () => lastLine(tail.slice(-4096)));
+	const { agent } = run;
+	if (agent === null) return plain;
+	try {
+		let reading = await readAll(context, { dir: run.dir, agent });
+		if (agent.output === "codex") {
+			const refused = deniedInRollout(codexRecord(context.disk, agent.home, reading.session ?? agent.session));
+			if (refused.length > 0) reading = { ...reading, denied: unique([...reading.denied, ...refused]) };
+		}
+		const code = seen.state === "exited" ? seen.code : 137;
+		const settings = context.settings();
+		const about: About = {
+			stderr: tail,
+			now: context.clock.now(),
+			timezone: settings.timezone,
+			before: markOf(context, run, reading.session ?? agent.session, agent),
+			waited: agent.waited,
+			job: run.job,
+			program: programOf(context, agent, null),
+			circumstances: await circumstancesOf(context, run, agent, reading),
+		};
+		const exit = { code, signal: seen.state === "exited" ? seen.signal : "SIGKILL" };
+		let found = judgeRun(agent, reading, exit, about);
+		if (agent.output === "codex" && (found.outcome === "limited" || reading.total === null)) {
+			const record = codexRecord(context.disk, agent.home, found.session ?? agent.session);
+			// Codex does not report the usage of a turn that was broken off: take it from its session record.
+			if (reading.total === null) reading = withRollout(reading, usedInRollout(record, run.since, about.before));
+			const reset = found.outcome === "limited" ? resetInRollout(record) : null;
+			found = judgeRun(agent, reading, exit, { ...about, reset });
+		}
+		if (agent.output === "claude" && (reading.total === null || reading.calls.latest.size > 0)) {
+			const records = claudeRecords(context.disk, agent.home, found.session ?? agent.session, run.since);
+			reading = withRecordedCalls(reading, callsInTranscript(records, run.since));
+			found = judgeRun(agent, reading, exit, about);
+		}
+		if (agent.output === "gemini" && reading.total === null) {
+			const records = geminiRecords(context.disk, agent.home, found.session ?? agent.session, run.since);
+			reading = withGeminiRecords(reading, usedInGeminiRecords(records, run.since));
+			found = judgeRun(agent, reading, exit, about);
+		}
+		const isUnread = notUnderstoodWords(reading, undefined, undefined) !== null && (code === 0 || found.not_understood > 0);
+		if (isUnread && found.version === null && found.outcome !== "ok") {
+			const version = await versionOf(context, agent);
+			found = judgeRun(agent, reading, exit, { ...about, program: programOf(context, agent, version) });
+		}
+		// The run did not resume a session, so a "session not found" message is about something else: do not start the job again because of it.
+		if (agent.session === null) found = { ...found, session_gone: false };
+		agent.judgement = found;
+		const ending = endingFrom(context, run, agent, seen, plain, found, tail);
+		const goesOn = isBrokenOff({ exit_kind: ending.exit_kind, outcome: found.outcome }) && !found.session_gone;
+		return goesOn ? { ...ending, goes_on: true } : ending;
+	} catch (error) {
+		// The output cannot be read: judge the run by its exit.
+		context.log.error("an agent's output could not be judged", { run: run.id, error: troubleOf(error) });
+		return plain;
+	}
+}
+
+/** `changed` is looked up only if the outcome depends on whether the job has changed something. */
+async function circumstancesOf(
+	context: SupervisorContext,
+	run: LiveRun,
+	{ output, expect }: AgentRun,
+	reading: Reading,
+): Promise<RunFindings> {
+	const isWell = output === "command" || reading.ended?.how === "well";
+	const asks = isWell && hingesOnChange(reading, expect);
+	return { expect, changed: asks ? ((await context.workspaces?.changed(run.job)) ?? null) : null };
+}
+
+function endingFrom(
+	context: SupervisorContext,
+	run: LiveRun,
+	agent: AgentRun,
+	seen: Over,
+	plain: RunEnd,
+	found: OwnJudgement,
+	stderr: string,
+): RunEnd {
+	const told = {
+		...(found.session === null ? {} : { session: found.session }),
+		...(found.used.tokens === 0 && found.used.cost_micro === null ? {} : { usage: chargesOf(found.used) }),
+		// Each line is a command of its own: keep the line breaks.
+		denied: found.denied.map(storable),
+	};
+	const when = {
+		// Ignore a reset that has already passed: one of the clocks or the message is wrong, and a hold that is over at once would let the next run hit the same
+		// limit.
+		...(found.until === null || found.until <= context.clock.now() ? {} : { until: found.until, ...assumedOf(found) }),
+		...(found.retry_after_ms === null ? {} : { retry_after_ms: found.retry_after_ms }),
+	};
+	if (run.stop?.kind === "rate_limited") return { ...plain, ...told, ...when, ...closedBy(found) };
+	if (run.stop?.kind === "crashed") return { ...plain, ...told, ...(found.outage ? { outage: true } : {}) };
+	if (run.stop !== null || seen.state === "gone") return { ...plain, ...told };
+	if (seen.launch_failed !== null) {
+		const profile = profileOf(agent.name, context.settings().agents);
+		const known = profile && knownOf(profile);
+		return known ? { ...plain, message: oneLine(`${plain.message}; install it: ${known.install}`) } : plain;
+	}
+	if (agent.output === "command" && found.rule === null && found.outcome !== "needs_human") return { ...plain, ...told };
+	const message = found.message === null ? {} : { message: oneLine(found.message) };
+	const at = { job: run.job, token: run.token, exit_code: seen.code, ...told };
+	if (found.session_gone)
+		return {
+			...at,
+			exit_kind: "lost",
+			reboot: true,
+			message: oneLine(`its session is gone, the next run starts afresh: ${found.message}`),
+		};
+	const exit_kind = exitKindOf(agent.output, found);
+	switch (found.outcome) {
+		case "ok":
+			return { ...at, exit_kind, ...(found.closing_question === null ? {} : { closing_question: storable(found.closing_question) }) };
+		case "needs_human":
+			return { ...at, exit_kind, ...message, question: storable(found.question ?? "the agent asks for a person") };
+		case "limited":
+		case "throttled":
+			return { ...at, exit_kind, ...message, ...when };
+		case "auth":
+		case "billing":
+			return { ...at, exit_kind, ...message, closed: oneLine(`${found.outcome}: ${found.message ?? "refused"}`) };
+		case "budget":
+			return { ...at, exit_kind, message: oneLine(`budget: ${found.message ?? "used up"}`) };
+		case "killed":
+			return { ...at, exit_kind, message: oneLine(killedBy(seen.signal, stderr) ?? found.message ?? "it was killed") };
+		case "context":
+		case "transient":
+		case "crashed": {
+			const why = oneLine(`${found.outcome}: ${found.message ?? `exit code ${seen.code}`}`);
+			return { ...at, exit_kind, message: why, ...(found.outage ? { outage: true } : {}) };
+		}
+		default:
+			return found.outcome satisfies never;
+	}
+}
+
+/** The last line of stderr usually has nothing to do with a kill; a fatal error that it reports does. */
+function killedBy(signal: string | null, stderr: string): string | null {
+	if (signal === null) return null;
+	const faults = stderr
+		.split(/[\r\n]+/)
+		.filter((line) => /\b(?:fatal|panic\w*|segmentation fault|out of memory|abort(?:ed|ing)|core dumped)\b/i.test(line));
+	const fault = faults.at(-1);
+	return fault === undefined ? `killed by ${signal}` : `killed by ${signal}: ${fault.trim()}`;
+}
+
+/** The provider refuses a bad login or an unpaid account whether or not the program was stopped while it retried. */
+const closedBy = ({ outcome, message }: OwnJudgement) =>
+	outcome === "auth" || outcome === "billing" ? { closed: oneLine(`${outcome}: ${message ?? "refused"}`) } : {};
+
+const assumedOf = ({ until_assumed }: OwnJudgement) => (until_assumed === null ? {} : { until_assumed });
+/** Name and versions of the program, for a message about output that was not understood. */
+function programOf(context: SupervisorContext, agent: AgentRun, version: string | null): Program {
+	const profile = profileOf(agent.name, context.settings().agents);
+	return { name: agent.name, version, tested: (profile && knownOf(profile)?.tested) ?? null };
+}
+
+/** Asks only known agent programs for their version: an unknown program may take the option for something else. */
+async function versionOf(context: SupervisorContext, { program }: AgentRun): Promise<string | null> {
+	if (!context.versionOf || program === null || !isFormat(program.name.split("/").at(-1) ?? "")) return null;
+	const found = await context.versionOf(program.name, { env: { ...context.settings().env, PATH: program.path }, cwd: "/" });
+	return found.there ? found.version : null;
+}
+
+const chargesOf = ({ tokens, cost_micro }: Used): Record<string, number> => ({
+	tokens: countIn(tokens),
+	...(cost_micro === null ? {} : { cost_micro: countIn(cost_micro) }),
+});
+
+export function tailOf({ disk }: SupervisorContext, { dir }: { dir: string }, stream: "stdout" | "stderr", bytes: number): string {
+	const path = `${dir}/${stream}.log`;
+	const size = disk.size(path) ?? 0;
+	const text = disk.readAt(path, Math.max(0, size - bytes), bytes);
+	// Skip the bytes of a character that the cut went through.
+	const first = text.findIndex((byte) => byte < 0x80 || byte >= 0xc0);
+	return new TextDecoder().decode(text.subarray(Math.max(0, first)));
+}
+
+/** What the session had used before this run, by the outcome.json of the last run that recorded it; null if none did. */
+function markOf(context: SupervisorContext, run: LiveRun, session: string | null, agent: AgentRun): Used | null {
+	if (session === null || session !== agent.session) return NOTHING;
+	for (let attempt = run.attempt - 1; attempt > 0; attempt--) {
+		const { session: earlier, session_total } = accountIn(context, folderOf(context, run.job, attempt)) ?? {};
+		if (earlier === session && typeof session_total === "object" && session_total !== null) return { ...NOTHING, ...session_total };
+	}
+	return null;
+}
+
+/** A run's outcome.json; null if it is absent or cannot be read. */
+export function accountIn({ disk }: Pick<SupervisorContext, "disk">, dir: string): Record<string, unknown> | null {
+	try {
+		const found: unknown = JSON.parse(disk.read(`${dir}/outcome.json`) ?? "null");
+		return typeof found === "object" ? (found as Record<string, unknown> | null) : null;
+	} catch {
+		return null;
+	}
+}
+
+/** The fields that outcome.json has only for runs of agents. */
+export function accountOf(agent: AgentRun | null): Record<string, unknown> {
+	if (agent === null || agent.judgement === null) return {};
+	const { outcome, session, session_gone, outage, used, total, until, until_assumed, retry_after_ms, message, question } = agent.judgement;
+	const { denied, closing_question, not_understood, version, rule } = agent.judgement;
+	return {
+		agent: agent.name,
+		account: agent.account,
+		outcome,
+		// A run that was cut off before it reported its session had resumed this one all the same.
+		session: session ?? (session_gone ? null : agent.session),
+		...(session_gone ? { session_gone } : {}),
+		...(outage ? { outage } : {}),
+		usage: used,
+		...(total === null ? {} : { session_total: total }),
+		...(until === null ? {} : { until }),
+		...(until_assumed === null ? {} : { until_assumed }),
+		...(retry_after_ms === null ? {} : { retry_after_ms }),
+		...(message === null ? {} : { last_message: message }),
+		...(question === null ? {} : { question }),
+		...(not_understood === 0 ? {} : { not_understood }),
+		...(version === null ? {} : { agent_version: version }),
+		...(rule === null ? {} : { by: `agents.${agent.name}.outcomes[${rule}]` }),
+		...(closing_question === null ? {} : { closing_question }),
+		...(denied.length === 0 ? {} : { denied }),
+	};
+}

@@ -1,0 +1,80 @@
+// Removes run folders of jobs that ended long ago, and of jobs that the scheduler has forgotten.
+
+import { troubleOf } from "../../contracts/disk.ts";
+import { isTerminal } from "../../core/job.ts";
+import type { SupervisorContext } from "../context.ts";
+
+/** Number of folders that are checked before the event loop gets a turn. */
+const PIECE = 50;
+
+/** Returns the number of jobs whose folders were removed. */
+export async function dropOldFolders(context: SupervisorContext): Promise<number> {
+	const { disk, clock, host, runs, scheduler } = context;
+	const keep = context.settings().log_retention_ms;
+	if (keep === null) return 0;
+	const before = clock.now() - keep;
+	let dropped = 0;
+	for (const [index, name] of disk.list(runs).entries()) {
+		if (index % PIECE === PIECE - 1) await host.turn();
+		if (context.closed) break;
+		if (!/^[1-9]\d*$/.test(name)) continue;
+		const dir = `${runs}/${name}`;
+		// The folder changes with each new attempt, so a job whose folder is newer cannot have ended before the limit: no need to ask the scheduler.
+		const changed = disk.changedAt(dir);
+		if (changed === null || changed > before) continue;
+		try {
+			if (!(await isLongOver(scheduler, Number(name), before))) continue;
+			disk.remove(dir);
+			dropped++;
+		} catch (error) {
+			context.log.warn("an old run folder could not be removed", { job: name, error: troubleOf(error) });
+		}
+	}
+	if (dropped > 0) context.log.info("old run folders removed", { jobs: dropped });
+	return dropped;
+}
+
+/** After a gc: removes folders, last changed before `before`, whose job is gone. Returns the number of jobs whose folders were removed. */
+export async function dropForgotten(context: SupervisorContext, before: number): Promise<number> {
+	const { disk, host, runs, scheduler } = context;
+	let dropped = 0;
+	const names = disk.list(runs).filter((name) => /^[1-9]\d{0,14}$/.test(name) && !context.byJob.has(Number(name)));
+	for (let at = 0; at < names.length && !context.closed; at += PIECE) {
+		const some = names.slice(at, at + PIECE).filter((name) => (disk.changedAt(`${runs}/${name}`) ?? before) < before);
+		// Calls made in one turn share a transaction.
+		const gone = await Promise.all(some.map((name) => isForgotten(scheduler, Number(name))));
+		for (const [index, name] of some.entries()) {
+			if (!gone[index]) continue;
+			try {
+				disk.remove(`${runs}/${name}`);
+				dropped++;
+			} catch (error) {
+				context.log.warn("a run folder could not be removed", { job: name, error: troubleOf(error) });
+			}
+		}
+		await host.turn();
+	}
+	if (dropped > 0) context.log.info("run folders of forgotten jobs removed", { jobs: dropped });
+	return dropped;
+}
+
+async function isForgotten(scheduler: SupervisorContext["scheduler"], id: number): Promise<boolean> {
+	try {
+		await scheduler.show(id);
+		return false;
+	} catch (error) {
+		if ((error as { code?: unknown }).code === "not_found") return true;
+		throw error;
+	}
+}
+
+async function isLongOver(scheduler: SupervisorContext["scheduler"], id: number, before: number): Promise<boolean> {
+	try {
+		const job = await scheduler.show(id);
+		return isTerminal(job.status) && (job.ended_at ?? 0) < before;
+	} catch (error) {
+		// The scheduler has forgotten the job.
+		if ((error as { code?: unknown }).code === "not_found") return true;
+		throw error;
+	}
+}

@@ -1,0 +1,26 @@
+// Staging of a whole worktree into an index, and `git status` against the last commit. To see whether a submodule is clean, git would start itself in there,
+// under a configuration that a run may have written. So git never looks into submodules: only the commit they are at counts.
+
+import { entriesIn, type Git, type GitOptions } from "../../contracts/git.ts";
+
+export const STATUS = ["status", "--porcelain", "-z", "--ignore-submodules=dirty"] as const;
+
+const SUBMODULE = /^160000 [0-9a-f]+ \d\t([\s\S]*)$/;
+
+/** Their paths, of `git ls-files --stage -z`. */
+export const submodulesIn = (listed: string): string[] => entriesIn(listed).flatMap((entry) => SUBMODULE.exec(entry)?.[1] ?? []);
+
+/** As `git add --all` does. */
+export async function stageAll(git: Git, path: string, options: GitOptions): Promise<void> {
+	const submodules = submodulesIn(await git.ask(path, ["ls-files", "--stage", "-z"], options));
+	const others = submodules.map((name) => `:(exclude,top,literal)${name}`);
+	await git.ask(path, ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"], {
+		...options,
+		input: [".", ...others].join("\0"),
+	});
+	if (submodules.length === 0) return;
+	await git.ask(path, ["update-index", "--add", "--remove", "-z", "--stdin"], {
+		...options,
+		input: submodules.map((name) => `${name}\0`).join(""),
+	});
+}
