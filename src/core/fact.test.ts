@@ -10,7 +10,6 @@ import {
 	branchFault,
 	conditionKey,
 	conditionText,
-	factKeys,
 	headKey,
 	isMarker,
 	isProbed,
@@ -177,22 +176,7 @@ describe("keys", () => {
 		expect(conditionKey({ kind: "clean_worktree" }, makeJob())).toBe("condition:clean_worktree");
 	});
 
-	test("everything that decides about one job", () => {
-		const one = makeJob({
-			repo: "web",
-			needs: ["file:a", "custom:b:c"],
-			item: "cards:7",
-			pinned_head: { branch: "main", commit: "abcd" },
-			conditions: [{ kind: "branch_exists", branch: "x" }],
-		});
-		expect(factKeys(one)).toEqual([
-			"artifact:file:a@web",
-			"artifact:custom:b:c",
-			"item:cards:7",
-			"head:web:main",
-			"condition:branch_exists:x@web",
-		]);
-		expect(factKeys(makeJob())).toEqual([]);
+	test("heads and items", () => {
 		expect(headKey(makeJob({ pinned_head: { branch: "main", commit: "abcd" } }))).toBe("head::main");
 		expect(itemKey("cards:7")).toBe("item:cards:7");
 	});

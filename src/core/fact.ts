@@ -81,16 +81,6 @@ export const conditionKey = (condition: Condition, job: Job) =>
 	`condition:${conditionText(condition)}${job.repo === undefined ? "" : `@${job.repo}`}`;
 export const itemKey = (item: string) => `item:${item}`;
 
-/** Every fact that decides about this job. The job is linked to each of them, so that a change of the fact finds it. */
-export function factKeys(job: Job): string[] {
-	const keys: string[] = [];
-	if (job.needs) for (const artifact of job.needs) keys.push(artifactKey(artifact, job.repo));
-	if (job.item !== undefined) keys.push(itemKey(job.item));
-	if (job.pinned_head) keys.push(headKey(job));
-	if (job.conditions) for (const condition of job.conditions) keys.push(conditionKey(condition, job));
-	return keys;
-}
-
 /** Whether a host has to probe the fact; the store knows the rest. */
 export const isProbed = (key: string) =>
 	!(key.startsWith("artifact:custom:") || key.startsWith("artifact:sentinel:") || key.startsWith("artifact:job:"));

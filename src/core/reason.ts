@@ -2,23 +2,14 @@
 
 import type { Waiting } from "./job.ts";
 
+/** Gates that decide about single jobs. */
+export const JOB_GATE_NAMES = ["time", "deadline", "after", "artifacts", "item", "head", "conditions", "approval", "locks"] as const;
+export type JobGateName = (typeof JOB_GATE_NAMES)[number];
+/** Gates that decide about all jobs of a bucket. */
+export const BUCKET_GATE_NAMES = ["holds", "budget", "host", "capacity"] as const;
+export type BucketGateName = (typeof BUCKET_GATE_NAMES)[number];
 /** In order: the first gate that refuses determines the job's status and `wait_reason`. */
-export const GATES = [
-	"time",
-	"deadline",
-	"after",
-	"artifacts",
-	"item",
-	"head",
-	"conditions",
-	"approval",
-	"locks",
-	"holds",
-	"budget",
-	"host",
-	"capacity",
-	"spawn",
-] as const;
+export const GATES = [...JOB_GATE_NAMES, ...BUCKET_GATE_NAMES, "spawn"] as const;
 export type GateName = (typeof GATES)[number];
 
 /** code → the status of a job whose first reason this is. */

@@ -3,6 +3,7 @@
 import type { ReasonDocument } from "../../api/documents.ts";
 import type { EtaDocument } from "../../api/eta.ts";
 import { shellCommandFor } from "../../core/input/shell-line.ts";
+import type { ReasonCode } from "../../core/reason.ts";
 import type { Call } from "../command.ts";
 import { answer, type Io, idOf } from "../io.ts";
 import {
@@ -265,9 +266,11 @@ const idIn = (subject: string) => /^job:(\d+)$/.exec(subject)?.[1];
 const nameIn = (subject: string) => printable(subject.slice(subject.indexOf(":") + 1));
 
 /** What can be done, by the reason's code. */
-const ADVICE: Record<string, ((reason: ReasonDocument, job: ShownJob) => string) | undefined> = {
+const ADVICE: Record<ReasonCode, ((reason: ReasonDocument, job: ShownJob) => string) | undefined> = {
 	delayed: (_, job) => `do not wait for its time: sluice run-now ${job.id}`,
 	backoff: (_, job) => `try at once: sluice rerun ${job.id}`,
+	// The deadline ends a waiting job; only an entry of the kernel's queue waits past it, and `why` shows that one in other words.
+	deadline: undefined,
 	dependencies: ({ subject }) =>
 		idIn(subject)
 			? `see what that one waits for: sluice why ${idIn(subject)}`

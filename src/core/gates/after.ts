@@ -9,7 +9,7 @@
 // A merge that is in conflict or whose verify failed can still be repaired, and a requested merge can still be granted: the job waits.
 
 import { isTerminal, type MergeStatus, type Policy, type Status } from "../job.ts";
-import { type GateAnswer, type JobGate, type Predecessor, pass, refuse } from "./gate.ts";
+import { type FactGate, type GateAnswer, type Predecessor, pass, refuse } from "./gate.ts";
 
 export type Fit = "met" | "open" | "never";
 
@@ -38,8 +38,10 @@ export function deadEnd(predecessor: Predecessor): string | undefined {
 	return undefined;
 }
 
-export const after: JobGate = {
+export const after: FactGate = {
 	name: "after",
+	concerns: ({ deps_left }) => deps_left !== undefined && deps_left > 0,
+	factKeys: () => [],
 	ask(_job, { after: predecessors }) {
 		let answer: GateAnswer | null = pass;
 		for (const predecessor of predecessors) {

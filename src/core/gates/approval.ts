@@ -1,8 +1,8 @@
 // Gate 8: a person has approved the job if it needs approval, and no question of its last run is open.
 
-import { type GateAnswer, type JobGate, pass, refuse } from "./gate.ts";
+import { type ClockGate, type GateAnswer, pass, refuse } from "./gate.ts";
 
-export const approval: JobGate = {
+export const approval: ClockGate = {
 	name: "approval",
 	ask(job) {
 		let answer: GateAnswer | null = pass;

@@ -8,11 +8,14 @@
 //
 // A present artifact satisfies the gate, whatever its producers did. Not probed yet: waiting_on_deps / probing.
 
+import { artifactKey } from "../fact.ts";
 import { isTerminal } from "../job.ts";
-import { type GateAnswer, type JobGate, pass, refuse } from "./gate.ts";
+import { type FactGate, type GateAnswer, pass, refuse } from "./gate.ts";
 
-export const artifacts: JobGate = {
+export const artifacts: FactGate = {
 	name: "artifacts",
+	concerns: (job) => job.needs !== undefined,
+	factKeys: ({ needs = [], repo }) => needs.map((artifact) => artifactKey(artifact, repo)),
 	ask(job, { artifacts: needed }) {
 		let answer: GateAnswer | null = pass;
 		for (const { artifact, present, error, observed_at, producers } of needed) {

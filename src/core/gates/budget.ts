@@ -1,11 +1,10 @@
 // Gate 11: no dimension of the owner's or repo's ledger is used up, including what live runs have reserved. (A batch's ledger is checked for each job: see
 // batch-hold.ts.)
 
-import type { Bucket } from "../bucket.ts";
 import { dollars, isTaken, refillsAt, reservedKey, usedNow, usedWords } from "../ledger.ts";
 import type { LimitsView } from "../limits-view.ts";
 import type { Reason } from "../reason.ts";
-import { pass, refuse } from "./gate.ts";
+import { type BucketGate, pass, refuse } from "./gate.ts";
 
 export function budgetReasons(subject: string, world: LimitsView): Reason[] {
 	const reasons: Reason[] = [];
@@ -22,9 +21,9 @@ export function budgetReasons(subject: string, world: LimitsView): Reason[] {
 	return reasons;
 }
 
-export const budget = {
-	name: "budget" as const,
-	ask(bucket: Bucket, world: LimitsView): Reason[] | null {
+export const budget: BucketGate = {
+	name: "budget",
+	ask(bucket, world) {
 		if (bucket.owner === undefined && bucket.repo === undefined) return pass;
 		const reasons: Reason[] = [];
 		if (bucket.owner !== undefined)

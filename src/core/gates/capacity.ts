@@ -4,7 +4,7 @@ import type { Bucket } from "../bucket.ts";
 import { isDirect, laneOf } from "../config.ts";
 import type { LimitsView } from "../limits-view.ts";
 import { inWords, type Reason } from "../reason.ts";
-import { pass, refuse } from "./gate.ts";
+import { type BucketGate, pass, refuse } from "./gate.ts";
 import { accountsOf, isOpen } from "./holds.ts";
 import { ableHosts } from "./host.ts";
 
@@ -38,9 +38,9 @@ export function freeOn(host: string | undefined, world: LimitsView): number {
 	return Math.min(freeSlots(world), Math.max(0, max - inUse(`host:${host}`, world)));
 }
 
-export const capacity = {
-	name: "capacity" as const,
-	ask(bucket: Bucket, world: LimitsView): Reason[] | null {
+export const capacity: BucketGate = {
+	name: "capacity",
+	ask(bucket, world) {
 		if (bucket.kind === "kernel") return pass;
 		let reasons: Reason[] | null = pass;
 		const check = (subject: string, limit: number | null | undefined, amount = 1, code: "capacity" | "safety_cap" = "capacity") => {

@@ -1,10 +1,12 @@
 // Gate 7: each condition holds: a clean worktree, a branch that exists, a command that exits 0.
 
-import { conditionText } from "../fact.ts";
-import { type GateAnswer, type JobGate, pass, refuse } from "./gate.ts";
+import { conditionKey, conditionText } from "../fact.ts";
+import { type FactGate, type GateAnswer, pass, refuse } from "./gate.ts";
 
-export const conditions: JobGate = {
+export const conditions: FactGate = {
 	name: "conditions",
+	concerns: (job) => job.conditions !== undefined,
+	factKeys: (job) => (job.conditions ?? []).map((condition) => conditionKey(condition, job)),
 	ask(job, { conditions: facts }) {
 		let answer: GateAnswer | null = pass;
 		job.conditions?.forEach((condition, index) => {

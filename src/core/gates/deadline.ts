@@ -1,9 +1,9 @@
 // Gate 2: a job never starts after its deadline. An entry of preset kernel only becomes invisible; gc_expired removes it.
 
-import { type JobGate, pass, refuse } from "./gate.ts";
+import { type ClockGate, pass, refuse } from "./gate.ts";
 import { stamp } from "./time.ts";
 
-export const deadline: JobGate = {
+export const deadline: ClockGate = {
 	name: "deadline",
 	ask(job, { now }) {
 		if (job.deadline === undefined || job.deadline > now) return pass;

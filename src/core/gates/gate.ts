@@ -1,7 +1,9 @@
 // What a gate answers if it does not let a job pass.
 
+import type { Bucket } from "../bucket.ts";
 import type { Job, LockMode, MergeStatus, Policy, Status, Terminal } from "../job.ts";
-import type { GateName, Reason } from "../reason.ts";
+import type { LimitsView } from "../limits-view.ts";
+import type { BucketGateName, GateName, JobGateName, Reason } from "../reason.ts";
 
 /** The job can never pass: it ends now, whichever earlier gate it waits at. */
 export type Verdict = { status: Exclude<Terminal, "succeeded">; reason: string };
@@ -58,8 +60,26 @@ export type JobFacts = {
 	lock(key: string): LockState;
 };
 
-/** Gates that look at one job. */
-export type JobGate = { name: GateName; ask(job: Job, facts: JobFacts): GateAnswer | null };
+/** The facts of a job that depends on nothing but time. */
+export const noFacts = (now: number): JobFacts => ({ now, after: [], artifacts: [], conditions: [], lock: () => FREE_LOCK });
+
+/** A gate that looks at one job and at the clock alone. */
+export type ClockGate = { name: JobGateName; ask(job: Job, clock: { now: number }): GateAnswer | null };
+
+/** A gate that looks at facts about one job. */
+export type FactGate = {
+	name: JobGateName;
+	/** Whether the gate needs facts to decide about this job. A job that concerns no fact gate is plain: it is decided without a read. */
+	concerns(job: Job): boolean;
+	/** Keys of the observed facts that decide about this job. The job is linked to each of them, so that a change of the fact finds it. */
+	factKeys(job: Job): string[];
+	ask(job: Job, facts: JobFacts): GateAnswer | null;
+};
+
+export type JobGate = ClockGate | FactGate;
+
+/** A gate that decides about all jobs of a bucket. */
+export type BucketGate = { name: BucketGateName; ask(bucket: Bucket, world: LimitsView): Reason[] | null };
 
 export const pass = null;
 

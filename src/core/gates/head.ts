@@ -1,10 +1,12 @@
 // Gate 6: the branch still points to the commit that the job is pinned to.
 
 import { headKey } from "../fact.ts";
-import { type JobGate, pass, refuse } from "./gate.ts";
+import { type FactGate, pass, refuse } from "./gate.ts";
 
-export const head: JobGate = {
+export const head: FactGate = {
 	name: "head",
+	concerns: (job) => job.pinned_head !== undefined,
+	factKeys: (job) => [headKey(job)],
 	ask(job, { head: fact }) {
 		const pin = job.pinned_head;
 		if (!pin) return pass;

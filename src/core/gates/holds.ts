@@ -6,7 +6,7 @@ import { type Hold, holdKey, type LimitsView } from "../limits-view.ts";
 import { type Outage, outageKey } from "../outage.ts";
 import { inWords, type Reason } from "../reason.ts";
 import { outsideHours } from "../time/window.ts";
-import { pass, refuse } from "./gate.ts";
+import { type BucketGate, pass, refuse } from "./gate.ts";
 import { stamp } from "./time.ts";
 
 const told = (hold: Hold) => ({ since: hold.since, holder: [hold.by] });
@@ -117,9 +117,9 @@ export function accountsOf(bucket: Bucket, world: LimitsView): (string | undefin
 	return listed.length > 0 ? listed : [bucket.kind === "agent" ? bucket.agent : undefined];
 }
 
-export const holds = {
-	name: "holds" as const,
-	ask(bucket: Bucket, world: LimitsView): Reason[] | null {
+export const holds: BucketGate = {
+	name: "holds",
+	ask(bucket, world) {
 		if (bucket.kind === "kernel") return pass;
 		const { active_hours } = laneOf(world.config, bucket.lane);
 		// Fast path, because every start asks this gate: mostly nothing is held.

@@ -3,9 +3,8 @@
 
 import type { Bucket } from "../bucket.ts";
 import { type HostState, hostState } from "../fleet.ts";
-import type { HostRecord, LimitsView } from "../limits-view.ts";
-import type { Reason } from "../reason.ts";
-import { pass, refuse } from "./gate.ts";
+import type { HostRecord } from "../limits-view.ts";
+import { type BucketGate, pass, refuse } from "./gate.ts";
 
 type Wish = Pick<Bucket, "repo" | "labels">;
 
@@ -43,9 +42,9 @@ export function ableHosts(bucket: Wish & Pick<Bucket, "stays">, hosts: readonly 
 	return bound ? [bound] : able;
 }
 
-export const host = {
-	name: "host" as const,
-	ask(bucket: Bucket, world: LimitsView): Reason[] | null {
+export const host: BucketGate = {
+	name: "host",
+	ask(bucket, world) {
 		if (bucket.kind === "kernel" || (bucket.kind === "payload" && bucket.labels === undefined && world.host === undefined)) return pass;
 		const able = ableHosts(bucket, world.hosts, world.now);
 		if (able.some(({ name }) => world.host === undefined || name === world.host)) return pass;

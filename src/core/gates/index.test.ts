@@ -10,7 +10,7 @@ import { type Job, type Lock, STATUSES } from "../job.ts";
 import type { HostRecord } from "../limits-view.ts";
 import { GATES, REASON_CODES } from "../reason.ts";
 import type { JobFacts } from "./gate.ts";
-import { allReasons, BUCKET_GATES, decide, JOB_GATES, shut } from "./index.ts";
+import { allReasons, BUCKET_GATES, decide, FACT_GATES, factKeys, JOB_GATES, shut } from "./index.ts";
 
 const NOW = 1000;
 
@@ -23,6 +23,36 @@ const pausing = (...scopes: string[]) =>
 test("the order is the rule", () => {
 	expect([...JOB_GATES, ...BUCKET_GATES].map((gate) => gate.name)).toEqual(GATES.slice(0, 13));
 	expect(GATES[13]).toBe("spawn");
+});
+
+test("each gate that needs facts says which jobs concern it; a plain job concerns none", () => {
+	const concerned = (more: Partial<Job>) => FACT_GATES.filter((gate) => gate.concerns(makeJob(more))).map(({ name }) => name);
+	expect(concerned({ deadline: 1, runnable_at: 5, approval: "needed", batch: "b", repo: "web", deps_left: 0 })).toEqual([]);
+	expect(concerned({ deps_left: 1 })).toEqual(["after"]);
+	expect(concerned({ needs: ["file:a"] })).toEqual(["artifacts"]);
+	expect(concerned({ item: "cards:1" })).toEqual(["item"]);
+	expect(concerned({ pinned_head: { branch: "main", commit: "abcd" } })).toEqual(["head"]);
+	expect(concerned({ conditions: [{ kind: "clean_worktree" }] })).toEqual(["conditions"]);
+	expect(concerned({ locks: [{ key: "a", mode: "shared" }] })).toEqual(["locks"]);
+});
+
+test("the facts that decide about one job", () => {
+	const one = makeJob({
+		repo: "web",
+		needs: ["file:a", "custom:b:c"],
+		item: "cards:7",
+		pinned_head: { branch: "main", commit: "abcd" },
+		conditions: [{ kind: "branch_exists", branch: "x" }],
+		locks: [{ key: "a", mode: "exclusive" }],
+	});
+	expect(factKeys(one)).toEqual([
+		"artifact:file:a@web",
+		"artifact:custom:b:c",
+		"item:cards:7",
+		"head:web:main",
+		"condition:branch_exists:x@web",
+	]);
+	expect(factKeys(makeJob())).toEqual([]);
 });
 
 describe("decide", () => {

@@ -3,7 +3,7 @@
 import type { Bucket } from "../bucket.ts";
 import { isWaiting, type Job, type Waiting } from "../job.ts";
 import type { LimitsView } from "../limits-view.ts";
-import { GATES, REASON_CODES, type Reason } from "../reason.ts";
+import { BUCKET_GATE_NAMES, type BucketGateName, GATES, JOB_GATE_NAMES, type JobGateName, REASON_CODES, type Reason } from "../reason.ts";
 import { after } from "./after.ts";
 import { approval } from "./approval.ts";
 import { artifacts } from "./artifacts.ts";
@@ -12,7 +12,7 @@ import { budget } from "./budget.ts";
 import { capacity } from "./capacity.ts";
 import { conditions } from "./conditions.ts";
 import { deadline } from "./deadline.ts";
-import type { GateAnswer, JobFacts, JobGate, Verdict } from "./gate.ts";
+import type { BucketGate, FactGate, GateAnswer, JobFacts, JobGate, Verdict } from "./gate.ts";
 import { head } from "./head.ts";
 import { holds } from "./holds.ts";
 import { host } from "./host.ts";
@@ -22,10 +22,35 @@ import { askPace } from "./pace.ts";
 import { askSpawn } from "./spawn.ts";
 import { time } from "./time.ts";
 
+const BY_NAME: Record<JobGateName, JobGate> & Record<BucketGateName, BucketGate> = {
+	time,
+	deadline,
+	after,
+	artifacts,
+	item,
+	head,
+	conditions,
+	approval,
+	locks,
+	holds,
+	budget,
+	host,
+	capacity,
+};
+
 /** Gates 1–9 decide about single jobs. A refusal parks the job where the event that frees it will find it. */
-export const JOB_GATES: readonly JobGate[] = [time, deadline, after, artifacts, item, head, conditions, approval, locks];
+export const JOB_GATES: readonly JobGate[] = JOB_GATE_NAMES.map((name) => BY_NAME[name]);
+/** The job gates that need facts. */
+export const FACT_GATES: readonly FactGate[] = JOB_GATES.filter((gate) => "concerns" in gate);
 /** Gates 10–13 decide about all jobs of a bucket. A refusal shuts the bucket; its jobs stay ready. */
-export const BUCKET_GATES = [holds, budget, host, capacity] as const;
+export const BUCKET_GATES: readonly BucketGate[] = BUCKET_GATE_NAMES.map((name) => BY_NAME[name]);
+
+/** Every observed fact that decides about this job. */
+export function factKeys(job: Job): string[] {
+	const keys: string[] = [];
+	for (const gate of FACT_GATES) if (gate.concerns(job)) keys.push(...gate.factKeys(job));
+	return keys;
+}
 
 export type Decision =
 	| { kind: "ready" }
@@ -58,7 +83,7 @@ export function shut(bucket: Bucket, world: LimitsView): Reason | null {
 }
 
 /** All bucket gates but capacity, which only means that the job's turn has not come. */
-const HOLDING_GATES = [holds, budget, host] as const;
+const HOLDING_GATES = BUCKET_GATES.filter(({ name }) => name !== "capacity");
 
 /** What holds a bucket's jobs besides their turn: the first refusal that more free slots would not lift. */
 export function heldBy(bucket: Bucket, world: LimitsView): Reason | null {

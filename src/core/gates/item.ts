@@ -1,13 +1,16 @@
 // Gate 5: the item's source says that it is open and ready: nothing blocks it, its own state does not hold it back, and no other worker has taken it up.
 // The last condition applies only until the job's chain has begun: from then on it is our own run that has taken the item up.
 
+import { itemKey } from "../fact.ts";
 import type { Job } from "../job.ts";
-import { type JobFacts, type JobGate, pass, refuse } from "./gate.ts";
+import { type FactGate, type JobFacts, pass, refuse } from "./gate.ts";
 
 type Seen = { open: boolean; blocked_by?: string[]; held?: string; taken?: string };
 
-export const item: JobGate = {
+export const item: FactGate = {
 	name: "item",
+	concerns: (job) => job.item !== undefined,
+	factKeys: ({ item: key }) => (key === undefined ? [] : [itemKey(key)]),
 	ask(job, facts) {
 		const { item: fact } = facts;
 		if (job.item === undefined || fact === undefined) return pass;

@@ -1,7 +1,7 @@
 // Gate 9: the job can take all its locks together, now.
 
 import type { Job, Lock, LockMode } from "../job.ts";
-import { type GateAnswer, type JobFacts, type JobGate, type LockState, pass, refuse } from "./gate.ts";
+import { type FactGate, type GateAnswer, type JobFacts, type LockState, pass, refuse } from "./gate.ts";
 
 export type Obstacle = { key: string; mode: LockMode; holders: number[]; reserved?: number };
 
@@ -42,8 +42,10 @@ export function obstacles(job: Job, facts: Pick<JobFacts, "lock">): Obstacle[] {
 	return found;
 }
 
-export const locks: JobGate = {
+export const locks: FactGate = {
 	name: "locks",
+	concerns: (job) => job.locks !== undefined,
+	factKeys: () => [],
 	ask(job, facts) {
 		if (!job.locks) return pass;
 		const found = obstacles(job, facts);

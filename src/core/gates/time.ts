@@ -1,9 +1,9 @@
 // Gate 1: neither before the job's time, nor before its back-off is over.
 
 import type { Job } from "../job.ts";
-import { type JobGate, pass, refuse } from "./gate.ts";
+import { type ClockGate, pass, refuse } from "./gate.ts";
 
-export const time: JobGate = {
+export const time: ClockGate = {
 	name: "time",
 	ask(job, { now }) {
 		// If the clock is set back, a job whose time was seen to come is not delayed again.

@@ -5,7 +5,8 @@ import type { Clock } from "../../contracts/host.ts";
 import type { Act } from "../../contracts/scheduler.ts";
 import type { Op } from "../../contracts/store.ts";
 import type { Config } from "../../core/config.ts";
-import { factKeys, isProbed } from "../../core/fact.ts";
+import { isProbed } from "../../core/fact.ts";
+import { factKeys } from "../../core/gates/index.ts";
 import { type Draft, draftJob } from "../../core/input/job.ts";
 import type { JobInput } from "../../core/job.ts";
 import type { RunBounds } from "../../core/trust/run-bounds.ts";
@@ -39,8 +40,7 @@ export function createAdding({ engine, clock, config, lookFor, agents }: Parts):
 		const force = act.force === true;
 		if (numbers) putNumbersInto(draft, numbers);
 		const { job } = draft;
-		const special = job.needs !== undefined || job.item !== undefined || job.pinned_head !== undefined || job.conditions !== undefined;
-		const keys = special ? factKeys(job).filter(isProbed) : [];
+		const keys = factKeys(job).filter(isProbed);
 		let first = true;
 		const then = (seen?: ProbedFacts) =>
 			engine.run(

@@ -6,10 +6,11 @@ import type { AddResult } from "../../contracts/scheduler.ts";
 import { ask, type Op } from "../../contracts/store.ts";
 import { type Config, hardLimit } from "../../core/config.ts";
 import { SluiceError } from "../../core/errors.ts";
-import { artifactKey, factKeys, isMarker, itemKey, jobOfArtifact } from "../../core/fact.ts";
+import { artifactKey, isMarker, itemKey, jobOfArtifact } from "../../core/fact.ts";
 import { deadEnd, fits } from "../../core/gates/after.ts";
 import type { Predecessor } from "../../core/gates/gate.ts";
 import { lacks } from "../../core/gates/host.ts";
+import { factKeys } from "../../core/gates/index.ts";
 import type { Draft } from "../../core/input/job.ts";
 import { isTerminal, isWaiting, type Job, type Policy, type Status } from "../../core/job.ts";
 import { isBelow, refuseStranger } from "../../core/trust/run-bounds.ts";
@@ -32,7 +33,7 @@ export const limitFor = (items: OfItems | undefined, { queue }: Config): { limit
 export function* addJob(tx: Tx, draft: Draft, { force, seen, limit: bound }: AddOptions): Op<AddResult> {
 	if (seen) yield* learn(tx, seen);
 	const { job } = draft;
-	if (concernsOthers(draft)) yield* checkJob(tx, draft, force);
+	yield* checkJob(tx, draft, force);
 	const after = draft.after.length > 0 ? yield* resolveAfter(tx, draft.after) : [];
 	if (after.length > 0) refuseUnmergeable(tx, yield* predecessors(tx, after));
 
@@ -115,15 +116,6 @@ export function refuseUnmergeable(tx: Tx, preds: readonly Pick<Predecessor, "job
 			});
 	}
 }
-
-/** Whether `checkJob` has anything to look up: for most jobs it has not. */
-const concernsOthers = ({ job, parent }: Draft): boolean =>
-	job.name !== undefined ||
-	parent !== undefined ||
-	job.item !== undefined ||
-	job.host_labels !== undefined ||
-	job.repo !== undefined ||
-	job.needs !== undefined;
 
 /** Checks that depend on the store: names, items, parents, hosts. */
 export function* checkJob(
@@ -271,7 +263,7 @@ export function* storeJob(tx: Tx, draft: Draft, given: readonly Predecessor[], c
 		}
 		if (open > 0) job.deps_left = open;
 	}
-	if (job.needs || job.pinned_head || job.conditions || job.item !== undefined || job.produces) yield* linkFacts(tx, job);
+	yield* linkFacts(tx, job);
 	yield* takeName(tx, job);
 	if (job.path) {
 		const root = String(job.path[0]);

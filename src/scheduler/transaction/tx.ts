@@ -4,7 +4,7 @@ import { ask, type Changes, type EventRecord, type JobRow, noChanges, type Op, t
 import { type Bucket, bucketKey, bucketOf } from "../../core/bucket.ts";
 import type { Config } from "../../core/config.ts";
 import { assert } from "../../core/errors.ts";
-import { FREE_LOCK, type JobFacts } from "../../core/gates/gate.ts";
+import { type JobFacts, noFacts } from "../../core/gates/gate.ts";
 import { checkMove, isTerminal, isWaiting, type Job, type JobSpec, type Status } from "../../core/job.ts";
 import type { LimitsView } from "../../core/limits-view.ts";
 import { ageAt, levelOf } from "../../core/order.ts";
@@ -71,7 +71,7 @@ export class Tx {
 		this.by = options.by;
 		this.far = options.far;
 		this.cancelling = options.cancelling ?? false;
-		this.plainFacts = { now: options.now, after: [], artifacts: [], conditions: [], lock: () => FREE_LOCK };
+		this.plainFacts = noFacts(options.now);
 		this.ids = { ...((memory.recall("meta", "ids") as Ids | null) ?? { job: 0, token: 0, seq: 0, bucket: 0, rank: 0 }) };
 		this.pace = { ...((memory.recall("meta", "pace") as Pace | null) ?? NO_PACE) };
 	}

@@ -13,7 +13,8 @@ import {
 	type ObservedFact,
 	type Predecessor,
 } from "../../core/gates/gate.ts";
-import { shut } from "../../core/gates/index.ts";
+import { FACT_GATES, shut } from "../../core/gates/index.ts";
+import { locks } from "../../core/gates/locks.ts";
 import { isMerging, isTerminal, type Job, type Lock, type Status } from "../../core/job.ts";
 import type { Tx } from "../transaction/tx.ts";
 import { fetchHolders, holdersIn, type LockRecord } from "./lock-reads.ts";
@@ -24,22 +25,15 @@ export type FactRecord = { value?: unknown; error?: string; at: number; asked?: 
 /** A key that is reserved for an overdue waiter. `next`: jobs that became overdue for it since, oldest first. */
 export type Reservation = { job: number; since: number; mode: Lock["mode"]; next?: number[] };
 
-const NOTHING = { after: [], artifacts: [], conditions: [], lock: () => FREE_LOCK };
-
 /** Memory knows that none of these locks is held, and that no reservation exists. */
-const areFree = ({ memory }: Tx, locks: readonly Lock[]): boolean =>
-	memory.all("reserve").size === 0 && locks.every(({ key }) => memory.recall("lock", key) === null);
+const areFree = ({ memory }: Tx, wanted: readonly Lock[]): boolean =>
+	memory.all("reserve").size === 0 && wanted.every(({ key }) => memory.recall("lock", key) === null);
 
-/** Facts of a job that waits for nothing but time, without a read; undefined for other jobs. */
-export const plainFacts = (tx: Tx, job: Job): JobFacts | undefined =>
-	job.needs === undefined &&
-	job.item === undefined &&
-	job.pinned_head === undefined &&
-	job.conditions === undefined &&
-	(job.locks === undefined || areFree(tx, job.locks)) &&
-	(job.deps_left === undefined || job.deps_left === 0)
-		? tx.plainFacts
-		: undefined;
+/** Facts of a plain job, without a read; undefined for other jobs. A job whose locks are known to be free needs no facts about them. */
+export function plainFacts(tx: Tx, job: Job): JobFacts | undefined {
+	for (const gate of FACT_GATES) if (gate.concerns(job) && !(gate === locks && areFree(tx, job.locks ?? []))) return undefined;
+	return tx.plainFacts;
+}
 
 /**
  * `which`: "all" predecessors, for `why`, or those of edges that were already read; "next": only the next open one, which is enough to decide where the job
@@ -201,7 +195,7 @@ export function* recount(tx: Tx, job: Job): Op<JobFacts> {
 }
 
 export function* lockStates(tx: Tx, keys: readonly string[]): Op<(key: string) => LockState> {
-	if (keys.length === 0) return NOTHING.lock;
+	if (keys.length === 0) return tx.plainFacts.lock;
 	yield* fetchHolders(tx, keys);
 	const states = new Map<string, LockState>();
 	for (const key of keys) {
